@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The one entry: ./build.sh lists its commands.
+set -euo pipefail
+cd "$(dirname "$(readlink -f "$0")")"
+TOP=$PWD
+BUILD=$TOP/build
+SRC=$TOP/feeds/fastpathd/src
+# shellcheck source=e2e/scripts/steps.sh
+. "$TOP/e2e/scripts/steps.sh"
+# shellcheck source=e2e/scripts/tools.sh
+. "$TOP/e2e/scripts/tools.sh"
+
+usage() {
+    cat <<'END'
+usage: ./build.sh COMMAND
+
+  lab [--once]       build everything, boot the gateway and its peers, compare the engines;
+                     stays up on a terminal (address and login are printed), --once ends
+  test [NAME…]       all tests, or only the named kinds (./build.sh test list)
+  shell gw|peers     a shell on a machine of the running lab
+  ui-dev             the page with live reload, talking to the running lab
+  clean              remove build/ and everything else that was made
+
+Everything made is under build/. Each command can be interrupted and run again.
+END
+}
+
+# The programs of the gateway, as the lab installs them.
+build_programs() {
+    need_build_tools
+    step "fastpathd and fastpathctl" \
+        cargo build --release --locked --manifest-path "$SRC/Cargo.toml" \
+        --target-dir "$BUILD/cargo" -p fastpathd -p fastpathctl
+    step "OpenWrt stand-in" \
+        cargo build --release --locked --manifest-path "$TOP/e2e/standin/Cargo.toml" \
+        --target-dir "$BUILD/cargo-standin"
+}
+
+# The page: only when a source is newer than what was built.
+build_page() {
+    need_node
+    npm_ready "$TOP/ui"
+    if stale "$TOP/ui/dist/index.html" "$TOP/ui" node_modules dist; then
+        step "page" npm --prefix "$TOP/ui" run --silent build
+    fi
+}
+
+build_all() {
+    build_programs
+    build_page
+}
+
+cmd_lab() {
+    local once=0
+    case ${1-} in
+        --once) once=1 ;;
+        "") ;;
+        *) die "lab: unknown option '$1' (--once is the only one)" ;;
+    esac
+    need_lab_tools
+    BUILD_STARTED=$(now)
+    build_all
+    "$TOP/e2e/lab/lab" images
+    export BUILD_S=$(($(now) - BUILD_STARTED))
+    if [ "$once" = 1 ] || [ ! -t 1 ]; then
+        "$TOP/e2e/lab/lab" once
+    else
+        "$TOP/e2e/lab/lab" stay
+    fi
+}
+
+cmd_test() {
+    "$TOP/e2e/scripts/test" "$@"
+}
+
+cmd_shell() {
+    case ${1-} in
+        gw | peers) exec "$TOP/e2e/lab/lab" shell "$1" ;;
+        *) die "shell: which machine? gw or peers" ;;
+    esac
+}
+
+cmd_ui_dev() {
+    need_node
+    npm_ready "$TOP/ui"
+    FASTPATH_URL=$("$TOP/e2e/lab/lab" url) || die "ui-dev: no lab is running (./build.sh lab)"
+    export FASTPATH_URL
+    say "page with live reload, talking to $FASTPATH_URL"
+    exec npm --prefix "$TOP/ui" run dev
+}
+
+cmd_clean() {
+    if [ -x "$TOP/e2e/lab/lab" ]; then "$TOP/e2e/lab/lab" down >/dev/null 2>&1 || true; fi
+    rm -rf "$BUILD" "$TOP/ui/dist" "$TOP/ui/node_modules" "$TOP/e2e/node_modules"
+    say "removed build/, ui/dist and the node_modules folders"
+}
+
+case ${1-} in
+    lab) shift; cmd_lab "$@" ;;
+    test) shift; cmd_test "$@" ;;
+    shell) shift; cmd_shell "$@" ;;
+    ui-dev) cmd_ui_dev ;;
+    clean) cmd_clean ;;
+    "" | -h | --help | help) usage ;;
+    *) usage >&2; die "unknown command '$1'" ;;
+esac

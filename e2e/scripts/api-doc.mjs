@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Writes docs/API.md from the JSON Schemas of the ubus methods; --check only compares.
+
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const top = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+const folder = join(top, 'feeds/fastpathd/src/schema');
+const target = join(top, 'docs/API.md');
+const order = ['status', 'flows', 'flow', 'top', 'history', 'topology', 'engine', 'tick'];
+
+const load = (name) => JSON.parse(readFileSync(join(folder, name), 'utf8'));
+const types = load('types.json').$defs;
+
+function refName(schema) {
+  return schema.$ref?.split('/').pop();
+}
+
+/** The type in a word or two; shared types link to their section. */
+function typeOf(schema) {
+  const ref = refName(schema);
+  if (ref) return `[${ref}](#${ref.toLowerCase()})`;
+  if (schema.enum) return schema.enum.map((v) => `\`${JSON.stringify(v)}\``).join(' ');
+  if (schema.type === 'array') return `list of ${typeOf(schema.items)}`;
+  if (Array.isArray(schema.type)) return schema.type.join(' or ');
+  return schema.type ?? 'any';
+}
+
+function limits(schema) {
+  const parts = [];
+  if (schema.minimum !== undefined) parts.push(`at least ${schema.minimum}`);
+  if (schema.maximum !== undefined) parts.push(`at most ${schema.maximum}`);
+  if (schema.maxLength !== undefined) parts.push(`at most ${schema.maxLength} characters`);
+  return parts.join(', ');
+}
+
+/** One row a field; the fields of inner objects follow with a dotted name. */
+function rows(schema, prefix = '') {
+  const lines = [];
+  for (const [name, field] of Object.entries(schema.properties ?? {})) {
+    const optional = schema.required?.includes(name) ? '' : ' (optional)';
+    const inner = field.type === 'array' ? field.items : field;
+    const text = [field.description, inner !== field && inner.description, limits(field)];
+    const words = text.filter(Boolean).join('; ').replaceAll('|', '\\|');
+    lines.push(`| \`${prefix}${name}\`${optional} | ${typeOf(field)} | ${words} |`);
+    const suffix = inner === field ? '.' : '[].';
+    if (inner.properties) lines.push(...rows(inner, `${prefix}${name}${suffix}`));
+  }
+  return lines;
+}
+
+function fields(title, schema) {
+  if (!schema) return [];
+  if (schema.$ref) return [`${title}: ${typeOf(schema)}.`, ''];
+  const lines = rows(schema);
+  if (lines.length === 0) return [`${title}: no fields.`, ''];
+  return [`${title}:`, '', '| field | type | meaning |', '| --- | --- | --- |', ...lines, ''];
+}
+
+function method(name) {
+  const schema = load(`${name}.json`);
+  const { request, reply } = schema.properties;
+  return [
+    `## ${name}`,
+    '',
+    `${schema.description} Access: **${schema.access}**.`,
+    '',
+    ...fields('Request', request),
+    ...fields(schema.access === 'notification' ? 'Payload' : 'Reply', reply),
+  ];
+}
+
+function type([name, schema]) {
+  const head = [`### ${name}`, '', schema.description, ''];
+  if (schema.enum) return [...head, schema.enum.map((v) => `\`${JSON.stringify(v)}\``).join(' '), ''];
+  return [...head, '| field | type | meaning |', '| --- | --- | --- |', ...rows(schema), ''];
+}
+
+function page() {
+  const known = readdirSync(folder).map((f) => f.replace('.json', ''));
+  const missing = known.filter((n) => n !== 'types' && !order.includes(n));
+  if (missing.length) throw new Error(`not in the order of this script: ${missing.join(', ')}`);
+  return [
+    '# The ubus object `fastpath`',
+    '',
+    'Made from `feeds/fastpathd/src/schema/*.json` by `node e2e/scripts/api-doc.mjs`: change those.',
+    '',
+    'The same over ubus (`ubus call fastpath status`), JSON-RPC (`POST /ubus`) and, for the',
+    'notification, the event stream `GET /ubus/subscribe/fastpath`. Every method also takes',
+    '`ubus_rpc_session`, which uhttpd adds to each call. An argument of a wrong type or an unknown',
+    'name is answered with ubus status 2 (invalid argument), something that is gone with 4 (not',
+    'found). Unknown fields may be added to answers; none listed here is ever removed or renamed',
+    'within a major version.',
+    '',
+    ...order.flatMap(method),
+    '## Types',
+    '',
+    ...Object.entries(types).flatMap(type),
+  ].join('\n');
+}
+
+const text = page();
+if (process.argv.includes('--check')) {
+  if (readFileSync(target, 'utf8') !== text) {
+    console.error('docs/API.md is not what the schemas say: node e2e/scripts/api-doc.mjs');
+    process.exit(1);
+  }
+} else {
+  writeFileSync(target, text);
+}

@@ -1,0 +1,49 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Progress on the terminal. Needs BUILD, the folder for logs.
+
+say() { printf '%s\n' "$*"; }
+die() { printf 'build.sh: %s\n' "$*" >&2; exit 1; }
+now() { date +%s; }
+
+# step WHAT COMMAND…: runs it with its output in a log; a line says that it runs and, while
+# it does, how long. The log's end is shown when it fails.
+step() {
+    local what=$1 log started pid status=0
+    shift
+    mkdir -p "$BUILD/log"
+    log=$BUILD/log/$(printf '%s' "$what" | tr -c 'A-Za-z0-9\n' '-').log
+    started=$(now)
+    "$@" >"$log" 2>&1 </dev/null &
+    pid=$!
+    # An interrupted build must not leave its compiler behind.
+    trap 'kill "$pid" 2>/dev/null; exit 130' INT TERM
+    if [ -t 1 ]; then watch_step "$what" "$started" "$pid"; else printf '  … %s\n' "$what"; fi
+    wait "$pid" || status=$?
+    trap - INT TERM
+    if [ "$status" != 0 ]; then
+        printf '  ✗ %s (%s s), the end of %s:\n' "$what" $(($(now) - started)) "$log" >&2
+        tail -n 40 "$log" >&2
+        return "$status"
+    fi
+    printf '  ✓ %s (%s s)\n' "$what" $(($(now) - started))
+}
+
+watch_step() {
+    while kill -0 "$3" 2>/dev/null; do
+        printf '\r  … %s (%s s) ' "$1" $(($(now) - $2))
+        sleep 0.5
+    done
+    printf '\r\033[K'
+}
+
+# stale RESULT FOLDER [NAME…]: whether something in FOLDER is newer than RESULT, folders called
+# NAME aside.
+stale() {
+    local result=$1 folder=$2 name
+    shift 2
+    [ -e "$result" ] || return 0
+    local skip=()
+    for name in "$@"; do skip+=(-name "$name" -prune -o); done
+    [ -n "$(find "$folder" "${skip[@]}" -type f -newer "$result" -print -quit)" ]
+}

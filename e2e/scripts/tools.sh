@@ -1,0 +1,58 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What has to be installed, by the system's own package managers. Needs TOP, BUILD and steps.sh.
+
+# need_packages WHY PACKAGE…: installs the missing ones.
+need_packages() {
+    local why=$1 package missing=()
+    shift
+    for package in "$@"; do
+        dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed ||
+            missing+=("$package")
+    done
+    [ ${#missing[@]} = 0 ] && return 0
+    say "installing for $why: ${missing[*]}"
+    [ "$(id -u)" = 0 ] || die "installing needs root: apt-get install ${missing[*]}"
+    step "package lists" apt-get update -q
+    step "packages for $why" env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -q -y --no-install-recommends "${missing[@]}"
+}
+
+# at_least HAVE WANT: compares versions.
+at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
+
+need_build_tools() {
+    need_packages "compiling" gcc libc6-dev ca-certificates
+    local have
+    have=$(cargo --version 2>/dev/null | cut -d ' ' -f 2 || true)
+    if [ -z "$have" ] || ! at_least "$have" 1.90; then
+        need_packages "Rust" rustup
+        step "Rust compiler" rustup toolchain install stable --profile default
+    fi
+}
+
+need_node() {
+    local have
+    have=$(node --version 2>/dev/null | tr -d v || true)
+    if [ -z "$have" ]; then
+        need_packages "building the page" nodejs npm
+        have=$(node --version | tr -d v)
+    fi
+    at_least "$have" 20.19 || die "the page needs Node 20.19 or newer; this one is $have"
+}
+
+# npm_ready FOLDER: its packages as its lock file names them, installed once.
+npm_ready() {
+    local stamp=$1/node_modules/.package-lock.json
+    if [ ! -e "$stamp" ] || [ "$1/package-lock.json" -nt "$stamp" ]; then
+        step "npm packages of ${1##*/}" npm --prefix "$1" ci --ignore-scripts --no-audit --no-fund
+        touch "$stamp"
+    fi
+}
+
+need_lab_tools() {
+    local packages
+    packages=$(grep -v '^#' "$TOP/e2e/lab/packages")
+    # shellcheck disable=SC2086 # one package a word
+    need_packages "the lab's machines" $packages
+}
