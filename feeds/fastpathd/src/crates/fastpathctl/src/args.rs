@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The command line.
+
+use std::ffi::OsString;
+
+use lexopt::Arg::{Long, Short, Value as Word};
+use lexopt::ValueExt;
+use serde_json::{Map, Value, json};
+
+/// What was asked for.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Args {
+    pub(crate) socket: String,
+    pub(crate) json: bool,
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, PartialEq)]
+pub(crate) enum Command {
+    Help,
+    Version,
+    Status,
+    /// The request of the method `flows`.
+    Flows(Map<String, Value>),
+    Flow(u32),
+    /// Redraws `status` and the busiest flows.
+    Watch(Map<String, Value>),
+    Top(String),
+    Topology,
+    /// `None` shows the engine.
+    Engine(Option<EngineChange>),
+}
+
+#[derive(Debug, PartialEq)]
+pub(crate) struct EngineChange {
+    pub(crate) set: String,
+    pub(crate) persist: bool,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ArgsError {
+    #[error("{0}")]
+    Syntax(#[from] lexopt::Error),
+    #[error("no command given")]
+    NoCommand,
+    #[error("unknown command '{0}'")]
+    UnknownCommand(String),
+    #[error("{command} needs {what}")]
+    Missing { command: &'static str, what: &'static str },
+    #[error("{command} does not take '{word}'")]
+    Surplus { command: String, word: String },
+}
+
+pub(crate) const USAGE: &str = "\
+usage: fastpathctl [--json] [--socket PATH] COMMAND
+
+  status                 engine, offload ratio, WAN, flows by path
+  flows [FILTER]         one page of the flow table, busiest first
+  flow ID                one flow with its life so far
+  watch [FILTER]         status and the busiest flows, once a second
+  top [host|service|vlan|path]
+  topology               devices, VLANs, PPPoE and what is in the flowtable
+  engine [off|flowtable|flowtable-hw] [--persist]
+                         show or choose how flows leave the slow path
+
+FILTER: --path P  --reason R  --proto P  --vlan N  --zone Z  --host ADDRESS  --family 4|6
+        --text WORDS  --sort COLUMN  --ascending  --limit N  --offset N
+";
+
+pub(crate) const DEFAULT_SOCKET: &str = "/var/run/ubus/ubus.sock";
+
+/// Options as they come, before it is known which command they belong to.
+#[derive(Default)]
+struct Seen {
+    words: Vec<String>,
+    filter: Map<String, Value>,
+    page: Map<String, Value>,
+    persist: bool,
+}
+
+pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Args, ArgsError> {
+    let mut parser = lexopt::Parser::from_args(args);
+    let mut seen = Seen::default();
+    let mut socket = DEFAULT_SOCKET.to_owned();
+    let mut json = false;
+    let mut special = None;
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Short('h') | Long("help") => special = Some(Command::Help),
+            Short('V') | Long("version") => special = Some(Command::Version),
+            Short('j') | Long("json") => json = true,
+            Short('s') | Long("socket") => socket = parser.value()?.string()?,
+            Long("persist") => seen.persist = true,
+            Long("ascending") => drop(seen.page.insert("desc".into(), false.into())),
+            Word(word) => seen.words.push(word.string()?),
+            Long(name) if FILTERS.contains(&name) => {
+                let name = name.to_owned();
+                seen.option(&name, &parser.value()?)?;
+            }
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    let command = match special {
+        Some(command) => command,
+        None => seen.command()?,
+    };
+    Ok(Args { socket, json, command })
+}
+
+const FILTERS: [&str; 11] = [
+    "path", "reason", "proto", "vlan", "zone", "host", "family", "text", "sort", "limit", "offset",
+];
+
+impl Seen {
+    fn option(&mut self, name: &str, value: &std::ffi::OsStr) -> Result<(), ArgsError> {
+        match name {
+            "vlan" | "family" => {
+                self.filter.insert(name.into(), value.parse::<u16>()?.into());
+            }
+            "limit" | "offset" => {
+                self.page.insert(name.into(), value.parse::<u32>()?.into());
+            }
+            "sort" => {
+                self.page.insert(name.into(), value.to_os_string().string()?.into());
+            }
+            "path" | "reason" | "proto" => {
+                let list = self.filter.entry(name).or_insert_with(|| json!([]));
+                if let Value::Array(list) = list {
+                    list.push(value.to_os_string().string()?.into());
+                }
+            }
+            _ => {
+                self.filter.insert(name.into(), value.to_os_string().string()?.into());
+            }
+        }
+        Ok(())
+    }
+
+    fn command(mut self) -> Result<Command, ArgsError> {
+        let mut words = std::mem::take(&mut self.words).into_iter();
+        let name = words.next().ok_or(ArgsError::NoCommand)?;
+        let command = match name.as_str() {
+            "status" => Command::Status,
+            "flows" => Command::Flows(self.request()),
+            "watch" => Command::Watch(self.request()),
+            "topology" => Command::Topology,
+            "flow" => {
+                let missing = ArgsError::Missing { command: "flow", what: "the flow's id" };
+                let id = words.next().ok_or(missing)?;
+                Command::Flow(OsString::from(id).parse()?)
+            }
+            "top" => Command::Top(words.next().unwrap_or_else(|| "host".into())),
+            "engine" => {
+                let persist = self.persist;
+                Command::Engine(words.next().map(|set| EngineChange { set, persist }))
+            }
+            _ => return Err(ArgsError::UnknownCommand(name)),
+        };
+        match words.next() {
+            Some(word) => Err(ArgsError::Surplus { command: name, word }),
+            None => Ok(command),
+        }
+    }
+
+    fn request(&mut self) -> Map<String, Value> {
+        let mut request = std::mem::take(&mut self.page);
+        if !self.filter.is_empty() {
+            request.insert("filter".into(), std::mem::take(&mut self.filter).into());
+        }
+        request
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Args, ArgsError> {
+        parse(line.split(' ').map(OsString::from))
+    }
+
+    #[test]
+    fn filters_become_the_request() {
+        let args = parsed("flows --path slow --path inspect --vlan 10 --limit 5 --ascending -j");
+        let args = args.unwrap();
+        assert!(args.json);
+        let Command::Flows(request) = args.command else { panic!("{args:?}") };
+        let want = json!({"limit": 5, "desc": false,
+            "filter": {"path": ["slow", "inspect"], "vlan": 10}});
+        assert_eq!(Value::Object(request), want);
+    }
+
+    #[test]
+    fn engine_is_shown_or_set() {
+        assert_eq!(parsed("engine").unwrap().command, Command::Engine(None));
+        let change = EngineChange { set: "off".into(), persist: true };
+        assert_eq!(
+            parsed("engine off --persist").unwrap().command,
+            Command::Engine(Some(change))
+        );
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (line, says) in [
+            ("", "unknown command ''"),
+            ("fly", "unknown command 'fly'"),
+            ("flow", "flow needs the flow's id"),
+            ("status now", "status does not take 'now'"),
+            ("flows --vlan x", "cannot parse argument \"x\""),
+            ("flows --nosuch", "invalid option '--nosuch'"),
+        ] {
+            let error = parsed(line).unwrap_err().to_string();
+            assert!(error.contains(says), "{line}: {error}");
+        }
+    }
+}

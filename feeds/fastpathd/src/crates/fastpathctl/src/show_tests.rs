@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+use super::*;
+use serde_json::json;
+
+#[test]
+fn flows_stand_in_columns() {
+    let page = json!({
+        "total": 3, "matched": 2,
+        "cols": ["proto", "src", "sport", "dst", "dport", "in_dev", "in_vlan", "in_zone",
+            "out_dev", "out_vlan", "out_zone", "path", "reason", "up_bps", "down_bps",
+            "up_bytes", "down_bytes", "age_s"],
+        "rows": [
+            ["tcp", "10.10.10.10", 40000, "203.0.113.1", 80, "br-lan.10", 10, "lan",
+                "pppoe-wan", 35, "wan", "flowtable", "", 1000, 250_000_000, 1000, 32_000_000, 61],
+            ["icmpv6", "2001:db8::1", 0, "2001:db8::2", 128, "br-lan.10", 0, "",
+                "", 0, "", "slow", "unsupported-protocol", 0, 0, 64, 64, 3],
+        ],
+    });
+    let text = flows(&page);
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[1].starts_with("tcp     10.10.10.10:40000  203.0.113.1:80"), "{text}");
+    assert!(lines[1].contains("lan/10"), "{text}");
+    assert!(lines[1].contains("wan/35"), "{text}");
+    assert!(lines[1].ends_with("250.0 Mbit/s  32.0 MB  1m01s"), "{text}");
+    assert!(lines[2].contains("[2001:db8::2]:128  br-lan.10"), "{text}");
+    assert_eq!(lines[3], "2 of 2 matching, 3 flows in all");
+}
+
+#[test]
+fn status_says_why_the_engine_differs() {
+    let text = status(&json!({
+        "engine": {"wanted": "flowtable", "active": "off", "why": "nft refused it", "devices": []},
+        "ratio": {"total": 0.5},
+        "conntrack": {"count": 7, "limit": 100, "refresh_ms": 1500},
+        "now_ms": 100_000,
+        "wan": [
+            {"name": "wan", "up": true, "up_since_ms": 40_000, "proto": "pppoe",
+             "addresses": ["198.51.100.10/32"], "rx_bps": 5, "tx_bps": 6},
+            {"name": "lte", "up": false, "carrier": false, "proto": "dhcp"},
+        ],
+        "health": [{"code": "x", "level": "error", "text": "all is lost"}],
+        "paths": {"slow": {"flows": 7, "bps": 1, "pps": 2, "bytes": 3}},
+    }));
+    assert!(text.contains("engine             off (wanted: flowtable)\n"), "{text}");
+    assert!(text.contains("why                nft refused it\n"), "{text}");
+    assert!(text.contains("– now, 50.0 % since the start"), "{text}");
+    assert!(text.contains("wan                up 1m00s over pppoe, 198.51.100.10/32"), "{text}");
+    assert!(text.contains("lte                down (dhcp, no link on the port)"), "{text}");
+    assert!(text.contains("error              all is lost\n"), "{text}");
+    assert!(text.contains("slow           7"), "{text}");
+}
+
+#[test]
+fn topology_shows_vlans_of_ports() {
+    let text = topology(&json!({
+        "links": [
+            {"name": "lan1", "kind": "ethernet", "carrier": true, "master": "br-lan",
+             "in_flowtable": true},
+            {"name": "br-lan.10", "kind": "vlan", "carrier": true, "lower": "br-lan", "vlan": 10,
+             "addresses": ["10.10.10.1/24"], "why": "stands on br-lan"},
+        ],
+        "bridges": [{"name": "br-lan", "ports": [
+            {"name": "lan1", "vlans": [{"vid": 10, "tagged": false, "pvid": true},
+                {"vid": 20, "tagged": true, "pvid": false}]}]}],
+        "pppoe": [{"session": 7, "lower": "wan.35", "device": "pppoe-wan", "peer": "02::1"}],
+    }));
+    assert!(text.contains("lan1       ethernet  up    br-lan  10u* 20t"), "{text}");
+    assert!(text.contains("stands on br-lan"), "{text}");
+    assert!(text.ends_with("PPPoE session 7 on wan.35: pppoe-wan with 02::1\n"), "{text}");
+}
+
+#[test]
+fn an_empty_answer_is_not_a_panic() {
+    for show in [status, flows, topology, engine] {
+        show(&json!({}));
+        show(&json!([1]));
+    }
+}
