@@ -101,6 +101,9 @@ case ${1-} in
     test) shift; cmd_test "$@" ;;
     shell) shift; cmd_shell "$@" ;;
     ui-dev) cmd_ui_dev ;;
+    # For the scripts under e2e/: the parts of a build.
+    programs) build_programs ;;
+    page) build_page ;;
     clean) cmd_clean ;;
     "" | -h | --help | help) usage ;;
     *) usage >&2; die "unknown command '$1'" ;;
