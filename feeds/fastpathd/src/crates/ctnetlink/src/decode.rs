@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Netlink messages to [`Entry`] values. Never panics, whatever the bytes.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use netlink_bindings::conntrack::{
+    ConntrackAttrs, CounterAttrs, IterableCounterAttrs, IterableProtoinfoAttrs, IterableTupleAttrs,
+    IterableTupleIpAttrs, IterableTupleProtoAttrs, ProtoinfoAttrs, ProtoinfoTcpAttrs, TupleAttrs,
+    TupleIpAttrs, TupleProtoAttrs,
+};
+use netlink_bindings::utils::{find_attr, parse_be_u64};
+
+use crate::entry::{Counters, Entry, Status, TcpState, Tuple};
+
+/// `NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_NEW`.
+pub(crate) const CT_NEW: u16 = 1 << 8;
+/// `NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_GET`.
+pub(crate) const CT_GET: u16 = 1 << 8 | 1;
+/// `NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_DELETE`.
+pub(crate) const CT_DELETE: u16 = 1 << 8 | 2;
+/// `NLMSG_ERROR`: the answer is an errno, 0 for an acknowledgement.
+pub(crate) const ERROR: u16 = 2;
+/// `NLMSG_DONE`: the end of a dump.
+pub(crate) const DONE: u16 = 3;
+
+/// Bytes of a message header (`struct nlmsghdr`).
+pub(crate) const NLMSG_HEADER: usize = 16;
+/// Bytes of the netfilter header after it (`struct nfgenmsg`).
+const NFGEN_HEADER: usize = 4;
+
+const CTA_TIMESTAMP: u16 = 20;
+const CTA_TIMESTAMP_START: u16 = 1;
+
+/// One netlink message of a datagram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// Message type.
+    pub kind: u16,
+    /// `NLM_F_*` flags.
+    pub flags: u16,
+    /// Sequence number of the request it answers; 0 in events.
+    pub seq: u32,
+    /// What follows the message header.
+    pub payload: &'a [u8],
+}
+
+/// The messages of a datagram, or of several ones put end to end. Stops at the first header
+/// that does not fit.
+#[derive(Debug, Clone)]
+pub struct Frames<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Frames<'a> {
+    /// Walks over `bytes`.
+    #[must_use]
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes }
+    }
+}
+
+impl<'a> Iterator for Frames<'a> {
+    type Item = Frame<'a>;
+
+    fn next(&mut self) -> Option<Frame<'a>> {
+        let header = self.rest.first_chunk::<NLMSG_HEADER>()?;
+        let [l0, l1, l2, l3, k0, k1, f0, f1, s0, s1, s2, s3, ..] = *header;
+        let len = usize::try_from(u32::from_ne_bytes([l0, l1, l2, l3])).ok()?;
+        let payload = self.rest.get(NLMSG_HEADER..len)?;
+        self.rest = self.rest.get(len.next_multiple_of(4)..).unwrap_or_default();
+        Some(Frame {
+            kind: u16::from_ne_bytes([k0, k1]),
+            flags: u16::from_ne_bytes([f0, f1]),
+            seq: u32::from_ne_bytes([s0, s1, s2, s3]),
+            payload,
+        })
+    }
+}
+
+impl Frame<'_> {
+    /// The errno of an `NLMSG_ERROR` or `NLMSG_DONE` message as a positive number; 0: success.
+    #[must_use]
+    pub fn errno(&self) -> i32 {
+        self.payload.first_chunk().map_or(0, |code| i32::from_ne_bytes(*code).saturating_neg())
+    }
+}
+
+/// Appends the entries of a recorded or received dump to `out`; other messages are skipped.
+pub fn entries(bytes: &[u8], out: &mut Vec<Entry>) {
+    let new = Frames::new(bytes).filter(|frame| frame.kind == CT_NEW);
+    out.extend(new.filter_map(|frame| entry(frame.payload)));
+}
+
+/// The entry in the payload of one conntrack message: `None` when a tuple or the id is missing.
+///
+/// Attributes that are unknown or do not parse are passed over, as a newer kernel may send them.
+#[must_use]
+pub fn entry(payload: &[u8]) -> Option<Entry> {
+    let attrs = ConntrackAttrs::new(payload.get(NFGEN_HEADER..)?);
+    let mut found = Found::default();
+    for attr in attrs.flatten() {
+        found.take(attr);
+    }
+    // The specification calls CTA_TIMESTAMP a number, the kernel sends a nest: looked up by hand.
+    found.start_ns = find_attr(attrs.get_buf(), CTA_TIMESTAMP)
+        .and_then(|nest| find_attr(nest, CTA_TIMESTAMP_START))
+        .and_then(parse_be_u64);
+    found.entry()
+}
+
+#[derive(Default)]
+struct Found {
+    id: Option<u32>,
+    orig: Option<Tuple>,
+    reply: Option<Tuple>,
+    zone: u16,
+    status: Status,
+    timeout_s: Option<u32>,
+    mark: u32,
+    tcp_state: Option<TcpState>,
+    helper: bool,
+    seq_adjust: bool,
+    orig_counters: Option<Counters>,
+    reply_counters: Option<Counters>,
+    start_ns: Option<u64>,
+}
+
+impl Found {
+    fn take(&mut self, attr: ConntrackAttrs<'_>) {
+        match attr {
+            ConntrackAttrs::Id(id) => self.id = Some(id),
+            ConntrackAttrs::TupleOrig(attrs) => self.orig = tuple(attrs),
+            ConntrackAttrs::TupleReply(attrs) => self.reply = tuple(attrs),
+            ConntrackAttrs::Zone(zone) => self.zone = zone,
+            ConntrackAttrs::Status(bits) => self.status = Status(bits),
+            ConntrackAttrs::Timeout(seconds) => self.timeout_s = Some(seconds),
+            ConntrackAttrs::Mark(mark) => self.mark = mark,
+            ConntrackAttrs::Protoinfo(attrs) => self.tcp_state = tcp_state(attrs),
+            ConntrackAttrs::Help(_) => self.helper = true,
+            ConntrackAttrs::SeqAdjOrig(_) | ConntrackAttrs::SeqAdjReply(_) => {
+                self.seq_adjust = true;
+            }
+            ConntrackAttrs::CountersOrig(attrs) => self.orig_counters = counters(attrs),
+            ConntrackAttrs::CountersReply(attrs) => self.reply_counters = counters(attrs),
+            _ => {}
+        }
+    }
+
+    fn entry(self) -> Option<Entry> {
+        Some(Entry {
+            id: self.id?,
+            zone: self.zone,
+            orig: self.orig?,
+            reply: self.reply?,
+            status: self.status,
+            timeout_s: self.timeout_s,
+            mark: self.mark,
+            tcp_state: self.tcp_state,
+            helper: self.helper,
+            seq_adjust: self.seq_adjust || self.status.has(Status::SEQ_ADJUST),
+            orig_counters: self.orig_counters,
+            reply_counters: self.reply_counters,
+            start_ns: self.start_ns,
+        })
+    }
+}
+
+fn tuple(attrs: IterableTupleAttrs<'_>) -> Option<Tuple> {
+    let mut ends = None;
+    let mut layer4 = None;
+    for attr in attrs.flatten() {
+        match attr {
+            TupleAttrs::TupleIp(attrs) => ends = addresses(attrs),
+            TupleAttrs::TupleProto(attrs) => layer4 = Some(protocol(attrs)),
+            TupleAttrs::TupleZone(_) => {}
+        }
+    }
+    let (src, dst) = ends?;
+    let (proto, sport, dport) = layer4?;
+    Some(Tuple { src, dst, proto, sport, dport })
+}
+
+fn addresses(attrs: IterableTupleIpAttrs<'_>) -> Option<(IpAddr, IpAddr)> {
+    let unset = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+    let (mut src, mut dst) = (unset, unset);
+    let mut seen = 0;
+    for attr in attrs.flatten() {
+        seen += 1;
+        match attr {
+            TupleIpAttrs::IpV4Src(address) => src = IpAddr::V4(address),
+            TupleIpAttrs::IpV4Dst(address) => dst = IpAddr::V4(address),
+            TupleIpAttrs::IpV6Src(address) => src = IpAddr::V6(address),
+            TupleIpAttrs::IpV6Dst(address) => dst = IpAddr::V6(address),
+        }
+    }
+    (seen == 2 && src.is_ipv4() == dst.is_ipv4()).then_some((src, dst))
+}
+
+/// Protocol number and the two port fields (see [`Tuple`] for ICMP).
+fn protocol(attrs: IterableTupleProtoAttrs<'_>) -> (u8, u16, u16) {
+    let (mut proto, mut sport, mut dport) = (0, 0, 0);
+    for attr in attrs.flatten() {
+        match attr {
+            TupleProtoAttrs::ProtoNum(number) => proto = number,
+            TupleProtoAttrs::ProtoSrcPort(id)
+            | TupleProtoAttrs::ProtoIcmpId(id)
+            | TupleProtoAttrs::ProtoIcmpv6Id(id) => sport = id,
+            TupleProtoAttrs::ProtoDstPort(port) => dport = port,
+            TupleProtoAttrs::ProtoIcmpType(kind) | TupleProtoAttrs::ProtoIcmpv6Type(kind) => {
+                dport = dport & 0x00ff | u16::from(kind) << 8;
+            }
+            TupleProtoAttrs::ProtoIcmpCode(code) | TupleProtoAttrs::ProtoIcmpv6Code(code) => {
+                dport = dport & 0xff00 | u16::from(code);
+            }
+        }
+    }
+    (proto, sport, dport)
+}
+
+fn tcp_state(attrs: IterableProtoinfoAttrs<'_>) -> Option<TcpState> {
+    attrs.flatten().find_map(|attr| {
+        let ProtoinfoAttrs::ProtoinfoTcp(tcp) = attr else { return None };
+        tcp.flatten().find_map(|attr| match attr {
+            ProtoinfoTcpAttrs::TcpState(state) => TcpState::from_kernel(state),
+            _ => None,
+        })
+    })
+}
+
+fn counters(attrs: IterableCounterAttrs<'_>) -> Option<Counters> {
+    let (mut packets, mut bytes) = (None, None);
+    for attr in attrs.flatten() {
+        match attr {
+            CounterAttrs::Packets(count) => packets = Some(count),
+            CounterAttrs::Bytes(count) => bytes = Some(count),
+            _ => {}
+        }
+    }
+    Some(Counters { packets: packets?, bytes: bytes? })
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! One conntrack entry as the kernel describes it.
+
+use std::net::IpAddr;
+
+/// One direction of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Tuple {
+    /// Who sends in this direction.
+    pub src: IpAddr,
+    /// Who receives in this direction.
+    pub dst: IpAddr,
+    /// Layer 4 protocol number.
+    pub proto: u8,
+    /// Source port; ICMP: the id; 0 for protocols without ports.
+    pub sport: u16,
+    /// Destination port; ICMP: `type << 8 | code`; 0 for protocols without ports.
+    pub dport: u16,
+}
+
+/// What has been counted in one direction (needs `net.netfilter.nf_conntrack_acct=1`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes, layer 3 headers included.
+    pub bytes: u64,
+}
+
+/// The status word of an entry: `enum ip_conntrack_status` of the kernel.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Status(pub u32);
+
+impl Status {
+    /// `IPS_EXPECTED`: a helper foretold this connection.
+    pub const EXPECTED: Self = Self(1 << 0);
+    /// `IPS_SEEN_REPLY`: packets went both ways.
+    pub const SEEN_REPLY: Self = Self(1 << 1);
+    /// `IPS_ASSURED`: not dropped early when the table is full.
+    pub const ASSURED: Self = Self(1 << 2);
+    /// `IPS_CONFIRMED`: the first packet has left the box.
+    pub const CONFIRMED: Self = Self(1 << 3);
+    /// `IPS_SRC_NAT`: the source is translated.
+    pub const SRC_NAT: Self = Self(1 << 4);
+    /// `IPS_DST_NAT`: the destination is translated.
+    pub const DST_NAT: Self = Self(1 << 5);
+    /// `IPS_SEQ_ADJUST`: TCP sequence numbers are rewritten.
+    pub const SEQ_ADJUST: Self = Self(1 << 6);
+    /// `IPS_SRC_NAT_DONE`: source translation has been decided.
+    pub const SRC_NAT_DONE: Self = Self(1 << 7);
+    /// `IPS_DST_NAT_DONE`: destination translation has been decided.
+    pub const DST_NAT_DONE: Self = Self(1 << 8);
+    /// `IPS_DYING`: being removed.
+    pub const DYING: Self = Self(1 << 9);
+    /// `IPS_FIXED_TIMEOUT`: the timeout does not move with traffic.
+    pub const FIXED_TIMEOUT: Self = Self(1 << 10);
+    /// `IPS_TEMPLATE`: a template, not a connection.
+    pub const TEMPLATE: Self = Self(1 << 11);
+    /// `IPS_NAT_CLASH`: lost a race for its reply tuple.
+    pub const NAT_CLASH: Self = Self(1 << 12);
+    /// `IPS_HELPER`: a rule attached a helper.
+    pub const HELPER: Self = Self(1 << 13);
+    /// `IPS_OFFLOAD`: carried by a flowtable.
+    pub const OFFLOAD: Self = Self(1 << 14);
+    /// `IPS_HW_OFFLOAD`: carried by hardware.
+    pub const HW_OFFLOAD: Self = Self(1 << 15);
+
+    /// Whether every bit of `bits` is set.
+    #[must_use]
+    pub const fn has(self, bits: Self) -> bool {
+        self.0 & bits.0 == bits.0
+    }
+}
+
+impl std::ops::BitOr for Status {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// State of a TCP connection: `enum tcp_conntrack` of the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TcpState {
+    /// Nothing known yet.
+    None,
+    /// SYN seen.
+    SynSent,
+    /// SYN and SYN/ACK seen.
+    SynRecv,
+    /// Handshake complete.
+    Established,
+    /// FIN seen.
+    FinWait,
+    /// FIN acknowledged.
+    CloseWait,
+    /// FIN from the other side too.
+    LastAck,
+    /// Last ACK seen, waiting for stragglers.
+    TimeWait,
+    /// Reset.
+    Close,
+    /// Both sides sent a SYN.
+    SynSent2,
+}
+
+impl TcpState {
+    /// The state with the kernel's number `value`, if there is one.
+    #[must_use]
+    pub const fn from_kernel(value: u8) -> Option<Self> {
+        Some(match value {
+            0 => Self::None,
+            1 => Self::SynSent,
+            2 => Self::SynRecv,
+            3 => Self::Established,
+            4 => Self::FinWait,
+            5 => Self::CloseWait,
+            6 => Self::LastAck,
+            7 => Self::TimeWait,
+            8 => Self::Close,
+            9 => Self::SynSent2,
+            _ => return None,
+        })
+    }
+
+    /// The word for it, such as `syn-sent`; empty for [`TcpState::None`].
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::SynSent => "syn-sent",
+            Self::SynRecv => "syn-recv",
+            Self::Established => "established",
+            Self::FinWait => "fin-wait",
+            Self::CloseWait => "close-wait",
+            Self::LastAck => "last-ack",
+            Self::TimeWait => "time-wait",
+            Self::Close => "close",
+            Self::SynSent2 => "syn-sent2",
+        }
+    }
+}
+
+/// One conntrack entry, or as much of it as the kernel put into the message.
+///
+/// Offloaded entries come without timeout and TCP state, NEW and UPDATE events without counters,
+/// UPDATE events with only what changed: every such field is an `Option`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// The kernel's id: a keyed 32-bit hash, so rarely two live entries share one.
+    pub id: u32,
+    /// Conntrack zone; 0 is the default.
+    pub zone: u16,
+    /// As the initiator sends.
+    pub orig: Tuple,
+    /// As the answer arrives; `reply.src` is the real responder, `reply.dst` is who it answers to.
+    pub reply: Tuple,
+    /// Status bits.
+    pub status: Status,
+    /// Seconds until it is forgotten; absent on offloaded entries.
+    pub timeout_s: Option<u32>,
+    /// Connection mark.
+    pub mark: u32,
+    /// TCP state; absent for other protocols and on offloaded entries.
+    pub tcp_state: Option<TcpState>,
+    /// A helper is attached (FTP, SIP, …).
+    pub helper: bool,
+    /// Sequence numbers are adjusted.
+    pub seq_adjust: bool,
+    /// Counted from the initiator; absent in NEW and UPDATE events and without accounting.
+    pub orig_counters: Option<Counters>,
+    /// Counted towards the initiator.
+    pub reply_counters: Option<Counters>,
+    /// Start, nanoseconds of Unix time (needs `net.netfilter.nf_conntrack_timestamp=1`).
+    pub start_ns: Option<u64>,
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Changes of the conntrack table as they happen.
+
+use std::io;
+
+use rustix::io::Errno;
+
+use crate::decode::{self, CT_DELETE, CT_NEW, Frames};
+use crate::entry::Entry;
+use crate::socket::Socket;
+
+/// `NFNLGRP_CONNTRACK_NEW`, `_UPDATE` and `_DESTROY` as a bind mask.
+const GROUPS: u32 = 0b111;
+/// Room for some 10,000 events while the daemon is busy.
+const KERNEL_BUFFER: usize = 8 * 1024 * 1024;
+/// Datagrams taken in one go; the rest waits so that other tasks get their turn.
+const BURST: usize = 64;
+
+const NLM_F_EXCL: u16 = 0x200;
+const NLM_F_CREATE: u16 = 0x400;
+
+/// One change. NEW and UPDATE carry no counters; setting the offload bits causes no event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// A connection was confirmed.
+    New(Entry),
+    /// Status, TCP state, helper, mark, … changed.
+    Update(Entry),
+    /// It is gone; the entry has the final counters.
+    Destroy(Entry),
+}
+
+/// Why no events came.
+#[derive(Debug, thiserror::Error)]
+pub enum EventError {
+    /// No socket, or not allowed to listen.
+    #[error("cannot listen to conntrack events")]
+    Open(#[source] io::Error),
+    /// Reading failed.
+    #[error("cannot read conntrack events")]
+    Read(#[source] io::Error),
+    /// The receive buffer overflowed (`ENOBUFS`): events are missing, only a dump helps.
+    #[error("conntrack events were lost")]
+    Lost,
+}
+
+/// A socket that hears of every new, changed and destroyed connection.
+#[derive(Debug)]
+pub struct EventSocket {
+    socket: Socket,
+}
+
+impl EventSocket {
+    /// Starts listening. Needs `CAP_NET_ADMIN` and a tokio runtime.
+    ///
+    /// # Errors
+    /// When there is no socket or the groups cannot be joined.
+    pub fn open() -> Result<Self, EventError> {
+        Self::with_buffer(KERNEL_BUFFER)
+    }
+
+    /// Like [`EventSocket::open`], with about `bytes` of room in the kernel.
+    ///
+    /// # Errors
+    /// As [`EventSocket::open`].
+    pub fn with_buffer(bytes: usize) -> Result<Self, EventError> {
+        let socket = Socket::open(GROUPS).map_err(EventError::Open)?;
+        socket.grow(bytes).map_err(EventError::Open)?;
+        Ok(Self { socket })
+    }
+
+    /// Waits for events and takes those that are there, oldest first, never none.
+    ///
+    /// # Errors
+    /// [`EventError::Lost`] when the kernel had to drop some; the socket goes on working.
+    pub async fn recv(&mut self) -> Result<Vec<Event>, EventError> {
+        let mut found = Vec::new();
+        while found.is_empty() {
+            found.extend(events(self.socket.recv().await.map_err(failure)?));
+        }
+        for _ in 1..BURST {
+            match self.socket.try_recv().map_err(failure)? {
+                Some(datagram) => found.extend(events(datagram)),
+                None => break,
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn failure(error: io::Error) -> EventError {
+    match error.raw_os_error() {
+        Some(errno) if errno == Errno::NOBUFS.raw_os_error() => EventError::Lost,
+        _ => EventError::Read(error),
+    }
+}
+
+/// The events in a datagram.
+pub fn events(datagram: &[u8]) -> impl Iterator<Item = Event> {
+    Frames::new(datagram).filter_map(|frame| {
+        let entry = || decode::entry(frame.payload);
+        match frame.kind {
+            // The kernel marks NEW by the flags that would create an entry.
+            CT_NEW if frame.flags & (NLM_F_CREATE | NLM_F_EXCL) != 0 => entry().map(Event::New),
+            CT_NEW => entry().map(Event::Update),
+            CT_DELETE => entry().map(Event::Destroy),
+            _ => None,
+        }
+    })
+}

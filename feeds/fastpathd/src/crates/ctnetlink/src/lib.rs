@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Connection tracking entries and events as plain values, and the sockets they come from.
+//!
+//! Nothing here keeps state: [`Dump`] reads the whole table batch by batch, [`EventSocket`] reports
+//! changes, [`Lookup`] asks for one entry. Attributes are decoded by `netlink-bindings`, whose
+//! tables are generated from the kernel's own specification.
+
+mod decode;
+mod dump;
+mod entry;
+mod event;
+mod lookup;
+mod request;
+mod socket;
+
+pub use decode::{Frame, Frames, entries, entry};
+pub use dump::{Dump, DumpError};
+pub use entry::{Counters, Entry, Status, TcpState, Tuple};
+pub use event::{Event, EventError, EventSocket, events};
+pub use lookup::{Lookup, LookupError};

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The flow table: merges conntrack dumps and events, computes rates, decides path and reason,
+//! answers queries and keeps history. No I/O; the clock and the network come in as parameters.
+
+mod engine;
+mod history;
+mod ladder;
+mod network;
+mod page;
+mod parse;
+mod proto;
+mod query;
+mod table;
+mod totals;
+mod words;
+
+pub use engine::{Engine, EngineState, Exclude, Prefix};
+pub use history::{History, HistoryQuery, Series};
+pub use ladder::{Facts, Verdict, climb};
+pub use network::{Network, Side};
+pub use page::{FlowDetail, FlowEvent, FlowPage, Top, TopRow};
+pub use parse::QueryError;
+pub use query::{Filter, FlowsQuery, Group, Sort, TopQuery};
+pub use table::{FlowTable, Now};
+pub use totals::{PathTotals, Paths, Ratio, Totals};
+pub use words::{Path, Reason};

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What the flow table needs to know about the network around it.
+
+use std::net::IpAddr;
+use std::rc::Rc;
+
+/// The way from the router to an address. Strings are shared: cloning a side copies pointers.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Side {
+    /// Layer 3 device, such as `br-lan.10` or `pppoe-wan`.
+    pub device: Rc<str>,
+    /// VLAN the address is in; 0: none.
+    pub vlan: u16,
+    /// Firewall zone; empty: none.
+    pub zone: Rc<str>,
+    /// Lowest device, such as `lan1`; empty: unknown.
+    pub port: Rc<str>,
+    /// The lowest device is in the flowtable in force.
+    pub in_flowtable: bool,
+    /// The next hop's link layer address is known, or none is needed.
+    pub neighbour: bool,
+    /// A tunnel or other virtual device that a flowtable cannot hold.
+    pub tunnel: bool,
+}
+
+/// The network around the router, as of one generation.
+pub trait Network {
+    /// Whether the address is one of the router's own.
+    fn is_local(&self, address: IpAddr) -> bool;
+    /// The way to the address; `None`: no route.
+    fn side(&self, address: IpAddr) -> Option<Side>;
+    /// Host name of the address, if known.
+    fn name(&self, address: IpAddr) -> Option<&str>;
+    /// A number that changes when any answer of the others can have changed.
+    fn generation(&self) -> u64;
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Answers in the shapes of the API's schemas.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::query::Group;
+use crate::words::Path;
+
+/// One page of flows or groups: the reply of `flows`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FlowPage {
+    /// Flows known.
+    pub total: usize,
+    /// Flows or groups that the filter lets through.
+    pub matched: usize,
+    /// Changes whenever the answer can have changed.
+    pub epoch: u64,
+    /// The router's clock, Unix ms.
+    pub now_ms: u64,
+    /// Names of the fields of a row.
+    pub cols: &'static [&'static str],
+    /// The rows of this page.
+    pub rows: Vec<Vec<Value>>,
+}
+
+/// One flow with its life so far: the reply of `flow`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FlowDetail {
+    /// The columns of a flow row by name.
+    pub flow: Map<String, Value>,
+    /// Lowest devices of the initiator's and the other side; empty: unknown.
+    pub ports: [String; 2],
+    /// Oldest first, at most 16.
+    pub events: Vec<FlowEvent>,
+}
+
+/// One step in a flow's life.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FlowEvent {
+    /// Unix ms.
+    pub at_ms: u64,
+    /// The path from then on.
+    pub path: Path,
+    /// Why it is slow; empty: it is not.
+    pub reason: &'static str,
+    /// TCP state; empty: none.
+    pub state: &'static str,
+}
+
+/// Who uses the line: the reply of `top`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Top {
+    /// What the rows are.
+    pub by: Group,
+    /// Busiest first.
+    pub rows: Vec<TopRow>,
+}
+
+/// One host, service, VLAN or path.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TopRow {
+    /// Address, `proto/port`, VLAN or path.
+    pub key: String,
+    /// Host or service name; empty: unknown.
+    pub name: String,
+    /// Flows.
+    pub flows: u64,
+    /// Of these, flows off the slow path.
+    pub offloaded: u64,
+    /// Bytes, both directions.
+    pub bytes: u64,
+    /// Bits per second from the initiators (for a host: sent by it).
+    pub up_bps: u64,
+    /// Bits per second to the initiators (for a host: received by it).
+    pub down_bps: u64,
+    /// Share of the bytes that went off the slow path, 0 to 1.
+    pub ratio: f64,
+}

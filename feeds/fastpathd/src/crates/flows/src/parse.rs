@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Reading request objects with errors that name the field and its value.
+
+use serde_json::{Map, Value};
+
+/// Why a request was not understood. The field is named as in `filter.path`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum QueryError {
+    /// The request, or a part of it, is no object.
+    #[error("{field}: an object is wanted, not {value}")]
+    NoObject {
+        /// Where.
+        field: String,
+        /// What was there.
+        value: String,
+    },
+    /// There is no such field.
+    #[error("{field}: unknown field")]
+    Unknown {
+        /// Where.
+        field: String,
+    },
+    /// Wrong type, unknown word or out of range.
+    #[error("{field}: {wanted} is wanted, not {value}")]
+    Bad {
+        /// Where.
+        field: String,
+        /// What may be there.
+        wanted: String,
+        /// What was there.
+        value: String,
+    },
+    /// The field does not go with the rest of the request.
+    #[error("{field}: {value} does not go with {other}")]
+    Conflict {
+        /// Where.
+        field: String,
+        /// What was there.
+        value: String,
+        /// What it does not go with.
+        other: String,
+    },
+}
+
+/// An object of a request; null counts as empty.
+pub(crate) struct Object<'a> {
+    name: &'static str,
+    fields: Option<&'a Map<String, Value>>,
+}
+
+impl<'a> Object<'a> {
+    pub(crate) fn new(name: &'static str, value: &'a Value) -> Result<Self, QueryError> {
+        let fields = match value {
+            Value::Null => None,
+            Value::Object(fields) => Some(fields),
+            other => {
+                let field = if name.is_empty() { "request" } else { name };
+                return Err(QueryError::NoObject { field: field.into(), value: short(other) });
+            }
+        };
+        Ok(Self { name, fields })
+    }
+
+    /// Refuses every field that is not in `known`.
+    pub(crate) fn only(&self, known: &[&str]) -> Result<(), QueryError> {
+        let mut names = self.fields.into_iter().flat_map(Map::keys);
+        match names.find(|name| !known.contains(&name.as_str())) {
+            Some(name) => Err(QueryError::Unknown { field: self.field(name) }),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn value(&self, name: &str) -> Option<&'a Value> {
+        self.fields?.get(name).filter(|value| !value.is_null())
+    }
+
+    pub(crate) fn bool(&self, name: &str) -> Result<Option<bool>, QueryError> {
+        self.get(name, "true or false", Value::as_bool)
+    }
+
+    pub(crate) fn integer<T>(&self, name: &str, least: T, most: T) -> Result<Option<T>, QueryError>
+    where
+        T: TryFrom<u64> + PartialOrd + std::fmt::Display + Copy,
+    {
+        let inside = |number: &T| *number >= least && *number <= most;
+        let read = |value: &Value| T::try_from(value.as_u64()?).ok().filter(inside);
+        self.get(name, &format!("an integer from {least} to {most}"), read)
+    }
+
+    /// A string of at most `most` characters.
+    pub(crate) fn text(&self, name: &str, most: usize) -> Result<Option<&'a str>, QueryError> {
+        let fits = |text: &&str| text.chars().count() <= most;
+        let wanted = format!("a string of at most {most} characters");
+        self.get(name, &wanted, |value| value.as_str().filter(fits))
+    }
+
+    pub(crate) fn word<T>(
+        &self,
+        name: &str,
+        read: impl Fn(&str) -> Option<T>,
+        wanted: &str,
+    ) -> Result<Option<T>, QueryError> {
+        self.get(name, wanted, |value| value.as_str().and_then(&read))
+    }
+
+    /// A list of words; a missing one is empty.
+    pub(crate) fn words<T>(
+        &self,
+        name: &str,
+        read: impl Fn(&str) -> Option<T>,
+        wanted: &str,
+    ) -> Result<Vec<T>, QueryError> {
+        let Some(value) = self.value(name) else { return Ok(Vec::new()) };
+        let list = value.as_array().ok_or_else(|| self.bad(name, "a list"))?;
+        let read_one = |(index, value): (usize, &Value)| {
+            value.as_str().and_then(&read).ok_or_else(|| QueryError::Bad {
+                field: self.field(&format!("{name}[{index}]")),
+                wanted: wanted.into(),
+                value: short(value),
+            })
+        };
+        list.iter().enumerate().map(read_one).collect()
+    }
+
+    pub(crate) fn bad(&self, name: &str, wanted: &str) -> QueryError {
+        QueryError::Bad {
+            field: self.field(name),
+            wanted: wanted.into(),
+            value: self.value(name).map_or_else(String::new, short),
+        }
+    }
+
+    fn get<T>(
+        &self,
+        name: &str,
+        wanted: &str,
+        read: impl Fn(&'a Value) -> Option<T>,
+    ) -> Result<Option<T>, QueryError> {
+        let Some(value) = self.value(name) else { return Ok(None) };
+        read(value).map(Some).ok_or_else(|| self.bad(name, wanted))
+    }
+
+    fn field(&self, name: &str) -> String {
+        if self.name.is_empty() { name.into() } else { format!("{}.{name}", self.name) }
+    }
+}
+
+/// The value as JSON, cut so that an error stays one line.
+fn short(value: &Value) -> String {
+    const MOST: usize = 60;
+    let text = value.to_string();
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Names of layer 4 protocols and of well-known services.
+
+/// TCP.
+pub(crate) const TCP: u8 = 6;
+/// UDP.
+pub(crate) const UDP: u8 = 17;
+
+const NAMES: [(u8, &str); 12] = [
+    (1, "icmp"),
+    (2, "igmp"),
+    (4, "ipip"),
+    (TCP, "tcp"),
+    (UDP, "udp"),
+    (33, "dccp"),
+    (41, "ipv6"),
+    (47, "gre"),
+    (50, "esp"),
+    (51, "ah"),
+    (58, "icmpv6"),
+    (132, "sctp"),
+];
+
+/// The word for a protocol number, if it has one.
+pub(crate) fn word(proto: u8) -> Option<&'static str> {
+    NAMES.iter().find(|(number, _)| *number == proto).map(|(_, word)| *word)
+}
+
+/// The protocol's word, or its number as a string.
+pub(crate) fn name(proto: u8) -> String {
+    word(proto).map_or_else(|| proto.to_string(), str::to_owned)
+}
+
+/// The number for a word or a number as a string.
+pub(crate) fn number(name: &str) -> Option<u8> {
+    let named = NAMES.iter().find(|(_, word)| *word == name).map(|(number, _)| *number);
+    named.or_else(|| name.parse().ok())
+}
+
+const SERVICES: [(u8, u16, &str); 24] = [
+    (TCP, 21, "ftp"),
+    (TCP, 22, "ssh"),
+    (TCP, 25, "smtp"),
+    (TCP, 53, "dns"),
+    (UDP, 53, "dns"),
+    (UDP, 67, "dhcp"),
+    (TCP, 80, "http"),
+    (UDP, 123, "ntp"),
+    (TCP, 143, "imap"),
+    (TCP, 443, "https"),
+    (UDP, 443, "quic"),
+    (TCP, 445, "smb"),
+    (UDP, 500, "ike"),
+    (TCP, 587, "submission"),
+    (TCP, 853, "dns over tls"),
+    (TCP, 993, "imaps"),
+    (UDP, 1194, "openvpn"),
+    (UDP, 3478, "stun"),
+    (TCP, 3389, "rdp"),
+    (UDP, 4500, "ipsec nat-t"),
+    (UDP, 5060, "sip"),
+    (TCP, 5201, "iperf3"),
+    (UDP, 5201, "iperf3"),
+    (UDP, 51820, "wireguard"),
+];
+
+/// The name of a service; empty if unknown.
+pub(crate) fn service(proto: u8, port: u16) -> &'static str {
+    SERVICES.iter().find(|known| (known.0, known.1) == (proto, port)).map_or("", |known| known.2)
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Totals by path and the offload ratio, in the shapes of the API.
+
+use serde::Serialize;
+
+/// What one path carries now and has carried since the start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct PathTotals {
+    /// Flows on this path now.
+    pub flows: u64,
+    /// Bytes forwarded since the start, both directions.
+    pub bytes: u64,
+    /// Packets, likewise.
+    pub packets: u64,
+    /// Bits per second now.
+    pub bps: u64,
+    /// Packets per second now.
+    pub pps: u64,
+}
+
+/// Totals by path.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Paths {
+    /// The whole stack.
+    pub slow: PathTotals,
+    /// In the IPS queue.
+    pub inspect: PathTotals,
+    /// Software flowtable.
+    pub flowtable: PathTotals,
+    /// Hardware.
+    pub hardware: PathTotals,
+    /// eBPF.
+    pub ebpf: PathTotals,
+}
+
+/// Bytes carried off the slow path divided by all forwarded bytes, 0 to 1; `None` while nothing
+/// was forwarded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Ratio {
+    /// Over the last 10 seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub now: Option<f64>,
+    /// Since the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<f64>,
+}
+
+/// The sums a dashboard shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Totals {
+    /// By path.
+    pub paths: Paths,
+    /// Share off the slow path.
+    pub ratio: Ratio,
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The closed lists of the API: paths and reasons.
+
+use serde::{Deserialize, Serialize};
+
+/// Which way the packets of a flow take, from worst to best.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Path {
+    /// The whole stack and every rule.
+    #[default]
+    Slow,
+    /// In the queue of the intrusion prevention system.
+    Inspect,
+    /// Software flowtable.
+    Flowtable,
+    /// Offloaded to the network card or switch.
+    Hardware,
+    /// eBPF program.
+    Ebpf,
+}
+
+impl Path {
+    /// All of them, in the order of the API's columns.
+    pub const ALL: [Self; 5] =
+        [Self::Slow, Self::Inspect, Self::Flowtable, Self::Hardware, Self::Ebpf];
+
+    /// The stable name.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Slow => "slow",
+            Self::Inspect => "inspect",
+            Self::Flowtable => "flowtable",
+            Self::Hardware => "hardware",
+            Self::Ebpf => "ebpf",
+        }
+    }
+
+    /// The path with this stable name.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|path| path.word() == word)
+    }
+
+    /// Whether packets on it skip the slow path.
+    #[must_use]
+    pub const fn offloaded(self) -> bool {
+        matches!(self, Self::Flowtable | Self::Hardware | Self::Ebpf)
+    }
+}
+
+/// Why a flow is on the slow path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// The engine is off.
+    EngineOff,
+    /// The router itself is one end.
+    Local,
+    /// Not unicast.
+    Multicast,
+    /// Neither TCP nor UDP.
+    UnsupportedProtocol,
+    /// A conntrack helper reads along.
+    Helper,
+    /// TCP sequence numbers are rewritten.
+    SequenceAdjust,
+    /// Excluded by the configuration.
+    Excluded,
+    /// No answer yet, or the TCP handshake is not complete.
+    NotEstablished,
+    /// Ending.
+    Closing,
+    /// No route to one side.
+    NoRoute,
+    /// One side's lowest device is not in the flowtable.
+    NoDevice,
+    /// One side's next hop has no link layer address.
+    NoNeighbour,
+    /// One side is a tunnel or virtual device that a flowtable cannot hold.
+    Tunnel,
+    /// Both ends are behind the same device.
+    SameSide,
+    /// Was carried, then quiet: the next packet puts it back.
+    Idle,
+    /// The kernel will take it with one of the next packets.
+    Pending,
+    /// It could be carried and is not.
+    NotTaken,
+}
+
+impl Reason {
+    /// All of them, in the order of the ladder.
+    pub const ALL: [Self; 17] = [
+        Self::EngineOff,
+        Self::Local,
+        Self::Multicast,
+        Self::UnsupportedProtocol,
+        Self::Helper,
+        Self::SequenceAdjust,
+        Self::Excluded,
+        Self::NotEstablished,
+        Self::Closing,
+        Self::NoRoute,
+        Self::Tunnel,
+        Self::NoDevice,
+        Self::NoNeighbour,
+        Self::SameSide,
+        Self::Idle,
+        Self::Pending,
+        Self::NotTaken,
+    ];
+
+    /// The stable name.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::EngineOff => "engine-off",
+            Self::Local => "local",
+            Self::Multicast => "multicast",
+            Self::UnsupportedProtocol => "unsupported-protocol",
+            Self::Helper => "helper",
+            Self::SequenceAdjust => "sequence-adjust",
+            Self::Excluded => "excluded",
+            Self::NotEstablished => "not-established",
+            Self::Closing => "closing",
+            Self::NoRoute => "no-route",
+            Self::NoDevice => "no-device",
+            Self::NoNeighbour => "no-neighbour",
+            Self::Tunnel => "tunnel",
+            Self::SameSide => "same-side",
+            Self::Idle => "idle",
+            Self::Pending => "pending",
+            Self::NotTaken => "not-taken",
+        }
+    }
+
+    /// The reason with this stable name.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.word() == word)
+    }
+}
