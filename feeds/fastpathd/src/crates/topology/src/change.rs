@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What can change in the model.
+
+use std::net::IpAddr;
+
+use crate::types::{
+    Address, BridgeVlan, FdbEntry, Link, Neighbour, PppoeSession, Route,
+};
+
+/// One change of the network, as the kernel reported it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// Everything there is: what is not among these no longer exists.
+    Full(Vec<Change>),
+    /// A link appeared or changed.
+    Link(Link),
+    /// The link with this index is gone, and all that was on it.
+    LinkGone(u32),
+    /// The VLANs of every bridge port.
+    BridgeVlans(Vec<BridgeVlan>),
+    /// An address appeared or changed.
+    Address(Address),
+    /// An address is gone.
+    AddressGone(Address),
+    /// A route appeared or changed.
+    Route(Route),
+    /// A route is gone.
+    RouteGone(Route),
+    /// A neighbour appeared or changed.
+    Neighbour(Neighbour),
+    /// A neighbour is gone from the link with this index.
+    NeighbourGone(u32, IpAddr),
+    /// A station appeared on or moved to a bridge port.
+    Fdb(FdbEntry),
+    /// A station is gone.
+    FdbGone(FdbEntry),
+    /// All `PPPoE` sessions.
+    Pppoe(Vec<PppoeSession>),
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What the kernel tells about, as plain values.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// A device name; cheap to copy, because every flow carries a few.
+pub type Name = Arc<str>;
+
+/// An Ethernet address. Displays as `02:00:00:00:00:01`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Mac(pub [u8; 6]);
+
+impl fmt::Display for Mac {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b, c, d, e, g] = self.0;
+        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+    }
+}
+
+/// What a link is, from `IFLA_INFO_KIND` and the hardware type.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum LinkKind {
+    /// Ethernet without a kind of its own: hardware, virtio, Wi-Fi.
+    Ethernet,
+    /// A bridge.
+    Bridge {
+        /// Frames are sorted by VLAN (`vlan_filtering 1`).
+        vlan_filtering: bool,
+    },
+    /// A VLAN device on top of another link.
+    Vlan {
+        /// Tag, 1..=4094 (0 for a priority tag).
+        id: u16,
+    },
+    /// A PPP device; over Ethernet if a [`PppoeSession`] belongs to it.
+    Ppp,
+    /// `lo`.
+    Loopback,
+    /// Any other kind by the kernel's name: `veth`, `dsa`, `bond`, `wireguard`, `tun`, …
+    Other(Name),
+}
+
+impl fmt::Display for LinkKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ethernet => "ethernet",
+            Self::Bridge { .. } => "bridge",
+            Self::Vlan { .. } => "vlan",
+            Self::Ppp => "ppp",
+            Self::Loopback => "loopback",
+            Self::Other(kind) => kind,
+        })
+    }
+}
+
+/// A network device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// The kernel's number of it, unique while it exists.
+    pub index: u32,
+    /// Its name.
+    pub name: Name,
+    /// What it is.
+    pub kind: LinkKind,
+    /// Its Ethernet address, if it has one.
+    pub mac: Option<Mac>,
+    /// Largest packet, bytes.
+    pub mtu: u32,
+    /// Administratively up.
+    pub up: bool,
+    /// Has a carrier (the cable is in).
+    pub carrier: bool,
+    /// `operstate`, RFC 2863: 0 unknown, 2 down, 3 lower layer down, 5 dormant, 6 up.
+    pub operstate: u8,
+    /// Index of the bridge, bond or VRF it belongs to.
+    pub master: Option<u32>,
+    /// Index of the device it stands on (`IFLA_LINK`). For `veth` this is the peer, for `dsa`
+    /// the CPU port.
+    pub lower: Option<u32>,
+    /// `ARPHRD_*`: 1 Ethernet, 512 PPP, 772 loopback, 65534 none.
+    pub hardware: u16,
+    /// Has no Ethernet header and no neighbours to resolve (`IFF_POINTOPOINT` or `IFF_NOARP`).
+    pub point_to_point: bool,
+}
+
+/// An address of this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Address {
+    /// Link it is on.
+    pub index: u32,
+    /// The address itself.
+    pub address: IpAddr,
+    /// Prefix length, bits.
+    pub prefix: u8,
+    /// The other end of a point-to-point link.
+    pub peer: Option<IpAddr>,
+}
+
+/// What a route does with a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum RouteKind {
+    /// Sends it on.
+    Unicast,
+    /// For this machine itself.
+    Local,
+    /// For everybody on the link: broadcast, anycast or multicast.
+    Broadcast,
+    /// Drops it: unreachable, blackhole, prohibit, throw.
+    Refuse,
+}
+
+/// A route of the tables `main`, `local` or `default`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Route {
+    /// Destination network; host bits are zero.
+    pub network: IpAddr,
+    /// Prefix length, bits.
+    pub prefix: u8,
+    /// What it does.
+    pub kind: RouteKind,
+    /// Number of its table: 254 main, 255 local, 253 default.
+    pub table: u32,
+    /// Priority, smaller is better.
+    pub metric: u32,
+    /// Link it leaves by; of a multipath route, the first.
+    pub index: Option<u32>,
+    /// Next router, none if the destination is on the link.
+    pub gateway: Option<IpAddr>,
+}
+
+/// Whether a neighbour's address is resolved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NeighbourState {
+    /// The MAC is known and used (`REACHABLE`, `STALE`, `DELAY`, `PROBE`, `PERMANENT`, `NOARP`).
+    Valid,
+    /// The MAC is asked for (`INCOMPLETE`) or could not be had (`FAILED`).
+    Invalid,
+}
+
+/// A neighbour on a link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Neighbour {
+    /// Link it is on.
+    pub index: u32,
+    /// Its address.
+    pub address: IpAddr,
+    /// Its Ethernet address while known.
+    pub mac: Option<Mac>,
+    /// Whether it is resolved.
+    pub state: NeighbourState,
+}
+
+/// A learned or static entry of a bridge's forwarding database.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct FdbEntry {
+    /// Index of the bridge.
+    pub bridge: u32,
+    /// Index of the port.
+    pub port: u32,
+    /// The station.
+    pub mac: Mac,
+    /// VLAN it was seen in, 0 on a bridge without VLAN filtering.
+    pub vlan: u16,
+    /// The address is the bridge's or the port's own, nobody behind it.
+    pub own: bool,
+}
+
+/// A VLAN of a bridge port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PortVlan {
+    /// Tag, 1..=4094.
+    pub vid: u16,
+    /// Frames leave with the tag.
+    pub tagged: bool,
+    /// Untagged frames belong to this VLAN when they come in.
+    pub pvid: bool,
+}
+
+/// All VLANs of one bridge port (or of the bridge's inner side).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BridgeVlan {
+    /// Index of the port, or of the bridge itself.
+    pub index: u32,
+    /// Its VLANs, by number.
+    pub vlans: Vec<PortVlan>,
+}
+
+/// A line of `/proc/net/pppoe`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PppoeSession {
+    /// Session number given by the access concentrator.
+    pub id: u16,
+    /// MAC of the access concentrator.
+    pub peer: Mac,
+    /// Device that the session's frames leave by (`wan.35`).
+    pub device: Name,
+}
