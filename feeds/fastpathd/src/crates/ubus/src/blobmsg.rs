@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! JSON-like values in blobmsg form: named, typed attributes.
+//!
+//! | JSON | blobmsg |
+//! | --- | --- |
+//! | null | unspec, no payload |
+//! | true, false | int8 |
+//! | integer that fits 32 bits | int32 |
+//! | any other integer | int64; above `i64::MAX` it becomes `i64::MAX`, as in libubox |
+//! | other number | double |
+//! | string, array, object | string, array, table |
+
+use serde_json::{Number, Value};
+
+use crate::blob::{Blob, Blobs, Writer, c_string};
+use crate::{DecodeError, EncodeError, Map};
+
+/// Deepest nesting of tables and arrays that is read or written, as in json-c.
+pub const MAX_DEPTH: usize = 32;
+
+const UNSPEC: u8 = 0;
+const ARRAY: u8 = 1;
+const TABLE: u8 = 2;
+const STRING: u8 = 3;
+const INT64: u8 = 4;
+const INT32: u8 = 5;
+const INT16: u8 = 6;
+const INT8: u8 = 7;
+const DOUBLE: u8 = 8;
+
+/// A table in blobmsg form, not necessarily well-formed: a broker hands it on without looking.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Blobmsg(Vec<u8>);
+
+impl Blobmsg {
+    /// Takes bytes that came from the wire.
+    #[must_use]
+    pub fn from_wire(bytes: &[u8]) -> Self {
+        Blobmsg(bytes.to_vec())
+    }
+
+    /// The attributes as they lie on the wire, without a head of their own.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Writes `map`.
+    ///
+    /// # Errors
+    /// When the table is nested too deeply, is over the message limit, or a string holds a NUL.
+    pub fn encode(map: &Map) -> Result<Self, EncodeError> {
+        let mut writer = Writer::default();
+        for (name, value) in map {
+            put_value(&mut writer, name, value, MAX_DEPTH)?;
+        }
+        let bytes = writer.into_bytes();
+        if bytes.len() > crate::MAX_MESSAGE {
+            return Err(EncodeError::TooLarge { len: bytes.len() });
+        }
+        Ok(Blobmsg(bytes))
+    }
+
+    /// Reads the table. Of two fields with the same name the later one counts.
+    ///
+    /// # Errors
+    /// When the bytes are no well-formed table.
+    pub fn decode(&self) -> Result<Map, DecodeError> {
+        table(&self.0, MAX_DEPTH)
+    }
+}
+
+fn put_value(out: &mut Writer, name: &str, value: &Value, depth: usize) -> Result<(), EncodeError> {
+    let depth = depth.checked_sub(1).ok_or(EncodeError::TooDeep)?;
+    match value {
+        Value::Null => field(out, UNSPEC, name, |_| Ok(())),
+        Value::Bool(truth) => field(out, INT8, name, |out| {
+            out.put(&[u8::from(*truth)]);
+            Ok(())
+        }),
+        Value::Number(number) => put_number(out, name, number),
+        Value::String(text) => field(out, STRING, name, |out| out.put_text(text)),
+        Value::Array(values) => field(out, ARRAY, name, |out| {
+            values.iter().try_for_each(|value| put_value(out, "", value, depth))
+        }),
+        Value::Object(map) => field(out, TABLE, name, |out| {
+            map.iter().try_for_each(|(name, value)| put_value(out, name, value, depth))
+        }),
+    }
+}
+
+fn put_number(out: &mut Writer, name: &str, number: &Number) -> Result<(), EncodeError> {
+    let bytes = |id, bytes: &[u8], out: &mut Writer| {
+        field(out, id, name, |out| {
+            out.put(bytes);
+            Ok(())
+        })
+    };
+    if let Some(double) = number.as_f64().filter(|_| number.is_f64()) {
+        return bytes(DOUBLE, &double.to_bits().to_be_bytes(), out);
+    }
+    let wide = number.as_i64().unwrap_or(i64::MAX);
+    match i32::try_from(wide) {
+        Ok(narrow) => bytes(INT32, &narrow.to_be_bytes(), out),
+        Err(_) => bytes(INT64, &wide.to_be_bytes(), out),
+    }
+}
+
+fn field(
+    out: &mut Writer,
+    id: u8,
+    name: &str,
+    payload: impl FnOnce(&mut Writer) -> Result<(), EncodeError>,
+) -> Result<(), EncodeError> {
+    let open = out.open(id, true);
+    let len = u16::try_from(name.len()).map_err(|_| EncodeError::TooLarge { len: name.len() })?;
+    out.put(&len.to_be_bytes());
+    out.put_text(name)?;
+    out.pad();
+    payload(out)?;
+    out.close(&open)
+}
+
+fn table(bytes: &[u8], depth: usize) -> Result<Map, DecodeError> {
+    let depth = depth.checked_sub(1).ok_or(DecodeError::TooDeep)?;
+    let mut map = Map::new();
+    for blob in Blobs::new(bytes) {
+        let (name, value) = named(blob?, depth)?;
+        map.insert(name, value);
+    }
+    Ok(map)
+}
+
+fn named(blob: Blob<'_>, depth: usize) -> Result<(String, Value), DecodeError> {
+    let (name, payload) =
+        if blob.extended { split_name(blob.payload)? } else { (String::new(), blob.payload) };
+    Ok((name, value(Blob { payload, ..blob }, depth)?))
+}
+
+/// The name's length, the name, its NUL and the padding stand before the value.
+fn split_name(payload: &[u8]) -> Result<(String, &[u8]), DecodeError> {
+    let (len, rest) = payload.split_first_chunk::<2>().ok_or(DecodeError::Name)?;
+    let len = usize::from(u16::from_be_bytes(*len));
+    let name = rest.get(..=len).and_then(c_string).ok_or(DecodeError::Name)?;
+    let value = payload.get((2 + len + 1).next_multiple_of(4)..).ok_or(DecodeError::Name)?;
+    Ok((name, value))
+}
+
+fn value(blob: Blob<'_>, depth: usize) -> Result<Value, DecodeError> {
+    match blob.id {
+        UNSPEC => Ok(Value::Null),
+        ARRAY => array(blob.payload, depth),
+        TABLE => table(blob.payload, depth).map(Value::Object),
+        STRING => blob.text().map(Value::String),
+        INT64 => fixed(blob, "a 64-bit number").map(|bytes| i64::from_be_bytes(bytes).into()),
+        INT32 => fixed(blob, "a 32-bit number").map(|bytes| i32::from_be_bytes(bytes).into()),
+        INT16 => fixed(blob, "a 16-bit number").map(|bytes| i16::from_be_bytes(bytes).into()),
+        INT8 => blob.bool().map(Value::Bool),
+        // JSON has no NaN and no infinity: null, as JavaScript writes them.
+        DOUBLE => {
+            fixed(blob, "a double").map(|bytes| f64::from_bits(u64::from_be_bytes(bytes)).into())
+        }
+        id => Err(DecodeError::Type { id }),
+    }
+}
+
+fn array(bytes: &[u8], depth: usize) -> Result<Value, DecodeError> {
+    let depth = depth.checked_sub(1).ok_or(DecodeError::TooDeep)?;
+    let values: Result<Vec<Value>, DecodeError> =
+        Blobs::new(bytes).map(|blob| Ok(named(blob?, depth)?.1)).collect();
+    values.map(Value::Array)
+}
+
+fn fixed<const N: usize>(blob: Blob<'_>, what: &'static str) -> Result<[u8; N], DecodeError> {
+    blob.payload.try_into().map_err(|_| blob.size(what))
+}

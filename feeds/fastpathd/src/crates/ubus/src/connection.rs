@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The task that owns the socket, and what its owner sees of it.
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+use tokio::sync::mpsc::{self, error::TrySendError};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::protocol::{Answer, Output, Protocol, Query, ReturnAddress};
+use crate::{
+    Attribute, Blobmsg, ConnectError, ConnectionError, Decoder, EncodeError, Frame, Handle, Kind,
+    Map, Status,
+};
+
+/// Incoming messages that wait for [`Connection::next`]; calls beyond it are refused.
+const BACKLOG: usize = 256;
+/// Bytes that may wait for ubusd to read them: some of the largest messages.
+const MAX_UNSENT: usize = 8 * crate::MAX_MESSAGE;
+/// ubusd greets at once; under emulation and load "at once" is long.
+const HELLO: Duration = Duration::from_secs(10);
+
+/// A connection to ubusd. Dropping it and its handles closes the socket.
+pub struct Connection {
+    incoming: mpsc::Receiver<Incoming>,
+    handle: Handle,
+    task: Option<JoinHandle<ConnectionError>>,
+}
+
+/// What others want from the owner of a connection.
+#[derive(Debug)]
+pub enum Incoming {
+    /// A call of a published object; its arguments fit the method's policy.
+    Invoke(Request),
+    /// The first subscriber came to a published object, or the last one left.
+    Subscribers {
+        /// Path of the object.
+        object: String,
+        /// Whether there is any subscriber.
+        active: bool,
+    },
+    /// A notification of an object subscribed to.
+    Notification {
+        /// Path of that object.
+        object: String,
+        /// Name of the notification.
+        name: String,
+        /// What it carries.
+        data: Map,
+    },
+    /// An object subscribed to is gone; subscribe again when it is back (`ubus.object.add`).
+    Unsubscribed {
+        /// Path of that object.
+        object: String,
+    },
+    /// An event listened for.
+    Event {
+        /// Name of the event.
+        id: String,
+        /// What it carries.
+        data: Map,
+    },
+}
+
+/// A call of a published object.
+#[derive(Debug)]
+pub struct Request {
+    /// Path of the object.
+    pub object: String,
+    /// Name of the method; one of the object's.
+    pub method: String,
+    /// The arguments, each known to the method's policy and of its type.
+    pub args: Map,
+    /// User that the caller runs as, as ubusd saw it.
+    pub user: String,
+    /// Group that the caller runs as.
+    pub group: String,
+    /// The way to answer.
+    pub reply: Reply,
+}
+
+/// The answer to one call, given now or later, from any task. Dropped unused, it answers
+/// [`Status::UnknownError`], so no caller waits in vain.
+#[derive(Debug)]
+pub struct Reply {
+    address: ReturnAddress,
+    commands: mpsc::UnboundedSender<Command>,
+    done: bool,
+}
+
+impl Reply {
+    /// Answers with `result` and status 0.
+    ///
+    /// # Errors
+    /// When `result` cannot be sent, most likely because it is over 1 MiB; the caller then gets
+    /// [`Status::SystemError`].
+    pub fn data(mut self, result: &Map) -> Result<(), EncodeError> {
+        let data = Blobmsg::encode(result).and_then(|table| self.address.data(table).encode());
+        let outcome = match data {
+            Ok(bytes) if self.address.wanted => {
+                let _ = self.commands.send(Command::Bytes(bytes));
+                Ok(Status::Ok)
+            }
+            Ok(_) => Ok(Status::Ok),
+            Err(error) => Err(error),
+        };
+        self.finish(*outcome.as_ref().unwrap_or(&Status::SystemError));
+        outcome.map(|_| ())
+    }
+
+    /// Answers with a status and no data.
+    pub fn status(mut self, status: Status) {
+        self.finish(status);
+    }
+
+    fn finish(&mut self, status: Status) {
+        self.done = true;
+        if self.address.wanted {
+            // A connection that has ended takes no answers, and nobody waits for one.
+            let _ = self.commands.send(Command::Frame(self.address.status(status)));
+        }
+    }
+}
+
+impl Drop for Reply {
+    fn drop(&mut self) {
+        if !self.done {
+            self.finish(Status::UnknownError);
+        }
+    }
+}
+
+impl Connection {
+    /// Connects to the ubusd that listens at `path` and waits for its greeting.
+    ///
+    /// # Errors
+    /// When nobody listens there or does not greet as ubusd does.
+    pub async fn open(path: &Path) -> Result<Connection, ConnectError> {
+        let socket = |source| ConnectError::Socket { path: path.to_owned(), source };
+        let mut stream = UnixStream::connect(path).await.map_err(socket)?;
+        let mut decoder = Decoder::default();
+        let hello = tokio::time::timeout(HELLO, hello(&mut stream, &mut decoder));
+        hello
+            .await
+            .unwrap_or(Err(ConnectionError::Silent { waited: HELLO }))
+            .map_err(|source| ConnectError::Hello { path: path.to_owned(), source })?;
+        Ok(Connection::start(stream, decoder))
+    }
+
+    fn start(stream: UnixStream, decoder: Decoder) -> Connection {
+        let (commands, orders) = mpsc::unbounded_channel();
+        let (sink, incoming) = mpsc::channel(BACKLOG);
+        let driver = Driver {
+            protocol: Protocol::default(),
+            decoder,
+            unsent: Vec::new(),
+            sink,
+            commands: commands.downgrade(),
+        };
+        let task = tokio::spawn(driver.run(stream, orders));
+        Connection { incoming, handle: Handle::new(commands), task: Some(task) }
+    }
+
+    /// A handle for calls, publishing and notifications; clone it freely.
+    #[must_use]
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// Waits for what others want. Cancelling it loses nothing.
+    ///
+    /// # Errors
+    /// When the connection has ended.
+    pub async fn next(&mut self) -> Result<Incoming, ConnectionError> {
+        if let Some(incoming) = self.incoming.recv().await {
+            return Ok(incoming);
+        }
+        let Some(task) = self.task.as_mut() else { return Err(ConnectionError::Closed) };
+        let error = task.await.unwrap_or(ConnectionError::Closed);
+        self.task = None;
+        Err(error)
+    }
+}
+
+async fn hello(stream: &mut UnixStream, decoder: &mut Decoder) -> Result<(), ConnectionError> {
+    loop {
+        match decoder.next_frame()? {
+            Some(frame) if frame.kind == Kind::Hello => return Ok(()),
+            Some(_) => {}
+            None => {
+                let mut bytes = [0; 4096];
+                let len = stream.read(&mut bytes).await?;
+                if len == 0 {
+                    return Err(ConnectionError::Closed);
+                }
+                decoder.extend(&bytes[..len]);
+            }
+        }
+    }
+}
+
+/// What handles and replies ask of the task.
+pub(crate) enum Command {
+    Request(Query, oneshot::Sender<Answer>),
+    /// A notification of our object at a path.
+    Notify(String, String, Blobmsg),
+    Frame(Frame),
+    /// A frame whose sender has encoded it, to know that it can be.
+    Bytes(Vec<u8>),
+}
+
+struct Driver {
+    protocol: Protocol<oneshot::Sender<Answer>>,
+    decoder: Decoder,
+    unsent: Vec<u8>,
+    sink: mpsc::Sender<Incoming>,
+    /// Weak, so that the task ends when every handle is gone.
+    commands: mpsc::WeakUnboundedSender<Command>,
+}
+
+impl Driver {
+    async fn run(
+        mut self,
+        stream: UnixStream,
+        mut orders: mpsc::UnboundedReceiver<Command>,
+    ) -> ConnectionError {
+        match self.drive(stream, &mut orders).await {
+            Ok(()) => ConnectionError::Closed,
+            Err(error) => error,
+        }
+    }
+
+    async fn drive(
+        &mut self,
+        mut stream: UnixStream,
+        orders: &mut mpsc::UnboundedReceiver<Command>,
+    ) -> Result<(), ConnectionError> {
+        let (mut reader, mut writer) = stream.split();
+        let mut bytes = vec![0; 64 * 1024];
+        loop {
+            self.take_frames()?;
+            tokio::select! {
+                len = reader.read(&mut bytes) => match len? {
+                    0 => return Ok(()),
+                    len => self.decoder.extend(&bytes[..len]),
+                },
+                order = orders.recv() => match order {
+                    Some(order) => self.take_order(order)?,
+                    None => return Ok(writer.write_all(&self.unsent).await?),
+                },
+                len = writer.write(&self.unsent), if !self.unsent.is_empty() => match len? {
+                    0 => return Err(io::Error::from(io::ErrorKind::WriteZero).into()),
+                    len => drop(self.unsent.drain(..len)),
+                },
+            }
+        }
+    }
+
+    fn take_frames(&mut self) -> Result<(), ConnectionError> {
+        while let Some(frame) = self.decoder.next_frame()? {
+            let output = self.protocol.receive(frame);
+            self.act(output)?;
+        }
+        Ok(())
+    }
+
+    fn take_order(&mut self, order: Command) -> Result<(), ConnectionError> {
+        match order {
+            Command::Request(query, asker) => {
+                self.protocol.forget(oneshot::Sender::is_closed);
+                match self.protocol.request(query, asker) {
+                    Some(frame) => self.send(&frame),
+                    None => Ok(()),
+                }
+            }
+            Command::Notify(path, name, data) => match self.protocol.object_id(&path) {
+                None => Ok(()),
+                Some(id) => self.send(&notification(id, name, data)),
+            },
+            Command::Frame(frame) => self.send(&frame),
+            Command::Bytes(bytes) => self.enqueue(&bytes),
+        }
+    }
+
+    fn act(&mut self, output: Output<oneshot::Sender<Answer>>) -> Result<(), ConnectionError> {
+        let incoming = match output {
+            Output::Nothing => return Ok(()),
+            Output::Send(frame) => return self.send(&frame),
+            Output::Completed(asker, answer) => {
+                // Whoever asked may have stopped waiting.
+                let _ = asker.send(answer);
+                return Ok(());
+            }
+            Output::Invoked(call) => {
+                let Some(commands) = self.commands.upgrade() else { return Ok(()) };
+                let reply = Reply { address: call.address, commands, done: false };
+                let (object, method, args) = (call.object, call.method, call.args);
+                let (user, group) = (call.user, call.group);
+                Incoming::Invoke(Request { object, method, args, user, group, reply })
+            }
+            Output::Subscribers { object, active } => Incoming::Subscribers { object, active },
+            Output::Notified { object, name, data, reply } => {
+                reply.map_or(Ok(()), |frame| self.send(&frame))?;
+                Incoming::Notification { object, name, data }
+            }
+            Output::Unsubscribed { object } => Incoming::Unsubscribed { object },
+            Output::Event { id, data } => Incoming::Event { id, data },
+        };
+        // A refused call is answered by the drop of its `Reply`.
+        match self.sink.try_send(incoming) {
+            Ok(()) | Err(TrySendError::Closed(_)) => {}
+            Err(TrySendError::Full(refused)) => {
+                log::warn!("{BACKLOG} messages of ubus wait already, refusing {refused:?}");
+            }
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, frame: &Frame) -> Result<(), ConnectionError> {
+        match frame.encode() {
+            Ok(bytes) => self.enqueue(&bytes),
+            // Whoever builds a frame from caller's data checks it first.
+            Err(error) => {
+                log::error!("a ubus {:?} frame cannot be sent: {error}", frame.kind);
+                Ok(())
+            }
+        }
+    }
+
+    fn enqueue(&mut self, bytes: &[u8]) -> Result<(), ConnectionError> {
+        self.unsent.extend_from_slice(bytes);
+        let len = self.unsent.len();
+        if len > MAX_UNSENT { Err(ConnectionError::Stalled { len }) } else { Ok(()) }
+    }
+}
+
+/// Without `NoReply` ubusd would list the subscribers and each would acknowledge.
+fn notification(id: u32, name: String, data: Blobmsg) -> Frame {
+    let attributes = vec![
+        Attribute::ObjectId(id),
+        Attribute::Method(name),
+        Attribute::Data(data),
+        Attribute::NoReply(true),
+    ];
+    Frame { kind: Kind::Notify, seq: 0, peer: id, attributes }
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What a program asks of the bus.
+
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+
+use crate::connection::Command;
+use crate::protocol::{Answer, Query, Role};
+use crate::{
+    Attribute, Blobmsg, CallError, DecodeError, EncodeError, Frame, Kind, Map, Object, Status,
+};
+
+/// For requests that ubusd answers itself.
+const PROMPT: Duration = Duration::from_secs(10);
+/// ubusd's own object for events.
+const EVENT_OBJECT: u32 = 1;
+
+/// The way to call, publish and notify on a [`crate::Connection`].
+#[derive(Clone, Debug)]
+pub struct Handle {
+    commands: mpsc::UnboundedSender<Command>,
+}
+
+/// An object on the bus as ubusd lists it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Path of the object.
+    pub path: String,
+    /// Its id, valid until it is withdrawn.
+    pub id: u32,
+    /// Argument types (numbers of blobmsg) by method and argument.
+    pub methods: Map,
+}
+
+impl Handle {
+    pub(crate) fn new(commands: mpsc::UnboundedSender<Command>) -> Self {
+        Handle { commands }
+    }
+
+    /// Calls `method` of the object at `path` and waits for its result; an object that answers
+    /// status 0 without data gives an empty map. `timeout` covers look-up and call.
+    ///
+    /// # Errors
+    /// See [`CallError`]; the object's own status is in it.
+    pub async fn call(
+        &self,
+        path: &str,
+        method: &str,
+        args: &Map,
+        timeout: Duration,
+    ) -> Result<Map, CallError> {
+        let request = Request { name: format!("call {path} {method}"), handle: self };
+        request.within(timeout, request.call(path, method, args)).await
+    }
+
+    /// The objects whose path is `pattern`, or begins with it if it ends in `*`.
+    ///
+    /// # Errors
+    /// See [`CallError`]; an unknown path is [`Status::NotFound`].
+    pub async fn list(&self, pattern: &str) -> Result<Vec<Entry>, CallError> {
+        let request = Request { name: format!("list {pattern}"), handle: self };
+        request.within(PROMPT, request.lookup(pattern)).await
+    }
+
+    /// Publishes `object`; calls of it come out of [`crate::Connection::next`].
+    ///
+    /// # Errors
+    /// See [`CallError`]; a path that is taken already is [`Status::InvalidArgument`].
+    pub async fn publish(&self, object: Object) -> Result<(), CallError> {
+        let request = Request { name: format!("publish {}", object.path), handle: self };
+        let path = Attribute::ObjectPath(object.path.clone());
+        let signature = request.encode(&object.signature())?;
+        let attributes = vec![path, Attribute::Signature(signature)];
+        request.within(PROMPT, request.add(attributes, Role::Published(object))).await?;
+        Ok(())
+    }
+
+    /// Tells the subscribers of our object at `path`. It neither waits nor fails when the object
+    /// is not published or the connection is gone: a notification is news, not a request.
+    ///
+    /// # Errors
+    /// When `data` cannot be sent.
+    pub fn notify(&self, path: &str, name: &str, data: &Map) -> Result<(), EncodeError> {
+        let data = Blobmsg::encode(data)?;
+        let _ = self.commands.send(Command::Notify(path.to_owned(), name.to_owned(), data));
+        Ok(())
+    }
+
+    /// Subscribes to the notifications of the object at `path`; they come out of
+    /// [`crate::Connection::next`].
+    ///
+    /// # Errors
+    /// See [`CallError`]; an unknown path is [`Status::NotFound`].
+    pub async fn subscribe(&self, path: &str) -> Result<(), CallError> {
+        let request = Request { name: format!("subscribe to {path}"), handle: self };
+        request.within(PROMPT, request.subscribe(path)).await
+    }
+
+    /// Listens for the events named `pattern`, or beginning with it if it ends in `*`; they come
+    /// out of [`crate::Connection::next`].
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub async fn listen(&self, pattern: &str) -> Result<(), CallError> {
+        let request = Request { name: format!("listen for {pattern}"), handle: self };
+        request.within(PROMPT, request.listen(pattern)).await
+    }
+
+    /// Sends an event to whoever listens.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub async fn send_event(&self, id: &str, data: &Map) -> Result<(), CallError> {
+        let request = Request { name: format!("send event {id}"), handle: self };
+        let mut args = Map::new();
+        args.insert("id".to_owned(), id.into());
+        args.insert("data".to_owned(), data.clone().into());
+        request.within(PROMPT, request.invoke(EVENT_OBJECT, "send", &args)).await?;
+        Ok(())
+    }
+}
+
+/// One request and the words that its errors use for it.
+struct Request<'a> {
+    name: String,
+    handle: &'a Handle,
+}
+
+impl Request<'_> {
+    async fn within<T>(
+        &self,
+        waited: Duration,
+        work: impl Future<Output = Result<T, CallError>>,
+    ) -> Result<T, CallError> {
+        match tokio::time::timeout(waited, work).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(CallError::Timeout { request: self.name.clone(), waited }),
+        }
+    }
+
+    async fn call(&self, path: &str, method: &str, args: &Map) -> Result<Map, CallError> {
+        let id = self.find(path).await?;
+        self.invoke(id, method, args).await
+    }
+
+    async fn subscribe(&self, path: &str) -> Result<(), CallError> {
+        let target = self.find(path).await?;
+        let ours = self.add(Vec::new(), Role::Subscriber(path.to_owned())).await?;
+        let attributes = vec![Attribute::ObjectId(ours), Attribute::Target(target)];
+        self.ask(Query { kind: Kind::Subscribe, peer: 0, attributes, role: None }).await?;
+        Ok(())
+    }
+
+    async fn listen(&self, pattern: &str) -> Result<(), CallError> {
+        let ours = self.add(Vec::new(), Role::Listener).await?;
+        let mut args = Map::new();
+        // ubusd reads an id as 32 bits, so an int64 would not do: the sign bit goes with it.
+        args.insert("object".to_owned(), ours.cast_signed().into());
+        args.insert("pattern".to_owned(), pattern.into());
+        self.invoke(EVENT_OBJECT, "register", &args).await?;
+        Ok(())
+    }
+
+    async fn find(&self, path: &str) -> Result<u32, CallError> {
+        let entries = self.lookup(path).await?;
+        let entry = entries.into_iter().find(|entry| entry.path == path);
+        entry.map(|entry| entry.id).ok_or_else(|| self.refused(Status::NotFound))
+    }
+
+    async fn lookup(&self, pattern: &str) -> Result<Vec<Entry>, CallError> {
+        let attributes = vec![Attribute::ObjectPath(pattern.to_owned())];
+        let answer = Query { kind: Kind::Lookup, peer: 0, attributes, role: None };
+        self.ask(answer).await?.iter().map(|frame| self.entry(frame)).collect()
+    }
+
+    fn entry(&self, frame: &Frame) -> Result<Entry, CallError> {
+        let missing = |what| self.unreadable(DecodeError::Missing { what });
+        let path = frame.object_path().ok_or_else(|| missing("a path"))?.to_owned();
+        let id = frame.object_id().ok_or_else(|| missing("an object id"))?;
+        let methods = match frame.signature() {
+            Some(table) => table.decode().map_err(|error| self.unreadable(error))?,
+            None => Map::new(),
+        };
+        Ok(Entry { path, id, methods })
+    }
+
+    async fn add(&self, attributes: Vec<Attribute>, role: Role) -> Result<u32, CallError> {
+        let query = Query { kind: Kind::AddObject, peer: 0, attributes, role: Some(role) };
+        let answer = self.ask(query).await?;
+        let id = answer.iter().find_map(Frame::object_id);
+        id.ok_or_else(|| self.unreadable(DecodeError::Missing { what: "an object id" }))
+    }
+
+    async fn invoke(&self, id: u32, method: &str, args: &Map) -> Result<Map, CallError> {
+        let attributes = vec![
+            Attribute::ObjectId(id),
+            Attribute::Method(method.to_owned()),
+            Attribute::Data(self.encode(args)?),
+        ];
+        let query = Query { kind: Kind::Invoke, peer: id, attributes, role: None };
+        let answer = self.ask(query).await?;
+        match answer.iter().find_map(Frame::data) {
+            Some(table) => table.decode().map_err(|error| self.unreadable(error)),
+            None => Ok(Map::new()),
+        }
+    }
+
+    /// The data frames of an answer with status 0.
+    async fn ask(&self, query: Query) -> Result<Vec<Frame>, CallError> {
+        let probe =
+            Frame { kind: query.kind, seq: 0, peer: query.peer, attributes: query.attributes };
+        probe.encode().map_err(|source| self.unsendable(source))?;
+        let query = Query { attributes: probe.attributes, ..query };
+        let gone = || CallError::Disconnected { request: self.name.clone() };
+        let (asker, answer) = oneshot::channel();
+        self.handle.commands.send(Command::Request(query, asker)).map_err(|_| gone())?;
+        let Answer { status, data } = answer.await.map_err(|_| gone())?;
+        if status == Status::Ok { Ok(data) } else { Err(self.refused(status)) }
+    }
+
+    fn encode(&self, args: &Map) -> Result<Blobmsg, CallError> {
+        Blobmsg::encode(args).map_err(|source| self.unsendable(source))
+    }
+
+    fn refused(&self, status: Status) -> CallError {
+        CallError::Status { request: self.name.clone(), status }
+    }
+
+    fn unsendable(&self, source: EncodeError) -> CallError {
+        CallError::Arguments { request: self.name.clone(), source }
+    }
+
+    fn unreadable(&self, source: DecodeError) -> CallError {
+        CallError::Answer { request: self.name.clone(), source }
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! A ubus client in Rust: codec, calls, and published objects, on the socket of OpenWrt's ubusd.
+//!
+//! A [`Connection`] spawns one task that owns the socket, so calls, replies and notifications make
+//! progress whatever the program is doing. Its owner takes what others ask for with
+//! [`Connection::next`], and anybody may hold a cheap [`Handle`] to call, publish and notify. Both
+//! work on a current-thread runtime. When the connection ends, `next` says why, every open call
+//! fails, and the program connects and publishes anew.
+//!
+//! ```no_run
+//! use std::{path::Path, time::Duration};
+//! use ubus::{Connection, Incoming, Map, Method, Object, PolicyType, Status};
+//!
+//! const METHODS: &[Method] = &[Method {
+//!     name: "status",
+//!     policy: &[("verbose", PolicyType::Bool), ("ubus_rpc_session", PolicyType::String)],
+//! }];
+//!
+//! # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut connection = Connection::open(Path::new(ubus::SOCKET)).await?;
+//! let bus = connection.handle();
+//! bus.publish(Object { path: "fastpath".into(), methods: METHODS }).await?;
+//!
+//! // A call of our own, while calls of others queue up.
+//! let mut args = Map::new();
+//! args.insert("config".into(), "fastpath".into());
+//! let config = bus.call("uci", "get", &args, Duration::from_secs(3)).await?;
+//! println!("{} sections", config["values"].as_object().map_or(0, Map::len));
+//!
+//! let mut tick = tokio::time::interval(Duration::from_secs(1));
+//! let mut watched = false;
+//! loop {
+//!     tokio::select! {
+//!         incoming = connection.next() => match incoming? {
+//!             Incoming::Invoke(request) => match request.method.as_str() {
+//!                 "status" => request.reply.data(&Map::new())?,
+//!                 _ => request.reply.status(Status::NotSupported),
+//!             },
+//!             Incoming::Subscribers { active, .. } => watched = active,
+//!             _ => {}
+//!         },
+//!         _ = tick.tick(), if watched => bus.notify("fastpath", "tick", &Map::new())?,
+//!     }
+//! }
+//! # }
+//! ```
+//!
+//! For tests and for a broker, [`Frame`], [`Decoder`], [`Blobmsg`] and the [`protocol`] without
+//! I/O are public too.
+
+mod blob;
+mod blobmsg;
+mod connection;
+mod error;
+mod frame;
+mod handle;
+mod object;
+pub mod protocol;
+mod status;
+
+pub use blobmsg::{Blobmsg, MAX_DEPTH};
+pub use connection::{Connection, Incoming, Reply, Request};
+pub use error::{CallError, ConnectError, ConnectionError, DecodeError, EncodeError};
+pub use frame::{Attribute, Decoder, Frame, Kind, MAX_MESSAGE};
+pub use handle::{Entry, Handle};
+pub use object::{Argument, Method, Object, PolicyType};
+pub use status::Status;
+
+/// A message: what a method takes, what it answers, what a notification carries.
+pub type Map = serde_json::Map<String, serde_json::Value>;
+
+/// Where ubusd listens on OpenWrt.
+pub const SOCKET: &str = "/var/run/ubus/ubus.sock";
