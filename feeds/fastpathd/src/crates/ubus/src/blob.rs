@@ -17,7 +17,7 @@ pub(crate) struct Blob<'a> {
     pub(crate) payload: &'a [u8],
 }
 
-impl<'a> Blob<'a> {
+impl Blob<'_> {
     pub(crate) fn u32(&self) -> Result<u32, DecodeError> {
         let bytes = self.payload.try_into().map_err(|_| self.size("a 32-bit number"))?;
         Ok(u32::from_be_bytes(bytes))

@@ -52,7 +52,7 @@ impl Blobmsg {
     pub fn encode(map: &Map) -> Result<Self, EncodeError> {
         let mut writer = Writer::default();
         for (name, value) in map {
-            put_value(&mut writer, name, value, MAX_DEPTH)?;
+            put_value(&mut writer, name, value, MAX_DEPTH - 1)?;
         }
         let bytes = writer.into_bytes();
         if bytes.len() > crate::MAX_MESSAGE {
@@ -71,7 +71,7 @@ impl Blobmsg {
 }
 
 fn put_value(out: &mut Writer, name: &str, value: &Value, depth: usize) -> Result<(), EncodeError> {
-    let depth = depth.checked_sub(1).ok_or(EncodeError::TooDeep)?;
+    let deeper = || depth.checked_sub(1).ok_or(EncodeError::TooDeep);
     match value {
         Value::Null => field(out, UNSPEC, name, |_| Ok(())),
         Value::Bool(truth) => field(out, INT8, name, |out| {
@@ -81,9 +81,11 @@ fn put_value(out: &mut Writer, name: &str, value: &Value, depth: usize) -> Resul
         Value::Number(number) => put_number(out, name, number),
         Value::String(text) => field(out, STRING, name, |out| out.put_text(text)),
         Value::Array(values) => field(out, ARRAY, name, |out| {
+            let depth = deeper()?;
             values.iter().try_for_each(|value| put_value(out, "", value, depth))
         }),
         Value::Object(map) => field(out, TABLE, name, |out| {
+            let depth = deeper()?;
             map.iter().try_for_each(|(name, value)| put_value(out, name, value, depth))
         }),
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A ubus client in Rust: codec, calls, and published objects, on the socket of OpenWrt's ubusd.
+//! A ubus client in Rust: codec, calls, and published objects, on the socket of `OpenWrt`'s ubusd.
 //!
 //! A [`Connection`] spawns one task that owns the socket, so calls, replies and notifications make
 //! progress whatever the program is doing. Its owner takes what others ask for with
@@ -69,5 +69,5 @@ pub use status::Status;
 /// A message: what a method takes, what it answers, what a notification carries.
 pub type Map = serde_json::Map<String, serde_json::Value>;
 
-/// Where ubusd listens on OpenWrt.
+/// Where ubusd listens on `OpenWrt`.
 pub const SOCKET: &str = "/var/run/ubus/ubus.sock";

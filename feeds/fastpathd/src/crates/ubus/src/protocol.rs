@@ -5,6 +5,7 @@
 //! `T` is whatever the driver keeps with a request to find who asked.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use crate::{Attribute, Frame, Kind, Map, Object, Status};
 
@@ -203,13 +204,13 @@ impl<T> Protocol<T> {
     }
 
     fn complete(&mut self, frame: &Frame) -> Output<T> {
-        let ours = self.pending.get(&frame.seq).is_some_and(|open| open.peer == frame.peer);
-        match self.pending.remove(&frame.seq).filter(|_| ours) {
-            Some(Pending { token, data, .. }) => {
+        match self.pending.entry(frame.seq) {
+            Entry::Occupied(open) if open.get().peer == frame.peer => {
+                let Pending { token, data, .. } = open.remove();
                 let status = frame.status().unwrap_or(Status::InvalidArgument);
                 Output::Completed(token, Answer { status, data })
             }
-            None => Output::Nothing,
+            _ => Output::Nothing,
         }
     }
 
@@ -217,10 +218,8 @@ impl<T> Protocol<T> {
         let Some(id) = frame.object_id() else { return Output::Nothing };
         let wanted = !frame.no_reply();
         let address = ReturnAddress { seq: frame.seq, peer: frame.peer, object: id, wanted };
-        let refuse = |status| match wanted {
-            true => Output::Send(address.status(status)),
-            false => Output::Nothing,
-        };
+        let refuse =
+            |status| if wanted { Output::Send(address.status(status)) } else { Output::Nothing };
         let (Some(name), Some(data)) = (frame.method(), frame.data()) else {
             return refuse(Status::InvalidArgument);
         };
