@@ -95,7 +95,7 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Args, Ar
             Word(word) => seen.words.push(word.string()?),
             Long(name) if FILTERS.contains(&name) => {
                 let name = name.to_owned();
-                seen.option(&name, &parser.value()?)?;
+                seen.option(&name, parser.value()?)?;
             }
             other => return Err(other.unexpected().into()),
         }
@@ -112,7 +112,7 @@ const FILTERS: [&str; 11] = [
 ];
 
 impl Seen {
-    fn option(&mut self, name: &str, value: &std::ffi::OsStr) -> Result<(), ArgsError> {
+    fn option(&mut self, name: &str, value: OsString) -> Result<(), ArgsError> {
         match name {
             "vlan" | "family" => {
                 self.filter.insert(name.into(), value.parse::<u16>()?.into());
@@ -121,16 +121,16 @@ impl Seen {
                 self.page.insert(name.into(), value.parse::<u32>()?.into());
             }
             "sort" => {
-                self.page.insert(name.into(), value.to_os_string().string()?.into());
+                self.page.insert(name.into(), value.string()?.into());
             }
             "path" | "reason" | "proto" => {
                 let list = self.filter.entry(name).or_insert_with(|| json!([]));
                 if let Value::Array(list) = list {
-                    list.push(value.to_os_string().string()?.into());
+                    list.push(value.string()?.into());
                 }
             }
             _ => {
-                self.filter.insert(name.into(), value.to_os_string().string()?.into());
+                self.filter.insert(name.into(), value.string()?.into());
             }
         }
         Ok(())
@@ -194,10 +194,7 @@ mod tests {
     fn engine_is_shown_or_set() {
         assert_eq!(parsed("engine").unwrap().command, Command::Engine(None));
         let change = EngineChange { set: "off".into(), persist: true };
-        assert_eq!(
-            parsed("engine off --persist").unwrap().command,
-            Command::Engine(Some(change))
-        );
+        assert_eq!(parsed("engine off --persist").unwrap().command, Command::Engine(Some(change)));
     }
 
     #[test]

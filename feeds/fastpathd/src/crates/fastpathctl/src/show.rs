@@ -198,6 +198,55 @@ impl Row<'_> {
     }
 }
 
+/// The answer of `flow`.
+pub(crate) fn flow(answer: &Value) -> String {
+    let mut out = String::new();
+    for (name, value) in answer["flow"].as_object().into_iter().flatten() {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let _ = writeln!(out, "{name:<14} {text}");
+    }
+    let _ = writeln!(out, "{:<14} {}\n", "ports", joined(answer, "ports"));
+    let mut life = Table::new(&[("AT", Right), ("PATH", Left), ("REASON", Left), ("STATE", Left)]);
+    let first = list(answer, "events").next().map_or(0, |event| number(event, "at_ms"));
+    for event in list(answer, "events") {
+        life.row(vec![
+            format!("+{} ms", number(event, "at_ms") - first),
+            text(event, "path").to_owned(),
+            text(event, "reason").to_owned(),
+            text(event, "state").to_owned(),
+        ]);
+    }
+    out.push_str(&life.render());
+    out
+}
+
+/// The answer of `top`.
+pub(crate) fn top(answer: &Value) -> String {
+    let mut table = Table::new(&[
+        ("WHO", Left),
+        ("NAME", Left),
+        ("FLOWS", Right),
+        ("OFFLOADED", Right),
+        ("UP", Right),
+        ("DOWN", Right),
+        ("BYTES", Right),
+        ("OFF THE SLOW PATH", Right),
+    ]);
+    for row in list(answer, "rows") {
+        table.row(vec![
+            text(row, "key").to_owned(),
+            text(row, "name").to_owned(),
+            number(row, "flows").to_string(),
+            number(row, "offloaded").to_string(),
+            rate(number(row, "up_bps")),
+            rate(number(row, "down_bps")),
+            size(number(row, "bytes")),
+            percent(row.get("ratio").and_then(Value::as_f64)),
+        ]);
+    }
+    table.render()
+}
+
 /// The answer of `topology`.
 pub(crate) fn topology(answer: &Value) -> String {
     let mut links = Table::new(&[

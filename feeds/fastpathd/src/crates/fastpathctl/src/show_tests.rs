@@ -72,7 +72,7 @@ fn topology_shows_vlans_of_ports() {
 
 #[test]
 fn an_empty_answer_is_not_a_panic() {
-    for show in [status, flows, topology, engine] {
+    for show in [status, flows, flow, top, topology, engine] {
         show(&json!({}));
         show(&json!([1]));
     }

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! fastpathctl: what fastpathd knows, on the command line.
+
+mod args;
+mod show;
+mod table;
+mod units;
+mod watch;
+
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use args::{Args, ArgsError, Command, EngineChange};
+use serde_json::{Map, Value, json};
+use ubus::{CallError, ConnectError, Connection, Handle, Status};
+
+/// The daemon answers in milliseconds; applying an engine takes some runs of nft.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Args(#[from] ArgsError),
+    #[error("{0}: {1}")]
+    Connect(ConnectError, String),
+    #[error("fastpathd is not running (there is no object fastpath on ubus)")]
+    NoDaemon,
+    #[error("{0}")]
+    Call(CallError),
+    #[error("{method}: fastpathd does not accept these arguments; its log says why")]
+    Arguments { method: &'static str },
+    #[error("there is no flow {0} (any more)")]
+    NoFlow(u32),
+    #[error("starting: {0}")]
+    Runtime(#[source] std::io::Error),
+}
+
+fn main() -> ExitCode {
+    let failure = match args::parse(std::env::args_os().skip(1)) {
+        Ok(args) => match run(args) {
+            Ok(()) => return ExitCode::SUCCESS,
+            Err(failure) => failure,
+        },
+        Err(error) => Failure::Args(error),
+    };
+    let misused = matches!(failure, Failure::Args(_));
+    let usage = if misused { args::USAGE } else { "" };
+    // A closed pipe is no reason to panic, here and below.
+    let _ = write!(std::io::stderr(), "fastpathctl: {failure}\n{usage}");
+    if misused { ExitCode::from(2) } else { ExitCode::FAILURE }
+}
+
+fn run(args: Args) -> Result<(), Failure> {
+    match args.command {
+        Command::Help => print(args::USAGE),
+        Command::Version => print(&format!("fastpathctl {}\n", env!("CARGO_PKG_VERSION"))),
+        _ => {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            return runtime.map_err(Failure::Runtime)?.block_on(ask(args));
+        }
+    }
+    Ok(())
+}
+
+async fn ask(args: Args) -> Result<(), Failure> {
+    let connection = Connection::open(Path::new(&args.socket)).await.map_err(|error| {
+        let cause = std::error::Error::source(&error).map(ToString::to_string);
+        Failure::Connect(error, cause.unwrap_or_default())
+    })?;
+    let bus = connection.handle();
+    let (answer, show): (Value, fn(&Value) -> String) = match args.command {
+        Command::Watch(request) => return watch::run(&bus, request).await,
+        Command::Flow(id) => {
+            let answer = call(&bus, "flow", json!({"id": id})).await;
+            (answer.map_err(|failure| no_flow(failure, id))?, show::flow)
+        }
+        Command::Flows(request) => (call(&bus, "flows", request.into()).await?, show::flows),
+        Command::Top(by) => (call(&bus, "top", json!({"by": by})).await?, show::top),
+        Command::Topology => (call(&bus, "topology", json!({})).await?, show::topology),
+        Command::Engine(None) => {
+            let mut status = call(&bus, "status", json!({})).await?;
+            (status["engine"].take(), show::engine)
+        }
+        Command::Engine(Some(EngineChange { set, persist })) => {
+            (call(&bus, "engine", json!({"set": set, "persist": persist})).await?, show::engine)
+        }
+        _ => (call(&bus, "status", json!({})).await?, show::status),
+    };
+    if args.json {
+        print(&format!("{answer:#}\n"));
+    } else {
+        print(&show(&answer));
+    }
+    Ok(())
+}
+
+async fn call(bus: &Handle, method: &'static str, request: Value) -> Result<Value, Failure> {
+    let request: Map<String, Value> = match request {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    };
+    match bus.call("fastpath", method, &request, PATIENCE).await {
+        Ok(answer) => Ok(Value::Object(answer)),
+        Err(error) if error.status() == Status::InvalidArgument => {
+            Err(Failure::Arguments { method })
+        }
+        Err(error) if error.status() == Status::NotFound && method != "flow" => {
+            Err(Failure::NoDaemon)
+        }
+        Err(error) => Err(Failure::Call(error)),
+    }
+}
+
+fn no_flow(failure: Failure, id: u32) -> Failure {
+    match failure {
+        Failure::Call(error) if error.status() == Status::NotFound => Failure::NoFlow(id),
+        other => other,
+    }
+}
+
+fn print(text: &str) {
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}

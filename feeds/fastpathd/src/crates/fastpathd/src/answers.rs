@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The daemon's answers in the shapes of `schema/*.json`.
+
+use flows::{Ratio, Totals};
+use serde::Serialize;
+
+use crate::core::Core;
+use crate::cpu::Load;
+use crate::engine_room::EngineReport;
+use crate::health::{Finding, findings};
+use crate::wan::{Wan, wans};
+
+/// The answer of `status`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Status<'a> {
+    version: &'static str,
+    kernel: &'a str,
+    hostname: &'a str,
+    now_ms: u64,
+    started_ms: u64,
+    engine: EngineReport,
+    paths: flows::Paths,
+    ratio: Ratio,
+    conntrack: ConntrackState,
+    wan: Vec<Wan>,
+    cpu: &'a [Load],
+    health: Vec<Finding>,
+}
+
+#[derive(Debug, Serialize)]
+struct ConntrackState {
+    count: usize,
+    limit: u64,
+    refresh_ms: u128,
+    dump_ms: u128,
+    resyncs: u64,
+}
+
+/// The payload of the notification `tick`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Tick<'a> {
+    now_ms: u64,
+    epoch: u64,
+    engine: EngineReport,
+    paths: flows::Paths,
+    ratio: Ratio,
+    wan: Vec<Wan>,
+    cpu: &'a [Load],
+    health: Vec<Finding>,
+}
+
+fn wans_of(core: &Core) -> Vec<Wan> {
+    wans(
+        core.around.interfaces(),
+        &core.firewall,
+        core.around.topology(),
+        &core.net,
+        core.interfaces_seen_ms,
+    )
+}
+
+pub(crate) fn status(core: &Core) -> Status<'_> {
+    let wan = wans_of(core);
+    let Totals { paths, ratio } = core.flows.totals();
+    Status {
+        version: env!("CARGO_PKG_VERSION"),
+        kernel: &core.machine.kernel,
+        hostname: &core.machine.hostname,
+        now_ms: core.now.unix_ms,
+        started_ms: core.machine.started_ms,
+        engine: core.room.report(),
+        paths,
+        ratio,
+        conntrack: ConntrackState {
+            count: core.flows.len(),
+            limit: core.facts.conntrack_max,
+            refresh_ms: core.refresh.interval().as_millis(),
+            dump_ms: core.refresh.took().as_millis(),
+            resyncs: core.refresh.resyncs(),
+        },
+        health: findings(core, &wan),
+        wan,
+        cpu: core.cpu.load(),
+    }
+}
+
+pub(crate) fn tick(core: &Core) -> Tick<'_> {
+    let wan = wans_of(core);
+    let Totals { paths, ratio } = core.flows.totals();
+    Tick {
+        now_ms: core.now.unix_ms,
+        epoch: core.flows.epoch(),
+        engine: core.room.report(),
+        paths,
+        ratio,
+        health: findings(core, &wan),
+        wan,
+        cpu: core.cpu.load(),
+    }
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Our object on ubus, and what we ask of others there.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use tokio::sync::mpsc::Sender;
+use ubus::PolicyType::{Bool, Int32, Int64, String as Text, Table};
+use ubus::{CallError, Connection, Handle, Incoming, Method, Object, Status};
+
+use crate::happening::Happening;
+
+/// Name of our object.
+pub(crate) const OBJECT: &str = "fastpath";
+
+/// uhttpd adds this to every call; a method that does not name it cannot be called from the web.
+const SESSION: ubus::Argument = ("ubus_rpc_session", Text);
+
+/// The methods of `schema/*.json`.
+pub(crate) const METHODS: &[Method] = &[
+    Method { name: "status", policy: &[SESSION] },
+    Method {
+        name: "flows",
+        policy: &[
+            ("filter", Table),
+            ("sort", Text),
+            ("desc", Bool),
+            ("group", Text),
+            ("offset", Int32),
+            ("limit", Int32),
+            SESSION,
+        ],
+    },
+    // A conntrack id has 32 bits without a sign.
+    Method { name: "flow", policy: &[("id", Int64), SESSION] },
+    Method { name: "top", policy: &[("by", Text), ("limit", Int32), SESSION] },
+    Method {
+        name: "history",
+        policy: &[("series", Text), ("step_s", Int32), ("from_ms", Int64), SESSION],
+    },
+    Method { name: "topology", policy: &[SESSION] },
+    Method { name: "engine", policy: &[("set", Text), ("persist", Bool), SESSION] },
+];
+
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// rpcd answers in milliseconds; under emulation and load that can be a second.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Keeps the connection to ubusd for good: connects, publishes, passes on what comes, and starts
+/// over with growing pauses when ubusd goes away. Ends when the daemon does.
+pub(crate) async fn keep(socket: PathBuf, happenings: Sender<Happening>) {
+    let mut pause = FIRST_PAUSE;
+    let mut complained = false;
+    loop {
+        match Connection::open(&socket).await {
+            Ok(connection) => {
+                let served = serve(connection, &happenings).await;
+                log::warn!("ubus: {}", chain(&*served));
+                pause = FIRST_PAUSE;
+                complained = false;
+            }
+            Err(error) if !complained => {
+                log::warn!("ubus: {}; trying on", chain(&error));
+                complained = true;
+            }
+            Err(_) => {}
+        }
+        if happenings.send(Happening::BusGone).await.is_err() {
+            return;
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// Serves one connection until it ends; why it did.
+async fn serve(
+    mut connection: Connection,
+    happenings: &Sender<Happening>,
+) -> Box<dyn std::error::Error> {
+    let handle = connection.handle();
+    let object = Object { path: OBJECT.into(), methods: METHODS };
+    if let Err(error) = handle.publish(object).await {
+        return error.into();
+    }
+    // netifd may start later than we do: the interfaces are read now and then anyway.
+    if let Err(error) = handle.subscribe("network.interface").await {
+        log::debug!("ubus: no news of interfaces: {error}");
+    }
+    log::info!("ubus: published {OBJECT}");
+    if happenings.send(Happening::BusUp(handle)).await.is_err() {
+        return "the daemon ends".into();
+    }
+    loop {
+        let happening = match connection.next().await {
+            Ok(Incoming::Invoke(request)) => Happening::Invoke(request),
+            Ok(Incoming::Subscribers { active, .. }) => Happening::Watched(active),
+            Ok(Incoming::Notification { .. }) => Happening::InterfacesChanged,
+            Ok(Incoming::Unsubscribed { .. } | Incoming::Event { .. }) => continue,
+            Err(error) => return error.into(),
+        };
+        if happenings.send(happening).await.is_err() {
+            return "the daemon ends".into();
+        }
+    }
+}
+
+/// An error with all its causes.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let words = inner.to_string();
+        // Some errors already say what their cause said.
+        if !text.contains(&words) {
+            text.push_str(": ");
+            text.push_str(&words);
+        }
+        cause = inner.source();
+    }
+    text
+}
+
+/// The `values` of a UCI package; `None` if there is no such package.
+pub(crate) async fn package(handle: &Handle, name: &str) -> Result<Option<Value>, CallError> {
+    let args = Map::from_iter([("config".to_owned(), name.into())]);
+    match handle.call("uci", "get", &args, PATIENCE).await {
+        Ok(mut answer) => Ok(Some(answer.remove("values").unwrap_or_default())),
+        Err(error) if error.status() == Status::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The answer of `network.interface dump`.
+pub(crate) async fn interfaces(handle: &Handle) -> Result<Value, CallError> {
+    let answer = handle.call("network.interface", "dump", &Map::new(), PATIENCE).await?;
+    Ok(Value::Object(answer))
+}
+
+/// Writes the engine into `/etc/config/fastpath`.
+pub(crate) async fn persist(handle: &Handle, engine: &str) -> Result<(), CallError> {
+    let values = Map::from_iter([
+        ("enabled".to_owned(), "1".into()),
+        ("engine".to_owned(), engine.into()),
+    ]);
+    let mut args = Map::from_iter([
+        ("config".to_owned(), "fastpath".into()),
+        ("section".to_owned(), "main".into()),
+        ("values".to_owned(), values.into()),
+    ]);
+    handle.call("uci", "set", &args, PATIENCE).await?;
+    args.retain(|name, _| name == "config");
+    handle.call("uci", "commit", &args, PATIENCE).await?;
+    Ok(())
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The daemon without its I/O: what has happened goes in, what is to be done comes out.
+
+use std::net::IpAddr;
+
+use ctnetlink::{Entry, Event};
+use flows::{EngineState, FlowTable, Now};
+use ruleset::{Applied, Candidate, Engine, OnExit, Plan, Settings};
+use serde_json::Value;
+
+use crate::cpu::CpuMeter;
+use crate::engine_room::{EngineRoom, Job, Source};
+use crate::health::Facts;
+use crate::interfaces::{Firewall, parse_dump};
+use crate::names::Names;
+use crate::netdev::NetMeter;
+use crate::refresh::Refresh;
+use crate::surroundings::Surroundings;
+
+/// Something to be done outside.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Effect {
+    /// Run nft.
+    Engine(Job),
+    /// Read the conntrack table.
+    Dump,
+    /// Ask the ubus objects uci and network.interface again.
+    ReadConfiguration,
+    /// Ask network.interface again.
+    ReadInterfaces,
+    /// Answer the held requests for the method `engine`.
+    AnswerEngine,
+}
+
+/// Texts of /proc that change all the time, read once a second.
+#[derive(Debug, Default)]
+pub(crate) struct Readings {
+    pub(crate) stat: String,
+    pub(crate) net_dev: String,
+    pub(crate) leases: String,
+    pub(crate) hosts: String,
+    pub(crate) facts: Facts,
+}
+
+/// What never changes while the daemon runs.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Machine {
+    pub(crate) kernel: String,
+    pub(crate) hostname: String,
+    pub(crate) started_ms: u64,
+}
+
+/// The state of the gateway.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(crate) machine: Machine,
+    pub(crate) now: Now,
+    pub(crate) settings: Option<Settings>,
+    /// Engine set by command since the configuration was read.
+    pub(crate) commanded: Option<Engine>,
+    pub(crate) configuration_error: String,
+    pub(crate) firewall: Firewall,
+    pub(crate) interfaces_seen_ms: u64,
+    pub(crate) around: Surroundings,
+    pub(crate) flows: FlowTable,
+    pub(crate) room: EngineRoom,
+    pub(crate) refresh: Refresh,
+    pub(crate) cpu: CpuMeter,
+    pub(crate) net: NetMeter,
+    pub(crate) facts: Facts,
+    /// Decisions of the plan wanted last, by device.
+    pub(crate) wanted: Option<Plan>,
+    topology_known: bool,
+    /// The topology has changed since the interfaces were asked for.
+    interfaces_stale: bool,
+    /// Seconds since the interfaces were asked for.
+    interfaces_age: u32,
+}
+
+/// netifd tells nobody when an uptime starts or a description changes; asking costs little.
+const INTERFACES_EVERY: u32 = 10;
+
+impl Core {
+    pub(crate) fn new(machine: Machine, now: Now) -> Self {
+        Self {
+            machine,
+            now,
+            settings: None,
+            commanded: None,
+            configuration_error: String::new(),
+            firewall: Firewall::default(),
+            interfaces_seen_ms: now.unix_ms,
+            around: Surroundings::default(),
+            flows: FlowTable::new(),
+            room: EngineRoom::new(),
+            refresh: Refresh::new(),
+            cpu: CpuMeter::default(),
+            net: NetMeter::default(),
+            facts: Facts::default(),
+            wanted: None,
+            topology_known: false,
+            interfaces_stale: false,
+            interfaces_age: 0,
+        }
+    }
+
+    /// The `values` of the UCI package fastpath. A configuration that cannot be used changes
+    /// nothing and is reported until a good one comes.
+    pub(crate) fn configuration(&mut self, values: &Value) -> Vec<Effect> {
+        match Settings::from_uci(values) {
+            Ok((settings, warnings)) => {
+                for warning in &warnings {
+                    log::warn!("/etc/config/fastpath: {warning}");
+                }
+                self.configuration_error.clear();
+                self.use_settings(settings)
+            }
+            Err(error) => {
+                log::error!("/etc/config/fastpath is not used: {error}");
+                self.configuration_error = error.to_string();
+                Vec::new()
+            }
+        }
+    }
+
+    fn use_settings(&mut self, settings: Settings) -> Vec<Effect> {
+        self.refresh.set_shortest(settings.refresh);
+        // The file says something new: it wins over an earlier command. A reload for another
+        // reason (the network changed) must not undo the command.
+        if self.settings.as_ref().is_some_and(|old| old.wanted() != settings.wanted()) {
+            self.commanded = None;
+        }
+        self.settings = Some(settings);
+        self.replan()
+    }
+
+    /// The `values` of the UCI package firewall.
+    pub(crate) fn firewall(&mut self, values: &Value) {
+        self.firewall = Firewall::parse(values);
+    }
+
+    /// The answer of `network.interface dump`.
+    pub(crate) fn interfaces(&mut self, dump: &Value) {
+        self.interfaces_age = 0;
+        self.interfaces_seen_ms = self.now.unix_ms;
+        self.around.set_interfaces(parse_dump(dump, &self.firewall));
+    }
+
+    /// Chooses the engine until the configuration says something new. The answer to the caller
+    /// follows with [`Effect::AnswerEngine`].
+    pub(crate) fn command(&mut self, engine: Engine) -> Vec<Effect> {
+        self.commanded = Some(engine);
+        let mut effects = self.replan();
+        if self.room.settled() {
+            effects.push(Effect::AnswerEngine);
+        }
+        effects
+    }
+
+    /// The network changed.
+    pub(crate) fn changes(&mut self, changes: Vec<topology::Change>) -> Vec<Effect> {
+        let mut changed = false;
+        for change in changes {
+            changed |= self.around.change(change);
+        }
+        if !changed && self.topology_known {
+            return Vec::new();
+        }
+        self.topology_known = true;
+        self.interfaces_stale = true;
+        self.replan()
+    }
+
+    /// Outcome of an apply job.
+    pub(crate) fn applied(&mut self, result: Result<Applied, String>) -> Vec<Effect> {
+        match &result {
+            Ok(how) => log::info!("table inet fastpath: {how:?}"),
+            Err(why) => log::error!("table inet fastpath is as before: {why}"),
+        }
+        let next = self.room.applied(result, self.now);
+        self.engine_changed();
+        let mut effects: Vec<Effect> = next.into_iter().map(Effect::Engine).collect();
+        if self.room.settled() {
+            effects.push(Effect::AnswerEngine);
+        }
+        effects
+    }
+
+    /// Outcome of a watch job.
+    pub(crate) fn watched(&mut self, still: bool) -> Vec<Effect> {
+        if !still {
+            log::warn!("table inet fastpath was changed or removed by somebody: putting it back");
+        }
+        let next = self.room.watched(still, self.now);
+        self.engine_changed();
+        next.into_iter().map(Effect::Engine).collect()
+    }
+
+    /// A batch of the dump under way.
+    pub(crate) fn batch(&mut self, entries: &[Entry]) {
+        for entry in entries {
+            self.flows.merge(entry, self.now, &self.around);
+        }
+    }
+
+    /// The dump is over; `complete`: what was not in it is gone.
+    pub(crate) fn dumped(&mut self, complete: bool) {
+        self.flows.dump_end(self.now, complete);
+        self.refresh.done(self.now.mono);
+    }
+
+    pub(crate) fn events(&mut self, events: &[Event]) {
+        for event in events {
+            self.flows.event(event, self.now, &self.around);
+        }
+    }
+
+    /// The kernel dropped events for want of room.
+    pub(crate) fn events_lost(&mut self) -> Vec<Effect> {
+        log::warn!("conntrack events were lost: reading the whole table again");
+        self.refresh.resync();
+        self.dump_if_due()
+    }
+
+    /// Once a second.
+    pub(crate) fn tick(&mut self, readings: Readings) -> Vec<Effect> {
+        self.cpu.read(&readings.stat);
+        self.net.read(&readings.net_dev, self.now.mono);
+        self.around.set_names(Names::parse(&readings.leases, &readings.hosts));
+        self.facts = readings.facts;
+        self.flows.sample(self.now);
+        let mut effects = self.dump_if_due();
+        self.interfaces_age += 1;
+        if self.interfaces_stale || self.interfaces_age >= INTERFACES_EVERY {
+            self.interfaces_stale = false;
+            self.interfaces_age = 0;
+            effects.push(Effect::ReadInterfaces);
+        }
+        effects.extend(self.room.tick(self.now).map(Effect::Engine));
+        effects
+    }
+
+    pub(crate) fn dump_if_due(&mut self) -> Vec<Effect> {
+        // Before the topology is known every flow would be without a route.
+        if self.topology_known && self.refresh.due(self.now.mono) {
+            self.flows.dump_begin(self.now);
+            return vec![Effect::Dump];
+        }
+        Vec::new()
+    }
+
+    /// Whether the end of the daemon removes the table.
+    pub(crate) fn removes_on_exit(&self) -> bool {
+        self.settings.as_ref().is_some_and(|s| s.on_exit == OnExit::Remove)
+    }
+
+    /// Plans anew; a job if that changes what shall be in force.
+    fn replan(&mut self) -> Vec<Effect> {
+        let (Some(settings), true) = (&self.settings, self.topology_known) else {
+            return Vec::new();
+        };
+        let mut settings = settings.clone();
+        let source = match self.commanded {
+            Some(engine) => {
+                settings.enabled = true;
+                settings.engine = engine;
+                Source::Command
+            }
+            None => Source::Config,
+        };
+        let candidates: Vec<Candidate> = self
+            .around
+            .topology()
+            .lowest()
+            .into_iter()
+            .map(|d| Candidate { device: d.device.to_string(), eligible: d.eligible, why: d.why })
+            .collect();
+        let plan = ruleset::plan(&candidates, &settings);
+        self.wanted = Some(plan.clone());
+        let job = self.room.want(plan, source);
+        job.into_iter().map(Effect::Engine).collect()
+    }
+
+    /// Tells the flow table which engine is in force.
+    fn engine_changed(&mut self) {
+        let (engine, devices) = match self.room.in_force() {
+            Some(plan) if plan.engine != Engine::Off => {
+                let engine = EngineState {
+                    engine: flow_engine(plan.engine),
+                    excludes: plan.excludes.iter().map(flow_exclude).collect(),
+                };
+                (engine, plan.devices.clone())
+            }
+            _ => Default::default(),
+        };
+        self.around.set_devices(devices);
+        self.flows.engine(engine, self.now);
+    }
+}
+
+const fn flow_engine(engine: Engine) -> flows::Engine {
+    match engine {
+        Engine::Off => flows::Engine::Off,
+        Engine::Flowtable => flows::Engine::Flowtable,
+        Engine::FlowtableHw => flows::Engine::FlowtableHw,
+    }
+}
+
+fn flow_exclude(exclude: &ruleset::Exclude) -> flows::Exclude {
+    // Every field by name: a new one must be thought of here.
+    let ruleset::Exclude { name: _, src, dest, proto, src_port, dest_port } = exclude;
+    let prefix = |n: &ruleset::Network| flows::Prefix::new(n.address as IpAddr, n.prefix);
+    flows::Exclude {
+        src: src.as_ref().and_then(prefix),
+        dest: dest.as_ref().and_then(prefix),
+        proto: *proto,
+        src_port: src_port.as_ref().map(|p| p.first..=p.last),
+        dest_port: dest_port.as_ref().map(|p| p.first..=p.last),
+    }
+}
+
+#[cfg(test)]
+#[path = "core_tests.rs"]
+mod tests;

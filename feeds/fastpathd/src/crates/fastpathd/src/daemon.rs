@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The daemon's one loop: happenings go into the core, its effects are carried out.
+
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use flows::Now;
+use ruleset::NftCommand;
+use serde_json::{Map, Value};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio::task::spawn_local;
+use tokio::time::MissedTickBehavior;
+
+use crate::answers;
+use crate::bus;
+use crate::core::{Core, Effect};
+use crate::engine_room::Job;
+use crate::happening::{self, Happening};
+use crate::machine;
+use crate::methods::{self, Outcome};
+
+/// Happenings that may wait. A full channel slows the sources down, and the kernel keeps their
+/// events meanwhile.
+const BACKLOG: usize = 64;
+/// ubus comes up within seconds of a boot; after this the file is read instead.
+const WITHOUT_BUS: u64 = 10;
+
+/// Where things are.
+#[derive(Debug, Clone)]
+pub(crate) struct Paths {
+    pub(crate) socket: PathBuf,
+    /// Read only while ubus is not there.
+    pub(crate) config: PathBuf,
+    pub(crate) leases: PathBuf,
+}
+
+/// A held request for the method `engine`.
+struct EngineRequest {
+    reply: ubus::Reply,
+    /// Engine to be written into the configuration.
+    persist: Option<&'static str>,
+}
+
+struct Daemon {
+    core: Core,
+    paths: Paths,
+    started: Instant,
+    bus: Option<ubus::Handle>,
+    /// Somebody is subscribed.
+    watched: bool,
+    held: Vec<EngineRequest>,
+    nft: NftCommand,
+    happenings: mpsc::Sender<Happening>,
+    ticks: u64,
+}
+
+/// Runs until SIGTERM or SIGINT. Needs a `LocalSet`.
+pub(crate) async fn run(paths: Paths) -> std::io::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    let (happenings, mut inbox) = mpsc::channel(BACKLOG);
+    spawn_local(bus::keep(paths.socket.clone(), happenings.clone()));
+    spawn_local(happening::watch_network(happenings.clone()));
+    spawn_local(happening::watch_flows(happenings.clone()));
+    let mut daemon = Daemon::new(paths, happenings);
+    let mut second = tokio::time::interval(Duration::from_secs(1));
+    second.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            Some(happening) = inbox.recv() => daemon.take(happening),
+            _ = second.tick() => daemon.tick(),
+            _ = hangup.recv() => daemon.read_configuration(),
+            _ = terminate.recv() => break,
+            _ = interrupt.recv() => break,
+        }
+    }
+    daemon.end().await;
+    Ok(())
+}
+
+impl Daemon {
+    fn new(paths: Paths, happenings: mpsc::Sender<Happening>) -> Self {
+        let started = Instant::now();
+        let machine = machine::read(unix_ms());
+        let core = Core::new(machine, Now { mono: Duration::ZERO, unix_ms: unix_ms() });
+        let nft = NftCommand::default();
+        Self {
+            core,
+            paths,
+            started,
+            bus: None,
+            watched: false,
+            held: Vec::new(),
+            nft,
+            happenings,
+            ticks: 0,
+        }
+    }
+
+    fn clock(&mut self) {
+        self.core.now = Now { mono: self.started.elapsed(), unix_ms: unix_ms() };
+    }
+
+    fn take(&mut self, happening: Happening) {
+        self.clock();
+        let effects = match happening {
+            Happening::BusUp(handle) => {
+                self.bus = Some(handle);
+                vec![Effect::ReadConfiguration]
+            }
+            Happening::BusGone => {
+                self.bus = None;
+                self.watched = false;
+                Vec::new()
+            }
+            Happening::Invoke(request) => return self.invoke(request),
+            Happening::Watched(active) => {
+                self.watched = active;
+                Vec::new()
+            }
+            Happening::InterfacesChanged => vec![Effect::ReadInterfaces],
+            Happening::Configuration(values) => self.core.configuration(&values),
+            Happening::Firewall(values) => {
+                self.core.firewall(&values);
+                Vec::new()
+            }
+            Happening::Interfaces(dump) => {
+                self.core.interfaces(&dump);
+                Vec::new()
+            }
+            Happening::Network(changes) => self.core.changes(changes),
+            Happening::Flows(events) => {
+                self.core.events(&events);
+                Vec::new()
+            }
+            Happening::FlowsLost => self.core.events_lost(),
+            Happening::Batch(entries) => {
+                self.core.batch(&entries);
+                Vec::new()
+            }
+            Happening::Dumped(complete) => {
+                self.core.dumped(complete);
+                Vec::new()
+            }
+            Happening::Applied(result) => self.core.applied(result),
+            Happening::Looked(still) => self.core.watched(still),
+        };
+        self.carry_out(effects);
+    }
+
+    fn tick(&mut self) {
+        self.clock();
+        self.ticks += 1;
+        let readings = machine::readings(&self.paths.leases);
+        let effects = self.core.tick(readings);
+        self.carry_out(effects);
+        if self.ticks == WITHOUT_BUS && self.core.settings.is_none() && self.bus.is_none() {
+            self.read_file();
+        }
+        if let Some(bus) = self.bus.as_ref().filter(|_| self.watched) {
+            let sent = object(&answers::tick(&self.core)).map(|t| bus.notify(bus::OBJECT, "tick", &t));
+            if let Some(Err(error)) = sent {
+                log::debug!("ubus: tick: {error}");
+            }
+        }
+    }
+
+    fn invoke(&mut self, request: ubus::Request) {
+        let ubus::Request { method, args, reply, .. } = request;
+        match methods::call(&mut self.core, &method, args) {
+            Outcome::Reply(Value::Object(answer)) => {
+                if let Err(error) = reply.data(&answer) {
+                    log::error!("ubus: answer of {method}: {error}");
+                }
+            }
+            Outcome::Reply(_) | Outcome::NoMethod => reply.status(ubus::Status::MethodNotFound),
+            Outcome::NotFound => reply.status(ubus::Status::NotFound),
+            Outcome::Invalid(why) => {
+                log::info!("ubus: {method} refused: {why}");
+                reply.status(ubus::Status::InvalidArgument);
+            }
+            Outcome::Engine { persist, effects, engine } => {
+                log::info!("engine {engine} by command");
+                let persist = persist.then_some(engine.name());
+                self.held.push(EngineRequest { reply, persist });
+                self.carry_out(effects);
+            }
+        }
+    }
+
+    fn carry_out(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Engine(job) => self.run_job(job),
+                Effect::Dump => drop(spawn_local(happening::dump(self.happenings.clone()))),
+                Effect::ReadConfiguration => self.read_configuration(),
+                Effect::ReadInterfaces => self.with_bus(read_interfaces),
+                Effect::AnswerEngine => self.answer_engine(),
+            }
+        }
+    }
+
+    fn run_job(&self, job: Job) {
+        let (nft, happenings) = (self.nft.clone(), self.happenings.clone());
+        spawn_local(async move {
+            let happening = match job {
+                Job::Apply { plan, in_force } => {
+                    let result = ruleset::apply(&nft, &plan, in_force.as_ref()).await;
+                    Happening::Applied(result.map_err(|error| bus::chain(&error)))
+                }
+                Job::Watch(plan) => Happening::Looked(still_in_force(&nft, &plan).await),
+            };
+            let _ = happenings.send(happening).await;
+        });
+    }
+
+    fn answer_engine(&mut self) {
+        let report = object(&self.core.room.report()).unwrap_or_default();
+        for EngineRequest { reply, persist } in self.held.drain(..) {
+            let report = report.clone();
+            let bus = self.bus.clone();
+            spawn_local(async move {
+                if let (Some(engine), Some(bus)) = (persist, bus)
+                    && let Err(error) = bus::persist(&bus, engine).await
+                {
+                    log::error!("writing the engine into the configuration: {}", bus::chain(&error));
+                    return reply.status(error.status());
+                }
+                if let Err(error) = reply.data(&report) {
+                    log::error!("ubus: answer of engine: {error}");
+                }
+            });
+        }
+    }
+
+    fn read_configuration(&self) {
+        self.with_bus(read_configuration);
+    }
+
+    /// Starts a conversation over ubus; nothing while it is away: coming back reads all again.
+    fn with_bus<F: Future<Output = ()> + 'static>(
+        &self,
+        talk: impl FnOnce(ubus::Handle, mpsc::Sender<Happening>) -> F,
+    ) {
+        if let Some(bus) = &self.bus {
+            spawn_local(talk(bus.clone(), self.happenings.clone()));
+        }
+    }
+
+    fn read_file(&mut self) {
+        let path = self.paths.config.display();
+        log::warn!("ubus is not there: reading {path} itself");
+        let values = match std::fs::read_to_string(&self.paths.config) {
+            Ok(text) => match ruleset::parse_uci(&text) {
+                Ok(values) => values,
+                Err(error) => return log::error!("{path}: {error}"),
+            },
+            Err(error) => return log::error!("{path}: {error}"),
+        };
+        let effects = self.core.configuration(&values);
+        self.carry_out(effects);
+    }
+
+    async fn end(self) {
+        if !self.core.removes_on_exit() {
+            log::info!("ending; the kernel goes on as it is");
+            return;
+        }
+        match ruleset::remove(&self.nft).await {
+            Ok(()) => log::info!("ending; table inet fastpath is removed"),
+            Err(error) => log::error!("removing table inet fastpath: {}", bus::chain(&error)),
+        }
+    }
+}
+
+async fn still_in_force(nft: &NftCommand, plan: &ruleset::Plan) -> bool {
+    match ruleset::read_back(nft).await {
+        Ok(found) => match found {
+            Some(in_force) => in_force.matches(plan),
+            None => plan.engine == ruleset::Engine::Off,
+        },
+        Err(error) => {
+            // Not knowing is no reason to disturb the flows.
+            log::warn!("looking at table inet fastpath: {}", bus::chain(&error));
+            true
+        }
+    }
+}
+
+async fn read_configuration(bus: ubus::Handle, happenings: mpsc::Sender<Happening>) {
+    match bus::package(&bus, "firewall").await {
+        Ok(values) => {
+            let _ = happenings.send(Happening::Firewall(values.unwrap_or_default())).await;
+        }
+        Err(error) => log::warn!("reading the firewall's configuration: {}", bus::chain(&error)),
+    }
+    match bus::package(&bus, "fastpath").await {
+        Ok(values) => {
+            if values.is_none() {
+                log::warn!("there is no /etc/config/fastpath: using the defaults");
+            }
+            let values = values.unwrap_or_else(|| Value::Object(Map::new()));
+            let _ = happenings.send(Happening::Configuration(values)).await;
+        }
+        Err(error) => log::error!("reading the configuration: {}", bus::chain(&error)),
+    }
+    read_interfaces(bus, happenings).await;
+}
+
+async fn read_interfaces(bus: ubus::Handle, happenings: mpsc::Sender<Happening>) {
+    match bus::interfaces(&bus).await {
+        Ok(dump) => {
+            let _ = happenings.send(Happening::Interfaces(dump)).await;
+        }
+        Err(error) => log::debug!("reading the interfaces: {}", bus::chain(&error)),
+    }
+}
+
+fn object(value: &impl serde::Serialize) -> Option<ubus::Map> {
+    match serde_json::to_value(value) {
+        Ok(Value::Object(map)) => Some(map),
+        _ => None,
+    }
+}
+
+fn unix_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Checks a configuration file; the text of what is wrong, if anything is.
+pub(crate) fn check(path: &Path) -> Result<Vec<String>, String> {
+    let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let values = ruleset::parse_uci(&text).map_err(|e| format!("{}: {e}", path.display()))?;
+    match ruleset::Settings::from_uci(&values) {
+        Ok((_, warnings)) => Ok(warnings.iter().map(ToString::to_string).collect()),
+        Err(error) => Err(error.to_string()),
+    }
+}

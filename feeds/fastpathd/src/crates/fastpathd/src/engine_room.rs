@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Brings the wanted plan in force: one job at a time, retried, watched. Pure: jobs are carried
+//! out elsewhere and their outcome is told.
+
+use std::time::Duration;
+
+use flows::Now;
+use ruleset::{Applied, Engine, Plan};
+use serde::Serialize;
+
+/// A refused plan is tried again after this long: a missing module may have been loaded since.
+const RETRY: Duration = Duration::from_secs(30);
+/// How often the kernel is asked whether our table is still there: `fw4 flush` deletes every table.
+const WATCH: Duration = Duration::from_secs(20);
+
+/// Work for the one who can run nft.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Job {
+    /// Put `plan` in force; `in_force` is what was applied last.
+    Apply { plan: Plan, in_force: Option<Plan> },
+    /// Look whether the plan is still in force.
+    Watch(Plan),
+}
+
+/// Where the wanted engine came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Source {
+    Config,
+    Command,
+}
+
+/// The engine asked for and the one in force (`types.json`, EngineState).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct EngineReport {
+    pub(crate) wanted: &'static str,
+    pub(crate) active: &'static str,
+    pub(crate) why: String,
+    pub(crate) source: Source,
+    pub(crate) devices: Vec<String>,
+    pub(crate) applied_ms: u64,
+}
+
+/// The state of the engine.
+#[derive(Debug)]
+pub(crate) struct EngineRoom {
+    /// What is asked for; none before the first configuration and topology.
+    wanted: Option<Plan>,
+    source: Source,
+    in_force: Option<Plan>,
+    applied_ms: u64,
+    /// The job under way.
+    job: Option<Job>,
+    /// Why the last job failed; empty: it did not.
+    refused: String,
+    /// A plan that was refused is not tried again before this.
+    retry_at: Option<Duration>,
+    /// The refused hardware plan's stand-in has been chosen.
+    software: bool,
+    watch_at: Duration,
+}
+
+impl EngineRoom {
+    pub(crate) fn new() -> Self {
+        Self {
+            wanted: None,
+            source: Source::Config,
+            in_force: None,
+            applied_ms: 0,
+            job: None,
+            refused: String::new(),
+            retry_at: None,
+            software: false,
+            watch_at: WATCH,
+        }
+    }
+
+    /// A plan to bring in force; the same plan again is no news.
+    pub(crate) fn want(&mut self, plan: Plan, source: Source) -> Option<Job> {
+        self.source = source;
+        if self.wanted.as_ref() == Some(&plan) {
+            return None;
+        }
+        self.wanted = Some(plan);
+        self.refused.clear();
+        self.retry_at = None;
+        self.software = false;
+        self.next_job()
+    }
+
+    /// The outcome of the apply job; the next job, if there is more to do.
+    pub(crate) fn applied(&mut self, result: Result<Applied, String>, now: Now) -> Option<Job> {
+        let Some(Job::Apply { plan, .. }) = self.job.take() else { return None };
+        self.watch_at = now.mono + WATCH;
+        match result {
+            Ok(how) => {
+                if how != Applied::Unchanged || self.applied_ms == 0 {
+                    self.applied_ms = now.unix_ms;
+                }
+                self.in_force = Some(plan);
+            }
+            Err(why) => {
+                self.refused = why;
+                if plan.hardware {
+                    // Better the software flowtable than nothing.
+                    self.software = true;
+                } else {
+                    self.retry_at = Some(now.mono + RETRY);
+                }
+            }
+        }
+        self.next_job()
+    }
+
+    /// The outcome of the watch job: whether the plan is still in force.
+    pub(crate) fn watched(&mut self, still: bool, now: Now) -> Option<Job> {
+        if !matches!(self.job.take(), Some(Job::Watch(_))) {
+            return None;
+        }
+        self.watch_at = now.mono + WATCH;
+        if !still {
+            self.in_force = None;
+        }
+        self.next_job()
+    }
+
+    /// Once a second.
+    pub(crate) fn tick(&mut self, now: Now) -> Option<Job> {
+        if self.retry_at.is_some_and(|at| now.mono >= at) {
+            self.retry_at = None;
+            self.software = false;
+            return self.next_job();
+        }
+        if self.job.is_none() && now.mono >= self.watch_at {
+            self.watch_at = now.mono + WATCH;
+            let plan = self.in_force.clone()?;
+            self.job = Some(Job::Watch(plan.clone()));
+            return Some(Job::Watch(plan));
+        }
+        None
+    }
+
+    /// Whether nothing is under way or due: what was asked for is in force or refused.
+    pub(crate) fn settled(&self) -> bool {
+        !matches!(self.job, Some(Job::Apply { .. }))
+    }
+
+    pub(crate) fn in_force(&self) -> Option<&Plan> {
+        self.in_force.as_ref()
+    }
+
+    fn next_job(&mut self) -> Option<Job> {
+        if self.job.is_some() || self.retry_at.is_some() {
+            return None;
+        }
+        let plan = self.target()?;
+        if self.in_force.as_ref() == Some(&plan) {
+            return None;
+        }
+        let job = Job::Apply { plan, in_force: self.in_force.clone() };
+        self.job = Some(job.clone());
+        Some(job)
+    }
+
+    /// The wanted plan as it can be asked of nft.
+    fn target(&self) -> Option<Plan> {
+        let mut plan = self.wanted.clone()?;
+        if self.software {
+            plan.hardware = false;
+            plan.engine = Engine::Flowtable;
+        }
+        if plan.devices.is_empty() {
+            // A flowtable without a device carries nothing.
+            plan.engine = Engine::Off;
+            plan.hardware = false;
+        }
+        Some(plan)
+    }
+
+    /// Engine in force.
+    pub(crate) fn active(&self) -> Engine {
+        self.in_force.as_ref().map_or(Engine::Off, |plan| plan.engine)
+    }
+
+    pub(crate) fn report(&self) -> EngineReport {
+        let wanted = self.wanted.as_ref().map_or(Engine::Off, |plan| plan.engine);
+        let devices = match &self.in_force {
+            Some(plan) if plan.engine != Engine::Off => plan.devices.iter().cloned().collect(),
+            _ => Vec::new(),
+        };
+        EngineReport {
+            wanted: wanted.name(),
+            active: self.active().name(),
+            why: self.why(wanted),
+            source: self.source,
+            devices,
+            applied_ms: self.applied_ms,
+        }
+    }
+
+    fn why(&self, wanted: Engine) -> String {
+        if !self.refused.is_empty() {
+            return self.refused.clone();
+        }
+        let Some(plan) = &self.wanted else {
+            return "waiting for the configuration".to_owned();
+        };
+        if wanted != Engine::Off && plan.devices.is_empty() {
+            return "no device that packets are forwarded through was found".to_owned();
+        }
+        if self.active() != wanted { "being applied".to_owned() } else { String::new() }
+    }
+}
+
+#[cfg(test)]
+#[path = "engine_room_tests.rs"]
+mod tests;

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::*;
+
+fn plan(engine: Engine, devices: &[&str]) -> Plan {
+    Plan {
+        engine,
+        devices: devices.iter().map(|d| (*d).to_owned()).collect::<BTreeSet<_>>(),
+        hardware: engine == Engine::FlowtableHw,
+        mark_mask: 0x6000_0000,
+        excludes: Vec::new(),
+        decisions: BTreeMap::new(),
+    }
+}
+
+fn at(seconds: u64) -> Now {
+    Now { mono: Duration::from_secs(seconds), unix_ms: 1_000_000 + seconds * 1000 }
+}
+
+fn applied_plan(job: Option<Job>) -> Plan {
+    match job {
+        Some(Job::Apply { plan, .. }) => plan,
+        other => panic!("no apply job: {other:?}"),
+    }
+}
+
+/// A room in which the software flowtable over `devices` is in force.
+fn running(devices: &[&str]) -> EngineRoom {
+    let mut room = EngineRoom::new();
+    applied_plan(room.want(plan(Engine::Flowtable, devices), Source::Config));
+    assert_eq!(room.applied(Ok(Applied::Replaced), at(1)), None);
+    room
+}
+
+#[test]
+fn before_the_configuration_nothing_is_claimed() {
+    let report = EngineRoom::new().report();
+    assert_eq!((report.wanted, report.active), ("off", "off"));
+    assert_eq!(report.why, "waiting for the configuration");
+}
+
+#[test]
+fn a_plan_comes_in_force_once() {
+    let mut room = running(&["lan1", "wan"]);
+    let report = room.report();
+    assert_eq!((report.wanted, report.active), ("flowtable", "flowtable"));
+    assert_eq!(report.why, "");
+    assert_eq!(report.devices, ["lan1", "wan"]);
+    assert_eq!(report.applied_ms, 1_001_000);
+    assert_eq!(room.want(plan(Engine::Flowtable, &["lan1", "wan"]), Source::Config), None);
+}
+
+#[test]
+fn a_change_during_a_job_waits_for_its_end() {
+    let mut room = EngineRoom::new();
+    room.want(plan(Engine::Flowtable, &["lan1"]), Source::Config);
+    assert_eq!(room.want(plan(Engine::Flowtable, &["lan1", "lan2"]), Source::Config), None);
+    assert!(!room.settled());
+    let next = room.applied(Ok(Applied::Replaced), at(1));
+    assert_eq!(applied_plan(next), plan(Engine::Flowtable, &["lan1", "lan2"]));
+    assert_eq!(room.applied(Ok(Applied::Devices), at(2)), None);
+    assert!(room.settled());
+}
+
+#[test]
+fn a_refused_plan_leaves_the_old_one_and_is_tried_again_later() {
+    let mut room = running(&["lan1"]);
+    room.want(plan(Engine::Flowtable, &["lan1", "lan9"]), Source::Config);
+    assert_eq!(room.applied(Err("no lan9".into()), at(10)), None);
+    assert_eq!(room.report().why, "no lan9");
+    assert_eq!(room.report().devices, ["lan1"]);
+    assert_eq!(room.report().active, "flowtable");
+    assert!(!matches!(room.tick(at(39)), Some(Job::Apply { .. })));
+    assert_eq!(room.watched(true, at(39)), None);
+    assert_eq!(applied_plan(room.tick(at(40))), plan(Engine::Flowtable, &["lan1", "lan9"]));
+}
+
+#[test]
+fn refused_hardware_falls_back_to_software_and_says_so() {
+    let mut room = EngineRoom::new();
+    room.want(plan(Engine::FlowtableHw, &["lan1"]), Source::Command);
+    let next = room.applied(Err("lan1 cannot".into()), at(1));
+    assert_eq!(applied_plan(next), plan(Engine::Flowtable, &["lan1"]));
+    assert_eq!(room.applied(Ok(Applied::Replaced), at(2)), None);
+    let report = room.report();
+    assert_eq!((report.wanted, report.active), ("flowtable-hw", "flowtable"));
+    assert_eq!(report.why, "lan1 cannot");
+    assert_eq!(report.source, Source::Command);
+}
+
+#[test]
+fn without_devices_the_engine_is_off_and_says_why() {
+    let mut room = EngineRoom::new();
+    let job = room.want(plan(Engine::Flowtable, &[]), Source::Config);
+    assert_eq!(applied_plan(job).engine, Engine::Off);
+    room.applied(Ok(Applied::Removed), at(1));
+    let report = room.report();
+    assert_eq!((report.wanted, report.active), ("flowtable", "off"));
+    assert!(report.why.starts_with("no device"), "{}", report.why);
+}
+
+#[test]
+fn a_flushed_table_is_put_back() {
+    let mut room = running(&["lan1"]);
+    assert_eq!(room.tick(at(20)), None);
+    assert_eq!(room.tick(at(21)), Some(Job::Watch(plan(Engine::Flowtable, &["lan1"]))));
+    assert_eq!(applied_plan(room.watched(false, at(21))), plan(Engine::Flowtable, &["lan1"]));
+    room.applied(Ok(Applied::Replaced), at(22));
+    assert_eq!(room.watched(false, at(23)), None, "an answer nobody asked for");
+}

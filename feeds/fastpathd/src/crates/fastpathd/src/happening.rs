@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What reaches the daemon's one loop.
+
+use std::time::Duration;
+
+use ctnetlink::{Dump, Entry, Event, EventError, EventSocket};
+use ruleset::Applied;
+use serde_json::Value;
+use tokio::sync::mpsc::Sender;
+use topology::{Change, Watcher};
+
+use crate::bus::chain;
+
+/// Something that has happened outside.
+#[derive(Debug)]
+pub(crate) enum Happening {
+    /// Connected to ubusd, our object is published.
+    BusUp(ubus::Handle),
+    BusGone,
+    Invoke(ubus::Request),
+    /// Whether anybody is subscribed to our notifications.
+    Watched(bool),
+    InterfacesChanged,
+    /// Values of the UCI package fastpath.
+    Configuration(Value),
+    /// Values of the UCI package firewall.
+    Firewall(Value),
+    /// The answer of `network.interface dump`.
+    Interfaces(Value),
+    Network(Vec<Change>),
+    Flows(Vec<Event>),
+    FlowsLost,
+    /// Entries of the dump under way.
+    Batch(Vec<Entry>),
+    /// The dump is over; true: it had every entry.
+    Dumped(bool),
+    Applied(Result<Applied, String>),
+    /// Whether the plan in force still is.
+    Looked(bool),
+}
+
+/// After a failure of a source; the kernel's answer will not change any sooner.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// Follows the network until the daemon ends.
+pub(crate) async fn watch_network(happenings: Sender<Happening>) {
+    loop {
+        let failure = match Watcher::open() {
+            Ok(mut watcher) => loop {
+                match watcher.next().await {
+                    Ok(changes) => {
+                        if happenings.send(Happening::Network(changes)).await.is_err() {
+                            return;
+                        }
+                    }
+                    Err(error) => break error,
+                }
+            },
+            Err(error) => error,
+        };
+        log::error!("network: {}", chain(&failure));
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// Follows conntrack until the daemon ends.
+pub(crate) async fn watch_flows(happenings: Sender<Happening>) {
+    loop {
+        let failure = match EventSocket::open() {
+            Ok(mut socket) => loop {
+                let happening = match socket.recv().await {
+                    Ok(events) => Happening::Flows(events),
+                    Err(EventError::Lost) => Happening::FlowsLost,
+                    Err(error) => break error,
+                };
+                if happenings.send(happening).await.is_err() {
+                    return;
+                }
+            },
+            Err(error) => error,
+        };
+        log::error!("conntrack: {}", chain(&failure));
+        tokio::time::sleep(PAUSE).await;
+        // What happened meanwhile is unknown.
+        if happenings.send(Happening::FlowsLost).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Reads the conntrack table once.
+pub(crate) async fn dump(happenings: Sender<Happening>) {
+    let complete = match read_all(&happenings).await {
+        Ok(complete) => complete,
+        Err(error) => {
+            log::error!("conntrack: {}", chain(&error));
+            false
+        }
+    };
+    // Nobody is left to tell when the daemon ends.
+    let _ = happenings.send(Happening::Dumped(complete)).await;
+}
+
+async fn read_all(happenings: &Sender<Happening>) -> Result<bool, ctnetlink::DumpError> {
+    let mut dump = Dump::start()?;
+    loop {
+        let mut batch = Vec::new();
+        let more = dump.next(&mut batch).await?;
+        if happenings.send(Happening::Batch(batch)).await.is_err() {
+            return Ok(false);
+        }
+        if !more {
+            return Ok(!dump.interrupted());
+        }
+    }
+}

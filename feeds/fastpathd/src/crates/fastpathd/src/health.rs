@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What is wrong, or worth a word.
+
+use serde::Serialize;
+
+use crate::core::Core;
+use crate::wan::Wan;
+
+/// How bad it is, worst last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Level {
+    Notice,
+    Warning,
+    Error,
+}
+
+/// One finding, as the API shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Finding {
+    pub(crate) code: &'static str,
+    pub(crate) level: Level,
+    pub(crate) text: String,
+}
+
+/// Switches and limits of the running kernel.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Facts {
+    /// `net.netfilter.nf_conntrack_acct`; none: no conntrack.
+    pub(crate) accounting: Option<bool>,
+    /// `net.ipv4.ip_forward`.
+    pub(crate) forwarding: Option<bool>,
+    /// `net.netfilter.nf_conntrack_max`; 0: unknown.
+    pub(crate) conntrack_max: u64,
+}
+
+/// All findings, worst first.
+pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let mut add = |code, level, text: String| found.push(Finding { code, level, text });
+    if !core.configuration_error.is_empty() {
+        let text = format!("/etc/config/fastpath is not used: {}", core.configuration_error);
+        add("config-refused", Level::Error, text);
+    }
+    let engine = core.room.report();
+    if engine.wanted != engine.active && core.settings.is_some() && core.room.settled() {
+        let text = format!(
+            "The engine is {} although {} is wanted: {}",
+            engine.active, engine.wanted, engine.why
+        );
+        add("engine-differs", Level::Error, text);
+    } else if !engine.why.is_empty() && core.room.settled() {
+        add("nft-refused", Level::Error, format!("The last change was refused: {}", engine.why));
+    }
+    kernel(core.facts, &mut add);
+    if core.firewall.own_offload {
+        let text = "The firewall's own flow offloading is on; its rule comes first and takes flows \
+                    away from ours. Set flow_offloading to 0 in /etc/config/firewall.";
+        add("fw4-offload-on", Level::Warning, text.to_owned());
+    }
+    for wan in wans.iter().filter(|w| !w.up) {
+        let link = if wan.carrier { "" } else { ": its port has no link" };
+        add("wan-down", Level::Error, format!("{} is down{link}.", wan.name));
+    }
+    let (count, max) = (core.flows.len() as u64, core.facts.conntrack_max);
+    if max > 0 && count * 10 > max * 9 {
+        let text = format!("The connection table is nearly full: {count} of {max}.");
+        add("conntrack-full", Level::Warning, text);
+    }
+    found.sort_by_key(|f| std::cmp::Reverse(f.level));
+    found
+}
+
+fn kernel(facts: Facts, add: &mut impl FnMut(&'static str, Level, String)) {
+    if facts.accounting == Some(false) {
+        let text = "Connection accounting is off: flows have no byte counts and no rates. Set \
+                    net.netfilter.nf_conntrack_acct to 1.";
+        add("accounting-off", Level::Error, text.to_owned());
+    }
+    if facts.forwarding == Some(false) {
+        let text = "Forwarding of IPv4 is off (net.ipv4.ip_forward).";
+        add("forwarding-off", Level::Warning, text.to_owned());
+    }
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Logical interfaces and firewall zones, as netifd and UCI tell them.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+/// One interface of `/etc/config/network`, from `network.interface dump`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Interface {
+    pub(crate) name: String,
+    /// Firewall zone; empty: none.
+    pub(crate) zone: String,
+    pub(crate) proto: String,
+    pub(crate) up: bool,
+    pub(crate) uptime_s: u64,
+    /// Layer 3 device while up, the configured device otherwise; empty: none.
+    pub(crate) device: String,
+    /// The configured device, below a tunnel such as PPPoE.
+    pub(crate) lower: String,
+    pub(crate) addresses: Vec<String>,
+}
+
+/// What the firewall's configuration says that concerns us.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Firewall {
+    zone_of: HashMap<String, String>,
+    masqueraded: Vec<String>,
+    /// fw4's own flow offloading is switched on.
+    pub(crate) own_offload: bool,
+}
+
+impl Firewall {
+    /// Reads `values` of `uci get {"config":"firewall"}`.
+    pub(crate) fn parse(values: &Value) -> Self {
+        let mut firewall = Self::default();
+        for section in values.as_object().into_iter().flat_map(|m| m.values()) {
+            match text(section, ".type") {
+                "defaults" => {
+                    firewall.own_offload |= is_on(section.get("flow_offloading"));
+                }
+                "zone" => firewall.add_zone(section),
+                _ => {}
+            }
+        }
+        firewall
+    }
+
+    fn add_zone(&mut self, section: &Value) {
+        let zone = text(section, "name");
+        for network in words(section.get("network")) {
+            self.zone_of.insert(network.to_owned(), zone.to_owned());
+        }
+        if is_on(section.get("masq")) {
+            self.masqueraded.push(zone.to_owned());
+        }
+    }
+
+    /// Whether `zone` leads to the Internet: it is masqueraded or carries the usual name.
+    pub(crate) fn is_wan(&self, zone: &str) -> bool {
+        zone == "wan" || self.masqueraded.iter().any(|z| z == zone)
+    }
+}
+
+/// Reads the answer of `network.interface dump`; entries without a name are passed over.
+pub(crate) fn parse_dump(dump: &Value, firewall: &Firewall) -> Vec<Interface> {
+    let list = dump.get("interface").and_then(Value::as_array);
+    list.into_iter().flatten().filter_map(|entry| interface(entry, firewall)).collect()
+}
+
+fn interface(entry: &Value, firewall: &Firewall) -> Option<Interface> {
+    let name = entry.get("interface")?.as_str()?.to_owned();
+    let lower = text(entry, "device").to_owned();
+    let device = match text(entry, "l3_device") {
+        "" => lower.clone(),
+        l3 => l3.to_owned(),
+    };
+    let addresses = ["ipv4-address", "ipv6-address"]
+        .iter()
+        .filter_map(|family| entry.get(family)?.as_array())
+        .flatten()
+        .filter_map(|a| Some(format!("{}/{}", a.get("address")?.as_str()?, a.get("mask")?)))
+        .collect();
+    Some(Interface {
+        zone: firewall.zone_of.get(&name).cloned().unwrap_or_default(),
+        proto: text(entry, "proto").to_owned(),
+        up: entry.get("up").and_then(Value::as_bool).unwrap_or(false),
+        uptime_s: entry.get("uptime").and_then(Value::as_u64).unwrap_or(0),
+        name,
+        device,
+        lower,
+        addresses,
+    })
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// UCI writes several values as a list or as words in one option.
+fn words(value: Option<&Value>) -> Vec<&str> {
+    match value {
+        Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).collect(),
+        Some(Value::String(text)) => text.split_ascii_whitespace().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// UCI's spellings of true.
+fn is_on(value: Option<&Value>) -> bool {
+    matches!(value.and_then(Value::as_str), Some("1" | "on" | "true" | "yes" | "enabled"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn firewall() -> Firewall {
+        Firewall::parse(&json!({
+            "a": {".type": "defaults", "flow_offloading": "0"},
+            "b": {".type": "zone", "name": "lan", "network": ["lan", "office"]},
+            "c": {".type": "zone", "name": "uplink", "network": "wan wan6", "masq": "1"},
+            "d": {".type": "rule", "name": "x"},
+        }))
+    }
+
+    #[test]
+    fn zones_take_lists_and_words() {
+        let dump = json!({"interface": [
+            {"interface": "office", "up": true, "uptime": 7, "l3_device": "br-lan.10",
+             "device": "br-lan.10", "proto": "static",
+             "ipv4-address": [{"address": "10.10.10.1", "mask": 24}],
+             "ipv6-address": [{"address": "2001:db8::1", "mask": 64}]},
+            {"interface": "wan", "up": false, "device": "wan.35", "proto": "pppoe"},
+            {"up": true},
+        ]});
+        let interfaces = parse_dump(&dump, &firewall());
+        assert_eq!(interfaces.len(), 2);
+        assert_eq!(interfaces[0].zone, "lan");
+        assert_eq!(interfaces[0].addresses, ["10.10.10.1/24", "2001:db8::1/64"]);
+        assert_eq!(interfaces[1].zone, "uplink");
+        assert_eq!(interfaces[1].device, "wan.35");
+        assert!(!interfaces[1].up);
+    }
+
+    #[test]
+    fn masqueraded_zone_is_a_way_out() {
+        assert!(firewall().is_wan("uplink"));
+        assert!(!firewall().is_wan("lan"));
+        assert!(Firewall::default().is_wan("wan"));
+    }
+
+    #[test]
+    fn own_offload_of_fw4_is_noticed() {
+        let values = json!({"x": {".type": "defaults", "flow_offloading": "1"}});
+        assert!(Firewall::parse(&values).own_offload);
+        assert!(!firewall().own_offload);
+    }
+
+    #[test]
+    fn nonsense_is_an_empty_answer() {
+        assert!(parse_dump(&json!({"interface": 3}), &Firewall::default()).is_empty());
+        assert_eq!(Firewall::parse(&json!([1, 2])), Firewall::default());
+    }
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! fastpathd: plans the gateway's fast path, keeps its flow table and answers on ubus.
+
+mod answers;
+mod bus;
+mod core;
+mod cpu;
+mod daemon;
+mod engine_room;
+mod happening;
+mod health;
+mod interfaces;
+mod log;
+mod machine;
+mod methods;
+mod names;
+mod netdev;
+mod network_view;
+mod refresh;
+mod surroundings;
+mod wan;
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use lexopt::Arg::{Long, Short};
+
+const USAGE: &str = "\
+usage: fastpathd [OPTION…]
+
+  --check FILE       say what is wrong with a configuration file, and end
+  --ubus-socket PATH where ubusd listens (/var/run/ubus/ubus.sock)
+  --config FILE      read while ubus is not there (/etc/config/fastpath)
+  --leases FILE      DHCP leases, for the names of hosts (/tmp/dhcp.leases)
+  --verbose          more log lines
+  --version
+";
+
+enum Command {
+    Run { paths: daemon::Paths, verbose: bool },
+    Check(PathBuf),
+    Print(String),
+}
+
+fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, lexopt::Error> {
+    let mut parser = lexopt::Parser::from_args(args);
+    let mut paths = daemon::Paths {
+        socket: ubus::SOCKET.into(),
+        config: "/etc/config/fastpath".into(),
+        leases: "/tmp/dhcp.leases".into(),
+    };
+    let mut verbose = false;
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Long("check") => return Ok(Command::Check(parser.value()?.into())),
+            Long("ubus-socket") => paths.socket = parser.value()?.into(),
+            Long("config") => paths.config = parser.value()?.into(),
+            Long("leases") => paths.leases = parser.value()?.into(),
+            Short('v') | Long("verbose") => verbose = true,
+            Short('V') | Long("version") => {
+                return Ok(Command::Print(format!("fastpathd {}\n", env!("CARGO_PKG_VERSION"))));
+            }
+            Short('h') | Long("help") => return Ok(Command::Print(USAGE.to_owned())),
+            other => return Err(other.unexpected()),
+        }
+    }
+    Ok(Command::Run { paths, verbose })
+}
+
+fn main() -> ExitCode {
+    match parse(std::env::args_os().skip(1)) {
+        Ok(Command::Run { paths, verbose }) => run(paths, verbose),
+        Ok(Command::Check(path)) => check(&path),
+        Ok(Command::Print(text)) => {
+            print(&text);
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            complain(&format!("fastpathd: {error}\n{USAGE}"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn check(path: &std::path::Path) -> ExitCode {
+    match daemon::check(path) {
+        Ok(warnings) => {
+            for warning in warnings {
+                complain(&format!("warning: {warning}\n"));
+            }
+            print("the configuration is good\n");
+            ExitCode::SUCCESS
+        }
+        Err(what) => {
+            complain(&format!("{what}\n"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(paths: daemon::Paths, verbose: bool) -> ExitCode {
+    log::start(verbose);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let ended = runtime
+        .and_then(|runtime| tokio::task::LocalSet::new().block_on(&runtime, daemon::run(paths)));
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(&format!("fastpathd: starting: {error}\n"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// A closed pipe is no reason to panic.
+fn print(text: &str) {
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+fn complain(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}

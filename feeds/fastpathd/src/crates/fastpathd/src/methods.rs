@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The methods of the ubus object: requests in, answers out.
+
+use flows::{FlowsQuery, HistoryQuery, QueryError, TopQuery};
+use ruleset::Engine;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::answers;
+use crate::core::{Core, Effect};
+use crate::network_view;
+
+/// What a request comes to.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Outcome {
+    /// The answer.
+    Reply(Value),
+    /// The request cannot be understood; the text is for the log.
+    Invalid(String),
+    /// What was asked for is not there.
+    NotFound,
+    /// No such method.
+    NoMethod,
+    /// The answer follows with [`Effect::AnswerEngine`]; `persist`: also write it into UCI.
+    Engine { persist: bool, effects: Vec<Effect>, engine: Engine },
+}
+
+/// Answers one request. `args` as they came, with the session id that uhttpd adds.
+pub(crate) fn call(core: &mut Core, method: &str, mut args: Map<String, Value>) -> Outcome {
+    args.remove("ubus_rpc_session");
+    let args = Value::Object(args);
+    match method {
+        "status" => nothing(&args).unwrap_or_else(|| reply(&answers::status(core))),
+        "topology" => nothing(&args).unwrap_or_else(|| reply(&network_view::view(core))),
+        "flows" => answer(FlowsQuery::parse(&args).and_then(|q| core.flows.query(&q, core.now))),
+        "flow" => flow(core, &args),
+        "top" => answer(TopQuery::parse(&args).map(|query| core.flows.top(&query))),
+        "history" => answer(HistoryQuery::parse(&args).map(|query| core.flows.history(&query))),
+        "engine" => engine(core, &args),
+        _ => Outcome::NoMethod,
+    }
+}
+
+fn nothing(args: &Value) -> Option<Outcome> {
+    let name = args.as_object()?.keys().next()?;
+    Some(Outcome::Invalid(format!("{name}: this method takes no arguments")))
+}
+
+fn reply(answer: &impl Serialize) -> Outcome {
+    match serde_json::to_value(answer) {
+        Ok(value) => Outcome::Reply(value),
+        Err(error) => Outcome::Invalid(format!("the answer cannot be written as JSON: {error}")),
+    }
+}
+
+fn answer(result: Result<impl Serialize, QueryError>) -> Outcome {
+    match result {
+        Ok(value) => reply(&value),
+        Err(error) => Outcome::Invalid(error.to_string()),
+    }
+}
+
+fn flow(core: &Core, args: &Value) -> Outcome {
+    let surplus = args.as_object().and_then(|m| m.keys().find(|k| *k != "id"));
+    if let Some(name) = surplus {
+        return Outcome::Invalid(format!("{name}: unknown argument"));
+    }
+    let Some(id) = args.get("id").and_then(Value::as_u64) else {
+        return Outcome::Invalid("id: the flow's number is missing".to_owned());
+    };
+    core.flows.flow(id, core.now).map_or(Outcome::NotFound, |detail| reply(&detail))
+}
+
+fn engine(core: &mut Core, args: &Value) -> Outcome {
+    let known = ["set", "persist"];
+    let surplus = args.as_object().and_then(|m| m.keys().find(|k| !known.contains(&k.as_str())));
+    if let Some(name) = surplus {
+        return Outcome::Invalid(format!("{name}: unknown argument"));
+    }
+    let Some(word) = args.get("set").and_then(Value::as_str) else {
+        return Outcome::Invalid("set: the engine is missing".to_owned());
+    };
+    let engine: Engine = match word.parse() {
+        Ok(engine) => engine,
+        Err(what) => return Outcome::Invalid(format!("set: '{word}' {what}")),
+    };
+    let persist = match args.get("persist") {
+        None => false,
+        Some(Value::Bool(persist)) => *persist,
+        Some(other) => return Outcome::Invalid(format!("persist: {other} is neither true nor false")),
+    };
+    let effects = core.command(engine);
+    Outcome::Engine { persist, effects, engine }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Host names by address, from the DHCP leases and `/etc/hosts`.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+/// Names of hosts. A lease wins over `/etc/hosts`: it is what the host calls itself now.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Names(HashMap<IpAddr, String>);
+
+impl Names {
+    /// `leases`: dnsmasq's file, `expiry mac address name client-id` a line; `hosts`: hosts(5).
+    pub(crate) fn parse(leases: &str, hosts: &str) -> Self {
+        let mut names = HashMap::new();
+        for line in hosts.lines() {
+            let line = line.split('#').next().unwrap_or_default();
+            let mut words = line.split_ascii_whitespace();
+            if let (Some(address), Some(name)) = (words.next(), words.next()) {
+                insert(&mut names, address, name);
+            }
+        }
+        for line in leases.lines() {
+            let words: Vec<&str> = line.split_ascii_whitespace().collect();
+            if let [_, _, address, name, ..] = words[..] {
+                insert(&mut names, address, name);
+            }
+        }
+        Self(names)
+    }
+
+    pub(crate) fn get(&self, address: IpAddr) -> Option<&str> {
+        self.0.get(&address).map(String::as_str)
+    }
+}
+
+fn insert(names: &mut HashMap<IpAddr, String>, address: &str, name: &str) {
+    // dnsmasq writes * for a host that gave no name. 253 is the longest name there is.
+    if name == "*" || name.len() > 253 {
+        return;
+    }
+    if let Ok(address) = address.parse::<IpAddr>()
+        && !address.is_loopback()
+    {
+        names.insert(address, name.to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lease_wins_over_hosts_file() {
+        let names = Names::parse(
+            "1700000000 02:00:00:00:00:01 10.10.10.10 desk 01:02\n\
+             1700000000 02:00:00:00:00:02 10.10.10.11 * *\nduid 00:01\n",
+            "127.0.0.1 localhost\n10.10.10.10 old # note\n10.10.10.1 gw gw.lan\n::1 localhost\n",
+        );
+        let at = |a: &str| names.get(a.parse().unwrap());
+        assert_eq!(at("10.10.10.10"), Some("desk"));
+        assert_eq!(at("10.10.10.1"), Some("gw"));
+        assert_eq!(at("10.10.10.11"), None);
+        assert_eq!(at("127.0.0.1"), None);
+    }
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The answer of `topology`.
+
+use std::net::IpAddr;
+
+use flows::Network;
+use serde::Serialize;
+use topology::{Address, Link, LinkKind, NeighbourState};
+
+use crate::core::Core;
+use crate::surroundings::Surroundings;
+
+/// A page shows no more; a ubus message has its limit.
+const MOST_HOSTS: usize = 500;
+
+#[derive(Debug, Serialize)]
+pub(crate) struct NetworkView {
+    generation: u64,
+    links: Vec<LinkView>,
+    bridges: Vec<BridgeView>,
+    pppoe: Vec<PppoeView>,
+    interfaces: Vec<InterfaceView>,
+    hosts: Vec<HostView>,
+}
+
+#[derive(Debug, Serialize)]
+struct LinkView {
+    index: u32,
+    name: String,
+    kind: String,
+    mac: String,
+    mtu: u32,
+    up: bool,
+    carrier: bool,
+    master: String,
+    lower: String,
+    vlan: u16,
+    addresses: Vec<String>,
+    lowest: bool,
+    in_flowtable: bool,
+    why: String,
+}
+
+#[derive(Debug, Serialize)]
+struct BridgeView {
+    name: String,
+    vlan_filtering: bool,
+    ports: Vec<PortView>,
+}
+
+#[derive(Debug, Serialize)]
+struct PortView {
+    name: String,
+    vlans: Vec<VlanView>,
+}
+
+#[derive(Debug, Serialize)]
+struct VlanView {
+    vid: u16,
+    tagged: bool,
+    pvid: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct PppoeView {
+    device: String,
+    lower: String,
+    session: u16,
+    peer: String,
+}
+
+#[derive(Debug, Serialize)]
+struct InterfaceView {
+    name: String,
+    zone: String,
+    device: String,
+    proto: String,
+    up: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct HostView {
+    address: String,
+    mac: String,
+    name: String,
+    device: String,
+    vlan: u16,
+    port: String,
+}
+
+pub(crate) fn view(core: &Core) -> NetworkView {
+    let around = &core.around;
+    NetworkView {
+        generation: around.generation(),
+        links: links(core),
+        bridges: bridges(around),
+        pppoe: pppoe(around),
+        interfaces: interfaces(around),
+        hosts: hosts(around),
+    }
+}
+
+fn links(core: &Core) -> Vec<LinkView> {
+    let topology = core.around.topology();
+    let lowest = topology.lowest();
+    let mut views: Vec<LinkView> = topology.links().map(|link| link_view(core, link)).collect();
+    for view in &mut views {
+        if let Some(device) = lowest.iter().find(|d| d.index == view.index) {
+            view.lowest = device.eligible;
+            view.why.clone_from(&device.why);
+        }
+        // The plan knows the settings too, so its words come first.
+        if let Some(decision) = core.wanted.as_ref().and_then(|p| p.decisions.get(&view.name)) {
+            view.why.clone_from(&decision.why);
+        }
+    }
+    views.sort_by_key(|view| view.index);
+    views
+}
+
+fn link_view(core: &Core, link: &Link) -> LinkView {
+    let topology = core.around.topology();
+    let name_of = |link: Option<&Link>| link.map(|l| l.name.to_string()).unwrap_or_default();
+    LinkView {
+        index: link.index,
+        name: link.name.to_string(),
+        kind: link.kind.to_string(),
+        mac: link.mac.map(|mac| mac.to_string()).unwrap_or_default(),
+        mtu: link.mtu,
+        up: link.up,
+        carrier: link.carrier,
+        master: name_of(link.master.and_then(|index| topology.link(index))),
+        lower: name_of(topology.lower(link.index)),
+        vlan: match link.kind {
+            LinkKind::Vlan { id } => id,
+            _ => 0,
+        },
+        addresses: topology
+            .addresses()
+            .filter(|a| a.index == link.index)
+            .map(|Address { address, prefix, .. }| format!("{address}/{prefix}"))
+            .collect(),
+        lowest: false,
+        in_flowtable: core.around.devices().contains(&*link.name),
+        why: String::new(),
+    }
+}
+
+fn bridges(around: &Surroundings) -> Vec<BridgeView> {
+    let bridges = around.topology().bridges().into_iter();
+    bridges
+        .map(|bridge| BridgeView {
+            name: bridge.name.to_string(),
+            vlan_filtering: bridge.vlan_filtering,
+            ports: bridge
+                .ports
+                .iter()
+                .map(|port| PortView {
+                    name: port.name.to_string(),
+                    vlans: port
+                        .vlans
+                        .iter()
+                        .map(|v| VlanView { vid: v.vid, tagged: v.tagged, pvid: v.pvid })
+                        .collect(),
+                })
+                .collect(),
+        })
+        .collect()
+}
+
+fn pppoe(around: &Surroundings) -> Vec<PppoeView> {
+    let sessions = around.topology().pppoe().into_iter();
+    sessions
+        .map(|session| PppoeView {
+            device: session.device.map(|d| d.to_string()).unwrap_or_default(),
+            lower: session.lower.to_string(),
+            session: session.session,
+            peer: session.peer.to_string(),
+        })
+        .collect()
+}
+
+fn interfaces(around: &Surroundings) -> Vec<InterfaceView> {
+    let interfaces = around.interfaces().iter();
+    interfaces
+        .map(|interface| InterfaceView {
+            name: interface.name.clone(),
+            zone: interface.zone.clone(),
+            device: interface.device.clone(),
+            proto: interface.proto.clone(),
+            up: interface.up,
+        })
+        .collect()
+}
+
+fn hosts(around: &Surroundings) -> Vec<HostView> {
+    let neighbours = around.topology().neighbours();
+    let mut hosts: Vec<(IpAddr, HostView)> = neighbours
+        .filter(|n| n.state == NeighbourState::Valid && forwards_to(n.address))
+        .filter_map(|neighbour| {
+            let side = around.side(neighbour.address)?;
+            let view = HostView {
+                address: neighbour.address.to_string(),
+                mac: neighbour.mac?.to_string(),
+                name: around.name(neighbour.address).unwrap_or_default().to_owned(),
+                device: side.device.to_string(),
+                vlan: side.vlan,
+                port: side.port.to_string(),
+            };
+            Some((neighbour.address, view))
+        })
+        .collect();
+    hosts.sort_by_key(|(address, _)| *address);
+    hosts.truncate(MOST_HOSTS);
+    hosts.into_iter().map(|(_, view)| view).collect()
+}
+
+/// Link-local and multicast neighbours are how hosts talk to the router, not hosts of their own.
+fn forwards_to(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(a) => !a.is_multicast() && !a.is_link_local() && !a.is_broadcast(),
+        IpAddr::V6(a) => !a.is_multicast() && !a.is_unicast_link_local(),
+    }
+}

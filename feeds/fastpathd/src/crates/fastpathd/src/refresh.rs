@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! When to read the conntrack table: often while that is cheap, seldom while it is not.
+
+use std::time::Duration;
+
+/// A dump may take this share of the time: one tenth.
+const COST: u32 = 10;
+/// Rates older than this are of no use to anybody.
+const SLOWEST: Duration = Duration::from_secs(30);
+
+/// The pace of the counter refreshes.
+#[derive(Debug)]
+pub(crate) struct Refresh {
+    /// Shortest time between two starts, from the configuration.
+    shortest: Duration,
+    /// Start of the dump under way.
+    running: Option<Duration>,
+    /// Time the last whole dump took.
+    took: Duration,
+    next: Duration,
+    resyncs: u64,
+    /// Events were lost: the next dump is due at once.
+    lost: bool,
+}
+
+impl Refresh {
+    pub(crate) fn new() -> Self {
+        let shortest = Duration::from_secs(1);
+        Self {
+            shortest,
+            running: None,
+            took: Duration::ZERO,
+            next: Duration::ZERO,
+            resyncs: 0,
+            lost: false,
+        }
+    }
+
+    pub(crate) fn set_shortest(&mut self, shortest: Duration) {
+        self.shortest = shortest;
+    }
+
+    /// Whether to start a dump now; true starts it.
+    pub(crate) fn due(&mut self, now: Duration) -> bool {
+        if self.running.is_some() || (now < self.next && !self.lost) {
+            return false;
+        }
+        self.lost = false;
+        self.running = Some(now);
+        true
+    }
+
+    /// The dump is over.
+    pub(crate) fn done(&mut self, now: Duration) {
+        if let Some(started) = self.running.take() {
+            self.took = now.saturating_sub(started);
+            self.next = started + self.interval();
+        }
+    }
+
+    /// Events were lost: everything has to be read again.
+    pub(crate) fn resync(&mut self) {
+        self.resyncs += 1;
+        self.lost = true;
+    }
+
+    pub(crate) fn interval(&self) -> Duration {
+        (self.took * COST).clamp(self.shortest, SLOWEST.max(self.shortest))
+    }
+
+    pub(crate) fn took(&self) -> Duration {
+        self.took
+    }
+
+    pub(crate) fn resyncs(&self) -> u64 {
+        self.resyncs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn a_cheap_dump_runs_every_second() {
+        let mut refresh = Refresh::new();
+        assert!(refresh.due(ms(0)));
+        assert!(!refresh.due(ms(1)), "one at a time");
+        refresh.done(ms(20));
+        assert!(!refresh.due(ms(999)));
+        assert!(refresh.due(ms(1000)));
+    }
+
+    #[test]
+    fn a_dear_dump_takes_a_tenth_of_the_time() {
+        let mut refresh = Refresh::new();
+        assert!(refresh.due(ms(0)));
+        refresh.done(ms(500));
+        assert_eq!(refresh.interval(), ms(5000));
+        assert!(!refresh.due(ms(4999)));
+        assert!(refresh.due(ms(5000)));
+        refresh.done(ms(15_000));
+        assert_eq!(refresh.interval(), ms(30_000));
+    }
+
+    #[test]
+    fn lost_events_cannot_wait() {
+        let mut refresh = Refresh::new();
+        assert!(refresh.due(ms(0)));
+        refresh.resync();
+        assert!(!refresh.due(ms(1)), "the dump under way ends first");
+        refresh.done(ms(2));
+        assert!(refresh.due(ms(3)));
+        refresh.done(ms(4));
+        assert!(!refresh.due(ms(5)));
+        assert_eq!(refresh.resyncs(), 1);
+    }
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What the flow table asks about the network, answered from topology, zones and names.
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::net::IpAddr;
+use std::rc::Rc;
+
+use flows::{Network, Side};
+use topology::{Name, SideKind, Topology};
+
+use crate::interfaces::Interface;
+use crate::names::Names;
+
+/// The network around the router. Every setter that changes an answer moves the generation on, so
+/// that the flow table looks its flows' sides up again.
+#[derive(Debug, Default)]
+pub(crate) struct Surroundings {
+    topology: Topology,
+    interfaces: Vec<Interface>,
+    zones: HashMap<String, Rc<str>>,
+    names: Names,
+    /// Devices in the flowtable in force.
+    devices: BTreeSet<String>,
+    generation: u64,
+    /// Names are handed out by the hundred thousand: one copy of each.
+    interned: RefCell<HashMap<Name, Rc<str>>>,
+}
+
+impl Surroundings {
+    /// Takes in a change of the network; true if an answer can differ afterwards.
+    pub(crate) fn change(&mut self, change: topology::Change) -> bool {
+        let changed = self.topology.apply(change);
+        self.generation += u64::from(changed);
+        changed
+    }
+
+    pub(crate) fn set_interfaces(&mut self, interfaces: Vec<Interface>) {
+        let zones: HashMap<String, Rc<str>> = interfaces
+            .iter()
+            .filter(|i| !i.device.is_empty() && !i.zone.is_empty())
+            .map(|i| (i.device.clone(), Rc::from(i.zone.as_str())))
+            .collect();
+        if zones != self.zones {
+            self.zones = zones;
+            self.generation += 1;
+        }
+        self.interfaces = interfaces;
+    }
+
+    pub(crate) fn set_names(&mut self, names: Names) {
+        if names != self.names {
+            self.names = names;
+            self.generation += 1;
+        }
+    }
+
+    pub(crate) fn set_devices(&mut self, devices: BTreeSet<String>) {
+        if devices != self.devices {
+            self.devices = devices;
+            self.generation += 1;
+        }
+    }
+
+    pub(crate) fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    pub(crate) fn interfaces(&self) -> &[Interface] {
+        &self.interfaces
+    }
+
+    pub(crate) fn devices(&self) -> &BTreeSet<String> {
+        &self.devices
+    }
+
+    /// Zone of a layer 3 device; empty: none.
+    pub(crate) fn zone(&self, device: &str) -> Rc<str> {
+        self.zones.get(device).cloned().unwrap_or_default()
+    }
+
+    fn intern(&self, name: &Name) -> Rc<str> {
+        let mut interned = self.interned.borrow_mut();
+        if let Some(found) = interned.get(name) {
+            return Rc::clone(found);
+        }
+        let copy: Rc<str> = Rc::from(&**name);
+        interned.insert(Name::clone(name), Rc::clone(&copy));
+        copy
+    }
+}
+
+impl Network for Surroundings {
+    fn is_local(&self, address: IpAddr) -> bool {
+        self.topology.is_local(address)
+    }
+
+    fn side(&self, address: IpAddr) -> Option<Side> {
+        let side = self.topology.side(address)?;
+        let port = side.port.as_ref();
+        Some(Side {
+            zone: self.zone(&side.device),
+            in_flowtable: port.is_some_and(|p| self.devices.contains(&**p)),
+            port: port.map(|p| self.intern(p)).unwrap_or_default(),
+            device: self.intern(&side.device),
+            vlan: side.vlan,
+            neighbour: side.neighbour,
+            tunnel: side.kind == SideKind::Tunnel,
+        })
+    }
+
+    fn name(&self, address: IpAddr) -> Option<&str> {
+        self.names.get(address)
+    }
+
+    fn generation(&self) -> u64 {
+        self.generation
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_real_change_moves_the_generation() {
+        let mut around = Surroundings::default();
+        let devices = BTreeSet::from(["wan".to_owned()]);
+        around.set_devices(devices.clone());
+        let generation = around.generation();
+        around.set_devices(devices);
+        around.set_names(Names::default());
+        around.set_interfaces(Vec::new());
+        assert_eq!(around.generation(), generation);
+        around.set_names(Names::parse("1 02::1 10.0.0.1 desk", ""));
+        assert_eq!(around.generation(), generation + 1);
+    }
+}

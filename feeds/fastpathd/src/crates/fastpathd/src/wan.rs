@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The ways to the Internet, with their state.
+
+use serde::Serialize;
+use topology::{Link, LinkKind, Topology};
+
+use crate::interfaces::{Firewall, Interface};
+use crate::netdev::NetMeter;
+
+/// One way to the Internet, as the API shows it (`types.json`, Wan).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Wan {
+    pub(crate) name: String,
+    pub(crate) device: String,
+    pub(crate) port: String,
+    pub(crate) proto: String,
+    pub(crate) vlan: u16,
+    pub(crate) up: bool,
+    pub(crate) carrier: bool,
+    pub(crate) up_since_ms: u64,
+    pub(crate) addresses: Vec<String>,
+    pub(crate) peer: String,
+    pub(crate) session: u16,
+    pub(crate) rx_bps: u64,
+    pub(crate) tx_bps: u64,
+}
+
+/// The interfaces that lead to the Internet, in their configured order.
+///
+/// `seen_ms` is when netifd was asked: its uptimes count from there.
+pub(crate) fn wans(
+    interfaces: &[Interface],
+    firewall: &Firewall,
+    topology: &Topology,
+    rates: &NetMeter,
+    seen_ms: u64,
+) -> Vec<Wan> {
+    let mut found: Vec<Wan> = Vec::new();
+    for interface in interfaces.iter().filter(|i| firewall.is_wan(&i.zone)) {
+        // wan6 runs over wan (`option device '@wan'`): the same way once more.
+        let alias = interface.lower.starts_with('@') || interface.device.starts_with('@');
+        if alias || found.iter().any(|w| w.device == interface.device) {
+            continue;
+        }
+        found.push(wan(interface, topology, rates, seen_ms));
+    }
+    found
+}
+
+fn wan(interface: &Interface, topology: &Topology, rates: &NetMeter, seen_ms: u64) -> Wan {
+    let session = topology.pppoe().into_iter().find(|s| {
+        s.device.as_deref() == Some(interface.device.as_str()) || *s.lower == *interface.lower
+    });
+    let below = topology.link_named(&interface.device).or_else(|| {
+        // The layer 3 device is gone while a session is down.
+        topology.link_named(&interface.lower)
+    });
+    let (port, vlan) = below.map(|link| descend(link, topology)).unwrap_or_default();
+    let rate = rates.rate(&port);
+    // netifd may not have noticed yet that the device is gone; the kernel knows.
+    let device = topology.link_named(&interface.device);
+    let up = interface.up && device.is_some_and(|link| link.up);
+    Wan {
+        name: interface.name.clone(),
+        device: interface.device.clone(),
+        proto: interface.proto.clone(),
+        carrier: topology.link_named(&port).is_some_and(|link| link.carrier),
+        up_since_ms: if up { seen_ms.saturating_sub(interface.uptime_s * 1000) } else { 0 },
+        addresses: if up { interface.addresses.clone() } else { Vec::new() },
+        peer: session.as_ref().map(|s| s.peer.to_string()).unwrap_or_default(),
+        session: session.map_or(0, |s| s.session),
+        rx_bps: rate.rx_bps,
+        tx_bps: rate.tx_bps,
+        port,
+        vlan,
+        up,
+    }
+}
+
+/// The lowest device under `link` and the outermost VLAN tag on the way.
+fn descend(link: &Link, topology: &Topology) -> (String, u16) {
+    let mut at = link;
+    let mut vlan = 0;
+    // No stack of devices is deeper; a loop cannot be built, but a wrong model must not hang.
+    for _ in 0..8 {
+        if let LinkKind::Vlan { id } = at.kind {
+            vlan = id;
+        }
+        let stands = matches!(at.kind, LinkKind::Vlan { .. } | LinkKind::Ppp);
+        match topology.lower(at.index).filter(|_| stands) {
+            Some(lower) => at = lower,
+            None => break,
+        }
+    }
+    (at.name.to_string(), vlan)
+}
