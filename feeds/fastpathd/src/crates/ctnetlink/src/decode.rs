@@ -99,7 +99,7 @@ pub fn entry(payload: &[u8]) -> Option<Entry> {
     let attrs = ConntrackAttrs::new(payload.get(NFGEN_HEADER..)?);
     let mut found = Found::default();
     for attr in attrs.flatten() {
-        found.take(attr);
+        found.take(&attr);
     }
     // The specification calls CTA_TIMESTAMP a number, the kernel sends a nest: looked up by hand.
     found.start_ns = find_attr(attrs.get_buf(), CTA_TIMESTAMP)
@@ -126,8 +126,8 @@ struct Found {
 }
 
 impl Found {
-    fn take(&mut self, attr: ConntrackAttrs<'_>) {
-        match attr {
+    fn take(&mut self, attr: &ConntrackAttrs<'_>) {
+        match *attr {
             ConntrackAttrs::Id(id) => self.id = Some(id),
             ConntrackAttrs::TupleOrig(attrs) => self.orig = tuple(attrs),
             ConntrackAttrs::TupleReply(attrs) => self.reply = tuple(attrs),

@@ -81,7 +81,7 @@ impl std::ops::BitOr for Status {
 }
 
 /// State of a TCP connection: `enum tcp_conntrack` of the kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TcpState {
     /// Nothing known yet.
     None,

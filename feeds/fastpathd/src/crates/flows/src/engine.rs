@@ -69,6 +69,8 @@ pub struct Exclude {
     pub dest: Option<Prefix>,
     /// Layer 4 protocol number.
     pub proto: Option<u8>,
+    /// The initiator's port.
+    pub src_port: Option<RangeInclusive<u16>>,
     /// The responder's port, after destination NAT.
     pub dest_port: Option<RangeInclusive<u16>>,
 }
@@ -80,6 +82,7 @@ impl Exclude {
         self.src.is_none_or(|prefix| prefix.contains(orig.src))
             && self.dest.is_none_or(|prefix| prefix.contains(reply.src))
             && self.proto.is_none_or(|proto| proto == orig.proto)
+            && self.src_port.as_ref().is_none_or(|ports| ports.contains(&orig.sport))
             && self.dest_port.as_ref().is_none_or(|ports| ports.contains(&reply.sport))
     }
 }

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Time series kept in rings: 1 s for 5 minutes, 10 s for an hour, 1 min for a day.
 
+use std::collections::VecDeque;
+
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::accounts::{ByPath, PATHS};
+use crate::flow::Millis;
 use crate::parse::{Object, QueryError};
 
 /// What a series counts.
@@ -64,4 +68,116 @@ pub struct History {
     pub cols: [&'static str; 6],
     /// Oldest first: Unix ms of the sample's end, then a value for each path.
     pub rows: Vec<[u64; 6]>,
+}
+
+/// Samples of one step, oldest first.
+#[derive(Debug)]
+struct Ring {
+    step: Millis,
+    most: usize,
+    samples: VecDeque<Sample>,
+    /// Sums of the step under way.
+    open: Open,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Sample {
+    at: Millis,
+    rate: ByPath<f32>,
+    flows: ByPath<u32>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Open {
+    index: Millis,
+    count: u32,
+    rate: ByPath<f64>,
+    flows: ByPath<u64>,
+}
+
+impl Ring {
+    fn new(step: Millis, most: usize) -> Self {
+        Self { step, most, samples: VecDeque::new(), open: Open::default() }
+    }
+
+    /// Adds to the step under way, after closing the one before: a sample is the mean of its step.
+    fn push(&mut self, now: Millis, rate: &ByPath<f64>, flows: &ByPath<u64>) {
+        let index = now.div_euclid(self.step);
+        if self.open.count > 0 && self.open.index != index {
+            if self.samples.len() == self.most {
+                self.samples.pop_front();
+            }
+            self.samples.push_back(self.open.mean(self.step));
+            self.open = Open::default();
+        }
+        self.open.index = index;
+        self.open.count += 1;
+        for i in 0..PATHS {
+            self.open.rate[i] += rate[i];
+            self.open.flows[i] += flows[i];
+        }
+    }
+}
+
+impl Open {
+    #[expect(clippy::cast_possible_truncation, reason = "compact: a chart needs no more")]
+    fn mean(&self, step: Millis) -> Sample {
+        let count = f64::from(self.count.max(1));
+        Sample {
+            at: (self.index + 1) * step,
+            rate: self.rate.map(|sum| (sum / count) as f32),
+            flows: self.flows.map(|sum| (sum / u64::from(self.count.max(1))) as u32),
+        }
+    }
+}
+
+/// The three rings.
+#[derive(Debug)]
+pub(crate) struct Rings([Ring; 3]);
+
+impl Default for Rings {
+    fn default() -> Self {
+        Self([Ring::new(1000, 300), Ring::new(10_000, 360), Ring::new(60_000, 1440)])
+    }
+}
+
+impl Rings {
+    pub(crate) fn push(&mut self, now: Millis, rate: &ByPath<f64>, flows: &ByPath<u64>) {
+        for ring in &mut self.0 {
+            ring.push(now, rate, flows);
+        }
+    }
+
+    /// Answers `query`; `unix_ms` turns the monotonic clock into Unix ms.
+    pub(crate) fn answer(&self, query: &HistoryQuery, unix_ms: impl Fn(Millis) -> u64) -> History {
+        let step = Millis::from(query.step_s) * 1000;
+        let samples = self.0.iter().find(|ring| ring.step == step).map(|ring| &ring.samples);
+        let rows = samples
+            .into_iter()
+            .flatten()
+            .map(|sample| sample.row(query.series, unix_ms(sample.at)))
+            .filter(|row| row[0] > query.from_ms)
+            .collect();
+        let cols = ["at_ms", "slow", "inspect", "flowtable", "hardware", "ebpf"];
+        History { series: query.series, step_s: query.step_s, cols, rows }
+    }
+}
+
+impl Sample {
+    fn row(&self, series: Series, at_ms: u64) -> [u64; 6] {
+        let mut row = [at_ms; 6];
+        for (i, cell) in row[1..].iter_mut().enumerate() {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "rates are finite and not negative, and `as` saturates"
+            )]
+            let rate = self.rate[i].round() as u64;
+            *cell = match series {
+                Series::Rate => rate,
+                Series::Flows => u64::from(self.flows[i]),
+            };
+        }
+        row
+    }
 }

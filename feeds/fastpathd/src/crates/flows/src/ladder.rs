@@ -1,17 +1,203 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Path and reason of a flow.
+//! Path and reason of a flow: a ladder of rungs, the first that holds decides.
+//!
+//! The order is that of the kernel's own checks where it has one (`nft_flow_offload_eval` in
+//! `net/netfilter/nft_flow_offload.c`), so that the reason named is the one that came first.
 
+use std::time::Duration;
+
+use ctnetlink::{Status, TcpState};
+
+use crate::engine::Engine;
+use crate::network::Side;
+use crate::proto::{TCP, UDP};
 use crate::words::{Path, Reason};
 
-/// What is known about a flow when its path is decided.
-#[derive(Debug, Clone, Default)]
-pub struct Facts;
+/// Without a packet for this long the kernel takes a flow out of the flowtable
+/// (`NF_FLOW_TIMEOUT`, `net.netfilter.nf_flowtable_{tcp,udp}_timeout`).
+const FLOWTABLE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The decision.
+/// The kernel takes a flow with its next packet; what is active for longer than this and still
+/// slow is being refused. Longer than any refresh of the counters.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What is known about a flow when its path is decided.
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, one rung each")]
+pub struct Facts<'a> {
+    /// The engine in force.
+    pub engine: Engine,
+    /// Conntrack status bits.
+    pub status: Status,
+    /// One end is the router itself.
+    pub local: bool,
+    /// The destination is multicast or broadcast.
+    pub multicast: bool,
+    /// Layer 4 protocol number.
+    pub proto: u8,
+    /// A conntrack helper is attached.
+    pub helper: bool,
+    /// Sequence numbers are adjusted.
+    pub seq_adjust: bool,
+    /// The configuration keeps it on the slow path.
+    pub excluded: bool,
+    /// TCP state, where the kernel told it.
+    pub tcp_state: Option<TcpState>,
+    /// The way to the initiator; `None`: no route.
+    pub initiator: Option<&'a Side>,
+    /// The way to the responder, after destination NAT; `None`: no route.
+    pub responder: Option<&'a Side>,
+    /// Time since the last packet.
+    pub quiet: Duration,
+    /// How long after it became eligible the last packet was seen.
+    pub active_for: Duration,
+}
+
+/// The decision: a path, and the reason when it is the slow one.
 pub type Verdict = (Path, Option<Reason>);
 
-/// Climbs the ladder: the first rung that holds decides.
+type Rung = fn(&Facts<'_>) -> Option<Verdict>;
+
+const LADDER: [Rung; 17] = [
+    carried,
+    engine_off,
+    local,
+    multicast,
+    unsupported_protocol,
+    helper,
+    sequence_adjust,
+    excluded,
+    closing,
+    not_established,
+    no_route,
+    tunnel,
+    no_device,
+    no_neighbour,
+    same_side,
+    idle,
+    pending,
+];
+
+/// Climbs the ladder: the first rung that holds decides, and a flow that passes all of them could
+/// be carried and is not.
 #[must_use]
-pub fn climb(_facts: &Facts) -> Verdict {
-    (Path::Slow, Some(Reason::EngineOff))
+pub fn climb(facts: &Facts<'_>) -> Verdict {
+    let held = LADDER.iter().find_map(|rung| rung(facts));
+    held.unwrap_or((Path::Slow, Some(Reason::NotTaken)))
+}
+
+fn slow_if(holds: bool, reason: Reason) -> Option<Verdict> {
+    holds.then_some((Path::Slow, Some(reason)))
+}
+
+fn sides<'a>(facts: &'a Facts<'_>) -> impl Iterator<Item = &'a Side> {
+    [facts.initiator, facts.responder].into_iter().flatten()
+}
+
+/// `IPS_HW_OFFLOAD`, set by `flow_offload_work_add` once a driver took both directions, and
+/// `IPS_OFFLOAD`, set by `nft_flow_offload_eval` and cleared by `flow_offload_teardown`. They are
+/// believed before anything else: somebody else's flowtable counts too.
+fn carried(facts: &Facts<'_>) -> Option<Verdict> {
+    offloaded(facts.status).map(|path| (path, None))
+}
+
+/// The path that the status bits tell, if it is not the slow one.
+pub(crate) fn offloaded(status: Status) -> Option<Path> {
+    let bits = [(Status::HW_OFFLOAD, Path::Hardware), (Status::OFFLOAD, Path::Flowtable)];
+    bits.into_iter().find_map(|(bit, path)| status.has(bit).then_some(path))
+}
+
+/// No rule adds flows.
+fn engine_off(facts: &Facts<'_>) -> Option<Verdict> {
+    slow_if(facts.engine == Engine::Off, Reason::EngineOff)
+}
+
+/// Packets of the router itself pass INPUT and OUTPUT, never FORWARD where flows are added
+/// (`nft_flow_offload_validate`: only `NF_INET_FORWARD`).
+fn local(facts: &Facts<'_>) -> Option<Verdict> {
+    slow_if(facts.local, Reason::Local)
+}
+
+/// Multicast is routed by `ip_mr_forward`; a flowtable entry has one next hop.
+fn multicast(facts: &Facts<'_>) -> Option<Verdict> {
+    slow_if(facts.multicast, Reason::Multicast)
+}
+
+/// `nft_flow_offload_eval` lets TCP and UDP through. (GRE without NAT too since 6.2, but our
+/// rule does not ask for it.)
+fn unsupported_protocol(facts: &Facts<'_>) -> Option<Verdict> {
+    slow_if(!matches!(facts.proto, TCP | UDP), Reason::UnsupportedProtocol)
+}
+
+/// `nf_ct_ext_exist(ct, NF_CT_EXT_HELPER)`: the helper has to see every packet.
+fn helper(facts: &Facts<'_>) -> Option<Verdict> {
+    slow_if(facts.helper, Reason::Helper)
+}
+
+/// `ct->status & IPS_SEQ_ADJUST`: the flowtable does not rewrite sequence numbers.
+fn sequence_adjust(facts: &Facts<'_>) -> Option<Verdict> {
+    slow_if(facts.seq_adjust, Reason::SequenceAdjust)
+}
+
+/// Our rule set returns before `flow add`.
+fn excluded(facts: &Facts<'_>) -> Option<Verdict> {
+    slow_if(facts.excluded, Reason::Excluded)
+}
+
+/// FIN and RST tear a flow down (`nf_flow_state_check`) and TCP past ESTABLISHED is not added.
+/// Comes before `not_established`, which it would look like otherwise.
+fn closing(facts: &Facts<'_>) -> Option<Verdict> {
+    use TcpState::{Close, CloseWait, FinWait, LastAck, TimeWait};
+    let ending = matches!(facts.tcp_state, Some(FinWait | CloseWait | LastAck | TimeWait | Close));
+    let tcp = facts.proto == TCP && ending;
+    slow_if(tcp || facts.status.has(Status::DYING), Reason::Closing)
+}
+
+/// `nf_conntrack_tcp_established(ct)` for TCP, and an answer for both: our rule asks for
+/// `ct state established`. A TCP state that was never told (the entry was offloaded when first
+/// seen) counts as established when both directions were seen.
+fn not_established(facts: &Facts<'_>) -> Option<Verdict> {
+    let handshake =
+        facts.proto == TCP && facts.tcp_state.is_some_and(|state| state != TcpState::Established);
+    slow_if(handshake || !facts.status.has(Status::SEEN_REPLY), Reason::NotEstablished)
+}
+
+/// `nft_flow_route`: a flow needs a route both ways.
+fn no_route(facts: &Facts<'_>) -> Option<Verdict> {
+    slow_if(facts.initiator.is_none() || facts.responder.is_none(), Reason::NoRoute)
+}
+
+/// A tunnel has no lowest device whose ingress hook a flowtable could use
+/// (`nft_dev_path_info` gives up on it). Comes before `no_device`, which would hold as well.
+fn tunnel(facts: &Facts<'_>) -> Option<Verdict> {
+    slow_if(sides(facts).any(|side| side.tunnel && !side.in_flowtable), Reason::Tunnel)
+}
+
+/// `nft_flowtable_find_dev`: the device under each side has to be listed.
+fn no_device(facts: &Facts<'_>) -> Option<Verdict> {
+    slow_if(sides(facts).any(|side| !side.in_flowtable), Reason::NoDevice)
+}
+
+/// `nft_dev_fill_forward_path` wants a valid neighbour to learn the way through bridge and
+/// VLAN; without one the entry exists and is missed.
+fn no_neighbour(facts: &Facts<'_>) -> Option<Verdict> {
+    slow_if(sides(facts).any(|side| !side.neighbour), Reason::NoNeighbour)
+}
+
+/// Both ends behind one device and VLAN: bridged or sent back where it came from.
+fn same_side(facts: &Facts<'_>) -> Option<Verdict> {
+    let same = |a: &Side, b: &Side| a.device == b.device && a.vlan == b.vlan;
+    let both = facts.initiator.zip(facts.responder);
+    slow_if(both.is_some_and(|(a, b)| same(a, b)), Reason::SameSide)
+}
+
+/// Quiet for the flowtable's timeout: dropped by `nf_flow_offload_gc_step`, back with the next
+/// packet.
+fn idle(facts: &Facts<'_>) -> Option<Verdict> {
+    slow_if(facts.quiet >= FLOWTABLE_TIMEOUT, Reason::Idle)
+}
+
+/// No packet has been seen late enough to say that the kernel refuses.
+fn pending(facts: &Facts<'_>) -> Option<Verdict> {
+    slow_if(facts.active_for < PATIENCE, Reason::Pending)
 }

@@ -2,15 +2,25 @@
 //! The flow table: merges conntrack dumps and events, computes rates, decides path and reason,
 //! answers queries and keeps history. No I/O; the clock and the network come in as parameters.
 
+mod accounts;
+mod answer;
 mod engine;
+mod feed;
+mod flow;
+mod groups;
 mod history;
+mod intern;
 mod ladder;
+mod matcher;
 mod network;
+mod order;
 mod page;
 mod parse;
 mod proto;
 mod query;
+mod rows;
 mod table;
+mod text;
 mod totals;
 mod words;
 

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Names of layer 4 protocols and of well-known services.
 
+/// ICMP.
+pub(crate) const ICMP: u8 = 1;
+/// ICMP of IPv6.
+pub(crate) const ICMPV6: u8 = 58;
 /// TCP.
 pub(crate) const TCP: u8 = 6;
 /// UDP.
 pub(crate) const UDP: u8 = 17;
 
 const NAMES: [(u8, &str); 12] = [
-    (1, "icmp"),
+    (ICMP, "icmp"),
     (2, "igmp"),
     (4, "ipip"),
     (TCP, "tcp"),
@@ -17,7 +21,7 @@ const NAMES: [(u8, &str); 12] = [
     (47, "gre"),
     (50, "esp"),
     (51, "ah"),
-    (58, "icmpv6"),
+    (ICMPV6, "icmpv6"),
     (132, "sctp"),
 ];
 

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The table of all known flows.
+//! The table of all known flows: what the daemon asks.
 
+use std::rc::Rc;
 use std::time::Duration;
 
-use ctnetlink::{Entry, Event};
+use hashbrown::HashTable;
 
+use crate::accounts::Accounts;
 use crate::engine::EngineState;
-use crate::history::{History, HistoryQuery};
-use crate::network::Network;
-use crate::page::{FlowDetail, FlowPage, Top};
-use crate::parse::QueryError;
-use crate::query::{FlowsQuery, TopQuery};
+use crate::flow::{Flow, Millis};
+use crate::history::{History, HistoryQuery, Rings};
+use crate::intern::Interner;
+use crate::network::Side;
 use crate::totals::Totals;
 
 /// One moment on both clocks.
@@ -22,15 +23,61 @@ pub struct Now {
     pub unix_ms: u64,
 }
 
+impl Now {
+    pub(crate) fn millis(self) -> Millis {
+        Millis::try_from(self.mono.as_millis()).unwrap_or(Millis::MAX)
+    }
+
+    /// A monotonic moment in Unix ms. Only the present relation of the clocks is known: moments
+    /// before a jump of the Unix clock are told as if it had not jumped.
+    pub(crate) fn unix_ms_of(self, at: Millis) -> u64 {
+        self.unix_ms.saturating_add_signed(at.saturating_sub(self.millis()))
+    }
+}
+
 /// The table of all known flows.
 ///
 /// The daemon feeds it: [`dump_begin`](Self::dump_begin), [`merge`](Self::merge) for each entry and
 /// [`dump_end`](Self::dump_end) for every refresh, [`event`](Self::event) in between,
 /// [`sample`](Self::sample) once a second.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct FlowTable {
-    engine: EngineState,
-    epoch: u64,
+    pub(crate) flows: Vec<Flow>,
+    /// Positions in `flows`, by the kernel's id. Two live flows may share one (it is a 32-bit
+    /// hash), so equality also looks at zone and tuple.
+    pub(crate) index: HashTable<u32>,
+    pub(crate) sides: Interner<Side>,
+    pub(crate) names: Interner<Rc<str>>,
+    pub(crate) engine: EngineState,
+    pub(crate) accounts: Accounts,
+    pub(crate) rings: Rings,
+    pub(crate) epoch: u64,
+    /// Serial number of the dump under way, or of the last one.
+    pub(crate) dump: u32,
+    /// No dump has been complete yet: counters found are from before our time.
+    pub(crate) first: bool,
+    /// Serial number of the flows whose kernel id was taken.
+    pub(crate) twins: u32,
+    pub(crate) now: Now,
+}
+
+impl Default for FlowTable {
+    fn default() -> Self {
+        Self {
+            flows: Vec::new(),
+            index: HashTable::new(),
+            sides: Interner::default(),
+            names: Interner::default(),
+            engine: EngineState::default(),
+            accounts: Accounts::default(),
+            rings: Rings::default(),
+            epoch: 0,
+            dump: 0,
+            first: true,
+            twins: 0,
+            now: Now::default(),
+        }
+    }
 }
 
 impl FlowTable {
@@ -43,13 +90,13 @@ impl FlowTable {
     /// Number of flows known.
     #[must_use]
     pub fn len(&self) -> usize {
-        0
+        self.flows.len()
     }
 
     /// Whether no flow is known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.flows.is_empty()
     }
 
     /// Changes whenever the answer of [`query`](Self::query) can have changed.
@@ -58,70 +105,21 @@ impl FlowTable {
         self.epoch
     }
 
-    /// Sets the engine in force and decides the path of every flow anew.
-    pub fn engine(&mut self, engine: EngineState, _now: Now) {
-        self.engine = engine;
-        self.epoch += 1;
-    }
-
-    /// A dump of the conntrack table starts. An unfinished earlier one is forgotten.
-    pub fn dump_begin(&mut self, _now: Now) {}
-
-    /// One entry of the dump, with the time its batch was read.
-    pub fn merge(&mut self, _entry: &Entry, _now: Now, _net: &dyn Network) {}
-
-    /// The dump is over. `complete`: flows that were not in it are gone; pass false when the
-    /// dump failed or was interrupted.
-    pub fn dump_end(&mut self, _now: Now, _complete: bool) {}
-
-    /// A change reported by the kernel.
-    pub fn event(&mut self, _event: &Event, _now: Now, _net: &dyn Network) {}
-
     /// Once a second: moves the time series on.
-    pub fn sample(&mut self, _now: Now) {}
+    pub fn sample(&mut self, now: Now) {
+        self.now = now;
+        self.rings.push(now.millis(), &self.accounts.bps(), &self.accounts.flows());
+    }
 
     /// Totals by path and the offload ratio.
     #[must_use]
     pub fn totals(&self) -> Totals {
-        Totals::default()
-    }
-
-    /// One page of flows or groups.
-    ///
-    /// # Errors
-    /// When the sort column does not go with the grouping.
-    pub fn query(&self, query: &FlowsQuery, now: Now) -> Result<FlowPage, QueryError> {
-        let _ = query;
-        Ok(FlowPage {
-            total: 0,
-            matched: 0,
-            epoch: self.epoch,
-            now_ms: now.unix_ms,
-            cols: &[],
-            rows: Vec::new(),
-        })
-    }
-
-    /// One flow with its life so far; `None` when it is gone.
-    #[must_use]
-    pub fn flow(&self, _id: u64, _now: Now) -> Option<FlowDetail> {
-        None
-    }
-
-    /// The busiest hosts, services, VLANs or paths.
-    #[must_use]
-    pub fn top(&self, query: &TopQuery) -> Top {
-        Top { by: query.by, rows: Vec::new() }
+        self.accounts.totals()
     }
 
     /// A time series, oldest sample first.
     #[must_use]
     pub fn history(&self, query: &HistoryQuery) -> History {
-        History {
-            series: query.series,
-            step_s: query.step_s,
-            cols: ["at_ms", "slow", "inspect", "flowtable", "hardware", "ebpf"],
-            rows: Vec::new(),
-        }
+        self.rings.answer(query, |at| self.now.unix_ms_of(at))
     }
 }

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What each path has carried, and the rates made of it.
+
+use std::collections::VecDeque;
+
+use crate::flow::{Delta, Millis};
+use crate::totals::{PathTotals, Paths, Ratio, Totals};
+use crate::words::Path;
+
+/// Number of paths.
+pub(crate) const PATHS: usize = Path::ALL.len();
+/// The span of the ratio "now".
+const RECENT_MS: Millis = 10_000;
+/// Readings closer together than this make no rate.
+const GAP_MS: Millis = 200;
+
+/// A value for each path.
+pub(crate) type ByPath<T> = [T; PATHS];
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Reading {
+    at: Millis,
+    bytes: ByPath<u64>,
+    packets: ByPath<u64>,
+}
+
+/// Sums by path. Bytes are those forwarded: the router's own traffic does not count.
+#[derive(Debug, Default)]
+pub(crate) struct Accounts {
+    flows: ByPath<u64>,
+    bytes: ByPath<u64>,
+    packets: ByPath<u64>,
+    bps: ByPath<f64>,
+    pps: ByPath<f64>,
+    /// Sums at the ends of the dumps of the last ten seconds, and the one before.
+    recent: VecDeque<Reading>,
+}
+
+impl Accounts {
+    pub(crate) fn enter(&mut self, path: Path) {
+        self.flows[path as usize] += 1;
+    }
+
+    pub(crate) fn leave(&mut self, path: Path) {
+        self.flows[path as usize] = self.flows[path as usize].saturating_sub(1);
+    }
+
+    pub(crate) fn add(&mut self, path: Path, delta: Delta) {
+        self.bytes[path as usize] = self.bytes[path as usize].saturating_add(delta.bytes);
+        self.packets[path as usize] = self.packets[path as usize].saturating_add(delta.packets);
+    }
+
+    /// All counters have been read: rates since the reading before.
+    pub(crate) fn read(&mut self, now: Millis) {
+        if let Some(last) = self.recent.back() {
+            let gap = now - last.at;
+            if gap < GAP_MS {
+                return;
+            }
+            self.bps = per_second(&self.bytes, &last.bytes, gap).map(|bytes| bytes * 8.0);
+            self.pps = per_second(&self.packets, &last.packets, gap);
+        }
+        self.recent.push_back(Reading { at: now, bytes: self.bytes, packets: self.packets });
+        while self.recent.get(1).is_some_and(|second| now - second.at >= RECENT_MS) {
+            self.recent.pop_front();
+        }
+    }
+
+    pub(crate) fn flows(&self) -> ByPath<u64> {
+        self.flows
+    }
+
+    pub(crate) fn bps(&self) -> ByPath<f64> {
+        self.bps
+    }
+
+    pub(crate) fn totals(&self) -> Totals {
+        let path = |path: Path| self.path(path as usize);
+        let paths = Paths {
+            slow: path(Path::Slow),
+            inspect: path(Path::Inspect),
+            flowtable: path(Path::Flowtable),
+            hardware: path(Path::Hardware),
+            ebpf: path(Path::Ebpf),
+        };
+        let before = self.recent.front().map_or(self.bytes, |reading| reading.bytes);
+        let last = self.recent.back().map_or(self.bytes, |reading| reading.bytes);
+        let now = std::array::from_fn(|i| last[i].saturating_sub(before[i]));
+        Totals { paths, ratio: Ratio { now: ratio(&now), total: ratio(&self.bytes) } }
+    }
+
+    fn path(&self, i: usize) -> PathTotals {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "rates are finite and not negative, and `as` saturates"
+        )]
+        let whole = |rate: f64| rate.round() as u64;
+        PathTotals {
+            flows: self.flows[i],
+            bytes: self.bytes[i],
+            packets: self.packets[i],
+            bps: whole(self.bps[i]),
+            pps: whole(self.pps[i]),
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "2^53 bytes per reading are out of reach")]
+fn per_second(now: &ByPath<u64>, before: &ByPath<u64>, gap: Millis) -> ByPath<f64> {
+    std::array::from_fn(|i| now[i].saturating_sub(before[i]) as f64 * 1000.0 / gap as f64)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a ratio needs no 16 digits")]
+fn ratio(bytes: &ByPath<u64>) -> Option<f64> {
+    let all: u64 = bytes.iter().sum();
+    let sum = |path: &Path| bytes[*path as usize];
+    let off: u64 = Path::ALL.iter().filter(|path| path.offloaded()).map(sum).sum();
+    (all > 0).then(|| off as f64 / all as f64)
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What the table answers: pages, single flows, the busiest.
+
+use crate::flow::Flow;
+use crate::groups::{self, Sums};
+use crate::matcher::Matcher;
+use crate::order::{Key, Keys, window};
+use crate::page::{FlowDetail, FlowPage, Top};
+use crate::parse::QueryError;
+use crate::query::{FlowsQuery, Group, Sort, TopQuery};
+use crate::rows;
+use crate::table::{FlowTable, Now};
+
+impl FlowTable {
+    /// One page of flows or groups.
+    ///
+    /// # Errors
+    /// When the sort column does not go with the grouping.
+    pub fn query(&self, query: &FlowsQuery, now: Now) -> Result<FlowPage, QueryError> {
+        if query.group == Group::None { self.page(query, now) } else { self.groups(query, now) }
+    }
+
+    fn page(&self, query: &FlowsQuery, now: Now) -> Result<FlowPage, QueryError> {
+        let keys = Keys::new(query.sort, self, now).ok_or_else(|| conflict(query))?;
+        let filter = Matcher::new(&query.filter, self);
+        let turn = if query.desc { u128::MAX } else { 0 };
+        let mut list: Vec<Key> = (0_u32..)
+            .zip(&self.flows)
+            .filter(|(_, flow)| filter.matches(flow))
+            .map(|(position, flow)| (keys.key(flow) ^ turn, flow.kernel_id(), position))
+            .collect();
+        let matched = list.len();
+        let rows = window(&mut list, query.offset, query.limit, Ord::cmp)
+            .iter()
+            .map(|(_, _, position)| rows::row(&self.flows[*position as usize], self, now))
+            .collect();
+        Ok(self.reply(now, matched, rows::COLS, rows))
+    }
+
+    fn groups(&self, query: &FlowsQuery, now: Now) -> Result<FlowPage, QueryError> {
+        let compare = groups::comparison(query.sort).ok_or_else(|| conflict(query))?;
+        let filter = Matcher::new(&query.filter, self);
+        let mut sums = Sums::new(self, query.group);
+        self.flows.iter().filter(|flow| filter.matches(flow)).for_each(|flow| sums.add(flow));
+        let mut list = sums.into_list();
+        let matched = list.len();
+        let rows = window(&mut list, query.offset, query.limit, |a, b| {
+            let order = compare(self, a, b);
+            (if query.desc { order.reverse() } else { order }).then(a.0.cmp(&b.0))
+        })
+        .iter()
+        .map(|line| groups::row(self, line))
+        .collect();
+        Ok(self.reply(now, matched, groups::COLS, rows))
+    }
+
+    fn reply(
+        &self,
+        now: Now,
+        matched: usize,
+        cols: &'static [&'static str],
+        rows: Vec<Vec<serde_json::Value>>,
+    ) -> FlowPage {
+        let (total, epoch, now_ms) = (self.len(), self.epoch(), now.unix_ms);
+        FlowPage { total, matched, epoch, now_ms, cols, rows }
+    }
+
+    /// One flow with its life so far; `None` when it is gone.
+    #[must_use]
+    pub fn flow(&self, id: u64, now: Now) -> Option<FlowDetail> {
+        let flow = self.by_id(id)?;
+        let port = |number| self.side(number).map_or("", |side| &*side.port).to_owned();
+        Some(FlowDetail {
+            flow: rows::object(flow, self, now),
+            ports: [port(flow.initiator), port(flow.responder)],
+            events: flow.life.iter().map(|step| rows::event(step, now)).collect(),
+        })
+    }
+
+    /// The busiest hosts, services, VLANs or paths. Only what is forwarded counts.
+    #[must_use]
+    pub fn top(&self, query: &TopQuery) -> Top {
+        let mut sums = Sums::new(self, query.by);
+        self.flows.iter().filter(|flow| flow.forwarded()).for_each(|flow| sums.add(flow));
+        let mut list = sums.into_list();
+        let busiest = groups::comparison(Sort::Bps);
+        let rows = window(&mut list, 0, query.limit, |a, b| {
+            let order = busiest.map_or(std::cmp::Ordering::Equal, |compare| compare(self, b, a));
+            order.then(a.0.cmp(&b.0))
+        })
+        .iter()
+        .map(|line| groups::top_row(self, line))
+        .collect();
+        Top { by: query.by, rows }
+    }
+
+    fn by_id(&self, id: u64) -> Option<&Flow> {
+        self.position(id).map(|position| &self.flows[position])
+    }
+}
+
+fn conflict(query: &FlowsQuery) -> QueryError {
+    let other = match query.group {
+        Group::None => "single flows",
+        Group::Host => "group host",
+        Group::Service => "group service",
+        Group::Vlan => "group vlan",
+        Group::Path => "group path",
+    };
+    QueryError::Conflict {
+        field: "sort".into(),
+        value: format!("\"{}\"", query.sort.word()),
+        other: other.into(),
+    }
+}

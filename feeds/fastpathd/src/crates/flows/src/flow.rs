@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! One flow as the table keeps it: slim, because there are a hundred thousand.
+
+use std::net::IpAddr;
+
+use ctnetlink::{Counters, Entry, Status, TcpState, Tuple};
+
+use crate::intern::Number;
+use crate::ladder;
+use crate::proto::{ICMP, ICMPV6};
+use crate::words::{Path, Reason};
+
+/// Milliseconds on the monotonic clock; negative: before its start.
+pub(crate) type Millis = i64;
+
+/// Readings closer together than this give no rate: the entry came twice in one dump.
+const READING_GAP_MS: Millis = 100;
+/// A rate without new bytes fades by this with every reading …
+const FADE: f32 = 0.3;
+/// … and is gone after this long.
+const QUIET_MS: Millis = 5000;
+/// Steps of a life that are kept: the first and the latest.
+const STEPS_MOST: usize = 16;
+
+/// One step in a flow's life.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Step {
+    pub(crate) at: Millis,
+    pub(crate) path: Path,
+    pub(crate) reason: Option<Reason>,
+    pub(crate) state: Option<TcpState>,
+}
+
+/// Both ends of a flow, seen from one side of the address translation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ends {
+    pub(crate) src: IpAddr,
+    pub(crate) sport: u16,
+    pub(crate) dst: IpAddr,
+    pub(crate) dport: u16,
+}
+
+/// What was counted between two readings.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Delta {
+    pub(crate) packets: u64,
+    pub(crate) bytes: u64,
+}
+
+#[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, a byte each")]
+pub(crate) struct Flow {
+    /// The kernel's id, with a serial number above its 32 bits when two flows share it.
+    pub(crate) id: u64,
+    pub(crate) orig: Tuple,
+    pub(crate) reply: Tuple,
+    pub(crate) up: Counters,
+    pub(crate) down: Counters,
+    pub(crate) offloaded_bytes: u64,
+    /// Bits per second.
+    pub(crate) up_bps: f32,
+    pub(crate) down_bps: f32,
+    pub(crate) born: Millis,
+    /// When the counters were read last.
+    pub(crate) counted: Millis,
+    /// When they were last seen to have grown.
+    pub(crate) active: Millis,
+    /// Since when nothing but the kernel keeps it from the flowtable.
+    pub(crate) eligible: Millis,
+    pub(crate) life: Vec<Step>,
+    pub(crate) initiator: Number,
+    pub(crate) responder: Number,
+    pub(crate) src_name: Number,
+    pub(crate) dst_name: Number,
+    /// Generation of the network in which the four above were looked up.
+    pub(crate) generation: u64,
+    pub(crate) status: Status,
+    /// The dump or event batch it was last seen in.
+    pub(crate) seen: u32,
+    pub(crate) zone: u16,
+    pub(crate) path: Path,
+    /// The best path since the counters were read: where the next delta goes.
+    pub(crate) carried: Path,
+    pub(crate) reason: Option<Reason>,
+    pub(crate) tcp_state: Option<TcpState>,
+    pub(crate) helper: bool,
+    pub(crate) seq_adjust: bool,
+    pub(crate) local: bool,
+    pub(crate) multicast: bool,
+    /// Its counters are ours from the first byte, or have been read once.
+    pub(crate) watched: bool,
+}
+
+impl Flow {
+    pub(crate) fn new(id: u64, entry: &Entry, born: Millis, now: Millis) -> Self {
+        Self {
+            id,
+            orig: entry.orig,
+            reply: entry.reply,
+            up: Counters::default(),
+            down: Counters::default(),
+            offloaded_bytes: 0,
+            up_bps: 0.0,
+            down_bps: 0.0,
+            born,
+            counted: now,
+            active: now,
+            eligible: now,
+            life: Vec::new(),
+            initiator: 0,
+            responder: 0,
+            src_name: 0,
+            dst_name: 0,
+            generation: u64::MAX,
+            status: entry.status,
+            seen: 0,
+            zone: entry.zone,
+            path: Path::Slow,
+            carried: Path::Slow,
+            reason: None,
+            tcp_state: entry.tcp_state,
+            helper: entry.helper,
+            seq_adjust: entry.seq_adjust,
+            local: false,
+            multicast: is_multicast(&entry.orig),
+            watched: false,
+        }
+    }
+
+    /// The kernel's id.
+    pub(crate) fn kernel_id(&self) -> u32 {
+        #[expect(clippy::cast_possible_truncation, reason = "the serial number is above")]
+        let id = self.id as u32;
+        id
+    }
+
+    /// Whether `entry` is this connection.
+    pub(crate) fn is(&self, entry: &Entry) -> bool {
+        self.kernel_id() == entry.id && self.zone == entry.zone && self.orig == entry.orig
+    }
+
+    /// Addresses and ports as the initiator sends them. ICMP: id and type.
+    pub(crate) fn near(&self) -> Ends {
+        let Tuple { src, dst, sport, dport, .. } = self.orig;
+        let dport = if self.icmp() { dport >> 8 } else { dport };
+        Ends { src, sport, dst, dport }
+    }
+
+    /// Addresses and ports as the other side sees them. ICMP: id and type.
+    pub(crate) fn far(&self) -> Ends {
+        let Tuple { src, dst, sport, dport, .. } = self.reply;
+        if self.icmp() {
+            // The id is in the same place both ways; the type of the answer is another one.
+            return Ends { src: dst, sport, dst: src, dport: self.orig.dport >> 8 };
+        }
+        Ends { src: dst, sport: dport, dst: src, dport: sport }
+    }
+
+    fn icmp(&self) -> bool {
+        matches!(self.orig.proto, ICMP | ICMPV6)
+    }
+
+    /// Both directions.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.up.bytes.saturating_add(self.down.bytes)
+    }
+
+    /// Both directions, bits per second.
+    pub(crate) fn bps(&self) -> f32 {
+        self.up_bps + self.down_bps
+    }
+
+    /// Its packets are forwarded, not the router's own.
+    pub(crate) fn forwarded(&self) -> bool {
+        !self.local && !self.multicast
+    }
+
+    /// Takes over what `entry` says besides the counters. An event may be older than the last
+    /// dump, and setting the offload bits causes none: only a dump (`whole`) or the end of the
+    /// connection takes them away.
+    pub(crate) fn update(&mut self, entry: &Entry, whole: bool) {
+        let ending = entry.tcp_state.is_some_and(|state| state > TcpState::Established);
+        let kept = self.status.0 & (Status::OFFLOAD | Status::HW_OFFLOAD).0;
+        let keep = if whole || ending { 0 } else { kept };
+        self.status = entry.status | Status(keep);
+        self.reply = entry.reply;
+        self.tcp_state = entry.tcp_state.or(self.tcp_state);
+        self.helper = entry.helper;
+        self.seq_adjust = entry.seq_adjust;
+        self.carried = self.carried.max(ladder::offloaded(self.status).unwrap_or(self.path));
+    }
+
+    /// Takes in counters without making a delta of them: they grew before we watched.
+    pub(crate) fn baseline(&mut self, entry: &Entry) {
+        self.up = entry.orig_counters.unwrap_or_default();
+        self.down = entry.reply_counters.unwrap_or_default();
+        if self.carried.offloaded() {
+            self.offloaded_bytes = self.bytes();
+        }
+    }
+
+    /// Whether the counters went backwards: another connection took over tuple and id.
+    pub(crate) fn restarted(&self, entry: &Entry) -> bool {
+        let less = |new: Option<Counters>, old: Counters| {
+            new.is_some_and(|new| new.packets < old.packets || new.bytes < old.bytes)
+        };
+        less(entry.orig_counters, self.up) || less(entry.reply_counters, self.down)
+    }
+
+    /// Reads the counters of `entry`. `last`: there is no later reading, take it however soon.
+    pub(crate) fn count(&mut self, entry: &Entry, now: Millis, last: bool) -> Option<Delta> {
+        let (up, down) = (entry.orig_counters?, entry.reply_counters?);
+        let gap = now - self.counted;
+        if gap < READING_GAP_MS && !last {
+            return None;
+        }
+        let grown_up = up.bytes.saturating_sub(self.up.bytes);
+        let grown_down = down.bytes.saturating_sub(self.down.bytes);
+        let delta = Delta {
+            packets: up.packets.saturating_sub(self.up.packets)
+                + down.packets.saturating_sub(self.down.packets),
+            bytes: grown_up + grown_down,
+        };
+        if delta.packets > 0 || delta.bytes > 0 {
+            self.active = now;
+        }
+        let silent = now - self.active > QUIET_MS;
+        self.up_bps = rate(grown_up, gap, self.up_bps, silent);
+        self.down_bps = rate(grown_down, gap, self.down_bps, silent);
+        (self.up, self.down, self.counted) = (up, down, now);
+        if self.carried.offloaded() {
+            self.offloaded_bytes = self.offloaded_bytes.saturating_add(delta.bytes);
+        }
+        Some(delta)
+    }
+
+    /// How long after it became eligible the last packet was seen; 0 while it is not.
+    pub(crate) fn active_for(&self) -> Millis {
+        if waiting(self.reason) { self.active - self.eligible } else { 0 }
+    }
+
+    /// Notes path and reason; true if they are new.
+    pub(crate) fn decide(&mut self, path: Path, reason: Option<Reason>, now: Millis) -> bool {
+        if self.path == path && self.reason == reason && !self.life.is_empty() {
+            return false;
+        }
+        if waiting(reason) && !waiting(self.reason) {
+            self.eligible = now;
+        }
+        (self.path, self.reason) = (path, reason);
+        self.carried = self.carried.max(path);
+        if self.life.len() == STEPS_MOST {
+            self.life.remove(1);
+        }
+        if self.life.capacity() == 0 {
+            self.life.reserve_exact(2);
+        }
+        self.life.push(Step { at: now, path, reason, state: self.tcp_state });
+        true
+    }
+}
+
+/// Whether only the kernel keeps a flow with this reason from the flowtable.
+fn waiting(reason: Option<Reason>) -> bool {
+    matches!(reason, Some(Reason::Pending | Reason::NotTaken))
+}
+
+/// The new rate in bits per second.
+fn rate(grown: u64, gap: Millis, before: f32, silent: bool) -> f32 {
+    #[expect(clippy::cast_precision_loss, reason = "seven digits are plenty for a rate")]
+    match (grown, silent) {
+        (0, true) => 0.0,
+        (0, false) => before * FADE,
+        (grown, _) => grown as f32 * 8000.0 / gap.max(READING_GAP_MS) as f32,
+    }
+}
+
+fn is_multicast(orig: &Tuple) -> bool {
+    orig.dst.is_multicast() || matches!(orig.dst, IpAddr::V4(address) if address.is_broadcast())
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Flows summed up by host, service, VLAN or path.
+
+use std::cmp::Ordering;
+use std::net::IpAddr;
+
+use hashbrown::HashMap;
+use serde_json::Value;
+
+use crate::flow::Flow;
+use crate::intern::Number;
+use crate::network::Side;
+use crate::page::TopRow;
+use crate::proto::{self, TCP, UDP};
+use crate::query::{Group, Sort};
+use crate::table::FlowTable;
+use crate::words::Path;
+
+/// The columns of a group.
+pub(crate) const COLS: &[&str] =
+    &["key", "name", "flows", "offloaded", "bytes", "up_bps", "down_bps", "ratio"];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum GroupKey {
+    Host(IpAddr),
+    Service(u8, u16),
+    Vlan(u16),
+    Path(Path),
+}
+
+/// What the flows of a group add up to.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Sum {
+    /// Host name of a host, a side of a VLAN.
+    name: Number,
+    flows: u64,
+    offloaded: u64,
+    bytes: u64,
+    offloaded_bytes: u64,
+    up_bps: f32,
+    down_bps: f32,
+}
+
+impl Sum {
+    /// Adds a flow; `turned`: seen from the responder.
+    fn add(&mut self, flow: &Flow, name: Number, turned: bool) {
+        if self.name == 0 {
+            self.name = name;
+        }
+        self.flows += 1;
+        self.offloaded += u64::from(flow.path.offloaded());
+        self.bytes = self.bytes.saturating_add(flow.bytes());
+        self.offloaded_bytes = self.offloaded_bytes.saturating_add(flow.offloaded_bytes);
+        let (up, down) = (flow.up_bps, flow.down_bps);
+        let (up, down) = if turned { (down, up) } else { (up, down) };
+        self.up_bps += up;
+        self.down_bps += down;
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a ratio needs no 16 digits")]
+    fn ratio(&self) -> f64 {
+        if self.bytes == 0 {
+            return 0.0;
+        }
+        (self.offloaded_bytes as f64 / self.bytes as f64).min(1.0)
+    }
+}
+
+/// A group and what it adds up to.
+pub(crate) type Line = (GroupKey, Sum);
+
+/// Sums of groups.
+#[derive(Debug)]
+pub(crate) struct Sums<'a> {
+    table: &'a FlowTable,
+    by: Group,
+    lines: HashMap<GroupKey, Sum>,
+}
+
+impl<'a> Sums<'a> {
+    pub(crate) fn new(table: &'a FlowTable, by: Group) -> Self {
+        Self { table, by, lines: HashMap::new() }
+    }
+
+    pub(crate) fn add(&mut self, flow: &Flow) {
+        match self.by {
+            Group::None => {}
+            Group::Host => self.add_host(flow),
+            Group::Service => self.add_to(service(flow), flow, 0, false),
+            Group::Vlan => self.add_vlan(flow),
+            Group::Path => self.add_to(GroupKey::Path(flow.path), flow, 0, false),
+        }
+    }
+
+    fn add_to(&mut self, key: GroupKey, flow: &Flow, name: Number, turned: bool) {
+        self.lines.entry(key).or_default().add(flow, name, turned);
+    }
+
+    /// A flow between two hosts behind the router counts for both.
+    fn add_host(&mut self, flow: &Flow) {
+        let initiator = inside(self.table.side(flow.initiator));
+        let responder = inside(self.table.side(flow.responder));
+        if responder == Some(true) {
+            self.add_to(GroupKey::Host(flow.reply.src), flow, flow.dst_name, true);
+        }
+        // Without zones the initiator is taken for the inside.
+        if initiator == Some(true) || (initiator.is_none() && responder != Some(true)) {
+            self.add_to(GroupKey::Host(flow.orig.src), flow, flow.src_name, false);
+        }
+    }
+
+    fn add_vlan(&mut self, flow: &Flow) {
+        let vlan = |number| self.table.side(number).map_or(0, |side| side.vlan);
+        let (from, to) = (vlan(flow.initiator), vlan(flow.responder));
+        if from != 0 || to == 0 {
+            self.add_to(GroupKey::Vlan(from), flow, flow.initiator, false);
+        }
+        if to != 0 && to != from {
+            self.add_to(GroupKey::Vlan(to), flow, flow.responder, true);
+        }
+    }
+
+    /// The groups in no order.
+    pub(crate) fn into_list(self) -> Vec<Line> {
+        self.lines.into_iter().collect()
+    }
+}
+
+/// Whether a side is behind the router, by its firewall zone; `None`: no zone.
+fn inside(side: Option<&Side>) -> Option<bool> {
+    let zone = &side?.zone;
+    (!zone.is_empty()).then(|| !zone.starts_with("wan"))
+}
+
+fn service(flow: &Flow) -> GroupKey {
+    let port = if matches!(flow.orig.proto, TCP | UDP) { flow.reply.sport } else { 0 };
+    GroupKey::Service(flow.orig.proto, port)
+}
+
+/// How groups compare in a column, ascending; `None` when it is one of flows.
+pub(crate) fn comparison(sort: Sort) -> Option<fn(&FlowTable, &Line, &Line) -> Ordering> {
+    Some(match sort {
+        Sort::Key => |_, a: &Line, b: &Line| a.0.cmp(&b.0),
+        Sort::Name => |table, a, b| name(table, a).cmp(name(table, b)),
+        Sort::Flows => |_, a, b| a.1.flows.cmp(&b.1.flows),
+        Sort::Offloaded => |_, a, b| a.1.offloaded.cmp(&b.1.offloaded),
+        Sort::Bytes => |_, a, b| a.1.bytes.cmp(&b.1.bytes),
+        Sort::Bps => |_, a, b| {
+            let bps = |line: &Line| line.1.up_bps + line.1.down_bps;
+            bps(a).total_cmp(&bps(b)).then(a.1.bytes.cmp(&b.1.bytes))
+        },
+        Sort::UpBps => |_, a, b| a.1.up_bps.total_cmp(&b.1.up_bps),
+        Sort::DownBps => |_, a, b| a.1.down_bps.total_cmp(&b.1.down_bps),
+        Sort::Ratio => |_, a, b| a.1.ratio().total_cmp(&b.1.ratio()),
+        _ => return None,
+    })
+}
+
+fn name<'a>(table: &'a FlowTable, (key, sum): &Line) -> &'a str {
+    match *key {
+        GroupKey::Host(_) => table.names.get(sum.name).map_or("", |name| &**name),
+        GroupKey::Service(proto, port) => proto::service(proto, port),
+        GroupKey::Vlan(_) => table.side(sum.name).map_or("", |side| &*side.zone),
+        GroupKey::Path(_) => "",
+    }
+}
+
+/// A group as the row of `top`.
+pub(crate) fn top_row(table: &FlowTable, line: &Line) -> TopRow {
+    let (key, sum) = line;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "rates are finite and not negative, and `as` saturates"
+    )]
+    let whole = |bps: f32| bps.round() as u64;
+    TopRow {
+        key: match *key {
+            GroupKey::Host(address) => address.to_string(),
+            GroupKey::Service(proto, 0) => proto::name(proto),
+            GroupKey::Service(proto, port) => format!("{}/{port}", proto::name(proto)),
+            GroupKey::Vlan(vlan) => vlan.to_string(),
+            GroupKey::Path(path) => path.word().to_owned(),
+        },
+        name: name(table, line).to_owned(),
+        flows: sum.flows,
+        offloaded: sum.offloaded,
+        bytes: sum.bytes,
+        up_bps: whole(sum.up_bps),
+        down_bps: whole(sum.down_bps),
+        ratio: (sum.ratio() * 1e4).round() / 1e4,
+    }
+}
+
+/// A group as a row of `flows`, in the order of [`COLS`].
+pub(crate) fn row(table: &FlowTable, line: &Line) -> Vec<Value> {
+    let row = top_row(table, line);
+    vec![
+        row.key.into(),
+        row.name.into(),
+        row.flows.into(),
+        row.offloaded.into(),
+        row.bytes.into(),
+        row.up_bps.into(),
+        row.down_bps.into(),
+        row.ratio.into(),
+    ]
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! A filter prepared for one pass over the table: strings are compared once each, flows by number.
+
+use std::net::IpAddr;
+
+use crate::flow::Flow;
+use crate::intern::{Interner, Number};
+use crate::network::Side;
+use crate::proto;
+use crate::query::Filter;
+use crate::table::FlowTable;
+use crate::text::Numbers;
+
+/// True or false for each number of an [`Interner`], false for 0.
+#[derive(Debug)]
+struct Marks(Vec<bool>);
+
+impl Marks {
+    fn new<T: Clone + Eq + std::hash::Hash>(
+        interner: &Interner<T>,
+        holds: impl Fn(&T) -> bool,
+    ) -> Self {
+        Self(std::iter::once(false).chain(interner.values().iter().map(holds)).collect())
+    }
+
+    fn has(&self, number: Number) -> bool {
+        usize::try_from(number).is_ok_and(|at| self.0.get(at).copied().unwrap_or(false))
+    }
+}
+
+/// A prepared filter.
+#[derive(Debug)]
+pub(crate) struct Matcher {
+    paths: Option<u32>,
+    reasons: Option<u32>,
+    protos: Option<[bool; 256]>,
+    sides: Option<Marks>,
+    host: Option<IpAddr>,
+    ipv6: Option<bool>,
+    words: Vec<Word>,
+}
+
+/// A prepared word of the text.
+#[derive(Debug)]
+struct Word {
+    numbers: Option<Numbers>,
+    protos: [bool; 256],
+    sides: Marks,
+    names: Marks,
+}
+
+impl Matcher {
+    pub(crate) fn new(filter: &Filter, table: &FlowTable) -> Self {
+        let bits = |bits: Vec<u32>| {
+            let any = !bits.is_empty();
+            any.then(|| bits.into_iter().fold(0, |all, bit| all | 1 << bit))
+        };
+        let reason = |reason: &Option<crate::Reason>| reason.map_or(0, |r| r as u32 + 1);
+        Self {
+            paths: bits(filter.paths.iter().map(|path| *path as u32).collect()),
+            reasons: bits(filter.reasons.iter().map(reason).collect()),
+            protos: (!filter.protos.is_empty())
+                .then(|| each_proto(|number| filter.protos.contains(&number))),
+            sides: sides(filter, table),
+            host: filter.host,
+            ipv6: filter.ipv6,
+            words: filter.text.split_whitespace().map(|word| Word::new(word, table)).collect(),
+        }
+    }
+
+    pub(crate) fn matches(&self, flow: &Flow) -> bool {
+        let bit = |mask: Option<u32>, bit: u32| mask.is_none_or(|mask| mask >> bit & 1 == 1);
+        bit(self.paths, flow.path as u32)
+            && bit(self.reasons, flow.reason.map_or(0, |reason| reason as u32 + 1))
+            && self.protos.is_none_or(|protos| protos[usize::from(flow.orig.proto)])
+            && self.ipv6.is_none_or(|ipv6| ipv6 == flow.orig.src.is_ipv6())
+            && self.sides.as_ref().is_none_or(|s| s.has(flow.initiator) || s.has(flow.responder))
+            && self.host.is_none_or(|host| addresses(flow).contains(&host))
+            && self.words.iter().all(|word| word.found(flow))
+    }
+}
+
+/// The sides in the wanted VLAN and zone; both have to hold on one side.
+fn sides(filter: &Filter, table: &FlowTable) -> Option<Marks> {
+    let wanted = filter.vlan.is_some() || filter.zone.is_some();
+    let holds = |side: &Side| {
+        filter.vlan.is_none_or(|vlan| vlan == side.vlan)
+            && filter.zone.as_deref().is_none_or(|zone| zone == &*side.zone)
+    };
+    wanted.then(|| Marks::new(&table.sides, holds))
+}
+
+fn addresses(flow: &Flow) -> [IpAddr; 4] {
+    [flow.orig.src, flow.orig.dst, flow.reply.src, flow.reply.dst]
+}
+
+fn each_proto(holds: impl Fn(u8) -> bool) -> [bool; 256] {
+    let mut marks = [false; 256];
+    for number in 0..=u8::MAX {
+        marks[usize::from(number)] = holds(number);
+    }
+    marks
+}
+
+impl Word {
+    fn new(word: &str, table: &FlowTable) -> Self {
+        let within = |text: &str| text.to_lowercase().contains(word);
+        let side = |side: &Side| within(&side.device) || within(&side.zone) || within(&side.port);
+        let numbers = Numbers::new(word);
+        Self {
+            numbers: (!numbers.none()).then_some(numbers),
+            protos: each_proto(|number| proto::word(number).is_some_and(within)),
+            sides: Marks::new(&table.sides, side),
+            names: Marks::new(&table.names, |name| within(name)),
+        }
+    }
+
+    fn found(&self, flow: &Flow) -> bool {
+        self.protos[usize::from(flow.orig.proto)]
+            || self.sides.has(flow.initiator)
+            || self.sides.has(flow.responder)
+            || self.names.has(flow.src_name)
+            || self.names.has(flow.dst_name)
+            || self.numbers.as_ref().is_some_and(|numbers| found(numbers, flow))
+    }
+}
+
+fn found(numbers: &Numbers, flow: &Flow) -> bool {
+    let near = flow.near();
+    let far = flow.far();
+    let translated = far != near;
+    let in_end = |end: &crate::flow::Ends| {
+        numbers.in_address(end.src)
+            || numbers.in_address(end.dst)
+            || numbers.in_port(end.sport)
+            || numbers.in_port(end.dport)
+    };
+    in_end(&near) || (translated && in_end(&far))
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Putting flows in order: every column becomes a number, and only the page asked for is sorted.
+
+use std::cmp::Ordering;
+use std::net::IpAddr;
+
+use crate::flow::Flow;
+use crate::network::Side;
+use crate::proto;
+use crate::query::Sort;
+use crate::table::{FlowTable, Now};
+
+/// A number that orders flows, and the flow: kernel id against ties, position in the table.
+pub(crate) type Key = (u128, u32, u32);
+
+/// Sorts `keys[offset..offset + limit]` as if everything had been sorted, and returns it.
+pub(crate) fn window<T>(
+    keys: &mut [T],
+    offset: usize,
+    limit: usize,
+    compare: impl Fn(&T, &T) -> Ordering,
+) -> &[T] {
+    let start = offset.min(keys.len());
+    let len = limit.min(keys.len() - start);
+    if len == 0 {
+        return &[];
+    }
+    if start > 0 {
+        keys.select_nth_unstable_by(start, &compare);
+    }
+    let tail = &mut keys[start..];
+    if len < tail.len() {
+        tail.select_nth_unstable_by(len - 1, &compare);
+    }
+    let page = &mut tail[..len];
+    page.sort_unstable_by(&compare);
+    page
+}
+
+/// Makes keys for one column; `None` when it is one of groups.
+pub(crate) struct Keys<'a> {
+    sort: Sort,
+    now: Now,
+    table: &'a FlowTable,
+    /// Place in the alphabet of each side, name or protocol, by its number.
+    ranks: Vec<u32>,
+}
+
+impl<'a> Keys<'a> {
+    pub(crate) fn new(sort: Sort, table: &'a FlowTable, now: Now) -> Option<Self> {
+        let sides = |text: fn(&Side) -> &str| ranks(table.sides.values().iter().map(text));
+        let ranks = match sort {
+            Sort::Key | Sort::Name | Sort::Flows | Sort::Offloaded | Sort::Ratio => return None,
+            Sort::InDev | Sort::OutDev => sides(|side| &side.device),
+            Sort::InZone | Sort::OutZone => sides(|side| &side.zone),
+            Sort::SrcName | Sort::DstName => ranks(table.names.values().iter().map(|name| &**name)),
+            Sort::Proto => ranks((0..=u8::MAX).map(proto::name)),
+            _ => Vec::new(),
+        };
+        Some(Self { sort, now, table, ranks })
+    }
+
+    /// The key of a flow, ascending.
+    pub(crate) fn key(&self, flow: &Flow) -> u128 {
+        let rank = |number: u32| u128::from(self.ranks.get(number as usize).copied().unwrap_or(0));
+        let vlan = |number| self.table.side(number).map_or(0, |side| u128::from(side.vlan));
+        let rate = |bps: f32| u128::from(bps.to_bits());
+        let since = |at| u128::from(self.now.millis().saturating_sub(at).max(0).unsigned_abs());
+        match self.sort {
+            Sort::Bps => rate(flow.bps()),
+            Sort::Bytes => u128::from(flow.bytes()),
+            Sort::Id => u128::from(flow.id),
+            Sort::Proto => rank(u32::from(flow.orig.proto) + 1),
+            Sort::Family => u128::from(flow.orig.src.is_ipv6()),
+            Sort::Src => address(flow.orig.src),
+            Sort::Sport => u128::from(flow.near().sport),
+            Sort::Dst => address(flow.orig.dst),
+            Sort::Dport => u128::from(flow.near().dport),
+            Sort::NatSrc => address(flow.reply.dst),
+            Sort::NatSport => u128::from(flow.far().sport),
+            Sort::NatDst => address(flow.reply.src),
+            Sort::NatDport => u128::from(flow.far().dport),
+            Sort::InDev | Sort::InZone => rank(flow.initiator),
+            Sort::OutDev | Sort::OutZone => rank(flow.responder),
+            Sort::InVlan => vlan(flow.initiator),
+            Sort::OutVlan => vlan(flow.responder),
+            Sort::Path => flow.path as u128,
+            Sort::Reason => flow.reason.map_or(0, |reason| reason as u128 + 1),
+            Sort::State => flow.tcp_state.map_or(0, |state| state as u128 + 1),
+            Sort::UpBytes => u128::from(flow.up.bytes),
+            Sort::DownBytes => u128::from(flow.down.bytes),
+            Sort::UpPackets => u128::from(flow.up.packets),
+            Sort::DownPackets => u128::from(flow.down.packets),
+            Sort::UpBps => rate(flow.up_bps),
+            Sort::DownBps => rate(flow.down_bps),
+            Sort::Age => since(flow.born),
+            Sort::Idle => since(flow.active),
+            Sort::SrcName => rank(flow.src_name),
+            Sort::DstName => rank(flow.dst_name),
+            Sort::Key | Sort::Name | Sort::Flows | Sort::Offloaded | Sort::Ratio => 0,
+        }
+    }
+}
+
+/// IPv4 before IPv6, apart from the few IPv6 addresses that start with 80 zero bits.
+fn address(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(v4) => u128::from(v4.to_bits()),
+        IpAddr::V6(v6) => v6.to_bits(),
+    }
+}
+
+/// For each text its place in the alphabet, from 1; equal texts share one. Place 0 of the result
+/// is for the number 0, no text, which comes first.
+fn ranks<T: AsRef<str>>(texts: impl Iterator<Item = T>) -> Vec<u32> {
+    let mut sorted: Vec<(T, usize)> = texts.zip(1..).collect();
+    sorted.sort_unstable_by(|(a, _), (b, _)| a.as_ref().cmp(b.as_ref()));
+    let mut ranks = vec![0; sorted.len() + 1];
+    let mut rank = 0;
+    for (i, (text, number)) in sorted.iter().enumerate() {
+        let new = i == 0 || sorted[i - 1].0.as_ref() != text.as_ref();
+        // Empty text ranks like no text.
+        rank += u32::from(new && !text.as_ref().is_empty());
+        ranks[*number] = rank;
+    }
+    ranks
+}

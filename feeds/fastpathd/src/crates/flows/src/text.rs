@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! One word of a text filter against addresses and ports, without writing them out: a hundred
+//! thousand flows have to be looked through within a few milliseconds.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::engine::Prefix;
+
+/// What a word can be found in, besides names.
+#[derive(Debug, Default)]
+pub(crate) struct Numbers {
+    port: Option<PortWord>,
+    v4: Option<V4Word>,
+    v6: Option<V6Word>,
+    prefix: Option<Prefix>,
+}
+
+impl Numbers {
+    /// Prepares a word in lower case.
+    pub(crate) fn new(word: &str) -> Self {
+        if let Some(prefix) = prefix(word) {
+            return Self { prefix: Some(prefix), ..Self::default() };
+        }
+        let port = PortWord::new(word);
+        let exact = matches!(port, Some(PortWord::Exact(_)));
+        Self {
+            v4: V4Word::new(word),
+            v6: if exact { None } else { V6Word::new(word) },
+            port,
+            prefix: None,
+        }
+    }
+
+    /// Whether no address and no port can contain the word.
+    pub(crate) fn none(&self) -> bool {
+        self.port.is_none() && self.v4.is_none() && self.v6.is_none() && self.prefix.is_none()
+    }
+
+    pub(crate) fn in_port(&self, port: u16) -> bool {
+        self.port.as_ref().is_some_and(|word| word.found(port))
+    }
+
+    pub(crate) fn in_address(&self, address: IpAddr) -> bool {
+        if let Some(prefix) = &self.prefix {
+            return prefix.contains(address);
+        }
+        match address {
+            IpAddr::V4(v4) => self.v4.as_ref().is_some_and(|word| word.found(v4)),
+            IpAddr::V6(v6) => self.v6.as_ref().is_some_and(|word| word.found(v6)),
+        }
+    }
+}
+
+/// `10.10.0.0/16`
+fn prefix(word: &str) -> Option<Prefix> {
+    let (address, len) = word.split_once('/')?;
+    Prefix::new(address.parse().ok()?, len.parse().ok()?)
+}
+
+/// Digits that occur in a port, or `:443` for exactly that one.
+#[derive(Debug)]
+enum PortWord {
+    Exact(u16),
+    Digits { value: u32, size: u32 },
+}
+
+impl PortWord {
+    fn new(word: &str) -> Option<Self> {
+        if let Some(exact) = word.strip_prefix(':') {
+            return exact.parse().ok().map(Self::Exact);
+        }
+        let digits =
+            word.bytes().all(|byte| byte.is_ascii_digit()) && (1..=5).contains(&word.len());
+        let size = 10_u32.pow(u32::try_from(word.len()).ok()?.min(5));
+        digits.then(|| word.parse().ok()).flatten().map(|value| Self::Digits { value, size })
+    }
+
+    fn found(&self, port: u16) -> bool {
+        match *self {
+            Self::Exact(exact) => exact == port,
+            Self::Digits { value, size } => {
+                let mut rest = u32::from(port);
+                loop {
+                    // A window has to have as many digits as the word; 0 itself has one.
+                    if rest * 10 < size && !(rest == 0 && size == 10) {
+                        return false;
+                    }
+                    if rest % size == value {
+                        return true;
+                    }
+                    rest /= 10;
+                    if rest == 0 {
+                        return false;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Digits and dots that occur in an IPv4 address: for each octet that the word touches, the
+/// values that fit.
+#[derive(Debug)]
+struct V4Word(Vec<[bool; 256]>);
+
+impl V4Word {
+    fn new(word: &str) -> Option<Self> {
+        if word.is_empty() || !word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+            return None;
+        }
+        let pieces: Vec<&str> = word.split('.').collect();
+        if pieces.len() > 4 {
+            return None;
+        }
+        let last = pieces.len() - 1;
+        let table = |(i, piece): (usize, &&str)| {
+            let mut fits = [false; 256];
+            for (octet, fit) in fits.iter_mut().enumerate() {
+                *fit = touches(&octet.to_string(), piece, i == 0, i == last);
+            }
+            fits
+        };
+        Some(Self(pieces.iter().enumerate().map(table).collect()))
+    }
+
+    fn found(&self, address: Ipv4Addr) -> bool {
+        let fit = |octets: &[u8]| octets.iter().zip(&self.0).all(|(o, fits)| fits[usize::from(*o)]);
+        address.octets().windows(self.0.len()).any(fit)
+    }
+}
+
+/// Whether a piece of the word fits the text of an octet or group, being the word's first and
+/// last piece or not.
+fn touches(text: &str, piece: &str, first: bool, last: bool) -> bool {
+    match (first, last) {
+        (true, true) => text.contains(piece),
+        (true, false) => text.ends_with(piece),
+        (false, true) => text.starts_with(piece),
+        (false, false) => text == piece,
+    }
+}
+
+/// Hexadecimal digits and colons that occur in an IPv6 address.
+#[derive(Debug)]
+enum V6Word {
+    Exact(Ipv6Addr),
+    /// Neighbouring groups.
+    Groups(Vec<Piece>),
+    /// A word with `::` inside: looked for in the written address.
+    Written(String),
+}
+
+/// A piece of the word between colons.
+#[derive(Debug, Clone, Copy)]
+struct Piece {
+    value: u16,
+    digits: u32,
+    first: bool,
+    last: bool,
+}
+
+impl V6Word {
+    fn new(word: &str) -> Option<Self> {
+        let hex = |byte: u8| byte.is_ascii_hexdigit() || byte == b':';
+        if word.is_empty() || !word.bytes().all(hex) {
+            return None;
+        }
+        if let Ok(address) = word.parse() {
+            return Some(Self::Exact(address));
+        }
+        if word.contains("::") {
+            return Some(Self::Written(word.into()));
+        }
+        let pieces: Vec<&str> = word.split(':').collect();
+        let last = pieces.len() - 1;
+        let piece = |(i, text): (usize, &&str)| {
+            let digits = u32::try_from(text.len()).ok()?;
+            let value = if digits == 0 { 0 } else { u16::from_str_radix(text, 16).ok()? };
+            (digits <= 4).then_some(Piece { value, digits, first: i == 0, last: i == last })
+        };
+        let pieces: Option<Vec<Piece>> = pieces.iter().enumerate().map(piece).collect();
+        pieces.filter(|pieces| pieces.len() <= 8).map(Self::Groups)
+    }
+
+    fn found(&self, address: Ipv6Addr) -> bool {
+        match self {
+            Self::Exact(exact) => *exact == address,
+            Self::Groups(pieces) => {
+                let fit = |groups: &[u16]| groups.iter().zip(pieces).all(|(g, p)| p.fits(*g));
+                address.segments().windows(pieces.len()).any(fit)
+            }
+            Self::Written(word) => address.to_string().contains(word),
+        }
+    }
+}
+
+impl Piece {
+    /// Whether it fits the text of a group, which has no leading zeros.
+    fn fits(self, group: u16) -> bool {
+        let size = (u16::BITS - group.leading_zeros()).div_ceil(4).max(1);
+        let Some(most) = size.checked_sub(self.digits) else { return false };
+        let mask = (1_u32 << (4 * self.digits)) - 1;
+        let window = |shift: u32| (u32::from(group) >> (4 * shift)) & mask == u32::from(self.value);
+        match (self.first, self.last) {
+            (true, true) => (0..=most).any(window),
+            (true, false) => window(0),
+            (false, true) => window(most),
+            (false, false) => most == 0 && window(0),
+        }
+    }
+}
