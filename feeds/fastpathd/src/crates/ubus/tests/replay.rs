@@ -60,7 +60,12 @@ fn publish() -> Query {
     let path = Attribute::ObjectPath(object.path.clone());
     let signature = Attribute::Signature(Blobmsg::encode(&object.signature()).unwrap());
     let attributes = vec![path, signature];
-    Query { kind: Kind::AddObject, peer: 0, attributes, role: Some(Role::Published(object)) }
+    Query {
+        kind: Kind::AddObject,
+        peer: 0,
+        attributes,
+        role: Some(Role::Published { object, checked: true }),
+    }
 }
 
 #[test]
