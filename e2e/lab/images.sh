@@ -1,0 +1,189 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The machines' images. Needs paths.sh.
+#
+#   base.erofs   Debian with the packages of guest/packages, modules   slow, changes seldom
+#   vmlinux      Debian's kernel, uncompressed                         "
+#   initrd.cpio  busybox and the modules that reach the root           "
+#   gateway.erofs, peers.erofs   our files over the base               a second
+#
+# Each has a stamp with the hash of all it was made from, written last; files are moved into
+# place whole, so an interrupted build leaves nothing that looks finished.
+
+list() { sed 's/#.*//; /^ *$/d' "$1"; }
+
+# fresh STAMP HASH: whether what STAMP belongs to was made from HASH.
+fresh() { [ -f "$1" ] && [ "$(cat "$1")" = "$2" ]; }
+
+# hash_of PATH…: of names, run bits and contents below the paths that exist.
+hash_of() {
+    local path
+    for path; do
+        [ -e "$path" ] || continue
+        find -L "$path" -type f -printf '%m %p\0'
+    done | sort -z | while IFS= read -r -d '' entry; do
+        printf '%s ' "$entry"
+        sha256sum <"${entry#* }"
+    done | sha256sum | cut -d ' ' -f 1
+}
+
+# The archive this machine's own apt uses, whatever release it runs.
+debian_mirror() {
+    # shellcheck disable=SC2016 # the variable is apt-get's own
+    apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' |
+        grep -v -- '-security/*$' | head -n 1
+}
+
+build_base() {
+    local work=$IMAGES/base.new mirror
+    mirror=$(debian_mirror)
+    [ -n "$mirror" ] || { echo "no Debian archive in this machine's apt sources" >&2; return 1; }
+    rm -rf "$work"
+    mkdir -p "$work"
+    # The hook runs on the finished root and leaves its results in /lab-out.
+    mmdebstrap --variant=apt --include="$(list "$LAB/guest/packages" | paste -sd,)" \
+        --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
+        --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/info/*' \
+        --customize-hook="'$LAB/base-hook' \"\$1\" '$LAB'" \
+        --customize-hook="sync-out /lab-out '$work'" \
+        trixie /dev/null "$mirror"
+    zstd_from_kernel "$work/vmlinuz" >"$work/vmlinux"
+    rm "$work/vmlinuz"
+    rm -rf "$IMAGES/etc"
+    mv "$work"/* "$IMAGES/"
+    rmdir "$work"
+}
+
+# zstd_from_kernel VMLINUZ: the ELF image inside; PVH starts it without a decompressor.
+zstd_from_kernel() {
+    local at
+    at=$(LC_ALL=C grep -obUaP '\x28\xb5\x2f\xfd' "$1" | head -n 1 | cut -d : -f 1)
+    [ -n "$at" ] || { echo "$1 holds no zstd stream" >&2; return 1; }
+    # What follows the stream is not zstd: the complaint about it says nothing.
+    tail -c "+$((at + 1))" "$1" | zstd -dcq 2>/dev/null || true
+}
+
+image_base() {
+    local hash
+    hash=$(declare -f build_base | cat - <(hash_of "$LAB/guest/packages" "$LAB/guest/modules" \
+        "$LAB/guest/initramfs" "$LAB/base-hook") | sha256sum)
+    fresh "$IMAGES/base.stamp" "$hash" && return
+    rm -f "$IMAGES/base.stamp"
+    step "Debian root and kernel of the machines" build_base
+    printf '%s' "$hash" >"$IMAGES/base.stamp"
+}
+
+# The programs come from the release build; PROGRAMS and STANDIN may name other folders.
+PROGRAMS=${PROGRAMS:-$BUILD/cargo/release}
+STANDIN=${STANDIN:-$BUILD/cargo-standin/release/fastpath-standin}
+PAGE=${PAGE:-$TOP/ui/dist}
+
+# install_package FOLDER ROOT: runs the install recipe of the OpenWrt package in FOLDER.
+install_package() {
+    local folder=$1 root=$2
+    [ -f "$folder/Makefile" ] || return 0
+    mkdir -p "$IMAGES/stage.bin/bin"
+    make -s --no-print-directory -C "$folder" TOPDIR="$LAB/openwrt" DESTDIR="$root" \
+        BUILD_DIR="$IMAGES/stage.build" PKG_INSTALL_DIR="$IMAGES/stage.bin" lab-install
+}
+
+# add_users ROOT: the users that packages ask for (USERID) and the page's read-only viewer.
+add_users() {
+    local root=$1 etc=$IMAGES/etc name group id=900 line
+    cp "$etc/passwd" "$etc/group" "$root/etc/"
+    sed 's/^root:[^:]*:/root:'"$(password fastpath)"':/' "$etc/shadow" >"$root/etc/shadow"
+    for line in "$root"/usr/lib/lab/userid/*; do
+        [ -f "$line" ] || continue
+        read -r line <"$line"
+        name=${line%%:*} group=${line#*:}
+        id=$((id + 1))
+        echo "$name:x:$id:$id:$name:/var/run/$name:/bin/false" >>"$root/etc/passwd"
+        echo "$group:x:$id:" >>"$root/etc/group"
+        echo "$name:*:0:0:99999:7:::" >>"$root/etc/shadow"
+    done
+    echo "viewer:x:1000:1000:may only look:/tmp:/usr/sbin/nologin" >>"$root/etc/passwd"
+    echo "viewer:x:1000:" >>"$root/etc/group"
+    echo "viewer:$(password look):0:0:99999:7:::" >>"$root/etc/shadow"
+    chmod 600 "$root/etc/shadow"
+}
+
+# A fixed salt keeps the image a function of its sources.
+password() { openssl passwd -6 -salt fastpathlab "$1" | sed 's/[\/&]/\\&/g'; }
+
+# stage_common ROLE ROOT
+stage_common() {
+    mkdir -p "$2/lab" "$2/root/.ssh" "$2/etc/dropbear"
+    cp -a "$LAB/$1/." "$2/"
+    cp "$LAB/guest/init" "$2/lab/init"
+    cp "$IMAGES/id.pub" "$2/root/.ssh/authorized_keys"
+    chmod 700 "$2/root" "$2/root/.ssh"
+    chown -R 0:0 "$2" 2>/dev/null || true
+}
+
+build_peers() {
+    local root=$IMAGES/stage.peers
+    rm -rf "$root"
+    stage_common peers "$root"
+    seal peers "$root"
+}
+
+build_gateway() {
+    local root=$IMAGES/stage.gateway name
+    rm -rf "$root" "$IMAGES/stage.bin" "$IMAGES/stage.build"
+    mkdir -p "$IMAGES/stage.bin/bin"
+    for name in fastpathd fastpathctl; do
+        [ ! -x "$PROGRAMS/$name" ] || cp "$PROGRAMS/$name" "$IMAGES/stage.bin/bin/"
+    done
+    mkdir -p "$root"
+    if [ -x "$IMAGES/stage.bin/bin/fastpathd" ]; then
+        install_package "$TOP/feeds/fastpathd" "$root"
+    fi
+    install_package "$TOP/luci-app-fastpath" "$root"
+    stage_common gateway "$root"
+    add_users "$root"
+    [ ! -x "$STANDIN" ] || install -D -m 755 "$STANDIN" "$root/usr/sbin/fastpath-standin"
+    rm -rf "$root/usr/lib/lab" "$IMAGES/stage.bin" "$IMAGES/stage.build"
+    seal gateway "$root"
+}
+
+# seal NAME ROOT: root becomes NAME.erofs, owned by root whoever builds.
+seal() {
+    local name
+    # Debian's /bin, /lib and /sbin are links into /usr; a folder in the layer would hide them.
+    for name in bin lib sbin; do
+        [ -d "$2/$name" ] || continue
+        mkdir -p "$2/usr/$name"
+        cp -a "$2/$name/." "$2/usr/$name/"
+        rm -rf "${2:?}/$name"
+    done
+    rm -f "$IMAGES/$1.erofs.new"
+    mkfs.erofs --quiet -x-1 --all-root -T 0 "$IMAGES/$1.erofs.new" "$2"
+    mv "$IMAGES/$1.erofs.new" "$IMAGES/$1.erofs"
+    rm -rf "$2"
+}
+
+image_layer() {
+    local name=$1 hash
+    shift
+    hash=$(hash_of "$LAB/$name" "$LAB/guest/init" "$LAB/images.sh" "$IMAGES/base.stamp" "$IMAGES/id.pub" "$@")
+    fresh "$IMAGES/$name.stamp" "$hash" && [ -f "$IMAGES/$name.erofs" ] && return
+    rm -f "$IMAGES/$name.stamp"
+    step "files of the $name" "build_$name"
+    printf '%s' "$hash" >"$IMAGES/$name.stamp"
+}
+
+images() {
+    mkdir -p "$IMAGES"
+    exec 9>"$IMAGES/lock"
+    flock 9
+    [ -f "$IMAGES/id.pub" ] || {
+        rm -f "$IMAGES/id"
+        ssh-keygen -q -t ed25519 -N '' -C lab -f "$IMAGES/id"
+    }
+    image_base
+    image_layer peers
+    image_layer gateway "$LAB/openwrt" "$TOP/feeds/fastpathd/Makefile" \
+        "$TOP/feeds/fastpathd/files" "$TOP/luci-app-fastpath" "$PAGE" "$STANDIN" \
+        "$PROGRAMS/fastpathd" "$PROGRAMS/fastpathctl"
+    exec 9>&-
+}

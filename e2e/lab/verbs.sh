@@ -1,0 +1,48 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# One-line verbs for scripts and for hands: `. e2e/lab/verbs.sh`, then `gw nft list tables`,
+# `h10 ping -c 1 10.10.20.10`. Arguments are joined by spaces and run by the machine's shell.
+# LAB_RUN names the running lab, as in lab itself.
+# shellcheck source=paths.sh
+[ -n "${RUN-}" ] || . "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
+
+lab_port() {
+    [ -f "$RUN/ports" ] || { echo "no lab is running in $RUN" >&2; return 1; }
+    sed -n "s/^$1=//p" "$RUN/ports"
+}
+
+# on PORT-NAME COMMAND…: over one persistent connection for each machine.
+on() {
+    local port
+    port=$(lab_port "$1") || return 1
+    shift
+    ssh -q -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR \
+        -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 \
+        -o ControlMaster=auto -o ControlPath="$(control_path "$port")" -o ControlPersist=600 \
+        -i "$IMAGES/id" -p "$port" root@127.0.0.1 "$@"
+}
+
+# A unix socket's path has 108 bytes at the most, a build folder may lie deeper.
+control_path() { echo "${TMPDIR:-/tmp}/fastpath-lab.$UID.$1"; }
+
+quoted() { printf '%q' "$*"; }
+
+gw() { on GW_SSH "$@"; }
+peers() { on PEERS_SSH "$@"; }
+h10() { peers ip netns exec h10 sh -c "$(quoted "$@")"; }
+h20() { peers ip netns exec h20 sh -c "$(quoted "$@")"; }
+h11() { peers ip netns exec h11 sh -c "$(quoted "$@")"; }
+isp() { peers ip netns exec isp sh -c "$(quoted "$@")"; }
+
+# The page's address.
+lab_url() { echo "http://127.0.0.1:$(lab_port GW_HTTP)/fastpath/"; }
+
+# wait_for SECONDS COMMAND…: until COMMAND succeeds; fails at the deadline.
+wait_for() {
+    local end=$((${EPOCHREALTIME/./} + $1 * 1000000))
+    shift
+    until "$@" >/dev/null 2>&1; do
+        [ "${EPOCHREALTIME/./}" -lt "$end" ] || { echo "waited in vain for: $*" >&2; return 1; }
+        sleep 0.1
+    done
+}
