@@ -3,9 +3,7 @@
 
 use std::net::IpAddr;
 
-use crate::types::{
-    Address, BridgeVlan, FdbEntry, Link, Neighbour, PppoeSession, Route,
-};
+use crate::types::{Address, BridgeVlan, Dialer, FdbEntry, Link, Neighbour, PppoeSession, Route};
 
 /// One change of the network, as the kernel reported it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,10 +20,15 @@ pub enum Change {
     Address(Address),
     /// An address is gone.
     AddressGone(Address),
-    /// A route appeared or changed.
+    /// A route appeared.
     Route(Route),
+    /// A route took the place of those to the same network with the same metric.
+    RouteReplaced(Route),
     /// A route is gone.
     RouteGone(Route),
+    /// All routes. The kernel drops IPv4 routes of a link that goes down, and those with a
+    /// source address that goes, without telling; so they are read again then.
+    Routes(Vec<Route>),
     /// A neighbour appeared or changed.
     Neighbour(Neighbour),
     /// A neighbour is gone from the link with this index.
@@ -34,6 +37,6 @@ pub enum Change {
     Fdb(FdbEntry),
     /// A station is gone.
     FdbGone(FdbEntry),
-    /// All `PPPoE` sessions.
-    Pppoe(Vec<PppoeSession>),
+    /// All `PPPoE` sessions, and what is known of the programs that keep them.
+    Pppoe(Vec<PppoeSession>, Vec<Dialer>),
 }

@@ -6,16 +6,27 @@
 //! kernel and yields those changes.
 
 mod change;
+mod decode;
+mod lowest;
+mod message;
 mod model;
+mod pppoe;
+mod read;
+mod routes;
 mod side;
+mod socket;
 mod types;
+mod view;
 mod watcher;
 
 pub use change::Change;
-pub use model::{BridgeView, PortVlans, PppoeView, Topology};
-pub use side::{LowestDevice, Side, SideKind};
+pub use lowest::LowestDevice;
+pub use model::Topology;
+pub use pppoe::{parse_dialer, parse_sessions};
+pub use side::{Side, SideKind};
 pub use types::{
-    Address, BridgeVlan, FdbEntry, Link, LinkKind, Mac, Name, Neighbour, NeighbourState, PortVlan,
-    PppoeSession, Route, RouteKind,
+    Address, BridgeVlan, Dialer, FdbEntry, Link, LinkKind, Mac, Name, Neighbour, NeighbourState,
+    PortVlan, PppoeSession, Route, RouteKind,
 };
+pub use view::{BridgeView, PortVlans, PppoeView};
 pub use watcher::{WatchError, Watcher};

@@ -1,48 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The model.
+//! The model: what is there now.
 
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::IpAddr;
 
 use crate::change::Change;
-use crate::side::{LowestDevice, Side};
-use crate::types::{Address, FdbEntry, Link, Mac, Name, Neighbour, PortVlan, Route};
+use crate::pppoe;
+use crate::routes::Routes;
+use crate::types::{
+    Address, BridgeVlan, Dialer, FdbEntry, Link, LinkKind, Mac, Name, Neighbour, NeighbourState,
+    PortVlan, PppoeSession, Route, RouteKind,
+};
 
-/// A port of a bridge, or the bridge's own inner side, with its VLANs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PortVlans {
-    /// Port; the bridge's own name for its inner side.
-    pub name: Name,
-    /// Its VLANs by number; empty without VLAN filtering.
-    pub vlans: Vec<PortVlan>,
-}
-
-/// A bridge with its ports.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BridgeView {
-    /// Name of the bridge.
-    pub name: Name,
-    /// Frames are sorted by VLAN.
-    pub vlan_filtering: bool,
-    /// The bridge's inner side first, then its ports by index.
-    pub ports: Vec<PortVlans>,
-}
-
-/// A `PPPoE` session with the device that carries its packets.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PppoeView {
-    /// The ppp device; none while it cannot be told.
-    pub device: Option<Name>,
-    /// Device its frames leave by.
-    pub lower: Name,
-    /// Session number.
-    pub session: u16,
-    /// MAC of the access concentrator.
-    pub peer: Mac,
+/// What is known of a next hop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hop {
+    /// Nothing that could be sent to.
+    Unresolved,
+    /// It can be sent to, without an Ethernet address.
+    WithoutMac,
+    /// It can be sent to.
+    Resolved(Mac),
 }
 
 /// The network of this machine.
 #[derive(Debug, Clone, Default)]
 pub struct Topology {
+    pub(crate) links: BTreeMap<u32, Link>,
+    names: HashMap<Name, u32>,
+    addresses: BTreeSet<Address>,
+    own: HashSet<IpAddr>,
+    pub(crate) routes: Routes,
+    neighbours: HashMap<(u32, IpAddr), Neighbour>,
+    fdb: HashMap<(u32, Mac, u16), FdbEntry>,
+    vlans: BTreeMap<u32, Vec<PortVlan>>,
+    sessions: Vec<PppoeSession>,
+    dialers: Vec<Dialer>,
+    pub(crate) ppp: BTreeMap<Name, PppoeSession>,
     generation: u64,
 }
 
@@ -56,8 +50,185 @@ impl Topology {
     /// Takes in a change; true if an answer of this model can differ afterwards, in which case
     /// [`Topology::generation`] has grown.
     pub fn apply(&mut self, change: Change) -> bool {
-        let _ = change;
-        false
+        let changed = match change {
+            Change::Full(changes) => self.replace(changes),
+            other => self.take(other),
+        };
+        if changed {
+            self.generation += 1;
+        }
+        changed
+    }
+
+    /// Builds the model anew, so that what is not told any more is gone.
+    fn replace(&mut self, changes: Vec<Change>) -> bool {
+        let mut fresh = Self { generation: self.generation, ..Self::default() };
+        for change in changes {
+            fresh.take(change);
+        }
+        let same = self.answers_like(&fresh);
+        *self = fresh;
+        !same
+    }
+
+    fn answers_like(&self, other: &Self) -> bool {
+        self.links == other.links
+            && self.addresses == other.addresses
+            && self.routes == other.routes
+            && self.fdb == other.fdb
+            && self.vlans == other.vlans
+            && self.sessions == other.sessions
+            && self.ppp == other.ppp
+            && self.resolved().count() == other.resolved().count()
+            && self.resolved().all(|(key, hop)| other.hop(key) == hop)
+    }
+
+    fn take(&mut self, change: Change) -> bool {
+        match change {
+            Change::Full(changes) => self.replace(changes),
+            Change::Link(link) => self.put_link(link),
+            Change::LinkGone(index) => self.drop_link(index),
+            Change::BridgeVlans(ports) => self.put_vlans(ports),
+            Change::Address(address) => {
+                self.own.insert(address.address);
+                self.addresses.insert(address)
+            }
+            Change::AddressGone(address) => self.drop_address(&address),
+            Change::Route(route) => self.routes.insert(route, false),
+            Change::RouteReplaced(route) => self.routes.insert(route, true),
+            Change::RouteGone(route) => self.routes.remove(&route),
+            Change::Routes(all) => self.put_routes(all),
+            Change::Neighbour(neighbour) => self.put_neighbour(neighbour),
+            Change::NeighbourGone(index, address) => {
+                let old = self.neighbours.remove(&(index, address));
+                old.is_some_and(|old| old.state == NeighbourState::Valid)
+            }
+            Change::Fdb(entry) => {
+                let old = self.fdb.insert((entry.bridge, entry.mac, entry.vlan), entry.clone());
+                old != Some(entry)
+            }
+            Change::FdbGone(entry) => self.drop_station(&entry),
+            Change::Pppoe(sessions, dialers) => {
+                let old = std::mem::replace(&mut self.sessions, sessions);
+                self.dialers = dialers;
+                self.match_ppp() || old != self.sessions
+            }
+        }
+    }
+
+    fn put_link(&mut self, link: Link) -> bool {
+        if self.links.get(&link.index) == Some(&link) {
+            return false;
+        }
+        let (index, name) = (link.index, link.name.clone());
+        if let Some(old) = self.links.insert(index, link)
+            && old.name != name
+        {
+            self.names.remove(&old.name);
+        }
+        self.names.insert(name, index);
+        self.match_ppp();
+        true
+    }
+
+    fn drop_link(&mut self, index: u32) -> bool {
+        let Some(link) = self.links.remove(&index) else { return false };
+        // Another link may have taken the name meanwhile.
+        if self.names.get(&link.name) == Some(&index) {
+            self.names.remove(&link.name);
+        }
+        self.routes.drop_link(index);
+        self.addresses.retain(|address| address.index != index);
+        self.own = self.addresses.iter().map(|address| address.address).collect();
+        self.neighbours.retain(|(on, _), _| *on != index);
+        self.fdb.retain(|_, entry| entry.bridge != index && entry.port != index);
+        self.vlans.remove(&index);
+        self.match_ppp();
+        true
+    }
+
+    fn put_vlans(&mut self, ports: Vec<BridgeVlan>) -> bool {
+        let new = ports.into_iter().map(|port| (port.index, port.vlans)).collect();
+        std::mem::replace(&mut self.vlans, new) != self.vlans
+    }
+
+    fn drop_address(&mut self, address: &Address) -> bool {
+        // A peer or another attribute may have changed since: the address itself counts.
+        let before = self.addresses.len();
+        self.addresses.retain(|have| {
+            (have.index, have.address, have.prefix)
+                != (address.index, address.address, address.prefix)
+        });
+        self.own = self.addresses.iter().map(|have| have.address).collect();
+        self.addresses.len() != before
+    }
+
+    fn put_routes(&mut self, all: Vec<Route>) -> bool {
+        let mut fresh = Routes::default();
+        for route in all {
+            fresh.insert(route, false);
+        }
+        let changed = fresh != self.routes;
+        self.routes = fresh;
+        changed
+    }
+
+    fn put_neighbour(&mut self, neighbour: Neighbour) -> bool {
+        let key = (neighbour.index, neighbour.address);
+        let old = self.hop(key);
+        self.neighbours.insert(key, neighbour);
+        self.hop(key) != old
+    }
+
+    fn drop_station(&mut self, entry: &FdbEntry) -> bool {
+        let key = (entry.bridge, entry.mac, entry.vlan);
+        // A station that moved is told as new on one port, then as gone from the other.
+        if self.fdb.get(&key).is_some_and(|have| have.port != entry.port) {
+            return false;
+        }
+        self.fdb.remove(&key).is_some()
+    }
+
+    fn match_ppp(&mut self) -> bool {
+        let devices: Vec<&Name> = self
+            .links
+            .values()
+            .filter(|link| link.kind == LinkKind::Ppp)
+            .map(|link| &link.name)
+            .collect();
+        let new = pppoe::assign(&devices, &self.sessions, &self.dialers)
+            .into_iter()
+            .map(|(device, session)| (device, session.clone()))
+            .collect();
+        std::mem::replace(&mut self.ppp, new) != self.ppp
+    }
+
+    fn resolved(&self) -> impl Iterator<Item = ((u32, IpAddr), Hop)> {
+        self.neighbours
+            .keys()
+            .map(|key| (*key, self.hop(*key)))
+            .filter(|(_, hop)| *hop != Hop::Unresolved)
+    }
+
+    /// What is known of a next hop, by link and address.
+    pub(crate) fn hop(&self, key: (u32, IpAddr)) -> Hop {
+        match self.neighbours.get(&key) {
+            Some(Neighbour { state: NeighbourState::Valid, mac, .. }) => {
+                mac.map_or(Hop::WithoutMac, Hop::Resolved)
+            }
+            _ => Hop::Unresolved,
+        }
+    }
+
+    /// The bridge port a station was seen on.
+    pub(crate) fn station(&self, bridge: u32, mac: Mac, vlan: u16) -> Option<u32> {
+        let entry = self.fdb.get(&(bridge, mac, vlan))?;
+        (!entry.own && entry.port != bridge).then_some(entry.port)
+    }
+
+    /// VLANs of a bridge port, or of the bridge's inner side.
+    pub(crate) fn port_vlans(&self, index: u32) -> &[PortVlan] {
+        self.vlans.get(&index).map_or(&[], Vec::as_slice)
     }
 
     /// Grows with every change that can alter an answer; a neighbour that goes stale and is
@@ -67,82 +238,78 @@ impl Topology {
         self.generation
     }
 
-    /// Whether the address is one of this machine's own, a broadcast or a multicast address:
-    /// nothing that is forwarded.
+    /// Whether the address is this machine's own or its networks' broadcast address. Multicast
+    /// is not.
     #[must_use]
     pub fn is_local(&self, address: IpAddr) -> bool {
-        let _ = address;
-        false
-    }
-
-    /// Where the address is. None for own addresses, and where no route leads.
-    #[must_use]
-    pub fn side(&self, address: IpAddr) -> Option<Side> {
-        let _ = address;
-        None
-    }
-
-    /// Every link by index, with the verdict whether a flowtable lists it.
-    #[must_use]
-    pub fn lowest(&self) -> Vec<LowestDevice> {
-        Vec::new()
+        if address.is_loopback() || address.is_unspecified() || self.own.contains(&address) {
+            return true;
+        }
+        if address.is_multicast() {
+            return false;
+        }
+        self.routes
+            .find(address)
+            .is_some_and(|route| matches!(route.kind, RouteKind::Local | RouteKind::Broadcast))
     }
 
     /// All links by index.
     pub fn links(&self) -> impl Iterator<Item = &Link> {
-        [].iter()
+        self.links.values()
     }
 
     /// The link with this index.
     #[must_use]
     pub fn link(&self, index: u32) -> Option<&Link> {
-        let _ = index;
-        None
+        self.links.get(&index)
     }
 
     /// The link with this name.
     #[must_use]
     pub fn link_named(&self, name: &str) -> Option<&Link> {
-        let _ = name;
-        None
+        self.links.get(self.names.get(name)?)
     }
 
-    /// Device that a link stands on: `IFLA_LINK` of a VLAN, the session's device of a ppp link.
+    /// Device that a link stands on: the one below a VLAN device, or the one a `PPPoE` session
+    /// runs over. None for all others (`IFLA_LINK` of a `veth` is its peer, not below it).
     #[must_use]
     pub fn lower(&self, index: u32) -> Option<&Link> {
-        let _ = index;
-        None
+        let link = self.link(index)?;
+        match link.kind {
+            LinkKind::Vlan { .. } => self.link(link.lower?),
+            LinkKind::Ppp => {
+                let session = self.ppp.get(&link.name).map(|session| &session.device);
+                self.link_named(session.or_else(|| pppoe::common_lower(&self.sessions))?)
+            }
+            _ => None,
+        }
     }
 
     /// All addresses, by link.
     pub fn addresses(&self) -> impl Iterator<Item = &Address> {
-        [].iter()
+        self.addresses.iter()
     }
 
-    /// All bridges, by index.
-    #[must_use]
-    pub fn bridges(&self) -> Vec<BridgeView> {
-        Vec::new()
-    }
-
-    /// All `PPPoE` sessions.
-    #[must_use]
-    pub fn pppoe(&self) -> Vec<PppoeView> {
-        Vec::new()
+    pub(crate) fn sessions(&self) -> &[PppoeSession] {
+        &self.sessions
     }
 
     /// All routes, in no useful order.
     pub fn routes(&self) -> impl Iterator<Item = &Route> {
-        [].iter()
+        self.routes.iter()
     }
 
-    /// All neighbours.
+    /// All neighbours, in no useful order.
     pub fn neighbours(&self) -> impl Iterator<Item = &Neighbour> {
-        [].iter()
+        self.neighbours.values()
     }
 
-    /// All entries of all forwarding databases.
+    /// All entries of all forwarding databases, in no useful order.
     pub fn fdb(&self) -> impl Iterator<Item = &FdbEntry> {
-        [].iter()
+        self.fdb.values()
     }
 }
+
+#[cfg(test)]
+#[path = "model_tests.rs"]
+mod tests;

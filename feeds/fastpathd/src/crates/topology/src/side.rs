@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Answers about one address or one device.
+//! Where an address is: device, VLAN, port, and whether the next hop is resolved.
 
-use crate::types::Name;
+use std::net::IpAddr;
+
+use crate::model::{Hop, Topology};
+use crate::types::{Link, LinkKind, Mac, Name, RouteKind};
+
+/// No stack of devices is deeper: VLAN in VLAN under `PPPoE` is three.
+const DEEPEST: usize = 8;
 
 /// How packets reach an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -21,7 +27,8 @@ pub enum SideKind {
 pub struct Side {
     /// Layer 3 device of the route: `br-lan.10`, `pppoe-wan`.
     pub device: Name,
-    /// VLAN of the frames on the wire, or inside the bridge; 0: none.
+    /// VLAN of the frames on the wire or inside the bridge; 0: none. Of two tags (`QinQ`) the
+    /// inner one.
     pub vlan: u16,
     /// Lowest device: the bridge port the station was seen on, or the physical device under
     /// VLAN and `PPPoE`. None while unknown, or where there is none.
@@ -32,15 +39,121 @@ pub struct Side {
     pub kind: SideKind,
 }
 
-/// Whether a device is one of those that a flowtable lists, and why.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LowestDevice {
-    /// Index of the device.
-    pub index: u32,
-    /// Its name.
-    pub device: Name,
-    /// It belongs into the flowtable.
-    pub eligible: bool,
-    /// Why it does or does not, in words for the owner.
-    pub why: String,
+/// What is found below a layer 3 device on the way to one station.
+struct Below {
+    vlan: u16,
+    port: Option<Name>,
+    kind: SideKind,
 }
+
+impl Topology {
+    /// Where the address is. None for own and multicast addresses, and where no route leads.
+    #[must_use]
+    pub fn side(&self, address: IpAddr) -> Option<Side> {
+        if address.is_multicast() {
+            return None;
+        }
+        let route = self.routes.find(address)?;
+        if route.kind != RouteKind::Unicast {
+            return None;
+        }
+        let link = self.link(route.index?)?;
+        let hop = self.hop((link.index, route.gateway.unwrap_or(address)));
+        let mac = if let Hop::Resolved(mac) = hop { Some(mac) } else { None };
+        let below = self.below(link, mac);
+        Some(Side {
+            device: link.name.clone(),
+            vlan: below.vlan,
+            port: below.port,
+            neighbour: link.point_to_point || hop != Hop::Unresolved,
+            kind: below.kind,
+        })
+    }
+
+    /// Walks down from a layer 3 device to the lowest device towards a station.
+    fn below(&self, link: &Link, mut mac: Option<Mac>) -> Below {
+        let mut at = link;
+        let (mut vlan, mut pppoe, mut bridged) = (0, false, false);
+        let mut port = None;
+        for _ in 0..DEEPEST {
+            let next = match at.kind {
+                LinkKind::Vlan { id } => {
+                    vlan = if vlan == 0 { id } else { vlan };
+                    self.lower(at.index)
+                }
+                LinkKind::Ppp => {
+                    pppoe = true;
+                    mac = self.ppp.get(&at.name).map(|session| session.peer);
+                    self.lower(at.index)
+                }
+                LinkKind::Bridge { vlan_filtering } => {
+                    bridged = true;
+                    let inside = if vlan_filtering { self.inside(at, vlan) } else { 0 };
+                    vlan = if vlan == 0 { inside } else { vlan };
+                    mac.and_then(|mac| self.station(at.index, mac, inside))
+                        .and_then(|port| self.link(port))
+                }
+                _ => {
+                    port = is_port(at).then(|| at.name.clone());
+                    None
+                }
+            };
+            let Some(next) = next else { break };
+            at = next;
+        }
+        let kind = match (pppoe, bridged) {
+            (true, _) if !std::ptr::eq(at, link) => SideKind::Pppoe,
+            (false, true) => SideKind::Bridge,
+            (false, false) if is_port(at) || at.index != link.index => SideKind::Ethernet,
+            _ => SideKind::Tunnel,
+        };
+        Below { vlan, port, kind }
+    }
+
+    /// The VLAN inside a filtering bridge of what comes from above with this tag: the bridge's
+    /// own untagged VLAN if there is none.
+    pub(crate) fn inside(&self, bridge: &Link, tag: u16) -> u16 {
+        if tag != 0 {
+            return tag;
+        }
+        self.port_vlans(bridge.index).iter().find(|vlan| vlan.pvid).map_or(0, |vlan| vlan.vid)
+    }
+}
+
+/// Kinds that carry packets inside other packets. Some of them look like Ethernet (`gretap`,
+/// `vxlan`, a tap), but the flowtable does not write their outer headers.
+const TUNNELS: [&str; 17] = [
+    "erspan",
+    "geneve",
+    "gre",
+    "gretap",
+    "gtp",
+    "ip6erspan",
+    "ip6gre",
+    "ip6gretap",
+    "ip6tnl",
+    "ipip",
+    "ovpn",
+    "sit",
+    "tun",
+    "vxlan",
+    "wireguard",
+    "xfrm",
+    "vti",
+];
+
+const ETHERNET: u16 = libc::ARPHRD_ETHER;
+
+/// Whether frames enter and leave the machine (or a virtual wire) by this device, so that a
+/// flowtable can be hooked to it.
+pub(crate) fn is_port(link: &Link) -> bool {
+    match &link.kind {
+        LinkKind::Ethernet => link.hardware == ETHERNET,
+        LinkKind::Other(kind) => link.hardware == ETHERNET && !TUNNELS.contains(&&**kind),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+#[path = "side_tests.rs"]
+mod tests;

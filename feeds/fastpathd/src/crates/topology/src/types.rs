@@ -14,8 +14,11 @@ pub struct Mac(pub [u8; 6]);
 
 impl fmt::Display for Mac {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b, c, d, e, g] = self.0;
-        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+        for (place, byte) in self.0.iter().enumerate() {
+            let colon = if place == 0 { "" } else { ":" };
+            write!(f, "{colon}{byte:02x}")?;
+        }
+        Ok(())
     }
 }
 
@@ -196,4 +199,13 @@ pub struct PppoeSession {
     pub peer: Mac,
     /// Device that the session's frames leave by (`wan.35`).
     pub device: Name,
+}
+
+/// A running pppd that was told both its ppp device and the device to dial over.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Dialer {
+    /// The ppp device (`ifname pppoe-wan`).
+    pub device: Name,
+    /// The device to dial over (`nic-wan.35`).
+    pub lower: Name,
 }

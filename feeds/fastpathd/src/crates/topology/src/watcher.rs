@@ -2,10 +2,15 @@
 //! The kernel's side: full reads and events.
 
 use std::io;
+use std::path::Path;
 
 use thiserror::Error;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
 use crate::change::Change;
+use crate::read::{Reader, Running};
+use crate::socket::{DATAGRAM, RouteSocket};
 
 /// Watching the network failed.
 #[derive(Debug, Error)]
@@ -27,9 +32,21 @@ pub enum WatchError {
     Receive(#[source] io::Error),
 }
 
+/// `RTNLGRP_*`: link, neighbour (and FDB), IPv4 and IPv6 addresses and routes.
+const GROUPS: [u32; 6] = [1, 3, 5, 7, 9, 11];
+/// `RTNLGRP_BRVLAN`, since Linux 5.6. Without it, VLANs are read again on link events only.
+const BRIDGE_VLANS: u32 = 36;
+
 /// Follows the kernel. Needs no privilege; sees the network namespace it was opened in.
 #[derive(Debug)]
-pub struct Watcher {}
+pub struct Watcher {
+    events: AsyncFd<RouteSocket>,
+    reader: Reader<Running>,
+    buffer: Vec<u8>,
+    pending: Vec<Change>,
+    full: bool,
+    resyncs: u64,
+}
 
 impl Watcher {
     /// Subscribes to the kernel's changes. Must be called inside a tokio runtime with I/O.
@@ -37,7 +54,38 @@ impl Watcher {
     /// # Errors
     /// The socket could not be opened or a group not joined.
     pub fn open() -> Result<Self, WatchError> {
-        Ok(Self {})
+        Self::open_at(Path::new("/proc"))
+    }
+
+    /// Like [`Watcher::open`], with another place than `/proc` to read `net/pppoe` and the
+    /// command lines of pppd in.
+    ///
+    /// # Errors
+    /// As of [`Watcher::open`].
+    pub fn open_at(proc: &Path) -> Result<Self, WatchError> {
+        let socket = RouteSocket::open(true).map_err(WatchError::Open)?;
+        socket.receive_buffer(1 << 20);
+        for group in GROUPS {
+            socket.join(group).map_err(WatchError::Open)?;
+        }
+        let _ = socket.join(BRIDGE_VLANS);
+        let running = Running::open(proc).map_err(WatchError::Open)?;
+        Ok(Self {
+            // SAFETY: the socket owns its descriptor, and nothing replaces or closes it meanwhile.
+            events: unsafe { AsyncFd::register_with_interest(socket, Interest::READABLE) }
+                .map_err(|error| WatchError::Open(error.into()))?,
+            reader: Reader::new(running),
+            buffer: vec![0; DATAGRAM],
+            pending: Vec::new(),
+            full: true,
+            resyncs: 0,
+        })
+    }
+
+    /// How often events were lost and everything was read again.
+    #[must_use]
+    pub fn resyncs(&self) -> u64 {
+        self.resyncs
     }
 
     /// The next changes: first one [`Change::Full`], then what happens, and again a full read
@@ -46,6 +94,53 @@ impl Watcher {
     /// # Errors
     /// A table could not be read, or the socket failed; calling again reads everything anew.
     pub async fn next(&mut self) -> Result<Vec<Change>, WatchError> {
-        std::future::pending().await
+        let changes = self.attempt().await;
+        self.full |= changes.is_err();
+        changes
     }
+
+    async fn attempt(&mut self) -> Result<Vec<Change>, WatchError> {
+        loop {
+            if self.full {
+                // Events of before stay queued and come after; all of them can be applied
+                // twice.
+                let all = self.reader.full()?;
+                self.full = false;
+                return Ok(vec![all]);
+            }
+            let mut ready = self.events.readable().await.map_err(WatchError::Receive)?;
+            let drained = drain(ready.get_inner(), &mut self.buffer, |datagram| {
+                self.reader.event(datagram, &mut self.pending);
+            });
+            match drained {
+                Ok(true) => ready.clear_ready(),
+                Ok(false) => {}
+                Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => {
+                    self.pending.clear();
+                    self.full = true;
+                    self.resyncs += 1;
+                    continue;
+                }
+                Err(error) => return Err(WatchError::Receive(error)),
+            }
+            let mut changes = std::mem::take(&mut self.pending);
+            self.reader.refresh(&mut changes)?;
+            if !changes.is_empty() {
+                return Ok(changes);
+            }
+        }
+    }
+}
+
+/// Hands over what waits; true when nothing is left. At most a few hundred datagrams, so that a storm
+/// cannot keep the caller from its other work.
+fn drain(socket: &RouteSocket, buffer: &mut [u8], mut each: impl FnMut(&[u8])) -> io::Result<bool> {
+    for _ in 0..512 {
+        match socket.receive(buffer) {
+            Ok(datagram) => each(datagram),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(true),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(false)
 }

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! From rtnetlink's messages to changes.
+//!
+//! Attributes are decoded by `netlink-bindings`, which is generated from the kernel's own
+//! descriptions. What those lack is decoded here: the VLANs of bridge ports, `RTA_VIA` and
+//! `RTA_MULTIPATH`.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use netlink_bindings::rt_addr::{AddrAttrs, Ifaddrmsg};
+use netlink_bindings::rt_link::{Ifinfomsg, IterableLinkAttrs, LinkAttrs, LinkinfoDataMsg};
+use netlink_bindings::rt_neigh::{Ndmsg, NeighbourAttrs};
+use netlink_bindings::rt_route::{RouteAttrs, Rtmsg};
+use netlink_bindings::utils::chop_header;
+
+use crate::change::Change;
+use crate::message::Message;
+use crate::types::{
+    Address, BridgeVlan, FdbEntry, Link, LinkKind, Mac, Name, Neighbour, NeighbourState, PortVlan,
+    Route, RouteKind,
+};
+
+const RTM_NEWVLAN: u16 = 112;
+const RTM_DELVLAN: u16 = 113;
+const BRIDGE: u8 = 7; // AF_BRIDGE
+
+/// What a message tells.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum News {
+    /// A change of the model.
+    Change(Change),
+    /// VLANs of a bridge port. In a dump they are all there are; in an event they may be only
+    /// those that changed, so that they have to be read again.
+    Vlans(Option<BridgeVlan>),
+    /// A route whose effect on its like cannot be told from the message.
+    Routes,
+    /// Nothing of interest.
+    Nothing,
+}
+
+/// Takes a message apart. What is cut short or makes no sense is [`News::Nothing`].
+pub(crate) fn decode(message: &Message<'_>) -> News {
+    let news = match message.kind {
+        libc::RTM_NEWLINK | libc::RTM_DELLINK => link_message(message),
+        libc::RTM_NEWADDR => address(message.payload).map(Change::Address).map(News::Change),
+        libc::RTM_DELADDR => address(message.payload).map(Change::AddressGone).map(News::Change),
+        libc::RTM_NEWROUTE | libc::RTM_DELROUTE => route_message(message),
+        libc::RTM_NEWNEIGH | libc::RTM_DELNEIGH => neighbour_message(message),
+        RTM_NEWVLAN | RTM_DELVLAN => Some(News::Vlans(None)),
+        _ => None,
+    };
+    news.unwrap_or(News::Nothing)
+}
+
+/// The fixed header of a message's payload and the attributes behind it.
+fn split(payload: &[u8], header: usize) -> Option<(&[u8], &[u8])> {
+    payload.split_at_checked(header)
+}
+
+fn mac(bytes: &[u8]) -> Option<Mac> {
+    bytes.try_into().ok().map(Mac)
+}
+
+fn positive(index: i32) -> Option<u32> {
+    u32::try_from(index).ok().filter(|index| *index != 0)
+}
+
+fn link_message(message: &Message<'_>) -> Option<News> {
+    let (header, attrs) = split(message.payload, Ifinfomsg::len())?;
+    let header = Ifinfomsg::new_from_slice(header)?;
+    let index = positive(header.ifi_index)?;
+    if header.ifi_family == BRIDGE {
+        // RTM_DELLINK of this family: the port left its bridge; the link itself lives on.
+        let vlans = (message.kind == libc::RTM_NEWLINK).then(|| port_vlans(index, attrs));
+        return Some(News::Vlans(vlans));
+    }
+    if message.kind == libc::RTM_DELLINK {
+        return Some(News::Change(Change::LinkGone(index)));
+    }
+    link(&header, index, LinkAttrs::new(attrs)).map(Change::Link).map(News::Change)
+}
+
+fn link(header: &Ifinfomsg, index: u32, attrs: IterableLinkAttrs<'_>) -> Option<Link> {
+    const IFF_UP: u32 = 1;
+    const IFF_POINTOPOINT: u32 = 1 << 4;
+    const IFF_RUNNING: u32 = 1 << 6;
+    const IFF_NOARP: u32 = 1 << 7;
+    let mut name = None;
+    let mut foreign = false;
+    let mut info = None;
+    let mut link = Link {
+        index,
+        name: Name::from(""),
+        kind: LinkKind::Ethernet,
+        mac: None,
+        mtu: 0,
+        up: header.ifi_flags & IFF_UP != 0,
+        carrier: header.ifi_flags & IFF_RUNNING != 0,
+        operstate: 0,
+        master: None,
+        lower: None,
+        hardware: header.ifi_type,
+        point_to_point: header.ifi_flags & (IFF_POINTOPOINT | IFF_NOARP) != 0,
+    };
+    for attr in attrs.flatten() {
+        match attr {
+            LinkAttrs::Ifname(text) => name = text.to_str().ok(),
+            LinkAttrs::Address(bytes) => link.mac = mac(bytes),
+            LinkAttrs::Mtu(mtu) => link.mtu = mtu,
+            LinkAttrs::Carrier(carrier) => link.carrier = carrier != 0,
+            LinkAttrs::Operstate(state) => link.operstate = state,
+            LinkAttrs::Master(master) => link.master = Some(master).filter(|index| *index != 0),
+            LinkAttrs::Link(lower) => link.lower = Some(lower).filter(|lower| *lower != 0),
+            // The device below is in another namespace: its index means nothing here.
+            LinkAttrs::LinkNetnsid(_) => foreign = true,
+            LinkAttrs::Linkinfo(attrs) => info = Some(attrs),
+            _ => {}
+        }
+    }
+    link.name = name.filter(|name| !name.is_empty())?.into();
+    let text = info.as_ref().and_then(|info| info.get_kind().ok()?.to_str().ok());
+    link.kind = kind(header.ifi_type, text, info.and_then(|info| info.get_data().ok()));
+    if foreign || link.lower == Some(index) {
+        link.lower = None;
+    }
+    Some(link)
+}
+
+fn kind(hardware: u16, text: Option<&str>, data: Option<LinkinfoDataMsg<'_>>) -> LinkKind {
+    match (text, data) {
+        (Some("bridge"), Some(LinkinfoDataMsg::Bridge(attrs))) => LinkKind::Bridge {
+            vlan_filtering: attrs.get_vlan_filtering().is_ok_and(|filtering| filtering != 0),
+        },
+        (Some("bridge"), _) => LinkKind::Bridge { vlan_filtering: false },
+        (Some("vlan"), Some(LinkinfoDataMsg::Vlan(attrs))) => {
+            LinkKind::Vlan { id: attrs.get_id().unwrap_or_default() }
+        }
+        (Some("ppp"), _) => LinkKind::Ppp,
+        (Some(other), _) => LinkKind::Other(other.into()),
+        (None, _) => match hardware {
+            libc::ARPHRD_LOOPBACK => LinkKind::Loopback,
+            libc::ARPHRD_PPP => LinkKind::Ppp,
+            libc::ARPHRD_ETHER => LinkKind::Ethernet,
+            // Tunnels of old kinds and modems have a hardware type only.
+            other => LinkKind::Other(format!("hardware type {other}").into()),
+        },
+    }
+}
+
+/// `IFLA_AF_SPEC` of a message of family `AF_BRIDGE`: a list of `IFLA_BRIDGE_VLAN_INFO`, in
+/// which a run of VLANs may be given by its two ends.
+fn port_vlans(index: u32, attrs: &[u8]) -> BridgeVlan {
+    const IFLA_AF_SPEC: u16 = 26;
+    const IFLA_BRIDGE_VLAN_INFO: u16 = 2;
+    const PVID: u16 = 1 << 1;
+    const UNTAGGED: u16 = 1 << 2;
+    const RANGE_BEGIN: u16 = 1 << 3;
+    const RANGE_END: u16 = 1 << 4;
+    let mut vlans = Vec::new();
+    let mut begin = None;
+    for (_, spec) in attributes(attrs).filter(|(kind, _)| *kind == IFLA_AF_SPEC) {
+        for (_, info) in attributes(spec).filter(|(kind, _)| *kind == IFLA_BRIDGE_VLAN_INFO) {
+            let &[f0, f1, v0, v1] = info else { continue };
+            let flags = u16::from_ne_bytes([f0, f1]);
+            let vid = u16::from_ne_bytes([v0, v1]);
+            if flags & RANGE_BEGIN != 0 {
+                begin = Some(vid);
+                continue;
+            }
+            let first = begin.take().filter(|_| flags & RANGE_END != 0).unwrap_or(vid);
+            // 4094 is the last VLAN there is; a longer run is no message of the kernel's.
+            vlans.extend((first..=vid.min(4094)).map(|vid| PortVlan {
+                vid,
+                tagged: flags & UNTAGGED == 0,
+                pvid: flags & PVID != 0,
+            }));
+        }
+    }
+    vlans.sort_unstable();
+    vlans.dedup();
+    BridgeVlan { index, vlans }
+}
+
+/// Attributes as type and value.
+fn attributes(buf: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let (header, value) = chop_header(buf, &mut at)?;
+        Some((header.r#type, value))
+    })
+}
+
+fn address(payload: &[u8]) -> Option<Address> {
+    let (header, attrs) = split(payload, Ifaddrmsg::len())?;
+    let header = Ifaddrmsg::new_from_slice(header)?;
+    let (mut local, mut far) = (None, None);
+    for attr in AddrAttrs::new(attrs).flatten() {
+        match attr {
+            AddrAttrs::Local(address) => local = Some(address),
+            AddrAttrs::Address(address) => far = Some(address),
+            _ => {}
+        }
+    }
+    // IPv4 always tells both, and both are the same unless the link is point-to-point; IPv6
+    // tells IFA_LOCAL only then.
+    let own = local.or(far)?;
+    Some(Address {
+        index: header.ifa_index,
+        address: own,
+        prefix: header.ifa_prefixlen,
+        peer: far.filter(|far| *far != own),
+    })
+}
+
+fn route_message(message: &Message<'_>) -> Option<News> {
+    const RTM_F_CLONED: u32 = 1 << 9;
+    let (header, attrs) = split(message.payload, Rtmsg::len())?;
+    let header = Rtmsg::new_from_slice(header)?;
+    // Cloned: an entry of the route cache. With a type of service or a source prefix: policy.
+    if header.rtm_flags & RTM_F_CLONED != 0 || header.rtm_tos != 0 || header.rtm_src_len != 0 {
+        return None;
+    }
+    let multipath = attributes(attrs).any(|(kind, _)| kind == libc::RTA_MULTIPATH);
+    let event = message.flags & MULTI == 0;
+    if multipath && event {
+        return Some(News::Routes);
+    }
+    let route = route(&header, attrs)?;
+    let change = match message.kind {
+        libc::RTM_DELROUTE => Change::RouteGone(route),
+        _ if event && message.flags & REPLACE != 0 => Change::RouteReplaced(route),
+        _ => Change::Route(route),
+    };
+    Some(News::Change(change))
+}
+
+/// `NLM_F_MULTI`: part of a dump.
+const MULTI: u16 = 2;
+/// `NLM_F_REPLACE` in an event: the route took the place of its like.
+const REPLACE: u16 = 0x100;
+
+fn route(header: &Rtmsg, attrs: &[u8]) -> Option<Route> {
+    let network = match i32::from(header.rtm_family) {
+        libc::AF_INET => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        libc::AF_INET6 => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        _ => return None,
+    };
+    let mut route = Route {
+        network,
+        prefix: header.rtm_dst_len,
+        kind: route_kind(header.rtm_type)?,
+        table: u32::from(header.rtm_table),
+        metric: 0,
+        index: None,
+        gateway: None,
+    };
+    for attr in RouteAttrs::new(attrs).flatten() {
+        match attr {
+            RouteAttrs::Dst(network) => route.network = network,
+            RouteAttrs::Table(table) => route.table = table,
+            RouteAttrs::Priority(metric) => route.metric = metric,
+            RouteAttrs::Oif(index) => route.index = Some(index),
+            RouteAttrs::Gateway(gateway) => route.gateway = Some(gateway),
+            _ => {}
+        }
+    }
+    for (kind, value) in attributes(attrs) {
+        match kind {
+            libc::RTA_VIA => route.gateway = via(value),
+            libc::RTA_MULTIPATH => (route.index, route.gateway) = first_hop(value)?,
+            _ => {}
+        }
+    }
+    let longest = if route.network.is_ipv4() { 32 } else { 128 };
+    (route.prefix <= longest && route.network.is_ipv4() == network.is_ipv4()).then_some(route)
+}
+
+fn route_kind(kind: u8) -> Option<RouteKind> {
+    Some(match kind {
+        libc::RTN_UNICAST => RouteKind::Unicast,
+        libc::RTN_LOCAL | libc::RTN_ANYCAST => RouteKind::Local,
+        libc::RTN_BROADCAST | libc::RTN_MULTICAST => RouteKind::Broadcast,
+        libc::RTN_BLACKHOLE | libc::RTN_UNREACHABLE | libc::RTN_PROHIBIT | libc::RTN_THROW => {
+            RouteKind::Refuse
+        }
+        _ => return None,
+    })
+}
+
+/// `struct rtvia`: the next router of another family.
+fn via(value: &[u8]) -> Option<IpAddr> {
+    let (family, address) = value.split_first_chunk()?;
+    match i32::from(u16::from_ne_bytes(*family)) {
+        libc::AF_INET => Some(IpAddr::from(<[u8; 4]>::try_from(address).ok()?)),
+        libc::AF_INET6 => Some(IpAddr::from(<[u8; 16]>::try_from(address).ok()?)),
+        _ => None,
+    }
+}
+
+/// The first next hop of `RTA_MULTIPATH` that is alive: its link and router.
+fn first_hop(mut hops: &[u8]) -> Option<(Option<u32>, Option<IpAddr>)> {
+    const RTNEXTHOP: usize = 8;
+    const RTNH_F_DEAD: u8 = 1;
+    loop {
+        let (header, _) = hops.split_first_chunk::<RTNEXTHOP>()?;
+        let [l0, l1, flags, _, i0, i1, i2, i3] = *header;
+        let length = usize::from(u16::from_ne_bytes([l0, l1]));
+        let attrs = hops.get(RTNEXTHOP..length)?;
+        if flags & RTNH_F_DEAD == 0 {
+            let mut gateway = None;
+            for (kind, value) in attributes(attrs) {
+                match kind {
+                    libc::RTA_VIA => gateway = via(value),
+                    libc::RTA_GATEWAY => gateway = ip(value),
+                    _ => {}
+                }
+            }
+            return Some((positive(i32::from_ne_bytes([i0, i1, i2, i3])), gateway));
+        }
+        hops = hops.get(length.next_multiple_of(4)..)?;
+    }
+}
+
+fn ip(value: &[u8]) -> Option<IpAddr> {
+    <[u8; 4]>::try_from(value)
+        .map(IpAddr::from)
+        .or_else(|_| <[u8; 16]>::try_from(value).map(IpAddr::from))
+        .ok()
+}
+
+fn neighbour_message(message: &Message<'_>) -> Option<News> {
+    const NTF_PROXY: u8 = 1 << 3;
+    let (header, attrs) = split(message.payload, Ndmsg::len())?;
+    let header = Ndmsg::new_from_slice(header)?;
+    let index = positive(header.ndm_ifindex)?;
+    let gone = message.kind == libc::RTM_DELNEIGH;
+    if header.ndm_family == BRIDGE {
+        let entry = station(&header, index, attrs)?;
+        let change = if gone { Change::FdbGone(entry) } else { Change::Fdb(entry) };
+        return Some(News::Change(change));
+    }
+    if header.ndm_flags & NTF_PROXY != 0 {
+        return None;
+    }
+    let neighbour = neighbour(&header, index, attrs)?;
+    let change = if gone {
+        Change::NeighbourGone(index, neighbour.address)
+    } else {
+        Change::Neighbour(neighbour)
+    };
+    Some(News::Change(change))
+}
+
+/// `NUD_*`: reachable, stale, delay, probe, noarp, permanent.
+const VALID: u16 = 0x02 | 0x04 | 0x08 | 0x10 | 0x40 | 0x80;
+const PERMANENT: u16 = 0x80;
+
+fn neighbour(header: &Ndmsg, index: u32, attrs: &[u8]) -> Option<Neighbour> {
+    let mut address = None;
+    let mut lladdr = None;
+    for attr in NeighbourAttrs::new(attrs).flatten() {
+        match attr {
+            NeighbourAttrs::Dst(dst) => address = Some(dst),
+            NeighbourAttrs::Lladdr(bytes) => lladdr = mac(bytes),
+            _ => {}
+        }
+    }
+    let valid = header.ndm_state & VALID != 0;
+    let state = if valid { NeighbourState::Valid } else { NeighbourState::Invalid };
+    Some(Neighbour { index, address: address?, mac: lladdr, state })
+}
+
+/// None for entries of a device's own filter (`self`), which name no bridge.
+fn station(header: &Ndmsg, port: u32, attrs: &[u8]) -> Option<FdbEntry> {
+    let (mut bridge, mut lladdr, mut vlan) = (None, None, 0);
+    for attr in NeighbourAttrs::new(attrs).flatten() {
+        match attr {
+            NeighbourAttrs::Master(index) => bridge = Some(index),
+            NeighbourAttrs::Lladdr(bytes) => lladdr = mac(bytes),
+            NeighbourAttrs::Vlan(vid) => vlan = vid,
+            _ => {}
+        }
+    }
+    // The bridge marks its own and its ports' addresses as permanent.
+    let own = header.ndm_state & PERMANENT != 0;
+    Some(FdbEntry { bridge: bridge?, port, mac: lladdr?, vlan, own })
+}
+
+#[cfg(test)]
+#[path = "decode_tests.rs"]
+mod tests;

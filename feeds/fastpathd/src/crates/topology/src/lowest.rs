@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Which devices a flowtable lists: the lowest ones of every forwarding path.
+//!
+//! The flowtable's hook is at a device's ingress. The packets of a path enter by its lowest
+//! device, and the kernel walks down to the same device when it works out how a flow leaves, so
+//! a bridge, a VLAN device or a ppp device in the list would see none of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use crate::model::Topology;
+use crate::side::is_port;
+use crate::types::{Link, LinkKind, Name, RouteKind};
+
+/// Whether a device is one of those that a flowtable lists, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LowestDevice {
+    /// Index of the device.
+    pub index: u32,
+    /// Its name.
+    pub device: Name,
+    /// It belongs into the flowtable.
+    pub eligible: bool,
+    /// Why it does or does not, in words for the owner.
+    pub why: String,
+}
+
+/// Lowest devices, each with the layer 3 devices above it.
+type Carries = BTreeMap<u32, BTreeSet<Name>>;
+
+impl Topology {
+    /// Every link by index, with the verdict whether a flowtable lists it.
+    #[must_use]
+    pub fn lowest(&self) -> Vec<LowestDevice> {
+        let mut carries = Carries::new();
+        for link in self.links() {
+            if self.is_routed(link) {
+                self.descend(link, 0, &link.name, &mut BTreeSet::new(), &mut carries);
+            }
+        }
+        self.links().map(|link| self.verdict(link, carries.get(&link.index))).collect()
+    }
+
+    /// Whether packets are routed over the link: it has an address or a route beyond the
+    /// link-local ones that every device has.
+    fn is_routed(&self, link: &Link) -> bool {
+        link.kind != LinkKind::Loopback
+            && (self.addresses().any(|have| have.index == link.index && reaches(have.address))
+                || self.routes().any(|route| {
+                    route.index == Some(link.index)
+                        && route.kind == RouteKind::Unicast
+                        && !route.network.is_multicast()
+                        && reaches(route.network)
+                }))
+    }
+
+    fn descend(
+        &self,
+        link: &Link,
+        vlan: u16,
+        top: &Name,
+        seen: &mut BTreeSet<u32>,
+        carries: &mut Carries,
+    ) {
+        if !seen.insert(link.index) {
+            return;
+        }
+        match link.kind {
+            LinkKind::Bridge { vlan_filtering } => {
+                let inside = if vlan_filtering { self.inside(link, vlan) } else { 0 };
+                for port in self.links().filter(|port| port.master == Some(link.index)) {
+                    if inside == 0 || self.has_vlan(port, inside) {
+                        self.descend(port, 0, top, seen, carries);
+                    }
+                }
+            }
+            LinkKind::Vlan { id } => {
+                if let Some(lower) = self.lower(link.index) {
+                    self.descend(lower, id, top, seen, carries);
+                }
+            }
+            LinkKind::Ppp => {
+                if let Some(lower) = self.lower(link.index) {
+                    self.descend(lower, 0, top, seen, carries);
+                }
+            }
+            _ if is_port(link) => {
+                carries.entry(link.index).or_default().insert(top.clone());
+            }
+            _ => {}
+        }
+    }
+
+    fn has_vlan(&self, port: &Link, vid: u16) -> bool {
+        self.port_vlans(port.index).iter().any(|vlan| vlan.vid == vid)
+    }
+
+    fn verdict(&self, link: &Link, carries: Option<&BTreeSet<Name>>) -> LowestDevice {
+        let why = match carries {
+            Some(above) => self.why_in(link, above),
+            None => self.why_out(link),
+        };
+        LowestDevice {
+            index: link.index,
+            device: link.name.clone(),
+            eligible: carries.is_some(),
+            why,
+        }
+    }
+
+    fn why_in(&self, link: &Link, above: &BTreeSet<Name>) -> String {
+        let names = above.iter().map(|name| &**name).collect::<Vec<_>>().join(", ");
+        match self.master(link) {
+            Some(bridge) if bridge.is_bridge() => {
+                format!("port of bridge {}, carries {names}", bridge.name)
+            }
+            _ if above.len() == 1 && above.contains(&link.name) => {
+                "carries addresses of its own".to_owned()
+            }
+            _ => format!("lowest device below {names}"),
+        }
+    }
+
+    fn why_out(&self, link: &Link) -> String {
+        match &link.kind {
+            LinkKind::Loopback => "loopback: nothing is forwarded over it".to_owned(),
+            LinkKind::Bridge { .. } => "a bridge: its ports are listed instead".to_owned(),
+            LinkKind::Vlan { .. } => {
+                "a VLAN device: the device below it is listed instead".to_owned()
+            }
+            LinkKind::Ppp if self.lower(link.index).is_none() => {
+                "a ppp device whose lower device is not known".to_owned()
+            }
+            LinkKind::Ppp => "a ppp device: the device below it is listed instead".to_owned(),
+            kind if !is_port(link) => {
+                format!("{kind} is not an Ethernet port")
+            }
+            _ => match self.master(link) {
+                Some(bridge) if bridge.is_bridge() => {
+                    format!("no network with an address runs over bridge {} here", bridge.name)
+                }
+                Some(master) if is_port(master) => {
+                    format!("member of {}, which is listed instead", master.name)
+                }
+                _ => "no network with an address runs over it".to_owned(),
+            },
+        }
+    }
+
+    fn master(&self, link: &Link) -> Option<&Link> {
+        self.link(link.master?)
+    }
+}
+
+impl Link {
+    fn is_bridge(&self) -> bool {
+        matches!(self.kind, LinkKind::Bridge { .. })
+    }
+}
+
+/// An address or network that is not only for the link itself.
+fn reaches(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => !v4.is_link_local(),
+        IpAddr::V6(v6) => !v6.is_unicast_link_local(),
+    }
+}
+
+#[cfg(test)]
+#[path = "lowest_tests.rs"]
+mod tests;

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! `PPPoE` sessions, and which ppp device each belongs to.
+//!
+//! The kernel tells the sessions (`/proc/net/pppoe`) and the ppp devices (rtnetlink), but not
+//! which belongs to which. With one of each there is nothing to tell apart. With several, the
+//! command line of the pppd that keeps the session says both names (`OpenWrt` starts
+//! `pppd … ifname pppoe-wan … plugin pppoe.so nic-wan.35`); what is left after that is matched
+//! if only one pairing is possible.
+
+use std::collections::BTreeMap;
+
+use crate::types::{Dialer, Mac, Name, PppoeSession};
+
+/// Reads `/proc/net/pppoe`: a heading, then `Id Address Device` a line. Lines that are not so
+/// are skipped.
+#[must_use]
+pub fn parse_sessions(text: &str) -> Vec<PppoeSession> {
+    let mut sessions: Vec<_> = text.lines().filter_map(parse_session).collect();
+    sessions.sort();
+    sessions
+}
+
+fn parse_session(line: &str) -> Option<PppoeSession> {
+    let mut words = line.split_ascii_whitespace();
+    // The kernel prints the number as it is on the wire, big-endian, as if it were native.
+    let raw = u32::from_str_radix(words.next()?, 16).ok()?;
+    let id = u16::from_be(u16::try_from(raw).ok()?);
+    let peer = parse_mac(words.next()?)?;
+    let device = Name::from(words.next()?);
+    words.next().is_none().then_some(PppoeSession { id, peer, device })
+}
+
+fn parse_mac(text: &str) -> Option<Mac> {
+    let mut mac = [0; 6];
+    let mut parts = text.split(':');
+    for byte in &mut mac {
+        let part = parts.next().filter(|part| part.len() == 2)?;
+        *byte = u8::from_str_radix(part, 16).ok()?;
+    }
+    parts.next().is_none().then_some(Mac(mac))
+}
+
+/// What a process's command line (`/proc/PID/cmdline`, words ended by NUL) says, if it is a
+/// pppd that dials over Ethernet and was given a name for its device.
+#[must_use]
+pub fn parse_dialer(cmdline: &[u8]) -> Option<Dialer> {
+    let words: Vec<&str> =
+        cmdline.split(|byte| *byte == 0).filter_map(|word| str::from_utf8(word).ok()).collect();
+    if words.first()?.rsplit('/').next() != Some("pppd") {
+        return None;
+    }
+    let after = |key| Some(*words.get(words.iter().position(|word| *word == key)? + 1)?);
+    let plugin = words.iter().position(|word| word.ends_with("pppoe.so"))?;
+    let nic = words
+        .iter()
+        .find_map(|word| word.strip_prefix("nic-"))
+        .or_else(|| words.get(plugin + 1).copied())?;
+    Some(Dialer { device: after("ifname")?.into(), lower: nic.into() })
+}
+
+/// The session of each ppp device (by name) for which it can be told.
+pub(crate) fn assign<'a>(
+    ppp: &[&Name],
+    sessions: &'a [PppoeSession],
+    dialers: &[Dialer],
+) -> BTreeMap<Name, &'a PppoeSession> {
+    let mut found = BTreeMap::new();
+    let mut devices: Vec<&Name> = ppp.to_vec();
+    let mut left: Vec<&PppoeSession> = sessions.iter().collect();
+    for dialer in dialers {
+        let over: Vec<_> = left.iter().filter(|session| session.device == dialer.lower).collect();
+        let ([session], true) = (over.as_slice(), devices.contains(&&dialer.device)) else {
+            continue;
+        };
+        let session: &PppoeSession = session;
+        found.insert(dialer.device.clone(), session);
+        devices.retain(|device| **device != dialer.device);
+        left.retain(|other| *other != session);
+    }
+    if let ([device], [session]) = (devices.as_slice(), left.as_slice()) {
+        found.insert((*device).clone(), *session);
+    }
+    found
+}
+
+/// The device below a ppp device whose session is not known: still certain when all sessions
+/// run over the same one.
+pub(crate) fn common_lower(sessions: &[PppoeSession]) -> Option<&Name> {
+    let first = &sessions.first()?.device;
+    sessions.iter().all(|session| session.device == *first).then_some(first)
+}
+
+#[cfg(test)]
+#[path = "pppoe_tests.rs"]
+mod tests;

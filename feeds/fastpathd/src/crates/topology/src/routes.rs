@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Longest prefix match over the tables that the default routing rules consult.
+//!
+//! Policy routing (further rules and tables, VRF) is not modelled: a flow that is routed by it
+//! is shown with the route it would have without.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+
+use crate::types::{Route, RouteKind};
+
+const LOCAL: u32 = 255;
+const MAIN: u32 = 254;
+const DEFAULT: u32 = 253;
+
+/// Addresses of both families as numbers whose leading bits are the address's.
+fn bits(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(v4) => u128::from(v4.to_bits()) << 96,
+        IpAddr::V6(v6) => v6.to_bits(),
+    }
+}
+
+fn mask(bits: u128, prefix: u8) -> u128 {
+    let host = 128 - u32::from(prefix.min(128));
+    bits.checked_shr(host).and_then(|net| net.checked_shl(host)).unwrap_or(0)
+}
+
+/// One table of one family, by prefix length (longest first), then by network. The routes to
+/// one network are sorted by metric.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Table(BTreeMap<Reverse<u8>, HashMap<u128, Vec<Route>>>);
+
+impl Table {
+    fn insert(&mut self, route: Route, replace: bool) -> bool {
+        let net = mask(bits(route.network), route.prefix);
+        let same = self.0.entry(Reverse(route.prefix)).or_default().entry(net).or_default();
+        let before = same.len();
+        if replace {
+            same.retain(|old| old.metric != route.metric || *old == route);
+        }
+        let removed = same.len() != before;
+        if same.contains(&route) {
+            return removed;
+        }
+        let at = same.partition_point(|old| old.metric <= route.metric);
+        same.insert(at, route);
+        true
+    }
+
+    fn remove(&mut self, route: &Route) -> bool {
+        let net = mask(bits(route.network), route.prefix);
+        let Some(level) = self.0.get_mut(&Reverse(route.prefix)) else { return false };
+        let Some(same) = level.get_mut(&net) else { return false };
+        let before = same.len();
+        same.retain(|old| old != route);
+        let removed = same.len() != before;
+        if same.is_empty() {
+            level.remove(&net);
+        }
+        if level.is_empty() {
+            self.0.remove(&Reverse(route.prefix));
+        }
+        removed
+    }
+
+    fn find(&self, address: u128) -> Option<&Route> {
+        self.0
+            .iter()
+            .find_map(|(Reverse(prefix), level)| level.get(&mask(address, *prefix))?.first())
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Route> {
+        self.0.values().flat_map(HashMap::values).flatten()
+    }
+}
+
+/// All routes, in the order in which the kernel consults their tables.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Routes {
+    v4: [Table; 3],
+    v6: [Table; 3],
+}
+
+impl Routes {
+    fn table(&mut self, route: &Route) -> Option<&mut Table> {
+        let place = match route.table {
+            LOCAL => 0,
+            MAIN => 1,
+            DEFAULT => 2,
+            _ => return None,
+        };
+        let family = if route.network.is_ipv4() { &mut self.v4 } else { &mut self.v6 };
+        family.get_mut(place)
+    }
+
+    pub(crate) fn insert(&mut self, route: Route, replace: bool) -> bool {
+        self.table(&route).is_some_and(|table| table.insert(route, replace))
+    }
+
+    pub(crate) fn remove(&mut self, route: &Route) -> bool {
+        self.table(route).is_some_and(|table| table.remove(route))
+    }
+
+    /// Forgets the routes over a link that no longer exists.
+    pub(crate) fn drop_link(&mut self, index: u32) {
+        for table in self.v4.iter_mut().chain(&mut self.v6) {
+            let gone: Vec<Route> =
+                table.iter().filter(|route| route.index == Some(index)).cloned().collect();
+            for route in &gone {
+                table.remove(route);
+            }
+        }
+    }
+
+    /// The route the kernel would take. None where it has none or refuses.
+    pub(crate) fn find(&self, address: IpAddr) -> Option<&Route> {
+        let tables = if address.is_ipv4() { &self.v4 } else { &self.v6 };
+        let address = bits(address);
+        let route = tables.iter().find_map(|table| table.find(address))?;
+        (route.kind != RouteKind::Refuse).then_some(route)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Route> {
+        self.v4.iter().chain(&self.v6).flat_map(Table::iter)
+    }
+}
+
+#[cfg(test)]
+#[path = "routes_tests.rs"]
+mod tests;

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Bridges and `PPPoE` sessions put together for a reader.
+
+use crate::model::Topology;
+use crate::types::{Link, LinkKind, Mac, Name, PortVlan};
+
+/// A port of a bridge, or the bridge's own inner side, with its VLANs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PortVlans {
+    /// Port; the bridge's own name for its inner side.
+    pub name: Name,
+    /// Its VLANs by number; empty without VLAN filtering.
+    pub vlans: Vec<PortVlan>,
+}
+
+/// A bridge with its ports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BridgeView {
+    /// Name of the bridge.
+    pub name: Name,
+    /// Frames are sorted by VLAN.
+    pub vlan_filtering: bool,
+    /// The bridge's inner side first, then its ports by index.
+    pub ports: Vec<PortVlans>,
+}
+
+/// A `PPPoE` session with the device that carries its packets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PppoeView {
+    /// The ppp device; none while it cannot be told.
+    pub device: Option<Name>,
+    /// Device its frames leave by.
+    pub lower: Name,
+    /// Session number.
+    pub session: u16,
+    /// MAC of the access concentrator.
+    pub peer: Mac,
+}
+
+impl Topology {
+    /// All bridges, by index.
+    #[must_use]
+    pub fn bridges(&self) -> Vec<BridgeView> {
+        self.links().filter_map(|link| self.bridge(link)).collect()
+    }
+
+    fn bridge(&self, link: &Link) -> Option<BridgeView> {
+        let LinkKind::Bridge { vlan_filtering } = link.kind else { return None };
+        let vlans = |of: &Link| PortVlans {
+            name: of.name.clone(),
+            vlans: if vlan_filtering { self.port_vlans(of.index).to_vec() } else { Vec::new() },
+        };
+        let ports = self.links().filter(|port| port.master == Some(link.index));
+        Some(BridgeView {
+            name: link.name.clone(),
+            vlan_filtering,
+            ports: std::iter::once(link).chain(ports).map(vlans).collect(),
+        })
+    }
+
+    /// All `PPPoE` sessions.
+    #[must_use]
+    pub fn pppoe(&self) -> Vec<PppoeView> {
+        let device = |session| self.ppp.iter().find(|(_, of)| *of == session);
+        self.sessions()
+            .iter()
+            .map(|session| PppoeView {
+                device: device(session).map(|(name, _)| name.clone()),
+                lower: session.device.clone(),
+                session: session.id,
+                peer: session.peer,
+            })
+            .collect()
+    }
+}
