@@ -68,11 +68,26 @@ impl Handle {
     /// # Errors
     /// See [`CallError`]; a path that is taken already is [`Status::InvalidArgument`].
     pub async fn publish(&self, object: Object) -> Result<(), CallError> {
+        self.add_object(object, true).await
+    }
+
+    /// As [`Handle::publish`], but every call arrives whatever its arguments are: rpcd's own
+    /// objects ignore arguments that they do not know.
+    ///
+    /// # Errors
+    /// As [`Handle::publish`].
+    pub async fn publish_unchecked(&self, object: Object) -> Result<(), CallError> {
+        self.add_object(object, false).await
+    }
+
+    async fn add_object(&self, object: Object, checked: bool) -> Result<(), CallError> {
         let request = Request { name: format!("publish {}", object.path), handle: self };
         let path = Attribute::ObjectPath(object.path.clone());
         let signature = request.encode(&object.signature())?;
         let attributes = vec![path, Attribute::Signature(signature)];
-        request.within(PROMPT, request.add(attributes, Role::Published(object))).await?;
+        request
+            .within(PROMPT, request.add(attributes, Role::Published { object, checked }))
+            .await?;
         Ok(())
     }
 
