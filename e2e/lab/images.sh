@@ -84,7 +84,8 @@ install_package() {
     [ -f "$folder/Makefile" ] || return 0
     mkdir -p "$IMAGES/stage.bin/bin"
     make -s --no-print-directory -C "$folder" TOPDIR="$LAB/openwrt" DESTDIR="$root" \
-        BUILD_DIR="$IMAGES/stage.build" PKG_INSTALL_DIR="$IMAGES/stage.bin" lab-install
+        BUILD_DIR="$IMAGES/stage.build" PKG_INSTALL_DIR="$IMAGES/stage.bin" \
+        FASTPATH_PAGE="$PAGE" lab-install
 }
 
 # add_users ROOT: the users that packages ask for (USERID) and the page's read-only viewer.
@@ -138,7 +139,7 @@ build_gateway() {
     if [ -x "$IMAGES/stage.bin/bin/fastpathd" ]; then
         install_package "$TOP/feeds/fastpathd" "$root"
     fi
-    install_package "$TOP/luci-app-fastpath" "$root"
+    [ ! -d "$PAGE" ] || install_package "$TOP/luci-app-fastpath" "$root"
     stage_common gateway "$root"
     add_users "$root"
     [ ! -x "$STANDIN" ] || install -D -m 755 "$STANDIN" "$root/usr/sbin/fastpath-standin"

@@ -8,6 +8,6 @@ IMAGES=$BUILD/lab
 REPORTS=$BUILD/reports
 # One running lab: sockets, process ids, ports. Two labs side by side differ in LAB_RUN.
 RUN=${LAB_RUN:-$IMAGES/run.1}
-# shellcheck source=../scripts/steps.sh
+# shellcheck source=e2e/scripts/steps.sh
 . "$TOP/e2e/scripts/steps.sh"
 die() { printf 'lab: %s\n' "$*" >&2; exit 1; }

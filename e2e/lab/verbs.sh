@@ -3,7 +3,7 @@
 # One-line verbs for scripts and for hands: `. e2e/lab/verbs.sh`, then `gw nft list tables`,
 # `h10 ping -c 1 10.10.20.10`. Arguments are joined by spaces and run by the machine's shell.
 # LAB_RUN names the running lab, as in lab itself.
-# shellcheck source=paths.sh
+# shellcheck source=e2e/lab/paths.sh
 [ -n "${RUN-}" ] || . "$(dirname "${BASH_SOURCE[0]}")/paths.sh"
 
 lab_port() {

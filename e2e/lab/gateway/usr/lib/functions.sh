@@ -1,4 +1,4 @@
-# shellcheck shell=sh
+# shellcheck shell=dash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The part of OpenWrt's /lib/functions.sh that init scripts use: UCI files as shell variables.
 # Option values are kept in UCI_<section>_<option>; lists are joined by spaces, as OpenWrt does.

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A LuCI package has no recipe of its own: htdocs/ goes to /www, root/ to /.
+include $(INCLUDE_DIR)/package.mk
+
+define Build/Prepare
+	mkdir -p $(PKG_BUILD_DIR)
+	for folder in htdocs root; do \
+	  [ ! -d ./$$folder ] || $(CP) ./$$folder $(PKG_BUILD_DIR)/; \
+	done
+endef
+
+define Package/$(PKG_NAME)/install
+	[ ! -d $(PKG_BUILD_DIR)/htdocs ] || { $(INSTALL_DIR) $(1)/www; $(CP) $(PKG_BUILD_DIR)/htdocs/. $(1)/www/; }
+	[ ! -d $(PKG_BUILD_DIR)/root ] || $(CP) $(PKG_BUILD_DIR)/root/. $(1)/
+endef
+
+$(eval $(call BuildPackage,$(PKG_NAME)))
