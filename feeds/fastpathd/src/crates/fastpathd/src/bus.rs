@@ -141,10 +141,8 @@ pub(crate) async fn interfaces(handle: &Handle) -> Result<Value, CallError> {
 
 /// Writes the engine into `/etc/config/fastpath`.
 pub(crate) async fn persist(handle: &Handle, engine: &str) -> Result<(), CallError> {
-    let values = Map::from_iter([
-        ("enabled".to_owned(), "1".into()),
-        ("engine".to_owned(), engine.into()),
-    ]);
+    let values =
+        Map::from_iter([("enabled".to_owned(), "1".into()), ("engine".to_owned(), engine.into())]);
     let mut args = Map::from_iter([
         ("config".to_owned(), "fastpath".into()),
         ("section".to_owned(), "main".into()),

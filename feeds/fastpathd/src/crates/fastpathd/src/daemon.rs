@@ -161,7 +161,8 @@ impl Daemon {
             self.read_file();
         }
         if let Some(bus) = self.bus.as_ref().filter(|_| self.watched) {
-            let sent = object(&answers::tick(&self.core)).map(|t| bus.notify(bus::OBJECT, "tick", &t));
+            let sent =
+                object(&answers::tick(&self.core)).map(|t| bus.notify(bus::OBJECT, "tick", &t));
             if let Some(Err(error)) = sent {
                 log::debug!("ubus: tick: {error}");
             }
@@ -226,7 +227,10 @@ impl Daemon {
                 if let (Some(engine), Some(bus)) = (persist, bus)
                     && let Err(error) = bus::persist(&bus, engine).await
                 {
-                    log::error!("writing the engine into the configuration: {}", bus::chain(&error));
+                    log::error!(
+                        "writing the engine into the configuration: {}",
+                        bus::chain(&error)
+                    );
                     return reply.status(error.status());
                 }
                 if let Err(error) = reply.data(&report) {

@@ -7,6 +7,8 @@ mod core;
 mod cpu;
 mod daemon;
 mod engine_room;
+#[cfg(test)]
+mod fixture;
 mod happening;
 mod health;
 mod interfaces;

@@ -87,7 +87,9 @@ fn engine(core: &mut Core, args: &Value) -> Outcome {
     let persist = match args.get("persist") {
         None => false,
         Some(Value::Bool(persist)) => *persist,
-        Some(other) => return Outcome::Invalid(format!("persist: {other} is neither true nor false")),
+        Some(other) => {
+            return Outcome::Invalid(format!("persist: {other} is neither true nor false"));
+        }
     };
     let effects = core.command(engine);
     Outcome::Engine { persist, effects, engine }
