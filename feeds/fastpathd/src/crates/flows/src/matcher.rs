@@ -55,6 +55,10 @@ impl Matcher {
             let any = !bits.is_empty();
             any.then(|| bits.into_iter().fold(0, |all, bit| all | 1 << bit))
         };
+        let words = filter.text.split_whitespace();
+        let mut words: Vec<Word> = words.map(|word| Word::new(word, table)).collect();
+        // Words that no address or port can contain are cheap: they go first.
+        words.sort_by_key(|word| word.numbers.is_some());
         let reason = |reason: &Option<crate::Reason>| reason.map_or(0, |r| r as u32 + 1);
         Self {
             paths: bits(filter.paths.iter().map(|path| *path as u32).collect()),
@@ -64,7 +68,7 @@ impl Matcher {
             sides: sides(filter, table),
             host: filter.host,
             ipv6: filter.ipv6,
-            words: filter.text.split_whitespace().map(|word| Word::new(word, table)).collect(),
+            words,
         }
     }
 

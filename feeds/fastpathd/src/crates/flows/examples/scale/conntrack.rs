@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! A network namespace of our own, and its conntrack table as the kernel sends it.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use rustix::net::netlink::{self, SocketAddrNetlink};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+use rustix::thread::UnshareFlags;
+
+use crate::Failure;
+
+/// Every address below these is our own, on the loopback device.
+const ROUTES: [&str; 8] = [
+    "local 10.0.0.0/8 dev lo",
+    "local 100.64.0.0/10 dev lo",
+    "local 192.0.2.0/24 dev lo",
+    "local 198.18.0.0/15 dev lo",
+    "local 203.0.113.0/24 dev lo",
+    "local 2001:db8::/32 dev lo",
+    "local fd00::/8 dev lo",
+    "local 224.0.0.0/4 dev lo",
+];
+
+/// A rule that looks at `ct state` makes the kernel track; the rest makes the mix richer.
+const RULES: &str = "
+table inet scale {
+    chain zones {
+        type filter hook output priority raw; policy accept;
+        ip daddr 198.19.7.0/24 ct zone set 7
+    }
+    chain track {
+        type filter hook output priority filter; policy accept;
+        ct state new ct mark set 0x20000000
+    }
+    chain to {
+        type nat hook output priority -100; policy accept;
+        ip daddr 192.0.2.1 dnat ip to 10.20.0.80
+    }
+    chain from {
+        type nat hook postrouting priority srcnat; policy accept;
+        ip daddr 203.0.113.0/24 snat ip to 100.64.0.1
+    }
+}
+";
+
+/// Moves this process into a fresh namespace with tracking, accounting and timestamps on.
+pub(crate) fn enter_namespace() -> Result<(), Failure> {
+    // SAFETY: only the network namespace is unshared, and no other thread runs yet.
+    unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }?;
+    run("ip", &["link", "set", "lo", "up"], "")?;
+    for route in ROUTES {
+        let family = if route.contains("::") { "-6" } else { "-4" };
+        let words: Vec<&str> =
+            [family, "route", "add"].into_iter().chain(route.split(' ')).collect();
+        run("ip", &words, "")?;
+    }
+    for name in ["nf_conntrack_acct", "nf_conntrack_timestamp"] {
+        std::fs::write(format!("/proc/sys/net/netfilter/{name}"), "1")?;
+    }
+    // A local route is not enough to bind an IPv6 address.
+    std::fs::write("/proc/sys/net/ipv6/ip_nonlocal_bind", "1")?;
+    // Half-closed and short-lived entries have to outlive the recording.
+    std::fs::write("/proc/sys/net/netfilter/nf_conntrack_udp_timeout", "600")?;
+    run("nft", &["-f", "-"], RULES)
+}
+
+fn run(program: &str, arguments: &[&str], input: &str) -> Result<(), Failure> {
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("cannot run {program}: {error}"))?;
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(input.as_bytes())?;
+    }
+    let status = child.wait()?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("{program} {} ended with {status}", arguments.join(" ")).into())
+    }
+}
+
+/// Writes the whole table as netlink messages to `file`; returns the number of bytes.
+pub(crate) fn dump_to(file: &Path) -> Result<u64, Failure> {
+    let socket = rustix::net::socket_with(
+        AddressFamily::NETLINK,
+        SocketType::RAW,
+        SocketFlags::CLOEXEC,
+        Some(netlink::NETFILTER),
+    )?;
+    rustix::net::sendto(&socket, &request(), SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
+    let partial = file.with_extension("partial");
+    let mut out = File::create(&partial)?;
+    let mut buffer = vec![0_u8; 64 * 1024];
+    let mut written = 0;
+    loop {
+        let (len, _) = rustix::net::recv(&socket, &mut *buffer, RecvFlags::empty())?;
+        let datagram = &buffer[..len];
+        if let Some(end) = ctnetlink::Frames::new(datagram).find(|frame| frame.kind < 16) {
+            if end.errno() != 0 {
+                let cause = std::io::Error::from_raw_os_error(end.errno());
+                return Err(format!("the kernel does not dump: {cause}").into());
+            }
+            break;
+        }
+        out.write_all(datagram)?;
+        written += datagram.len() as u64;
+    }
+    std::fs::rename(&partial, file)?;
+    Ok(written)
+}
+
+/// `NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_GET` with `NLM_F_REQUEST | NLM_F_DUMP`.
+fn request() -> [u8; 20] {
+    let mut request = [0; 20];
+    request[0..4].copy_from_slice(&20_u32.to_ne_bytes());
+    request[4..6].copy_from_slice(&0x101_u16.to_ne_bytes());
+    request[6..8].copy_from_slice(&0x301_u16.to_ne_bytes());
+    request
+}

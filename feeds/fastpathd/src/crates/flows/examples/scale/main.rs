@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! How the flow table scales, fed with recorded dumps of real conntrack entries.
+//!
+//! `cargo run --release -p flows --example scale` records what is missing (root and a kernel with
+//! conntrack needed), measures and prints a table; the exit code is 1 when a limit is exceeded.
+//! `… scale fixture FILE` records the few entries of many kinds that the tests read.
+
+mod conntrack;
+mod limits;
+mod measure;
+mod record;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use measure::Figures;
+
+const SIZES: [usize; 3] = [10_000, 100_000, 200_000];
+/// Exit code of a skipped benchmark, as automake has it.
+const SKIPPED: u8 = 77;
+/// Other work on the machine can spoil a round: this many, as long as a limit is exceeded.
+const ROUNDS: usize = 4;
+
+type Failure = Box<dyn std::error::Error>;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match words[..] {
+        ["record", size, file] => record_many(size, Path::new(file)),
+        ["fixture", file] => record::fixture(Path::new(file)).map(|()| ExitCode::SUCCESS),
+        ["measure", file] => measure_one(Path::new(file)),
+        [] => all(&folder()),
+        _ => Err("usage: scale | scale fixture FILE | scale measure FILE".into()),
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("scale: {error}");
+        ExitCode::FAILURE
+    })
+}
+
+/// The build folder of the repository, or `SCALE_DIR`.
+fn folder() -> PathBuf {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../../build/scale");
+    std::env::var_os("SCALE_DIR").map_or(repository, PathBuf::from)
+}
+
+fn record_many(size: &str, file: &Path) -> Result<ExitCode, Failure> {
+    record::many(size.parse()?, file)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn measure_one(file: &Path) -> Result<ExitCode, Failure> {
+    println!("{}", measure::measure(file)?.to_line());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Each size in a process of its own: memory and network namespace are per process.
+fn all(folder: &Path) -> Result<ExitCode, Failure> {
+    if let Some(why) = record::impossible() {
+        println!("scale: skipped: {why}");
+        return Ok(ExitCode::from(SKIPPED));
+    }
+    std::fs::create_dir_all(folder)?;
+    let mut files = Vec::new();
+    for size in SIZES {
+        let file = folder.join(format!("conntrack-{size}.nl"));
+        if !file.exists() {
+            eprintln!("recording {size} conntrack entries in a network namespace …");
+            child(&["record", &size.to_string(), &file.to_string_lossy()])?;
+        }
+        files.push(file);
+    }
+    let mut figures = round(&files)?;
+    for _ in 1..ROUNDS {
+        if limits::exceeded(&figures).is_empty() {
+            break;
+        }
+        let again = round(&files)?;
+        figures = figures.iter().zip(again).map(|(a, b)| a.best(&b)).collect();
+    }
+    Ok(if limits::report(&figures) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Measures each file once.
+fn round(files: &[PathBuf]) -> Result<Vec<Figures>, Failure> {
+    let measure = |file: &PathBuf| {
+        let line = child(&["measure", &file.to_string_lossy()])?;
+        Figures::from_line(&line).ok_or_else(|| "a measurement could not be read".into())
+    };
+    files.iter().map(measure).collect()
+}
+
+fn child(arguments: &[&str]) -> Result<String, Failure> {
+    let output = Command::new(std::env::current_exe()?)
+        .args(arguments)
+        .stderr(std::process::Stdio::inherit())
+        .output()?;
+    if !output.status.success() {
+        return Err(format!("{} ended with {}", arguments.join(" "), output.status).into());
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}

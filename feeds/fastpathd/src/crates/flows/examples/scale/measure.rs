@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Time and memory of one recorded dump.
+
+use std::fs::File;
+use std::io::Read;
+use std::net::IpAddr;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use ctnetlink::Entry;
+use flows::{Engine, EngineState, FlowTable, FlowsQuery, Network, Now, Side, TopQuery};
+use serde_json::{Value, json};
+
+use crate::Failure;
+
+/// Datagrams of a dump are up to this long.
+const BATCH: usize = 32 * 1024;
+/// The machine is noisy: the best of this many runs counts.
+const RUNS: usize = 7;
+
+/// What was measured; times in milliseconds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Figures {
+    pub(crate) flows: f64,
+    /// Decoding and merging a whole dump into a full table.
+    pub(crate) refresh: f64,
+    /// The same into an empty table.
+    pub(crate) first: f64,
+    /// The same after a change of the network.
+    pub(crate) moved: f64,
+    /// The slowest page of 200 flows, and of groups.
+    pub(crate) page: f64,
+    pub(crate) groups: f64,
+    /// Peak resident memory, MB.
+    pub(crate) memory: f64,
+}
+
+impl Figures {
+    pub(crate) fn to_line(self) -> String {
+        let Self { flows, refresh, first, moved, page, groups, memory } = self;
+        format!("{flows} {refresh} {first} {moved} {page} {groups} {memory}")
+    }
+
+    /// The better of two measurements, figure by figure.
+    pub(crate) fn best(&self, other: &Self) -> Self {
+        Self {
+            flows: self.flows,
+            refresh: self.refresh.min(other.refresh),
+            first: self.first.min(other.first),
+            moved: self.moved.min(other.moved),
+            page: self.page.min(other.page),
+            groups: self.groups.min(other.groups),
+            memory: self.memory.min(other.memory),
+        }
+    }
+
+    pub(crate) fn from_line(line: &str) -> Option<Self> {
+        let mut numbers = line.split_whitespace().map(|word| word.parse().ok());
+        let mut next = || numbers.next().flatten();
+        Some(Self {
+            flows: next()?,
+            refresh: next()?,
+            first: next()?,
+            moved: next()?,
+            page: next()?,
+            groups: next()?,
+            memory: next()?,
+        })
+    }
+}
+
+/// Measures everything about the dump in `file`.
+pub(crate) fn measure(file: &Path) -> Result<Figures, Failure> {
+    let mut net = Surroundings::new();
+    let mut clock = Clock(1);
+    // Memory first, as the daemon has it: one batch at a time, two refreshes and a page.
+    let mut table = new_table();
+    for _ in 0..2 {
+        refresh_from(file, &mut table, clock.tick(), &net)?;
+        page_of(&table, &pages()[0], clock.tick())?;
+    }
+    let memory = peak_mb()?;
+    let dump = std::fs::read(file)?;
+    let mut figures = Figures { flows: count(table.len()), memory, ..Figures::default() };
+    figures.refresh = best(|| refresh(&dump, &mut table, clock.tick(), &net));
+    figures.moved = best(|| {
+        net.generation += 1;
+        refresh(&dump, &mut table, clock.tick(), &net);
+    });
+    let mut fresh = Vec::new();
+    figures.first = best(|| {
+        let mut table = new_table();
+        refresh(&dump, &mut table, clock.tick(), &net);
+        // Dropping the table is not part of the refresh; the last one is enough to keep.
+        fresh.push(table);
+        fresh.truncate(1);
+    });
+    (figures.page, figures.groups) = ask(&table, clock.tick())?;
+    Ok(figures)
+}
+
+/// The slowest of the pages, each the best of its runs; likewise of the groups.
+fn ask(table: &FlowTable, now: Now) -> Result<(f64, f64), Failure> {
+    let (mut page, mut groups) = (0_f64, 0_f64);
+    for request in pages() {
+        let matched = page_of(table, &request, now)?;
+        let time = best(|| page_of(table, &request, now).map(|_| ()).unwrap_or_default());
+        eprintln!("{time:7.2} ms {matched:6} matched {request}");
+        let grouped = request.get("group").is_some();
+        let slowest = if grouped { &mut groups } else { &mut page };
+        *slowest = slowest.max(time);
+    }
+    for by in ["host", "service"] {
+        let query = TopQuery::parse(&json!({ "by": by }))?;
+        let time = best(|| drop(table.top(&query)));
+        eprintln!("{time:7.2} ms top by {by}");
+        groups = groups.max(time);
+    }
+    Ok((page, groups))
+}
+
+/// What pages ask for.
+fn pages() -> Vec<Value> {
+    vec![
+        json!({ "limit": 200 }),
+        json!({ "limit": 200, "sort": "bytes", "filter": { "text": "10.10.1" } }),
+        json!({ "limit": 200, "sort": "src", "desc": false, "filter": { "text": "wan 443 tcp" } }),
+        json!({ "limit": 200, "sort": "age_s", "filter": { "text": "2001:db8" } }),
+        json!({ "limit": 200, "sort": "src_name", "filter": { "text": "desk" } }),
+        json!({ "limit": 200, "sort": "dst", "offset": 5000, "filter": { "text": "1" } }),
+        json!({ "limit": 200, "filter": { "path": ["slow"], "proto": ["udp"], "family": 4 } }),
+        json!({ "limit": 200, "filter": { "text": "nothing has this" } }),
+        json!({ "limit": 200, "group": "host", "sort": "bytes" }),
+        json!({ "limit": 200, "group": "service", "sort": "flows" }),
+    ]
+}
+
+fn page_of(table: &FlowTable, request: &Value, now: Now) -> Result<usize, Failure> {
+    Ok(table.query(&FlowsQuery::parse(request)?, now)?.matched)
+}
+
+fn new_table() -> FlowTable {
+    let mut table = FlowTable::new();
+    table.engine(
+        EngineState { engine: Engine::Flowtable, ..EngineState::default() },
+        Clock(1).now(),
+    );
+    table
+}
+
+/// A refresh from memory.
+fn refresh(dump: &[u8], table: &mut FlowTable, now: Now, net: &Surroundings) {
+    let mut batch = Vec::new();
+    table.dump_begin(now);
+    let mut rest = dump;
+    while !rest.is_empty() {
+        let len = batch_len(rest);
+        merge(&rest[..len], &mut batch, table, now, net);
+        rest = &rest[len..];
+    }
+    table.dump_end(now, true);
+}
+
+/// A refresh from the file, holding no more than a batch.
+fn refresh_from(
+    file: &Path,
+    table: &mut FlowTable,
+    now: Now,
+    net: &Surroundings,
+) -> Result<(), Failure> {
+    let mut file = File::open(file)?;
+    let mut buffer = Vec::new();
+    let mut batch = Vec::new();
+    table.dump_begin(now);
+    loop {
+        let wanted = 2 * BATCH - buffer.len();
+        Read::by_ref(&mut file).take(wanted as u64).read_to_end(&mut buffer)?;
+        if buffer.is_empty() {
+            break;
+        }
+        let len = batch_len(&buffer);
+        merge(&buffer[..len], &mut batch, table, now, net);
+        buffer.drain(..len);
+    }
+    table.dump_end(now, true);
+    Ok(())
+}
+
+fn merge(
+    bytes: &[u8],
+    batch: &mut Vec<Entry>,
+    table: &mut FlowTable,
+    now: Now,
+    net: &Surroundings,
+) {
+    batch.clear();
+    ctnetlink::entries(bytes, batch);
+    for entry in batch.iter() {
+        table.merge(entry, now, net);
+    }
+}
+
+/// Whole messages, about a batch of them.
+fn batch_len(bytes: &[u8]) -> usize {
+    let mut len = 0;
+    for frame in ctnetlink::Frames::new(bytes) {
+        let next = len + (16 + frame.payload.len()).next_multiple_of(4);
+        if len > 0 && next > BATCH {
+            break;
+        }
+        len = next;
+    }
+    if len == 0 { bytes.len() } else { len.min(bytes.len()) }
+}
+
+fn best(mut run: impl FnMut()) -> f64 {
+    let time = |_| {
+        let start = Instant::now();
+        run();
+        start.elapsed().as_secs_f64() * 1000.0
+    };
+    (0..RUNS).map(time).fold(f64::INFINITY, f64::min)
+}
+
+fn count(flows: usize) -> f64 {
+    u32::try_from(flows).map_or(f64::NAN, f64::from)
+}
+
+fn peak_mb() -> Result<f64, Failure> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kb: f64 = line.and_then(|line| line.trim().strip_suffix(" kB")).unwrap_or("?").parse()?;
+    Ok(kb / 1024.0)
+}
+
+/// A clock that moves on by a second with each look.
+struct Clock(u64);
+
+impl Clock {
+    fn now(&self) -> Now {
+        let unix_ms = 1_800_000_000_000 + self.0 * 1000;
+        Now { mono: Duration::from_secs(self.0), unix_ms }
+    }
+
+    fn tick(&mut self) -> Now {
+        self.0 += 1;
+        self.now()
+    }
+}
+
+/// A router with two VLANs and a WAN, and names for some hosts.
+struct Surroundings {
+    generation: u64,
+    lan: [Side; 2],
+    wan: Side,
+    names: Vec<String>,
+}
+
+impl Surroundings {
+    fn new() -> Self {
+        let side = |device: &str, vlan, zone: &str, port: &str| Side {
+            device: Rc::from(device),
+            vlan,
+            zone: Rc::from(zone),
+            port: Rc::from(port),
+            in_flowtable: true,
+            neighbour: true,
+            tunnel: false,
+        };
+        Self {
+            generation: 1,
+            lan: [side("br-lan.10", 10, "lan", "lan1"), side("br-lan.20", 20, "guest", "lan2")],
+            wan: side("pppoe-wan", 35, "wan", "wan"),
+            names: (0..256).map(|n| format!("desk{n}.lan")).collect(),
+        }
+    }
+}
+
+impl Network for Surroundings {
+    fn is_local(&self, _: IpAddr) -> bool {
+        false
+    }
+
+    fn side(&self, address: IpAddr) -> Option<Side> {
+        Some(match address {
+            IpAddr::V4(v4) if v4.octets()[0] == 10 => {
+                self.lan[usize::from(v4.octets()[3] & 1)].clone()
+            }
+            IpAddr::V6(v6) if v6.segments()[0] == 0xfd00 => self.lan[0].clone(),
+            _ => self.wan.clone(),
+        })
+    }
+
+    fn name(&self, address: IpAddr) -> Option<&str> {
+        let IpAddr::V4(v4) = address else { return None };
+        let [first, .., last] = v4.octets();
+        (first == 10).then(|| self.names[usize::from(last)].as_str())
+    }
+
+    fn generation(&self) -> u64 {
+        self.generation
+    }
+}
