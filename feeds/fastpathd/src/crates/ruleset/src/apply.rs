@@ -5,28 +5,10 @@ use std::collections::BTreeSet;
 
 use thiserror::Error;
 
-use crate::nft::{Nft, NftError};
+use crate::in_force::InForce;
+use crate::nft::{NOT_THERE, Nft, NftError};
 use crate::plan::Plan;
-
-/// What of ours is in the kernel.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct InForce {
-    /// Devices of the flowtable.
-    pub devices: BTreeSet<String>,
-    /// The flowtable has `flags offload`.
-    pub hardware: bool,
-    /// Comments of the rules, in order.
-    pub rules: Vec<String>,
-}
-
-impl InForce {
-    /// Whether this is what the plan asks for.
-    #[must_use]
-    pub fn matches(&self, plan: &Plan) -> bool {
-        let _ = plan;
-        false
-    }
-}
+use crate::render::{render, render_devices, render_probe, render_remove};
 
 /// How a plan got in force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +20,9 @@ pub enum Applied {
     Devices,
     /// The whole table was replaced: flows get back into the flowtable with their next packet.
     Replaced,
-    /// The table was removed (engine off).
+    /// The table was replaced, without devices that had vanished since the plan was made.
+    Partly,
+    /// The table was removed (engine off, or no devices).
     Removed,
 }
 
@@ -48,13 +32,21 @@ pub enum Applied {
 pub enum ApplyError {
     /// nft or the kernel refused the rules.
     #[error("nft refused the rules: {0}")]
-    Refused(#[source] NftError),
-    /// nft could not be asked.
+    Refused(NftError),
+    /// nft could not be asked what is in force.
     #[error("reading back table inet fastpath: {0}")]
-    ReadBack(#[source] NftError),
+    ReadBack(NftError),
     /// nft took the rules, but what is in force differs; the previous ones are back.
     #[error("table inet fastpath is not what was asked for: {0}")]
     Mismatch(String),
+    /// As before, and the previous rules could not be brought back either.
+    #[error("table inet fastpath is not what was asked for: {what}; going back failed: {cause}")]
+    Stuck {
+        /// What differs.
+        what: String,
+        /// Why the previous rules did not come back.
+        cause: NftError,
+    },
 }
 
 /// Puts the plan in force: checks, applies, reads back, compares. `in_force` is the plan
@@ -67,8 +59,79 @@ pub async fn apply(
     plan: &Plan,
     in_force: Option<&Plan>,
 ) -> Result<Applied, ApplyError> {
-    let _ = (nft, plan, in_force);
-    Ok(Applied::Unchanged)
+    let have = read_back(nft).await?;
+    if !plan.has_table() {
+        if have.is_none() {
+            return Ok(Applied::Unchanged);
+        }
+        remove(nft).await?;
+        return Ok(Applied::Removed);
+    }
+    if let Some(have) = have.filter(|have| have.differs_but_for_devices(plan).is_none()) {
+        if have.devices == plan.devices {
+            return Ok(Applied::Unchanged);
+        }
+        if change_devices(nft, plan, &have).await? {
+            return Ok(Applied::Devices);
+        }
+    }
+    let mut without = plan.clone();
+    if let Err(refused) = nft.check(&render(plan)).await {
+        without.devices = existing(nft, plan, refused).await?;
+        if !without.has_table() {
+            remove(nft).await?;
+            return Ok(Applied::Partly);
+        }
+    }
+    replace(nft, &without, in_force).await?;
+    Ok(if without.devices == plan.devices { Applied::Replaced } else { Applied::Partly })
+}
+
+/// Adds and takes devices; false if that does not lead there, and the table has to be replaced.
+async fn change_devices(nft: &impl Nft, plan: &Plan, have: &InForce) -> Result<bool, ApplyError> {
+    let add = plan.devices.difference(&have.devices).cloned().collect();
+    let take = have.devices.difference(&plan.devices).cloned().collect();
+    let script = render_devices(&add, &take, plan.hardware);
+    if nft.run(&script).await.is_err() {
+        return Ok(false);
+    }
+    Ok(read_back(nft).await?.is_some_and(|have| have.matches(plan)))
+}
+
+/// The devices of a refused plan that are still there: one that vanished since must not keep
+/// the others from the flowtable. The refusal stands if that was not the reason.
+async fn existing(
+    nft: &impl Nft,
+    plan: &Plan,
+    refused: NftError,
+) -> Result<BTreeSet<String>, ApplyError> {
+    let mut devices = plan.devices.clone();
+    for device in &plan.devices {
+        match nft.check(&render_probe(device, plan.hardware)).await {
+            Err(NftError::Refused(words)) if words.contains(NOT_THERE) => {
+                devices.remove(device);
+            }
+            _ => {}
+        }
+    }
+    if devices == plan.devices { Err(ApplyError::Refused(refused)) } else { Ok(devices) }
+}
+
+async fn replace(nft: &impl Nft, plan: &Plan, before: Option<&Plan>) -> Result<(), ApplyError> {
+    nft.run(&render(plan)).await.map_err(ApplyError::Refused)?;
+    let what = match read_back(nft).await {
+        Ok(Some(have)) => match have.differs(plan) {
+            None => return Ok(()),
+            Some(what) => what,
+        },
+        Ok(None) => "it is not there".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    let back = before.map_or_else(render_remove, render);
+    match nft.run(&back).await {
+        Ok(()) => Err(ApplyError::Mismatch(what)),
+        Err(cause) => Err(ApplyError::Stuck { what, cause }),
+    }
 }
 
 /// Removes our table.
@@ -76,8 +139,7 @@ pub async fn apply(
 /// # Errors
 /// nft refused or could not be run.
 pub async fn remove(nft: &impl Nft) -> Result<(), ApplyError> {
-    let _ = nft;
-    Ok(())
+    nft.run(&render_remove()).await.map_err(ApplyError::Refused)
 }
 
 /// What of ours is in the kernel now; none if the table is not there (somebody flushed it).
@@ -85,6 +147,10 @@ pub async fn remove(nft: &impl Nft) -> Result<(), ApplyError> {
 /// # Errors
 /// nft could not be run or understood.
 pub async fn read_back(nft: &impl Nft) -> Result<Option<InForce>, ApplyError> {
-    let _ = nft;
-    Ok(None)
+    let listing = nft.list().await.map_err(ApplyError::ReadBack)?;
+    Ok(listing.as_ref().map(InForce::parse))
 }
+
+#[cfg(test)]
+#[path = "apply_tests.rs"]
+mod tests;

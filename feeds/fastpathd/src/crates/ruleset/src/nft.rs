@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The program nft behind a trait.
 
+use std::ffi::OsStr;
 use std::future::Future;
+use std::io;
 use std::path::PathBuf;
+use std::process::{Output, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
 use thiserror::Error;
+use tokio::io::AsyncWriteExt;
+use tokio::process::Command;
 
 /// nft could not do what was asked.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -20,7 +25,7 @@ pub enum NftError {
         /// What the system said.
         cause: String,
     },
-    /// It refused; the kernel's rules are as before.
+    /// It refused; the kernel's rules are as before. The text is nft's own.
     #[error("{0}")]
     Refused(String),
     /// It did not end in time and was killed.
@@ -56,18 +61,70 @@ impl Default for NftCommand {
     }
 }
 
+impl NftCommand {
+    async fn call<S: AsRef<OsStr>>(&self, args: &[S], input: &str) -> Result<Output, NftError> {
+        tokio::time::timeout(self.timeout, self.call_unbounded(args, input))
+            .await
+            .map_err(|_| NftError::Timeout(self.timeout))?
+            .map_err(|cause| NftError::Run {
+                program: self.program.display().to_string(),
+                cause: cause.to_string(),
+            })
+    }
+
+    async fn call_unbounded<S: AsRef<OsStr>>(&self, args: &[S], input: &str) -> io::Result<Output> {
+        let mut child = Command::new(&self.program)
+            .args(args)
+            // Its messages are compared and shown: always in the same language.
+            .env("LC_ALL", "C")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()?;
+        let stdin = child.stdin.take();
+        let feed = async {
+            if let Some(mut stdin) = stdin {
+                // nft may give up before it has read all; what it prints says why.
+                let _ = stdin.write_all(input.as_bytes()).await;
+            }
+        };
+        let (output, ()) = tokio::join!(child.wait_with_output(), feed);
+        output
+    }
+
+    async fn script(&self, args: &[&str], script: &str) -> Result<(), NftError> {
+        let output = self.call(args, script).await?;
+        if output.status.success() { Ok(()) } else { Err(NftError::Refused(words(&output))) }
+    }
+}
+
+/// What nft printed on failure; its status if it printed nothing.
+fn words(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr);
+    let text = text.trim();
+    if text.is_empty() { output.status.to_string() } else { text.to_owned() }
+}
+
+/// What the kernel says of a table or device that is not there.
+pub(crate) const NOT_THERE: &str = "No such file or directory";
+
 impl Nft for NftCommand {
     async fn check(&self, script: &str) -> Result<(), NftError> {
-        let _ = script;
-        Ok(())
+        self.script(&["-c", "-f", "-"], script).await
     }
 
     async fn run(&self, script: &str) -> Result<(), NftError> {
-        let _ = script;
-        Ok(())
+        self.script(&["-f", "-"], script).await
     }
 
     async fn list(&self) -> Result<Option<Value>, NftError> {
-        Ok(None)
+        let output = self.call(&["-j", "list", "table", "inet", "fastpath"], "").await?;
+        if output.status.success() {
+            let value = serde_json::from_slice(&output.stdout);
+            return value.map(Some).map_err(|error| NftError::Answer(error.to_string()));
+        }
+        let words = words(&output);
+        if words.contains(NOT_THERE) { Ok(None) } else { Err(NftError::Refused(words)) }
     }
 }

@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::settings::{Engine, Exclude, Settings};
+use crate::exclude::Exclude;
+use crate::settings::{Engine, Settings, is_device_name};
 
 /// A device and what the topology says about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +31,8 @@ pub struct Decision {
 pub struct Plan {
     /// Engine.
     pub engine: Engine,
-    /// Devices of the flowtable.
+    /// Devices of the flowtable. Without any there is nothing to offload between, and the
+    /// table is left out.
     pub devices: BTreeSet<String>,
     /// With `flags offload`.
     pub hardware: bool,
@@ -42,16 +44,68 @@ pub struct Plan {
     pub decisions: BTreeMap<String, Decision>,
 }
 
+impl Plan {
+    /// Whether there is a table at all.
+    #[must_use]
+    pub fn has_table(&self) -> bool {
+        self.engine != Engine::Off && !self.devices.is_empty()
+    }
+}
+
 /// Decides which devices belong into the flowtable.
 #[must_use]
 pub fn plan(candidates: &[Candidate], settings: &Settings) -> Plan {
-    let _ = candidates;
+    let engine = settings.wanted();
+    let mut decisions: BTreeMap<String, Decision> = candidates
+        .iter()
+        .map(|candidate| (candidate.device.clone(), decide(candidate, settings)))
+        .collect();
+    for name in settings.devices.iter().chain(&settings.ignore_devices) {
+        decisions
+            .entry(name.clone())
+            .or_insert_with(|| no("named in the settings, but there is no such device"));
+    }
+    if engine == Engine::Off {
+        for decision in decisions.values_mut().filter(|decision| decision.included) {
+            *decision = no(&format!("the engine is off (otherwise: {})", decision.why));
+        }
+    }
+    let included = decisions.iter().filter(|(_, decision)| decision.included);
     Plan {
-        engine: settings.wanted(),
-        devices: BTreeSet::new(),
-        hardware: false,
+        engine,
+        devices: included.map(|(name, _)| name.clone()).collect(),
+        hardware: engine == Engine::FlowtableHw,
         mark_mask: settings.mark_mask,
         excludes: settings.excludes.clone(),
-        decisions: BTreeMap::new(),
+        decisions,
     }
 }
+
+fn no(why: &str) -> Decision {
+    Decision { included: false, why: why.to_owned() }
+}
+
+fn decide(candidate: &Candidate, settings: &Settings) -> Decision {
+    let Candidate { device, eligible, why } = candidate;
+    let named = settings.devices.contains(device);
+    if settings.ignore_devices.contains(device) {
+        return no("left out by the setting ignore_device");
+    }
+    if !eligible && named {
+        return no(&format!("named in the settings, but cannot be: {why}"));
+    }
+    if !eligible {
+        return no(why);
+    }
+    if !is_device_name(device) {
+        return no("its name cannot be written in nft rules");
+    }
+    if !settings.devices.is_empty() && !named {
+        return no("not among the devices that the settings name");
+    }
+    Decision { included: true, why: why.clone() }
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! One section of the configuration, option by option, with its problems noted on the way.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+/// One thing wrong in the configuration. Displays as
+/// `section 'main', option 'engine', value 'warp': is no engine; …`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Name of the section; for an anonymous one its place, `@exclude[0]`.
+    pub section: String,
+    /// Name of the option; empty if the section itself is meant.
+    pub option: String,
+    /// The value as found; empty if there is none.
+    pub value: String,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "section '{}'", self.section)?;
+        if !self.option.is_empty() {
+            let value = self.value.escape_debug();
+            write!(f, ", option '{}', value '{value}'", self.option.escape_debug())?;
+        }
+        write!(f, ": {}", self.what)
+    }
+}
+
+/// A section being read. Options that nobody asked for are left over.
+pub(crate) struct Section<'a> {
+    label: String,
+    options: &'a Map<String, Value>,
+    asked: BTreeSet<&'static str>,
+    pub(crate) errors: Vec<Problem>,
+}
+
+impl<'a> Section<'a> {
+    pub(crate) fn new(label: String, options: &'a Map<String, Value>) -> Self {
+        Self { label, options, asked: BTreeSet::new(), errors: Vec::new() }
+    }
+
+    pub(crate) fn problem(&self, option: &str, value: &str, what: &str) -> Problem {
+        Problem {
+            section: self.label.clone(),
+            option: option.to_owned(),
+            value: value.to_owned(),
+            what: what.to_owned(),
+        }
+    }
+
+    pub(crate) fn error(&mut self, option: &str, value: &str, what: &str) {
+        self.errors.push(self.problem(option, value, what));
+    }
+
+    /// The text of an option; none if it is absent or empty, which is the same in UCI.
+    pub(crate) fn text(&mut self, option: &'static str) -> Option<&'a str> {
+        self.asked.insert(option);
+        match self.options.get(option)? {
+            Value::String(text) => Some(text.as_str()).filter(|text| !text.is_empty()),
+            other => {
+                self.error(option, &other.to_string(), "is a list where one value is expected");
+                None
+            }
+        }
+    }
+
+    /// The option as `parse` reads it; its error is noted.
+    pub(crate) fn value<T>(
+        &mut self,
+        option: &'static str,
+        parse: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Option<T> {
+        let text = self.text(option)?;
+        match parse(text) {
+            Ok(value) => Some(value),
+            Err(what) => {
+                self.error(option, text, &what);
+                None
+            }
+        }
+    }
+
+    /// The entries of a list. As everywhere in `OpenWrt`, an option with words separated by
+    /// space is a list too.
+    pub(crate) fn list(&mut self, option: &'static str) -> Vec<&'a str> {
+        self.asked.insert(option);
+        match self.options.get(option) {
+            None => Vec::new(),
+            Some(Value::String(text)) => text.split_whitespace().collect(),
+            Some(Value::Array(entries)) => {
+                let texts: Vec<&str> = entries.iter().filter_map(Value::as_str).collect();
+                if texts.len() != entries.len() {
+                    self.error(option, "", "has an entry that is no text");
+                }
+                texts
+            }
+            Some(other) => {
+                self.error(option, &other.to_string(), "is no list");
+                Vec::new()
+            }
+        }
+    }
+
+    /// Warnings about what nobody asked for: most often an option spelt wrong.
+    pub(crate) fn left_over(&self) -> Vec<Problem> {
+        let unknown = |name: &&String| {
+            !name.starts_with('.') && !self.asked.iter().any(|asked| asked == name)
+        };
+        self.options
+            .keys()
+            .filter(unknown)
+            .map(|name| {
+                let value = self.options.get(name).and_then(Value::as_str).unwrap_or_default();
+                self.problem(name, value, "is an unknown option and ignored")
+            })
+            .collect()
+    }
+}
