@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+use std::time::Duration;
+
+use serde_json::{Map, json};
+
+use super::*;
+use crate::fixture::{established, lab_dump, lab_firewall, lab_network};
+use crate::methods::{Outcome, call};
+
+fn core() -> Core {
+    let machine = Machine { kernel: "6.12".into(), hostname: "gw".into(), started_ms: 1 };
+    Core::new(machine, Now { mono: Duration::ZERO, unix_ms: 1_000_000 })
+}
+
+fn configuration(engine: &str) -> Value {
+    json!({"main": {".type": "fastpath", ".name": "main", "engine": engine}})
+}
+
+/// A core that knows the lab's network and runs the flowtable over it.
+fn running() -> Core {
+    let mut core = core();
+    core.firewall(&lab_firewall());
+    core.interfaces(&lab_dump());
+    assert!(core.configuration(&configuration("flowtable")).is_empty());
+    let effects = core.changes(lab_network());
+    assert!(matches!(&effects[..], [Effect::Engine(Job::Apply { .. })]), "{effects:?}");
+    assert_eq!(core.applied(Ok(Applied::Replaced)), [Effect::AnswerEngine]);
+    core
+}
+
+fn ask(core: &mut Core, method: &str, args: Value) -> Value {
+    let Value::Object(args) = args else { panic!("{args}") };
+    match call(core, method, args) {
+        Outcome::Reply(answer) => answer,
+        other => panic!("{method}: {other:?}"),
+    }
+}
+
+#[test]
+fn the_plan_waits_for_configuration_and_network() {
+    let mut core = core();
+    assert!(core.changes(lab_network()).is_empty(), "no configuration yet");
+    let effects = core.configuration(&configuration("flowtable"));
+    let [Effect::Engine(Job::Apply { plan, in_force: None })] = &effects[..] else {
+        panic!("{effects:?}")
+    };
+    let devices: Vec<&str> = plan.devices.iter().map(String::as_str).collect();
+    assert_eq!(devices, ["lan1", "lan2", "wan"]);
+}
+
+#[test]
+fn a_bad_configuration_changes_nothing_and_is_told() {
+    let mut core = running();
+    assert!(core.configuration(&configuration("warp")).is_empty());
+    let status = ask(&mut core, "status", json!({}));
+    assert_eq!(status["engine"]["active"], "flowtable");
+    let finding = &status["health"][0];
+    assert_eq!(finding["code"], "config-refused");
+    let text = finding["text"].as_str().unwrap();
+    assert!(text.contains("main") && text.contains("engine") && text.contains("warp"), "{text}");
+    core.configuration(&configuration("flowtable"));
+    assert_eq!(ask(&mut core, "status", json!({}))["health"], json!([]));
+}
+
+#[test]
+fn a_command_holds_until_the_file_says_something_new() {
+    let mut core = running();
+    let effects = core.command(Engine::Off);
+    assert!(matches!(&effects[..], [Effect::Engine(Job::Apply { .. })]), "{effects:?}");
+    core.applied(Ok(Applied::Removed));
+    let engine = ask(&mut core, "status", json!({}))["engine"].take();
+    assert_eq!((&engine["active"], &engine["source"]), (&json!("off"), &json!("command")));
+    // The same file read again, as after a change of the network.
+    assert!(core.configuration(&configuration("flowtable")).is_empty());
+    assert_eq!(ask(&mut core, "status", json!({}))["engine"]["wanted"], "off");
+    core.configuration(&configuration("off"));
+    core.configuration(&configuration("flowtable"));
+    core.applied(Ok(Applied::Replaced));
+    let engine = ask(&mut core, "status", json!({}))["engine"].take();
+    assert_eq!((&engine["active"], &engine["source"]), (&json!("flowtable"), &json!("config")));
+}
+
+#[test]
+fn a_refused_engine_leaves_the_old_one_and_says_why() {
+    let mut core = running();
+    core.command(Engine::FlowtableHw);
+    core.applied(Err("lan1 cannot offload".into()));
+    let engine = ask(&mut core, "status", json!({}))["engine"].take();
+    assert_eq!(engine["wanted"], "flowtable-hw");
+    assert_eq!(engine["active"], "flowtable");
+    assert_eq!(engine["why"], "lan1 cannot offload");
+    assert_eq!(ask(&mut core, "status", json!({}))["health"][0]["code"], "engine-differs");
+}
+
+#[test]
+fn a_vanished_device_is_planned_around() {
+    let mut core = running();
+    let lan2 = core.around.topology().link_named("lan2").unwrap().index;
+    let effects = core.changes(vec![topology::Change::LinkGone(lan2)]);
+    let [Effect::Engine(Job::Apply { plan, .. })] = &effects[..] else { panic!("{effects:?}") };
+    assert!(!plan.devices.contains("lan2"));
+    assert_eq!(plan.devices.len(), 2);
+}
+
+#[test]
+fn flows_are_shown_with_zone_vlan_path_and_reason() {
+    let mut core = running();
+    assert_eq!(core.dump_if_due(), [Effect::Dump]);
+    core.batch(&[established(7, true), established(8, false)]);
+    core.dumped(true);
+    let page = ask(&mut core, "flows", json!({"sort": "id", "desc": false}));
+    assert_eq!(page["total"], 2);
+    let cols: Vec<&str> =
+        page["cols"].as_array().unwrap().iter().map(|c| c.as_str().unwrap()).collect();
+    let cell = |row: usize, name: &str| {
+        page["rows"][row][cols.iter().position(|c| *c == name).unwrap()].clone()
+    };
+    assert_eq!(cell(0, "in_zone"), "lan");
+    assert_eq!(cell(0, "in_vlan"), 10);
+    assert_eq!(cell(0, "out_zone"), "wan");
+    assert_eq!(cell(0, "out_vlan"), 35);
+    assert_eq!(cell(0, "path"), "flowtable");
+    assert_eq!(cell(1, "path"), "slow");
+    assert_ne!(cell(1, "reason"), "");
+    core.command(Engine::Off);
+    core.applied(Ok(Applied::Removed));
+    let page = ask(&mut core, "flows", json!({"filter": {"reason": ["engine-off"]}}));
+    assert_eq!(page["matched"], 1, "the kernel still says OFFLOAD of the other: {page}");
+}
+
+#[test]
+fn status_knows_the_way_to_the_internet() {
+    let mut core = running();
+    let wan = ask(&mut core, "status", json!({}))["wan"][0].take();
+    assert_eq!(wan["name"], "wan");
+    assert_eq!(wan["port"], "wan");
+    assert_eq!(wan["vlan"], 35);
+    assert_eq!(wan["session"], 1);
+    assert_eq!(wan["up"], true);
+    assert_eq!(wan["up_since_ms"], 1_000_000 - 60_000);
+    let ppp = core.around.topology().link_named("pppoe-wan").unwrap().index;
+    core.changes(vec![topology::Change::LinkGone(ppp), topology::Change::Pppoe(Vec::new(), Vec::new())]);
+    let status = ask(&mut core, "status", json!({}));
+    assert_eq!(status["wan"][0]["up"], false, "the kernel knows before netifd does");
+    assert_eq!(status["wan"][0]["port"], "wan");
+    assert_eq!(status["health"][0]["code"], "wan-down");
+}
+
+#[test]
+fn requests_that_make_no_sense_are_refused() {
+    let mut core = running();
+    for (method, args) in [
+        ("status", json!({"x": 1})),
+        ("flows", json!({"limit": 0})),
+        ("flows", json!({"filter": {"path": "slow"}})),
+        ("flow", json!({})),
+        ("flow", json!({"id": -1})),
+        ("engine", json!({})),
+        ("engine", json!({"set": "warp"})),
+        ("engine", json!({"set": "off", "persist": 1})),
+    ] {
+        let Value::Object(map) = args.clone() else { panic!() };
+        let outcome = call(&mut core, method, map);
+        assert!(matches!(outcome, Outcome::Invalid(_)), "{method} {args}: {outcome:?}");
+    }
+    assert_eq!(call(&mut core, "fly", Map::new()), Outcome::NoMethod);
+    let gone = Map::from_iter([("id".to_owned(), json!(99))]);
+    assert_eq!(call(&mut core, "flow", gone), Outcome::NotFound);
+    let session = Map::from_iter([("ubus_rpc_session".to_owned(), json!("0"))]);
+    assert!(matches!(call(&mut core, "status", session), Outcome::Reply(_)));
+}
+
+#[test]
+fn lost_events_are_followed_by_a_dump() {
+    let mut core = running();
+    assert_eq!(core.dump_if_due(), [Effect::Dump]);
+    core.dumped(true);
+    assert!(core.dump_if_due().is_empty(), "not due yet");
+    assert_eq!(core.events_lost(), [Effect::Dump]);
+    assert_eq!(ask(&mut core, "status", json!({}))["conntrack"]["resyncs"], 1);
+}
