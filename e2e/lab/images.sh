@@ -49,7 +49,7 @@ build_base() {
         trixie /dev/null "$mirror"
     zstd_from_kernel "$work/vmlinuz" >"$work/vmlinux"
     rm "$work/vmlinuz"
-    rm -rf "$IMAGES/etc"
+    rm -rf "${IMAGES:?}/etc"
     mv "$work"/* "$IMAGES/"
     rmdir "$work"
 }
@@ -166,7 +166,8 @@ seal() {
 image_layer() {
     local name=$1 hash
     shift
-    hash=$(hash_of "$LAB/$name" "$LAB/guest/init" "$LAB/images.sh" "$IMAGES/base.stamp" "$IMAGES/id.pub" "$@")
+    hash=$(hash_of "$LAB/$name" "$LAB/guest/init" "$LAB/images.sh" "$IMAGES/base.stamp" \
+        "$IMAGES/id.pub" "$@")
     fresh "$IMAGES/$name.stamp" "$hash" && [ -f "$IMAGES/$name.erofs" ] && return
     rm -f "$IMAGES/$name.stamp"
     step "files of the $name" "build_$name"

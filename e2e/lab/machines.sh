@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The two virtual machines: start, monitor, stop. Needs paths.sh.
+# The two virtual machines: start, monitor, stop. Needs paths.sh and verbs.sh.
 #
 # $RUN holds what belongs to one running lab: NAME.pid, NAME.console, NAME.monitor (QEMU's, a
 # unix socket), link.N (a cable each), ports (the host's ports as shell assignments).
@@ -30,33 +30,37 @@ kvm_boots() {
 
 # machine NAME ID MEMORY SERVER: QEMU in the background; SERVER says whether it opens the cables.
 machine() {
-    local name=$1 id=$2 memory=$3 server=$4 cable number=0 args cpu
+    local name=$1 memory=$3 server=$4 cable number=0 args cpu mac=52:54:00:0$2:00
     case $ACCEL in
         kvm) cpu=(-accel kvm -cpu host) ;;
         # Nehalem: the fewer vector units, the less is emulated; without rdrand the random pool
         # starves pppd. The default translation cache grows without bound.
         *) cpu=(-accel "tcg,thread=multi,tb-size=256" -cpu "Nehalem,+rdrand") ;;
     esac
+    local user="user,id=mgmt,restrict=on"
+    # The kernel picks the host's ports (0), the monitor tells which.
+    user+=",hostfwd=tcp:127.0.0.1:0-:22,hostfwd=tcp:127.0.0.1:0-:80"
+    # Sockets by relative names: the path of one has 108 bytes at the most.
     args=(-machine q35 "${cpu[@]}" -smp 1 -m "$memory" -nodefaults -no-user-config
-        -display none -no-reboot -serial "file:$RUN/$name.console"
-        -monitor "unix:$RUN/$name.monitor,server=on,wait=off"
+        -display none -no-reboot -serial "file:$name.console"
+        -monitor "unix:$name.monitor,server=on,wait=off"
         -kernel "$IMAGES/vmlinux" -initrd "$IMAGES/initrd.cpio"
         -append "console=ttyS0 panic=-1 quiet mitigations=off nokaslr"
         -drive "if=none,id=base,file=$IMAGES/base.erofs,format=raw,readonly=on"
         -device "virtio-blk-pci,drive=base"
         -drive "if=none,id=layer,file=$IMAGES/$name.erofs,format=raw,readonly=on"
         -device "virtio-blk-pci,drive=layer"
-        # The kernel picks the host's ports (0), the monitor tells which.
-        -netdev "user,id=mgmt,restrict=on,hostfwd=tcp:127.0.0.1:0-:22,hostfwd=tcp:127.0.0.1:0-:80"
-        -device "virtio-net-pci,netdev=mgmt,mac=52:54:00:0$id:00:00,romfile=")
+        -netdev "$user"
+        -device "virtio-net-pci,netdev=mgmt,mac=$mac:00,romfile=")
     for cable in $CABLES; do
         number=$((number + 1))
-        args+=(-netdev "stream,id=$cable,server=$server,addr.type=unix,addr.path=$RUN/link.$number"
-            -device "virtio-net-pci,id=nic-$cable,netdev=$cable,mac=52:54:00:0$id:00:0$number,romfile=")
+        args+=(-netdev "stream,id=$cable,server=$server,addr.type=unix,addr.path=link.$number"
+            -device "virtio-net-pci,id=nic-$cable,netdev=$cable,mac=$mac:0$number,romfile=")
     done
     # Without the parent-death signal a killed lab would leave its machines running.
+    cd "$RUN"
     setpriv --pdeathsig KILL qemu-system-x86_64 "${args[@]}" \
-        </dev/null >"$RUN/$name.qemu" 2>&1 9>&- &
+        </dev/null >"$name.qemu" 2>&1 &
     echo $! >"$RUN/$name.pid"
 }
 
@@ -67,32 +71,17 @@ keep() {
     trap 'kill "$peers" "$gateway" 2>/dev/null; exit 1' TERM INT
     machine peers 2 384 on
     peers=$!
-    wait_until 10 test -S "$RUN/link.4" || { kill "$peers"; exit 1; }
+    poll 10 test -S "$RUN/link.4" || { kill "$peers"; exit 1; }
     machine gateway 1 512 off
     gateway=$!
     # One machine alone is no lab.
     wait -n
-    wait_until 10 machines_gone || kill "$peers" "$gateway" 2>/dev/null
+    poll 10 machines_gone || kill "$peers" "$gateway" 2>/dev/null
     wait
 }
 
 alive() { [ -f "$RUN/$1.pid" ] && kill -0 "$(cat "$RUN/$1.pid")" 2>/dev/null; }
 machines_gone() { ! alive peers && ! alive gateway; }
-
-# wait_until SECONDS COMMAND…: polls every tenth of a second.
-wait_until() {
-    local end=$((${EPOCHREALTIME/./} + $1 * 1000000))
-    shift
-    until "$@"; do
-        [ "${EPOCHREALTIME/./}" -lt "$end" ] || return 1
-        sleep 0.1
-    done
-}
-
-# monitor NAME COMMAND: one command of QEMU's monitor.
-monitor() {
-    printf '%s\n' "$2" | socat -t 0.5 - "UNIX-CONNECT:$RUN/$1.monitor" | tr -d '\r'
-}
 
 # forwarded NAME GUEST-PORT: the host's port in front of it.
 forwarded() {
@@ -106,7 +95,7 @@ booted_or_gone() { booted || ! kill -0 "$KEEPER" 2>/dev/null; }
 
 # up: both machines, PPPoE established and the first packet through.
 up() {
-    local started=${EPOCHREALTIME/./}
+    local started=${EPOCHREALTIME/./} tie=()
     if ! machines_gone; then die "a lab is already running in $RUN"; fi
     ACCEL=$(accelerator)
     rm -rf "$RUN"
@@ -115,16 +104,18 @@ up() {
         kvm) say "  … two machines, hardware virtualisation" ;;
         *) say "  … two machines, emulated (no guest boots with hardware virtualisation here)" ;;
     esac
-    setsid "$LAB/lab" keep "$ACCEL" </dev/null >"$RUN/keeper" 2>&1 9>&- &
+    # Tied machines end with who started them, even when it is killed.
+    [ "${TIED-}" != 1 ] || tie=(setpriv --pdeathsig TERM)
+    setsid "${tie[@]}" "$LAB/lab" keep "$ACCEL" </dev/null >"$RUN/keeper" 2>&1 &
     KEEPER=$!
-    wait_until 10 test -S "$RUN/gateway.monitor" || true
+    poll 10 test -S "$RUN/gateway.monitor" || true
     {
         echo "GW_SSH=$(forwarded gateway 22)"
         echo "GW_HTTP=$(forwarded gateway 80)"
         echo "PEERS_SSH=$(forwarded peers 22)"
         echo "ACCEL=$ACCEL"
     } >"$RUN/ports"
-    if ! wait_until "${BOOT_LIMIT:-90}" booted_or_gone || ! booted; then
+    if ! poll "${BOOT_LIMIT:-90}" booted_or_gone || ! booted; then
         keep_logs boot
         stop_machines
         die "the machines did not come up; see $REPORTS/boot"
@@ -143,13 +134,12 @@ stop_machines() {
 down() {
     machines_gone && return
     if [ -f "$RUN/ports" ]; then
-        . "$LAB/verbs.sh"
         gw 'echo o >/proc/sysrq-trigger' >/dev/null 2>&1 &
         peers 'echo o >/proc/sysrq-trigger' >/dev/null 2>&1 &
-        wait_until 5 machines_gone || true
+        poll 5 machines_gone || true
     fi
     stop_machines
-    wait_until 5 machines_gone || die "machines of $RUN do not end"
+    poll 5 machines_gone || die "machines of $RUN do not end"
     rm -f "$RUN/ports"
 }
 
@@ -162,7 +152,6 @@ keep_logs() {
         cp "$RUN/$name.console" "$RUN/$name.qemu" "$to/" 2>/dev/null || true
     done
     [ -f "$RUN/ports" ] || return 0
-    . "$LAB/verbs.sh"
     gw 'dmesg; nft list ruleset; ip addr; conntrack -L 2>&1 | head -n 200' \
         >"$to/gateway.state" 2>&1 || true
     gw 'tail -n 500 /var/log/*.log' >"$to/gateway.log" 2>&1 || true

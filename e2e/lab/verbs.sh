@@ -39,10 +39,27 @@ lab_url() { echo "http://127.0.0.1:$(lab_port GW_HTTP)/fastpath/"; }
 
 # wait_for SECONDS COMMAND…: until COMMAND succeeds; fails at the deadline.
 wait_for() {
-    local end=$((${EPOCHREALTIME/./} + $1 * 1000000))
-    shift
-    until "$@" >/dev/null 2>&1; do
-        [ "${EPOCHREALTIME/./}" -lt "$end" ] || { echo "waited in vain for: $*" >&2; return 1; }
-        sleep 0.1
-    done
+    poll "$@" >/dev/null 2>&1 || { shift; echo "waited in vain for: $*" >&2; return 1; }
 }
+
+# monitor gateway|peers COMMAND: one command of QEMU's monitor.
+monitor() {
+    (cd "$RUN" && printf '%s\n' "$2" | socat -t 0.5 - "UNIX-CONNECT:$1.monitor") | tr -d '\r'
+}
+
+# Faults, each a line of its own.
+
+# cable lan1|lan2|lan3|wan on|off: both ends see their link go or come.
+cable() {
+    monitor gateway "set_link nic-$1 $2" >/dev/null
+    monitor peers "set_link nic-$1 $2" >/dev/null
+}
+
+# The session ends as if the line were cut (KILL) or hung up (TERM); it is dialled again.
+pppoe_end() { gw "kill -${1:-KILL} \$(cat /run/supervise/pppoe-wan.child)"; }
+
+# The daemon or the ubus broker ends at once; each is started again by its supervisor.
+# shellcheck disable=SC2016 # the gateway expands it
+kill_daemon() { gw 'kill -KILL $(cat /run/supervise/fastpathd.child)'; }
+# shellcheck disable=SC2016 # the gateway expands it
+restart_broker() { gw 'kill -TERM $(cat /run/supervise/standin.child)'; }
