@@ -159,11 +159,11 @@ impl Core {
 
     /// The network changed.
     pub(crate) fn changes(&mut self, changes: Vec<topology::Change>) -> Vec<Effect> {
-        let mut changed = false;
+        let mut news = false;
         for change in changes {
-            changed |= self.around.change(change);
+            news |= self.around.change(change);
         }
-        if !changed && self.topology_known {
+        if !news && self.topology_known {
             return Vec::new();
         }
         self.topology_known = true;
@@ -223,7 +223,7 @@ impl Core {
     }
 
     /// Once a second.
-    pub(crate) fn tick(&mut self, readings: Readings) -> Vec<Effect> {
+    pub(crate) fn tick(&mut self, readings: &Readings) -> Vec<Effect> {
         self.cpu.read(&readings.stat);
         self.net.read(&readings.net_dev, self.now.mono);
         self.around.set_names(Names::parse(&readings.leases, &readings.hosts));

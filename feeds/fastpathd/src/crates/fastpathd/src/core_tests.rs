@@ -140,7 +140,10 @@ fn status_knows_the_way_to_the_internet() {
     assert_eq!(wan["up"], true);
     assert_eq!(wan["up_since_ms"], 1_000_000 - 60_000);
     let ppp = core.around.topology().link_named("pppoe-wan").unwrap().index;
-    core.changes(vec![topology::Change::LinkGone(ppp), topology::Change::Pppoe(Vec::new(), Vec::new())]);
+    core.changes(vec![
+        topology::Change::LinkGone(ppp),
+        topology::Change::Pppoe(Vec::new(), Vec::new()),
+    ]);
     let status = ask(&mut core, "status", json!({}));
     assert_eq!(status["wan"][0]["up"], false, "the kernel knows before netifd does");
     assert_eq!(status["wan"][0]["port"], "wan");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! CPU load from two readings of `/proc/stat` (proc_stat(5)).
+//! CPU load from two readings of `/proc/stat` (`proc_stat(5)`).
 
 use serde::Serialize;
 

@@ -155,7 +155,7 @@ impl Daemon {
         self.clock();
         self.ticks += 1;
         let readings = machine::readings(&self.paths.leases);
-        let effects = self.core.tick(readings);
+        let effects = self.core.tick(&readings);
         self.carry_out(effects);
         if self.ticks == WITHOUT_BUS && self.core.settings.is_none() && self.bus.is_none() {
             self.read_file();

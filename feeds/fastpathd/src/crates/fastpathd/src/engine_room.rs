@@ -30,7 +30,7 @@ pub(crate) enum Source {
     Command,
 }
 
-/// The engine asked for and the one in force (`types.json`, EngineState).
+/// The engine asked for and the one in force (`types.json`, `EngineState`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct EngineReport {
     pub(crate) wanted: &'static str,
@@ -208,7 +208,7 @@ impl EngineRoom {
         if wanted != Engine::Off && plan.devices.is_empty() {
             return "no device that packets are forwarded through was found".to_owned();
         }
-        if self.active() != wanted { "being applied".to_owned() } else { String::new() }
+        if self.active() == wanted { String::new() } else { "being applied".to_owned() }
     }
 }
 

@@ -75,11 +75,7 @@ pub(crate) fn lab_network() -> Vec<Change> {
         Change::Link(link(8, "pppoe-wan", LinkKind::Ppp)),
         Change::BridgeVlans(vec![member(1, 10, false), member(2, 20, true)]),
         Change::Pppoe(
-            vec![PppoeSession {
-                id: 1,
-                peer: Mac([2, 0, 0, 0, 9, 9]),
-                device: "wan.35".into(),
-            }],
+            vec![PppoeSession { id: 1, peer: Mac([2, 0, 0, 0, 9, 9]), device: "wan.35".into() }],
             Vec::new(),
         ),
         route("10.10.10.0", 24, 5, None),

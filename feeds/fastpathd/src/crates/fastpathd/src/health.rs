@@ -67,6 +67,13 @@ pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
         let text = format!("The connection table is nearly full: {count} of {max}.");
         add("conntrack-full", Level::Warning, text);
     }
+    if core.refresh.resyncs() > 0 {
+        let text = format!(
+            "Connection events were lost {} times since the start; everything was read again.",
+            core.refresh.resyncs()
+        );
+        add("resync", Level::Notice, text);
+    }
     found.sort_by_key(|f| std::cmp::Reverse(f.level));
     found
 }

@@ -24,6 +24,7 @@ pub(crate) struct NetworkView {
 }
 
 #[derive(Debug, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts of the API")]
 struct LinkView {
     index: u32,
     name: String,
