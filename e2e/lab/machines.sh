@@ -58,7 +58,7 @@ machine() {
             -device "virtio-net-pci,id=nic-$cable,netdev=$cable,mac=$mac:0$number,romfile=")
     done
     # Without the parent-death signal a killed lab would leave its machines running.
-    cd "$RUN"
+    cd "$RUN" || return
     setpriv --pdeathsig KILL qemu-system-x86_64 "${args[@]}" \
         </dev/null >"$name.qemu" 2>&1 &
     echo $! >"$RUN/$name.pid"
