@@ -49,7 +49,7 @@ impl Dump {
 
     /// Appends the next batch (one datagram, about a hundred entries) to `batch`; false at the end.
     ///
-    /// Yields to the other tasks after each batch: the kernel always has the next one ready, so
+    /// Yields to the other tasks before each batch: the kernel always has the next one ready, so
     /// a single-threaded daemon would stand still for the whole dump otherwise.
     ///
     /// # Errors
@@ -58,6 +58,7 @@ impl Dump {
         if self.done {
             return Ok(false);
         }
+        tokio::task::yield_now().await;
         let datagram = self.socket.recv().await.map_err(DumpError::Read)?;
         for frame in Frames::new(datagram).filter(|frame| frame.seq == SEQ) {
             self.interrupted |= frame.flags & NLM_F_DUMP_INTR != 0;
@@ -70,7 +71,6 @@ impl Dump {
                 _ => {}
             }
         }
-        tokio::task::yield_now().await;
         Ok(!self.done)
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What the daemon tells the table: dumps, events, the engine.
 
+use std::collections::HashSet;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -30,18 +31,21 @@ impl FlowTable {
     pub fn dump_begin(&mut self, now: Now) {
         self.now = now;
         self.dump = self.dump.wrapping_add(1);
+        self.dumping = true;
+        self.gone.clear();
     }
 
     /// One entry of the dump, with the time its batch was read.
     pub fn merge(&mut self, entry: &Entry, now: Now, net: &dyn Network) {
         let at = now.millis();
-        let known = self.find(entry);
-        let position = match known {
+        let position = match self.find(entry) {
             Some(position) if self.flows[position].restarted(entry) => {
                 self.remove(position);
                 self.insert(entry, now, true)
             }
             Some(position) => position,
+            // Read before it was destroyed, handed in after that was told.
+            None if self.gone.contains(&(entry.id, entry.zone)) => return,
             None => self.insert(entry, now, !self.first),
         };
         let dump = self.dump;
@@ -61,6 +65,8 @@ impl FlowTable {
     /// dump failed or was interrupted.
     pub fn dump_end(&mut self, now: Now, complete: bool) {
         self.now = now;
+        self.dumping = false;
+        self.gone = HashSet::new();
         if complete {
             for position in (0..self.flows.len()).rev() {
                 if self.flows[position].seen != self.dump {
@@ -103,6 +109,9 @@ impl FlowTable {
     }
 
     fn destroy(&mut self, entry: &Entry, at: Millis) {
+        if self.dumping {
+            self.gone.insert((entry.id, entry.zone));
+        }
         let Some(position) = self.find(entry) else { return };
         self.count(position, entry, at, true);
         self.remove(position);

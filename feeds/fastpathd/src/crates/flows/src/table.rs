@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The table of all known flows: what the daemon asks.
 
+use std::collections::HashSet;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -54,6 +55,9 @@ pub struct FlowTable {
     pub(crate) epoch: u64,
     /// Serial number of the dump under way, or of the last one.
     pub(crate) dump: u32,
+    pub(crate) dumping: bool,
+    /// Id and zone of what was destroyed during the dump under way.
+    pub(crate) gone: HashSet<(u32, u16)>,
     /// No dump has been complete yet: counters found are from before our time.
     pub(crate) first: bool,
     /// Serial number of the flows whose kernel id was taken.
@@ -73,6 +77,8 @@ impl Default for FlowTable {
             rings: Rings::default(),
             epoch: 0,
             dump: 0,
+            dumping: false,
+            gone: HashSet::new(),
             first: true,
             twins: 0,
             now: Now::default(),

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The sockets against the running kernel, in a network namespace of a thread's own. Skipped,
+//! with the reason, without root or conntrack.
+
+#![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
+
+use std::io::Write;
+use std::net::UdpSocket;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use ctnetlink::{Dump, Entry, Event, EventError, EventSocket, Lookup, Status, Tuple};
+
+const RULES: &str = "table inet t {
+    chain o {
+        type filter hook output priority 0
+        ct state new counter
+    }
+}
+";
+
+/// Runs `test` in a fresh namespace where connections over loopback are tracked.
+fn in_namespace<F: Future<Output = ()>>(test: impl FnOnce() -> F + Send + 'static) {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: needs root");
+        return;
+    }
+    let run = move || {
+        // SAFETY: the namespace is that of this thread, which runs only this test.
+        unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNET) }
+            .expect("a network namespace");
+        if !std::path::Path::new("/proc/sys/net/netfilter/nf_conntrack_acct").exists() {
+            println!("skipped: no conntrack in this kernel");
+            return;
+        }
+        shell("ip link set lo up", "");
+        shell("nft -f -", RULES);
+        // /proc/sys/net is that of the process' first thread: write from a child, which has ours.
+        shell("sh -c 'echo 1 > /proc/sys/net/netfilter/nf_conntrack_acct'", "");
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_all().build().expect("a runtime");
+        let limit = Duration::from_secs(20);
+        let done = runtime.block_on(async { tokio::time::timeout(limit, test()).await });
+        done.expect("ends in time");
+    };
+    std::thread::spawn(run).join().expect("the test holds");
+}
+
+fn shell(command: &str, input: &str) {
+    let mut child =
+        Command::new("sh").args(["-c", command]).stdin(Stdio::piped()).spawn().expect("a shell");
+    child.stdin.take().expect("piped").write_all(input.as_bytes()).expect("written");
+    assert!(child.wait().expect("ended").success(), "{command}");
+}
+
+/// Removes every entry: `IPCTNL_MSG_CT_DELETE` without a tuple.
+fn flush() {
+    use rustix::net::netlink::{NETFILTER, SocketAddrNetlink};
+    use rustix::net::{AddressFamily, SendFlags, SocketType};
+    let mut request = [0; 20];
+    request[0..4].copy_from_slice(&20_u32.to_ne_bytes());
+    request[4..6].copy_from_slice(&0x102_u16.to_ne_bytes());
+    request[6..8].copy_from_slice(&1_u16.to_ne_bytes());
+    let socket = rustix::net::socket(AddressFamily::NETLINK, SocketType::RAW, Some(NETFILTER))
+        .expect("a socket");
+    let kernel = SocketAddrNetlink::new(0, 0);
+    rustix::net::sendto(&socket, &request, SendFlags::empty(), &kernel).expect("sent");
+}
+
+/// A question and an answer between two sockets; returns them.
+fn talk() -> (UdpSocket, UdpSocket) {
+    let client = UdpSocket::bind("127.0.0.1:0").expect("bound");
+    let server = UdpSocket::bind("127.0.0.2:0").expect("bound");
+    let address = server.local_addr().expect("bound");
+    client.send_to(b"question", address).expect("sent");
+    server.send_to(b"answer", client.local_addr().expect("bound")).expect("sent");
+    (client, server)
+}
+
+async fn whole_table() -> Vec<Entry> {
+    let mut dump = Dump::start().expect("a dump");
+    let mut entries = Vec::new();
+    while dump.next(&mut entries).await.expect("a batch") {}
+    assert!(!dump.next(&mut entries).await.expect("ended"), "an ended dump stays ended");
+    entries
+}
+
+#[test]
+fn a_dump_has_what_was_said() {
+    in_namespace(|| async {
+        assert_eq!(whole_table().await, []);
+        let (client, server) = talk();
+        let entries = whole_table().await;
+        assert_eq!(entries.len(), 1);
+        let entry = entries[0];
+        assert_eq!(entry.orig.sport, client.local_addr().expect("bound").port());
+        assert_eq!(entry.orig.dport, server.local_addr().expect("bound").port());
+        assert!(entry.status.has(Status::SEEN_REPLY));
+        assert_eq!(entry.orig_counters.map(|c| (c.packets, c.bytes)), Some((1, 36)));
+        assert_eq!(entry.reply_counters.map(|c| (c.packets, c.bytes)), Some((1, 34)));
+    });
+}
+
+#[test]
+fn a_long_dump_comes_in_batches() {
+    in_namespace(|| async {
+        let server = UdpSocket::bind("127.0.0.2:9").expect("bound");
+        for port in 20_000..20_500 {
+            let client = UdpSocket::bind(("127.0.0.1", port)).expect("bound");
+            client.send_to(b"x", server.local_addr().expect("bound")).expect("sent");
+        }
+        let mut dump = Dump::start().expect("a dump");
+        let (mut entries, mut batches) = (Vec::new(), 0);
+        while dump.next(&mut entries).await.expect("a batch") {
+            batches += 1;
+        }
+        assert_eq!(entries.len(), 500);
+        assert!((2..=20).contains(&batches), "{batches} batches");
+        assert!(!dump.interrupted());
+    });
+}
+
+#[test]
+fn one_entry_can_be_asked_for() {
+    in_namespace(|| async {
+        let _sockets = talk();
+        let known = whole_table().await[0];
+        let mut lookup = Lookup::open().expect("a socket");
+        let found = lookup.get(0, &known.orig).await.expect("an answer");
+        assert_eq!(found.map(|entry| (entry.id, entry.reply)), Some((known.id, known.reply)));
+        let unknown = Tuple { sport: 1, ..known.orig };
+        assert_eq!(lookup.get(0, &unknown).await.expect("an answer"), None);
+        assert_eq!(lookup.get(9, &known.orig).await.expect("an answer"), None, "another zone");
+        let v6 = "fd00::1".parse().expect("an address");
+        let ping = Tuple { src: v6, dst: v6, proto: 58, sport: 1, dport: 128 << 8 };
+        assert_eq!(lookup.get(0, &ping).await.expect("an answer"), None);
+    });
+}
+
+#[test]
+fn events_tell_the_life_of_a_connection() {
+    in_namespace(|| async {
+        let mut socket = EventSocket::open().expect("a socket");
+        let _sockets = talk();
+        let mut events = socket.recv().await.expect("events");
+        while events.len() < 2 {
+            events.extend(socket.recv().await.expect("events"));
+        }
+        let Event::New(new) = events[0] else { panic!("{:?}", events[0]) };
+        let Event::Update(update) = events[1] else { panic!("{:?}", events[1]) };
+        assert_eq!(new.id, update.id);
+        assert!(!new.status.has(Status::SEEN_REPLY) && update.status.has(Status::SEEN_REPLY));
+        assert_eq!(new.orig_counters, None);
+        flush();
+        let events = socket.recv().await.expect("events");
+        let Event::Destroy(gone) = events[0] else { panic!("{:?}", events[0]) };
+        assert_eq!(gone.id, new.id);
+        assert_eq!(gone.orig_counters.map(|counters| counters.packets), Some(1));
+    });
+}
+
+#[test]
+fn an_overflow_is_told_and_the_socket_goes_on() {
+    in_namespace(|| async {
+        let mut socket = EventSocket::with_buffer(4096).expect("a socket");
+        let server = UdpSocket::bind("127.0.0.2:9").expect("bound");
+        let address = server.local_addr().expect("bound");
+        for port in 20_000..20_300 {
+            let client = UdpSocket::bind(("127.0.0.1", port)).expect("bound");
+            client.send_to(b"x", address).expect("sent");
+        }
+        let mut lost = false;
+        while !lost {
+            lost = match socket.recv().await {
+                Ok(_) => false,
+                Err(EventError::Lost) => true,
+                Err(error) => panic!("{error}"),
+            };
+        }
+        // What fitted is still there; after it, new events come again.
+        let client = UdpSocket::bind("127.0.0.1:0").expect("bound");
+        let port = client.local_addr().expect("bound").port();
+        let mut seen = false;
+        while !seen {
+            // Sent again until there is room in the buffer for its event.
+            client.send_to(b"x", address).expect("sent");
+            if let Ok(events) = socket.recv().await {
+                seen = events
+                    .iter()
+                    .any(|event| matches!(event, Event::New(entry) if entry.orig.sport == port));
+                if !seen {
+                    flush();
+                }
+            }
+        }
+    });
+}
