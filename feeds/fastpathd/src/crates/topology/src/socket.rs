@@ -28,7 +28,22 @@ impl RouteSocket {
             return Err(io::Error::last_os_error());
         }
         // SAFETY: `fd` was just opened and belongs to nobody else.
-        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
+        let socket = Self(unsafe { OwnedFd::from_raw_fd(fd) });
+        socket.bind()?;
+        Ok(socket)
+    }
+
+    /// Takes a port number of the kernel's choice. Without one no event arrives, whatever groups
+    /// are joined: `do_one_broadcast` takes a socket with port 0 for the sender.
+    fn bind(&self) -> io::Result<()> {
+        // SAFETY: an all-zero `sockaddr_nl` is a valid value.
+        let mut address: libc::sockaddr_nl = unsafe { zeroed() };
+        address.nl_family = libc::sa_family_t::try_from(libc::AF_NETLINK).unwrap_or_default();
+        let length = libc::socklen_t::try_from(size_of::<libc::sockaddr_nl>()).unwrap_or_default();
+        // SAFETY: `address` is valid for reads of `length` bytes during the call.
+        let result =
+            unsafe { libc::bind(self.as_raw_fd(), std::ptr::from_ref(&address).cast(), length) };
+        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
     fn set<T>(&self, level: i32, option: i32, value: &T) -> io::Result<()> {
