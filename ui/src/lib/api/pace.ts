@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/** The page's limit of requests a second; a short burst may open a screen at once. */
+const PER_SECOND = 2;
+const BURST = 6;
+
+/**
+ * A token bucket: `turn()` resolves when the next request may leave. Waiting turns whose signal
+ * is aborted give their place back, so scrolling through a table does not queue up old requests.
+ */
+export class RequestPace {
+  private tokens = BURST;
+  private filledAt: number;
+  private queue: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly now: () => number = () => performance.now(),
+    private readonly sleep: (ms: number) => Promise<void> = (ms) =>
+      new Promise((resolve) => setTimeout(resolve, ms)),
+  ) {
+    this.filledAt = now();
+  }
+
+  turn(signal?: AbortSignal): Promise<void> {
+    const mine = this.queue.then(() => this.take(signal));
+    this.queue = mine.catch(() => undefined);
+    return mine;
+  }
+
+  private async take(signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    this.fill();
+    if (this.tokens < 1) {
+      await this.sleep(((1 - this.tokens) / PER_SECOND) * 1000);
+      signal?.throwIfAborted();
+      this.fill();
+    }
+    this.tokens = Math.max(0, this.tokens - 1);
+  }
+
+  private fill(): void {
+    const now = this.now();
+    this.tokens = Math.min(BURST, this.tokens + ((now - this.filledAt) / 1000) * PER_SECOND);
+    this.filledAt = now;
+  }
+}

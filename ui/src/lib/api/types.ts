@@ -1,0 +1,642 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Made by `npm run types` from feeds/fastpathd/src/schema. Do not edit.
+
+/**
+ * How established flows leave the slow path.
+ *
+ * This interface was referenced by `FastpathApi`'s JSON-Schema
+ * via the `definition` "Engine".
+ */
+export type Engine = 'off' | 'flowtable' | 'flowtable-hw';
+/**
+ * Which way the packets of a flow take: slow (the whole stack and every rule), inspect (in the IPS queue), flowtable (software flowtable), hardware (offloaded to the NIC or switch), ebpf.
+ *
+ * This interface was referenced by `FastpathApi`'s JSON-Schema
+ * via the `definition` "Path".
+ */
+export type Path = 'slow' | 'inspect' | 'flowtable' | 'hardware' | 'ebpf';
+/**
+ * Why a flow is on the slow path; empty for a flow that is not.
+ *
+ * This interface was referenced by `FastpathApi`'s JSON-Schema
+ * via the `definition` "Reason".
+ */
+export type Reason =
+  | ''
+  | 'engine-off'
+  | 'local'
+  | 'multicast'
+  | 'unsupported-protocol'
+  | 'helper'
+  | 'sequence-adjust'
+  | 'excluded'
+  | 'not-established'
+  | 'closing'
+  | 'no-route'
+  | 'no-device'
+  | 'no-neighbour'
+  | 'tunnel'
+  | 'same-side'
+  | 'idle'
+  | 'pending'
+  | 'not-taken';
+/**
+ * How bad a health finding is.
+ *
+ * This interface was referenced by `FastpathApi`'s JSON-Schema
+ * via the `definition` "Level".
+ */
+export type Level = 'ok' | 'notice' | 'warning' | 'error';
+
+/**
+ * What each method of the ubus object `fastpath` takes and answers.
+ */
+export interface FastpathApi {
+  /**
+   * Choose the engine. Applied at once: checked, applied, read back; when the kernel refuses, the old one stays and why says so. Until the next reload of the configuration, or for good with persist.
+   */
+  engine: {
+    request: EngineChange;
+    reply: EngineState;
+  };
+  /**
+   * One flow with its life so far. Status 4 (not found) when it is gone.
+   */
+  flow: {
+    request: FlowQuery;
+    reply: FlowDetail;
+  };
+  /**
+   * One page of the flow table: filtered, sorted, grouped in the daemon.
+   */
+  flows: {
+    request: FlowsQuery;
+    reply: FlowPage;
+  };
+  /**
+   * Time series kept in a ring: 1 s for 5 minutes, 10 s for an hour, 1 min for a day.
+   */
+  history: {
+    request: HistoryQuery;
+    reply: History;
+  };
+  /**
+   * Everything a dashboard needs at a glance.
+   */
+  status: {
+    request: {};
+    reply: Status;
+  };
+  /**
+   * Notification, once a second while somebody is subscribed: what live pages redraw.
+   */
+  tick: {
+    request: {};
+    reply: Tick;
+  };
+  /**
+   * Who uses the line: hosts behind the router, services, VLANs or paths, busiest first.
+   */
+  top: {
+    request: TopQuery;
+    reply: Top;
+  };
+  /**
+   * Ports, bridges, VLANs, PPPoE sessions and networks as the daemon sees them, and which devices are in the flowtable.
+   */
+  topology: {
+    request: {};
+    reply: Topology;
+  };
+}
+export interface EngineChange {
+  set: Engine;
+  /**
+   * also write it into /etc/config/fastpath; default false
+   */
+  persist?: boolean;
+}
+/**
+ * The engine asked for and the one in force.
+ *
+ * This interface was referenced by `FastpathApi`'s JSON-Schema
+ * via the `definition` "EngineState".
+ */
+export interface EngineState {
+  wanted: Engine;
+  active: Engine;
+  /**
+   * in words, why active differs from wanted or the last change was refused; empty otherwise
+   */
+  why: string;
+  /**
+   * config: from /etc/config/fastpath; command: set by the method engine since
+   */
+  source: 'config' | 'command';
+  /**
+   * lowest devices in the flowtable in force, sorted
+   */
+  devices: string[];
+  /**
+   * when the rule set in force was applied, Unix ms; 0: never
+   */
+  applied_ms: number;
+}
+export interface FlowQuery {
+  id: number;
+}
+export interface FlowDetail {
+  flow: Flow;
+  /**
+   * lowest devices of the initiator's and the other side; empty string: unknown
+   */
+  ports: string[];
+  /**
+   * oldest first, at most 16
+   */
+  events: FlowEvent[];
+}
+export interface Flow {
+  id: number;
+  proto: string;
+  family: 4 | 6;
+  src: string;
+  sport: number;
+  dst: string;
+  dport: number;
+  nat_src: string;
+  nat_sport: number;
+  nat_dst: string;
+  nat_dport: number;
+  in_dev: string;
+  in_vlan: number;
+  in_zone: string;
+  out_dev: string;
+  out_vlan: number;
+  out_zone: string;
+  path: Path;
+  reason: Reason;
+  state: string;
+  up_bytes: number;
+  down_bytes: number;
+  up_packets: number;
+  down_packets: number;
+  up_bps: number;
+  down_bps: number;
+  age_s: number;
+  idle_s: number;
+  src_name: string;
+  dst_name: string;
+}
+/**
+ * One step in a flow's life.
+ *
+ * This interface was referenced by `FastpathApi`'s JSON-Schema
+ * via the `definition` "FlowEvent".
+ */
+export interface FlowEvent {
+  /**
+   * Unix ms
+   */
+  at_ms: number;
+  path: Path;
+  reason: Reason;
+  state: string;
+}
+export interface FlowsQuery {
+  filter?: FlowFilter;
+  /**
+   * a column of the answer, or bps / bytes (both directions); default bps
+   */
+  sort?: string;
+  /**
+   * default true
+   */
+  desc?: boolean;
+  /**
+   * empty: single flows
+   */
+  group?: '' | 'host' | 'service' | 'vlan' | 'path';
+  offset?: number;
+  /**
+   * default 100
+   */
+  limit?: number;
+}
+/**
+ * All given conditions must hold.
+ */
+export interface FlowFilter {
+  /**
+   * words that must all occur in the addresses, ports, names, devices, zones or protocol
+   */
+  text?: string;
+  path?: Path[];
+  reason?: Reason[];
+  proto?: string[];
+  /**
+   * either side
+   */
+  vlan?: number;
+  /**
+   * either side
+   */
+  zone?: string;
+  /**
+   * an address, any of the four
+   */
+  host?: string;
+  family?: 4 | 6;
+}
+export interface FlowPage {
+  /**
+   * flows known
+   */
+  total: number;
+  /**
+   * flows (or groups) that the filter lets through
+   */
+  matched: number;
+  epoch: number;
+  now_ms: number;
+  /**
+   * names of the row's fields. Flows: id, proto, family, src, sport, dst, dport (as the initiator sent), nat_src, nat_sport, nat_dst, nat_dport (as the other side sees it), in_dev, in_vlan, in_zone, out_dev, out_vlan, out_zone, path, reason, state, up_bytes, down_bytes, up_packets, down_packets (up: from the initiator), up_bps, down_bps, age_s, idle_s, src_name, dst_name. Groups: key, name, flows, offloaded (flows), bytes, up_bps, down_bps, ratio.
+   */
+  cols: string[];
+  rows: (string | number)[][];
+}
+export interface HistoryQuery {
+  /**
+   * rate: bits per second by path; flows: number of flows by path. Default rate
+   */
+  series?: 'rate' | 'flows';
+  /**
+   * default 1
+   */
+  step_s?: 1 | 10 | 60;
+  /**
+   * only samples after this Unix ms
+   */
+  from_ms?: number;
+}
+export interface History {
+  series: 'rate' | 'flows';
+  step_s: number;
+  /**
+   * at_ms, slow, inspect, flowtable, hardware, ebpf
+   */
+  cols: string[];
+  /**
+   * oldest first
+   */
+  rows: number[][];
+}
+export interface Status {
+  version: string;
+  /**
+   * release of the running kernel
+   */
+  kernel: string;
+  hostname: string;
+  /**
+   * the router's clock, Unix ms
+   */
+  now_ms: number;
+  /**
+   * start of the daemon, Unix ms
+   */
+  started_ms: number;
+  engine: EngineState;
+  paths: Paths;
+  ratio: Ratio;
+  conntrack: ConntrackState;
+  wan: Wan[];
+  cpu: Cpu[];
+  /**
+   * worst first; empty when all is well
+   */
+  health: Health[];
+}
+/**
+ * Totals by path.
+ *
+ * This interface was referenced by `FastpathApi`'s JSON-Schema
+ * via the `definition` "Paths".
+ */
+export interface Paths {
+  slow: PathTotals;
+  inspect: PathTotals;
+  flowtable: PathTotals;
+  hardware: PathTotals;
+  ebpf: PathTotals;
+}
+/**
+ * What one path carries now and has carried since the daemon started.
+ *
+ * This interface was referenced by `FastpathApi`'s JSON-Schema
+ * via the `definition` "PathTotals".
+ */
+export interface PathTotals {
+  /**
+   * flows on this path now
+   */
+  flows: number;
+  /**
+   * bytes forwarded on this path since the start, both directions
+   */
+  bytes: number;
+  /**
+   * packets, likewise
+   */
+  packets: number;
+  /**
+   * bits per second now, both directions
+   */
+  bps: number;
+  /**
+   * packets per second now
+   */
+  pps: number;
+}
+/**
+ * Bytes carried off the slow path divided by all forwarded bytes, 0 to 1; absent while nothing was forwarded.
+ *
+ * This interface was referenced by `FastpathApi`'s JSON-Schema
+ * via the `definition` "Ratio".
+ */
+export interface Ratio {
+  /**
+   * over the last 10 seconds
+   */
+  now?: number;
+  /**
+   * since the daemon started
+   */
+  total?: number;
+}
+export interface ConntrackState {
+  /**
+   * flows known
+   */
+  count: number;
+  /**
+   * nf_conntrack_max; 0: unknown
+   */
+  limit: number;
+  /**
+   * time between counter refreshes now; grows with their cost
+   */
+  refresh_ms: number;
+  /**
+   * how long the last refresh took
+   */
+  dump_ms: number;
+  /**
+   * full re-reads forced by lost events
+   */
+  resyncs: number;
+}
+/**
+ * One way to the Internet.
+ *
+ * This interface was referenced by `FastpathApi`'s JSON-Schema
+ * via the `definition` "Wan".
+ */
+export interface Wan {
+  /**
+   * interface of /etc/config/network
+   */
+  name: string;
+  /**
+   * layer 3 device, such as pppoe-wan
+   */
+  device: string;
+  /**
+   * lowest device below it, such as wan; empty if unknown
+   */
+  port: string;
+  /**
+   * pppoe, dhcp, static, …
+   */
+  proto: string;
+  /**
+   * VLAN tag it is carried in; 0: none
+   */
+  vlan: number;
+  up: boolean;
+  /**
+   * the port has a link
+   */
+  carrier: boolean;
+  /**
+   * Unix ms; 0 while down
+   */
+  up_since_ms: number;
+  /**
+   * with prefix length
+   */
+  addresses: string[];
+  /**
+   * PPPoE: MAC of the access concentrator; empty otherwise
+   */
+  peer: string;
+  /**
+   * PPPoE session id; 0: none
+   */
+  session: number;
+  /**
+   * bits per second from the Internet
+   */
+  rx_bps: number;
+  /**
+   * bits per second to the Internet
+   */
+  tx_bps: number;
+}
+/**
+ * Load of one CPU over the last second, as fractions of 1.
+ *
+ * This interface was referenced by `FastpathApi`'s JSON-Schema
+ * via the `definition` "Cpu".
+ */
+export interface Cpu {
+  cpu: number;
+  /**
+   * everything but idle and iowait
+   */
+  busy: number;
+  /**
+   * of that, softirq: where packets are forwarded
+   */
+  softirq: number;
+}
+/**
+ * One thing the daemon noticed about itself or the box.
+ *
+ * This interface was referenced by `FastpathApi`'s JSON-Schema
+ * via the `definition` "Health".
+ */
+export interface Health {
+  /**
+   * stable name, such as nft-refused, accounting-off, fw4-offload-on, wan-down, resync
+   */
+  code: string;
+  level: Level;
+  text: string;
+}
+export interface Tick {
+  now_ms: number;
+  /**
+   * changes whenever flows' answer can have changed
+   */
+  epoch: number;
+  engine: EngineState;
+  paths: Paths;
+  ratio: Ratio;
+  wan: Wan[];
+  cpu: Cpu[];
+  health: Health[];
+}
+export interface TopQuery {
+  /**
+   * default host
+   */
+  by?: 'host' | 'service' | 'vlan' | 'path';
+  /**
+   * default 10
+   */
+  limit?: number;
+}
+export interface Top {
+  by: 'host' | 'service' | 'vlan' | 'path';
+  rows: TopRow[];
+}
+export interface TopRow {
+  /**
+   * address, proto/port, VLAN or path
+   */
+  key: string;
+  /**
+   * host or service name; empty if unknown
+   */
+  name: string;
+  flows: number;
+  /**
+   * of these, flows off the slow path
+   */
+  offloaded: number;
+  bytes: number;
+  up_bps: number;
+  down_bps: number;
+  /**
+   * share of the group's bytes that went off the slow path, 0 to 1
+   */
+  ratio: number;
+}
+export interface Topology {
+  /**
+   * changes with every change below
+   */
+  generation: number;
+  links: Link[];
+  bridges: Bridge[];
+  pppoe: PppoeSession[];
+  interfaces: Interface[];
+  /**
+   * neighbours in use, at most 500
+   */
+  hosts: Host[];
+}
+export interface Link {
+  index: number;
+  name: string;
+  /**
+   * ethernet, bridge, vlan, ppp, loopback, wireguard, …
+   */
+  kind: string;
+  mac: string;
+  mtu: number;
+  /**
+   * administratively
+   */
+  up: boolean;
+  carrier: boolean;
+  /**
+   * bridge it is a port of; empty: none
+   */
+  master: string;
+  /**
+   * device it stands on; empty: none
+   */
+  lower: string;
+  /**
+   * tag of a VLAN device; 0: none
+   */
+  vlan: number;
+  addresses: string[];
+  /**
+   * a device that can be in the flowtable
+   */
+  lowest: boolean;
+  in_flowtable: boolean;
+  /**
+   * in words, why it is or is not in the flowtable
+   */
+  why: string;
+}
+export interface Bridge {
+  name: string;
+  vlan_filtering: boolean;
+  ports: BridgePort[];
+}
+export interface BridgePort {
+  /**
+   * the port; the bridge's own name for its inner side
+   */
+  name: string;
+  vlans: PortVlan[];
+}
+export interface PortVlan {
+  vid: number;
+  tagged: boolean;
+  pvid: boolean;
+}
+export interface PppoeSession {
+  /**
+   * the ppp device; empty while unknown
+   */
+  device: string;
+  /**
+   * device it runs over
+   */
+  lower: string;
+  session: number;
+  /**
+   * MAC of the access concentrator
+   */
+  peer: string;
+}
+export interface Interface {
+  /**
+   * of /etc/config/network
+   */
+  name: string;
+  /**
+   * firewall zone; empty: none
+   */
+  zone: string;
+  /**
+   * layer 3 device
+   */
+  device: string;
+  proto: string;
+  up: boolean;
+}
+export interface Host {
+  address: string;
+  mac: string;
+  name: string;
+  device: string;
+  vlan: number;
+  port: string;
+}

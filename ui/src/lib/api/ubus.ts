@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { Fault, faultOfRpc, faultOfStatus } from './errors';
+import type { RequestPace } from './pace';
+
+/** The session of somebody who has not logged in. */
+export const NULL_SESSION = '0'.repeat(32);
+
+/** No answer of the daemon takes this long; a router that is silent for it is taken as unreachable. */
+const ANSWER_MS = 8000;
+
+export interface UbusOptions {
+  /** Where uhttpd answers, such as `/ubus`. */
+  url: string;
+  fetch?: typeof fetch;
+  /** Holds requests back so that a busy page stays below its limit. */
+  pace?: RequestPace;
+}
+
+/** Calls ubus methods through uhttpd. */
+export class Ubus {
+  readonly url: string;
+  session = NULL_SESSION;
+  private readonly fetch: typeof fetch;
+  private readonly pace: RequestPace | undefined;
+  private lastId = 0;
+
+  constructor(options: UbusOptions) {
+    this.url = options.url;
+    this.fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
+    this.pace = options.pace;
+  }
+
+  /**
+   * The data a method answers, `{}` for a method that answers nothing.
+   *
+   * @throws {Fault} for every call without an answer; an aborted one throws the signal's reason.
+   */
+  async call(
+    object: string,
+    method: string,
+    args: object,
+    signal?: AbortSignal,
+  ): Promise<Record<string, unknown>> {
+    await this.pace?.turn(signal);
+    const id = ++this.lastId;
+    const params = [this.session, object, method, args];
+    const body = JSON.stringify({ jsonrpc: '2.0', id, method: 'call', params });
+    return readReply(await this.post(body, signal), `${object} ${method}`);
+  }
+
+  private async post(body: string, signal?: AbortSignal): Promise<unknown> {
+    const limit = AbortSignal.timeout(ANSWER_MS);
+    try {
+      const response = await this.fetch(this.url, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body,
+        cache: 'no-store',
+        signal: signal ? AbortSignal.any([signal, limit]) : limit,
+      });
+      if (!response.ok) throw new Fault('unreachable', `HTTP ${response.status}`);
+      return await response.json();
+    } catch (cause) {
+      if (signal?.aborted) throw signal.reason;
+      if (cause instanceof Fault) throw cause;
+      throw new Fault('unreachable', 'no answer from the router', { cause });
+    }
+  }
+}
+
+/** Takes a JSON-RPC reply apart; `what` names the call in a fault's text. */
+export function readReply(reply: unknown, what: string): Record<string, unknown> {
+  if (typeof reply !== 'object' || reply === null) {
+    throw new Fault('unreachable', `${what}: not a JSON-RPC answer`);
+  }
+  if ('error' in reply) {
+    const error = reply.error as { code?: number; message?: string } | null;
+    throw faultOfRpc(error?.code ?? 0, error?.message ?? 'unknown error', what);
+  }
+  const result = 'result' in reply ? reply.result : undefined;
+  if (!Array.isArray(result)) throw new Fault('unreachable', `${what}: not a JSON-RPC answer`);
+  const [status, data] = result as [number, Record<string, unknown> | undefined];
+  if (status !== 0) throw faultOfStatus(status, what);
+  return data ?? {};
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import type { Path } from '../api/types';
+import { totalOf, type Sample } from '../live/ring';
+import { paths } from '../path/path';
+
+/** Times in seconds, then one row a path of sums from the bottom up to and with that path. */
+export type Stack = number[][];
+
+/** The slow path lies at the bottom, where its height can be read off the axis. */
+export const stackOrder: readonly Path[] = [...paths].reverse();
+
+/** Paths that carried something in the samples; the two everybody has are always there. */
+export function usedPaths(samples: readonly Sample[]): Path[] {
+  const always: readonly Path[] = ['slow', 'flowtable'];
+  return stackOrder.filter(
+    (path) => always.includes(path) || samples.some((sample) => sample.bps[path] > 0),
+  );
+}
+
+export function stack(samples: readonly Sample[], used: readonly Path[]): Stack {
+  const rows: Stack = [samples.map((sample) => sample.at_ms / 1000)];
+  let below = samples.map(() => 0);
+  for (const path of used) {
+    below = below.map((sum, i) => sum + (samples[i]?.bps[path] ?? 0));
+    rows.push(below);
+  }
+  return rows;
+}
+
+export interface Digest {
+  now: number;
+  peak: number;
+  peakAt_ms: number;
+  /** Share of the span's bits that went off the slow path, 0 to 1. */
+  offloaded: number;
+}
+
+/** What the chart says, in four numbers; null when nothing was carried. */
+export function digest(samples: readonly Sample[]): Digest | null {
+  let peak = 0;
+  let peakAt_ms = 0;
+  let sum = 0;
+  let slow = 0;
+  for (const sample of samples) {
+    const total = totalOf(sample);
+    if (total > peak) {
+      peak = total;
+      peakAt_ms = sample.at_ms;
+    }
+    sum += total;
+    slow += sample.bps.slow + sample.bps.inspect;
+  }
+  const last = samples.at(-1);
+  if (sum === 0 || !last) return null;
+  return { now: totalOf(last), peak, peakAt_ms, offloaded: 1 - slow / sum };
+}
+
+/** About `rows` samples evenly spread, newest first: the chart as a table. */
+export function thinned(samples: readonly Sample[], rows: number): Sample[] {
+  const step = Math.max(1, Math.ceil(samples.length / rows));
+  return samples.filter((_, i) => (samples.length - 1 - i) % step === 0).reverse();
+}

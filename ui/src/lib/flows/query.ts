@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import type { FlowFilter, FlowsQuery, Path, Reason } from '../api/types';
+import { isPath } from '../path/path';
+
+export type Group = NonNullable<FlowsQuery['group']>;
+
+/** What the table shows, as it stands in the address. */
+export interface View {
+  text: string;
+  path: Path[];
+  proto: string;
+  /** 0: every VLAN. */
+  vlan: number;
+  host: string;
+  reason: Reason | '';
+  group: Group;
+  sort: string;
+  desc: boolean;
+  nat: boolean;
+  /** Id of the flow in the detail panel; 0: closed. */
+  flow: number;
+}
+
+const DEFAULT_SORT = 'bps';
+const groups: readonly Group[] = ['', 'host', 'service', 'vlan', 'path'];
+
+export function readView(params: URLSearchParams): View {
+  const word = (name: string) => params.get(name) ?? '';
+  const number = (name: string) => Math.max(0, Number.parseInt(word(name), 10) || 0);
+  return {
+    text: word('text').slice(0, 200),
+    path: word('path').split(',').filter(isPath),
+    proto: word('proto'),
+    vlan: number('vlan'),
+    host: word('host'),
+    reason: word('reason') as Reason,
+    group: groups.find((each) => each === word('group')) ?? '',
+    sort: word('sort') || DEFAULT_SORT,
+    desc: word('dir') !== 'asc',
+    nat: word('nat') === '1',
+    flow: number('flow'),
+  };
+}
+
+/** The address of a view; what is as by default is left out. */
+export function writeView(view: View): URLSearchParams {
+  const params = new URLSearchParams();
+  const set = (name: string, value: string | number) => {
+    if (value !== '' && value !== 0) params.set(name, String(value));
+  };
+  set('text', view.text);
+  set('path', view.path.join(','));
+  set('proto', view.proto);
+  set('vlan', view.vlan);
+  set('host', view.host);
+  set('reason', view.reason);
+  set('group', view.group);
+  set('sort', view.sort === DEFAULT_SORT ? '' : view.sort);
+  set('dir', view.desc ? '' : 'asc');
+  set('nat', view.nat ? 1 : 0);
+  set('flow', view.flow);
+  return params;
+}
+
+/** The daemon's query for a view, without its place in the table. */
+export function queryOf(view: View): FlowsQuery {
+  const filter: FlowFilter = {};
+  const text = view.text.trim();
+  if (text) filter.text = text;
+  if (view.path.length > 0) filter.path = view.path;
+  if (view.proto) filter.proto = [view.proto];
+  if (view.vlan) filter.vlan = view.vlan;
+  if (view.host) filter.host = view.host;
+  if (view.reason) filter.reason = [view.reason];
+  return { filter, sort: view.sort, desc: view.desc, group: view.group };
+}
+
+export function isFiltered(view: View): boolean {
+  return Object.keys(queryOf(view).filter ?? {}).length > 0;
+}
+
+/** The same columns and order, without any filter. */
+export function unfiltered(view: View): View {
+  return { ...view, text: '', path: [], proto: '', vlan: 0, host: '', reason: '' };
+}
+
+/** Single flows of one group: what a click on its row asks for. */
+export function intoGroup(view: View, key: string): View {
+  const flat: View = { ...view, group: '', sort: DEFAULT_SORT, desc: true };
+  switch (view.group) {
+    case 'host':
+      return { ...flat, host: key };
+    case 'vlan':
+      return { ...flat, vlan: Number.parseInt(key, 10) || 0 };
+    case 'path':
+      return isPath(key) ? { ...flat, path: [key] } : flat;
+    case 'service': {
+      const [proto = '', port = ''] = key.split('/');
+      return { ...flat, proto, text: `${view.text} ${port}`.trim() };
+    }
+    default:
+      return view;
+  }
+}
+
+/** The next order for a click on a column: numbers start with the largest, words with A. */
+export function sortedBy(view: View, column: string, numeric: boolean): View {
+  if (view.sort === column) return { ...view, desc: !view.desc };
+  return { ...view, sort: column, desc: numeric };
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import type { Flow, FlowPage, TopRow } from '../api/types';
+
+/** A row of the table: one flow, or one group of them. */
+export type Row =
+  { kind: 'flow'; key: string; flow: Flow } | { kind: 'group'; key: string; group: TopRow };
+
+/** The rows of a page as objects, by the page's own column names. */
+export function rowsOf(page: FlowPage): Row[] {
+  const grouped = !page.cols.includes('id');
+  return page.rows.map((cells) => {
+    const fields = Object.fromEntries(page.cols.map((name, i) => [name, cells[i]]));
+    if (grouped) {
+      const group = fields as unknown as TopRow;
+      return { kind: 'group', key: `g${group.key}`, group };
+    }
+    const flow = fields as unknown as Flow;
+    return { kind: 'flow', key: `f${flow.id}`, flow };
+  });
+}
+
+/**
+ * The held rows with what the new page knows of them: figures move on, nothing changes its place.
+ */
+export function inPlace(held: readonly Row[], fresh: readonly Row[]): Row[] {
+  const known = new Map(fresh.map((row) => [row.key, row]));
+  return held.map((row) => known.get(row.key) ?? row);
+}
+
+/** The rows without a key's second appearance: a flow may move between two pages' reading. */
+export function distinct(rows: readonly Row[]): Row[] {
+  const seen = new Set<string>();
+  return rows.filter((row) => !seen.has(row.key) && seen.add(row.key));
+}
+
+/** `10.0.0.1:443`, `[2001:db8::1]:443`, or the bare address where there are no ports. */
+export function endpoint(address: string, port: number): string {
+  if (port === 0) return address;
+  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+}
+
+/** Whether either end looks different from the other side. */
+export function isTranslated(flow: Flow): boolean {
+  return (
+    flow.src !== flow.nat_src ||
+    flow.sport !== flow.nat_sport ||
+    flow.dst !== flow.nat_dst ||
+    flow.dport !== flow.nat_dport
+  );
+}
+
+/** ICMP carries its id where ports would be: not worth a colon. */
+export function hasPorts(flow: Flow): boolean {
+  return ['tcp', 'udp', 'sctp', 'dccp', 'udplite'].includes(flow.proto);
+}
+
+export function sourceOf(flow: Flow): string {
+  return endpoint(flow.src, hasPorts(flow) ? flow.sport : 0);
+}
+
+export function destinationOf(flow: Flow): string {
+  return endpoint(flow.dst, hasPorts(flow) ? flow.dport : 0);
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { Fault } from '../api/errors';
+import type { Fastpath } from '../api/fastpath';
+import type { FlowsQuery } from '../api/types';
+import type { Live } from '../live/live.svelte';
+import { distinct, inPlace, rowsOf, type Row } from './rows';
+import { isShort, windowAround, type Range } from './window';
+
+/** Why a page was asked for: only the user's own doing may change rows under the pointer. */
+type Cause = 'query' | 'scroll' | 'refresh';
+
+/**
+ * A window of the daemon's flow table. The daemon filters, sorts and pages; here are the rows
+ * around the visible ones and the rule that what is being read stays where it is.
+ */
+export class FlowWindow {
+  rows = $state.raw<readonly Row[]>([]);
+  /** Index of the first of `rows` in the whole table. */
+  offset = $state(0);
+  /** Rows the filter lets through; null before the first answer. */
+  matched = $state<number | null>(null);
+  total = $state(0);
+  /** The rows belong to an older query; its answer is on the way. */
+  stale = $state(true);
+  trouble = $state('');
+  /** Refreshes that would have moved rows while somebody read them. */
+  held = $state(0);
+  /** Nothing moves until the user says so. */
+  paused = $state(false);
+  /** Pointer or focus is on the rows. */
+  reading = $state(false);
+
+  private query: FlowsQuery = {};
+  private visible: Range = { first: 0, end: 40 };
+  private pending: { rows: readonly Row[]; offset: number } | null = null;
+  private asking: { stop: AbortController; cause: Cause } | null = null;
+
+  constructor(
+    private readonly api: Fastpath,
+    private readonly live: Pick<Live, 'report'>,
+  ) {}
+
+  get known(): Range {
+    return { first: this.offset, end: this.offset + this.rows.length };
+  }
+
+  /** Another filter, order or grouping: starts over at the top. */
+  ask(query: FlowsQuery): void {
+    this.query = query;
+    this.stale = true;
+    this.visible = { first: 0, end: this.visible.end - this.visible.first };
+    void this.fetch('query');
+  }
+
+  /** The rows now drawn; fetches when they come near the end of what is known. */
+  show(visible: Range): void {
+    this.visible = visible;
+    if (this.matched === null || this.stale) return;
+    if (isShort(this.known, visible, this.matched)) void this.fetch('scroll');
+  }
+
+  /** New figures are to be had. */
+  refresh(): void {
+    if (this.paused) this.held += 1;
+    else if (!this.asking) void this.fetch('refresh');
+  }
+
+  /** Shows what was held back. */
+  release(): void {
+    const pending = this.pending;
+    this.held = 0;
+    this.pending = null;
+    if (!pending) return;
+    this.rows = pending.rows;
+    this.offset = pending.offset;
+  }
+
+  read(reading: boolean): void {
+    this.reading = reading;
+    if (!reading && !this.paused) this.release();
+  }
+
+  pause(paused: boolean): void {
+    this.paused = paused;
+    if (paused) return;
+    this.release();
+    void this.fetch('refresh');
+  }
+
+  stop(): void {
+    this.asking?.stop.abort();
+    this.asking = null;
+  }
+
+  private async fetch(cause: Cause): Promise<void> {
+    // A scroll waits for the running scroll's answer: only the last position counts.
+    if (cause === 'scroll' && this.asking && this.asking.cause !== 'refresh') return;
+    this.stop();
+    const asking = { stop: new AbortController(), cause };
+    this.asking = asking;
+    const around = windowAround(this.visible, this.matched ?? Number.MAX_SAFE_INTEGER);
+    try {
+      const request = { ...this.query, ...around };
+      const page = await this.api.call('flows', request, asking.stop.signal);
+      this.total = page.total;
+      this.matched = page.matched;
+      this.trouble = '';
+      this.take(distinct(rowsOf(page)), around.offset, cause);
+    } catch (fault) {
+      if (asking.stop.signal.aborted) return;
+      this.failed(fault);
+    } finally {
+      if (this.asking === asking) this.asking = null;
+    }
+    if (this.asking === null) this.show(this.visible);
+  }
+
+  private take(rows: Row[], offset: number, cause: Cause): void {
+    this.stale = false;
+    if (cause === 'refresh' && this.reading) {
+      this.rows = inPlace(this.rows, rows);
+      this.pending = { rows, offset };
+      this.held += 1;
+      return;
+    }
+    this.rows = rows;
+    this.offset = offset;
+    this.pending = null;
+    if (cause !== 'scroll') this.held = 0;
+  }
+
+  private failed(fault: unknown): void {
+    this.live.report(fault);
+    if (!(fault instanceof Fault)) throw fault;
+    if (fault.kind === 'failed' || fault.kind === 'denied') this.trouble = fault.message;
+  }
+}

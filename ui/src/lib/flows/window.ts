@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/** Rows `first` up to but without `end`. */
+export interface Range {
+  first: number;
+  end: number;
+}
+
+/** Rows fetched around the visible ones; 200 rows are about 30 kB. */
+export const WINDOW_ROWS = 160;
+/** Rows drawn above and below the visible ones, so that a quick scroll does not show white. */
+const OVERSCAN = 8;
+/** A new window is fetched when fewer known rows than this are left before its end. */
+const MARGIN = 30;
+
+/** The rows to draw for a scroll position. */
+export function drawn(top: number, height: number, rowHeight: number, total: number): Range {
+  const first = Math.max(0, Math.floor(top / rowHeight) - OVERSCAN);
+  const end = Math.min(total, Math.ceil((top + height) / rowHeight) + OVERSCAN);
+  return { first: Math.min(first, end), end };
+}
+
+/** The rows to fetch around the drawn ones, inside the table. */
+export function windowAround(visible: Range, total: number): { offset: number; limit: number } {
+  const limit = Math.max(WINDOW_ROWS, visible.end - visible.first);
+  const middle = Math.floor((visible.first + visible.end) / 2);
+  const last = Math.max(0, total - limit);
+  return { offset: Math.min(last, Math.max(0, middle - Math.floor(limit / 2))), limit };
+}
+
+/** Whether the known rows come too close to their end for the drawn ones. */
+export function isShort(known: Range, visible: Range, total: number): boolean {
+  const needFirst = Math.max(0, visible.first - MARGIN);
+  const needEnd = Math.min(total, visible.end + MARGIN);
+  return known.first > needFirst || known.end < needEnd;
+}

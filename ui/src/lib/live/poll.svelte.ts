@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { untrack } from 'svelte';
+import type { Live } from './live.svelte';
+import { pause } from './pause';
+
+/**
+ * Asks again and again while the component lives, the tab is visible and the router answers.
+ * A failure is reported and the next round comes all the same; `ask` keeps what it last knew.
+ */
+export function poll(live: Live, ms: number, ask: (signal: AbortSignal) => Promise<void>): void {
+  $effect(() => {
+    if (!live.visible || !live.answering) return;
+    const stop = new AbortController();
+    untrack(() => void rounds(live, ms, ask, stop.signal));
+    return () => stop.abort();
+  });
+}
+
+async function rounds(
+  live: Live,
+  ms: number,
+  ask: (signal: AbortSignal) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await ask(signal).catch((fault: unknown) => {
+      if (!signal.aborted) live.report(fault);
+    });
+    await pause(ms, signal);
+  }
+}

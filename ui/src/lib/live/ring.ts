@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import type { History, Path, Paths } from '../api/types';
+import { paths } from '../path/path';
+
+/** What the paths carried at one moment, bits per second. */
+export interface Sample {
+  at_ms: number;
+  bps: Record<Path, number>;
+}
+
+/** How far back the live chart looks. */
+export const SPAN_MS = 5 * 60 * 1000;
+
+/** The samples of a `history` reply, by its own column names. */
+export function samplesOf(history: History): Sample[] {
+  const at = history.cols.indexOf('at_ms');
+  const columns = paths.map((path) => [path, history.cols.indexOf(path)] as const);
+  return history.rows.map((row) => ({
+    at_ms: row[at] ?? 0,
+    bps: Object.fromEntries(columns.map(([path, col]) => [path, row[col] ?? 0])) as Sample['bps'],
+  }));
+}
+
+export function sampleOf(at_ms: number, totals: Paths): Sample {
+  const bps = Object.fromEntries(paths.map((path) => [path, totals[path].bps]));
+  return { at_ms, bps: bps as Sample['bps'] };
+}
+
+/** The samples with one more at the end and those that are too old dropped. */
+export function withSample(samples: readonly Sample[], sample: Sample): readonly Sample[] {
+  const last = samples.at(-1);
+  // The router's clock went back (NTP after boot): what was before cannot be placed any more.
+  if (last && sample.at_ms < last.at_ms - 1000) return [sample];
+  const kept = samples.filter(
+    (each) => each.at_ms > sample.at_ms - SPAN_MS && each.at_ms < sample.at_ms - 200,
+  );
+  return [...kept, sample];
+}
+
+export function totalOf(sample: Sample): number {
+  return paths.reduce((sum, path) => sum + sample.bps[path], 0);
+}

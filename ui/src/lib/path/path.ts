@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import type { Path, Paths, Reason } from '../api/types';
+import { t } from '../i18n/t';
+
+/** Every path, best first: the order of legends, bars and stacks everywhere. */
+export const paths: readonly Path[] = ['hardware', 'ebpf', 'flowtable', 'inspect', 'slow'];
+
+export function isPath(word: string): word is Path {
+  return (paths as readonly string[]).includes(word);
+}
+
+export function pathName(path: Path): string {
+  return t(`path.${path}`);
+}
+
+export function pathWords(path: Path): string {
+  return t(`path.${path}.why`);
+}
+
+export function reasonName(reason: Reason): string {
+  return t(`reason.${reason}`);
+}
+
+export function reasonWords(reason: Reason): string {
+  return t(`reason.${reason}.why`);
+}
+
+/** One sentence for the path, and one more for the reason when the flow is on the slow path. */
+export function explain(path: Path, reason: Reason): string {
+  return reason === '' ? pathWords(path) : `${pathWords(path)} ${reasonWords(reason)}`;
+}
+
+/** The paths a router can have, plus those that carry something: others are left out of legends. */
+export function shownPaths(totals: Paths): Path[] {
+  return paths.filter(
+    (path) =>
+      path === 'flowtable' || path === 'slow' || totals[path].flows > 0 || totals[path].bytes > 0,
+  );
+}
+
+/** Sums one figure over all paths. */
+export function sumOf(totals: Paths, figure: keyof Paths['slow']): number {
+  return paths.reduce((sum, path) => sum + totals[path][figure], 0);
+}
+
+export function offloadedFlows(totals: Paths): number {
+  return totals.flowtable.flows + totals.hardware.flows + totals.ebpf.flows;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { createContext } from 'svelte';
+import { Fastpath } from '../api/fastpath';
+import { RequestPace } from '../api/pace';
+import { Ubus } from '../api/ubus';
+import { Live } from '../live/live.svelte';
+import { Session } from '../session/session.svelte';
+import { Route } from './route.svelte';
+import { Theme } from './theme.svelte';
+
+export interface AppOptions {
+  /** A session of the host page; without it the app asks for a login. */
+  session?: string;
+  /** Where uhttpd answers; default `/ubus`. */
+  ubusUrl?: string;
+  /** Language; default the browser's. */
+  lang?: string;
+  /** Dark or light as the host page has it; default as the system or the user wants. */
+  dark?: boolean;
+}
+
+/** The parts every screen shares. */
+export class App {
+  readonly ubus: Ubus;
+  readonly api: Fastpath;
+  readonly session: Session;
+  readonly live: Live;
+  readonly route: Route;
+  readonly theme: Theme;
+
+  constructor(options: AppOptions) {
+    this.ubus = new Ubus({ url: options.ubusUrl ?? '/ubus', pace: new RequestPace() });
+    this.api = new Fastpath(this.ubus);
+    this.session = new Session(this.ubus, options.session, sessionStorage);
+    this.live = new Live(this.api, () => this.session.expire());
+    this.route = new Route(window);
+    this.theme = new Theme(options.dark, localStorage);
+  }
+}
+
+export const [getApp, setApp] = createContext<App>();

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+export type Scheme = 'system' | 'light' | 'dark';
+
+const STORED = 'fastpath.scheme';
+const next: Record<Scheme, Scheme> = { system: 'dark', dark: 'light', light: 'system' };
+
+/** Dark or light: the system's choice unless the user or the host page made one. */
+export class Theme {
+  scheme = $state<Scheme>('system');
+  /** The host page decides; the user is not offered a choice. */
+  readonly fixed: boolean;
+
+  constructor(
+    dark: boolean | undefined,
+    private readonly storage: Pick<Storage, 'getItem' | 'setItem'>,
+  ) {
+    this.fixed = dark !== undefined;
+    const stored = this.storage.getItem(STORED);
+    if (dark !== undefined) this.scheme = dark ? 'dark' : 'light';
+    else if (stored === 'light' || stored === 'dark') this.scheme = stored;
+  }
+
+  toggle(): void {
+    this.scheme = next[this.scheme];
+    this.storage.setItem(STORED, this.scheme);
+  }
+}

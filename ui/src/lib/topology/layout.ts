@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import type { Link, Topology } from '../api/types';
+import { hostsBehind, membership, networksOf, type Network } from './model';
+
+/** A box of the drawing; lengths in the drawing's own units, one of which is about a pixel. */
+export interface Box {
+  id: string;
+  kind: 'hosts' | 'port' | 'bridge' | 'network' | 'router' | 'uplink' | 'internet';
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+  title: string;
+  /** Smaller lines below the title. */
+  lines: string[];
+  link?: Link;
+}
+
+/** A line between two points, drawn with rounded steps. */
+export interface Wire {
+  id: string;
+  from: [number, number];
+  to: [number, number];
+  up: boolean;
+}
+
+export interface Drawing {
+  width: number;
+  height: number;
+  boxes: Box[];
+  wires: Wire[];
+  /** The flowtable's short cut as an SVG path; empty while nothing is in it. */
+  shortcut: string;
+  /** Where the short cut's name stands. */
+  shortcutLabel: [number, number];
+}
+
+const columns = {
+  hosts: { x: 0, width: 190 },
+  port: { x: 236, width: 116 },
+  bridge: { x: 406, width: 108 },
+  network: { x: 560, width: 176 },
+  router: { x: 782, width: 34 },
+  uplink: { x: 862, width: 168 },
+  wanPort: { x: 1076, width: 116 },
+  internet: { x: 1246, width: 114 },
+};
+const WIDTH = 1360;
+const TOP = 34;
+const GAP = 14;
+const LINE = 17;
+const HOST_LINES = 4;
+const BOX = 52;
+/** Distance of the short cut's rail from its ports. */
+const RAIL = 22;
+
+/** Places everything the topology holds, inside on the left, the Internet on the right. */
+export function layOut(topology: Topology, internet: string, router: string): Drawing {
+  const networks = networksOf(topology);
+  const inside = placeInside(topology, networks);
+  const outside = placeOutside(networks, internet);
+  const height = Math.max(inside.bottom, outside.bottom, TOP + 2 * BOX);
+  const bar: Box = {
+    ...box('router', 'router', columns.router, TOP, height - TOP, router),
+  };
+  const boxes = [...inside.boxes, bar, ...outside.boxes];
+  const wires = [...inside.wires, ...outside.wires];
+  const members = boxes.filter((each) => each.link?.in_flowtable);
+  const floor = height + 30;
+  return {
+    width: WIDTH,
+    height: members.length > 0 ? floor + 12 : height + 4,
+    boxes,
+    wires,
+    shortcut: members.length > 0 ? shortcut(members, floor) : '',
+    shortcutLabel: [columns.router.x + columns.router.width / 2, floor - 9],
+  };
+}
+
+interface Side {
+  boxes: Box[];
+  wires: Wire[];
+  bottom: number;
+}
+
+function placeInside(topology: Topology, networks: Network[]): Side {
+  const side: Side = { boxes: [], wires: [], bottom: TOP };
+  const masters = topology.bridges.map((bridge) => bridge.name);
+  for (const bridge of topology.bridges) {
+    const ports = topology.links.filter((link) => link.master === bridge.name);
+    const known = new Map(bridge.ports.map((port) => [port.name, membership(port)]));
+    const first = side.bottom;
+    const placed = ports.map((link) => placePort(side, topology, link, known.get(link.name) ?? ''));
+    const on = networks.filter((each) => each.chain.some((link) => link.name === bridge.name));
+    const needed = first + on.length * (BOX + GAP);
+    side.bottom = Math.max(side.bottom, needed);
+    const height = side.bottom - GAP - first;
+    const link = topology.links.find((each) => each.name === bridge.name);
+    const lines = [bridge.vlan_filtering ? 'VLAN-aware' : 'plain'];
+    const middle = box(
+      bridge.name,
+      'bridge',
+      columns.bridge,
+      first,
+      height,
+      bridge.name,
+      lines,
+      link,
+    );
+    side.boxes.push(middle);
+    side.wires.push(...placed.map((port) => wire(port, middle, isUp(port.link))));
+    placeNetworks(side, on, middle);
+    side.bottom += GAP;
+  }
+  for (const network of networks.filter((each) => !each.uplink)) {
+    const lowest = network.chain.at(-1);
+    if (!lowest || network.chain.some((link) => masters.includes(link.name))) continue;
+    const port = placePort(side, topology, lowest, '');
+    placeNetworks(side, [network], port);
+  }
+  side.bottom -= GAP;
+  return side;
+}
+
+function placePort(side: Side, topology: Topology, link: Link, vlans: string): Box {
+  const hosts = hostsBehind(topology, link.name);
+  const names = hosts.map((host) => host.name || host.address);
+  const shown = names.length > HOST_LINES ? names.slice(0, HOST_LINES - 1) : names;
+  const lines =
+    shown.length < names.length ? [...shown, `+ ${names.length - shown.length}`] : shown;
+  const height = Math.max(BOX, lines.length * LINE + 18);
+  const y = side.bottom + (height - BOX) / 2;
+  const words = vlans === '' ? [] : [`VLAN ${vlans}`];
+  const port = box(link.name, 'port', columns.port, y, BOX, link.name, words, link);
+  side.boxes.push(port);
+  if (lines.length > 0) {
+    const group = box(`${link.name}-hosts`, 'hosts', columns.hosts, side.bottom, height, '', lines);
+    side.boxes.push(group);
+    side.wires.push(wire(group, port, isUp(link)));
+  }
+  side.bottom += height + GAP;
+  return port;
+}
+
+/** The networks beside what they stand on, spread over its height. */
+function placeNetworks(side: Side, networks: Network[], on: Box): void {
+  const room = on.height / Math.max(1, networks.length);
+  networks.forEach((network, i) => {
+    const y = on.y + room * i + (room - BOX) / 2;
+    const own = network.chain[0];
+    const placed = box(
+      `net-${network.device}`,
+      'network',
+      columns.network,
+      y,
+      BOX,
+      network.device,
+      networkLines(network),
+      own,
+    );
+    side.boxes.push(placed);
+    side.wires.push(wire(on, placed, isUp(own)), toRouter(placed));
+  });
+}
+
+function networkLines(network: Network): string[] {
+  const named = network.interface?.zone || network.interface?.name || '';
+  const address = network.chain[0]?.addresses[0] ?? '';
+  return [[named, address].filter((part) => part !== '').join(' · ')];
+}
+
+function placeOutside(networks: Network[], internet: string): Side {
+  const side: Side = { boxes: [], wires: [], bottom: TOP };
+  const ports = new Map<string, Box>();
+  for (const network of networks.filter((each) => each.uplink)) {
+    const first = side.bottom;
+    const upper = network.chain.length > 1 ? network.chain.slice(0, -1) : network.chain;
+    const stack = upper.map((link, i) => {
+      const words =
+        i === 0 ? networkLines(network) : [link.vlan > 0 ? `VLAN ${link.vlan}` : link.kind];
+      const placed = box(
+        `up-${link.name}`,
+        'uplink',
+        columns.uplink,
+        side.bottom,
+        BOX,
+        link.name,
+        words,
+        link,
+      );
+      side.bottom += BOX + GAP;
+      return placed;
+    });
+    side.boxes.push(...stack);
+    const [head] = stack;
+    const last = stack.at(-1);
+    const lowest = network.chain.at(-1);
+    if (!head || !last || !lowest) continue;
+    side.wires.push(fromRouter(head));
+    stack.slice(1).forEach((below, i) => side.wires.push(down(stack[i] ?? head, below)));
+    let port = ports.get(lowest.name);
+    if (!port && lowest !== head.link) {
+      const y = (first + side.bottom - GAP - BOX) / 2;
+      port = box(lowest.name, 'port', columns.wanPort, y, BOX, lowest.name, [], lowest);
+      ports.set(lowest.name, port);
+      const cloud = box(`${lowest.name}-far`, 'internet', columns.internet, y, BOX, internet);
+      side.boxes.push(port, cloud);
+      side.wires.push(wire(port, cloud, isUp(lowest)));
+    }
+    if (port) side.wires.push(wire(last, port, isUp(last.link)));
+  }
+  return side;
+}
+
+/** From every member to the rail at its side, down, along the floor, and up again. */
+function shortcut(members: Box[], floor: number): string {
+  const inner = members.filter((each) => each.x < columns.router.x);
+  const outer = members.filter((each) => each.x >= columns.router.x);
+  const left = columns.port.x + columns.port.width + RAIL;
+  const right = columns.wanPort.x - RAIL;
+  const stub = (each: Box, edge: number, rail: number) =>
+    `M${edge} ${each.y + BOX - 13}H${rail}V${floor}`;
+  const stubs = [
+    ...inner.map((each) => stub(each, each.x + each.width, left)),
+    ...outer.map((each) => stub(each, each.x, right)),
+  ];
+  return `${stubs.join('')}M${left} ${floor}H${outer.length > 0 ? right : left}`;
+}
+
+function box(
+  id: string,
+  kind: Box['kind'],
+  column: { x: number; width: number },
+  y: number,
+  height: number,
+  title: string,
+  lines: string[] = [],
+  link?: Link,
+): Box {
+  const plain = { id, kind, x: column.x, y, width: column.width, height, title, lines };
+  return link ? { ...plain, link } : plain;
+}
+
+/** From one box's right side to the next one's left, at the height of the smaller of the two. */
+function wire(from: Box, to: Box, up: boolean): Wire {
+  const level = from.height <= to.height ? middle(from) : middle(to);
+  return {
+    id: `${from.id}>${to.id}`,
+    from: [from.x + from.width, level],
+    to: [to.x, level],
+    up,
+  };
+}
+
+function toRouter(network: Box): Wire {
+  const level = middle(network);
+  const end = [columns.router.x, level] as [number, number];
+  const start = [network.x + network.width, level] as [number, number];
+  return { id: `${network.id}>router`, from: start, to: end, up: isUp(network.link) };
+}
+
+function fromRouter(head: Box): Wire {
+  const level = middle(head);
+  const start = [columns.router.x + columns.router.width, level] as [number, number];
+  return { id: `router>${head.id}`, from: start, to: [head.x, level], up: isUp(head.link) };
+}
+
+function down(upper: Box, lower: Box): Wire {
+  const x = upper.x + upper.width / 2;
+  return {
+    id: `${upper.id}>${lower.id}`,
+    from: [x, upper.y + upper.height],
+    to: [x, lower.y],
+    up: isUp(lower.link),
+  };
+}
+
+function middle(each: Box): number {
+  return each.y + each.height / 2;
+}
+
+function isUp(link: Link | undefined): boolean {
+  return link === undefined || (link.up && link.carrier);
+}

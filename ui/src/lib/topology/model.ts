@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import type { Bridge, BridgePort, Host, Interface, Link, Topology } from '../api/types';
+
+/** Every VLAN of the bridges and of VLAN devices, in order. */
+export function vlansOf(topology: Topology): number[] {
+  const bridged = topology.bridges.flatMap(vlansOfBridge);
+  const devices = topology.links.map((link) => link.vlan).filter((vlan) => vlan > 0);
+  return [...new Set([...bridged, ...devices])].sort((a, b) => a - b);
+}
+
+export function vlansOfBridge(bridge: Bridge): number[] {
+  const vids = bridge.ports.flatMap((port) => port.vlans.map((vlan) => vlan.vid));
+  return [...new Set(vids)].sort((a, b) => a - b);
+}
+
+/** The device and those it stands on, top first. */
+export function chainOf(topology: Topology, name: string): Link[] {
+  const chain: Link[] = [];
+  let next = name;
+  // A device cannot stand on itself, but a snapshot taken between two changes might say so.
+  while (next !== '' && !chain.some((link) => link.name === next)) {
+    const link = topology.links.find((each) => each.name === next);
+    if (!link) break;
+    chain.push(link);
+    next = link.lower;
+  }
+  return chain;
+}
+
+/** One network: its layer 3 device, what it stands on, and what the configuration calls it. */
+export interface Network {
+  device: string;
+  chain: Link[];
+  interface: Interface | undefined;
+  uplink: boolean;
+}
+
+/** Devices that packets are routed between, loopback aside. */
+export function networksOf(topology: Topology): Network[] {
+  const carriers = new Set(topology.links.map((link) => link.lower));
+  return topology.links
+    .filter((link) => link.kind !== 'loopback' && isRouted(topology, link, carriers))
+    .map((link) => {
+      const configured = topology.interfaces.find((each) => each.device === link.name);
+      const chain = chainOf(topology, link.name);
+      return {
+        device: link.name,
+        chain,
+        interface: configured,
+        uplink: link.kind === 'ppp' || configured?.zone === 'wan',
+      };
+    });
+}
+
+function isRouted(topology: Topology, link: Link, carriers: Set<string>): boolean {
+  if (link.addresses.length > 0 || link.kind === 'ppp') return true;
+  const configured = topology.interfaces.some((each) => each.device === link.name);
+  return configured && !carriers.has(link.name);
+}
+
+export function stateOf(link: Link): 'up' | 'nolink' | 'disabled' {
+  if (!link.up) return 'disabled';
+  return link.carrier ? 'up' : 'nolink';
+}
+
+/** "10 20t": untagged VLANs bare, tagged ones with a t, like switches print them. */
+export function membership(port: BridgePort | undefined): string {
+  return (port?.vlans ?? []).map((vlan) => `${vlan.vid}${vlan.tagged ? 't' : ''}`).join(' ');
+}
+
+export function hostsBehind(topology: Topology, port: string): Host[] {
+  return topology.hosts.filter((host) => host.port === port);
+}

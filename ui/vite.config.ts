@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { svelte } from '@sveltejs/vite-plugin-svelte';
+import { defineConfig, type Plugin } from 'vitest/config';
+
+const router = process.env['FASTPATH_URL'] ?? 'http://127.0.0.1:8080';
+
+/**
+ * The policy goes into a meta tag because uhttpd cannot add headers. It is left out of the
+ * development server, whose live reload needs inline styles and a web socket.
+ */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "require-trusted-types-for 'script'",
+  'trusted-types svelte-trusted-html',
+].join('; ');
+
+function contentSecurityPolicy(): Plugin {
+  return {
+    name: 'content-security-policy',
+    apply: 'build',
+    transformIndexHtml: () => [
+      {
+        tag: 'meta',
+        attrs: { 'http-equiv': 'Content-Security-Policy', content: policy },
+        injectTo: 'head-prepend',
+      },
+    ],
+  };
+}
+
+export default defineConfig({
+  base: './',
+  plugins: [svelte(), contentSecurityPolicy()],
+  build: {
+    target: 'es2022',
+    sourcemap: false,
+    modulePreload: { polyfill: false },
+    assetsInlineLimit: 0,
+    rolldownOptions: {
+      // app.js keeps its name and its export for a host page that mounts the app itself.
+      input: { index: 'index.html', app: 'src/mount.ts' },
+      preserveEntrySignatures: 'exports-only',
+      output: {
+        entryFileNames: (chunk) => (chunk.name === 'app' ? 'app.js' : 'assets/[name]-[hash].js'),
+        chunkFileNames: 'assets/[name]-[hash].js',
+        assetFileNames: (asset) =>
+          asset.names.includes('mount.css') ? 'style.css' : 'assets/[name]-[hash][extname]',
+      },
+    },
+  },
+  server: { host: '127.0.0.1', proxy: { '/ubus': { target: router, changeOrigin: true } } },
+  test: { environment: 'node', include: ['src/**/*.test.ts'] },
+});
