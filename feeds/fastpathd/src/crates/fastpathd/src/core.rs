@@ -275,8 +275,10 @@ impl Core {
             .into_iter()
             .map(|d| Candidate { device: d.device.to_string(), eligible: d.eligible, why: d.why })
             .collect();
-        let plan = ruleset::plan(&candidates, &settings);
+        let mut plan = ruleset::plan(&candidates, &settings);
         self.wanted = Some(plan.clone());
+        // Only words for the owner: another word is no reason to run nft.
+        plan.decisions.clear();
         let job = self.room.want(plan, source);
         job.into_iter().map(Effect::Engine).collect()
     }

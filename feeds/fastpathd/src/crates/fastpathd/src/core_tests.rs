@@ -104,6 +104,18 @@ fn a_vanished_device_is_planned_around() {
 }
 
 #[test]
+fn a_change_that_alters_no_rule_runs_nothing() {
+    let mut core = running();
+    let wan = core.around.topology().link_named("wan").unwrap().clone();
+    assert_eq!(core.changes(vec![topology::Change::Link(topology::Link { mtu: 1508, ..wan })]), []);
+    let index = core.around.topology().links().map(|l| l.index).max().unwrap() + 1;
+    let lan = core.around.topology().link_named("lan1").unwrap().clone();
+    let dummy = topology::Link { index, name: "dummy0".into(), master: None, ..lan };
+    assert_eq!(core.changes(vec![topology::Change::Link(dummy)]), []);
+    assert!(core.wanted.as_ref().unwrap().decisions.contains_key("dummy0"));
+}
+
+#[test]
 fn flows_are_shown_with_zone_vlan_path_and_reason() {
     let mut core = running();
     assert_eq!(core.dump_if_due(), [Effect::Dump]);
