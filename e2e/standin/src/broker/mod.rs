@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! ubusd's part: objects, calls between clients, subscriptions and events.
+
+mod acl;
+mod calls;
+mod core;
+mod events;
+mod server;
+
+pub use acl::{Acl, Deed, Peer};
+pub use core::Broker;
+pub use server::{ServeError, Server};

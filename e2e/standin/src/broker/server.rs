@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The broker's socket: a reader and a writer for each client.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::unix::OwnedWriteHalf;
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use ubus::{Decoder, Frame};
+
+use super::core::Broker;
+
+/// Bytes that may wait for a client that does not read; it is cut off beyond that.
+const MAX_UNSENT: usize = 4 * ubus::MAX_MESSAGE;
+
+/// Why the bus cannot be offered.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The folder of the socket cannot be made.
+    #[error("making the folder {} for the ubus socket", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The socket cannot be made.
+    #[error("listening on the ubus socket {}", path.display())]
+    Listen {
+        /// The socket.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+}
+
+struct Mailbox {
+    letters: mpsc::UnboundedSender<Vec<u8>>,
+    /// Bytes sent and not yet written.
+    waiting: Rc<RefCell<usize>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+struct Hub {
+    broker: Broker,
+    mailboxes: HashMap<u32, Mailbox>,
+}
+
+/// The bus on its socket; dropping it closes the socket and every client's connection.
+pub struct Server {
+    hub: Rc<RefCell<Hub>>,
+    accepting: JoinHandle<()>,
+    path: PathBuf,
+}
+
+impl Server {
+    /// Listens at `path`, replacing what a predecessor left there. Runs on the local task set.
+    ///
+    /// # Errors
+    /// When the socket cannot be made.
+    pub fn listen(path: &Path, broker: Broker) -> Result<Server, ServeError> {
+        let listener = bind(path)?;
+        let hub = Rc::new(RefCell::new(Hub { broker, mailboxes: HashMap::new() }));
+        let accepting = tokio::task::spawn_local(accept(listener, Rc::clone(&hub)));
+        Ok(Server { hub, accepting, path: path.to_owned() })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.accepting.abort();
+        let mailboxes = std::mem::take(&mut self.hub.borrow_mut().mailboxes);
+        for reader in mailboxes.into_values().filter_map(|mailbox| mailbox.reader) {
+            reader.abort();
+        }
+        // It may be gone already; a successor replaces it in any case.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+fn bind(path: &Path) -> Result<UnixListener, ServeError> {
+    let listen = |source| ServeError::Listen { path: path.to_owned(), source };
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)
+            .map_err(|source| ServeError::Folder { path: folder.to_owned(), source })?;
+    }
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(listen(error)),
+        _ => {}
+    }
+    let listener = UnixListener::bind(path).map_err(listen)?;
+    // As ubusd: everybody may connect, and what a client may do depends on who it is.
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o666)).map_err(listen)?;
+    Ok(listener)
+}
+
+async fn accept(listener: UnixListener, hub: Rc<RefCell<Hub>>) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => admit(stream, &hub),
+            Err(error) => {
+                log::warn!("accepting a ubus client: {error}");
+                tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+            }
+        }
+    }
+}
+
+fn admit(stream: UnixStream, hub: &Rc<RefCell<Hub>>) {
+    let Ok(credentials) = stream.peer_cred() else { return };
+    let peer = crate::accounts::peer(credentials.uid(), credentials.gid());
+    let (mut reading, writing) = stream.into_split();
+    let (letters, inbox) = mpsc::unbounded_channel();
+    let waiting = Rc::new(RefCell::new(0));
+    tokio::task::spawn_local(write(writing, inbox, Rc::clone(&waiting)));
+    let id = {
+        let mut hub = hub.borrow_mut();
+        let id = hub.broker.connect(peer);
+        hub.mailboxes.insert(id, Mailbox { letters, waiting, reader: None });
+        hub.deliver();
+        id
+    };
+    let of_task = Rc::clone(hub);
+    let reader = tokio::task::spawn_local(async move {
+        let (mut decoder, mut bytes) = (Decoder::default(), vec![0; 16 * 1024]);
+        while let Ok(len @ 1..) = reading.read(&mut bytes).await {
+            decoder.extend(&bytes[..len]);
+            if !of_task.borrow_mut().take(id, &mut decoder) {
+                break;
+            }
+        }
+        of_task.borrow_mut().remove(id);
+    });
+    if let Some(mailbox) = hub.borrow_mut().mailboxes.get_mut(&id) {
+        mailbox.reader = Some(reader);
+    }
+}
+
+async fn write(
+    mut stream: OwnedWriteHalf,
+    mut inbox: mpsc::UnboundedReceiver<Vec<u8>>,
+    waiting: Rc<RefCell<usize>>,
+) {
+    while let Some(bytes) = inbox.recv().await {
+        if stream.write_all(&bytes).await.is_err() {
+            // The reader notices the end too, and cleans up.
+            return;
+        }
+        *waiting.borrow_mut() -= bytes.len();
+    }
+}
+
+impl Hub {
+    /// Handles what has come; false when the client must go.
+    fn take(&mut self, client: u32, decoder: &mut Decoder) -> bool {
+        loop {
+            match decoder.next_frame() {
+                Ok(Some(frame)) => {
+                    self.broker.receive(client, frame);
+                    self.deliver();
+                }
+                Ok(None) => return self.mailboxes.contains_key(&client),
+                Err(error) => {
+                    log::warn!("a ubus client sent a malformed message: {error}");
+                    return false;
+                }
+            }
+        }
+    }
+
+    fn remove(&mut self, client: u32) {
+        self.mailboxes.remove(&client);
+        self.broker.disconnect(client);
+        self.deliver();
+    }
+
+    fn deliver(&mut self) {
+        // Cutting a client off makes new messages for others.
+        loop {
+            let batch = self.broker.take_outbox();
+            if batch.is_empty() {
+                return;
+            }
+            for (client, frame) in batch {
+                self.post(client, &frame);
+            }
+        }
+    }
+
+    fn post(&mut self, client: u32, frame: &Frame) {
+        let Some(mailbox) = self.mailboxes.get(&client) else { return };
+        let bytes = match frame.encode() {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                log::warn!("a ubus message cannot be handed on: {error}");
+                return;
+            }
+        };
+        let waiting = *mailbox.waiting.borrow() + bytes.len();
+        if waiting > MAX_UNSENT {
+            log::warn!("a ubus client left {waiting} bytes unread and is cut off");
+            if let Some(reader) = &mailbox.reader {
+                reader.abort();
+            }
+            self.mailboxes.remove(&client);
+            self.broker.disconnect(client);
+            return;
+        }
+        *mailbox.waiting.borrow_mut() = waiting;
+        // A writer that has ended is about to be removed by its reader.
+        let _ = mailbox.letters.send(bytes);
+    }
+}

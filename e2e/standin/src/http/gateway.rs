@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What a request of the web may do on the bus: every call is checked with `session access`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use ubus::{CallError, ConnectError, Connection, Entry, Handle, Incoming, Map, Status};
+
+/// Longest that a call may take, uhttpd's script timeout.
+const CALL: Duration = Duration::from_secs(60);
+
+/// The web server's way to the bus.
+#[derive(Clone)]
+pub struct Gateway {
+    bus: Handle,
+    socket: PathBuf,
+}
+
+/// Notifications of one object, on a connection of their own that ends with them.
+pub(crate) struct Notifications {
+    connection: Connection,
+}
+
+impl Notifications {
+    /// Name and content of the next one; `None` when object or bus is gone.
+    pub(crate) async fn next(&mut self) -> Option<(String, Map)> {
+        loop {
+            match self.connection.next().await {
+                Ok(Incoming::Notification { name, data, .. }) => return Some((name, data)),
+                Ok(Incoming::Unsubscribed { .. }) | Err(_) => return None,
+                Ok(_) => {}
+            }
+        }
+    }
+}
+
+impl Gateway {
+    /// Connects to the bus at `socket`.
+    ///
+    /// # Errors
+    /// When nobody listens there.
+    pub async fn open(socket: PathBuf) -> Result<Gateway, ConnectError> {
+        let bus = Connection::open(&socket).await?.handle();
+        Ok(Gateway { bus, socket })
+    }
+
+    pub(crate) async fn list(&self, pattern: &str) -> Result<Vec<Entry>, CallError> {
+        self.bus.list(pattern).await
+    }
+
+    pub(crate) async fn exists(&self, object: &str) -> bool {
+        self.bus.list(object).await.is_ok_and(|found| !found.is_empty())
+    }
+
+    /// Whether the session may call `function` of `object`.
+    pub(crate) async fn allows(&self, session: &str, object: &str, function: &str) -> bool {
+        let args = json!({
+            "ubus_rpc_session": session,
+            "object": object,
+            "function": function,
+        });
+        let Value::Object(args) = args else { return false };
+        let answer = self.bus.call("session", "access", &args, CALL).await;
+        answer.is_ok_and(|answer| answer.get("access") == Some(&Value::Bool(true)))
+    }
+
+    /// Calls with the session among the arguments.
+    pub(crate) async fn call(
+        &self,
+        session: &str,
+        object: &str,
+        function: &str,
+        mut args: Map,
+    ) -> Result<Map, Status> {
+        args.insert("ubus_rpc_session".to_owned(), session.into());
+        self.bus.call(object, function, &args, CALL).await.map_err(|error| error.status())
+    }
+
+    pub(crate) async fn subscribe(&self, object: &str) -> Result<Notifications, Status> {
+        let connection =
+            Connection::open(&self.socket).await.map_err(|_| Status::ConnectionFailed)?;
+        connection.handle().subscribe(object).await.map_err(|error| error.status())?;
+        Ok(Notifications { connection })
+    }
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! uhttpd's part: `/ubus` and static files.
+
+mod body;
+mod files;
+mod gateway;
+mod rest;
+mod rpc;
+mod server;
+
+pub use gateway::Gateway;
+pub use server::{MAX_CONNECTIONS, ServeError, Server};

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Connections and the choice of who answers.
+
+use std::cell::Cell;
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use hyper::header::AUTHORIZATION;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
+
+use super::body::{self, IDLE_S, Payload};
+use super::gateway::Gateway;
+use super::rpc::{self, Fault};
+use super::{files, rest};
+use crate::session::NOBODY;
+
+/// Connections served at the same time; one more is told to come back later.
+pub const MAX_CONNECTIONS: usize = 100;
+/// Largest body of a request to `/ubus`.
+const MAX_BODY: usize = 65_536;
+/// What is read of a larger one before it is refused, so that its sender gets to see why.
+const MAX_DRAIN: usize = 16 * MAX_BODY;
+/// Longest that the body of a request may take.
+const BODY: Duration = Duration::from_secs(30);
+const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n\
+    Content-Length: 0\r\n\r\n";
+
+/// Why the web cannot be served.
+#[derive(Debug, thiserror::Error)]
+#[error("listening on {address}")]
+pub struct ServeError {
+    address: SocketAddr,
+    source: io::Error,
+}
+
+/// The web server.
+pub struct Server {
+    listener: TcpListener,
+    site: Rc<Site>,
+}
+
+struct Site {
+    gateway: Gateway,
+    www: PathBuf,
+}
+
+impl Server {
+    /// Listens at `address`.
+    ///
+    /// # Errors
+    /// When the address is taken.
+    pub async fn listen(
+        address: SocketAddr,
+        gateway: Gateway,
+        www: PathBuf,
+    ) -> Result<Server, ServeError> {
+        let failed = |source| ServeError { address, source };
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        Ok(Server { listener, site: Rc::new(Site { gateway, www }) })
+    }
+
+    /// The address it listens at, with the port that the kernel chose.
+    ///
+    /// # Errors
+    /// When the kernel does not tell.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Serves for ever, on the local task set.
+    pub async fn serve(self) -> Infallible {
+        let open = Rc::new(Cell::new(0));
+        loop {
+            match self.listener.accept().await {
+                Ok((stream, _)) if open.get() < MAX_CONNECTIONS => {
+                    let seat = Seat::take(&open);
+                    let site = Rc::clone(&self.site);
+                    tokio::task::spawn_local(async move {
+                        connection(stream, site).await;
+                        drop(seat);
+                    });
+                }
+                Ok((stream, _)) => drop(tokio::task::spawn_local(refuse(stream))),
+                Err(error) => {
+                    log::warn!("accepting a connection: {error}");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            }
+        }
+    }
+}
+
+/// One of the connections that count.
+struct Seat(Rc<Cell<usize>>);
+
+impl Seat {
+    fn take(open: &Rc<Cell<usize>>) -> Seat {
+        open.set(open.get() + 1);
+        Seat(Rc::clone(open))
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
+async fn refuse(mut stream: TcpStream) {
+    // Whoever has gone meanwhile needs no refusal.
+    let _ = tokio::time::timeout(Duration::from_secs(1), async {
+        stream.write_all(BUSY).await?;
+        stream.shutdown().await
+    })
+    .await;
+}
+
+async fn connection(stream: TcpStream, site: Rc<Site>) {
+    // Small answers are not to wait for an acknowledgement; without it they are merely slower.
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(move |request| {
+        let site = Rc::clone(&site);
+        async move { Ok::<_, Infallible>(site.answer(request).await) }
+    });
+    let served = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(Duration::from_secs(IDLE_S))
+        .auto_date_header(false)
+        .title_case_headers(true)
+        .serve_connection(TokioIo::new(stream), service);
+    if let Err(error) = served.await {
+        log::debug!("a connection ended: {error}");
+    }
+}
+
+/// A request's body, or why there is none.
+enum Body {
+    Whole(Vec<u8>),
+    TooLarge,
+    Broken,
+}
+
+async fn read(mut incoming: Incoming) -> Body {
+    let (mut bytes, mut seen) = (Vec::new(), 0);
+    while let Some(frame) = incoming.frame().await {
+        let Ok(frame) = frame else { return Body::Broken };
+        let Some(data) = frame.data_ref() else { continue };
+        seen += data.len();
+        if seen > MAX_DRAIN {
+            return Body::TooLarge;
+        }
+        if seen <= MAX_BODY {
+            bytes.extend_from_slice(data);
+        }
+    }
+    if seen > MAX_BODY { Body::TooLarge } else { Body::Whole(bytes) }
+}
+
+fn parse_error() -> String {
+    rpc::fault(&serde_json::Value::Null, Fault::Parse).to_string()
+}
+
+impl Site {
+    async fn answer(&self, request: Request<Incoming>) -> Response<Payload> {
+        let path = request.uri().path().to_owned();
+        match path.strip_prefix("/ubus") {
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+                self.ubus(request, rest).await
+            }
+            _ if matches!(*request.method(), Method::GET | Method::HEAD) => {
+                files::get(&self.www, &path, request.headers())
+            }
+            _ => body::error_page(StatusCode::METHOD_NOT_ALLOWED, "Only GET and HEAD."),
+        }
+    }
+
+    async fn ubus(&self, request: Request<Incoming>, path: &str) -> Response<Payload> {
+        let session = bearer(&request);
+        match *request.method() {
+            Method::OPTIONS => body::with_type(body::sized(StatusCode::OK, Vec::new()), body::JSON),
+            Method::GET => match path.strip_prefix("/subscribe/") {
+                Some(object) => rest::subscribe(&self.gateway, &session, object).await,
+                None => match path.strip_prefix("/list") {
+                    Some("") => rest::list(&self.gateway, None).await,
+                    Some(object) if object.starts_with('/') => {
+                        rest::list(&self.gateway, Some(&object[1..])).await
+                    }
+                    _ => body::empty_chunks(StatusCode::NOT_FOUND),
+                },
+            },
+            Method::POST => {
+                let body = tokio::time::timeout(BODY, read(request.into_body())).await;
+                match body.unwrap_or(Body::Broken) {
+                    Body::Whole(bytes) => self.post(path, &session, &bytes).await,
+                    Body::TooLarge | Body::Broken => body::closing(body::json(parse_error())),
+                }
+            }
+            _ => body::error_page(StatusCode::BAD_REQUEST, "Invalid Request"),
+        }
+    }
+
+    async fn post(&self, path: &str, session: &str, bytes: &[u8]) -> Response<Payload> {
+        match path.strip_prefix("/call/") {
+            Some(object) => body::json(rest::call(&self.gateway, session, object, bytes).await),
+            None if matches!(path, "" | "/") => body::json(rpc::answer(&self.gateway, bytes).await),
+            None => body::empty_chunks(StatusCode::NOT_FOUND),
+        }
+    }
+}
+
+/// The session of `Authorization: Bearer …`, or that of whoever has not logged in.
+fn bearer(request: &Request<Incoming>) -> String {
+    let header = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let session = header.and_then(|value| {
+        let (scheme, session) = value.split_at_checked(7)?;
+        scheme.eq_ignore_ascii_case("Bearer ").then(|| session.to_owned())
+    });
+    session.unwrap_or_else(|| NOBODY.to_owned())
+}

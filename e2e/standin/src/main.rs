@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The program.
+
+use std::process::ExitCode;
+
+use standin::options::{Options, USAGE};
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Prints what is logged, for the lab's own log.
+struct Stderr;
+
+impl log::Log for Stderr {
+    fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
+        metadata.level() <= log::max_level()
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        if self.enabled(record.metadata()) {
+            eprintln!("standin {}: {}", record.level().as_str().to_lowercase(), record.args());
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+fn main() -> ExitCode {
+    let options = match Options::parse(std::env::args_os().skip(1)) {
+        Ok(Some(options)) => options,
+        Ok(None) => {
+            print!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => {
+            eprint!("fastpath-standin: {error}\n\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    if log::set_logger(&Stderr).is_ok() {
+        log::set_max_level(log::LevelFilter::Info);
+    }
+    match serve(options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("fastpath-standin: {error}: {}", standin::chain(&*error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve(options: Options) -> Result<(), Box<dyn std::error::Error>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let tasks = tokio::task::LocalSet::new();
+    tasks.block_on(&runtime, async {
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let (ready, answering) = tokio::sync::oneshot::channel();
+        tokio::task::spawn_local(async {
+            if let Ok(address) = answering.await {
+                println!("ready http://{address}/");
+            }
+        });
+        tokio::select! {
+            outcome = standin::run(options, ready) => outcome,
+            _ = terminate.recv() => Ok(()),
+            _ = interrupt.recv() => Ok(()),
+        }
+    })
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The ubus object `network.interface`: the interfaces of `/etc/config/network` with what the
+//! kernel says of their devices.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use ubus::{Map, Method, PolicyType, Status};
+
+use crate::reply::{Answer, text};
+use crate::routes::{self, Route};
+use crate::uci::{Package, Section, Store};
+
+const SESSION: ubus::Argument = ("ubus_rpc_session", PolicyType::String);
+
+/// The methods of netifd's object that a page or the daemon asks for.
+pub const METHODS: &[Method] = &[
+    Method { name: "dump", policy: &[SESSION] },
+    Method { name: "status", policy: &[("interface", PolicyType::String), SESSION] },
+];
+
+/// An address of a device: the address and the length of its prefix.
+pub type Addresses = BTreeMap<String, Vec<(IpAddr, u8)>>;
+
+/// When an interface came up, and on which incarnation of its device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Up {
+    index: u32,
+    /// Since the machine started.
+    since: Duration,
+}
+
+/// What became of an interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Its name.
+    pub interface: String,
+    /// `ifup` or `ifdown`.
+    pub action: &'static str,
+}
+
+/// The interfaces.
+#[derive(Debug)]
+pub struct Network {
+    store: Store,
+    sys: PathBuf,
+    up: BTreeMap<String, Up>,
+    /// Where `up` outlives a restart.
+    memory: PathBuf,
+}
+
+impl Network {
+    /// The interfaces of the configuration in `store`.
+    #[must_use]
+    pub fn new(store: Store) -> Network {
+        let memory = store.run.join("interfaces.json");
+        let up = remembered(&memory);
+        Network { store, sys: PathBuf::from("/sys/class/net"), up, memory }
+    }
+
+    fn config(&self) -> Package {
+        let changes = PathBuf::from("/dev/null");
+        self.store.load("network", &changes).unwrap_or_else(|error| {
+            log::debug!("reading the network's configuration: {error}");
+            Package::default()
+        })
+    }
+
+    fn interfaces(config: &Package) -> impl Iterator<Item = &Section> {
+        config.sections.iter().filter(|section| section.kind == "interface")
+    }
+
+    /// Number of a device that is up and has carrier.
+    fn index_if_up(&self, device: &str) -> Option<u32> {
+        let file = |name| std::fs::read_to_string(self.sys.join(device).join(name)).ok();
+        // A PPP device says "unknown" while it is up.
+        let state = file("operstate")?;
+        let running = matches!(state.trim(), "up" | "unknown");
+        running.then(|| file("ifindex")?.trim().parse().ok()).flatten()
+    }
+
+    /// Looks which interfaces came up or went down. `now` is the time since the machine started.
+    pub fn look(&mut self, now: Duration) -> Vec<Change> {
+        let config = self.config();
+        let mut changes = Vec::new();
+        for section in Self::interfaces(&config) {
+            let index = self.index_if_up(&layer3(section, &config));
+            let known = self.up.get(&section.name).map(|up| up.index);
+            if index == known {
+                continue;
+            }
+            let action = match index {
+                Some(index) => {
+                    self.up.insert(section.name.clone(), Up { index, since: now });
+                    "ifup"
+                }
+                None => {
+                    self.up.remove(&section.name);
+                    "ifdown"
+                }
+            };
+            changes.push(Change { interface: section.name.clone(), action });
+        }
+        if !changes.is_empty() {
+            self.remember();
+        }
+        changes
+    }
+
+    fn remember(&self) {
+        let entry = |(name, up): (&String, &Up)| {
+            (name.clone(), json!([up.index, up.since.as_millis().to_string()]))
+        };
+        let map: Map = self.up.iter().map(entry).collect();
+        if let Err(error) = std::fs::write(&self.memory, Value::Object(map).to_string()) {
+            log::debug!("writing {}: {error}", self.memory.display());
+        }
+    }
+
+    /// Answers one call.
+    ///
+    /// # Errors
+    /// The status that the caller gets.
+    pub fn answer(
+        &self,
+        (method, args): (&str, &Map),
+        addresses: &Addresses,
+        now: Duration,
+    ) -> Answer {
+        let config = self.config();
+        let routes = routes::read();
+        let one = |section: &Section| self.describe(section, &config, addresses, &routes, now);
+        match method {
+            "dump" => {
+                let all: Vec<Value> = Self::interfaces(&config).map(one).collect();
+                Ok(Map::from_iter([("interface".to_owned(), Value::Array(all))]))
+            }
+            "status" => {
+                let name = text(args, "interface").ok_or(Status::InvalidArgument)?;
+                let section = Self::interfaces(&config).find(|section| section.name == name);
+                match one(section.ok_or(Status::NotFound)?) {
+                    Value::Object(map) => Ok(map),
+                    _ => Err(Status::UnknownError),
+                }
+            }
+            _ => Err(Status::MethodNotFound),
+        }
+    }
+
+    fn describe(
+        &self,
+        section: &Section,
+        config: &Package,
+        addresses: &Addresses,
+        routes: &[Route],
+        now: Duration,
+    ) -> Value {
+        let device = layer3(section, config);
+        let up = self.up.get(&section.name);
+        let option = |name| section.option(name).and_then(|value| value.text()).unwrap_or_default();
+        let metric: u32 = option("metric").parse().unwrap_or(0);
+        let mut map = Map::from_iter([
+            ("interface".to_owned(), json!(section.name)),
+            ("up".to_owned(), json!(up.is_some())),
+            ("pending".to_owned(), json!(false)),
+            ("available".to_owned(), json!(true)),
+            ("autostart".to_owned(), json!(option("auto") != "0")),
+            ("dynamic".to_owned(), json!(false)),
+        ]);
+        if let Some(up) = up {
+            map.insert("uptime".to_owned(), json!(now.saturating_sub(up.since).as_secs()));
+            map.insert("l3_device".to_owned(), json!(device));
+        }
+        map.insert("proto".to_owned(), json!(option("proto")));
+        map.insert("device".to_owned(), json!(layer2(section, config)));
+        map.insert("metric".to_owned(), json!(metric));
+        if up.is_some() {
+            let own = addresses.get(&device).map(Vec::as_slice).unwrap_or_default();
+            let of = |v6: bool| {
+                let family = own.iter().filter(|(address, _)| address.is_ipv6() == v6);
+                family
+                    .map(|(address, mask)| json!({"address": address, "mask": mask}))
+                    .collect::<Vec<Value>>()
+            };
+            let routes = routes.iter().filter(|route| route.device == device);
+            let routes: Vec<Value> = routes.map(Route::to_json).collect();
+            map.insert("ipv4-address".to_owned(), json!(of(false)));
+            map.insert("ipv6-address".to_owned(), json!(of(true)));
+            map.insert("route".to_owned(), json!(routes));
+            map.insert("dns-server".to_owned(), json!([]));
+        }
+        map.insert("data".to_owned(), json!({}));
+        Value::Object(map)
+    }
+}
+
+fn remembered(memory: &std::path::Path) -> BTreeMap<String, Up> {
+    let text = std::fs::read_to_string(memory).unwrap_or_default();
+    let map: Map = serde_json::from_str(&text).unwrap_or_default();
+    let entry = |(name, value): (String, Value)| {
+        let index = u32::try_from(value[0].as_u64()?).ok()?;
+        let since = Duration::from_millis(value[1].as_str()?.parse().ok()?);
+        Some((name, Up { index, since }))
+    };
+    map.into_iter().filter_map(entry).collect()
+}
+
+/// The device that an interface is configured on; `@other` is the device of interface `other`.
+fn layer2(section: &Section, config: &Package) -> String {
+    let device = section.option("device").and_then(|value| value.text()).unwrap_or_default();
+    match device.strip_prefix('@').and_then(|other| config.section(other)) {
+        Some(other) if other.name != section.name => layer3(other, &without(config, section)),
+        _ => device.to_owned(),
+    }
+}
+
+/// The configuration less one section, so that interfaces that refer to each other end somewhere.
+fn without(config: &Package, section: &Section) -> Package {
+    let mut rest = config.clone();
+    rest.sections.retain(|known| known.name != section.name);
+    rest
+}
+
+/// The device that an interface's packets go through: PPPoE makes one of its own.
+fn layer3(section: &Section, config: &Package) -> String {
+    match section.option("proto").and_then(|value| value.text()) {
+        Some("pppoe") => format!("pppoe-{}", section.name),
+        _ => layer2(section, config),
+    }
+}
+
+/// The addresses of every device, from the kernel.
+#[must_use]
+pub fn addresses() -> Addresses {
+    let mut all = Addresses::new();
+    let Ok(list) = nix::ifaddrs::getifaddrs() else { return all };
+    for entry in list {
+        let address = entry.address.as_ref().and_then(ip);
+        let mask = entry.netmask.as_ref().and_then(ip).map(prefix_length);
+        if let (Some(address), Some(mask)) = (address, mask) {
+            all.entry(entry.interface_name).or_default().push((address, mask));
+        }
+    }
+    all
+}
+
+fn ip(storage: &nix::sys::socket::SockaddrStorage) -> Option<IpAddr> {
+    match (storage.as_sockaddr_in(), storage.as_sockaddr_in6()) {
+        (Some(v4), _) => Some(v4.ip().into()),
+        (_, Some(v6)) => Some(v6.ip().into()),
+        _ => None,
+    }
+}
+
+fn prefix_length(mask: IpAddr) -> u8 {
+    let ones = match mask {
+        IpAddr::V4(mask) => u32::from(mask).count_ones(),
+        IpAddr::V6(mask) => u128::from(mask).count_ones(),
+    };
+    u8::try_from(ones).unwrap_or(128)
+}

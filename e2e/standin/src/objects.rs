@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! One client of the bus that publishes everything rpcd, procd and netifd answer for.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tokio::sync::oneshot;
+use ubus::{Connection, Handle, Incoming, Map, Object, Request, Status};
+
+use crate::network::{self, Network};
+use crate::reply::Answer;
+use crate::session::{self, Accounts, Sessions};
+use crate::uci::{self, Store, Uci};
+use crate::{reload, system};
+
+/// How often the interfaces are looked at.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// The objects and their state.
+pub struct Objects {
+    accounts: Accounts,
+    sessions: Sessions,
+    uci: Uci,
+    network: Network,
+    reload: Option<PathBuf>,
+    start: Instant,
+}
+
+impl Objects {
+    /// Objects over these files. `reload` is run with the name of each configuration that changed.
+    #[must_use]
+    pub fn new(accounts: Accounts, store: Store, reload: Option<PathBuf>) -> Objects {
+        Objects {
+            sessions: Sessions::new(accounts.nobody()),
+            uci: Uci::new(store.clone()),
+            network: Network::new(store),
+            accounts,
+            reload,
+            start: Instant::now(),
+        }
+    }
+
+    /// Publishes the objects on the bus at `socket`, says so with `published`, and serves them until the bus goes away.
+    ///
+    /// # Errors
+    /// When the bus is not there, or takes an object not.
+    pub async fn serve(
+        &mut self,
+        socket: &Path,
+        published: oneshot::Sender<()>,
+    ) -> Result<(), Box<dyn std::error::Error>> {
+        let mut connection = Connection::open(socket).await?;
+        let bus = connection.handle();
+        for (path, methods) in [
+            ("session", session::METHODS),
+            ("uci", uci::METHODS),
+            ("system", system::METHODS),
+            ("network.interface", network::METHODS),
+        ] {
+            bus.publish_unchecked(Object { path: path.to_owned(), methods }).await?;
+        }
+        // Nobody may wait for it.
+        let _ = published.send(());
+        let mut look = tokio::time::interval(LOOK);
+        loop {
+            let undo = self.uci.deadline().map(|at| tokio::time::Instant::from(self.start + at));
+            tokio::select! {
+                incoming = connection.next() => if let Incoming::Invoke(request) = incoming? {
+                    self.serve_one(request);
+                },
+                _ = look.tick() => self.look(&bus).await,
+                () = tokio::time::sleep_until(undo.unwrap_or_else(tokio::time::Instant::now)),
+                    if undo.is_some() => {}
+            }
+            self.pass_time();
+        }
+    }
+
+    fn serve_one(&mut self, request: Request) {
+        let called = (request.method.as_str(), &request.args);
+        match self.answer(&request.object, called) {
+            Ok(map) => {
+                // Nothing of ours comes near the limit of a message, but configurations might.
+                if let Err(error) = request.reply.data(&map) {
+                    log::warn!("answering {}: {error}", request.object);
+                }
+            }
+            Err(status) => request.reply.status(status),
+        }
+    }
+
+    fn answer(&mut self, object: &str, called: (&str, &Map)) -> Answer {
+        let now = self.start.elapsed();
+        let answer = match object {
+            "session" => {
+                let pending = self.uci.pending_session().map(str::to_owned);
+                let answer = session::answer(
+                    &mut self.sessions,
+                    &self.accounts,
+                    pending.as_deref(),
+                    called,
+                    now,
+                );
+                if let ("destroy", Ok(_), Some(id)) =
+                    (called.0, &answer, crate::reply::text(called.1, "ubus_rpc_session"))
+                {
+                    self.uci.forget(id);
+                }
+                answer
+            }
+            "uci" => self.uci.answer(&mut self.sessions, called, now),
+            "system" => system::answer(called.0),
+            "network.interface" => {
+                self.network.answer(called, &network::addresses(), system::since_boot())
+            }
+            _ => Err(Status::NotFound),
+        };
+        self.tell_changes();
+        answer
+    }
+
+    fn pass_time(&mut self) {
+        let now = self.start.elapsed();
+        for ended in self.sessions.expire(now) {
+            self.uci.forget(&ended);
+        }
+        self.uci.expire(&mut self.sessions, now);
+        self.tell_changes();
+    }
+
+    /// procd's part: whoever uses a changed configuration reloads it.
+    fn tell_changes(&mut self) {
+        for config in self.uci.take_changed() {
+            if let Some(command) = &self.reload {
+                reload::start(command, &config);
+            }
+        }
+    }
+
+    async fn look(&mut self, bus: &Handle) {
+        for change in self.network.look(system::since_boot()) {
+            let data = json!({"action": change.action, "interface": change.interface});
+            if let serde_json::Value::Object(data) = data
+                && let Err(error) = bus.send_event("network.interface", &data).await
+            {
+                log::warn!("{error}");
+            }
+        }
+    }
+}

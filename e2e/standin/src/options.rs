@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The command line.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use lexopt::prelude::*;
+
+/// What the program is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Where the bus listens.
+    pub ubus_socket: PathBuf,
+    /// Where the web server listens.
+    pub listen: SocketAddr,
+    /// Folder of the static files.
+    pub www: PathBuf,
+    /// File with the passwords of users.
+    pub shadow: PathBuf,
+    /// Folder of the access groups of web sessions.
+    pub acl: PathBuf,
+    /// Folder of the rights of bus clients that are not root.
+    pub ubus_acl: PathBuf,
+    /// Folder of the UCI files.
+    pub config: PathBuf,
+    /// Folder of what ends with a reboot: changes of sessions, snapshots.
+    pub run: PathBuf,
+    /// Run with the name of each configuration that changed.
+    pub reload_command: Option<PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            ubus_socket: PathBuf::from(ubus::SOCKET),
+            listen: SocketAddr::from(([127, 0, 0, 1], 80)),
+            www: PathBuf::from("/www"),
+            shadow: PathBuf::from("/etc/shadow"),
+            acl: PathBuf::from("/usr/share/rpcd/acl.d"),
+            ubus_acl: PathBuf::from("/usr/share/acl.d"),
+            config: PathBuf::from("/etc/config"),
+            run: PathBuf::from("/var/run/rpcd"),
+            reload_command: None,
+        }
+    }
+}
+
+/// The help text.
+pub const USAGE: &str = "\
+fastpath-standin: answers for ubusd, rpcd and uhttpd, in the lab only
+
+  --ubus-socket PATH     where the bus listens (/var/run/ubus/ubus.sock)
+  --listen ADDRESS:PORT  where the web server listens (127.0.0.1:80)
+  --www FOLDER           static files (/www)
+  --shadow FILE          passwords (/etc/shadow)
+  --acl FOLDER           access groups of web sessions (/usr/share/rpcd/acl.d)
+  --ubus-acl FOLDER      rights of bus clients that are not root (/usr/share/acl.d)
+  --config FOLDER        UCI files (/etc/config)
+  --run FOLDER           changes of sessions, snapshots (/var/run/rpcd)
+  --reload-command FILE  run with the name of each configuration that changed
+";
+
+impl Options {
+    /// Reads the arguments; `None` when only the help text is wanted.
+    ///
+    /// # Errors
+    /// When an argument is unknown or its value makes no sense.
+    pub fn parse(
+        args: impl IntoIterator<Item = std::ffi::OsString>,
+    ) -> Result<Option<Options>, lexopt::Error> {
+        let mut options = Options::default();
+        let mut parser = lexopt::Parser::from_args(args);
+        while let Some(argument) = parser.next()? {
+            match argument {
+                Long("ubus-socket") => options.ubus_socket = parser.value()?.into(),
+                Long("listen") => options.listen = parser.value()?.parse()?,
+                Long("www") => options.www = parser.value()?.into(),
+                Long("shadow") => options.shadow = parser.value()?.into(),
+                Long("acl") => options.acl = parser.value()?.into(),
+                Long("ubus-acl") => options.ubus_acl = parser.value()?.into(),
+                Long("config") => options.config = parser.value()?.into(),
+                Long("run") => options.run = parser.value()?.into(),
+                Long("reload-command") => options.reload_command = Some(parser.value()?.into()),
+                Long("help") | Short('h') => return Ok(None),
+                _ => return Err(argument.unexpected()),
+            }
+        }
+        Ok(Some(options))
+    }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The rights of one session: scope, object pattern, function pattern.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use ubus::Map;
+
+use crate::pattern;
+
+/// Rights by scope. Within a scope they are sorted by the fixed part of the object pattern, equal
+/// ones in the order they were granted, as rpcd lists them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grants {
+    scopes: BTreeMap<String, Vec<(String, String)>>,
+}
+
+fn fixed_part(pattern: &str) -> &str {
+    pattern.split(['*', '?', '[']).next().unwrap_or_default()
+}
+
+impl Grants {
+    /// Adds a right, once.
+    pub fn grant(&mut self, scope: &str, object: &str, function: &str) {
+        let rights = self.scopes.entry(scope.to_owned()).or_default();
+        let right = (object.to_owned(), function.to_owned());
+        if rights.contains(&right) {
+            return;
+        }
+        let at = rights.partition_point(|(known, _)| fixed_part(known) <= fixed_part(object));
+        rights.insert(at, right);
+    }
+
+    /// Takes a right back.
+    pub fn revoke(&mut self, scope: &str, object: &str, function: &str) {
+        if let Some(rights) = self.scopes.get_mut(scope) {
+            rights.retain(|(known, called)| known != object || called != function);
+            if rights.is_empty() {
+                self.scopes.remove(scope);
+            }
+        }
+    }
+
+    /// Takes all rights of a scope back.
+    pub fn revoke_scope(&mut self, scope: &str) {
+        self.scopes.remove(scope);
+    }
+
+    /// Whether a right covers `function` of `object`.
+    #[must_use]
+    pub fn allow(&self, scope: &str, object: &str, function: &str) -> bool {
+        let covers = |(known, called): &(String, String)| {
+            pattern::matches(known, object) && pattern::matches(called, function)
+        };
+        self.scopes.get(scope).is_some_and(|rights| rights.iter().any(covers))
+    }
+
+    /// `{scope: {object: [function, …]}}`.
+    #[must_use]
+    pub fn to_map(&self) -> Map {
+        let mut map = Map::new();
+        for (scope, rights) in &self.scopes {
+            let mut objects = Map::new();
+            for (object, function) in rights {
+                let functions =
+                    objects.entry(object.clone()).or_insert_with(|| Value::Array(Vec::new()));
+                if let Value::Array(functions) = functions {
+                    functions.push(function.clone().into());
+                }
+            }
+            map.insert(scope.clone(), Value::Object(objects));
+        }
+        map
+    }
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! rpcd's `session`: who is logged in, and what he may do.
+
+mod grants;
+mod login;
+mod object;
+mod store;
+
+pub use grants::Grants;
+pub use login::{Accounts, password_matches};
+pub use object::{METHODS, answer};
+pub use store::{NOBODY, Session, Sessions};

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use ubus::Map;
+
+use super::Grants;
+
+/// Id of the session of whoever has not logged in.
+pub const NOBODY: &str = "00000000000000000000000000000000";
+/// Seconds without use after which a session ends, unless its login asks for another time.
+pub(super) const DEFAULT_TIMEOUT_S: i64 = 300;
+
+/// One session.
+#[derive(Clone, Debug, Default)]
+pub struct Session {
+    timeout_s: i64,
+    /// When it ends if nobody uses it; `None`: never.
+    ends: Option<Duration>,
+    /// What it may do.
+    pub grants: Grants,
+    /// What its owner keeps in it.
+    pub data: BTreeMap<String, Value>,
+}
+
+impl Session {
+    fn touch(&mut self, now: Duration) {
+        if let Ok(timeout @ 1..) = u64::try_from(self.timeout_s) {
+            self.ends = Some(now + Duration::from_secs(timeout));
+        }
+    }
+
+    /// What `session login` and `session list` answer.
+    #[must_use]
+    pub fn describe(&self, id: &str, now: Duration) -> Map {
+        let expires = self.ends.map_or(0, |end| end.saturating_sub(now).as_secs());
+        let data: Map = self.data.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+        let mut map = Map::new();
+        map.insert("ubus_rpc_session".to_owned(), json!(id));
+        map.insert("timeout".to_owned(), json!(self.timeout_s));
+        map.insert("expires".to_owned(), json!(expires));
+        map.insert("acls".to_owned(), Value::Object(self.grants.to_map()));
+        map.insert("data".to_owned(), Value::Object(data));
+        map
+    }
+}
+
+/// All sessions. Times are since an arbitrary start.
+#[derive(Debug, Default)]
+pub struct Sessions {
+    sessions: BTreeMap<String, Session>,
+}
+
+impl Sessions {
+    /// Sessions with only that of whoever has not logged in.
+    #[must_use]
+    pub fn new(nobody: Grants) -> Sessions {
+        let session = Session { grants: nobody, ..Session::default() };
+        Sessions { sessions: BTreeMap::from([(NOBODY.to_owned(), session)]) }
+    }
+
+    /// Opens a session under `id`.
+    pub fn create(&mut self, id: &str, timeout_s: i64, now: Duration) -> &mut Session {
+        let session = self.sessions.entry(id.to_owned()).or_default();
+        session.timeout_s = timeout_s;
+        session.touch(now);
+        session
+    }
+
+    /// The session, its time beginning anew.
+    pub fn get(&mut self, id: &str, now: Duration) -> Option<&mut Session> {
+        let session = self.sessions.get_mut(id)?;
+        session.touch(now);
+        Some(session)
+    }
+
+    /// Ends a session; false if there is none.
+    pub fn destroy(&mut self, id: &str) -> bool {
+        self.sessions.remove(id).is_some()
+    }
+
+    /// Ends the sessions whose time has run out, and tells which.
+    pub fn expire(&mut self, now: Duration) -> Vec<String> {
+        let over = |session: &Session| session.ends.is_some_and(|end| end <= now);
+        let ended = self.sessions.iter().filter(|(_, session)| over(session));
+        let ended: Vec<String> = ended.map(|(id, _)| id.clone()).collect();
+        self.sessions.retain(|_, session| !over(session));
+        ended
+    }
+
+    /// Whether the session exists and may do this.
+    pub fn allow(
+        &mut self,
+        id: &str,
+        scope: &str,
+        object: &str,
+        function: &str,
+        now: Duration,
+    ) -> bool {
+        self.get(id, now).is_some_and(|session| session.grants.allow(scope, object, function))
+    }
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! A configuration being changed: each change is done in memory and noted down.
+
+use serde_json::Value as Json;
+use ubus::{Map, Status};
+
+use super::delta::{Command, Delta};
+use super::package::{Package, Value};
+use super::select;
+use super::syntax::is_name;
+
+/// A configuration and the changes made to it.
+pub(super) struct Edit {
+    pub(super) package: Package,
+    pub(super) deltas: Vec<Delta>,
+}
+
+impl Edit {
+    pub(super) fn new(package: Package) -> Edit {
+        Edit { package, deltas: Vec::new() }
+    }
+
+    fn note(&mut self, command: Command, section: &str, option: Option<&str>, value: Option<&str>) {
+        let delta = Delta::new(command, section, option, value);
+        delta.apply(&mut self.package);
+        self.deltas.push(delta);
+    }
+
+    /// Name of the section a call means.
+    pub(super) fn find(&self, reference: &str) -> Result<String, Status> {
+        select::resolve(&self.package, reference)?.ok_or(Status::NotFound)
+    }
+
+    /// Adds a section and returns its name.
+    pub(super) fn add_section(&mut self, kind: &str, name: Option<&str>) -> String {
+        match name {
+            Some(name) => {
+                let same = self.package.section(name).is_some_and(|known| known.kind == kind);
+                if !same {
+                    self.note(Command::Set, name, None, Some(kind));
+                }
+                name.to_owned()
+            }
+            None => {
+                let name = self.package.push(kind, None);
+                self.deltas.push(Delta::new(Command::Add, &name, None, Some(kind)));
+                name
+            }
+        }
+    }
+
+    /// Sets the options of a new section.
+    pub(super) fn fill(&mut self, section: &str, values: &Map) -> Result<(), Status> {
+        let mut outcome = Ok(());
+        for (option, value) in values {
+            let done = if is_name(option) {
+                self.put(section, option, value)
+            } else {
+                Err(Status::InvalidArgument)
+            };
+            outcome = outcome.and(done);
+        }
+        outcome
+    }
+
+    fn put(&mut self, section: &str, option: &str, value: &Json) -> Result<(), Status> {
+        let Json::Array(values) = value else {
+            let text = select::format(value).ok_or(Status::InvalidArgument)?;
+            self.note(Command::Set, section, Some(option), Some(&text));
+            return Ok(());
+        };
+        let mut outcome = Ok(());
+        for value in values {
+            match select::format(value) {
+                Some(text) => self.note(Command::ListAdd, section, Some(option), Some(&text)),
+                None => outcome = Err(Status::InvalidArgument),
+            }
+        }
+        outcome
+    }
+
+    /// Sets options of a section: a list takes the place of what there was, and a value that is
+    /// there already is no change.
+    pub(super) fn merge(&mut self, section: &str, values: &Map) -> Result<(), Status> {
+        let mut outcome = Ok(());
+        for (option, value) in values {
+            // The last error counts, and what went well is done nevertheless.
+            if let Err(status) = self.merge_one(section, option, value) {
+                outcome = Err(status);
+            }
+        }
+        outcome
+    }
+
+    fn merge_one(&mut self, section: &str, option: &str, value: &Json) -> Result<(), Status> {
+        if !is_name(option) {
+            return Err(Status::InvalidArgument);
+        }
+        let known = self.package.section(section).ok_or(Status::NotFound)?.option(option).cloned();
+        if let Json::Array(values) = value {
+            if known.is_some() {
+                self.note(Command::Remove, section, Some(option), None);
+            }
+            let texts: Vec<String> = values.iter().filter_map(select::format).collect();
+            for text in &texts {
+                self.note(Command::ListAdd, section, Some(option), Some(text));
+            }
+            return if texts.is_empty() { Err(Status::InvalidArgument) } else { Ok(()) };
+        }
+        let text = select::format(value);
+        if matches!(known, Some(Value::List(_))) {
+            self.note(Command::Remove, section, Some(option), None);
+        }
+        let text = text.ok_or(Status::InvalidArgument)?;
+        if known != Some(Value::Text(text.clone())) {
+            self.note(Command::Set, section, Some(option), Some(&text));
+        }
+        Ok(())
+    }
+
+    /// Deletes a section, or options of it.
+    pub(super) fn delete(
+        &mut self,
+        section: &str,
+        options: Option<Vec<String>>,
+    ) -> Result<(), Status> {
+        let known = self.package.section(section).ok_or(Status::NotFound)?;
+        let Some(options) = options else {
+            self.note(Command::Remove, section, None, None);
+            return Ok(());
+        };
+        let there: Vec<String> =
+            options.into_iter().filter(|option| known.option(option).is_some()).collect();
+        for option in &there {
+            self.note(Command::Remove, section, Some(option), None);
+        }
+        if there.is_empty() { Err(Status::NotFound) } else { Ok(()) }
+    }
+
+    pub(super) fn rename(
+        &mut self,
+        section: &str,
+        option: Option<&str>,
+        name: &str,
+    ) -> Result<(), Status> {
+        let known = self.package.section(section).ok_or(Status::NotFound)?;
+        if option.is_some_and(|option| known.option(option).is_none()) {
+            return Err(Status::NotFound);
+        }
+        self.note(Command::Rename, section, option, Some(name));
+        Ok(())
+    }
+
+    /// Moves the sections to the front, in the order given.
+    pub(super) fn order(&mut self, sections: &[Json]) -> Result<(), Status> {
+        let mut outcome = Ok(());
+        let mut to = 0;
+        for section in sections {
+            let found = match section.as_str() {
+                None => Err(Status::InvalidArgument),
+                Some(name) => self.package.index(name).map(|at| (name, at)).ok_or(Status::NotFound),
+            };
+            match found {
+                Err(status) => outcome = outcome.and(Err(status)),
+                Ok((name, at)) => {
+                    if at != to {
+                        self.note(Command::Order, name, None, Some(&to.to_string()));
+                    }
+                    to += 1;
+                }
+            }
+        }
+        outcome
+    }
+}

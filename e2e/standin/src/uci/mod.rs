@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! rpcd's `uci`: configuration files, the changes of each session, and applying them with a way
+//! back.
+
+mod apply;
+mod call;
+mod delta;
+mod edit;
+mod object;
+mod package;
+mod select;
+mod store;
+mod syntax;
+
+pub use apply::{Applied, Apply, Pending};
+pub use call::METHODS;
+pub use delta::{Command, Delta};
+pub use object::Uci;
+pub use package::{Package, Section, Value};
+pub use store::{Store, StoreError};
+pub use syntax::SyntaxError;
