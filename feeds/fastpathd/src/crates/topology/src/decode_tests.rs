@@ -1,1 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+use proptest::prelude::*;
 
+use super::*;
+use crate::fixture::{self, attr, flagged, ifinfomsg, message};
+use crate::message::{Table, messages};
+
+/// What the only message of these bytes tells.
+fn news(bytes: &[u8]) -> News {
+    let all: Vec<_> = messages(bytes).collect();
+    let [message] = &all[..] else { panic!("{} messages", all.len()) };
+    decode(message)
+}
+
+fn change(bytes: &[u8]) -> Change {
+    match news(bytes) {
+        News::Change(change) => change,
+        other => panic!("{other:?}"),
+    }
+}
+
+const NEWROUTE: u16 = libc::RTM_NEWROUTE;
+
+fn rtmsg(prefix: u8, kind: u8, flags: u32) -> Vec<u8> {
+    let mut bytes = vec![2, prefix, 0, 0, 254, 3, 0, kind];
+    bytes.extend(flags.to_ne_bytes());
+    bytes
+}
+
+fn nexthop(flags: u8, index: i32, gateway: [u8; 4]) -> Vec<u8> {
+    let mut bytes = 16_u16.to_ne_bytes().to_vec();
+    bytes.extend([flags, 0]);
+    bytes.extend(index.to_ne_bytes());
+    bytes.extend(attr(libc::RTA_GATEWAY, &gateway));
+    bytes
+}
+
+fn ndmsg(family: u8, index: i32, state: u16, flags: u8) -> Vec<u8> {
+    let mut bytes = vec![family, 0, 0, 0];
+    bytes.extend(index.to_ne_bytes());
+    bytes.extend(state.to_ne_bytes());
+    bytes.extend([flags, 1]);
+    bytes
+}
+
+#[test]
+fn recorded_links() {
+    let bytes = fixture::recorded(Table::Links);
+    let links: Vec<Link> = messages(&bytes)
+        .filter_map(|message| match decode(&message) {
+            News::Change(Change::Link(link)) => Some(link),
+            _ => None,
+        })
+        .collect();
+    let text = |link: &Link| {
+        let lower = link.lower.map(|lower| links.iter().find(|link| link.index == lower).unwrap());
+        let lower = lower.map_or("-", |lower| &*lower.name);
+        let mac = link.mac.map_or("-".to_owned(), |mac| mac.to_string());
+        let p2p = if link.point_to_point { " p2p" } else { "" };
+        format!("{} {} {mac} {} {lower}{p2p}", link.name, link.kind, link.mtu)
+    };
+    assert_eq!(
+        links.iter().map(text).collect::<Vec<_>>(),
+        [
+            "lo loopback 00:00:00:00:00:00 65536 -",
+            "mgmt ethernet 52:54:00:01:00:00 1500 -",
+            "lan1 ethernet 52:54:00:01:00:01 1500 -",
+            "lan2 ethernet 52:54:00:01:00:02 1500 -",
+            "lan3 ethernet 52:54:00:01:00:03 1500 -",
+            "wan ethernet 52:54:00:01:00:04 1500 -",
+            "br-lan bridge 52:54:00:01:00:01 1500 -",
+            "wan.35 vlan 52:54:00:01:00:04 1500 wan",
+            "br-lan.10 vlan 52:54:00:01:00:01 1500 br-lan",
+            "br-lan.20 vlan 52:54:00:01:00:01 1500 br-lan",
+            "pppoe-wan ppp - 1492 - p2p",
+        ]
+    );
+    assert!(links.iter().all(|link| link.up && link.carrier));
+    assert_eq!(links[6].kind, LinkKind::Bridge { vlan_filtering: true });
+    assert_eq!(links[7].kind, LinkKind::Vlan { id: 35 });
+    assert_eq!(links[2].master, Some(links[6].index));
+}
+
+#[test]
+fn a_run_of_vlans_is_given_by_its_ends() {
+    const BEGIN: u16 = 1 << 3;
+    const END: u16 = 1 << 4;
+    let info = |flags: u16, vid: u16| attr(2, &[flags.to_ne_bytes(), vid.to_ne_bytes()].concat());
+    let spec = [info(0b110, 1), info(BEGIN, 100), info(END, 103), info(0b100, 4094), info(END, 5)];
+    let payload = [ifinfomsg(7, 3), attr(26, &spec.concat())].concat();
+    let News::Vlans(Some(port)) = news(&message(libc::RTM_NEWLINK, &payload)) else { panic!() };
+    let text: Vec<_> = port.vlans.iter().map(|vlan| (vlan.vid, vlan.tagged, vlan.pvid)).collect();
+    assert_eq!(
+        text,
+        [
+            (1, false, true),
+            (5, true, false),
+            (100, true, false),
+            (101, true, false),
+            (102, true, false),
+            (103, true, false),
+            (4094, false, false),
+        ]
+    );
+}
+
+#[test]
+fn an_impossible_run_of_vlans_does_not_fill_the_memory() {
+    let info = |flags: u16, vid: u16| attr(2, &[flags.to_ne_bytes(), vid.to_ne_bytes()].concat());
+    let spec = [info(8, 0), info(16, 65535)].concat().repeat(50);
+    let payload = [ifinfomsg(7, 3), attr(26, &spec)].concat();
+    let News::Vlans(Some(port)) = news(&message(libc::RTM_NEWLINK, &payload)) else { panic!() };
+    assert!(port.vlans.len() <= 4095, "{}", port.vlans.len());
+}
+
+#[test]
+fn leaving_a_bridge_does_not_delete_the_link() {
+    let payload = fixture::bridge_port(3);
+    assert_eq!(news(&message(libc::RTM_DELLINK, &payload)), News::Vlans(None));
+    assert_eq!(change(&message(libc::RTM_DELLINK, &ifinfomsg(0, 3))), Change::LinkGone(3));
+}
+
+#[test]
+fn a_lower_device_in_another_namespace_is_none() {
+    let link = |extra: &[u8]| {
+        let mut payload = ifinfomsg(0, 4);
+        payload.extend(attr(libc::IFLA_IFNAME, b"veth0\0"));
+        payload.extend(attr(libc::IFLA_LINK, &2_u32.to_ne_bytes()));
+        payload.extend(extra);
+        match change(&message(libc::RTM_NEWLINK, &payload)) {
+            Change::Link(link) => link,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(link(&[]).lower, Some(2));
+    assert_eq!(link(&attr(libc::IFLA_LINK_NETNSID, &0_i32.to_ne_bytes())).lower, None);
+    assert_eq!(link(&attr(libc::IFLA_LINK, &4_u32.to_ne_bytes())).lower, None, "itself");
+}
+
+#[test]
+fn own_decoding_of_next_hops() {
+    let hops = [nexthop(1, 7, [192, 0, 2, 7]), nexthop(0, 8, [192, 0, 2, 8])].concat();
+    let multipath = [rtmsg(0, 1, 0), attr(libc::RTA_MULTIPATH, &hops)].concat();
+    let Change::Route(route) = change(&flagged(NEWROUTE, MULTI, &multipath)) else { panic!() };
+    assert_eq!((route.index, route.gateway), (Some(8), ip(&[192, 0, 2, 8])), "the first is dead");
+    assert_eq!(news(&message(NEWROUTE, &multipath)), News::Routes, "an event may be a part");
+
+    let mut via = 10_u16.to_ne_bytes().to_vec();
+    via.extend(Ipv6Addr::LOCALHOST.octets());
+    let payload = [
+        rtmsg(8, 1, 0),
+        attr(libc::RTA_DST, &[10, 0, 0, 0]),
+        attr(libc::RTA_OIF, &3_u32.to_ne_bytes()),
+        attr(libc::RTA_VIA, &via),
+    ]
+    .concat();
+    let Change::Route(route) = change(&message(NEWROUTE, &payload)) else { panic!() };
+    assert_eq!(route, fixture::route(3, "10.0.0.0/8", Some("::1")));
+    assert!(matches!(change(&flagged(NEWROUTE, REPLACE, &payload)), Change::RouteReplaced(_)));
+    assert!(matches!(change(&message(libc::RTM_DELROUTE, &payload)), Change::RouteGone(_)));
+}
+
+#[test]
+fn routes_that_are_not_modelled() {
+    let oif = attr(libc::RTA_OIF, &3_u32.to_ne_bytes());
+    let route = |header: Vec<u8>| news(&message(NEWROUTE, &[header, oif.clone()].concat()));
+    assert_eq!(route(rtmsg(0, 1, 1 << 9)), News::Nothing, "of the cache");
+    assert_eq!(route(rtmsg(33, 1, 0)), News::Nothing, "longer than an address");
+    assert_eq!(route(rtmsg(0, 99, 0)), News::Nothing, "of no known type");
+    let mut tos = rtmsg(0, 1, 0);
+    tos[3] = 16;
+    assert_eq!(route(tos), News::Nothing, "by type of service");
+    let mut other = rtmsg(0, 1, 0);
+    other[0] = 28;
+    assert_eq!(route(other), News::Nothing, "MPLS");
+}
+
+#[test]
+fn neighbours_and_stations() {
+    let lladdr = attr(2, &[2, 0, 0, 0, 1, 5]);
+    let dst = attr(1, &[10, 0, 0, 5]);
+    let of = |state, flags| {
+        message(
+            libc::RTM_NEWNEIGH,
+            &[ndmsg(2, 3, state, flags), dst.clone(), lladdr.clone()].concat(),
+        )
+    };
+    let expected = |state| Change::Neighbour(fixture::neighbour(3, "10.0.0.5", 5, state));
+    for valid in [0x02, 0x04, 0x08, 0x10, 0x40, 0x80] {
+        assert_eq!(change(&of(valid, 0)), expected(NeighbourState::Valid), "{valid:#x}");
+    }
+    for invalid in [0x00, 0x01, 0x20] {
+        assert_eq!(change(&of(invalid, 0)), expected(NeighbourState::Invalid), "{invalid:#x}");
+    }
+    assert_eq!(news(&of(0x80, 1 << 3)), News::Nothing, "a proxy entry is nobody's");
+
+    let master = attr(9, &2_u32.to_ne_bytes());
+    let vlan = attr(5, &10_u16.to_ne_bytes());
+    let station = [ndmsg(7, 3, 2, 0), lladdr.clone(), master, vlan].concat();
+    assert_eq!(
+        change(&message(libc::RTM_NEWNEIGH, &station)),
+        Change::Fdb(fixture::station(2, 3, 5, 10))
+    );
+    assert_eq!(
+        change(&message(libc::RTM_DELNEIGH, &station)),
+        Change::FdbGone(fixture::station(2, 3, 5, 10))
+    );
+    let filter = [ndmsg(7, 3, 0x80, 2), lladdr].concat();
+    assert_eq!(news(&message(libc::RTM_NEWNEIGH, &filter)), News::Nothing, "of no bridge");
+}
+
+#[test]
+fn a_message_that_lies_about_its_length_ends_the_datagram() {
+    let good = message(libc::RTM_DELLINK, &ifinfomsg(0, 3));
+    let mut bytes = good.clone();
+    bytes.extend(&good);
+    assert_eq!(messages(&bytes).count(), 2);
+    for length in [0_u32, 15, 33, u32::MAX] {
+        bytes[32..36].copy_from_slice(&length.to_ne_bytes());
+        assert_eq!(messages(&bytes).count(), 1, "{length}");
+    }
+    assert_eq!(messages(&good[..31]).count(), 0);
+}
+
+fn kinds() -> impl Strategy<Value = u16> {
+    prop::sample::select(vec![
+        libc::RTM_NEWLINK,
+        libc::RTM_DELLINK,
+        libc::RTM_NEWADDR,
+        libc::RTM_DELADDR,
+        NEWROUTE,
+        libc::RTM_DELROUTE,
+        libc::RTM_NEWNEIGH,
+        libc::RTM_DELNEIGH,
+        RTM_NEWVLAN,
+    ])
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_taken(bytes: Vec<u8>) {
+        for message in messages(&bytes) {
+            decode(&message);
+        }
+    }
+
+    #[test]
+    fn any_payload_is_taken(kind in kinds(), flags: u16, payload: Vec<u8>) {
+        for message in messages(&flagged(kind, flags, &payload)) {
+            decode(&message);
+        }
+    }
+
+    #[test]
+    fn any_attributes_are_taken(
+        kind in kinds(),
+        header in prop::collection::vec(any::<u8>(), 8..=16),
+        attrs in prop::collection::vec((0..64_u16, prop::collection::vec(any::<u8>(), 0..24)), 0..8),
+        family in prop::sample::select(vec![0_u8, 2, 7, 10]),
+    ) {
+        let mut payload = header;
+        payload[0] = family;
+        payload.extend(attrs.iter().flat_map(|(kind, value)| attr(*kind, value)));
+        for message in messages(&message(kind, &payload)) {
+            decode(&message);
+        }
+    }
+
+    #[test]
+    fn recorded_bytes_survive_damage(
+        table in prop::sample::select(Table::ALL.to_vec()),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..12),
+    ) {
+        let mut bytes = fixture::recorded(table);
+        for (at, value) in damage {
+            let at = at.index(bytes.len());
+            bytes[at] = value;
+        }
+        for message in messages(&bytes) {
+            decode(&message);
+        }
+    }
+}

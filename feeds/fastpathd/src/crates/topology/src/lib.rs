@@ -7,6 +7,8 @@
 
 mod change;
 mod decode;
+#[cfg(test)]
+mod fixture;
 mod lowest;
 mod message;
 mod model;

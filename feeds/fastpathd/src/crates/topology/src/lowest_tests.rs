@@ -1,1 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+use super::*;
+use crate::change::Change;
+use crate::fixture::{self, gateway};
+use crate::types::{BridgeVlan, Link, PortVlan};
 
+/// Names of the devices that belong into the flowtable, and why all others do not.
+fn verdicts(model: &Topology) -> (Vec<String>, BTreeMap<String, String>) {
+    let (inside, out): (Vec<_>, Vec<_>) =
+        model.lowest().into_iter().partition(|lowest| lowest.eligible);
+    (
+        inside.into_iter().map(|lowest| lowest.device.to_string()).collect(),
+        out.into_iter().map(|lowest| (lowest.device.to_string(), lowest.why)).collect(),
+    )
+}
+
+#[test]
+fn recorded_gateway_lists_ports_and_the_wans_physical_port() {
+    let (inside, out) = verdicts(&gateway());
+    assert_eq!(inside, ["mgmt", "lan1", "lan2", "lan3", "wan"]);
+    assert_eq!(
+        out.into_iter().collect::<Vec<_>>(),
+        [
+            ("br-lan", "a bridge: its ports are listed instead"),
+            ("br-lan.10", "a VLAN device: the device below it is listed instead"),
+            ("br-lan.20", "a VLAN device: the device below it is listed instead"),
+            ("lo", "loopback: nothing is forwarded over it"),
+            ("pppoe-wan", "a ppp device: the device below it is listed instead"),
+            ("wan.35", "a VLAN device: the device below it is listed instead"),
+        ]
+        .map(|(device, why)| (device.to_owned(), why.to_owned()))
+    );
+}
+
+#[test]
+fn recorded_gateway_says_why() {
+    let why: BTreeMap<_, _> = gateway()
+        .lowest()
+        .into_iter()
+        .filter(|lowest| lowest.eligible)
+        .map(|lowest| (lowest.device.to_string(), lowest.why))
+        .collect();
+    assert_eq!(why["mgmt"], "carries addresses of its own");
+    assert_eq!(why["lan1"], "port of bridge br-lan, carries br-lan.10");
+    assert_eq!(why["lan2"], "port of bridge br-lan, carries br-lan.20");
+    assert_eq!(why["wan"], "lowest device below pppoe-wan");
+}
+
+#[test]
+fn a_bridge_without_an_address_is_switched_only() {
+    let model = fixture::model([
+        Change::Link(fixture::bridge(2, "br-iptv", false)),
+        Change::Link(fixture::port(3, "lan4", 2)),
+        // What every bridge that is up has.
+        fixture::address(2, "fe80::1/64"),
+        Change::Route(fixture::route(2, "fe80::/64", None)),
+        Change::Route(fixture::route(2, "ff00::/8", None)),
+    ]);
+    let (inside, out) = verdicts(&model);
+    assert!(inside.is_empty(), "{inside:?}");
+    assert_eq!(out["lan4"], "no network with an address runs over bridge br-iptv here");
+}
+
+#[test]
+fn a_port_outside_of_the_routed_vlans_stays_out() {
+    let tagged = |vid| PortVlan { vid, tagged: true, pvid: false };
+    let port = |index, vid| BridgeVlan { index, vlans: vec![tagged(vid)] };
+    let model = fixture::model([
+        Change::Link(fixture::bridge(2, "br", true)),
+        Change::Link(fixture::port(3, "lan1", 2)),
+        Change::Link(fixture::port(4, "lan2", 2)),
+        Change::Link(fixture::vlan(5, "br.10", 10, 2)),
+        fixture::address(5, "10.0.0.1/24"),
+        Change::BridgeVlans(vec![port(2, 10), port(3, 10), port(4, 99)]),
+    ]);
+    assert_eq!(verdicts(&model).0, ["lan1"]);
+}
+
+#[test]
+fn below_a_vlan_device_in_a_bridge_is_its_physical_device() {
+    let model = fixture::model([
+        Change::Link(fixture::link(2, "eth0")),
+        Change::Link(Link { master: Some(4), ..fixture::vlan(3, "eth0.1", 1, 2) }),
+        Change::Link(fixture::bridge(4, "br-lan", false)),
+        fixture::address(4, "192.168.1.1/24"),
+    ]);
+    assert_eq!(verdicts(&model).0, ["eth0"]);
+}
+
+#[test]
+fn members_of_a_bond_leave_it_to_the_bond() {
+    let bond = fixture::other(2, "bond0", "bond");
+    let model = fixture::model([
+        Change::Link(bond),
+        Change::Link(fixture::port(3, "eth0", 2)),
+        fixture::address(2, "10.0.0.1/24"),
+    ]);
+    let (inside, out) = verdicts(&model);
+    assert_eq!(inside, ["bond0"]);
+    assert_eq!(out["eth0"], "member of bond0, which is listed instead");
+}
+
+#[test]
+fn tunnels_and_unused_ports_stay_out() {
+    let wg = Link { hardware: 65534, ..fixture::other(2, "wg0", "wireguard") };
+    let model = fixture::model([
+        Change::Link(wg),
+        Change::Link(fixture::link(3, "eth3")),
+        fixture::address(2, "10.9.0.1/24"),
+    ]);
+    let (inside, out) = verdicts(&model);
+    assert!(inside.is_empty(), "{inside:?}");
+    assert_eq!(out["wg0"], "wireguard is not an Ethernet port");
+    assert_eq!(out["eth3"], "no network with an address runs over it");
+}
+
+#[test]
+fn a_route_alone_makes_a_path() {
+    // An unnumbered link.
+    let model = fixture::model([
+        Change::Link(fixture::link(2, "eth0")),
+        Change::Route(fixture::route(2, "10.5.0.0/16", None)),
+    ]);
+    assert_eq!(verdicts(&model).0, ["eth0"]);
+}
+
+#[test]
+fn two_sessions_over_one_device_need_not_be_told_apart() {
+    let model = fixture::model([
+        Change::Link(fixture::link(2, "wan")),
+        Change::Link(fixture::ppp(3, "ppp0")),
+        Change::Link(fixture::ppp(4, "ppp1")),
+        Change::Pppoe(vec![fixture::session(1, "wan"), fixture::session(2, "wan")], Vec::new()),
+        fixture::address(3, "198.51.100.1/32"),
+        fixture::address(4, "198.51.100.2/32"),
+    ]);
+    assert_eq!(verdicts(&model).0, ["wan"]);
+    assert!(model.pppoe().iter().all(|session| session.device.is_none()));
+}

@@ -2,7 +2,7 @@
 //! The model: what is there now.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use crate::change::Change;
 use crate::pppoe;
@@ -89,10 +89,7 @@ impl Topology {
             Change::Link(link) => self.put_link(link),
             Change::LinkGone(index) => self.drop_link(index),
             Change::BridgeVlans(ports) => self.put_vlans(ports),
-            Change::Address(address) => {
-                self.own.insert(address.address);
-                self.addresses.insert(address)
-            }
+            Change::Address(address) => self.put_address(address),
             Change::AddressGone(address) => self.drop_address(&address),
             Change::Route(route) => self.routes.insert(route, false),
             Change::RouteReplaced(route) => self.routes.insert(route, true),
@@ -150,6 +147,15 @@ impl Topology {
     fn put_vlans(&mut self, ports: Vec<BridgeVlan>) -> bool {
         let new = ports.into_iter().map(|port| (port.index, port.vlans)).collect();
         std::mem::replace(&mut self.vlans, new) != self.vlans
+    }
+
+    fn put_address(&mut self, address: Address) -> bool {
+        if self.addresses.contains(&address) {
+            return false;
+        }
+        self.drop_address(&address);
+        self.own.insert(address.address);
+        self.addresses.insert(address)
     }
 
     fn drop_address(&mut self, address: &Address) -> bool {
@@ -242,7 +248,7 @@ impl Topology {
     /// is not.
     #[must_use]
     pub fn is_local(&self, address: IpAddr) -> bool {
-        if address.is_loopback() || address.is_unspecified() || self.own.contains(&address) {
+        if self.is_own(address) {
             return true;
         }
         if address.is_multicast() {
@@ -251,6 +257,14 @@ impl Topology {
         self.routes
             .find(address)
             .is_some_and(|route| matches!(route.kind, RouteKind::Local | RouteKind::Broadcast))
+    }
+
+    /// Own without asking the routes.
+    pub(crate) fn is_own(&self, address: IpAddr) -> bool {
+        address.is_loopback()
+            || address.is_unspecified()
+            || address == IpAddr::V4(Ipv4Addr::BROADCAST)
+            || self.own.contains(&address)
     }
 
     /// All links by index.

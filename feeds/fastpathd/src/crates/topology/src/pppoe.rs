@@ -34,7 +34,8 @@ fn parse_mac(text: &str) -> Option<Mac> {
     let mut mac = [0; 6];
     let mut parts = text.split(':');
     for byte in &mut mac {
-        let part = parts.next().filter(|part| part.len() == 2)?;
+        let hex = |part: &&str| part.len() == 2 && part.bytes().all(|c| c.is_ascii_hexdigit());
+        let part = parts.next().filter(hex)?;
         *byte = u8::from_str_radix(part, 16).ok()?;
     }
     parts.next().is_none().then_some(Mac(mac))

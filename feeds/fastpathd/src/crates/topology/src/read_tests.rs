@@ -1,1 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+use std::collections::HashMap;
+use std::{env, fs, io};
 
+use super::*;
+use crate::fixture;
+use crate::model::Topology;
+use crate::types::{Link, Name, RouteKind};
+
+/// A kernel that tells what a test put in.
+#[derive(Default)]
+struct Fake {
+    tables: HashMap<Table, Vec<Vec<u8>>>,
+    sessions: Vec<PppoeSession>,
+    refuse: Option<Table>,
+    asked: Vec<Table>,
+}
+
+impl Kernel for Fake {
+    fn dump(&mut self, table: Table) -> io::Result<Vec<Vec<u8>>> {
+        self.asked.push(table);
+        if self.refuse == Some(table) {
+            return Err(io::Error::from_raw_os_error(libc::EPERM));
+        }
+        Ok(self.tables.get(&table).cloned().unwrap_or_default())
+    }
+
+    fn pppoe(&mut self) -> io::Result<(Vec<PppoeSession>, Vec<Dialer>)> {
+        Ok((self.sessions.clone(), Vec::new()))
+    }
+}
+
+fn gateway() -> Reader<Fake> {
+    let tables = Table::ALL.map(|table| (table, vec![fixture::recorded(table)]));
+    let sessions = parse_sessions(fixture::PPPOE);
+    Reader::new(Fake { tables: tables.into(), sessions, ..Fake::default() })
+}
+
+/// Makes the fixtures of this crate: run on the lab's gateway with the folder in
+/// `TOPOLOGY_RECORD` (see `docs/CONTRIBUTING.md`).
+#[test]
+#[ignore = "writes fixtures from the machine it runs on"]
+fn record() {
+    let folder = env::var("TOPOLOGY_RECORD").map(PathBuf::from).expect("TOPOLOGY_RECORD");
+    let mut kernel = Running::open(Path::new("/proc")).unwrap();
+    for table in Table::ALL {
+        let bytes = kernel.dump(table).unwrap().concat();
+        fs::write(folder.join(fixture::file(table)), bytes).unwrap();
+    }
+    fs::copy("/proc/net/pppoe", folder.join("pppoe.txt")).unwrap();
+}
+
+#[test]
+fn a_full_read_asks_for_every_table_once() {
+    let mut reader = gateway();
+    let Change::Full(all) = reader.full().unwrap() else { panic!("no full read") };
+    assert_eq!(reader.kernel.asked, Table::ALL);
+    let links = all.iter().filter(|change| matches!(change, Change::Link(_))).count();
+    assert_eq!(links, 11);
+    assert!(matches!(all.last(), Some(Change::Pppoe(sessions, _)) if sessions.len() == 1));
+}
+
+#[test]
+fn a_table_that_cannot_be_read_is_named() {
+    let mut reader = gateway();
+    reader.kernel.refuse = Some(Table::Neighbours);
+    let error = reader.full().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "reading neighbours from the kernel: Operation not permitted (os error 1)"
+    );
+}
+
+#[test]
+fn what_events_do_not_tell_is_read_again() {
+    let mut reader = gateway();
+    reader.full().unwrap();
+    reader.kernel.asked.clear();
+    let mut changes = Vec::new();
+
+    // A link that is up stays up: nothing to read.
+    reader.notice(&Change::Link(fixture::link(3, "lan1")));
+    reader.refresh(&mut changes).unwrap();
+    assert!(reader.kernel.asked.is_empty());
+
+    // The kernel drops the IPv4 routes of a link that goes down silently.
+    reader.notice(&Change::Link(Link { up: false, ..fixture::link(3, "lan1") }));
+    reader.refresh(&mut changes).unwrap();
+    assert_eq!(reader.kernel.asked, [Table::Routes]);
+    assert!(matches!(&changes[..], [Change::Routes(routes)]
+        if routes.iter().any(|route| route.kind == RouteKind::Unicast)));
+
+    // Bridge events carry at most a part of the VLANs.
+    changes.clear();
+    reader.kernel.asked.clear();
+    reader.event(&fixture::message(libc::RTM_NEWLINK, &fixture::bridge_port(3)), &mut changes);
+    reader.refresh(&mut changes).unwrap();
+    assert_eq!(reader.kernel.asked, [Table::Vlans]);
+    assert!(matches!(&changes[..], [Change::BridgeVlans(ports)] if ports.len() == 4));
+    reader.refresh(&mut changes).unwrap();
+    assert_eq!(reader.kernel.asked, [Table::Vlans], "read again only once");
+}
+
+#[test]
+fn sessions_are_read_again_when_a_ppp_device_comes_or_goes() {
+    let mut reader = gateway();
+    let mut model = Topology::new();
+    model.apply(reader.full().unwrap());
+    let ppp = model.link_named("pppoe-wan").unwrap().index;
+    reader.kernel.sessions.clear();
+
+    let mut changes = Vec::new();
+    let gone = fixture::message(libc::RTM_DELLINK, &fixture::ifinfomsg(0, ppp));
+    reader.event(&gone, &mut changes);
+    reader.refresh(&mut changes).unwrap();
+    assert_eq!(changes.first(), Some(&Change::LinkGone(ppp)));
+    assert_eq!(changes.last(), Some(&Change::Pppoe(Vec::new(), Vec::new())));
+    for change in changes {
+        model.apply(change);
+    }
+    assert!(model.pppoe().is_empty());
+    let wan = model.lowest().into_iter().find(|lowest| lowest.device == Name::from("wan"));
+    assert!(!wan.unwrap().eligible);
+}

@@ -50,7 +50,7 @@ impl Topology {
     /// Where the address is. None for own and multicast addresses, and where no route leads.
     #[must_use]
     pub fn side(&self, address: IpAddr) -> Option<Side> {
-        if address.is_multicast() {
+        if address.is_multicast() || self.is_own(address) {
             return None;
         }
         let route = self.routes.find(address)?;

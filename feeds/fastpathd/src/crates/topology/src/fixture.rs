@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Networks for the tests: one recorded on the lab's gateway, and messages made by hand.
+
+use crate::change::Change;
+use crate::decode::{News, decode};
+use crate::message::{HEADER, Table, messages};
+use crate::model::Topology;
+use crate::pppoe::parse_sessions;
+use crate::types::{
+    Address, FdbEntry, Link, LinkKind, Mac, Neighbour, NeighbourState, PppoeSession, Route,
+    RouteKind,
+};
+
+/// `/proc/net/pppoe` of the recorded gateway (little-endian, as x86 prints it).
+pub(crate) const PPPOE: &str = include_str!("../tests/gateway/pppoe.txt");
+
+pub(crate) fn file(table: Table) -> String {
+    format!("{table:?}.bin").to_lowercase()
+}
+
+/// The kernel's answer to a dump on the lab's gateway (Linux 6.12, x86-64).
+pub(crate) fn recorded(table: Table) -> Vec<u8> {
+    match table {
+        Table::Links => include_bytes!("../tests/gateway/links.bin").to_vec(),
+        Table::Vlans => include_bytes!("../tests/gateway/vlans.bin").to_vec(),
+        Table::Addresses => include_bytes!("../tests/gateway/addresses.bin").to_vec(),
+        Table::Routes => include_bytes!("../tests/gateway/routes.bin").to_vec(),
+        Table::Neighbours => include_bytes!("../tests/gateway/neighbours.bin").to_vec(),
+        Table::Stations => include_bytes!("../tests/gateway/stations.bin").to_vec(),
+    }
+}
+
+/// A message as the kernel sends it, not part of a dump.
+pub(crate) fn message(kind: u16, payload: &[u8]) -> Vec<u8> {
+    flagged(kind, 0, payload)
+}
+
+pub(crate) fn flagged(kind: u16, flags: u16, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = u32::try_from(HEADER + payload.len()).unwrap().to_ne_bytes().to_vec();
+    bytes.extend(kind.to_ne_bytes());
+    bytes.extend(flags.to_ne_bytes());
+    bytes.extend([0; 8]);
+    bytes.extend(payload);
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    bytes
+}
+
+pub(crate) fn attr(kind: u16, value: &[u8]) -> Vec<u8> {
+    let mut bytes = u16::try_from(4 + value.len()).unwrap().to_ne_bytes().to_vec();
+    bytes.extend(kind.to_ne_bytes());
+    bytes.extend(value);
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    bytes
+}
+
+pub(crate) fn ifinfomsg(family: u8, index: u32) -> Vec<u8> {
+    let mut bytes = vec![family, 0, 1, 0];
+    bytes.extend(index.to_ne_bytes());
+    bytes.extend(1_u32.to_ne_bytes());
+    bytes.extend([0; 4]);
+    bytes
+}
+
+/// An event about a bridge port, without its VLANs.
+pub(crate) fn bridge_port(index: u32) -> Vec<u8> {
+    ifinfomsg(7, index)
+}
+
+/// An Ethernet device that is up.
+pub(crate) fn link(index: u32, name: &str) -> Link {
+    Link {
+        index,
+        name: name.into(),
+        kind: LinkKind::Ethernet,
+        mac: Some(Mac([2, 0, 0, 0, 0, u8::try_from(index).unwrap()])),
+        mtu: 1500,
+        up: true,
+        carrier: true,
+        operstate: 6,
+        master: None,
+        lower: None,
+        hardware: libc::ARPHRD_ETHER,
+        point_to_point: false,
+    }
+}
+
+pub(crate) fn model(changes: impl IntoIterator<Item = Change>) -> Topology {
+    let mut model = Topology::new();
+    for change in changes {
+        model.apply(change);
+    }
+    model
+}
+
+/// A link of another kind.
+pub(crate) fn kind(index: u32, name: &str, kind: LinkKind) -> Link {
+    Link { kind, ..link(index, name) }
+}
+
+/// A kind known by the kernel's name only.
+pub(crate) fn other(index: u32, name: &str, text: &str) -> Link {
+    kind(index, name, LinkKind::Other(text.into()))
+}
+
+pub(crate) fn bridge(index: u32, name: &str, vlan_filtering: bool) -> Link {
+    kind(index, name, LinkKind::Bridge { vlan_filtering })
+}
+
+pub(crate) fn vlan(index: u32, name: &str, id: u16, lower: u32) -> Link {
+    Link { lower: Some(lower), ..kind(index, name, LinkKind::Vlan { id }) }
+}
+
+pub(crate) fn ppp(index: u32, name: &str) -> Link {
+    Link {
+        mac: None,
+        hardware: libc::ARPHRD_PPP,
+        point_to_point: true,
+        ..kind(index, name, LinkKind::Ppp)
+    }
+}
+
+pub(crate) fn port(index: u32, name: &str, master: u32) -> Link {
+    Link { master: Some(master), ..link(index, name) }
+}
+
+pub(crate) fn address(index: u32, text: &str) -> Change {
+    let (address, prefix) = text.split_once('/').unwrap();
+    let (address, prefix) = (address.parse().unwrap(), prefix.parse().unwrap());
+    Change::Address(Address { index, address, prefix, peer: None })
+}
+
+/// A route of the main table: `10.0.0.0/8`.
+pub(crate) fn route(index: u32, text: &str, gateway: Option<&str>) -> Route {
+    let (network, prefix) = text.split_once('/').unwrap();
+    Route {
+        network: network.parse().unwrap(),
+        prefix: prefix.parse().unwrap(),
+        kind: RouteKind::Unicast,
+        table: 254,
+        metric: 0,
+        index: Some(index),
+        gateway: gateway.map(|gateway| gateway.parse().unwrap()),
+    }
+}
+
+pub(crate) fn neighbour(index: u32, address: &str, mac: u8, state: NeighbourState) -> Neighbour {
+    let mac = Some(Mac([2, 0, 0, 0, 1, mac]));
+    Neighbour { index, address: address.parse().unwrap(), mac, state }
+}
+
+pub(crate) fn station(bridge: u32, port: u32, mac: u8, vlan: u16) -> FdbEntry {
+    FdbEntry { bridge, port, mac: Mac([2, 0, 0, 0, 1, mac]), vlan, own: false }
+}
+
+pub(crate) fn session(id: u16, device: &str) -> PppoeSession {
+    PppoeSession { id, peer: Mac([2, 0, 0, 0, 9, 9]), device: device.into() }
+}
+
+/// The recorded gateway as a model.
+pub(crate) fn gateway() -> Topology {
+    model(Table::ALL.into_iter().flat_map(|table| {
+        let bytes = recorded(table);
+        let news: Vec<News> = messages(&bytes).map(|message| decode(&message)).collect();
+        let mut vlans = Vec::new();
+        let mut changes = Vec::new();
+        for news in news {
+            match news {
+                News::Change(change) => changes.push(change),
+                News::Vlans(ports) => vlans.extend(ports),
+                News::Routes | News::Nothing => {}
+            }
+        }
+        if !vlans.is_empty() {
+            changes.push(Change::BridgeVlans(vlans));
+        }
+        if table == Table::Links {
+            changes.push(Change::Pppoe(parse_sessions(PPPOE), Vec::new()));
+        }
+        changes
+    }))
+}
