@@ -102,8 +102,10 @@ impl Watcher {
     async fn attempt(&mut self) -> Result<Vec<Change>, WatchError> {
         loop {
             if self.full {
-                // Events of before stay queued and come after; all of them can be applied
-                // twice.
+                // A socket that lost events takes no new ones, silently, until its queue was
+                // empty once. What is dropped here is in the read that follows.
+                self.pending.clear();
+                discard(self.events.get_ref(), &mut self.buffer).map_err(WatchError::Receive)?;
                 let all = self.reader.full()?;
                 self.full = false;
                 return Ok(vec![all]);
@@ -116,7 +118,6 @@ impl Watcher {
                 Ok(true) => ready.clear_ready(),
                 Ok(false) => {}
                 Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => {
-                    self.pending.clear();
                     self.full = true;
                     self.resyncs += 1;
                     continue;
@@ -132,8 +133,8 @@ impl Watcher {
     }
 }
 
-/// Hands over what waits; true when nothing is left. At most a few hundred datagrams, so that a storm
-/// cannot keep the caller from its other work.
+/// Hands over what waits; true when nothing is left. At most a few hundred datagrams, so that a
+/// storm cannot keep the caller from its other work.
 fn drain(socket: &RouteSocket, buffer: &mut [u8], mut each: impl FnMut(&[u8])) -> io::Result<bool> {
     for _ in 0..512 {
         match socket.receive(buffer) {
@@ -143,4 +144,16 @@ fn drain(socket: &RouteSocket, buffer: &mut [u8], mut each: impl FnMut(&[u8])) -
         }
     }
     Ok(false)
+}
+
+/// Drops what waits.
+fn discard(socket: &RouteSocket, buffer: &mut [u8]) -> io::Result<()> {
+    for _ in 0..1_000_000 {
+        match socket.receive(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+            Err(error) if error.raw_os_error() != Some(libc::ENOBUFS) => return Err(error),
+            _ => {}
+        }
+    }
+    Err(io::Error::other("they come faster than they can be dropped"))
 }

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The watcher against the running kernel, in a network namespace of its own.
+//!
+//! Needs root and iproute2; skipped otherwise, saying so.
+
+use std::future::Future;
+use std::io::Write;
+use std::net::IpAddr;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use topology::{Change, Topology, Watcher};
+
+/// Runs the test on a thread in a fresh network namespace.
+fn in_namespace<F: Future<Output = ()>>(test: impl FnOnce() -> F + Send + 'static) {
+    let ran = thread::spawn(move || {
+        // SAFETY: a plain system call; only this thread changes its namespace.
+        if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
+            eprintln!("skipped: no new network namespace: {}", std::io::Error::last_os_error());
+            return;
+        }
+        if Command::new("ip").arg("-V").output().is_err() {
+            eprintln!("skipped: no ip command (iproute2)");
+            return;
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            tokio::time::timeout(Duration::from_secs(30), test()).await.expect("in time");
+        });
+    });
+    ran.join().unwrap();
+}
+
+/// Runs lines of `ip -batch`.
+fn ip(lines: &str) {
+    let mut child =
+        Command::new("ip").args(["-batch", "-"]).stdin(Stdio::piped()).spawn().expect("ip starts");
+    child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success(), "ip refused: {lines:.200}");
+}
+
+/// Takes in changes until the condition holds.
+async fn until(watcher: &mut Watcher, model: &mut Topology, holds: impl Fn(&Topology) -> bool) {
+    while !holds(model) {
+        for change in watcher.next().await.unwrap() {
+            model.apply(change);
+        }
+    }
+}
+
+fn address(text: &str) -> IpAddr {
+    text.parse().unwrap()
+}
+
+const PAIR: &str = "link add near type veth peer name far
+link set near up
+link set far up
+addr add 10.0.0.1/24 dev near
+";
+
+#[test]
+fn a_full_read_comes_first() {
+    in_namespace(|| async {
+        ip(PAIR);
+        ip("neigh add 10.0.0.2 lladdr 02:00:00:00:00:02 dev near nud permanent
+route add 192.0.2.0/24 via 10.0.0.2
+route add default nexthop via 10.0.0.3 weight 1 nexthop via 10.0.0.4 weight 1
+");
+        let mut watcher = Watcher::open().unwrap();
+        let first = watcher.next().await.unwrap();
+        assert!(matches!(&first[..], [Change::Full(_)]));
+        let mut model = Topology::new();
+        first.into_iter().for_each(|change| {
+            model.apply(change);
+        });
+        assert!(model.is_local(address("10.0.0.1")) && model.is_local(address("10.0.0.255")));
+        let host = model.side(address("10.0.0.2")).unwrap();
+        assert_eq!(
+            (&*host.device, host.port.as_deref(), host.neighbour),
+            ("near", Some("near"), true)
+        );
+        assert_eq!(model.side(address("192.0.2.9")).unwrap(), host, "by way of the router");
+        let internet = model.side(address("198.51.100.1")).unwrap();
+        assert!(!internet.neighbour, "the first of two routers, not resolved");
+        let eligible: Vec<_> =
+            model.lowest().into_iter().filter(|lowest| lowest.eligible).collect();
+        assert_eq!(eligible.len(), 1);
+        assert_eq!(&*eligible[0].device, "near");
+    });
+}
+
+#[test]
+fn changes_follow() {
+    in_namespace(|| async {
+        let mut watcher = Watcher::open().unwrap();
+        let mut model = Topology::new();
+        until(&mut watcher, &mut model, |model| model.link_named("lo").is_some()).await;
+
+        ip(PAIR);
+        let routed = |model: &Topology| model.side(address("10.0.0.2")).is_some();
+        until(&mut watcher, &mut model, routed).await;
+        assert!(model.is_local(address("10.0.0.1")));
+
+        ip("neigh add 10.0.0.2 lladdr 02:00:00:00:00:02 dev near nud reachable\n");
+        let resolved = |model: &Topology| model.side(address("10.0.0.2")).unwrap().neighbour;
+        until(&mut watcher, &mut model, resolved).await;
+        let generation = model.generation();
+        ip("neigh change 10.0.0.2 lladdr 02:00:00:00:00:02 dev near nud stale
+neigh add 10.0.0.9 dev near nud none
+neigh change 10.0.0.2 lladdr 02:00:00:00:00:02 dev near nud reachable
+link set far mtu 1400
+");
+        let shrunk = |model: &Topology| model.link_named("far").unwrap().mtu == 1400;
+        until(&mut watcher, &mut model, shrunk).await;
+        assert_eq!(model.generation(), generation + 1, "only the MTU counts");
+
+        // An IPv4 route over a link that goes down vanishes without a word from the kernel.
+        ip("route add 192.0.2.0/24 via 10.0.0.2\n");
+        until(&mut watcher, &mut model, |model| model.side(address("192.0.2.1")).is_some()).await;
+        ip("link set near down\n");
+        until(&mut watcher, &mut model, |model| model.side(address("192.0.2.1")).is_none()).await;
+
+        ip("link del near\n");
+        until(&mut watcher, &mut model, |model| model.link_named("near").is_none()).await;
+        assert!(!model.is_local(address("10.0.0.1")));
+        assert_eq!(model.routes().filter(|route| route.network.is_ipv4()).count(), 0);
+    });
+}
+
+#[test]
+fn a_replaced_route_is_followed() {
+    in_namespace(|| async {
+        ip(PAIR);
+        ip("addr add 10.1.0.1/24 dev far\nroute add 192.0.2.0/24 via 10.0.0.2\n");
+        let mut watcher = Watcher::open().unwrap();
+        let mut model = Topology::new();
+        let by = |device: &'static str| {
+            move |model: &Topology| {
+                model.side(address("192.0.2.1")).is_some_and(|side| &*side.device == device)
+            }
+        };
+        until(&mut watcher, &mut model, by("near")).await;
+        ip("route replace 192.0.2.0/24 via 10.1.0.2\n");
+        until(&mut watcher, &mut model, by("far")).await;
+        ip("route del 192.0.2.0/24\n");
+        until(&mut watcher, &mut model, |model| model.side(address("192.0.2.1")).is_none()).await;
+    });
+}
+
+#[test]
+fn lost_events_lead_to_a_full_read() {
+    in_namespace(|| async {
+        ip(PAIR);
+        let mut watcher = Watcher::open().unwrap();
+        let mut model = Topology::new();
+        until(&mut watcher, &mut model, |model| model.link_named("near").is_some()).await;
+
+        // More events than the socket can hold while nobody reads.
+        let neighbours = (0..12_000).map(|number| {
+            let (high, low) = (number / 250, number % 250 + 1);
+            format!("neigh add 10.9.{high}.{low} lladdr 02:00:00:00:00:02 dev near nud permanent\n")
+        });
+        ip(&neighbours.collect::<String>());
+        let changes = watcher.next().await.unwrap();
+        assert_eq!(watcher.resyncs(), 1);
+        assert!(matches!(&changes[..], [Change::Full(_)]), "{} changes", changes.len());
+        changes.into_iter().for_each(|change| {
+            model.apply(change);
+        });
+        assert_eq!(model.neighbours().filter(|have| have.address.is_ipv4()).count(), 12_000);
+
+        // And it goes on following afterwards.
+        ip("addr add 10.3.0.1/24 dev near\n");
+        until(&mut watcher, &mut model, |model| model.is_local(address("10.3.0.1"))).await;
+    });
+}
+
+#[test]
+fn waiting_may_be_given_up_at_any_time() {
+    in_namespace(|| async {
+        let mut watcher = Watcher::open().unwrap();
+        let mut model = Topology::new();
+        until(&mut watcher, &mut model, |model| model.link_named("lo").is_some()).await;
+        for number in 0..20 {
+            let wait = Duration::from_micros(number * 50);
+            let _ = tokio::time::timeout(wait, watcher.next()).await.map(|changes| {
+                for change in changes.unwrap() {
+                    model.apply(change);
+                }
+            });
+            ip(&format!("link add d{number} type veth peer name e{number}\n"));
+        }
+        until(&mut watcher, &mut model, |model| model.links().count() == 41).await;
+    });
+}
