@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! A stand-in on files of its own, or a real OpenWrt that somebody has prepared.
+
+use std::fs::Permissions;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Passwords `fastpath` and `look`, made with `openssl passwd -6` and `-5`.
+const ROOT: &str = "$6$standin$6Ai/Vpf2U2ORxj/VQZCQcZQY5kO0Lt2NNIFGCr1pEEFYLClPGwX9GH2lFDGEBkCWIzHtyOLZthluP6eWm0Iof.";
+const VIEWER: &str = "$5$standin$N1gRK7tJCasTVcN7JiVwJ38lQkqvRNgObbf1DGWb9DB";
+
+const LOGINS: &str = "
+config login
+\toption username 'root'
+\toption password '$p$root'
+\tlist read '*'
+\tlist write '*'
+
+config login
+\toption username 'viewer'
+\toption password '$p$viewer'
+\tlist read 'luci-app-fastpath'
+";
+
+const FASTPATH: &str = r#"
+config fastpath 'main'
+	option enabled '1'
+	option engine 'flowtable'
+	list device 'lan1'
+	list device 'wan'
+
+config rule
+	option name 'first'
+	option note 'it'\''s "quoted"'
+
+config rule
+	option name 'second'
+"#;
+
+const GROUP: &str = r#"{"luci-app-fastpath": {
+  "description": "What the recordings were made with",
+  "read": {
+    "ubus": {
+      "fastpath.demo": ["echo", "empty", ":subscribe"],
+      "session": ["access", "destroy"],
+      "uci": ["get"]
+    },
+    "uci": ["fastpath"]
+  },
+  "write": {
+    "ubus": {
+      "fastpath.demo": ["fail", "quit"],
+      "uci": ["set", "add", "delete", "apply", "confirm", "rollback", "changes", "revert", "commit"]
+    },
+    "uci": ["fastpath"]
+  }
+}}"#;
+
+const UNAUTHENTICATED: &str =
+    r#"{"unauthenticated": {"read": {"ubus": {"session": ["access", "login"]}}}}"#;
+
+/// What the tests talk to.
+pub(crate) struct Router {
+    /// `host:port` of the web server.
+    pub(crate) address: String,
+    pub(crate) socket: PathBuf,
+    /// Folder of the stand-in's files; none for a real OpenWrt.
+    pub(crate) folder: Option<PathBuf>,
+    child: Option<Child>,
+}
+
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+impl Router {
+    /// The router of `CONTRACT_ADDRESS` (`host:port`) and `CONTRACT_UBUS_SOCKET`, which must have
+    /// the logins, access groups and `/etc/config/fastpath` above; without them a stand-in.
+    pub(crate) fn from_environment() -> Router {
+        let variable = |name| std::env::var(name).ok();
+        match (variable("CONTRACT_ADDRESS"), variable("CONTRACT_UBUS_SOCKET")) {
+            (Some(address), Some(socket)) => {
+                Router { address, socket: socket.into(), folder: None, child: None }
+            }
+            _ => Router::start(),
+        }
+    }
+
+    /// Starts a stand-in.
+    pub(crate) fn start() -> Router {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("standin-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        let shadow = |user: &str, hash: &str| format!("{user}:{hash}:0:0:99999:7:::\n");
+        write(&folder, "shadow", &(shadow("root", ROOT) + &shadow("viewer", VIEWER)));
+        write(&folder, "config/rpcd", LOGINS);
+        write(&folder, "config/fastpath", FASTPATH);
+        write(&folder, "acl.d/fastpath.json", GROUP);
+        write(&folder, "acl.d/unauthenticated.json", UNAUTHENTICATED);
+        write(&folder, "www/index.html", "<!doctype html><title>x</title>\n");
+        let reload = folder.join("reload");
+        let script = format!("#!/bin/sh\necho \"$1\" >>{}\n", folder.join("reloaded").display());
+        write(&folder, "reload", &script);
+        std::fs::set_permissions(reload, Permissions::from_mode(0o755)).unwrap();
+        let mut router = Router {
+            address: String::new(),
+            socket: folder.join("ubus.sock"),
+            folder: Some(folder),
+            child: None,
+        };
+        router.run();
+        router
+    }
+
+    /// Starts the program on the folder and waits until it answers.
+    pub(crate) fn run(&mut self) {
+        let folder = self.folder.clone().unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fastpath-standin"));
+        command.arg("--ubus-socket").arg(&self.socket).args(["--listen", "127.0.0.1:0"]);
+        for (option, path) in [
+            ("--www", "www"),
+            ("--shadow", "shadow"),
+            ("--acl", "acl.d"),
+            ("--ubus-acl", "ubus-acl.d"),
+            ("--config", "config"),
+            ("--run", "run"),
+            ("--reload-command", "reload"),
+        ] {
+            command.arg(option).arg(folder.join(path));
+        }
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("ready http://").expect("the stand-in is ready");
+        self.address = address.trim_end_matches('/').to_owned();
+        self.child = Some(child);
+    }
+
+    /// Asks the program to end and returns whether it did so in order.
+    pub(crate) fn stop(&mut self) -> bool {
+        let Some(mut child) = self.child.take() else { return true };
+        let id = child.id().to_string();
+        Command::new("kill").args(["-TERM", &id]).status().unwrap();
+        child.wait().unwrap().success()
+    }
+}
+
+fn write(folder: &Path, name: &str, text: &str) {
+    let path = folder.join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+impl Drop for Router {
+    fn drop(&mut self) {
+        self.stop();
+        if let Some(folder) = &self.folder {
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
+}
