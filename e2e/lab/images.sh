@@ -92,7 +92,8 @@ install_package() {
 add_users() {
     local root=$1 etc=$IMAGES/etc name group id=900 line
     cp "$etc/passwd" "$etc/group" "$root/etc/"
-    sed 's/^root:[^:]*:/root:'"$(password fastpath)"':/' "$etc/shadow" >"$root/etc/shadow"
+    awk -v hash="$(password fastpath)" 'BEGIN { FS = OFS = ":" } $1 == "root" { $2 = hash } 1' \
+        "$etc/shadow" >"$root/etc/shadow"
     for line in "$root"/usr/lib/lab/userid/*; do
         [ -f "$line" ] || continue
         read -r line <"$line"
@@ -109,7 +110,7 @@ add_users() {
 }
 
 # A fixed salt keeps the image a function of its sources.
-password() { openssl passwd -6 -salt fastpathlab "$1" | sed 's/[\/&]/\\&/g'; }
+password() { openssl passwd -6 -salt fastpathlab "$1"; }
 
 # stage_common ROLE ROOT
 stage_common() {
