@@ -100,21 +100,27 @@ async fn change_devices(nft: &impl Nft, plan: &Plan, have: &InForce) -> Result<b
 
 /// The devices of a refused plan that are still there: one that vanished since must not keep
 /// the others from the flowtable. The refusal stands if that was not the reason.
+/// A kernel without flowtables has the same words for that, so a device that is always there is
+/// asked about first.
 async fn existing(
     nft: &impl Nft,
     plan: &Plan,
     refused: NftError,
 ) -> Result<BTreeSet<String>, ApplyError> {
     let mut devices = plan.devices.clone();
-    for device in &plan.devices {
-        match nft.check(&render_probe(device, plan.hardware)).await {
-            Err(NftError::Refused(words)) if words.contains(NOT_THERE) => {
+    if !is_missing(nft, "lo", false).await {
+        for device in &plan.devices {
+            if is_missing(nft, device, plan.hardware).await {
                 devices.remove(device);
             }
-            _ => {}
         }
     }
     if devices == plan.devices { Err(ApplyError::Refused(refused)) } else { Ok(devices) }
+}
+
+async fn is_missing(nft: &impl Nft, device: &str, hardware: bool) -> bool {
+    let checked = nft.check(&render_probe(device, hardware)).await;
+    matches!(checked, Err(NftError::Refused(words)) if words.contains(NOT_THERE))
 }
 
 async fn replace(nft: &impl Nft, plan: &Plan, before: Option<&Plan>) -> Result<(), ApplyError> {

@@ -1,1 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+use serde_json::json;
 
+use super::*;
+use crate::plan::{Candidate, plan};
+use crate::settings::Settings;
+
+/// `nft -j list table inet fastpath` of nft 1.1.3 on Linux 6.12, expressions left out.
+fn recorded() -> Value {
+    json!({ "nftables": [
+        { "metainfo": { "version": "1.1.3", "json_schema_version": 1 } },
+        { "table": { "family": "inet", "name": "fastpath", "handle": 24 } },
+        { "chain": { "family": "inet", "table": "fastpath", "name": "fastpath", "handle": 1,
+            "type": "filter", "hook": "forward", "prio": 20, "policy": "accept" } },
+        { "flowtable": { "family": "inet", "name": "ft", "table": "fastpath", "handle": 2,
+            "hook": "ingress", "prio": 0, "dev": ["lan1", "lan2"] } },
+        { "rule": { "chain": "fastpath", "handle": 3, "comment": "!fastpath: one", "expr": [] } },
+        { "rule": { "chain": "fastpath", "handle": 5, "expr": [] } },
+        { "rule": { "chain": "other", "handle": 6, "comment": "not ours", "expr": [] } },
+        { "rule": { "chain": "fastpath", "handle": 8, "comment": "!fastpath: two", "expr": [] } }
+    ] })
+}
+
+#[test]
+fn what_nft_prints_is_read() {
+    let found = InForce::parse(&recorded());
+    assert_eq!(found.devices, ["lan1", "lan2"].map(str::to_owned).into());
+    assert_eq!(found.hardware, None);
+    assert_eq!(found.rules, ["!fastpath: one", "", "!fastpath: two"], "a foreign rule is seen");
+}
+
+#[test]
+fn one_device_is_printed_without_a_list() {
+    let one = json!({ "nftables": [{ "flowtable": { "dev": "wan", "flags": "offload" } }] });
+    let found = InForce::parse(&one);
+    assert_eq!(found.devices, ["wan".to_owned()].into());
+    assert_eq!(found.hardware, Some(true));
+    let many = json!({ "nftables": [{ "flowtable": { "flags": ["counter"] } }] });
+    assert_eq!(InForce::parse(&many).hardware, Some(false));
+}
+
+#[test]
+fn anything_else_matches_nothing() {
+    let candidate = Candidate { device: "wan".into(), eligible: true, why: String::new() };
+    let plan = plan(&[candidate], &Settings::default());
+    for listing in [json!(null), json!({}), json!({ "nftables": 7 }), json!({ "nftables": [null] })]
+    {
+        let found = InForce::parse(&listing);
+        assert_eq!(found, InForce::default());
+        assert!(!found.matches(&plan));
+    }
+}

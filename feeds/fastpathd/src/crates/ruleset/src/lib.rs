@@ -7,6 +7,8 @@
 
 mod apply;
 mod exclude;
+#[cfg(test)]
+mod fake;
 mod in_force;
 mod nft;
 mod plan;
