@@ -37,6 +37,11 @@ pub enum StoreError {
     },
 }
 
+/// There is no such file, nor can there be one: the place for changes may be no folder.
+fn no_file(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
 fn refused(path: &Path) -> impl Fn(io::Error) -> StoreError + use<> {
     let path = path.to_owned();
     move |source| StoreError::Io { path: path.clone(), source }
@@ -124,7 +129,7 @@ impl Store {
         self.path(package)?;
         let path = changes.join(package);
         match std::fs::read_to_string(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) if no_file(&error) => Ok(Vec::new()),
             text => Ok(Delta::parse_all(package, &text.map_err(refused(&path))?)),
         }
     }
