@@ -8,7 +8,7 @@ use std::time::Duration;
 use ctnetlink::{Entry, Event};
 
 use crate::engine::EngineState;
-use crate::flow::{Flow, Millis};
+use crate::flow::{Flow, Millis, Reading};
 use crate::intern::Number;
 use crate::ladder::{Facts, climb};
 use crate::network::{Network, Side};
@@ -131,8 +131,8 @@ impl FlowTable {
         self.index.find(hash(kernel), same).map(|position| *position as usize)
     }
 
-    /// Adds the flow of `entry`. `watched`: it began after we did, so all its bytes count.
-    fn insert(&mut self, entry: &Entry, now: Now, watched: bool) -> usize {
+    /// Adds the flow of `entry`. `ours`: it began after we did, so all its bytes count.
+    fn insert(&mut self, entry: &Entry, now: Now, ours: bool) -> usize {
         let flows = &mut self.flows;
         let taken = |position: &u32| flows[*position as usize].kernel_id() == entry.id;
         let mut id = u64::from(entry.id);
@@ -142,7 +142,7 @@ impl FlowTable {
             id |= u64::from(self.twins) << 32;
         }
         let mut flow = Flow::new(id, entry, born(entry, now), now.millis());
-        flow.watched = watched;
+        flow.reading = if ours { Reading::Ours } else { Reading::Foreign };
         let position = flows.len();
         self.accounts.enter(flow.path);
         flows.push(flow);
@@ -207,9 +207,8 @@ impl FlowTable {
     /// Reads the counters and credits what they grew by; false when there was nothing to read.
     fn count(&mut self, position: usize, entry: &Entry, at: Millis, last: bool) -> bool {
         let flow = &mut self.flows[position];
-        if !flow.watched {
-            flow.baseline(entry);
-            flow.watched = true;
+        if flow.reading == Reading::Foreign {
+            flow.baseline(entry, at);
             return true;
         }
         let Some(delta) = flow.count(entry, at, last) else { return false };

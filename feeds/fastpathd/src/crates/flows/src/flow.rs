@@ -31,6 +31,17 @@ pub(crate) struct Step {
     pub(crate) state: Option<TcpState>,
 }
 
+/// What is known of a flow's counters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// Not read yet, and grown in part before we watched.
+    Foreign,
+    /// Not read yet, and all ours.
+    Ours,
+    /// Read before.
+    Done,
+}
+
 /// Both ends of a flow, seen from one side of the address translation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ends {
@@ -87,8 +98,7 @@ pub(crate) struct Flow {
     pub(crate) seq_adjust: bool,
     pub(crate) local: bool,
     pub(crate) multicast: bool,
-    /// Its counters are ours from the first byte, or have been read once.
-    pub(crate) watched: bool,
+    pub(crate) reading: Reading,
 }
 
 impl Flow {
@@ -123,7 +133,7 @@ impl Flow {
             seq_adjust: entry.seq_adjust,
             local: false,
             multicast: is_multicast(&entry.orig),
-            watched: false,
+            reading: Reading::Foreign,
         }
     }
 
@@ -191,9 +201,11 @@ impl Flow {
     }
 
     /// Takes in counters without making a delta of them: they grew before we watched.
-    pub(crate) fn baseline(&mut self, entry: &Entry) {
+    pub(crate) fn baseline(&mut self, entry: &Entry, now: Millis) {
+        self.counted = now;
         self.up = entry.orig_counters.unwrap_or_default();
         self.down = entry.reply_counters.unwrap_or_default();
+        self.reading = Reading::Done;
         if self.carried.offloaded() {
             self.offloaded_bytes = self.bytes();
         }
@@ -211,7 +223,8 @@ impl Flow {
     pub(crate) fn count(&mut self, entry: &Entry, now: Millis, last: bool) -> Option<Delta> {
         let (up, down) = (entry.orig_counters?, entry.reply_counters?);
         let gap = now - self.counted;
-        if gap < READING_GAP_MS && !last {
+        let soon = gap < READING_GAP_MS;
+        if soon && !last && self.reading == Reading::Done {
             return None;
         }
         let grown_up = up.bytes.saturating_sub(self.up.bytes);
@@ -225,8 +238,11 @@ impl Flow {
             self.active = now;
         }
         let silent = now - self.active > QUIET_MS;
-        self.up_bps = rate(grown_up, gap, self.up_bps, silent);
-        self.down_bps = rate(grown_down, gap, self.down_bps, silent);
+        if !soon {
+            self.up_bps = rate(grown_up, gap, self.up_bps, silent);
+            self.down_bps = rate(grown_down, gap, self.down_bps, silent);
+        }
+        self.reading = Reading::Done;
         (self.up, self.down, self.counted) = (up, down, now);
         if self.carried.offloaded() {
             self.offloaded_bytes = self.offloaded_bytes.saturating_add(delta.bytes);
@@ -271,7 +287,7 @@ fn rate(grown: u64, gap: Millis, before: f32, silent: bool) -> f32 {
     match (grown, silent) {
         (0, true) => 0.0,
         (0, false) => before * FADE,
-        (grown, _) => grown as f32 * 8000.0 / gap.max(READING_GAP_MS) as f32,
+        (grown, _) => grown as f32 * 8000.0 / gap as f32,
     }
 }
 

@@ -14,6 +14,8 @@ mod ladder;
 mod matcher;
 mod network;
 mod order;
+#[cfg(test)]
+mod order_tests;
 mod page;
 mod parse;
 mod proto;
@@ -21,6 +23,8 @@ mod query;
 mod rows;
 mod table;
 mod text;
+#[cfg(test)]
+mod text_tests;
 mod totals;
 mod words;
 

@@ -112,7 +112,7 @@ fn address(address: IpAddr) -> u128 {
 
 /// For each text its place in the alphabet, from 1; equal texts share one. Place 0 of the result
 /// is for the number 0, no text, which comes first.
-fn ranks<T: AsRef<str>>(texts: impl Iterator<Item = T>) -> Vec<u32> {
+pub(crate) fn ranks<T: AsRef<str>>(texts: impl Iterator<Item = T>) -> Vec<u32> {
     let mut sorted: Vec<(T, usize)> = texts.zip(1..).collect();
     sorted.sort_unstable_by(|(a, _), (b, _)| a.as_ref().cmp(b.as_ref()));
     let mut ranks = vec![0; sorted.len() + 1];

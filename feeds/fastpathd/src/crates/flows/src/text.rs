@@ -140,14 +140,16 @@ fn touches(text: &str, piece: &str, first: bool, last: bool) -> bool {
     }
 }
 
-/// Hexadecimal digits and colons that occur in an IPv6 address.
+/// Hexadecimal digits and colons that occur in an IPv6 address. Groups are compared one by one,
+/// so a zero written out also fits one that `::` hides.
 #[derive(Debug)]
-enum V6Word {
-    Exact(Ipv6Addr),
-    /// Neighbouring groups.
-    Groups(Vec<Piece>),
-    /// A word with `::` inside: looked for in the written address.
-    Written(String),
+struct V6Word {
+    /// The word is a whole address.
+    exact: Option<Ipv6Addr>,
+    /// Neighbouring groups; those before `::` if the word has it.
+    left: Vec<Piece>,
+    /// The groups after `::`.
+    right: Option<Vec<Piece>>,
 }
 
 /// A piece of the word between colons.
@@ -165,33 +167,49 @@ impl V6Word {
         if word.is_empty() || !word.bytes().all(hex) {
             return None;
         }
-        if let Ok(address) = word.parse() {
-            return Some(Self::Exact(address));
+        let exact = word.parse().ok();
+        match word.split_once("::") {
+            None => Some(Self { exact, left: pieces(word, true, true)?, right: None }),
+            Some((left, right)) => {
+                let right = Some(pieces(right, false, true)?);
+                Some(Self { exact, left: pieces(left, true, false)?, right })
+            }
         }
-        if word.contains("::") {
-            return Some(Self::Written(word.into()));
-        }
-        let pieces: Vec<&str> = word.split(':').collect();
-        let last = pieces.len() - 1;
-        let piece = |(i, text): (usize, &&str)| {
-            let digits = u32::try_from(text.len()).ok()?;
-            let value = if digits == 0 { 0 } else { u16::from_str_radix(text, 16).ok()? };
-            (digits <= 4).then_some(Piece { value, digits, first: i == 0, last: i == last })
-        };
-        let pieces: Option<Vec<Piece>> = pieces.iter().enumerate().map(piece).collect();
-        pieces.filter(|pieces| pieces.len() <= 8).map(Self::Groups)
     }
 
     fn found(&self, address: Ipv6Addr) -> bool {
-        match self {
-            Self::Exact(exact) => *exact == address,
-            Self::Groups(pieces) => {
-                let fit = |groups: &[u16]| groups.iter().zip(pieces).all(|(g, p)| p.fits(*g));
-                address.segments().windows(pieces.len()).any(fit)
-            }
-            Self::Written(word) => address.to_string().contains(word),
-        }
+        let groups = address.segments();
+        self.exact == Some(address) || (0..=groups.len()).any(|at| self.found_at(&groups[at..]))
     }
+
+    /// Whether the word begins with the first of `groups`.
+    fn found_at(&self, groups: &[u16]) -> bool {
+        let Some(rest) = fits(&self.left, groups) else { return false };
+        let Some(right) = &self.right else { return !self.left.is_empty() };
+        let zeros = rest.iter().take_while(|group| **group == 0).count();
+        zeros > 0 && fits(right, &rest[zeros..]).is_some()
+    }
+}
+
+/// The groups after those that the pieces fit, all of them.
+fn fits<'a>(pieces: &[Piece], groups: &'a [u16]) -> Option<&'a [u16]> {
+    let (head, rest) = groups.split_at_checked(pieces.len())?;
+    head.iter().zip(pieces).all(|(group, piece)| piece.fits(*group)).then_some(rest)
+}
+
+/// The pieces of a part of the word; `first`, `last`: it starts or ends the word, so that its
+/// piece there may be part of a group.
+fn pieces(part: &str, first: bool, last: bool) -> Option<Vec<Piece>> {
+    if part.is_empty() {
+        return Some(Vec::new());
+    }
+    let end = part.split(':').count() - 1;
+    let piece = |(i, text): (usize, &str)| {
+        let digits = u32::try_from(text.len()).ok().filter(|digits| *digits <= 4)?;
+        let value = if digits == 0 { 0 } else { u16::from_str_radix(text, 16).ok()? };
+        Some(Piece { value, digits, first: first && i == 0, last: last && i == end })
+    };
+    part.split(':').enumerate().map(piece).collect()
 }
 
 impl Piece {

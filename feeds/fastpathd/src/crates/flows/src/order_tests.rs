@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! A window of the order is the same as a window of everything sorted.
+
+use proptest::prelude::*;
+
+use crate::order::{ranks, window};
+
+proptest! {
+    #[test]
+    fn a_window_is_a_slice_of_the_whole(
+        mut keys in prop::collection::vec(any::<(u8, u32)>(), 0..300),
+        offset in 0_usize..350,
+        limit in 0_usize..350,
+    ) {
+        let mut sorted = keys.clone();
+        sorted.sort_unstable();
+        let wanted: Vec<_> = sorted.into_iter().skip(offset).take(limit).collect();
+        prop_assert_eq!(window(&mut keys, offset, limit, Ord::cmp), wanted);
+    }
+}
+
+#[test]
+fn ranks_follow_the_alphabet() {
+    assert_eq!(ranks(["wan", "lan", "", "wan", "guest"].into_iter()), [0, 3, 2, 0, 3, 1]);
+    assert_eq!(ranks(std::iter::empty::<&str>()), [0]);
+}

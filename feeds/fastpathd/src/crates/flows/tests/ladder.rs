@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! One flow for each rung of the ladder.
+
+#![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
+
+mod support;
+
+use std::time::Duration;
+
+use ctnetlink::{Status, TcpState};
+use flows::{Engine, Facts, Network, Path, Reason, climb};
+use proptest::prelude::*;
+use support::{Net, TCP, UDP, address};
+
+/// A flow that could be carried and has been active for long.
+fn taken<'a>(initiator: &'a flows::Side, responder: &'a flows::Side) -> Facts<'a> {
+    Facts {
+        engine: Engine::Flowtable,
+        status: Status::SEEN_REPLY | Status::CONFIRMED,
+        local: false,
+        multicast: false,
+        proto: TCP,
+        helper: false,
+        seq_adjust: false,
+        excluded: false,
+        tcp_state: Some(TcpState::Established),
+        initiator: Some(initiator),
+        responder: Some(responder),
+        quiet: Duration::ZERO,
+        active_for: Duration::from_secs(5),
+    }
+}
+
+fn check(change: impl for<'a> Fn(&mut Facts<'a>, &'a Net), path: Path, reason: Option<Reason>) {
+    let net = Net::default();
+    let mut facts = taken(&net.lan, &net.wan);
+    change(&mut facts, &net);
+    assert_eq!(climb(&facts), (path, reason), "{facts:?}");
+}
+
+fn slow(reason: Reason, change: impl for<'a> Fn(&mut Facts<'a>, &'a Net)) {
+    check(change, Path::Slow, Some(reason));
+}
+
+#[test]
+fn status_bits_come_first() {
+    check(|facts, _| facts.status = Status::OFFLOAD, Path::Flowtable, None);
+    let both = Status::OFFLOAD | Status::HW_OFFLOAD;
+    check(move |facts, _| facts.status = both, Path::Hardware, None);
+    let foreign = |facts: &mut Facts<'_>, _: &Net| {
+        (facts.engine, facts.status, facts.local) = (Engine::Off, Status::OFFLOAD, true);
+    };
+    check(foreign, Path::Flowtable, None);
+}
+
+#[test]
+fn what_the_flow_is() {
+    slow(Reason::EngineOff, |facts, _| facts.engine = Engine::Off);
+    slow(Reason::Local, |facts, _| facts.local = true);
+    slow(Reason::Multicast, |facts, _| facts.multicast = true);
+    slow(Reason::UnsupportedProtocol, |facts, _| facts.proto = 47);
+    slow(Reason::UnsupportedProtocol, |facts, _| facts.proto = 1);
+    slow(Reason::Helper, |facts, _| facts.helper = true);
+    slow(Reason::SequenceAdjust, |facts, _| facts.seq_adjust = true);
+    slow(Reason::Excluded, |facts, _| facts.excluded = true);
+}
+
+#[test]
+fn where_the_connection_is() {
+    use TcpState::{Close, CloseWait, FinWait, LastAck, TimeWait};
+    for state in [TcpState::None, TcpState::SynSent, TcpState::SynRecv, TcpState::SynSent2] {
+        slow(Reason::NotEstablished, |facts, _| facts.tcp_state = Some(state));
+    }
+    slow(Reason::NotEstablished, |facts, _| facts.status = Status::CONFIRMED);
+    slow(Reason::NotEstablished, |facts, _| {
+        (facts.proto, facts.tcp_state, facts.status) = (UDP, None, Status::CONFIRMED);
+    });
+    for state in [FinWait, CloseWait, LastAck, TimeWait, Close] {
+        slow(Reason::Closing, |facts, _| facts.tcp_state = Some(state));
+    }
+    slow(Reason::Closing, |facts, _| facts.status = facts.status | Status::DYING);
+    slow(Reason::NotTaken, |facts, _| facts.tcp_state = None);
+}
+
+#[test]
+fn where_the_ends_are() {
+    slow(Reason::NoRoute, |facts, _| facts.initiator = None);
+    slow(Reason::NoRoute, |facts, _| facts.responder = None);
+    slow(Reason::SameSide, |facts, net| facts.responder = Some(&net.lan));
+    let mut net = Net::default();
+    net.wan.neighbour = false;
+    assert_eq!(climb(&taken(&net.lan, &net.wan)).1, Some(Reason::NoNeighbour));
+    net.wan.in_flowtable = false;
+    assert_eq!(climb(&taken(&net.lan, &net.wan)).1, Some(Reason::NoDevice));
+    assert_eq!(climb(&taken(&net.wan, &net.lan)).1, Some(Reason::NoDevice), "either side");
+    net.wan.tunnel = true;
+    assert_eq!(climb(&taken(&net.lan, &net.wan)).1, Some(Reason::Tunnel));
+    net.wan.in_flowtable = true;
+    net.wan.neighbour = true;
+    assert_eq!(climb(&taken(&net.lan, &net.wan)).1, Some(Reason::NotTaken), "listed all the same");
+}
+
+#[test]
+fn two_vlans_of_a_device_are_not_one_side() {
+    let net = Net::default();
+    let mut other = net.lan.clone();
+    other.vlan = 20;
+    assert_eq!(climb(&taken(&net.lan, &other)).1, Some(Reason::NotTaken));
+}
+
+#[test]
+fn what_only_time_tells() {
+    slow(Reason::Idle, |facts, _| facts.quiet = Duration::from_secs(30));
+    slow(Reason::Pending, |facts, _| facts.active_for = Duration::from_millis(4999));
+    slow(Reason::Pending, |facts, _| {
+        (facts.quiet, facts.active_for) = (Duration::from_secs(29), Duration::ZERO);
+    });
+    slow(Reason::NotTaken, |_, _| ());
+}
+
+#[test]
+fn an_earlier_rung_wins() {
+    slow(Reason::Local, |facts, _| (facts.local, facts.proto) = (true, 1));
+    slow(Reason::Helper, |facts, _| (facts.helper, facts.initiator) = (true, None));
+    slow(Reason::Closing, |facts, _| {
+        (facts.status, facts.tcp_state) = (Status::CONFIRMED, Some(TcpState::Close));
+    });
+}
+
+proptest! {
+    /// Whatever is known, there is one verdict, and a reason exactly on the slow path.
+    #[test]
+    fn the_ladder_is_total(
+        engine in prop::sample::select(vec![Engine::Off, Engine::Flowtable, Engine::FlowtableHw]),
+        status in 0_u32..1 << 16,
+        proto in any::<u8>(),
+        flags in any::<[bool; 5]>(),
+        state in 0_u8..11,
+        ends in (0_usize..4, 0_usize..4),
+        times in (0_u64..100, 0_u64..100),
+    ) {
+        let net = Net::default();
+        let sides = [None, Some(&net.lan), Some(&net.guest), Some(&net.wan)];
+        let [local, multicast, helper, seq_adjust, excluded] = flags;
+        let facts = Facts {
+            engine,
+            status: Status(status),
+            local,
+            multicast,
+            proto,
+            helper,
+            seq_adjust,
+            excluded,
+            tcp_state: TcpState::from_kernel(state),
+            initiator: sides[ends.0],
+            responder: sides[ends.1],
+            quiet: Duration::from_secs(times.0),
+            active_for: Duration::from_secs(times.1),
+        };
+        let (path, reason) = climb(&facts);
+        prop_assert_eq!(path == Path::Slow, reason.is_some());
+        prop_assert_eq!(path.offloaded(), status & 0xc000 != 0);
+        prop_assert_eq!(climb(&facts), (path, reason));
+    }
+}
+
+#[test]
+fn the_words_are_those_of_the_schema() {
+    let schema = include_str!("../../../schema/types.json");
+    let schema: serde_json::Value = serde_json::from_str(schema).expect("JSON");
+    let list = |name: &str| -> Vec<String> {
+        let words = schema["$defs"][name]["enum"].as_array().expect("a list");
+        words.iter().map(|word| word.as_str().expect("a word").to_owned()).collect()
+    };
+    let mut reasons = list("Reason");
+    assert_eq!(reasons.remove(0), "", "a flow that is not slow has none");
+    let mut ours: Vec<String> = Reason::ALL.iter().map(|r| r.word().to_owned()).collect();
+    ours.sort();
+    reasons.sort();
+    assert_eq!(ours, reasons);
+    let paths: Vec<&str> = Path::ALL.iter().map(|path| path.word()).collect();
+    assert_eq!(paths, list("Path"));
+    for reason in Reason::ALL {
+        assert_eq!(serde_json::to_value(reason).expect("a word"), reason.word());
+        assert_eq!(Reason::from_word(reason.word()), Some(reason));
+    }
+    for path in Path::ALL {
+        assert_eq!(serde_json::to_value(path).expect("a word"), path.word());
+        assert_eq!(Path::from_word(path.word()), Some(path));
+    }
+}
+
+#[test]
+fn the_small_router_is_as_described() {
+    let net = Net::default();
+    assert!(net.is_local(address("10.0.0.1")) && !net.is_local(address("10.10.0.2")));
+    assert_eq!(net.side(address("10.20.0.9")), Some(net.guest.clone()));
+    assert_eq!(net.side(address("172.16.0.1")), None);
+}
