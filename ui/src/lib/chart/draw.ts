@@ -49,7 +49,12 @@ export function drawStack(
       y: { range: (_, __, max) => [0, Math.max(SMALLEST_TOP, (max || 0) * 1.08)] },
     },
     axes: [
-      { ...axis, space: 80, values: (_, ticks) => ticks.map((s) => clock(s * 1000).slice(0, 5)) },
+      {
+        ...axis,
+        size: 26,
+        space: 80,
+        values: (_, ticks) => ticks.map((s) => clock(s * 1000).slice(0, 5)),
+      },
       { ...axis, size: 72, space: 40, values: (_, ticks) => ticks.map((bps) => text(rate(bps))) },
     ],
     series: [

@@ -48,21 +48,20 @@ const columns = {
 const WIDTH = 1360;
 const TOP = 34;
 const GAP = 14;
-const LINE = 17;
+/** From one line of letters to the next. */
+export const LINE = 17;
 const HOST_LINES = 4;
 const BOX = 52;
 /** Distance of the short cut's rail from its ports. */
 const RAIL = 22;
 
 /** Places everything the topology holds, inside on the left, the Internet on the right. */
-export function layOut(topology: Topology, internet: string, router: string): Drawing {
-  const networks = networksOf(topology);
-  const inside = placeInside(topology, networks);
-  const outside = placeOutside(networks, internet);
+export function layOut(topology: Topology, wanPorts: readonly string[], words: Words): Drawing {
+  const networks = networksOf(topology, wanPorts);
+  const inside = placeInside(topology, networks, words);
+  const outside = placeOutside(topology, networks, words);
   const height = Math.max(inside.bottom, outside.bottom, TOP + 2 * BOX);
-  const bar: Box = {
-    ...box('router', 'router', columns.router, TOP, height - TOP, router),
-  };
+  const bar = box('router', 'router', columns.router, TOP, height - TOP, words.router);
   const boxes = [...inside.boxes, bar, ...outside.boxes];
   const wires = [...inside.wires, ...outside.wires];
   const members = boxes.filter((each) => each.link?.in_flowtable);
@@ -77,26 +76,40 @@ export function layOut(topology: Topology, internet: string, router: string): Dr
   };
 }
 
+/** What the drawing says besides names and addresses. */
+export interface Words {
+  internet: string;
+  router: string;
+  /** A bridge that keeps VLANs apart, and one that does not. */
+  aware: string;
+  plain: string;
+  vlan: (vids: string) => string;
+  session: (id: number) => string;
+}
+
 interface Side {
   boxes: Box[];
   wires: Wire[];
   bottom: number;
 }
 
-function placeInside(topology: Topology, networks: Network[]): Side {
+function placeInside(topology: Topology, networks: Network[], words: Words): Side {
   const side: Side = { boxes: [], wires: [], bottom: TOP };
   const masters = topology.bridges.map((bridge) => bridge.name);
   for (const bridge of topology.bridges) {
     const ports = topology.links.filter((link) => link.master === bridge.name);
-    const known = new Map(bridge.ports.map((port) => [port.name, membership(port)]));
+    const vlansAt = (name: string) => {
+      const vids = membership(bridge.ports.find((port) => port.name === name));
+      return vids === '' ? [] : [words.vlan(vids)];
+    };
     const first = side.bottom;
-    const placed = ports.map((link) => placePort(side, topology, link, known.get(link.name) ?? ''));
+    const placed = ports.map((link) => placePort(side, topology, link, vlansAt(link.name)));
     const on = networks.filter((each) => each.chain.some((link) => link.name === bridge.name));
     const needed = first + on.length * (BOX + GAP);
     side.bottom = Math.max(side.bottom, needed);
     const height = side.bottom - GAP - first;
     const link = topology.links.find((each) => each.name === bridge.name);
-    const lines = [bridge.vlan_filtering ? 'VLAN-aware' : 'plain'];
+    const lines = [bridge.vlan_filtering ? words.aware : words.plain];
     const middle = box(
       bridge.name,
       'bridge',
@@ -115,14 +128,14 @@ function placeInside(topology: Topology, networks: Network[]): Side {
   for (const network of networks.filter((each) => !each.uplink)) {
     const lowest = network.chain.at(-1);
     if (!lowest || network.chain.some((link) => masters.includes(link.name))) continue;
-    const port = placePort(side, topology, lowest, '');
+    const port = placePort(side, topology, lowest, []);
     placeNetworks(side, [network], port);
   }
   side.bottom -= GAP;
   return side;
 }
 
-function placePort(side: Side, topology: Topology, link: Link, vlans: string): Box {
+function placePort(side: Side, topology: Topology, link: Link, words: string[]): Box {
   const hosts = hostsBehind(topology, link.name);
   const names = hosts.map((host) => host.name || host.address);
   const shown = names.length > HOST_LINES ? names.slice(0, HOST_LINES - 1) : names;
@@ -130,7 +143,6 @@ function placePort(side: Side, topology: Topology, link: Link, vlans: string): B
     shown.length < names.length ? [...shown, `+ ${names.length - shown.length}`] : shown;
   const height = Math.max(BOX, lines.length * LINE + 18);
   const y = side.bottom + (height - BOX) / 2;
-  const words = vlans === '' ? [] : [`VLAN ${vlans}`];
   const port = box(link.name, 'port', columns.port, y, BOX, link.name, words, link);
   side.boxes.push(port);
   if (lines.length > 0) {
@@ -169,26 +181,33 @@ function networkLines(network: Network): string[] {
   return [[named, address].filter((part) => part !== '').join(' · ')];
 }
 
-function placeOutside(networks: Network[], internet: string): Side {
+/** What a device of the uplink adds to the packets. */
+function layerLines(topology: Topology, link: Link, words: Words): string[] {
+  const session = topology.pppoe.find((each) => each.device === link.name);
+  if (session) return [words.session(session.session)];
+  return link.vlan > 0 ? [words.vlan(String(link.vlan))] : [];
+}
+
+function placeOutside(topology: Topology, networks: Network[], words: Words): Side {
   const side: Side = { boxes: [], wires: [], bottom: TOP };
   const ports = new Map<string, Box>();
   for (const network of networks.filter((each) => each.uplink)) {
-    const first = side.bottom;
     const upper = network.chain.length > 1 ? network.chain.slice(0, -1) : network.chain;
     const stack = upper.map((link, i) => {
-      const words =
-        i === 0 ? networkLines(network) : [link.vlan > 0 ? `VLAN ${link.vlan}` : link.kind];
+      const own = i === 0 ? networkLines(network) : [];
+      const lines = [...own, ...layerLines(topology, link, words)];
+      const height = BOX + Math.max(0, lines.length - 1) * LINE;
       const placed = box(
         `up-${link.name}`,
         'uplink',
         columns.uplink,
         side.bottom,
-        BOX,
+        height,
         link.name,
-        words,
+        lines,
         link,
       );
-      side.bottom += BOX + GAP;
+      side.bottom += height + GAP;
       return placed;
     });
     side.boxes.push(...stack);
@@ -200,10 +219,11 @@ function placeOutside(networks: Network[], internet: string): Side {
     stack.slice(1).forEach((below, i) => side.wires.push(down(stack[i] ?? head, below)));
     let port = ports.get(lowest.name);
     if (!port && lowest !== head.link) {
-      const y = (first + side.bottom - GAP - BOX) / 2;
+      // Level with the device it carries, so that their wire is straight.
+      const y = last.y + (last.height - BOX) / 2;
       port = box(lowest.name, 'port', columns.wanPort, y, BOX, lowest.name, [], lowest);
       ports.set(lowest.name, port);
-      const cloud = box(`${lowest.name}-far`, 'internet', columns.internet, y, BOX, internet);
+      const cloud = box(`${lowest.name}-far`, 'internet', columns.internet, y, BOX, words.internet);
       side.boxes.push(port, cloud);
       side.wires.push(wire(port, cloud, isUp(lowest)));
     }

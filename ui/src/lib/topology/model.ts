@@ -35,27 +35,27 @@ export interface Network {
   uplink: boolean;
 }
 
-/** Devices that packets are routed between, loopback aside. */
-export function networksOf(topology: Topology): Network[] {
+/**
+ * Networks that packets are routed between, loopback aside. A device that nothing stands on counts
+ * even without an address: an uplink that is down keeps its place in the picture.
+ *
+ * `wanPorts`: lowest devices known to lead to the Internet.
+ */
+export function networksOf(topology: Topology, wanPorts: readonly string[] = []): Network[] {
   const carriers = new Set(topology.links.map((link) => link.lower));
   return topology.links
-    .filter((link) => link.kind !== 'loopback' && isRouted(topology, link, carriers))
+    .filter((link) => link.kind !== 'loopback' && link.kind !== 'bridge' && link.master === '')
+    .filter((link) => link.addresses.length > 0 || !carriers.has(link.name))
+    .concat(topology.links.filter((link) => link.kind === 'bridge' && link.addresses.length > 0))
     .map((link) => {
       const configured = topology.interfaces.find((each) => each.device === link.name);
       const chain = chainOf(topology, link.name);
-      return {
-        device: link.name,
-        chain,
-        interface: configured,
-        uplink: link.kind === 'ppp' || configured?.zone === 'wan',
-      };
+      const uplink =
+        link.kind === 'ppp' ||
+        configured?.zone === 'wan' ||
+        wanPorts.includes(chain.at(-1)?.name ?? '');
+      return { device: link.name, chain, interface: configured, uplink };
     });
-}
-
-function isRouted(topology: Topology, link: Link, carriers: Set<string>): boolean {
-  if (link.addresses.length > 0 || link.kind === 'ppp') return true;
-  const configured = topology.interfaces.some((each) => each.device === link.name);
-  return configured && !carriers.has(link.name);
 }
 
 export function stateOf(link: Link): 'up' | 'nolink' | 'disabled' {

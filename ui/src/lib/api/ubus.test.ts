@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { describe, expect, it } from 'vitest';
+import { Fault, type FaultKind } from './errors';
+import { Fastpath, logIn } from './fastpath';
+import { NULL_SESSION, Ubus } from './ubus';
+
+/** A router that gives the same answer to every call, and remembers what it was asked. */
+function router(answer: string | (() => Promise<Response>)) {
+  const asked: { params: [string, string, string, object] }[] = [];
+  const fetch = (_: unknown, init?: RequestInit) => {
+    asked.push(JSON.parse(String(init?.body)));
+    return typeof answer === 'string' ? Promise.resolve(new Response(answer)) : answer();
+  };
+  return { asked, ubus: new Ubus({ url: '/ubus', fetch: fetch as typeof globalThis.fetch }) };
+}
+
+async function kindOf(call: Promise<unknown>): Promise<FaultKind> {
+  const fault = await call.then(
+    () => undefined,
+    (caught: unknown) => caught,
+  );
+  expect(fault).toBeInstanceOf(Fault);
+  return (fault as Fault).kind;
+}
+
+// Answers as uhttpd gave them.
+const login =
+  '{"jsonrpc":"2.0","id":1,"result":[0,{"ubus_rpc_session":"aac174533f5a3989995e0ea5e1a09813",' +
+  '"timeout":300,"expires":300,"acls":{"ubus":{"fastpath":["status"]}},"data":{"username":"root"}}]}';
+const accessDenied = '{"jsonrpc":"2.0","id":4,"error":{"code":-32002,"message":"Access denied"}}';
+
+describe('call', () => {
+  it('answers the data of a call', async () => {
+    const { ubus, asked } = router('{"jsonrpc":"2.0","id":1,"result":[0,{"x":[1,null]}]}');
+    ubus.session = 'abc';
+    expect(await ubus.call('fastpath', 'status', { a: 1 })).toEqual({ x: [1, null] });
+    expect(asked[0]).toMatchObject({ params: ['abc', 'fastpath', 'status', { a: 1 }] });
+  });
+
+  it('answers nothing as an empty table', async () => {
+    const { ubus } = router('{"jsonrpc":"2.0","id":12,"result":[0]}');
+    expect(await ubus.call('fastpath', 'empty', {})).toEqual({});
+  });
+
+  it.each<[string, FaultKind]>([
+    [accessDenied, 'session'],
+    ['{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"Object not found"}}', 'absent'],
+    ['{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}', 'failed'],
+    ['{"jsonrpc":"2.0","id":8,"result":[6]}', 'denied'],
+    ['{"jsonrpc":"2.0","id":8,"result":[4]}', 'gone'],
+    ['{"jsonrpc":"2.0","id":8,"result":[7]}', 'absent'],
+    ['{"jsonrpc":"2.0","id":8,"result":[2]}', 'failed'],
+    ['{"jsonrpc":"2.0","id":8}', 'unreachable'],
+    ['<html>a captive portal</html>', 'unreachable'],
+    ['null', 'unreachable'],
+  ])('tells %s apart', async (answer, kind) => {
+    expect(await kindOf(router(answer).ubus.call('fastpath', 'status', {}))).toBe(kind);
+  });
+
+  it('is unreachable without an answer, and with another server’s', async () => {
+    const silent = router(() => Promise.reject(new TypeError('Failed to fetch')));
+    expect(await kindOf(silent.ubus.call('fastpath', 'status', {}))).toBe('unreachable');
+    const other = router(() => Promise.resolve(new Response('', { status: 502 })));
+    expect(await kindOf(other.ubus.call('fastpath', 'status', {}))).toBe('unreachable');
+  });
+
+  it('throws the reason of an aborted call, not a fault', async () => {
+    const stop = new AbortController();
+    const { ubus } = router(() => {
+      stop.abort();
+      return Promise.reject(new DOMException('aborted', 'AbortError'));
+    });
+    const call = ubus.call('fastpath', 'status', {}, stop.signal);
+    await expect(call).rejects.toHaveProperty('name', 'AbortError');
+  });
+});
+
+describe('logIn', () => {
+  it('asks without a session and keeps the new one', async () => {
+    const { ubus, asked } = router(login);
+    ubus.session = 'old';
+    const { session } = await logIn(ubus, 'root', 'secret');
+    expect(asked[0]?.params[0]).toBe(NULL_SESSION);
+    expect(asked[0]?.params[3]).toMatchObject({ username: 'root', password: 'secret' });
+    expect(session).toBe('aac174533f5a3989995e0ea5e1a09813');
+    expect(ubus.session).toBe(session);
+  });
+
+  it('is denied for a wrong password', async () => {
+    const { ubus } = router('{"jsonrpc":"2.0","id":2,"result":[6]}');
+    expect(await kindOf(logIn(ubus, 'root', 'no'))).toBe('denied');
+    expect(ubus.session).toBe(NULL_SESSION);
+  });
+});
+
+describe('setEngine', () => {
+  /** Refuses the engine; the session itself lives or not. */
+  function refusing(sessionLives: boolean): Fastpath {
+    const fetch = (_: unknown, init?: RequestInit) => {
+      const asks = (JSON.parse(String(init?.body)) as { params: string[] }).params[1];
+      const alive = '{"jsonrpc":"2.0","id":1,"result":[0,{"access":true}]}';
+      return Promise.resolve(
+        new Response(asks === 'session' && sessionLives ? alive : accessDenied),
+      );
+    };
+    return new Fastpath(new Ubus({ url: '/ubus', fetch: fetch as typeof globalThis.fetch }));
+  }
+
+  it('tells a missing grant from a dead session', async () => {
+    expect(await kindOf(refusing(true).setEngine('off'))).toBe('denied');
+    expect(await kindOf(refusing(false).setEngine('off'))).toBe('session');
+  });
+});

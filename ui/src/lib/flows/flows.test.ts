@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { describe, expect, it } from 'vitest';
+import type { Flow, FlowPage } from '../api/types';
+import { intoGroup, isFiltered, queryOf, readView, sortedBy, unfiltered, writeView } from './query';
+import { destinationOf, distinct, endpoint, inPlace, isTranslated, rowsOf, sourceOf } from './rows';
+import { drawn, isShort, windowAround, WINDOW_ROWS } from './window';
+
+const view = (hash: string) => readView(new URLSearchParams(hash));
+
+describe('the view in the address', () => {
+  it('leaves out what is as by default', () => {
+    expect(writeView(view('')).toString()).toBe('');
+  });
+
+  it('comes back as it was written', () => {
+    const hash =
+      'text=nas+443&path=slow%2Cinspect&proto=udp&vlan=20&host=10.0.0.1&reason=helper' +
+      '&group=host&sort=bytes&dir=asc&nat=1&flow=77';
+    expect(writeView(view(hash)).toString()).toBe(hash);
+  });
+
+  it('takes nonsense as the default', () => {
+    const odd = view('path=slow,nonsense&vlan=-4&group=colour&flow=x&dir=sideways');
+    expect(odd).toMatchObject({ path: ['slow'], vlan: 0, group: '', flow: 0, desc: true });
+    expect(view(`text=${'a'.repeat(500)}`).text).toHaveLength(200);
+  });
+});
+
+describe('the daemon’s query', () => {
+  it('names only the filters that are set', () => {
+    expect(queryOf(view(''))).toEqual({ filter: {}, sort: 'bps', desc: true, group: '' });
+    expect(queryOf(view('text=+&vlan=20&proto=tcp&path=slow')).filter).toEqual({
+      vlan: 20,
+      proto: ['tcp'],
+      path: ['slow'],
+    });
+  });
+
+  it('knows whether anything is filtered, and how to stop it', () => {
+    const filtered = view('host=10.0.0.1&sort=bytes');
+    expect(isFiltered(filtered)).toBe(true);
+    expect(isFiltered(unfiltered(filtered))).toBe(false);
+    expect(unfiltered(filtered).sort).toBe('bytes');
+  });
+
+  it('goes from a group to its flows', () => {
+    expect(intoGroup(view('group=host&sort=ratio'), '10.0.0.1')).toMatchObject({
+      group: '',
+      host: '10.0.0.1',
+      sort: 'bps',
+    });
+    expect(intoGroup(view('group=vlan'), '20').vlan).toBe(20);
+    expect(intoGroup(view('group=path'), 'slow').path).toEqual(['slow']);
+    expect(intoGroup(view('group=service'), 'tcp/443')).toMatchObject({
+      proto: 'tcp',
+      text: '443',
+    });
+  });
+
+  it('turns the order of the sorted column, starts another with its natural one', () => {
+    expect(sortedBy(view(''), 'bps', true)).toMatchObject({ sort: 'bps', desc: false });
+    expect(sortedBy(view(''), 'src', false)).toMatchObject({ sort: 'src', desc: false });
+    expect(sortedBy(view('sort=src'), 'bytes', true)).toMatchObject({ sort: 'bytes', desc: true });
+  });
+});
+
+describe('the window of rows', () => {
+  it('draws what is visible and a little more', () => {
+    expect(drawn(0, 320, 32, 20_000)).toEqual({ first: 0, end: 18 });
+    expect(drawn(32_000, 320, 32, 20_000)).toEqual({ first: 992, end: 1018 });
+    expect(drawn(639_680, 320, 32, 20_000)).toEqual({ first: 19_982, end: 20_000 });
+  });
+
+  it('draws nothing of nothing, nor beyond a table that shrank', () => {
+    expect(drawn(0, 320, 32, 0)).toEqual({ first: 0, end: 0 });
+    expect(drawn(32_000, 320, 32, 5)).toEqual({ first: 5, end: 5 });
+  });
+
+  it('fetches around the middle, inside the table', () => {
+    expect(windowAround({ first: 0, end: 18 }, 20_000)).toEqual({ offset: 0, limit: WINDOW_ROWS });
+    expect(windowAround({ first: 992, end: 1018 }, 20_000).offset).toBe(1005 - WINDOW_ROWS / 2);
+    expect(windowAround({ first: 19_982, end: 20_000 }, 20_000).offset).toBe(20_000 - WINDOW_ROWS);
+    expect(windowAround({ first: 0, end: 5 }, 5).offset).toBe(0);
+  });
+
+  it('covers what it was fetched for, wherever that is', () => {
+    for (let first = 0; first < 20_000; first += 97) {
+      const visible = { first, end: Math.min(20_000, first + 40) };
+      const { offset, limit } = windowAround(visible, 20_000);
+      const known = { first: offset, end: Math.min(20_000, offset + limit) };
+      expect(isShort(known, visible, 20_000)).toBe(false);
+    }
+  });
+
+  it('asks for more before the end is reached', () => {
+    const known = { first: 100, end: 260 };
+    expect(isShort(known, { first: 160, end: 200 }, 20_000)).toBe(false);
+    expect(isShort(known, { first: 210, end: 250 }, 20_000)).toBe(true);
+    expect(isShort(known, { first: 110, end: 150 }, 20_000)).toBe(true);
+    expect(isShort({ first: 0, end: 50 }, { first: 0, end: 50 }, 50)).toBe(false);
+  });
+});
+
+describe('rows', () => {
+  const page = (cols: string[], rows: FlowPage['rows']): FlowPage => ({
+    total: 9,
+    matched: 9,
+    epoch: 1,
+    now_ms: 0,
+    cols,
+    rows,
+  });
+
+  it('go by the page’s own column names, in any order', () => {
+    const [row] = rowsOf(page(['dst', 'id', 'src'], [['b', 7, 'a']]));
+    expect(row).toMatchObject({ kind: 'flow', key: 'f7', flow: { src: 'a', dst: 'b' } });
+    const [group] = rowsOf(page(['key', 'flows'], [['10.0.0.1', 3]]));
+    expect(group).toMatchObject({ kind: 'group', key: 'g10.0.0.1', group: { flows: 3 } });
+  });
+
+  it('keep their places while held, with new figures', () => {
+    const held = rowsOf(
+      page(
+        ['id', 'bps'],
+        [
+          [1, 10],
+          [2, 20],
+          [3, 30],
+        ],
+      ),
+    );
+    const fresh = rowsOf(
+      page(
+        ['id', 'bps'],
+        [
+          [3, 31],
+          [1, 11],
+          [4, 41],
+        ],
+      ),
+    );
+    expect(inPlace(held, fresh).map((row) => row.key)).toEqual(['f1', 'f2', 'f3']);
+    expect(inPlace(held, fresh)[2]).toBe(fresh[0]);
+    expect(inPlace(held, fresh)[1]).toBe(held[1]);
+  });
+
+  it('are never there twice', () => {
+    expect(distinct(rowsOf(page(['id'], [[1], [2], [1]])))).toHaveLength(2);
+  });
+});
+
+describe('ends of a flow', () => {
+  const flow = { proto: 'tcp', src: '10.0.0.1', sport: 1, dst: '2001:db8::1', dport: 443 } as Flow;
+
+  it('are written as people write them', () => {
+    expect(sourceOf(flow)).toBe('10.0.0.1:1');
+    expect(destinationOf(flow)).toBe('[2001:db8::1]:443');
+    expect(sourceOf({ ...flow, proto: 'icmp' })).toBe('10.0.0.1');
+    expect(endpoint('2001:db8::1', 0)).toBe('2001:db8::1');
+  });
+
+  it('are translated when anything differs on the other side', () => {
+    const same = { nat_src: flow.src, nat_sport: 1, nat_dst: flow.dst, nat_dport: 443 };
+    expect(isTranslated({ ...flow, ...same })).toBe(false);
+    expect(isTranslated({ ...flow, ...same, nat_sport: 2 })).toBe(true);
+  });
+});

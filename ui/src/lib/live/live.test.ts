@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Fault, type FaultKind } from '../api/errors';
+import type { Fastpath } from '../api/fastpath';
+import type { History, Paths, Status, Tick } from '../api/types';
+import { Live } from './live.svelte';
+import { pause } from './pause';
+import { sampleOf, samplesOf, SPAN_MS, withSample } from './ring';
+
+const none = { flows: 0, bytes: 0, packets: 0, bps: 0, pps: 0 };
+const carried: Paths = {
+  slow: { ...none, bps: 5 },
+  inspect: none,
+  flowtable: { ...none, bps: 95 },
+  hardware: none,
+  ebpf: none,
+};
+
+/** A router whose state the test changes; its clock is the browser's. */
+class Router {
+  fault: FaultKind | null = null;
+  stream: 'ticks' | 'none' | 'silent' = 'ticks';
+  calls: string[] = [];
+
+  call(method: string) {
+    this.calls.push(method);
+    if (this.fault) return Promise.reject(new Fault(this.fault, 'refused'));
+    if (method === 'status')
+      return Promise.resolve({ now_ms: Date.now(), paths: carried } as Status);
+    const cols = ['at_ms', 'slow', 'inspect', 'flowtable', 'hardware', 'ebpf'];
+    const rows = [[Date.now() - 10_000, 1, 0, 9, 0, 0]];
+    return Promise.resolve({ series: 'rate', step_s: 1, cols, rows } satisfies History);
+  }
+
+  async *ticks(signal: AbortSignal): AsyncGenerator<Tick> {
+    if (this.stream === 'none') throw new Fault('denied', 'no event stream');
+    for (let epoch = 1; !signal.aborted; epoch++) {
+      await pause(this.stream === 'ticks' ? 1000 : 3_600_000, signal);
+      if (signal.aborted) return;
+      if (this.fault) throw new Fault('unreachable', 'the event stream broke');
+      yield { now_ms: Date.now(), epoch, paths: carried } as Tick;
+    }
+  }
+}
+
+let router: Router;
+let live: Live;
+const expired = vi.fn();
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: 1_700_000_000_000 });
+  router = new Router();
+  live = new Live(router as unknown as Fastpath, expired);
+  expired.mockClear();
+});
+
+afterEach(() => {
+  live.stop();
+  vi.useRealTimers();
+});
+
+describe('Live', () => {
+  it('follows the stream with two calls in all', async () => {
+    live.start();
+    await vi.advanceTimersByTimeAsync(10_500);
+    expect(live.connection).toBe('live');
+    expect(live.epoch).toBe(10);
+    expect(router.calls).toEqual(['status', 'history']);
+    expect(live.samples.length).toBeGreaterThan(10);
+  });
+
+  it('polls where there is no stream, and takes it up when there is', async () => {
+    router.stream = 'none';
+    live.start();
+    await vi.advanceTimersByTimeAsync(10_500);
+    expect(live.connection).toBe('polling');
+    expect(router.calls.filter((call) => call === 'status').length).toBeLessThanOrEqual(6);
+    router.stream = 'ticks';
+    await vi.advanceTimersByTimeAsync(35_000);
+    expect(live.connection).toBe('live');
+  });
+
+  it('asks nothing once stopped', async () => {
+    live.start();
+    await vi.advanceTimersByTimeAsync(3000);
+    live.stop();
+    const before = router.calls.length;
+    const epoch = live.epoch;
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(router.calls).toHaveLength(before);
+    expect(live.epoch).toBe(epoch);
+  });
+
+  it('keeps what is known while the router is away, and comes back by itself', async () => {
+    live.start();
+    await vi.advanceTimersByTimeAsync(3500);
+    router.fault = 'unreachable';
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(live.connection).toBe('lost');
+    expect(live.answering).toBe(false);
+    expect(live.status).not.toBeNull();
+    expect(Date.now() - live.heardAt).toBeGreaterThan(4000);
+    router.fault = null;
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(live.connection).toBe('live');
+  });
+
+  it('says when only the daemon is away, or refuses', async () => {
+    router.fault = 'absent';
+    live.start();
+    await vi.advanceTimersByTimeAsync(100);
+    expect(live).toMatchObject({ connection: 'absent', refusal: '' });
+    router.fault = 'failed';
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(live.refusal).toBe('refused');
+  });
+
+  it('notices a stream that has gone silent', async () => {
+    live.start();
+    await vi.advanceTimersByTimeAsync(2500);
+    router.stream = 'silent';
+    const before = router.calls.length;
+    await vi.advanceTimersByTimeAsync(9000);
+    expect(router.calls.length).toBeGreaterThan(before);
+  });
+
+  it('ends with the session', async () => {
+    router.fault = 'session';
+    live.start();
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(expired).toHaveBeenCalledOnce();
+    expect(router.calls).toHaveLength(1);
+  });
+});
+
+describe('samples', () => {
+  it('read a history by its column names', () => {
+    const [sample] = samplesOf({
+      series: 'rate',
+      step_s: 1,
+      cols: ['slow', 'at_ms'],
+      rows: [[7, 9]],
+    });
+    expect(sample).toMatchObject({ at_ms: 9, bps: { slow: 7, flowtable: 0 } });
+  });
+
+  it('drop what is too old, what is told twice, and a past after the clock went back', () => {
+    const old = withSample([], sampleOf(1000, carried));
+    expect(withSample(old, sampleOf(1000 + SPAN_MS + 1, carried))).toHaveLength(1);
+    expect(withSample(old, sampleOf(1100, carried))).toHaveLength(1);
+    expect(withSample(old, sampleOf(2000, carried))).toHaveLength(2);
+    const late = withSample([], sampleOf(9_000_000, carried));
+    expect(withSample(late, sampleOf(1000, carried)).map((each) => each.at_ms)).toEqual([1000]);
+  });
+});

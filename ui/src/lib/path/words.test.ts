@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { Path, Reason } from '../api/types';
+import { engineName } from '../overview/engine.svelte';
+import { explain, pathName, paths, pathWords, reasonName, reasonWords, shownPaths } from './path';
+
+interface SharedTypes {
+  $defs: Record<string, { enum: string[] }>;
+}
+const file = new URL('../../../../feeds/fastpathd/src/schema/types.json', import.meta.url);
+const shared = JSON.parse(readFileSync(file, 'utf8')) as SharedTypes;
+const listed = (name: string) => shared.$defs[name]?.enum ?? [];
+
+/** One sentence of plain words: a capital, a full stop, no stop in between. */
+function expectSentence(words: string) {
+  expect(words).toMatch(/^[A-Z][^.]{20,}\.$/);
+}
+
+describe('words for the closed lists of the schema', () => {
+  it('knows every path', () => {
+    expect([...paths].sort()).toEqual([...listed('Path')].sort());
+    for (const path of listed('Path') as Path[]) {
+      expect(pathName(path)).toMatch(/\w/);
+      expectSentence(pathWords(path));
+    }
+  });
+
+  it('knows every reason', () => {
+    expect(listed('Reason').length).toBeGreaterThan(10);
+    for (const reason of listed('Reason') as Reason[]) {
+      expect(reasonName(reason)).toMatch(/\w/);
+      expectSentence(reasonWords(reason));
+    }
+  });
+
+  it('gives different paths and reasons different words', () => {
+    const reasons = (listed('Reason') as Reason[]).map(reasonWords);
+    expect(new Set(reasons).size).toBe(reasons.length);
+    expect(new Set(paths.map(pathWords)).size).toBe(paths.length);
+  });
+
+  it('knows every engine', () => {
+    for (const engine of listed('Engine')) expect(engineName(engine as 'off')).toMatch(/\w/);
+  });
+});
+
+it('explains path and reason together, a path alone where there is no reason', () => {
+  expect(explain('flowtable', '')).toBe(pathWords('flowtable'));
+  expect(explain('slow', 'helper')).toBe(`${pathWords('slow')} ${reasonWords('helper')}`);
+});
+
+it('always shows slow and flowtable, others when they carry or carried something', () => {
+  const none = { flows: 0, bytes: 0, packets: 0, bps: 0, pps: 0 };
+  const totals = { slow: none, inspect: none, flowtable: none, hardware: none, ebpf: none };
+  expect(shownPaths(totals)).toEqual(['flowtable', 'slow']);
+  const inspected = { ...totals, inspect: { ...none, bytes: 7 } };
+  expect(shownPaths(inspected)).toEqual(['flowtable', 'inspect', 'slow']);
+});

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Fault } from '../api/errors';
+import { NULL_SESSION, type Ubus } from '../api/ubus';
+import { Session } from './session.svelte';
+
+class Store {
+  items = new Map<string, string>();
+  getItem(key: string) {
+    return this.items.get(key) ?? null;
+  }
+  setItem(key: string, value: string) {
+    this.items.set(key, value);
+  }
+  removeItem(key: string) {
+    this.items.delete(key);
+  }
+}
+
+class Router {
+  session = NULL_SESSION;
+  access = true;
+  call(_: string, method: string) {
+    if (method === 'login') return Promise.resolve({ ubus_rpc_session: 'abc', acls: {} });
+    if (method === 'access') return Promise.resolve({ access: this.access });
+    return Promise.reject(new Fault('unreachable', 'no answer'));
+  }
+}
+
+let store: Store;
+let router: Router;
+const open = (given?: string) => new Session(router as unknown as Ubus, given, store);
+
+beforeEach(() => {
+  store = new Store();
+  router = new Router();
+});
+
+describe('Session', () => {
+  it('asks for a login, remembers it over a reload, forgets it at the end', async () => {
+    const session = open();
+    expect(session.active).toBe(false);
+    await session.logIn('root', 'secret');
+    expect(session.active).toBe(true);
+    expect([...store.items.values()].join()).not.toContain('secret');
+    router.session = NULL_SESSION;
+    expect(open()).toMatchObject({ active: true, user: 'root' });
+    expect(router.session).toBe('abc');
+    await session.logOut();
+    expect(store.items.size).toBe(0);
+    expect(open().active).toBe(false);
+  });
+
+  it('knows an expired session from a logout', async () => {
+    const session = open();
+    await session.logIn('root', 'secret');
+    session.expire();
+    expect(session).toMatchObject({ active: false, expired: true, user: 'root' });
+    expect(router.session).toBe(NULL_SESSION);
+    await session.logIn('root', 'secret');
+    expect(session.expired).toBe(false);
+  });
+
+  it('takes a host page’s session and stores nothing', () => {
+    expect(open('given')).toMatchObject({ active: true, embedded: true });
+    expect(router.session).toBe('given');
+    expect(store.items.size).toBe(0);
+  });
+
+  it('learns from the router who may write', async () => {
+    const session = open('given');
+    await session.learnRights();
+    expect(session.canWrite).toBe(true);
+    router.access = false;
+    await session.learnRights();
+    expect(session.canWrite).toBe(false);
+  });
+
+  it('survives a storage full of nonsense', () => {
+    store.setItem('fastpath.session', '{"session":');
+    expect(open().active).toBe(false);
+    store.setItem('fastpath.session', '{"session":7}');
+    expect(open().active).toBe(false);
+  });
+});

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { describe, expect, it } from 'vitest';
+import type { Link, Topology } from '../api/types';
+import { layOut, type Box, type Words } from './layout';
+import { chainOf, membership, networksOf, stateOf, vlansOf } from './model';
+
+const words: Words = {
+  internet: 'Internet',
+  router: 'Router',
+  aware: 'VLAN-aware',
+  plain: 'no VLANs',
+  vlan: (vids) => `VLAN ${vids}`,
+  session: (id) => `session ${id}`,
+};
+
+let index = 0;
+function link(name: string, kind: string, more: Partial<Link> = {}): Link {
+  const state = { mac: '', mtu: 1500, up: true, carrier: true, master: '', lower: '', vlan: 0 };
+  const place = { addresses: [], lowest: false, in_flowtable: false, why: '' };
+  return { index: ++index, name, kind, ...state, ...place, ...more };
+}
+
+/** The lab's gateway. */
+function gateway(): Topology {
+  const member = { in_flowtable: true, lowest: true };
+  return {
+    generation: 1,
+    links: [
+      link('lo', 'loopback', { addresses: ['127.0.0.1/8'] }),
+      link('lan1', 'ethernet', { master: 'br-lan', ...member }),
+      link('lan2', 'ethernet', { master: 'br-lan', ...member }),
+      link('wan', 'ethernet', member),
+      link('br-lan', 'bridge'),
+      link('br-lan.10', 'vlan', { lower: 'br-lan', vlan: 10, addresses: ['10.10.10.1/24'] }),
+      link('br-lan.20', 'vlan', { lower: 'br-lan', vlan: 20, addresses: ['10.10.20.1/24'] }),
+      link('wan.35', 'vlan', { lower: 'wan', vlan: 35 }),
+      link('pppoe-wan', 'ppp', { lower: 'wan.35', addresses: ['198.51.100.2/32'] }),
+    ],
+    bridges: [
+      {
+        name: 'br-lan',
+        vlan_filtering: true,
+        ports: [
+          { name: 'lan1', vlans: [{ vid: 10, tagged: false, pvid: true }] },
+          { name: 'lan2', vlans: [{ vid: 20, tagged: true, pvid: false }] },
+        ],
+      },
+    ],
+    pppoe: [{ device: 'pppoe-wan', lower: 'wan.35', session: 7, peer: '' }],
+    interfaces: [
+      { name: 'wan', zone: 'wan', device: 'pppoe-wan', proto: 'pppoe', up: true },
+      { name: 'lan', zone: 'lan', device: 'br-lan.10', proto: 'static', up: true },
+    ],
+    hosts: Array.from({ length: 6 }, (_, i) => ({
+      address: `10.10.10.${i + 2}`,
+      mac: '',
+      name: '',
+      device: 'br-lan.10',
+      vlan: 10,
+      port: 'lan1',
+    })),
+  };
+}
+
+describe('model', () => {
+  it('follows a device down to its port, and a circle only once', () => {
+    const names = (of: Topology, name: string) => chainOf(of, name).map((each) => each.name);
+    expect(names(gateway(), 'pppoe-wan')).toEqual(['pppoe-wan', 'wan.35', 'wan']);
+    const circle = {
+      ...gateway(),
+      links: [link('a', 'x', { lower: 'b' }), link('b', 'x', { lower: 'a' })],
+    };
+    expect(names(circle, 'a')).toEqual(['a', 'b']);
+  });
+
+  it('finds the networks and which of them lead out', () => {
+    const found = networksOf(gateway()).map((each) => [each.device, each.uplink]);
+    expect(found).toEqual([
+      ['br-lan.10', false],
+      ['br-lan.20', false],
+      ['pppoe-wan', true],
+    ]);
+  });
+
+  it('keeps the uplink’s place while PPPoE is down', () => {
+    const down = gateway();
+    down.links = down.links.filter((each) => each.name !== 'pppoe-wan');
+    down.interfaces = down.interfaces.filter((each) => each.name !== 'wan');
+    const uplinks = networksOf(down, ['wan']).filter((each) => each.uplink);
+    expect(uplinks.map((each) => each.device)).toEqual(['wan.35']);
+  });
+
+  it('lists VLANs in order, of bridges and devices', () => {
+    expect(vlansOf(gateway())).toEqual([10, 20, 35]);
+    expect(membership(gateway().bridges[0]?.ports[1])).toBe('20t');
+    expect(membership(undefined)).toBe('');
+  });
+
+  it('tells switched off from unplugged', () => {
+    expect(stateOf(link('a', 'ethernet'))).toBe('up');
+    expect(stateOf(link('a', 'ethernet', { carrier: false }))).toBe('nolink');
+    expect(stateOf(link('a', 'ethernet', { up: false, carrier: false }))).toBe('disabled');
+  });
+});
+
+describe('layout', () => {
+  const overlaps = (a: Box, b: Box) =>
+    a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+
+  it('draws every device once, none over another, all inside', () => {
+    const drawing = layOut(gateway(), ['wan'], words);
+    const names = drawing.boxes.flatMap((box) => (box.link ? [box.link.name] : []));
+    const drawable = gateway().links.filter((each) => each.kind !== 'loopback');
+    expect(names.sort()).toEqual(drawable.map((each) => each.name).sort());
+    for (const [i, box] of drawing.boxes.entries()) {
+      expect(box.x + box.width).toBeLessThanOrEqual(drawing.width);
+      expect(box.y + box.height).toBeLessThanOrEqual(drawing.height);
+      for (const other of drawing.boxes.slice(i + 1)) {
+        expect(overlaps(box, other), `${box.id} over ${other.id}`).toBe(false);
+      }
+    }
+  });
+
+  it('shows the first hosts of a port and how many more there are', () => {
+    const hosts = layOut(gateway(), [], words).boxes.find((box) => box.id === 'lan1-hosts');
+    expect(hosts?.lines).toEqual(['10.10.10.2', '10.10.10.3', '10.10.10.4', '+ 3']);
+  });
+
+  it('draws the short cut only when something is in the flowtable', () => {
+    expect(layOut(gateway(), ['wan'], words).shortcut).not.toBe('');
+    const off = gateway();
+    off.links = off.links.map((each) => ({ ...each, in_flowtable: false }));
+    expect(layOut(off, ['wan'], words).shortcut).toBe('');
+  });
+
+  it('makes something of an empty box', () => {
+    const empty = { generation: 0, links: [], bridges: [], pppoe: [], interfaces: [], hosts: [] };
+    expect(layOut(empty, [], words).boxes.map((box) => box.kind)).toEqual(['router']);
+  });
+});
