@@ -23,14 +23,42 @@ pub mod session;
 pub mod system;
 pub mod uci;
 
+use std::convert::Infallible;
+use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use options::Options;
 use tokio::sync::oneshot;
 
 pub use errors::chain;
 
-/// Runs until the bus cannot be served any longer. Needs a local task set. `ready` gets the web
+/// Why the stand-in ended.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The bus cannot be offered.
+    #[error("offering the bus")]
+    Bus(#[from] broker::ServeError),
+    /// The folder of what ends with a reboot cannot be made.
+    #[error("making the folder {}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// Our own objects are not served.
+    #[error("answering for rpcd")]
+    Objects(#[from] objects::ServeError),
+    /// The web server found no bus.
+    #[error("connecting the web server to the bus")]
+    Gateway(#[from] ubus::ConnectError),
+    /// The web server's address is taken.
+    #[error("answering for uhttpd")]
+    Web(#[from] http::ServeError),
+}
+
+/// Runs until something that it needs is lost. Needs a local task set. `ready` gets the web
 /// server's address once everything answers.
 ///
 /// # Errors
@@ -38,27 +66,31 @@ pub use errors::chain;
 pub async fn run(
     options: Options,
     ready: oneshot::Sender<SocketAddr>,
-) -> Result<(), Box<dyn std::error::Error>> {
+) -> Result<Infallible, RunError> {
     let acl = broker::Acl::read(&options.ubus_acl);
     let broker = broker::Broker::new(acl, Box::new(random::number));
     let _bus = broker::Server::listen(&options.ubus_socket, broker)?;
-    let store = uci::Store { config: options.config.clone(), run: options.run };
-    std::fs::create_dir_all(&store.run)?;
-    let accounts =
-        session::Accounts { config: options.config, shadow: options.shadow, acl: options.acl };
-    let mut objects = objects::Objects::new(accounts, store, options.reload_command);
+    let Options { ubus_socket, listen, www, shadow, acl, config, run, reload_command, .. } =
+        options;
+    std::fs::create_dir_all(&run)
+        .map_err(|source| RunError::Folder { path: run.clone(), source })?;
+    let store = uci::Store { config: config.clone(), run };
+    let accounts = session::Accounts { config, shadow, acl };
+    let mut objects = objects::Objects::new(accounts, store, reload_command);
     let (published, all_published) = oneshot::channel();
     let web = async {
-        // Whoever sees the web server may call at once.
-        all_published.await?;
-        let gateway = http::Gateway::open(options.ubus_socket.clone()).await?;
-        let server = http::Server::listen(options.listen, gateway, options.www).await?;
+        // Whoever sees the web server may call at once. If the objects fail, they say so.
+        if all_published.await.is_err() {
+            return std::future::pending().await;
+        }
+        let gateway = http::Gateway::open(ubus_socket.clone()).await?;
+        let server = http::Server::listen(listen, gateway, www).await?;
         // The starter may not care.
         let _ = ready.send(server.address()?);
-        match server.serve().await {}
+        Ok(server.serve().await)
     };
     tokio::select! {
-        outcome = objects.serve(&options.ubus_socket, published) => outcome,
+        outcome = objects.serve(&ubus_socket, published) => Ok(outcome?),
         outcome = web => outcome,
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The program.
 
+use std::error::Error;
 use std::process::ExitCode;
 
 use standin::options::{Options, USAGE};
@@ -47,7 +48,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn serve(options: Options) -> Result<(), Box<dyn std::error::Error>> {
+fn serve(options: Options) -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let tasks = tokio::task::LocalSet::new();
     tasks.block_on(&runtime, async {
@@ -60,7 +61,7 @@ fn serve(options: Options) -> Result<(), Box<dyn std::error::Error>> {
             }
         });
         tokio::select! {
-            outcome = standin::run(options, ready) => outcome,
+            outcome = standin::run(options, ready) => match outcome? {},
             _ = terminate.recv() => Ok(()),
             _ = interrupt.recv() => Ok(()),
         }

@@ -92,15 +92,12 @@ impl Network {
             if index == known {
                 continue;
             }
-            let action = match index {
-                Some(index) => {
-                    self.up.insert(section.name.clone(), Up { index, since: now });
-                    "ifup"
-                }
-                None => {
-                    self.up.remove(&section.name);
-                    "ifdown"
-                }
+            let action = if let Some(index) = index {
+                self.up.insert(section.name.clone(), Up { index, since: now });
+                "ifup"
+            } else {
+                self.up.remove(&section.name);
+                "ifdown"
             };
             changes.push(Change { interface: section.name.clone(), action });
         }

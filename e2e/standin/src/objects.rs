@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! One client of the bus that publishes everything rpcd, procd and netifd answer for.
 
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tokio::sync::oneshot;
-use ubus::{Connection, Handle, Incoming, Map, Object, Request, Status};
+use ubus::{
+    CallError, ConnectError, Connection, ConnectionError, Handle, Incoming, Map, Object, Request,
+    Status,
+};
 
 use crate::network::{self, Network};
 use crate::reply::Answer;
@@ -16,6 +20,20 @@ use crate::{reload, system};
 
 /// How often the interfaces are looked at.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// Why the objects are not served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The bus is not there.
+    #[error("connecting our own objects to the bus")]
+    Connect(#[from] ConnectError),
+    /// The bus takes an object not.
+    #[error("publishing our own objects")]
+    Publish(#[from] CallError),
+    /// The bus went away.
+    #[error("serving our own objects")]
+    Lost(#[from] ConnectionError),
+}
 
 /// The objects and their state.
 pub struct Objects {
@@ -41,7 +59,8 @@ impl Objects {
         }
     }
 
-    /// Publishes the objects on the bus at `socket`, says so with `published`, and serves them until the bus goes away.
+    /// Publishes the objects on the bus at `socket`, says so with `published`, and serves them
+    /// until the bus goes away.
     ///
     /// # Errors
     /// When the bus is not there, or takes an object not.
@@ -49,7 +68,7 @@ impl Objects {
         &mut self,
         socket: &Path,
         published: oneshot::Sender<()>,
-    ) -> Result<(), Box<dyn std::error::Error>> {
+    ) -> Result<Infallible, ServeError> {
         let mut connection = Connection::open(socket).await?;
         let bus = connection.handle();
         for (path, methods) in [

@@ -78,7 +78,7 @@ fn root_type() -> String {
         let mut fields = line.split_whitespace().skip(1);
         (fields.next()? == "/").then(|| fields.next().map(str::to_owned)).flatten()
     };
-    text.lines().filter_map(of_root).last().unwrap_or_default()
+    text.lines().filter_map(of_root).next_back().unwrap_or_default()
 }
 
 fn info() -> Value {

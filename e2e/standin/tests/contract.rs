@@ -72,10 +72,8 @@ fn compare_heads(recorded: &Answer, ours: &Answer) {
 fn listed(body: &Value) -> Value {
     let mut body = body.clone();
     let lists = |map: &serde_json::Map<String, Value>| map.contains_key("session");
-    let objects = match body.get("result").is_some_and(Value::is_object) {
-        true => body.get_mut("result"),
-        false => Some(&mut body),
-    };
+    let in_result = body.get("result").is_some_and(Value::is_object);
+    let objects = if in_result { body.get_mut("result") } else { Some(&mut body) };
     if let Some(Value::Object(objects)) = objects.filter(|o| o.as_object().is_some_and(lists)) {
         objects.retain(|name, _| LISTED.contains(&name.as_str()));
     }
@@ -180,7 +178,9 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let names = names();
     if arguments.iter().any(|argument| argument == "--list") {
-        names.iter().for_each(|name| println!("{name}: test"));
+        for name in &names {
+            println!("{name}: test");
+        }
         return ExitCode::SUCCESS;
     }
     if arguments.iter().any(|argument| !argument.starts_with('-')) {

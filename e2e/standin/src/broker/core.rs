@@ -177,8 +177,9 @@ impl Broker {
 
     fn add(&mut self, client: u32, request: &Frame) -> Verdict {
         let path = request.object_path().map(str::to_owned);
-        let Some(kind) = self.kind_of(request) else {
-            return Verdict::Status(Status::InvalidArgument);
+        let kind = match self.kind_of(request) {
+            Ok(kind) => kind,
+            Err(status) => return Verdict::Status(status),
         };
         if let Some(path) = &path {
             let allowed = self.allows(client, path, Deed::Publish);
@@ -212,15 +213,17 @@ impl Broker {
         Verdict::Status(Status::Ok)
     }
 
-    /// Type id and signature of a new object, `Some(None)` for one without methods.
-    fn kind_of(&mut self, request: &Frame) -> Option<Option<(u32, Blobmsg)>> {
+    /// Type id and signature of a new object, `None` for one without methods.
+    fn kind_of(&mut self, request: &Frame) -> Result<Option<(u32, Blobmsg)>, Status> {
         if let Some(id) = request.object_type() {
             let same = |object: &&Object| object.kind.as_ref().is_some_and(|kind| kind.0 == id);
-            return Some(self.objects.values().find(same).and_then(|o| o.kind.clone()));
+            return Ok(self.objects.values().find(same).and_then(|o| o.kind.clone()));
         }
-        let Some(signature) = request.signature() else { return Some(None) };
-        signature.decode().ok()?;
-        Some(Some((self.free_id(), signature.clone())))
+        let Some(signature) = request.signature() else { return Ok(None) };
+        if signature.decode().is_err() {
+            return Err(Status::InvalidArgument);
+        }
+        Ok(Some((self.free_id(), signature.clone())))
     }
 
     fn withdraw(&mut self, client: u32, request: &Frame) -> Verdict {

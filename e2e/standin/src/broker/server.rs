@@ -116,10 +116,10 @@ async fn accept(listener: UnixListener, hub: Rc<RefCell<Hub>>) {
 fn admit(stream: UnixStream, hub: &Rc<RefCell<Hub>>) {
     let Ok(credentials) = stream.peer_cred() else { return };
     let peer = crate::accounts::peer(credentials.uid(), credentials.gid());
-    let (mut reading, writing) = stream.into_split();
+    let (mut source, sink) = stream.into_split();
     let (letters, inbox) = mpsc::unbounded_channel();
     let waiting = Rc::new(RefCell::new(0));
-    tokio::task::spawn_local(write(writing, inbox, Rc::clone(&waiting)));
+    tokio::task::spawn_local(write(sink, inbox, Rc::clone(&waiting)));
     let id = {
         let mut hub = hub.borrow_mut();
         let id = hub.broker.connect(peer);
@@ -130,7 +130,7 @@ fn admit(stream: UnixStream, hub: &Rc<RefCell<Hub>>) {
     let of_task = Rc::clone(hub);
     let reader = tokio::task::spawn_local(async move {
         let (mut decoder, mut bytes) = (Decoder::default(), vec![0; 16 * 1024]);
-        while let Ok(len @ 1..) = reading.read(&mut bytes).await {
+        while let Ok(len @ 1..) = source.read(&mut bytes).await {
             decoder.extend(&bytes[..len]);
             if !of_task.borrow_mut().take(id, &mut decoder) {
                 break;

@@ -45,9 +45,8 @@ pub(crate) async fn list(gateway: &Gateway, object: Option<&str>) -> Response<Pa
 
 /// `POST /ubus/call/OBJECT` with a JSON-RPC body whose method is the object's.
 pub(crate) async fn call(gateway: &Gateway, session: &str, object: &str, body: &[u8]) -> String {
-    let request = match serde_json::from_slice(body) {
-        Ok(request @ Value::Object(_)) => request,
-        _ => return rpc::fault(&Value::Null, Fault::Parse).to_string(),
+    let Ok(request @ Value::Object(_)) = serde_json::from_slice(body) else {
+        return rpc::fault(&Value::Null, Fault::Parse).to_string();
     };
     let Some(function) = rpc::method(&request) else {
         return rpc::fault(&request, Fault::Parse).to_string();

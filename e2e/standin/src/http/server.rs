@@ -45,6 +45,7 @@ pub struct ServeError {
 
 /// The web server.
 pub struct Server {
+    asked: SocketAddr,
     listener: TcpListener,
     site: Rc<Site>,
 }
@@ -66,15 +67,16 @@ impl Server {
     ) -> Result<Server, ServeError> {
         let failed = |source| ServeError { address, source };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
-        Ok(Server { listener, site: Rc::new(Site { gateway, www }) })
+        Ok(Server { asked: address, listener, site: Rc::new(Site { gateway, www }) })
     }
 
     /// The address it listens at, with the port that the kernel chose.
     ///
     /// # Errors
     /// When the kernel does not tell.
-    pub fn address(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
+    pub fn address(&self) -> Result<SocketAddr, ServeError> {
+        let failed = |source| ServeError { address: self.asked, source };
+        self.listener.local_addr().map_err(failed)
     }
 
     /// Serves for ever, on the local task set.

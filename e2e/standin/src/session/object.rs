@@ -127,13 +127,12 @@ fn login(
         let known = sessions.get(id, now);
         known.is_some_and(|s| s.data.get("username").and_then(Value::as_str) == Some(user))
     };
-    let id = match reclaimed.filter(same_user) {
-        Some(id) => id.to_owned(),
-        None => {
-            let id = new_id()?;
-            sessions.create(&id, timeout, now);
-            id
-        }
+    let id = if let Some(id) = reclaimed.filter(same_user) {
+        id.to_owned()
+    } else {
+        let id = new_id()?;
+        sessions.create(&id, timeout, now);
+        id
     };
     let session = sessions.get(&id, now).ok_or(Status::UnknownError)?;
     session.grants = grants;

@@ -33,19 +33,16 @@ impl Edit {
 
     /// Adds a section and returns its name.
     pub(super) fn add_section(&mut self, kind: &str, name: Option<&str>) -> String {
-        match name {
-            Some(name) => {
-                let same = self.package.section(name).is_some_and(|known| known.kind == kind);
-                if !same {
-                    self.note(Command::Set, name, None, Some(kind));
-                }
-                name.to_owned()
+        if let Some(name) = name {
+            let same = self.package.section(name).is_some_and(|known| known.kind == kind);
+            if !same {
+                self.note(Command::Set, name, None, Some(kind));
             }
-            None => {
-                let name = self.package.push(kind, None);
-                self.deltas.push(Delta::new(Command::Add, &name, None, Some(kind)));
-                name
-            }
+            name.to_owned()
+        } else {
+            let name = self.package.push(kind, None);
+            self.deltas.push(Delta::new(Command::Add, &name, None, Some(kind)));
+            name
         }
     }
 

@@ -38,10 +38,6 @@ fn status(error: &StoreError) -> Status {
     }
 }
 
-fn done() -> Answer {
-    Ok(Map::new())
-}
-
 fn single(name: &str, value: Json) -> Map {
     Map::from_iter([(name.to_owned(), value)])
 }
@@ -113,7 +109,7 @@ impl Uci {
             "rollback" => self.roll_back(&mut call),
             "reload_config" => {
                 self.changed.extend(self.store.configs().map_err(|error| status(&error))?);
-                done()
+                Ok(Map::new())
             }
             _ => Err(Status::MethodNotFound),
         }
@@ -135,7 +131,9 @@ impl Uci {
         };
         // rpcd answers "success" without data where the file has no such section or option.
         let name = select::resolve(&package, reference)?;
-        let Some(section) = name.and_then(|name| package.section(&name)) else { return done() };
+        let Some(section) = name.and_then(|name| package.section(&name)) else {
+            return Ok(Map::new());
+        };
         match call.text("option") {
             None => Ok(single("values", Json::Object(describe(section, None)))),
             Some(option) => Ok(section
@@ -189,7 +187,7 @@ impl Uci {
         }
         outcome?;
         self.save(call, &edit)?;
-        done()
+        Ok(Map::new())
     }
 
     /// The configuration and the names of the sections that a call is about.
@@ -228,7 +226,7 @@ impl Uci {
         }
         outcome?;
         self.save(call, &edit)?;
-        done()
+        Ok(Map::new())
     }
 
     fn rename(&self, call: &mut Call<'_>) -> Answer {
@@ -240,7 +238,7 @@ impl Uci {
         }
         edit.rename(section, call.text("option"), name)?;
         self.save(call, &edit)?;
-        done()
+        Ok(Map::new())
     }
 
     fn order(&self, call: &mut Call<'_>) -> Answer {
@@ -250,7 +248,7 @@ impl Uci {
         let mut edit = self.edit(call)?;
         edit.order(sections)?;
         self.save(call, &edit)?;
-        done()
+        Ok(Map::new())
     }
 
     fn changes(&self, call: &mut Call<'_>) -> Answer {
@@ -290,14 +288,14 @@ impl Uci {
         if commit {
             self.changed.push(config.to_owned());
         }
-        done()
+        Ok(Map::new())
     }
 
     fn start(&mut self, call: &mut Call<'_>) -> Answer {
         let keep = call.args.get("rollback").and_then(Json::as_bool).unwrap_or(false);
         if self.apply.pending().is_some() {
             // Without a way back a second apply is let through and does nothing, as in rpcd.
-            return if keep { Err(Status::PermissionDenied) } else { done() };
+            return if keep { Err(Status::PermissionDenied) } else { Ok(Map::new()) };
         }
         let session = call.session().ok_or(Status::InvalidArgument)?;
         let within = call.args.get("timeout").and_then(Json::as_u64).unwrap_or(CONFIRM_WITHIN_S);
@@ -311,7 +309,7 @@ impl Uci {
         let undo_at = keep.then(|| call.now + Duration::from_secs(within));
         let changed = self.apply.start(&self.store, session, undo_at);
         self.changed.extend(changed.map_err(|error| status(&error))?);
-        done()
+        Ok(Map::new())
     }
 
     /// The apply that waits must be that of the caller's session.
@@ -324,7 +322,7 @@ impl Uci {
     fn confirm(&mut self, call: &Call<'_>) -> Answer {
         self.own_apply(call)?;
         self.apply.confirm(&self.store);
-        done()
+        Ok(Map::new())
     }
 
     fn roll_back(&mut self, call: &mut Call<'_>) -> Answer {
@@ -333,13 +331,13 @@ impl Uci {
     }
 
     fn undo(&mut self, sessions: &mut Sessions, now: Duration) -> Answer {
-        let Some(pending) = self.apply.pending() else { return done() };
+        let Some(pending) = self.apply.pending() else { return Ok(Map::new()) };
         let session = pending.session.clone();
         let configs = files_in(&self.store.run.join("snapshot-files"));
         let keeps = configs.iter().all(|name| sessions.allow(&session, "uci", name, "write", now));
         let changed = self.apply.roll_back(&self.store, keeps);
         self.changed.extend(changed.map_err(|error| status(&error))?);
-        done()
+        Ok(Map::new())
     }
 }
 

@@ -143,15 +143,12 @@ impl Package {
 
     /// Index of the section that a `config` statement opens: a known name is opened again.
     fn open(&mut self, kind: &str, name: Option<&str>) -> usize {
-        match name.and_then(|name| self.index(name)) {
-            Some(at) => {
-                kind.clone_into(&mut self.sections[at].kind);
-                at
-            }
-            None => {
-                self.push(kind, name);
-                self.sections.len() - 1
-            }
+        if let Some(at) = name.and_then(|name| self.index(name)) {
+            kind.clone_into(&mut self.sections[at].kind);
+            at
+        } else {
+            self.push(kind, name);
+            self.sections.len() - 1
         }
     }
 

@@ -79,7 +79,8 @@ async fn serve(socket: PathBuf, ready: mpsc::Sender<()>, hang: bool) -> Option<C
                 Err(error) => return Some(error),
             },
             _ = tick.tick() => {
-                bus.notify("fastpath.demo", "tick", &table(json!({"seq": 1, "text": "hello"}))).unwrap();
+                let data = table(json!({"seq": 1, "text": "hello"}));
+                bus.notify("fastpath.demo", "tick", &data).unwrap();
             }
         }
     }

@@ -42,9 +42,8 @@ pub(crate) fn connect(address: &str) -> TcpStream {
 
 pub(crate) fn request(method: &str, path: &str, headers: &str, body: &str) -> String {
     let length = body.len();
-    format!(
-        "{method} {path} HTTP/1.1\r\nHost: router\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
-    )
+    let head = format!("{method} {path} HTTP/1.1\r\nHost: router\r\nContent-Length: {length}\r\n");
+    format!("{head}{headers}\r\n{body}")
 }
 
 /// One request on a connection of its own.

@@ -9,7 +9,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Passwords `fastpath` and `look`, made with `openssl passwd -6` and `-5`.
-const ROOT: &str = "$6$standin$6Ai/Vpf2U2ORxj/VQZCQcZQY5kO0Lt2NNIFGCr1pEEFYLClPGwX9GH2lFDGEBkCWIzHtyOLZthluP6eWm0Iof.";
+const ROOT: &str = concat!(
+    "$6$standin$6Ai/Vpf2U2ORxj/VQZCQcZQY5kO0Lt2NN",
+    "IFGCr1pEEFYLClPGwX9GH2lFDGEBkCWIzHtyOLZthluP6eWm0Iof."
+);
 const VIEWER: &str = "$5$standin$N1gRK7tJCasTVcN7JiVwJ38lQkqvRNgObbf1DGWb9DB";
 
 const LOGINS: &str = "
@@ -133,7 +136,7 @@ impl Router {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("ready http://").expect("the stand-in is ready");
-        self.address = address.trim_end_matches('/').to_owned();
+        address.trim_end_matches('/').clone_into(&mut self.address);
         self.child = Some(child);
     }
 
