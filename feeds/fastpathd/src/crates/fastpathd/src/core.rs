@@ -2,6 +2,7 @@
 //! The daemon without its I/O: what has happened goes in, what is to be done comes out.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use ctnetlink::{Entry, Event};
 use flows::{EngineState, FlowTable, Now};
@@ -55,6 +56,8 @@ pub(crate) struct Machine {
 pub(crate) struct Core {
     pub(crate) machine: Machine,
     pub(crate) now: Now,
+    /// CPU time this process has used.
+    pub(crate) cpu_time: Duration,
     pub(crate) settings: Option<Settings>,
     /// Engine set by command since the configuration was read.
     pub(crate) commanded: Option<Engine>,
@@ -85,6 +88,7 @@ impl Core {
         Self {
             machine,
             now,
+            cpu_time: Duration::ZERO,
             settings: None,
             commanded: None,
             configuration_error: String::new(),
@@ -206,7 +210,7 @@ impl Core {
     /// The dump is over; `complete`: what was not in it is gone.
     pub(crate) fn dumped(&mut self, complete: bool) {
         self.flows.dump_end(self.now, complete);
-        self.refresh.done(self.now.mono);
+        self.refresh.done(self.cpu_time);
     }
 
     pub(crate) fn events(&mut self, events: &[Event]) {
@@ -242,7 +246,7 @@ impl Core {
 
     pub(crate) fn dump_if_due(&mut self) -> Vec<Effect> {
         // Before the topology is known every flow would be without a route.
-        if self.topology_known && self.refresh.due(self.now.mono) {
+        if self.topology_known && self.refresh.due(self.now.mono, self.cpu_time) {
             self.flows.dump_begin(self.now);
             return vec![Effect::Dump];
         }

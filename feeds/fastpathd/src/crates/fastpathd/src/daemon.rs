@@ -102,6 +102,7 @@ impl Daemon {
 
     fn clock(&mut self) {
         self.core.now = Now { mono: self.started.elapsed(), unix_ms: unix_ms() };
+        self.core.cpu_time = machine::cpu_time();
     }
 
     fn take(&mut self, happening: Happening) {

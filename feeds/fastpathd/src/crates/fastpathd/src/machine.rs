@@ -3,6 +3,9 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::core::{Machine, Readings};
 use crate::health::Facts;
@@ -45,4 +48,9 @@ fn switch(path: &str) -> Option<bool> {
         "" => None,
         word => Some(word != "0"),
     }
+}
+
+/// CPU time that this process has used, in the kernel on its behalf included.
+pub(crate) fn cpu_time() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
 }
