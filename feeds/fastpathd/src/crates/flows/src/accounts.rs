@@ -3,7 +3,9 @@
 
 use std::collections::VecDeque;
 
-use crate::flow::{Delta, Millis};
+use ctnetlink::Counters;
+
+use crate::flow::Millis;
 use crate::totals::{PathTotals, Paths, Ratio, Totals};
 use crate::words::Path;
 
@@ -45,7 +47,7 @@ impl Accounts {
         self.flows[path as usize] = self.flows[path as usize].saturating_sub(1);
     }
 
-    pub(crate) fn add(&mut self, path: Path, delta: Delta) {
+    pub(crate) fn add(&mut self, path: Path, delta: Counters) {
         self.bytes[path as usize] = self.bytes[path as usize].saturating_add(delta.bytes);
         self.packets[path as usize] = self.packets[path as usize].saturating_add(delta.packets);
     }

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use ctnetlink::{Entry, Event};
 
-use crate::engine::EngineState;
+use crate::engine::{Engine, EngineState};
 use crate::flow::{Flow, Millis, Reading};
 use crate::intern::Number;
-use crate::ladder::{Facts, climb};
+use crate::ladder::{self, Facts, climb};
 use crate::network::{Network, Side};
 use crate::table::{FlowTable, Now};
+use crate::words::Path;
 
 /// Starts further back than this are not believed: the clock was set since.
 const AGE_MOST_MS: u64 = 10 * 366 * 86_400_000;
@@ -53,6 +54,7 @@ impl FlowTable {
         flow.seen = dump;
         flow.update(entry, true);
         self.survey(position, net);
+        self.note_offload(position);
         let counted = self.count(position, entry, at, false);
         self.judge(position, at);
         if counted {
@@ -95,6 +97,7 @@ impl FlowTable {
         flow.seen = dump;
         flow.update(entry, false);
         self.survey(position, net);
+        self.note_offload(position);
         self.judge(position, at);
         self.epoch += 1;
     }
@@ -192,8 +195,10 @@ impl FlowTable {
         flow.generation = net.generation();
         let (initiator, responder) = (flow.orig.src, flow.reply.src);
         flow.local = net.is_local(initiator) || net.is_local(responder);
-        let mut side = |address| net.side(address).map_or(0, |side| self.sides.number(side));
-        (flow.initiator, flow.responder) = (side(initiator), side(responder));
+        let sides = [initiator, responder].map(|address| net.side(address));
+        flow.unlisted = [0, 1].map(|i| sides[i].as_ref().is_some_and(Side::unlisted));
+        [flow.initiator, flow.responder] =
+            sides.map(|side| side.map_or(0, |side| self.sides.number(side)));
         let mut name = |address| match net.name(address) {
             None | Some("") => 0,
             Some(name) => match self.names.find(name) {
@@ -212,10 +217,26 @@ impl FlowTable {
             return true;
         }
         let Some(delta) = flow.count(entry, at, last) else { return false };
-        if flow.forwarded() {
-            self.accounts.add(flow.carried, delta);
+        let ours = self.engine.engine != Engine::Off && flow.carried == Path::Flowtable;
+        for (part, unlisted) in delta.into_iter().zip(flow.unlisted) {
+            let path = if ours && unlisted { Path::Slow } else { flow.carried };
+            if path.offloaded() {
+                flow.offloaded_bytes = flow.offloaded_bytes.saturating_add(part.bytes);
+            }
+            if flow.forwarded() {
+                self.accounts.add(path, part);
+            }
         }
         true
+    }
+
+    /// Remembers that the kernel has taken the flow, for the bytes of the next reading.
+    fn note_offload(&mut self, position: usize) {
+        let flow = &mut self.flows[position];
+        let unseen = self.engine.engine != Engine::Off && flow.unlisted == [true; 2];
+        if let Some(path) = ladder::offloaded(flow.status, unseen) {
+            flow.carried = flow.carried.max(path);
+        }
     }
 
     /// Decides path and reason.

@@ -6,7 +6,6 @@ use std::net::IpAddr;
 use ctnetlink::{Counters, Entry, Status, TcpState, Tuple};
 
 use crate::intern::Number;
-use crate::ladder;
 use crate::proto::{ICMP, ICMPV6};
 use crate::words::{Path, Reason};
 
@@ -51,12 +50,8 @@ pub(crate) struct Ends {
     pub(crate) dport: u16,
 }
 
-/// What was counted between two readings.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Delta {
-    pub(crate) packets: u64,
-    pub(crate) bytes: u64,
-}
+/// What was counted between two readings, from and to the initiator.
+pub(crate) type Delta = [Counters; 2];
 
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, a byte each")]
@@ -98,6 +93,9 @@ pub(crate) struct Flow {
     pub(crate) seq_adjust: bool,
     pub(crate) local: bool,
     pub(crate) multicast: bool,
+    /// The flowtable does not see what the initiator, the responder sends: it comes in through a
+    /// device that is not listed.
+    pub(crate) unlisted: [bool; 2],
     pub(crate) reading: Reading,
 }
 
@@ -133,6 +131,7 @@ impl Flow {
             seq_adjust: entry.seq_adjust,
             local: false,
             multicast: is_multicast(&entry.orig),
+            unlisted: [false; 2],
             reading: Reading::Foreign,
         }
     }
@@ -197,7 +196,6 @@ impl Flow {
         self.tcp_state = entry.tcp_state.or(self.tcp_state);
         self.helper = entry.helper;
         self.seq_adjust = entry.seq_adjust;
-        self.carried = self.carried.max(ladder::offloaded(self.status).unwrap_or(self.path));
     }
 
     /// Takes in counters without making a delta of them: they grew before we watched.
@@ -227,26 +225,17 @@ impl Flow {
         if soon && !last && self.reading == Reading::Done {
             return None;
         }
-        let grown_up = up.bytes.saturating_sub(self.up.bytes);
-        let grown_down = down.bytes.saturating_sub(self.down.bytes);
-        let delta = Delta {
-            packets: up.packets.saturating_sub(self.up.packets)
-                + down.packets.saturating_sub(self.down.packets),
-            bytes: grown_up + grown_down,
-        };
-        if delta.packets > 0 || delta.bytes > 0 {
+        let delta = [grown(up, self.up), grown(down, self.down)];
+        if delta != Delta::default() {
             self.active = now;
         }
         let silent = now - self.active > QUIET_MS;
         if !soon {
-            self.up_bps = rate(grown_up, gap, self.up_bps, silent);
-            self.down_bps = rate(grown_down, gap, self.down_bps, silent);
+            self.up_bps = rate(delta[0].bytes, gap, self.up_bps, silent);
+            self.down_bps = rate(delta[1].bytes, gap, self.down_bps, silent);
         }
         self.reading = Reading::Done;
         (self.up, self.down, self.counted) = (up, down, now);
-        if self.carried.offloaded() {
-            self.offloaded_bytes = self.offloaded_bytes.saturating_add(delta.bytes);
-        }
         Some(delta)
     }
 
@@ -273,6 +262,13 @@ impl Flow {
         }
         self.life.push(Step { at: now, path, reason, state: self.tcp_state });
         true
+    }
+}
+
+fn grown(now: Counters, before: Counters) -> Counters {
+    Counters {
+        packets: now.packets.saturating_sub(before.packets),
+        bytes: now.bytes.saturating_sub(before.bytes),
     }
 }
 

@@ -96,15 +96,25 @@ fn sides<'a>(facts: &'a Facts<'_>) -> impl Iterator<Item = &'a Side> {
 
 /// `IPS_HW_OFFLOAD`, set by `flow_offload_work_add` once a driver took both directions, and
 /// `IPS_OFFLOAD`, set by `nft_flow_offload_eval` and cleared by `flow_offload_teardown`. They are
-/// believed before anything else: somebody else's flowtable counts too.
+/// believed before anything else: with our engine off it is somebody else's flowtable.
+///
+/// One exception: `nft_dev_forward_path` gives up on a device that is not listed, and the flow is
+/// added all the same. When that holds for both sides the bit is set and no packet ever meets the
+/// flowtable; the rungs below then say why.
 fn carried(facts: &Facts<'_>) -> Option<Verdict> {
-    offloaded(facts.status).map(|path| (path, None))
+    let unlisted = |side: Option<&Side>| side.is_some_and(Side::unlisted);
+    let unseen = unlisted(facts.initiator) && unlisted(facts.responder);
+    let path = offloaded(facts.status, facts.engine != Engine::Off && unseen);
+    path.map(|path| (path, None))
 }
 
-/// The path that the status bits tell, if it is not the slow one.
-pub(crate) fn offloaded(status: Status) -> Option<Path> {
-    let bits = [(Status::HW_OFFLOAD, Path::Hardware), (Status::OFFLOAD, Path::Flowtable)];
-    bits.into_iter().find_map(|(bit, path)| status.has(bit).then_some(path))
+/// The path that the status bits tell, if it is not the slow one. `unseen`: our flowtable sees
+/// packets of neither side.
+pub(crate) fn offloaded(status: Status, unseen: bool) -> Option<Path> {
+    if status.has(Status::HW_OFFLOAD) {
+        return Some(Path::Hardware);
+    }
+    (status.has(Status::OFFLOAD) && !unseen).then_some(Path::Flowtable)
 }
 
 /// No rule adds flows.

@@ -23,6 +23,15 @@ pub struct Side {
     pub tunnel: bool,
 }
 
+impl Side {
+    /// Whether its packets surely come in through a device that is not in the flowtable. A bridge
+    /// forgets behind which port an address is while the flowtable carries its flows past the
+    /// bridge: without a known port nothing is sure.
+    pub(crate) fn unlisted(&self) -> bool {
+        !self.in_flowtable && (self.tunnel || !self.port.is_empty())
+    }
+}
+
 /// The network around the router, as of one generation.
 pub trait Network {
     /// Whether the address is one of the router's own.

@@ -159,6 +159,7 @@ proptest! {
         };
         let (path, reason) = climb(&facts);
         prop_assert_eq!(path == Path::Slow, reason.is_some());
+        // All devices of this router are listed, so the bits are the truth.
         prop_assert_eq!(path.offloaded(), status & 0xc000 != 0);
         prop_assert_eq!(climb(&facts), (path, reason));
     }

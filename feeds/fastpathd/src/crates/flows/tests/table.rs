@@ -6,7 +6,7 @@
 mod support;
 
 use ctnetlink::{Entry, Event, Status, TcpState};
-use flows::FlowTable;
+use flows::{EngineState, FlowTable};
 use serde_json::json;
 use support::{
     Net, TCP, UDP, at, counted, dump, dump_in, entry, flowtable, offloaded, only, rows, tuple,
@@ -319,4 +319,29 @@ fn a_recorded_table_is_taken_in() {
     for wanted in ["tcp/443", "udp/53", "icmp", "gre", "esp"] {
         assert!(protos.iter().any(|key| key == wanted), "{wanted} in {protos:?}");
     }
+}
+
+#[test]
+fn what_comes_in_where_the_flowtable_does_not_look_is_slow() {
+    let mut table = watching();
+    let mut net = Net::default();
+    net.wan.in_flowtable = false;
+    let taken = offloaded(counted(web(1), 3000, 9000));
+    dump_in(&mut table, 1.0, &[taken], &net);
+    assert_eq!(verdict(&only(&table, 1.0)), ("flowtable", ""), "one way");
+    let paths = table.totals().paths;
+    assert_eq!((paths.flowtable.bytes, paths.slow.bytes), (3000, 9000));
+    net.lan.in_flowtable = false;
+    net.generation += 1;
+    dump_in(&mut table, 2.0, &[offloaded(counted(web(1), 4000, 10_000))], &net);
+    assert_eq!(verdict(&only(&table, 2.0)), ("slow", "no-device"), "neither way");
+    table.engine(EngineState::default(), at(3.0));
+    assert_eq!(verdict(&only(&table, 3.0)), ("flowtable", ""), "somebody else's, then");
+    let mut forgotten = Net { generation: 9, ..Net::default() };
+    for side in [&mut forgotten.lan, &mut forgotten.wan] {
+        (side.port, side.in_flowtable) = ("".into(), false);
+    }
+    table.engine(flowtable(), at(4.0));
+    dump_in(&mut table, 4.0, &[offloaded(counted(web(1), 4000, 10_000))], &forgotten);
+    assert_eq!(verdict(&only(&table, 4.0)), ("flowtable", ""), "an unknown port proves nothing");
 }
