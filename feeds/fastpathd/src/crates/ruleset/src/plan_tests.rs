@@ -1,1 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+use super::*;
 
+fn candidates() -> Vec<Candidate> {
+    [("lan1", true, "a port"), ("wan", true, "below ppp"), ("br-lan", false, "a bridge")]
+        .map(|(device, eligible, why)| Candidate {
+            device: device.to_owned(),
+            eligible,
+            why: why.to_owned(),
+        })
+        .into()
+}
+
+fn set(names: &[&str]) -> BTreeSet<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
+}
+
+fn why(plan: &Plan) -> Vec<(&str, bool, &str)> {
+    plan.decisions
+        .iter()
+        .map(|(name, decision)| (name.as_str(), decision.included, decision.why.as_str()))
+        .collect()
+}
+
+#[test]
+fn by_itself_every_lowest_device_is_in() {
+    let plan = plan(&candidates(), &Settings::default());
+    assert_eq!(plan.devices, set(&["lan1", "wan"]));
+    assert_eq!(
+        why(&plan),
+        [("br-lan", false, "a bridge"), ("lan1", true, "a port"), ("wan", true, "below ppp")]
+    );
+    assert!(plan.has_table() && !plan.hardware);
+}
+
+#[test]
+fn settings_narrow_the_choice_but_cannot_widen_it() {
+    let settings = Settings {
+        devices: set(&["br-lan", "gone0", "wan"]),
+        ignore_devices: set(&["gone1"]),
+        ..Settings::default()
+    };
+    let plan = plan(&candidates(), &settings);
+    assert_eq!(plan.devices, set(&["wan"]));
+    assert_eq!(
+        why(&plan),
+        [
+            ("br-lan", false, "named in the settings, but cannot be: a bridge"),
+            ("gone0", false, "named in the settings, but there is no such device"),
+            ("gone1", false, "named in the settings, but there is no such device"),
+            ("lan1", false, "not among the devices that the settings name"),
+            ("wan", true, "below ppp"),
+        ]
+    );
+}
+
+#[test]
+fn ignoring_counts_more_than_naming() {
+    let settings = Settings {
+        devices: set(&["lan1", "wan"]),
+        ignore_devices: set(&["wan"]),
+        ..Settings::default()
+    };
+    let plan = plan(&candidates(), &settings);
+    assert_eq!(plan.devices, set(&["lan1"]));
+    assert_eq!(plan.decisions["wan"].why, "left out by the setting ignore_device");
+}
+
+#[test]
+fn an_engine_that_is_off_has_no_devices_but_reasons() {
+    let off = Settings { enabled: false, ..Settings::default() };
+    let plan = plan(&candidates(), &off);
+    assert_eq!((plan.engine, plan.has_table()), (Engine::Off, false));
+    assert_eq!(
+        why(&plan),
+        [
+            ("br-lan", false, "a bridge"),
+            ("lan1", false, "the engine is off (otherwise: a port)"),
+            ("wan", false, "the engine is off (otherwise: below ppp)"),
+        ]
+    );
+}
+
+#[test]
+fn hardware_is_the_engines_flag() {
+    let settings = Settings { engine: Engine::FlowtableHw, ..Settings::default() };
+    assert!(plan(&candidates(), &settings).hardware);
+}
+
+#[test]
+fn a_name_that_nft_could_not_take_stays_out() {
+    let mut candidates = candidates();
+    candidates[0].device = "a\" }".to_owned();
+    let plan = plan(&candidates, &Settings::default());
+    assert_eq!(plan.devices, set(&["wan"]));
+    assert_eq!(plan.decisions["a\" }"].why, "its name cannot be written in nft rules");
+}

@@ -1,1 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+use proptest::prelude::*;
+use serde_json::{Value, json};
 
+use super::*;
+use crate::plan::{Candidate, plan};
+use crate::settings::{Engine, Settings};
+
+/// What nft's scanner would see: a word, or something in quotes.
+#[derive(Debug, PartialEq, Eq)]
+enum Token {
+    Word(String),
+    Quoted(String),
+    End,
+}
+
+/// Splits as nft's scanner does: quotes have no escapes and end at the next quote, a comment
+/// sign begins a comment, a line end or semicolon ends a statement.
+fn tokens(text: &str) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        if let Some(inside) = rest.strip_prefix('"') {
+            let end = inside.find(['"', '\n']).expect("a closing quote on the line");
+            assert!(inside[end..].starts_with('"'), "a quote over two lines");
+            tokens.push(Token::Quoted(inside[..end].to_owned()));
+            rest = &inside[end + 1..];
+        } else if matches!(c, '\n' | ';') {
+            tokens.push(Token::End);
+            rest = &rest[1..];
+        } else if c.is_whitespace() {
+            rest = &rest[c.len_utf8()..];
+        } else {
+            assert_ne!(c, '#', "a comment");
+            let end = rest.find(|c: char| c.is_whitespace() || "\";".contains(c));
+            let end = end.unwrap_or(rest.len());
+            tokens.push(Token::Word(rest[..end].to_owned()));
+            rest = &rest[end..];
+        }
+    }
+    tokens
+}
+
+/// The statements of the script, each reduced to its words, with quoted text as `""`. A device
+/// list and a comment are as long as they may be without becoming another statement.
+fn statements(script: &str) -> Vec<String> {
+    let tokens = tokens(script);
+    let texts = tokens.split(|token| *token == Token::End).map(|statement| {
+        let words = statement.iter().map(|token| match token {
+            Token::Word(word) => word.as_str(),
+            Token::Quoted(_) => "\"\"",
+            Token::End => unreachable!(),
+        });
+        words.collect::<Vec<_>>().join(" ")
+    });
+    texts.filter(|text| !text.is_empty()).collect()
+}
+
+/// Panics unless the script has exactly the statements it should have.
+fn assert_harmless(plan: &Plan) {
+    let script = render(plan);
+    let mut left = statements(&script);
+    let mut next = || if left.is_empty() { String::new() } else { left.remove(0) };
+    for expected in ["add table inet fastpath", "delete table inet fastpath"] {
+        assert_eq!(next(), expected);
+    }
+    if !plan.has_table() {
+        assert_eq!(next(), "");
+        return;
+    }
+    let devices = vec!["\"\""; plan.devices.len()].join(" , ");
+    let mut expected = vec![
+        "table inet fastpath {".to_owned(),
+        "comment \"\"".to_owned(),
+        "flowtable ft {".to_owned(),
+        "hook ingress priority filter".to_owned(),
+        format!("devices = {{ {devices} }}"),
+        "counter".to_owned(),
+    ];
+    if plan.hardware {
+        expected.push("flags offload".to_owned());
+    }
+    expected.extend(
+        [
+            "}",
+            "chain fastpath {",
+            "comment \"\"",
+            "type filter hook forward priority filter + 20",
+            "policy accept",
+        ]
+        .map(str::to_owned),
+    );
+    for statement in expected {
+        assert_eq!(next(), statement);
+    }
+    for _ in &plan.excludes {
+        for direction in ["original", "reply"] {
+            let rule = next();
+            assert!(rule.starts_with(&format!("ct direction {direction} ")), "{rule}");
+            assert!(rule.ends_with(" return comment \"\""), "{rule}");
+            let inner = |c: char| c.is_ascii_alphanumeric() || " .:/-{},\"".contains(c);
+            assert!(rule.chars().all(inner), "{rule}");
+        }
+    }
+    assert!(next().ends_with(" comment \"\""));
+    assert_eq!(next(), "meta l4proto { tcp, udp } ct state established flow add @ft comment \"\"");
+    assert_eq!([next(), next(), next()], ["}", "}", ""]);
+}
+
+fn candidate(device: String) -> Candidate {
+    Candidate { device, eligible: true, why: String::new() }
+}
+
+/// Text as somebody might type it, and as somebody might attack with.
+fn hostile() -> impl Strategy<Value = String> {
+    let bits = [
+        "\"",
+        ";",
+        "}",
+        "{",
+        "\n",
+        "#",
+        "\\",
+        "'",
+        "@ft",
+        "drop",
+        " ",
+        "*",
+        "$x",
+        "lan1",
+        "tcp",
+        "10.0.0.0/8",
+        "::/0",
+        "80",
+        "-",
+        "0",
+        "\u{0}",
+        "ü",
+        "include",
+        "0x1",
+    ];
+    prop_oneof![
+        any::<String>(),
+        prop::collection::vec(prop::sample::select(bits.to_vec()), 0..6)
+            .prop_map(|bits| bits.concat()),
+    ]
+}
+
+fn section(kind: &'static str, options: &'static [&'static str]) -> impl Strategy<Value = Value> {
+    prop::collection::btree_map(prop::sample::select(options.to_vec()), hostile(), 0..options.len())
+        .prop_map(move |options| {
+            let mut section = json!({ ".type": kind, ".index": 0, ".anonymous": true });
+            for (option, value) in options {
+                section[option] = json!(value);
+            }
+            section
+        })
+}
+
+fn valid_exclude() -> impl Strategy<Value = Value> {
+    let source = prop::option::of(prop::sample::select(vec!["10.0.0.0/8", "10.1.2.3"]));
+    let dest = prop::option::of(prop::sample::select(vec!["192.0.2.0/24", "0.0.0.0/0"]));
+    let proto = prop::option::of(prop::sample::select(vec!["tcp", "udp", "any"]));
+    let port = || prop::option::of((1..=65535_u16, 0..100_u16));
+    (source, dest, proto, port(), port(), "[^\"\\\\\\p{Cc}]{0,15}").prop_map(
+        |(source, dest, proto, source_port, dest_port, name)| {
+            // Nothing but "any" would exclude every flow.
+            let proto = if source.is_some() { proto } else { Some("tcp") };
+            let mut section = json!({ ".type": "exclude", ".index": 1, "name": name });
+            let mut put = |option: &str, value: Option<String>| {
+                section[option] = json!(value.unwrap_or_default());
+            };
+            let range =
+                |(first, more): (u16, u16)| format!("{first}-{}", first.saturating_add(more));
+            put("src", source.map(str::to_owned));
+            put("dest", dest.map(str::to_owned));
+            put("proto", proto.map(str::to_owned));
+            put("src_port", source_port.map(range));
+            put("dest_port", dest_port.map(range));
+            section
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn hostile_settings_are_refused_or_harmless(
+        main in section("fastpath", &["engine", "mark_mask", "device", "ignore_device"]),
+        exclude in section(
+            "exclude",
+            &["name", "src", "dest", "proto", "src_port", "dest_port"],
+        ),
+        device in hostile(),
+    ) {
+        if let Ok((settings, _)) = Settings::from_uci(&json!({ "a": main, "b": exclude })) {
+            let mut candidates = vec![candidate(device), candidate("wan".to_owned())];
+            candidates.extend(settings.devices.iter().cloned().map(candidate));
+            assert_harmless(&plan(&candidates, &settings));
+        }
+    }
+
+    #[test]
+    fn a_hostile_name_alone_is_refused_or_harmless(name in hostile(), port in 1..=65535_u16) {
+        let exclude = json!({ ".type": "exclude", "name": name, "dest_port": port.to_string() });
+        if let Ok((settings, _)) = Settings::from_uci(&json!({ "x": exclude })) {
+            assert_harmless(&plan(&[candidate("wan".to_owned())], &settings));
+        }
+    }
+
+    #[test]
+    fn valid_settings_are_taken_and_harmless(
+        excludes in prop::collection::vec(valid_exclude(), 0..6),
+        hardware: bool,
+        mask in 1..=u32::MAX,
+        devices in prop::collection::btree_set("[a-z][a-z0-9.-]{0,14}", 1..8),
+    ) {
+        let engine = if hardware { "flowtable-hw" } else { "flowtable" };
+        let mask = format!("{mask:#x}");
+        let main = json!({ ".type": "fastpath", "engine": engine, "mark_mask": mask });
+        let mut values = json!({ "main": main });
+        for (number, exclude) in excludes.iter().enumerate() {
+            values[format!("x{number}")] = exclude.clone();
+        }
+        let (settings, warnings) = Settings::from_uci(&values).unwrap();
+        prop_assert_eq!(warnings, []);
+        prop_assert_eq!(settings.excludes.len(), excludes.len());
+        let candidates: Vec<_> = devices.iter().cloned().map(candidate).collect();
+        let plan = plan(&candidates, &settings);
+        prop_assert_eq!(&plan.devices, &devices);
+        assert_harmless(&plan);
+    }
+}
+
+fn simple() -> Plan {
+    let devices = ["lan1", "wan"].map(|device| candidate(device.to_owned()));
+    plan(&devices, &Settings::default())
+}
+
+#[test]
+fn the_digest_tells_rules_apart_that_have_the_same_comments() {
+    let last = |plan: &Plan| comments(plan).pop().unwrap();
+    let exclude = |port| Exclude { proto: Some(6), dest_port: Some(port), ..Exclude::default() };
+    let ports = |port| crate::Ports { first: port, last: port };
+    let first = Plan { excludes: vec![exclude(ports(80))], ..simple() };
+    let second = Plan { excludes: vec![exclude(ports(81))], ..simple() };
+    assert_ne!(last(&first), last(&second));
+    assert_eq!(last(&first), last(&first.clone()));
+    let hardware = Plan { engine: Engine::FlowtableHw, hardware: true, ..simple() };
+    assert_ne!(last(&simple()), last(&hardware));
+    let other = Plan { devices: BTreeSet::from(["lan9".to_owned()]), ..simple() };
+    assert_eq!(last(&simple()), last(&other), "devices change without new rules");
+}
+
+#[test]
+fn devices_change_in_one_script() {
+    let set = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+    assert_eq!(
+        render_devices(&set(&["lan3"]), &set(&["lan1", "lan2"]), true),
+        "add flowtable inet fastpath ft {\n\thook ingress priority filter\n\
+         \tdevices = { \"lan3\" }\n\tcounter\n\tflags offload\n}\n\
+         delete flowtable inet fastpath ft {\n\thook ingress priority filter\n\
+         \tdevices = { \"lan1\", \"lan2\" }\n\tcounter\n\tflags offload\n}\n"
+    );
+    assert_eq!(render_devices(&set(&[]), &set(&[]), false), "");
+}
+
+#[test]
+fn comments_fit_into_what_the_kernel_keeps() {
+    const LONGEST: usize = 127; // NFT_USERDATA_MAXLEN leaves nft 128 bytes with the final NUL.
+    let name = "x".repeat(64);
+    let exclude = Exclude { name, proto: Some(6), ..Exclude::default() };
+    let plan = Plan { excludes: vec![exclude; 1000], ..simple() };
+    for comment in comments(&plan) {
+        assert!(comment.len() <= LONGEST, "{comment}");
+    }
+}

@@ -1,1 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+use std::net::IpAddr;
 
+use serde_json::json;
+
+use super::*;
+use crate::exclude::{Network, Ports};
+use crate::uci::parse_uci;
+
+fn read(text: &str) -> Result<(Settings, Vec<Problem>), SettingsError> {
+    Settings::from_uci(&parse_uci(text).unwrap())
+}
+
+fn settings(text: &str) -> Settings {
+    let (settings, warnings) = read(text).unwrap();
+    assert_eq!(warnings, [], "{text}");
+    settings
+}
+
+fn error(text: &str) -> String {
+    read(text).expect_err(text).to_string()
+}
+
+#[test]
+fn nothing_said_means_the_defaults() {
+    assert_eq!(settings(""), Settings::default());
+    assert_eq!(settings("config fastpath main\n"), Settings::default());
+    assert_eq!(settings("config fastpath main\noption engine ''\n"), Settings::default());
+    assert_eq!(Settings::default().wanted(), Engine::Flowtable);
+}
+
+#[test]
+fn everything_said() {
+    let text = "config fastpath 'main'
+	option enabled '1'
+	option engine 'flowtable-hw'
+	option on_exit 'remove'
+	option mark_mask '0x00ff0000'
+	option refresh '5'
+	list device 'lan1'
+	list device 'wan.35'
+	option ignore_device 'lan4 lan5'
+
+config exclude
+	option name 'nas backup'
+	option src '10.10.10.0/24'
+	option dest '203.0.113.7'
+	option proto 'tcp'
+	option src_port '1024-65535'
+	option dest_port '5201'
+";
+    let expected = Settings {
+        enabled: true,
+        engine: Engine::FlowtableHw,
+        on_exit: OnExit::Remove,
+        mark_mask: 0x00ff_0000,
+        refresh: Duration::from_secs(5),
+        devices: ["lan1", "wan.35"].map(str::to_owned).into(),
+        ignore_devices: ["lan4", "lan5"].map(str::to_owned).into(),
+        excludes: vec![Exclude {
+            name: "nas backup".to_owned(),
+            src: Some(Network { address: IpAddr::from([10, 10, 10, 0]), prefix: 24 }),
+            dest: Some(Network { address: IpAddr::from([203, 0, 113, 7]), prefix: 32 }),
+            proto: Some(6),
+            src_port: Some(Ports { first: 1024, last: 65535 }),
+            dest_port: Some(Ports { first: 5201, last: 5201 }),
+        }],
+    };
+    assert_eq!(settings(text), expected);
+}
+
+#[test]
+fn the_shipped_spellings_of_a_switch() {
+    for (word, on) in [("1", true), ("on", true), ("yes", true), ("0", false), ("disabled", false)]
+    {
+        let found = settings(&format!("config fastpath main\noption enabled {word}\n"));
+        assert_eq!(found.enabled, on, "{word}");
+        assert_eq!(found.wanted(), if on { Engine::Flowtable } else { Engine::Off });
+    }
+}
+
+#[test]
+fn every_error_names_section_option_and_value() {
+    for (option, value, what) in [
+        ("engine", "warp", "is no engine; known are off, flowtable, flowtable-hw"),
+        ("enabled", "maybe", "is neither 1 nor 0"),
+        ("on_exit", "explode", "is neither keep nor remove"),
+        ("mark_mask", "0xfffffffff", "has more than 32 bits"),
+        ("mark_mask", "0x", "is no number"),
+        ("mark_mask", "red", "is no number"),
+        ("mark_mask", "0", "has no bit that could be ours"),
+        ("mark_mask", "+1", "is no number"),
+        ("refresh", "0", "is not a number of seconds from 1 to 3600"),
+        ("refresh", "1.5", "is not a number of seconds from 1 to 3600"),
+        ("refresh", "-1", "is not a number of seconds from 1 to 3600"),
+        ("device", "a/b", "is no name of a device"),
+        ("device", "..", "is no name of a device"),
+        ("device", "abcdefghijklmnop", "is no name of a device"),
+        ("device", "x\";drop", "is no name of a device"),
+        ("ignore_device", "a:b", "is no name of a device"),
+    ] {
+        let text = format!("config fastpath 'main'\n\toption {option} '{value}'\n");
+        let value = value.escape_debug();
+        let expected = format!("section 'main', option '{option}', value '{value}': {what}");
+        assert_eq!(error(&text), expected);
+    }
+}
+
+#[test]
+fn excludes_are_checked_too() {
+    let ports = "is no port (1 to 65535) or range of ports such as 5000-5010";
+    for (option, value, what) in [
+        ("src", "10.0.0.256", "is no address or network such as 10.0.0.0/24"),
+        ("src", "nas.lan", "is no address or network such as 10.0.0.0/24"),
+        ("src", "10.0.0.0/33", "has a prefix length that is not 0 to 32"),
+        ("dest", "2001:db8::/129", "has a prefix length that is not 0 to 128"),
+        ("dest", "10.0.0.0/", "has a prefix length that is not 0 to 32"),
+        ("src", "10.0.0.1/24", "has bits set beyond the prefix; meant is perhaps 10.0.0.0/24"),
+        ("proto", "icmp", "is neither tcp nor udp, and nothing else is ever offloaded"),
+        ("dest_port", "0", ports),
+        ("dest_port", "65536", ports),
+        ("dest_port", "http", ports),
+        ("dest_port", "1-2-3", ports),
+        ("dest_port", "+80", ports),
+        ("src_port", "20-10", "is a range that ends before it begins"),
+        ("name", "a\"b", "contains '\"', which a name cannot"),
+        ("name", "a\nb", "contains '\\n', which a name cannot"),
+        ("name", "a\\b", "contains '\\\\', which a name cannot"),
+    ] {
+        let text = format!("config exclude\n\toption {option} '{value}'\n");
+        let value = value.escape_debug();
+        let expected = format!("section '@exclude[0]', option '{option}', value '{value}': {what}");
+        assert_eq!(error(&text), expected);
+    }
+    let mixed = "config exclude\noption src 10.0.0.0/8\noption dest 2001:db8::/32\n";
+    assert_eq!(
+        error(mixed),
+        "section '@exclude[0]', option 'dest', value '2001:db8::/32': \
+         is of another family than src 10.0.0.0/8"
+    );
+    assert_eq!(
+        error("config exclude nas\noption name all\n"),
+        "section 'nas': excludes every flow; to stop offloading, set engine to 'off'"
+    );
+}
+
+#[test]
+fn an_exclude_that_is_off_is_checked_but_not_used() {
+    assert_eq!(settings("config exclude\noption enabled 0\noption proto tcp\n").excludes, []);
+    assert!(error("config exclude\noption enabled 0\noption proto gre\n").contains("'gre'"));
+}
+
+#[test]
+fn all_problems_come_at_once_in_the_order_of_the_file() {
+    let text = "config exclude\noption proto gre\nconfig fastpath main\noption engine warp\n\
+        option refresh x\nconfig exclude\noption dest_port x\n";
+    let error = read(text).unwrap_err();
+    let places: Vec<_> = error
+        .problems
+        .iter()
+        .map(|problem| (problem.section.as_str(), problem.option.as_str()))
+        .collect();
+    assert_eq!(
+        places,
+        [
+            ("@exclude[0]", "proto"),
+            ("main", "engine"),
+            ("main", "refresh"),
+            ("@exclude[1]", "dest_port")
+        ]
+    );
+    assert_eq!(error.to_string().lines().count(), 4);
+}
+
+#[test]
+fn what_is_unknown_is_a_warning() {
+    let text = "config fastpath main\noption colour blue\nconfig zone lan\noption x y\n\
+        config fastpath second\noption engine warp\n";
+    let (found, warnings) = read(text).unwrap();
+    assert_eq!(found, Settings::default());
+    let warnings: Vec<_> = warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        warnings,
+        [
+            "section 'main', option 'colour', value 'blue': is an unknown option and ignored",
+            "section 'lan': has an unknown type and is ignored",
+            "section 'second': is a second one of its type: ignored",
+        ]
+    );
+}
+
+#[test]
+fn shapes_that_uci_never_answers() {
+    for values in [json!(null), json!([]), json!({ "main": 1 }), json!({ "main": {} })] {
+        assert!(Settings::from_uci(&values).is_err(), "{values}");
+    }
+    let of = |value: Value| {
+        let section = json!({ ".type": "fastpath", ".index": 0, "engine": value, "device": value });
+        Settings::from_uci(&json!({ "main": section }))
+    };
+    for value in [json!(1), json!(["a", 1]), json!({}), json!(null)] {
+        let error = of(value.clone()).expect_err("no text").to_string();
+        assert!(error.contains("option 'engine'"), "{value}: {error}");
+    }
+}

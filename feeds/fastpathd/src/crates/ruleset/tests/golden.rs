@@ -7,6 +7,8 @@
 //!
 //! Where nft knows flowtables, it checks each script too (the lab's gateway runs this test).
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail anywhere")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -4,6 +4,8 @@
 //! Needs root, iproute2 and a kernel with flowtables (the lab's gateway); skipped otherwise,
 //! saying so.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail anywhere")]
+
 use std::future::Future;
 use std::process::Command;
 use std::thread;
@@ -124,8 +126,14 @@ fn hardware_that_cannot_offload_is_said_and_nothing_changes() {
 #[test]
 fn excludes_are_taken() {
     with_devices(&["lan1", "wan"], |nft| async move {
-        let text = "config exclude\n\toption name 'Größe {; } # drop'\n\toption dest '2001:db8::/32'\n\
-            \toption proto 'udp'\n\toption dest_port '1-65535'\nconfig exclude\n\toption src '0.0.0.0/0'\n";
+        let text = "config exclude
+\toption name 'Größe {; } # drop'
+\toption dest '2001:db8::/32'
+\toption proto 'udp'
+\toption dest_port '1-65535'
+config exclude
+\toption src '0.0.0.0/0'
+";
         let (settings, _) = Settings::from_uci(&parse_uci(text).unwrap()).unwrap();
         let plan = Plan { excludes: settings.excludes, ..of(Engine::Flowtable, &["lan1", "wan"]) };
         assert_eq!(apply(&nft, &plan, None).await, Ok(Applied::Replaced));

@@ -236,6 +236,10 @@ fn kinds() -> impl Strategy<Value = u16> {
     ])
 }
 
+fn any_attr() -> impl Strategy<Value = (u16, Vec<u8>)> {
+    (0..64_u16, prop::collection::vec(any::<u8>(), 0..24))
+}
+
 proptest! {
     #[test]
     fn any_bytes_are_taken(bytes: Vec<u8>) {
@@ -255,7 +259,7 @@ proptest! {
     fn any_attributes_are_taken(
         kind in kinds(),
         header in prop::collection::vec(any::<u8>(), 8..=16),
-        attrs in prop::collection::vec((0..64_u16, prop::collection::vec(any::<u8>(), 0..24)), 0..8),
+        attrs in prop::collection::vec(any_attr(), 0..8),
         family in prop::sample::select(vec![0_u8, 2, 7, 10]),
     ) {
         let mut payload = header;

@@ -78,16 +78,17 @@ fn a_replaced_route_makes_room_at_its_metric_only() {
     assert_eq!(routes, Routes::default());
 }
 
+/// An address whose first 32 bits are these.
+fn at(v6: bool, bits: u32) -> IpAddr {
+    if v6 { IpAddr::V6((u128::from(bits) << 96).into()) } else { IpAddr::V4(bits.into()) }
+}
+
 fn any_route() -> impl Strategy<Value = Route> {
     // Few different bits, so that networks overlap.
     (any::<bool>(), 0..=32_u8, 0..16_u32, 0..3_u32, 0..4_u32).prop_map(
         |(v6, prefix, net, index, metric)| {
             let net = net << 28 | net << 2;
-            let network = if v6 {
-                IpAddr::V6((u128::from(net) << 96).into())
-            } else {
-                IpAddr::V4(net.into())
-            };
+            let network = at(v6, net);
             Route { network, prefix, metric, ..route(index + 1, "0.0.0.0/0", None) }
         },
     )
@@ -112,8 +113,7 @@ proptest! {
         address: u32,
         v6: bool,
     ) {
-        let address =
-            if v6 { IpAddr::V6((u128::from(address) << 96).into()) } else { IpAddr::V4(address.into()) };
+        let address = at(v6, address);
         let found = table(routes.clone()).find(address).map(|route| (route.prefix, route.metric));
         prop_assert_eq!(found, naive(&routes, address));
     }

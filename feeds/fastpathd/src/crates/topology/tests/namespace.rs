@@ -3,6 +3,8 @@
 //!
 //! Needs root and iproute2; skipped otherwise, saying so.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail anywhere")]
+
 use std::future::Future;
 use std::io::Write;
 use std::net::IpAddr;
@@ -71,9 +73,9 @@ route add default nexthop via 10.0.0.3 weight 1 nexthop via 10.0.0.4 weight 1
         let first = watcher.next().await.unwrap();
         assert!(matches!(&first[..], [Change::Full(_)]));
         let mut model = Topology::new();
-        first.into_iter().for_each(|change| {
+        for change in first {
             model.apply(change);
-        });
+        }
         assert!(model.is_local(address("10.0.0.1")) && model.is_local(address("10.0.0.255")));
         let host = model.side(address("10.0.0.2")).unwrap();
         assert_eq!(
@@ -165,9 +167,9 @@ fn lost_events_lead_to_a_full_read() {
         let changes = watcher.next().await.unwrap();
         assert_eq!(watcher.resyncs(), 1);
         assert!(matches!(&changes[..], [Change::Full(_)]), "{} changes", changes.len());
-        changes.into_iter().for_each(|change| {
+        for change in changes {
             model.apply(change);
-        });
+        }
         assert_eq!(model.neighbours().filter(|have| have.address.is_ipv4()).count(), 12_000);
 
         // And it goes on following afterwards.
