@@ -71,7 +71,7 @@ keep() {
     trap 'kill "$peers" "$gateway" 2>/dev/null; exit 1' TERM INT
     machine peers 2 384 on
     peers=$!
-    poll 10 test -S "$RUN/link.4" || { kill "$peers"; exit 1; }
+    poll 30 test -S "$RUN/link.4" || { kill "$peers"; exit 1; }
     machine gateway 1 512 off
     gateway=$!
     # One machine alone is no lab.
@@ -87,6 +87,13 @@ machines_gone() { ! alive peers && ! alive gateway; }
 forwarded() {
     monitor "$1" "info usernet" |
         awk -v port="$2" '$1 == "TCP[HOST_FORWARD]" && $6 == port { print $4 }'
+}
+
+# remember_port NAME MACHINE GUEST-PORT: into the ports file, once the monitor answers.
+remember_port() {
+    local port
+    port=$(forwarded "$2" "$3")
+    [ -n "$port" ] && echo "$1=$port" >>"$RUN/ports"
 }
 
 console_says() { grep -qs "^$2" "$RUN/$1.console"; }
@@ -108,13 +115,13 @@ up() {
     [ "${TIED-}" != 1 ] || tie=(setpriv --pdeathsig TERM)
     setsid "${tie[@]}" "$LAB/lab" keep "$ACCEL" </dev/null >"$RUN/keeper" 2>&1 &
     KEEPER=$!
-    poll 10 test -S "$RUN/gateway.monitor" || true
-    {
-        echo "GW_SSH=$(forwarded gateway 22)"
-        echo "GW_HTTP=$(forwarded gateway 80)"
-        echo "PEERS_SSH=$(forwarded peers 22)"
-        echo "ACCEL=$ACCEL"
-    } >"$RUN/ports"
+    poll 30 test -S "$RUN/gateway.monitor" || true
+    echo "ACCEL=$ACCEL" >"$RUN/ports"
+    if ! { poll 20 remember_port GW_SSH gateway 22 && poll 20 remember_port GW_HTTP gateway 80 &&
+        poll 20 remember_port PEERS_SSH peers 22; }; then
+        stop_machines
+        die "QEMU does not say its ports; see $RUN"
+    fi
     if ! poll "${BOOT_LIMIT:-90}" booted_or_gone || ! booted; then
         keep_logs boot
         stop_machines
@@ -132,14 +139,13 @@ stop_machines() {
 
 # down: the machines power themselves off; what does not obey is stopped.
 down() {
-    machines_gone && return
-    if [ -f "$RUN/ports" ]; then
+    if ! machines_gone && [ -f "$RUN/ports" ]; then
         gw 'echo o >/proc/sysrq-trigger' >/dev/null 2>&1 &
         peers 'echo o >/proc/sysrq-trigger' >/dev/null 2>&1 &
         poll 5 machines_gone || true
     fi
     stop_machines
-    poll 5 machines_gone || die "machines of $RUN do not end"
+    poll 5 machines_gone || die "the machines of $RUN do not end"
     rm -f "$RUN/ports"
 }
 
