@@ -7,3 +7,4 @@
 pub(crate) mod demo;
 pub(crate) mod http;
 pub(crate) mod router;
+pub(crate) mod rpc;

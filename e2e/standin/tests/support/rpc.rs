@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Calls over the web.
+
+use serde_json::{Value, json};
+
+use super::http::{request, send};
+
+pub(crate) const NOBODY: &str = "00000000000000000000000000000000";
+
+/// Posts a JSON-RPC request and returns the answer.
+pub(crate) fn post(address: &str, body: &Value) -> Value {
+    let answer = send(address, &request("POST", "/ubus", "", &body.to_string()));
+    assert_eq!(answer.status, "HTTP/1.1 200 OK");
+    serde_json::from_str(&answer.body).unwrap()
+}
+
+/// Calls and returns `result`, or `error.code`.
+pub(crate) fn call(address: &str, session: &str, object: &str, method: &str, args: Value) -> Value {
+    let params = json!([session, object, method, args]);
+    let answer =
+        post(address, &json!({"jsonrpc": "2.0", "id": 1, "method": "call", "params": params}));
+    match answer.pointer("/error/code") {
+        Some(code) => code.clone(),
+        None => answer["result"].clone(),
+    }
+}
+
+/// Logs root in for `timeout` seconds.
+pub(crate) fn log_in(address: &str, timeout: u32) -> String {
+    let args = json!({"username": "root", "password": "fastpath", "timeout": timeout});
+    let result = call(address, NOBODY, "session", "login", args);
+    result[1]["ubus_rpc_session"].as_str().expect("root may log in").to_owned()
+}
