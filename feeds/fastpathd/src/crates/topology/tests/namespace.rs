@@ -196,3 +196,87 @@ fn waiting_may_be_given_up_at_any_time() {
         until(&mut watcher, &mut model, |model| model.links().count() == 41).await;
     });
 }
+
+/// A VLAN-aware bridge like the gateway's, with hosts behind its ports.
+const BRIDGE: &str = "link add name br0 type bridge vlan_filtering 1 vlan_default_pvid 0
+link add lan1 type veth peer name h1
+link add lan2 type veth peer name h2
+link set lan1 master br0
+link set lan2 master br0
+link add link br0 name br0.10 type vlan id 10
+link set br0 up
+link set lan1 up
+link set lan2 up
+link set h1 up
+link set h2 up
+link set br0.10 up
+addr add 10.0.10.1/24 dev br0.10
+neigh add 10.0.10.5 lladdr 02:00:00:00:00:05 dev br0.10 nud permanent
+";
+
+fn bridge(lines: &str) {
+    for line in lines.lines() {
+        let status = Command::new("bridge").args(line.split(' ')).status().unwrap();
+        assert!(status.success(), "bridge refused: {line}");
+    }
+}
+
+fn has_vlan_filtering() -> bool {
+    let add = "link add name br0 type bridge vlan_filtering 1";
+    let tried = Command::new("ip").args(add.split(' ')).output().unwrap();
+    if tried.status.success() {
+        ip("link del br0\n");
+        return true;
+    }
+    let said = String::from_utf8_lossy(&tried.stderr).into_owned();
+    eprintln!("skipped: no VLAN-aware bridges in this kernel: {}", said.trim());
+    false
+}
+
+fn port(model: &Topology) -> Option<String> {
+    model.side(address("10.0.10.5"))?.port.map(|port| port.to_string())
+}
+
+#[test]
+fn a_vlan_aware_bridge_is_followed() {
+    in_namespace(|| async {
+        if !has_vlan_filtering() {
+            return;
+        }
+        ip(BRIDGE);
+        let mut watcher = Watcher::open().unwrap();
+        let mut model = Topology::new();
+        until(&mut watcher, &mut model, |model| model.link_named("br0.10").is_some()).await;
+        let eligible = |model: &Topology| {
+            let all = model.lowest().into_iter().filter(|lowest| lowest.eligible);
+            all.map(|lowest| lowest.device.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(eligible(&model), [""; 0], "no port is in VLAN 10 yet");
+
+        bridge("vlan add dev lan1 vid 10 pvid untagged\nvlan add dev lan2 vid 9-12");
+        until(&mut watcher, &mut model, |model| eligible(model) == ["lan1", "lan2"]).await;
+        let bridges = model.bridges();
+        let vids = |name: &str| -> Vec<(u16, bool, bool)> {
+            let ports = &bridges.first().unwrap().ports;
+            let port = ports.iter().find(|port| &*port.name == name).unwrap();
+            port.vlans.iter().map(|vlan| (vlan.vid, vlan.tagged, vlan.pvid)).collect()
+        };
+        assert_eq!(vids("lan1"), [(10, false, true)]);
+        assert_eq!(vids("lan2"), [9, 10, 11, 12].map(|vid| (vid, true, false)));
+
+        bridge("fdb add 02:00:00:00:00:05 dev lan2 master static vlan 10");
+        until(&mut watcher, &mut model, |model| port(model).as_deref() == Some("lan2")).await;
+        let side = model.side(address("10.0.10.5")).unwrap();
+        assert_eq!((&*side.device, side.vlan, side.neighbour), ("br0.10", 10, true));
+        bridge("fdb replace 02:00:00:00:00:05 dev lan1 master static vlan 10");
+        until(&mut watcher, &mut model, |model| port(model).as_deref() == Some("lan1")).await;
+        bridge("fdb del 02:00:00:00:00:05 dev lan1 master vlan 10");
+        until(&mut watcher, &mut model, |model| port(model).is_none()).await;
+
+        bridge("vlan del dev lan1 vid 10");
+        until(&mut watcher, &mut model, |model| eligible(model) == ["lan2"]).await;
+        ip("link set lan2 nomaster\n");
+        until(&mut watcher, &mut model, |model| eligible(model).is_empty()).await;
+        assert!(model.link_named("lan2").is_some(), "it left the bridge, not the machine");
+    });
+}
