@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use ctnetlink::{Entry, Event};
+use ctnetlink::{Entry, Event, Tuple};
 use flows::{EngineState, FlowTable, Now};
 use ruleset::{Applied, Candidate, Engine, OnExit, Plan, Settings};
 use serde_json::Value;
@@ -25,6 +25,8 @@ pub(crate) enum Effect {
     Engine(Job),
     /// Read the conntrack table.
     Dump,
+    /// Look these entries up: zone and original direction.
+    LookUp(Vec<(u16, Tuple)>),
     /// Ask the ubus objects uci and network.interface again.
     ReadConfiguration,
     /// Ask network.interface again.
@@ -82,6 +84,9 @@ pub(crate) struct Core {
 
 /// netifd tells nobody when an uptime starts or a description changes; asking costs little.
 const INTERFACES_EVERY: u32 = 10;
+
+/// Look-ups a second: some milliseconds of CPU time on a small router.
+const LOOK_UPS: usize = 64;
 
 impl Core {
     pub(crate) fn new(machine: Machine, now: Now) -> Self {
@@ -213,6 +218,13 @@ impl Core {
         self.refresh.done(self.cpu_time);
     }
 
+    /// What a look-up of young flows found.
+    pub(crate) fn looked_up(&mut self, entries: &[Entry]) {
+        for entry in entries {
+            self.flows.refresh(entry, self.now, &self.around);
+        }
+    }
+
     pub(crate) fn events(&mut self, events: &[Event]) {
         for event in events {
             self.flows.event(event, self.now, &self.around);
@@ -234,6 +246,7 @@ impl Core {
         self.facts = readings.facts;
         self.flows.sample(self.now);
         let mut effects = self.dump_if_due();
+        effects.extend(self.look_up_young());
         self.interfaces_age += 1;
         if self.interfaces_stale || self.interfaces_age >= INTERFACES_EVERY {
             self.interfaces_stale = false;
@@ -251,6 +264,16 @@ impl Core {
             return vec![Effect::Dump];
         }
         Vec::new()
+    }
+
+    /// While the table is too large to be read every second, young flows are asked for one by
+    /// one: whoever has just opened a connection wants to see it offloaded.
+    fn look_up_young(&self) -> Option<Effect> {
+        if self.refresh.interval() <= Duration::from_secs(1) {
+            return None;
+        }
+        let young = self.flows.young(LOOK_UPS);
+        (!young.is_empty()).then_some(Effect::LookUp(young))
     }
 
     /// Whether the end of the daemon removes the table.

@@ -187,6 +187,32 @@ fn requests_that_make_no_sense_are_refused() {
 }
 
 #[test]
+fn young_flows_are_looked_up_while_the_table_is_dear_to_read() {
+    let mut core = running();
+    core.dump_if_due();
+    core.batch(&[established(8, false)]);
+    core.dumped(true);
+    let asked = |effects: Vec<Effect>| {
+        effects.into_iter().find_map(|effect| match effect {
+            Effect::LookUp(wanted) => Some(wanted),
+            _ => None,
+        })
+    };
+    assert_eq!(asked(core.tick(&Readings::default())), None, "read every second anyway");
+    core.now.mono += Duration::from_secs(2);
+    core.dump_if_due();
+    core.cpu_time += Duration::from_secs(1);
+    core.batch(&[established(8, false)]);
+    core.dumped(true);
+    let wanted = asked(core.tick(&Readings::default())).unwrap();
+    assert_eq!(wanted, [(0, established(8, false).orig)]);
+    core.looked_up(&[established(8, true)]);
+    let page = ask(&mut core, "flows", json!({"filter": {"path": ["flowtable"]}}));
+    assert_eq!(page["matched"], 1);
+    assert_eq!(asked(core.tick(&Readings::default())), None);
+}
+
+#[test]
 fn lost_events_are_followed_by_a_dump() {
     let mut core = running();
     assert_eq!(core.dump_if_due(), [Effect::Dump]);

@@ -142,6 +142,10 @@ impl Daemon {
                 self.core.batch(&entries);
                 Vec::new()
             }
+            Happening::LookedUp(entries) => {
+                self.core.looked_up(&entries);
+                Vec::new()
+            }
             Happening::Dumped(complete) => {
                 self.core.dumped(complete);
                 Vec::new()
@@ -198,6 +202,9 @@ impl Daemon {
             match effect {
                 Effect::Engine(job) => self.run_job(job),
                 Effect::Dump => drop(spawn_local(happening::dump(self.happenings.clone()))),
+                Effect::LookUp(wanted) => {
+                    spawn_local(happening::look_up(wanted, self.happenings.clone()));
+                }
                 Effect::ReadConfiguration => self.read_configuration(),
                 Effect::ReadInterfaces => self.with_bus(read_interfaces),
                 Effect::AnswerEngine => self.answer_engine(),

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ctnetlink::{Dump, Entry, Event, EventError, EventSocket};
+use ctnetlink::{Dump, Entry, Event, EventError, EventSocket, Lookup, LookupError, Tuple};
 use ruleset::Applied;
 use serde_json::Value;
 use tokio::sync::mpsc::Sender;
@@ -32,6 +32,8 @@ pub(crate) enum Happening {
     FlowsLost,
     /// Entries of the dump under way.
     Batch(Vec<Entry>),
+    /// Entries of young flows, as they are now.
+    LookedUp(Vec<Entry>),
     /// The dump is over; true: it had every entry.
     Dumped(bool),
     Applied(Result<Applied, String>),
@@ -113,4 +115,21 @@ async fn read_all(happenings: &Sender<Happening>) -> Result<bool, ctnetlink::Dum
             return Ok(!dump.interrupted());
         }
     }
+}
+
+/// Asks for single entries.
+pub(crate) async fn look_up(wanted: Vec<(u16, Tuple)>, happenings: Sender<Happening>) {
+    match look_up_each(&wanted).await {
+        Ok(entries) => drop(happenings.send(Happening::LookedUp(entries)).await),
+        Err(error) => log::error!("conntrack: {}", chain(&error)),
+    }
+}
+
+async fn look_up_each(wanted: &[(u16, Tuple)]) -> Result<Vec<Entry>, LookupError> {
+    let mut socket = Lookup::open()?;
+    let mut found = Vec::new();
+    for (zone, orig) in wanted {
+        found.extend(socket.get(*zone, orig).await?);
+    }
+    Ok(found)
 }

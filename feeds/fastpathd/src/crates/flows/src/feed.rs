@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ctnetlink::{Entry, Event};
+use ctnetlink::{Entry, Event, Tuple};
 
 use crate::engine::{Engine, EngineState};
 use crate::flow::{Flow, Millis, Reading};
@@ -13,10 +13,13 @@ use crate::intern::Number;
 use crate::ladder::{self, Facts, climb};
 use crate::network::{Network, Side};
 use crate::table::{FlowTable, Now};
-use crate::words::Path;
+use crate::words::{Path, Reason};
 
 /// Starts further back than this are not believed: the clock was set since.
 const AGE_MOST_MS: u64 = 10 * 366 * 86_400_000;
+
+/// How many of the newest flows are searched for young ones: a second's worth of a busy router.
+const YOUNG_AMONG: usize = 4096;
 
 impl FlowTable {
     /// Sets the engine in force and decides the path of every flow anew.
@@ -100,6 +103,16 @@ impl FlowTable {
         self.note_offload(position);
         self.judge(position, at);
         self.epoch += 1;
+    }
+
+    /// Flows that the kernel may take with any packet, newest first: no event tells when it does.
+    /// Zone and original direction, for [`ctnetlink::Lookup`].
+    #[must_use]
+    pub fn young(&self, most: usize) -> Vec<(u16, Tuple)> {
+        // New flows are at the end, so this ends early unless nothing is young.
+        let flows = self.flows.iter().rev().take(YOUNG_AMONG);
+        let young = flows.filter(|flow| flow.reason == Some(Reason::Pending));
+        young.take(most).map(|flow| (flow.zone, flow.orig)).collect()
     }
 
     /// What one look-up of a young flow found: like an event, but the status is today's. Flows
