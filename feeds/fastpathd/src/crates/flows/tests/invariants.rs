@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What holds after any sequence of dumps, events and engines.
+
+#![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
+
+mod support;
+
+use std::collections::HashSet;
+
+use ctnetlink::{Entry, Event, Status, TcpState};
+use flows::{EngineState, FlowTable, FlowsQuery};
+use proptest::prelude::*;
+use support::{Net, at, counted, entry, flowtable, tuple};
+
+/// Something that happens to the table.
+#[derive(Debug, Clone)]
+enum Step {
+    New(Entry),
+    Update(Entry),
+    Destroy(Entry),
+    Begin,
+    Merge(Entry),
+    End(bool),
+    Engine(bool),
+    Lookup(Entry),
+    Sample,
+}
+
+/// Few ids and tuples, so that they meet: also two tuples under one id.
+fn any_entry() -> impl Strategy<Value = Entry> {
+    let state = prop::option::of((0_u8..10).prop_map(TcpState::from_kernel));
+    let status = prop::sample::select(vec![0, 0x2, 0xe, 0x400e, 0xc00e, 0x20e]);
+    let counters = prop::option::of((0_u64..5000, 0_u64..5000));
+    (0_u32..8, 0_u16..3, 0_u16..2, status, state, counters).prop_map(
+        |(id, port, zone, status, state, counters)| {
+            let mut entry = entry(id, tuple(6, "10.10.0.2", 1000 + port, "192.0.2.80", 443));
+            (entry.zone, entry.status) = (zone, Status(status));
+            entry.tcp_state = state.flatten();
+            match counters {
+                Some((up, down)) => counted(entry, up, down),
+                None => support::uncounted(entry),
+            }
+        },
+    )
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        any_entry().prop_map(Step::New),
+        any_entry().prop_map(Step::Update),
+        any_entry().prop_map(Step::Destroy),
+        any_entry().prop_map(Step::Merge),
+        any_entry().prop_map(Step::Lookup),
+        Just(Step::Begin),
+        any::<bool>().prop_map(Step::End),
+        any::<bool>().prop_map(Step::Engine),
+        Just(Step::Sample),
+    ]
+}
+
+fn take(table: &mut FlowTable, step: &Step, seconds: f64, net: &Net) {
+    let now = at(seconds);
+    match step {
+        Step::New(entry) => table.event(&Event::New(*entry), now, net),
+        Step::Update(entry) => table.event(&Event::Update(*entry), now, net),
+        Step::Destroy(entry) => table.event(&Event::Destroy(*entry), now, net),
+        Step::Begin => table.dump_begin(now),
+        Step::Merge(entry) => table.merge(entry, now, net),
+        Step::End(complete) => table.dump_end(now, *complete),
+        Step::Engine(true) => table.engine(flowtable(), now),
+        Step::Engine(false) => table.engine(EngineState::default(), now),
+        Step::Lookup(entry) => table.refresh(entry, now, net),
+        Step::Sample => table.sample(now),
+    }
+}
+
+fn check(table: &FlowTable, seconds: f64) {
+    let now = at(seconds);
+    let paths = table.totals().paths;
+    let all = [paths.slow, paths.inspect, paths.flowtable, paths.hardware, paths.ebpf];
+    let flows: u64 = all.iter().map(|path| path.flows).sum();
+    assert_eq!(flows, u64::try_from(table.len()).expect("few"), "each flow is on one path");
+    let query = FlowsQuery { limit: 500, ..FlowsQuery::default() };
+    let page = table.query(&query, now).expect("a page");
+    assert_eq!(
+        (page.total, page.matched, page.rows.len()),
+        (table.len(), table.len(), table.len())
+    );
+    let ids: HashSet<u64> = page.rows.iter().map(|row| row[0].as_u64().expect("an id")).collect();
+    assert_eq!(ids.len(), table.len(), "ids are unique");
+    for (row, id) in page.rows.iter().map(|row| (row, row[0].as_u64().expect("an id"))) {
+        let detail = table.flow(id, now).expect("found by its id");
+        assert_eq!(detail.flow["sport"], row[4], "and it is the one");
+        let last = detail.events.last().expect("a life has a beginning");
+        assert_eq!(detail.flow["reason"], last.reason, "and ends with today");
+        assert!(detail.events.len() <= 16);
+    }
+    let ratio = table.totals().ratio;
+    let sane = |ratio: Option<f64>| ratio.is_none_or(|ratio| (0.0..=1.0).contains(&ratio));
+    assert!(sane(ratio.now) && sane(ratio.total), "{ratio:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn the_table_stays_consistent(steps in prop::collection::vec(any_step(), 1..120)) {
+        let net = Net::default();
+        let mut table = FlowTable::new();
+        for (second, step) in (1_u32..).zip(&steps) {
+            let seconds = f64::from(second) * 0.3;
+            take(&mut table, step, seconds, &net);
+            if second % 7 == 0 || second as usize == steps.len() {
+                check(&table, seconds);
+            }
+        }
+    }
+}
