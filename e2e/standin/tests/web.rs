@@ -81,9 +81,9 @@ fn input_of_the_wrong_shape_is_refused() {
         assert_eq!(answer["id"], 7);
     }
     let wrong = json!({"config": {"a": 1}, "section": 5});
-    assert_eq!(call(&router.address, &session, "uci", "get", wrong), json!([2]));
+    assert_eq!(call(&router.address, &session, "uci", "get", &wrong), json!([2]));
     let nul = json!({"config": "a\u{0}b"});
-    assert_eq!(call(&router.address, &session, "uci", "get", nul), json!([2]));
+    assert_eq!(call(&router.address, &session, "uci", "get", &nul), json!([2]));
     assert_eq!(post(&router.address, &json!([])), json!([]));
     let mixed = post(&router.address, &json!([1, {"jsonrpc": "2.0", "id": 2, "method": "list"}]));
     assert_eq!(mixed[0]["error"]["code"], -32700);
@@ -101,7 +101,7 @@ fn nested_too_deeply_is_refused() {
     let session = log_in(&router.address, 300);
     let deep = (0..60).fold(json!(1), |inner, _| json!([inner]));
     let args = json!({"config": "fastpath", "match": {"a": deep}});
-    assert_eq!(call(&router.address, &session, "uci", "get", args), json!([2]));
+    assert_eq!(call(&router.address, &session, "uci", "get", &args), json!([2]));
 }
 
 #[test]
@@ -166,11 +166,11 @@ fn a_session_ends_when_nobody_uses_it() {
     let session = log_in(&router.address, 1);
     let get = json!({"config": "fastpath"});
     let set = json!({"config": "fastpath", "section": "main", "values": {"engine": "off"}});
-    assert_eq!(call(&router.address, &session, "uci", "set", set), json!([0]));
+    assert_eq!(call(&router.address, &session, "uci", "set", &set), json!([0]));
     let changes = router.folder.as_ref().unwrap().join(format!("run/uci-{session}"));
     assert!(changes.exists());
     std::thread::sleep(Duration::from_millis(2500));
-    assert_eq!(call(&router.address, &session, "uci", "get", get), json!(-32002));
+    assert_eq!(call(&router.address, &session, "uci", "get", &get), json!(-32002));
     assert!(!changes.exists(), "the changes outlived their session");
 }
 
@@ -188,7 +188,7 @@ fn system_and_network_tell_what_the_kernel_says() {
     assert!(router.stop(), "SIGTERM ends it in order");
     router.run();
     let answer =
-        |object, method| call(&router.address, NOBODY, object, method, json!({}))[1].clone();
+        |object, method| call(&router.address, NOBODY, object, method, &json!({}))[1].clone();
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     assert_eq!(answer("system", "board")["kernel"], kernel.trim());
     assert!(answer("system", "info")["memory"]["total"].as_u64().unwrap() > 1 << 20);

@@ -111,7 +111,10 @@ impl Package {
             let fail = |what| error((statement.line, what));
             let mut words = statement.words.iter().map(String::as_str);
             match words.next().unwrap_or_default() {
-                "p" | "package" => {}
+                "p" | "package" => {
+                    // Its name is that of the file, whatever it says.
+                    words.next();
+                }
                 "c" | "config" => {
                     let kind = words.next().ok_or_else(|| fail("a section without a type"))?;
                     let section = words.next().filter(|word| !word.is_empty());

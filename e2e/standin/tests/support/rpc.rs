@@ -15,7 +15,13 @@ pub(crate) fn post(address: &str, body: &Value) -> Value {
 }
 
 /// Calls and returns `result`, or `error.code`.
-pub(crate) fn call(address: &str, session: &str, object: &str, method: &str, args: Value) -> Value {
+pub(crate) fn call(
+    address: &str,
+    session: &str,
+    object: &str,
+    method: &str,
+    args: &Value,
+) -> Value {
     let params = json!([session, object, method, args]);
     let answer =
         post(address, &json!({"jsonrpc": "2.0", "id": 1, "method": "call", "params": params}));
@@ -28,6 +34,6 @@ pub(crate) fn call(address: &str, session: &str, object: &str, method: &str, arg
 /// Logs root in for `timeout` seconds.
 pub(crate) fn log_in(address: &str, timeout: u32) -> String {
     let args = json!({"username": "root", "password": "fastpath", "timeout": timeout});
-    let result = call(address, NOBODY, "session", "login", args);
+    let result = call(address, NOBODY, "session", "login", &args);
     result[1]["ubus_rpc_session"].as_str().expect("root may log in").to_owned()
 }
