@@ -1,0 +1,121 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The API as pages and scripts use it: JSON-RPC over HTTP.
+
+# code ANSWER: the ubus status, or the error's code.
+code() { jq -c '.error.code // .result[0]' <<<"$1"; }
+
+test_login() {
+    local answer
+    answer=$(rpc "$NOBODY" session login '{"username": "root", "password": "wrong"}')
+    same "status of a bad login" "$(code "$answer")" 6
+    answer=$(rpc "$NOBODY" fastpath status '{}')
+    same "code for nobody" "$(code "$answer")" -32002
+    answer=$(rpc 00000000000000000000000000000001 fastpath status '{}')
+    same "code for an unknown session" "$(code "$answer")" -32002
+    [ "$(session root fastpath | wc -c)" = 33 ] || fail "no session for root"
+}
+
+test_list_and_call() {
+    local id answer methods
+    id=$(session root fastpath)
+    answer=$(post '{"jsonrpc": "2.0", "id": 1, "method": "list", "params": ["fastpath"]}')
+    methods=$(jq -r '.result.fastpath | keys | join(" ")' <<<"$answer")
+    for method in engine flow flows history status top topology; do
+        has "the list" " $methods " " $method "
+    done
+    same version "$(rpc "$id" fastpath status '{}' | jq -r '.result[1].version')" \
+        "$(gw fastpathd --version | cut -d ' ' -f 2)"
+    same "code of a method that is not there" "$(code "$(rpc "$id" fastpath fly '{}')")" 3
+    same "code of a flow that is gone" "$(code "$(rpc "$id" fastpath flow '{"id": 1}')")" 4
+}
+
+test_viewer_may_look_only() {
+    local id
+    id=$(session viewer look)
+    same "status for the viewer" "$(code "$(rpc "$id" fastpath status '{}')")" 0
+    same "engine for the viewer" "$(code "$(rpc "$id" fastpath engine '{"set": "off"}')")" -32002
+    engine_is flowtable || fail "the viewer switched the engine"
+    id=$(session root fastpath)
+    same "engine for root" "$(code "$(rpc "$id" fastpath engine '{"set": "flowtable"}')")" 0
+}
+
+test_wrong_arguments() {
+    local id args
+    id=$(session root fastpath)
+    while read -r method args; do
+        same "$method $args" "$(code "$(rpc "$id" fastpath "$method" "$args")")" 2
+    done <<'END'
+flows {"limit": "many"}
+flows {"limit": 0}
+flows {"limit": 501}
+flows {"offset": -1}
+flows {"filter": "slow"}
+flows {"filter": {"path": ["fast"]}}
+flows {"filter": {"colour": "red"}}
+flows {"sort": "beauty"}
+flows {"group": "planet"}
+flow {}
+flow {"id": "first"}
+top {"by": "moon"}
+top {"limit": 101}
+history {"series": "rain"}
+history {"step_s": 7}
+engine {}
+engine {"set": "warp"}
+engine {"set": 1}
+engine {"set": "off", "persist": "yes"}
+status {"surplus": 1}
+END
+    engine_is flowtable || fail "a wrong argument switched the engine"
+}
+
+test_bodies_of_64_kib() {
+    local id padding answer
+    id=$(session root fastpath)
+    padding=$(head -c 65000 /dev/zero | tr '\0' x)
+    answer=$(rpc "$id" fastpath flows "{\"filter\": {\"text\": \"$padding\"}}")
+    same "a text of 65,000 characters" "$(code "$answer")" 2
+    answer=$(post "{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"call\", \"params\": [\"$padding$padding\"]}")
+    same "a body over 64 KiB" "$(code "$answer")" -32700
+    same "what is no JSON" "$(code "$(post '{')")" -32700
+    same "status afterwards" "$(code "$(rpc "$id" fastpath status '{}')")" 0
+}
+
+test_a_hundred_clients_at_once() {
+    local id body words
+    id=$(session root fastpath)
+    body="{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\",\"params\":[\"$id\",\"fastpath\",\"flows\",{}]}"
+    # 28 is curl's own word for hung.
+    # shellcheck disable=SC2016 # the inner shell expands it
+    words=$(seq 100 | xargs -P 100 -I '{}' sh -c 'curl -s -o /dev/null -m 30 -w "%{http_code} " \
+        -H "Content-Type: application/json" -d "$1" "$2"; echo $?' _ "$body" "$(ubus_url)" |
+        sort | uniq -c)
+    note "100 clients: $(echo "$words" | xargs) (number, HTTP status, curl's exit)"
+    lacks "the outcome" "$words" " 28"
+    has "the outcome" "$words" "200 0"
+    same "status afterwards" "$(code "$(rpc "$id" fastpath status '{}')")" 0
+}
+
+test_event_stream_ticks_once_a_second() {
+    local id text ticks
+    id=$(session viewer look)
+    text=$(curl -sN -m 8 -H "Authorization: Bearer $id" "$(ubus_url)/subscribe/fastpath" || true)
+    ticks=$(grep -c '^event: tick' <<<"$text")
+    between "ticks in 8 s" "$ticks" 5 9
+    # By the gateway's own clock: a second apart.
+    between "milliseconds from the first tick to the last, for each step" \
+        "$(sed -n 's/^data: //p' <<<"$text" | jq -s '[.[].now_ms] | (last - first) / (length - 1)')" \
+        900 1250
+    text=$(curl -sN -m 3 "$(ubus_url)/subscribe/fastpath" || true)
+    lacks "the stream for nobody" "$text" tick
+}
+
+test_every_answer_is_what_its_schema_says() {
+    local port
+    [ -d "$VM/../../node_modules/ajv" ] || skip "the npm packages of e2e/ are not installed"
+    port=$(fresh_port)
+    download h10 "$port" "$ISP_4"
+    soon 10 on_path flowtable --proto tcp --text "$port"
+    node "$VM/schema.mjs" "$(ubus_url)" "$(session root fastpath)" "$TOP/feeds/fastpathd/src/schema"
+}

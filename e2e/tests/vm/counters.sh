@@ -1,0 +1,79 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What is counted agrees with what was sent.
+
+# What `pour` sends.
+POURED=33554432
+
+# The same numbers from the kernel and from the daemon, which reads them once a second.
+agrees() {
+    local kernel daemon
+    kernel=$(conntrack_bytes "$1")
+    daemon=$(newest --proto tcp --text "$1" | jq -r '"\(.up_bytes) \(.down_bytes)"')
+    [ -n "$kernel" ] || return 1
+    [ "$kernel" = "$daemon" ] || { echo "conntrack: $kernel, flows: $daemon"; return 1; }
+}
+
+received() { peers grep -q received /tmp/e2e/drink.log; }
+
+# adds_up WHAT BYTES PACKETS: 20 bytes of IPv4 and 32 of TCP in each packet beside the file.
+adds_up() {
+    local wanted=$((POURED + $3 * 52))
+    between "$1: $2 bytes in $3 packets of $wanted expected, times" \
+        "$(awk "BEGIN { print $2 / $wanted }")" 0.99 1.01
+}
+
+# drunk HOST ADDRESS: 32 MiB from HOST to h10, compared while the connection lives and after.
+drunk() {
+    local port before after flow bytes
+    before=$(said .paths.flowtable.bytes status)
+    begin "$1" pour "exec busybox nc -ll -p $POUR_PORT -e /tmp/e2e/pour"
+    begin h10 drink "exec /tmp/e2e/drink $2 $POUR_PORT $POURED"
+    soon 60 received
+    port=$(newest --proto tcp --text "$POUR_PORT" | jq -r .sport)
+    soon 5 agrees "$port"
+    flow=$(newest --proto tcp --text "$port")
+    same path "$(field path "$flow")" flowtable
+    adds_up flows "$(field down_bytes "$flow")" "$(field down_packets "$flow")"
+    read -r _ bytes <<<"$(conntrack_bytes "$port")"
+    adds_up conntrack "$bytes" "$(field down_packets "$flow")"
+    between "offload ratio over the last 10 s" "$(said .ratio.now status)" 0.95 1
+    end drink
+    end pour
+    soon 10 on_path slow/closing --proto tcp --text "$port"
+    after=$(said .paths.flowtable.bytes status)
+    # The first packets of the connection took the slow path.
+    between "bytes carried by the flowtable" $((after - before)) \
+        $((POURED * 97 / 100)) $((POURED * 110 / 100))
+    note "$POURED bytes sent, $bytes counted, $((after - before)) of them off the slow path"
+}
+
+test_file_between_vlans() { drunk h20 "$H20_4"; }
+test_file_over_pppoe() { drunk isp "$ISP_4"; }
+
+# The connection ends with the file, as most do: what was counted outlives it.
+test_file_over_ipv6_that_ends() {
+    local port before after bytes
+    port=$(fresh_port)
+    before=$(said .paths.flowtable.bytes status)
+    same "size of the file" "$(h10 "curl -gsS -o /dev/null -w '%{size_download}' \
+        --local-port $port http://[$ISP_6]/32.bin")" "$POURED"
+    read -r _ bytes <<<"$(conntrack_bytes "$port")"
+    # 40 bytes of IPv6 and 32 of TCP for every 1380 bytes at the least.
+    between "bytes in conntrack" "$bytes" "$POURED" $((POURED * 106 / 100))
+    soon 5 agrees "$port"
+    after=$(said .paths.flowtable.bytes status)
+    between "bytes carried by the flowtable" $((after - before)) \
+        $((POURED * 97 / 100)) $((POURED * 108 / 100))
+}
+
+test_a_flow_of_the_slow_path_counts_as_slow() {
+    local before after port
+    gw fastpathctl engine off >/dev/null
+    port=$(fresh_port)
+    before=$(said .paths.slow.bytes status)
+    h10 "curl -sS -o /dev/null --local-port $port http://$H20_4/1.bin"
+    soon 5 agrees "$port"
+    after=$(said .paths.slow.bytes status)
+    between "bytes carried by the slow path" $((after - before)) 1048576 $((1048576 * 115 / 100))
+}

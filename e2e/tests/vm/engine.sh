@@ -1,0 +1,86 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Switching the engine, and what is done to the firewall.
+
+# Rules without what changes by itself: counters.
+rules() { gw "nft -s list table inet $1"; }
+table_is_there() { gw 'nft list table inet fastpath'; }
+table_is_gone() { ! table_is_there; }
+
+test_off_and_on_again() {
+    local old new before
+    before=$(rules fw4)
+    old=$(fresh_port)
+    download h10 "$old" "$ISP_4"
+    soon 10 on_path flowtable --proto tcp --text "$old"
+    has "answer of engine off" "$(gw fastpathctl engine off)" "engine             off"
+    new=$(fresh_port)
+    download h10 "$new" "$H20_4"
+    soon 5 on_path slow/engine-off --proto tcp --text "$old"
+    soon 5 on_path slow/engine-off --proto tcp --text "$new"
+    same "source of the choice" "$(said .engine.source status)" command
+    # What the flowtable had taken is back in the kernel's slow path, too, and goes on.
+    lacks "conntrack" "$(conntrack_of "$old")" OFFLOAD
+    lacks "conntrack" "$(conntrack_of "$new")" OFFLOAD
+    read -r _ bytes <<<"$(conntrack_bytes "$old")"
+    soon 10 bytes_grow "$old" "$bytes"
+    gw fastpathctl engine flowtable >/dev/null
+    soon 5 on_path flowtable --proto tcp --text "$old"
+    soon 5 on_path flowtable --proto tcp --text "$new"
+    soon 3 offloaded "$old"
+    same "fw4's table" "$(rules fw4)" "$before"
+}
+
+test_unknown_engine_is_refused() {
+    local before after answer
+    before=$(said '.engine' status)
+    mark_log
+    if answer=$(gw fastpathctl engine warp 2>&1); then fail "no error: $answer"; fi
+    has "the error" "$answer" "does not accept these arguments"
+    has "the log" "$(daemon_log)" warp
+    after=$(said '.engine' status)
+    same "the engine's state" "$after" "$before"
+}
+
+test_hardware_that_is_not_there_falls_back() {
+    local port
+    gw fastpathctl engine flowtable-hw >/dev/null || true
+    soon 5 says '.engine.active == "flowtable" and .engine.why != ""' status
+    note "flowtable-hw: $(said .engine.why status)"
+    port=$(fresh_port)
+    download h10 "$port" "$H20_4"
+    soon 10 on_path flowtable --proto tcp --text "$port"
+}
+
+test_every_object_of_ours_is_marked() {
+    local text
+    text=$(rules fastpath)
+    has "the table" "$text" 'comment "!fastpath: established flows'
+    # Chain and rules: a comment each. nft has none for a flowtable.
+    lacks "the rules" "$(grep -E '(flow add|mark set)' <<<"$text" | grep -v '!fastpath' || true)" "a"
+    has "the flowtable" "$text" counter
+    has "the flowtable" "$text" 'devices = { lan1, lan2, lan3, '
+}
+
+test_table_comes_back() {
+    local port before
+    before=$(rules fw4)
+    port=$(fresh_port)
+    download h10 "$port" "$H20_4"
+    soon 10 on_path flowtable --proto tcp --text "$port"
+    gw 'nft delete table inet fastpath'
+    table_is_gone || fail "the table was not deleted"
+    soon 25 table_is_there
+    soon 10 on_path flowtable --proto tcp --text "$port"
+    same "fw4's table" "$(rules fw4)" "$before"
+}
+
+test_persist_outlives_the_daemon() {
+    gw fastpathctl engine off --persist >/dev/null
+    has "the configuration" "$(gw cat /etc/config/fastpath)" "option engine 'off'"
+    gw '/etc/init.d/fastpathd restart'
+    soon 15 engine_is off
+    same "source of the choice" "$(said .engine.source status)" config
+    gw fastpathctl engine flowtable --persist >/dev/null
+    has "the configuration" "$(gw cat /etc/config/fastpath)" "option engine 'flowtable'"
+}

@@ -1,0 +1,23 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Many connections at once: entries put into the gateway's connection table, as UDP of hosts of
+# the LAN with the Internet. They are of one kind and last ten minutes unless sent home.
+
+# crowd_in NUMBER: at most 60,000.
+crowd_in() {
+    gw "sysctl -qw net.netfilter.nf_conntrack_max=65536
+        awk 'BEGIN {
+            for (i = 0; i < $1; i++)
+                printf \"-I -s 10.10.10.%d -d 203.0.113.%d -p udp --sport %d --dport 53 \" \
+                    \"-r 203.0.113.%d -q 198.51.100.10 --reply-port-src 53 \" \
+                    \"--reply-port-dst %d -t 600 -u SEEN_REPLY,ASSURED\\n\",
+                    100 + i % 100, 100 + i % 7, 1024 + i, 100 + i % 7, 1024 + i
+        }' | conntrack -R - 2>&1 | tail -n 3"
+}
+
+crowd_out() {
+    gw 'conntrack -D -p udp --dport 53 >/dev/null 2>&1
+        sysctl -qw net.netfilter.nf_conntrack_max=4096' || true
+}
+
+conntrack_count() { gw 'cat /proc/sys/net/netfilter/nf_conntrack_count'; }

@@ -1,0 +1,112 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The gateway: what it says, the state every test starts from.
+
+# ask COMMAND…: fastpathctl's answer as JSON.
+ask() { gw "fastpathctl --json $*"; }
+
+# said FILTER COMMAND…: one value of that answer.
+said() {
+    local filter=$1
+    shift
+    ask "$@" | jq -r "$filter"
+}
+
+# says FILTER COMMAND…: jq's FILTER holds for the answer.
+says() {
+    local filter=$1 answer
+    shift
+    answer=$(ask "$@") || return 1
+    jq -e "$filter" <<<"$answer" >/dev/null || { jq -c . <<<"$answer" | head -c 2000; return 1; }
+}
+
+# flows FILTER…: one object a line.
+flows() {
+    ask flows --limit 500 "$@" |
+        jq -c '.cols as $c | .rows[] | [$c, .] | transpose | map({(.[0]): .[1]}) | add'
+}
+
+# newest FILTER…: the youngest flow.
+newest() {
+    ask flows --limit 1 --sort age_s --ascending "$@" |
+        jq -c '.cols as $c | .rows[] | [$c, .] | transpose | map({(.[0]): .[1]}) | add'
+}
+
+# on_path PATH[/REASON] FILTER…: where the youngest flow is.
+on_path() {
+    local wanted=$1 flow
+    shift
+    flow=$(newest "$@") || return 1
+    [ "$(jq -r 'if .reason == "" then .path else .path + "/" + .reason end' <<<"$flow")" = \
+        "$wanted" ] || { echo "$flow"; return 1; }
+}
+
+# field NAME FLOW
+field() { jq -r ".$1" <<<"$2"; }
+
+# conntrack_of PORT: the kernel's own line about the connection from that source port.
+conntrack_of() {
+    gw "{ conntrack -L -f ipv4; conntrack -L -f ipv6; } 2>/dev/null" |
+        grep -m 1 -E "^[a-z].* sport=$1 .* sport="
+}
+
+# offloaded PORT: whether the kernel says so.
+offloaded() { [[ $(conntrack_of "$1") == *'[OFFLOAD]'* ]]; }
+
+# conntrack_bytes PORT: both directions, one word each.
+conntrack_bytes() { conntrack_of "$1" | grep -oE 'bytes=[0-9]+' | cut -d = -f 2 | xargs; }
+
+# bytes_grow PORT KNOWN: whether the answering side has sent more than KNOWN.
+bytes_grow() {
+    local now
+    now=$(conntrack_bytes "$1")
+    [ "${now#* }" -gt "$2" ]
+}
+
+daemon_pid() { gw 'cat /run/supervise/fastpathd.child'; }
+
+engine_is() { says ".engine.active == \"$1\" and .engine.wanted == \"$1\"" status; }
+wan_is_up() { says '.wan[0].up and .wan[0].session > 0 and (.wan[0].addresses | length > 0)' status; }
+wan_is_down() { says '.wan[0].up | not' status; }
+internet() { h10 ping -c 1 -W 2 203.0.113.1; }
+
+# What every test begins with: the engine in force, the line up, packets through.
+good_state() {
+    soon 30 engine_is flowtable
+    soon 30 wan_is_up
+    soon 10 internet
+    same "flowtable's devices" "$(said '.engine.devices - ["mgmt"] | join(" ")' status)" \
+        "lan1 lan2 lan3 wan"
+}
+
+# Once, before the first test.
+prepare() {
+    gw 'mkdir -p /run/e2e && cp /etc/config/fastpath /run/e2e/config'
+    prepare_peers
+    (good_state)
+}
+
+# After every test, whatever became of it.
+put_back() {
+    end_traffic
+    local port
+    for port in lan1 lan2 lan3 wan; do cable "$port" on; done
+    gw 'nft delete table inet e2e; ip link delete e2e0
+        cmp -s /run/e2e/config /etc/config/fastpath || {
+            cp /run/e2e/config /etc/config/fastpath
+            /etc/init.d/fastpathd reload
+        }
+        /etc/init.d/fastpathd running || /etc/init.d/fastpathd start
+        fastpathctl engine flowtable' 2>&1
+    return 0
+}
+
+# configure: /etc/config/fastpath from stdin, and the reload that follows a commit.
+configure() {
+    gw 'cat >/etc/config/fastpath && /etc/init.d/fastpathd reload'
+}
+
+# daemon_log: what the daemon said since mark_log.
+mark_log() { gw 'wc -l </var/log/fastpathd.log >/run/e2e/log'; }
+# shellcheck disable=SC2016 # the gateway expands it
+daemon_log() { gw 'tail -n +$(($(cat /run/e2e/log) + 1)) /var/log/fastpathd.log'; }

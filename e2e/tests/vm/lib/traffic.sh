@@ -1,0 +1,57 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Traffic between the peers, each in the background under a name.
+# shellcheck disable=SC2034 # names are for the tests
+
+# The hosts' addresses by family.
+H20_4=10.10.20.10
+H20_6=2001:db8:20::10
+ISP_4=203.0.113.1
+ISP_6=2001:db8:ffff::1
+# Where `pour` is served, on h20 and isp.
+POUR_PORT=9000
+
+prepare_peers() {
+    local file
+    peers 'mkdir -p /tmp/e2e'
+    for file in talk pour drink; do
+        peers "cat >/tmp/e2e/$file && chmod +x /tmp/e2e/$file" <"$VM/peers/$file"
+    done
+}
+
+# begin HOST NAME COMMAND…: as a process group of its own, its words in /tmp/e2e/NAME.log.
+begin() {
+    local host=$1 name=$2
+    shift 2
+    peers "rm -f /tmp/e2e/$name.status
+        ip netns exec $host setsid sh -c $(quoted "$*; echo \$? >/tmp/e2e/$name.status") \
+            >/tmp/e2e/$name.log 2>&1 </dev/null &
+        echo \$! >/tmp/e2e/$name.pid"
+}
+
+ended() { peers "[ -f /tmp/e2e/$1.status ]"; }
+ended_well() { peers "[ \"\$(cat /tmp/e2e/$1.status)\" = 0 ] || { cat /tmp/e2e/$1.log; exit 1; }"; }
+end() { peers "kill -- -\$(cat /tmp/e2e/$1.pid); rm -f /tmp/e2e/$1.pid" 2>/dev/null || true; }
+
+# shellcheck disable=SC2016 # the peers expand it
+end_traffic() {
+    peers 'for pid in /tmp/e2e/*.pid; do
+        [ ! -f "$pid" ] || kill -- -"$(cat "$pid")" 2>/dev/null
+    done
+    rm -f /tmp/e2e/*.pid /tmp/e2e/*.status /tmp/e2e/*.log'
+}
+
+# fresh_port: a source port that no earlier test's connection still holds.
+fresh_port() { echo $((20000 + RANDOM % 30000)); }
+
+# bracketed ADDRESS: as a URL has it.
+bracketed() { if [[ $1 == *:* ]]; then echo "[$1]"; else echo "$1"; fi; }
+
+# download HOST PORT ADDRESS [RATE [FILE]]: from the web server there, slowly, so that it lasts.
+download() {
+    begin "$1" "tcp$2" "exec curl -gsS -o /dev/null --limit-rate ${4:-100k} --local-port $2" \
+        "http://$(bracketed "$3")/${5:-256.bin}"
+}
+
+# talk HOST NAME ADDRESS: DNS questions from one UDP port, some a second, and their answers.
+talk() { begin "$1" "$2" "exec /tmp/e2e/talk $3"; }

@@ -1,0 +1,107 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Which path a flow takes, and why.
+
+# Milliseconds from the first packet to the flowtable; a flow is taken with the first packet
+# after it is established.
+TAKEN_MS=3000
+
+# taken_in_time FLOW: by the daemon's own clock, so a slow host does not count.
+taken_in_time() {
+    local took
+    took=$(ask flow "$(field id "$1")" |
+        jq '[.events[] | select(.path == "flowtable")][0].at_ms - .events[0].at_ms')
+    between "time to the flowtable in ms" "$took" 0 "$TAKEN_MS"
+    note "$(field proto "$1") $(field dst "$1"): in the flowtable after $took ms"
+}
+
+# tcp_and_udp ADDRESS OUT-DEVICE VLAN
+tcp_and_udp() {
+    local port flow
+    port=$(fresh_port)
+    download h10 "$port" "$1"
+    talk h10 udp "$1"
+    soon 10 on_path flowtable --proto tcp --text "$port"
+    flow=$(newest --proto tcp --text "$port")
+    taken_in_time "$flow"
+    same "incoming device" "$(field in_dev "$flow")" br-lan.10
+    same "incoming VLAN" "$(field in_vlan "$flow")" 10
+    same "incoming zone" "$(field in_zone "$flow")" lan
+    same "outgoing device" "$(field out_dev "$flow")" "$2"
+    same "outgoing VLAN" "$(field out_vlan "$flow")" "$3"
+    # Leases name the addresses of IPv4.
+    [[ $1 == *:* ]] || same "host's name" "$(field src_name "$flow")" h10
+    soon 3 offloaded "$port"
+    soon 10 on_path flowtable --proto udp --host "$1"
+    flow=$(newest --proto udp --host "$1")
+    taken_in_time "$flow"
+    soon 3 offloaded "$(field sport "$flow")"
+}
+
+test_between_vlans_ipv4() { tcp_and_udp "$H20_4" br-lan.20 20; }
+test_between_vlans_ipv6() { tcp_and_udp "$H20_6" br-lan.20 20; }
+test_pppoe_ipv4() { tcp_and_udp "$ISP_4" pppoe-wan 35; }
+test_pppoe_ipv6() { tcp_and_udp "$ISP_6" pppoe-wan 35; }
+
+test_ping_is_told_why() {
+    begin h10 ping4 "exec ping -i 0.3 $H20_4"
+    begin h10 ping6 "exec ping -i 0.3 $ISP_6"
+    soon 5 on_path slow/unsupported-protocol --proto icmp
+    soon 5 on_path slow/unsupported-protocol --proto icmpv6 --host "$ISP_6"
+}
+
+test_router_itself_is_local() {
+    begin h10 ping "exec ping -i 0.3 10.10.10.1"
+    soon 5 on_path slow/local --proto icmp --host 10.10.10.1
+    # The host's own way in: ssh to the management port.
+    soon 5 on_path slow/local --proto tcp --text 22
+}
+
+test_masquerade_shows_both_sides() {
+    local port flow
+    port=$(fresh_port)
+    download h10 "$port" "$ISP_4"
+    soon 10 on_path flowtable --proto tcp --text "$port"
+    flow=$(newest --proto tcp --text "$port")
+    same source "$(field src "$flow")" 10.10.10.10
+    same "translated source" "$(field nat_src "$flow")" 198.51.100.10
+    same "translated source port" "$(field nat_sport "$flow")" "$port"
+    same "translated destination" "$(field nat_dst "$flow")" "$ISP_4"
+    # It can be found by the translated address as well.
+    same "flows by translated address" \
+        "$(newest --host 198.51.100.10 --text "$port" | jq -r .id)" "$(field id "$flow")"
+}
+
+test_forwarded_port_shows_both_sides() {
+    local port flow
+    port=$(fresh_port)
+    gw 'nft -f - <<END
+table inet e2e {
+    chain dstnat {
+        type nat hook prerouting priority dstnat
+        iifname "pppoe-wan" tcp dport 8080 dnat ip to 10.10.20.10:80
+    }
+}
+insert rule inet fw4 forward_wan ct status dnat accept comment "e2e"
+END'
+    begin isp inward "exec curl -sS -o /dev/null --limit-rate 100k --local-port $port" \
+        "http://198.51.100.10:8080/256.bin"
+    soon 10 on_path flowtable --proto tcp --text "$port"
+    flow=$(newest --proto tcp --text "$port")
+    same destination "$(field dst "$flow")" 198.51.100.10
+    same "destination port" "$(field dport "$flow")" 8080
+    same "translated destination" "$(field nat_dst "$flow")" "$H20_4"
+    same "translated destination port" "$(field nat_dport "$flow")" 80
+    same "incoming zone" "$(field in_zone "$flow")" wan
+    same "outgoing zone" "$(field out_zone "$flow")" iot
+    # shellcheck disable=SC2016 # the gateway expands it
+    gw 'nft delete rule inet fw4 forward_wan handle \
+        $(nft -a list chain inet fw4 forward_wan | sed -n "/e2e/s/.*handle //p")'
+}
+
+test_end_of_a_flow_is_seen() {
+    local port
+    port=$(fresh_port)
+    h10 "curl -gsS -o /dev/null --local-port $port http://[$ISP_6]/index.html"
+    soon 5 on_path slow/closing --proto tcp --text "$port"
+}

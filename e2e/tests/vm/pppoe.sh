@@ -1,0 +1,58 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The PPPoE session ends and comes again.
+
+# redials SIGNAL: with a flow under way; the flow dies with its session, the next one does not.
+redials() {
+    local old new session since devices
+    old=$(fresh_port)
+    download h10 "$old" "$ISP_4"
+    soon 10 on_path flowtable --proto tcp --text "$old"
+    session=$(said '.pppoe[0].session' topology)
+    since=$(said '.wan[0].up_since_ms' status)
+    devices=$(said .engine.devices status)
+    pppoe_end "$1"
+    soon 10 wan_is_down
+    says '[.health[] | select(.code == "wan-down")] | length == 1' status || fail "health is silent"
+    soon 30 wan_is_up
+    soon 15 internet
+    [ "$(said '.wan[0].up_since_ms' status)" -gt "$since" ] || fail "up since before the redial"
+    # The server gives the next number, unless it started over.
+    note "session $session, then $(said '.pppoe[0].session' topology)"
+    same "session in status" "$(said '.wan[0].session' status)" "$(said '.pppoe[0].session' topology)"
+    same "device of the session" "$(said '.pppoe | map(.device) | join(" ")' topology)" pppoe-wan
+    same "flowtable's devices" "$(said .engine.devices status)" "$devices"
+    new=$(fresh_port)
+    download h10 "$new" "$ISP_4"
+    soon 10 on_path flowtable --proto tcp --text "$new"
+    soon 3 offloaded "$new"
+    new=$(fresh_port)
+    download h10 "$new" "$ISP_6"
+    soon 10 on_path flowtable --proto tcp --text "$new"
+}
+
+test_cut_and_redialled() { redials KILL; }
+test_hung_up_and_redialled() { redials TERM; }
+
+test_traffic_between_vlans_does_not_care() {
+    local port bytes
+    port=$(fresh_port)
+    download h10 "$port" "$H20_4"
+    soon 10 on_path flowtable --proto tcp --text "$port"
+    soon 3 offloaded "$port"
+    pppoe_end KILL
+    soon 10 wan_is_down
+    read -r _ bytes <<<"$(conntrack_bytes "$port")"
+    soon 10 bytes_grow "$port" "$bytes"
+    offloaded "$port" || fail "not offloaded any more: $(conntrack_of "$port")"
+}
+
+test_cable_of_the_line() {
+    cable wan off
+    soon 15 says '.wan[0] | (.carrier | not)' status
+    soon 15 wan_is_down
+    cable wan on
+    soon 15 says '.wan[0].carrier' status
+    soon 45 wan_is_up
+    soon 15 internet
+}

@@ -1,0 +1,106 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The daemon and the broker end and come back; the data plane does not notice.
+
+table_is_there() { gw 'nft list table inet fastpath'; }
+rules() { gw 'nft -s list table inet fastpath'; }
+known() { newest --proto tcp --text "$1" | grep .; }
+answers() { ask status; }
+no_answer() { ! answers; }
+new_process() { [ "$(daemon_pid)" != "$1" ] && answers; }
+
+# flowing PORT: the kernel carries the flow, and bytes come.
+flowing() {
+    local bytes
+    soon 5 offloaded "$1"
+    read -r _ bytes <<<"$(conntrack_bytes "$1")"
+    soon 10 bytes_grow "$1" "$bytes"
+}
+
+# established: a download that is in the flowtable; its port in PORT.
+established() {
+    PORT=$(fresh_port)
+    download h10 "$PORT" "$ISP_4"
+    soon 10 on_path flowtable --proto tcp --text "$PORT"
+}
+
+test_daemon_killed() {
+    local pid before
+    established
+    pid=$(daemon_pid)
+    before=$(rules)
+    # The supervisor held still, so that the daemon stays dead while the kernel is looked at.
+    # shellcheck disable=SC2016 # the gateway expands it
+    gw 'kill -STOP $(cat /run/supervise/fastpathd)'
+    kill_daemon
+    soon 5 no_answer
+    flowing "$PORT"
+    same "the table" "$(rules)" "$before"
+    # shellcheck disable=SC2016 # the gateway expands it
+    gw 'kill -CONT $(cat /run/supervise/fastpathd)'
+    soon 15 new_process "$pid"
+    soon 5 on_path flowtable --proto tcp --text "$PORT"
+    flowing "$PORT"
+    same "the table" "$(rules)" "$before"
+}
+
+test_daemon_comes_back_by_itself() {
+    local pid
+    pid=$(daemon_pid)
+    kill_daemon
+    soon 15 new_process "$pid"
+    soon 5 engine_is flowtable
+}
+
+test_stopped_daemon_keeps_the_table() {
+    local before
+    established
+    before=$(rules)
+    gw '/etc/init.d/fastpathd stop'
+    no_answer || fail "the daemon still answers"
+    same "the table" "$(rules)" "$before"
+    flowing "$PORT"
+    gw '/etc/init.d/fastpathd start'
+    soon 15 on_path flowtable --proto tcp --text "$PORT"
+}
+
+test_stopped_daemon_removes_the_table_if_told() {
+    local bytes
+    configure <<'END'
+config fastpath 'main'
+	option on_exit 'remove'
+END
+    soon 5 engine_is flowtable
+    established
+    gw '/etc/init.d/fastpathd stop'
+    if table_is_there; then fail "the table is still there"; fi
+    read -r _ bytes <<<"$(conntrack_bytes "$PORT")"
+    soon 10 bytes_grow "$PORT" "$bytes"
+    lacks conntrack "$(conntrack_of "$PORT")" OFFLOAD
+    gw '/etc/init.d/fastpathd start'
+    soon 15 on_path flowtable --proto tcp --text "$PORT"
+}
+
+test_broker_restarted() {
+    local pid before applied
+    established
+    pid=$(daemon_pid)
+    before=$(rules)
+    applied=$(said .engine.applied_ms status)
+    restart_broker
+    soon 20 answers
+    same "process of the daemon" "$(daemon_pid)" "$pid"
+    same "the table" "$(rules)" "$before"
+    same "time of the last change" "$(said .engine.applied_ms status)" "$applied"
+    soon 5 on_path flowtable --proto tcp --text "$PORT"
+    flowing "$PORT"
+    soon 10 wan_is_up
+    # Over the web as well: a new session, since rpcd forgets them too.
+    soon 10 status_over_web
+}
+
+status_over_web() {
+    local id
+    id=$(session root fastpath)
+    [ "$(rpc "$id" fastpath status '{}' | jq '.result[0]')" = 0 ]
+}

@@ -1,0 +1,47 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# 20,000 live connections.
+
+NUMBER=20000
+# The daemon's share of the emulated core; and how long a page may take under emulation.
+CPU_LIMIT=25
+PAGE_LIMIT_MS=2000
+
+knows() { says ".conntrack.count >= $1" status; }
+
+# Ticks of a hundredth of a second that the daemon's process has used.
+# shellcheck disable=SC2016 # the gateway expands it
+cpu_ticks() {
+    gw 'cat /proc/$(cat /run/supervise/fastpathd.child)/stat' | awk '{ print $14 + $15 }'
+}
+
+page_ms() {
+    local started=${EPOCHREALTIME/./}
+    ask flows --limit 200 --path slow --sort bytes "$@" >/dev/null
+    echo $(((${EPOCHREALTIME/./} - started) / 1000))
+}
+
+test_twenty_thousand_connections() {
+    local port used before count
+    trap crowd_out EXIT
+    port=$(fresh_port)
+    download h10 "$port" "$H20_4"
+    same "conntrack's complaints" "$(crowd_in "$NUMBER" | grep -i -E 'error|fail' || true)" ""
+    count=$(conntrack_count)
+    between "connections" "$count" "$NUMBER" $((NUMBER + 1000))
+    soon 30 knows "$NUMBER"
+    before=$(cpu_ticks)
+    # A measurement takes its time: this is the span, not a wait for something.
+    sleep 20
+    used=$((($(cpu_ticks) - before) / 20))
+    note "$(said '.conntrack | "\(.count) flows, read in \(.dump_ms) ms every \(.refresh_ms) ms"' status)"
+    # shellcheck disable=SC2016 # the gateway expands it
+    note "daemon: $used % of the emulated core, $(gw \
+        'grep VmRSS /proc/$(cat /run/supervise/fastpathd.child)/status' | tr -s '\t ' ' ')"
+    between "percent of the core" "$used" 0 "$CPU_LIMIT"
+    between "ms for a filtered and sorted page" "$(page_ms)" 0 "$PAGE_LIMIT_MS"
+    between "ms for the last page" "$(page_ms --offset $((NUMBER - 300)))" 0 "$PAGE_LIMIT_MS"
+    on_path flowtable --proto tcp --text "$port" || fail "the one real flow is not offloaded"
+    crowd_out
+    soon 60 says ".conntrack.count < 1000" status
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// schema.mjs URL SESSION FOLDER: calls every method and checks its answer, and one tick,
+// against the JSON Schemas in FOLDER. Fails with every difference.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Ajv from 'ajv/dist/2020.js';
+
+const [url, session, folder] = process.argv.slice(2);
+const LIMIT_MS = 20_000;
+
+const ajv = new Ajv({ strict: false, allErrors: true });
+const names = readdirSync(folder).map((file) => file.replace('.json', ''));
+for (const name of names) {
+  ajv.addSchema(JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8')));
+}
+
+async function call(method, args) {
+  const params = [session, 'fastpath', method, args];
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'call', params });
+  const signal = AbortSignal.timeout(LIMIT_MS);
+  const reply = await (await fetch(url, { method: 'POST', body, signal })).json();
+  if (reply.result?.[0] !== 0) throw new Error(`${method}: ${JSON.stringify(reply)}`);
+  return reply.result[1];
+}
+
+async function tick() {
+  const signal = AbortSignal.timeout(LIMIT_MS);
+  const headers = { Authorization: `Bearer ${session}` };
+  const stream = await fetch(`${url}/subscribe/fastpath`, { headers, signal });
+  let text = '';
+  for await (const chunk of stream.body.pipeThrough(new TextDecoderStream())) {
+    text += chunk;
+    const found = /event: tick\ndata: (.*)\n/.exec(text);
+    if (found) return JSON.parse(found[1]);
+  }
+  throw new Error(`no tick: ${text}`);
+}
+
+let wrong = 0;
+const seen = new Set();
+
+function check(method, what, answer) {
+  seen.add(method);
+  const validate = ajv.compile({ $ref: `${method}.json#/properties/reply` });
+  if (validate(answer)) return;
+  wrong += 1;
+  console.log(`${method} ${what}: ${ajv.errorsText(validate.errors)}`);
+}
+
+async function checkCall(method, args) {
+  const answer = await call(method, args);
+  check(method, JSON.stringify(args), answer);
+  return answer;
+}
+
+await checkCall('status', {});
+const page = await checkCall('flows', { limit: 500 });
+const documented = readFileSync(join(folder, 'flows.json'), 'utf8');
+for (const column of page.cols) {
+  if (!documented.includes(column)) throw new Error(`column ${column} is not documented`);
+}
+for (const group of ['host', 'service', 'vlan', 'path']) {
+  await checkCall('flows', { group });
+  await checkCall('top', { by: group });
+}
+const id = page.cols.indexOf('id');
+for (const row of page.rows.slice(0, 5)) await checkCall('flow', { id: row[id] });
+for (const series of ['rate', 'flows']) {
+  for (const step_s of [1, 10, 60]) await checkCall('history', { series, step_s });
+}
+await checkCall('topology', {});
+await checkCall('engine', { set: 'flowtable' });
+check('tick', '', await tick());
+
+const missing = names.filter((name) => name !== 'types' && !seen.has(name));
+if (missing.length > 0) throw new Error(`not called: ${missing.join(', ')}`);
+process.exit(wrong > 0 ? 1 : 0);
