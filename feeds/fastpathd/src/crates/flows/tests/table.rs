@@ -56,6 +56,10 @@ fn an_entry_that_comes_twice_in_a_dump_counts_once() {
     dump(&mut table, 2.0, &[grown, grown]);
     assert_eq!(only(&table, 2.0)["down_bps"], 1_000_000);
     assert_eq!(table.totals().paths.slow.bytes, 125_000);
+    // A second look within the same dump must not shorten the time that the next rate is for.
+    table.merge(&counted(web(1), 0, 150_000), at(2.05), &Net::default());
+    dump(&mut table, 3.0, &[counted(web(1), 0, 250_000)]);
+    assert_eq!(only(&table, 3.0)["down_bps"], 1_000_000);
 }
 
 #[test]
@@ -84,8 +88,11 @@ fn the_last_bytes_come_with_the_end() {
     assert_eq!(table.len(), 0);
     let slow = table.totals().paths.slow;
     assert_eq!((slow.flows, slow.bytes, slow.packets), (0, 5000, 5));
-    event(&mut table, 2.0, &Event::Destroy(counted(web(9), 1000, 4000)));
-    assert_eq!(table.totals().paths.slow.bytes, 5000, "never heard of it");
+    dump(&mut table, 2.0, &[counted(web(2), 0, 1000)]);
+    event(&mut table, 2.05, &Event::Destroy(counted(web(2), 0, 2500)));
+    assert_eq!(table.totals().paths.slow.bytes, 7500, "however soon after a reading");
+    event(&mut table, 3.0, &Event::Destroy(counted(web(9), 1000, 4000)));
+    assert_eq!(table.totals().paths.slow.bytes, 7500, "never heard of it");
 }
 
 #[test]
