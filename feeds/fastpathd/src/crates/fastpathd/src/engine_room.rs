@@ -93,12 +93,7 @@ impl EngineRoom {
         let Some(Job::Apply { plan, .. }) = self.job.take() else { return None };
         self.watch_at = now.mono + WATCH;
         match result {
-            Ok(how) => {
-                if how != Applied::Unchanged || self.applied_ms == 0 {
-                    self.applied_ms = now.unix_ms;
-                }
-                self.in_force = Some(plan);
-            }
+            Ok(how) => self.in_effect(plan, how, now),
             Err(why) => {
                 self.refused = why;
                 if plan.hardware {
@@ -110,6 +105,24 @@ impl EngineRoom {
             }
         }
         self.next_job()
+    }
+
+    fn in_effect(&mut self, plan: Plan, how: Applied, now: Now) {
+        if how != Applied::Unchanged || self.applied_ms == 0 {
+            self.applied_ms = now.unix_ms;
+        }
+        let mut plan = plan;
+        if let Applied::Partly { devices } = how {
+            let gone: Vec<&str> = plan.devices.difference(&devices).map(String::as_str).collect();
+            self.refused = format!("not there any more: {}", gone.join(", "));
+            // The network's news of it make another plan, usually long before this.
+            self.retry_at = Some(now.mono + RETRY);
+            if devices.is_empty() {
+                plan.engine = Engine::Off;
+            }
+            plan.devices = devices;
+        }
+        self.in_force = Some(plan);
     }
 
     /// The outcome of the watch job: whether the plan is still in force.

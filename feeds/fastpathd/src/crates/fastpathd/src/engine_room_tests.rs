@@ -78,6 +78,23 @@ fn a_refused_plan_leaves_the_old_one_and_is_tried_again_later() {
 }
 
 #[test]
+fn devices_that_vanished_meanwhile_are_not_claimed() {
+    let mut room = EngineRoom::new();
+    room.want(plan(Engine::Flowtable, &["lan1", "usb0"]), Source::Config);
+    let devices = BTreeSet::from(["lan1".to_owned()]);
+    assert_eq!(room.applied(Ok(Applied::Partly { devices }), at(1)), None);
+    let report = room.report();
+    assert_eq!(report.devices, ["lan1"]);
+    assert_eq!(report.why, "not there any more: usb0");
+    // The network tells of it: the plan without usb0 is what is in force.
+    assert_eq!(room.want(plan(Engine::Flowtable, &["lan1"]), Source::Config), None);
+    assert_eq!(room.report().why, "");
+    room.want(plan(Engine::Flowtable, &["usb1"]), Source::Config);
+    room.applied(Ok(Applied::Partly { devices: BTreeSet::new() }), at(2));
+    assert_eq!((room.report().active, room.report().wanted), ("off", "flowtable"));
+}
+
+#[test]
 fn refused_hardware_falls_back_to_software_and_says_so() {
     let mut room = EngineRoom::new();
     room.want(plan(Engine::FlowtableHw, &["lan1"]), Source::Command);

@@ -11,7 +11,7 @@ use crate::plan::Plan;
 use crate::render::{render, render_devices, render_probe, render_remove};
 
 /// How a plan got in force.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Applied {
     /// It was in force already; nothing was touched.
     Unchanged,
@@ -20,8 +20,12 @@ pub enum Applied {
     Devices,
     /// The whole table was replaced: flows get back into the flowtable with their next packet.
     Replaced,
-    /// The table was replaced, without devices that had vanished since the plan was made.
-    Partly,
+    /// The table was replaced, without devices that had vanished since the plan was made; without
+    /// any device there is no table.
+    Partly {
+        /// The devices that are in the flowtable.
+        devices: BTreeSet<String>,
+    },
     /// The table was removed (engine off, or no devices).
     Removed,
 }
@@ -80,11 +84,14 @@ pub async fn apply(
         without.devices = existing(nft, plan, refused).await?;
         if !without.has_table() {
             remove(nft).await?;
-            return Ok(Applied::Partly);
+            return Ok(Applied::Partly { devices: without.devices });
         }
     }
     replace(nft, &without, in_force).await?;
-    Ok(if without.devices == plan.devices { Applied::Replaced } else { Applied::Partly })
+    if without.devices == plan.devices {
+        return Ok(Applied::Replaced);
+    }
+    Ok(Applied::Partly { devices: without.devices })
 }
 
 /// Adds and takes devices; false if that does not lead there, and the table has to be replaced.
