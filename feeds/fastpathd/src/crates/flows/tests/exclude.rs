@@ -21,6 +21,7 @@ fn all_conditions_have_to_hold() {
         src: Some(prefix("10.10.0.0/16")),
         dest: Some(prefix("192.0.2.0/24")),
         proto: Some(TCP),
+        src_port: Some(40_000..=40_000),
         dest_port: Some(400..=443),
     };
     let matches = |exclude: &Exclude| exclude.matches(&web.orig, &web.reply);
@@ -29,6 +30,7 @@ fn all_conditions_have_to_hold() {
     assert!(!matches(&Exclude { src: Some(prefix("10.20.0.0/16")), ..whole.clone() }));
     assert!(!matches(&Exclude { dest: Some(prefix("192.0.3.0/24")), ..whole.clone() }));
     assert!(!matches(&Exclude { proto: Some(UDP), ..whole.clone() }));
+    assert!(!matches(&Exclude { src_port: Some(1..=39_999), ..whole.clone() }));
     assert!(!matches(&Exclude { dest_port: Some(444..=500), ..whole.clone() }));
     assert!(!matches(&Exclude { src: Some(prefix("::/0")), ..whole }), "another family");
 }
