@@ -107,20 +107,32 @@ impl Kernel for Running {
     }
 }
 
+/// Sessions of other programs (a server, say) may stay without a device for good.
+const LOOKS: u8 = 5;
+
+/// What events did not tell in full.
+#[derive(Debug, Default)]
+struct Stale {
+    vlans: bool,
+    routes: bool,
+    pppoe: bool,
+}
+
 /// Makes changes of what the kernel tells, and knows what has to be read again.
 #[derive(Debug)]
 pub(crate) struct Reader<K> {
     kernel: K,
     ppp: HashSet<u32>,
-    stale_vlans: bool,
-    stale_routes: bool,
-    stale_pppoe: bool,
+    stale: Stale,
+    /// How often a session without a ppp device is still looked after.
+    looks: u8,
+    /// There are more sessions than ppp devices.
+    orphans: bool,
 }
 
 impl<K: Kernel> Reader<K> {
     pub(crate) fn new(kernel: K) -> Self {
-        let ppp = HashSet::new();
-        Self { kernel, ppp, stale_vlans: false, stale_routes: false, stale_pppoe: false }
+        Self { kernel, ppp: HashSet::new(), stale: Stale::default(), looks: LOOKS, orphans: false }
     }
 
     /// Everything.
@@ -137,7 +149,7 @@ impl<K: Kernel> Reader<K> {
             self.notice(change);
         }
         all.push(self.pppoe()?);
-        (self.stale_vlans, self.stale_routes, self.stale_pppoe) = (false, false, false);
+        self.stale = Stale::default();
         Ok(Change::Full(all))
     }
 
@@ -149,8 +161,8 @@ impl<K: Kernel> Reader<K> {
                     self.notice(&change);
                     changes.push(change);
                 }
-                News::Vlans(_) => self.stale_vlans = true,
-                News::Routes => self.stale_routes = true,
+                News::Vlans(_) => self.stale.vlans = true,
+                News::Routes => self.stale.routes = true,
                 News::Nothing => {}
             }
         }
@@ -158,10 +170,10 @@ impl<K: Kernel> Reader<K> {
 
     /// Reads again what the events did not tell.
     pub(crate) fn refresh(&mut self, changes: &mut Vec<Change>) -> Result<(), WatchError> {
-        if std::mem::take(&mut self.stale_vlans) {
+        if std::mem::take(&mut self.stale.vlans) {
             changes.push(self.vlans()?);
         }
-        if std::mem::take(&mut self.stale_routes) {
+        if std::mem::take(&mut self.stale.routes) {
             let mut routes = Vec::new();
             self.changes(Table::Routes, &mut routes)?;
             let routes = routes.into_iter().filter_map(|change| match change {
@@ -170,26 +182,42 @@ impl<K: Kernel> Reader<K> {
             });
             changes.push(Change::Routes(routes.collect()));
         }
-        if std::mem::take(&mut self.stale_pppoe) {
+        if std::mem::take(&mut self.stale.pppoe) {
             changes.push(self.pppoe()?);
         }
         Ok(())
     }
 
+    /// Whether the sessions should be read again in a while without an event: pppd closes its
+    /// session some time after its device went, and of that nobody tells.
+    pub(crate) fn waits(&self) -> bool {
+        self.orphans && self.looks > 0
+    }
+
+    /// That while is over.
+    pub(crate) fn look_again(&mut self) {
+        self.looks = self.looks.saturating_sub(1);
+        self.stale.pppoe = true;
+    }
+
     fn notice(&mut self, change: &Change) {
         match change {
             Change::Link(link) => {
-                self.stale_routes |= !link.up;
+                self.stale.routes |= !link.up;
                 if link.kind == LinkKind::Ppp {
                     self.ppp.insert(link.index);
-                    self.stale_pppoe = true;
+                    self.stale.pppoe = true;
+                    self.looks = LOOKS;
                 }
             }
             Change::LinkGone(index) => {
-                self.stale_routes = true;
-                self.stale_pppoe |= self.ppp.remove(index);
+                self.stale.routes = true;
+                if self.ppp.remove(index) {
+                    self.stale.pppoe = true;
+                    self.looks = LOOKS;
+                }
             }
-            Change::AddressGone(_) => self.stale_routes = true,
+            Change::AddressGone(_) => self.stale.routes = true,
             _ => {}
         }
     }
@@ -223,7 +251,9 @@ impl<K: Kernel> Reader<K> {
     fn pppoe(&mut self) -> Result<Change, WatchError> {
         let what = "PPPoE sessions";
         let read = self.kernel.pppoe().map_err(|source| WatchError::Read { what, source });
-        read.map(|(sessions, dialers)| Change::Pppoe(sessions, dialers))
+        let (sessions, dialers) = read?;
+        self.orphans = sessions.len() > self.ppp.len();
+        Ok(Change::Pppoe(sessions, dialers))
     }
 }
 

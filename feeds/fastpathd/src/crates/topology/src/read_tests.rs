@@ -122,3 +122,34 @@ fn sessions_are_read_again_when_a_ppp_device_comes_or_goes() {
     let wan = model.lowest().into_iter().find(|lowest| lowest.device == Name::from("wan"));
     assert!(!wan.unwrap().eligible);
 }
+
+#[test]
+fn a_session_whose_device_went_is_looked_after_for_a_while() {
+    let mut reader = gateway();
+    let mut changes = Vec::new();
+    let mut model = Topology::new();
+    model.apply(reader.full().unwrap());
+    assert!(!reader.waits(), "each session has its device");
+
+    let ppp = model.link_named("pppoe-wan").unwrap().index;
+    reader.notice(&Change::LinkGone(ppp));
+    reader.refresh(&mut changes).unwrap();
+    assert!(reader.waits(), "pppd has not closed it yet");
+    reader.look_again();
+    reader.kernel.sessions.clear();
+    reader.refresh(&mut changes).unwrap();
+    assert_eq!(changes.last(), Some(&Change::Pppoe(Vec::new(), Vec::new())));
+    assert!(!reader.waits());
+
+    // One that stays belongs to another program.
+    reader.kernel.sessions = vec![fixture::session(9, "wan")];
+    reader.stale.pppoe = true;
+    reader.refresh(&mut changes).unwrap();
+    let looks = std::iter::from_fn(|| {
+        reader.waits().then(|| {
+            reader.look_again();
+            reader.refresh(&mut changes).unwrap();
+        })
+    });
+    assert_eq!(looks.take(100).count(), 4);
+}

@@ -3,6 +3,7 @@
 
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use thiserror::Error;
 use tokio::io::Interest;
@@ -37,6 +38,9 @@ const GROUPS: [u32; 6] = [1, 3, 5, 7, 9, 11];
 /// `RTNLGRP_BRVLAN`, since Linux 5.6. Without it, VLANs are read again on link events only.
 const BRIDGE_VLANS: u32 = 36;
 
+/// How long after a ppp device went its session is looked after again.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// Follows the kernel. Needs no privilege; sees the network namespace it was opened in.
 #[derive(Debug)]
 pub struct Watcher {
@@ -49,7 +53,8 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Subscribes to the kernel's changes. Must be called inside a tokio runtime with I/O.
+    /// Subscribes to the kernel's changes. Must be called inside a tokio runtime with I/O
+    /// and time.
     ///
     /// # Errors
     /// The socket could not be opened or a group not joined.
@@ -110,7 +115,15 @@ impl Watcher {
                 self.full = false;
                 return Ok(vec![all]);
             }
-            let mut ready = self.events.readable().await.map_err(WatchError::Receive)?;
+            let readable = self.events.readable();
+            let mut ready = if self.reader.waits() {
+                match tokio::time::timeout(PATIENCE, readable).await {
+                    Ok(ready) => ready.map_err(WatchError::Receive)?,
+                    Err(_) => return self.look_again(),
+                }
+            } else {
+                readable.await.map_err(WatchError::Receive)?
+            };
             let drained = drain(ready.get_inner(), &mut self.buffer, |datagram| {
                 self.reader.event(datagram, &mut self.pending);
             });
@@ -130,6 +143,13 @@ impl Watcher {
                 return Ok(changes);
             }
         }
+    }
+
+    fn look_again(&mut self) -> Result<Vec<Change>, WatchError> {
+        let mut changes = Vec::new();
+        self.reader.look_again();
+        self.reader.refresh(&mut changes)?;
+        Ok(changes)
     }
 }
 
