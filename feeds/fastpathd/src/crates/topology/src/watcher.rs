@@ -8,6 +8,7 @@ use std::time::Duration;
 use thiserror::Error;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+use tokio::time::{Instant, timeout_at};
 
 use crate::change::Change;
 use crate::read::{Reader, Running};
@@ -50,6 +51,7 @@ pub struct Watcher {
     pending: Vec<Change>,
     full: bool,
     resyncs: u64,
+    look_at: Option<Instant>,
 }
 
 impl Watcher {
@@ -84,6 +86,7 @@ impl Watcher {
             pending: Vec::new(),
             full: true,
             resyncs: 0,
+            look_at: None,
         })
     }
 
@@ -115,15 +118,17 @@ impl Watcher {
                 self.full = false;
                 return Ok(vec![all]);
             }
+            let look_at = self.look_at();
+            if look_at.is_some_and(|at| at <= Instant::now()) {
+                return self.look_again();
+            }
             let readable = self.events.readable();
-            let mut ready = if self.reader.waits() {
-                match tokio::time::timeout(PATIENCE, readable).await {
-                    Ok(ready) => ready.map_err(WatchError::Receive)?,
-                    Err(_) => return self.look_again(),
-                }
-            } else {
-                readable.await.map_err(WatchError::Receive)?
+            let ready = match look_at {
+                Some(at) => timeout_at(at, readable).await,
+                None => Ok(readable.await),
             };
+            let Ok(ready) = ready else { return self.look_again() };
+            let mut ready = ready.map_err(WatchError::Receive)?;
             let drained = drain(ready.get_inner(), &mut self.buffer, |datagram| {
                 self.reader.event(datagram, &mut self.pending);
             });
@@ -145,7 +150,17 @@ impl Watcher {
         }
     }
 
+    /// When the sessions are to be read again although nothing was told.
+    fn look_at(&mut self) -> Option<Instant> {
+        if !self.reader.waits() {
+            self.look_at = None;
+            return None;
+        }
+        Some(*self.look_at.get_or_insert_with(|| Instant::now() + PATIENCE))
+    }
+
     fn look_again(&mut self) -> Result<Vec<Change>, WatchError> {
+        self.look_at = None;
         let mut changes = Vec::new();
         self.reader.look_again();
         self.reader.refresh(&mut changes)?;
