@@ -31,12 +31,14 @@ hash_of() {
 debian_mirror() {
     # shellcheck disable=SC2016 # the variable is apt-get's own
     apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' |
-        grep -v -- '-security/*$' | head -n 1
+        sed '/-security\/*$/d' | head -n 1
 }
 
 build_base() {
     local work=$IMAGES/base.new mirror
     mirror=$(debian_mirror)
+    # apt tells nothing of sources whose lists have been cleaned away.
+    [ -n "$mirror" ] || { apt-get update -q && mirror=$(debian_mirror); }
     [ -n "$mirror" ] || { echo "no Debian archive in this machine's apt sources" >&2; return 1; }
     rm -rf "$work"
     mkdir -p "$work"
@@ -178,7 +180,7 @@ image_layer() {
 images() {
     mkdir -p "$IMAGES"
     exec 9>"$IMAGES/lock"
-    flock 9
+    flock -n 9 || { say "  … waiting for another build of the images"; flock 9; }
     [ -f "$IMAGES/id.pub" ] || {
         rm -f "$IMAGES/id"
         ssh-keygen -q -t ed25519 -N '' -C lab -f "$IMAGES/id"
