@@ -38,7 +38,36 @@ impl Topology {
                 self.descend(link, 0, &link.name, &mut BTreeSet::new(), &mut carries);
             }
         }
-        self.links().map(|link| self.verdict(link, carries.get(&link.index))).collect()
+        let kept = self.kept();
+        self.links()
+            .map(|link| {
+                let (carries, kept) = (carries.get(&link.index), kept.get(&link.index));
+                let why = match (carries, kept) {
+                    (Some(above), _) => self.why_in(link, above),
+                    (None, Some(above)) => {
+                        format!("kept for the PPPoE session that ran over {}", names(above))
+                    }
+                    (None, None) => self.why_out(link),
+                };
+                LowestDevice {
+                    index: link.index,
+                    device: link.name.clone(),
+                    eligible: carries.or(kept).is_some(),
+                    why,
+                }
+            })
+            .collect()
+    }
+
+    /// The lowest devices below those that `PPPoE` sessions ran over. While a session is down,
+    /// nothing else tells that its devices belong to a path; without memory each dial would
+    /// change the flowtable twice.
+    fn kept(&self) -> Carries {
+        let mut kept = Carries::new();
+        for link in self.dialled.iter().filter_map(|name| self.link_named(name)) {
+            self.descend(link, 0, &link.name, &mut BTreeSet::new(), &mut kept);
+        }
+        kept
     }
 
     /// Whether packets are routed over the link: it has an address or a route beyond the
@@ -95,21 +124,8 @@ impl Topology {
         self.port_vlans(port.index).iter().any(|vlan| vlan.vid == vid)
     }
 
-    fn verdict(&self, link: &Link, carries: Option<&BTreeSet<Name>>) -> LowestDevice {
-        let why = match carries {
-            Some(above) => self.why_in(link, above),
-            None => self.why_out(link),
-        };
-        LowestDevice {
-            index: link.index,
-            device: link.name.clone(),
-            eligible: carries.is_some(),
-            why,
-        }
-    }
-
     fn why_in(&self, link: &Link, above: &BTreeSet<Name>) -> String {
-        let names = above.iter().map(|name| &**name).collect::<Vec<_>>().join(", ");
+        let names = names(above);
         match self.master(link) {
             Some(bridge) if bridge.is_bridge() => {
                 format!("port of bridge {}, carries {names}", bridge.name)
@@ -150,6 +166,10 @@ impl Topology {
     fn master(&self, link: &Link) -> Option<&Link> {
         self.link(link.master?)
     }
+}
+
+fn names(above: &BTreeSet<Name>) -> String {
+    above.iter().map(|name| &**name).collect::<Vec<_>>().join(", ")
 }
 
 impl Link {

@@ -137,3 +137,24 @@ fn two_sessions_over_one_device_need_not_be_told_apart() {
     assert_eq!(verdicts(&model).0, ["wan"]);
     assert!(model.pppoe().iter().all(|session| session.device.is_none()));
 }
+
+#[test]
+fn a_port_that_pppoe_ran_over_is_kept_for_the_next_dial() {
+    let full = |sessions| {
+        Change::Full(vec![
+            Change::Link(fixture::link(2, "wan")),
+            Change::Link(fixture::vlan(3, "wan.35", 35, 2)),
+            Change::Pppoe(sessions, Vec::new()),
+        ])
+    };
+    let mut model = fixture::model([full(vec![])]);
+    assert!(verdicts(&model).0.is_empty(), "nobody dialled yet");
+    model.apply(Change::Pppoe(vec![fixture::session(1, "wan.35")], Vec::new()));
+    assert_eq!(verdicts(&model).0, ["wan"]);
+    model.apply(Change::Pppoe(vec![], Vec::new()));
+    assert_eq!(verdicts(&model).0, ["wan"]);
+    model.apply(full(vec![]));
+    assert_eq!(verdicts(&model).0, ["wan"], "a full read does not forget it");
+    model.apply(Change::LinkGone(2));
+    assert!(verdicts(&model).0.is_empty());
+}

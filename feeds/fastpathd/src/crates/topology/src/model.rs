@@ -37,6 +37,8 @@ pub struct Topology {
     sessions: Vec<PppoeSession>,
     dialers: Vec<Dialer>,
     pub(crate) ppp: BTreeMap<Name, PppoeSession>,
+    /// Devices that sessions ran over since the start.
+    pub(crate) dialled: BTreeSet<Name>,
     generation: u64,
 }
 
@@ -62,7 +64,8 @@ impl Topology {
 
     /// Builds the model anew, so that what is not told any more is gone.
     fn replace(&mut self, changes: Vec<Change>) -> bool {
-        let mut fresh = Self { generation: self.generation, ..Self::default() };
+        let dialled = self.dialled.clone();
+        let mut fresh = Self { generation: self.generation, dialled, ..Self::default() };
         for change in changes {
             fresh.take(change);
         }
@@ -105,11 +108,7 @@ impl Topology {
                 old != Some(entry)
             }
             Change::FdbGone(entry) => self.drop_station(&entry),
-            Change::Pppoe(sessions, dialers) => {
-                let old = std::mem::replace(&mut self.sessions, sessions);
-                self.dialers = dialers;
-                self.match_ppp() || old != self.sessions
-            }
+            Change::Pppoe(sessions, dialers) => self.put_sessions(sessions, dialers),
         }
     }
 
@@ -193,6 +192,13 @@ impl Topology {
             return false;
         }
         self.fdb.remove(&key).is_some()
+    }
+
+    fn put_sessions(&mut self, sessions: Vec<PppoeSession>, dialers: Vec<Dialer>) -> bool {
+        self.dialled.extend(sessions.iter().map(|session| session.device.clone()));
+        let old = std::mem::replace(&mut self.sessions, sessions);
+        self.dialers = dialers;
+        self.match_ppp() || old != self.sessions
     }
 
     fn match_ppp(&mut self) -> bool {
