@@ -4,16 +4,21 @@
 
 # redials SIGNAL: with a flow under way; the flow dies with its session, the next one does not.
 redials() {
-    local old new session since devices
+    local old new session since devices names
     old=$(fresh_port)
     download h10 "$old" "$ISP_4"
     soon 10 on_path flowtable --proto tcp --text "$old"
     session=$(said '.pppoe[0].session' topology)
     since=$(said '.wan[0].up_since_ms' status)
     devices=$(said .engine.devices status)
+    names=$(said '.wan | map(.name) | join(" ")' status)
     pppoe_end "$1"
     soon 10 wan_is_down
-    says '[.health[] | select(.code == "wan-down")] | length == 1' status || fail "health is silent"
+    says '[.health[] | select(.code == "wan-down" and (.text | startswith("wan is down")))] |
+        length == 1' status || fail "health is silent"
+    # The line is told by the names it had before, and the physical port stays in the flowtable.
+    same "ways to the Internet" "$(said '.wan | map(.name) | join(" ")' status)" "$names"
+    same "flowtable's devices while down" "$(said .engine.devices status)" "$devices"
     soon 30 wan_is_up
     soon 15 internet
     [ "$(said '.wan[0].up_since_ms' status)" -gt "$since" ] || fail "up since before the redial"
@@ -49,10 +54,10 @@ test_traffic_between_vlans_does_not_care() {
 
 test_cable_of_the_line() {
     cable wan off
-    soon 15 says '.wan[0] | (.carrier | not)' status
+    soon 15 wan_says '.carrier | not'
     soon 15 wan_is_down
     cable wan on
-    soon 15 says '.wan[0].carrier' status
+    soon 15 wan_says .carrier
     soon 45 wan_is_up
     soon 15 internet
 }

@@ -12,7 +12,7 @@ crowd_in() {
                     \"-r 203.0.113.%d -q 198.51.100.10 --reply-port-src 53 \" \
                     \"--reply-port-dst %d -t 600 -u SEEN_REPLY,ASSURED\\n\",
                     100 + i % 100, 100 + i % 7, 1024 + i, 100 + i % 7, 1024 + i
-        }' | conntrack -R - 2>&1 | tail -n 3"
+        }' >/tmp/crowd; conntrack -R /tmp/crowd 2>&1 | tail -n 3"
 }
 
 crowd_out() {

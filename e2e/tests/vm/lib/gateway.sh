@@ -66,8 +66,9 @@ bytes_grow() {
 daemon_pid() { gw 'cat /run/supervise/fastpathd.child'; }
 
 engine_is() { says ".engine.active == \"$1\" and .engine.wanted == \"$1\"" status; }
-wan_is_up() { says '.wan[0].up and .wan[0].session > 0 and (.wan[0].addresses | length > 0)' status; }
-wan_is_down() { says '.wan[0].up | not' status; }
+wan_says() { says ".wan[] | select(.name == \"wan\") | $1" status; }
+wan_is_up() { wan_says '.up and .session > 0 and (.addresses | length > 0)'; }
+wan_is_down() { wan_says '.up | not'; }
 internet() { h10 ping -c 1 -W 2 203.0.113.1; }
 
 # What every test begins with: the engine in force, the line up, packets through.

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { defineConfig } from '@playwright/test';
+
+/** The gateway's page; `tests/browser/run` finds it out from the running lab. */
+const url = process.env['FASTPATH_URL'];
+if (!url) throw new Error('FASTPATH_URL: start the tests by e2e/tests/browser/run');
+
+const reports = process.env['REPORTS'] ?? '../build/reports';
+
+export default defineConfig({
+  testDir: 'tests/browser',
+  // One gateway: what one test does to it, another would see.
+  workers: 1,
+  fullyParallel: false,
+  timeout: 60_000,
+  // The gateway is emulated, and so is its answer's speed.
+  expect: { timeout: 10_000 },
+  forbidOnly: true,
+  reporter: [
+    ['./tests/browser/reporter.ts'],
+    ['html', { outputFolder: `${reports}/browser/html`, open: 'never' }],
+  ],
+  outputDir: `${reports}/browser/artefacts`,
+  use: {
+    baseURL: url,
+    viewport: { width: 1280, height: 800 },
+    locale: 'en-GB',
+    screenshot: 'only-on-failure',
+    trace: 'retain-on-failure',
+    launchOptions: {
+      executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
+      args: ['--no-sandbox', '--disable-background-networking'],
+    },
+  },
+});

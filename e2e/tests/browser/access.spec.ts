@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import type { Page } from '@playwright/test';
+import { violations } from './axe';
+import { expect, logIn, open, rowOf, screens, test } from './fixture';
+import { hosts } from './lab';
+
+/** Everything a user can have in front of them, opened one after the other. */
+async function everyView(page: Page, port: number, look: (what: string) => Promise<void>) {
+  await page.goto('');
+  await expect(page.getByRole('heading', { name: 'Log in' })).toBeVisible();
+  await look('login');
+  await logIn(page);
+  await expect(page.getByRole('heading', { name: 'Throughput by path' })).toBeVisible();
+  await look('overview');
+  await page.getByRole('button', { name: 'As a table' }).click();
+  await look('overview with the table of the chart');
+  await page.goto('#/topology');
+  await expect(page.getByRole('heading', { name: 'Devices' })).toBeVisible();
+  await look('topology');
+  await page.goto('#/flows?nat=1');
+  await expect(rowOf(page, port)).toContainText('Flowtable');
+  await look('flows');
+  await rowOf(page, port).click();
+  await expect(page.getByRole('heading', { name: 'Life so far' })).toBeVisible();
+  await look('flows with a flow open');
+  await page.goto('#/flows?group=host');
+  await expect(page.getByRole('row').filter({ hasText: 'h10' })).toBeVisible();
+  await look('flows by host');
+}
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`axe finds nothing on any screen, ${colorScheme}`, async ({ page, lan }) => {
+    test.slow();
+    const port = await lan.download(hosts.isp);
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await everyView(page, port, async (what) => {
+      expect.soft(await violations(page), what).toEqual([]);
+    });
+  });
+}
+
+test('320 px are enough', async ({ page, lan }) => {
+  test.slow();
+  const port = await lan.download(hosts.isp);
+  await page.setViewportSize({ width: 320, height: 640 });
+  await everyView(page, port, async (what) => {
+    const width = await page.evaluate(() => document.documentElement.scrollWidth);
+    expect.soft(width, what).toBeLessThanOrEqual(320);
+    expect.soft(await violations(page), what).toEqual([]);
+  });
+});
+
+for (const screen of screens) {
+  test(`without motion and with forced colours: ${screen}`, async ({ page }) => {
+    await page.emulateMedia({ forcedColors: 'active', reducedMotion: 'reduce' });
+    await open(page, screen);
+    expect(await violations(page)).toEqual([]);
+  });
+}

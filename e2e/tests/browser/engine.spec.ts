@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { expect, open, test } from './fixture';
+
+test('the switch of the page switches the router', async ({ page, router }) => {
+  await open(page, 'overview');
+  const choice = page.getByRole('group', { name: 'Engine' });
+  const off = choice.getByRole('button', { name: 'Off' });
+  const flowtable = choice.getByRole('button', { name: 'Flowtable' });
+  await expect(flowtable).toHaveAttribute('aria-pressed', 'true');
+  await off.click();
+  await expect(page.getByText('Switched to Off.')).toBeVisible();
+  await expect(off).toHaveAttribute('aria-pressed', 'true');
+  expect(await router.engine()).toMatchObject({ active: 'off', wanted: 'off', source: 'command' });
+  await flowtable.click();
+  await expect(page.getByText('Switched to Flowtable.')).toBeVisible();
+  expect(await router.engine()).toMatchObject({ active: 'flowtable', wanted: 'flowtable' });
+});
+
+test('what the router switches shows on the page', async ({ page, router }) => {
+  await open(page, 'overview');
+  const choice = page.getByRole('group', { name: 'Engine' });
+  await router.run('fastpathctl engine off');
+  await expect(choice.getByRole('button', { name: 'Off' })).toHaveAttribute('aria-pressed', 'true');
+  await expect(page.getByText('No device in the flowtable')).toBeVisible();
+});
+
+test('hardware that cannot is told in the router’s words', async ({ page, router }) => {
+  await open(page, 'overview');
+  const choice = page.getByRole('group', { name: 'Engine' });
+  await choice.getByRole('button', { name: 'Hardware' }).click();
+  await expect(page.getByText(/Hardware is wanted, Flowtable is in force: .+/)).toBeVisible();
+  expect(await router.engine()).toMatchObject({ active: 'flowtable', wanted: 'flowtable-hw' });
+});
+
+test('the viewer sees the engine and cannot switch it', async ({ page, router }) => {
+  await open(page, 'overview', 'viewer');
+  await expect(page.getByRole('heading', { name: 'Engine' })).toBeVisible();
+  await expect(page.getByText('Flowtable', { exact: true }).first()).toBeVisible();
+  await expect(page.getByRole('group', { name: 'Engine' })).toHaveCount(0);
+  expect(await router.engine()).toMatchObject({ active: 'flowtable' });
+});

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { expect, live, logIn, open, rowOf, test } from './fixture';
+import { hosts } from './lab';
+
+/** A session is up again this long after the line is. */
+const REDIALLED_MS = 60_000;
+
+test('a pulled cable of the line shows, and so does its return', async ({ page, router }) => {
+  test.slow();
+  await open(page, 'overview');
+  const wan = page.locator('[data-wan="wan"]');
+  await expect(wan).toContainText('Up for');
+  await router.cable('wan', 'off');
+  await expect(wan).toContainText('No link on wan');
+  await expect(page.locator('[data-code="wan-down"]').first()).toContainText('wan is down');
+  await router.cable('wan', 'on');
+  await expect(wan).toContainText('Up for', { timeout: REDIALLED_MS });
+  await expect(page.locator('[data-code="wan-down"]')).toHaveCount(0);
+});
+
+test('a cut PPPoE session is down and later up', async ({ page, router, lan }) => {
+  test.slow();
+  await open(page, 'overview');
+  const wan = page.locator('[data-wan="wan"]');
+  await expect(wan).toContainText('198.51.100.1');
+  await router.cutPppoe();
+  await expect(wan.getByRole('strong')).toHaveText('Down');
+  await expect(wan).not.toContainText('198.51.100.1');
+  await expect(wan).toContainText('Up for', { timeout: REDIALLED_MS });
+  await expect(wan).toContainText('198.51.100.1');
+  await expect(wan).toContainText('PPPoE session');
+  const port = await lan.download(hosts.isp);
+  await page.getByRole('link', { name: 'Flows', exact: true }).click();
+  await expect(rowOf(page, port)).toContainText('Flowtable');
+});
+
+test('a port without a link shows in the topology', async ({ page, router }) => {
+  await open(page, 'topology');
+  const lan2 = page.locator('[data-device="lan2"]');
+  await expect(lan2).toContainText('up');
+  await router.cable('lan2', 'off');
+  await expect(lan2).toContainText('no link');
+  await router.cable('lan2', 'on');
+  await expect(lan2).toContainText('up');
+});
+
+test('a stopped daemon is told, and the page recovers by itself', async ({ page, router }) => {
+  await open(page, 'flows');
+  await router.run('/etc/init.d/fastpathd stop');
+  await expect(page.getByText(/^fastpathd does not answer since/)).toBeVisible({ timeout: 20_000 });
+  await expect(page.locator('[data-connection]')).toHaveText('Daemon not running');
+  await router.run('/etc/init.d/fastpathd start');
+  await live(page);
+  await expect(page.getByText(/^fastpathd does not answer/)).toHaveCount(0);
+});
+
+test('a silent router is told, and the page recovers by itself', async ({
+  page,
+  router,
+  watch,
+}) => {
+  watch.expectOutage();
+  test.slow();
+  await open(page, 'overview');
+  await router.run('kill -STOP $(cat /run/supervise/standin.child)');
+  try {
+    await expect(page.getByText(/^The router does not answer since/)).toBeVisible({
+      timeout: 30_000,
+    });
+    await expect(page.locator('[data-connection]')).toHaveText('No connection');
+  } finally {
+    await router.run('kill -CONT $(cat /run/supervise/standin.child)');
+  }
+  await live(page);
+  await expect(page.getByText(/^The router does not answer/)).toHaveCount(0);
+});
+
+test('a restarted broker: no reload, a login, and back', async ({ page, router, lan, watch }) => {
+  watch.expectOutage();
+  test.slow();
+  const port = await lan.download(hosts.h20);
+  await open(page, 'flows');
+  await expect(rowOf(page, port)).toContainText('Flowtable');
+  await page.evaluate(() => Object.assign(window, { notReloaded: true }));
+  await router.run('kill -TERM $(cat /run/supervise/standin.child)');
+  // Sessions of the web die with their keeper.
+  await expect(page.getByText('Your session has ended. Log in to go on')).toBeVisible({
+    timeout: 30_000,
+  });
+  await logIn(page);
+  await live(page);
+  await expect(rowOf(page, port)).toContainText('Flowtable');
+  expect(await page.evaluate(() => 'notReloaded' in window)).toBe(true);
+});

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { test as base, expect, type BrowserContext, type Page } from '@playwright/test';
+import { Lab, Lan, Router } from './lab';
+
+/** What the page must never do; a test that pulls plugs says what it expects. */
+export class Watch {
+  private readonly faults: string[] = [];
+  private readonly expected: RegExp[] = [];
+
+  constructor(context: BrowserContext, origin: string) {
+    context.on('console', (message) => {
+      if (message.type() === 'error') this.faults.push(`console: ${message.text()}`);
+    });
+    context.on('weberror', (error) => this.faults.push(`error: ${error.error().message}`));
+    context.on('request', (request) => {
+      const url = new URL(request.url());
+      if (url.protocol.startsWith('http') && url.origin !== origin) {
+        this.faults.push(`request off the origin: ${request.url()}`);
+      }
+    });
+  }
+
+  /** The browser's own words about answers that did not come are no fault in this test. */
+  expectOutage(): void {
+    this.expected.push(/Failed to load resource|net::ERR_/);
+  }
+
+  get unexpected(): string[] {
+    return this.faults.filter((fault) => !this.expected.some((each) => each.test(fault)));
+  }
+}
+
+interface Fixtures {
+  lab: Lab;
+  /** Runs commands on the gateway; the test begins with everything up and in force. */
+  router: Router;
+  /** Runs commands on the hosts around it. */
+  lan: Lan;
+  watch: Watch;
+}
+
+export const test = base.extend<Fixtures>({
+  // eslint-disable-next-line no-empty-pattern -- Playwright reads the names out of it
+  lab: async ({}, use) => {
+    const lab = new Lab();
+    await lab.verb('good_state');
+    await use(lab);
+    await lab.verb('put_back');
+  },
+  router: async ({ lab }, use) => use(new Router(lab)),
+  lan: async ({ lab }, use) => use(new Lan(lab)),
+  watch: [
+    async ({ context, baseURL }, use) => {
+      const watch = new Watch(context, new URL(baseURL ?? '').origin);
+      await context.addInitScript(() => {
+        document.addEventListener('securitypolicyviolation', (event) => {
+          console.error(`securitypolicyviolation ${event.violatedDirective} ${event.blockedURI}`);
+        });
+      });
+      await use(watch);
+      expect(watch.unexpected, 'what the page must never do').toEqual([]);
+    },
+    { auto: true },
+  ],
+});
+
+export { expect };
+
+export type User = 'root' | 'viewer';
+const passwords: Record<User, string> = { root: 'fastpath', viewer: 'look' };
+
+/** Fills the login form that is shown. */
+export async function logIn(page: Page, user: User = 'root'): Promise<void> {
+  await page.getByLabel('User name').fill(user);
+  await page.getByLabel('Password').fill(passwords[user]);
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await expect(page.getByRole('navigation', { name: 'Screens' })).toBeVisible();
+}
+
+export const screens = ['overview', 'flows', 'topology'] as const;
+export type Screen = (typeof screens)[number];
+
+/** Opens a screen as a user, and waits until it is live. */
+export async function open(page: Page, screen: Screen, user: User = 'root'): Promise<void> {
+  await page.goto(`#/${screen}`);
+  await logIn(page, user);
+  await live(page);
+}
+
+/** The router's ticks arrive. */
+export async function live(page: Page): Promise<void> {
+  await expect(page.locator('[data-connection]')).toHaveText('Live', { timeout: 20_000 });
+}
+
+/** The row of h10's TCP flow from that port. */
+export function rowOf(page: Page, port: number) {
+  const name = new RegExp(`^TCP 10\\.10\\.10\\.10:${port} to `);
+  return page.getByRole('row').filter({ has: page.getByRole('button', { name }) });
+}
+
+export function note(text: string): void {
+  test.info().annotations.push({ type: 'note', description: text });
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { expect, note, open, rowOf, test } from './fixture';
+import { hosts, POURED } from './lab';
+
+/** From the host's first packet to the word on the page. */
+const SHOWN_MS = 3000;
+
+test('the flow that h10 opens is shown on the flowtable', async ({ page, lan }) => {
+  await open(page, 'flows');
+  const opened = Date.now();
+  const port = await lan.download(hosts.isp);
+  const row = rowOf(page, port);
+  await expect(row).toContainText('Flowtable', { timeout: SHOWN_MS });
+  note(`shown ${Date.now() - opened} ms after the command that opened it`);
+  await expect(row).toContainText('lan 10');
+  await expect(row).toContainText('wan 35');
+  await expect(row).toContainText('h10');
+});
+
+test('a switched off engine turns it slow, with the reason', async ({ page, lan, router }) => {
+  const port = await lan.download(hosts.h20);
+  await open(page, 'flows');
+  const row = rowOf(page, port);
+  await expect(row).toContainText('Flowtable');
+  await row.getByRole('button').click();
+  const panel = page.getByRole('complementary');
+  await expect(panel).toContainText('take the kernel’s short cut');
+  await router.run('fastpathctl engine off');
+  await expect(row).toContainText('Slow');
+  await expect(row).toContainText('Engine is off');
+  await expect(panel).toContainText(
+    'Offloading is switched off, so every connection takes the slow',
+  );
+  await router.run('fastpathctl engine flowtable');
+  await expect(row).toContainText('Flowtable');
+  await expect(row).not.toContainText('Engine is off');
+  // Its life so far: slow, flowtable, slow, flowtable.
+  const life = panel.getByRole('list', { name: 'Life so far' }).getByRole('listitem');
+  await expect(life.filter({ hasText: 'Engine is off' })).toHaveCount(1);
+  await expect(life.last()).toContainText('Flowtable');
+});
+
+test('the bytes on the page agree with the size of the file', async ({ page, lan }) => {
+  await lan.drink('isp', hosts.isp);
+  await open(page, 'flows');
+  await page.getByRole('searchbox', { name: 'Filter flows' }).fill('9000');
+  await page
+    .getByRole('button', { name: /^TCP 10\.10\.10\.10:\d+ to 203\.0\.113\.1:9000$/ })
+    .click();
+  const down = page
+    .getByRole('complementary')
+    .getByRole('row')
+    .filter({ has: page.getByRole('rowheader', { name: 'Down', exact: true }) });
+  const cells = down.getByRole('cell');
+  const number = (text: string | null) => Number((text ?? '').replaceAll(',', ''));
+  // The exact figure is the title of the rounded one. 52 bytes of headers in each packet.
+  await expect
+    .poll(async () => {
+      const bytes = number(await cells.nth(1).getAttribute('title'));
+      const packets = number(await cells.nth(2).textContent());
+      return Math.abs(bytes / (POURED + packets * 52) - 1);
+    })
+    .toBeLessThan(0.01);
+});
+
+test('the address after NAT shows on demand', async ({ page, lan }) => {
+  const port = await lan.download(hosts.isp);
+  await open(page, 'flows');
+  const row = rowOf(page, port);
+  await expect(row).toBeVisible();
+  await expect(row).not.toContainText(`198.51.100.10:${port}`);
+  await page.getByRole('button', { name: 'NAT' }).click();
+  await expect(row).toContainText(`198.51.100.10:${port}`);
+});
+
+test('filters, order and groups are the daemon’s', async ({ page, lan }) => {
+  const port = await lan.download(hosts.isp);
+  const other = await lan.download(hosts.h20);
+  await lan.begin('h10', 'ping', `exec ping -i 0.3 ${hosts.h20}`);
+  await open(page, 'flows');
+  const ping = page.getByRole('row').filter({ hasText: 'ICMP' }).filter({ hasText: 'h20' });
+  await expect(ping).toContainText('Protocol cannot be offloaded');
+  await page.getByLabel('Protocol').selectOption('TCP');
+  await expect(ping).toHaveCount(0);
+  await expect(rowOf(page, port)).toBeVisible();
+  await page.getByLabel('VLAN').selectOption('VLAN 20');
+  await expect(rowOf(page, port)).toHaveCount(0);
+  await expect(rowOf(page, other)).toBeVisible();
+  await page.getByRole('button', { name: 'Clear filters' }).click();
+  await expect(rowOf(page, port)).toBeVisible();
+  await page.getByRole('group', { name: 'Paths' }).getByRole('button', { name: /Slow/ }).click();
+  await expect(rowOf(page, port)).toHaveCount(0);
+  await expect(ping).toBeVisible();
+  await page.getByRole('button', { name: 'Clear filters' }).click();
+  await page.getByRole('button', { name: 'Age' }).click();
+  await expect(page.getByRole('columnheader', { name: 'Age' })).toHaveAttribute(
+    'aria-sort',
+    /ascending/,
+  );
+  await page.getByLabel('Group').selectOption('By host');
+  await expect(page.getByRole('row').filter({ hasText: 'h10' })).toBeVisible();
+});
+
+test('a paused table stays as it is', async ({ page, lan }) => {
+  await open(page, 'flows');
+  await page.getByRole('button', { name: 'Pause' }).click();
+  const port = await lan.download(hosts.isp);
+  await expect(page.getByText(/updates? held/)).toBeVisible();
+  await expect(rowOf(page, port)).toHaveCount(0);
+  await page.getByRole('button', { name: 'Resume' }).click();
+  await expect(rowOf(page, port)).toContainText('Flowtable');
+});

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import type { Locator, Page } from '@playwright/test';
+import { expect, live, open, rowOf, test } from './fixture';
+import { hosts } from './lab';
+
+/** Presses Tab until `target` has the focus; every stop on the way must be visible. */
+async function tabTo(page: Page, target: Locator, key = 'Tab'): Promise<void> {
+  for (let presses = 0; presses < 40; presses += 1) {
+    await page.keyboard.press(key);
+    await expect(page.locator(':focus')).toBeVisible();
+    if (await target.evaluate((element) => element === document.activeElement)) return;
+  }
+  throw new Error('40 times Tab did not reach it');
+}
+
+test('log in, switch and look without a mouse', async ({ page, router }) => {
+  await page.goto('');
+  await tabTo(page, page.getByLabel('User name'));
+  await page.keyboard.type('root');
+  // The name is there already: what was typed replaces it.
+  await expect(page.getByLabel('User name')).toHaveValue('root');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('fastpath');
+  await page.keyboard.press('Enter');
+  await live(page);
+  await tabTo(page, page.getByRole('button', { name: 'Skip to content' }));
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('main')).toBeFocused();
+  await tabTo(page, page.getByRole('button', { name: 'Off', exact: true }));
+  await page.keyboard.press('Enter');
+  await expect(page.getByText('Switched to Off.')).toBeVisible();
+  expect(await router.engine()).toMatchObject({ active: 'off' });
+});
+
+test('filter, walk the rows, open a flow and close it', async ({ page, lan }) => {
+  const port = await lan.download(hosts.isp);
+  const other = await lan.download(hosts.h20);
+  await open(page, 'overview');
+  await tabTo(page, page.getByRole('link', { name: 'Flows', exact: true }));
+  await page.keyboard.press('Enter');
+  await expect(rowOf(page, port)).toBeVisible();
+  await page.keyboard.press('/');
+  await expect(page.getByRole('searchbox', { name: 'Filter flows' })).toBeFocused();
+  await page.keyboard.type('tcp 10.10.10.10');
+  await expect(page).toHaveURL(/text=tcp/);
+  await expect(rowOf(page, other)).toBeVisible();
+  const rows = page.getByRole('table', { name: 'Flows' }).locator('[data-index] button');
+  await tabTo(page, rows.first());
+  await page.keyboard.press('ArrowDown');
+  await expect(rows.nth(1)).toBeFocused();
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('heading', { name: /^Flow\b/ })).toBeVisible();
+  await page.keyboard.press('Escape');
+  await expect(page.getByRole('heading', { name: /^Flow\b/ })).toHaveCount(0);
+  // Sorting by a head of the table.
+  const age = page.getByRole('button', { name: 'Age' });
+  await tabTo(page, age, 'Shift+Tab');
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('columnheader', { name: 'Age' })).toHaveAttribute(
+    'aria-sort',
+    /ing$/,
+  );
+});

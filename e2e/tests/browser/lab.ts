@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const verbs = fileURLToPath(new URL('verbs.sh', import.meta.url));
+
+/** Longer than any condition a verb waits for. */
+const VERB_MS = 90_000;
+
+/** The peers' addresses. */
+export const hosts = {
+  h10: '10.10.10.10',
+  h20: '10.10.20.10',
+  isp: '203.0.113.1',
+} as const;
+
+export type Port = 'lan1' | 'lan2' | 'lan3' | 'wan';
+
+/** The lab's shell verbs. `touched` says that the lab has to be put back afterwards. */
+export class Lab {
+  touched = false;
+
+  /** Runs one verb and gives what it printed; fails as it fails. */
+  async verb(...words: string[]): Promise<string> {
+    this.touched = true;
+    const args = ['-c', '. "$0"; "$@"', verbs, ...words];
+    const { stdout } = await run('bash', args, { timeout: VERB_MS, maxBuffer: 1 << 26 });
+    return stdout;
+  }
+}
+
+/** The gateway, from the inside. */
+export class Router {
+  constructor(private readonly lab: Lab) {}
+
+  run(command: string): Promise<string> {
+    return this.lab.verb('gw', command);
+  }
+
+  /** fastpathctl's answer. */
+  async ask(command: string): Promise<unknown> {
+    return JSON.parse(await this.lab.verb('ask', command));
+  }
+
+  async engine(): Promise<{ active: string; wanted: string; source: string }> {
+    const status = (await this.ask('status')) as { engine: Awaited<ReturnType<Router['engine']>> };
+    return status.engine;
+  }
+
+  /** The session ends as if the line were cut. It is dialled again a second later. */
+  async cutPppoe(): Promise<void> {
+    await this.lab.verb('pppoe_end', 'KILL');
+  }
+
+  async cable(port: Port, state: 'on' | 'off'): Promise<void> {
+    await this.lab.verb('cable', port, state);
+  }
+
+  /** So many connections more; `crowdOut` takes them away. */
+  async crowdIn(number: number): Promise<void> {
+    await this.lab.verb('crowd_in', String(number));
+  }
+
+  async crowdOut(): Promise<void> {
+    await this.lab.verb('crowd_out');
+  }
+}
+
+/** The hosts around it. What they begin ends with the test. */
+export class Lan {
+  private static lastPort = 51000 + Math.floor(Math.random() * 8000);
+
+  constructor(private readonly lab: Lab) {}
+
+  /** A TCP download by h10 that lasts; answers its source port. */
+  async download(from: string, rate = '200k'): Promise<number> {
+    Lan.lastPort += 1;
+    await this.lab.verb('download', 'h10', String(Lan.lastPort), from, rate);
+    return Lan.lastPort;
+  }
+
+  /** h10 takes 32 MiB from the host behind `address`, then holds the connection. */
+  async drink(host: 'h20' | 'isp', address: string): Promise<void> {
+    await this.lab.verb('begin', host, 'pour', 'exec busybox nc -ll -p 9000 -e /tmp/e2e/pour');
+    await this.lab.verb('begin', 'h10', 'drink', `exec /tmp/e2e/drink ${address} 9000 ${POURED}`);
+    await this.lab.verb('wait_for', '60', 'peers', 'grep -q received /tmp/e2e/drink.log');
+  }
+
+  async begin(host: string, name: string, command: string): Promise<void> {
+    await this.lab.verb('begin', host, name, command);
+  }
+}
+
+/** What `drink` takes. */
+export const POURED = 33_554_432;

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { expect, open, test } from './fixture';
+import { hosts } from './lab';
+
+test('what flows shows at a glance', async ({ page, lan }) => {
+  await lan.download(hosts.isp, '2M');
+  await lan.download(hosts.h20, '2M');
+  await open(page, 'overview');
+  const wan = page.locator('[data-wan="wan"]');
+  await expect(wan).toContainText('wan · pppoe');
+  await expect(wan).toContainText('pppoe-wan over wan');
+  await expect(wan).toContainText('198.51.100.1');
+  await expect(wan.getByText('35', { exact: true })).toBeVisible();
+  // The transfers are bulk: nearly everything is off the slow path ten seconds on.
+  await expect
+    .poll(async () =>
+      parseFloat((await page.locator('[data-figure="offload"]').textContent()) ?? ''),
+    )
+    .toBeGreaterThan(95);
+  await expect(page.locator('[data-path="flowtable"]')).toContainText('Mbit/s');
+  const top = page.getByRole('row').filter({ hasText: 'h10' });
+  await expect(top.first()).toContainText('Mbit/s');
+  await expect(page.getByText(/Core 0/)).toBeVisible();
+  await expect(page.getByText(/% busy, .*% of it forwarding packets/)).toBeAttached();
+  await page.getByRole('button', { name: 'As a table' }).click();
+  await expect(page.getByRole('button', { name: 'As a chart' })).toBeVisible();
+});
+
+test('a path leads to its flows', async ({ page, lan }) => {
+  await lan.download(hosts.isp);
+  await open(page, 'overview');
+  await page.getByRole('link', { name: 'Show the flows on the path Flowtable' }).click();
+  await expect(page).toHaveURL(/#\/flows\?path=flowtable/);
+  await expect(page.getByRole('button', { name: /^Flowtable/ })).toHaveAttribute(
+    'aria-pressed',
+    'true',
+  );
+});

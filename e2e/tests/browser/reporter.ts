@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import type { Reporter, TestCase, TestResult } from '@playwright/test/reporter';
+
+/** A line a test, and the closing line that ./build.sh test counts by. */
+export default class Lines implements Reporter {
+  private readonly counts = { passed: 0, failed: 0, skipped: 0 };
+
+  printsToStdio(): boolean {
+    return true;
+  }
+
+  onTestEnd(test: TestCase, result: TestResult): void {
+    const name = test.titlePath().slice(2).join(': ').replace('.spec.ts', '');
+    const seconds = (result.duration / 1000).toFixed(1);
+    if (result.status === 'skipped') {
+      this.counts.skipped += 1;
+      const why = test.annotations.find((each) => each.type === 'skip')?.description;
+      this.print(`  - ${name}`);
+      this.print(`skipped: ${why ?? 'no reason given'}`);
+    } else if (result.status === test.expectedStatus) {
+      this.counts.passed += 1;
+      this.print(`  ✓ ${name} (${seconds} s)`);
+    } else {
+      this.counts.failed += 1;
+      this.print(`  ✗ ${name} (${seconds} s)`);
+      for (const error of result.errors) this.print(indented(plain(error)));
+    }
+    for (const note of test.annotations.filter((each) => each.type === 'note')) {
+      this.print(`      ${note.description ?? ''}`);
+    }
+  }
+
+  onError(error: { message?: string }): void {
+    this.counts.failed += 1;
+    this.print(indented(plain(error)));
+  }
+
+  onEnd(): void {
+    const { passed, failed, skipped } = this.counts;
+    this.print(`${passed} passed, ${failed} failed, ${skipped} skipped`);
+  }
+
+  private print(line: string): void {
+    process.stdout.write(`${line}\n`);
+  }
+}
+
+function plain(error: { message?: string; snippet?: string }): string {
+  const text = [error.message ?? '', error.snippet ?? ''].join('\n');
+  // eslint-disable-next-line no-control-regex -- colours of the terminal
+  return text.replace(/\u001b\[[0-9;]*m/g, '').trim();
+}
+
+function indented(text: string): string {
+  const lines = text.split('\n');
+  const shown = lines.length > 40 ? [...lines.slice(0, 40), '…'] : lines;
+  return shown.map((line) => `      ${line}`).join('\n');
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { expect, open, test } from './fixture';
+
+test('ports, VLANs, PPPoE, and what is in the flowtable', async ({ page }) => {
+  await open(page, 'topology');
+  const drawing = page.getByRole('img', { name: /devices in the flowtable: .*lan1, lan2, lan3/ });
+  await expect(drawing).toBeVisible();
+  for (const text of ['lan1', 'lan2', 'lan3', 'wan', 'br-lan', 'pppoe-wan']) {
+    await expect(drawing.getByText(text, { exact: true }).first()).toBeVisible();
+  }
+  for (const text of [/VLAN 10/, /VLAN 20/, /VLAN 35/, /PPPoE session \d+/]) {
+    await expect(drawing.getByText(text).first()).toBeVisible();
+  }
+  for (const device of ['lan1', 'lan2', 'lan3', 'wan']) {
+    await expect(page.locator(`[data-device="${device}"]`)).toContainText('In the flowtable');
+  }
+  for (const device of ['br-lan', 'br-lan.10', 'br-lan.20', 'wan.35', 'pppoe-wan', 'lo']) {
+    await expect(page.locator(`[data-device="${device}"]`)).toContainText('Not in it');
+  }
+  await expect(page.locator('[data-device="wan.35"]')).toContainText('vlan 35');
+  await expect(page.locator('[data-device="br-lan"]')).toContainText('bridge');
+});
+
+test('which port is in which VLAN, and how', async ({ page }) => {
+  await open(page, 'topology');
+  const matrix = page.getByRole('table', { name: 'VLANs of br-lan' });
+  const cells = (port: string) =>
+    matrix
+      .getByRole('row')
+      .filter({ has: page.getByRole('rowheader', { name: port }) })
+      .getByRole('cell');
+  await expect(matrix.getByRole('columnheader')).toHaveText(['Port', 'VLAN 10', 'VLAN 20']);
+  for (const port of ['lan1', 'lan3']) {
+    await expect(cells(port).nth(0)).toContainText('untagged');
+    await expect(cells(port).nth(1)).toContainText('not a member');
+  }
+  await expect(cells('lan2').nth(0)).toContainText('not a member');
+  await expect(cells('lan2').nth(1)).toHaveText(/^\s*tagged\s*$/);
+});
+
+test('a new port is drawn without a reload', async ({ page, router }) => {
+  await open(page, 'topology');
+  await expect(page.locator('[data-device="lan1"]')).toBeVisible();
+  await router.run(
+    'ip link add e2e0 type veth peer name e2e1; ip link set e2e1 up; ' +
+      'ip link set e2e0 master br-lan up; bridge vlan add dev e2e0 vid 10 pvid untagged',
+  );
+  await expect(page.locator('[data-device="e2e0"]')).toContainText('In the flowtable');
+  await router.run('ip link delete e2e0');
+  await expect(page.locator('[data-device="e2e0"]')).toHaveCount(0);
+});
