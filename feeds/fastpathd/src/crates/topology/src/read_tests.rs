@@ -36,8 +36,9 @@ fn gateway() -> Reader<Fake> {
     Reader::new(Fake { tables: tables.into(), sessions, ..Fake::default() })
 }
 
-/// Makes the fixtures of this crate: run on the lab's gateway with the folder in
-/// `TOPOLOGY_RECORD` (see `docs/CONTRIBUTING.md`).
+/// Makes the fixtures of this crate. Copy the test binary to the lab's gateway, let h10, h11 and
+/// h20 send a packet each, and run it there with `--ignored record`, the folder to write to in
+/// `TOPOLOGY_RECORD`.
 #[test]
 #[ignore = "writes fixtures from the machine it runs on"]
 fn record() {
