@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Link, Topology } from '../api/types';
-import { hostsBehind, membership, networksOf, type Network } from './model';
+import { hostsBehind, membership, networksOf, routedAddresses, type Network } from './model';
 
 /** A box of the drawing; lengths in the drawing's own units, one of which is about a pixel. */
 export interface Box {
@@ -64,7 +64,7 @@ export function layOut(topology: Topology, wanPorts: readonly string[], words: W
   const bar = box('router', 'router', columns.router, TOP, height - TOP, words.router);
   const boxes = [...inside.boxes, bar, ...outside.boxes];
   const wires = [...inside.wires, ...outside.wires];
-  const members = boxes.filter((each) => each.link?.in_flowtable);
+  const members = boxes.filter((each) => each.kind === 'port' && each.link?.in_flowtable);
   const floor = height + 30;
   return {
     width: WIDTH,
@@ -136,8 +136,7 @@ function placeInside(topology: Topology, networks: Network[], words: Words): Sid
 }
 
 function placePort(side: Side, topology: Topology, link: Link, words: string[]): Box {
-  const hosts = hostsBehind(topology, link.name);
-  const names = hosts.map((host) => host.name || host.address);
+  const names = hostsBehind(topology, link.name);
   const shown = names.length > HOST_LINES ? names.slice(0, HOST_LINES - 1) : names;
   const lines =
     shown.length < names.length ? [...shown, `+ ${names.length - shown.length}`] : shown;
@@ -176,8 +175,10 @@ function placeNetworks(side: Side, networks: Network[], on: Box): void {
 }
 
 function networkLines(network: Network): string[] {
+  const [head] = network.chain;
+  if (!head) return [];
   const named = network.interface?.zone || network.interface?.name || '';
-  const address = network.chain[0]?.addresses[0] ?? '';
+  const address = routedAddresses(head)[0] ?? '';
   return [[named, address].filter((part) => part !== '').join(' · ')];
 }
 
@@ -218,7 +219,7 @@ function placeOutside(topology: Topology, networks: Network[], words: Words): Si
     side.wires.push(fromRouter(head));
     stack.slice(1).forEach((below, i) => side.wires.push(down(stack[i] ?? head, below)));
     let port = ports.get(lowest.name);
-    if (!port && lowest !== head.link) {
+    if (!port) {
       // Level with the device it carries, so that their wire is straight.
       const y = last.y + (last.height - BOX) / 2;
       port = box(lowest.name, 'port', columns.wanPort, y, BOX, lowest.name, [], lowest);
@@ -227,7 +228,7 @@ function placeOutside(topology: Topology, networks: Network[], words: Words): Si
       side.boxes.push(port, cloud);
       side.wires.push(wire(port, cloud, isUp(lowest)));
     }
-    if (port) side.wires.push(wire(last, port, isUp(last.link)));
+    side.wires.push(wire(last, port, isUp(last.link)));
   }
   return side;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import type { Bridge, BridgePort, Host, Interface, Link, Topology } from '../api/types';
+import type { Bridge, BridgePort, Interface, Link, Topology } from '../api/types';
 
 /** Every VLAN of the bridges and of VLAN devices, in order. */
 export function vlansOf(topology: Topology): number[] {
@@ -45,8 +45,10 @@ export function networksOf(topology: Topology, wanPorts: readonly string[] = [])
   const carriers = new Set(topology.links.map((link) => link.lower));
   return topology.links
     .filter((link) => link.kind !== 'loopback' && link.kind !== 'bridge' && link.master === '')
-    .filter((link) => link.addresses.length > 0 || !carriers.has(link.name))
-    .concat(topology.links.filter((link) => link.kind === 'bridge' && link.addresses.length > 0))
+    .filter((link) => routedAddresses(link).length > 0 || !carriers.has(link.name))
+    .concat(
+      topology.links.filter((link) => link.kind === 'bridge' && routedAddresses(link).length > 0),
+    )
     .map((link) => {
       const configured = topology.interfaces.find((each) => each.device === link.name);
       const chain = chainOf(topology, link.name);
@@ -56,6 +58,11 @@ export function networksOf(topology: Topology, wanPorts: readonly string[] = [])
         wanPorts.includes(chain.at(-1)?.name ?? '');
       return { device: link.name, chain, interface: configured, uplink };
     });
+}
+
+/** Addresses that packets are routed by: every device has a link-local one besides. */
+export function routedAddresses(link: Link): string[] {
+  return link.addresses.filter((address) => !/^fe[89ab]/i.test(address));
 }
 
 export function stateOf(link: Link): 'up' | 'nolink' | 'disabled' {
@@ -68,6 +75,12 @@ export function membership(port: BridgePort | undefined): string {
   return (port?.vlans ?? []).map((vlan) => `${vlan.vid}${vlan.tagged ? 't' : ''}`).join(' ');
 }
 
-export function hostsBehind(topology: Topology, port: string): Host[] {
-  return topology.hosts.filter((host) => host.port === port);
+/** Who is behind a port, one name a machine: the same MAC often has an address of each family. */
+export function hostsBehind(topology: Topology, port: string): string[] {
+  const names = new Map<string, string>();
+  for (const host of topology.hosts.filter((each) => each.port === port)) {
+    const key = host.mac || host.address;
+    if (host.name || !names.has(key)) names.set(key, host.name || host.address);
+  }
+  return [...names.values()];
 }

@@ -15,8 +15,9 @@ const words: Words = {
 
 let index = 0;
 function link(name: string, kind: string, more: Partial<Link> = {}): Link {
+  // As a kernel gives them: every device has a link-local address.
   const state = { mac: '', mtu: 1500, up: true, carrier: true, master: '', lower: '', vlan: 0 };
-  const place = { addresses: [], lowest: false, in_flowtable: false, why: '' };
+  const place = { addresses: ['fe80::1/64'], lowest: false, in_flowtable: false, why: '' };
   return { index: ++index, name, kind, ...state, ...place, ...more };
 }
 
@@ -53,12 +54,19 @@ function gateway(): Topology {
     ],
     hosts: Array.from({ length: 6 }, (_, i) => ({
       address: `10.10.10.${i + 2}`,
-      mac: '',
+      mac: `02::${i}`,
       name: '',
       device: 'br-lan.10',
       vlan: 10,
       port: 'lan1',
-    })),
+    })).concat({
+      address: '2001:db8::2',
+      mac: '02::0',
+      name: '',
+      device: 'br-lan.10',
+      vlan: 10,
+      port: 'lan1',
+    }),
   };
 }
 
