@@ -3,6 +3,7 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -11,6 +12,7 @@ use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use crate::pace::Pace;
 use crate::protocol::{Answer, Output, Protocol, Query, ReturnAddress};
 use crate::{
     Attribute, Blobmsg, ConnectError, ConnectionError, Decoder, EncodeError, Frame, Handle, Kind,
@@ -28,6 +30,7 @@ const HELLO: Duration = Duration::from_secs(10);
 pub struct Connection {
     incoming: mpsc::Receiver<Incoming>,
     handle: Handle,
+    pace: Arc<Pace>,
     task: Option<JoinHandle<ConnectionError>>,
 }
 
@@ -89,6 +92,7 @@ pub struct Request {
 pub struct Reply {
     address: ReturnAddress,
     commands: mpsc::UnboundedSender<Command>,
+    pace: Arc<Pace>,
     done: bool,
 }
 
@@ -102,6 +106,7 @@ impl Reply {
         let data = Blobmsg::encode(result).and_then(|table| self.address.data(table).encode());
         let outcome = match data {
             Ok(bytes) if self.address.wanted => {
+                self.pace.answered(bytes.len());
                 let _ = self.commands.send(Command::Bytes(bytes));
                 Ok(Status::Ok)
             }
@@ -154,15 +159,17 @@ impl Connection {
     fn start(stream: UnixStream, decoder: Decoder) -> Connection {
         let (commands, orders) = mpsc::unbounded_channel();
         let (sink, incoming) = mpsc::channel(BACKLOG);
+        let pace = Arc::new(Pace::new());
         let driver = Driver {
             protocol: Protocol::default(),
             decoder,
             unsent: Vec::new(),
             sink,
             commands: commands.downgrade(),
+            pace: Arc::clone(&pace),
         };
         let task = tokio::spawn(driver.run(stream, orders));
-        Connection { incoming, handle: Handle::new(commands), task: Some(task) }
+        Connection { incoming, handle: Handle::new(commands), pace, task: Some(task) }
     }
 
     /// A handle for calls, publishing and notifications; clone it freely.
@@ -171,11 +178,16 @@ impl Connection {
         self.handle.clone()
     }
 
-    /// Waits for what others want. Cancelling it loses nothing.
+    /// Waits for what others want, and after large answers a while longer: ubusd drops answers that
+    /// pile up for one caller. Cancelling it loses nothing.
     ///
     /// # Errors
     /// When the connection has ended.
     pub async fn next(&mut self) -> Result<Incoming, ConnectionError> {
+        let wait = self.pace.wait();
+        if !wait.is_zero() {
+            tokio::time::sleep(wait).await;
+        }
         if let Some(incoming) = self.incoming.recv().await {
             return Ok(incoming);
         }
@@ -220,6 +232,7 @@ struct Driver {
     sink: mpsc::Sender<Incoming>,
     /// Weak, so that the task ends when every handle is gone.
     commands: mpsc::WeakUnboundedSender<Command>,
+    pace: Arc<Pace>,
 }
 
 impl Driver {
@@ -297,7 +310,8 @@ impl Driver {
             }
             Output::Invoked(call) => {
                 let Some(commands) = self.commands.upgrade() else { return Ok(()) };
-                let reply = Reply { address: call.address, commands, done: false };
+                let pace = Arc::clone(&self.pace);
+                let reply = Reply { address: call.address, commands, pace, done: false };
                 let (object, method, args) = (call.object, call.method, call.args);
                 let (user, group) = (call.user, call.group);
                 Incoming::Invoke(Request { object, method, args, user, group, reply })

@@ -55,6 +55,7 @@ mod error;
 mod frame;
 mod handle;
 mod object;
+mod pace;
 pub mod protocol;
 mod status;
 
