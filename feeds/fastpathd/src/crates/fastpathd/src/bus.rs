@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Our object on ubus, and what we ask of others there.
 
-use std::path::PathBuf;
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -52,20 +53,18 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// over with growing pauses when ubusd goes away. Ends when the daemon does.
 pub(crate) async fn keep(socket: PathBuf, happenings: Sender<Happening>) {
     let mut pause = FIRST_PAUSE;
-    let mut complained = false;
+    let mut complained = String::new();
     loop {
-        match Connection::open(&socket).await {
-            Ok(connection) => {
-                let served = serve(connection, &happenings).await;
-                log::warn!("ubus: {}", chain(&*served));
-                pause = FIRST_PAUSE;
-                complained = false;
-            }
-            Err(error) if !complained => {
-                log::warn!("ubus: {}; trying on", chain(&error));
-                complained = true;
-            }
-            Err(_) => {}
+        let published = Cell::new(false);
+        let ended = converse(&socket, &happenings, &published).await;
+        if published.get() {
+            pause = FIRST_PAUSE;
+            complained.clear();
+        }
+        // The same failure again and again is said once.
+        if ended != complained {
+            log::warn!("ubus: {ended}; trying on");
+            complained = ended;
         }
         if happenings.send(Happening::BusGone).await.is_err() {
             return;
@@ -75,16 +74,31 @@ pub(crate) async fn keep(socket: PathBuf, happenings: Sender<Happening>) {
     }
 }
 
-/// Serves one connection until it ends; why it did.
+/// One connection from its beginning to its end; why it ended.
+async fn converse(socket: &Path, happenings: &Sender<Happening>, published: &Cell<bool>) -> String {
+    let connection = match Connection::open(socket).await {
+        Ok(connection) => connection,
+        Err(error) => return chain(&error),
+    };
+    let object = Object { path: OBJECT.into(), methods: METHODS };
+    if let Err(error) = connection.handle().publish(object).await {
+        // ubusd has one answer for both.
+        return format!(
+            "{}: there is such an object already (another fastpathd?), or no file in \
+             /usr/share/acl.d lets this user publish it",
+            chain(&error)
+        );
+    }
+    published.set(true);
+    chain(&*serve(connection, happenings).await)
+}
+
+/// Serves a connection on which our object is published, until it ends; why it did.
 async fn serve(
     mut connection: Connection,
     happenings: &Sender<Happening>,
 ) -> Box<dyn std::error::Error> {
     let handle = connection.handle();
-    let object = Object { path: OBJECT.into(), methods: METHODS };
-    if let Err(error) = handle.publish(object).await {
-        return error.into();
-    }
     // netifd may start later than we do: the interfaces are read now and then anyway.
     if let Err(error) = handle.subscribe("network.interface").await {
         log::debug!("ubus: no news of interfaces: {error}");
@@ -121,6 +135,11 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
         cause = inner.source();
     }
     text
+}
+
+/// Whether rpcd answers for UCI: after a restart of ubusd it comes back later than we do.
+pub(crate) async fn has_uci(handle: &Handle) -> bool {
+    handle.list("uci").await.is_ok_and(|found| !found.is_empty())
 }
 
 /// The `values` of a UCI package; `None` if there is no such package.

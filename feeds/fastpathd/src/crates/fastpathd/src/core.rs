@@ -132,6 +132,12 @@ impl Core {
         }
     }
 
+    /// The configuration cannot even be read.
+    pub(crate) fn no_configuration(&mut self, why: String) {
+        log::error!("/etc/config/fastpath is not used: {why}");
+        self.configuration_error = why;
+    }
+
     fn use_settings(&mut self, settings: Settings) -> Vec<Effect> {
         self.refresh.set_shortest(settings.refresh);
         // The file says something new: it wins over an earlier command. A reload for another

@@ -24,8 +24,10 @@ use crate::methods::{self, Outcome};
 /// Happenings that may wait. A full channel slows the sources down, and the kernel keeps their
 /// events meanwhile.
 const BACKLOG: usize = 64;
-/// ubus comes up within seconds of a boot; after this the file is read instead.
+/// ubus and rpcd come up within seconds of a boot; after this the file is read instead.
 const WITHOUT_BUS: u64 = 10;
+/// Seconds between questions for a configuration that nobody answered for yet.
+const ASK_AGAIN: u64 = 3;
 
 /// Where things are.
 #[derive(Debug, Clone)]
@@ -54,6 +56,8 @@ struct Daemon {
     nft: NftCommand,
     happenings: mpsc::Sender<Happening>,
     ticks: u64,
+    /// The configuration has not been read over this connection.
+    unread: bool,
 }
 
 /// Runs until SIGTERM or SIGINT. Needs a `LocalSet`.
@@ -97,6 +101,7 @@ impl Daemon {
             nft,
             happenings,
             ticks: 0,
+            unread: false,
         }
     }
 
@@ -110,6 +115,7 @@ impl Daemon {
         let effects = match happening {
             Happening::BusUp(handle) => {
                 self.bus = Some(handle);
+                self.unread = true;
                 vec![Effect::ReadConfiguration]
             }
             Happening::BusGone => {
@@ -123,7 +129,14 @@ impl Daemon {
                 Vec::new()
             }
             Happening::InterfacesChanged => vec![Effect::ReadInterfaces],
-            Happening::Configuration(values) => self.core.configuration(&values),
+            Happening::Configuration(values) => {
+                self.unread = false;
+                self.core.configuration(&values)
+            }
+            Happening::NoConfiguration(why, for_good) => {
+                self.unread &= !for_good;
+                self.no_configuration(&why, for_good)
+            }
             Happening::Firewall(values) => {
                 self.core.firewall(&values);
                 Vec::new()
@@ -162,8 +175,11 @@ impl Daemon {
         let readings = machine::readings(&self.paths.leases);
         let effects = self.core.tick(&readings);
         self.carry_out(effects);
-        if self.ticks == WITHOUT_BUS && self.core.settings.is_none() && self.bus.is_none() {
+        if self.ticks == WITHOUT_BUS && self.core.settings.is_none() {
             self.read_file();
+        }
+        if self.unread && self.ticks.is_multiple_of(ASK_AGAIN) {
+            self.read_configuration();
         }
         if let Some(bus) = self.bus.as_ref().filter(|_| self.watched) {
             let sent =
@@ -264,16 +280,26 @@ impl Daemon {
 
     fn read_file(&mut self) {
         let path = self.paths.config.display();
-        log::warn!("ubus is not there: reading {path} itself");
-        let values = match std::fs::read_to_string(&self.paths.config) {
-            Ok(text) => match ruleset::parse_uci(&text) {
-                Ok(values) => values,
-                Err(error) => return log::error!("{path}: {error}"),
-            },
-            Err(error) => return log::error!("{path}: {error}"),
+        log::warn!("nobody answers for uci on ubus: reading {path} itself");
+        let effects = match file_values(&self.paths.config) {
+            Ok(values) => self.core.configuration(&values),
+            Err(why) => {
+                self.core.no_configuration(why);
+                Vec::new()
+            }
         };
-        let effects = self.core.configuration(&values);
         self.carry_out(effects);
+    }
+
+    /// rpcd says only that it cannot read the file; we can say what is wrong in it.
+    fn no_configuration(&mut self, why: &str, for_good: bool) -> Vec<Effect> {
+        if for_good {
+            let words = file_values(&self.paths.config).err();
+            self.core.no_configuration(words.unwrap_or_else(|| why.to_owned()));
+        } else {
+            log::debug!("{why}");
+        }
+        Vec::new()
     }
 
     async fn end(self) {
@@ -303,6 +329,11 @@ async fn still_in_force(nft: &NftCommand, plan: &ruleset::Plan) -> bool {
 }
 
 async fn read_configuration(bus: ubus::Handle, happenings: mpsc::Sender<Happening>) {
+    if !bus::has_uci(&bus).await {
+        let why = "nobody answers for uci on ubus yet".to_owned();
+        let _ = happenings.send(Happening::NoConfiguration(why, false)).await;
+        return;
+    }
     match bus::package(&bus, "firewall").await {
         Ok(values) => {
             let _ = happenings.send(Happening::Firewall(values.unwrap_or_default())).await;
@@ -317,7 +348,9 @@ async fn read_configuration(bus: ubus::Handle, happenings: mpsc::Sender<Happenin
             let values = values.unwrap_or_else(|| Value::Object(Map::new()));
             let _ = happenings.send(Happening::Configuration(values)).await;
         }
-        Err(error) => log::error!("reading the configuration: {}", bus::chain(&error)),
+        Err(error) => {
+            let _ = happenings.send(Happening::NoConfiguration(bus::chain(&error), true)).await;
+        }
     }
     read_interfaces(bus, happenings).await;
 }
@@ -343,10 +376,15 @@ fn unix_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// What a configuration file says, or what is wrong with it.
+fn file_values(path: &Path) -> Result<Value, String> {
+    let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    ruleset::parse_uci(&text).map_err(|e| format!("{}: {e}", path.display()))
+}
+
 /// Checks a configuration file; the text of what is wrong, if anything is.
 pub(crate) fn check(path: &Path) -> Result<Vec<String>, String> {
-    let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let values = ruleset::parse_uci(&text).map_err(|e| format!("{}: {e}", path.display()))?;
+    let values = file_values(path)?;
     match ruleset::Settings::from_uci(&values) {
         Ok((_, warnings)) => Ok(warnings.iter().map(ToString::to_string).collect()),
         Err(error) => Err(error.to_string()),

@@ -23,6 +23,8 @@ pub(crate) enum Happening {
     InterfacesChanged,
     /// Values of the UCI package fastpath.
     Configuration(Value),
+    /// The configuration cannot be read, in words; false: not yet.
+    NoConfiguration(String, bool),
     /// Values of the UCI package firewall.
     Firewall(Value),
     /// The answer of `network.interface dump`.
@@ -72,7 +74,10 @@ pub(crate) async fn watch_flows(happenings: Sender<Happening>) {
             Ok(mut socket) => loop {
                 let happening = match socket.recv().await {
                     Ok(events) => Happening::Flows(events),
-                    Err(EventError::Lost) => Happening::FlowsLost,
+                    Err(EventError::Lost) => {
+                        drain(&mut socket).await;
+                        Happening::FlowsLost
+                    }
                     Err(error) => break error,
                 };
                 if happenings.send(happening).await.is_err() {
@@ -86,6 +91,17 @@ pub(crate) async fn watch_flows(happenings: Sender<Happening>) {
         // What happened meanwhile is unknown.
         if happenings.send(Happening::FlowsLost).await.is_err() {
             return;
+        }
+    }
+}
+
+/// Throws away what waits. After an overflow the kernel drops new events, without a word, until
+/// the queue has been empty once (`NETLINK_S_CONGESTED`): a dump before that would miss them.
+async fn drain(socket: &mut EventSocket) {
+    loop {
+        match tokio::time::timeout(Duration::from_millis(1), socket.recv()).await {
+            Ok(Ok(_) | Err(EventError::Lost)) => {}
+            Ok(Err(_)) | Err(_) => return,
         }
     }
 }
