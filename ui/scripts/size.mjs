@@ -18,7 +18,7 @@ async function filesBelow(folder) {
   );
 }
 
-/** Everything a browser fetches before the page shows: the document and what it and its scripts import. */
+/** What a browser fetches before the page shows: the document, what it and its scripts import. */
 async function firstLoad(files) {
   const seen = new Set(['index.html']);
   for (const name of seen) {

@@ -25,8 +25,8 @@ export class Fault extends Error {
 }
 
 /** JSON-RPC errors of uhttpd's ubus module. */
-export const RPC_OBJECT_NOT_FOUND = -32000;
-export const RPC_ACCESS_DENIED = -32002;
+const RPC_OBJECT_NOT_FOUND = -32000;
+const RPC_ACCESS_DENIED = -32002;
 
 /** Names of the ubus status codes, as `ubus_strerror` has them. */
 const statusNames = [
@@ -43,7 +43,7 @@ const statusNames = [
   'Connection failed',
 ];
 
-export function statusName(status: number): string {
+function statusName(status: number): string {
   return statusNames[status] ?? `status ${status}`;
 }
 

@@ -26,7 +26,7 @@ async function kindOf(call: Promise<unknown>): Promise<FaultKind> {
 // Answers as uhttpd gave them.
 const login =
   '{"jsonrpc":"2.0","id":1,"result":[0,{"ubus_rpc_session":"aac174533f5a3989995e0ea5e1a09813",' +
-  '"timeout":300,"expires":300,"acls":{"ubus":{"fastpath":["status"]}},"data":{"username":"root"}}]}';
+  '"timeout":300,"expires":300,"acls":{},"data":{"username":"root"}}]}';
 const accessDenied = '{"jsonrpc":"2.0","id":4,"error":{"code":-32002,"message":"Access denied"}}';
 
 describe('call', () => {
@@ -79,7 +79,7 @@ describe('logIn', () => {
   it('asks without a session and keeps the new one', async () => {
     const { ubus, asked } = router(login);
     ubus.session = 'old';
-    const { session } = await logIn(ubus, 'root', 'secret');
+    const session = await logIn(ubus, 'root', 'secret');
     expect(asked[0]?.params[0]).toBe(NULL_SESSION);
     expect(asked[0]?.params[3]).toMatchObject({ username: 'root', password: 'secret' });
     expect(session).toBe('aac174533f5a3989995e0ea5e1a09813');
@@ -93,8 +93,8 @@ describe('logIn', () => {
   });
 });
 
-describe('setEngine', () => {
-  /** Refuses the engine; the session itself lives or not. */
+describe('a refused call', () => {
+  /** Refuses every method; the session itself lives or not. */
   function refusing(sessionLives: boolean): Fastpath {
     const fetch = (_: unknown, init?: RequestInit) => {
       const asks = (JSON.parse(String(init?.body)) as { params: string[] }).params[1];
@@ -107,7 +107,7 @@ describe('setEngine', () => {
   }
 
   it('tells a missing grant from a dead session', async () => {
-    expect(await kindOf(refusing(true).setEngine('off'))).toBe('denied');
-    expect(await kindOf(refusing(false).setEngine('off'))).toBe('session');
+    expect(await kindOf(refusing(true).call('engine', { set: 'off' }))).toBe('denied');
+    expect(await kindOf(refusing(false).call('engine', { set: 'off' }))).toBe('session');
   });
 });

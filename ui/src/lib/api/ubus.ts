@@ -5,7 +5,7 @@ import type { RequestPace } from './pace';
 /** The session of somebody who has not logged in. */
 export const NULL_SESSION = '0'.repeat(32);
 
-/** No answer of the daemon takes this long; a router that is silent for it is taken as unreachable. */
+/** No answer takes this long; a router silent for it is taken as unreachable. */
 const ANSWER_MS = 8000;
 
 export interface UbusOptions {
@@ -69,7 +69,7 @@ export class Ubus {
 }
 
 /** Takes a JSON-RPC reply apart; `what` names the call in a fault's text. */
-export function readReply(reply: unknown, what: string): Record<string, unknown> {
+function readReply(reply: unknown, what: string): Record<string, unknown> {
   if (typeof reply !== 'object' || reply === null) {
     throw new Fault('unreachable', `${what}: not a JSON-RPC answer`);
   }

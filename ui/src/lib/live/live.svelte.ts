@@ -2,11 +2,12 @@
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
 import type { EngineState, Status, Tick } from '../api/types';
+import { t } from '../i18n/t';
 import { pause } from './pause';
 import { sampleOf, samplesOf, withSample, type Sample } from './ring';
 
 /** How the page hears from the router now. */
-export type Connection = 'connecting' | 'live' | 'polling' | 'lost' | 'absent';
+export type Connection = 'connecting' | 'live' | 'polling' | 'lost' | 'absent' | 'refused';
 
 const POLL_MS = 2000;
 /** Ticks come every second; after this silence the stream is taken as dead. */
@@ -29,7 +30,7 @@ export class Live {
   connection = $state<Connection>('connecting');
   /** When the router last answered, browser's clock; 0: never. */
   heardAt = $state(0);
-  /** What the router said when it refused, in its words. */
+  /** Why the router refused, in words. */
   refusal = $state('');
 
   /** The tab can be seen; nothing at all is asked while it cannot. */
@@ -43,11 +44,6 @@ export class Live {
     private readonly api: Fastpath,
     private readonly onExpired: () => void,
   ) {}
-
-  /** The router's clock now, Unix ms: ages and spans are counted on it. */
-  get routerNow(): number {
-    return this.status?.now_ms ?? Date.now();
-  }
 
   start(): void {
     if (this.stopRun) return;
@@ -72,7 +68,7 @@ export class Live {
 
   /** The router answers, as far as is known. */
   get answering(): boolean {
-    return this.connection !== 'lost' && this.connection !== 'absent';
+    return ['connecting', 'live', 'polling'].includes(this.connection);
   }
 
   /** The engine after a change, until the next tick says it. */
@@ -151,21 +147,24 @@ export class Live {
     this.samples = withSample(this.samples, sampleOf(status.now_ms, status.paths));
     this.heardAt = Date.now();
     this.failures = 0;
-    this.refusal = '';
     if (this.connection !== 'live' && this.connection !== 'polling') this.connection = 'connecting';
   }
 
-  private failed(fault: unknown): void {
-    if (!(fault instanceof Fault)) throw fault;
+  private failed(cause: unknown): void {
+    // An answer that cannot be used is told like a refusal: the loop must not end with it.
+    const fault = cause instanceof Fault ? cause : new Fault('failed', String(cause));
     this.failures += 1;
     if (fault.kind === 'session') {
       this.stop();
       this.onExpired();
     } else if (fault.kind === 'unreachable') {
       this.connection = 'lost';
-    } else {
+    } else if (fault.kind === 'absent') {
       this.connection = 'absent';
-      this.refusal = fault.kind === 'absent' ? '' : fault.message;
+    } else {
+      this.connection = 'refused';
+      const denied = fault.kind === 'denied';
+      this.refusal = denied ? t('banner.denied') : t('banner.failed', { text: fault.message });
     }
   }
 }

@@ -112,7 +112,22 @@ describe('Live', () => {
     expect(live).toMatchObject({ connection: 'absent', refusal: '' });
     router.fault = 'failed';
     await vi.advanceTimersByTimeAsync(10_000);
-    expect(live.refusal).toBe('refused');
+    expect(live.connection).toBe('refused');
+    expect(live.refusal).toContain('refused');
+    router.fault = 'denied';
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(live.refusal).toContain('account');
+  });
+
+  it('says so and goes on when an answer cannot be used', async () => {
+    const call = router.call.bind(router);
+    router.call = (): Promise<never> => Promise.reject(new SyntaxError('not JSON'));
+    live.start();
+    await vi.advanceTimersByTimeAsync(100);
+    expect(live.refusal).toContain('not JSON');
+    router.call = call;
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(live.connection).toBe('live');
   });
 
   it('notices a stream that has gone silent', async () => {

@@ -24,7 +24,7 @@ export class EngineChoice {
     this.failed = false;
     this.outcome = t('engine.busy', { engine: engineName(engine) });
     try {
-      const state = await this.app.api.setEngine(engine);
+      const state = await this.app.api.call('engine', { set: engine });
       this.app.live.engineChanged(state);
       this.failed = state.active !== engine;
       this.outcome = this.failed

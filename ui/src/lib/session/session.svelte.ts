@@ -34,7 +34,7 @@ export class Session {
   }
 
   async logIn(user: string, password: string): Promise<void> {
-    const { session } = await logIn(this.ubus, user, password);
+    const session = await logIn(this.ubus, user, password);
     this.storage.setItem(STORED, JSON.stringify({ session, user } satisfies Stored));
     this.enter({ session, user });
   }
