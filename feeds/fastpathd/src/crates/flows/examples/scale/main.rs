@@ -58,7 +58,7 @@ fn measure_one(file: &Path) -> Result<ExitCode, Failure> {
 /// Each size in a process of its own: memory and network namespace are per process.
 fn all(folder: &Path) -> Result<ExitCode, Failure> {
     if let Some(why) = record::impossible() {
-        println!("scale: skipped: {why}");
+        println!("skipped: scale: {why}");
         return Ok(ExitCode::from(SKIPPED));
     }
     std::fs::create_dir_all(folder)?;
