@@ -75,6 +75,8 @@ export async function logIn(page: Page, user: User = 'root'): Promise<void> {
   await page.getByLabel('Password').fill(passwords[user]);
   await page.getByRole('button', { name: 'Log in' }).click();
   await expect(page.getByRole('navigation', { name: 'Screens' })).toBeVisible();
+  // Rows under the pointer keep their places: it must not rest on the table.
+  await page.mouse.move(0, 0);
 }
 
 export const screens = ['overview', 'flows', 'topology'] as const;
@@ -90,6 +92,11 @@ export async function open(page: Page, screen: Screen, user: User = 'root'): Pro
 /** The router's ticks arrive. */
 export async function live(page: Page): Promise<void> {
   await expect(page.locator('[data-connection]')).toHaveText('Live', { timeout: 20_000 });
+}
+
+/** What the page says about a router or a daemon that is away. */
+export function banner(page: Page, words: RegExp) {
+  return page.getByRole('status').filter({ hasText: words });
 }
 
 /** The row of h10's TCP flow from that port. */

@@ -3,11 +3,15 @@ import type { Locator, Page } from '@playwright/test';
 import { expect, live, open, rowOf, test } from './fixture';
 import { hosts } from './lab';
 
-/** Presses Tab until `target` has the focus; every stop on the way must be visible. */
+/**
+ * Presses Tab until `target` has the focus; every stop on the way must be visible. Past the last
+ * one the focus is nowhere on the page once.
+ */
 async function tabTo(page: Page, target: Locator, key = 'Tab'): Promise<void> {
   for (let presses = 0; presses < 40; presses += 1) {
     await page.keyboard.press(key);
-    await expect(page.locator(':focus')).toBeVisible();
+    const focused = page.locator(':focus');
+    if ((await focused.count()) > 0) await expect(focused).toBeVisible();
     if (await target.evaluate((element) => element === document.activeElement)) return;
   }
   throw new Error('40 times Tab did not reach it');

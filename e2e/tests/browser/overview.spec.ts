@@ -29,7 +29,7 @@ test('what flows shows at a glance', async ({ page, lan }) => {
 test('a path leads to its flows', async ({ page, lan }) => {
   await lan.download(hosts.isp);
   await open(page, 'overview');
-  await page.getByRole('link', { name: 'Show the flows on the path Flowtable' }).click();
+  await page.locator('[data-path="flowtable"]').getByRole('link').click();
   await expect(page).toHaveURL(/#\/flows\?path=flowtable/);
   await expect(page.getByRole('button', { name: /^Flowtable/ })).toHaveAttribute(
     'aria-pressed',
