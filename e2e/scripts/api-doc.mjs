@@ -73,7 +73,7 @@ function method(name) {
 
 function type([name, schema]) {
   const head = [`### ${name}`, '', schema.description, ''];
-  if (schema.enum) return [...head, schema.enum.map((v) => `\`${JSON.stringify(v)}\``).join(' '), ''];
+  if (schema.enum) return [...head, typeOf(schema), ''];
   return [...head, '| field | type | meaning |', '| --- | --- | --- |', ...rows(schema), ''];
 }
 
@@ -84,7 +84,8 @@ function page() {
   return [
     '# The ubus object `fastpath`',
     '',
-    'Made from `feeds/fastpathd/src/schema/*.json` by `node e2e/scripts/api-doc.mjs`: change those.',
+    'Made from `feeds/fastpathd/src/schema/*.json` by `node e2e/scripts/api-doc.mjs`: change',
+    'those.',
     '',
     'The same over ubus (`ubus call fastpath status`), JSON-RPC (`POST /ubus`) and, for the',
     'notification, the event stream `GET /ubus/subscribe/fastpath`. Every method also takes',

@@ -288,7 +288,8 @@ pub(crate) fn topology(answer: &Value) -> String {
     out
 }
 
-/// `10u* 20t`: a port's VLANs, u untagged, t tagged, * where untagged frames go; a VLAN device's tag.
+/// `10u* 20t`: a port's VLANs, u untagged, t tagged, * where untagged frames go; or the tag of a
+/// VLAN device.
 fn vlans(answer: &Value, link: &Value, name: &str) -> String {
     if number(link, "vlan") != 0 {
         return number(link, "vlan").to_string();
