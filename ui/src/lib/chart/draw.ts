@@ -2,7 +2,7 @@
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { clock } from '../format/time';
-import { rate, text } from '../format/units';
+import { axisRate, text } from '../format/units';
 import { SPAN_MS } from '../live/ring';
 import type { Stack } from './stack';
 
@@ -55,7 +55,12 @@ export function drawStack(
         space: 80,
         values: (_, ticks) => ticks.map((s) => clock(s * 1000).slice(0, 5)),
       },
-      { ...axis, size: 72, space: 40, values: (_, ticks) => ticks.map((bps) => text(rate(bps))) },
+      {
+        ...axis,
+        size: 72,
+        space: 40,
+        values: (_, ticks) => ticks.map((bps) => text(axisRate(bps))),
+      },
     ],
     series: [
       {},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { beforeEach, describe, expect, it } from 'vitest';
 import { age, duration, moment } from './time';
-import { bytes, count, percent, rate, setNumberLocale, text } from './units';
+import { axisRate, bytes, count, percent, rate, setNumberLocale, text } from './units';
 
 beforeEach(() => setNumberLocale('en'));
 
@@ -24,6 +24,13 @@ describe('rate', () => {
   ])('shows %d as %s', (bps, shown) => {
     expect(text(rate(bps))).toBe(shown);
   });
+});
+
+it('leaves out an axis’s zeros', () => {
+  expect(text(axisRate(25_000_000))).toBe('25 Mbit/s');
+  expect(text(axisRate(2_500_000))).toBe('2.5 Mbit/s');
+  expect(text(axisRate(1e15))).toBe('1,000 Tbit/s');
+  expect(text(rate(2_500_000))).toBe('2.50 Mbit/s');
 });
 
 it('counts bytes in decimal units', () => {

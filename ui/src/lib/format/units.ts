@@ -19,18 +19,20 @@ export function setNumberLocale(wanted: string | undefined): void {
   formatters.clear();
 }
 
-function decimals(value: number, digits: number): string {
-  let formatter = formatters.get(digits);
+/** `least`: digits after the point that are kept even when they are zero. */
+function decimals(value: number, digits: number, least = digits): string {
+  const key = 10 * digits + least;
+  let formatter = formatters.get(key);
   if (!formatter) {
-    const fixed = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+    const fixed = { minimumFractionDigits: least, maximumFractionDigits: digits };
     formatter = new Intl.NumberFormat(locale, fixed);
-    formatters.set(digits, formatter);
+    formatters.set(key, formatter);
   }
   return formatter.format(value);
 }
 
 /** Three significant digits, in steps of 1000; whole numbers in the smallest unit. */
-function scaled(amount: number, units: string[]): Quantity {
+function scaled(amount: number, units: string[], zeros = true): Quantity {
   let value = Number.isFinite(amount) ? Math.max(0, amount) : 0;
   let step = 0;
   // 999.5 would round up to "1000".
@@ -39,12 +41,17 @@ function scaled(amount: number, units: string[]): Quantity {
     step += 1;
   }
   const digits = step === 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-  return { value: decimals(value, digits), unit: units[step] ?? '' };
+  return { value: decimals(value, digits, zeros ? digits : 0), unit: units[step] ?? '' };
 }
 
 /** Bits per second. */
 export function rate(bps: number): Quantity {
   return scaled(bps, rateUnits);
+}
+
+/** The same for an axis, whose steps are round: without zeros at the end. */
+export function axisRate(bps: number): Quantity {
+  return scaled(bps, rateUnits, false);
 }
 
 /** Bytes, in decimal units like every ISP and disk counts them. */
