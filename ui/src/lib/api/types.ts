@@ -388,7 +388,7 @@ export interface ConntrackState {
    */
   refresh_ms: number;
   /**
-   * how long the last refresh took
+   * CPU time of the last refresh
    */
   dump_ms: number;
   /**
