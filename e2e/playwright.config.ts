@@ -9,6 +9,8 @@ const reports = process.env['REPORTS'] ?? '../build/reports';
 
 export default defineConfig({
   testDir: 'tests/browser',
+  // The pictures of the documents are made the same way, but only when asked for.
+  testMatch: process.env['UPDATE_SCREENSHOTS'] ? 'screenshots.ts' : '*.spec.ts',
   // One gateway: what one test does to it, another would see.
   workers: 1,
   fullyParallel: false,

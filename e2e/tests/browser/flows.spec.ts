@@ -69,7 +69,7 @@ test('the address after NAT shows on demand', async ({ page, lan }) => {
   const row = rowOf(page, port);
   await expect(row).toBeVisible();
   await expect(row).not.toContainText(`198.51.100.10:${port}`);
-  await page.getByRole('button', { name: 'NAT' }).click();
+  await page.getByRole('button', { name: 'NAT', exact: true }).click();
   await expect(row).toContainText(`198.51.100.10:${port}`);
 });
 
@@ -93,10 +93,10 @@ test('filters, order and groups are the daemon’s', async ({ page, lan }) => {
   await expect(ping).toBeVisible();
   await page.getByRole('button', { name: 'Clear filters' }).click();
   await page.getByRole('button', { name: 'Age' }).click();
-  await expect(page.getByRole('columnheader', { name: 'Age' })).toHaveAttribute(
-    'aria-sort',
-    /ascending/,
-  );
+  const head = page.getByRole('columnheader', { name: 'Age' });
+  await expect(head).toHaveAttribute('aria-sort', 'descending');
+  await page.getByRole('button', { name: 'Age' }).click();
+  await expect(head).toHaveAttribute('aria-sort', 'ascending');
   await page.getByLabel('Group').selectOption('By host');
   await expect(page.getByRole('row').filter({ hasText: 'h10' })).toBeVisible();
 });

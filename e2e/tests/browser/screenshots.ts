@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { fileURLToPath } from 'node:url';
+import { expect, open, rowOf, test } from './fixture';
+import { hosts, type Lan, type Router } from './lab';
+
+const docs = (name: string) => fileURLToPath(new URL(`../../../docs/${name}.png`, import.meta.url));
+
+/** The chart has something to show after this long. */
+const HISTORY_S = 80;
+
+/** A household's evening: bulk, chatter, a ping; answers the port of the first download. */
+async function evening(lan: Lan, router: Router): Promise<number> {
+  const first = await lan.download(hosts.isp, '900k');
+  await lan.download(hosts.h20, '400k');
+  const curl = 'exec curl -gsS -o /dev/null --limit-rate';
+  await lan.begin('h11', 'h11', `${curl} 300k http://[2001:db8:ffff::1]/256.bin`);
+  await lan.begin('h20', 'h20', `${curl} 150k http://${hosts.isp}/256.bin`);
+  await lan.begin('h11', 'dns', `exec /tmp/e2e/talk ${hosts.isp}`);
+  await lan.begin('h10', 'ping', `exec ping -i 1 ${hosts.h20}`);
+  const age = async () => {
+    const page = (await router.ask(`flows --text ${first}`)) as {
+      cols: string[];
+      rows: number[][];
+    };
+    return page.rows[0]?.[page.cols.indexOf('age_s')] ?? 0;
+  };
+  await expect.poll(age, { timeout: 2 * HISTORY_S * 1000 }).toBeGreaterThan(HISTORY_S);
+  return first;
+}
+
+test('the pictures of the documents', async ({ page, lan, router }) => {
+  test.setTimeout(300_000);
+  await page.setViewportSize({ width: 1280, height: 860 });
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+  const port = await evening(lan, router);
+  await open(page, 'overview');
+  await expect(page.locator('[data-figure="offload"]')).toContainText('9');
+  await expect(
+    page.getByRole('region', { name: 'Throughput by path' }).locator('canvas'),
+  ).toBeVisible();
+  await page.screenshot({ path: docs('overview'), animations: 'disabled' });
+  await page.goto('#/topology');
+  await expect(page.locator('[data-device="lan1"]')).toContainText('In the flowtable');
+  await page.screenshot({ path: docs('topology'), animations: 'disabled' });
+  await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
+  await page.goto('#/flows?text=10.10');
+  await rowOf(page, port).getByRole('button').click();
+  await expect(page.getByRole('list', { name: 'Life so far' })).toContainText('Flowtable');
+  await page.mouse.move(0, 0);
+  await page.screenshot({ path: docs('flows'), animations: 'disabled' });
+});
