@@ -2,7 +2,8 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig, type Plugin } from 'vitest/config';
 
-const router = process.env['FASTPATH_URL'] ?? 'http://127.0.0.1:8080';
+// The page's address: only its origin counts.
+const router = new URL(process.env['FASTPATH_URL'] ?? 'http://127.0.0.1:8080').origin;
 
 /**
  * The policy goes into a meta tag because uhttpd cannot add headers. It is left out of the
