@@ -68,9 +68,10 @@ test('the address after NAT shows on demand', async ({ page, lan }) => {
   await open(page, 'flows');
   const row = rowOf(page, port);
   await expect(row).toBeVisible();
-  await expect(row).not.toContainText(`198.51.100.10:${port}`);
+  const translated = new RegExp(`198\\.51\\.100\\.\\d+:${port}`);
+  await expect(row).not.toContainText(translated);
   await page.getByRole('button', { name: 'NAT', exact: true }).click();
-  await expect(row).toContainText(`198.51.100.10:${port}`);
+  await expect(row).toContainText(translated);
 });
 
 test('filters, order and groups are the daemon’s', async ({ page, lan }) => {
@@ -98,7 +99,7 @@ test('filters, order and groups are the daemon’s', async ({ page, lan }) => {
   await page.getByRole('button', { name: 'Age' }).click();
   await expect(head).toHaveAttribute('aria-sort', 'ascending');
   await page.getByLabel('Group').selectOption('By host');
-  await expect(page.getByRole('row').filter({ hasText: 'h10' })).toBeVisible();
+  await expect(page.locator('.g-key').filter({ hasText: 'h10' })).toBeVisible();
 });
 
 test('a paused table stays as it is', async ({ page, lan }) => {

@@ -58,22 +58,24 @@ test_router_itself_is_local() {
 }
 
 test_masquerade_shows_both_sides() {
-    local port flow
+    local port flow address
+    address=$(wan_address)
     port=$(fresh_port)
     download h10 "$port" "$ISP_4"
     soon 10 on_path flowtable --proto tcp --text "$port"
     flow=$(newest --proto tcp --text "$port")
     same source "$(field src "$flow")" 10.10.10.10
-    same "translated source" "$(field nat_src "$flow")" 198.51.100.10
+    same "translated source" "$(field nat_src "$flow")" "$address"
     same "translated source port" "$(field nat_sport "$flow")" "$port"
     same "translated destination" "$(field nat_dst "$flow")" "$ISP_4"
     # It can be found by the translated address as well.
     same "flows by translated address" \
-        "$(newest --host 198.51.100.10 --text "$port" | jq -r .id)" "$(field id "$flow")"
+        "$(newest --host "$address" --text "$port" | jq -r .id)" "$(field id "$flow")"
 }
 
 test_forwarded_port_shows_both_sides() {
-    local port flow
+    local port flow address
+    address=$(wan_address)
     port=$(fresh_port)
     gw 'nft -f - <<END
 table inet e2e {
@@ -85,10 +87,10 @@ table inet e2e {
 insert rule inet fw4 forward_wan ct status dnat accept comment "e2e"
 END'
     begin isp inward "exec curl -sS -o /dev/null --limit-rate 100k --local-port $port" \
-        "http://198.51.100.10:8080/256.bin"
+        "http://$address:8080/256.bin"
     soon 10 on_path flowtable --proto tcp --text "$port"
     flow=$(newest --proto tcp --text "$port")
-    same destination "$(field dst "$flow")" 198.51.100.10
+    same destination "$(field dst "$flow")" "$address"
     same "destination port" "$(field dport "$flow")" 8080
     same "translated destination" "$(field nat_dst "$flow")" "$H20_4"
     same "translated destination port" "$(field nat_dport "$flow")" 80

@@ -69,6 +69,8 @@ engine_is() { says ".engine.active == \"$1\" and .engine.wanted == \"$1\"" statu
 wan_says() { says ".wan[] | select(.name == \"wan\") | $1" status; }
 wan_is_up() { wan_says '.up and .session > 0 and (.addresses | length > 0)'; }
 wan_is_down() { wan_says '.up | not'; }
+# The address the ISP gave; another one after each redial.
+wan_address() { said '.wan[0].addresses[0] | sub("/.*"; "")' status; }
 internet() { h10 ping -c 1 -W 2 203.0.113.1; }
 
 # What every test begins with: the engine in force, the line up, packets through.
