@@ -77,7 +77,8 @@ test_bodies_of_64_kib() {
     padding=$(head -c 65000 /dev/zero | tr '\0' x)
     answer=$(rpc "$id" fastpath flows "{\"filter\": {\"text\": \"$padding\"}}")
     same "a text of 65,000 characters" "$(code "$answer")" 2
-    answer=$(post "{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"call\", \"params\": [\"$padding$padding\"]}")
+    answer=$(post "{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"call\",
+        \"params\": [\"$padding$padding\"]}")
     same "a body over 64 KiB" "$(code "$answer")" -32700
     same "what is no JSON" "$(code "$(post '{')")" -32700
     same "status afterwards" "$(code "$(rpc "$id" fastpath status '{}')")" 0
@@ -86,12 +87,13 @@ test_bodies_of_64_kib() {
 test_a_hundred_clients_at_once() {
     local id body words
     id=$(session root fastpath)
-    body="{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\",\"params\":[\"$id\",\"fastpath\",\"flows\",{}]}"
+    body="{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"call\",
+        \"params\":[\"$id\",\"fastpath\",\"flows\",{}]}"
     # 28 is curl's own word for hung.
     # shellcheck disable=SC2016 # the inner shell expands it
     words=$(seq 100 | xargs -P 100 -I '{}' sh -c 'got=$(curl -s -o /dev/null -m 30 \
-        -w "%{http_code}" -H "Content-Type: application/json" -d "$1" "$2"); echo "$got $?"' _ "$body" "$(ubus_url)" |
-        sort | uniq -c)
+        -w "%{http_code}" -H "Content-Type: application/json" -d "$1" "$2"); echo "$got $?"' \
+        _ "$body" "$(ubus_url)" | sort | uniq -c)
     note "100 clients: $(echo "$words" | xargs) (number, HTTP status, curl's exit)"
     lacks "the outcome" "$words" " 28"
     has "the outcome" "$words" "200 0"
@@ -106,7 +108,8 @@ test_event_stream_ticks_once_a_second() {
     between "ticks in 8 s" "$ticks" 5 9
     # By the gateway's own clock: a second apart.
     between "milliseconds from the first tick to the last, for each step" \
-        "$(sed -n 's/^data: //p' <<<"$text" | jq -s '[.[].now_ms] | (last - first) / (length - 1)')" \
+        "$(sed -n 's/^data: //p' <<<"$text" |
+            jq -s '[.[].now_ms] | (last - first) / (length - 1)')" \
         900 1250
     text=$(curl -sN -m 3 "$(ubus_url)/subscribe/fastpath" || true)
     lacks "the stream for nobody" "$text" tick

@@ -57,7 +57,8 @@ test_every_object_of_ours_is_marked() {
     text=$(rules fastpath)
     has "the table" "$text" 'comment "!fastpath: established flows'
     # Chain and rules: a comment each. nft has none for a flowtable.
-    lacks "the rules" "$(grep -E '(flow add|mark set)' <<<"$text" | grep -v '!fastpath' || true)" "a"
+    lacks "the rules" \
+        "$(grep -E '(flow add|mark set)' <<<"$text" | grep -v '!fastpath' || true)" "a"
     has "the flowtable" "$text" counter
     has "the flowtable" "$text" 'devices = { lan1, lan2, lan3, '
 }

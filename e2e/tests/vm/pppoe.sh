@@ -24,7 +24,8 @@ redials() {
     [ "$(said '.wan[0].up_since_ms' status)" -gt "$since" ] || fail "up since before the redial"
     # The server gives the next number, unless it started over.
     note "session $session, then $(said '.pppoe[0].session' topology)"
-    same "session in status" "$(said '.wan[0].session' status)" "$(said '.pppoe[0].session' topology)"
+    same "session in status" "$(said '.wan[0].session' status)" \
+        "$(said '.pppoe[0].session' topology)"
     same "device of the session" "$(said '.pppoe | map(.device) | join(" ")' topology)" pppoe-wan
     same "flowtable's devices" "$(said .engine.devices status)" "$devices"
     new=$(fresh_port)

@@ -34,7 +34,8 @@ test_twenty_thousand_connections() {
     # A measurement takes its time: this is the span, not a wait for something.
     sleep 20
     used=$((($(cpu_ticks) - before) / 20))
-    note "$(said '.conntrack | "\(.count) flows, read in \(.dump_ms) ms every \(.refresh_ms) ms"' status)"
+    note "$(said '.conntrack |
+        "\(.count) flows, read in \(.dump_ms) ms every \(.refresh_ms) ms"' status)"
     # shellcheck disable=SC2016 # the gateway expands it
     note "daemon: $used % of the emulated core, $(gw \
         'grep VmRSS /proc/$(cat /run/supervise/fastpathd.child)/status' | tr -s '\t ' ' ')"
