@@ -9,6 +9,8 @@ GOLDEN=$TOP/feeds/fastpathd/src/crates/ruleset/tests/golden
 test_golden_rules_are_what_nft_takes() {
     local file name answer devices number=0
     [ -d "$GOLDEN" ] || skip "no golden files in ${GOLDEN#"$TOP"/}"
+    # Left to itself the module makes a device in the gateway's own namespace, too.
+    gw 'modprobe dummy numdummies=0'
     for file in "$GOLDEN"/*.txt; do
         name=${file##*/}
         number=$((number + 1))
