@@ -192,6 +192,8 @@ impl Core {
             Ok(how) => log::info!("table inet fastpath: {how:?}"),
             Err(why) => log::error!("table inet fastpath is as before: {why}"),
         }
+        // The rest of nft's words points into a script that the owner does not see.
+        let result = result.map_err(|why| why.lines().next().unwrap_or_default().to_owned());
         let next = self.room.applied(result, self.now);
         self.engine_changed();
         let mut effects: Vec<Effect> = next.into_iter().map(Effect::Engine).collect();

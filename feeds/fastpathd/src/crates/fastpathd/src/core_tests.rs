@@ -85,7 +85,7 @@ fn a_command_holds_until_the_file_says_something_new() {
 fn a_refused_engine_leaves_the_old_one_and_says_why() {
     let mut core = running();
     core.command(Engine::FlowtableHw);
-    core.applied(Err("lan1 cannot offload".into()));
+    core.applied(Err("lan1 cannot offload\n\tflowtable ft {\n\t^^".into()));
     let engine = ask(&mut core, "status", json!({}))["engine"].take();
     assert_eq!(engine["wanted"], "flowtable-hw");
     assert_eq!(engine["active"], "flowtable");
