@@ -2,6 +2,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The PPPoE session ends and comes again.
 
+# told_until_up: ways to the Internet and devices in the flowtable, a line each time they are
+# asked for. While the session is down, the line keeps its name and the port its place.
+told_until_up() {
+    local end=$((SECONDS + 30)) answer
+    while [ "$SECONDS" -lt "$end" ]; do
+        answer=$(ask status)
+        jq -r '(.wan | map(.name)) + .engine.devices | join(" ")' <<<"$answer"
+        jq -e '.wan[] | select(.name == "wan") | .up' <<<"$answer" >/dev/null && return
+    done
+    return 0
+}
+
 # redials SIGNAL: with a flow under way; the flow dies with its session, the next one does not.
 redials() {
     local old new session since devices names
@@ -10,16 +22,14 @@ redials() {
     soon 10 on_path flowtable --proto tcp --text "$old"
     session=$(said '.pppoe[0].session' topology)
     since=$(said '.wan[0].up_since_ms' status)
-    devices=$(said .engine.devices status)
+    devices=$(said '.engine.devices | join(" ")' status)
     names=$(said '.wan | map(.name) | join(" ")' status)
     pppoe_end "$1"
     soon 10 wan_is_down
     says '[.health[] | select(.code == "wan-down" and (.text | startswith("wan is down")))] |
         length == 1' status || fail "health is silent"
-    # The line is told by the names it had before, and the physical port stays in the flowtable.
-    same "ways to the Internet" "$(said '.wan | map(.name) | join(" ")' status)" "$names"
-    same "flowtable's devices while down" "$(said .engine.devices status)" "$devices"
-    soon 30 wan_is_up
+    same "what status told of until the line was up" "$(told_until_up | sort -u)" "$names $devices"
+    soon 5 wan_is_up
     soon 15 internet
     [ "$(said '.wan[0].up_since_ms' status)" -gt "$since" ] || fail "up since before the redial"
     # The server gives the next number, unless it started over.
@@ -27,7 +37,7 @@ redials() {
     same "session in status" "$(said '.wan[0].session' status)" \
         "$(said '.pppoe[0].session' topology)"
     same "device of the session" "$(said '.pppoe | map(.device) | join(" ")' topology)" pppoe-wan
-    same "flowtable's devices" "$(said .engine.devices status)" "$devices"
+    same "flowtable's devices" "$(said '.engine.devices | join(" ")' status)" "$devices"
     new=$(fresh_port)
     download h10 "$new" "$ISP_4"
     soon 10 on_path flowtable --proto tcp --text "$new"
