@@ -172,7 +172,10 @@ impl Network {
             map.insert("l3_device".to_owned(), json!(device));
         }
         map.insert("proto".to_owned(), json!(option("proto")));
-        map.insert("device".to_owned(), json!(layer2(section, config)));
+        // netifd hides the device of an alias while the interface it refers to is down.
+        if up.is_some() || !option("device").starts_with('@') {
+            map.insert("device".to_owned(), json!(layer2(section, config)));
+        }
         map.insert("metric".to_owned(), json!(metric));
         if up.is_some() {
             let own = addresses.get(&device).map(Vec::as_slice).unwrap_or_default();

@@ -163,6 +163,25 @@ fn status_knows_the_way_to_the_internet() {
 }
 
 #[test]
+fn an_alias_is_not_a_second_way_even_while_the_first_is_down() {
+    let mut core = running();
+    let mut firewall = lab_firewall();
+    firewall["z2"]["network"] = json!(["wan", "wan6"]);
+    core.firewall(&firewall);
+    for (up, device) in [(true, json!("pppoe-wan")), (false, Value::Null)] {
+        let mut dump = lab_dump();
+        dump["interface"][1]["up"] = json!(up);
+        let alias = json!({"interface": "wan6", "up": up, "proto": "dhcpv6",
+            "device": device, "l3_device": device});
+        dump["interface"].as_array_mut().unwrap().push(alias);
+        core.interfaces(&dump);
+        let wan = ask(&mut core, "status", json!({}))["wan"].take();
+        assert_eq!(wan.as_array().map(Vec::len), Some(1), "{wan}");
+        assert_eq!(wan[0]["up"], up);
+    }
+}
+
+#[test]
 fn requests_that_make_no_sense_are_refused() {
     let mut core = running();
     for (method, args) in [

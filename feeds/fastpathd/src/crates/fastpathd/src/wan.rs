@@ -37,14 +37,21 @@ pub(crate) fn wans(
 ) -> Vec<Wan> {
     let mut found: Vec<Wan> = Vec::new();
     for interface in interfaces.iter().filter(|i| firewall.is_wan(&i.zone)) {
-        // wan6 runs over wan (`option device '@wan'`): the same way once more.
-        let alias = interface.lower.starts_with('@') || interface.device.starts_with('@');
-        if alias || found.iter().any(|w| w.device == interface.device) {
+        if found.iter().any(|wan| runs_over(interface, wan)) {
             continue;
         }
         found.push(wan(interface, topology, rates, seen_ms));
     }
     found
+}
+
+/// Whether `interface` is the same way once more, as wan6 is (`option device '@wan'`). While wan is
+/// down netifd does not tell wan6's device, so only the name is left to go by.
+fn runs_over(interface: &Interface, wan: &Wan) -> bool {
+    match interface.device.as_str() {
+        "" => interface.name.starts_with(&wan.name),
+        device => device == wan.device || device == format!("@{}", wan.name),
+    }
 }
 
 fn wan(interface: &Interface, topology: &Topology, rates: &NetMeter, seen_ms: u64) -> Wan {
