@@ -54,7 +54,7 @@ test_router_itself_is_local() {
     begin h10 ping "exec ping -i 0.3 10.10.10.1"
     soon 5 on_path slow/local --proto icmp --host 10.10.10.1
     # The host's own way in: ssh to the management port.
-    soon 5 on_path slow/local --proto tcp --text 22
+    soon 5 on_path slow/local --proto tcp --text :22
 }
 
 test_masquerade_shows_both_sides() {
