@@ -26,6 +26,11 @@ need_build_tools() {
     local have
     have=$(cargo --version 2>/dev/null | cut -d ' ' -f 2 || true)
     if [ -z "$have" ] || ! at_least "$have" 1.90; then
+        apt-cache show rustup >/dev/null 2>&1 || [ "$(id -u)" != 0 ] ||
+            step "package lists" apt-get update -q
+        # Debian 12 has neither rustup nor a Rust that is new enough.
+        apt-cache show rustup >/dev/null 2>&1 ||
+            die "Rust 1.90 or newer is needed; this one is ${have:-not there}, and apt has no rustup"
         need_packages "Rust" rustup
         step "Rust compiler" rustup toolchain install stable --profile default
     fi
