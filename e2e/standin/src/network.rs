@@ -38,8 +38,8 @@ struct Up {
 pub struct Change {
     /// Its name.
     pub interface: String,
-    /// `ifup` or `ifdown`.
-    pub action: &'static str,
+    /// Whether it came up; otherwise it went down.
+    pub up: bool,
 }
 
 /// The interfaces.
@@ -92,14 +92,12 @@ impl Network {
             if index == known {
                 continue;
             }
-            let action = if let Some(index) = index {
+            if let Some(index) = index {
                 self.up.insert(section.name.clone(), Up { index, since: now });
-                "ifup"
             } else {
                 self.up.remove(&section.name);
-                "ifdown"
-            };
-            changes.push(Change { interface: section.name.clone(), action });
+            }
+            changes.push(Change { interface: section.name.clone(), up: index.is_some() });
         }
         if !changes.is_empty() {
             self.remember();

@@ -157,13 +157,20 @@ impl Objects {
         }
     }
 
+    /// Tells what became of interfaces as netifd does: to subscribers, and as an event.
     async fn look(&mut self, bus: &Handle) {
         for change in self.network.look(system::since_boot()) {
-            let data = json!({"action": change.action, "interface": change.interface});
-            if let serde_json::Value::Object(data) = data
-                && let Err(error) = bus.send_event("network.interface", &data).await
+            let (name, action) =
+                if change.up { ("interface.update", "ifup") } else { ("interface.down", "ifdown") };
+            let interface = json!(change.interface);
+            let mut data = Map::from_iter([("interface".to_owned(), interface)]);
+            let told = bus.notify("network.interface", name, &data);
+            data.insert("action".to_owned(), json!(action));
+            let sent = bus.send_event("network.interface", &data).await;
+            if let Err(error) =
+                told.map_err(|error| error.to_string()).and(sent.map_err(|e| e.to_string()))
             {
-                log::warn!("{error}");
+                log::warn!("telling of {}: {error}", change.interface);
             }
         }
     }

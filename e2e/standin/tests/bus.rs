@@ -216,3 +216,25 @@ fn garbage_ends_only_its_own_connection() {
         assert!(!bus.list("*").await.unwrap().is_empty());
     });
 }
+
+#[test]
+fn an_interface_that_comes_up_or_goes_is_told() {
+    let router = Router::start();
+    let network = router.folder.as_ref().unwrap().join("config/network");
+    on_one_thread(async {
+        let mut connection = Connection::open(&router.socket).await.unwrap();
+        connection.handle().subscribe("network.interface").await.unwrap();
+        let configured = "config interface 'here'\n\toption device 'lo'\n";
+        // An interface whose device goes away looks the same as one that is moved to none.
+        let moved = "config interface 'here'\n\toption device 'none0'\n";
+        for (text, told) in [(configured, "interface.update"), (moved, "interface.down")] {
+            std::fs::write(&network, text).unwrap();
+            match connection.next().await.unwrap() {
+                Incoming::Notification { name, data, .. } => {
+                    assert_eq!((name.as_str(), &data["interface"]), (told, &json!("here")));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    });
+}

@@ -159,17 +159,19 @@ impl Broker {
         else {
             return;
         };
-        // A client without a right to any method does not see the object at all.
+        // A client sees only methods it has a right to, and without any not even the object.
         let methods = signature.decode().unwrap_or_default();
-        let visible = |name: &String| self.allows(client, path, Deed::Call(name));
-        if !methods.is_empty() && !methods.keys().any(visible) {
+        let mut visible = methods.clone();
+        visible.retain(|name, _| self.allows(client, path, Deed::Call(name)));
+        if !methods.is_empty() && visible.is_empty() {
             return;
         }
+        let signature = Blobmsg::encode(&visible).unwrap_or_default();
         let attributes = vec![
             Attribute::ObjectPath(path.clone()),
             Attribute::ObjectId(id),
             Attribute::ObjectType(*kind),
-            Attribute::Signature(signature.clone()),
+            Attribute::Signature(signature),
         ];
         let (seq, peer) = (request.seq, request.peer);
         self.post(client, Frame { kind: Kind::Data, seq, peer, attributes });
