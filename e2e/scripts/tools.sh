@@ -30,7 +30,7 @@ need_build_tools() {
             step "package lists" apt-get update -q
         # Debian 12 has neither rustup nor a Rust that is new enough.
         apt-cache show rustup >/dev/null 2>&1 ||
-            die "Rust 1.90 or newer is needed; this one is ${have:-not there}, and apt has no rustup"
+            die "Rust 1.90 or newer is needed (here: ${have:-none}), and apt has no rustup"
         need_packages "Rust" rustup
         step "Rust compiler" rustup toolchain install stable --profile default
     fi
