@@ -379,7 +379,7 @@ fn unix_ms() -> u64 {
 /// What a configuration file says, or what is wrong with it.
 fn file_values(path: &Path) -> Result<Value, String> {
     let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    ruleset::parse_uci(&text).map_err(|e| format!("{}: {e}", path.display()))
+    config::parse_uci(&text).map_err(|e| format!("{}: {e}", path.display()))
 }
 
 /// Checks a configuration file; the text of what is wrong, if anything is.

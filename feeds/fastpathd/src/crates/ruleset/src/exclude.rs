@@ -2,77 +2,9 @@
 //! Flows that stay on the slow path, as the owner describes them.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-use crate::section::Section;
-
-/// An address range in CIDR form; host bits are zero.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Network {
-    /// First address.
-    pub address: IpAddr,
-    /// Prefix length, bits.
-    pub prefix: u8,
-}
-
-impl fmt::Display for Network {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.address, self.prefix)
-    }
-}
-
-impl FromStr for Network {
-    /// What is wrong, to be read after the value.
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (address, prefix) = match text.split_once('/') {
-            Some((address, prefix)) => (address, Some(prefix)),
-            None => (text, None),
-        };
-        let address: IpAddr = address
-            .parse()
-            .map_err(|_| "is no address or network such as 10.0.0.0/24".to_owned())?;
-        let longest = if address.is_ipv4() { 32 } else { 128 };
-        let prefix = match prefix {
-            None => longest,
-            Some(text) => number(text)
-                .ok()
-                .and_then(|prefix| u8::try_from(prefix).ok())
-                .filter(|prefix| *prefix <= longest)
-                .ok_or(format!("has a prefix length that is not 0 to {longest}"))?,
-        };
-        let network = Self { address: first_of(address, prefix), prefix };
-        if network.address == address {
-            Ok(network)
-        } else {
-            Err(format!("has bits set beyond the prefix; meant is perhaps {network}"))
-        }
-    }
-}
-
-fn first_of(address: IpAddr, prefix: u8) -> IpAddr {
-    let prefix = u32::from(prefix);
-    match address {
-        IpAddr::V4(v4) => {
-            let mask = u32::MAX.checked_shl(32 - prefix).unwrap_or(0);
-            Ipv4Addr::from_bits(v4.to_bits() & mask).into()
-        }
-        IpAddr::V6(v6) => {
-            let mask = u128::MAX.checked_shl(128 - prefix).unwrap_or(0);
-            Ipv6Addr::from_bits(v6.to_bits() & mask).into()
-        }
-    }
-}
-
-/// Digits only: Rust's own parser would take a sign too.
-pub(crate) fn number(text: &str) -> Result<u32, String> {
-    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err("is no number".to_owned());
-    }
-    text.parse().map_err(|_| "is too large".to_owned())
-}
+use config::{Network, Section, label, number, switch};
 
 /// A port or a range of ports, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -150,36 +82,13 @@ impl Exclude {
             let what = format!("is of another family than src {src}");
             section.error("dest", &dest.to_string(), &what);
         }
-        if section.errors.is_empty()
-            && exclude == (Self { name: exclude.name.clone(), ..Self::default() })
+        if section.is_good() && exclude == (Self { name: exclude.name.clone(), ..Self::default() })
         {
             let what = "excludes every flow; to stop offloading, set engine to 'off'";
             section.error("", "", what);
         }
-        (enabled && section.errors.is_empty()).then_some(exclude)
+        (enabled && section.is_good()).then_some(exclude)
     }
-}
-
-/// A switch, in any of UCI's spellings.
-pub(crate) fn switch(text: &str) -> Result<bool, String> {
-    match text {
-        "1" | "on" | "true" | "yes" | "enabled" => Ok(true),
-        "0" | "off" | "false" | "no" | "disabled" => Ok(false),
-        _ => Err("is neither 1 nor 0".to_owned()),
-    }
-}
-
-/// A name for people. It ends up between double quotes in nft's language, which knows no
-/// escapes, within a comment of at most 128 bytes.
-fn label(text: &str) -> Result<String, String> {
-    const LONGEST: usize = 64;
-    if text.len() > LONGEST {
-        return Err(format!("is longer than {LONGEST} bytes"));
-    }
-    if let Some(bad) = text.chars().find(|c| c.is_control() || matches!(c, '"' | '\\')) {
-        return Err(format!("contains {bad:?}, which a name cannot"));
-    }
-    Ok(text.to_owned())
 }
 
 /// None: TCP and UDP.

@@ -13,16 +13,12 @@ mod in_force;
 mod nft;
 mod plan;
 mod render;
-mod section;
 mod settings;
-mod uci;
 
 pub use apply::{Applied, ApplyError, apply, read_back, remove};
-pub use exclude::{Exclude, Network, Ports};
+pub use exclude::{Exclude, Ports};
 pub use in_force::InForce;
 pub use nft::{Nft, NftCommand, NftError};
 pub use plan::{Candidate, Decision, Plan, plan};
 pub use render::{render, render_remove};
-pub use section::Problem;
-pub use settings::{Engine, OnExit, Settings, SettingsError};
-pub use uci::{UciError, parse_uci};
+pub use settings::{Engine, OnExit, Settings};

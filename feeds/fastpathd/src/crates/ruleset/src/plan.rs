@@ -3,8 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use config::is_device_name;
+
 use crate::exclude::Exclude;
-use crate::settings::{Engine, Settings, is_device_name};
+use crate::settings::{Engine, Settings};
 
 /// A device and what the topology says about it.
 #[derive(Debug, Clone, PartialEq, Eq)]

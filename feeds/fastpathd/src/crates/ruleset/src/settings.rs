@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What the owner wants, checked.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
-use thiserror::Error;
+use config::{Package, Problem, Section, SettingsError, is_device_name, number, switch};
+use serde_json::Value;
 
-use crate::exclude::{Exclude, number, switch};
-use crate::section::{Problem, Section};
+use crate::exclude::Exclude;
 
 /// What takes established flows off the slow path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -102,50 +101,31 @@ impl Default for Settings {
     }
 }
 
-/// The configuration cannot be used; all problems at once, one a line.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{}", .problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
-pub struct SettingsError {
-    /// What is wrong, in the order of the file.
-    pub problems: Vec<Problem>,
-}
-
 impl Settings {
     /// Checks the `values` of `ubus call uci get {"config":"fastpath"}` (or of
-    /// [`crate::parse_uci`]). Beside the settings come warnings: what was ignored.
+    /// [`config::parse_uci`]). Beside the settings come warnings: what was ignored.
     ///
     /// # Errors
     /// At least one value cannot be used.
     pub fn from_uci(values: &Value) -> Result<(Self, Vec<Problem>), SettingsError> {
+        let mut package = Package::new(values)?;
+        let settings = Self::read(&mut package);
+        Ok((settings, package.finish()?))
+    }
+
+    /// Takes what is ours out of the package, which notes what is wrong with it.
+    #[must_use]
+    pub fn read(package: &mut Package<'_>) -> Self {
         let mut settings = Self::default();
-        let mut errors = Vec::new();
-        let mut warnings = Vec::new();
-        let mut main = false;
-        for (label, kind, options) in sections(values)? {
-            let mut section = Section::new(label, options);
-            match kind {
-                "fastpath" if !main => {
-                    main = true;
-                    settings.read_main(&mut section);
-                }
-                "exclude" => settings.excludes.extend(Exclude::read(&mut section)),
-                "fastpath" => {
-                    warnings.push(section.problem("", "", "is a second one of its type: ignored"));
-                    continue;
-                }
-                _ => {
-                    warnings.push(section.problem("", "", "has an unknown type and is ignored"));
-                    continue;
-                }
-            }
-            warnings.extend(section.left_over());
-            errors.append(&mut section.errors);
+        if let Some(mut section) = package.take_one("fastpath") {
+            settings.read_main(&mut section);
+            package.close(section);
         }
-        if errors.is_empty() {
-            Ok((settings, warnings))
-        } else {
-            Err(SettingsError { problems: errors })
+        for mut section in package.take("exclude") {
+            settings.excludes.extend(Exclude::read(&mut section));
+            package.close(section);
         }
+        settings
     }
 
     fn read_main(&mut self, section: &mut Section<'_>) {
@@ -175,38 +155,6 @@ impl Settings {
     }
 }
 
-/// The sections in the order of the file: what to call each, its type, its options.
-#[expect(clippy::type_complexity, reason = "the three only travel from here to the one caller")]
-fn sections(values: &Value) -> Result<Vec<(String, &str, &Map<String, Value>)>, SettingsError> {
-    let fail = |section: &str, what: &str| SettingsError {
-        problems: vec![Problem {
-            section: section.to_owned(),
-            option: String::new(),
-            value: String::new(),
-            what: what.to_owned(),
-        }],
-    };
-    let all = values.as_object().ok_or_else(|| fail("", "there are no sections at all"))?;
-    let mut found = Vec::new();
-    for (name, section) in all {
-        let options = section.as_object().ok_or_else(|| fail(name, "is no section"))?;
-        let kind = options.get(".type").and_then(Value::as_str);
-        let kind = kind.ok_or_else(|| fail(name, "has no type"))?;
-        found.push((name, kind, options));
-    }
-    // The object may have lost the order.
-    found.sort_by_key(|(_, _, options)| options.get(".index").and_then(Value::as_u64));
-    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
-    let named = found.into_iter().map(|(name, kind, options)| {
-        let place = places.entry(kind).or_default();
-        let anonymous = options.get(".anonymous").and_then(Value::as_bool).unwrap_or(false);
-        let label = if anonymous { format!("@{kind}[{place}]") } else { name.clone() };
-        *place += 1;
-        (label, kind, options)
-    });
-    Ok(named.collect())
-}
-
 fn device_list(section: &mut Section<'_>, option: &'static str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for name in section.list(option) {
@@ -217,15 +165,6 @@ fn device_list(section: &mut Section<'_>, option: &'static str) -> BTreeSet<Stri
         }
     }
     names
-}
-
-/// Names that the kernel takes and that mean only themselves in nft's language.
-pub(crate) fn is_device_name(name: &str) -> bool {
-    const LONGEST: usize = 15; // IFNAMSIZ with its final NUL is 16.
-    (1..=LONGEST).contains(&name.len())
-        && name != "."
-        && name != ".."
-        && name.bytes().all(|c| c.is_ascii_alphanumeric() || b"._-@+~".contains(&c))
 }
 
 fn on_exit(text: &str) -> Result<OnExit, String> {

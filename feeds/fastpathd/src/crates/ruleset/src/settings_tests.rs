@@ -4,8 +4,9 @@ use std::net::IpAddr;
 use serde_json::json;
 
 use super::*;
-use crate::exclude::{Network, Ports};
-use crate::uci::parse_uci;
+use config::{Network, parse_uci};
+
+use crate::exclude::Ports;
 
 fn read(text: &str) -> Result<(Settings, Vec<Problem>), SettingsError> {
     Settings::from_uci(&parse_uci(text).unwrap())

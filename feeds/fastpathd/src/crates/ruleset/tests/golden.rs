@@ -12,7 +12,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ruleset::{Candidate, Nft, NftCommand, Settings, parse_uci, plan, render};
+use config::parse_uci;
+use ruleset::{Candidate, Nft, NftCommand, Settings, plan, render};
 
 struct Golden {
     path: PathBuf,

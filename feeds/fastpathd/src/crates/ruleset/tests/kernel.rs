@@ -10,9 +10,10 @@ use std::future::Future;
 use std::process::Command;
 use std::thread;
 
+use config::parse_uci;
 use ruleset::{
-    Applied, ApplyError, Candidate, Engine, InForce, Nft, NftCommand, Plan, Settings, apply,
-    parse_uci, plan, read_back, remove,
+    Applied, ApplyError, Candidate, Engine, InForce, Nft, NftCommand, Plan, Settings, apply, plan,
+    read_back, remove,
 };
 
 fn ip(arguments: &str) -> bool {

@@ -32,19 +32,57 @@ impl fmt::Display for Problem {
 }
 
 /// A section being read. Options that nobody asked for are left over.
-pub(crate) struct Section<'a> {
+#[derive(Debug)]
+pub struct Section<'a> {
+    index: usize,
     label: String,
+    name: &'a str,
+    kind: &'a str,
     options: &'a Map<String, Value>,
     asked: BTreeSet<&'static str>,
     pub(crate) errors: Vec<Problem>,
 }
 
 impl<'a> Section<'a> {
-    pub(crate) fn new(label: String, options: &'a Map<String, Value>) -> Self {
-        Self { label, options, asked: BTreeSet::new(), errors: Vec::new() }
+    pub(crate) fn new(
+        index: usize,
+        label: String,
+        name: &'a str,
+        kind: &'a str,
+        options: &'a Map<String, Value>,
+    ) -> Self {
+        Self { index, label, name, kind, options, asked: BTreeSet::new(), errors: Vec::new() }
     }
 
-    pub(crate) fn problem(&self, option: &str, value: &str, what: &str) -> Problem {
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
+    pub(crate) fn kind(&self) -> &str {
+        self.kind
+    }
+
+    /// Its name in UCI; of an anonymous one what UCI made up.
+    #[must_use]
+    pub fn name(&self) -> &'a str {
+        self.name
+    }
+
+    /// What to call it for people: its name, or its place such as `@exclude[0]`.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// Whether no error has been noted so far.
+    #[must_use]
+    pub fn is_good(&self) -> bool {
+        self.errors.is_empty()
+    }
+
+    /// A problem of this section, not noted yet.
+    #[must_use]
+    pub fn problem(&self, option: &str, value: &str, what: &str) -> Problem {
         Problem {
             section: self.label.clone(),
             option: option.to_owned(),
@@ -53,12 +91,13 @@ impl<'a> Section<'a> {
         }
     }
 
-    pub(crate) fn error(&mut self, option: &str, value: &str, what: &str) {
+    /// Notes an error.
+    pub fn error(&mut self, option: &str, value: &str, what: &str) {
         self.errors.push(self.problem(option, value, what));
     }
 
     /// The text of an option; none if it is absent or empty, which is the same in UCI.
-    pub(crate) fn text(&mut self, option: &'static str) -> Option<&'a str> {
+    pub fn text(&mut self, option: &'static str) -> Option<&'a str> {
         self.asked.insert(option);
         match self.options.get(option)? {
             Value::String(text) => Some(text.as_str()).filter(|text| !text.is_empty()),
@@ -70,7 +109,7 @@ impl<'a> Section<'a> {
     }
 
     /// The option as `parse` reads it; its error is noted.
-    pub(crate) fn value<T>(
+    pub fn value<T>(
         &mut self,
         option: &'static str,
         parse: impl FnOnce(&str) -> Result<T, String>,
@@ -87,7 +126,7 @@ impl<'a> Section<'a> {
 
     /// The entries of a list. As everywhere in `OpenWrt`, an option with words separated by
     /// space is a list too.
-    pub(crate) fn list(&mut self, option: &'static str) -> Vec<&'a str> {
+    pub fn list(&mut self, option: &'static str) -> Vec<&'a str> {
         self.asked.insert(option);
         match self.options.get(option) {
             None => Vec::new(),

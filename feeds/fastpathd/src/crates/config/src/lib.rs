@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! `/etc/config/fastpath`, section by section.
+//!
+//! A [`Package`] hands out its sections by type to whoever owns them; each reads its options
+//! through [`Section`], which notes every problem with section, option, value and words. At the
+//! end [`Package::finish`] tells all problems at once, and what nobody asked for.
+
+mod package;
+mod section;
+mod uci;
+mod value;
+
+pub use package::{Package, SettingsError};
+pub use section::{Problem, Section};
+pub use uci::{UciError, parse_uci};
+pub use value::{Network, is_device_name, label, number, number_in, switch};

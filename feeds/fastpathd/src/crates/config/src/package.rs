@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The sections of a package, handed out by type.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::section::{Problem, Section};
+
+/// The configuration cannot be used; all problems at once, one a line.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}", .problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+pub struct SettingsError {
+    /// What is wrong, in the order of the file.
+    pub problems: Vec<Problem>,
+}
+
+impl SettingsError {
+    fn of(section: &str, what: &str) -> Self {
+        let [option, value] = [String::new(), String::new()];
+        let section = section.to_owned();
+        Self { problems: vec![Problem { section, option, value, what: what.to_owned() }] }
+    }
+}
+
+/// A package being read.
+#[derive(Debug)]
+pub struct Package<'a> {
+    /// Not taken yet, in the order of the file.
+    sections: Vec<Section<'a>>,
+    /// With the place of their section in the file.
+    errors: Vec<(usize, Problem)>,
+    warnings: Vec<(usize, Problem)>,
+}
+
+impl<'a> Package<'a> {
+    /// The `values` of `ubus call uci get {"config":"fastpath"}`, or of [`crate::parse_uci`].
+    ///
+    /// # Errors
+    /// They are not sections with types.
+    pub fn new(values: &'a Value) -> Result<Self, SettingsError> {
+        let all = values.as_object();
+        let all = all.ok_or_else(|| SettingsError::of("", "there are no sections at all"))?;
+        let mut found = Vec::new();
+        for (name, section) in all {
+            let options = section.as_object();
+            let options = options.ok_or_else(|| SettingsError::of(name, "is no section"))?;
+            let kind = options.get(".type").and_then(Value::as_str);
+            let kind = kind.ok_or_else(|| SettingsError::of(name, "has no type"))?;
+            found.push((name, kind, options));
+        }
+        // The object may have lost the order.
+        found.sort_by_key(|(_, _, options)| options.get(".index").and_then(Value::as_u64));
+        let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+        let named = found.into_iter().enumerate().map(|(index, (name, kind, options))| {
+            let place = places.entry(kind).or_default();
+            let anonymous = options.get(".anonymous").and_then(Value::as_bool).unwrap_or(false);
+            let label = if anonymous { format!("@{kind}[{place}]") } else { name.clone() };
+            *place += 1;
+            Section::new(index, label, name, kind, options)
+        });
+        Ok(Self { sections: named.collect(), errors: Vec::new(), warnings: Vec::new() })
+    }
+
+    /// Takes the sections of a type, in the order of the file. Each has to come back with
+    /// [`Package::close`].
+    pub fn take(&mut self, kind: &str) -> Vec<Section<'a>> {
+        let (taken, left) = std::mem::take(&mut self.sections)
+            .into_iter()
+            .partition(|section: &Section<'_>| section.kind() == kind);
+        self.sections = left;
+        taken
+    }
+
+    /// Takes the first section of a type; further ones are ignored with a warning.
+    pub fn take_one(&mut self, kind: &str) -> Option<Section<'a>> {
+        let mut taken = self.take(kind).into_iter();
+        let first = taken.next();
+        for second in taken {
+            let problem = second.problem("", "", "is a second one of its type: ignored");
+            self.warnings.push((second.index(), problem));
+        }
+        first
+    }
+
+    /// A section has been read: its errors count, and options nobody asked for are warned of.
+    pub fn close(&mut self, section: Section<'a>) {
+        let index = section.index();
+        self.warnings.extend(section.left_over().into_iter().map(|problem| (index, problem)));
+        self.errors.extend(section.errors.into_iter().map(|problem| (index, problem)));
+    }
+
+    /// All have read theirs. What was ignored comes back as warnings.
+    ///
+    /// # Errors
+    /// At least one value cannot be used.
+    pub fn finish(mut self) -> Result<Vec<Problem>, SettingsError> {
+        for section in &self.sections {
+            let problem = section.problem("", "", "has an unknown type and is ignored");
+            self.warnings.push((section.index(), problem));
+        }
+        let in_order = |mut problems: Vec<(usize, Problem)>| {
+            problems.sort_by_key(|(index, _)| *index);
+            problems.into_iter().map(|(_, problem)| problem).collect::<Vec<_>>()
+        };
+        if self.errors.is_empty() {
+            Ok(in_order(self.warnings))
+        } else {
+            Err(SettingsError { problems: in_order(self.errors) })
+        }
+    }
+}
