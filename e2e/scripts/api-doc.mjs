@@ -8,7 +8,24 @@ import { fileURLToPath } from 'node:url';
 const top = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const folder = join(top, 'feeds/fastpathd/src/schema');
 const target = join(top, 'docs/API.md');
-const order = ['status', 'flows', 'flow', 'top', 'history', 'topology', 'engine', 'tick'];
+const order = [
+  'status',
+  'flows',
+  'flow',
+  'top',
+  'history',
+  'topology',
+  'cpu',
+  'ips',
+  'alerts',
+  'blocks',
+  'engine',
+  'reinspect',
+  'rules_update',
+  'block_release',
+  'tick',
+  'alert',
+];
 
 const load = (name) => JSON.parse(readFileSync(join(folder, name), 'utf8'));
 const types = load('types.json').$defs;
