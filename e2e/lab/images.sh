@@ -3,6 +3,7 @@
 # The machines' images. Needs paths.sh.
 #
 #   base.erofs   Debian with the packages of guest/packages, modules   slow, changes seldom
+#   root/        the same as a folder, to run a program without a machine    "
 #   vmlinux      Debian's kernel, uncompressed                         "
 #   initrd.cpio  busybox and the modules that reach the root           "
 #   gateway.erofs, peers.erofs   our files over the base               a second
@@ -46,9 +47,10 @@ build_base() {
     mmdebstrap --variant=apt --include="$(list "$LAB/guest/packages" | paste -sd,)" \
         --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
         --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/info/*' \
+        --setup-hook="upload '$LAB/guest/preferences' /etc/apt/preferences.d/lab" \
         --customize-hook="'$LAB/base-hook' \"\$1\" '$LAB'" \
         --customize-hook="sync-out /lab-out '$work'" \
-        trixie /dev/null "$mirror"
+        trixie /dev/null "deb $mirror trixie main" "deb $mirror trixie-backports main"
     zstd_from_kernel "$work/vmlinuz" >"$work/vmlinux"
     rm "$work/vmlinuz"
     rm -rf "${IMAGES:?}/etc"
@@ -67,12 +69,26 @@ zstd_from_kernel() {
 
 image_base() {
     local hash
-    hash=$(declare -f build_base | cat - <(hash_of "$LAB/guest/packages" "$LAB/guest/modules" \
-        "$LAB/guest/initramfs" "$LAB/base-hook") | sha256sum)
+    hash=$(declare -f build_base | cat - <(hash_of "$LAB/guest/packages" "$LAB/guest/preferences" \
+        "$LAB/guest/modules" "$LAB/guest/initramfs" "$LAB/base-hook") | sha256sum)
     fresh "$IMAGES/base.stamp" "$hash" && return
     rm -f "$IMAGES/base.stamp"
     step "Debian root and kernel of the machines" build_base
     printf '%s' "$hash" >"$IMAGES/base.stamp"
+}
+
+# The machines' root as a folder of this machine, for programs that need no other kernel.
+build_root() {
+    rm -rf "${ROOT:?}" "$ROOT.new"
+    fsck.erofs --extract="$ROOT.new" "$IMAGES/base.erofs"
+    mkdir -p "$ROOT.new"/{dev,proc,sys,tmp,run} "$ROOT.new$TOP"
+    mv "$ROOT.new" "$ROOT"
+}
+
+image_root() {
+    fresh "$IMAGES/root.stamp" "$(cat "$IMAGES/base.stamp") $TOP" && [ -d "$ROOT" ] && return
+    step "root folder of the machines" build_root
+    printf '%s' "$(cat "$IMAGES/base.stamp") $TOP" >"$IMAGES/root.stamp"
 }
 
 # The programs come from the release build; PROGRAMS and STANDIN may name other folders.
@@ -177,10 +193,23 @@ image_layer() {
     printf '%s' "$hash" >"$IMAGES/$name.stamp"
 }
 
-images() {
+# One build of images at a time, whoever asks for it.
+lock_images() {
     mkdir -p "$IMAGES"
     exec 9>"$IMAGES/lock"
     flock -n 9 || { say "  … waiting for another build of the images"; flock 9; }
+}
+
+# The progress goes to stderr: stdout is the answer.
+root() {
+    lock_images >&2
+    { image_base && image_root; } >&2
+    exec 9>&-
+    echo "$ROOT"
+}
+
+images() {
+    lock_images
     [ -f "$IMAGES/id.pub" ] || {
         rm -f "$IMAGES/id"
         ssh-keygen -q -t ed25519 -N '' -C lab -f "$IMAGES/id"

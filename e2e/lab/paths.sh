@@ -6,6 +6,7 @@ LAB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 TOP=${LAB%/e2e/lab}
 BUILD=${BUILD:-$TOP/build}
 IMAGES=$BUILD/lab
+ROOT=$IMAGES/root
 REPORTS=$BUILD/reports
 # One running lab: sockets, process ids, ports. Two labs side by side differ in LAB_RUN.
 RUN=$(realpath -m "${LAB_RUN:-$IMAGES/run.1}")
