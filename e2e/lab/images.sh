@@ -144,6 +144,7 @@ build_peers() {
     local root=$IMAGES/stage.peers
     rm -rf "$root"
     stage_common peers "$root"
+    install -m 600 "$IMAGES/tls.pem" "$root/lab/"
     seal peers "$root"
 }
 
@@ -193,6 +194,19 @@ image_layer() {
     printf '%s' "$hash" >"$IMAGES/$name.stamp"
 }
 
+# For ssh to the machines, and what the web servers show over TLS.
+keys() {
+    [ -f "$IMAGES/id.pub" ] || {
+        rm -f "$IMAGES/id"
+        ssh-keygen -q -t ed25519 -N '' -C lab -f "$IMAGES/id"
+    }
+    [ -f "$IMAGES/tls.pem" ] || {
+        openssl req -x509 -newkey rsa:2048 -nodes -days 3650 -subj /CN=lab.example \
+            -keyout "$IMAGES/tls.pem.new" -out "$IMAGES/tls.pem.new" 2>/dev/null
+        mv "$IMAGES/tls.pem.new" "$IMAGES/tls.pem"
+    }
+}
+
 # One build of images at a time, whoever asks for it.
 lock_images() {
     mkdir -p "$IMAGES"
@@ -210,12 +224,9 @@ root() {
 
 images() {
     lock_images
-    [ -f "$IMAGES/id.pub" ] || {
-        rm -f "$IMAGES/id"
-        ssh-keygen -q -t ed25519 -N '' -C lab -f "$IMAGES/id"
-    }
+    keys
     image_base
-    image_layer peers
+    image_layer peers "$IMAGES/tls.pem"
     image_layer gateway "$LAB/openwrt" "$TOP/feeds/fastpathd/Makefile" \
         "$TOP/feeds/fastpathd/files" "$TOP/luci-app-fastpath" "$PAGE" "$STANDIN" \
         "$PROGRAMS/fastpathd" "$PROGRAMS/fastpathctl"

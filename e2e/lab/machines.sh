@@ -28,9 +28,10 @@ kvm_boots() {
         </dev/null 2>&1 | grep -q "PROBE OK"
 }
 
-# machine NAME ID MEMORY SERVER: QEMU in the background; SERVER says whether it opens the cables.
+# machine NAME ID MEMORY CPUS SERVER: QEMU in the background; SERVER says whether it opens the
+# cables.
 machine() {
-    local name=$1 memory=$3 server=$4 cable number=0 args cpu mac=52:54:00:0$2:00
+    local name=$1 memory=$3 cpus=$4 server=$5 cable number=0 args cpu mac=52:54:00:0$2:00
     case $ACCEL in
         kvm) cpu=(-accel kvm -cpu host) ;;
         # Nehalem: the fewer vector units, the less is emulated; without rdrand the random pool
@@ -41,7 +42,7 @@ machine() {
     # The kernel picks the host's ports (0), the monitor tells which.
     user+=",hostfwd=tcp:127.0.0.1:0-:22,hostfwd=tcp:127.0.0.1:0-:80"
     # Sockets by relative names: the path of one has 108 bytes at the most.
-    args=(-machine q35 "${cpu[@]}" -smp 1 -m "$memory" -nodefaults -no-user-config
+    args=(-machine q35 "${cpu[@]}" -smp "$cpus" -m "$memory" -nodefaults -no-user-config
         -display none -no-reboot -serial "file:$name.console"
         -monitor "unix:$name.monitor,server=on,wait=off"
         -kernel "$IMAGES/vmlinux" -initrd "$IMAGES/initrd.cpio"
@@ -69,10 +70,10 @@ keep() {
     local peers gateway
     echo $$ >"$RUN/keeper.pid"
     trap 'kill "$peers" "$gateway" 2>/dev/null; exit 1' TERM INT
-    machine peers 2 384 on
+    machine peers 2 384 1 on
     peers=$!
     poll 30 test -S "$RUN/link.4" || { kill "$peers"; exit 1; }
-    machine gateway 1 512 off
+    machine gateway 1 768 "${LAB_SMP:-1}" off
     gateway=$!
     # One machine alone is no lab.
     wait -n
