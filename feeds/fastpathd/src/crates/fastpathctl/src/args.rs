@@ -27,6 +27,15 @@ pub(crate) enum Command {
     Watch(Map<String, Value>),
     Top(String),
     Topology,
+    Ips,
+    /// The request of the method `alerts`.
+    Alerts(Map<String, Value>),
+    Blocks,
+    /// Ends the block of an address.
+    Release(String),
+    Reinspect,
+    UpdateRules,
+    Cpu,
     /// `None` shows the engine.
     Engine(Option<EngineChange>),
 }
@@ -62,9 +71,18 @@ usage: fastpathctl [--json] [--socket PATH] COMMAND
   topology               devices, VLANs, PPPoE and what is in the flowtable
   engine [off|flowtable|flowtable-hw] [--persist]
                          show or choose how flows leave the slow path
+  ips                    whether Suricata is in line, its queues and rules
+  alerts [FILTER]        rules that fired, newest first
+  blocks                 addresses blocked for a time
+  release ADDRESS        end a block
+  reinspect              inspect again what had left inspection
+  update-rules           fetch, test and load rules now
+  cpu                    which CPUs forward and which inspect
 
 FILTER: --path P  --reason R  --proto P  --vlan N  --zone Z  --host ADDRESS  --family 4|6
         --text WORDS  --sort COLUMN  --ascending  --limit N  --offset N
+of alerts: --text WORDS  --action allowed|blocked  --severity N  --address A  --sid N
+        --flow ID  --since ID  --limit N
 ";
 
 pub(crate) const DEFAULT_SOCKET: &str = "/var/run/ubus/ubus.sock";
@@ -107,8 +125,9 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Args, Ar
     Ok(Args { socket, json, command })
 }
 
-const FILTERS: [&str; 11] = [
+const FILTERS: [&str; 17] = [
     "path", "reason", "proto", "vlan", "zone", "host", "family", "text", "sort", "limit", "offset",
+    "action", "severity", "address", "sid", "flow", "since",
 ];
 
 impl Seen {
@@ -117,7 +136,10 @@ impl Seen {
             "vlan" | "family" => {
                 self.filter.insert(name.into(), value.parse::<u16>()?.into());
             }
-            "limit" | "offset" => {
+            "severity" | "sid" | "flow" => {
+                self.filter.insert(name.into(), value.parse::<u64>()?.into());
+            }
+            "limit" | "offset" | "since" => {
                 self.page.insert(name.into(), value.parse::<u32>()?.into());
             }
             "sort" => {
@@ -148,6 +170,16 @@ impl Seen {
                 let missing = ArgsError::Missing { command: "flow", what: "the flow's id" };
                 let id = words.next().ok_or(missing)?;
                 Command::Flow(OsString::from(id).parse()?)
+            }
+            "ips" => Command::Ips,
+            "alerts" => Command::Alerts(self.request()),
+            "blocks" => Command::Blocks,
+            "reinspect" => Command::Reinspect,
+            "update-rules" => Command::UpdateRules,
+            "cpu" => Command::Cpu,
+            "release" => {
+                let missing = ArgsError::Missing { command: "release", what: "an address" };
+                Command::Release(words.next().ok_or(missing)?)
             }
             "top" => Command::Top(words.next().unwrap_or_else(|| "host".into())),
             "engine" => {
@@ -191,6 +223,14 @@ mod tests {
     }
 
     #[test]
+    fn alerts_have_filters_of_their_own() {
+        let args = parsed("alerts --sid 7 --action blocked --since 3 --limit 9").unwrap();
+        let Command::Alerts(request) = args.command else { panic!("{args:?}") };
+        let want = json!({"since": 3, "limit": 9, "filter": {"sid": 7, "action": "blocked"}});
+        assert_eq!(Value::Object(request), want);
+    }
+
+    #[test]
     fn engine_is_shown_or_set() {
         assert_eq!(parsed("engine").unwrap().command, Command::Engine(None));
         let change = EngineChange { set: "off".into(), persist: true };
@@ -202,6 +242,7 @@ mod tests {
         for (line, says) in [
             ("", "unknown command ''"),
             ("fly", "unknown command 'fly'"),
+            ("release", "release needs an address"),
             ("flow", "flow needs the flow's id"),
             ("status now", "status does not take 'now'"),
             ("flows --vlan x", "cannot parse argument \"x\""),

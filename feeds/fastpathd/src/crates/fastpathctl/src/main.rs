@@ -2,6 +2,8 @@
 //! fastpathctl: what fastpathd knows, on the command line.
 
 mod args;
+mod cpu_plan;
+mod protection;
 mod show;
 mod table;
 mod units;
@@ -33,6 +35,8 @@ enum Failure {
     Arguments { method: &'static str },
     #[error("there is no flow {0} (any more)")]
     NoFlow(u32),
+    #[error("{0} is not blocked")]
+    NotBlocked(String),
     #[error("starting: {0}")]
     Runtime(#[source] std::io::Error),
 }
@@ -79,6 +83,20 @@ async fn ask(args: Args) -> Result<(), Failure> {
         Command::Flows(request) => (call(&bus, "flows", request.into()).await?, show::flows),
         Command::Top(by) => (call(&bus, "top", json!({"by": by})).await?, show::top),
         Command::Topology => (call(&bus, "topology", json!({})).await?, show::topology),
+        Command::Ips => (call(&bus, "ips", json!({})).await?, protection::ips),
+        Command::Alerts(request) => {
+            (call(&bus, "alerts", request.into()).await?, protection::alerts)
+        }
+        Command::Blocks => (call(&bus, "blocks", json!({})).await?, protection::blocks),
+        Command::Release(address) => {
+            let answer = call(&bus, "block_release", json!({"address": address})).await;
+            (answer.map_err(|failure| not_blocked(failure, &address))?, protection::released)
+        }
+        Command::Reinspect => (call(&bus, "reinspect", json!({})).await?, protection::reinspected),
+        Command::UpdateRules => {
+            (call(&bus, "rules_update", json!({})).await?, protection::rules_update)
+        }
+        Command::Cpu => (call(&bus, "cpu", json!({})).await?, cpu_plan::cpu),
         Command::Engine(None) => {
             let mut status = call(&bus, "status", json!({})).await?;
             (status["engine"].take(), show::engine)
@@ -106,7 +124,10 @@ async fn call(bus: &Handle, method: &'static str, request: Value) -> Result<Valu
         Err(error) if error.status() == Status::InvalidArgument => {
             Err(Failure::Arguments { method })
         }
-        Err(error) if error.status() == Status::NotFound && method != "flow" => {
+        Err(error)
+            if error.status() == Status::NotFound
+                && !matches!(method, "flow" | "block_release") =>
+        {
             Err(Failure::NoDaemon)
         }
         Err(error) => Err(Failure::Call(error)),
@@ -116,6 +137,15 @@ async fn call(bus: &Handle, method: &'static str, request: Value) -> Result<Valu
 fn no_flow(failure: Failure, id: u32) -> Failure {
     match failure {
         Failure::Call(error) if error.status() == Status::NotFound => Failure::NoFlow(id),
+        other => other,
+    }
+}
+
+fn not_blocked(failure: Failure, address: &str) -> Failure {
+    match failure {
+        Failure::Call(error) if error.status() == Status::NotFound => {
+            Failure::NotBlocked(address.to_owned())
+        }
         other => other,
     }
 }

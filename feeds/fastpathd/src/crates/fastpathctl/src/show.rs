@@ -11,19 +11,19 @@ use crate::units::{duration, percent, rate, size};
 
 const PATHS: [&str; 5] = ["hardware", "flowtable", "ebpf", "inspect", "slow"];
 
-fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+pub(crate) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn number(value: &Value, key: &str) -> i64 {
+pub(crate) fn number(value: &Value, key: &str) -> i64 {
     value.get(key).and_then(Value::as_i64).unwrap_or(0)
 }
 
-fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+pub(crate) fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
     value.get(key).and_then(Value::as_array).into_iter().flatten()
 }
 
-fn flag(value: &Value, key: &str) -> bool {
+pub(crate) fn flag(value: &Value, key: &str) -> bool {
     value.get(key).and_then(Value::as_bool).unwrap_or(false)
 }
 
@@ -49,6 +49,8 @@ pub(crate) fn status(answer: &Value) -> String {
         number(ct, "limit"),
         f64::from(u32::try_from(number(ct, "refresh_ms")).unwrap_or(u32::MAX)) / 1000.0,
     );
+    let ips = &answer["ips"];
+    let _ = writeln!(out, "inspection         {}: {}", text(ips, "state"), text(ips, "why"));
     for wan in list(answer, "wan") {
         out.push_str(&wan_line(wan, number(answer, "now_ms")));
     }

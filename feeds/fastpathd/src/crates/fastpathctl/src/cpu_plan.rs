@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The CPU plan as text.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use crate::show::{flag, list, number, text};
+use crate::table::Align::{Left, Right};
+use crate::table::Table;
+
+/// The answer of `cpu`.
+pub(crate) fn cpu(answer: &Value) -> String {
+    let mut out = String::new();
+    let state = match (flag(answer, "enabled"), flag(answer, "active")) {
+        (false, _) => "switched off",
+        (true, true) => "in force",
+        (true, false) => "not in force",
+    };
+    let _ = writeln!(out, "plan  {state} {}\n", text(answer, "why"));
+    let mut cpus = Table::new(&[("CPU", Right), ("DOES", Left)]);
+    for cpu in list(answer, "cpus") {
+        cpus.row(vec![number(cpu, "cpu").to_string(), text(cpu, "role").to_owned()]);
+    }
+    out.push_str(&cpus.render());
+    let mut found = Table::new(&[("WHERE", Left), ("PLANNED", Left), ("IS", Left), ("", Left)]);
+    let mut any = false;
+    for difference in list(answer, "differences") {
+        any = true;
+        let cells = ["where", "wanted", "have", "text"].map(|key| text(difference, key).to_owned());
+        found.row(cells.into());
+    }
+    if any {
+        out.push('\n');
+        out.push_str(&found.render());
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn roles_and_what_differs() {
+        let text = cpu(&json!({
+            "enabled": true, "active": true, "why": "",
+            "cpus": [{"cpu": 0, "role": "forwarding"}, {"cpu": 1, "role": "inspection"}],
+            "differences": [{"where": "eth0 rx-0 rps_cpus", "wanted": "1", "have": "3",
+                "text": "somebody wrote it"}],
+        }));
+        assert!(text.starts_with("plan  in force"), "{text}");
+        assert!(text.contains("  1  inspection"), "{text}");
+        assert!(text.contains("eth0 rx-0 rps_cpus  1        3   somebody wrote it"), "{text}");
+    }
+}

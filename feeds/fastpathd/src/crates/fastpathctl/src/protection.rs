@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Inspection, alerts, blocks and the CPU plan as text.
+//!
+//! Signatures and names come from the network: what could steer a terminal is printed escaped.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use crate::show::{flag, list, number, text};
+use crate::table::Align::{Left, Right};
+use crate::table::Table;
+use crate::units::{duration, size};
+
+/// The text without control characters and marks that turn the writing direction.
+fn plain(text: &str) -> String {
+    let turns = |c: char| matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let mut out = String::new();
+    for c in text.chars() {
+        if c.is_control() || turns(c) { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    out
+}
+
+fn field(out: &mut String, name: &str, value: &str) {
+    let _ = writeln!(out, "{name:<18} {value}");
+}
+
+/// The answer of `ips`.
+pub(crate) fn ips(answer: &Value) -> String {
+    let mut out = String::new();
+    field(&mut out, "inspection", &format!("{}: {}", text(answer, "state"), text(answer, "why")));
+    let fail = if text(answer, "fail") == "open" { "pass" } else { "stop" };
+    let mode = text(answer, "mode");
+    field(&mut out, "mode", &format!("{mode}, without Suricata connections {fail}"));
+    let suricata = &answer["suricata"];
+    let running = if flag(suricata, "running") {
+        format!("up {}", duration(number(suricata, "uptime_s")))
+    } else {
+        "does not answer".to_owned()
+    };
+    let version = text(suricata, "version");
+    let restarts = number(suricata, "restarts");
+    field(&mut out, "suricata", &format!("{version} {running}, {restarts} restarts"));
+    if !text(suricata, "refused").is_empty() {
+        field(&mut out, "refused", &plain(text(suricata, "refused")));
+    }
+    let rules = &answer["rules"];
+    let (loaded, failed) = (number(rules, "loaded"), number(rules, "failed"));
+    let state = text(rules, "state");
+    field(&mut out, "rules", &format!("{state}, {loaded} loaded, {failed} failed"));
+    if !text(rules, "message").is_empty() {
+        field(&mut out, "", &plain(text(rules, "message")));
+    }
+    counters(&mut out, &answer["counters"]);
+    out.push('\n');
+    out.push_str(&queues(answer));
+    out.push('\n');
+    out.push_str(&sources(rules));
+    out
+}
+
+fn counters(out: &mut String, counters: &Value) {
+    for (name, key) in [("inspected", "inspected"), ("uninspected", "uninspected")] {
+        let packets = number(counters, &format!("{key}_packets"));
+        let bytes = size(number(counters, &format!("{key}_bytes")));
+        field(out, name, &format!("{packets} packets, {bytes}"));
+    }
+    for key in ["accepted", "blocked", "alerts", "bypassed_flows", "spent_flows", "queue_drops"] {
+        field(out, &key.replace('_', " "), &number(counters, key).to_string());
+    }
+}
+
+fn queues(answer: &Value) -> String {
+    let columns = [
+        ("QUEUE", Right),
+        ("CPU", Right),
+        ("BOUND", Left),
+        ("WAITING", Right),
+        ("HANDLED", Right),
+        ("LOST", Right),
+    ];
+    let mut table = Table::new(&columns);
+    for queue in list(answer, "queues") {
+        let cpu = number(queue, "cpu");
+        table.row(vec![
+            number(queue, "queue").to_string(),
+            if cpu < 0 { "any".to_owned() } else { cpu.to_string() },
+            (if flag(queue, "bound") { "yes" } else { "no" }).to_owned(),
+            number(queue, "depth").to_string(),
+            number(queue, "handled").to_string(),
+            number(queue, "dropped").to_string(),
+        ]);
+    }
+    table.render()
+}
+
+fn sources(rules: &Value) -> String {
+    let columns = [("SOURCE", Left), ("STATE", Left), ("RULES", Right), ("MESSAGE", Left)];
+    let mut table = Table::new(&columns);
+    for source in list(rules, "sources") {
+        table.row(vec![
+            text(source, "name").to_owned(),
+            text(source, "state").to_owned(),
+            number(source, "rules").to_string(),
+            plain(text(source, "message")),
+        ]);
+    }
+    table.render()
+}
+
+/// The answer of `alerts`.
+pub(crate) fn alerts(answer: &Value) -> String {
+    let mut table = Table::new(&[
+        ("ID", Right),
+        ("AT (UTC)", Left),
+        ("ACTION", Left),
+        ("SID", Right),
+        ("SOURCE", Left),
+        ("DESTINATION", Left),
+        ("SIGNATURE", Left),
+        ("TARGET", Left),
+    ]);
+    for alert in list(answer, "alerts") {
+        table.row(vec![
+            number(alert, "id").to_string(),
+            time_of_day(number(alert, "at_ms")),
+            text(alert, "action").to_owned(),
+            number(alert, "sid").to_string(),
+            endpoint(text(alert, "src"), number(alert, "sport")),
+            endpoint(text(alert, "dst"), number(alert, "dport")),
+            plain(text(alert, "signature")),
+            plain(text(alert, "target")),
+        ]);
+    }
+    let mut out = table.render();
+    let shown = list(answer, "alerts").count();
+    let (total, seen) = (number(answer, "total"), number(answer, "seen"));
+    let _ = writeln!(out, "{shown} of {total} matching, {seen} since the daemon's start");
+    out
+}
+
+fn endpoint(address: &str, port: i64) -> String {
+    match (address.contains(':'), port) {
+        (_, 0) => address.to_owned(),
+        (true, _) => format!("[{address}]:{port}"),
+        (false, _) => format!("{address}:{port}"),
+    }
+}
+
+fn time_of_day(at_ms: i64) -> String {
+    let seconds = (at_ms / 1000).rem_euclid(86_400);
+    format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}
+
+/// The answer of `blocks`.
+pub(crate) fn blocks(answer: &Value) -> String {
+    let columns = [("ADDRESS", Left), ("NAME", Left), ("LASTS", Right), ("SID", Right)];
+    let mut table = Table::new(&[&columns[..], &[("REASON", Left)]].concat());
+    for block in list(answer, "blocks") {
+        let lasts = number(block, "until_ms") - number(block, "since_ms");
+        table.row(vec![
+            text(block, "address").to_owned(),
+            plain(text(block, "name")),
+            duration(lasts / 1000),
+            number(block, "sid").to_string(),
+            plain(text(block, "reason")),
+        ]);
+    }
+    let mut out = table.render();
+    let (packets, refused) = (number(answer, "packets"), number(answer, "refused"));
+    let state = if flag(answer, "enabled") { "on" } else { "off" };
+    let _ = writeln!(out, "blocking is {state}; {packets} packets dropped, {refused} not blocked");
+    out
+}
+
+/// The answer of `block_release`.
+pub(crate) fn released(answer: &Value) -> String {
+    format!("{} is not blocked any more\n", text(answer, "address"))
+}
+
+/// The answer of `reinspect`.
+pub(crate) fn reinspected(answer: &Value) -> String {
+    format!("{} connections are inspected again\n", number(answer, "flows"))
+}
+
+/// The answer of `rules_update`.
+pub(crate) fn rules_update(answer: &Value) -> String {
+    let words = if flag(answer, "started") { "started" } else { "one is under way already" };
+    format!("update: {words}; `fastpathctl ips` tells how it goes\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_would_steer_a_terminal_is_escaped() {
+        let answer = json!({"total": 1, "seen": 9, "alerts": [{
+            "id": 7, "at_ms": 86_399_000, "action": "blocked", "sid": 8_100_001,
+            "src": "2001:db8::1", "sport": 80, "dst": "10.0.0.1", "dport": 4000,
+            "signature": "a\u{1b}[2Jb\u{202e}c", "target": "x\ny",
+        }]});
+        let text = alerts(&answer);
+        assert!(text.contains("a\\u{1b}[2Jb\\u{202e}c"), "{text}");
+        assert!(text.contains("x\\ny"), "{text}");
+        assert!(text.contains("23:59:59"), "{text}");
+        assert!(text.contains("[2001:db8::1]:80"), "{text}");
+        assert_eq!(text.lines().count(), 3);
+    }
+
+    #[test]
+    fn the_state_comes_first() {
+        let text = ips(&json!({
+            "state": "failing-open", "why": "Suricata does not answer", "mode": "nfq",
+            "fail": "open", "suricata": {"version": "8.0.8", "running": false, "restarts": 2},
+            "queues": [{"queue": 0, "cpu": -1, "bound": true, "depth": 3, "handled": 4}],
+        }));
+        assert!(text.starts_with("inspection         failing-open: Suricata does not answer\n"));
+        assert!(text.contains("8.0.8 does not answer, 2 restarts"), "{text}");
+        assert!(text.contains("    0  any  yes          3        4     0"), "{text}");
+    }
+}
