@@ -5,7 +5,7 @@ use flows::{Ratio, Totals};
 use serde::Serialize;
 
 use crate::core::Core;
-use crate::cpu::Load;
+use crate::load::Load;
 use crate::engine_room::EngineReport;
 use crate::health::{Finding, findings};
 use crate::wan::{Wan, wans};

@@ -9,7 +9,7 @@ use flows::{EngineState, FlowTable, Now};
 use ruleset::{Applied, Candidate, Engine, OnExit, Plan, Settings};
 use serde_json::Value;
 
-use crate::cpu::CpuMeter;
+use crate::load::CpuMeter;
 use crate::engine_room::{EngineRoom, Job, Source};
 use crate::health::Facts;
 use crate::interfaces::{Firewall, parse_dump};

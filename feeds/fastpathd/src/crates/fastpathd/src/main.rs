@@ -4,7 +4,7 @@
 mod answers;
 mod bus;
 mod core;
-mod cpu;
+mod load;
 mod daemon;
 mod engine_room;
 #[cfg(test)]
