@@ -18,6 +18,8 @@ pub(crate) const CT_NEW: u16 = 1 << 8;
 pub(crate) const CT_GET: u16 = 1 << 8 | 1;
 /// `NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_DELETE`.
 pub(crate) const CT_DELETE: u16 = 1 << 8 | 2;
+/// `NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_GET_CTRZERO`.
+pub(crate) const CT_GET_ZERO: u16 = 1 << 8 | 3;
 /// `NLMSG_ERROR`: the answer is an errno, 0 for an acknowledgement.
 pub(crate) const ERROR: u16 = 2;
 /// `NLMSG_DONE`: the end of a dump.

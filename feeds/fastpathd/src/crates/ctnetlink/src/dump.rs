@@ -8,7 +8,7 @@ use crate::entry::Entry;
 use crate::request;
 use crate::socket::Socket;
 
-const NLM_F_DUMP_INTR: u16 = 0x10;
+pub(crate) const NLM_F_DUMP_INTR: u16 = 0x10;
 const SEQ: u32 = 1;
 
 /// Why a dump failed.

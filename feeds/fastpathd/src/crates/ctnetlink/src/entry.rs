@@ -160,7 +160,8 @@ pub struct Entry {
     pub status: Status,
     /// Seconds until it is forgotten; absent on offloaded entries.
     pub timeout_s: Option<u32>,
-    /// Connection mark.
+    /// Connection mark. In events 0 also means that it was not told: the kernel puts it into one
+    /// only when it is set or has just changed.
     pub mark: u32,
     /// TCP state; absent for other protocols and on offloaded entries.
     pub tcp_state: Option<TcpState>,

@@ -2,19 +2,25 @@
 //! Connection tracking entries and events as plain values, and the sockets they come from.
 //!
 //! Nothing here keeps state: [`Dump`] reads the whole table batch by batch, [`EventSocket`] reports
-//! changes, [`Lookup`] asks for one entry. Attributes are decoded by `netlink-bindings`, whose
-//! tables are generated from the kernel's own specification.
+//! changes, [`Lookup`] asks for one entry; [`Reinspection`] makes connections new to inspection,
+//! [`set_mark`] and [`delete`] change single ones. Attributes are decoded by `netlink-bindings`,
+//! whose tables are generated from the kernel's own specification.
 
+mod change;
 mod decode;
 mod dump;
 mod entry;
 mod event;
 mod lookup;
+mod reinspect;
 mod request;
 mod socket;
 
+pub use change::{Changed, DeleteError, MarkError, delete, set_mark};
 pub use decode::{Frame, Frames, entries, entry};
 pub use dump::{Dump, DumpError};
 pub use entry::{Counters, Entry, Status, TcpState, Tuple};
 pub use event::{Event, EventError, EventSocket, events};
 pub use lookup::{Lookup, LookupError};
+pub use reinspect::{ReinspectError, Reinspection, Select};
+pub use request::MarkBits;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The two requests this crate makes: dump the table, get one entry.
+//! The requests this crate makes: dump the table, look up, mark or delete one entry.
 
 use std::net::IpAddr;
 
-use netlink_bindings::conntrack::{Nfgenmsg, OpGetDo, OpGetDump, PushTupleAttrs};
-use netlink_bindings::consts::{NLM_F_DUMP, NLM_F_REQUEST};
+use netlink_bindings::conntrack::{
+    Nfgenmsg, OpGetDo, OpGetDump, PushConntrackAttrs, PushTupleAttrs,
+};
+use netlink_bindings::consts::{NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST};
 use netlink_bindings::utils::Pusher;
 
-use crate::decode::{CT_GET, NLMSG_HEADER};
+use crate::decode::{CT_DELETE, CT_GET, CT_GET_ZERO, CT_NEW, NLMSG_HEADER};
 use crate::entry::Tuple;
 
 const AF_INET: u8 = 2;
@@ -15,21 +17,58 @@ const AF_INET6: u8 = 10;
 const ICMP: u8 = 1;
 const ICMPV6: u8 = 58;
 
+/// Bits of a connection mark: where `mask` has ones, those of `value`; the rest does not matter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MarkBits {
+    /// The bits wanted; none outside of `mask`.
+    pub value: u32,
+    /// The bits that matter.
+    pub mask: u32,
+}
+
 /// A request for every entry of both families.
 pub(crate) fn dump(seq: u32) -> Vec<u8> {
     let mut message = header();
     drop(OpGetDump::encode_request(&mut message, &family(0)));
-    finish(message, NLM_F_REQUEST | NLM_F_DUMP, seq)
+    finish(message, CT_GET, NLM_F_REQUEST | NLM_F_DUMP, seq)
+}
+
+/// A request for every entry, or those whose mark fits `only`, that sets the counters of each to
+/// zero as it is told. All the kernel can compare is `mark & mask == value`.
+pub(crate) fn zero(seq: u32, only: Option<MarkBits>) -> Vec<u8> {
+    let mut message = header();
+    let attrs = OpGetDo::encode_request(&mut message, &family(0));
+    drop(match only {
+        Some(bits) => push_mark(attrs, bits),
+        None => attrs,
+    });
+    finish(message, CT_GET_ZERO, NLM_F_REQUEST | NLM_F_DUMP, seq)
 }
 
 /// A request for the one entry whose original direction is `orig` in `zone`.
 pub(crate) fn get(seq: u32, zone: u16, orig: &Tuple) -> Vec<u8> {
     let mut message = header();
-    let af = if orig.src.is_ipv4() { AF_INET } else { AF_INET6 };
-    let attrs = OpGetDo::encode_request(&mut message, &family(af));
-    let attrs = push_tuple(attrs.nested_tuple_orig(), orig).end_nested();
-    drop(if zone == 0 { attrs } else { attrs.push_zone(zone) });
-    finish(message, NLM_F_REQUEST, seq)
+    drop(push_key(&mut message, zone, orig));
+    finish(message, CT_GET, NLM_F_REQUEST, seq)
+}
+
+/// Changes bits of the mark of one entry. Without `NLM_F_CREATE` an entry that is gone stays so.
+/// `ack`: success is told too, failure always is.
+pub(crate) fn mark(seq: u32, zone: u16, orig: &Tuple, bits: MarkBits, ack: bool) -> Vec<u8> {
+    let mut message = header();
+    drop(push_mark(push_key(&mut message, zone, orig), bits));
+    finish(message, CT_NEW, NLM_F_REQUEST | acknowledged(ack), seq)
+}
+
+/// Deletes one entry.
+pub(crate) fn delete(seq: u32, zone: u16, orig: &Tuple, ack: bool) -> Vec<u8> {
+    let mut message = header();
+    drop(push_key(&mut message, zone, orig));
+    finish(message, CT_DELETE, NLM_F_REQUEST | acknowledged(ack), seq)
+}
+
+fn acknowledged(ack: bool) -> i32 {
+    if ack { NLM_F_ACK } else { 0 }
 }
 
 fn header() -> Vec<u8> {
@@ -40,6 +79,21 @@ fn family(af: u8) -> Nfgenmsg {
     let mut message = Nfgenmsg::new();
     message.nfgen_family = af;
     message
+}
+
+fn push_key<'m>(
+    message: &'m mut Vec<u8>,
+    zone: u16,
+    orig: &Tuple,
+) -> PushConntrackAttrs<&'m mut Vec<u8>> {
+    let af = if orig.src.is_ipv4() { AF_INET } else { AF_INET6 };
+    let attrs = OpGetDo::encode_request(message, &family(af));
+    let attrs = push_tuple(attrs.nested_tuple_orig(), orig).end_nested();
+    if zone == 0 { attrs } else { attrs.push_zone(zone) }
+}
+
+fn push_mark<P: Pusher>(push: PushConntrackAttrs<P>, bits: MarkBits) -> PushConntrackAttrs<P> {
+    push.push_mark(bits.value & bits.mask).push_mark_mask(bits.mask)
 }
 
 fn push_tuple<P: Pusher>(push: PushTupleAttrs<P>, tuple: &Tuple) -> PushTupleAttrs<P> {
@@ -72,13 +126,15 @@ fn v6(address: IpAddr) -> std::net::Ipv6Addr {
     }
 }
 
-/// Fills in the message header: the length is known only now.
-fn finish(mut message: Vec<u8>, flags: i32, seq: u32) -> Vec<u8> {
+/// Fills in the message header: the length is known only now. Padded, so that several messages
+/// can be put end to end.
+fn finish(mut message: Vec<u8>, kind: u16, flags: i32, seq: u32) -> Vec<u8> {
     let len = u32::try_from(message.len()).unwrap_or(u32::MAX);
     message[0..4].copy_from_slice(&len.to_ne_bytes());
-    message[4..6].copy_from_slice(&CT_GET.to_ne_bytes());
+    message[4..6].copy_from_slice(&kind.to_ne_bytes());
     let flags = u16::try_from(flags).unwrap_or(0);
     message[6..8].copy_from_slice(&flags.to_ne_bytes());
     message[8..12].copy_from_slice(&seq.to_ne_bytes());
+    message.resize(message.len().next_multiple_of(4), 0);
     message
 }

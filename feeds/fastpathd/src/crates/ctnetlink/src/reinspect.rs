@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Making connections new to inspection: counters to zero, our bits off the mark.
+
+use std::io;
+
+use crate::change::{Changes, Failure};
+use crate::decode::{self, CT_NEW, DONE, ERROR, Frames};
+use crate::dump::{NLM_F_DUMP_INTR, refusal};
+use crate::entry::Entry;
+use crate::request::{self, MarkBits};
+use crate::socket::Socket;
+
+/// Which connections are to be inspected anew.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Select {
+    /// Those that have left inspection: any of the bits is on their mark.
+    #[default]
+    Marked,
+    /// All of them, also those that were not to be inspected: after a change of the policy their
+    /// bytes would exceed the budget at once.
+    Every,
+}
+
+/// Why connections could not be made new to inspection.
+#[derive(Debug, thiserror::Error)]
+pub enum ReinspectError {
+    /// No socket.
+    #[error("cannot open a netfilter netlink socket")]
+    Open(#[source] io::Error),
+    /// The request did not go out.
+    #[error("cannot ask for the counters of the conntrack table to be set to zero")]
+    Ask(#[source] io::Error),
+    /// Reading the answer failed.
+    #[error("cannot read the conntrack table while its counters are set to zero")]
+    Read(#[source] io::Error),
+    /// The kernel refused, for example without `CAP_NET_ADMIN`.
+    #[error("the kernel refuses to set the counters of the conntrack table to zero")]
+    Refused(#[source] io::Error),
+    /// Bits could not be taken off connection marks.
+    #[error("cannot take our bits off connection marks")]
+    Mark(#[source] io::Error),
+}
+
+/// One pass over the conntrack table that sets counters to zero and takes bits off marks.
+///
+/// Counters go first: a connection without the bits and over its budget would get them back with
+/// its next packet. What a flowtable carries stays there until it is flushed, so flush it last.
+#[derive(Debug)]
+pub struct Reinspection {
+    socket: Socket,
+    changes: Changes,
+    mask: u32,
+    /// What is still to be asked for, next one last. The kernel compares `mark & mask` with one
+    /// value, so "any of these bits" is a dump for each bit; an entry is in that of its highest.
+    passes: Vec<Option<MarkBits>>,
+    seq: u32,
+    interrupted: bool,
+}
+
+impl Reinspection {
+    /// Asks for the first entries; `mask`: the bits to take off. Needs `CAP_NET_ADMIN` and a
+    /// tokio runtime.
+    ///
+    /// # Errors
+    /// When there is no socket or the request does not go out.
+    pub fn start(mask: u32, select: Select) -> Result<Self, ReinspectError> {
+        let passes = match select {
+            Select::Every => vec![None],
+            Select::Marked => by_highest(mask).into_iter().rev().map(Some).collect(),
+        };
+        let socket = Socket::open(0).map_err(ReinspectError::Open)?;
+        let changes = Changes::open().map_err(ReinspectError::Open)?;
+        let mut this = Self { socket, changes, mask, passes, seq: 0, interrupted: false };
+        this.ask()?;
+        Ok(this)
+    }
+
+    /// Deals with the next batch (one datagram, about a hundred entries) and appends it to
+    /// `batch` as it was before: with the bits, and what had been counted. False at the end.
+    ///
+    /// Where a datagram is full the kernel forgets what it has counted for one entry: it comes
+    /// again in the next one, with counters that are zero already.
+    ///
+    /// # Errors
+    /// When reading fails or the kernel refuses; the pass is over then, for part of the table.
+    pub async fn next(&mut self, batch: &mut Vec<Entry>) -> Result<bool, ReinspectError> {
+        if self.passes.is_empty() {
+            return Ok(false);
+        }
+        tokio::task::yield_now().await;
+        let from = batch.len();
+        let datagram = self.socket.recv().await.map_err(ReinspectError::Read)?;
+        let mut over = false;
+        for frame in Frames::new(datagram).filter(|frame| frame.seq == self.seq) {
+            self.interrupted |= frame.flags & NLM_F_DUMP_INTR != 0;
+            match frame.kind {
+                CT_NEW => batch.extend(decode::entry(frame.payload)),
+                DONE | ERROR => {
+                    over = true;
+                    refusal(&frame).map_err(ReinspectError::Refused)?;
+                }
+                _ => {}
+            }
+        }
+        self.clear(&batch[from..]).await?;
+        if over {
+            self.passes.pop();
+            self.ask()?;
+        }
+        Ok(!self.passes.is_empty())
+    }
+
+    /// Whether the kernel said that the table changed under a dump in a way that may have hidden
+    /// entries: some may have been left out.
+    #[must_use]
+    pub const fn interrupted(&self) -> bool {
+        self.interrupted
+    }
+
+    fn ask(&mut self) -> Result<(), ReinspectError> {
+        let Some(only) = self.passes.last() else { return Ok(()) };
+        self.seq += 1;
+        self.socket.send(&request::zero(self.seq, *only)).map_err(ReinspectError::Ask)
+    }
+
+    async fn clear(&mut self, entries: &[Entry]) -> Result<(), ReinspectError> {
+        let marked = entries.iter().filter(|entry| entry.mark & self.mask != 0);
+        let keys: Vec<_> = marked.map(|entry| (entry.zone, entry.orig)).collect();
+        let bits = MarkBits { value: 0, mask: self.mask };
+        match self.changes.mark(&keys, bits).await {
+            Ok(_) => Ok(()),
+            Err(Failure::Ask(error) | Failure::Read(error) | Failure::Refused(error)) => {
+                Err(ReinspectError::Mark(error))
+            }
+        }
+    }
+}
+
+/// For each bit of `mask`, lowest first: this bit and none of the higher ones. Lowest first,
+/// because marks gain bits meanwhile: what moves up is met again, not missed.
+fn by_highest(mask: u32) -> Vec<MarkBits> {
+    let bits = (0..u32::BITS).map(|at| 1 << at).filter(|bit| mask & bit != 0);
+    bits.map(|bit: u32| MarkBits { value: bit, mask: mask & !(bit - 1) }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::by_highest;
+
+    #[test]
+    fn every_mark_with_any_bit_is_in_one_pass() {
+        for mask in [0, 1, 0x6000_0000, 0x8000_0001, 0b1011] {
+            let passes = by_highest(mask);
+            assert_eq!(passes.len(), mask.count_ones() as usize);
+            for mark in [0, 1, 2, 3, 0b1000, 0b1011, 0x2000_0000, 0x6000_0007, u32::MAX] {
+                let hits = passes.iter().filter(|pass| mark & pass.mask == pass.value).count();
+                assert_eq!(hits, usize::from(mark & mask != 0), "{mark:#x} in {mask:#x}");
+            }
+        }
+    }
+}
