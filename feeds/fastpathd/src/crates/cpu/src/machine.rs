@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What the machine has: CPUs, network devices, their interrupts and queues, and what is set.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::set::CpuSet;
+
+/// Capacity of a CPU of which the kernel tells none: all CPUs are then taken as equal.
+pub const FULL_CAPACITY: u32 = 1024;
+
+/// The machine at one moment. Plain values; [`crate::read`] makes one from sysfs and procfs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Machine {
+    /// Present CPUs in ascending order.
+    pub cpus: Vec<Cpu>,
+    /// Undermost network devices in the order of their names.
+    pub devices: Vec<Device>,
+}
+
+/// One CPU.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cpu {
+    /// The kernel's number.
+    pub cpu: u32,
+    /// It runs.
+    pub online: bool,
+    /// Kept out of scheduling by `isolcpus=`: somebody reserved it for work of their own.
+    pub isolated: bool,
+    /// Relative strength, the strongest about 1024 (`cpu_capacity`; big.LITTLE, hybrid x86).
+    pub capacity: u32,
+    /// Lowest number among its hyperthread siblings: the same for CPUs of one core.
+    pub core: u32,
+    /// NUMA node; none where the kernel knows no nodes.
+    pub node: Option<u32>,
+}
+
+/// An undermost network device: what has queues and interrupts of its own. The ports of a DSA
+/// switch have neither, their conduit has; so has a bond's member.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Device {
+    /// Name of the network device.
+    pub name: String,
+    /// The devices asked for whose packets it carries, itself perhaps, sorted.
+    pub carries: Vec<String>,
+    /// Path of the hardware in sysfs; empty for a virtual device. Two network devices of one
+    /// piece of hardware (two MACs of a `SoC`'s Ethernet block) share interrupts.
+    pub hardware: String,
+    /// NUMA node of the hardware.
+    pub node: Option<u32>,
+    /// Its interrupts by number.
+    pub irqs: Vec<Irq>,
+    /// Kernel threads that poll it (threaded NAPI), by the order of their NAPI ids.
+    pub threads: Vec<Thread>,
+    /// `rps_cpus` of each receive queue.
+    pub rx: Vec<CpuSet>,
+    /// `xps_cpus` of each transmit queue; none where the device has only one, which has no map.
+    pub tx: Vec<Option<CpuSet>>,
+}
+
+/// An interrupt of a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Irq {
+    /// The kernel's number: `/proc/irq/NUMBER`.
+    pub number: u32,
+    /// What the driver called it, as in `/proc/interrupts`; several names with a comma.
+    pub name: String,
+    /// What it serves, judged by the name.
+    pub serves: Serves,
+    /// CPUs it may arrive on (`smp_affinity`).
+    pub affinity: CpuSet,
+}
+
+/// What an interrupt serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Serves {
+    /// Receive queue, transmit queue or both of this number.
+    Queue(u32),
+    /// The name does not tell: all there is on single-queue hardware.
+    Unknown,
+    /// Something else beside the queues' own interrupts: link changes, errors, mailboxes.
+    Other,
+}
+
+/// A kernel thread that polls a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Thread {
+    /// Its process id.
+    pub pid: u32,
+    /// `napi/DEVICE-ID`.
+    pub name: String,
+    /// CPUs it may run on.
+    pub affinity: CpuSet,
+}
+
+/// One thing that can be set, with the set of CPUs as its value.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Knob {
+    /// Where an interrupt arrives.
+    Irq {
+        /// Its number.
+        irq: u32,
+        /// Its name: a number may belong to another device after a driver was loaded again.
+        name: String,
+    },
+    /// Where the packets of a receive queue are handled; the empty set: where they arrive.
+    Rps {
+        /// Network device.
+        device: String,
+        /// Receive queue.
+        queue: u32,
+    },
+    /// Which CPUs send through a transmit queue.
+    Xps {
+        /// Network device.
+        device: String,
+        /// Transmit queue.
+        queue: u32,
+    },
+    /// Where a polling thread runs.
+    Thread {
+        /// Process id.
+        pid: u32,
+        /// Its name: a process id may be used again.
+        name: String,
+    },
+}
+
+impl Knob {
+    /// The file that holds the value, below the root; of a thread the one that shows it.
+    #[must_use]
+    pub fn path(&self) -> String {
+        match self {
+            Self::Irq { irq, .. } => format!("/proc/irq/{irq}/smp_affinity"),
+            Self::Rps { device, queue } => {
+                format!("/sys/class/net/{device}/queues/rx-{queue}/rps_cpus")
+            }
+            Self::Xps { device, queue } => {
+                format!("/sys/class/net/{device}/queues/tx-{queue}/xps_cpus")
+            }
+            Self::Thread { pid, .. } => format!("/proc/{pid}/status"),
+        }
+    }
+}
+
+impl fmt::Display for Knob {
+    /// In words, to begin a sentence with.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Irq { irq, name } if name.is_empty() => write!(f, "interrupt {irq}"),
+            Self::Irq { irq, name } => write!(f, "interrupt {irq} ({name})"),
+            Self::Rps { device, queue } => write!(f, "RPS of {device}, receive queue {queue}"),
+            Self::Xps { device, queue } => write!(f, "XPS of {device}, transmit queue {queue}"),
+            Self::Thread { pid, name } => write!(f, "thread {pid} ({name})"),
+        }
+    }
+}
+
+impl Irq {
+    /// The knob that moves it.
+    #[must_use]
+    pub fn knob(&self) -> Knob {
+        Knob::Irq { irq: self.number, name: self.name.clone() }
+    }
+}
+
+impl Thread {
+    /// The knob that moves it.
+    #[must_use]
+    pub fn knob(&self) -> Knob {
+        Knob::Thread { pid: self.pid, name: self.name.clone() }
+    }
+}
+
+impl Device {
+    /// Everything of it that can be set, with what is set.
+    pub fn knobs(&self) -> impl Iterator<Item = (Knob, &CpuSet)> {
+        let irqs = self.irqs.iter().map(|irq| (irq.knob(), &irq.affinity));
+        let threads = self.threads.iter().map(|thread| (thread.knob(), &thread.affinity));
+        let rps = (0_u32..).zip(&self.rx).map(|(queue, have)| (self.rps(queue), have));
+        let xps = (0_u32..).zip(&self.tx);
+        let xps = xps.filter_map(|(queue, have)| Some((self.xps(queue), have.as_ref()?)));
+        irqs.chain(threads).chain(rps).chain(xps)
+    }
+
+    /// The knob of a receive queue.
+    #[must_use]
+    pub fn rps(&self, queue: u32) -> Knob {
+        Knob::Rps { device: self.name.clone(), queue }
+    }
+
+    /// The knob of a transmit queue.
+    #[must_use]
+    pub fn xps(&self, queue: u32) -> Knob {
+        Knob::Xps { device: self.name.clone(), queue }
+    }
+}
+
+impl Machine {
+    /// CPUs that run.
+    #[must_use]
+    pub fn online(&self) -> CpuSet {
+        self.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.cpu).collect()
+    }
+
+    /// CPUs that run and that nobody isolated.
+    #[must_use]
+    pub fn usable(&self) -> CpuSet {
+        let usable = self.cpus.iter().filter(|cpu| cpu.online && !cpu.isolated);
+        usable.map(|cpu| cpu.cpu).collect()
+    }
+
+    /// The CPU of this number.
+    #[must_use]
+    pub fn cpu(&self, number: u32) -> Option<&Cpu> {
+        self.cpus.iter().find(|cpu| cpu.cpu == number)
+    }
+
+    /// Everything that can be set, with what is set. A shared interrupt appears once.
+    #[must_use]
+    pub fn knobs(&self) -> BTreeMap<Knob, CpuSet> {
+        let all = self.devices.iter().flat_map(Device::knobs);
+        all.map(|(knob, have)| (knob, have.clone())).collect()
+    }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Machine and settings in, plan out.
+
+use std::collections::BTreeMap;
+
+use config::Problem;
+use serde::Serialize;
+
+use crate::machine::{Knob, Machine};
+use crate::set::CpuSet;
+use crate::settings::{Profile, Settings};
+use crate::split::{Split, split};
+use crate::steer::steer;
+
+/// What shall be: made by [`plan`], brought about by [`crate::apply`] and, for the part that is
+/// Suricata's, by its configuration.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// Switched on in the configuration.
+    pub enabled: bool,
+    /// Anything is pinned at all.
+    pub active: bool,
+    /// In words, why nothing is pinned; empty while active.
+    pub why: String,
+    /// How CPUs were shared out.
+    pub profile: Profile,
+    /// Who does what.
+    pub split: Split,
+    /// Queues and threads of Suricata.
+    pub suricata: Suricata,
+    /// What every interrupt, queue and polling thread should say; empty while not active.
+    pub wants: BTreeMap<Knob, CpuSet>,
+}
+
+/// The part of the plan that Suricata's configuration carries.
+///
+/// Queue *i* belongs to `workers[i]` because of how Suricata 8 hands out CPUs: with run mode
+/// `workers` it starts the thread of each queue in the order of the queues and waits for it, and
+/// with `mode: exclusive` each thread takes the next higher CPU of `worker-cpu-set`. So the list
+/// is ascending; another order would not be obeyed. `threads:` of the set is not to be given.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Suricata {
+    /// `threading.set-cpu-affinity`; if not, the sets below are not to be written.
+    pub pinned: bool,
+    /// Number of NFQUEUEs, which is the number of workers; 0 while inspection is not wanted.
+    pub queues: u16,
+    /// `worker-cpu-set`, mode exclusive: the CPU of the worker of each queue, in queue order.
+    pub workers: Vec<u32>,
+    /// `management-cpu-set`, mode balanced: flow manager and recycler, counters, the command
+    /// socket. With run mode `workers` the sets for receive and verdict have no threads; they
+    /// get this set too, so that a thread of a later Suricata does not land on a
+    /// forwarding CPU.
+    pub management: CpuSet,
+}
+
+/// The plan for a machine. With `inspection` not wanted (IPS off) all CPUs forward.
+///
+/// # Errors
+/// The settings do not fit the machine: see [`Settings::check`].
+pub fn plan(
+    machine: &Machine,
+    settings: &Settings,
+    inspection: bool,
+) -> Result<Plan, Vec<Problem>> {
+    let problems = settings.check(machine, inspection);
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    // Switched off, the plan still says how many queues there are.
+    let defaults = Settings::default();
+    let split = split(machine, if settings.enabled { settings } else { &defaults }, inspection);
+    let active = settings.enabled && !split.shared;
+    let why = match (settings.enabled, split.shared) {
+        (false, _) => "switched off in the configuration",
+        (true, true) => "there is one CPU: it forwards and inspects, and nothing is pinned",
+        (true, false) => "",
+    };
+    let wants = if active { steer(machine, &split.forwarding) } else { BTreeMap::new() };
+    Ok(Plan {
+        enabled: settings.enabled,
+        active,
+        why: why.to_owned(),
+        profile: settings.profile,
+        suricata: suricata(&split, active),
+        split,
+        wants,
+    })
+}
+
+fn suricata(split: &Split, active: bool) -> Suricata {
+    let queues = u16::try_from(split.inspection.len()).unwrap_or(u16::MAX);
+    let shares = split.control.is_empty();
+    let management = if shares { &split.inspection } else { &split.control };
+    Suricata {
+        pinned: active && queues > 0,
+        queues,
+        workers: split.inspection.iter().collect(),
+        management: management.clone(),
+    }
+}

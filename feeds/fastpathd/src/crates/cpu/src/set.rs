@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Sets of CPUs in the kernel's two spellings: lists (`0-3,8`) and masks (`f,00000001`).
+
+use std::collections::BTreeSet;
+use std::fmt::{self, Write as _};
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Largest CPU number taken: the kernel's own limit (`NR_CPUS` of x86-64 is at most 8192).
+const LARGEST: u32 = 8191;
+
+/// A set of CPUs by their numbers. Displays as the kernel's list form; the empty set as nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CpuSet(BTreeSet<u32>);
+
+impl CpuSet {
+    /// The empty set.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(BTreeSet::new())
+    }
+
+    /// Whether nothing is in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many CPUs are in it.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether `cpu` is in it.
+    #[must_use]
+    pub fn contains(&self, cpu: u32) -> bool {
+        self.0.contains(&cpu)
+    }
+
+    /// Puts `cpu` in.
+    pub fn insert(&mut self, cpu: u32) {
+        self.0.insert(cpu);
+    }
+
+    /// In ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// The smallest number.
+    #[must_use]
+    pub fn first(&self) -> Option<u32> {
+        self.0.first().copied()
+    }
+
+    /// In either of both.
+    #[must_use]
+    pub fn union(&self, other: &Self) -> Self {
+        Self(self.0.union(&other.0).copied().collect())
+    }
+
+    /// In both.
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> Self {
+        Self(self.0.intersection(&other.0).copied().collect())
+    }
+
+    /// In this one and not in the other.
+    #[must_use]
+    pub fn difference(&self, other: &Self) -> Self {
+        Self(self.0.difference(&other.0).copied().collect())
+    }
+
+    /// The mask as the kernel prints it: hexadecimal, a comma before every 32 bits, no zeros in
+    /// front. The empty set is `0`.
+    #[must_use]
+    pub fn mask(&self) -> String {
+        let Some(&largest) = self.0.last() else { return "0".to_owned() };
+        let words = largest / 32 + 1;
+        let word = |index: u32| {
+            let in_word = self.0.range(index * 32..(index + 1) * 32);
+            in_word.fold(0_u32, |bits, cpu| bits | 1 << (cpu % 32))
+        };
+        let mut text = format!("{:x}", word(words - 1));
+        for index in (0..words - 1).rev() {
+            let _ = write!(text, ",{:08x}", word(index));
+        }
+        text
+    }
+
+    /// Reads a mask as the kernel prints it, zeros in front or not.
+    ///
+    /// # Errors
+    /// It is none; the words follow the value.
+    pub fn from_mask(text: &str) -> Result<Self, String> {
+        let wrong = || "is no CPU mask such as f or 1,00000000".to_owned();
+        let text = text.trim();
+        let groups = text.split(',').count();
+        let mut set = Self::new();
+        for (index, group) in text.rsplit(',').enumerate() {
+            // Only the leftmost group may be short; a single one may be long (`ffffffffff`).
+            let width_fits = groups == 1 || group.len() == 8 || index + 1 == groups;
+            if group.is_empty() || !width_fits || (groups > 1 && group.len() > 8) {
+                return Err(wrong());
+            }
+            for (place, digit) in group.bytes().rev().enumerate() {
+                let bits = char::from(digit).to_digit(16).ok_or_else(wrong)?;
+                let base = u32::try_from(index * 32 + place * 4).map_err(|_| wrong())?;
+                set.0.extend((0..4).filter(|bit| bits & (1 << bit) != 0).map(|bit| base + bit));
+            }
+        }
+        if set.0.last().is_some_and(|last| *last > LARGEST) { Err(wrong()) } else { Ok(set) }
+    }
+}
+
+impl FromIterator<u32> for CpuSet {
+    fn from_iter<T: IntoIterator<Item = u32>>(cpus: T) -> Self {
+        Self(cpus.into_iter().collect())
+    }
+}
+
+impl fmt::Display for CpuSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut ranges: Vec<(u32, u32)> = Vec::new();
+        for cpu in self.iter() {
+            match ranges.last_mut() {
+                Some((_, last)) if *last + 1 == cpu => *last = cpu,
+                _ => ranges.push((cpu, cpu)),
+            }
+        }
+        for (index, (first, last)) in ranges.into_iter().enumerate() {
+            let comma = if index == 0 { "" } else { "," };
+            if first == last {
+                write!(f, "{comma}{first}")?;
+            } else {
+                write!(f, "{comma}{first}-{last}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for CpuSet {
+    /// What is wrong, to be read after the value.
+    type Err = String;
+
+    /// The kernel's list form, without its strides (`0-15:2/4`). Nothing is the empty set.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let text = text.trim();
+        let mut set = Self::new();
+        for part in text.split(',').filter(|_| !text.is_empty()) {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let (first, last) = (number(first)?, number(last)?);
+            if first > last {
+                return Err(format!("has the range {part}, which runs backwards"));
+            }
+            set.0.extend(first..=last);
+        }
+        Ok(set)
+    }
+}
+
+fn number(text: &str) -> Result<u32, String> {
+    let digits = text.trim();
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err("is no list of CPUs such as 0-3,8".to_owned());
+    }
+    digits
+        .parse()
+        .ok()
+        .filter(|cpu| *cpu <= LARGEST)
+        .ok_or_else(|| format!("names a CPU beyond {LARGEST}"))
+}
+
+impl Serialize for CpuSet {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for CpuSet {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(|what| serde::de::Error::custom(format!("'{text}' {what}")))
+    }
+}
+
+#[cfg(test)]
+#[path = "set_tests.rs"]
+mod tests;

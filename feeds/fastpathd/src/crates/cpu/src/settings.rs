@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What the owner wants: section `cpu` of `/etc/config/fastpath`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use config::{Package, Problem, Section, switch};
+use serde::Serialize;
+
+use crate::machine::Machine;
+use crate::set::CpuSet;
+
+/// How the CPUs are shared out while inspection is wanted and no lists are given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Profile {
+    /// Half and half; of unequal CPUs the strong ones inspect.
+    #[default]
+    Auto,
+    /// Three quarters forward.
+    Forward,
+    /// Three quarters inspect.
+    Inspect,
+}
+
+impl Profile {
+    /// The name in the configuration and in the API.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Forward => "forward",
+            Self::Inspect => "inspect",
+        }
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Profile {
+    /// What is wrong, to be read after the value.
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "forward" => Ok(Self::Forward),
+            "inspect" => Ok(Self::Inspect),
+            _ => Err("is no profile; known are auto, forward, inspect".to_owned()),
+        }
+    }
+}
+
+/// Section `cpu`, checked as far as it can be without the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Off: nothing of the machine is changed, and Suricata's threads run where they like.
+    pub enabled: bool,
+    /// CPUs that forward; none: planned.
+    pub forwarding: Option<CpuSet>,
+    /// CPUs that inspect; none: planned.
+    pub inspection: Option<CpuSet>,
+    /// CPUs for Suricata's management threads; none: planned.
+    pub control: Option<CpuSet>,
+    /// How the rest is shared out.
+    pub profile: Profile,
+    /// Name of the section, for problems found later.
+    section: String,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            forwarding: None,
+            inspection: None,
+            control: None,
+            profile: Profile::default(),
+            section: "cpu".to_owned(),
+        }
+    }
+}
+
+impl Settings {
+    /// Takes section `cpu` out of the package, which notes what is wrong with it.
+    #[must_use]
+    pub fn read(package: &mut Package<'_>) -> Self {
+        let mut settings = Self::default();
+        if let Some(mut section) = package.take_one("cpu") {
+            section.label().clone_into(&mut settings.section);
+            settings.enabled = section.value("enabled", switch).unwrap_or(settings.enabled);
+            settings.profile = section.value("profile", str::parse).unwrap_or_default();
+            settings.forwarding = section.value("forwarding", list);
+            settings.inspection = section.value("inspection", list);
+            settings.control = section.value("control", list);
+            settings.overlap(&mut section);
+            package.close(section);
+        }
+        settings
+    }
+
+    fn overlap(&self, section: &mut Section<'_>) {
+        let (Some(forwarding), Some(inspection)) = (&self.forwarding, &self.inspection) else {
+            return;
+        };
+        let both = forwarding.intersection(inspection);
+        if !both.is_empty() {
+            let what = format!("overlaps with 'forwarding' in CPU {both}");
+            section.error("inspection", &inspection.to_string(), &what);
+        }
+    }
+
+    /// What cannot be done on this machine. Nothing is wrong while the plan is switched off.
+    ///
+    /// With `inspection` not wanted, the lists `inspection` and `control` only have to exist.
+    #[must_use]
+    pub fn check(&self, machine: &Machine, inspection: bool) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        if !self.enabled {
+            return problems;
+        }
+        let lists = [
+            ("forwarding", &self.forwarding),
+            ("inspection", &self.inspection),
+            ("control", &self.control),
+        ];
+        for (option, list) in lists {
+            let Some(list) = list else { continue };
+            if let Some(what) = missing(list, machine) {
+                problems.push(self.problem(option, list, what));
+            }
+        }
+        // One CPU does everything, whatever the lists say.
+        if problems.is_empty() && inspection && machine.online().len() > 1 {
+            problems.extend(self.none_left(machine));
+            problems.extend(self.control_forwards());
+            problems.extend(self.beyond_suricata(machine));
+        }
+        problems
+    }
+
+    fn problem(&self, option: &str, list: &CpuSet, what: String) -> Problem {
+        let section = self.section.clone();
+        Problem { section, option: option.to_owned(), value: list.to_string(), what }
+    }
+
+    /// A list that leaves nothing for what it is not for. Inspection may share with control,
+    /// forwarding with neither.
+    fn none_left(&self, machine: &Machine) -> Option<Problem> {
+        let usable = machine.usable();
+        let (option, list, left, job) = match (&self.forwarding, &self.inspection, &self.control) {
+            (Some(list), None, _) => ("forwarding", list, usable.difference(list), "inspection"),
+            (None, Some(list), None) => ("inspection", list, usable.difference(list), "forwarding"),
+            (None, inspection, Some(list)) => {
+                let left = usable.difference(list);
+                let left = inspection.as_ref().map_or(left.clone(), |taken| left.difference(taken));
+                ("control", list, left, "forwarding")
+            }
+            _ => return None,
+        };
+        let what = || format!("leaves no CPU for {job}");
+        left.is_empty().then(|| self.problem(option, list, what()))
+    }
+
+    fn control_forwards(&self) -> Option<Problem> {
+        let (control, forwarding) = (self.control.as_ref()?, self.forwarding.as_ref()?);
+        let both = control.intersection(forwarding);
+        let what = format!("overlaps with 'forwarding' in CPU {both}");
+        (!both.is_empty()).then(|| self.problem("control", control, what))
+    }
+
+    /// Suricata looks for its CPUs among 0 to (number of running ones - 1); a thread whose set
+    /// lies beyond lands anywhere. That happens only where CPUs in between are switched off.
+    fn beyond_suricata(&self, machine: &Machine) -> Option<Problem> {
+        let list = self.inspection.as_ref()?;
+        let beyond: CpuSet =
+            list.iter().filter(|cpu| *cpu as usize >= machine.online().len()).collect();
+        let what = format!(
+            "has CPU {beyond}, which Suricata cannot pin a thread to while lower ones are offline"
+        );
+        (!beyond.is_empty()).then(|| self.problem("inspection", list, what))
+    }
+}
+
+fn list(text: &str) -> Result<CpuSet, String> {
+    text.parse()
+}
+
+fn missing(list: &CpuSet, machine: &Machine) -> Option<String> {
+    let present: CpuSet = machine.cpus.iter().map(|cpu| cpu.cpu).collect();
+    let absent = list.difference(&present);
+    if !absent.is_empty() {
+        let noun = if absent.len() == 1 { "a CPU" } else { "CPUs" };
+        return Some(format!("has {noun} that do not exist: {absent}; there are {present}"));
+    }
+    let offline = list.difference(&machine.online());
+    (!offline.is_empty()).then(|| format!("has CPUs that are switched off: {offline}"))
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Which CPU gets which interrupt, and which CPUs get a queue's packets.
+//!
+//! The forwarding CPUs stand in a row: one CPU of each core first, strong cores first, siblings
+//! last; for a device with a NUMA node those of its node, if there are any. Queue *q* of a device is
+//! the row's CPU (start + *q*) modulo its length. The next device on other hardware starts where
+//! this one ended, so that the two ports of a small router get a CPU each.
+//!
+//! * **Interrupts** go to their queue's CPU, receive and transmit alike: what is freed after
+//!   transmission was touched on that CPU before. Where names tell nothing (`15100000.ethernet`
+//!   three times) and there is one receive queue, all go to one CPU, otherwise they are dealt
+//!   out in order. Link and error interrupts beside named ones are left where they are.
+//! * **RPS** stays off (empty mask) where the hardware has a queue for each CPU of the row: a
+//!   second hop would only cost an interrupt between CPUs. With fewer queues, queue *q* gets every
+//!   CPU of the row that is *q* modulo the number of queues, but the one its interrupt
+//!   arrives on, which is busy with the driver and GRO. With one queue that is the whole row but
+//!   one. On a row of one CPU it is off. The flowtable's hook runs behind RPS, so that offloaded
+//!   flows are spread, too. Of a device without an interrupt that we know of, every packet is sent
+//!   to the row: it may arrive on an inspection CPU.
+//! * **XPS**: each CPU of the row sends through the queue whose interrupt it has. All other CPUs are
+//!   dealt out over the queues as well, because Suricata's verdict continues in the worker's
+//!   own thread: a packet inspected there is sent from there.
+//! * **Threaded NAPI** (`OpenWrt` switches it on for `mtk_soc_eth`): the interrupt only wakes
+//!   a kernel thread, which goes where the interrupt would have gone.
+//!
+//! `rps_flow_cnt` (RFS) is left alone: it brings packets to the CPU of a local socket's reader,
+//! and a forwarded packet has none.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use crate::machine::{Device, Knob, Machine, Serves};
+use crate::set::CpuSet;
+
+/// What every knob should say, for these forwarding CPUs.
+#[must_use]
+pub(crate) fn steer(machine: &Machine, forwarding: &CpuSet) -> BTreeMap<Knob, CpuSet> {
+    let mut wants = BTreeMap::new();
+    let mut starts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut next: BTreeMap<Option<u32>, usize> = BTreeMap::new();
+    for device in &machine.devices {
+        let row = row(machine, forwarding, device.node);
+        if row.is_empty() {
+            continue;
+        }
+        let next = next.entry(device.node).or_default();
+        let known = starts.get(device.hardware.as_str()).copied();
+        let start = known.filter(|_| !device.hardware.is_empty()).unwrap_or_else(|| {
+            let start = *next;
+            *next += device.rx.len().max(1);
+            start
+        });
+        starts.insert(&device.hardware, start);
+        Steered { device, row: &row, start }.steer(machine, &mut wants);
+    }
+    wants
+}
+
+/// Forwarding CPUs for a device on `node`, in the order in which they get queues.
+fn row(machine: &Machine, forwarding: &CpuSet, node: Option<u32>) -> Vec<u32> {
+    let all: Vec<_> = machine.cpus.iter().filter(|cpu| forwarding.contains(cpu.cpu)).collect();
+    let near: Vec<_> =
+        all.iter().copied().filter(|cpu| node.is_some() && cpu.node == node).collect();
+    let mut row = if near.is_empty() { all } else { near };
+    row.sort_by_key(|cpu| (cpu.cpu != cpu.core, Reverse(cpu.capacity), cpu.cpu));
+    row.into_iter().map(|cpu| cpu.cpu).collect()
+}
+
+struct Steered<'a> {
+    device: &'a Device,
+    /// Not empty.
+    row: &'a [u32],
+    start: usize,
+}
+
+impl Steered<'_> {
+    fn steer(&self, machine: &Machine, wants: &mut BTreeMap<Knob, CpuSet>) {
+        let device = self.device;
+        let mut unknown = 0;
+        for irq in &device.irqs {
+            let cpu = match irq.serves {
+                Serves::Queue(queue) => self.cpu(queue as usize),
+                Serves::Unknown => {
+                    unknown += 1;
+                    self.dealt(unknown - 1)
+                }
+                Serves::Other => continue,
+            };
+            // Shared with a device that was here before: it stays there.
+            wants.entry(irq.knob()).or_insert_with(|| CpuSet::from_iter([cpu]));
+        }
+        for (index, thread) in device.threads.iter().enumerate() {
+            let cpu = self.dealt(index);
+            wants.entry(thread.knob()).or_insert_with(|| CpuSet::from_iter([cpu]));
+        }
+        for queue in (0..).take(device.rx.len()) {
+            wants.insert(device.rps(queue), self.rps(queue as usize));
+        }
+        let others = machine.online();
+        for (queue, have) in (0..).zip(&device.tx) {
+            if have.is_some() {
+                wants.insert(device.xps(queue), self.xps(queue as usize, &others));
+            }
+        }
+    }
+
+    /// The CPU of a queue.
+    fn cpu(&self, queue: usize) -> u32 {
+        self.row[(self.start + queue) % self.row.len()]
+    }
+
+    /// The CPU of an interrupt or thread of which only its place in the order is known.
+    fn dealt(&self, index: usize) -> u32 {
+        self.cpu(index % self.device.rx.len().max(1))
+    }
+
+    fn rps(&self, queue: usize) -> CpuSet {
+        let (queues, length) = (self.device.rx.len(), self.row.len());
+        let arrives_in_row = self.device.irqs.iter().any(|irq| irq.serves != Serves::Other)
+            || !self.device.threads.is_empty();
+        if !arrives_in_row {
+            return self.row.iter().copied().collect();
+        }
+        if queues >= length {
+            return CpuSet::new();
+        }
+        let of_queue = (queue..length).step_by(queues).map(|place| self.cpu(place));
+        of_queue.filter(|cpu| *cpu != self.cpu(queue)).collect()
+    }
+
+    fn xps(&self, queue: usize, online: &CpuSet) -> CpuSet {
+        let (queues, length) = (self.device.tx.len(), self.row.len());
+        let mut cpus = CpuSet::new();
+        if queues >= length {
+            cpus.insert(self.cpu(queue));
+        } else {
+            cpus = (queue..length).step_by(queues).map(|place| self.cpu(place)).collect();
+        }
+        let others = online.iter().filter(|cpu| !self.row.contains(cpu));
+        cpus.union(&others.skip(queue).step_by(queues).collect())
+    }
+}
