@@ -310,7 +310,7 @@ impl Core {
             .into_iter()
             .map(|d| Candidate { device: d.device.to_string(), eligible: d.eligible, why: d.why })
             .collect();
-        let mut plan = ruleset::plan(&candidates, &settings);
+        let mut plan = ruleset::plan(&candidates, &settings, &ruleset::Protection::default());
         self.wanted = Some(plan.clone());
         // Only words for the owner: another word is no reason to run nft.
         plan.decisions.clear();

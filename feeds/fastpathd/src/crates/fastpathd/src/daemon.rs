@@ -233,7 +233,7 @@ impl Daemon {
         spawn_local(async move {
             let happening = match job {
                 Job::Apply { plan, in_force } => {
-                    let result = ruleset::apply(&nft, &plan, in_force.as_ref()).await;
+                    let result = ruleset::apply(&nft, &plan, in_force.as_ref(), &[]).await;
                     Happening::Applied(result.map_err(|error| bus::chain(&error)))
                 }
                 Job::Watch(plan) => Happening::Looked(still_in_force(&nft, &plan).await),
@@ -318,7 +318,7 @@ async fn still_in_force(nft: &NftCommand, plan: &ruleset::Plan) -> bool {
     match ruleset::read_back(nft).await {
         Ok(found) => match found {
             Some(in_force) => in_force.matches(plan),
-            None => plan.engine == ruleset::Engine::Off,
+            None => !plan.has_table(),
         },
         Err(error) => {
             // Not knowing is no reason to disturb the flows.

@@ -112,6 +112,12 @@ impl EngineRoom {
             self.applied_ms = now.unix_ms;
         }
         let mut plan = plan;
+        if let Applied::WithoutFlowtable { why } = &how {
+            self.refused.clone_from(why);
+            self.retry_at = Some(now.mono + RETRY);
+            plan.engine = Engine::Off;
+            plan.devices.clear();
+        }
         if let Applied::Partly { devices } = how {
             let gone: Vec<&str> = plan.devices.difference(&devices).map(String::as_str).collect();
             self.refused = format!("not there any more: {}", gone.join(", "));

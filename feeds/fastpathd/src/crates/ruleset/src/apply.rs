@@ -5,28 +5,39 @@ use std::collections::BTreeSet;
 
 use thiserror::Error;
 
+use crate::block::Block;
 use crate::in_force::InForce;
 use crate::nft::{NOT_THERE, Nft, NftError};
 use crate::plan::Plan;
-use crate::render::{render, render_devices, render_probe, render_remove};
+use crate::render::{
+    render, render_devices, render_gate, render_probe, render_queue_probe, render_remove,
+};
 
 /// How a plan got in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Applied {
     /// It was in force already; nothing was touched.
     Unchanged,
-    /// Only devices were added to or taken from the flowtable: established flows over the
-    /// others stay offloaded.
+    /// Only the gate was refilled: nothing else was touched, blocks and offloaded flows stay.
+    Gate,
+    /// Only devices were added to or taken from the flowtable, perhaps beside a new gate:
+    /// established flows over the others stay offloaded.
     Devices,
     /// The whole table was replaced: flows get back into the flowtable with their next packet.
     Replaced,
     /// The table was replaced, without devices that had vanished since the plan was made; without
-    /// any device there is no table.
+    /// any device there is no flowtable, and without anything else in it no table.
     Partly {
         /// The devices that are in the flowtable.
         devices: BTreeSet<String>,
     },
-    /// The table was removed (engine off, or no devices).
+    /// The table was replaced, without its flowtable: this kernel has none. Inspection and blocks
+    /// are in force all the same.
+    WithoutFlowtable {
+        /// What nft said.
+        why: String,
+    },
+    /// The table was removed (nothing to do for it).
     Removed,
 }
 
@@ -37,6 +48,12 @@ pub enum ApplyError {
     /// nft or the kernel refused the rules.
     #[error("nft refused the rules: {0}")]
     Refused(NftError),
+    /// The kernel cannot hand packets to Suricata.
+    #[error(
+        "the kernel cannot queue packets for inspection (module nft_queue, package \
+         kmod-nft-queue, is missing): {0}"
+    )]
+    NoQueue(NftError),
     /// nft could not be asked what is in force.
     #[error("reading back table inet fastpath: {0}")]
     ReadBack(NftError),
@@ -54,7 +71,8 @@ pub enum ApplyError {
 }
 
 /// Puts the plan in force: checks, applies, reads back, compares. `in_force` is the plan
-/// applied last, to return to if what nft did is not what was asked.
+/// applied last, to return to if what nft did is not what was asked. Addresses that are blocked
+/// stay so for the time they have left; if the table is not there, `blocks` are.
 ///
 /// # Errors
 /// The plan is not in force, for the reason the error tells.
@@ -62,6 +80,7 @@ pub async fn apply(
     nft: &impl Nft,
     plan: &Plan,
     in_force: Option<&Plan>,
+    blocks: &[Block],
 ) -> Result<Applied, ApplyError> {
     let have = read_back(nft).await?;
     if !plan.has_table() {
@@ -71,27 +90,102 @@ pub async fn apply(
         remove(nft).await?;
         return Ok(Applied::Removed);
     }
-    if let Some(have) = have.filter(|have| have.differs_but_for_devices(plan).is_none()) {
-        if have.devices == plan.devices {
-            return Ok(Applied::Unchanged);
-        }
-        if change_devices(nft, plan, &have).await? {
-            return Ok(Applied::Devices);
-        }
+    if let Some(have) = have.as_ref().filter(|have| have.differs_for_good(plan).is_none())
+        && let Some(how) = change(nft, plan, have).await?
+    {
+        return Ok(how);
     }
+    anew(nft, plan, in_force, have.as_ref(), have.as_ref().map_or(blocks, |have| &have.blocks))
+        .await
+}
+
+/// Replaces the table even if it is what the plan asks for: no flow is offloaded any more until
+/// its next packet has gone through the rules. The rest is as with [`apply`].
+///
+/// # Errors
+/// As for [`apply`].
+pub async fn renew(nft: &impl Nft, plan: &Plan, blocks: &[Block]) -> Result<Applied, ApplyError> {
+    let have = read_back(nft).await?;
+    if !plan.has_table() {
+        return apply(nft, plan, None, blocks).await;
+    }
+    anew(nft, plan, Some(plan), None, have.as_ref().map_or(blocks, |have| &have.blocks)).await
+}
+
+/// Changes what can be changed without a new table; none if that does not lead there.
+async fn change(
+    nft: &impl Nft,
+    plan: &Plan,
+    have: &InForce,
+) -> Result<Option<Applied>, ApplyError> {
+    let gate = plan.protection.inspection.as_ref().filter(|_| have.gate_differs(plan).is_some());
+    if let Some(inspection) = gate
+        && nft.run(&render_gate(inspection)).await.is_err()
+    {
+        return Ok(None);
+    }
+    if have.devices != plan.devices {
+        let changed = change_devices(nft, plan, have).await?;
+        return Ok(changed.then_some(Applied::Devices));
+    }
+    if gate.is_none() {
+        return Ok(Some(Applied::Unchanged));
+    }
+    let refilled = read_back(nft).await?.is_some_and(|have| have.matches(plan));
+    Ok(refilled.then_some(Applied::Gate))
+}
+
+/// Replaces the table with what of the plan is possible, unless that is what there is.
+async fn anew(
+    nft: &impl Nft,
+    plan: &Plan,
+    in_force: Option<&Plan>,
+    have: Option<&InForce>,
+    blocks: &[Block],
+) -> Result<Applied, ApplyError> {
+    let (plan, how) = possible(nft, plan, blocks).await?;
+    if !plan.has_table() {
+        remove(nft).await?;
+    } else if have.is_none_or(|have| !have.matches(&plan)) {
+        replace(nft, &plan, in_force, blocks).await?;
+    }
+    Ok(how)
+}
+
+/// What of the plan this machine takes, and how to call it once it is in force: a device that
+/// vanished since the plan was made must not keep the others from the flowtable, nor a missing
+/// flowtable packets from inspection.
+async fn possible(
+    nft: &impl Nft,
+    plan: &Plan,
+    blocks: &[Block],
+) -> Result<(Plan, Applied), ApplyError> {
     let mut without = plan.clone();
-    if let Err(refused) = nft.check(&render(plan)).await {
-        without.devices = existing(nft, plan, refused).await?;
-        if !without.has_table() {
-            remove(nft).await?;
-            return Ok(Applied::Partly { devices: without.devices });
+    let Err(refused) = nft.check(&render(plan, blocks)).await else {
+        return Ok((without, Applied::Replaced));
+    };
+    if plan.protection.inspection.is_some() && is_missing(nft, &render_queue_probe()).await {
+        return Err(ApplyError::NoQueue(refused));
+    }
+    // A kernel without flowtables has the same words for that as for a missing device, so a
+    // device that is always there is asked about first.
+    if plan.has_flowtable() && is_missing(nft, &render_probe("lo", false)).await {
+        without.devices.clear();
+        if without.has_table() {
+            return Ok((without, Applied::WithoutFlowtable { why: refused.to_string() }));
+        }
+        return Err(ApplyError::Refused(refused));
+    }
+    for device in &plan.devices {
+        if is_missing(nft, &render_probe(device, plan.hardware)).await {
+            without.devices.remove(device);
         }
     }
-    replace(nft, &without, in_force).await?;
     if without.devices == plan.devices {
-        return Ok(Applied::Replaced);
+        return Err(ApplyError::Refused(refused));
     }
-    Ok(Applied::Partly { devices: without.devices })
+    let devices = without.devices.clone();
+    Ok((without, Applied::Partly { devices }))
 }
 
 /// Adds and takes devices; false if that does not lead there, and the table has to be replaced.
@@ -105,33 +199,18 @@ async fn change_devices(nft: &impl Nft, plan: &Plan, have: &InForce) -> Result<b
     Ok(read_back(nft).await?.is_some_and(|have| have.matches(plan)))
 }
 
-/// The devices of a refused plan that are still there: one that vanished since must not keep
-/// the others from the flowtable. The refusal stands if that was not the reason.
-/// A kernel without flowtables has the same words for that, so a device that is always there is
-/// asked about first.
-async fn existing(
-    nft: &impl Nft,
-    plan: &Plan,
-    refused: NftError,
-) -> Result<BTreeSet<String>, ApplyError> {
-    let mut devices = plan.devices.clone();
-    if !is_missing(nft, "lo", false).await {
-        for device in &plan.devices {
-            if is_missing(nft, device, plan.hardware).await {
-                devices.remove(device);
-            }
-        }
-    }
-    if devices == plan.devices { Err(ApplyError::Refused(refused)) } else { Ok(devices) }
-}
-
-async fn is_missing(nft: &impl Nft, device: &str, hardware: bool) -> bool {
-    let checked = nft.check(&render_probe(device, hardware)).await;
+async fn is_missing(nft: &impl Nft, probe: &str) -> bool {
+    let checked = nft.check(probe).await;
     matches!(checked, Err(NftError::Refused(words)) if words.contains(NOT_THERE))
 }
 
-async fn replace(nft: &impl Nft, plan: &Plan, before: Option<&Plan>) -> Result<(), ApplyError> {
-    nft.run(&render(plan)).await.map_err(ApplyError::Refused)?;
+async fn replace(
+    nft: &impl Nft,
+    plan: &Plan,
+    before: Option<&Plan>,
+    blocks: &[Block],
+) -> Result<(), ApplyError> {
+    nft.run(&render(plan, blocks)).await.map_err(ApplyError::Refused)?;
     let what = match read_back(nft).await {
         Ok(Some(have)) => match have.differs(plan) {
             None => return Ok(()),
@@ -140,7 +219,7 @@ async fn replace(nft: &impl Nft, plan: &Plan, before: Option<&Plan>) -> Result<(
         Ok(None) => "it is not there".to_owned(),
         Err(error) => error.to_string(),
     };
-    let back = before.map_or_else(render_remove, render);
+    let back = before.map_or_else(render_remove, |before| render(before, blocks));
     match nft.run(&back).await {
         Ok(()) => Err(ApplyError::Mismatch(what)),
         Err(cause) => Err(ApplyError::Stuck { what, cause }),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 use super::*;
 use crate::fake::FakeNft;
-use crate::plan::{Candidate, plan as make};
+use crate::plan::{Candidate, Protection, plan as make};
 use crate::settings::{Engine, Settings};
 
 fn plan(engine: Engine, devices: &[&str]) -> Plan {
@@ -11,7 +11,8 @@ fn plan(engine: Engine, devices: &[&str]) -> Plan {
         why: String::new(),
     };
     let candidates: Vec<_> = devices.iter().map(candidate).collect();
-    make(&candidates, &Settings { engine, ..Settings::default() })
+    let settings = Settings { engine, ..Settings::default() };
+    make(&candidates, &settings, &Protection::default())
 }
 
 fn partly(devices: &[&str]) -> Applied {
@@ -26,9 +27,9 @@ fn flowtable(devices: &[&str]) -> Plan {
 async fn a_plan_comes_into_force_once() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let plan = flowtable(&["lan1", "wan"]);
-    assert_eq!(apply(&nft, &plan, None).await, Ok(Applied::Replaced));
+    assert_eq!(apply(&nft, &plan, None, &[]).await, Ok(Applied::Replaced));
     assert_eq!(nft.devices().unwrap(), ["lan1", "wan"]);
-    assert_eq!(apply(&nft, &plan, Some(&plan)).await, Ok(Applied::Unchanged));
+    assert_eq!(apply(&nft, &plan, Some(&plan), &[]).await, Ok(Applied::Unchanged));
     assert_eq!(nft.ran.borrow().len(), 1, "nothing was run for what is in force");
 }
 
@@ -36,17 +37,17 @@ async fn a_plan_comes_into_force_once() {
 async fn a_restarted_daemon_leaves_the_table_alone() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let plan = flowtable(&["lan1", "wan"]);
-    apply(&nft, &plan, None).await.unwrap();
-    assert_eq!(apply(&nft, &plan, None).await, Ok(Applied::Unchanged));
+    apply(&nft, &plan, None, &[]).await.unwrap();
+    assert_eq!(apply(&nft, &plan, None, &[]).await, Ok(Applied::Unchanged));
 }
 
 #[tokio::test]
 async fn devices_come_and_go_without_a_new_table() {
     let nft = FakeNft::with(&["lan1", "lan2", "wan"]);
     let first = flowtable(&["lan1", "wan"]);
-    apply(&nft, &first, None).await.unwrap();
+    apply(&nft, &first, None, &[]).await.unwrap();
     let second = flowtable(&["lan1", "lan2"]);
-    assert_eq!(apply(&nft, &second, Some(&first)).await, Ok(Applied::Devices));
+    assert_eq!(apply(&nft, &second, Some(&first), &[]).await, Ok(Applied::Devices));
     assert_eq!(nft.devices().unwrap(), ["lan1", "lan2"]);
     assert!(!nft.ran.borrow()[1].contains("table inet fastpath {"));
 }
@@ -55,14 +56,14 @@ async fn devices_come_and_go_without_a_new_table() {
 async fn other_rules_need_a_new_table() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let first = flowtable(&["lan1", "wan"]);
-    apply(&nft, &first, None).await.unwrap();
+    apply(&nft, &first, None, &[]).await.unwrap();
     for change in [
         Plan { mark_mask: 1, ..first.clone() },
         plan(Engine::FlowtableHw, &["lan1", "wan"]),
         Plan { excludes: vec![crate::Exclude::default()], ..first.clone() },
     ] {
-        assert_eq!(apply(&nft, &change, Some(&first)).await, Ok(Applied::Replaced));
-        apply(&nft, &first, None).await.unwrap();
+        assert_eq!(apply(&nft, &change, Some(&first), &[]).await, Ok(Applied::Replaced));
+        apply(&nft, &first, None, &[]).await.unwrap();
     }
 }
 
@@ -71,9 +72,9 @@ async fn off_removes_the_table() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let on = flowtable(&["lan1", "wan"]);
     let off = plan(Engine::Off, &["lan1", "wan"]);
-    assert_eq!(apply(&nft, &off, None).await, Ok(Applied::Unchanged), "there is none");
-    apply(&nft, &on, None).await.unwrap();
-    assert_eq!(apply(&nft, &off, Some(&on)).await, Ok(Applied::Removed));
+    assert_eq!(apply(&nft, &off, None, &[]).await, Ok(Applied::Unchanged), "there is none");
+    apply(&nft, &on, None, &[]).await.unwrap();
+    assert_eq!(apply(&nft, &off, Some(&on), &[]).await, Ok(Applied::Removed));
     assert_eq!(nft.devices(), None);
 }
 
@@ -81,22 +82,22 @@ async fn off_removes_the_table() {
 async fn a_flushed_table_comes_back() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let plan = flowtable(&["lan1", "wan"]);
-    apply(&nft, &plan, None).await.unwrap();
+    apply(&nft, &plan, None, &[]).await.unwrap();
     assert!(read_back(&nft).await.unwrap().unwrap().matches(&plan));
     nft.flush();
     assert_eq!(read_back(&nft).await, Ok(None));
-    assert_eq!(apply(&nft, &plan, Some(&plan)).await, Ok(Applied::Replaced));
+    assert_eq!(apply(&nft, &plan, Some(&plan), &[]).await, Ok(Applied::Replaced));
 }
 
 #[tokio::test]
 async fn a_device_that_vanished_does_not_keep_the_others_out() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let plan = flowtable(&["lan1", "lan2", "wan"]);
-    assert_eq!(apply(&nft, &plan, None).await, Ok(partly(&["lan1", "wan"])));
+    assert_eq!(apply(&nft, &plan, None, &[]).await, Ok(partly(&["lan1", "wan"])));
     assert_eq!(nft.devices().unwrap(), ["lan1", "wan"]);
     // It comes back.
     nft.machine.borrow_mut().insert("lan2".to_owned());
-    assert_eq!(apply(&nft, &plan, Some(&plan)).await, Ok(Applied::Devices));
+    assert_eq!(apply(&nft, &plan, Some(&plan), &[]).await, Ok(Applied::Devices));
     assert_eq!(nft.devices().unwrap(), ["lan1", "lan2", "wan"]);
 }
 
@@ -104,12 +105,12 @@ async fn a_device_that_vanished_does_not_keep_the_others_out() {
 async fn a_device_that_vanished_from_the_flowtable_is_not_taken_out_again() {
     let nft = FakeNft::with(&["lan1", "lan2", "wan"]);
     let before = flowtable(&["lan1", "lan2", "wan"]);
-    apply(&nft, &before, None).await.unwrap();
+    apply(&nft, &before, None, &[]).await.unwrap();
     nft.unplug("lan2");
     let after = flowtable(&["lan1", "wan"]);
-    assert_eq!(apply(&nft, &after, Some(&before)).await, Ok(Applied::Unchanged));
+    assert_eq!(apply(&nft, &after, Some(&before), &[]).await, Ok(Applied::Unchanged));
     // The plan may still name it, when the news comes late: nothing breaks.
-    assert_eq!(apply(&nft, &before, Some(&before)).await, Ok(partly(&["lan1", "wan"])));
+    assert_eq!(apply(&nft, &before, Some(&before), &[]).await, Ok(partly(&["lan1", "wan"])));
     assert_eq!(nft.devices().unwrap(), ["lan1", "wan"]);
 }
 
@@ -117,7 +118,7 @@ async fn a_device_that_vanished_from_the_flowtable_is_not_taken_out_again() {
 async fn nothing_is_left_when_all_devices_vanished() {
     let nft = FakeNft::with(&[]);
     let plan = flowtable(&["lan1", "wan"]);
-    assert_eq!(apply(&nft, &plan, None).await, Ok(partly(&[])));
+    assert_eq!(apply(&nft, &plan, None, &[]).await, Ok(partly(&[])));
     assert_eq!(nft.devices(), None);
 }
 
@@ -125,7 +126,7 @@ async fn nothing_is_left_when_all_devices_vanished() {
 async fn a_kernel_without_flowtables_is_not_taken_for_vanished_devices() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     nft.without_flowtables.set(true);
-    let error = apply(&nft, &flowtable(&["lan1", "wan"]), None).await.unwrap_err();
+    let error = apply(&nft, &flowtable(&["lan1", "wan"]), None, &[]).await.unwrap_err();
     assert_eq!(error.to_string(), "nft refused the rules: Error: No such file or directory");
     assert!(nft.ran.borrow().is_empty());
 }
@@ -134,10 +135,10 @@ async fn a_kernel_without_flowtables_is_not_taken_for_vanished_devices() {
 async fn refused_rules_leave_the_old_ones_in_force() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let old = flowtable(&["lan1", "wan"]);
-    apply(&nft, &old, None).await.unwrap();
+    apply(&nft, &old, None, &[]).await.unwrap();
     nft.refuse_runs.set(1);
     let new = Plan { mark_mask: 1, ..old.clone() };
-    let error = apply(&nft, &new, Some(&old)).await.unwrap_err();
+    let error = apply(&nft, &new, Some(&old), &[]).await.unwrap_err();
     assert_eq!(error.to_string(), "nft refused the rules: Error: Device or resource busy");
     assert!(read_back(&nft).await.unwrap().unwrap().matches(&old));
 }
@@ -146,26 +147,28 @@ async fn refused_rules_leave_the_old_ones_in_force() {
 async fn a_refused_change_of_devices_becomes_a_new_table() {
     let nft = FakeNft::with(&["lan1", "lan2", "wan"]);
     let old = flowtable(&["lan1", "wan"]);
-    apply(&nft, &old, None).await.unwrap();
+    apply(&nft, &old, None, &[]).await.unwrap();
     nft.refuse_runs.set(1);
     let new = flowtable(&["lan1", "lan2", "wan"]);
-    assert_eq!(apply(&nft, &new, Some(&old)).await, Ok(Applied::Replaced));
+    assert_eq!(apply(&nft, &new, Some(&old), &[]).await, Ok(Applied::Replaced));
 }
 
 #[tokio::test]
 async fn rules_that_differ_afterwards_are_rolled_back() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let old = flowtable(&["lan1", "wan"]);
-    apply(&nft, &old, None).await.unwrap();
+    apply(&nft, &old, None, &[]).await.unwrap();
     nft.lose_a_rule.set(1);
     let new = Plan { mark_mask: 1, ..old.clone() };
-    let error = apply(&nft, &new, Some(&old)).await.unwrap_err();
-    assert!(matches!(&error, ApplyError::Mismatch(what) if what.contains("its rules are")));
+    let error = apply(&nft, &new, Some(&old), &[]).await.unwrap_err();
+    assert!(
+        matches!(&error, ApplyError::Mismatch(what) if what.contains("the rules of fastpath are"))
+    );
     assert!(read_back(&nft).await.unwrap().unwrap().matches(&old));
     // Without a plan to go back to, nothing stays.
     nft.flush();
     nft.lose_a_rule.set(1);
-    assert!(apply(&nft, &new, None).await.is_err());
+    assert!(apply(&nft, &new, None, &[]).await.is_err());
     assert_eq!(read_back(&nft).await, Ok(None));
 }
 
@@ -173,7 +176,7 @@ async fn rules_that_differ_afterwards_are_rolled_back() {
 async fn an_nft_that_cannot_be_run_is_said() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     nft.broken.set(true);
-    let error = apply(&nft, &flowtable(&["lan1"]), None).await.unwrap_err();
+    let error = apply(&nft, &flowtable(&["lan1"]), None, &[]).await.unwrap_err();
     assert_eq!(error.to_string(), "reading back table inet fastpath: running nft: no such program");
     assert!(remove(&nft).await.is_err());
 }
@@ -183,7 +186,7 @@ async fn flags_are_compared_where_nft_prints_them() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     nft.prints_flags.set(true);
     let hardware = plan(Engine::FlowtableHw, &["lan1", "wan"]);
-    assert_eq!(apply(&nft, &hardware, None).await, Ok(Applied::Replaced));
+    assert_eq!(apply(&nft, &hardware, None, &[]).await, Ok(Applied::Replaced));
     let have = read_back(&nft).await.unwrap().unwrap();
     assert_eq!(have.hardware, Some(true));
     assert!(have.matches(&hardware) && !have.matches(&flowtable(&["lan1", "wan"])));

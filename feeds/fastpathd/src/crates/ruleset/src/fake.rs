@@ -2,9 +2,9 @@
 //! An nft for the tests: understands the scripts of this crate and holds one table.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::nft::{NOT_THERE, Nft, NftError};
 
@@ -12,7 +12,45 @@ use crate::nft::{NOT_THERE, Nft, NftError};
 struct Table {
     devices: BTreeSet<String>,
     offload: bool,
-    comments: Vec<String>,
+    /// By chain.
+    comments: Vec<(String, String)>,
+    /// Elements of sets as they were written, by set and address.
+    elements: BTreeMap<(String, String), String>,
+}
+
+impl Table {
+    /// `text` ends with ` { ELEMENT`.
+    fn change(&mut self, verb: &str, set: &str, text: &str) -> Result<(), NftError> {
+        let refused = |what: &str| Err(NftError::Refused(format!("Error: {what}")));
+        let element = text.split_once("{ ").unwrap().1;
+        let key = (set.to_owned(), element.split(' ').next().unwrap().to_owned());
+        match (verb, self.elements.contains_key(&key)) {
+            ("add", false) if self.elements.len() >= 3 => {
+                return refused("Could not process rule: Too many open files in system");
+            }
+            ("add", false) => drop(self.elements.insert(key, element.to_owned())),
+            ("add", true) => {}
+            (_, true) => drop(self.elements.remove(&key)),
+            (_, false) => return refused(NOT_THERE),
+        }
+        Ok(())
+    }
+}
+
+/// As nft prints `ADDRESS timeout 600s expires 20s comment "x"`.
+fn printed(element: &str) -> Value {
+    let (times, comment) = element.split_once(" comment ").unwrap_or((element, "\"\""));
+    let mut words = times.split(' ');
+    let mut fields = Map::from_iter([("val".to_owned(), json!(words.next()))]);
+    fields.insert("comment".to_owned(), json!(comment.trim_matches('"')));
+    while let (Some(key), Some(value)) = (words.next(), words.next()) {
+        let seconds: u32 = value.strip_suffix('s').unwrap().parse().unwrap();
+        fields.insert(key.to_owned(), json!(seconds));
+    }
+    if !fields.contains_key("expires") {
+        fields.insert("expires".to_owned(), fields["timeout"].clone());
+    }
+    json!({ "elem": fields })
 }
 
 #[derive(Debug, Default)]
@@ -22,6 +60,8 @@ pub(crate) struct FakeNft {
     pub(crate) machine: RefCell<BTreeSet<String>>,
     /// The kernel has no flowtables.
     pub(crate) without_flowtables: Cell<bool>,
+    /// The kernel has no queues.
+    pub(crate) without_queues: Cell<bool>,
     /// The next so many runs are refused, although the check went through.
     pub(crate) refuse_runs: Cell<usize>,
     /// The next so many runs lose the last rule.
@@ -66,6 +106,8 @@ impl FakeNft {
         let refused = |what: &str| Err(NftError::Refused(format!("Error: {what}")));
         let mut table = self.table.borrow().clone();
         let mut verb = "";
+        let mut chain = "";
+        let mut set = None;
         for line in script.lines().map(str::trim) {
             match line.split(' ').collect::<Vec<_>>().as_slice() {
                 ["delete", "table", ..] => table = None,
@@ -95,10 +137,34 @@ impl FakeNft {
                     }
                 }
                 ["flags", "offload"] => table.as_mut().unwrap().offload = true,
-                _ if line.ends_with('"') && !line.starts_with("comment") => {
-                    let comment = line.rsplit('"').nth(1).unwrap();
-                    table.as_mut().unwrap().comments.push(comment.to_owned());
+                ["flags", "timeout"] => {}
+                ["chain", name, "{"] => chain = name,
+                ["set", name, "{"] => set = Some(*name),
+                ["}"] => set = None,
+                ["flush", "chain", .., name] => {
+                    let Some(table) = &mut table else { return refused(NOT_THERE) };
+                    table.comments.retain(|(chain, _)| chain != name);
                 }
+                [v @ ("add" | "delete"), "element", _, _, name, ..] => {
+                    let Some(table) = &mut table else { return refused(NOT_THERE) };
+                    table.change(v, name, line.trim_end_matches(" }"))?;
+                }
+                ["elements", "=", "{", ..] | [_, "timeout", ..] => {
+                    let line = line.trim_start_matches("elements = {").trim();
+                    let element = line.trim_end_matches(" }").trim_end_matches(',');
+                    let table = table.as_mut().unwrap();
+                    table.change("add", set.unwrap(), &format!("{{ {element}"))?;
+                }
+                words if line.ends_with('"') && words[0] != "comment" => {
+                    if line.contains(" queue ") && self.without_queues.get() {
+                        return refused(NOT_THERE);
+                    }
+                    let chain = if words[0] == "add" { words[4] } else { chain };
+                    let comment = line.rsplit('"').nth(1).unwrap();
+                    let Some(table) = &mut table else { return refused(NOT_THERE) };
+                    table.comments.push((chain.to_owned(), comment.to_owned()));
+                }
+                ["queue", ..] if self.without_queues.get() => return refused(NOT_THERE),
                 _ => {}
             }
         }
@@ -142,9 +208,15 @@ impl Nft for FakeNft {
             let rules = table
                 .comments
                 .iter()
-                .map(|comment| json!({ "rule": { "chain": "fastpath", "comment": comment } }));
+                .map(|(chain, comment)| json!({ "rule": { "chain": chain, "comment": comment } }));
             let head = [json!({ "metainfo": {} }), json!({ "flowtable": flowtable })];
-            json!({ "nftables": head.into_iter().chain(rules).collect::<Vec<_>>() })
+            let sets = ["blocked4", "blocked6"].map(|name| {
+                let of_this = table.elements.iter().filter(|((set, _), _)| set == name);
+                let elements: Vec<Value> = of_this.map(|(_, text)| printed(text)).collect();
+                json!({ "set": { "name": name, "elem": elements } })
+            });
+            let all = head.into_iter().chain(sets).chain(rules);
+            json!({ "nftables": all.collect::<Vec<_>>() })
         });
         Ok(listing)
     }

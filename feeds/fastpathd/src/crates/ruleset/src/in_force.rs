@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What is in the kernel, as nft tells it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use crate::block::{Block, SETS};
 use crate::plan::Plan;
-use crate::render::comments;
+use crate::rules::{GATE, comments};
+
+/// What a named counter has counted since the table was put in force.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counter {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes, from the IP header on.
+    pub bytes: u64,
+}
 
 /// What of ours is in the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -15,8 +25,13 @@ pub struct InForce {
     pub devices: BTreeSet<String>,
     /// The flowtable has `flags offload`; none where this nft does not tell.
     pub hardware: Option<bool>,
-    /// Comments of the rules of our chain, in order.
-    pub rules: Vec<String>,
+    /// Comments of the rules, by chain and in order. A chain without rules is left out.
+    pub rules: BTreeMap<String, Vec<String>>,
+    /// The named counters: with inspection `inspected`, `uninspected`, `refused`, `bypassed` and
+    /// `spent`, with blocks `blocked`.
+    pub counters: BTreeMap<String, Counter>,
+    /// The blocked addresses.
+    pub blocks: Vec<Block>,
 }
 
 impl InForce {
@@ -33,10 +48,18 @@ impl InForce {
                 found.hardware =
                     flowtable.get("flags").map(|flags| texts(Some(flags)).contains("offload"));
             }
-            if let Some(rule) = object.get("rule").filter(|rule| of_our_chain(rule)) {
-                let comment = rule.get("comment").and_then(Value::as_str);
-                found.rules.push(comment.unwrap_or_default().to_owned());
+            if let Some(rule) = object.get("rule") {
+                let chain = text(rule, "chain").to_owned();
+                found.rules.entry(chain).or_default().push(text(rule, "comment").to_owned());
             }
+            if let Some(counter) = object.get("counter") {
+                let [packets, bytes] = ["packets", "bytes"].map(|unit| number(counter, unit));
+                let counted = Counter { packets, bytes };
+                found.counters.insert(text(counter, "name").to_owned(), counted);
+            }
+            let set = object.get("set").filter(|set| is_ours(set));
+            let elements = set.and_then(|set| set.get("elem")).and_then(Value::as_array);
+            found.blocks.extend(elements.into_iter().flatten().filter_map(element));
         }
         found
     }
@@ -49,27 +72,59 @@ impl InForce {
 
     /// What differs from the plan, in words; none if nothing does.
     pub(crate) fn differs(&self, plan: &Plan) -> Option<String> {
-        if let Some(what) = self.differs_but_for_devices(plan) {
-            return Some(what);
-        }
-        (self.devices != plan.devices).then(|| {
+        self.differs_for_good(plan).or_else(|| self.gate_differs(plan)).or_else(|| {
             let names = |set: &BTreeSet<String>| set.iter().cloned().collect::<Vec<_>>().join(", ");
-            let (have, want) = (names(&self.devices), names(&plan.devices));
-            format!("its devices are {{ {have} }} instead of {{ {want} }}")
+            (self.devices != plan.devices).then(|| {
+                let (have, want) = (names(&self.devices), names(&plan.devices));
+                format!("its devices are {{ {have} }} instead of {{ {want} }}")
+            })
         })
     }
 
-    pub(crate) fn differs_but_for_devices(&self, plan: &Plan) -> Option<String> {
+    /// What differs and takes a new table, which devices and the gate do not.
+    pub(crate) fn differs_for_good(&self, plan: &Plan) -> Option<String> {
         if self.hardware.is_some_and(|hardware| hardware != plan.hardware) {
             return Some("its flag offload is not as planned".to_owned());
         }
         let want = comments(plan);
-        (self.rules != want).then(|| format!("its rules are {:?} instead of {want:?}", self.rules))
+        let mut others = want.iter().filter(|(chain, _)| **chain != GATE);
+        others.find_map(|(chain, want)| self.chain_differs(chain, want))
+    }
+
+    /// What differs in the gate.
+    pub(crate) fn gate_differs(&self, plan: &Plan) -> Option<String> {
+        comments(plan).get(GATE).and_then(|want| self.chain_differs(GATE, want))
+    }
+
+    fn chain_differs(&self, chain: &str, want: &[String]) -> Option<String> {
+        let have = self.rules.get(chain).map(Vec::as_slice).unwrap_or_default();
+        (have != want).then(|| format!("the rules of {chain} are {have:?} instead of {want:?}"))
     }
 }
 
-fn of_our_chain(rule: &Value) -> bool {
-    rule.get("chain").and_then(Value::as_str) == Some("fastpath")
+fn is_ours(set: &Value) -> bool {
+    SETS.iter().any(|(name, _)| *name == text(set, "name"))
+}
+
+/// An element of a set. nft prints one without time or comment as the address alone: such a one is
+/// not ours.
+fn element(element: &Value) -> Option<Block> {
+    let element = element.get("elem")?;
+    let seconds = |key| number(element, key).try_into().unwrap_or(u32::MAX);
+    Some(Block {
+        address: text(element, "val").parse().ok()?,
+        seconds: seconds("timeout"),
+        left: seconds("expires"),
+        comment: text(element, "comment").to_owned(),
+    })
+}
+
+fn text<'a>(object: &'a Value, key: &str) -> &'a str {
+    object.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn number(object: &Value, key: &str) -> u64 {
+    object.get(key).and_then(Value::as_u64).unwrap_or_default()
 }
 
 /// nft prints a list of one as the one.

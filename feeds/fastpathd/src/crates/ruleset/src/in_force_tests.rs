@@ -2,7 +2,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::plan::{Candidate, plan};
+use crate::plan::{Candidate, Protection, plan};
 use crate::settings::Settings;
 
 /// `nft -j list table inet fastpath` of nft 1.1.3 on Linux 6.12, expressions left out.
@@ -26,7 +26,11 @@ fn what_nft_prints_is_read() {
     let found = InForce::parse(&recorded());
     assert_eq!(found.devices, ["lan1", "lan2"].map(str::to_owned).into());
     assert_eq!(found.hardware, None);
-    assert_eq!(found.rules, ["!fastpath: one", "", "!fastpath: two"], "a foreign rule is seen");
+    assert_eq!(
+        found.rules["fastpath"],
+        ["!fastpath: one", "", "!fastpath: two"],
+        "a foreign rule is seen"
+    );
 }
 
 #[test]
@@ -42,7 +46,7 @@ fn one_device_is_printed_without_a_list() {
 #[test]
 fn anything_else_matches_nothing() {
     let candidate = Candidate { device: "wan".into(), eligible: true, why: String::new() };
-    let plan = plan(&[candidate], &Settings::default());
+    let plan = plan(&[candidate], &Settings::default(), &Protection::default());
     for listing in [json!(null), json!({}), json!({ "nftables": 7 }), json!({ "nftables": [null] })]
     {
         let found = InForce::parse(&listing);

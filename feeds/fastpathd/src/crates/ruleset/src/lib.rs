@@ -3,22 +3,33 @@
 //!
 //! [`Settings`] are what the owner wants, a [`Plan`] is what that means on the devices of this
 //! machine, [`render`] turns it into nft's language and [`apply`] puts it in force: checked,
-//! applied in one transaction, read back and compared.
+//! applied in one transaction, read back and compared. With an [`Inspection`], packets go through
+//! Suricata before their connection is offloaded; with blocks, those of single addresses are
+//! dropped ([`block`], [`release`]).
 
 mod apply;
+mod block;
 mod exclude;
 #[cfg(test)]
 mod fake;
 mod in_force;
+mod inspection;
+mod marks;
 mod nft;
 mod plan;
+mod policy;
 mod render;
+mod rules;
 mod settings;
 
-pub use apply::{Applied, ApplyError, apply, read_back, remove};
+pub use apply::{Applied, ApplyError, apply, read_back, remove, renew};
+pub use block::{Block, BlockError, block, release};
 pub use exclude::{Exclude, Ports};
-pub use in_force::InForce;
+pub use in_force::{Counter, InForce};
+pub use inspection::{Gate, Inspection, Queues, Spread, Treatment};
+pub use marks::Marks;
 pub use nft::{Nft, NftCommand, NftError};
-pub use plan::{Candidate, Decision, Plan, plan};
+pub use plan::{Candidate, Decision, Plan, Protection, plan};
+pub use policy::{Action, Judged, Places, Policy};
 pub use render::{render, render_remove};
 pub use settings::{Engine, OnExit, Settings};

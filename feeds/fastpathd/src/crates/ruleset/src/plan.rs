@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use config::is_device_name;
 
 use crate::exclude::Exclude;
+use crate::inspection::Inspection;
 use crate::settings::{Engine, Settings};
 
 /// A device and what the topology says about it.
@@ -28,13 +29,22 @@ pub struct Decision {
     pub why: String,
 }
 
+/// What the rules do beside offloading.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Protection {
+    /// Packets go through Suricata first; none: no packet does.
+    pub inspection: Option<Inspection>,
+    /// Addresses can be blocked, so many of each family; none: no rule asks for blocks.
+    pub blocks: Option<u32>,
+}
+
 /// What shall be in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// Engine.
     pub engine: Engine,
     /// Devices of the flowtable. Without any there is nothing to offload between, and the
-    /// table is left out.
+    /// flowtable is left out.
     pub devices: BTreeSet<String>,
     /// With `flags offload`.
     pub hardware: bool,
@@ -42,6 +52,8 @@ pub struct Plan {
     pub mark_mask: u32,
     /// Flows that stay on the slow path.
     pub excludes: Vec<Exclude>,
+    /// Inspection and blocks.
+    pub protection: Protection,
     /// Every candidate, and every device named in the settings, by name.
     pub decisions: BTreeMap<String, Decision>,
 }
@@ -50,13 +62,21 @@ impl Plan {
     /// Whether there is a table at all.
     #[must_use]
     pub fn has_table(&self) -> bool {
+        self.has_flowtable()
+            || self.protection.inspection.is_some()
+            || self.protection.blocks.is_some()
+    }
+
+    /// Whether flows are offloaded.
+    #[must_use]
+    pub fn has_flowtable(&self) -> bool {
         self.engine != Engine::Off && !self.devices.is_empty()
     }
 }
 
 /// Decides which devices belong into the flowtable.
 #[must_use]
-pub fn plan(candidates: &[Candidate], settings: &Settings) -> Plan {
+pub fn plan(candidates: &[Candidate], settings: &Settings, protection: &Protection) -> Plan {
     let engine = settings.wanted();
     let mut decisions: BTreeMap<String, Decision> = candidates
         .iter()
@@ -79,6 +99,7 @@ pub fn plan(candidates: &[Candidate], settings: &Settings) -> Plan {
         hardware: engine == Engine::FlowtableHw,
         mark_mask: settings.mark_mask,
         excludes: settings.excludes.clone(),
+        protection: protection.clone(),
         decisions,
     }
 }

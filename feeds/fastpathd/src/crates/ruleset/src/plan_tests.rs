@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 use super::*;
 
+/// Without inspection.
+fn plan(candidates: &[Candidate], settings: &Settings) -> Plan {
+    super::plan(candidates, settings, &Protection::default())
+}
+
 fn candidates() -> Vec<Candidate> {
     [("lan1", true, "a port"), ("wan", true, "below ppp"), ("br-lan", false, "a bridge")]
         .map(|(device, eligible, why)| Candidate {

@@ -1,40 +1,49 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! A plan in nft's language.
 //!
-//! Only device names of [`crate::settings::is_device_name`], checked names of excludes and
-//! numbers get into the text, so nothing in the configuration can become a statement. nft has
-//! no comment on a flowtable; every other object has one.
+//! Only device names of [`config::is_device_name`], checked names of excludes and policies,
+//! addresses and numbers get into the text, so nothing in the configuration can become a
+//! statement. nft has no comment on a flowtable; every other object has one.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use crate::exclude::Exclude;
+use crate::block::{Block, SETS, element};
+use crate::inspection::Inspection;
 use crate::plan::Plan;
-
-/// Priority of the chain: behind fw4's forward chain (filter) and the IPS (filter + 10).
-const PRIORITY: &str = "filter + 20";
+use crate::rules::{Chain, GATE, chains, counters, gate};
 
 const REMOVE: &str = "add table inet fastpath\ndelete table inet fastpath\n";
 
-/// The whole table, replaced in one transaction. Without a table in the plan the same as
-/// [`render_remove`].
+/// The whole table, replaced in one transaction, with these addresses blocked if the plan has
+/// blocks (as many as it allows, those with the most time left). Without a table in the plan the
+/// same as [`render_remove`].
 #[must_use]
-pub fn render(plan: &Plan) -> String {
+pub fn render(plan: &Plan, blocks: &[Block]) -> String {
     let mut text = render_remove();
     if !plan.has_table() {
         return text;
     }
     text.push_str("table inet fastpath {\n");
     text.push_str("\tcomment \"!fastpath: established flows leave the slow path here\"\n\n");
-    text.push_str("\tflowtable ft {\n");
-    text.push_str(&flowtable("\t\t", &plan.devices, plan.hardware));
-    text.push_str("\t}\n\n\tchain fastpath {\n");
-    text.push_str("\t\tcomment \"!fastpath: behind the firewall and the IPS\"\n");
-    let _ = writeln!(text, "\t\ttype filter hook forward priority {PRIORITY}; policy accept;\n");
-    for rule in rules(plan) {
-        let _ = writeln!(text, "\t\t{} comment \"{}\"", rule.text, rule.comment);
+    for (name, what) in counters(plan) {
+        let _ = write!(text, "\tcounter {name} {{\n\t\tcomment \"!fastpath: {what}\"\n\t}}\n\n");
     }
-    text.push_str("\t}\n}\n");
+    if let Some(limit) = plan.protection.blocks {
+        for (name, kind) in SETS {
+            let ipv6 = kind == "ipv6_addr";
+            let blocks = blocks.iter().filter(|block| block.address.is_ipv6() == ipv6);
+            set(&mut text, name, kind, limit, blocks.collect());
+        }
+    }
+    if plan.has_flowtable() {
+        text.push_str("\tflowtable ft {\n");
+        text.push_str(&flowtable("\t\t", &plan.devices, plan.hardware));
+        text.push_str("\t}\n\n");
+    }
+    let chains: Vec<String> = chains(plan).iter().map(chain).collect();
+    text.push_str(&chains.join("\n"));
+    text.push_str("}\n");
     text
 }
 
@@ -42,6 +51,16 @@ pub fn render(plan: &Plan) -> String {
 #[must_use]
 pub fn render_remove() -> String {
     REMOVE.to_owned()
+}
+
+/// Refills the gate of the table that is there; nothing else of it is touched.
+pub(crate) fn render_gate(inspection: &Inspection) -> String {
+    let rule = gate(inspection);
+    let (text, comment) = (rule.text, rule.comment);
+    format!(
+        "flush chain inet fastpath {GATE}\n\
+         add rule inet fastpath {GATE} {text} comment \"{comment}\"\n"
+    )
 }
 
 /// Adds devices to and takes devices from the flowtable that is there, so that the flows over
@@ -71,6 +90,40 @@ pub(crate) fn render_probe(device: &str, hardware: bool) -> String {
     format!("table inet fastpath_probe {{\n\tflowtable ft {{\n{body}\t}}\n}}\n")
 }
 
+/// A table of another name with only a queue: checking it tells whether the kernel has queues.
+pub(crate) fn render_queue_probe() -> String {
+    "table inet fastpath_probe {\n\tchain c {\n\t\tqueue to 0\n\t}\n}\n".to_owned()
+}
+
+fn set(text: &mut String, name: &str, kind: &str, limit: u32, mut blocks: Vec<&Block>) {
+    // One too many, and the kernel would refuse the whole table.
+    blocks.sort_by_key(|block| (std::cmp::Reverse(block.left), block.address));
+    blocks.dedup_by_key(|block| block.address);
+    blocks.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+    let _ = writeln!(text, "\tset {name} {{");
+    let _ = writeln!(text, "\t\ttype {kind}\n\t\tsize {limit}\n\t\tflags timeout");
+    let _ = writeln!(text, "\t\tcomment \"!fastpath: blocked for a time\"");
+    if !blocks.is_empty() {
+        let elements: Vec<String> = blocks.into_iter().map(element).collect();
+        let _ = writeln!(text, "\t\telements = {{ {} }}", elements.join(",\n\t\t\t"));
+    }
+    text.push_str("\t}\n\n");
+}
+
+fn chain(chain: &Chain) -> String {
+    let Chain { name, comment, priority, rules } = chain;
+    let mut text = format!("\tchain {name} {{\n\t\tcomment \"{comment}\"\n");
+    if let Some(priority) = priority {
+        let _ = writeln!(text, "\t\ttype filter hook forward priority {priority}; policy accept;");
+    }
+    text.push('\n');
+    for rule in rules {
+        let _ = writeln!(text, "\t\t{} comment \"{}\"", rule.text, rule.comment);
+    }
+    text.push_str("\t}\n");
+    text
+}
+
 fn flowtable(indent: &str, devices: &BTreeSet<String>, hardware: bool) -> String {
     let names: Vec<String> = devices.iter().map(|name| format!("\"{name}\"")).collect();
     let mut text = format!("{indent}hook ingress priority filter\n");
@@ -81,97 +134,6 @@ fn flowtable(indent: &str, devices: &BTreeSet<String>, hardware: bool) -> String
         let _ = writeln!(text, "{indent}flags offload");
     }
     text
-}
-
-/// A rule without its comment, and the comment.
-struct Rule {
-    text: String,
-    comment: String,
-}
-
-fn rules(plan: &Plan) -> Vec<Rule> {
-    let mut rules: Vec<Rule> = (1..)
-        .zip(&plan.excludes)
-        .flat_map(|(number, exclude)| {
-            let name = if exclude.name.is_empty() { "" } else { ": " };
-            let comment = format!("!fastpath: exclude {number}{name}{}", exclude.name);
-            ["original", "reply"].map(|direction| Rule {
-                text: format!("ct direction {direction}{} return", matches(exclude, direction)),
-                comment: comment.clone(),
-            })
-        })
-        .collect();
-    let (ours, others) = (plan.mark_mask, !plan.mark_mask);
-    rules.push(Rule {
-        text: format!(
-            "meta mark & {ours:#010x} != 0x00000000 meta mark set meta mark & {others:#010x}"
-        ),
-        comment: format!("!fastpath: clear our bits {ours:#010x} before the reverse route look-up"),
-    });
-    let digest = digest(plan, &rules);
-    rules.push(Rule {
-        text: "meta l4proto { tcp, udp } ct state established flow add @ft".to_owned(),
-        comment: format!("!fastpath: offload, rules {digest:08x}"),
-    });
-    rules
-}
-
-/// Comments of all rules, in order: what is compared with the kernel.
-pub(crate) fn comments(plan: &Plan) -> Vec<String> {
-    if plan.has_table() {
-        rules(plan).into_iter().map(|rule| rule.comment).collect()
-    } else {
-        vec![]
-    }
-}
-
-/// What a packet of the flow must look like in this direction. In the forward hook destination
-/// NAT is done and source NAT is still to come, in both directions, so a reply has the same
-/// addresses and ports the other way round.
-fn matches(exclude: &Exclude, direction: &str) -> String {
-    let reply = direction == "reply";
-    let (from, to) = if reply { ("d", "s") } else { ("s", "d") };
-    let mut text = String::new();
-    for (side, network) in [(from, exclude.src), (to, exclude.dest)] {
-        if let Some(network) = network {
-            let family = if network.address.is_ipv4() { "ip" } else { "ip6" };
-            let _ = write!(text, " {family} {side}addr {network}");
-        }
-    }
-    let header = match exclude.proto {
-        Some(6) => "tcp",
-        Some(17) => "udp",
-        _ => "th",
-    };
-    let ports = [(from, exclude.src_port), (to, exclude.dest_port)];
-    if ports.iter().all(|(_, ports)| ports.is_none()) || header == "th" {
-        let protocols = if header == "th" { "{ tcp, udp }" } else { header };
-        let _ = write!(text, " meta l4proto {protocols}");
-    }
-    for (side, ports) in ports {
-        if let Some(ports) = ports {
-            let _ = write!(text, " {header} {side}port {ports}");
-        }
-    }
-    text
-}
-
-/// FNV-1a over everything but the devices: the comment that carries it tells whether the rules
-/// in the kernel are these, although nft prints them in its own words.
-fn digest(plan: &Plan, rules: &[Rule]) -> u32 {
-    let mut hash = 0x811c_9dc5_u32;
-    let mut take = |text: &str| {
-        for byte in text.bytes() {
-            hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-        }
-    };
-    take(PRIORITY);
-    take(plan.engine.name());
-    for rule in rules {
-        take(&rule.text);
-        take(&rule.comment);
-    }
-    hash
 }
 
 #[cfg(test)]

@@ -3,7 +3,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::plan::{Candidate, plan};
+use crate::exclude::Exclude;
+use crate::plan::{Candidate, Protection};
+use crate::rules::comments;
 use crate::settings::{Engine, Settings};
 
 /// What nft's scanner would see: a word, or something in quotes.
@@ -58,7 +60,7 @@ fn statements(script: &str) -> Vec<String> {
 
 /// Panics unless the script has exactly the statements it should have.
 fn assert_harmless(plan: &Plan) {
-    let script = render(plan);
+    let script = render(plan, &[]);
     let mut left = statements(&script);
     let mut next = || if left.is_empty() { String::new() } else { left.remove(0) };
     for expected in ["add table inet fastpath", "delete table inet fastpath"] {
@@ -105,6 +107,11 @@ fn assert_harmless(plan: &Plan) {
     assert!(next().ends_with(" comment \"\""));
     assert_eq!(next(), "meta l4proto { tcp, udp } ct state established flow add @ft comment \"\"");
     assert_eq!([next(), next(), next()], ["}", "}", ""]);
+}
+
+/// Without inspection.
+fn plan(candidates: &[Candidate], settings: &Settings) -> Plan {
+    crate::plan(candidates, settings, &Protection::default())
 }
 
 fn candidate(device: String) -> Candidate {
@@ -238,7 +245,7 @@ fn simple() -> Plan {
 
 #[test]
 fn the_digest_tells_rules_apart_that_have_the_same_comments() {
-    let last = |plan: &Plan| comments(plan).pop().unwrap();
+    let last = |plan: &Plan| comments(plan)["fastpath"].last().cloned().unwrap();
     let exclude = |port| Exclude { proto: Some(6), dest_port: Some(port), ..Exclude::default() };
     let ports = |port| crate::Ports { first: port, last: port };
     let first = Plan { excludes: vec![exclude(ports(80))], ..simple() };
@@ -270,7 +277,7 @@ fn comments_fit_into_what_the_kernel_keeps() {
     let name = "x".repeat(64);
     let exclude = Exclude { name, proto: Some(6), ..Exclude::default() };
     let plan = Plan { excludes: vec![exclude; 1000], ..simple() };
-    for comment in comments(&plan) {
+    for comment in comments(&plan).values().flatten() {
         assert!(comment.len() <= LONGEST, "{comment}");
     }
 }

@@ -10,6 +10,8 @@ use config::{Package, Problem, Section, SettingsError, is_device_name, number, s
 use serde_json::Value;
 
 use crate::exclude::Exclude;
+use crate::marks::Marks;
+use crate::policy::Policy;
 
 /// What takes established flows off the slow path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -65,9 +67,11 @@ pub enum OnExit {
     Remove,
 }
 
-/// `/etc/config/fastpath`, checked.
+/// The sections `fastpath`, `exclude` and `policy` of `/etc/config/fastpath`, checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
+    /// What to call the section `fastpath` in an error.
+    pub section: String,
     /// Off means engine [`Engine::Off`], whatever `engine` says.
     pub enabled: bool,
     /// Engine asked for.
@@ -84,11 +88,14 @@ pub struct Settings {
     pub ignore_devices: BTreeSet<String>,
     /// Flows that stay on the slow path.
     pub excludes: Vec<Exclude>,
+    /// What happens to connections when they are inspected at all; the first that matches counts.
+    pub policies: Vec<Policy>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            section: "main".to_owned(),
             enabled: true,
             engine: Engine::default(),
             on_exit: OnExit::default(),
@@ -97,6 +104,7 @@ impl Default for Settings {
             devices: BTreeSet::new(),
             ignore_devices: BTreeSet::new(),
             excludes: Vec::new(),
+            policies: Vec::new(),
         }
     }
 }
@@ -125,10 +133,15 @@ impl Settings {
             settings.excludes.extend(Exclude::read(&mut section));
             package.close(section);
         }
+        for mut section in package.take("policy") {
+            settings.policies.extend(Policy::read(&mut section));
+            package.close(section);
+        }
         settings
     }
 
     fn read_main(&mut self, section: &mut Section<'_>) {
+        section.label().clone_into(&mut self.section);
         if let Some(enabled) = section.value("enabled", switch) {
             self.enabled = enabled;
         }
@@ -146,6 +159,19 @@ impl Settings {
         }
         self.devices = device_list(section, "device");
         self.ignore_devices = device_list(section, "ignore_device");
+    }
+
+    /// What our bits mean when packets are inspected.
+    ///
+    /// # Errors
+    /// `mark_mask` has too few of them.
+    pub fn marks(&self) -> Result<Marks, Problem> {
+        Marks::within(self.mark_mask).ok_or_else(|| Problem {
+            section: self.section.clone(),
+            option: "mark_mask".to_owned(),
+            value: format!("{:#010x}", self.mark_mask),
+            what: "has one bit; inspection needs two".to_owned(),
+        })
     }
 
     /// The engine that these settings ask for, the switch considered.

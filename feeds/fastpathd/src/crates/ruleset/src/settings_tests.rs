@@ -51,6 +51,8 @@ config exclude
 	option dest_port '5201'
 ";
     let expected = Settings {
+        section: "main".to_owned(),
+        policies: vec![],
         enabled: true,
         engine: Engine::FlowtableHw,
         on_exit: OnExit::Remove,

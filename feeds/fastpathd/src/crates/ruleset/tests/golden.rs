@@ -13,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use config::parse_uci;
-use ruleset::{Candidate, Nft, NftCommand, Settings, plan, render};
+use ruleset::{Candidate, Nft, NftCommand, Protection, Settings, plan, render};
 
 struct Golden {
     path: PathBuf,
@@ -63,7 +63,7 @@ fn rules(golden: &Golden) -> String {
     let (settings, warnings) =
         Settings::from_uci(&values).unwrap_or_else(|error| panic!("{name}: {error}"));
     assert!(warnings.is_empty(), "{name}: {warnings:?}");
-    render(&plan(&golden.devices, &settings))
+    render(&plan(&golden.devices, &settings, &Protection::default()), &[])
 }
 
 #[test]

@@ -12,8 +12,8 @@ use std::thread;
 
 use config::parse_uci;
 use ruleset::{
-    Applied, ApplyError, Candidate, Engine, InForce, Nft, NftCommand, Plan, Settings, apply, plan,
-    read_back, remove,
+    Applied, ApplyError, Candidate, Engine, InForce, Nft, NftCommand, Plan, Protection, Settings,
+    apply, plan, read_back, remove,
 };
 
 fn ip(arguments: &str) -> bool {
@@ -56,7 +56,8 @@ fn of(engine: Engine, devices: &[&str]) -> Plan {
         why: String::new(),
     };
     let candidates: Vec<_> = devices.iter().map(candidate).collect();
-    plan(&candidates, &Settings { engine, ..Settings::default() })
+    let settings = Settings { engine, ..Settings::default() };
+    plan(&candidates, &settings, &Protection::default())
 }
 
 async fn in_force(nft: &NftCommand) -> InForce {
@@ -67,11 +68,11 @@ async fn in_force(nft: &NftCommand) -> InForce {
 fn a_plan_comes_into_force_and_goes() {
     with_devices(&["lan1", "wan"], |nft| async move {
         let plan = of(Engine::Flowtable, &["lan1", "wan"]);
-        assert_eq!(apply(&nft, &plan, None).await, Ok(Applied::Replaced));
+        assert_eq!(apply(&nft, &plan, None, &[]).await, Ok(Applied::Replaced));
         assert!(in_force(&nft).await.matches(&plan));
-        assert_eq!(apply(&nft, &plan, Some(&plan)).await, Ok(Applied::Unchanged));
+        assert_eq!(apply(&nft, &plan, Some(&plan), &[]).await, Ok(Applied::Unchanged));
         let off = of(Engine::Off, &[]);
-        assert_eq!(apply(&nft, &off, Some(&plan)).await, Ok(Applied::Removed));
+        assert_eq!(apply(&nft, &off, Some(&plan), &[]).await, Ok(Applied::Removed));
         assert_eq!(read_back(&nft).await, Ok(None));
         remove(&nft).await.expect("removing nothing");
     });
@@ -81,18 +82,18 @@ fn a_plan_comes_into_force_and_goes() {
 fn devices_come_and_go() {
     with_devices(&["lan1", "lan2", "wan"], |nft| async move {
         let one = of(Engine::Flowtable, &["lan1", "wan"]);
-        apply(&nft, &one, None).await.unwrap();
+        apply(&nft, &one, None, &[]).await.unwrap();
         let two = of(Engine::Flowtable, &["lan2", "wan"]);
-        assert_eq!(apply(&nft, &two, Some(&one)).await, Ok(Applied::Devices));
+        assert_eq!(apply(&nft, &two, Some(&one), &[]).await, Ok(Applied::Devices));
         assert!(in_force(&nft).await.matches(&two));
 
         // The kernel takes a vanished device out by itself; a late plan does no harm.
         assert!(ip("link del lan2"));
         assert!(!in_force(&nft).await.devices.contains("lan2"));
         let left = std::collections::BTreeSet::from(["wan".to_owned()]);
-        assert_eq!(apply(&nft, &two, Some(&two)).await, Ok(Applied::Partly { devices: left }));
+        assert_eq!(apply(&nft, &two, Some(&two), &[]).await, Ok(Applied::Partly { devices: left }));
         let left = of(Engine::Flowtable, &["wan"]);
-        assert_eq!(apply(&nft, &left, Some(&two)).await, Ok(Applied::Unchanged));
+        assert_eq!(apply(&nft, &left, Some(&two), &[]).await, Ok(Applied::Unchanged));
     });
 }
 
@@ -100,15 +101,15 @@ fn devices_come_and_go() {
 fn a_rule_that_somebody_adds_or_deletes_is_seen() {
     with_devices(&["lan1", "wan"], |nft| async move {
         let plan = of(Engine::Flowtable, &["lan1", "wan"]);
-        apply(&nft, &plan, None).await.unwrap();
+        apply(&nft, &plan, None, &[]).await.unwrap();
         nft.run("add rule inet fastpath fastpath accept\n").await.unwrap();
         assert!(!in_force(&nft).await.matches(&plan));
-        assert_eq!(apply(&nft, &plan, Some(&plan)).await, Ok(Applied::Replaced));
+        assert_eq!(apply(&nft, &plan, Some(&plan), &[]).await, Ok(Applied::Replaced));
         nft.run("flush chain inet fastpath fastpath\n").await.unwrap();
         assert!(!in_force(&nft).await.matches(&plan));
         nft.run("flush ruleset\n").await.unwrap();
         assert_eq!(read_back(&nft).await, Ok(None), "as after fw4 flush");
-        assert_eq!(apply(&nft, &plan, Some(&plan)).await, Ok(Applied::Replaced));
+        assert_eq!(apply(&nft, &plan, Some(&plan), &[]).await, Ok(Applied::Replaced));
     });
 }
 
@@ -116,9 +117,9 @@ fn a_rule_that_somebody_adds_or_deletes_is_seen() {
 fn hardware_that_cannot_offload_is_said_and_nothing_changes() {
     with_devices(&["lan1", "wan"], |nft| async move {
         let software = of(Engine::Flowtable, &["lan1", "wan"]);
-        apply(&nft, &software, None).await.unwrap();
+        apply(&nft, &software, None, &[]).await.unwrap();
         let hardware = of(Engine::FlowtableHw, &["lan1", "wan"]);
-        let error = apply(&nft, &hardware, Some(&software)).await.unwrap_err();
+        let error = apply(&nft, &hardware, Some(&software), &[]).await.unwrap_err();
         assert!(matches!(error, ApplyError::Refused(_)), "{error:?}");
         assert!(error.to_string().contains("Operation not supported"), "{error}");
         assert!(in_force(&nft).await.matches(&software));
@@ -138,7 +139,7 @@ config exclude
 ";
         let (settings, _) = Settings::from_uci(&parse_uci(text).unwrap()).unwrap();
         let plan = Plan { excludes: settings.excludes, ..of(Engine::Flowtable, &["lan1", "wan"]) };
-        assert_eq!(apply(&nft, &plan, None).await, Ok(Applied::Replaced));
+        assert_eq!(apply(&nft, &plan, None, &[]).await, Ok(Applied::Replaced));
         assert!(in_force(&nft).await.matches(&plan));
     });
 }

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Addresses whose packets are dropped for a time.
+
+use std::net::IpAddr;
+
+use thiserror::Error;
+
+use crate::nft::{NOT_THERE, Nft, NftError};
+
+/// A blocked address.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Block {
+    /// The address.
+    pub address: IpAddr,
+    /// For how long it was blocked, seconds.
+    pub seconds: u32,
+    /// How much of that is left, seconds.
+    pub left: u32,
+    /// Why, for people; characters that nft could not keep are replaced.
+    pub comment: String,
+}
+
+/// An address was not blocked or released.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum BlockError {
+    /// As many are blocked as may be.
+    #[error("blocking {0}: as many addresses of its family are blocked as block_limit allows")]
+    Full(IpAddr),
+    /// There is no such set: the table is not in force, or without blocks.
+    #[error("table inet fastpath has no set {0}")]
+    NoSet(&'static str),
+    /// nft said something else.
+    #[error("changing the blocks: {0}")]
+    Nft(NftError),
+}
+
+/// Blocks an address for `seconds` from now, anew if it is blocked already.
+///
+/// Only packets that come to the forward hook are dropped: flows of the address that are offloaded
+/// go on until their conntrack entries are deleted.
+///
+/// # Errors
+/// It is not blocked, for the reason the error tells.
+pub async fn block(nft: &impl Nft, block: &Block) -> Result<(), BlockError> {
+    let set = set_of(block.address);
+    let element = element(block);
+    // Adding alone leaves the time of one that is there as it is; deleting alone fails if there
+    // is none.
+    let script = format!(
+        "add element inet fastpath {set} {{ {element} }}\n\
+         delete element inet fastpath {set} {{ {address} }}\n\
+         add element inet fastpath {set} {{ {element} }}\n",
+        address = block.address
+    );
+    match nft.run(&script).await {
+        Err(NftError::Refused(words)) if words.contains(TOO_MANY) => {
+            Err(BlockError::Full(block.address))
+        }
+        Err(NftError::Refused(words)) if words.contains(NOT_THERE) => Err(BlockError::NoSet(set)),
+        other => other.map_err(BlockError::Nft),
+    }
+}
+
+/// Releases an address; false if it was not blocked.
+///
+/// # Errors
+/// nft could not be run, or refused for another reason.
+pub async fn release(nft: &impl Nft, address: IpAddr) -> Result<bool, BlockError> {
+    let set = set_of(address);
+    let script = format!("delete element inet fastpath {set} {{ {address} }}\n");
+    match nft.run(&script).await {
+        Ok(()) => Ok(true),
+        Err(NftError::Refused(words)) if words.contains(NOT_THERE) => Ok(false),
+        Err(error) => Err(BlockError::Nft(error)),
+    }
+}
+
+/// What the kernel says when a set is full (`ENFILE`).
+const TOO_MANY: &str = "Too many open files";
+
+pub(crate) const SETS: [(&str, &str); 2] = [("blocked4", "ipv4_addr"), ("blocked6", "ipv6_addr")];
+
+pub(crate) fn set_of(address: IpAddr) -> &'static str {
+    SETS[usize::from(address.is_ipv6())].0
+}
+
+/// The element of a set, with the time that is left.
+pub(crate) fn element(block: &Block) -> String {
+    let Block { address, seconds, left, comment } = block;
+    // nft takes neither a timeout of 0 nor more left than there was.
+    let seconds = (*seconds).max(1);
+    let left = (*left).clamp(1, seconds);
+    let expires = if left == seconds { String::new() } else { format!(" expires {left}s") };
+    let comment = printable(comment);
+    let comment = if comment.is_empty() { comment } else { format!(" comment \"{comment}\"") };
+    format!("{address} timeout {seconds}s{expires}{comment}")
+}
+
+/// What can stand between nft's quotes, which know no escapes, in at most 64 bytes.
+fn printable(text: &str) -> String {
+    let mut kept = String::new();
+    for c in text.chars() {
+        let c = if c.is_control() || matches!(c, '"' | '\\') { '?' } else { c };
+        if kept.len() + c.len_utf8() > 64 {
+            break;
+        }
+        kept.push(c);
+    }
+    kept
+}
+
+#[cfg(test)]
+#[path = "block_tests.rs"]
+mod tests;

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+use super::*;
+
+fn ip(text: &str) -> IpAddr {
+    text.parse().unwrap()
+}
+
+fn judged(name: &str, action: Action, from: Option<&str>, to: Option<&str>) -> Judged {
+    let devices = |name: Option<&str>| name.map(|name| [name.to_owned()].into());
+    Judged { name: name.to_owned(), action, from: devices(from), to: devices(to) }
+}
+
+fn inspection() -> Inspection {
+    Inspection {
+        marks: Marks::within(0x6000_0000).unwrap(),
+        fail_open: true,
+        default: Action::Inspect,
+        policies: vec![
+            judged("in", Action::Always, Some("wan"), None),
+            judged("backup", Action::None, Some("lan"), Some("dmz")),
+            judged("never reached", Action::None, Some("wan"), Some("lan")),
+        ],
+        exempt: ["10.0.0.5", "2001:db8::/64"].map(|text| text.parse().unwrap()).into(),
+        budget_bytes: 1 << 20,
+        budget_packets: 0,
+        queues: Queues { first: 0, count: 2, spread: Spread::Hash },
+        gate: Gate::Queue,
+    }
+}
+
+#[test]
+fn the_first_policy_counts_and_exempt_hosts_come_before_it() {
+    let inspection = inspection();
+    let of = |from, to, ends: [&str; 2]| inspection.treatment(from, to, ends.map(ip)).action();
+    let plain = ["10.0.0.1", "192.0.2.1"];
+    assert_eq!(of("wan", "lan", plain), Action::Always);
+    assert_eq!(of("lan", "dmz", plain), Action::None);
+    assert_eq!(of("dmz", "lan", plain), Action::Inspect, "the other way round is another one");
+    assert_eq!(of("wan", "lan", ["192.0.2.1", "10.0.0.5"]), Action::None);
+    assert_eq!(of("wan", "lan", ["2001:db8::9", "2001:db9::1"]), Action::None);
+    let treatment = inspection.treatment("wan", "lan", plain.map(ip));
+    assert!(matches!(treatment, Treatment::Policy(policy) if policy.name == "in"));
+}
+
+#[test]
+fn networks_hold_their_addresses() {
+    for (network, inside, outside) in [
+        ("10.0.0.0/8", "10.255.0.1", "11.0.0.0"),
+        ("192.0.2.7/32", "192.0.2.7", "192.0.2.6"),
+        ("0.0.0.0/0", "255.255.255.255", "::"),
+        ("::/0", "ffff::", "0.0.0.0"),
+        ("2001:db8::/33", "2001:db8:7fff::", "2001:db8:8000::"),
+        ("2001:db8::1/128", "2001:db8::1", "2001:db8::2"),
+    ] {
+        let network: Network = network.parse().unwrap();
+        assert!(holds(&network, ip(inside)), "{network}");
+        assert!(!holds(&network, ip(outside)), "{network}");
+    }
+}
+
+#[test]
+fn exempt_networks_do_not_overlap() {
+    let all = ["10.1.0.0/16", "10.0.0.0/8", "10.1.2.3", "192.0.2.0/24", "10.0.0.0/8", "::1"];
+    let exempt = all.map(|text| text.parse().unwrap()).into();
+    let inspection = Inspection { exempt, ..inspection() };
+    let texts = |ipv4| inspection.exempt_of(ipv4).iter().map(Network::to_string).collect();
+    let v4: Vec<String> = texts(true);
+    assert_eq!(v4, ["10.0.0.0/8", "192.0.2.0/24"]);
+    let v6: Vec<String> = texts(false);
+    assert_eq!(v6, ["::1/128"]);
+}
+
+#[test]
+fn queues_end_where_the_kernels_do() {
+    let queues = |first, count| Queues { first, count, spread: Spread::Hash };
+    assert_eq!(queues(0, 4).last(), 3);
+    assert_eq!(queues(7, 1).last(), 7);
+    assert_eq!(queues(7, 0).last(), 7);
+    assert_eq!(queues(65_530, 100).last(), 65_535);
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What the bits of the mark that are ours mean.
+
+/// Our bits of the packet mark and of the connection mark.
+///
+/// | bit | on a connection | on a packet |
+/// | --- | --- | --- |
+/// | bypass | Suricata has seen enough | Suricata says so now |
+/// | spent | its inspection budget is spent | need not be inspected (any more) |
+///
+/// Both on a packet: it passes uninspected, through an open gate. They live on a packet only
+/// between the chains `ips` and `fastpath`, which clears them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Marks {
+    mask: u32,
+}
+
+impl Marks {
+    /// The marks within these bits; none if there are fewer than two.
+    #[must_use]
+    pub fn within(mask: u32) -> Option<Self> {
+        (mask.count_ones() >= 2).then_some(Self { mask })
+    }
+
+    /// All bits that are ours.
+    #[must_use]
+    pub fn mask(self) -> u32 {
+        self.mask
+    }
+
+    /// Highest bit of the mask: Suricata's `nfq.bypass-mark` and `bypass-mask`.
+    #[must_use]
+    pub fn bypass(self) -> u32 {
+        1 << (31 - self.mask.leading_zeros())
+    }
+
+    /// Lowest bit of the mask.
+    #[must_use]
+    pub fn spent(self) -> u32 {
+        1 << self.mask.trailing_zeros()
+    }
+
+    /// Inspection of a connection is over if its mark has one of these.
+    #[must_use]
+    pub fn done(self) -> u32 {
+        self.bypass() | self.spent()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ends_of_the_mask_are_used() {
+        let marks = Marks::within(0x6000_0000).unwrap();
+        assert_eq!((marks.bypass(), marks.spent()), (0x4000_0000, 0x2000_0000));
+        let marks = Marks::within(0x00ff_0000).unwrap();
+        assert_eq!((marks.bypass(), marks.spent()), (0x0080_0000, 0x0001_0000));
+        assert_eq!((marks.done(), marks.mask()), (0x0081_0000, 0x00ff_0000));
+        let marks = Marks::within(u32::MAX).unwrap();
+        assert_eq!((marks.bypass(), marks.spent()), (1 << 31, 1));
+    }
+
+    #[test]
+    fn one_bit_is_not_enough() {
+        for mask in [0, 1, 0x80, 1 << 31] {
+            assert_eq!(Marks::within(mask), None, "{mask:#x}");
+        }
+    }
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The chains of a plan, and the one that offloads.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use crate::block::SETS;
+use crate::exclude::Exclude;
+use crate::inspection::Inspection;
+use crate::plan::Plan;
+
+mod inspect;
+
+/// Priority of the chain that offloads: behind fw4's forward chain (filter) and the IPS.
+const PRIORITY: &str = "filter + 20";
+
+/// The chain that holds the gate, and nothing else: the one that is refilled alone.
+pub(crate) const GATE: &str = "ips_queue";
+
+/// A rule without its comment, and the comment.
+pub(crate) struct Rule {
+    pub(crate) text: String,
+    pub(crate) comment: String,
+}
+
+impl Rule {
+    fn new(text: impl Into<String>, comment: &str) -> Self {
+        Self { text: text.into(), comment: format!("!fastpath: {comment}") }
+    }
+}
+
+/// A chain.
+pub(crate) struct Chain {
+    pub(crate) name: &'static str,
+    pub(crate) comment: &'static str,
+    /// Its priority in the forward hook; none: other chains go to it.
+    pub(crate) priority: Option<&'static str>,
+    pub(crate) rules: Vec<Rule>,
+}
+
+/// The named counters, and what they count.
+pub(crate) fn counters(plan: &Plan) -> Vec<(&'static str, &'static str)> {
+    let mut counters = Vec::new();
+    if plan.protection.inspection.is_some() {
+        counters.extend([
+            ("inspected", "packets handed to Suricata"),
+            ("uninspected", "packets that passed the open gate"),
+            ("refused", "packets that the closed gate dropped"),
+            ("bypassed", "packets with which Suricata had seen enough"),
+            ("spent", "packets that spent the budget of their connection"),
+        ]);
+    }
+    if plan.protection.blocks.is_some() {
+        counters.push(("blocked", "packets of blocked addresses, dropped"));
+    }
+    counters
+}
+
+/// All chains, in the order in which packets meet them.
+pub(crate) fn chains(plan: &Plan) -> Vec<Chain> {
+    let mut chains = Vec::new();
+    if plan.protection.blocks.is_some() {
+        chains.push(blocks());
+    }
+    if let Some(inspection) = &plan.protection.inspection {
+        chains.extend(inspect::chains(inspection));
+    }
+    let mut last = Chain {
+        name: "fastpath",
+        comment: "!fastpath: behind the firewall and the IPS",
+        priority: Some(PRIORITY),
+        rules: offload(plan),
+    };
+    sign(plan, &chains, &mut last);
+    chains.push(last);
+    chains
+}
+
+/// Comments of all rules, by chain and in order: what is compared with the kernel.
+pub(crate) fn comments(plan: &Plan) -> BTreeMap<&'static str, Vec<String>> {
+    if !plan.has_table() {
+        return BTreeMap::new();
+    }
+    let comments = |chain: Chain| chain.rules.into_iter().map(|rule| rule.comment).collect();
+    chains(plan).into_iter().map(|chain| (chain.name, comments(chain))).collect()
+}
+
+/// What the gate's chain holds.
+pub(crate) fn gate(inspection: &Inspection) -> Rule {
+    inspect::gate(inspection)
+}
+
+fn blocks() -> Chain {
+    let drop = |(set, _), header, end| {
+        let what = if end == "saddr" { "from" } else { "to" };
+        let text = format!("{header} {end} @{set} counter name \"blocked\" drop");
+        Rule::new(text, &format!("{what} a blocked address"))
+    };
+    let [v4, v6] = SETS;
+    Chain {
+        name: "blocks",
+        comment: "!fastpath: before the firewall, which may accept",
+        priority: Some("filter - 5"),
+        rules: vec![
+            drop(v4, "ip", "saddr"),
+            drop(v4, "ip", "daddr"),
+            drop(v6, "ip6", "saddr"),
+            drop(v6, "ip6", "daddr"),
+        ],
+    }
+}
+
+/// The rules of the chain that offloads, without the last.
+fn offload(plan: &Plan) -> Vec<Rule> {
+    let (ours, others) = (plan.mark_mask, !plan.mark_mask);
+    let clear = Rule::new(
+        format!("meta mark & {ours:#010x} != 0x00000000 meta mark set meta mark & {others:#010x}"),
+        &format!("clear our bits {ours:#010x} before the reverse route look-up"),
+    );
+    let mut rules = Vec::new();
+    let excludes = if plan.has_flowtable() { excludes(plan) } else { Vec::new() };
+    match &plan.protection.inspection {
+        None => {
+            rules.extend(excludes);
+            rules.push(clear);
+        }
+        Some(inspection) => {
+            rules.extend(inspect::passed(inspection.marks));
+            // Our bits are on every packet that comes this far: they must not stay on those that
+            // are excluded either.
+            rules.push(clear);
+            rules.extend(excludes);
+        }
+    }
+    rules
+}
+
+fn excludes(plan: &Plan) -> Vec<Rule> {
+    let numbered = (1..).zip(&plan.excludes);
+    let rules = numbered.flat_map(|(number, exclude)| {
+        let name = if exclude.name.is_empty() { "" } else { ": " };
+        let comment = format!("exclude {number}{name}{}", exclude.name);
+        ["original", "reply"].map(|direction| {
+            let text = format!("ct direction {direction}{} return", matches(exclude, direction));
+            Rule::new(text, &comment)
+        })
+    });
+    rules.collect()
+}
+
+/// What a packet of the flow must look like in this direction. In the forward hook destination
+/// NAT is done and source NAT is still to come, in both directions, so a reply has the same
+/// addresses and ports the other way round.
+fn matches(exclude: &Exclude, direction: &str) -> String {
+    let reply = direction == "reply";
+    let (from, to) = if reply { ("d", "s") } else { ("s", "d") };
+    let mut text = String::new();
+    for (side, network) in [(from, exclude.src), (to, exclude.dest)] {
+        if let Some(network) = network {
+            let family = if network.address.is_ipv4() { "ip" } else { "ip6" };
+            let _ = write!(text, " {family} {side}addr {network}");
+        }
+    }
+    let header = match exclude.proto {
+        Some(6) => "tcp",
+        Some(17) => "udp",
+        _ => "th",
+    };
+    let ports = [(from, exclude.src_port), (to, exclude.dest_port)];
+    if ports.iter().all(|(_, ports)| ports.is_none()) || header == "th" {
+        let protocols = if header == "th" { "{ tcp, udp }" } else { header };
+        let _ = write!(text, " meta l4proto {protocols}");
+    }
+    for (side, ports) in ports {
+        if let Some(ports) = ports {
+            let _ = write!(text, " {header} {side}port {ports}");
+        }
+    }
+    text
+}
+
+/// Ends the last chain with the rule that offloads; without a flowtable, with one that does
+/// nothing. Its comment carries the digest of all rules but the gate's.
+fn sign(plan: &Plan, others: &[Chain], last: &mut Chain) {
+    let digest = digest(plan, others, &last.rules);
+    last.rules.push(if plan.has_flowtable() {
+        Rule::new(
+            "meta l4proto { tcp, udp } ct state established flow add @ft",
+            &format!("offload, rules {digest:08x}"),
+        )
+    } else {
+        Rule::new("return", &format!("nothing is offloaded, rules {digest:08x}"))
+    });
+}
+
+/// FNV-1a over everything but the devices and the gate: the comment that carries it tells whether
+/// the rules in the kernel are these, although nft prints them in its own words.
+fn digest(plan: &Plan, others: &[Chain], last: &[Rule]) -> u32 {
+    let mut hash = 0x811c_9dc5_u32;
+    let mut take = |text: &str| {
+        for byte in text.bytes() {
+            hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+        }
+    };
+    take(PRIORITY);
+    take(if plan.has_flowtable() { plan.engine.name() } else { "off" });
+    for chain in others.iter().filter(|chain| chain.name != GATE) {
+        take(chain.name);
+        take(chain.priority.unwrap_or_default());
+        for rule in &chain.rules {
+            take(&rule.text);
+            take(&rule.comment);
+        }
+    }
+    for rule in last {
+        take(&rule.text);
+        take(&rule.comment);
+    }
+    if let Some(limit) = plan.protection.blocks {
+        take(&limit.to_string());
+    }
+    hash
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The chains through which packets go to Suricata and come back.
+//!
+//! `ips` decides who is inspected, by the device pair of who opened the connection; packets that
+//! need not be (any more) get the bit "spent" and go on. The others go through `ips_queue`, and
+//! what Suricata lets pass arrives at `fastpath` without that bit: there, in `ips_seen`, its
+//! bypass mark becomes a connection mark and the budget is looked at. A connection that Suricata
+//! drops never gets that far, so it cannot wait for its budget to set it free.
+
+use std::collections::BTreeSet;
+
+use config::Network;
+
+use crate::inspection::{Gate, Inspection, Queues, Spread};
+use crate::marks::Marks;
+use crate::policy::{Action, Judged};
+use crate::rules::{Chain, GATE, Rule};
+
+pub(super) fn chains(inspection: &Inspection) -> Vec<Chain> {
+    let by_policy = inspection.policies.iter().any(|policy| !policy.is_void());
+    let mut chains = vec![Chain {
+        name: "ips",
+        comment: "!fastpath: who is inspected, by who opened the connection",
+        priority: Some("filter + 10"),
+        rules: entry(inspection, by_policy),
+    }];
+    if by_policy {
+        chains.push(Chain {
+            name: "ips_reply",
+            comment: "!fastpath: the same for the way back",
+            priority: None,
+            rules: policies(inspection, "reply"),
+        });
+    }
+    chains.push(Chain {
+        name: "ips_inspect",
+        comment: "!fastpath: until Suricata has seen enough or the budget is spent",
+        priority: None,
+        rules: inspect(inspection.marks),
+    });
+    chains.push(Chain {
+        name: GATE,
+        comment: "!fastpath: the gate",
+        priority: None,
+        rules: vec![gate(inspection)],
+    });
+    chains.push(Chain {
+        name: "ips_seen",
+        comment: "!fastpath: Suricata let it pass",
+        priority: None,
+        rules: seen(inspection),
+    });
+    chains
+}
+
+/// The base chain.
+fn entry(inspection: &Inspection, by_policy: bool) -> Vec<Rule> {
+    let marks = inspection.marks;
+    let (ours, others, done) = (marks.mask(), !marks.mask(), marks.done());
+    let mut rules = vec![
+        Rule::new(
+            format!(
+                "meta mark & {ours:#010x} != 0x00000000 meta mark set meta mark & {others:#010x}"
+            ),
+            "our bits mean nothing before this",
+        ),
+        // The kernel copies the mark of the master when an expected connection begins.
+        Rule::new(
+            format!(
+                "ct state related ct status expected meta l4proto {{ tcp, udp }} \
+                 ct mark & {done:#010x} != 0x00000000 ct mark set ct mark & {others:#010x}"
+            ),
+            "an expected connection is not done because its master is",
+        ),
+    ];
+    for (family, ipv4) in [("ip", true), ("ip6", false)] {
+        let networks = inspection.exempt_of(ipv4);
+        if !networks.is_empty() {
+            for end in ["saddr", "daddr"] {
+                let set = set(networks.iter().map(Network::to_string));
+                let text = format!("{family} {end} {set} {}", free(marks));
+                rules.push(Rule::new(text, "exempt from inspection"));
+            }
+        }
+    }
+    if by_policy {
+        // What has no connection (invalid, untracked) has no direction: it is taken for what
+        // its sender opened.
+        rules.push(Rule::new("ct direction reply goto ips_reply", "the way back"));
+    }
+    rules.extend(policies(inspection, "original"));
+    rules
+}
+
+/// The policies for packets in one direction, and what is done without one.
+fn policies(inspection: &Inspection, direction: &str) -> Vec<Rule> {
+    let marks = inspection.marks;
+    let numbered = (1..).zip(&inspection.policies);
+    let mut rules: Vec<Rule> = numbered
+        .filter(|(_, policy)| !policy.is_void())
+        .map(|(number, policy)| {
+            let name = if policy.name.is_empty() { "" } else { ": " };
+            let text = format!("{}{}", devices(policy, direction), verdict(policy.action, marks));
+            Rule::new(text, &format!("policy {number}{name}{}", policy.name))
+        })
+        .collect();
+    let default = inspection.default;
+    rules.push(Rule::new(verdict(default, marks), &format!("no policy: {}", default.name())));
+    rules
+}
+
+/// Matches by name: a device that comes back with another index still counts.
+fn devices(policy: &Judged, direction: &str) -> String {
+    let reply = direction == "reply";
+    let (from, to) = if reply { ("oifname", "iifname") } else { ("iifname", "oifname") };
+    let mut text = String::new();
+    let mut ends = [(from, &policy.from), (to, &policy.to)];
+    ends.sort_by_key(|(key, _)| *key);
+    for (key, names) in ends {
+        if let Some(names) = names {
+            text.push_str(&format!("{key} {} ", quoted(names)));
+        }
+    }
+    text
+}
+
+fn quoted(names: &BTreeSet<String>) -> String {
+    set(names.iter().map(|name| format!("\"{name}\"")))
+}
+
+fn set(elements: impl Iterator<Item = String>) -> String {
+    format!("{{ {} }}", elements.collect::<Vec<_>>().join(", "))
+}
+
+fn verdict(action: Action, marks: Marks) -> String {
+    match action {
+        Action::None => free(marks),
+        Action::Inspect => "goto ips_inspect".to_owned(),
+        Action::Always => format!("goto {GATE}"),
+    }
+}
+
+/// Past Suricata, free to be offloaded.
+fn free(marks: Marks) -> String {
+    format!("meta mark set meta mark | {:#010x} return", marks.spent())
+}
+
+fn inspect(marks: Marks) -> Vec<Rule> {
+    let done = format!("ct mark & {:#010x} != 0x00000000 {}", marks.done(), free(marks));
+    vec![
+        Rule::new(done, "inspection is over"),
+        Rule::new(format!("goto {GATE}"), "inspection goes on"),
+    ]
+}
+
+/// The comment tells all there is: it is compared without a digest.
+pub(super) fn gate(inspection: &Inspection) -> Rule {
+    match inspection.gate {
+        Gate::Queue => {
+            let Queues { first, spread, .. } = inspection.queues;
+            let last = inspection.queues.last();
+            let numbers = if first == last { first.to_string() } else { format!("{first}-{last}") };
+            let bypass = inspection.fail_open.then_some("bypass");
+            // One queue cannot be spread over.
+            let fanout = (spread == Spread::Fanout && first != last).then_some("fanout");
+            let flags: Vec<&str> = bypass.into_iter().chain(fanout).collect();
+            let fail = if inspection.fail_open { "open" } else { "closed" };
+            let by = if fanout.is_some() { "fanout" } else { "hash" };
+            let flags = if flags.is_empty() {
+                String::new()
+            } else {
+                format!("flags {} ", flags.join(","))
+            };
+            Rule::new(
+                format!("counter name \"inspected\" queue {flags}to {numbers}"),
+                &format!("to Suricata, queues {numbers} by {by}, fail {fail}"),
+            )
+        }
+        Gate::Open => Rule::new(
+            format!(
+                "counter name \"uninspected\" meta mark set meta mark | {:#010x}",
+                inspection.marks.done()
+            ),
+            "the gate is open: it passes uninspected",
+        ),
+        Gate::Closed => {
+            Rule::new("counter name \"refused\" drop", "the gate is closed: nothing passes")
+        }
+    }
+}
+
+/// The head of the chain `fastpath`.
+pub(super) fn passed(marks: Marks) -> [Rule; 2] {
+    let (spent, done, others) = (marks.spent(), marks.done(), !marks.mask());
+    [
+        Rule::new(
+            format!("meta mark & {spent:#010x} == 0x00000000 goto ips_seen"),
+            "Suricata let it pass",
+        ),
+        Rule::new(
+            format!(
+                "meta mark & {done:#010x} == {done:#010x} \
+                 meta mark set meta mark & {others:#010x} return"
+            ),
+            "uninspected: stays on the slow path",
+        ),
+    ]
+}
+
+fn seen(inspection: &Inspection) -> Vec<Rule> {
+    let marks = inspection.marks;
+    let (bypass, spent, done) = (marks.bypass(), marks.spent(), marks.done());
+    let (ours, others) = (marks.mask(), !marks.mask());
+    let mut rules = vec![
+        // It is on one packet of a connection, ever: this is the moment to keep it.
+        Rule::new(
+            format!(
+                "meta mark & {bypass:#010x} != 0x00000000 \
+                 ct mark set ct mark | {bypass:#010x} counter name \"bypassed\""
+            ),
+            "Suricata has seen enough",
+        ),
+        Rule::new(
+            format!(
+                "meta mark & {ours:#010x} != 0x00000000 meta mark set meta mark & {others:#010x}"
+            ),
+            "our bits end here",
+        ),
+    ];
+    let budgets = [("bytes", inspection.budget_bytes), ("packets", inspection.budget_packets)];
+    for (unit, budget) in budgets.into_iter().filter(|(_, budget)| *budget != 0) {
+        rules.push(Rule::new(
+            format!(
+                "ct mark & {done:#010x} == 0x00000000 ct {unit} >= {budget} \
+                 ct mark set ct mark | {spent:#010x} counter name \"spent\""
+            ),
+            &format!("its budget of {budget} {unit} is spent"),
+        ));
+    }
+    rules
+}
