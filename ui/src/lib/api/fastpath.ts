@@ -1,27 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { Fault } from './errors';
 import { subscribe } from './stream';
-import type { FastpathApi, Tick } from './types';
+import type { AlertNews, FastpathApi, Tick } from './types';
 import { NULL_SESSION, type Ubus } from './ubus';
 
-type Method = Exclude<keyof FastpathApi, 'tick'>;
+type Method = Exclude<keyof FastpathApi, 'tick' | 'alert'>;
+
+/** What the daemon tells by itself. */
+export type News = { kind: 'tick'; tick: Tick } | { kind: 'alert'; alert: AlertNews };
 
 /** The methods of the ubus object `fastpath`, typed by their schemas. */
 export class Fastpath {
   constructor(readonly ubus: Ubus) {}
 
-  /**
-   * Calls a method. uhttpd answers a missing grant and a dead session alike, so after a refusal it
-   * is asked which of the two it was: `denied` or `session`.
-   */
   async call<M extends Method>(
     method: M,
     args: FastpathApi[M]['request'],
     signal?: AbortSignal,
   ): Promise<FastpathApi[M]['reply']> {
+    const reply = await this.request('fastpath', method, args, signal);
+    return reply as unknown as FastpathApi[M]['reply'];
+  }
+
+  /**
+   * Calls a method of any object. uhttpd answers a missing grant and a dead session alike, so
+   * after a refusal it is asked which of the two it was: `denied` or `session`.
+   */
+  async request(
+    object: string,
+    method: string,
+    args: object,
+    signal?: AbortSignal,
+  ): Promise<Record<string, unknown>> {
     try {
-      const reply = await this.ubus.call('fastpath', method, args, signal);
-      return reply as unknown as FastpathApi[M]['reply'];
+      return await this.ubus.call(object, method, args, signal);
     } catch (fault) {
       const refused = fault instanceof Fault && fault.kind === 'session';
       if (refused && (await this.sessionLives())) throw new Fault('denied', fault.message);
@@ -29,10 +41,13 @@ export class Fastpath {
     }
   }
 
-  /** The daemon's ticks, until the stream ends. */
-  async *ticks(signal: AbortSignal): AsyncGenerator<Tick> {
+  /** What the daemon tells, until the stream ends. */
+  async *news(signal: AbortSignal): AsyncGenerator<News> {
     for await (const event of subscribe(this.ubus.url, 'fastpath', this.ubus.session, signal)) {
-      if (event.event === 'tick') yield JSON.parse(event.data) as Tick;
+      if (event.event === 'tick') yield { kind: 'tick', tick: JSON.parse(event.data) as Tick };
+      if (event.event === 'alert') {
+        yield { kind: 'alert', alert: JSON.parse(event.data) as AlertNews };
+      }
     }
   }
 

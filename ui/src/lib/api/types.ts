@@ -41,6 +41,28 @@ export type Reason =
   | 'pending'
   | 'not-taken';
 /**
+ * off; starting (Suricata loads its rules); inline (every inspected packet waits for its verdict); inline-degraded (in line, but packets are lost or late, or rules are missing); failing-open (Suricata is away, connections pass uninspected); failing-closed (it is away, what would be inspected stops); rules-rejected (Suricata refused the rules or the configuration); watching (mode ids: it sees copies and stops nothing).
+ *
+ * This interface was referenced by `FastpathApi`'s JSON-Schema
+ * via the `definition` "IpsState".
+ */
+export type IpsState =
+  | 'off'
+  | 'starting'
+  | 'inline'
+  | 'inline-degraded'
+  | 'failing-open'
+  | 'failing-closed'
+  | 'rules-rejected'
+  | 'watching';
+/**
+ * inspect (until Suricata or the budget says enough, then offload), none, always (every packet, never offloaded).
+ *
+ * This interface was referenced by `FastpathApi`'s JSON-Schema
+ * via the `definition` "IpsAction".
+ */
+export type IpsAction = 'inspect' | 'none' | 'always';
+/**
  * How bad a health finding is.
  *
  * This interface was referenced by `FastpathApi`'s JSON-Schema
@@ -52,6 +74,34 @@ export type Level = 'ok' | 'notice' | 'warning' | 'error';
  * What each method of the ubus object `fastpath` takes and answers.
  */
 export interface FastpathApi {
+  /**
+   * Notification: rules fired. At most once a second; alerts tells all that the ring holds.
+   */
+  alert: {
+    request: {};
+    reply: AlertNews;
+  };
+  /**
+   * Rules that fired, newest first, out of a ring of the last 1000. Texts come from the network: show them, never interpret them.
+   */
+  alerts: {
+    request: AlertsQuery;
+    reply: Alerts;
+  };
+  /**
+   * Ends a block. Status 4 (not found) when the address is not blocked.
+   */
+  block_release: {
+    request: BlockRelease;
+    reply: BlockReleased;
+  };
+  /**
+   * Addresses blocked for a time because they fired a drop rule.
+   */
+  blocks: {
+    request: {};
+    reply: Blocks;
+  };
   /**
    * Choose the engine. Applied at once: checked, applied, read back; when the kernel refuses, the old one stays and why says so. Until the next reload of the configuration, or for good with persist.
    */
@@ -81,6 +131,27 @@ export interface FastpathApi {
     reply: History;
   };
   /**
+   * Intrusion prevention: whether Suricata is in line, what it does, what it can see, its rules and who is inspected.
+   */
+  ips: {
+    request: {};
+    reply: Ips;
+  };
+  /**
+   * Every connection that had left inspection is inspected again, with a new budget: marks and counters in conntrack are reset, the flowtable is emptied.
+   */
+  reinspect: {
+    request: ReinspectRequest;
+    reply: Reinspected;
+  };
+  /**
+   * Starts an update of the rules now: fetched, verified, unpacked, tested, swapped, loaded. How it went is in ips, rules.
+   */
+  rules_update: {
+    request: RulesUpdateRequest;
+    reply: RulesUpdate;
+  };
+  /**
    * Everything a dashboard needs at a glance.
    */
   status: {
@@ -108,6 +179,168 @@ export interface FastpathApi {
     request: {};
     reply: Topology;
   };
+}
+export interface AlertNews {
+  /**
+   * id of the newest
+   */
+  last: number;
+  /**
+   * since the notification before
+   */
+  new: number;
+  /**
+   * the newest of them, newest first, at most 10
+   */
+  alerts: Alert[];
+}
+/**
+ * One rule that fired on one packet.
+ *
+ * This interface was referenced by `FastpathApi`'s JSON-Schema
+ * via the `definition` "Alert".
+ */
+export interface Alert {
+  /**
+   * grows by one; starts anew with the daemon
+   */
+  id: number;
+  /**
+   * Unix ms, by Suricata's clock
+   */
+  at_ms: number;
+  /**
+   * blocked: the packet never arrived
+   */
+  action: 'allowed' | 'blocked';
+  gid: number;
+  sid: number;
+  rev: number;
+  signature: string;
+  category: string;
+  /**
+   * 1 is the worst
+   */
+  severity: number;
+  proto: string;
+  /**
+   * application protocol; empty if unknown
+   */
+  app: string;
+  /**
+   * sender of the packet
+   */
+  src: string;
+  sport: number;
+  dst: string;
+  dport: number;
+  src_name: string;
+  dst_name: string;
+  direction: 'to_server' | 'to_client' | '';
+  /**
+   * HTTP host and path, TLS server name or DNS name, if there is one
+   */
+  target: string;
+  /**
+   * where the packet came in
+   */
+  device: string;
+  /**
+   * id of the flow while it lives; 0: it is gone
+   */
+  flow: number;
+}
+export interface AlertsQuery {
+  filter?: AlertFilter;
+  /**
+   * only alerts with a larger id
+   */
+  since?: number;
+  /**
+   * default 100
+   */
+  limit?: number;
+}
+export interface AlertFilter {
+  /**
+   * in signature, category, addresses, host names or the name asked for, case ignored
+   */
+  text?: string;
+  action?: 'allowed' | 'blocked';
+  /**
+   * this or worse; 1 is the worst
+   */
+  severity?: number;
+  /**
+   * one of the two ends
+   */
+  address?: string;
+  sid?: number;
+  /**
+   * id of a living flow
+   */
+  flow?: number;
+}
+export interface Alerts {
+  /**
+   * that match, in the ring
+   */
+  total: number;
+  /**
+   * since the daemon's start; more than the ring holds
+   */
+  seen: number;
+  /**
+   * id of the newest; 0: none
+   */
+  last: number;
+  alerts: Alert[];
+}
+export interface BlockRelease {
+  address: string;
+}
+export interface BlockReleased {
+  address: string;
+}
+export interface Blocks {
+  enabled: boolean;
+  /**
+   * how long a block lasts
+   */
+  time_s: number;
+  /**
+   * most addresses of a family
+   */
+  limit: number;
+  /**
+   * sources not blocked because they are exempt, the gateway's own, or there were too many
+   */
+  refused: number;
+  /**
+   * dropped because of a block
+   */
+  packets: number;
+  /**
+   * newest first
+   */
+  blocks: Block[];
+}
+export interface Block {
+  address: string;
+  /**
+   * host name, if known
+   */
+  name: string;
+  /**
+   * rule that fired
+   */
+  sid: number;
+  /**
+   * its words
+   */
+  reason: string;
+  since_ms: number;
+  until_ms: number;
 }
 export interface EngineChange {
   set: Engine;
@@ -291,6 +524,265 @@ export interface History {
    */
   rows: number[][];
 }
+export interface Ips {
+  state: IpsState;
+  /**
+   * when the state began, Unix ms
+   */
+  since_ms: number;
+  /**
+   * the state in words; never empty
+   */
+  why: string;
+  /**
+   * asked for by the configuration
+   */
+  enabled: boolean;
+  /**
+   * nfq: in the router's way; ids: watches ports; inline: bridges two ports
+   */
+  mode: 'nfq' | 'ids' | 'inline';
+  /**
+   * what happens to connections while Suricata is away: pass uninspected, or stop
+   */
+  fail: 'open' | 'closed';
+  /**
+   * sources that fire a drop rule are blocked for a time
+   */
+  block: boolean;
+  suricata: IpsEngine;
+  queues: IpsQueue[];
+  /**
+   * empty: not pinned
+   */
+  management_cpus: number[];
+  counters: IpsCounters;
+  events: IpsEvents;
+  /**
+   * What of the ended flows could be read, by kind.
+   */
+  visible: IpsVisible[];
+  rules: IpsRules;
+  policy: IpsPolicy;
+}
+export interface IpsEngine {
+  /**
+   * empty while unknown
+   */
+  version: string;
+  /**
+   * answers on its command socket
+   */
+  running: boolean;
+  uptime_s: number;
+  /**
+   * starts seen since the daemon's, less the first
+   */
+  restarts: number;
+  /**
+   * what suricata -T said about the configuration; empty: nothing
+   */
+  refused: string;
+}
+export interface IpsQueue {
+  /**
+   * NFQUEUE number
+   */
+  queue: number;
+  /**
+   * CPU of its worker; -1: not pinned
+   */
+  cpu: number;
+  /**
+   * Suricata listens
+   */
+  bound: boolean;
+  /**
+   * packets that wait now
+   */
+  depth: number;
+  /**
+   * packets that got a verdict
+   */
+  handled: number;
+  /**
+   * packets lost because the queue was full or the reader's memory
+   */
+  dropped: number;
+}
+export interface IpsCounters {
+  /**
+   * handed to Suricata
+   */
+  inspected_packets: number;
+  inspected_bytes: number;
+  /**
+   * passed without inspection because Suricata was away
+   */
+  uninspected_packets: number;
+  uninspected_bytes: number;
+  /**
+   * packets, by Suricata's verdict
+   */
+  accepted: number;
+  /**
+   * packets dropped by Suricata's verdict
+   */
+  blocked: number;
+  /**
+   * rules that fired, since Suricata's start
+   */
+  alerts: number;
+  /**
+   * flows Suricata let go
+   */
+  bypassed_flows: number;
+  /**
+   * flows that used up their budget
+   */
+  spent_flows: number;
+  /**
+   * packets lost in the queues
+   */
+  queue_drops: number;
+}
+/**
+ * Lines of Suricata's event stream since the daemon's start.
+ */
+export interface IpsEvents {
+  connected: boolean;
+  lines: number;
+  /**
+   * counted but not read, because there were too many a second
+   */
+  not_read: number;
+  unparsable: number;
+  oversized: number;
+}
+export interface IpsVisible {
+  /**
+   * plain: content; tls: names and fingerprints of the handshake; encrypted: nothing but sizes and addresses
+   */
+  kind: 'plain' | 'tls' | 'encrypted';
+  flows: number;
+  /**
+   * as far as Suricata saw them
+   */
+  bytes: number;
+  /**
+   * tls: flows with a server name
+   */
+  named: number;
+  /**
+   * tls: flows with a JA4 fingerprint
+   */
+  fingerprinted: number;
+}
+export interface IpsRules {
+  /**
+   * builtin: only the rules of this project, nothing was fetched yet; failed: the last update was refused, the rules before it are in force
+   */
+  state: 'builtin' | 'good' | 'updating' | 'failed';
+  /**
+   * rules in force, as Suricata counts
+   */
+  loaded: number;
+  /**
+   * rules Suricata could not load
+   */
+  failed: number;
+  /**
+   * when the set in force was made, Unix ms; 0: never
+   */
+  updated_ms: number;
+  /**
+   * next scheduled update, Unix ms; 0: none
+   */
+  next_ms: number;
+  /**
+   * what the last update said, with source, file and line of what it refused
+   */
+  message: string;
+  sources: IpsSource[];
+}
+export interface IpsSource {
+  /**
+   * section of /etc/config/fastpath
+   */
+  name: string;
+  /**
+   * without user and password
+   */
+  url: string;
+  enabled: boolean;
+  state: 'new' | 'good' | 'failed' | 'off';
+  message: string;
+  rules: number;
+  updated_ms: number;
+}
+export interface IpsPolicy {
+  default: IpsAction;
+  /**
+   * of a connection, both directions; 0: no such budget
+   */
+  budget_bytes: number;
+  budget_packets: number;
+  /**
+   * networks never inspected
+   */
+  exempt: string[];
+  /**
+   * zones a policy can name
+   */
+  zones: string[];
+  /**
+   * VLANs a policy can name
+   */
+  vlans: number[];
+  /**
+   * in order; the first that matches who opened a connection decides
+   */
+  policies: IpsRule[];
+}
+export interface IpsRule {
+  /**
+   * in /etc/config/fastpath, as uci names it
+   */
+  section: string;
+  name: string;
+  enabled: boolean;
+  /**
+   * zone of who opens; empty: any
+   */
+  src: string;
+  /**
+   * zone it is opened to; empty: any
+   */
+  dest: string;
+  /**
+   * 0: any
+   */
+  src_vlan: number;
+  /**
+   * 0: any
+   */
+  dest_vlan: number;
+  action: IpsAction;
+}
+export interface ReinspectRequest {}
+export interface Reinspected {
+  /**
+   * connections brought back
+   */
+  flows: number;
+}
+export interface RulesUpdateRequest {}
+export interface RulesUpdate {
+  /**
+   * false: one is under way
+   */
+  started: boolean;
+}
 export interface Status {
   version: string;
   /**
@@ -312,6 +804,7 @@ export interface Status {
   conntrack: ConntrackState;
   wan: Wan[];
   cpu: Cpu[];
+  ips: IpsSummary;
   /**
    * worst first; empty when all is well
    */
@@ -471,6 +964,24 @@ export interface Cpu {
   softirq: number;
 }
 /**
+ * Intrusion prevention in a few numbers.
+ *
+ * This interface was referenced by `FastpathApi`'s JSON-Schema
+ * via the `definition` "IpsSummary".
+ */
+export interface IpsSummary {
+  state: IpsState;
+  why: string;
+  /**
+   * id of the newest alert
+   */
+  alerts: number;
+  /**
+   * addresses blocked now
+   */
+  blocks: number;
+}
+/**
  * One thing the daemon noticed about itself or the box.
  *
  * This interface was referenced by `FastpathApi`'s JSON-Schema
@@ -495,6 +1006,7 @@ export interface Tick {
   ratio: Ratio;
   wan: Wan[];
   cpu: Cpu[];
+  ips: IpsSummary;
   health: Health[];
 }
 export interface TopQuery {

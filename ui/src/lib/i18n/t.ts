@@ -7,7 +7,8 @@ export type MessageKey = keyof typeof en;
 export type Catalogue = Record<MessageKey, Message>;
 export type Params = Record<string, string | number>;
 
-const catalogues: Record<string, Catalogue> = { en };
+/** Every language there is a catalogue for. */
+const languages = ['en'];
 
 let language = 'en';
 let plurals = new Intl.PluralRules(language);
@@ -15,16 +16,26 @@ let plurals = new Intl.PluralRules(language);
 /** Chooses the first of the wanted languages that there is a catalogue for; English otherwise. */
 export function setLanguage(...wanted: (string | undefined)[]): string {
   const known = wanted.map((tag) => tag?.toLowerCase().split('-')[0] ?? '');
-  language = known.find((tag) => tag in catalogues) ?? 'en';
+  language = known.find((tag) => languages.includes(tag)) ?? 'en';
   plurals = new Intl.PluralRules(language);
   return language;
 }
 
-/** The message with each `{name}` replaced by its parameter. */
-export function t(key: MessageKey, params: Params = {}): string {
-  const message: Message = (catalogues[language] ?? en)[key];
-  return fill(typeof message === 'string' ? message : plural(message, params), params);
+/**
+ * The messages of one catalogue. A screen loaded later brings its own, so that the words of all
+ * screens are not part of the first load.
+ */
+export function translator<C extends Record<string, Message>>(
+  catalogues: { en: C } & Record<string, C>,
+): (key: keyof C, params?: Params) => string {
+  return (key, params = {}) => {
+    const message: Message = (catalogues[language] ?? catalogues.en)[key] as Message;
+    return fill(typeof message === 'string' ? message : plural(message, params), params);
+  };
 }
+
+/** The message with each `{name}` replaced by its parameter. */
+export const t = translator<Catalogue>({ en });
 
 function plural(forms: Partial<Record<Intl.LDMLPluralRule, string>>, params: Params): string {
   const n = Number(String(params['n'] ?? 0).replaceAll(/[^\d.-]/g, ''));

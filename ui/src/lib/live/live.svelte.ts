@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
-import type { EngineState, Status, Tick } from '../api/types';
+import type { AlertNews, EngineState, Status, Tick } from '../api/types';
 import { t } from '../i18n/t';
 import { pause } from './pause';
 import { sampleOf, samplesOf, withSample, type Sample } from './ring';
@@ -30,6 +30,8 @@ export class Live {
   connection = $state<Connection>('connecting');
   /** When the router last answered, browser's clock; 0: never. */
   heardAt = $state(0);
+  /** What the router last told of rules that fired. */
+  alerts = $state.raw<AlertNews | null>(null);
   /** Why the router refused, in words. */
   refusal = $state('');
 
@@ -61,6 +63,7 @@ export class Live {
     this.stop();
     this.status = null;
     this.samples = [];
+    this.alerts = null;
     this.connection = 'connecting';
     this.heardAt = 0;
     this.failures = 0;
@@ -119,10 +122,14 @@ export class Live {
     const quiet = new AbortController();
     let timer = setTimeout(() => quiet.abort(), SILENCE_MS);
     try {
-      for await (const tick of this.api.ticks(AbortSignal.any([signal, quiet.signal]))) {
+      for await (const news of this.api.news(AbortSignal.any([signal, quiet.signal]))) {
+        if (news.kind === 'alert') {
+          this.alerts = news.alert;
+          continue;
+        }
         clearTimeout(timer);
         timer = setTimeout(() => quiet.abort(), SILENCE_MS);
-        this.ticked(tick);
+        this.ticked(news.tick);
       }
       return 'ended';
     } catch (fault) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Fault, type FaultKind } from '../api/errors';
-import type { Fastpath } from '../api/fastpath';
+import type { Fastpath, News } from '../api/fastpath';
 import type { History, Paths, Status, Tick } from '../api/types';
 import { Live } from './live.svelte';
 import { pause } from './pause';
@@ -32,13 +32,14 @@ class Router {
     return Promise.resolve({ series: 'rate', step_s: 1, cols, rows } satisfies History);
   }
 
-  async *ticks(signal: AbortSignal): AsyncGenerator<Tick> {
+  async *news(signal: AbortSignal): AsyncGenerator<News> {
     if (this.stream === 'none') throw new Fault('denied', 'no event stream');
     for (let epoch = 1; !signal.aborted; epoch++) {
       await pause(this.stream === 'ticks' ? 1000 : 3_600_000, signal);
       if (signal.aborted) return;
       if (this.fault) throw new Fault('unreachable', 'the event stream broke');
-      yield { now_ms: Date.now(), epoch, paths: carried } as Tick;
+      yield { kind: 'tick', tick: { now_ms: Date.now(), epoch, paths: carried } as Tick };
+      if (epoch === 2) yield { kind: 'alert', alert: { last: 7, new: 1, alerts: [] } };
     }
   }
 }
@@ -67,6 +68,7 @@ describe('Live', () => {
     expect(live.epoch).toBe(10);
     expect(router.calls).toEqual(['status', 'history']);
     expect(live.samples.length).toBeGreaterThan(10);
+    expect(live.alerts?.last).toBe(7);
   });
 
   it('polls where there is no stream, and takes it up when there is', async () => {

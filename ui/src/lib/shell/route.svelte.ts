@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-export const screens = ['overview', 'flows', 'topology'] as const;
+export const screens = ['overview', 'flows', 'protection', 'topology'] as const;
 export type Screen = (typeof screens)[number];
 
 export interface Place {

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { Fault } from '../api/errors';
+import type { Fastpath } from '../api/fastpath';
+import type { Alert, AlertFilter, AlertNews, Alerts } from '../api/types';
+import type { Live } from '../live/live.svelte';
+
+/** What is shown at first, and after asking for more: the most the daemon gives at once. */
+export const FEW = 100;
+export const MANY = 500;
+
+/** Between two requests for what is new: a flood of alerts is read, not followed. */
+const PAUSE_MS = 1000;
+
+/**
+ * The newest alerts that a filter lets through. New ones come by notification where it carries
+ * them all, and by asking for those since the last one where it cannot. While somebody reads,
+ * they wait: nothing moves under the pointer or the focus.
+ */
+export class AlertFeed {
+  alerts = $state.raw<readonly Alert[]>([]);
+  /** That match, as far as the daemon remembers; null before the first answer. */
+  total = $state<number | null>(null);
+  /** Since the daemon's start. */
+  seen = $state(0);
+  /** New ones that wait until nobody reads. */
+  waiting = $state.raw<readonly Alert[]>([]);
+  trouble = $state('');
+  reading = $state(false);
+  limit = $state(FEW);
+
+  private filter: AlertFilter = {};
+  private last = 0;
+  private asking: AbortController | null = null;
+  private askedAt = -Infinity;
+
+  constructor(
+    private readonly api: Pick<Fastpath, 'call'>,
+    private readonly live: Pick<Live, 'report'>,
+  ) {}
+
+  /** Another filter: starts over. */
+  ask(filter: AlertFilter, limit = FEW): void {
+    this.filter = filter;
+    this.limit = limit;
+    this.last = 0;
+    void this.fetch();
+  }
+
+  /** The daemon has told of alerts. */
+  heard(news: AlertNews): void {
+    const unfiltered = Object.keys(this.filter).length === 0;
+    const complete = news.last - news.alerts.length <= this.last && news.new <= news.alerts.length;
+    if (!unfiltered || !complete || this.total === null || this.asking) {
+      this.see(news.last);
+      return;
+    }
+    const fresh = news.alerts.filter((alert) => alert.id > this.last);
+    this.seen += fresh.length;
+    this.total += fresh.length;
+    this.last = Math.max(this.last, news.last);
+    this.take(fresh);
+  }
+
+  /** The newest alert there is has this id. */
+  see(last: number): void {
+    if (this.total === null || this.asking || last === this.last) return;
+    // Ids start anew with the daemon.
+    if (last < this.last) this.last = 0;
+    const since = performance.now() - this.askedAt;
+    if (since >= PAUSE_MS) void this.fetch();
+    // Else the next tick asks: it tells the newest id once a second.
+  }
+
+  read(reading: boolean): void {
+    this.reading = reading;
+    if (!reading) this.release();
+  }
+
+  /** Shows what has waited. */
+  release(): void {
+    const waiting = this.waiting;
+    this.waiting = [];
+    if (waiting.length > 0) this.put(waiting);
+  }
+
+  stop(): void {
+    this.asking?.abort();
+    this.asking = null;
+  }
+
+  private async fetch(): Promise<void> {
+    this.stop();
+    const asking = new AbortController();
+    this.asking = asking;
+    this.askedAt = performance.now();
+    const since = this.last;
+    const query = { filter: this.filter, limit: this.limit, ...(since > 0 ? { since } : {}) };
+    try {
+      const answer = await this.api.call('alerts', query, asking.signal);
+      this.trouble = '';
+      this.took(answer, since);
+    } catch (fault) {
+      if (asking.signal.aborted) return;
+      this.live.report(fault);
+      if (!(fault instanceof Fault)) throw fault;
+      if (fault.kind === 'failed' || fault.kind === 'denied') this.trouble = fault.message;
+    } finally {
+      if (this.asking === asking) this.asking = null;
+    }
+  }
+
+  private took(answer: Alerts, since: number): void {
+    this.seen = answer.seen;
+    if (answer.last < since) {
+      this.last = 0;
+      void this.fetch();
+      return;
+    }
+    this.last = answer.last;
+    // With `since` the total may be that of the new ones alone: both are counted right this way.
+    const known = this.alerts.length + this.waiting.length;
+    if (since === 0) {
+      this.total = answer.total;
+      this.alerts = answer.alerts;
+      this.waiting = [];
+    } else {
+      this.total = Math.max(answer.total, (this.total ?? known) + answer.alerts.length);
+      this.take(answer.alerts);
+    }
+  }
+
+  private take(fresh: readonly Alert[]): void {
+    if (fresh.length === 0) return;
+    if (this.reading) this.waiting = this.joined(fresh, this.waiting);
+    else this.put(fresh);
+  }
+
+  private put(fresh: readonly Alert[]): void {
+    this.alerts = this.joined(fresh, this.alerts);
+  }
+
+  private joined(fresh: readonly Alert[], old: readonly Alert[]): readonly Alert[] {
+    const known = new Set(fresh.map((alert) => alert.id));
+    return [...fresh, ...old.filter((alert) => !known.has(alert.id))].slice(0, this.limit);
+  }
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { totalOf, type Sample } from '../live/ring';
+
+/** The samples with every path off the slow one taken together, under `flowtable`. */
+export function byInspection(samples: readonly Sample[]): Sample[] {
+  return samples.map(({ at_ms, bps }) => {
+    const { slow, inspect, flowtable, hardware, ebpf } = bps;
+    const off = flowtable + hardware + ebpf;
+    return { at_ms, bps: { slow, inspect, flowtable: off, hardware: 0, ebpf: 0 } };
+  });
+}
+
+/** Share of the samples' bits that were inspected, 0 to 1; null when nothing was carried. */
+export function shareInspected(samples: readonly Sample[]): number | null {
+  const all = samples.reduce((sum, sample) => sum + totalOf(sample), 0);
+  if (all === 0) return null;
+  return samples.reduce((sum, sample) => sum + sample.bps.inspect, 0) / all;
+}

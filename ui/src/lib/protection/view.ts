@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import type { AlertFilter } from '../api/types';
+
+export const parts = ['now', 'policy', 'rules'] as const;
+export type Part = (typeof parts)[number];
+
+/** What the screen shows, as it stands in the address. */
+export interface View {
+  part: Part;
+  text: string;
+  action: 'allowed' | 'blocked' | '';
+  /** This or worse; 0: all. */
+  severity: number;
+  address: string;
+  sid: number;
+  /** Id of a living flow; 0: all. */
+  flow: number;
+  /** Id of the alert in the detail panel; 0: closed. */
+  alert: number;
+}
+
+export function readView(params: URLSearchParams): View {
+  const word = (name: string) => params.get(name) ?? '';
+  const number = (name: string) => Math.max(0, Number.parseInt(word(name), 10) || 0);
+  const action = word('action');
+  return {
+    part: parts.find((part) => part === word('part')) ?? 'now',
+    text: word('text').slice(0, 128),
+    action: action === 'allowed' || action === 'blocked' ? action : '',
+    severity: Math.min(number('severity'), 255),
+    address: word('address').slice(0, 64),
+    sid: number('sid'),
+    flow: number('flow'),
+    alert: number('alert'),
+  };
+}
+
+/** The address of a view; what is as by default is left out. */
+export function writeView(view: View): URLSearchParams {
+  const params = new URLSearchParams();
+  const { part, ...rest } = view;
+  if (part !== 'now') params.set('part', part);
+  for (const [name, value] of Object.entries(rest)) {
+    if (value !== '' && value !== 0) params.set(name, String(value));
+  }
+  return params;
+}
+
+/** The daemon's filter for a view. */
+export function filterOf(view: View): AlertFilter {
+  const filter: AlertFilter = {};
+  const text = view.text.trim();
+  if (text) filter.text = text;
+  if (view.action) filter.action = view.action;
+  if (view.severity) filter.severity = view.severity;
+  if (view.address) filter.address = view.address;
+  if (view.sid) filter.sid = view.sid;
+  if (view.flow) filter.flow = view.flow;
+  return filter;
+}
+
+export const unfiltered = {
+  text: '',
+  action: '',
+  severity: 0,
+  address: '',
+  sid: 0,
+  flow: 0,
+} as const;
