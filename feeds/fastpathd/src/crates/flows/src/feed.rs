@@ -7,19 +7,20 @@ use std::time::Duration;
 
 use ctnetlink::{Entry, Event, Tuple};
 
-use crate::engine::{Engine, EngineState};
-use crate::flow::{Flow, Millis, Reading};
+use crate::engine::EngineState;
+use crate::flow::Millis;
+use crate::inspection::InspectionState;
 use crate::intern::Number;
-use crate::ladder::{self, Facts, climb};
+use crate::ladder::{Facts, climb};
 use crate::network::{Network, Side};
 use crate::table::{FlowTable, Now};
-use crate::words::{Path, Reason};
-
-/// Starts further back than this are not believed: the clock was set since.
-const AGE_MOST_MS: u64 = 10 * 366 * 86_400_000;
+use crate::words::Reason;
 
 /// How many of the newest flows are searched for young ones: a second's worth of a busy router.
 const YOUNG_AMONG: usize = 4096;
+
+/// Flows that wait for a look-up because they left inspection; the next dump reads the others.
+const DEPARTED_MOST: usize = 4096;
 
 impl FlowTable {
     /// Sets the engine in force and decides the path of every flow anew.
@@ -31,18 +32,29 @@ impl FlowTable {
         self.epoch += 1;
     }
 
+    /// Sets the inspection in force and decides the path of every flow anew.
+    pub fn inspection(&mut self, inspection: InspectionState, now: Now) {
+        self.inspection = inspection;
+        for at in 0..self.flows.len() {
+            self.police(at);
+            self.judge(at, now.millis());
+        }
+        self.epoch += 1;
+    }
+
     /// A dump of the conntrack table starts. An unfinished earlier one is forgotten.
     pub fn dump_begin(&mut self, now: Now) {
         self.now = now;
         self.dump = self.dump.wrapping_add(1);
         self.dumping = true;
         self.gone.clear();
+        self.reset.clear();
     }
 
     /// One entry of the dump, with the time its batch was read.
     pub fn merge(&mut self, entry: &Entry, now: Now, net: &dyn Network) {
         let at = now.millis();
-        let position = match self.find(entry) {
+        let position = match self.known(entry) {
             Some(position) if self.flows[position].restarted(entry) => {
                 self.remove(position);
                 self.insert(entry, now, true)
@@ -52,17 +64,10 @@ impl FlowTable {
             None if self.gone.contains(&(entry.id, entry.zone)) => return,
             None => self.insert(entry, now, !self.first),
         };
-        let dump = self.dump;
-        let flow = &mut self.flows[position];
-        flow.seen = dump;
-        flow.update(entry, true);
-        self.survey(position, net);
-        self.note_offload(position);
-        let counted = self.count(position, entry, at, false);
-        self.judge(position, at);
-        if counted {
-            let flow = &mut self.flows[position];
-            flow.carried = flow.path;
+        self.flows[position].seen = self.dump;
+        // Read before its counters were set to zero, handed in after that was told.
+        if !self.reset.contains(&(entry.id, entry.zone)) {
+            self.read(position, entry, at, false, net);
         }
     }
 
@@ -72,6 +77,8 @@ impl FlowTable {
         self.now = now;
         self.dumping = false;
         self.gone = HashSet::new();
+        self.reset = HashSet::new();
+        self.departed.clear();
         if complete {
             for position in (0..self.flows.len()).rev() {
                 if self.flows[position].seen != self.dump {
@@ -94,13 +101,16 @@ impl FlowTable {
             Event::Update(entry) => (entry, false),
         };
         let position =
-            self.find(entry).unwrap_or_else(|| self.insert(entry, now, new || !self.first));
-        let dump = self.dump;
-        let flow = &mut self.flows[position];
-        flow.seen = dump;
-        flow.update(entry, false);
+            self.known(entry).unwrap_or_else(|| self.insert(entry, now, new || !self.first));
+        self.flows[position].seen = self.dump;
+        self.update(position, entry, false);
         self.survey(position, net);
-        self.note_offload(position);
+        let before = self.flows[position].inspection;
+        self.note_paths(position);
+        let flow = &self.flows[position];
+        if !before.over() && flow.inspection.over() && self.departed.len() < DEPARTED_MOST {
+            self.departed.push((flow.zone, flow.orig));
+        }
         self.judge(position, at);
         self.epoch += 1;
     }
@@ -115,10 +125,35 @@ impl FlowTable {
         young.take(most).map(|flow| (flow.zone, flow.orig)).collect()
     }
 
+    /// Flows that an event has let out of inspection since this was last asked, to be looked up
+    /// at once: the sooner they are read, the better the bytes that were inspected are known.
+    pub fn departed(&mut self) -> Vec<(u16, Tuple)> {
+        std::mem::take(&mut self.departed)
+    }
+
+    /// An entry as [`ctnetlink::Reinspection`] tells it: as it was before its counters were set
+    /// to zero and our bits were taken off its mark. Sums go on from there. Unknown flows are
+    /// left to the next dump.
+    pub fn reinspected(&mut self, entry: &Entry, now: Now, net: &dyn Network) {
+        let Some(position) = self.known(entry) else { return };
+        if self.dumping {
+            self.reset.insert((entry.id, entry.zone));
+        }
+        let at = now.millis();
+        self.read(position, entry, at, true, net);
+        let ours = self.inspection.bypass | self.inspection.spent;
+        let flow = &mut self.flows[position];
+        flow.set_to_zero();
+        flow.mark &= !ours;
+        self.judge(position, at);
+        self.flows[position].credited();
+        self.epoch += 1;
+    }
+
     /// What one look-up of a young flow found: like an event, but the status is today's. Flows
     /// that are not known are left to the next event or dump.
     pub fn refresh(&mut self, entry: &Entry, now: Now, net: &dyn Network) {
-        if self.find(entry).is_some() {
+        if self.known(entry).is_some() {
             self.merge(entry, now, net);
             self.epoch += 1;
         }
@@ -128,74 +163,29 @@ impl FlowTable {
         if self.dumping {
             self.gone.insert((entry.id, entry.zone));
         }
-        let Some(position) = self.find(entry) else { return };
+        let Some(position) = self.known(entry) else { return };
         self.count(position, entry, at, true);
         self.remove(position);
         self.epoch += 1;
     }
 
-    fn find(&self, entry: &Entry) -> Option<usize> {
-        let same = |position: &u32| self.flows[*position as usize].is(entry);
-        self.index.find(hash(entry.id), same).map(|position| *position as usize)
-    }
-
-    /// Where the flow with this id of ours is.
-    pub(crate) fn position(&self, id: u64) -> Option<usize> {
-        #[expect(clippy::cast_possible_truncation, reason = "the kernel's id is below")]
-        let kernel = id as u32;
-        let same = |position: &u32| self.flows[*position as usize].id == id;
-        self.index.find(hash(kernel), same).map(|position| *position as usize)
-    }
-
-    /// Adds the flow of `entry`. `ours`: it began after we did, so all its bytes count.
-    fn insert(&mut self, entry: &Entry, now: Now, ours: bool) -> usize {
-        let flows = &mut self.flows;
-        let taken = |position: &u32| flows[*position as usize].kernel_id() == entry.id;
-        let mut id = u64::from(entry.id);
-        if self.index.find(hash(entry.id), taken).is_some() {
-            // 20 bits above the kernel's 32 stay exact in JSON's doubles.
-            self.twins = (self.twins + 1) & 0xf_ffff;
-            id |= u64::from(self.twins) << 32;
-        }
-        let mut flow = Flow::new(id, entry, born(entry, now), now.millis());
-        flow.reading = if ours { Reading::Ours } else { Reading::Foreign };
-        let position = flows.len();
-        self.accounts.enter(flow.path);
-        flows.push(flow);
-        let rehash = |position: &u32| hash(flows[*position as usize].kernel_id());
-        self.index.insert_unique(hash(entry.id), small(position), rehash);
-        position
-    }
-
-    fn remove(&mut self, position: usize) {
-        self.unindex(position, None);
-        let gone = self.flows.swap_remove(position);
-        self.accounts.leave(gone.path);
-        if position < self.flows.len() {
-            // The last flow has moved into the gap.
-            self.unindex(self.flows.len(), Some(position));
-        }
-    }
-
-    /// Takes the index entry that says `position` out, or makes it say `moved`.
-    fn unindex(&mut self, position: usize, moved: Option<usize>) {
-        let id = self.flows[moved.unwrap_or(position)].kernel_id();
-        let old = small(position);
-        if let Ok(mut entry) = self.index.find_entry(hash(id), |found| *found == old) {
-            match moved {
-                Some(moved) => *entry.get_mut() = small(moved),
-                None => drop(entry.remove()),
-            }
-        }
-    }
-
-    /// Gives memory back after a flood.
-    fn shrink(&mut self) {
-        let len = self.flows.len();
-        if self.flows.capacity() / 4 > len + 1024 {
-            self.flows.shrink_to(len * 2);
-            let flows = &self.flows;
-            self.index.shrink_to(len * 2, |at| hash(flows[*at as usize].kernel_id()));
+    /// Takes over what a dump or a look-up tells, counters included; `last`: however soon after
+    /// the reading before.
+    fn read(
+        &mut self,
+        position: usize,
+        entry: &Entry,
+        at: Millis,
+        last: bool,
+        net: &dyn Network,
+    ) {
+        self.update(position, entry, true);
+        self.survey(position, net);
+        self.note_paths(position);
+        let counted = self.count(position, entry, at, last);
+        self.judge(position, at);
+        if counted {
+            self.flows[position].credited();
         }
     }
 
@@ -220,43 +210,25 @@ impl FlowTable {
             },
         };
         (flow.src_name, flow.dst_name) = (name(initiator), name(responder));
+        self.police(position);
     }
 
-    /// Reads the counters and credits what they grew by; false when there was nothing to read.
-    fn count(&mut self, position: usize, entry: &Entry, at: Millis, last: bool) -> bool {
-        let flow = &mut self.flows[position];
-        if flow.reading == Reading::Foreign {
-            flow.baseline(entry, at);
-            return true;
-        }
-        let Some(delta) = flow.count(entry, at, last) else { return false };
-        let ours = self.engine.engine != Engine::Off && flow.carried == Path::Flowtable;
-        for (part, unlisted) in delta.into_iter().zip(flow.unlisted) {
-            let path = if ours && unlisted { Path::Slow } else { flow.carried };
-            if path.offloaded() {
-                flow.offloaded_bytes = flow.offloaded_bytes.saturating_add(part.bytes);
-            }
-            if flow.forwarded() {
-                self.accounts.add(path, part);
-            }
-        }
-        true
-    }
-
-    /// Remembers that the kernel has taken the flow, for the bytes of the next reading.
-    fn note_offload(&mut self, position: usize) {
-        let flow = &mut self.flows[position];
-        let unseen = self.engine.engine != Engine::Off && flow.unlisted == [true; 2];
-        if let Some(path) = ladder::offloaded(flow.status, unseen) {
-            flow.carried = flow.carried.max(path);
-        }
+    /// Asks the policy, when the policy or the ends have changed.
+    fn police(&mut self, position: usize) {
+        let flow = &self.flows[position];
+        let sides = [flow.initiator, flow.responder].map(|number| self.side(number));
+        let ends = [flow.orig.src, flow.reply.src];
+        let action = self.inspection.action(sides[0], sides[1], ends);
+        self.flows[position].action = action;
     }
 
     /// Decides path and reason.
     fn judge(&mut self, position: usize, at: Millis) {
+        self.note_paths(position);
         let flow = &self.flows[position];
         let facts = Facts {
             engine: self.engine.engine,
+            inspection: flow.inspection,
             status: flow.status,
             local: flow.local,
             multicast: flow.multicast,
@@ -288,19 +260,3 @@ fn span(millis: Millis) -> Duration {
     Duration::from_millis(u64::try_from(millis).unwrap_or(0))
 }
 
-/// When the flow began, by the kernel's timestamp if there is one.
-fn born(entry: &Entry, now: Now) -> Millis {
-    let started = entry.start_ns.map(|ns| ns / 1_000_000);
-    let age = started.and_then(|ms| now.unix_ms.checked_sub(ms)).filter(|age| *age < AGE_MOST_MS);
-    now.millis().saturating_sub_unsigned(age.unwrap_or(0))
-}
-
-fn small(position: usize) -> u32 {
-    u32::try_from(position).unwrap_or(u32::MAX)
-}
-
-/// The kernel's id is a keyed hash already; multiplying moves its entropy into the upper bits,
-/// which hashbrown compares first.
-fn hash(id: u32) -> u64 {
-    u64::from(id).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}

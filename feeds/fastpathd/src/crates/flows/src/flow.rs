@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use ctnetlink::{Counters, Entry, Status, TcpState, Tuple};
 
+use crate::inspection::{Action, Inspection};
 use crate::intern::Number;
 use crate::proto::{ICMP, ICMPV6};
 use crate::words::{Path, Reason};
@@ -53,6 +54,15 @@ pub(crate) struct Ends {
 /// What was counted between two readings, from and to the initiator.
 pub(crate) type Delta = [Counters; 2];
 
+/// What a reading of the counters tells.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Growth {
+    pub(crate) delta: Delta,
+    /// What the kernel had counted at the reading before, both directions. After somebody set
+    /// its counters to zero this is less than what we know of.
+    pub(crate) before: Counters,
+}
+
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, a byte each")]
 pub(crate) struct Flow {
@@ -62,6 +72,8 @@ pub(crate) struct Flow {
     pub(crate) reply: Tuple,
     pub(crate) up: Counters,
     pub(crate) down: Counters,
+    /// What had been counted when the kernel's counters were last set to zero, if they were.
+    pub(crate) zeroed: Option<Box<Delta>>,
     pub(crate) offloaded_bytes: u64,
     /// Bits per second.
     pub(crate) up_bps: f32,
@@ -81,12 +93,20 @@ pub(crate) struct Flow {
     /// Generation of the network in which the four above were looked up.
     pub(crate) generation: u64,
     pub(crate) status: Status,
+    /// Connection mark.
+    pub(crate) mark: u32,
+    /// Low bits of the kernel's start time in ms, to tell connections apart; 0: unknown.
+    pub(crate) started: u32,
     /// The dump or event batch it was last seen in.
     pub(crate) seen: u32,
     pub(crate) zone: u16,
     pub(crate) path: Path,
-    /// The best path since the counters were read: where the next delta goes.
-    pub(crate) carried: Path,
+    /// The best path besides inspection since the counters were read, if it was on any.
+    pub(crate) carried: Option<Path>,
+    /// It was inspected at some time since the counters were read.
+    pub(crate) inspected: bool,
+    pub(crate) action: Action,
+    pub(crate) inspection: Inspection,
     pub(crate) reason: Option<Reason>,
     pub(crate) tcp_state: Option<TcpState>,
     pub(crate) helper: bool,
@@ -107,6 +127,7 @@ impl Flow {
             reply: entry.reply,
             up: Counters::default(),
             down: Counters::default(),
+            zeroed: None,
             offloaded_bytes: 0,
             up_bps: 0.0,
             down_bps: 0.0,
@@ -121,10 +142,15 @@ impl Flow {
             dst_name: 0,
             generation: u64::MAX,
             status: entry.status,
+            mark: entry.mark,
+            started: started(entry).unwrap_or(0),
             seen: 0,
             zone: entry.zone,
             path: Path::Slow,
-            carried: Path::Slow,
+            carried: None,
+            inspected: false,
+            action: Action::None,
+            inspection: Inspection::None,
             reason: None,
             tcp_state: entry.tcp_state,
             helper: entry.helper,
@@ -184,14 +210,22 @@ impl Flow {
         !self.local && !self.multicast
     }
 
+    /// All addresses of it.
+    pub(crate) fn addresses(&self) -> [IpAddr; 4] {
+        [self.orig.src, self.orig.dst, self.reply.src, self.reply.dst]
+    }
+
     /// Takes over what `entry` says besides the counters. An event may be older than the last
     /// dump, and setting the offload bits causes none: only a dump (`whole`) or the end of the
-    /// connection takes them away.
+    /// connection takes them away. An event without mark may not have been told it.
     pub(crate) fn update(&mut self, entry: &Entry, whole: bool) {
         let ending = entry.tcp_state.is_some_and(|state| state > TcpState::Established);
         let kept = self.status.0 & (Status::OFFLOAD | Status::HW_OFFLOAD).0;
         let keep = if whole || ending { 0 } else { kept };
         self.status = entry.status | Status(keep);
+        if whole || entry.mark != 0 {
+            self.mark = entry.mark;
+        }
         self.reply = entry.reply;
         self.tcp_state = entry.tcp_state.or(self.tcp_state);
         self.helper = entry.helper;
@@ -204,39 +238,88 @@ impl Flow {
         self.up = entry.orig_counters.unwrap_or_default();
         self.down = entry.reply_counters.unwrap_or_default();
         self.reading = Reading::Done;
-        if self.carried.offloaded() {
+        if self.carried.is_some_and(Path::offloaded) {
             self.offloaded_bytes = self.bytes();
         }
     }
 
-    /// Whether the counters went backwards: another connection took over tuple and id.
+    /// Whether `entry` is another connection with the same tuple and id. Counters that went
+    /// backwards alone do not say so: everybody may set them to zero, and re-inspection does.
     pub(crate) fn restarted(&self, entry: &Entry) -> bool {
-        let less = |new: Option<Counters>, old: Counters| {
-            new.is_some_and(|new| new.packets < old.packets || new.bytes < old.bytes)
+        let known = (self.started != 0).then_some(self.started);
+        if let Some((known, new)) = known.zip(started(entry)) {
+            return known != new;
+        }
+        let backwards = |told: Option<Counters>, zero: Counters, known: Counters| {
+            let told = told.unwrap_or(known);
+            let last = |known: u64, zero: u64| known.saturating_sub(zero);
+            told.bytes < last(known.bytes, zero.bytes)
+                || told.packets < last(known.packets, zero.packets)
         };
-        less(entry.orig_counters, self.up) || less(entry.reply_counters, self.down)
+        let zero = self.zeroed.as_deref().copied().unwrap_or_default();
+        let shrunk = backwards(entry.orig_counters, zero[0], self.up)
+            || backwards(entry.reply_counters, zero[1], self.down);
+        // A connection does not forget an answer, nor go back to its handshake.
+        let fresh = matches!(entry.tcp_state, Some(TcpState::SynSent | TcpState::SynRecv));
+        let old = self.status.has(Status::SEEN_REPLY);
+        let older = self.tcp_state.is_some_and(|state| state >= TcpState::Established);
+        shrunk && ((old && !entry.status.has(Status::SEEN_REPLY)) || (older && fresh))
     }
 
-    /// Reads the counters of `entry`. `last`: there is no later reading, take it however soon.
-    pub(crate) fn count(&mut self, entry: &Entry, now: Millis, last: bool) -> Option<Delta> {
-        let (up, down) = (entry.orig_counters?, entry.reply_counters?);
+    /// The kernel's counters are zero from now on; ours go on.
+    pub(crate) fn set_to_zero(&mut self) {
+        self.zeroed = Some(Box::new([self.up, self.down]));
+    }
+
+    /// Reads the counters of `entry`. `last`: take them however soon after the reading before.
+    pub(crate) fn count(&mut self, entry: &Entry, now: Millis, last: bool) -> Option<Growth> {
+        let told = [entry.orig_counters?, entry.reply_counters?];
         let gap = now - self.counted;
         let soon = gap < READING_GAP_MS;
         if soon && !last && self.reading == Reading::Done {
             return None;
         }
-        let delta = [grown(up, self.up), grown(down, self.down)];
-        if delta != Delta::default() {
+        let growth = self.grow(told);
+        if growth.delta != Delta::default() {
             self.active = now;
         }
         let silent = now - self.active > QUIET_MS;
         if !soon {
-            self.up_bps = rate(delta[0].bytes, gap, self.up_bps, silent);
-            self.down_bps = rate(delta[1].bytes, gap, self.down_bps, silent);
+            self.up_bps = rate(growth.delta[0].bytes, gap, self.up_bps, silent);
+            self.down_bps = rate(growth.delta[1].bytes, gap, self.down_bps, silent);
         }
         self.reading = Reading::Done;
-        (self.up, self.down, self.counted) = (up, down, now);
-        Some(delta)
+        self.counted = now;
+        Some(growth)
+    }
+
+    /// Adds what the kernel's counters have grown by, also when they were set to zero meanwhile:
+    /// then they have shrunk, or not even that if they have outgrown what they were, and what
+    /// was counted between the last reading and the zero is lost.
+    fn grow(&mut self, told: Delta) -> Growth {
+        let mut zero = self.zeroed.as_deref().copied().unwrap_or_default();
+        let known = zero;
+        let mut shown = [self.up, self.down];
+        let mut growth = Growth { delta: Delta::default(), before: Counters::default() };
+        for i in 0..2 {
+            // Each number on its own: the kernel sets one after the other to zero.
+            let (delta, before) = (&mut growth.delta[i], &mut growth.before);
+            let grown = advance(&mut shown[i].bytes, &mut zero[i].bytes, told[i].bytes);
+            (delta.bytes, before.bytes) = (grown.0, before.bytes.saturating_add(grown.1));
+            let grown = advance(&mut shown[i].packets, &mut zero[i].packets, told[i].packets);
+            (delta.packets, before.packets) = (grown.0, before.packets.saturating_add(grown.1));
+        }
+        [self.up, self.down] = shown;
+        if zero != known {
+            self.zeroed = Some(Box::new(zero));
+        }
+        growth
+    }
+
+    /// The counters have been read, and the path is known: a new account begins.
+    pub(crate) fn credited(&mut self) {
+        self.inspected = self.path == Path::Inspect;
+        self.carried = (!self.inspected).then_some(self.path);
     }
 
     /// How long after it became eligible the last packet was seen; 0 while it is not.
@@ -253,7 +336,11 @@ impl Flow {
             self.eligible = now;
         }
         (self.path, self.reason) = (path, reason);
-        self.carried = self.carried.max(path);
+        if path == Path::Inspect {
+            self.inspected = true;
+        } else {
+            self.carried = self.carried.max(Some(path));
+        }
         if self.life.len() == STEPS_MOST {
             self.life.remove(1);
         }
@@ -265,11 +352,23 @@ impl Flow {
     }
 }
 
-fn grown(now: Counters, before: Counters) -> Counters {
-    Counters {
-        packets: now.packets.saturating_sub(before.packets),
-        bytes: now.bytes.saturating_sub(before.bytes),
+/// Adds to `shown` what `told` has grown by since `zero`; growth, and what was told before. A
+/// number that went back has been set to zero.
+fn advance(shown: &mut u64, zero: &mut u64, told: u64) -> (u64, u64) {
+    let mut before = shown.saturating_sub(*zero);
+    if told < before {
+        (*zero, before) = (*shown, 0);
     }
+    let grown = told - before;
+    *shown = shown.saturating_add(grown);
+    (grown, before)
+}
+
+/// Low bits of the kernel's start time in ms; `None`: it does not keep it.
+fn started(entry: &Entry) -> Option<u32> {
+    #[expect(clippy::cast_possible_truncation, reason = "49 days apart are told apart by the rest")]
+    let low = entry.start_ns.map(|ns| (ns / 1_000_000) as u32);
+    low.filter(|low| *low != 0)
 }
 
 /// Whether only the kernel keeps a flow with this reason from the flowtable.

@@ -9,6 +9,7 @@ use std::time::Duration;
 use ctnetlink::{Status, TcpState};
 
 use crate::engine::Engine;
+use crate::inspection::Inspection;
 use crate::network::Side;
 use crate::proto::{TCP, UDP};
 use crate::words::{Path, Reason};
@@ -27,6 +28,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub struct Facts<'a> {
     /// The engine in force.
     pub engine: Engine,
+    /// How it stands with inspection; `None` for what never is in the forward hook.
+    pub inspection: Inspection,
     /// Conntrack status bits.
     pub status: Status,
     /// One end is the router itself.
@@ -53,13 +56,14 @@ pub struct Facts<'a> {
     pub active_for: Duration,
 }
 
-/// The decision: a path, and the reason when it is the slow one.
+/// The decision: a path, and the reason when it is the slow one or inspection.
 pub type Verdict = (Path, Option<Reason>);
 
 type Rung = fn(&Facts<'_>) -> Option<Verdict>;
 
-const LADDER: [Rung; 17] = [
+const LADDER: [Rung; 18] = [
     carried,
+    inspected,
     engine_off,
     local,
     multicast,
@@ -117,6 +121,20 @@ pub(crate) fn offloaded(status: Status, unseen: bool) -> Option<Path> {
     (status.has(Status::OFFLOAD) && !unseen).then_some(Path::Flowtable)
 }
 
+/// The rules of inspection come before those that add flows (chains `ips` and `fastpath`), and
+/// they apply whether or not there is a flowtable. A connection that is ending will not leave
+/// inspection any more; to say that it waits for that would be wrong.
+fn inspected(facts: &Facts<'_>) -> Option<Verdict> {
+    let (path, reason) = match facts.inspection {
+        Inspection::Always => return Some((Path::Inspect, Some(Reason::AlwaysInspected))),
+        Inspection::Inspecting => (Path::Inspect, Reason::Inspecting),
+        Inspection::Uninspected => (Path::Slow, Reason::Uninspected),
+        Inspection::Stopped => (Path::Slow, Reason::Stopped),
+        Inspection::None | Inspection::Bypassed | Inspection::Spent => return None,
+    };
+    Some((path, Some(if ending(facts) { Reason::Closing } else { reason })))
+}
+
 /// No rule adds flows.
 fn engine_off(facts: &Facts<'_>) -> Option<Verdict> {
     slow_if(facts.engine == Engine::Off, Reason::EngineOff)
@@ -157,10 +175,13 @@ fn excluded(facts: &Facts<'_>) -> Option<Verdict> {
 /// FIN and RST tear a flow down (`nf_flow_state_check`) and TCP past ESTABLISHED is not added.
 /// Comes before `not_established`, which it would look like otherwise.
 fn closing(facts: &Facts<'_>) -> Option<Verdict> {
+    slow_if(ending(facts), Reason::Closing)
+}
+
+fn ending(facts: &Facts<'_>) -> bool {
     use TcpState::{Close, CloseWait, FinWait, LastAck, TimeWait};
     let ending = matches!(facts.tcp_state, Some(FinWait | CloseWait | LastAck | TimeWait | Close));
-    let tcp = facts.proto == TCP && ending;
-    slow_if(tcp || facts.status.has(Status::DYING), Reason::Closing)
+    (facts.proto == TCP && ending) || facts.status.has(Status::DYING)
 }
 
 /// `nf_conntrack_tcp_established(ct)` for TCP, and an answer for both: our rule asks for

@@ -4,11 +4,15 @@
 
 mod accounts;
 mod answer;
+mod credit;
+mod ends;
 mod engine;
 mod feed;
 mod flow;
 mod groups;
 mod history;
+mod index;
+mod inspection;
 mod intern;
 mod ladder;
 mod matcher;
@@ -30,6 +34,7 @@ mod words;
 
 pub use engine::{Engine, EngineState, Exclude, Prefix};
 pub use history::{History, HistoryQuery, Series};
+pub use inspection::{Action, Gate, Inspection, InspectionState, Policy};
 pub use ladder::{Facts, Verdict, climb};
 pub use network::{Network, Side};
 pub use page::{FlowDetail, FlowEvent, FlowPage, Top, TopRow};

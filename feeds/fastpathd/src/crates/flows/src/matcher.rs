@@ -33,6 +33,7 @@ impl Marks {
 pub(crate) struct Matcher {
     paths: Option<u32>,
     reasons: Option<u32>,
+    inspections: Option<u32>,
     protos: Option<[bool; 256]>,
     sides: Option<Marks>,
     host: Option<IpAddr>,
@@ -63,6 +64,7 @@ impl Matcher {
         Self {
             paths: bits(filter.paths.iter().map(|path| *path as u32).collect()),
             reasons: bits(filter.reasons.iter().map(reason).collect()),
+            inspections: bits(filter.inspections.iter().map(|standing| *standing as u32).collect()),
             protos: (!filter.protos.is_empty())
                 .then(|| each_proto(|number| filter.protos.contains(&number))),
             sides: sides(filter, table),
@@ -76,10 +78,11 @@ impl Matcher {
         let bit = |mask: Option<u32>, bit: u32| mask.is_none_or(|mask| mask >> bit & 1 == 1);
         bit(self.paths, flow.path as u32)
             && bit(self.reasons, flow.reason.map_or(0, |reason| reason as u32 + 1))
+            && bit(self.inspections, flow.inspection as u32)
             && self.protos.is_none_or(|protos| protos[usize::from(flow.orig.proto)])
             && self.ipv6.is_none_or(|ipv6| ipv6 == flow.orig.src.is_ipv6())
             && self.sides.as_ref().is_none_or(|s| s.has(flow.initiator) || s.has(flow.responder))
-            && self.host.is_none_or(|host| addresses(flow).contains(&host))
+            && self.host.is_none_or(|host| flow.addresses().contains(&host))
             && self.words.iter().all(|word| word.found(flow))
     }
 }
@@ -92,10 +95,6 @@ fn sides(filter: &Filter, table: &FlowTable) -> Option<Marks> {
             && filter.zone.as_deref().is_none_or(|zone| zone == &*side.zone)
     };
     wanted.then(|| Marks::new(&table.sides, holds))
-}
-
-fn addresses(flow: &Flow) -> [IpAddr; 4] {
-    [flow.orig.src, flow.orig.dst, flow.reply.src, flow.reply.dst]
 }
 
 fn each_proto(holds: impl Fn(u8) -> bool) -> [bool; 256] {

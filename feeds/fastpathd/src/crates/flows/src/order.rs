@@ -97,6 +97,7 @@ impl<'a> Keys<'a> {
             Sort::Idle => since(flow.active),
             Sort::SrcName => rank(flow.src_name),
             Sort::DstName => rank(flow.dst_name),
+            Sort::Inspection => flow.inspection as u128,
             Sort::Key | Sort::Name | Sort::Flows | Sort::Offloaded | Sort::Ratio => 0,
         }
     }

@@ -9,6 +9,14 @@ pub(crate) const ICMPV6: u8 = 58;
 pub(crate) const TCP: u8 = 6;
 /// UDP.
 pub(crate) const UDP: u8 = 17;
+const DCCP: u8 = 33;
+const SCTP: u8 = 132;
+const UDPLITE: u8 = 136;
+
+/// Whether conntrack tells connections of this protocol apart by ports.
+pub(crate) fn has_ports(proto: u8) -> bool {
+    matches!(proto, TCP | UDP | DCCP | SCTP | UDPLITE)
+}
 
 const NAMES: [(u8, &str); 12] = [
     (ICMP, "icmp"),
@@ -16,13 +24,13 @@ const NAMES: [(u8, &str); 12] = [
     (4, "ipip"),
     (TCP, "tcp"),
     (UDP, "udp"),
-    (33, "dccp"),
+    (DCCP, "dccp"),
     (41, "ipv6"),
     (47, "gre"),
     (50, "esp"),
     (51, "ah"),
     (ICMPV6, "icmpv6"),
-    (132, "sctp"),
+    (SCTP, "sctp"),
 ];
 
 /// The word for a protocol number, if it has one.

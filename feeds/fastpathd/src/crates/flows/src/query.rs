@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::inspection::Inspection;
 use crate::parse::{Object, QueryError};
 use crate::words::{Path, Reason};
 
@@ -77,6 +78,8 @@ pub struct Filter {
     pub paths: Vec<Path>,
     /// One of these reasons; `None`: not on the slow path.
     pub reasons: Vec<Option<Reason>>,
+    /// Stands with inspection in one of these ways.
+    pub inspections: Vec<Inspection>,
     /// One of these protocol numbers.
     pub protos: Vec<u8>,
     /// VLAN of either side.
@@ -92,11 +95,12 @@ pub struct Filter {
 impl Filter {
     fn parse(request: &Value) -> Result<Self, QueryError> {
         let object = Object::new("filter", request)?;
-        object.only(&["text", "path", "reason", "proto", "vlan", "zone", "host", "family"])?;
+        object.only(&["text", "path", "reason", "inspection", "proto", "vlan", "zone", "host", "family"])?;
         Ok(Self {
             text: object.text("text", TEXT_MOST)?.unwrap_or_default().to_lowercase(),
             paths: object.words("path", Path::from_word, "a path")?,
             reasons: object.words("reason", reason, "a reason")?,
+            inspections: object.words("inspection", Inspection::from_word, "a standing")?,
             protos: object.words("proto", crate::proto::number, "a protocol")?,
             vlan: object.integer("vlan", 0, 4095)?,
             zone: object.text("zone", TEXT_MOST)?.map(str::to_owned),
@@ -203,6 +207,7 @@ sorts! {
     Idle "idle_s" "Time without packets.",
     SrcName "src_name" "Name of the initiator.",
     DstName "dst_name" "Name of the responder.",
+    Inspection "inspection" "How it stands with inspection.",
     Key "key" "Groups: the key.",
     Name "name" "Groups: the name.",
     Flows "flows" "Groups: number of flows.",

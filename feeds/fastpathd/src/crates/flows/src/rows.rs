@@ -41,6 +41,7 @@ pub(crate) const COLS: &[&str] = &[
     "idle_s",
     "src_name",
     "dst_name",
+    "inspection",
 ];
 
 /// A flow as a row, in the order of [`COLS`].
@@ -80,6 +81,7 @@ pub(crate) fn row(flow: &Flow, table: &FlowTable, now: Now) -> Vec<Value> {
         since(flow.active),
         name(flow.src_name),
         name(flow.dst_name),
+        flow.inspection.word().into(),
     ]);
     row
 }

@@ -5,12 +5,15 @@ use std::collections::HashSet;
 use std::rc::Rc;
 use std::time::Duration;
 
+use ctnetlink::Tuple;
 use hashbrown::HashTable;
 
 use crate::accounts::Accounts;
+use crate::ends::ByEnds;
 use crate::engine::EngineState;
 use crate::flow::{Flow, Millis};
 use crate::history::{History, HistoryQuery, Rings};
+use crate::inspection::InspectionState;
 use crate::intern::Interner;
 use crate::network::Side;
 use crate::totals::Totals;
@@ -47,9 +50,11 @@ pub struct FlowTable {
     /// Positions in `flows`, by the kernel's id. Two live flows may share one (it is a 32-bit
     /// hash), so equality also looks at zone and tuple.
     pub(crate) index: HashTable<u32>,
+    pub(crate) ends: ByEnds,
     pub(crate) sides: Interner<Side>,
     pub(crate) names: Interner<Rc<str>>,
     pub(crate) engine: EngineState,
+    pub(crate) inspection: InspectionState,
     pub(crate) accounts: Accounts,
     pub(crate) rings: Rings,
     pub(crate) epoch: u64,
@@ -58,6 +63,10 @@ pub struct FlowTable {
     pub(crate) dumping: bool,
     /// Id and zone of what was destroyed during the dump under way.
     pub(crate) gone: HashSet<(u32, u16)>,
+    /// Id and zone of what was set to zero during the dump under way.
+    pub(crate) reset: HashSet<(u32, u16)>,
+    /// Zone and original direction of what has left inspection and was not read since.
+    pub(crate) departed: Vec<(u16, Tuple)>,
     /// No dump has been complete yet: counters found are from before our time.
     pub(crate) first: bool,
     /// Serial number of the flows whose kernel id was taken.
@@ -70,15 +79,19 @@ impl Default for FlowTable {
         Self {
             flows: Vec::new(),
             index: HashTable::new(),
+            ends: ByEnds::default(),
             sides: Interner::default(),
             names: Interner::default(),
             engine: EngineState::default(),
+            inspection: InspectionState::default(),
             accounts: Accounts::default(),
             rings: Rings::default(),
             epoch: 0,
             dump: 0,
             dumping: false,
             gone: HashSet::new(),
+            reset: HashSet::new(),
+            departed: Vec::new(),
             first: true,
             twins: 0,
             now: Now::default(),

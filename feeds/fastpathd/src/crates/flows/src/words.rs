@@ -52,10 +52,18 @@ impl Path {
     }
 }
 
-/// Why a flow is on the slow path.
+/// Why a flow is not on the best path it could be on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
+    /// Suricata has not seen enough, and the budget is not spent.
+    Inspecting,
+    /// The policy wants every packet inspected.
+    AlwaysInspected,
+    /// To be inspected, but Suricata is away: it passes uninspected, and is not offloaded.
+    Uninspected,
+    /// To be inspected, but Suricata is away: its packets are dropped.
+    Stopped,
     /// The engine is off.
     EngineOff,
     /// The router itself is one end.
@@ -94,7 +102,11 @@ pub enum Reason {
 
 impl Reason {
     /// All of them, in the order of the ladder.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 21] = [
+        Self::Inspecting,
+        Self::AlwaysInspected,
+        Self::Uninspected,
+        Self::Stopped,
         Self::EngineOff,
         Self::Local,
         Self::Multicast,
@@ -118,6 +130,10 @@ impl Reason {
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
+            Self::Inspecting => "inspecting",
+            Self::AlwaysInspected => "always-inspected",
+            Self::Uninspected => "uninspected",
+            Self::Stopped => "stopped",
             Self::EngineOff => "engine-off",
             Self::Local => "local",
             Self::Multicast => "multicast",

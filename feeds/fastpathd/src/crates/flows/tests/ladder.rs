@@ -8,7 +8,7 @@ mod support;
 use std::time::Duration;
 
 use ctnetlink::{Status, TcpState};
-use flows::{Engine, Facts, Network, Path, Reason, climb};
+use flows::{Engine, Facts, Inspection, Network, Path, Reason, climb};
 use proptest::prelude::*;
 use support::{Net, TCP, UDP, address};
 
@@ -16,6 +16,7 @@ use support::{Net, TCP, UDP, address};
 fn taken<'a>(initiator: &'a flows::Side, responder: &'a flows::Side) -> Facts<'a> {
     Facts {
         engine: Engine::Flowtable,
+        inspection: Inspection::None,
         status: Status::SEEN_REPLY | Status::CONFIRMED,
         local: false,
         multicast: false,
@@ -144,6 +145,7 @@ proptest! {
         let [local, multicast, helper, seq_adjust, excluded] = flags;
         let facts = Facts {
             engine,
+            inspection: Inspection::None,
             status: Status(status),
             local,
             multicast,

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What the growth of a flow's counters is credited to.
+
+use ctnetlink::{Counters, Entry};
+
+use crate::engine::Engine;
+use crate::flow::{Delta, Growth, Millis, Reading};
+use crate::inspection::{Inspection, InspectionState};
+use crate::ladder;
+use crate::table::FlowTable;
+use crate::words::Path;
+
+/// Without any budget only Suricata ends inspection, at its stream depth at the latest. This is
+/// the default.
+const DEPTH: u64 = 1 << 20;
+
+impl FlowTable {
+    /// Reads the counters and credits what they grew by; false when there was nothing to read.
+    pub(crate) fn count(
+        &mut self,
+        position: usize,
+        entry: &Entry,
+        at: Millis,
+        last: bool,
+    ) -> bool {
+        let flow = &mut self.flows[position];
+        if flow.reading == Reading::Foreign {
+            flow.baseline(entry, at);
+            return true;
+        }
+        let left = flow.inspected && flow.carried.is_some();
+        let Some(growth) = flow.count(entry, at, last || left) else { return false };
+        let best = flow.carried.unwrap_or(Path::Slow);
+        let inspected = match (flow.inspected, left) {
+            (false, _) => Delta::default(),
+            (true, false) => growth.delta,
+            (true, true) => before_leaving(&growth, &self.inspection),
+        };
+        let ours = self.engine.engine != Engine::Off && best == Path::Flowtable;
+        for i in 0..2 {
+            let rest = less(growth.delta[i], inspected[i]);
+            let path = if ours && flow.unlisted[i] { Path::Slow } else { best };
+            if path.offloaded() {
+                flow.offloaded_bytes = flow.offloaded_bytes.saturating_add(rest.bytes);
+            }
+            if flow.forwarded() {
+                self.accounts.add(Path::Inspect, inspected[i]);
+                self.accounts.add(path, rest);
+            }
+        }
+        true
+    }
+
+    /// Remembers which paths the flow has been on, for the bytes of the next reading: the kernel
+    /// may have taken it, Suricata or the budget may have let it go.
+    pub(crate) fn note_paths(&mut self, position: usize) {
+        let flow = &mut self.flows[position];
+        let unseen = self.engine.engine != Engine::Off && flow.unlisted == [true; 2];
+        let offloaded = ladder::offloaded(flow.status, unseen);
+        flow.inspection = if flow.forwarded() {
+            self.inspection.standing(flow.action, flow.mark, offloaded.is_some())
+        } else {
+            Inspection::None
+        };
+        match (offloaded, flow.inspection) {
+            (None, Inspection::Inspecting | Inspection::Always) => flow.inspected = true,
+            (path, _) => flow.carried = flow.carried.max(Some(path.unwrap_or(Path::Slow))),
+        }
+        // It has been inspected before it was first seen.
+        flow.inspected |= flow.inspection.over() && flow.reading == Reading::Ours;
+    }
+}
+
+/// The part of `growth` that may have been inspected when the flow left inspection since the
+/// reading before: what the budget had left, the same share of both directions. Exact when the
+/// budget ended inspection; when Suricata did it earlier, it is the most it can have been.
+fn before_leaving(growth: &Growth, state: &InspectionState) -> Delta {
+    let [up, down] = growth.delta;
+    let bytes = up.bytes.saturating_add(down.bytes);
+    let packets = up.packets.saturating_add(down.packets);
+    let budget = match (state.budget_bytes, state.budget_packets) {
+        (0, 0) => DEPTH,
+        (0, _) => u64::MAX,
+        (bytes, _) => bytes,
+    };
+    let room = budget.saturating_sub(growth.before.bytes).min(bytes);
+    let mut share = (room, bytes);
+    if state.budget_packets != 0 {
+        let room = state.budget_packets.saturating_sub(growth.before.packets).min(packets);
+        if u128::from(room) * u128::from(share.1) < u128::from(share.0) * u128::from(packets) {
+            share = (room, packets);
+        }
+    }
+    growth.delta.map(|Counters { packets, bytes }| Counters {
+        packets: part(packets, share),
+        bytes: part(bytes, share),
+    })
+}
+
+/// The share `share.0 / share.1` of `whole`; all of it when nothing is to be shared.
+fn part(whole: u64, share: (u64, u64)) -> u64 {
+    let product = u128::from(whole) * u128::from(share.0);
+    let part = product.checked_div(u128::from(share.1));
+    part.map_or(whole, |part| u64::try_from(part).unwrap_or(whole))
+}
+
+fn less(whole: Counters, part: Counters) -> Counters {
+    Counters {
+        packets: whole.packets.saturating_sub(part.packets),
+        bytes: whole.bytes.saturating_sub(part.bytes),
+    }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Where the flows are: by the kernel's id, and by their ends.
+
+use ctnetlink::Entry;
+
+use crate::flow::{Flow, Millis, Reading};
+use crate::table::{FlowTable, Now};
+
+/// Starts further back than this are not believed: the clock was set since.
+const AGE_MOST_MS: u64 = 10 * 366 * 86_400_000;
+
+impl FlowTable {
+    /// Where the flow of `entry` is.
+    pub(crate) fn known(&self, entry: &Entry) -> Option<usize> {
+        let same = |position: &u32| self.flows[*position as usize].is(entry);
+        self.index.find(hash(entry.id), same).map(|position| *position as usize)
+    }
+
+    /// Where the flow with this id of ours is.
+    pub(crate) fn position(&self, id: u64) -> Option<usize> {
+        #[expect(clippy::cast_possible_truncation, reason = "the kernel's id is below")]
+        let kernel = id as u32;
+        let same = |position: &u32| self.flows[*position as usize].id == id;
+        self.index.find(hash(kernel), same).map(|position| *position as usize)
+    }
+
+    /// Adds the flow of `entry`. `ours`: it began after we did, so all its bytes count.
+    pub(crate) fn insert(&mut self, entry: &Entry, now: Now, ours: bool) -> usize {
+        let flows = &mut self.flows;
+        let taken = |position: &u32| flows[*position as usize].kernel_id() == entry.id;
+        let mut id = u64::from(entry.id);
+        if self.index.find(hash(entry.id), taken).is_some() {
+            // 20 bits above the kernel's 32 stay exact in JSON's doubles.
+            self.twins = (self.twins + 1) & 0xf_ffff;
+            id |= u64::from(self.twins) << 32;
+        }
+        let mut flow = Flow::new(id, entry, born(entry, now), now.millis());
+        flow.reading = if ours { Reading::Ours } else { Reading::Foreign };
+        let position = flows.len();
+        self.accounts.enter(flow.path);
+        flows.push(flow);
+        let rehash = |position: &u32| hash(flows[*position as usize].kernel_id());
+        self.index.insert_unique(hash(entry.id), small(position), rehash);
+        self.ends.insert(flows, position);
+        position
+    }
+
+    pub(crate) fn remove(&mut self, position: usize) {
+        self.unindex(position, None);
+        self.ends.remove(&self.flows, position);
+        let last = self.flows.len() - 1;
+        if position < last {
+            self.ends.moved(&self.flows, last, position);
+        }
+        let gone = self.flows.swap_remove(position);
+        self.accounts.leave(gone.path);
+        if position < self.flows.len() {
+            // The last flow has moved into the gap.
+            self.unindex(self.flows.len(), Some(position));
+        }
+    }
+
+    /// Takes over what `entry` says besides the counters.
+    pub(crate) fn update(&mut self, position: usize, entry: &Entry, whole: bool) {
+        let same_ends = self.flows[position].reply == entry.reply;
+        if !same_ends {
+            self.ends.remove(&self.flows, position);
+        }
+        self.flows[position].update(entry, whole);
+        if !same_ends {
+            self.ends.insert(&self.flows, position);
+        }
+    }
+
+    /// Takes the index entry that says `position` out, or makes it say `moved`.
+    fn unindex(&mut self, position: usize, moved: Option<usize>) {
+        let id = self.flows[moved.unwrap_or(position)].kernel_id();
+        let old = small(position);
+        if let Ok(mut entry) = self.index.find_entry(hash(id), |found| *found == old) {
+            match moved {
+                Some(moved) => *entry.get_mut() = small(moved),
+                None => drop(entry.remove()),
+            }
+        }
+    }
+
+    /// Gives memory back after a flood.
+    pub(crate) fn shrink(&mut self) {
+        let len = self.flows.len();
+        if self.flows.capacity() / 4 > len + 1024 {
+            self.flows.shrink_to(len * 2);
+            let flows = &self.flows;
+            self.index.shrink_to(len * 2, |at| hash(flows[*at as usize].kernel_id()));
+            self.ends.shrink(flows);
+        }
+    }
+}
+
+/// When the flow began, by the kernel's timestamp if there is one.
+fn born(entry: &Entry, now: Now) -> Millis {
+    let started = entry.start_ns.map(|ns| ns / 1_000_000);
+    let age = started.and_then(|ms| now.unix_ms.checked_sub(ms)).filter(|age| *age < AGE_MOST_MS);
+    now.millis().saturating_sub_unsigned(age.unwrap_or(0))
+}
+
+/// Positions are kept in 32 bits: four billion flows would not fit into memory.
+pub(crate) fn small(position: usize) -> u32 {
+    u32::try_from(position).unwrap_or(u32::MAX)
+}
+
+/// The kernel's id is a keyed hash already; multiplying moves its entropy into the upper bits,
+/// which hashbrown compares first.
+fn hash(id: u32) -> u64 {
+    u64::from(id).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
