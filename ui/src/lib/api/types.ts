@@ -16,13 +16,17 @@ export type Engine = 'off' | 'flowtable' | 'flowtable-hw';
  */
 export type Path = 'slow' | 'inspect' | 'flowtable' | 'hardware' | 'ebpf';
 /**
- * Why a flow is on the slow path; empty for a flow that is not.
+ * Why a flow is on the slow path or in inspection; empty for one on another path.
  *
  * This interface was referenced by `FastpathApi`'s JSON-Schema
  * via the `definition` "Reason".
  */
 export type Reason =
   | ''
+  | 'inspecting'
+  | 'always-inspected'
+  | 'uninspected'
+  | 'stopped'
   | 'engine-off'
   | 'local'
   | 'multicast'
@@ -40,6 +44,14 @@ export type Reason =
   | 'idle'
   | 'pending'
   | 'not-taken';
+/**
+ * How a flow stands with inspection: none (not to be inspected), inspecting (packets wait for Suricata's verdict until it has seen enough or the budget is spent), always (as long as it lives), bypassed (over: Suricata had seen enough), spent (over: the budget is spent), uninspected (to be inspected, but it passes without), stopped (to be inspected, but Suricata is away: its packets are dropped).
+ *
+ * This interface was referenced by `FastpathApi`'s JSON-Schema
+ * via the `definition` "Inspection".
+ */
+export type Inspection =
+  'none' | 'inspecting' | 'always' | 'bypassed' | 'spent' | 'uninspected' | 'stopped';
 /**
  * off; starting (Suricata loads its rules); inline (every inspected packet waits for its verdict); inline-degraded (in line, but packets are lost or late, or rules are missing); failing-open (Suricata is away, connections pass uninspected); failing-closed (it is away, what would be inspected stops); rules-rejected (Suricata refused the rules or the configuration); watching (mode ids: it sees copies and stops nothing).
  *
@@ -420,6 +432,7 @@ export interface Flow {
   idle_s: number;
   src_name: string;
   dst_name: string;
+  inspection: Inspection;
 }
 /**
  * One step in a flow's life.
@@ -466,6 +479,7 @@ export interface FlowFilter {
   text?: string;
   path?: Path[];
   reason?: Reason[];
+  inspection?: Inspection[];
   proto?: string[];
   /**
    * either side
@@ -493,7 +507,7 @@ export interface FlowPage {
   epoch: number;
   now_ms: number;
   /**
-   * names of the row's fields. Flows: id, proto, family, src, sport, dst, dport (as the initiator sent), nat_src, nat_sport, nat_dst, nat_dport (as the other side sees it), in_dev, in_vlan, in_zone, out_dev, out_vlan, out_zone, path, reason, state, up_bytes, down_bytes, up_packets, down_packets (up: from the initiator), up_bps, down_bps, age_s, idle_s, src_name, dst_name. Groups: key, name, flows, offloaded (flows), bytes, up_bps, down_bps, ratio.
+   * names of the row's fields. Flows: id, proto, family, src, sport, dst, dport (as the initiator sent), nat_src, nat_sport, nat_dst, nat_dport (as the other side sees it), in_dev, in_vlan, in_zone, out_dev, out_vlan, out_zone, path, reason, state, up_bytes, down_bytes, up_packets, down_packets (up: from the initiator), up_bps, down_bps, age_s, idle_s, src_name, dst_name, inspection. Groups: key, name, flows, offloaded (flows), bytes, up_bps, down_bps, ratio.
    */
   cols: string[];
   rows: (string | number)[][];

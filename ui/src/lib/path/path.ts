@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import type { Path, Paths, Reason } from '../api/types';
+import type { Inspection, Path, Paths, Reason } from '../api/types';
 import { t } from '../i18n/t';
 
 /** Every path, best first: the order of legends, bars and stacks everywhere. */
@@ -23,6 +23,10 @@ export function reasonName(reason: Reason): string {
 
 export function reasonWords(reason: Reason): string {
   return t(`reason.${reason}.why`);
+}
+
+export function inspectionName(inspection: Inspection): string {
+  return t(`inspection.${inspection}`);
 }
 
 /** One sentence for the path, and one more for the reason when the flow is on the slow path. */

@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import type { Path, Reason } from '../api/types';
+import type { Inspection, Path, Reason } from '../api/types';
 import { engineName } from '../overview/engine.svelte';
-import { explain, pathName, paths, pathWords, reasonName, reasonWords, shownPaths } from './path';
+import {
+  explain,
+  inspectionName,
+  pathName,
+  paths,
+  pathWords,
+  reasonName,
+  reasonWords,
+  shownPaths,
+} from './path';
 
 interface SharedTypes {
   $defs: Record<string, { enum: string[] }>;
@@ -38,6 +47,13 @@ describe('words for the closed lists of the schema', () => {
     const reasons = (listed('Reason') as Reason[]).map(reasonWords);
     expect(new Set(reasons).size).toBe(reasons.length);
     expect(new Set(paths.map(pathWords)).size).toBe(paths.length);
+  });
+
+  it('knows every standing with inspection, each by its own words', () => {
+    const names = (listed('Inspection') as Inspection[]).map(inspectionName);
+    expect(names.length).toBeGreaterThan(5);
+    for (const name of names) expect(name).toMatch(/^[A-Z][^.]+$/);
+    expect(new Set(names).size).toBe(names.length);
   });
 
   it('knows every engine', () => {
