@@ -36,7 +36,7 @@ test('the pictures of the documents', async ({ page, lan, router }) => {
   await open(page, 'overview');
   await expect(page.locator('[data-figure="offload"]')).toContainText('9');
   await expect(
-    page.getByRole('region', { name: 'Throughput by path' }).locator('canvas'),
+    page.getByRole('region', { name: 'Throughput by path' }).locator('svg.chart'),
   ).toBeVisible();
   await page.screenshot({ path: docs('overview'), animations: 'disabled' });
   await page.goto('#/topology');
