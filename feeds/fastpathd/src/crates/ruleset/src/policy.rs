@@ -48,6 +48,10 @@ impl std::str::FromStr for Action {
 pub struct Policy {
     /// What to call its section in an error: `guests` or `@policy[0]`.
     pub section: String,
+    /// Its section as UCI names it, to change it.
+    pub id: String,
+    /// Switched on; one that is not is kept for the page and otherwise not there.
+    pub enabled: bool,
     /// What the owner calls it; may be empty.
     pub name: String,
     /// Firewall zone of who opened the connection.
@@ -63,11 +67,12 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Reads a section. None if it is switched off or wrong.
+    /// Reads a section. None if it is wrong.
     pub(crate) fn read(section: &mut Section<'_>) -> Option<Self> {
-        let enabled = section.value("enabled", switch).unwrap_or(true);
         let policy = Self {
             section: section.label().to_owned(),
+            id: section.name().to_owned(),
+            enabled: section.value("enabled", switch).unwrap_or(true),
             name: section.value("name", label).unwrap_or_default(),
             src: section.value("src", zone).flatten(),
             dest: section.value("dest", zone).flatten(),
@@ -75,7 +80,7 @@ impl Policy {
             dest_vlan: section.value("dest_vlan", vlan),
             action: section.value("action", str::parse).unwrap_or_default(),
         };
-        (enabled && section.is_good()).then_some(policy)
+        section.is_good().then_some(policy)
     }
 
     /// The zones it names that there are not.

@@ -47,6 +47,8 @@ config policy
 ";
     let guests = Policy {
         section: "@policy[0]".to_owned(),
+        id: "cfg01".to_owned(),
+        enabled: true,
         name: "guests".to_owned(),
         src: Some("iot".to_owned()),
         dest: Some("wan".to_owned()),
@@ -54,8 +56,11 @@ config policy
         dest_vlan: Some(4094),
         action: Action::Always,
     };
-    let rest = Policy { section: "rest".to_owned(), ..Policy::default() };
-    assert_eq!(read(text), Ok(vec![guests, rest]));
+    let [rest, id] = ["rest"; 2].map(str::to_owned);
+    let rest = Policy { section: rest, id, enabled: true, ..Policy::default() };
+    let read = read(text).unwrap();
+    assert_eq!(read[..2], [guests, rest]);
+    assert!(!read[2].enabled, "kept, to be switched on again");
 }
 
 #[test]
