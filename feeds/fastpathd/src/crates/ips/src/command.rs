@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Suricata's command socket.
+//!
+//! Messages are JSON objects, each on a line of its own; the client begins with the version of
+//! the protocol. Suricata serves all clients from one thread with blocking reads, so everything
+//! is sent in one write. A peer that hangs costs the time limit, one that floods no more than
+//! [`LONGEST`].
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use thiserror::Error;
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
+use tokio::time::timeout;
+
+use crate::counters::Counters;
+use crate::health::Rules;
+
+mod answer;
+
+pub use answer::{FailedRule, read_answer, read_failed_rules, read_rules};
+
+/// Longest answer that is taken, bytes. `dump-counters` with every protocol is some 60 KiB.
+pub const LONGEST: usize = 1 << 20;
+
+/// The version of the protocol whose messages end with a newline.
+const VERSION: &str = "0.2";
+
+/// A command was not carried out.
+#[derive(Debug, Error)]
+pub enum CommandError {
+    /// Nobody listens, or the queue of waiting clients is full.
+    #[error("cannot connect to Suricata's command socket {}: {source}", .path.display())]
+    Connect {
+        /// The socket.
+        path: PathBuf,
+        /// What the kernel said.
+        source: std::io::Error,
+    },
+    /// The connection broke.
+    #[error("lost Suricata's command socket at '{command}': {source}")]
+    Broken {
+        /// What was asked.
+        command: &'static str,
+        /// What the kernel said.
+        source: std::io::Error,
+    },
+    /// No answer in time.
+    #[error("Suricata did not answer '{command}' within {} ms", .limit.as_millis())]
+    TimedOut {
+        /// What was asked.
+        command: &'static str,
+        /// How long was waited.
+        limit: Duration,
+    },
+    /// The answer is longer than [`LONGEST`].
+    #[error("Suricata's answer to '{command}' is longer than {LONGEST} bytes")]
+    TooLong {
+        /// What was asked.
+        command: &'static str,
+    },
+    /// The answer is none, or not to what was asked.
+    #[error("Suricata's answer to '{command}' {what}")]
+    Nonsense {
+        /// What was asked.
+        command: &'static str,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// Suricata said no.
+    #[error("Suricata refused '{command}': {message}")]
+    Refused {
+        /// What was asked.
+        command: &'static str,
+        /// Its words.
+        message: String,
+    },
+}
+
+/// A client of the command socket. It connects when first asked and keeps the connection until
+/// something goes wrong with it.
+#[derive(Debug)]
+pub struct Commands {
+    path: PathBuf,
+    limit: Duration,
+    stream: Option<BufReader<UnixStream>>,
+}
+
+impl Commands {
+    /// For the socket at `path`; nothing takes longer than `limit`.
+    #[must_use]
+    pub fn new(path: &Path, limit: Duration) -> Self {
+        Self { path: path.to_owned(), limit, stream: None }
+    }
+
+    /// How long Suricata has been up.
+    ///
+    /// # Errors
+    /// See [`CommandError`].
+    pub async fn uptime(&mut self) -> Result<Duration, CommandError> {
+        let message = self.ask("uptime").await?;
+        let seconds = message.as_u64().ok_or_else(|| nonsense("uptime", "is no number"))?;
+        Ok(Duration::from_secs(seconds))
+    }
+
+    /// Its version, such as `8.0.8 RELEASE`.
+    ///
+    /// # Errors
+    /// See [`CommandError`].
+    pub async fn version(&mut self) -> Result<String, CommandError> {
+        let message = self.ask("version").await?;
+        let text = message.as_str().ok_or_else(|| nonsense("version", "is no text"))?;
+        Ok(crate::text::bounded(text.to_owned(), 64))
+    }
+
+    /// All counters, summed over threads.
+    ///
+    /// # Errors
+    /// See [`CommandError`].
+    pub async fn counters(&mut self) -> Result<Counters, CommandError> {
+        let message = self.ask("dump-counters").await?;
+        Counters::read(message).ok_or_else(|| nonsense("dump-counters", "has no counters"))
+    }
+
+    /// Begins to load the rules anew; packets are inspected by the old ones until then. Not
+    /// possible if Suricata was started with `-s` or `-S`.
+    ///
+    /// # Errors
+    /// See [`CommandError`]; refused while a reload is under way.
+    pub async fn reload_rules(&mut self) -> Result<(), CommandError> {
+        self.ask("ruleset-reload-nonblocking").await.map(drop)
+    }
+
+    /// When rules were loaded last, as Suricata prints times.
+    ///
+    /// # Errors
+    /// See [`CommandError`].
+    pub async fn reload_time(&mut self) -> Result<String, CommandError> {
+        const COMMAND: &str = "ruleset-reload-time";
+        let message = self.ask(COMMAND).await?;
+        let text = message.pointer("/0/last_reload").and_then(Value::as_str);
+        let text = text.ok_or_else(|| nonsense(COMMAND, "has no time"))?;
+        Ok(crate::text::bounded(text.to_owned(), 64))
+    }
+
+    /// How many rules are in force, and how many could not be loaded.
+    ///
+    /// # Errors
+    /// See [`CommandError`].
+    pub async fn rules(&mut self) -> Result<Rules, CommandError> {
+        const COMMAND: &str = "ruleset-stats";
+        let message = self.ask(COMMAND).await?;
+        read_rules(&message).ok_or_else(|| nonsense(COMMAND, "has no numbers of rules"))
+    }
+
+    /// The first rules that could not be loaded; Suricata tells at most 21.
+    ///
+    /// # Errors
+    /// See [`CommandError`].
+    pub async fn failed_rules(&mut self) -> Result<Vec<FailedRule>, CommandError> {
+        const COMMAND: &str = "ruleset-failed-rules";
+        let message = self.ask(COMMAND).await?;
+        read_failed_rules(&message).ok_or_else(|| nonsense(COMMAND, "is no list of rules"))
+    }
+
+    async fn ask(&mut self, command: &'static str) -> Result<Value, CommandError> {
+        let limit = self.limit;
+        let answer = timeout(limit, self.exchange(command)).await;
+        let answer = answer.unwrap_or(Err(CommandError::TimedOut { command, limit }));
+        // A late answer would be taken for that of the next question.
+        if !matches!(answer, Ok(_) | Err(CommandError::Refused { .. })) {
+            self.stream = None;
+        }
+        answer
+    }
+
+    async fn exchange(&mut self, command: &'static str) -> Result<Value, CommandError> {
+        // Taken out, so that a question given up half way leaves no half connection behind.
+        let mut stream = match self.stream.take() {
+            Some(stream) => stream,
+            None => self.connect().await?,
+        };
+        let line = send(&mut stream, command, &json!({ "command": command })).await?;
+        let answer = read_answer(command, &line);
+        self.stream = Some(stream);
+        answer
+    }
+
+    async fn connect(&self) -> Result<BufReader<UnixStream>, CommandError> {
+        const COMMAND: &str = "version of the protocol";
+        let stream = UnixStream::connect(&self.path).await;
+        let stream =
+            stream.map_err(|source| CommandError::Connect { path: self.path.clone(), source })?;
+        let mut stream = BufReader::new(stream);
+        let line = send(&mut stream, COMMAND, &json!({ "version": VERSION })).await?;
+        read_answer(COMMAND, &line)?;
+        Ok(stream)
+    }
+}
+
+fn nonsense(command: &'static str, what: &str) -> CommandError {
+    CommandError::Nonsense { command, what: what.to_owned() }
+}
+
+/// Sends a message and waits for the line that answers it.
+async fn send(
+    stream: &mut BufReader<UnixStream>,
+    command: &'static str,
+    message: &Value,
+) -> Result<Vec<u8>, CommandError> {
+    let broken = |source| CommandError::Broken { command, source };
+    let text = format!("{message}\n");
+    stream.get_mut().write_all(text.as_bytes()).await.map_err(broken)?;
+    match read_line(stream).await.map_err(broken)? {
+        Some(line) => Ok(line),
+        None => Err(CommandError::TooLong { command }),
+    }
+}
+
+/// None if the line is too long.
+async fn read_line(stream: &mut (impl AsyncBufRead + Unpin)) -> std::io::Result<Option<Vec<u8>>> {
+    let mut line = Vec::new();
+    loop {
+        let bytes = stream.fill_buf().await?;
+        if bytes.is_empty() {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        let end = bytes.iter().position(|byte| *byte == b'\n');
+        let taken = end.unwrap_or(bytes.len());
+        if line.len() + taken > LONGEST {
+            return Ok(None);
+        }
+        line.extend_from_slice(&bytes[..taken]);
+        stream.consume(end.map_or(taken, |end| end + 1));
+        if end.is_some() {
+            return Ok(Some(line));
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "command_tests.rs"]
+mod tests;

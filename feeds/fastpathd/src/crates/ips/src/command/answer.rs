@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What Suricata's answers mean.
+
+use serde_json::Value;
+
+use super::{CommandError, nonsense};
+use crate::health::Rules;
+use crate::text::bounded;
+
+/// A rule that could not be loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedRule {
+    /// The file it is in.
+    pub file: String,
+    /// Its line there; 0 if unknown.
+    pub line: u64,
+    /// Its text, cut short.
+    pub rule: String,
+    /// What is wrong with it; empty if Suricata did not say.
+    pub error: String,
+}
+
+/// The message of an answer.
+///
+/// # Errors
+/// It is none, or a refusal.
+pub fn read_answer(command: &'static str, line: &[u8]) -> Result<Value, CommandError> {
+    let answer = serde_json::from_slice(line);
+    let Ok(Value::Object(mut answer)) = answer else {
+        return Err(nonsense(command, "is no JSON object"));
+    };
+    let message = answer.remove("message").unwrap_or_default();
+    match answer.get("return").and_then(Value::as_str) {
+        Some("OK") => Ok(message),
+        Some("NOK") => {
+            let text = match message {
+                Value::String(text) => text,
+                other => other.to_string(),
+            };
+            Err(CommandError::Refused { command, message: bounded(text, 256) })
+        }
+        _ => Err(nonsense(command, "says neither OK nor NOK")),
+    }
+}
+
+/// Numbers of rules, of the answer to `ruleset-stats`: one entry for each tenant.
+#[must_use]
+pub fn read_rules(message: &Value) -> Option<Rules> {
+    let mut rules = Rules::default();
+    for engine in message.as_array()? {
+        let number = |name| engine.get(name)?.as_u64();
+        rules.loaded = rules.loaded.saturating_add(number("rules_loaded")?);
+        rules.failed = rules.failed.saturating_add(number("rules_failed")?);
+    }
+    Some(rules)
+}
+
+/// The list of the answer to `ruleset-failed-rules`.
+#[must_use]
+pub fn read_failed_rules(message: &Value) -> Option<Vec<FailedRule>> {
+    const MOST: usize = 32;
+    let text = |rule: &Value, name: &str| {
+        let text = rule.get(name).and_then(Value::as_str).unwrap_or_default();
+        bounded(text.to_owned(), 256)
+    };
+    let rules = message.as_array()?.iter().take(MOST).map(|rule| FailedRule {
+        file: text(rule, "filename"),
+        line: rule.get("line").and_then(Value::as_u64).unwrap_or_default(),
+        rule: text(rule, "rule"),
+        error: text(rule, "error"),
+    });
+    Some(rules.collect())
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! A rule that fired.
+
+use std::net::IpAddr;
+
+/// Which way the packet went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From who opened the connection.
+    ToServer,
+    /// To who opened it.
+    ToClient,
+}
+
+impl Direction {
+    /// The name in the API.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ToServer => "to_server",
+            Self::ToClient => "to_client",
+        }
+    }
+}
+
+/// One rule that fired on one packet. All texts are from the network or from rule files:
+/// bounded, valid, and otherwise as they came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Alert {
+    /// Unix milliseconds by Suricata's clock; 0 if it said none.
+    pub at_ms: i64,
+    /// The packet never arrived.
+    pub blocked: bool,
+    /// Group of the rule.
+    pub gid: u32,
+    /// Number of the rule.
+    pub sid: u32,
+    /// Its revision.
+    pub rev: u32,
+    /// Its words.
+    pub signature: String,
+    /// Its class.
+    pub category: String,
+    /// 1 is the worst.
+    pub severity: u32,
+    /// Such as `TCP`.
+    pub proto: String,
+    /// Application protocol; empty if unknown.
+    pub app: String,
+    /// Sender of the packet; none for what is not IP.
+    pub src: Option<IpAddr>,
+    /// Its port; 0 if there is none.
+    pub sport: u16,
+    /// Receiver.
+    pub dst: Option<IpAddr>,
+    /// Its port.
+    pub dport: u16,
+    /// Which way the packet went, if it belongs to a connection.
+    pub direction: Option<Direction>,
+    /// HTTP host and path, TLS server name or DNS name, if there is one.
+    pub target: String,
+    /// Where the packet came in, as Suricata names it; empty with NFQUEUE.
+    pub device: String,
+    /// Suricata's number of the connection; 0 if there is none.
+    pub flow: u64,
+    /// Who is to be blocked for it.
+    pub offence: Option<Offence>,
+}
+
+/// A source that fired a drop rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offence {
+    /// Whom the rule names as the source (keyword `target`), else the packet's sender.
+    pub address: IpAddr,
+    /// Both ends of the connection have spoken: the address is not forged. Blocking others
+    /// would let anybody block whom he likes.
+    pub proven: bool,
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The last alerts, to be asked for.
+
+use std::collections::VecDeque;
+use std::net::IpAddr;
+
+use serde::Serialize;
+
+use super::alert::{Alert, Direction};
+
+/// As many as are kept. Each takes less than two kilobytes.
+const KEPT: usize = 1000;
+
+/// What the daemon knows beyond the alert itself.
+pub trait Surroundings {
+    /// Name of a host, if known.
+    fn name(&self, address: IpAddr) -> Option<&str>;
+    /// Id of the alert's flow in the flow table, while it lives.
+    fn flow(&self, alert: &Alert) -> Option<u64>;
+}
+
+/// Nothing is known.
+impl Surroundings for () {
+    fn name(&self, _: IpAddr) -> Option<&str> {
+        None
+    }
+    fn flow(&self, _: &Alert) -> Option<u64> {
+        None
+    }
+}
+
+/// Which alerts are asked for: all conditions must hold.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Filter {
+    /// Words in any of the texts, case ignored.
+    pub text: Option<String>,
+    /// Blocked or not.
+    pub blocked: Option<bool>,
+    /// This severity or worse, that is, smaller.
+    pub severity: Option<u32>,
+    /// One of the two ends.
+    pub address: Option<IpAddr>,
+    /// The rule.
+    pub sid: Option<u32>,
+    /// Id of a living flow.
+    pub flow: Option<u64>,
+    /// Only alerts with a larger id.
+    pub since: u64,
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Page {
+    /// Alerts that match, of all that are kept.
+    pub total: usize,
+    /// Alerts since the start, read or not.
+    pub seen: u64,
+    /// Id of the newest; 0 if there is none.
+    pub last: u64,
+    /// Newest first.
+    pub alerts: Vec<Row>,
+}
+
+/// An alert as the API tells it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the fields are those of `Alert` in schema/types.json")]
+pub struct Row {
+    pub id: u64,
+    pub at_ms: i64,
+    pub action: &'static str,
+    pub gid: u32,
+    pub sid: u32,
+    pub rev: u32,
+    pub signature: String,
+    pub category: String,
+    pub severity: u32,
+    pub proto: String,
+    pub app: String,
+    pub src: String,
+    pub sport: u16,
+    pub dst: String,
+    pub dport: u16,
+    pub src_name: String,
+    pub dst_name: String,
+    pub direction: &'static str,
+    pub target: String,
+    pub device: String,
+    pub flow: u64,
+}
+
+/// A ring of the last alerts.
+#[derive(Debug, Default)]
+pub struct Alerts {
+    ring: VecDeque<Alert>,
+    /// Id of the newest.
+    last: u64,
+}
+
+impl Alerts {
+    pub(super) fn add(&mut self, alert: Alert) {
+        if self.ring.len() >= KEPT {
+            self.ring.pop_front();
+        }
+        self.ring.push_back(alert);
+        self.last += 1;
+    }
+
+    /// Id of the newest; 0 if there is none.
+    #[must_use]
+    pub fn last(&self) -> u64 {
+        self.last
+    }
+
+    /// With their ids, newest first.
+    pub fn newest_first(&self) -> impl Iterator<Item = (u64, &Alert)> {
+        (1..=self.last).rev().zip(self.ring.iter().rev())
+    }
+
+    /// The newest `limit` that match; `seen` is [`super::Counts::alerts`].
+    #[must_use]
+    pub fn page(
+        &self,
+        filter: &Filter,
+        limit: usize,
+        seen: u64,
+        around: &impl Surroundings,
+    ) -> Page {
+        let words = filter.text.as_ref().map(|text| text.to_lowercase());
+        let mut page = Page { total: 0, seen, last: self.last, alerts: Vec::new() };
+        for (id, alert) in self.newest_first().take_while(|(id, _)| *id > filter.since) {
+            if !matches(filter, alert, around) || !has(words.as_deref(), alert, around) {
+                continue;
+            }
+            page.total += 1;
+            if page.alerts.len() < limit {
+                page.alerts.push(row(id, alert, around));
+            }
+        }
+        page
+    }
+}
+
+fn matches(filter: &Filter, alert: &Alert, around: &impl Surroundings) -> bool {
+    let ends = || [alert.src, alert.dst].into_iter().flatten();
+    filter.blocked.is_none_or(|blocked| blocked == alert.blocked)
+        && filter.severity.is_none_or(|worst| alert.severity <= worst)
+        && filter.sid.is_none_or(|sid| sid == alert.sid)
+        && filter.address.is_none_or(|address| ends().any(|end| end == address))
+        && filter.flow.is_none_or(|flow| around.flow(alert) == Some(flow))
+}
+
+fn has(words: Option<&str>, alert: &Alert, around: &impl Surroundings) -> bool {
+    let Some(words) = words else {
+        return true;
+    };
+    let ends = || [alert.src, alert.dst].into_iter().flatten();
+    let contains = |text: &str| text.to_lowercase().contains(words);
+    [&alert.signature, &alert.category, &alert.target].into_iter().any(|text| contains(text))
+        || ends().any(|end| contains(&end.to_string()))
+        || ends().filter_map(|end| around.name(end)).any(contains)
+}
+
+fn row(id: u64, alert: &Alert, around: &impl Surroundings) -> Row {
+    let text = |end: Option<IpAddr>| end.map(|end| end.to_string()).unwrap_or_default();
+    let name =
+        |end: Option<IpAddr>| end.and_then(|end| around.name(end)).unwrap_or_default().to_owned();
+    Row {
+        id,
+        at_ms: alert.at_ms,
+        action: if alert.blocked { "blocked" } else { "allowed" },
+        gid: alert.gid,
+        sid: alert.sid,
+        rev: alert.rev,
+        signature: alert.signature.clone(),
+        category: alert.category.clone(),
+        severity: alert.severity,
+        proto: alert.proto.clone(),
+        app: alert.app.clone(),
+        src: text(alert.src),
+        sport: alert.sport,
+        dst: text(alert.dst),
+        dport: alert.dport,
+        src_name: name(alert.src),
+        dst_name: name(alert.dst),
+        direction: alert.direction.map_or("", Direction::name),
+        target: alert.target.clone(),
+        device: alert.device.clone(),
+        flow: around.flow(alert).unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+#[path = "alerts_tests.rs"]
+mod tests;

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! One line of the stream.
+
+use std::net::IpAddr;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::alert::{Alert, Direction, Offence};
+use super::time::unix_ms;
+use crate::counters::Counters;
+use crate::text::bounded;
+
+/// What one line tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// A rule fired.
+    Alert(Box<Alert>),
+    /// A packet was dropped.
+    Drop,
+    /// A connection ended.
+    Flow(FlowEnd),
+    /// A handshake with these in it.
+    Handshake {
+        /// A server name.
+        named: bool,
+        /// A JA4 fingerprint.
+        fingerprinted: bool,
+    },
+    /// Suricata's counters.
+    Stats(Box<Counters>),
+    /// Something else.
+    Other,
+}
+
+/// A connection that ended, or that Suricata forgot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FlowEnd {
+    /// Such as `TCP`.
+    pub proto: String,
+    /// Application protocol; empty if unknown.
+    pub app: String,
+    /// Port of who was called.
+    pub dport: u16,
+    /// Bytes that Suricata saw, both directions.
+    pub bytes: u64,
+}
+
+#[derive(Deserialize)]
+struct Line {
+    event_type: String,
+    #[serde(default)]
+    timestamp: String,
+    #[serde(default)]
+    flow_id: u64,
+    #[serde(default)]
+    in_iface: String,
+    src_ip: Option<String>,
+    #[serde(default)]
+    src_port: u16,
+    dest_ip: Option<String>,
+    #[serde(default)]
+    dest_port: u16,
+    #[serde(default)]
+    proto: String,
+    #[serde(default)]
+    app_proto: String,
+    #[serde(default)]
+    direction: String,
+    alert: Option<Rule>,
+    verdict: Option<Verdict>,
+    flow: Option<Flow>,
+    http: Option<Value>,
+    tls: Option<Value>,
+    quic: Option<Value>,
+    dns: Option<Value>,
+    stats: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Rule {
+    #[serde(default)]
+    action: String,
+    #[serde(default)]
+    gid: u32,
+    #[serde(default)]
+    signature_id: u32,
+    #[serde(default)]
+    rev: u32,
+    #[serde(default)]
+    signature: String,
+    #[serde(default)]
+    category: String,
+    #[serde(default)]
+    severity: u32,
+    source: Option<End>,
+}
+
+#[derive(Deserialize)]
+struct End {
+    ip: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Verdict {
+    #[serde(default)]
+    action: String,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Flow {
+    pkts_toserver: u64,
+    pkts_toclient: u64,
+    bytes_toserver: u64,
+    bytes_toclient: u64,
+}
+
+/// Reads a line; none if it is no event.
+#[must_use]
+pub fn read_event(line: &[u8]) -> Option<Event> {
+    // A list would be taken for the fields in order.
+    if line.first() != Some(&b'{') {
+        return None;
+    }
+    let line: Line = match serde_json::from_slice(line) {
+        Ok(line) => line,
+        // Suricata escapes what is not ASCII in most texts, not in all.
+        Err(_) if std::str::from_utf8(line).is_err() => {
+            serde_json::from_str(&String::from_utf8_lossy(line)).ok()?
+        }
+        Err(_) => return None,
+    };
+    Some(match line.event_type.as_str() {
+        "alert" => Event::Alert(Box::new(alert(line)?)),
+        "drop" => Event::Drop,
+        "flow" => Event::Flow(flow_end(line)?),
+        "tls" => handshake(line.tls.as_ref()?),
+        "quic" => handshake(line.quic.as_ref()?),
+        "stats" => Event::Stats(Box::new(Counters::read(line.stats?)?)),
+        _ => Event::Other,
+    })
+}
+
+fn flow_end(line: Line) -> Option<FlowEnd> {
+    let flow = line.flow?;
+    Some(FlowEnd {
+        proto: bounded(line.proto, 16),
+        app: bounded(line.app_proto, 32),
+        dport: line.dest_port,
+        bytes: flow.bytes_toserver.saturating_add(flow.bytes_toclient),
+    })
+}
+
+fn handshake(fields: &Value) -> Event {
+    let has = |name| fields.get(name).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
+    Event::Handshake { named: has("sni"), fingerprinted: has("ja4") }
+}
+
+fn alert(line: Line) -> Option<Alert> {
+    let target = target(&line);
+    let rule = line.alert?;
+    let address = |text: Option<String>| text?.parse::<IpAddr>().ok();
+    let src = address(line.src_ip);
+    let rule_drops = rule.action == "blocked";
+    // Suricata says "allowed" of a rule that only alerts, though another one dropped the packet.
+    let blocked = line.verdict.map_or(rule_drops, |verdict| verdict.action == "drop");
+    let flow = line.flow.unwrap_or_default();
+    let offender = address(rule.source.and_then(|end| end.ip)).or(src);
+    let proven = flow.pkts_toserver > 0 && flow.pkts_toclient > 0;
+    Some(Alert {
+        at_ms: unix_ms(&line.timestamp).unwrap_or_default(),
+        blocked,
+        gid: rule.gid,
+        sid: rule.signature_id,
+        rev: rule.rev,
+        signature: bounded(rule.signature, 256),
+        category: bounded(rule.category, 128),
+        severity: rule.severity,
+        proto: bounded(line.proto, 16),
+        app: bounded(line.app_proto, 32),
+        src,
+        sport: line.src_port,
+        dst: address(line.dest_ip),
+        dport: line.dest_port,
+        direction: match line.direction.as_str() {
+            "to_server" => Some(Direction::ToServer),
+            "to_client" => Some(Direction::ToClient),
+            _ => None,
+        },
+        target,
+        device: bounded(line.in_iface, 16),
+        flow: line.flow_id,
+        offence: offender
+            .filter(|_| rule_drops && blocked)
+            .map(|address| Offence { address, proven }),
+    })
+}
+
+/// What was asked for, as far as the application protocol says.
+fn target(line: &Line) -> String {
+    let text = |from: &Option<Value>, path: &str| {
+        let text = from.as_ref()?.pointer(path)?.as_str()?;
+        Some(text.to_owned()).filter(|text| !text.is_empty())
+    };
+    let found = match (text(&line.http, "/hostname"), text(&line.http, "/url")) {
+        (Some(host), url) => Some(host + &url.unwrap_or_default()),
+        (None, url) => url,
+    };
+    let found = found
+        .or_else(|| text(&line.tls, "/sni"))
+        .or_else(|| text(&line.quic, "/sni"))
+        .or_else(|| text(&line.dns, "/queries/0/rrname"))
+        .or_else(|| text(&line.dns, "/query/0/rrname"))
+        .or_else(|| text(&line.dns, "/rrname"));
+    bounded(found.unwrap_or_default(), 256)
+}
+
+#[cfg(test)]
+#[path = "event_tests.rs"]
+mod tests;

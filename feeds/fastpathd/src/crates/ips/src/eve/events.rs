@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What is kept of the events.
+
+use std::net::IpAddr;
+
+use super::alerts::Alerts;
+use super::event::Event;
+use super::reader::{Batch, Counts};
+use super::visible::Visible;
+use crate::counters::Counters;
+
+/// Offences that wait to be dealt with.
+const MOST_OFFENDERS: usize = 256;
+
+/// Somebody to be blocked, and for what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offender {
+    /// Who.
+    pub address: IpAddr,
+    /// The rule.
+    pub sid: u32,
+    /// Its words.
+    pub reason: String,
+}
+
+/// All that the daemon knows from Suricata's events.
+#[derive(Debug, Default)]
+pub struct Events {
+    /// The last alerts.
+    pub alerts: Alerts,
+    /// What could be seen.
+    pub visible: Visible,
+    /// Suricata's counters, once it told.
+    pub counters: Option<Counters>,
+    /// Lines.
+    pub counts: Counts,
+    /// Whether Suricata is connected.
+    pub connected: bool,
+    /// Packets dropped, by their events: one for each direction of a connection.
+    pub drops: u64,
+    /// Drop rules fired by sources that could be forged, or by too many at once.
+    pub not_offenders: u64,
+    offenders: Vec<Offender>,
+}
+
+impl Events {
+    /// Takes what came in.
+    pub fn take(&mut self, batch: Batch) {
+        self.counts = batch.counts;
+        self.connected = batch.connected;
+        for event in batch.events {
+            self.note(event);
+        }
+    }
+
+    /// Those to be blocked since the last call, each once.
+    pub fn offenders(&mut self) -> Vec<Offender> {
+        std::mem::take(&mut self.offenders)
+    }
+
+    fn note(&mut self, event: Event) {
+        match event {
+            Event::Alert(alert) => {
+                if let Some(offence) = &alert.offence {
+                    let (sid, reason) = (alert.sid, alert.signature.as_str());
+                    if offence.proven {
+                        self.note_offender(offence.address, sid, reason);
+                    } else {
+                        self.not_offenders += 1;
+                    }
+                }
+                self.alerts.add(*alert);
+            }
+            Event::Drop => self.drops += 1,
+            Event::Flow(flow) => self.visible.note_flow(&flow),
+            Event::Handshake { named, fingerprinted } => {
+                self.visible.note_handshake(named, fingerprinted);
+            }
+            Event::Stats(counters) => self.counters = Some(*counters),
+            Event::Other => {}
+        }
+    }
+
+    fn note_offender(&mut self, address: IpAddr, sid: u32, reason: &str) {
+        if self.offenders.iter().any(|offender| offender.address == address) {
+            return;
+        }
+        if self.offenders.len() >= MOST_OFFENDERS {
+            self.not_offenders += 1;
+            return;
+        }
+        self.offenders.push(Offender { address, sid, reason: reason.to_owned() });
+    }
+}
+
+#[cfg(test)]
+#[path = "events_tests.rs"]
+mod tests;

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! A stream cut into lines of bounded length.
+
+/// Longest line that is kept. Without payloads an event has one to four kilobytes.
+pub(crate) const LONGEST: usize = 64 * 1024;
+
+/// Cuts. Holds at most one line.
+#[derive(Debug, Default)]
+pub(crate) struct Lines {
+    begun: Vec<u8>,
+    /// In the middle of a line that is too long.
+    skipping: bool,
+    oversized: u64,
+}
+
+impl Lines {
+    /// Hands every line that `bytes` complete to `take`, without its end.
+    pub(crate) fn push(&mut self, mut bytes: &[u8], mut take: impl FnMut(&[u8])) {
+        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+            let (line, rest) = (&bytes[..end], &bytes[end + 1..]);
+            if self.begun.is_empty() && !self.skipping && line.len() <= LONGEST {
+                take(line);
+            } else if self.fits(line) {
+                self.begun.extend_from_slice(line);
+                take(&self.begun);
+            }
+            self.begun.clear();
+            self.skipping = false;
+            bytes = rest;
+        }
+        if self.fits(bytes) {
+            self.begun.extend_from_slice(bytes);
+        }
+    }
+
+    /// What was begun will not be ended: the connection is another one.
+    pub(crate) fn restart(&mut self) {
+        self.begun.clear();
+        self.skipping = false;
+    }
+
+    /// Lines that were too long so far.
+    pub(crate) fn oversized(&self) -> u64 {
+        self.oversized
+    }
+
+    /// Whether the line may grow by so much. The first time it may not, it is given up.
+    fn fits(&mut self, more: &[u8]) -> bool {
+        if !self.skipping && self.begun.len() + more.len() > LONGEST {
+            self.skipping = true;
+            self.oversized += 1;
+            self.begun = Vec::new();
+        }
+        !self.skipping
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn cut(lines: &mut Lines, bytes: &[u8]) -> Vec<Vec<u8>> {
+        let mut found = Vec::new();
+        lines.push(bytes, |line| found.push(line.to_vec()));
+        found
+    }
+
+    #[test]
+    fn a_long_line_is_skipped_and_counted_once() {
+        let mut lines = Lines::default();
+        let long = vec![b'x'; LONGEST];
+        for _ in 0..160 {
+            assert!(cut(&mut lines, &long).is_empty());
+            assert!(lines.begun.capacity() <= 2 * LONGEST);
+        }
+        assert_eq!(cut(&mut lines, b"x\nnext\n"), [b"next"]);
+        assert_eq!(lines.oversized(), 1);
+    }
+
+    #[test]
+    fn the_longest_line_passes_in_one_piece_and_in_two() {
+        let mut lines = Lines::default();
+        let mut longest = vec![b'x'; LONGEST];
+        longest.push(b'\n');
+        assert_eq!(cut(&mut lines, &longest)[0].len(), LONGEST);
+        assert!(cut(&mut lines, &longest[..9]).is_empty());
+        assert_eq!(cut(&mut lines, &longest[9..])[0].len(), LONGEST);
+        longest.insert(0, b'x');
+        assert!(cut(&mut lines, &longest).is_empty());
+        assert_eq!(lines.oversized(), 1);
+        assert_eq!(cut(&mut lines, b"y\n"), [b"y"]);
+    }
+
+    #[test]
+    fn a_new_connection_begins_a_new_line() {
+        let mut lines = Lines::default();
+        assert!(cut(&mut lines, b"half a li").is_empty());
+        lines.restart();
+        assert_eq!(cut(&mut lines, b"whole\n"), [b"whole"]);
+    }
+
+    proptest! {
+        #[test]
+        fn it_does_not_matter_how_the_stream_arrives(
+            texts in prop::collection::vec("[a-z]{0,9}", 0..20),
+            cuts in prop::collection::vec(1_usize..9, 1..20),
+        ) {
+            let stream = texts.iter().flat_map(|text| [text, "\n"]).collect::<String>();
+            let mut rest = stream.as_bytes();
+            let mut lines = Lines::default();
+            let mut found = Vec::new();
+            for size in cuts.iter().cycle() {
+                let (now, later) = rest.split_at((*size).min(rest.len()));
+                found.extend(cut(&mut lines, now));
+                rest = later;
+                if rest.is_empty() {
+                    break;
+                }
+            }
+            let texts: Vec<Vec<u8>> = texts.into_iter().map(String::into_bytes).collect();
+            prop_assert_eq!(found, texts);
+        }
+    }
+}

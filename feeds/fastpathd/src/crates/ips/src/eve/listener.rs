@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The socket that Suricata connects to.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio::io::AsyncReadExt;
+use tokio::net::{UnixListener, UnixStream};
+
+use super::reader::{Batch, Rates, Reader};
+
+/// The socket could not be made, or nobody can connect any more.
+#[derive(Debug, Error)]
+#[error("cannot {what} the socket for Suricata's events, {}: {source}", .path.display())]
+pub struct ListenError {
+    /// What was attempted.
+    what: &'static str,
+    /// The socket.
+    path: PathBuf,
+    /// What the kernel said.
+    source: std::io::Error,
+}
+
+/// Hears Suricata. One connection at a time; a new one ends the old.
+#[derive(Debug)]
+pub struct Listener {
+    path: PathBuf,
+    socket: UnixListener,
+    /// Who may connect, by user id.
+    users: Vec<u32>,
+    stream: Option<UnixStream>,
+    reader: Reader,
+    bytes: Vec<u8>,
+}
+
+impl Listener {
+    /// Listens at `path`, where a socket of before is removed. Anybody may connect by the
+    /// file's mode, since Suricata has a user of its own; the kernel says who it is, and only
+    /// `users` (ids) stay connected.
+    ///
+    /// # Errors
+    /// See [`ListenError`].
+    pub fn bind(path: &Path, users: Vec<u32>, rates: Rates) -> Result<Self, ListenError> {
+        let failed = |what| move |source| ListenError { what, path: path.to_owned(), source };
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(failed("replace")(error));
+            }
+            _ => {}
+        }
+        let socket = UnixListener::bind(path).map_err(failed("make"))?;
+        let anybody = std::fs::Permissions::from_mode(0o666);
+        std::fs::set_permissions(path, anybody).map_err(failed("open"))?;
+        let bytes = vec![0; 128 * 1024];
+        let reader = Reader::new(rates);
+        Ok(Self { path: path.to_owned(), socket, users, stream: None, reader, bytes })
+    }
+
+    /// Waits until something comes, or Suricata connects or goes. To be called again and
+    /// again; it may be given up at any time.
+    ///
+    /// # Errors
+    /// No connection can be accepted. Trying again at once would be in vain.
+    pub async fn next(&mut self, now: impl Fn() -> Duration) -> Result<Batch, ListenError> {
+        let mut batch = Batch::default();
+        tokio::select! {
+            accepted = self.socket.accept() => {
+                let path = &self.path;
+                let failed =
+                    |source| ListenError { what: "accept at", path: path.clone(), source };
+                let (stream, _) = accepted.map_err(failed)?;
+                self.welcome(stream);
+            }
+            read = read(self.stream.as_mut(), &mut self.bytes) => match read {
+                Some(length) => {
+                    self.reader.read(now(), &self.bytes[..length], &mut batch.events);
+                }
+                None => self.stream = None,
+            },
+        }
+        batch.counts = self.reader.counts();
+        batch.connected = self.stream.is_some();
+        Ok(batch)
+    }
+
+    fn welcome(&mut self, stream: UnixStream) {
+        let user = stream.peer_cred().map(|peer| peer.uid());
+        if user.is_ok_and(|user| self.users.contains(&user)) {
+            self.reader.restart();
+            self.stream = Some(stream);
+        } else {
+            self.reader.note_stranger();
+        }
+    }
+}
+
+impl Drop for Listener {
+    /// Suricata shall find nothing rather than a socket that nobody listens on.
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Bytes read; none at the end. Without a connection it waits for ever.
+async fn read(stream: Option<&mut UnixStream>, bytes: &mut [u8]) -> Option<usize> {
+    match stream {
+        Some(stream) => stream.read(bytes).await.ok().filter(|length| *length > 0),
+        None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+#[path = "listener_tests.rs"]
+mod tests;

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! A token bucket.
+
+use std::time::Duration;
+
+/// So much a second, and so much at once after a rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rate {
+    /// A second.
+    pub per_second: u32,
+    /// At once.
+    pub burst: u32,
+}
+
+/// Counts in thousandths, so that no fraction is lost between two looks at the clock.
+#[derive(Debug)]
+pub(super) struct Bucket {
+    rate: Rate,
+    thousandths: u64,
+    filled: Duration,
+}
+
+impl Bucket {
+    pub(super) fn new(rate: Rate) -> Self {
+        let thousandths = u64::from(rate.burst) * 1000;
+        Self { rate, thousandths, filled: Duration::ZERO }
+    }
+
+    /// Whether there is one more.
+    pub(super) fn take(&mut self, now: Duration) -> bool {
+        let passed = now.saturating_sub(self.filled);
+        // A thousandth of a token needs that time at least; less stays in `filled`.
+        let millis = u64::try_from(passed.as_millis()).unwrap_or(u64::MAX);
+        if millis > 0 {
+            let new = millis.saturating_mul(self.rate.per_second.into());
+            let full = u64::from(self.rate.burst) * 1000;
+            self.thousandths = self.thousandths.saturating_add(new).min(full);
+            self.filled += Duration::from_millis(millis);
+        }
+        let enough = self.thousandths >= 1000;
+        if enough {
+            self.thousandths -= 1000;
+        }
+        enough
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_passes_and_then_the_rate() {
+        let mut bucket = Bucket::new(Rate { per_second: 500, burst: 2000 });
+        let mut taken =
+            |ms: u64| (0..10_000).filter(|_| bucket.take(Duration::from_millis(ms))).count();
+        assert_eq!(taken(0), 2000);
+        assert_eq!(taken(0), 0);
+        assert_eq!(taken(1), 0, "half a token");
+        assert_eq!(taken(2), 1);
+        assert_eq!(taken(1002), 500);
+        assert_eq!(taken(500), 0, "a clock that goes back gives nothing");
+        assert_eq!(taken(100_000), 2000, "never more than the burst");
+    }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! `2026-11-21T07:07:08.123456+0100` as Unix milliseconds.
+
+/// None if it is no such time.
+pub(super) fn unix_ms(text: &str) -> Option<i64> {
+    let (date, rest) = text.split_once('T')?;
+    let sign_at = rest.rfind(['+', '-', 'Z'])?;
+    let (clock, zone) = rest.split_at(sign_at);
+    let [year, month, day] = numbers(date, '-')?;
+    let (whole, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
+    let [hour, minute, second] = numbers(whole, ':')?;
+    if !(1..=12).contains(&month) || !(1..=31).contains(&day) || !(1970..=9999).contains(&year) {
+        return None;
+    }
+    if hour > 23 || minute > 59 || second > 60 {
+        return None;
+    }
+    let seconds = days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
+    Some((seconds - offset(zone)?) * 1000 + milliseconds(fraction)?)
+}
+
+fn numbers(text: &str, by: char) -> Option<[i64; 3]> {
+    let mut parts = text.split(by).map(digits);
+    let numbers = [parts.next()??, parts.next()??, parts.next()??];
+    parts.next().is_none().then_some(numbers)
+}
+
+fn digits(text: &str) -> Option<i64> {
+    let short = (1..=4).contains(&text.len());
+    (short && text.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.parse().ok())?
+}
+
+fn milliseconds(fraction: &str) -> Option<i64> {
+    if !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let shown = fraction.get(..fraction.len().min(3))?;
+    let scale = [1000, 100, 10, 1][shown.len()];
+    Some(digits(shown)? * scale)
+}
+
+/// Seconds east of Greenwich.
+fn offset(zone: &str) -> Option<i64> {
+    if zone == "Z" {
+        return Some(0);
+    }
+    let (sign, rest) = zone.split_at_checked(1)?;
+    let rest = rest.replace(':', "");
+    if rest.len() != 4 {
+        return None;
+    }
+    let number = digits(&rest)?;
+    let seconds = (number / 100) * 3600 + (number % 100) * 60;
+    Some(if sign == "-" { -seconds } else { seconds })
+}
+
+/// Days since 1970-01-01, of the Gregorian calendar. Years begin in March, so that the day
+/// that some of them lack is the last one.
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let leap_days = year / 4 - year / 100 + year / 400;
+    let before_month = (153 * month + 2) / 5;
+    year * 365 + leap_days + before_month + day - 1 - 719_468
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn times_are_read() {
+        for (text, ms) in [
+            ("1970-01-01T00:00:00.000000+0000", 0),
+            ("2000-02-29T12:34:56.789012+0000", 951_827_696_789),
+            ("2026-11-21T08:07:08.123456+0100", 1_795_244_828_123),
+            ("2026-11-21T07:07:08.1Z", 1_795_244_828_100),
+            ("2026-11-21T01:37:08-05:30", 1_795_244_828_000),
+        ] {
+            assert_eq!(unix_ms(text), Some(ms), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_time_is_none() {
+        for text in [
+            "",
+            "T",
+            "2026-11-21",
+            "2026-13-21T07:07:08Z",
+            "2026-11-21T25:07:08Z",
+            "x",
+            "2026-11-21T07:07Z",
+            "2026-11-21T07:07:08.é+0000",
+            "2026-11-21T07:07:08+1",
+            "+026-11-21T07:07:08Z",
+            "2026-11-21T07:07:08é",
+            "2026-11-21T07:07:08.123é4Z",
+        ] {
+            assert_eq!(unix_ms(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_taken(text: String, close in "[0-9T:.+Zé-]{0,40}") {
+            let _ = unix_ms(&text);
+            let _ = unix_ms(&close);
+        }
+
+        #[test]
+        fn days_follow_each_other(day in 0_i64..800_000) {
+            // The way back, counted in whole 400-year cycles.
+            let year = 1970 + day / 366;
+            let first = days(year, 1, 1);
+            prop_assert!(first <= day + 366 && days(year, 12, 31) - first >= 364);
+        }
+    }
+}

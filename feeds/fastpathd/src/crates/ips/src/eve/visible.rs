@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What could be seen of the connections that ended.
+
+use super::event::FlowEnd;
+
+/// How much of a connection can be read at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Its content.
+    Plain,
+    /// Names and fingerprints of its handshake (TLS, QUIC).
+    Tls,
+    /// Addresses and sizes.
+    Encrypted,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Plain, Self::Tls, Self::Encrypted];
+
+    /// The name in the API.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Tls => "tls",
+            Self::Encrypted => "encrypted",
+        }
+    }
+
+    /// By what Suricata recognised; where it recognised nothing, by the port, as far as that is
+    /// known to carry only what is encrypted.
+    #[must_use]
+    pub fn of(flow: &FlowEnd) -> Self {
+        const PORTS: [u16; 10] = [22, 443, 500, 853, 993, 995, 1194, 4500, 8443, 51820];
+        match flow.app.as_str() {
+            "tls" | "quic" => Self::Tls,
+            "ssh" | "ike" => Self::Encrypted,
+            "" | "failed" if PORTS.contains(&flow.dport) => Self::Encrypted,
+            _ => Self::Plain,
+        }
+    }
+}
+
+/// How much of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sight {
+    /// Connections.
+    pub flows: u64,
+    /// Their bytes, as far as Suricata saw them: what was offloaded is not in it.
+    pub bytes: u64,
+}
+
+/// All kinds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Visible {
+    plain: Sight,
+    tls: Sight,
+    encrypted: Sight,
+    /// Handshakes with a server name.
+    pub named: u64,
+    /// Handshakes with a JA4 fingerprint.
+    pub fingerprinted: u64,
+}
+
+impl Visible {
+    /// How much of a kind.
+    #[must_use]
+    pub fn sight(&self, kind: Kind) -> Sight {
+        match kind {
+            Kind::Plain => self.plain,
+            Kind::Tls => self.tls,
+            Kind::Encrypted => self.encrypted,
+        }
+    }
+
+    pub(super) fn note_flow(&mut self, flow: &FlowEnd) {
+        let sight = match Kind::of(flow) {
+            Kind::Plain => &mut self.plain,
+            Kind::Tls => &mut self.tls,
+            Kind::Encrypted => &mut self.encrypted,
+        };
+        sight.flows += 1;
+        sight.bytes = sight.bytes.saturating_add(flow.bytes);
+    }
+
+    pub(super) fn note_handshake(&mut self, named: bool, fingerprinted: bool) {
+        self.named += u64::from(named);
+        self.fingerprinted += u64::from(fingerprinted);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flow(app: &str, dport: u16) -> FlowEnd {
+        FlowEnd { proto: "TCP".into(), app: app.into(), dport, bytes: 100 }
+    }
+
+    #[test]
+    fn what_is_recognised_counts_before_the_port() {
+        for (app, dport, kind) in [
+            ("http", 443, Kind::Plain),
+            ("tls", 8080, Kind::Tls),
+            ("quic", 443, Kind::Tls),
+            ("ssh", 2222, Kind::Encrypted),
+            ("failed", 443, Kind::Encrypted),
+            ("", 51820, Kind::Encrypted),
+            ("", 5201, Kind::Plain),
+        ] {
+            assert_eq!(Kind::of(&flow(app, dport)), kind, "{app} {dport}");
+        }
+    }
+
+    #[test]
+    fn kinds_are_summed_apart() {
+        let mut visible = Visible::default();
+        visible.note_flow(&flow("tls", 443));
+        visible.note_flow(&flow("tls", 443));
+        visible.note_flow(&flow("http", 80));
+        visible.note_handshake(true, true);
+        visible.note_handshake(false, true);
+        assert_eq!(visible.sight(Kind::Tls), Sight { flows: 2, bytes: 200 });
+        assert_eq!(visible.sight(Kind::Plain), Sight { flows: 1, bytes: 100 });
+        assert_eq!(visible.sight(Kind::Encrypted), Sight::default());
+        assert_eq!((visible.named, visible.fingerprinted), (1, 2));
+    }
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Whether Suricata is in line, in one word and in words.
+//!
+//! A [`Health`] is fed with what was seen every half a second or so, and says within two
+//! seconds when Suricata is gone or hangs. Time is passed in, as everywhere.
+
+use std::time::Duration;
+
+use crate::settings::{Fail, Mode};
+
+mod observation;
+mod progress;
+mod strain;
+
+pub use observation::{Listening, Observation, Rules};
+use progress::{Presence, Progress};
+use strain::Strain;
+
+/// What users see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum State {
+    /// Nothing is asked for.
+    #[default]
+    Off,
+    /// Suricata loads its rules.
+    Starting,
+    /// Every packet to be inspected waits for its verdict.
+    Inline,
+    /// In line, but packets are lost or late, or something else is amiss.
+    InlineDegraded,
+    /// Suricata is away; what it would inspect passes.
+    FailingOpen,
+    /// It is away; what it would inspect stops.
+    FailingClosed,
+    /// It refused its rules or its configuration and does not run.
+    RulesRejected,
+    /// It watches copies and stops nothing.
+    Watching,
+}
+
+impl State {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Off,
+        Self::Starting,
+        Self::Inline,
+        Self::InlineDegraded,
+        Self::FailingOpen,
+        Self::FailingClosed,
+        Self::RulesRejected,
+        Self::Watching,
+    ];
+
+    /// The name in the API.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Starting => "starting",
+            Self::Inline => "inline",
+            Self::InlineDegraded => "inline-degraded",
+            Self::FailingOpen => "failing-open",
+            Self::FailingClosed => "failing-closed",
+            Self::RulesRejected => "rules-rejected",
+            Self::Watching => "watching",
+        }
+    }
+
+    /// Whether packets that should be inspected are.
+    #[must_use]
+    pub fn works(self) -> bool {
+        matches!(self, Self::Inline | Self::InlineDegraded | Self::Watching)
+    }
+}
+
+/// What the rule in front of the queues is to do. Only of meaning in [`Mode::Nfq`].
+///
+/// There is no third, closed one: a queue that nobody listens on drops by itself, and takes
+/// packets again at the moment Suricata is back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Gate {
+    /// Packets go to Suricata.
+    #[default]
+    Queue,
+    /// They pass, counted as uninspected.
+    Open,
+}
+
+/// How it is now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Condition {
+    /// In one word.
+    pub state: State,
+    /// When it became so.
+    pub since: Duration,
+    /// In words; never empty.
+    pub why: String,
+    /// What the rule in front of the queues is to do.
+    pub gate: Gate,
+}
+
+/// Remembers what has to be remembered to judge what is seen.
+#[derive(Debug)]
+pub struct Health {
+    condition: Condition,
+    progress: Progress,
+    strain: Strain,
+}
+
+impl Health {
+    /// Off, since `now`.
+    #[must_use]
+    pub fn new(now: Duration) -> Self {
+        let why = OFF.to_owned();
+        let condition = Condition { state: State::Off, since: now, why, gate: Gate::Queue };
+        Self { condition, progress: Progress::new(now), strain: Strain::default() }
+    }
+
+    /// How it was when last looked at.
+    #[must_use]
+    pub fn condition(&self) -> &Condition {
+        &self.condition
+    }
+
+    /// Judges what was seen at `now`.
+    pub fn observe(&mut self, now: Duration, seen: &Observation) -> &Condition {
+        let presence = self.progress.follow(now, seen);
+        let works = presence == Presence::Works;
+        let strain = self.strain.follow(now, seen, works, self.progress.answers_late(now));
+        let (state, why) = judge(seen, presence, strain);
+        if state != self.condition.state {
+            self.condition.state = state;
+            self.condition.since = now;
+        }
+        self.condition.why = why;
+        self.condition.gate = gate(seen, works);
+        &self.condition
+    }
+}
+
+const OFF: &str = "Inspection is switched off.";
+
+fn gate(seen: &Observation, works: bool) -> Gate {
+    let asked = seen.enabled && seen.mode == Mode::Nfq;
+    if asked && seen.fail == Fail::Open && !works { Gate::Open } else { Gate::Queue }
+}
+
+fn judge(seen: &Observation, presence: Presence, strain: Option<String>) -> (State, String) {
+    if !seen.enabled {
+        return (State::Off, OFF.to_owned());
+    }
+    match presence {
+        Presence::Works => working(seen, strain),
+        _ if seen.refused.is_some() => {
+            let said = seen.refused.as_deref().unwrap_or_default();
+            let why = format!("Suricata refused its configuration or rules: {said}");
+            (State::RulesRejected, format!("{why} {}", consequence(seen)))
+        }
+        _ if seen.trouble.is_some() => {
+            let said = seen.trouble.as_deref().unwrap_or_default();
+            failing(seen, &format!("Suricata cannot be started: {said}"))
+        }
+        Presence::Starts => {
+            (State::Starting, format!("Suricata is loading its rules. {}", consequence(seen)))
+        }
+        Presence::Absent => failing(seen, "Suricata is not running."),
+        Presence::Crashed => failing(seen, "Suricata ended by itself and is not back yet."),
+        Presence::Deaf => failing(seen, "Suricata runs, but listens on no queue of ours."),
+        Presence::Hangs => failing(seen, "Suricata runs, but it neither works nor answers."),
+        Presence::NeverReady => {
+            failing(seen, "Suricata has been starting for minutes without getting ready.")
+        }
+    }
+}
+
+fn working(seen: &Observation, strain: Option<String>) -> (State, String) {
+    let old = seen.refused.as_deref().or(seen.trouble.as_deref());
+    let old = old.map(|said| {
+        format!("Suricata goes on with its configuration from before; the new one failed: {said}")
+    });
+    match (seen.mode, old.or(strain)) {
+        (Mode::Ids, None) => (State::Watching, "Suricata watches and stops nothing.".to_owned()),
+        (Mode::Ids, Some(why)) => (State::Watching, why),
+        (Mode::Nfq | Mode::Inline, Some(why)) => (State::InlineDegraded, why),
+        (Mode::Nfq | Mode::Inline, None) => {
+            (State::Inline, "Every packet to be inspected waits for Suricata's verdict.".to_owned())
+        }
+    }
+}
+
+fn failing(seen: &Observation, why: &str) -> (State, String) {
+    let closed = match seen.mode {
+        Mode::Nfq => seen.fail == Fail::Closed,
+        Mode::Ids => false,
+        // Nobody else carries packets from port to port.
+        Mode::Inline => true,
+    };
+    let state = if closed { State::FailingClosed } else { State::FailingOpen };
+    (state, format!("{why} {}", consequence(seen)))
+}
+
+/// What happens to packets while Suricata does not work.
+fn consequence(seen: &Observation) -> &'static str {
+    match (seen.mode, seen.fail) {
+        (Mode::Nfq, Fail::Open) => "Connections pass uninspected.",
+        (Mode::Nfq, Fail::Closed) => "Connections to be inspected stop.",
+        (Mode::Ids, _) => "Nothing is watched.",
+        (Mode::Inline, _) => "Nothing passes between the two ports.",
+    }
+}
+
+#[cfg(test)]
+#[path = "health_tests.rs"]
+mod tests;

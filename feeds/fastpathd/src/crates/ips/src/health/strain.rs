@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What is amiss while Suricata works.
+
+use std::time::Duration;
+
+use super::Observation;
+use crate::queues::Queue;
+use crate::settings::{Fail, Mode};
+
+/// What was amiss is told for so long, or the state would flicker.
+const TOLD: Duration = Duration::from_secs(10);
+/// Queues may be that long half full.
+const LAG: Duration = Duration::from_secs(2);
+/// Suricata connects when it has something to say, and its counters come every 8 s.
+const CONNECTS: Duration = Duration::from_secs(20);
+
+/// What is remembered for that.
+#[derive(Debug, Default)]
+pub(super) struct Strain {
+    dropped: Option<u64>,
+    captured: Option<u64>,
+    /// When packets were last lost.
+    lost: Option<Duration>,
+    /// Since when a queue is half full.
+    full_since: Option<Duration>,
+    /// When one was so for too long.
+    lagged: Option<Duration>,
+    late: Option<Duration>,
+    /// Since when it works without telling of events.
+    mute_since: Option<Duration>,
+}
+
+impl Strain {
+    /// Says in words what is amiss, the worst first; nothing while Suricata does not work.
+    pub(super) fn follow(
+        &mut self,
+        now: Duration,
+        seen: &Observation,
+        works: bool,
+        late: bool,
+    ) -> Option<String> {
+        if !works {
+            *self = Self::default();
+            return None;
+        }
+        self.note(now, seen, late);
+        let recent = |at: Option<Duration>| at.is_some_and(|at| now.saturating_sub(at) < TOLD);
+        if recent(self.lost) {
+            return Some(lost(seen));
+        }
+        if let Some(words) = deaf(seen) {
+            return Some(words);
+        }
+        if recent(self.lagged) {
+            return Some("Suricata lags: packets wait long for their verdicts.".to_owned());
+        }
+        if recent(self.late) {
+            return Some("Suricata handles packets, but answers late.".to_owned());
+        }
+        if let Some(words) = rules(seen) {
+            return Some(words);
+        }
+        let mute = self.mute_since.is_some_and(|since| now.saturating_sub(since) >= CONNECTS);
+        mute.then(|| "Suricata does not tell of its alerts: no events come in.".to_owned())
+    }
+
+    fn note(&mut self, now: Duration, seen: &Observation, late: bool) {
+        let queues = || seen.queues.iter().flatten();
+        let dropped = queues().map(Queue::dropped).sum();
+        // A restart of Suricata begins from zero: then nothing is said of drops.
+        let grew = |before: Option<u64>, after: u64| before.is_some_and(|before| after > before);
+        if grew(self.dropped, dropped) || grew(self.captured, seen.capture_drops) {
+            self.lost = Some(now);
+        }
+        self.dropped = Some(dropped);
+        self.captured = Some(seen.capture_drops);
+
+        let half = (seen.queue_length / 2).max(1);
+        if queues().any(|queue| queue.depth >= half) {
+            let since = *self.full_since.get_or_insert(now);
+            if now.saturating_sub(since) > LAG {
+                self.lagged = Some(now);
+            }
+        } else {
+            self.full_since = None;
+        }
+        if late {
+            self.late = Some(now);
+        }
+        if seen.events {
+            self.mute_since = None;
+        } else {
+            self.mute_since.get_or_insert(now);
+        }
+    }
+}
+
+fn lost(seen: &Observation) -> String {
+    let what = match seen.mode {
+        Mode::Nfq => "packets are lost in its queues",
+        Mode::Ids => "packets pass unseen",
+        Mode::Inline => "packets are lost between the two ports",
+    };
+    format!("Suricata cannot keep up: {what}.")
+}
+
+fn deaf(seen: &Observation) -> Option<String> {
+    let missing = seen.queues.iter().filter(|queue| queue.is_none()).count();
+    (missing > 0).then(|| {
+        let consequence = match seen.fail {
+            Fail::Open => "pass uninspected",
+            Fail::Closed => "stop",
+        };
+        let all = seen.queues.len();
+        format!(
+            "Suricata listens on {} of {all} queues: connections of the others {consequence}.",
+            all - missing
+        )
+    })
+}
+
+fn rules(seen: &Observation) -> Option<String> {
+    let rules = seen.rules?;
+    match (rules.loaded, rules.failed) {
+        (0, _) => Some("Suricata has no rules in force.".to_owned()),
+        (_, 0) => None,
+        (_, 1) => Some("One rule could not be loaded.".to_owned()),
+        (_, failed) => Some(format!("{failed} rules could not be loaded.")),
+    }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Suricata in line: its settings and the configuration made from them, its command socket,
+//! its events, its health, and the sources that are blocked for what it found.
+//!
+//! Everything decides without I/O but [`Commands`] and [`Listener`]; time is a [`Duration`]
+//! since an arbitrary start, and Unix milliseconds where a name ends in `_ms`.
+//!
+//! [`Duration`]: std::time::Duration
+
+mod blocks;
+mod command;
+mod counters;
+mod eve;
+mod health;
+mod overlay;
+mod ports;
+mod queues;
+mod settings;
+mod text;
+mod threads;
+
+pub use blocks::{Block, Blocked, Blocks, Spared};
+pub use command::{
+    CommandError, Commands, FailedRule, LONGEST, read_answer, read_failed_rules, read_rules,
+};
+pub use counters::Counters;
+pub use eve::{
+    Alert, Alerts, Batch, Counts, Direction, Event, Events, Filter, FlowEnd, Kind, ListenError,
+    Listener, Offence, Offender, Page, Rate, Rates, Reader, Row, Sight, Surroundings, Visible,
+    read_event,
+};
+pub use health::{Condition, Gate, Health, Listening, Observation, Rules, State};
+pub use overlay::{Files, Overlay, arguments, bypass_mark, render};
+pub use ports::{Port, check_mode};
+pub use queues::{QUEUES, Queue, parse_queues, queues_of};
+pub use settings::{Action, Fail, Mode, Settings, Spread};
+pub use threads::Threads;

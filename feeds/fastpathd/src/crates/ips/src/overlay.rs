@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Suricata's configuration of ours, laid over the one that its package brings.
+//!
+//! `--include` is read after the main file and *replaces* every top-level section it names (a
+//! key with dots would merge, a missing file is silently ignored). So every section here is
+//! complete, and whoever starts Suricata has to see that the file is there.
+
+use std::path::PathBuf;
+
+use config::Network;
+
+use crate::settings::{Fail, Mode, Settings};
+use crate::threads::Threads;
+
+mod capture;
+mod inspection;
+mod yaml;
+
+use yaml::{list, quoted};
+
+/// Where things are at run time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Files {
+    /// The socket on which the daemon listens for events.
+    pub events: PathBuf,
+    /// Suricata's command socket.
+    pub commands: PathBuf,
+    /// Rule files, each of which has to exist.
+    pub rules: Vec<PathBuf>,
+    /// Classes and severities of rules.
+    pub classification: PathBuf,
+    /// What rules refer to.
+    pub references: PathBuf,
+}
+
+impl Default for Files {
+    fn default() -> Self {
+        Self {
+            events: "/var/run/fastpath/ips/eve.sock".into(),
+            commands: "/var/run/suricata/command.sock".into(),
+            rules: vec!["/usr/share/fastpath/rules/fastpath.rules".into()],
+            classification: "/etc/suricata/classification.config".into(),
+            references: "/etc/suricata/reference.config".into(),
+        }
+    }
+}
+
+/// All that the configuration depends on.
+#[derive(Debug, Clone)]
+pub struct Overlay<'a> {
+    /// What the owner wants.
+    pub settings: &'a Settings,
+    /// Where threads run, and how many queues there are.
+    pub threads: &'a Threads,
+    /// Bits of the packet mark that are ours; the highest says "seen enough".
+    pub mark_mask: u32,
+    /// Whether any connection is to be inspected to its end, by a policy or by default.
+    pub any_always: bool,
+    /// Networks of the protected side; empty: the private ranges.
+    pub home: &'a [Network],
+    /// Where things are.
+    pub files: &'a Files,
+}
+
+/// The bit of the packet mark by which Suricata says that it has seen enough.
+#[must_use]
+pub fn bypass_mark(mark_mask: u32) -> u32 {
+    mark_mask.checked_ilog2().map_or(0, |bit| 1 << bit)
+}
+
+/// Renders the file for `--include`.
+#[must_use]
+pub fn render(overlay: &Overlay<'_>) -> String {
+    let parts = [
+        "%YAML 1.1\n---\n# Written by fastpathd from /etc/config/fastpath.\n".to_owned(),
+        overlay.vars(),
+        overlay.rules(),
+        overlay.outputs(),
+        capture::render(overlay),
+        inspection::render(overlay),
+        overlay.threading(),
+        LOGGING.to_owned(),
+    ];
+    parts.concat()
+}
+
+/// The arguments that choose what is captured, one each.
+#[must_use]
+pub fn arguments(settings: &Settings, threads: &Threads) -> Vec<String> {
+    match settings.mode {
+        Mode::Nfq => {
+            let first = settings.queue_first;
+            let last = first.saturating_add(threads.queues() - 1);
+            let queues = if first == last { first.to_string() } else { format!("{first}:{last}") };
+            vec!["-q".to_owned(), queues]
+        }
+        Mode::Ids | Mode::Inline => vec!["--af-packet".to_owned()],
+    }
+}
+
+/// Nothing goes to a disk: the daemon keeps what matters, procd takes what is printed. A core
+/// of a process with hundreds of MiB would fill a router's memory.
+const LOGGING: &str = "
+logging:
+  default-log-level: notice
+  default-output-filter:
+  outputs:
+  - console:
+      enabled: yes
+  - file:
+      enabled: no
+  - syslog:
+      enabled: no
+
+coredump:
+  max-dump: 0
+
+profiling:
+  rules:
+    enabled: no
+  keywords:
+    enabled: no
+  prefilter:
+    enabled: no
+  rulegroups:
+    enabled: no
+  packets:
+    enabled: no
+    csv:
+      enabled: no
+  locks:
+    enabled: no
+  pcap-log:
+    enabled: no
+";
+
+impl Overlay<'_> {
+    /// Whether verdicts decide about packets.
+    fn in_line(&self) -> bool {
+        self.settings.mode != Mode::Ids
+    }
+
+    /// Whether Suricata may let go of connections.
+    fn lets_go(&self) -> bool {
+        self.settings.mode == Mode::Nfq && !self.any_always
+    }
+
+    /// What is done where a packet cannot be inspected.
+    fn drops_unseen(&self) -> bool {
+        self.in_line() && self.settings.fail == Fail::Closed
+    }
+
+    /// Bytes of a stream direction that are inspected; 0: all.
+    fn depth(&self) -> u32 {
+        if self.any_always { 0 } else { self.settings.depth }
+    }
+
+    fn vars(&self) -> String {
+        let networks = if self.settings.home.is_empty() { self.home } else { &self.settings.home };
+        let whole = networks.iter().any(|network| network.prefix == 0);
+        let texts: Vec<String> = networks.iter().map(ToString::to_string).collect();
+        let home = match (whole, texts.is_empty()) {
+            (true, _) => "any".to_owned(),
+            (false, true) => format!("[{PRIVATE}]"),
+            (false, false) => format!("[{}]", texts.join(",")),
+        };
+        // "Not any" is an error in every rule that names it.
+        let external = if whole { "any" } else { "!$HOME_NET" };
+        format!(
+            "\nvars:\n  address-groups:\n    HOME_NET: \"{home}\"\n    \
+             EXTERNAL_NET: \"{external}\"\n{GROUPS}"
+        )
+    }
+
+    fn rules(&self) -> String {
+        let files = self.files.rules.iter().map(|path| format!("  - {}\n", quoted(path)));
+        format!(
+            "\nrule-files:\n{}classification-file: {}\nreference-config-file: {}\n",
+            files.collect::<String>(),
+            quoted(&self.files.classification),
+            quoted(&self.files.references),
+        )
+    }
+
+    /// A slow or stopped reader costs events, never packets: Suricata sends with `MSG_DONTWAIT`
+    /// and counts what did not fit.
+    fn outputs(&self) -> String {
+        format!(
+            "
+stats:
+  enabled: yes
+  interval: 8
+
+outputs:
+  - eve-log:
+      enabled: yes
+      filetype: unix_stream
+      filename: {}
+      pcap-file: false
+      community-id: false
+      types:
+        - alert:
+            payload: no
+            payload-printable: no
+            packet: no
+            http-body: no
+            http-body-printable: no
+            tagged-packets: no
+            verdict: yes
+            metadata:
+              app-layer: true
+              flow: true
+              rule:
+                metadata: false
+                raw: false
+                reference: false
+        - drop:
+            alerts: yes
+            flows: start
+        - tls:
+            extended: no
+            session-resumption: yes
+            custom: [sni, version, ja4]
+        - flow
+        - stats:
+            totals: yes
+            threads: no
+            deltas: no
+
+unix-command:
+  enabled: yes
+  filename: {}
+",
+            quoted(&self.files.events),
+            quoted(&self.files.commands),
+        )
+    }
+
+    fn threading(&self) -> String {
+        let threads = self.threads;
+        let pinned = threads.affinity && !threads.workers.is_empty();
+        let mut text = format!(
+            "\nthreading:\n  set-cpu-affinity: {}\n  autopin: no\n",
+            if pinned { "yes" } else { "no" }
+        );
+        if pinned {
+            text += "  cpu-affinity:\n";
+            let workers = &threads.workers;
+            let or_workers =
+                |cpus: &'_ Vec<u32>| list(if cpus.is_empty() { workers } else { cpus });
+            for (set, cpus, mode) in [
+                ("management", or_workers(&threads.management), "balanced"),
+                ("receive", or_workers(&threads.receive), "balanced"),
+                ("verdict", or_workers(&threads.verdict), "balanced"),
+                // One CPU a thread, the lowest first.
+                ("worker", list(workers), "exclusive"),
+            ] {
+                text.push_str(&cpu_set(set, &cpus, mode));
+            }
+        }
+        text + "  detect-thread-ratio: 1.0\n"
+    }
+}
+
+fn cpu_set(set: &str, cpus: &str, mode: &str) -> String {
+    format!(
+        "    {set}-cpu-set:
+      cpu: {cpus}
+      mode: \"{mode}\"
+      prio:
+        default: \"medium\"
+"
+    )
+}
+
+const PRIVATE: &str = "192.168.0.0/16,10.0.0.0/8,172.16.0.0/12,fc00::/7,fe80::/10";
+
+/// What rules of public sets name beside the two networks.
+const GROUPS: &str = "    HTTP_SERVERS: \"$HOME_NET\"
+    SMTP_SERVERS: \"$HOME_NET\"
+    SQL_SERVERS: \"$HOME_NET\"
+    DNS_SERVERS: \"$HOME_NET\"
+    TELNET_SERVERS: \"$HOME_NET\"
+    AIM_SERVERS: \"$EXTERNAL_NET\"
+    DC_SERVERS: \"$HOME_NET\"
+    DNP3_SERVER: \"$HOME_NET\"
+    DNP3_CLIENT: \"$HOME_NET\"
+    MODBUS_CLIENT: \"$HOME_NET\"
+    MODBUS_SERVER: \"$HOME_NET\"
+    ENIP_CLIENT: \"$HOME_NET\"
+    ENIP_SERVER: \"$HOME_NET\"
+  port-groups:
+    HTTP_PORTS: \"80\"
+    SHELLCODE_PORTS: \"!80\"
+    ORACLE_PORTS: 1521
+    SSH_PORTS: 22
+    DNP3_PORTS: 20000
+    MODBUS_PORTS: 502
+    FILE_DATA_PORTS: \"[$HTTP_PORTS,110,143]\"
+    FTP_PORTS: 21
+    GENEVE_PORTS: 6081
+    VXLAN_PORTS: 4789
+    TEREDO_PORTS: 3544
+    SIP_PORTS: \"[5060, 5061]\"
+";

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! How packets get in: NFQUEUE, taps, or a bridge of two ports.
+
+use super::{Overlay, bypass_mark};
+use crate::settings::{Fail, Mode, Settings};
+
+/// Suricata lets a queue grow to this many times its `max-pending-packets`.
+const BURST: u32 = 4;
+
+pub(super) fn render(overlay: &Overlay<'_>) -> String {
+    let settings = overlay.settings;
+    let pending = settings.queue_length.div_ceil(BURST);
+    // Flows must not be told apart by where their packets came in: both directions of one
+    // arrive on different ports (inline) or queues (fanout).
+    let tracking = if settings.mode == Mode::Ids { "true" } else { "false" };
+    let common = format!(
+        "
+runmode: workers
+max-pending-packets: {pending}
+
+vlan:
+  use-for-tracking: true
+
+livedev:
+  use-for-tracking: {tracking}
+"
+    );
+    common
+        + &match settings.mode {
+            Mode::Nfq => nfq(overlay),
+            Mode::Ids => taps(settings, overlay.threads.queues()),
+            Mode::Inline => bridge(settings, overlay.threads.queues()),
+        }
+}
+
+/// Mode accept: the verdict ends our chain of the hook, and the chain after it sees the mark.
+/// `fail-open` is always written, because Suricata reads an uninitialised variable without it;
+/// `batchcount` never is: a batch of verdicts carries no mark of its own for each packet.
+fn nfq(overlay: &Overlay<'_>) -> String {
+    let mark = bypass_mark(overlay.mark_mask);
+    let open = if overlay.settings.fail == Fail::Open { "yes" } else { "no" };
+    format!(
+        "
+nfq:
+  mode: accept
+  bypass-mark: {mark}
+  bypass-mask: {mark}
+  fail-open: {open}
+"
+    )
+}
+
+fn taps(settings: &Settings, threads: u16) -> String {
+    let tap = |(index, device): (usize, &String)| {
+        let cluster = CLUSTER + index;
+        format!(
+            "  - interface: \"{device}\"
+    threads: {threads}
+    cluster-id: {cluster}
+    cluster-type: cluster_flow
+    defrag: yes
+    tpacket-v3: yes
+"
+        )
+    };
+    let taps = settings.devices.iter().enumerate().map(tap);
+    ["\naf-packet:\n".to_owned()].into_iter().chain(taps).collect()
+}
+
+/// Every worker reads from one port and writes to the other, so each port has half of them.
+fn bridge(settings: &Settings, threads: u16) -> String {
+    let [one, other] = settings.devices.as_slice() else {
+        return String::new();
+    };
+    let threads = (threads / 2).max(1);
+    let port = |from: &str, to: &str, cluster: usize| {
+        format!(
+            "  - interface: \"{from}\"
+    threads: {threads}
+    cluster-id: {cluster}
+    cluster-type: cluster_flow
+    defrag: no
+    tpacket-v3: no
+    copy-mode: ips
+    copy-iface: \"{to}\"
+"
+        )
+    };
+    format!("\naf-packet:\n{}{}", port(one, other, CLUSTER), port(other, one, CLUSTER + 1))
+}
+
+/// First cluster id: each port needs its own in this machine.
+const CLUSTER: usize = 99;

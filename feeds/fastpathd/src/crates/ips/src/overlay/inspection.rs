@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What is inspected and how far: streams, protocols, memory, and what happens when it ends.
+
+use super::Overlay;
+
+pub(super) fn render(overlay: &Overlay<'_>) -> String {
+    [exceptions(overlay), tables(overlay), stream(overlay), protocols(overlay), DETECT.to_owned()]
+        .concat()
+}
+
+/// What cannot be inspected passes, or is dropped if the owner said closed.
+fn exceptions(overlay: &Overlay<'_>) -> String {
+    let policy = if overlay.drops_unseen() { "drop-flow" } else { "ignore" };
+    format!("\nexception-policy: {policy}\n")
+}
+
+fn packet_policy(overlay: &Overlay<'_>) -> &'static str {
+    if overlay.drops_unseen() { "drop-packet" } else { "ignore" }
+}
+
+/// Half of the memory is for streams being put together, a quarter for flows. What is
+/// allocated at the start is kept to a fraction, or Suricata would refuse a small limit.
+fn tables(overlay: &Overlay<'_>) -> String {
+    let kib = overlay.settings.memory * 1024;
+    let [flow, part] = [kib / 4, kib / 16];
+    let policy = packet_policy(overlay);
+    // 128 bytes a bucket: an eighth of the table's memory.
+    let buckets = (flow / 8 * 8).next_power_of_two().clamp(1024, 1 << 20);
+    let prealloc = (flow / 4).min(10_000);
+    format!(
+        "
+flow:
+  memcap: {flow}KiB
+  memcap-policy: {policy}
+  hash-size: {buckets}
+  prealloc: {prealloc}
+  emergency-recovery: 30
+  managers: 1
+  recyclers: 1
+
+defrag:
+  memcap: {part}KiB
+  memcap-policy: {policy}
+  hash-size: {fragments}
+  trackers: {fragments}
+  max-frags: {fragments}
+  prealloc: yes
+  timeout: 60
+
+host:
+  hash-size: 4096
+  prealloc: 256
+  memcap: {part}KiB
+",
+        fragments = part.clamp(1024, 16_384),
+    )
+}
+
+/// Flows begin in the middle after every start of Suricata, and come back from the flowtable
+/// with a gap: they are picked up where they are and inspected from there (`midstream`), and
+/// segments that do not fit what was seen are not dropped for that (`drop-invalid`).
+/// Conntrack, which saw all of the flow, has already dropped what is invalid.
+fn stream(overlay: &Overlay<'_>) -> String {
+    let kib = overlay.settings.memory * 1024;
+    let yes_no = |yes| if yes { "yes" } else { "no" };
+    let policy = if overlay.drops_unseen() { "drop-flow" } else { "ignore" };
+    format!(
+        "
+stream:
+  memcap: {sessions}KiB
+  memcap-policy: {policy}
+  checksum-validation: yes
+  prealloc-sessions: 512
+  midstream: true
+  midstream-policy: ignore
+  async-oneside: false
+  inline: {inline}
+  drop-invalid: no
+  bypass: {bypass}
+  reassembly:
+    memcap: {segments}KiB
+    memcap-policy: {policy}
+    depth: {depth}
+    urgent:
+      policy: oob
+      oob-limit-policy: drop
+    toserver-chunk-size: 2560
+    toclient-chunk-size: 2560
+    randomize-chunk-size: yes
+    raw: yes
+    segment-prealloc: 512
+",
+        sessions = kib / 8,
+        segments = kib / 2,
+        inline = yes_no(overlay.in_line()),
+        bypass = yes_no(overlay.lets_go()),
+        depth = overlay.depth(),
+    )
+}
+
+/// Protocols of a home or an office are on; those of industry stay off as in Suricata's own
+/// file. Depths of single protocols are set where Suricata's own would be unlimited, so that
+/// a file copied over SMB leaves inspection too. The body limits follow the depth: without
+/// that, "always inspect" would end after the first 100 KiB of a page.
+fn protocols(overlay: &Overlay<'_>) -> String {
+    let depth = overlay.depth();
+    let encrypted = if overlay.lets_go() { "bypass" } else { "track-only" };
+    let policy = if overlay.drops_unseen() { "drop-flow" } else { "ignore" };
+    let switched = |names: &[&str], to: &str| -> String {
+        names.iter().flat_map(|name| ["    ", name, ":\n      enabled: ", to, "\n"]).collect()
+    };
+    let on = switched(&ON, "yes");
+    let off = switched(&["modbus", "dnp3", "enip", "pgsql"], "no");
+    format!(
+        "
+app-layer:
+  error-policy: {policy}
+  protocols:
+{on}{off}    imap:
+      enabled: detection-only
+    tls:
+      enabled: yes
+      detection-ports:
+        dp: 443
+      ja4-fingerprints: yes
+      encryption-handling: {encrypted}
+    ssh:
+      enabled: yes
+      hassh: no
+      encryption-handling: {encrypted}
+    pop3:
+      enabled: yes
+      detection-ports:
+        dp: 110
+      stream-depth: {depth}
+    smb:
+      enabled: yes
+      detection-ports:
+        dp: 139, 445
+      stream-depth: {depth}
+    dns:
+      tcp:
+        enabled: yes
+        detection-ports:
+          dp: 53
+      udp:
+        enabled: yes
+        detection-ports:
+          dp: 53
+    ldap:
+      tcp:
+        enabled: yes
+        detection-ports:
+          dp: 389, 3268
+      udp:
+        enabled: yes
+        detection-ports:
+          dp: 389, 3268
+    smtp:
+      enabled: yes
+      raw-extraction: no
+      mime:
+        decode-mime: yes
+        decode-base64: yes
+        decode-quoted-printable: yes
+        header-value-depth: 2000
+        extract-urls: yes
+        body-md5: no
+      inspected-tracker:
+        content-limit: 100000
+        content-inspect-min-size: 32768
+        content-inspect-window: 4096
+    http:
+      enabled: yes
+      libhtp:
+        default-config:
+          personality: IDS
+          request-body-limit: {depth}
+          response-body-limit: {depth}
+          request-body-minimal-inspect-size: 32KiB
+          request-body-inspect-window: 4KiB
+          response-body-minimal-inspect-size: 40KiB
+          response-body-inspect-window: 16KiB
+          response-body-decompress-layer-limit: 2
+          http-body-inline: auto
+          double-decode-path: no
+          double-decode-query: no
+          swf-decompression:
+            enabled: no
+"
+    )
+}
+
+const ON: [&str; 20] = [
+    "telnet",
+    "rfb",
+    "mqtt",
+    "krb5",
+    "bittorrent-dht",
+    "snmp",
+    "ike",
+    "dcerpc",
+    "ftp",
+    "websocket",
+    "rdp",
+    "doh2",
+    "http2",
+    "nfs",
+    "tftp",
+    "ntp",
+    "quic",
+    "dhcp",
+    "sip",
+    "mdns",
+];
+
+/// `delayed-detect` would let packets through before the rules are loaded. A cache of compiled
+/// rules would be written to the disk.
+const DETECT: &str = "
+detect:
+  profile: medium
+  sgh-mpm-context: auto
+  sgh-mpm-caching: no
+  delayed-detect: no
+  inspection-recursion-limit: 3000
+  prefilter:
+    default: mpm
+  thresholds:
+    hash-size: 4096
+    memcap: 4MiB
+";

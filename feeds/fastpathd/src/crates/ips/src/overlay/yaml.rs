@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The little of YAML that is written.
+
+use std::fmt::Write;
+use std::path::Path;
+
+/// A path as a double-quoted scalar, which cannot end early whatever the path contains.
+pub(super) fn quoted(path: &Path) -> String {
+    let mut text = String::from("\"");
+    for c in path.to_string_lossy().chars() {
+        match c {
+            '"' | '\\' => text.extend(['\\', c]),
+            c if c.is_control() || c as u32 > 0xffff => {
+                // Writing to a String cannot fail.
+                let _ = write!(text, "\\U{:08x}", u32::from(c));
+            }
+            c => text.push(c),
+        }
+    }
+    text.push('"');
+    text
+}
+
+/// CPUs one by one: Suricata refuses a range that ends above the CPUs online now.
+pub(super) fn list(cpus: &[u32]) -> String {
+    let cpus = crate::threads::ascending(cpus);
+    let texts: Vec<String> = cpus.iter().map(ToString::to_string).collect();
+    format!("[ {} ]", texts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_cannot_leave_its_quotes() {
+        assert_eq!(quoted(Path::new("/a b/c")), r#""/a b/c""#);
+        assert_eq!(quoted(Path::new("a\"\nb\\: c")), r#""a\"\U0000000ab\\: c""#);
+    }
+
+    #[test]
+    fn cpus_are_a_set() {
+        assert_eq!(list(&[3, 1, 3]), "[ 1, 3 ]");
+    }
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Whether the chosen mode can work on the chosen ports.
+
+use config::Problem;
+
+use crate::settings::{Mode, Settings};
+
+/// What the daemon knows of one port.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Port {
+    /// Name of the device.
+    pub name: String,
+    /// Bridge it is a port of.
+    pub bridge: Option<String>,
+    /// What uses it as the device below: VLAN devices, PPPoE sessions (`pppoe-wan`), macvlans.
+    pub carries: Vec<String>,
+    /// Whether it has an address of its own, so that this machine talks over it.
+    pub addressed: bool,
+    /// Whether it is administratively up.
+    pub up: bool,
+    /// Largest packet, bytes.
+    pub mtu: u32,
+}
+
+/// Refuses what cannot work: `ports` are the devices that exist. A port that is down is no
+/// problem: it may come up.
+///
+/// # Errors
+/// The first thing that is in the way.
+pub fn check_mode(settings: &Settings, ports: &[Port]) -> Result<(), Problem> {
+    if !settings.enabled || settings.mode == Mode::Nfq {
+        return Ok(());
+    }
+    let mut found = Vec::new();
+    for name in &settings.devices {
+        let port = ports.iter().find(|port| port.name == *name);
+        let port = port.ok_or_else(|| refuse(name, "there is no such device".to_owned()))?;
+        if settings.mode == Mode::Inline {
+            fit_to_bridge(port)?;
+        }
+        found.push(port);
+    }
+    match (settings.mode, found.as_slice()) {
+        (Mode::Inline, [one, other]) if one.mtu != other.mtu => {
+            let what = format!(
+                "mode inline needs the same largest packet on both: {} takes {} bytes, {} {}",
+                one.name, one.mtu, other.name, other.mtu
+            );
+            Err(refuse(&settings.devices.join(" "), what))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Suricata would copy every frame between the ports while the kernel handles it too: on a port
+/// in use each packet would travel twice, once uninspected.
+fn fit_to_bridge(port: &Port) -> Result<(), Problem> {
+    if let Some(bridge) = &port.bridge {
+        let what = format!(
+            "is a port of {bridge}, which forwards its packets past Suricata; mode inline needs \
+             a port of no bridge (mode nfq inspects what {bridge} routes)"
+        );
+        return Err(refuse(&port.name, what));
+    }
+    if let Some(above) = port.carries.first() {
+        let what = format!(
+            "carries {above}, which ends in this router; mode inline needs a port that nothing \
+             else uses (mode nfq inspects what {above} carries)"
+        );
+        return Err(refuse(&port.name, what));
+    }
+    if port.addressed {
+        let what = "has an address of this router; mode inline needs a port without one";
+        return Err(refuse(&port.name, what.to_owned()));
+    }
+    Ok(())
+}
+
+fn refuse(value: &str, what: String) -> Problem {
+    let [section, option] = ["ips".to_owned(), "device".to_owned()];
+    Problem { section, option, value: value.to_owned(), what }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn port(name: &str) -> Port {
+        Port { name: name.into(), up: true, mtu: 1500, ..Port::default() }
+    }
+
+    fn check(mode: Mode, devices: &[&str], ports: &[Port]) -> String {
+        let devices = devices.iter().map(ToString::to_string).collect();
+        let settings = Settings { enabled: true, mode, devices, ..Settings::default() };
+        check_mode(&settings, ports).map_or_else(|problem| problem.to_string(), |()| String::new())
+    }
+
+    #[test]
+    fn free_ports_are_taken() {
+        let ports = [port("eth1"), Port { up: false, ..port("eth2") }];
+        assert_eq!(check(Mode::Inline, &["eth1", "eth2"], &ports), "");
+        assert_eq!(check(Mode::Ids, &["eth2"], &ports), "");
+        assert_eq!(check(Mode::Nfq, &["gone"], &ports), "", "nfq needs no ports");
+    }
+
+    #[test]
+    fn watching_a_port_in_use_is_fine() {
+        let used = Port {
+            bridge: Some("br-lan".into()),
+            carries: vec!["lan1.20".into()],
+            addressed: true,
+            ..port("lan1")
+        };
+        assert_eq!(check(Mode::Ids, &["lan1"], &[used]), "");
+    }
+
+    #[test]
+    fn what_cannot_work_is_refused_with_the_reason() {
+        let bridged = Port { bridge: Some("br-lan".into()), ..port("lan1") };
+        let dialled = Port { carries: vec!["pppoe-wan".into()], ..port("wan") };
+        let own = Port { addressed: true, ..port("eth1") };
+        let jumbo = Port { mtu: 9000, ..port("eth3") };
+        let ports = [bridged, dialled, own, jumbo, port("eth2")];
+        for (mode, devices, words) in [
+            (Mode::Ids, &["eth9"][..], "option 'device', value 'eth9': there is no such device"),
+            (Mode::Inline, &["eth2", "eth9"], "value 'eth9': there is no such device"),
+            (Mode::Inline, &["lan1", "eth2"], "value 'lan1': is a port of br-lan, which"),
+            (Mode::Inline, &["eth2", "wan"], "value 'wan': carries pppoe-wan, which"),
+            (Mode::Inline, &["eth1", "eth2"], "value 'eth1': has an address of this router"),
+            (Mode::Inline, &["eth2", "eth3"], "eth2 takes 1500 bytes, eth3 9000"),
+        ] {
+            let said = check(mode, devices, &ports);
+            assert!(said.starts_with("section 'ips'"), "{said}");
+            assert!(said.contains(words), "{said}");
+        }
+    }
+
+    #[test]
+    fn switched_off_nothing_is_refused() {
+        let settings = Settings { mode: Mode::Ids, ..Settings::default() };
+        assert_eq!(check_mode(&settings, &[]), Ok(()));
+    }
+}

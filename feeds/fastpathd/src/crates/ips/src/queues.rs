@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! `/proc/net/netfilter/nfnetlink_queue`: who listens on which queue, and how it keeps up.
+
+use std::ops::RangeInclusive;
+
+/// Where the kernel tells it. Readable for root and the owner's group only (0440).
+pub const QUEUES: &str = "/proc/net/netfilter/nfnetlink_queue";
+
+/// One queue that somebody listens on; the kernel lists no others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Queue {
+    /// NFQUEUE number.
+    pub number: u16,
+    /// Netlink port of the listener, most often its process id.
+    pub listener: u32,
+    /// Packets that wait for a verdict.
+    pub depth: u32,
+    /// Packets that got a verdict since the queue was bound. Counts modulo 2³².
+    pub handled: u32,
+    /// Packets lost because the queue was full. With fail-open they passed instead and are
+    /// not counted here.
+    pub full: u32,
+    /// Packets lost because the listener's socket buffer was full.
+    pub unread: u32,
+}
+
+impl Queue {
+    /// Packets lost either way.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        u64::from(self.full) + u64::from(self.unread)
+    }
+}
+
+/// Reads the kernel's lines. Columns: queue, port id of the peer, packets waiting, copy mode,
+/// copy range, dropped by the queue, dropped by the socket, id of the last packet, 1. A line
+/// that is none is left out.
+#[must_use]
+pub fn parse_queues(text: &str) -> Vec<Queue> {
+    text.lines().filter_map(parse_line).collect()
+}
+
+fn parse_line(line: &str) -> Option<Queue> {
+    let mut columns = line.split_ascii_whitespace();
+    let number = columns.next()?.parse().ok()?;
+    let mut next = || columns.next()?.parse::<u32>().ok();
+    let [listener, depth, _mode, _range, full, unread, last] =
+        [next()?, next()?, next()?, next()?, next()?, next()?, next()?];
+    // Packets are numbered from 1 as they come; those that wait have none yet.
+    let handled = last.wrapping_sub(depth);
+    Some(Queue { number, listener, depth, handled, full, unread })
+}
+
+/// The queues of `numbers`, in order; none where nobody listens.
+#[must_use]
+pub fn queues_of(queues: &[Queue], numbers: RangeInclusive<u16>) -> Vec<Option<Queue>> {
+    numbers.map(|number| queues.iter().find(|queue| queue.number == number).copied()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_kernels_lines_are_read() {
+        let text = "    0   4242     3 2 65535     7     1      120  1\n\
+                    65535 4294967295 0 2 65535 0 0 0 1\n";
+        let queues = parse_queues(text);
+        let first = Queue { number: 0, listener: 4242, depth: 3, handled: 117, full: 7, unread: 1 };
+        assert_eq!(queues[0], first);
+        assert_eq!(queues[0].dropped(), 8);
+        assert_eq!(queues[1].number, 65535);
+        assert_eq!(queues_of(&queues, 0..=1), [Some(first), None]);
+    }
+
+    #[test]
+    fn the_number_of_packets_wraps() {
+        let queue = parse_queues("0 1 5 2 65535 0 0 2 1")[0];
+        assert_eq!(queue.handled, 2_u32.wrapping_sub(5));
+    }
+
+    #[test]
+    fn what_is_no_line_is_left_out() {
+        for text in
+            ["", "\n", "0 1 2", "x 1 2 3 4 5 6 7 8", "-1 1 1 1 1 1 1 1", "70000 1 1 1 1 1 1 1"]
+        {
+            assert_eq!(parse_queues(text), [], "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_taken(text: String) {
+            prop_assert!(parse_queues(&text).len() <= text.lines().count());
+        }
+    }
+}

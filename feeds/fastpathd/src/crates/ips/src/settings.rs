@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Section `ips` of the configuration, checked.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use config::{Network, Package, Section, is_device_name, number_in, switch};
+
+/// How packets reach Suricata.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Mode {
+    /// The kernel queues forwarded packets and waits for verdicts: the router's way.
+    #[default]
+    Nfq,
+    /// Suricata sees copies of what ports carry and stops nothing.
+    Ids,
+    /// Suricata itself bridges two ports.
+    Inline,
+}
+
+impl Mode {
+    /// The name in the configuration and in the API.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Nfq => "nfq",
+            Self::Ids => "ids",
+            Self::Inline => "inline",
+        }
+    }
+}
+
+impl FromStr for Mode {
+    /// What is wrong, to be read after the value.
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "nfq" => Ok(Self::Nfq),
+            "ids" => Ok(Self::Ids),
+            "inline" => Ok(Self::Inline),
+            _ => Err("is no mode; known are nfq, ids, inline".to_owned()),
+        }
+    }
+}
+
+/// What happens to connections that should be inspected while Suricata is away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Fail {
+    /// They pass uninspected.
+    #[default]
+    Open,
+    /// They stop.
+    Closed,
+}
+
+impl Fail {
+    /// The name in the configuration and in the API.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Closed => "closed",
+        }
+    }
+}
+
+impl FromStr for Fail {
+    /// What is wrong, to be read after the value.
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "open" => Ok(Self::Open),
+            "closed" => Ok(Self::Closed),
+            _ => Err("is neither open nor closed".to_owned()),
+        }
+    }
+}
+
+/// What is done with a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Action {
+    /// Inspected until Suricata or the budget says enough.
+    #[default]
+    Inspect,
+    /// Not inspected.
+    None,
+    /// Inspected to its end, never offloaded.
+    Always,
+}
+
+impl Action {
+    /// The name in the configuration and in the API.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Inspect => "inspect",
+            Self::None => "none",
+            Self::Always => "always",
+        }
+    }
+}
+
+impl FromStr for Action {
+    /// What is wrong, to be read after the value.
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "inspect" => Ok(Self::Inspect),
+            "none" => Ok(Self::None),
+            "always" => Ok(Self::Always),
+            _ => Err("is no action; known are inspect, none, always".to_owned()),
+        }
+    }
+}
+
+/// How the kernel chooses one of several queues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Spread {
+    /// By the addresses, the same for both directions.
+    #[default]
+    Hash,
+    /// By the CPU that handles the packet.
+    Fanout,
+}
+
+impl Spread {
+    /// The name in the configuration.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Hash => "hash",
+            Self::Fanout => "fanout",
+        }
+    }
+}
+
+impl FromStr for Spread {
+    /// What is wrong, to be read after the value.
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "hash" => Ok(Self::Hash),
+            "fanout" => Ok(Self::Fanout),
+            _ => Err("is neither hash nor fanout".to_owned()),
+        }
+    }
+}
+
+macro_rules! displayed {
+    ($($kind:ty),*) => {$(
+        impl fmt::Display for $kind {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+    )*};
+}
+displayed!(Mode, Fail, Action, Spread);
+
+/// Section `ips 'ips'`, checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Whether anything is to be inspected at all.
+    pub enabled: bool,
+    /// How packets reach Suricata.
+    pub mode: Mode,
+    /// What happens while it is away.
+    pub fail: Fail,
+    /// For connections that no policy names.
+    pub default: Action,
+    /// Bytes of a connection, both directions, after which it is inspected enough; 0: no end.
+    pub budget_bytes: u64,
+    /// Packets likewise.
+    pub budget_packets: u32,
+    /// How the kernel chooses a queue.
+    pub spread: Spread,
+    /// Number of the first queue.
+    pub queue_first: u16,
+    /// Packets that may wait in one queue.
+    pub queue_length: u32,
+    /// Bytes of a stream direction that Suricata inspects; 0: all.
+    pub depth: u32,
+    /// MiB for all of Suricata's tables together.
+    pub memory: u32,
+    /// What `HOME_NET` is; empty: found by the daemon.
+    pub home: Vec<Network>,
+    /// Never inspected, whichever end they are.
+    pub exempt: Vec<Network>,
+    /// Ports to watch ([`Mode::Ids`]) or to bridge ([`Mode::Inline`]), in the order given.
+    pub devices: Vec<String>,
+    /// Whether sources that fire a drop rule are blocked.
+    pub block: bool,
+    /// For how long.
+    pub block_time: Duration,
+    /// Most blocked addresses of a family.
+    pub block_limit: u32,
+    /// Never blocked.
+    pub block_exempt: Vec<Network>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            mode: Mode::default(),
+            fail: Fail::default(),
+            default: Action::default(),
+            budget_bytes: 1 << 20,
+            budget_packets: 0,
+            spread: Spread::default(),
+            queue_first: 0,
+            queue_length: 4096,
+            depth: 1 << 20,
+            memory: 128,
+            home: Vec::new(),
+            exempt: Vec::new(),
+            devices: Vec::new(),
+            block: false,
+            block_time: Duration::from_secs(600),
+            block_limit: 1024,
+            block_exempt: Vec::new(),
+        }
+    }
+}
+
+impl Settings {
+    /// Takes section `ips` out of the package, which notes what is wrong with it.
+    #[must_use]
+    pub fn read(package: &mut Package<'_>) -> Self {
+        let mut settings = Self::default();
+        if let Some(mut section) = package.take_one("ips") {
+            settings.read_section(&mut section);
+            package.close(section);
+        }
+        settings
+    }
+
+    fn read_section(&mut self, section: &mut Section<'_>) {
+        take(&mut self.enabled, section.value("enabled", switch));
+        take(&mut self.mode, section.value("mode", Mode::from_str));
+        take(&mut self.fail, section.value("fail", Fail::from_str));
+        take(&mut self.default, section.value("default", Action::from_str));
+        let bytes = section.value("budget_bytes", number_in(0..=u32::MAX));
+        take(&mut self.budget_bytes, bytes.map(u64::from));
+        take(&mut self.budget_packets, section.value("budget_packets", number_in(0..=u32::MAX)));
+        take(&mut self.spread, section.value("spread", Spread::from_str));
+        take(&mut self.queue_first, section.value("queue_first", queue_number));
+        take(&mut self.queue_length, section.value("queue_length", number_in(64..=65_536)));
+        take(&mut self.depth, section.value("depth", number_in(0..=u32::MAX)));
+        take(&mut self.memory, section.value("memory", number_in(16..=65_536)));
+        self.home = networks(section, "home");
+        self.exempt = networks(section, "exempt");
+        take(&mut self.block, section.value("block", switch));
+        let seconds = section.value("block_time", number_in(1..=2_592_000));
+        take(&mut self.block_time, seconds.map(|seconds| Duration::from_secs(seconds.into())));
+        take(&mut self.block_limit, section.value("block_limit", number_in(1..=65_536)));
+        self.block_exempt = networks(section, "block_exempt");
+        self.read_devices(section);
+    }
+
+    fn read_devices(&mut self, section: &mut Section<'_>) {
+        let mut seen = BTreeSet::new();
+        for name in section.list("device") {
+            if !is_device_name(name) {
+                section.error("device", name, "is no name of a device");
+            } else if !seen.insert(name) {
+                section.error("device", name, "is there twice");
+            } else {
+                self.devices.push(name.to_owned());
+            }
+        }
+        if !section.is_good() || !self.enabled {
+            return;
+        }
+        let given = self.devices.join(" ");
+        match self.mode {
+            Mode::Inline if self.devices.len() != 2 => {
+                section.error("device", &given, "mode inline bridges exactly two ports");
+            }
+            Mode::Ids if self.devices.is_empty() => {
+                section.error("device", &given, "mode ids needs a port to watch");
+            }
+            Mode::Ids if self.devices.len() > MOST_DEVICES => {
+                section.error("device", &given, "are more than 16 ports");
+            }
+            _ => {}
+        }
+    }
+}
+
+/// More taps than a router has ports would only waste rings of packets.
+const MOST_DEVICES: usize = 16;
+
+fn take<T>(into: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *into = value;
+    }
+}
+
+/// Leaves room for as many queues above it as CPUs can ask for.
+fn queue_number(text: &str) -> Result<u16, String> {
+    const LAST: u32 = 65_000;
+    let number = number_in(0..=LAST)(text)?;
+    u16::try_from(number).map_err(|_| "is too large".to_owned())
+}
+
+fn networks(section: &mut Section<'_>, option: &'static str) -> Vec<Network> {
+    let mut networks = Vec::new();
+    for text in section.list(option) {
+        match text.parse::<Network>() {
+            Ok(network) if networks.contains(&network) => {}
+            Ok(network) => networks.push(network),
+            Err(what) => section.error(option, text, &what),
+        }
+    }
+    networks
+}
+
+#[cfg(test)]
+#[path = "settings_tests.rs"]
+mod tests;

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Which CPUs Suricata's threads run on.
+
+/// Suricata's part of the CPU plan.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Threads {
+    /// Whether threads are pinned at all. If not, only the number of workers counts.
+    pub affinity: bool,
+    /// CPUs of the flow manager, the counters and the command socket.
+    pub management: Vec<u32>,
+    /// CPUs of capture threads. Unused while every worker captures for itself.
+    pub receive: Vec<u32>,
+    /// The CPU of each worker, in the order of the queues: one worker a queue.
+    pub workers: Vec<u32>,
+    /// CPUs of verdict threads, unused likewise.
+    pub verdict: Vec<u32>,
+}
+
+impl Threads {
+    /// Number of queues, one a worker.
+    #[must_use]
+    pub fn queues(&self) -> u16 {
+        u16::try_from(self.workers.len()).unwrap_or(u16::MAX).max(1)
+    }
+
+    /// Where Suricata really puts each worker, in the order of the queues. It knows the workers'
+    /// CPUs only as a set: its first thread takes the lowest of them, the next one the next, and
+    /// after the highest it begins anew. A plan that differs from this cannot be expressed.
+    #[must_use]
+    pub fn placed(&self) -> Vec<Option<u32>> {
+        let set = ascending(&self.workers);
+        let cpu = |index: usize| set.get(index.checked_rem(set.len())?).copied();
+        (0..usize::from(self.queues())).map(|index| cpu(index).filter(|_| self.affinity)).collect()
+    }
+}
+
+/// The CPUs as a set.
+pub(crate) fn ascending(cpus: &[u32]) -> Vec<u32> {
+    let mut cpus = cpus.to_vec();
+    cpus.sort_unstable();
+    cpus.dedup();
+    cpus
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn placed(workers: &[u32]) -> Vec<Option<u32>> {
+        Threads { affinity: true, workers: workers.to_vec(), ..Threads::default() }.placed()
+    }
+
+    #[test]
+    fn workers_are_placed_in_ascending_order() {
+        assert_eq!(placed(&[2, 3]), [Some(2), Some(3)]);
+        assert_eq!(placed(&[3, 2]), [Some(2), Some(3)]);
+        assert_eq!(placed(&[1, 1]), [Some(1), Some(1)]);
+        assert_eq!(placed(&[]), [None], "there is always one queue");
+    }
+
+    #[test]
+    fn unpinned_workers_have_no_cpu() {
+        let threads = Threads { workers: vec![0, 1], ..Threads::default() };
+        assert_eq!(threads.placed(), [None, None]);
+        assert_eq!(threads.queues(), 2);
+    }
+}
