@@ -54,8 +54,8 @@ pub struct Device {
     pub irqs: Vec<Irq>,
     /// Kernel threads that poll it (threaded NAPI), by the order of their NAPI ids.
     pub threads: Vec<Thread>,
-    /// `rps_cpus` of each receive queue.
-    pub rx: Vec<CpuSet>,
+    /// `rps_cpus` of each receive queue; none where it cannot be read.
+    pub rx: Vec<Option<CpuSet>>,
     /// `xps_cpus` of each transmit queue; none where the device has only one, which has no map.
     pub tx: Vec<Option<CpuSet>>,
 }
@@ -180,7 +180,8 @@ impl Device {
     pub fn knobs(&self) -> impl Iterator<Item = (Knob, &CpuSet)> {
         let irqs = self.irqs.iter().map(|irq| (irq.knob(), &irq.affinity));
         let threads = self.threads.iter().map(|thread| (thread.knob(), &thread.affinity));
-        let rps = (0_u32..).zip(&self.rx).map(|(queue, have)| (self.rps(queue), have));
+        let rps = (0_u32..).zip(&self.rx);
+        let rps = rps.filter_map(|(queue, have)| Some((self.rps(queue), have.as_ref()?)));
         let xps = (0_u32..).zip(&self.tx);
         let xps = xps.filter_map(|(queue, have)| Some((self.xps(queue), have.as_ref()?)));
         irqs.chain(threads).chain(rps).chain(xps)

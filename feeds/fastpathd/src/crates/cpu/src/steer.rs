@@ -93,8 +93,10 @@ impl Steered<'_> {
             let cpu = self.dealt(index);
             wants.entry(thread.knob()).or_insert_with(|| CpuSet::from_iter([cpu]));
         }
-        for queue in (0..).take(device.rx.len()) {
-            wants.insert(device.rps(queue), self.rps(queue as usize));
+        for (queue, have) in (0..).zip(&device.rx) {
+            if have.is_some() {
+                wants.insert(device.rps(queue), self.rps(queue as usize));
+            }
         }
         let others = machine.online();
         for (queue, have) in (0..).zip(&device.tx) {
