@@ -4,7 +4,8 @@
 //! (`tests/contract.rs`).
 //!
 //! One process, one thread: [`broker`] is the bus; [`objects`] is a client of it that publishes
-//! `session`, `uci`, `system` and `network.interface`; [`http`] is another that lets the web in.
+//! `session`, `uci`, `system`, `service` and `network.interface`; [`http`] is another that lets
+//! the web in.
 
 mod accounts;
 pub mod broker;
@@ -19,6 +20,7 @@ mod random;
 mod reload;
 mod reply;
 pub mod routes;
+pub mod service;
 pub mod session;
 pub mod system;
 pub mod uci;
@@ -70,13 +72,13 @@ pub async fn run(
     let acl = broker::Acl::read(&options.ubus_acl);
     let broker = broker::Broker::new(acl, Box::new(random::number));
     let _bus = broker::Server::listen(&options.ubus_socket, broker)?;
-    let Options { ubus_socket, listen, www, shadow, acl, config, run, reload_command, .. } =
-        options;
+    let Options { ubus_socket, listen, www, shadow, acl, config, run, .. } = options;
     std::fs::create_dir_all(&run)
         .map_err(|source| RunError::Folder { path: run.clone(), source })?;
     let store = uci::Store { config: config.clone(), run };
     let accounts = session::Accounts { config, shadow, acl };
-    let mut objects = objects::Objects::new(accounts, store, reload_command);
+    let told = objects::Told { reload: options.reload_command, event: options.event_command };
+    let mut objects = objects::Objects::new(accounts, store, told);
     let (published, all_published) = oneshot::channel();
     let web = async {
         // Whoever sees the web server may call at once. If the objects fail, they say so.

@@ -16,7 +16,7 @@ use crate::network::{self, Network};
 use crate::reply::Answer;
 use crate::session::{self, Accounts, Sessions};
 use crate::uci::{self, Store, Uci};
-use crate::{reload, system};
+use crate::{reload, service, system};
 
 /// How often the interfaces are looked at.
 const LOOK: Duration = Duration::from_secs(1);
@@ -35,26 +35,35 @@ pub enum ServeError {
     Lost(#[from] ConnectionError),
 }
 
+/// Programs that stand for procd.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// Run with the name of each configuration that changed.
+    pub reload: Option<PathBuf>,
+    /// Run with the type of each event.
+    pub event: Option<PathBuf>,
+}
+
 /// The objects and their state.
 pub struct Objects {
     accounts: Accounts,
     sessions: Sessions,
     uci: Uci,
     network: Network,
-    reload: Option<PathBuf>,
+    told: Told,
     start: Instant,
 }
 
 impl Objects {
-    /// Objects over these files. `reload` is run with the name of each configuration that changed.
+    /// Objects over these files.
     #[must_use]
-    pub fn new(accounts: Accounts, store: Store, reload: Option<PathBuf>) -> Objects {
+    pub fn new(accounts: Accounts, store: Store, told: Told) -> Objects {
         Objects {
             sessions: Sessions::new(accounts.nobody()),
             uci: Uci::new(store.clone()),
             network: Network::new(store),
             accounts,
-            reload,
+            told,
             start: Instant::now(),
         }
     }
@@ -75,6 +84,7 @@ impl Objects {
             ("session", session::METHODS),
             ("uci", uci::METHODS),
             ("system", system::METHODS),
+            ("service", service::METHODS),
             ("network.interface", network::METHODS),
         ] {
             bus.publish_unchecked(Object { path: path.to_owned(), methods }).await?;
@@ -130,6 +140,7 @@ impl Objects {
             }
             "uci" => self.uci.answer(&mut self.sessions, called, now),
             "system" => system::answer(called.0),
+            "service" => service::answer(self.told.event.as_deref(), called),
             "network.interface" => {
                 self.network.answer(called, &network::addresses(), system::since_boot())
             }
@@ -151,7 +162,7 @@ impl Objects {
     /// procd's part: whoever uses a changed configuration reloads it.
     fn tell_changes(&mut self) {
         for config in self.uci.take_changed() {
-            if let Some(command) = &self.reload {
+            if let Some(command) = &self.told.reload {
                 reload::start(command, &config);
             }
         }
@@ -162,6 +173,7 @@ impl Objects {
         for change in self.network.look(system::since_boot()) {
             let (name, action) =
                 if change.up { ("interface.update", "ifup") } else { ("interface.down", "ifdown") };
+            service::happened(self.told.event.as_deref(), name);
             let interface = json!(change.interface);
             let mut data = Map::from_iter([("interface".to_owned(), interface)]);
             let told = bus.notify("network.interface", name, &data);

@@ -27,6 +27,8 @@ pub struct Options {
     pub run: PathBuf,
     /// Run with the name of each configuration that changed.
     pub reload_command: Option<PathBuf>,
+    /// Run with the type of each event that services may have triggers for.
+    pub event_command: Option<PathBuf>,
 }
 
 impl Default for Options {
@@ -41,6 +43,7 @@ impl Default for Options {
             config: PathBuf::from("/etc/config"),
             run: PathBuf::from("/var/run/rpcd"),
             reload_command: None,
+            event_command: None,
         }
     }
 }
@@ -58,6 +61,7 @@ fastpath-standin: answers for ubusd, rpcd and uhttpd, in the lab only
   --config FOLDER        UCI files (/etc/config)
   --run FOLDER           changes of sessions, snapshots (/var/run/rpcd)
   --reload-command FILE  run with the name of each configuration that changed
+  --event-command FILE   run with the type of each event for services
 ";
 
 impl Options {
@@ -81,6 +85,7 @@ impl Options {
                 Long("config") => options.config = parser.value()?.into(),
                 Long("run") => options.run = parser.value()?.into(),
                 Long("reload-command") => options.reload_command = Some(parser.value()?.into()),
+                Long("event-command") => options.event_command = Some(parser.value()?.into()),
                 Long("help") | Short('h') => return Ok(None),
                 _ => return Err(argument.unexpected()),
             }

@@ -238,3 +238,38 @@ fn an_interface_that_comes_up_or_goes_is_told() {
         }
     });
 }
+
+/// Waits until `file` says something.
+async fn said(file: &std::path::Path) -> String {
+    loop {
+        match std::fs::read_to_string(file) {
+            Ok(text) if text.ends_with('\n') => return text,
+            _ => tokio::time::sleep(Duration::from_millis(10)).await,
+        }
+    }
+}
+
+#[test]
+fn an_event_for_services_reaches_their_triggers() {
+    let router = Router::start();
+    let happened = router.folder.as_ref().unwrap().join("happened");
+    on_one_thread(async {
+        let bus = Connection::open(&router.socket).await.unwrap().handle();
+        let args = table(json!({"type": "fastpath.ips", "data": {}}));
+        let answer = bus.call("service", "event", &args, SOON).await.unwrap();
+        assert!(answer.is_empty(), "{answer:?}");
+        assert_eq!(said(&happened).await, "fastpath.ips\n");
+        // procd wants both, each of its type.
+        for bad in [json!({"type": "x"}), json!({"data": {}}), json!({"type": 1, "data": {}})] {
+            let refused = bus.call("service", "event", &table(bad), SOON).await.unwrap_err();
+            assert_eq!(refused.status(), Status::InvalidArgument);
+        }
+        let unknown = bus.call("service", "set", &args, SOON).await.unwrap_err();
+        assert_eq!(unknown.status(), Status::MethodNotFound);
+        // Interfaces tell services, too.
+        let network = router.folder.as_ref().unwrap().join("config/network");
+        std::fs::remove_file(&happened).unwrap();
+        std::fs::write(&network, "config interface 'here'\n\toption device 'lo'\n").unwrap();
+        assert_eq!(said(&happened).await, "interface.update\n");
+    });
+}

@@ -102,10 +102,11 @@ impl Router {
         write(&folder, "acl.d/fastpath.json", GROUP);
         write(&folder, "acl.d/unauthenticated.json", UNAUTHENTICATED);
         write(&folder, "www/index.html", "<!doctype html><title>x</title>\n");
-        let reload = folder.join("reload");
-        let script = format!("#!/bin/sh\necho \"$1\" >>{}\n", folder.join("reloaded").display());
-        write(&folder, "reload", &script);
-        std::fs::set_permissions(reload, Permissions::from_mode(0o755)).unwrap();
+        for (program, into) in [("reload", "reloaded"), ("event", "happened")] {
+            let script = format!("#!/bin/sh\necho \"$1\" >>{}\n", folder.join(into).display());
+            write(&folder, program, &script);
+            std::fs::set_permissions(folder.join(program), Permissions::from_mode(0o755)).unwrap();
+        }
         let mut router = Router {
             address: String::new(),
             socket: folder.join("ubus.sock"),
@@ -129,6 +130,7 @@ impl Router {
             ("--config", "config"),
             ("--run", "run"),
             ("--reload-command", "reload"),
+            ("--event-command", "event"),
         ] {
             command.arg(option).arg(folder.join(path));
         }
