@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! A source's archive: downloaded and verified, or found to be the one at hand.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::fetch::{FetchError, Fetcher};
+use crate::request::{Proof, Request, SourceRequest};
+use crate::store::Store;
+use crate::verify::{VerifyError, published_checksum, sha256};
+
+/// Most bytes of a file with checksums.
+const CHECKSUMS: u64 = 64 * 1024;
+/// Most bytes of a file with a signature.
+const SIGNATURE: u64 = 4 * 1024;
+
+/// Where a source's archive is now.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Acquired {
+    /// Downloaded and verified, in the work folder under the source's name.
+    Fresh {
+        /// Its size.
+        bytes: u64,
+        /// Its SHA-256.
+        sha256: String,
+    },
+    /// The last good one is what the source has, or nothing was to be downloaded.
+    Same {
+        /// Whether the source was asked, or its checksum is in the settings.
+        checked: bool,
+    },
+}
+
+/// Why there is no archive of now.
+#[derive(Debug, Error)]
+pub(crate) enum AcquireError {
+    /// Not downloaded.
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    /// Downloaded, and not believed.
+    #[error("{url}: {cause}")]
+    Verify {
+        /// What was downloaded.
+        url: String,
+        /// Why not.
+        cause: VerifyError,
+    },
+    /// It could not be put into the store.
+    #[error("{path}: {cause}")]
+    Store {
+        /// Where.
+        path: PathBuf,
+        /// What the kernel said.
+        cause: io::Error,
+    },
+    /// The settings of the source; checked before, so this is not expected.
+    #[error("{0}: {1}")]
+    Settings(&'static str, String),
+    /// Nothing may be downloaded, and nothing was before.
+    #[error("nothing of it has been downloaded yet")]
+    NothingYet,
+}
+
+/// Gets the archive of a source.
+///
+/// # Errors
+/// It cannot be had or is not believed. The last good one is untouched.
+pub(crate) fn acquire(
+    request: &Request,
+    source: &SourceRequest,
+    store: &Store,
+    fetcher: Option<&Fetcher>,
+) -> Result<Acquired, AcquireError> {
+    let kept = store.archive(&source.name);
+    if !request.download {
+        let there = kept.is_file();
+        return if there {
+            Ok(Acquired::Same { checked: false })
+        } else {
+            Err(AcquireError::NothingYet)
+        };
+    }
+    let of_kept = digest(&kept).ok();
+    let proof = source.proof().map_err(|(what, why)| AcquireError::Settings(what, why))?;
+    let expected = match &proof {
+        Proof::Sha256(sum) => Some(sum.clone()),
+        Proof::Sha256At(url) => {
+            let text = text(fetcher.ok_or(FetchError::NoProgram)?, url, CHECKSUMS)?;
+            let sum = published_checksum(&text, source.file_name());
+            Some(sum.map_err(|cause| AcquireError::Verify { url: url.clone(), cause })?)
+        }
+        Proof::Signature(..) | Proof::Transport => None,
+    };
+    if expected.is_some() && expected == of_kept {
+        return Ok(Acquired::Same { checked: true });
+    }
+    let fetcher = fetcher.ok_or(FetchError::NoProgram)?;
+    let path = store.work(&source.name);
+    let bytes = download(fetcher, &source.url, request.limit_bytes, &path)?;
+    let found = digest(&path).map_err(|cause| AcquireError::Store { path: path.clone(), cause })?;
+    let distrust = |cause| AcquireError::Verify { url: source.url.clone(), cause };
+    if let Some(expected) = expected.filter(|expected| *expected != found) {
+        return Err(distrust(VerifyError::Checksum { expected, found }));
+    }
+    if let Proof::Signature(url, key) = &proof {
+        let signature = text(fetcher, url, SIGNATURE)?;
+        let message = File::open(&path).map_err(|cause| distrust(cause.into()))?;
+        key.check(&signature, message).map_err(distrust)?;
+    }
+    if of_kept.as_ref() == Some(&found) {
+        return Ok(Acquired::Same { checked: true });
+    }
+    Ok(Acquired::Fresh { bytes, sha256: found })
+}
+
+fn digest(path: &Path) -> io::Result<String> {
+    sha256(File::open(path)?)
+}
+
+fn text(fetcher: &Fetcher, url: &str, limit: u64) -> Result<String, FetchError> {
+    let mut bytes = Vec::new();
+    fetcher.fetch(url, limit, &mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn download(fetcher: &Fetcher, url: &str, limit: u64, path: &Path) -> Result<u64, AcquireError> {
+    let failed = |cause| AcquireError::Store { path: path.to_owned(), cause };
+    let mut file = BufWriter::new(File::create(path).map_err(failed)?);
+    let outcome = fetcher.fetch(url, limit, &mut file);
+    let flushed = file.flush();
+    if outcome.is_err() || flushed.is_err() {
+        // A full disk should have room again for what follows.
+        let _ = fs::remove_file(path);
+    }
+    let bytes = outcome?;
+    flushed.map_err(failed)?;
+    Ok(bytes)
+}

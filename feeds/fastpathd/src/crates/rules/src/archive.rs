@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The rule files inside an archive of a stranger: gzip, tar, both, or one plain file.
+//!
+//! Everything is read as a stream. Nothing is written under a name from the archive; names that
+//! would leave a folder are refused all the same, because an archive with one is no rule set.
+
+use std::cell::Cell;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+
+use flate2::bufread::MultiGzDecoder;
+use tar::{Archive, Entry, EntryType};
+use thiserror::Error;
+
+/// What an archive may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Bytes after unpacking, of all entries, their headers and whatever follows them.
+    pub bytes: u64,
+    /// Entries, folders included.
+    pub entries: u32,
+    /// Bytes of an entry's name.
+    pub name: usize,
+}
+
+impl Limits {
+    /// `bytes` as given; 4096 entries, names of 200 bytes.
+    #[must_use]
+    pub fn of_bytes(bytes: u64) -> Self {
+        Self { bytes, entries: 4096, name: 200 }
+    }
+}
+
+/// Why an archive is refused.
+#[derive(Debug, Error)]
+pub enum ArchiveError {
+    /// A bomb, or simply too large for this box.
+    #[error("it unpacks to more than {limit} bytes")]
+    TooLarge {
+        /// The most it may unpack to.
+        limit: u64,
+    },
+    /// More entries than a rule set has.
+    #[error("it has more than {limit} entries")]
+    TooMany {
+        /// The most it may have.
+        limit: u32,
+    },
+    /// A name that is none of a rule set.
+    #[error("entry '{name}' {why}")]
+    Name {
+        /// The name, escaped and cut.
+        name: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// Links, devices and the like.
+    #[error("entry '{name}' is {kind}, which a rule set does not have")]
+    Kind {
+        /// The name, escaped and cut.
+        name: String,
+        /// What it is.
+        kind: &'static str,
+    },
+    /// Neither of the formats.
+    #[error("it is neither gzip, tar nor text")]
+    Format,
+    /// It ends before its end.
+    #[error("it is cut off{}", inside(within))]
+    Truncated {
+        /// The entry being read, if any.
+        within: String,
+    },
+    /// Unpacking failed.
+    #[error("it cannot be unpacked: {0}")]
+    Damaged(#[source] io::Error),
+    /// The visitor of the files refused.
+    #[error("{file} line {line}: {what}")]
+    Line {
+        /// Path in the archive.
+        file: String,
+        /// Line of the file, from 1.
+        line: u32,
+        /// What is wrong there.
+        what: String,
+    },
+}
+
+fn inside(name: &str) -> String {
+    if name.is_empty() { String::new() } else { format!(" within {name}") }
+}
+
+/// What the visitor of a file says when it cannot go on.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// Something in the file.
+    Line {
+        /// Line of the file, from 1.
+        line: u32,
+        /// What is wrong there.
+        what: String,
+    },
+    /// What the reader said.
+    Read(io::Error),
+}
+
+/// Called with the path and the contents of each file. What it leaves unread is skipped.
+pub(crate) type Visitor<'a> = dyn FnMut(&str, &mut dyn BufRead) -> Result<(), Refusal> + 'a;
+
+/// Reads an archive to its end and shows its files to `visit`. Contents that are plain text are
+/// one file, called `plain_name`. Answers the number of bytes it unpacked to.
+///
+/// # Errors
+/// The archive is refused; what was visited so far is worth nothing.
+pub(crate) fn read(
+    packed: impl BufRead,
+    plain_name: &str,
+    limits: &Limits,
+    visit: &mut Visitor<'_>,
+) -> Result<u64, ArchiveError> {
+    let left = Cell::new(limits.bytes);
+    let (head, rest) = peek(packed, 2).map_err(ArchiveError::Damaged)?;
+    let packed = BufReader::new(Cursor::new(head.clone()).chain(rest));
+    if head == [0x1f, 0x8b] {
+        let plain = Limited { inner: MultiGzDecoder::new(packed), left: &left };
+        unpacked(plain, plain_name, limits, visit)?;
+    } else {
+        unpacked(Limited { inner: packed, left: &left }, plain_name, limits, visit)?;
+    }
+    Ok(limits.bytes - left.get())
+}
+
+fn unpacked(
+    reader: impl Read,
+    plain_name: &str,
+    limits: &Limits,
+    visit: &mut Visitor<'_>,
+) -> Result<(), ArchiveError> {
+    let broken = |error| damage(error, "", limits);
+    let (head, rest) = peek(reader, 512).map_err(broken)?;
+    let is_tar = head.get(257..262) == Some(b"ustar");
+    // An old tar has no magic; text has no zero byte, but a tar's name field ends with some.
+    let is_text = !head.contains(&0);
+    let mut reader = BufReader::new(Cursor::new(head).chain(rest));
+    if is_tar {
+        return tar(reader, limits, visit);
+    }
+    if is_text {
+        visit(plain_name, &mut reader).map_err(|refusal| refused(refusal, plain_name, limits))?;
+    }
+    // To the end: only then is it known to be whole, and no bomb.
+    io::copy(&mut reader, &mut io::sink()).map_err(broken)?;
+    if is_text { Ok(()) } else { Err(ArchiveError::Format) }
+}
+
+fn tar(reader: impl Read, limits: &Limits, visit: &mut Visitor<'_>) -> Result<(), ArchiveError> {
+    let mut archive = Archive::new(reader);
+    let mut name = String::new();
+    {
+        let mut long_name = None;
+        let entries = archive.entries().map_err(|error| damage(error, "", limits))?;
+        // Raw: the crate would read long names of any length into memory.
+        for (count, entry) in (0u32..).zip(entries.raw(true)) {
+            if count >= limits.entries {
+                return Err(ArchiveError::TooMany { limit: limits.entries });
+            }
+            let mut entry = entry.map_err(|error| damage(error, &name, limits))?;
+            match entry.header().entry_type() {
+                EntryType::XGlobalHeader => {}
+                EntryType::GNULongName => {
+                    let text = small(&mut entry, limits)?;
+                    long_name = Some(text.split(|byte| *byte == 0).next().unwrap_or(&[]).to_vec());
+                }
+                EntryType::XHeader => long_name = pax_path(&small(&mut entry, limits)?)?,
+                kind => {
+                    let bytes = long_name.take().unwrap_or_else(|| entry.path_bytes().into_owned());
+                    name = checked_name(&bytes, limits)?;
+                    one_entry(kind, &name, entry, limits, visit)?;
+                }
+            }
+        }
+    }
+    let mut rest = archive.into_inner();
+    io::copy(&mut rest, &mut io::sink()).map_err(|error| damage(error, &name, limits))?;
+    Ok(())
+}
+
+fn one_entry(
+    kind: EntryType,
+    name: &str,
+    entry: Entry<'_, impl Read>,
+    limits: &Limits,
+    visit: &mut Visitor<'_>,
+) -> Result<(), ArchiveError> {
+    let kind = match kind {
+        EntryType::Directory => return Ok(()),
+        EntryType::Regular | EntryType::Continuous => {
+            let size = entry.size();
+            let mut file = BufReader::new(Whole { inner: entry, left: size });
+            return visit(name, &mut file).map_err(|refusal| refused(refusal, name, limits));
+        }
+        EntryType::Symlink => "a symbolic link",
+        EntryType::Link | EntryType::GNULongLink => "a hard link",
+        EntryType::Char | EntryType::Block => "a device",
+        EntryType::Fifo => "a pipe",
+        _ => "of an unusual kind",
+    };
+    Err(ArchiveError::Kind { name: shown(name.as_bytes()), kind })
+}
+
+/// The contents of an entry that only describes the next one.
+fn small(entry: &mut Entry<'_, impl Read>, limits: &Limits) -> Result<Vec<u8>, ArchiveError> {
+    const MOST: u64 = 8192;
+    let name = shown(&entry.path_bytes());
+    if entry.size() > MOST {
+        return Err(ArchiveError::Name { name, why: "is a header of more than 8192 bytes" });
+    }
+    let mut contents = Vec::new();
+    entry.read_to_end(&mut contents).map_err(|error| damage(error, &name, limits))?;
+    Ok(contents)
+}
+
+/// The path in a pax header, whose records are `LENGTH KEY=VALUE` and a line end.
+fn pax_path(mut records: &[u8]) -> Result<Option<Vec<u8>>, ArchiveError> {
+    let wrong = |why| ArchiveError::Name { name: shown(b"pax header"), why };
+    let mut path = None;
+    while !records.is_empty() {
+        let space = records.iter().position(|byte| *byte == b' ');
+        let space = space.ok_or_else(|| wrong("has a record without length"))?;
+        let length = std::str::from_utf8(&records[..space]).ok().and_then(|n| n.parse().ok());
+        let record = length.filter(|end| *end > space + 1).and_then(|end: usize| {
+            let (record, rest) = records.split_at_checked(end)?;
+            Some((record.get(space + 1..)?.strip_suffix(b"\n")?, rest))
+        });
+        let (record, rest) = record.ok_or_else(|| wrong("has a record of a wrong length"))?;
+        records = rest;
+        if let Some(value) = record.strip_prefix(b"path=") {
+            path = Some(value.to_vec());
+        } else if record.starts_with(b"size=") || record.starts_with(b"GNU.sparse") {
+            return Err(wrong("has another size for its entry"));
+        }
+    }
+    Ok(path)
+}
+
+/// A name that stays inside a folder, without `./` in front.
+fn checked_name(bytes: &[u8], limits: &Limits) -> Result<String, ArchiveError> {
+    let wrong = |why| ArchiveError::Name { name: shown(bytes), why };
+    let name = std::str::from_utf8(bytes).map_err(|_| wrong("has a name that is not UTF-8"))?;
+    if name.is_empty() || name.len() > limits.name {
+        return Err(wrong("has a name that is empty or too long"));
+    }
+    if name.chars().any(char::is_control) {
+        return Err(wrong("has control characters in its name"));
+    }
+    if name.starts_with('/') || name.contains('\\') {
+        return Err(wrong("has an absolute path"));
+    }
+    if name.split('/').any(|part| part == "..") {
+        return Err(wrong("leads out of the archive with '..'"));
+    }
+    Ok(name.trim_start_matches("./").to_owned())
+}
+
+fn shown(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    text.chars().take(120).flat_map(char::escape_debug).collect()
+}
+
+fn refused(refusal: Refusal, file: &str, limits: &Limits) -> ArchiveError {
+    match refusal {
+        Refusal::Line { line, what } => {
+            ArchiveError::Line { file: shown(file.as_bytes()), line, what }
+        }
+        Refusal::Read(error) => damage(error, file, limits),
+    }
+}
+
+fn damage(error: io::Error, within: &str, limits: &Limits) -> ArchiveError {
+    match error.kind() {
+        io::ErrorKind::FileTooLarge => ArchiveError::TooLarge { limit: limits.bytes },
+        io::ErrorKind::UnexpectedEof => {
+            ArchiveError::Truncated { within: shown(within.as_bytes()) }
+        }
+        _ => ArchiveError::Damaged(error),
+    }
+}
+
+/// Reads up to `count` bytes ahead.
+fn peek<R: Read>(mut reader: R, count: u64) -> io::Result<(Vec<u8>, R)> {
+    let mut head = Vec::new();
+    reader.by_ref().take(count).read_to_end(&mut head)?;
+    Ok((head, reader))
+}
+
+/// Fails with `FileTooLarge` once more than `left` bytes were read.
+struct Limited<'a, R> {
+    inner: R,
+    left: &'a Cell<u64>,
+}
+
+impl<R: Read> Read for Limited<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        match self.left.get().checked_sub(count as u64) {
+            Some(left) => {
+                self.left.set(left);
+                Ok(count)
+            }
+            None => Err(io::ErrorKind::FileTooLarge.into()),
+        }
+    }
+}
+
+/// Fails with `UnexpectedEof` where an entry ends before its size.
+struct Whole<R> {
+    inner: R,
+    left: u64,
+}
+
+impl<R: Read> Read for Whole<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.left = self.left.saturating_sub(count as u64);
+        if count == 0 && self.left > 0 && !buffer.is_empty() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(count)
+    }
+}

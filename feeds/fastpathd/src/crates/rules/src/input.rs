@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! One source on its way through an update: what is used of it, and what is told.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use crate::archive::Limits;
+use crate::collect::{Collected, collect};
+use crate::request::{Builtin, OWN, SourceRequest, selectors};
+use crate::select::{Choice, category_name, category_of};
+use crate::state::{SourceReport, SourceState, State};
+use crate::store::Store;
+
+/// A source in an update.
+pub(crate) struct Input {
+    /// What is told of it.
+    pub(crate) report: SourceReport,
+    /// Its rules; none if no archive of it could be used.
+    pub(crate) rules: Option<Collected>,
+    /// What was told of it last time, and holds for its last good archive.
+    before: SourceReport,
+    choice: Choice,
+    plain_name: String,
+    limits: Limits,
+    /// What is used now was downloaded now.
+    fresh: bool,
+}
+
+impl Input {
+    /// Our own rules.
+    pub(crate) fn own(own: &Builtin, limits: Limits) -> Self {
+        let name = OWN.to_owned();
+        let report = SourceReport { name, state: SourceState::Unchanged, ..Default::default() };
+        let choice = choice(&[], &own.disable, &own.drop);
+        let plain_name = format!("{OWN}.rules");
+        let mut input = Self::new(report.clone(), report, choice, plain_name, limits);
+        input.read(&own.path);
+        input
+    }
+
+    /// A source that nothing is known of yet but what was told last time.
+    pub(crate) fn of(source: &SourceRequest, before: &State, limits: Limits) -> Self {
+        let told = before.sources.iter().find(|told| told.name == source.name);
+        let blank = SourceReport { name: source.name.clone(), ..Default::default() };
+        let before = told.cloned().unwrap_or_else(|| blank.clone());
+        let choice = choice(&source.categories, &source.disable, &source.drop);
+        // A plain file counts as a category by the name it has at the source.
+        let plain = Some(source.file_name()).filter(|name| category_of(name).is_some());
+        let plain = plain.map_or_else(|| format!("{}.rules", source.name), str::to_owned);
+        Self::new(blank, before, choice, plain, limits)
+    }
+
+    fn new(
+        report: SourceReport,
+        before: SourceReport,
+        choice: Choice,
+        plain_name: String,
+        limits: Limits,
+    ) -> Self {
+        Self { report, rules: None, before, choice, plain_name, limits, fresh: false }
+    }
+
+    /// Uses what was downloaded just now; the last good archive if that is no good.
+    pub(crate) fn use_fresh(&mut self, store: &Store, bytes: u64, sha256: String, now_ms: u64) {
+        self.fresh = true;
+        let report = &mut self.report;
+        (report.state, report.bytes, report.sha256) = (SourceState::Updated, bytes, sha256);
+        (report.fetched_ms, report.checked_ms) = (now_ms, now_ms);
+        self.read(&store.work(&self.report.name));
+        if self.rules.is_none() {
+            let message = std::mem::take(&mut self.report.message);
+            self.fall_back(store, message, Vec::new());
+        }
+    }
+
+    /// Uses the last good archive, which is what the source has; `checked_ms` if it was asked.
+    pub(crate) fn use_kept(&mut self, store: &Store, checked_ms: Option<u64>) {
+        self.remember();
+        self.report.state = SourceState::Unchanged;
+        self.report.checked_ms = checked_ms.unwrap_or(self.before.checked_ms);
+        self.read(&store.archive(&self.report.name));
+    }
+
+    /// Something of this source is wrong: what was used so far is not, its last good archive
+    /// is, unless that is the one that is wrong.
+    pub(crate) fn fall_back(&mut self, store: &Store, message: String, faults: Vec<String>) {
+        let tried_kept = self.rules.take().is_some() && !self.fresh;
+        self.fresh = false;
+        self.remember();
+        self.report.state = SourceState::Failed;
+        let archive = store.archive(&self.report.name);
+        if !tried_kept && self.report.name != OWN && archive.is_file() {
+            self.report.state = SourceState::Kept;
+            self.read(&archive);
+        }
+        (self.report.message, self.report.faults) = (message, faults);
+    }
+
+    /// The whole update failed: what was downloaded now is not used after all.
+    pub(crate) fn give_up(&mut self) {
+        if self.fresh {
+            self.fresh = false;
+            self.remember();
+            let had = self.before.rules > 0;
+            self.report.state = if had { SourceState::Kept } else { SourceState::Failed };
+        }
+        self.report.rules = self.before.rules;
+    }
+
+    /// It is in force. If it was downloaded now, this archive is the last good one.
+    pub(crate) fn succeeded(&self, store: &Store) -> Result<(), String> {
+        if !self.fresh {
+            return Ok(());
+        }
+        let name = &self.report.name;
+        store.keep_archive(&store.work(name), name).map_err(|error| error.to_string())
+    }
+
+    /// Whether something of it failed.
+    pub(crate) fn has_failed(&self) -> bool {
+        matches!(self.report.state, SourceState::Kept | SourceState::Failed)
+    }
+
+    /// What is told of the last good archive.
+    fn remember(&mut self) {
+        let (report, before) = (&mut self.report, &self.before);
+        (report.bytes, report.fetched_ms) = (before.bytes, before.fetched_ms);
+        report.checked_ms = before.checked_ms;
+        report.sha256.clone_from(&before.sha256);
+        report.verified.clone_from(&before.verified);
+    }
+
+    /// Reads an archive, or says in the report why it is not used.
+    fn read(&mut self, archive: &Path) {
+        let report = &mut self.report;
+        let file = File::open(archive).map_err(|error| format!("{}: {error}", archive.display()));
+        let collected = file.and_then(|file| {
+            let (packed, choice) = (BufReader::new(file), self.choice.clone());
+            collect(packed, &self.plain_name, &self.limits, choice)
+                .map_err(|error| error.to_string())
+        });
+        match collected {
+            Ok(rules) if rules.rules.is_empty() => {
+                let why = rules.notes.first().map(|note| format!(": {note}"));
+                report.message = format!("no rule of it is wanted{}", why.unwrap_or_default());
+                report.state = SourceState::Failed;
+            }
+            Ok(mut rules) => {
+                (report.converted, report.disabled) = (rules.converted, rules.disabled);
+                report.disabled_by_source = rules.disabled_by_source;
+                (report.left_out, report.unpacked) = (rules.left_out, rules.unpacked);
+                report.version = std::mem::take(&mut rules.version);
+                report.notes = std::mem::take(&mut rules.notes);
+                self.rules = Some(rules);
+            }
+            Err(message) => {
+                report.message = message;
+                report.state = SourceState::Failed;
+            }
+        }
+    }
+}
+
+/// The request was checked: what cannot be read here is not there.
+fn choice(categories: &[String], disable: &[String], drop: &[String]) -> Choice {
+    let categories: Vec<String> =
+        categories.iter().filter_map(|name| category_name(name).ok()).collect();
+    Choice::new(
+        &categories,
+        &selectors(disable).unwrap_or_default(),
+        &selectors(drop).unwrap_or_default(),
+    )
+}

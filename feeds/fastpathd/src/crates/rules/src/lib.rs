@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Rule sets for Suricata, from their sources to one tested file.
+//!
+//! The program `fastpath-rules` does one thing and ends: fastpathd starts it as its own user, a
+//! person may too. It reads a [`Request`] and answers a [`State`]. All that comes from outside
+//! is hostile until shown otherwise: downloads have limits of size and time, archives are read
+//! as streams and never written out under names of their own, and rules come into force only
+//! after Suricata itself has loaded them.
+
+mod acquire;
+mod archive;
+mod collect;
+mod fetch;
+mod input;
+mod lines;
+mod merge;
+mod process;
+mod request;
+mod restore;
+mod rule;
+mod select;
+mod state;
+mod store;
+mod trial;
+mod update;
+mod verify;
+
+pub use archive::{ArchiveError, Limits};
+pub use collect::{Collected, Wanted, collect};
+pub use fetch::{FetchError, Fetcher};
+pub use lines::{Line, LineError, Lines};
+pub use request::{Builtin, OWN, Request, RequestError, SourceRequest};
+pub use restore::restore;
+pub use rule::{KeepReason, Rule, RuleError, is_disabled_rule};
+pub use select::{Choice, Selector};
+pub use state::{Outcome, SourceReport, SourceState, State};
+pub use store::{Store, StoreError, current, previous, state};
+pub use update::{Progress, Surroundings, update};
+pub use verify::{Key, VerifyError};

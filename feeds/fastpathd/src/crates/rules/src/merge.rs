@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Several sources made one rule file, and the way back from its lines to theirs.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use sha2::{Digest, Sha256};
+
+use crate::collect::{Collected, Wanted};
+use crate::verify::hex;
+
+/// A source's part in the merged file.
+#[derive(Debug)]
+pub(crate) struct Part {
+    /// Name of the source.
+    pub name: String,
+    /// Its rules.
+    pub rules: Collected,
+    /// Its rules win over any others with the same number.
+    pub own: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Origin {
+    part: usize,
+    rule: usize,
+}
+
+/// Which rules are in, in the order of the parts.
+#[derive(Debug)]
+pub(crate) struct Merged<'a> {
+    parts: &'a [Part],
+    origins: Vec<Origin>,
+    /// Number of rules in force of each part.
+    pub counts: Vec<u32>,
+    /// Rules that drop or reject.
+    pub stopping: u32,
+    /// Rules left out because another has their number.
+    pub duplicates: u32,
+    /// Twelve hexadecimal digits that change with any rule.
+    pub version: String,
+}
+
+/// Where a line of the merged file comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Source<'a> {
+    /// Place in the parts.
+    pub part: usize,
+    /// Name of the source.
+    pub name: &'a str,
+    /// Path of the file in its archive.
+    pub file: &'a str,
+    /// Line of that file, from 1.
+    pub line: u32,
+}
+
+/// The first line of a rule file of ours begins with this; the version follows.
+const HEADER: &str = "# fastpath rules, version ";
+/// Lines before the first rule.
+const HEADER_LINES: usize = 2;
+
+/// Chooses of rules with the same number: ours first, then the later revision, then the source
+/// named first.
+#[must_use]
+pub(crate) fn merge(parts: &[Part]) -> Merged<'_> {
+    let mut best: HashMap<(u32, u32), (bool, u32, Origin)> = HashMap::new();
+    let mut duplicates = 0;
+    for (part, of) in parts.iter().enumerate() {
+        for (rule, wanted) in of.rules.rules.iter().enumerate() {
+            let candidate = (of.own, wanted.rev, Origin { part, rule });
+            best.entry((wanted.gid, wanted.sid))
+                .and_modify(|held| {
+                    duplicates += 1;
+                    if (candidate.0, candidate.1) > (held.0, held.1) {
+                        *held = candidate;
+                    }
+                })
+                .or_insert(candidate);
+        }
+    }
+    let mut origins: Vec<Origin> = best.into_values().map(|(_, _, origin)| origin).collect();
+    origins.sort_unstable_by_key(|origin| (origin.part, origin.rule));
+    let (mut counts, mut stopping) = (vec![0; parts.len()], 0);
+    let mut digest = Sha256::new();
+    for Origin { part, rule } in &origins {
+        let wanted = &parts[*part].rules.rules[*rule];
+        digest.update(parts[*part].rules.text(wanted));
+        digest.update(b"\n");
+        counts[*part] += 1;
+        stopping += u32::from(wanted.stops);
+    }
+    let version = hex(&digest.finalize()[..6]);
+    Merged { parts, origins, counts, stopping, duplicates, version }
+}
+
+impl Merged<'_> {
+    /// Number of rules.
+    #[must_use]
+    pub(crate) fn len(&self) -> usize {
+        self.origins.len()
+    }
+
+    fn wanted(&self, origin: Origin) -> (&Part, &Wanted) {
+        let part = &self.parts[origin.part];
+        (part, &part.rules.rules[origin.rule])
+    }
+
+    /// Writes the file: a header that names the version, then one rule a line.
+    ///
+    /// # Errors
+    /// What the writer said.
+    pub(crate) fn write(&self, to: &mut impl Write) -> io::Result<()> {
+        writeln!(to, "{HEADER}{}", self.version)?;
+        writeln!(to, "# {} rules. Made by fastpath-rules; changes here are lost.", self.len())?;
+        for origin in &self.origins {
+            let (part, wanted) = self.wanted(*origin);
+            writeln!(to, "{}", part.rules.text(wanted))?;
+        }
+        Ok(())
+    }
+
+    /// Where a line of the written file (from 1) comes from.
+    #[must_use]
+    pub(crate) fn source(&self, line: usize) -> Option<Source<'_>> {
+        let origin = *self.origins.get(line.checked_sub(HEADER_LINES + 1)?)?;
+        let (part, wanted) = self.wanted(origin);
+        let file = part.rules.files.get(wanted.file as usize)?;
+        Some(Source { part: origin.part, name: &part.name, file, line: wanted.line })
+    }
+}
+
+/// The version in the first line of a rule file of ours.
+#[must_use]
+pub(crate) fn version_of(first_line: &str) -> Option<&str> {
+    let version = first_line.strip_prefix(HEADER)?.trim_end();
+    (version.len() == 12 && version.bytes().all(|b| b.is_ascii_hexdigit())).then_some(version)
+}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What `fastpath-rules update` is asked to do.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::select::{Selector, category_name};
+use crate::verify::{Key, checksum};
+
+/// The name under which our own rules appear.
+pub const OWN: &str = "fastpath";
+
+/// One update.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// In the order of the settings.
+    #[serde(default)]
+    pub sources: Vec<SourceRequest>,
+    /// Our own rules, unless they are switched off.
+    #[serde(default)]
+    pub builtin: Option<Builtin>,
+    /// Folder for everything that is kept.
+    pub store: PathBuf,
+    /// Most bytes all sources together may unpack to, and each download may have.
+    pub limit_bytes: u64,
+    /// The program that tests a rule file, with its arguments; `{rules}` is the file, `{dir}` a
+    /// folder it may write to.
+    pub test: Vec<String>,
+    /// Seconds for the test.
+    #[serde(default = "five_minutes")]
+    pub test_seconds: u64,
+    /// Seconds for each download.
+    #[serde(default = "five_minutes")]
+    pub download_seconds: u64,
+    /// False: only what was downloaded before is used, with the choices of now.
+    #[serde(default = "yes")]
+    pub download: bool,
+}
+
+/// Our own rules.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Builtin {
+    /// The rule file.
+    pub path: PathBuf,
+    /// As in [`SourceRequest::disable`].
+    #[serde(default)]
+    pub disable: Vec<String>,
+    /// As in [`SourceRequest::drop`].
+    #[serde(default)]
+    pub drop: Vec<String>,
+}
+
+/// One source.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SourceRequest {
+    /// Letters, digits, `-`, `_`; unique.
+    pub name: String,
+    /// Archive or plain rule file; http or https.
+    pub url: String,
+    /// Its SHA-256, 64 hexadecimal digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    /// Where its SHA-256 is published; https.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256_url: Option<String>,
+    /// Where its signature by usign or signify is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature_url: Option<String>,
+    /// The public key for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// Do without checksum and signature; only over https.
+    #[serde(default)]
+    pub unverified: bool,
+    /// Names of files without `.rules`; none: all.
+    #[serde(default)]
+    pub categories: Vec<String>,
+    /// `SID`, `GID:SID` or `cat:NAME`.
+    #[serde(default)]
+    pub disable: Vec<String>,
+    /// Likewise: alerts that become drops.
+    #[serde(default)]
+    pub drop: Vec<String>,
+}
+
+fn five_minutes() -> u64 {
+    300
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Why a request is not carried out.
+#[derive(Debug, Error)]
+pub enum RequestError {
+    /// Not JSON of the documented shape.
+    #[error("the request is not understood: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A value that cannot be used.
+    #[error("{0}")]
+    Value(String),
+}
+
+/// How a source is verified.
+#[derive(Debug, Clone)]
+pub enum Proof {
+    /// It has this SHA-256.
+    Sha256(String),
+    /// It has the SHA-256 found there.
+    Sha256At(String),
+    /// It has a signature there by this key.
+    Signature(String, Key),
+    /// Not at all, but it comes over TLS.
+    Transport,
+}
+
+impl Proof {
+    /// For state and page: `sha256`, `signature` or `none`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Sha256(_) | Self::Sha256At(_) => "sha256",
+            Self::Signature(..) => "signature",
+            Self::Transport => "none",
+        }
+    }
+}
+
+impl Request {
+    /// Reads and checks a request.
+    ///
+    /// # Errors
+    /// It cannot be carried out, with the source and value that is wrong.
+    pub fn parse(text: &str) -> Result<Self, RequestError> {
+        let request: Self = serde_json::from_str(text)?;
+        let wrong = |what: String| Err(RequestError::Value(what));
+        if !request.store.is_absolute() {
+            return wrong(format!("store '{}' is no absolute path", request.store.display()));
+        }
+        if request.test.is_empty() || !request.test.iter().any(|word| word.contains("{rules}")) {
+            return wrong("test is no program with {rules} among its arguments".to_owned());
+        }
+        if request.limit_bytes == 0 || request.test_seconds == 0 || request.download_seconds == 0 {
+            return wrong(
+                "limit_bytes, test_seconds and download_seconds are at least 1".to_owned(),
+            );
+        }
+        let mut names = BTreeSet::new();
+        for source in &request.sources {
+            source.check().map_err(|(what, why)| {
+                RequestError::Value(format!("source '{}', {what}: {why}", source.name))
+            })?;
+            if !names.insert(&source.name) {
+                return wrong(format!("source '{}' is there twice", source.name));
+            }
+        }
+        let own = request.builtin.iter().flat_map(|own| own.disable.iter().chain(&own.drop));
+        selectors(own).map_err(|why| RequestError::Value(format!("builtin: {why}")))?;
+        Ok(request)
+    }
+}
+
+impl SourceRequest {
+    /// Whether everything in it can be used; the error is the field and what is wrong with it.
+    ///
+    /// # Errors
+    /// The first field that cannot.
+    pub fn check(&self) -> Result<(), (&'static str, String)> {
+        if !is_source_name(&self.name) {
+            return Err(("name", "is not made of letters, digits, '-' and '_'".to_owned()));
+        }
+        if self.name == OWN {
+            return Err(("name", "is reserved for the rules that come with fastpath".to_owned()));
+        }
+        check_url(&self.url).map_err(|why| ("url", why))?;
+        for category in &self.categories {
+            category_name(category).map_err(|why| ("categories", format!("'{category}' {why}")))?;
+        }
+        selectors(&self.disable).map_err(|why| ("disable", why))?;
+        selectors(&self.drop).map_err(|why| ("drop", why))?;
+        self.proof().map(|_| ())
+    }
+
+    /// How it is verified: a signature before a published checksum before nothing.
+    ///
+    /// # Errors
+    /// The field that is wrong or missing.
+    pub fn proof(&self) -> Result<Proof, (&'static str, String)> {
+        if let Some(url) = &self.signature_url {
+            check_url(url).map_err(|why| ("signature_url", why))?;
+            let key = self.key.as_deref().ok_or(("key", "is missing".to_owned()))?;
+            let key = Key::parse(key).map_err(|error| ("key", error.to_string()))?;
+            return Ok(Proof::Signature(url.clone(), key));
+        }
+        if let Some(sum) = &self.sha256 {
+            let sum = checksum(sum);
+            let sum = sum.ok_or(("sha256", "is not 64 hexadecimal digits".to_owned()))?;
+            return Ok(Proof::Sha256(sum));
+        }
+        if let Some(url) = &self.sha256_url {
+            check_url(url).map_err(|why| ("sha256_url", why))?;
+            if !url.starts_with("https://") {
+                let why = "is not https: whoever changes the archive changes this too";
+                return Err(("sha256_url", why.to_owned()));
+            }
+            return Ok(Proof::Sha256At(url.clone()));
+        }
+        match (self.unverified, self.url.starts_with("https://")) {
+            (true, true) => Ok(Proof::Transport),
+            (true, false) => Err((
+                "unverified",
+                "is not enough for http: anybody on the way could put in rules".to_owned(),
+            )),
+            (false, _) => Err((
+                "unverified",
+                "is not set, and there is no sha256, sha256_url or signature_url".to_owned(),
+            )),
+        }
+    }
+
+    /// Last part of the URL's path: what the source calls the file.
+    #[must_use]
+    pub fn file_name(&self) -> &str {
+        let path = self.url.split(['?', '#']).next().unwrap_or_default();
+        path.rsplit('/').next().unwrap_or_default()
+    }
+}
+
+/// Whether a text can name a source, and a file in the store.
+#[must_use]
+pub(crate) fn is_source_name(text: &str) -> bool {
+    let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    !text.is_empty() && text.len() <= 64 && text.chars().all(good)
+}
+
+/// Whether a URL is one that is fetched.
+///
+/// # Errors
+/// Words for the user.
+pub(crate) fn check_url(url: &str) -> Result<(), String> {
+    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    let rest = rest.ok_or("does not begin with https:// or http://")?;
+    if rest.is_empty() || rest.starts_with('/') || url.len() > 2000 {
+        return Err("has no host, or is too long".to_owned());
+    }
+    if !url.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err("has space or other characters that a URL does not have".to_owned());
+    }
+    Ok(())
+}
+
+/// Reads selectors.
+///
+/// # Errors
+/// The first that is none, with what is wrong.
+pub(crate) fn selectors<'a>(
+    texts: impl IntoIterator<Item = &'a String>,
+) -> Result<Vec<Selector>, String> {
+    let parse = |text: &String| text.parse().map_err(|why| format!("'{text}' {why}"));
+    texts.into_iter().map(parse).collect()
+}

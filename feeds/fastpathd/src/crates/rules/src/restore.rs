@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Back to the set before.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+
+use crate::state::{Outcome, State};
+use crate::store::{self, Store, StoreError};
+
+/// Brings the set before into force; the one in force becomes the previous one, so doing it
+/// twice changes nothing. The next update goes by the sources again.
+///
+/// # Errors
+/// There is no set before, or what the kernel said.
+pub fn restore(store: &Store, root: &Path, now_ms: u64) -> Result<State, StoreError> {
+    store.restore()?;
+    let before = store::state(root);
+    let path = store::current(root);
+    let counted = File::open(&path).and_then(|file| count(BufReader::new(file)));
+    let (rules, stopping) =
+        counted.map_err(|cause| StoreError::Io { what: "read", path, cause })?;
+    let state = State {
+        outcome: Outcome::Restored,
+        message: String::from("the set before was brought back by hand"),
+        since_ms: now_ms,
+        finished_ms: now_ms,
+        rules,
+        stopping,
+        ..before
+    };
+    store.write_state(&state)?;
+    Ok(state)
+}
+
+/// Rules, and how many of them drop or reject.
+fn count(file: impl BufRead) -> io::Result<(u32, u32)> {
+    let (mut rules, mut stopping) = (0, 0);
+    for line in file.lines() {
+        let line = line?;
+        if !line.starts_with('#') {
+            rules += 1;
+            stopping += u32::from(line.starts_with("drop") || line.starts_with("reject"));
+        }
+    }
+    Ok((rules, stopping))
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! One rule, read as far as choosing and converting need it. Whether it is right in every
+//! respect is for Suricata's own test to say.
+
+use std::ops::RangeInclusive;
+
+use thiserror::Error;
+
+/// The generator of rules that name none.
+pub(crate) const DEFAULT_GID: u32 = 1;
+
+/// The actions a rule can begin with in Suricata 8. Used to tell a rule that was commented out
+/// from a sentence; a living rule may have any word, Suricata judges.
+const ACTIONS: [&str; 10] = [
+    "alert",
+    "drop",
+    "pass",
+    "reject",
+    "rejectsrc",
+    "rejectdst",
+    "rejectboth",
+    "config",
+    "accept",
+    "bypass",
+];
+
+/// What a text lacks to be a rule.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RuleError {
+    /// Neither rule nor comment.
+    #[error("is no rule: there is no '(' with options")]
+    NoOptions,
+    /// No word in front that could be an action.
+    #[error("is no rule: it does not begin with an action such as alert")]
+    NoAction,
+    /// The closing bracket is missing: often a line cut off.
+    #[error("the options do not end with ';)'")]
+    NotClosed,
+    /// Nothing to know it by.
+    #[error("the rule has no sid")]
+    NoSid,
+    /// Two values of what must be one.
+    #[error("the rule says {0} twice")]
+    Twice(&'static str),
+    /// A number that is none, or is out of range.
+    #[error("{option} '{value}' is no number from {from} to {to}")]
+    Number {
+        /// `sid`, `gid` or `rev`.
+        option: &'static str,
+        /// As found, cut.
+        value: String,
+        /// Smallest number allowed.
+        from: u32,
+        /// Largest number allowed.
+        to: u32,
+    },
+}
+
+/// Why an alert does not become a drop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum KeepReason {
+    /// Its match alone means nothing.
+    #[error("it says noalert: it only prepares other rules, and what it matches is innocent")]
+    NoAlert,
+    /// Other rules wait for what it notes.
+    #[error("it sets {0} that other rules build on: dropped packets would end that")]
+    Sets(&'static str),
+    /// `pass`, `reject` and the like.
+    #[error("its action is not alert")]
+    OtherAction,
+}
+
+/// A rule's identity and the traits that matter here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule<'a> {
+    text: &'a str,
+    /// `alert`, `drop`, `pass`, …; as written.
+    pub action: &'a str,
+    /// Generator; 1 if the rule names none.
+    pub gid: u32,
+    /// Number of the rule, unique within its generator.
+    pub sid: u32,
+    /// Revision; 0 if the rule names none.
+    pub rev: u32,
+    /// Keyword that needs a file beside the rules (a list, a script), if there is one.
+    pub needs_file: Option<&'static str>,
+    /// Why it must not become a drop.
+    keep: Option<KeepReason>,
+}
+
+impl<'a> Rule<'a> {
+    /// Reads one rule, on one line.
+    ///
+    /// # Errors
+    /// It is no rule, or has no usable `sid`.
+    pub fn parse(text: &'a str) -> Result<Self, RuleError> {
+        let text = text.trim();
+        let open = text.find('(').ok_or(RuleError::NoOptions)?;
+        let action = text[..open].split_ascii_whitespace().next().unwrap_or_default();
+        if action.is_empty() || !action.starts_with(|first: char| first.is_ascii_lowercase()) {
+            return Err(RuleError::NoAction);
+        }
+        let options = text[open + 1..].strip_suffix(')').ok_or(RuleError::NotClosed)?;
+        let mut found = Found::default();
+        let mut pieces = Pieces { rest: options };
+        while let Some((name, value)) = pieces.next_option()? {
+            found.take(name, value)?;
+        }
+        let other = (action != "alert").then_some(KeepReason::OtherAction);
+        Ok(Self {
+            text,
+            action,
+            gid: found.gid.unwrap_or(DEFAULT_GID),
+            sid: found.sid.ok_or(RuleError::NoSid)?,
+            rev: found.rev.unwrap_or(0),
+            needs_file: found.needs_file,
+            keep: other.or(found.keep),
+        })
+    }
+
+    /// The rule as a `drop`.
+    ///
+    /// # Errors
+    /// Why this one stays what it is.
+    pub fn as_drop(&self) -> Result<String, KeepReason> {
+        match self.keep {
+            Some(reason) => Err(reason),
+            None => Ok(format!("drop{}", &self.text[self.action.len()..])),
+        }
+    }
+
+    /// The rule as written, without space around it.
+    #[must_use]
+    pub fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// Whether it already drops or rejects.
+    #[must_use]
+    pub fn stops(&self) -> bool {
+        self.action == "drop" || self.action.starts_with("reject")
+    }
+}
+
+/// Whether a comment's text is a rule that its author switched off.
+#[must_use]
+pub fn is_disabled_rule(comment: &str) -> bool {
+    let text = comment.trim_start_matches(|c: char| c == '#' || c.is_ascii_whitespace());
+    let action = text.split_ascii_whitespace().next().unwrap_or_default();
+    ACTIONS.contains(&action) && Rule::parse(text).is_ok()
+}
+
+/// The options of a rule, split at `;` where no backslash stands before it. As in Suricata,
+/// quotes do not protect a `;`.
+struct Pieces<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Pieces<'a> {
+    fn next_option(&mut self) -> Result<Option<(&'a str, &'a str)>, RuleError> {
+        let rest = self.rest.trim_start();
+        if rest.is_empty() {
+            return Ok(None);
+        }
+        let end = unescaped_semicolon(rest).ok_or(RuleError::NotClosed)?;
+        self.rest = &rest[end + 1..];
+        let (name, value) = rest[..end].split_once(':').unwrap_or((&rest[..end], ""));
+        Ok(Some((name.trim(), value.trim())))
+    }
+}
+
+fn unescaped_semicolon(text: &str) -> Option<usize> {
+    let mut escaped = false;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'\\' => escaped = !escaped,
+            b';' if !escaped => return Some(at),
+            _ => escaped = false,
+        }
+    }
+    None
+}
+
+#[derive(Default)]
+struct Found {
+    gid: Option<u32>,
+    sid: Option<u32>,
+    rev: Option<u32>,
+    needs_file: Option<&'static str>,
+    keep: Option<KeepReason>,
+}
+
+impl Found {
+    fn take(&mut self, name: &str, value: &str) -> Result<(), RuleError> {
+        match name {
+            "sid" => once(&mut self.sid, "sid", value, 1..=u32::MAX),
+            "gid" => once(&mut self.gid, "gid", value, 0..=u32::MAX),
+            "rev" => once(&mut self.rev, "rev", value, 0..=u32::MAX),
+            _ => {
+                self.keep = self.keep.or_else(|| keep_reason(name, value));
+                self.needs_file = self.needs_file.or_else(|| needed_file(name, value));
+                Ok(())
+            }
+        }
+    }
+}
+
+fn once(
+    slot: &mut Option<u32>,
+    option: &'static str,
+    value: &str,
+    range: RangeInclusive<u32>,
+) -> Result<(), RuleError> {
+    if slot.is_some() {
+        return Err(RuleError::Twice(option));
+    }
+    let number = value.parse().ok().filter(|number| range.contains(number));
+    *slot = Some(number.ok_or_else(|| RuleError::Number {
+        option,
+        value: value.chars().take(40).collect(),
+        from: *range.start(),
+        to: *range.end(),
+    })?);
+    Ok(())
+}
+
+fn keep_reason(name: &str, value: &str) -> Option<KeepReason> {
+    let bits = ["flowbits", "xbits", "hostbits"].into_iter().find(|bits| *bits == name);
+    let verb = value.split(',').next().unwrap_or_default().trim();
+    match (name, bits, verb) {
+        ("noalert", ..) | ("flowbits", _, "noalert") => Some(KeepReason::NoAlert),
+        (_, Some(bits), "set" | "unset" | "toggle") => Some(KeepReason::Sets(bits)),
+        _ => None,
+    }
+}
+
+/// Keywords that read a file (or write one). A source is text alone: what such a rule names is
+/// not there, and a stranger's rule has no business naming files of the box.
+fn needed_file(name: &str, value: &str) -> Option<&'static str> {
+    const ALWAYS: [&str; 5] = ["lua", "luaxform", "filemd5", "filesha1", "filesha256"];
+    const WITH: [&str; 2] = ["dataset", "datarep"];
+    let names_file = || {
+        value.split(',').any(|part| {
+            let word = part.split_ascii_whitespace().next().unwrap_or_default();
+            matches!(word, "load" | "save" | "state")
+        })
+    };
+    ALWAYS
+        .into_iter()
+        .find(|keyword| *keyword == name)
+        .or_else(|| WITH.into_iter().find(|keyword| *keyword == name && names_file()))
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Which rules of a source are taken, and which of them drop.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+use crate::rule::{DEFAULT_GID, Rule};
+
+/// Some rules, as a setting names them: `2012345`, `1:2012345` or `cat:emerging-malware`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Selector {
+    /// One rule.
+    Rule {
+        /// Generator, 1 unless said.
+        gid: u32,
+        /// Number of the rule.
+        sid: u32,
+    },
+    /// All rules of a file, by its name without `.rules`.
+    Category(String),
+}
+
+impl FromStr for Selector {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(category) = text.strip_prefix("cat:") {
+            return category_name(category).map(Self::Category);
+        }
+        let (gid, sid) = match text.split_once(':') {
+            Some((gid, sid)) => (gid.parse().ok(), sid),
+            None => (Some(DEFAULT_GID), text),
+        };
+        match (gid, sid.parse().ok()) {
+            (Some(gid), Some(sid)) if sid > 0 => Ok(Self::Rule { gid, sid }),
+            _ => Err("is neither a sid, gid:sid nor cat:NAME".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rule { gid: DEFAULT_GID, sid } => write!(f, "{sid}"),
+            Self::Rule { gid, sid } => write!(f, "{gid}:{sid}"),
+            Self::Category(name) => write!(f, "cat:{name}"),
+        }
+    }
+}
+
+/// A category as a setting may name it.
+///
+/// # Errors
+/// Words for the user.
+pub(crate) fn category_name(text: &str) -> Result<String, String> {
+    let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if text.is_empty() || text.len() > 100 || !text.chars().all(good) {
+        return Err("is no name of a category (letters, digits, '-', '_', '.')".to_owned());
+    }
+    Ok(text.strip_suffix(".rules").unwrap_or(text).to_owned())
+}
+
+/// The category of a file in an archive: its name without folders and `.rules`; none if it is
+/// no rule file.
+#[must_use]
+pub(crate) fn category_of(path: &str) -> Option<&str> {
+    let file = path.rsplit('/').next().unwrap_or(path);
+    file.strip_suffix(".rules").filter(|name| !name.is_empty() && !name.starts_with('.'))
+}
+
+/// The choice of one source, and what of it was used.
+#[derive(Debug, Clone, Default)]
+pub struct Choice {
+    categories: BTreeSet<String>,
+    disable: BTreeSet<Selector>,
+    drop: BTreeSet<Selector>,
+    seen: BTreeSet<String>,
+    used: BTreeSet<Selector>,
+}
+
+impl Choice {
+    /// No categories mean all of them.
+    #[must_use]
+    pub fn new(categories: &[String], disable: &[Selector], drop: &[Selector]) -> Self {
+        Self {
+            categories: categories.iter().cloned().collect(),
+            disable: disable.iter().cloned().collect(),
+            drop: drop.iter().cloned().collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Whether the rules of this category are wanted.
+    pub fn takes(&mut self, category: &str) -> bool {
+        self.seen.insert(category.to_owned());
+        self.categories.is_empty() || self.categories.contains(category)
+    }
+
+    /// Whether this rule is switched off.
+    pub fn disables(&mut self, rule: &Rule<'_>, category: &str) -> bool {
+        used(&self.disable, &mut self.used, rule, category).is_some()
+    }
+
+    /// Whether this rule is to drop, and by which setting.
+    pub fn drops(&mut self, rule: &Rule<'_>, category: &str) -> Option<Selector> {
+        used(&self.drop, &mut self.used, rule, category)
+    }
+
+    /// What was asked for and met nothing, in words.
+    #[must_use]
+    pub fn unused(&self) -> Vec<String> {
+        let missing = self.categories.difference(&self.seen);
+        let missing = missing.map(|name| format!("category {name} is not in it"));
+        let unmet = |what: &'static str, asked: &BTreeSet<Selector>| {
+            let left: Vec<_> = asked.difference(&self.used).cloned().collect();
+            left.into_iter().map(move |of| format!("{what} {of} met no rule"))
+        };
+        missing.chain(unmet("disable", &self.disable)).chain(unmet("drop", &self.drop)).collect()
+    }
+}
+
+fn used(
+    asked: &BTreeSet<Selector>,
+    used: &mut BTreeSet<Selector>,
+    rule: &Rule<'_>,
+    category: &str,
+) -> Option<Selector> {
+    // A rule named by its number comes before its category: the words about it are clearer.
+    let selectors =
+        [Selector::Rule { gid: rule.gid, sid: rule.sid }, Selector::Category(category.to_owned())];
+    let found = selectors.into_iter().find(|selector| asked.contains(selector))?;
+    used.insert(found.clone());
+    Some(found)
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The folder with the rules in force, the set before, each source's last good archive, and the
+//! state.
+//!
+//! `current.rules` is only ever replaced by a rename, so Suricata finds a whole file at any time.
+
+use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::merge::version_of;
+use crate::state::State;
+
+/// What could not be done in the store.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// Another update has it.
+    #[error("another update is running")]
+    Busy,
+    /// The kernel refused, for example because the disk is full.
+    #[error("cannot {what} {path}: {cause}")]
+    Io {
+        /// The deed.
+        what: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the kernel said.
+        cause: io::Error,
+    },
+    /// Asked to go back, but there is nothing to go back to.
+    #[error("there is no previous set of rules")]
+    NoPrevious,
+}
+
+fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    let path = path.to_owned();
+    move |cause| StoreError::Io { what, path, cause }
+}
+
+/// The store, held by this process alone until it is dropped.
+#[derive(Debug)]
+pub struct Store {
+    root: PathBuf,
+    /// Locked; the kernel lets go of it however this process ends.
+    _lock: File,
+}
+
+impl Store {
+    /// Makes the store if it is not there, takes it, and removes what a killed update left.
+    ///
+    /// # Errors
+    /// It is taken, or cannot be made.
+    pub fn take(root: &Path) -> Result<Self, StoreError> {
+        let make = |path: &Path| {
+            fs::create_dir_all(path).map_err(failed("make folder", path))?;
+            // Suricata's user reads here, whatever the umask.
+            fs::set_permissions(path, Permissions::from_mode(0o755))
+                .map_err(failed("set the mode of", path))
+        };
+        if !root.is_dir() {
+            make(root)?;
+        }
+        let path = root.join("lock");
+        let mut options = OpenOptions::new();
+        let lock = options.create(true).truncate(false).write(true).open(&path);
+        let lock = lock.map_err(failed("open", &path))?;
+        lock.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => StoreError::Busy,
+            TryLockError::Error(cause) => failed("lock", &path)(cause),
+        })?;
+        let store = Self { root: root.to_owned(), _lock: lock };
+        store.clear()?;
+        make(&store.root.join("work"))?;
+        make(&store.root.join("sources"))?;
+        Ok(store)
+    }
+
+    /// Removes what only the update under way needs.
+    ///
+    /// # Errors
+    /// It cannot be removed.
+    pub fn clear(&self) -> Result<(), StoreError> {
+        let work = self.root.join("work");
+        match fs::remove_dir_all(&work) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(failed("remove", &work)(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A place for something that is gone after the update.
+    #[must_use]
+    pub fn work(&self, name: &str) -> PathBuf {
+        self.root.join("work").join(name)
+    }
+
+    /// The last good archive of a source.
+    #[must_use]
+    pub fn archive(&self, source: &str) -> PathBuf {
+        self.root.join("sources").join(source)
+    }
+
+    /// Keeps an archive as the last good one of its source.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn keep_archive(&self, from: &Path, source: &str) -> Result<(), StoreError> {
+        let to = self.archive(source);
+        fs::rename(from, &to).map_err(failed("replace", &to))
+    }
+
+    /// Removes the archives of sources that are no more.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn forget_others(&self, keep: &[&str]) -> Result<(), StoreError> {
+        let folder = self.root.join("sources");
+        let entries = fs::read_dir(&folder).map_err(failed("read", &folder))?;
+        for path in entries.flatten().map(|entry| entry.path()) {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            if !keep.contains(&name) {
+                fs::remove_file(&path).map_err(failed("remove", &path))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings a rule file into force; the one before becomes `previous.rules`.
+    ///
+    /// # Errors
+    /// What the kernel said; the rules in force are then the old ones.
+    pub fn swap(&self, new: &Path) -> Result<(), StoreError> {
+        let (current, previous) = (current(&self.root), previous(&self.root));
+        fs::set_permissions(new, Permissions::from_mode(0o644))
+            .map_err(failed("set the mode of", new))?;
+        if current.exists() {
+            let old = self.work("old.rules");
+            copy(&current, &old)?;
+            fs::rename(&old, &previous).map_err(failed("replace", &previous))?;
+        }
+        fs::rename(new, &current).map_err(failed("replace", &current))
+    }
+
+    /// Brings `previous.rules` into force; the set in force becomes the previous one.
+    ///
+    /// # Errors
+    /// There is none, or what the kernel said.
+    pub fn restore(&self) -> Result<(), StoreError> {
+        let (current, previous) = (current(&self.root), previous(&self.root));
+        if !previous.exists() {
+            return Err(StoreError::NoPrevious);
+        }
+        let (back, old) = (self.work("back.rules"), self.work("old.rules"));
+        copy(&previous, &back)?;
+        if current.exists() {
+            copy(&current, &old)?;
+            fs::rename(&old, &previous).map_err(failed("replace", &previous))?;
+        }
+        fs::rename(&back, &current).map_err(failed("replace", &current))
+    }
+
+    /// Writes a file in the work folder and gets it onto the disk.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn write(
+        &self,
+        name: &str,
+        fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+    ) -> Result<PathBuf, StoreError> {
+        let path = self.work(name);
+        let write = || {
+            let mut out = BufWriter::new(File::create(&path)?);
+            fill(&mut out)?;
+            out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+        };
+        write().map_err(failed("write", &path))?;
+        Ok(path)
+    }
+
+    /// Replaces `state.json`.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn write_state(&self, state: &State) -> Result<(), StoreError> {
+        let from = self.write("state.json", |file| {
+            serde_json::to_writer_pretty(&mut *file, state)?;
+            file.write_all(b"\n")
+        })?;
+        let to = self.root.join("state.json");
+        fs::set_permissions(&from, Permissions::from_mode(0o644))
+            .and_then(|()| fs::rename(&from, &to))
+            .map_err(failed("replace", &to))
+    }
+}
+
+/// A second name for the same contents; a copy where the file system has no hard links.
+fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
+    let _ = fs::remove_file(to);
+    fs::hard_link(from, to)
+        .or_else(|_| fs::copy(from, to).map(|_| ()))
+        .map_err(failed("copy", from))
+}
+
+/// The rules in force.
+#[must_use]
+pub fn current(root: &Path) -> PathBuf {
+    root.join("current.rules")
+}
+
+/// The rules before.
+#[must_use]
+pub fn previous(root: &Path) -> PathBuf {
+    root.join("previous.rules")
+}
+
+/// The version a rule file of ours names; none if there is no such file.
+#[must_use]
+pub(crate) fn version(path: &Path) -> Option<String> {
+    let mut line = String::new();
+    let file = File::open(path).ok()?;
+    io::Read::take(BufReader::new(file), 200).read_line(&mut line).ok()?;
+    version_of(&line).map(str::to_owned)
+}
+
+/// The state as last written, with the versions that the rule files themselves name. A state
+/// that cannot be read is an empty one: it only tells, nothing is decided by it.
+#[must_use]
+pub fn state(root: &Path) -> State {
+    let text = fs::read(root.join("state.json")).unwrap_or_default();
+    let mut state: State = serde_json::from_slice(&text).unwrap_or_default();
+    state.version = version(&current(root)).unwrap_or_default();
+    state.previous = version(&previous(root)).unwrap_or_default();
+    state
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Suricata's own test of a rule file, and what it says put in words of the sources.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::fetch::readable;
+use crate::merge::Merged;
+use crate::process::{self, RunError};
+
+/// Faults told one by one up to this number.
+const MOST_FAULTS: usize = 100;
+const MOST_OUTPUT: usize = 256 * 1024;
+
+/// A rule that Suricata does not load.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// Place in the parts of the merged set.
+    pub part: usize,
+    /// `emerging-malware.rules line 12: unknown rule keyword 'foo'.`
+    pub words: String,
+}
+
+/// Why a rule file did not pass.
+#[derive(Debug, Error)]
+pub(crate) enum TrialError {
+    /// These rules are wrong; never empty.
+    #[error("Suricata does not load {} of the rules", .0.len())]
+    Rules(Vec<Fault>),
+    /// It failed for another reason.
+    #[error("Suricata's test failed: {0}")]
+    Other(String),
+    /// It could not be run to its end.
+    #[error("Suricata's test: {0}")]
+    Run(#[from] RunError<std::convert::Infallible>),
+}
+
+/// Runs `test`, in whose words `{rules}` stands for the file and `{dir}` for a folder that
+/// the test may write to.
+///
+/// # Errors
+/// The rules are not to be used.
+pub(crate) fn trial(
+    test: &[String],
+    rules: &Path,
+    dir: &Path,
+    merged: &Merged<'_>,
+    time: Duration,
+) -> Result<(), TrialError> {
+    let fill = |word: &String| {
+        word.replace("{rules}", &rules.to_string_lossy()).replace("{dir}", &dir.to_string_lossy())
+    };
+    let mut words = test.iter().map(fill);
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command.args(words);
+    let mut output = Vec::new();
+    let take = |bytes: &[u8]| {
+        let room = MOST_OUTPUT.saturating_sub(output.len());
+        output.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        Ok(())
+    };
+    let ended = process::run(&mut command, time, take)?;
+    if ended.status.success() {
+        return Ok(());
+    }
+    output.extend_from_slice(b"\n");
+    output.extend_from_slice(&ended.words);
+    let said = String::from_utf8_lossy(&output);
+    let faults = faults(&said, &rules.to_string_lossy(), merged);
+    if faults.is_empty() {
+        let last = said.lines().map(message).rfind(|line| !line.is_empty());
+        return Err(TrialError::Other(last.map_or(ended.status.to_string(), readable)));
+    }
+    Err(TrialError::Rules(faults))
+}
+
+/// Finds the lines that name a place in the rule file. Suricata tells the cause on the lines
+/// before.
+fn faults(said: &str, rules: &str, merged: &Merged<'_>) -> Vec<Fault> {
+    let mut found = Vec::new();
+    let mut seen = BTreeSet::new();
+    let mut cause = String::new();
+    for line in said.lines() {
+        let Some(at) = place(line, rules) else {
+            if !message(line).is_empty() {
+                cause = readable(message(line));
+            }
+            continue;
+        };
+        let why = std::mem::take(&mut cause);
+        let why = if why.is_empty() { "Suricata does not take this rule".to_owned() } else { why };
+        let Some(source) = merged.source(at) else { continue };
+        if seen.insert(at) && found.len() < MOST_FAULTS {
+            let words = format!("{} line {}: {why}", source.file, source.line);
+            found.push(Fault { part: source.part, words });
+        }
+    }
+    found
+}
+
+/// The N of `… from file RULES at line N`. The last such words count: the signature before them
+/// is the source's text.
+fn place(line: &str, rules: &str) -> Option<usize> {
+    let (_, after) = line.rsplit_once(" from file ")?;
+    let number = after.strip_prefix(rules)?.strip_prefix(" at line ")?;
+    number.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+/// A line of Suricata's log without its level and module, in the short and the long form:
+/// `E: detect-parse: words`, `[9 - Suricata-Main] 2026-… Error: detect-parse: words`.
+fn message(line: &str) -> &str {
+    const LEVELS: [&str; 8] =
+        ["E: ", "W: ", "i: ", "Notice: ", "Error: ", "Warning: ", "Info: ", "Perf: "];
+    let short = LEVELS.iter().find_map(|level| line.strip_prefix(level));
+    let long = || {
+        let starts = LEVELS[3..].iter().filter_map(|level| Some((line.find(level)?, level.len())));
+        starts.min().map(|(at, length)| &line[at + length..])
+    };
+    let message = short.or_else(long).unwrap_or(line).trim();
+    match message.split_once(": ") {
+        Some((module, words)) if !module.contains(' ') => words,
+        _ => message,
+    }
+}
+

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! One update, from the settings to rules in force.
+//!
+//! A source that fails does not stop the others: its last good archive goes on in its place,
+//! with the choices of now. Only what passed Suricata's test as a whole comes into force.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::acquire::{Acquired, acquire};
+use crate::archive::Limits;
+use crate::fetch::Fetcher;
+use crate::input::Input;
+use crate::merge::{Part, merge};
+use crate::request::{OWN, Request, SourceRequest};
+use crate::state::{Outcome, State};
+use crate::store::{self, Store, StoreError};
+use crate::trial::{Fault, TrialError, trial};
+
+/// Faults told of one source.
+const MOST_FAULTS: usize = 20;
+
+/// What an update is about to do.
+#[derive(Debug, Clone, Copy, Serialize, PartialEq, Eq)]
+pub struct Progress<'a> {
+    /// Name of the source; empty for all together.
+    pub source: &'a str,
+    /// `download`, `unpack`, `test` or `swap`.
+    pub step: &'a str,
+}
+
+/// What an update has to do with.
+pub struct Surroundings<'a> {
+    /// Taken for this update.
+    pub store: &'a Store,
+    /// Downloads; none if the box has no program for it.
+    pub fetcher: Option<&'a Fetcher>,
+    /// Unix milliseconds.
+    pub now_ms: u64,
+    /// Told of each step before it begins.
+    pub tell: &'a mut dyn FnMut(Progress<'_>),
+}
+
+/// Carries out an update. The state is written and answered.
+///
+/// # Errors
+/// The state cannot be written; whatever happened before that is in force.
+pub fn update(request: &Request, around: &mut Surroundings<'_>) -> Result<State, StoreError> {
+    let before = store::state(&request.store);
+    let mut work = Work::gather(request, &before, around);
+    let brought = work.bring_in_force(request, &before, around);
+    let failed = brought.is_err();
+    if failed {
+        work.inputs.iter_mut().for_each(Input::give_up);
+    }
+    let state = work.into_state(&before, brought, around.now_ms, store::state(&request.store));
+    around.store.write_state(&state)?;
+    // What is left behind is removed by the next update.
+    let _ = around.store.clear();
+    Ok(state)
+}
+
+#[derive(Default)]
+struct Work {
+    inputs: Vec<Input>,
+    /// Rules, of those dropping, duplicates.
+    totals: (u32, u32, u32),
+}
+
+enum Tested {
+    /// The same rules as are in force.
+    Same,
+    Good(PathBuf),
+    Faults(Vec<Fault>),
+}
+
+impl Work {
+    fn gather(request: &Request, before: &State, around: &mut Surroundings<'_>) -> Self {
+        let limits = Limits::of_bytes(request.limit_bytes);
+        let own = request.builtin.iter().map(|own| Input::own(own, limits));
+        let mut inputs: Vec<Input> = own.collect();
+        for source in &request.sources {
+            let mut input = Input::of(source, before, limits);
+            get(request, source, &mut input, around);
+            inputs.push(input);
+        }
+        Self { inputs, ..Self::default() }
+    }
+
+    /// Merges, tests and swaps; sources with faults fall back until the rest passes.
+    fn bring_in_force(
+        &mut self,
+        request: &Request,
+        before: &State,
+        around: &mut Surroundings<'_>,
+    ) -> Result<Outcome, String> {
+        let wanted = !self.inputs.is_empty();
+        loop {
+            let (places, parts) = self.take_parts();
+            if wanted && parts.is_empty() {
+                return Err(self.words("no source has rules that can be used"));
+            }
+            let tested = self.test(request, before, around, &parts, &places);
+            for (place, part) in places.iter().zip(parts) {
+                self.inputs[*place].rules = Some(part.rules);
+            }
+            match tested? {
+                Tested::Faults(faults) => self.blame(&places, faults, around.store),
+                Tested::Same => return self.succeeded(request, around, Outcome::Unchanged),
+                Tested::Good(file) => {
+                    (around.tell)(Progress { source: "", step: "swap" });
+                    around.store.swap(&file).map_err(|error| error.to_string())?;
+                    return self.succeeded(request, around, Outcome::Updated);
+                }
+            }
+        }
+    }
+
+    /// The rules are in force: their archives are the last good ones.
+    fn succeeded(
+        &self,
+        request: &Request,
+        around: &Surroundings<'_>,
+        best: Outcome,
+    ) -> Result<Outcome, String> {
+        for input in &self.inputs {
+            input.succeeded(around.store)?;
+        }
+        let names: Vec<&str> = request.sources.iter().map(|source| source.name.as_str()).collect();
+        around.store.forget_others(&names).map_err(|error| error.to_string())?;
+        Ok(match (self.inputs.iter().any(Input::has_failed), best) {
+            (false, _) => best,
+            (true, Outcome::Unchanged) => Outcome::Failed,
+            (true, _) => Outcome::Partly,
+        })
+    }
+
+    fn take_parts(&mut self) -> (Vec<usize>, Vec<Part>) {
+        let take = |(place, input): (usize, &mut Input)| {
+            let name = input.report.name.clone();
+            let own = name == OWN;
+            Some((place, Part { name, rules: input.rules.take()?, own }))
+        };
+        self.inputs.iter_mut().enumerate().filter_map(take).unzip()
+    }
+
+    fn test(
+        &mut self,
+        request: &Request,
+        before: &State,
+        around: &mut Surroundings<'_>,
+        parts: &[Part],
+        places: &[usize],
+    ) -> Result<Tested, String> {
+        let merged = merge(parts);
+        self.inputs.iter_mut().for_each(|input| input.report.rules = 0);
+        for (place, count) in places.iter().zip(&merged.counts) {
+            self.inputs[*place].report.rules = *count;
+        }
+        let count = u32::try_from(merged.len()).unwrap_or(u32::MAX);
+        self.totals = (count, merged.stopping, merged.duplicates);
+        if merged.version == before.version {
+            return Ok(Tested::Same);
+        }
+        (around.tell)(Progress { source: "", step: "test" });
+        let new = around.store.write("new.rules", |file| merged.write(file));
+        let new = new.map_err(|error| error.to_string())?;
+        let dir = around.store.work("test");
+        fs::create_dir_all(&dir).map_err(|error| format!("{}: {error}", dir.display()))?;
+        let time = Duration::from_secs(request.test_seconds);
+        match trial(&request.test, &new, &dir, &merged, time) {
+            Ok(()) => Ok(Tested::Good(new)),
+            Err(TrialError::Rules(faults)) => Ok(Tested::Faults(faults)),
+            Err(other) => Err(other.to_string()),
+        }
+    }
+
+    /// Each blamed source goes back to its last good archive, or out if that is to blame.
+    /// Either makes one archive less, so the rounds come to an end.
+    fn blame(&mut self, places: &[usize], faults: Vec<Fault>, store: &Store) {
+        let mut of_part: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+        for fault in faults {
+            of_part.entry(fault.part).or_default().push(fault.words);
+        }
+        for (part, mut words) in of_part {
+            let first = words.remove(0);
+            let message = match words.len() {
+                0 => first,
+                more => format!("{first} (and {more} more)"),
+            };
+            words.truncate(MOST_FAULTS);
+            self.inputs[places[part]].fall_back(store, message, words);
+        }
+    }
+
+    /// The faults of all sources, after `or`.
+    fn words(&self, or: &str) -> String {
+        let reports = self.inputs.iter().map(|input| &input.report);
+        let told = reports.filter(|report| !report.message.is_empty());
+        let told: Vec<_> = told.map(|of| format!("{}: {}", of.name, of.message)).collect();
+        if or.is_empty() || told.is_empty() {
+            return told.join("; ");
+        }
+        format!("{or}: {}", told.join("; "))
+    }
+
+    fn into_state(
+        self,
+        before: &State,
+        brought: Result<Outcome, String>,
+        now_ms: u64,
+        files: State,
+    ) -> State {
+        let (outcome, message) = match brought {
+            Ok(outcome) => (outcome, self.words("")),
+            Err(message) => (Outcome::Failed, message),
+        };
+        let same = files.version == before.version;
+        let (rules, stopping, duplicates) = if same && outcome == Outcome::Failed {
+            (before.rules, before.stopping, before.duplicates)
+        } else {
+            self.totals
+        };
+        State {
+            outcome,
+            message,
+            version: files.version,
+            since_ms: if same { before.since_ms } else { now_ms },
+            finished_ms: now_ms,
+            rules,
+            stopping,
+            duplicates,
+            previous: files.previous,
+            sources: self.inputs.into_iter().map(|input| input.report).collect(),
+        }
+    }
+}
+
+/// Gets a source's archive and reads it.
+fn get(
+    request: &Request,
+    source: &SourceRequest,
+    input: &mut Input,
+    around: &mut Surroundings<'_>,
+) {
+    (around.tell)(Progress { source: &source.name, step: "download" });
+    let acquired = acquire(request, source, around.store, around.fetcher);
+    (around.tell)(Progress { source: &source.name, step: "unpack" });
+    match acquired {
+        Ok(Acquired::Fresh { bytes, sha256 }) => {
+            input.use_fresh(around.store, bytes, sha256, around.now_ms);
+        }
+        Ok(Acquired::Same { checked }) => {
+            input.use_kept(around.store, checked.then_some(around.now_ms));
+        }
+        Err(error) => input.fall_back(around.store, error.to_string(), Vec::new()),
+    }
+}

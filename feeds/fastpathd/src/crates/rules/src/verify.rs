@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Whether an archive is the one its maker meant: SHA-256, or a signature of usign or signify.
+
+use std::io::{self, Read};
+
+use ed25519_compact::{PublicKey, Signature};
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+/// Why an archive is not believed.
+#[derive(Debug, Error)]
+pub enum VerifyError {
+    /// Another file than the one meant.
+    #[error("its SHA-256 is {found}, not {expected}")]
+    Checksum {
+        /// As told by the settings or the source.
+        expected: String,
+        /// Of what was downloaded.
+        found: String,
+    },
+    /// The file with the checksum holds none.
+    #[error("the file of checksums has none for {0}")]
+    NoChecksum(String),
+    /// The public key in the settings.
+    #[error("the key is no public key of usign: {0}")]
+    Key(&'static str),
+    /// The signature's file.
+    #[error("the signature is none of usign: {0}")]
+    Form(&'static str),
+    /// Another key than ours.
+    #[error("it is signed with key {found}, not with {expected}")]
+    OtherKey {
+        /// Number of the key in the settings.
+        expected: String,
+        /// Number of the key that signed.
+        found: String,
+    },
+    /// Signed, but not this.
+    #[error("the signature does not belong to it")]
+    Signature,
+    /// The archive cannot be read.
+    #[error("it cannot be read back: {0}")]
+    Read(#[from] io::Error),
+}
+
+/// A public key of usign or signify: an algorithm, a number, and the key itself.
+#[derive(Debug, Clone)]
+pub struct Key {
+    number: [u8; 8],
+    key: PublicKey,
+}
+
+impl Key {
+    /// Reads the second line of a public key file, or the whole file.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn parse(text: &str) -> Result<Self, VerifyError> {
+        let (number, key) = payload::<32>(text).map_err(VerifyError::Key)?;
+        Ok(Self { number, key: PublicKey::new(key) })
+    }
+
+    /// Checks `message` against the text of a signature file.
+    ///
+    /// # Errors
+    /// Not a signature, of another key, or of something else.
+    pub fn check(&self, signature: &str, mut message: impl Read) -> Result<(), VerifyError> {
+        let (number, bytes) = payload::<64>(signature).map_err(VerifyError::Form)?;
+        if number != self.number {
+            let (expected, found) = (hex(&self.number), hex(&number));
+            return Err(VerifyError::OtherKey { expected, found });
+        }
+        let signature = Signature::new(bytes);
+        let state = self.key.verify_incremental(&signature);
+        let mut state = state.map_err(|_| VerifyError::Signature)?;
+        each_chunk(&mut message, |chunk| state.absorb(chunk))?;
+        state.verify().map_err(|_| VerifyError::Signature)
+    }
+}
+
+/// The bytes behind the algorithm's name and the key's number.
+fn payload<const N: usize>(text: &str) -> Result<([u8; 8], [u8; N]), &'static str> {
+    let comment = |line: &&str| !line.is_empty() && !line.starts_with("untrusted comment:");
+    let line = text.lines().map(str::trim).find(comment).ok_or("it is empty")?;
+    let bytes = base64(line).ok_or("it is no base64")?;
+    let rest = bytes.strip_prefix(b"Ed").ok_or("it is not for Ed25519")?;
+    let (number, rest) = rest.split_first_chunk::<8>().ok_or("it is too short")?;
+    let body = <[u8; N]>::try_from(rest).map_err(|_| "it has a wrong length")?;
+    Ok((*number, body))
+}
+
+fn base64(text: &str) -> Option<Vec<u8>> {
+    let digits = text.trim_end_matches('=');
+    if !text.len().is_multiple_of(4) || text.len() - digits.len() > 2 {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(digits.len() * 3 / 4);
+    let (mut bits, mut count) = (0u32, 0);
+    for digit in digits.bytes() {
+        let value = match digit {
+            b'A'..=b'Z' => digit - b'A',
+            b'a'..=b'z' => digit - b'a' + 26,
+            b'0'..=b'9' => digit - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => return None,
+        };
+        bits = bits << 6 | u32::from(value);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push(u8::try_from(bits >> count).ok()?);
+            bits &= (1 << count) - 1;
+        }
+    }
+    Some(bytes)
+}
+
+/// The SHA-256 of everything a reader has, in hexadecimal.
+///
+/// # Errors
+/// What the reader said.
+pub(crate) fn sha256(mut message: impl Read) -> io::Result<String> {
+    let mut digest = Sha256::new();
+    each_chunk(&mut message, |chunk| digest.update(chunk))?;
+    Ok(hex(&digest.finalize()))
+}
+
+fn each_chunk(from: &mut impl Read, mut take: impl FnMut(&[u8])) -> io::Result<()> {
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match from.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(count) => take(&buffer[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Lower-case hexadecimal digits.
+#[must_use]
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+/// A SHA-256 as a setting may write it, in lower case.
+#[must_use]
+pub(crate) fn checksum(text: &str) -> Option<String> {
+    (text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        .then(|| text.to_ascii_lowercase())
+}
+
+/// The checksum for `file` in what a source publishes: a lone checksum, lines of `sha256sum`
+/// (`CHECKSUM  FILE`), or of BSD (`SHA256 (FILE) = CHECKSUM`).
+///
+/// # Errors
+/// There is none for it.
+pub(crate) fn published_checksum(text: &str, file: &str) -> Result<String, VerifyError> {
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let of_line = |line: &str| line.split_ascii_whitespace().find_map(checksum);
+    let is_about = |line: &&str| {
+        line.split_ascii_whitespace()
+            .any(|word| word.trim_matches(['*', '(', ')']).rsplit('/').next() == Some(file))
+    };
+    let listed = lines().filter(is_about).find_map(of_line);
+    let lone = || lines().next().filter(|_| lines().count() == 1).and_then(of_line);
+    listed.or_else(lone).ok_or_else(|| VerifyError::NoChecksum(file.to_owned()))
+}
