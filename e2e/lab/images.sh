@@ -152,13 +152,15 @@ build_gateway() {
     local root=$IMAGES/stage.gateway name
     rm -rf "$root" "$IMAGES/stage.bin" "$IMAGES/stage.build"
     mkdir -p "$IMAGES/stage.bin/bin"
-    for name in fastpathd fastpathctl; do
+    for name in fastpathd fastpathctl fastpath-rules; do
         [ ! -x "$PROGRAMS/$name" ] || cp "$PROGRAMS/$name" "$IMAGES/stage.bin/bin/"
     done
     mkdir -p "$root"
     if [ -x "$IMAGES/stage.bin/bin/fastpathd" ]; then
         install_package "$TOP/feeds/fastpathd" "$root"
     fi
+    # The program itself is in the base, from Debian.
+    install_package "$TOP/suricata-pkg" "$root"
     [ ! -d "$PAGE" ] || install_package "$TOP/luci-app-fastpath" "$root"
     stage_common gateway "$root"
     add_users "$root"
@@ -229,6 +231,7 @@ images() {
     image_layer peers "$IMAGES/tls.pem"
     image_layer gateway "$LAB/openwrt" "$TOP/feeds/fastpathd/Makefile" \
         "$TOP/feeds/fastpathd/files" "$TOP/luci-app-fastpath" "$PAGE" "$STANDIN" \
-        "$PROGRAMS/fastpathd" "$PROGRAMS/fastpathctl"
+        "$TOP/suricata-pkg" "$PROGRAMS/fastpathd" "$PROGRAMS/fastpathctl" \
+        "$PROGRAMS/fastpath-rules"
     exec 9>&-
 }
