@@ -177,7 +177,7 @@ fn by_node(units: Vec<Unit>, ported: &BTreeSet<u32>) -> (Vec<Vec<Unit>>, Vec<Uni
 /// Shares out a group of at least two.
 fn share(split: &mut Split, mut group: Vec<Unit>, profile: Profile) {
     let all = group.len();
-    let quarter = (all / 4).max(1);
+    let quarter = ((all + 2) / 4).max(1);
     let strong = group.iter().filter(|unit| !unit.weak).count();
     let inspecting = match profile {
         Profile::Forward => quarter,

@@ -17,9 +17,10 @@
 //!   one. On a row of one CPU it is off. The flowtable's hook runs behind RPS, so that offloaded
 //!   flows are spread, too. Of a device without an interrupt that we know of, every packet is sent
 //!   to the row: it may arrive on an inspection CPU.
-//! * **XPS**: each CPU of the row sends through the queue whose interrupt it has. All other CPUs are
-//!   dealt out over the queues as well, because Suricata's verdict continues in the worker's
-//!   own thread: a packet inspected there is sent from there.
+//! * **XPS**: the row's CPUs send through the queues in order, so that a CPU gets the interrupt of the
+//!   queue it fills; then all other CPUs are dealt out likewise, because Suricata's verdict continues
+//!   in the worker's own thread: a packet inspected there is sent from there. With a queue for
+//!   each CPU nobody waits for another's lock; queues beyond that belong to their interrupt's CPU.
 //! * **Threaded NAPI** (`OpenWrt` switches it on for `mtk_soc_eth`): the interrupt only wakes
 //!   a kernel thread, which goes where the interrupt would have gone.
 //!
@@ -37,13 +38,13 @@ use crate::set::CpuSet;
 pub(crate) fn steer(machine: &Machine, forwarding: &CpuSet) -> BTreeMap<Knob, CpuSet> {
     let mut wants = BTreeMap::new();
     let mut starts: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut next: BTreeMap<Option<u32>, usize> = BTreeMap::new();
+    let mut next: BTreeMap<Vec<u32>, usize> = BTreeMap::new();
     for device in &machine.devices {
         let row = row(machine, forwarding, device.node);
         if row.is_empty() {
             continue;
         }
-        let next = next.entry(device.node).or_default();
+        let next = next.entry(row.clone()).or_default();
         let known = starts.get(device.hardware.as_str()).copied();
         let start = known.filter(|_| !device.hardware.is_empty()).unwrap_or_else(|| {
             let start = *next;
@@ -131,14 +132,14 @@ impl Steered<'_> {
     }
 
     fn xps(&self, queue: usize, online: &CpuSet) -> CpuSet {
-        let (queues, length) = (self.device.tx.len(), self.row.len());
-        let mut cpus = CpuSet::new();
-        if queues >= length {
-            cpus.insert(self.cpu(queue));
-        } else {
-            cpus = (queue..length).step_by(queues).map(|place| self.cpu(place)).collect();
-        }
+        let queues = self.device.tx.len();
         let others = online.iter().filter(|cpu| !self.row.contains(cpu));
-        cpus.union(&others.skip(queue).step_by(queues).collect())
+        let all: Vec<u32> =
+            (0..self.row.len()).map(|place| self.cpu(place)).chain(others).collect();
+        let mut cpus: CpuSet = all.iter().copied().skip(queue).step_by(queues).collect();
+        if cpus.is_empty() {
+            cpus.insert(self.cpu(queue));
+        }
+        cpus
     }
 }
