@@ -31,7 +31,7 @@ impl Marks {
     /// Highest bit of the mask: Suricata's `nfq.bypass-mark` and `bypass-mask`.
     #[must_use]
     pub fn bypass(self) -> u32 {
-        1 << (31 - self.mask.leading_zeros())
+        1 << self.mask.ilog2()
     }
 
     /// Lowest bit of the mask.

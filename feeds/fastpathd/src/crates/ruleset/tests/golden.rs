@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Configuration in, rules out: `tests/golden/*.txt`.
+//! Configuration in, rules out: `tests/golden/*.txt`; or words: `tests/refused/*.txt`.
 //!
 //! Each file has a purpose, then parts that begin with a line `-- NAME --`:
 //! * `uci`: a configuration;
@@ -46,20 +46,20 @@ fn golden(path: PathBuf) -> Golden {
                 next.clone_into(&mut name);
                 parts.entry(name.clone()).or_insert_with(String::new);
             }
-            None => *parts.entry(name.clone()).or_default() += &format!("{line}\n"),
+            None => parts.entry(name.clone()).or_default().extend([line, "\n"]),
         }
     }
     assert!(!parts[""].trim().is_empty(), "{}: no purpose", path.display());
     Golden { head: head.to_owned(), rules: rules.to_owned(), path, parts }
 }
 
-fn all() -> Vec<Golden> {
-    let folder = Path::new("tests/golden");
-    let folder = if folder.exists() { folder.to_owned() } else { "golden".into() };
+fn all(folder: &str, least: usize) -> Vec<Golden> {
+    let here = Path::new("tests").join(folder);
+    let folder = if here.exists() { here } else { folder.into() };
     let mut paths: Vec<_> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
-    assert!(paths.len() >= 28, "only {} files", paths.len());
+    assert!(paths.len() >= least, "only {} files", paths.len());
     paths.into_iter().map(golden).collect()
 }
 
@@ -170,7 +170,7 @@ fn rules(golden: &Golden) -> String {
 #[test]
 fn every_configuration_becomes_its_rules() {
     let update = std::env::var_os("GOLDEN_UPDATE").is_some();
-    for golden in all() {
+    for golden in all("golden", 27).into_iter().chain(all("refused", 2)) {
         let rules = rules(&golden);
         if update {
             let text = format!("{}-- rules --\n{rules}", golden.head);
@@ -204,9 +204,9 @@ fn possible(script: &str, flowtables: bool, queues: bool) -> String {
         if words.starts_with("devices = ") {
             text.push_str("\t\tdevices = { \"lo\" }\n");
         } else if let (Some((before, _)), false) = (line.split_once(" queue "), queues) {
-            text.push_str(&format!("{before} drop\n"));
+            text.extend([before, " drop\n"]);
         } else {
-            text.push_str(&format!("{line}\n"));
+            text.extend([line, "\n"]);
         }
     }
     text
@@ -223,7 +223,7 @@ async fn nft_takes_every_golden_script() {
     if !flowtables || !queues {
         eprintln!("only in part: flowtables {flowtables}, queues {queues}");
     }
-    for golden in all().iter().filter(|golden| !golden.rules.starts_with("refused: ")) {
+    for golden in all("golden", 27) {
         let script = possible(&golden.rules, flowtables, queues);
         let checked = nft.check(&script).await;
         assert_eq!(checked, Ok(()), "{}\n{script}", golden.path.display());

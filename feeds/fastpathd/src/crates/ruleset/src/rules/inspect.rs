@@ -8,6 +8,7 @@
 //! drops never gets that far, so it cannot wait for its budget to set it free.
 
 use std::collections::BTreeSet;
+use std::fmt::Write;
 
 use config::Network;
 
@@ -118,7 +119,7 @@ fn devices(policy: &Judged, direction: &str) -> String {
     ends.sort_by_key(|(key, _)| *key);
     for (key, names) in ends {
         if let Some(names) = names {
-            text.push_str(&format!("{key} {} ", quoted(names)));
+            let _ = write!(text, "{key} {} ", quoted(names));
         }
     }
     text
@@ -165,7 +166,11 @@ pub(super) fn gate(inspection: &Inspection) -> Rule {
             let fanout = (spread == Spread::Fanout && first != last).then_some("fanout");
             let flags: Vec<&str> = bypass.into_iter().chain(fanout).collect();
             let fail = if inspection.fail_open { "open" } else { "closed" };
-            let by = if fanout.is_some() { "fanout" } else { "hash" };
+            let to = match fanout {
+                _ if first == last => format!("queue {numbers}"),
+                None => format!("queues {numbers} by hash"),
+                Some(_) => format!("queues {numbers} by fanout"),
+            };
             let flags = if flags.is_empty() {
                 String::new()
             } else {
@@ -173,7 +178,7 @@ pub(super) fn gate(inspection: &Inspection) -> Rule {
             };
             Rule::new(
                 format!("counter name \"inspected\" queue {flags}to {numbers}"),
-                &format!("to Suricata, queues {numbers} by {by}, fail {fail}"),
+                &format!("to Suricata, {to}, fail {fail}"),
             )
         }
         Gate::Open => Rule::new(
