@@ -20,9 +20,7 @@ type Job = Box<dyn FnOnce() + Send>;
 /// A thread in a namespace of its own, that does what it is told.
 pub(crate) struct Host {
     thread: i32,
-                for job in to_do {
-                job();
-            }s: mpsc::Sender<Job>,
+    jobs: mpsc::Sender<Job>,
 }
 
 impl Host {
@@ -33,7 +31,9 @@ impl Host {
             leave_namespace().unwrap();
             // SAFETY: a plain system call.
             born.send(unsafe { libc::gettid() }).unwrap();
-            to_do.iter().for_each(|job| job());
+            for job in to_do {
+                job();
+            }
         });
         Self { thread: thread.recv().unwrap(), jobs }
     }
