@@ -27,8 +27,8 @@ pub struct Counters {
     pub capture_drops: u64,
     /// Packets of flows that were let go and still came in.
     pub bypassed_packets: u64,
-    /// Flows that were let go and have ended.
-    pub bypassed_closed: u64,
+    /// Flows that it let go; counted when they are forgotten, minutes later.
+    pub bypassed_flows: u64,
     /// Packets and streams that found no memory, in all tables.
     pub memory_drops: u64,
     /// Segments handled by another thread than their flow's.
@@ -48,9 +48,8 @@ struct Raw {
     capture: Capture,
     flow_bypassed: Bypassed,
     tcp: Tcp,
-    flow: Memory,
-    defrag: Memory,
-    stream: Stream,
+    flow: Flows,
+    defrag: Defrag,
 }
 
 #[derive(Deserialize, Default)]
@@ -92,7 +91,6 @@ struct Capture {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Bypassed {
-    closed: u64,
     local_pkts: u64,
     local_capture_pkts: u64,
 }
@@ -102,20 +100,33 @@ struct Bypassed {
 struct Tcp {
     ssn_memcap_drop: u64,
     segment_memcap_drop: u64,
+    pkt_on_wrong_thread: u64,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Memory {
+struct Flows {
     memcap: u64,
-    memcap_exception: u64,
-    max_trackers_reached: u64,
+    end: End,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Stream {
-    wrong_thread: u64,
+struct End {
+    state: EndState,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct EndState {
+    local_bypassed: u64,
+    capture_bypassed: u64,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Defrag {
+    max_trackers_reached: u64,
 }
 
 impl Counters {
@@ -138,7 +149,6 @@ impl Counters {
             raw.tcp.ssn_memcap_drop,
             raw.tcp.segment_memcap_drop,
             raw.flow.memcap,
-            raw.defrag.memcap_exception,
             raw.defrag.max_trackers_reached,
         ];
         Self {
@@ -157,9 +167,12 @@ impl Counters {
                 .flow_bypassed
                 .local_pkts
                 .saturating_add(raw.flow_bypassed.local_capture_pkts),
-            bypassed_closed: raw.flow_bypassed.closed,
+            bypassed_flows: {
+                let ended = raw.flow.end.state;
+                ended.local_bypassed.saturating_add(ended.capture_bypassed)
+            },
             memory_drops: memory.into_iter().fold(0, u64::saturating_add),
-            wrong_thread: raw.stream.wrong_thread,
+            wrong_thread: raw.tcp.pkt_on_wrong_thread,
             rules,
         }
     }
@@ -187,11 +200,10 @@ mod tests {
             "detect": {"alert": 3, "alert_queue_overflow": 1, "alerts_suppressed": 1,
                 "engines": [{"id": 0, "rules_loaded": 40, "rules_failed": 2},
                     {"id": 1, "rules_loaded": 2}]},
-            "tcp": {"ssn_memcap_drop": 1, "segment_memcap_drop": 2},
-            "flow": {"memcap": 4},
-            "defrag": {"memcap_exception": 8},
-            "flow_bypassed": {"closed": 6, "local_pkts": 1, "local_capture_pkts": 2},
-            "stream": {"wrong_thread": 9},
+            "tcp": {"ssn_memcap_drop": 1, "segment_memcap_drop": 2, "pkt_on_wrong_thread": 9},
+            "flow": {"memcap": 4, "end": {"state": {"local_bypassed": 4, "capture_bypassed": 2}}},
+            "defrag": {"max_trackers_reached": 8},
+            "flow_bypassed": {"local_pkts": 1, "local_capture_pkts": 2},
             "capture": {"kernel_drops": 11}
         });
         let counters = Counters::read(stats).unwrap();
@@ -200,6 +212,6 @@ mod tests {
         assert_eq!(counters.bypassed_packets, 3);
         assert_eq!(counters.rules, Some(Rules { loaded: 42, failed: 2 }));
         assert_eq!((counters.uptime_s, counters.blocked, counters.wrong_thread), (16, 2, 9));
-        assert_eq!((counters.capture_drops, counters.bypassed_closed), (11, 6));
+        assert_eq!((counters.capture_drops, counters.bypassed_flows), (11, 6));
     }
 }

@@ -221,6 +221,7 @@ outputs:
             extended: no
             session-resumption: yes
             custom: [sni, version, ja4]
+        - quic
         - flow
         - stats:
             totals: yes

@@ -1,1 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+use serde_json::json;
 
+use super::*;
+
+fn alert(sid: u32) -> Alert {
+    Alert {
+        at_ms: 7,
+        blocked: sid.is_multiple_of(2),
+        gid: 1,
+        sid,
+        rev: 1,
+        signature: format!("Rule {sid}"),
+        category: "Misc".into(),
+        severity: sid % 4 + 1,
+        proto: "TCP".into(),
+        app: "http".into(),
+        src: Some("192.0.2.1".parse().unwrap()),
+        sport: 80,
+        dst: Some("2001:db8::1".parse().unwrap()),
+        dport: 1024,
+        direction: Some(Direction::ToClient),
+        target: "Example.org/".into(),
+        device: "wan".into(),
+        flow: 99,
+        offence: None,
+    }
+}
+
+fn alerts(number: u32) -> Alerts {
+    let mut alerts = Alerts::default();
+    for sid in 1..=number {
+        alerts.add(alert(sid));
+    }
+    alerts
+}
+
+fn ids(page: &Page) -> Vec<u64> {
+    page.alerts.iter().map(|row| row.id).collect()
+}
+
+struct Known;
+
+impl Surroundings for Known {
+    fn name(&self, address: IpAddr) -> Option<&str> {
+        address.is_ipv6().then_some("laptop")
+    }
+    fn flow(&self, alert: &Alert) -> Option<u64> {
+        (alert.sid == 3).then_some(77)
+    }
+}
+
+#[test]
+fn the_ring_keeps_the_newest_and_counts_on() {
+    let alerts = alerts(2500);
+    let page = alerts.page(&Filter::default(), 3, 9000, &());
+    assert_eq!(ids(&page), [2500, 2499, 2498]);
+    assert_eq!((page.total, page.seen, page.last), (1000, 9000, 2500));
+    assert_eq!(alerts.newest_first().last().map(|(id, _)| id), Some(1501));
+    let since = Filter { since: 2498, ..Filter::default() };
+    assert_eq!(ids(&alerts.page(&since, 100, 0, &())), [2500, 2499]);
+}
+
+#[test]
+fn the_memory_of_a_thousand_alerts_is_bounded() {
+    // Texts of at most 256 + 128 + 256 + 16 + 16 + 32 bytes, and the alert itself.
+    assert!(size_of::<Alert>() + 704 < 1200, "{}", size_of::<Alert>());
+}
+
+#[test]
+fn every_condition_holds() {
+    let alerts = alerts(4);
+    let address = |text: &str| Some(text.parse().unwrap());
+    let text = |text: &str| Some(text.to_owned());
+    let none = Filter::default;
+    for (filter, expected) in [
+        (none(), vec![4, 3, 2, 1]),
+        (Filter { blocked: Some(true), ..none() }, vec![4, 2]),
+        (Filter { severity: Some(2), ..none() }, vec![4, 1]),
+        (Filter { sid: Some(3), ..none() }, vec![3]),
+        (Filter { address: address("192.0.2.1"), ..none() }, vec![4, 3, 2, 1]),
+        (Filter { address: address("192.0.2.9"), ..none() }, vec![]),
+        (Filter { text: text("RULE 2"), ..none() }, vec![2]),
+        (Filter { text: text("example.ORG"), ..none() }, vec![4, 3, 2, 1]),
+        (Filter { text: text("2001:db8"), ..none() }, vec![4, 3, 2, 1]),
+        (Filter { text: text("Laptop"), ..none() }, vec![4, 3, 2, 1]),
+        (Filter { text: text("nothing"), ..none() }, vec![]),
+        (Filter { flow: Some(77), ..none() }, vec![3]),
+        (Filter { blocked: Some(true), sid: Some(3), ..none() }, vec![]),
+    ] {
+        let page = alerts.page(&filter, 100, 0, &Known);
+        assert_eq!(ids(&page), expected, "{filter:?}");
+        assert_eq!(page.total, expected.len());
+    }
+}
+
+/// As schema/types.json, Alert, says.
+#[test]
+fn a_row_has_the_fields_of_the_api() {
+    let page = alerts(3).page(&Filter::default(), 1, 3, &Known);
+    let expected = json!({
+        "total": 3, "seen": 3, "last": 3,
+        "alerts": [{
+            "id": 3, "at_ms": 7, "action": "allowed", "gid": 1, "sid": 3, "rev": 1,
+            "signature": "Rule 3", "category": "Misc", "severity": 4, "proto": "TCP",
+            "app": "http", "src": "192.0.2.1", "sport": 80, "dst": "2001:db8::1",
+            "dport": 1024, "src_name": "", "dst_name": "laptop", "direction": "to_client",
+            "target": "Example.org/", "device": "wan", "flow": 77,
+        }],
+    });
+    assert_eq!(serde_json::to_value(&page).unwrap(), expected);
+}
+
+#[test]
+fn what_is_not_ip_has_no_addresses() {
+    let mut alerts = Alerts::default();
+    alerts.add(Alert { src: None, dst: None, direction: None, ..alert(1) });
+    let page = alerts.page(&Filter::default(), 1, 1, &Known);
+    let row = &page.alerts[0];
+    assert_eq!((row.src.as_str(), row.dst_name.as_str(), row.direction), ("", "", ""));
+}

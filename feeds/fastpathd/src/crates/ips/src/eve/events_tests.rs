@@ -1,1 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+use std::time::Duration;
 
+use super::super::alert::{Alert, Offence};
+use super::super::reader::{Rates, Reader};
+use super::super::visible::{Kind, Sight};
+use super::*;
+
+const RECORDED: &str = include_str!("../../tests/data/eve.jsonl");
+
+fn recorded() -> Batch {
+    let mut reader = Reader::new(Rates::default());
+    let mut batch = Batch { connected: true, ..Batch::default() };
+    reader.read(Duration::ZERO, RECORDED.as_bytes(), &mut batch.events);
+    batch.counts = reader.counts();
+    batch
+}
+
+#[test]
+fn everything_has_its_place() {
+    let mut events = Events::default();
+    events.take(recorded());
+    assert_eq!(events.alerts.last(), 4);
+    assert_eq!(events.drops, 3);
+    assert_eq!(events.visible.sight(Kind::Tls), Sight { flows: 1, bytes: 8748 });
+    assert_eq!(events.visible.sight(Kind::Plain).flows, 3);
+    assert_eq!((events.visible.named, events.visible.fingerprinted), (1, 1));
+    assert_eq!(events.counters.map(|counters| counters.alerts), Some(4));
+    assert_eq!((events.counts.lines, events.connected), (13, true));
+}
+
+#[test]
+fn offenders_are_told_once_and_only_if_proven() {
+    let mut events = Events::default();
+    events.take(recorded());
+    events.take(recorded());
+    let offenders = events.offenders();
+    assert_eq!(offenders.len(), 1);
+    assert_eq!(offenders[0].sid, 2_100_498);
+    assert_eq!(offenders[0].address.to_string(), "127.0.0.1");
+    assert_eq!(events.not_offenders, 2, "the datagram, twice");
+    assert_eq!(events.offenders(), []);
+}
+
+#[test]
+fn offenders_that_nobody_fetches_are_bounded() {
+    let mut events = Events::default();
+    let Event::Alert(alert) = recorded().events.swap_remove(0) else {
+        panic!("the first is an alert");
+    };
+    for number in 0..1000_u32 {
+        let address = IpAddr::from(number.to_be_bytes());
+        let offence = Some(Offence { address, proven: true });
+        let event = Event::Alert(Box::new(Alert { offence, ..(*alert).clone() }));
+        events.take(Batch { events: vec![event], ..Batch::default() });
+    }
+    assert_eq!(events.offenders().len(), MOST_OFFENDERS);
+    assert_eq!(events.not_offenders, 1000 - 256);
+}

@@ -1,1 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+use std::os::unix::fs::MetadataExt;
 
+use tokio::io::AsyncWriteExt;
+
+use super::*;
+use crate::eve::Event;
+
+struct Heard {
+    path: PathBuf,
+    listener: Listener,
+    user: u32,
+}
+
+/// A listener for this test's own user; `name` is the file's.
+fn listener(name: &str) -> Heard {
+    let path = std::env::temp_dir().join(format!("ips-{name}-{}.sock", std::process::id()));
+    std::fs::write(&path, "left over").unwrap();
+    let user = std::fs::metadata(&path).unwrap().uid();
+    let listener = Listener::bind(&path, vec![user], Rates::default()).unwrap();
+    Heard { path, listener, user }
+}
+
+impl Heard {
+    async fn next(&mut self) -> Batch {
+        let next = self.listener.next(|| Duration::ZERO);
+        tokio::time::timeout(Duration::from_secs(5), next).await.expect("in time").unwrap()
+    }
+
+    async fn connect(&self) -> UnixStream {
+        UnixStream::connect(&self.path).await.unwrap()
+    }
+}
+
+const DROP: &[u8] = b"{\"event_type\":\"drop\"}\n";
+
+#[tokio::test]
+async fn lines_are_heard_until_the_end() {
+    let mut heard = listener("lines");
+    let mut suricata = heard.connect().await;
+    assert!(heard.next().await.connected);
+    suricata.write_all(&DROP[..5]).await.unwrap();
+    assert_eq!(heard.next().await.events, []);
+    suricata.write_all(&DROP[5..]).await.unwrap();
+    assert_eq!(heard.next().await.events, [Event::Drop]);
+    drop(suricata);
+    let batch = heard.next().await;
+    assert_eq!((batch.connected, batch.counts.lines), (false, 1));
+}
+
+#[tokio::test]
+async fn the_newest_connection_wins() {
+    let mut heard = listener("newest");
+    let mut old = heard.connect().await;
+    assert!(heard.next().await.connected);
+    old.write_all(&DROP[..5]).await.unwrap();
+    heard.next().await;
+    let mut new = heard.connect().await;
+    assert!(heard.next().await.connected);
+    new.write_all(DROP).await.unwrap();
+    assert_eq!(heard.next().await.events, [Event::Drop], "the half line is forgotten");
+    assert!(old.write_all(DROP).await.is_err(), "the old one is closed");
+}
+
+#[tokio::test]
+async fn strangers_are_sent_away() {
+    let mut heard = listener("strangers");
+    heard.listener.users = vec![heard.user + 1];
+    let _stranger = heard.connect().await;
+    let batch = heard.next().await;
+    assert_eq!((batch.connected, batch.counts.strangers), (false, 1));
+}
+
+#[tokio::test]
+async fn everybody_can_reach_the_socket_and_nobody_finds_it_afterwards() {
+    let heard = listener("mode");
+    let mode = std::fs::metadata(&heard.path).unwrap().mode();
+    assert_eq!(mode & 0o777, 0o666);
+    let path = heard.path.clone();
+    drop(heard);
+    assert!(!path.exists());
+}
+
+#[tokio::test]
+async fn a_path_that_cannot_be_is_told() {
+    let error = Listener::bind(Path::new("/proc/no/eve.sock"), vec![], Rates::default());
+    let error = error.expect_err("no such folder").to_string();
+    assert!(error.starts_with("cannot make the socket for Suricata's events, /proc/no"), "{error}");
+}
+
+#[tokio::test]
+async fn a_flood_is_drained() {
+    let mut heard = listener("flood");
+    let mut suricata = heard.connect().await;
+    assert!(heard.next().await.connected);
+    let writer = tokio::spawn(async move {
+        let piece = DROP.repeat(1000);
+        for _ in 0..50 {
+            suricata.write_all(&piece).await.unwrap();
+        }
+    });
+    let mut events = 0;
+    loop {
+        let batch = heard.next().await;
+        events += batch.events.len();
+        if !batch.connected {
+            assert_eq!(batch.counts.lines, 50_000);
+            assert_eq!(batch.counts.not_read, 48_000);
+            break;
+        }
+    }
+    assert_eq!(events, 2000);
+    writer.await.unwrap();
+}

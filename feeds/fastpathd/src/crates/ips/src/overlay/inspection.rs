@@ -24,8 +24,8 @@ fn tables(overlay: &Overlay<'_>) -> String {
     let kib = overlay.settings.memory * 1024;
     let [flow, part] = [kib / 4, kib / 16];
     let policy = packet_policy(overlay);
-    // 128 bytes a bucket: an eighth of the table's memory.
-    let buckets = (flow / 8 * 8).next_power_of_two().clamp(1024, 1 << 20);
+    // A bucket has at most 128 bytes, so they take an eighth of the table's memory at most.
+    let buckets = 1_u32 << flow.ilog2().min(20);
     let prealloc = (flow / 4).min(10_000);
     format!(
         "

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Settings and threads from texts, and the real Suricata where there is one.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use config::{Network, Package, parse_uci};
+use ips::{Files, Overlay, Settings, Threads, arguments, render};
+
+/// Everything that an overlay depends on.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Case {
+    pub(crate) settings: Settings,
+    pub(crate) threads: Threads,
+    pub(crate) always: bool,
+    pub(crate) home: Vec<Network>,
+    pub(crate) files: Files,
+}
+
+impl Case {
+    pub(crate) fn overlay(&self) -> String {
+        render(&Overlay {
+            settings: &self.settings,
+            threads: &self.threads,
+            mark_mask: 0x6000_0000,
+            any_always: self.always,
+            home: &self.home,
+            files: &self.files,
+        })
+    }
+
+    pub(crate) fn arguments(&self) -> Vec<String> {
+        arguments(&self.settings, &self.threads)
+    }
+}
+
+/// What is wrong comes as an error.
+pub(crate) fn settings(uci: &str) -> Result<Settings, String> {
+    let values = parse_uci(uci).expect(uci);
+    let mut package = Package::new(&values).expect(uci);
+    let settings = Settings::read(&mut package);
+    match package.finish() {
+        Ok(warnings) if warnings.is_empty() => Ok(settings),
+        Ok(warnings) => Err(format!("{warnings:?}")),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Pinned threads.
+pub(crate) fn threads(management: &[u32], workers: &[u32]) -> Threads {
+    Threads {
+        affinity: true,
+        management: management.to_vec(),
+        workers: workers.to_vec(),
+        ..Threads::default()
+    }
+}
+
+/// The program to run as Suricata; without one the reason is printed.
+pub(crate) fn suricata() -> Option<OsString> {
+    let program = std::env::var_os("FASTPATH_SURICATA");
+    if program.is_none() {
+        println!("skipped: FASTPATH_SURICATA does not name a Suricata 8 to run");
+    }
+    program
+}
+
+/// A folder of the test's own, below /tmp, which Suricata sees too.
+pub(crate) fn folder(name: &str) -> PathBuf {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let folder = PathBuf::from(format!("/tmp/ips-{name}-{}-{count}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder below /tmp");
+    folder
+}
+
+/// Runs Suricata with the overlay in `folder` and further arguments.
+pub(crate) fn run(program: &OsString, folder: &std::path::Path, more: &[String]) -> Output {
+    Command::new(program)
+        .args(["-c", "/etc/suricata/suricata.yaml", "--include"])
+        .arg(folder.join("overlay.yaml"))
+        .arg("-l")
+        .arg(folder)
+        .args(more)
+        .output()
+        .expect("Suricata runs")
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The real Suricata takes every overlay, and takes it as it is meant.
+//!
+//! Needs `FASTPATH_SURICATA`, a program that is called with Suricata's arguments and has
+//! /etc/suricata/suricata.yaml and /tmp.
+
+#![expect(clippy::expect_used, reason = "a test may fail anywhere")]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+
+use common::{Case, folder, run, settings, suricata, threads};
+use ips::{Settings, Threads};
+
+const RULES: &str = "drop http any any -> any any (msg:\"id check returned root\"; \
+    flow:established,to_client; http.response_body; content:\"uid=0|28|root|29|\"; \
+    classtype:bad-unknown; reference:url,example.org; sid:8199001; rev:1;)\n\
+    alert tls $HOME_NET any -> $EXTERNAL_NET any (msg:\"TLS\"; flow:established,to_server; \
+    tls.sni; content:\"example\"; sid:8199002; rev:1;)\n";
+
+fn modes() -> Vec<(&'static str, Settings)> {
+    [
+        ("open", "option mode 'nfq'"),
+        ("closed", "option fail 'closed'\noption memory '16'\noption queue_length '64'"),
+        ("large", "option memory '65536'\noption queue_length '65536'\noption spread 'fanout'"),
+        ("home", "list home '0.0.0.0/0'\nlist home '2001:db8::/32'\noption depth '0'"),
+        ("ids", "option mode 'ids'\nlist device 'lan1'\nlist device 'lan2'\nlist device 'wan'"),
+        ("inline", "option mode 'inline'\nlist device 'eth1'\nlist device 'eth2'"),
+        (
+            "inline-closed",
+            "option mode 'inline'\noption fail 'closed'\nlist device 'a+1~@'\nlist device 'b-2.7'",
+        ),
+    ]
+    .map(|(name, options)| {
+        let uci = format!("config ips 'ips'\noption enabled '1'\n{options}\n");
+        (name, settings(&uci).expect(name))
+    })
+    .into()
+}
+
+/// What the CPU plan may come to, on machines of 1 to 128 CPUs.
+fn plans() -> Vec<(&'static str, Threads)> {
+    let upto = |first: u32, last: u32| (first..=last).collect::<Vec<u32>>();
+    vec![
+        ("unpinned", Threads { workers: vec![0, 0, 0], ..Threads::default() }),
+        ("one", threads(&[0], &[0])),
+        ("two", threads(&[1], &[1])),
+        ("four", threads(&[0], &[2, 3])),
+        ("eight", threads(&[0], &upto(4, 7))),
+        ("sixteen", threads(&[0, 1], &upto(8, 15))),
+        ("eighteen", threads(&[], &upto(2, 17))),
+        ("many", threads(&[0], &upto(64, 127))),
+    ]
+}
+
+fn prepared(name: &str, case: &mut Case) -> std::path::PathBuf {
+    let folder = folder(name);
+    fs::write(folder.join("our.rules"), RULES).expect("rules");
+    case.files.rules = vec![folder.join("our.rules")];
+    case.files.events = folder.join("eve.sock");
+    case.files.commands = folder.join("command.sock");
+    fs::write(folder.join("overlay.yaml"), case.overlay()).expect("overlay");
+    folder
+}
+
+/// Errors and warnings, and whether it is content.
+fn test(program: &std::ffi::OsString, folder: &Path, case: &Case) -> (String, bool) {
+    let mut arguments = vec!["-T".to_owned(), "-v".to_owned()];
+    arguments.extend(case.arguments());
+    let output = run(program, folder, &arguments);
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    let bad =
+        |line: &&str| ["Error", "Warning", "E:", "W:"].iter().any(|word| line.starts_with(word));
+    let loaded = said.contains("2 rules successfully loaded, 0 rules failed");
+    // Of this machine, not of the configuration.
+    let of_machine = |line: &&str| line.contains("using more Netfilter queues than");
+    let complaints: Vec<&str> = said.lines().filter(bad).filter(|line| !of_machine(line)).collect();
+    (complaints.join("\n"), output.status.success() && loaded)
+}
+
+#[test]
+fn every_mode_with_every_plan_is_taken() {
+    let Some(program) = suricata() else {
+        return;
+    };
+    for (mode, settings) in modes() {
+        for (plan, threads) in plans() {
+            for always in [false, true] {
+                // Once is enough where it changes little.
+                if always && plan != "four" {
+                    continue;
+                }
+                let (settings, threads) = (settings.clone(), threads.clone());
+                let mut case = Case { settings, threads, always, ..Case::default() };
+                let folder = prepared("taken", &mut case);
+                let _listener = UnixListener::bind(&case.files.events).expect("a socket");
+                let (complaints, content) = test(&program, &folder, &case);
+                assert_eq!(complaints, "", "{mode} {plan} {always}");
+                assert!(content, "{mode} {plan} {always}");
+                fs::remove_dir_all(&folder).expect("removed");
+            }
+        }
+    }
+}
+
+/// The whole configuration as Suricata has it in the end.
+fn dump(program: &std::ffi::OsString, case: &mut Case) -> BTreeMap<String, String> {
+    let folder = prepared("dump", case);
+    let output = run(program, &folder, &["--dump-config".to_owned()]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    fs::remove_dir_all(&folder).expect("removed");
+    let pairs = said.lines().filter_map(|line| line.split_once(" = "));
+    pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+}
+
+#[test]
+fn sections_of_ours_replace_those_of_the_package() {
+    let Some(program) = suricata() else {
+        return;
+    };
+    let uci = "config ips 'ips'\noption enabled '1'\noption fail 'closed'\n";
+    let settings = settings(uci).expect("good");
+    let mut case = Case { settings, threads: threads(&[0], &[2, 3]), ..Case::default() };
+    let all = dump(&program, &mut case);
+    let one = |key: &str| all.get(key).map(String::as_str);
+    let below = |prefix: &str| -> Vec<&str> {
+        all.keys().filter(|key| key.starts_with(prefix)).map(String::as_str).collect()
+    };
+    for (key, value) in [
+        ("outputs.0", "eve-log"),
+        ("outputs.0.eve-log.filetype", "unix_stream"),
+        ("outputs.0.eve-log.types.0", "alert"),
+        ("outputs.0.eve-log.types.0.alert.packet", "no"),
+        ("nfq.mode", "accept"),
+        ("nfq.bypass-mask", "1073741824"),
+        ("nfq.fail-open", "no"),
+        ("stream.midstream-policy", "ignore"),
+        ("stream.drop-invalid", "no"),
+        ("exception-policy", "drop-flow"),
+        ("threading.cpu-affinity.worker-cpu-set.cpu.1", "3"),
+        ("threading.cpu-affinity.worker-cpu-set.mode", "exclusive"),
+        ("app-layer.protocols.tls.encryption-handling", "bypass"),
+    ] {
+        assert_eq!(one(key), Some(value), "{key}");
+    }
+    // The package's own logs to files, its CPU sets and its rules are gone.
+    for gone in [
+        "outputs.1",
+        "outputs.0.fast",
+        "nfq.batchcount",
+        "threading.cpu-affinity.worker-cpu-set.interface-specific-cpu-set",
+        "threading.cpu-affinity.worker-cpu-set.prio.low",
+        "threading.cpu-affinity.0",
+        "rule-files.1",
+        "logging.outputs.1.file.filename",
+    ] {
+        assert_eq!(below(gone), Vec::<&str>::new(), "{gone}");
+    }
+}
+
+#[test]
+fn what_has_to_hold_to_the_end_never_lets_go() {
+    let Some(program) = suricata() else {
+        return;
+    };
+    let settings = settings("config ips 'ips'\noption enabled '1'\n").expect("good");
+    let threads = Threads { workers: vec![0], ..Threads::default() };
+    let mut case = Case { settings, threads, always: true, ..Case::default() };
+    let all = dump(&program, &mut case);
+    for (key, value) in [
+        ("stream.reassembly.depth", "0"),
+        ("stream.bypass", "no"),
+        ("app-layer.protocols.tls.encryption-handling", "track-only"),
+        ("app-layer.protocols.ssh.encryption-handling", "track-only"),
+        ("app-layer.protocols.http.libhtp.default-config.response-body-limit", "0"),
+        ("app-layer.protocols.smb.stream-depth", "0"),
+    ] {
+        assert_eq!(all.get(key).map(String::as_str), Some(value), "{key}");
+    }
+}
+
+/// Why whoever starts Suricata has to look for the overlay and for complaints about it.
+#[test]
+fn an_overlay_that_is_not_there_is_no_error_to_suricata() {
+    let Some(program) = suricata() else {
+        return;
+    };
+    let folder = folder("missing");
+    fs::write(folder.join("our.rules"), RULES).expect("rules");
+    let rules = folder.join("our.rules").to_string_lossy().into_owned();
+    let arguments = ["-T", "-S", &rules, "-q", "0"].map(str::to_owned);
+    let output = run(&program, &folder, &arguments);
+    assert!(output.status.success());
+    let said = [output.stdout, output.stderr].concat();
+    assert!(String::from_utf8_lossy(&said).contains("Failed to open configuration include file"));
+    fs::remove_dir_all(&folder).expect("removed");
+}
