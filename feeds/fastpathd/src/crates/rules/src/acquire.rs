@@ -17,16 +17,22 @@ const CHECKSUMS: u64 = 64 * 1024;
 /// Most bytes of a file with a signature.
 const SIGNATURE: u64 = 4 * 1024;
 
+/// An archive that was downloaded and verified just now.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Fresh {
+    /// Its size.
+    pub(crate) bytes: u64,
+    /// Its SHA-256.
+    pub(crate) sha256: String,
+    /// By what: `sha256`, `signature` or `none`.
+    pub(crate) verified: &'static str,
+}
+
 /// Where a source's archive is now.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Acquired {
     /// Downloaded and verified, in the work folder under the source's name.
-    Fresh {
-        /// Its size.
-        bytes: u64,
-        /// Its SHA-256.
-        sha256: String,
-    },
+    Fresh(Fresh),
     /// The last good one is what the source has, or nothing was to be downloaded.
     Same {
         /// Whether the source was asked, or its checksum is in the settings.
@@ -113,7 +119,7 @@ pub(crate) fn acquire(
     if of_kept.as_ref() == Some(&found) {
         return Ok(Acquired::Same { checked: true });
     }
-    Ok(Acquired::Fresh { bytes, sha256: found })
+    Ok(Acquired::Fresh(Fresh { bytes, sha256: found, verified: proof.name() }))
 }
 
 fn digest(path: &Path) -> io::Result<String> {

@@ -169,9 +169,9 @@ fn take_rule(
         collected.disabled += 1;
         return Ok(());
     }
-    if let Some(keyword) = rule.needs_file {
+    if let Some(reason) = rule.unusable {
         collected.left_out += 1;
-        let what = format!("left out, its {keyword} needs a file that no source brings");
+        let what = format!("left out, {reason}");
         collected.note(at.says(&rule, &what));
         return Ok(());
     }

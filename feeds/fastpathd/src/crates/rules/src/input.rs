@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
+use crate::acquire::Fresh;
 use crate::archive::Limits;
 use crate::collect::{Collected, collect};
 use crate::request::{Builtin, OWN, SourceRequest, selectors};
@@ -62,10 +63,12 @@ impl Input {
     }
 
     /// Uses what was downloaded just now; the last good archive if that is no good.
-    pub(crate) fn use_fresh(&mut self, store: &Store, bytes: u64, sha256: String, now_ms: u64) {
+    pub(crate) fn use_fresh(&mut self, store: &Store, archive: Fresh, now_ms: u64) {
         self.fresh = true;
         let report = &mut self.report;
-        (report.state, report.bytes, report.sha256) = (SourceState::Updated, bytes, sha256);
+        report.state = SourceState::Updated;
+        (report.bytes, report.sha256) = (archive.bytes, archive.sha256);
+        archive.verified.clone_into(&mut report.verified);
         (report.fetched_ms, report.checked_ms) = (now_ms, now_ms);
         self.read(&store.work(&self.report.name));
         if self.rules.is_none() {

@@ -180,12 +180,21 @@ impl SourceRequest {
             return Err(("name", "is reserved for the rules that come with fastpath".to_owned()));
         }
         check_url(&self.url).map_err(|why| ("url", why))?;
+        self.check_choices()?;
+        self.proof().map(|_| ())
+    }
+
+    /// Whether categories and selectors can be used, as [`SourceRequest::check`].
+    ///
+    /// # Errors
+    /// The first that cannot.
+    pub fn check_choices(&self) -> Result<(), (&'static str, String)> {
         for category in &self.categories {
             category_name(category).map_err(|why| ("categories", format!("'{category}' {why}")))?;
         }
         selectors(&self.disable).map_err(|why| ("disable", why))?;
         selectors(&self.drop).map_err(|why| ("drop", why))?;
-        self.proof().map(|_| ())
+        Ok(())
     }
 
     /// How it is verified: a signature before a published checksum before nothing.

@@ -70,6 +70,17 @@ pub enum KeepReason {
     OtherAction,
 }
 
+/// Why a rule of a source is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum Unusable {
+    /// A list or a script, which no source brings along.
+    #[error("its {0} needs a file that no source brings")]
+    File(&'static str),
+    /// The marks belong to the firewall and to fastpath.
+    #[error("its {0} would set the box's own packet marks")]
+    Mark(&'static str),
+}
+
 /// A rule's identity and the traits that matter here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule<'a> {
@@ -82,8 +93,8 @@ pub struct Rule<'a> {
     pub sid: u32,
     /// Revision; 0 if the rule names none.
     pub rev: u32,
-    /// Keyword that needs a file beside the rules (a list, a script), if there is one.
-    pub needs_file: Option<&'static str>,
+    /// Why it cannot be used here, if it cannot.
+    pub unusable: Option<Unusable>,
     /// Why it must not become a drop.
     keep: Option<KeepReason>,
 }
@@ -113,7 +124,7 @@ impl<'a> Rule<'a> {
             gid: found.gid.unwrap_or(DEFAULT_GID),
             sid: found.sid.ok_or(RuleError::NoSid)?,
             rev: found.rev.unwrap_or(0),
-            needs_file: found.needs_file,
+            unusable: found.unusable,
             keep: other.or(found.keep),
         })
     }
@@ -186,7 +197,7 @@ struct Found {
     gid: Option<u32>,
     sid: Option<u32>,
     rev: Option<u32>,
-    needs_file: Option<&'static str>,
+    unusable: Option<Unusable>,
     keep: Option<KeepReason>,
 }
 
@@ -198,7 +209,7 @@ impl Found {
             "rev" => once(&mut self.rev, "rev", value, 0..=u32::MAX),
             _ => {
                 self.keep = self.keep.or_else(|| keep_reason(name, value));
-                self.needs_file = self.needs_file.or_else(|| needed_file(name, value));
+                self.unusable = self.unusable.or_else(|| unusable(name, value));
                 Ok(())
             }
         }
@@ -234,9 +245,9 @@ fn keep_reason(name: &str, value: &str) -> Option<KeepReason> {
     }
 }
 
-/// Keywords that read a file (or write one). A source is text alone: what such a rule names is
-/// not there, and a stranger's rule has no business naming files of the box.
-fn needed_file(name: &str, value: &str) -> Option<&'static str> {
+/// Keywords that read a file (or write one): a source is text alone, and a stranger's rule has no
+/// business naming files of the box. Nor has it with the marks that decide about offloading.
+fn unusable(name: &str, value: &str) -> Option<Unusable> {
     const ALWAYS: [&str; 5] = ["lua", "luaxform", "filemd5", "filesha1", "filesha256"];
     const WITH: [&str; 2] = ["dataset", "datarep"];
     let names_file = || {
@@ -245,8 +256,11 @@ fn needed_file(name: &str, value: &str) -> Option<&'static str> {
             matches!(word, "load" | "save" | "state")
         })
     };
-    ALWAYS
-        .into_iter()
-        .find(|keyword| *keyword == name)
-        .or_else(|| WITH.into_iter().find(|keyword| *keyword == name && names_file()))
+    let of = |known: &[&'static str]| known.iter().copied().find(|keyword| *keyword == name);
+    let file = of(&ALWAYS).or_else(|| of(&WITH).filter(|_| names_file()));
+    file.map(Unusable::File).or_else(|| of(&["nfq_set_mark"]).map(Unusable::Mark))
 }
+
+#[cfg(test)]
+#[path = "rule_tests.rs"]
+mod tests;

@@ -126,4 +126,3 @@ fn message(line: &str) -> &str {
         _ => message,
     }
 }
-

@@ -251,9 +251,7 @@ fn get(
     let acquired = acquire(request, source, around.store, around.fetcher);
     (around.tell)(Progress { source: &source.name, step: "unpack" });
     match acquired {
-        Ok(Acquired::Fresh { bytes, sha256 }) => {
-            input.use_fresh(around.store, bytes, sha256, around.now_ms);
-        }
+        Ok(Acquired::Fresh(archive)) => input.use_fresh(around.store, archive, around.now_ms),
         Ok(Acquired::Same { checked }) => {
             input.use_kept(around.store, checked.then_some(around.now_ms));
         }

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+use super::*;
+
+const HEADER: &str = "alert tcp any any -> any any";
+
+fn rule(options: &str) -> Result<(u32, u32, u32), RuleError> {
+    let text = format!("{HEADER} ({options})");
+    Rule::parse(&text).map(|rule| (rule.gid, rule.sid, rule.rev))
+}
+
+fn drop_of(options: &str) -> Result<String, KeepReason> {
+    Rule::parse(&format!("{HEADER} ({options} sid:1;)")).expect("a rule").as_drop()
+}
+
+#[test]
+fn identity_is_read() {
+    assert_eq!(rule("msg:\"a\"; sid:7; rev:2;"), Ok((1, 7, 2)));
+    assert_eq!(rule(" sid : 7 ; gid:3;"), Ok((3, 7, 0)));
+    assert_eq!(rule(r#"msg:"a \; sid:9\; b"; sid:4294967295;"#), Ok((1, u32::MAX, 0)));
+    // A backslash that is escaped itself does not protect the ';'.
+    assert_eq!(rule(r#"content:"a\\"; sid:7;"#), Ok((1, 7, 0)));
+}
+
+#[test]
+fn what_is_no_rule_says_why() {
+    for (text, error) in [
+        ("<html>", RuleError::NoOptions),
+        ("(sid:1;)", RuleError::NoAction),
+        ("<a> (sid:1;)", RuleError::NoAction),
+        ("alert tcp any any -> any any (msg:\"a\"; sid:1;", RuleError::NotClosed),
+        ("alert tcp any any -> any any (msg:\"a\"; sid:1)", RuleError::NotClosed),
+        ("alert tcp any any -> any any (msg:\"a\";)", RuleError::NoSid),
+        ("alert tcp any any -> any any (sid:1; sid:2;)", RuleError::Twice("sid")),
+    ] {
+        assert_eq!(Rule::parse(text), Err(error), "{text}");
+    }
+    for bad in ["sid:0;", "sid:-1;", "sid:4294967296;", "sid:x;", "sid:1; rev:-1;"] {
+        assert!(matches!(rule(bad), Err(RuleError::Number { .. })), "{bad}");
+    }
+}
+
+#[test]
+fn an_alert_becomes_a_drop_and_nothing_else_does() {
+    assert_eq!(drop_of("").as_deref(), Ok("drop tcp any any -> any any ( sid:1;)"));
+    assert_eq!(drop_of("flowbits:isset,a;").as_deref().map(|text| &text[..5]), Ok("drop "));
+    assert_eq!(drop_of("noalert;"), Err(KeepReason::NoAlert));
+    assert_eq!(drop_of("flowbits:noalert;"), Err(KeepReason::NoAlert));
+    assert_eq!(drop_of("flowbits: set , a;"), Err(KeepReason::Sets("flowbits")));
+    assert_eq!(drop_of("xbits:set,a,track ip_src;"), Err(KeepReason::Sets("xbits")));
+    for action in ["drop", "pass", "reject", "config"] {
+        let text = format!("{action} tcp any any -> any any (sid:1;)");
+        let rule = Rule::parse(&text).expect("a rule");
+        assert_eq!(rule.as_drop(), Err(KeepReason::OtherAction), "{action}");
+        assert_eq!(rule.stops(), matches!(action, "drop" | "reject"), "{action}");
+    }
+}
+
+#[test]
+fn rules_that_reach_for_files_or_marks_are_told_apart() {
+    let of = |options: &str| {
+        Rule::parse(&format!("{HEADER} ({options} sid:1;)")).expect("a rule").unusable
+    };
+    assert_eq!(of("lua:x.lua;"), Some(Unusable::File("lua")));
+    assert_eq!(of("filemd5:list;"), Some(Unusable::File("filemd5")));
+    assert_eq!(of("dataset:isset,a,type string,load a.lst;"), Some(Unusable::File("dataset")));
+    assert_eq!(of("dataset:set, a, type md5, save /etc/x;"), Some(Unusable::File("dataset")));
+    assert_eq!(of("dataset:isset,a,type string;"), None);
+    assert_eq!(of("nfq_set_mark:0x40000000/0x40000000;"), Some(Unusable::Mark("nfq_set_mark")));
+    assert_eq!(of("content:\"lua\";"), None);
+}
+
+#[test]
+fn a_rule_in_a_comment_is_no_sentence() {
+    assert!(is_disabled_rule("alert tcp any any -> any any (sid:1;)"));
+    assert!(is_disabled_rule("# drop tcp any any -> any any (sid:1;)"));
+    assert!(!is_disabled_rule("pass on what you know (always)"));
+    assert!(!is_disabled_rule(""));
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The sections `rules` and `update` of `/etc/config/fastpath`.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use config::{Package, Section, number_in, switch};
+
+use crate::request::{Builtin, OWN, Request, SourceRequest};
+
+/// When the rules are updated by themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hour {
+    /// Never.
+    ByHand,
+    /// Once a day in this hour of local time, 0 to 23.
+    Daily(u8),
+}
+
+/// Choices about our own rules: section `rules` named `fastpath`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OwnRules {
+    /// As in [`SourceRequest::disable`].
+    pub disable: Vec<String>,
+    /// As in [`SourceRequest::drop`].
+    pub drop: Vec<String>,
+}
+
+/// What the owner wants of rules and their updates.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// The sources that are on, in the order of the file.
+    pub sources: Vec<SourceRequest>,
+    /// Our own rules; none: switched off.
+    pub own: Option<OwnRules>,
+    /// When to update.
+    pub hour: Hour,
+    /// Folder for everything that is kept.
+    pub store: PathBuf,
+    /// Most MiB a source may unpack to.
+    pub limit_mib: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            sources: Vec::new(),
+            own: Some(OwnRules::default()),
+            hour: Hour::Daily(4),
+            store: PathBuf::from("/var/lib/fastpath/rules"),
+            limit_mib: 256,
+        }
+    }
+}
+
+impl Settings {
+    /// Takes what is ours out of the package, which notes what is wrong with it.
+    #[must_use]
+    pub fn read(package: &mut Package<'_>) -> Self {
+        let mut settings = Self::default();
+        let mut names = BTreeSet::new();
+        for mut section in package.take("rules") {
+            if names.insert(section.name().to_owned()) {
+                settings.read_source(&mut section);
+            } else {
+                section.error("", "", "is a second source of this name");
+            }
+            package.close(section);
+        }
+        if let Some(mut section) = package.take_one("update") {
+            settings.read_update(&mut section);
+            package.close(section);
+        }
+        settings
+    }
+
+    fn read_source(&mut self, section: &mut Section<'_>) {
+        let enabled = section.value("enabled", switch).unwrap_or(true);
+        let owned = |list: Vec<&str>| list.into_iter().map(str::to_owned).collect();
+        let text = |text: Option<&str>| text.map(str::to_owned);
+        let source = SourceRequest {
+            name: section.name().to_owned(),
+            url: section.text("url").unwrap_or_default().to_owned(),
+            sha256: text(section.text("sha256")),
+            sha256_url: text(section.text("sha256_url")),
+            signature_url: text(section.text("signature_url")),
+            key: text(section.text("key")),
+            unverified: section.value("unverified", switch).unwrap_or(false),
+            categories: owned(section.list("category")),
+            disable: owned(section.list("disable")),
+            drop: owned(section.list("drop")),
+        };
+        let own = source.name == OWN;
+        let checked = if own { source.check_choices() } else { source.check() };
+        if let Err((field, what)) = checked {
+            let option = if field == "categories" { "category" } else { field };
+            // The words already tell which entry of a list is meant.
+            let list = matches!(field, "categories" | "disable" | "drop");
+            let value = if list { "" } else { section.text(field).unwrap_or_default() };
+            section.error(option, value, &what);
+        }
+        if own {
+            let SourceRequest { disable, drop, .. } = source;
+            self.own = enabled.then_some(OwnRules { disable, drop });
+        } else if enabled {
+            self.sources.push(source);
+        }
+    }
+
+    fn read_update(&mut self, section: &mut Section<'_>) {
+        let enabled = section.value("enabled", switch).unwrap_or(true);
+        if let Some(hour) = section.value("hour", hour) {
+            self.hour = hour;
+        }
+        if !enabled {
+            self.hour = Hour::ByHand;
+        }
+        if let Some(store) = section.value("store", folder) {
+            self.store = store;
+        }
+        if let Some(limit) = section.value("limit_mib", number_in(1..=4096)) {
+            self.limit_mib = limit;
+        }
+    }
+
+    /// What to ask of `fastpath-rules update`. `test` is the program that tests a rule file, as
+    /// in [`Request::test`]; without `download` only the choices are applied anew.
+    #[must_use]
+    pub fn request(&self, own_rules: &Path, test: Vec<String>, download: bool) -> Request {
+        let own = |own: &OwnRules| Builtin {
+            path: own_rules.to_owned(),
+            disable: own.disable.clone(),
+            drop: own.drop.clone(),
+        };
+        Request {
+            sources: self.sources.clone(),
+            builtin: self.own.as_ref().map(own),
+            store: self.store.clone(),
+            limit_bytes: u64::from(self.limit_mib) * 1024 * 1024,
+            test,
+            test_seconds: 300,
+            download_seconds: 300,
+            download,
+        }
+    }
+}
+
+fn hour(text: &str) -> Result<Hour, String> {
+    let hour = text.parse::<i8>().ok().filter(|hour| (-1..=23).contains(hour));
+    let hour = hour.ok_or("is not an hour from 0 to 23, nor -1 for by hand")?;
+    Ok(u8::try_from(hour).map_or(Hour::ByHand, Hour::Daily))
+}
+
+fn folder(text: &str) -> Result<PathBuf, String> {
+    let path = Path::new(text);
+    let plain = path.components().all(|part| !matches!(part, std::path::Component::ParentDir));
+    if !path.is_absolute() || !plain || text.chars().any(char::is_control) {
+        return Err(String::from("is no absolute path of a folder"));
+    }
+    Ok(path.to_owned())
+}
+
+#[cfg(test)]
+#[path = "settings_tests.rs"]
+mod tests;
