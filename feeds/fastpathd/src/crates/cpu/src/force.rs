@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Bringing a plan in force: what differs, writing it, reading it back.
+//! Bringing a plan in force: what differs, what is to be written, and what the kernel refuses.
+//!
+//! Nothing is written here: the daemon is no root. It leaves [`lines()`] to a script of root's that
+//! knows these files and no others, reads the machine again, and asks [`Attempts`] what is worth
+//! another try.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
-
-use rustix::io::Errno;
-use rustix::thread::{CpuSet as Affinity, Pid, sched_setaffinity};
-use serde::Serialize;
-use thiserror::Error;
+use std::fmt::Write as _;
+use std::time::Duration;
 
 use crate::machine::{Knob, Machine};
 use crate::plan::Plan;
 use crate::set::CpuSet;
 
 /// Something is set otherwise than it should be.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// What.
     pub knob: Knob,
@@ -31,17 +29,12 @@ impl Difference {
     #[must_use]
     pub fn text(&self) -> String {
         let Self { knob, wanted, have } = self;
-        match knob {
-            Knob::Irq { .. } => {
-                format!("{knob} may arrive on {}, planned is {}", cpus(have), cpus(wanted))
-            }
-            Knob::Thread { .. } => {
-                format!("{knob} may run on {}, planned is {}", cpus(have), cpus(wanted))
-            }
-            Knob::Rps { .. } | Knob::Xps { .. } => {
-                format!("{knob} is {}, planned is {}", off_or(have), off_or(wanted))
-            }
-        }
+        let (verb, set): (_, fn(&CpuSet) -> String) = match knob {
+            Knob::Irq { .. } => ("may arrive on", cpus),
+            Knob::Thread { .. } => ("may run on", cpus),
+            Knob::Rps { .. } | Knob::Xps { .. } => ("is", off_or),
+        };
+        format!("{knob} {verb} {}, planned is {}", set(have), set(wanted))
     }
 }
 
@@ -50,7 +43,7 @@ fn cpus(set: &CpuSet) -> String {
 }
 
 fn off_or(set: &CpuSet) -> String {
-    if set.is_empty() { "off".to_owned() } else { cpus(set) }
+    if set.is_empty() { "off".to_owned() } else { format!("CPU {set}") }
 }
 
 /// Where the machine differs from the plan. Empty for a plan that is not active.
@@ -73,207 +66,115 @@ pub(crate) fn compare(wants: &BTreeMap<Knob, CpuSet>, machine: &Machine) -> Vec<
     wants.iter().filter_map(differs).collect()
 }
 
-/// The knobs of a machine.
-pub trait Knobs {
-    /// Sets one.
-    ///
-    /// # Errors
-    /// As the kernel says.
-    fn set(&mut self, knob: &Knob, cpus: &CpuSet) -> io::Result<()>;
-
-    /// Reads one.
-    ///
-    /// # Errors
-    /// It cannot be read or holds no set of CPUs; the thing is another than the knob's name says.
-    fn get(&self, knob: &Knob) -> io::Result<CpuSet>;
+/// What is to be written: a line `PATH MASK` for each, with the mask as the kernel prints it. For
+/// a thread, the path is `/proc/PID/NAME` ([`Knob::path`]), and the mask is for `taskset -p`.
+#[must_use]
+pub fn lines(differences: &[Difference]) -> String {
+    differences.iter().fold(String::new(), |mut lines, Difference { knob, wanted, .. }| {
+        let _ = writeln!(lines, "{} {}", knob.path(), wanted.mask());
+        lines
+    })
 }
 
-/// The kernel's, below a root.
+/// When what was written and still differs is written again; the last one holds for ever. The
+/// first one is for somebody who wrote at the same time.
+const AGAIN: [Duration; 4] = [
+    Duration::from_secs(2),
+    Duration::from_secs(30),
+    Duration::from_secs(300),
+    Duration::from_secs(3600),
+];
+
+/// What was written, and how often in vain. An interrupt that its driver manages or that belongs
+/// to one CPU stays where it is for ever, and must not have the script run for ever.
+#[derive(Debug, Clone, Default)]
+pub struct Attempts {
+    tried: BTreeMap<Knob, Tried>,
+}
+
 #[derive(Debug, Clone)]
-pub struct Kernel {
-    root: PathBuf,
+struct Tried {
+    wanted: CpuSet,
+    times: usize,
+    last: Duration,
 }
 
-impl Kernel {
-    /// `/`, but in tests. Threads can be moved below `/` only.
-    #[must_use]
-    pub fn new(root: &Path) -> Self {
-        Self { root: root.to_owned() }
-    }
-
-    fn text(&self, path: &str) -> io::Result<String> {
-        fs::read_to_string(self.root.join(path.trim_start_matches('/')))
-    }
-}
-
-impl Knobs for Kernel {
-    fn set(&mut self, knob: &Knob, cpus: &CpuSet) -> io::Result<()> {
-        if let Knob::Thread { pid, .. } = knob {
-            if self.root != Path::new("/") {
-                return Err(io::ErrorKind::Unsupported.into());
-            }
-            return move_thread(*pid, cpus);
-        }
-        let path = self.root.join(knob.path().trim_start_matches('/'));
-        // Neither created nor truncated: these are the kernel's files.
-        let mut file = fs::OpenOptions::new().write(true).open(path)?;
-        io::Write::write_all(&mut file, cpus.mask().as_bytes())
-    }
-
-    fn get(&self, knob: &Knob) -> io::Result<CpuSet> {
-        let text = self.text(&knob.path())?;
-        let read = match knob {
-            Knob::Thread { pid, name } => {
-                if self.text(&format!("/proc/{pid}/comm"))?.trim_end() != name {
-                    return Err(io::ErrorKind::NotFound.into());
-                }
-                let list = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-                list.unwrap_or_default().parse()
-            }
-            _ => CpuSet::from_mask(&text),
-        };
-        read.map_err(|what| io::Error::new(io::ErrorKind::InvalidData, what))
-    }
-}
-
-fn move_thread(pid: u32, cpus: &CpuSet) -> io::Result<()> {
-    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    let pid = pid.ok_or(io::ErrorKind::InvalidInput)?;
-    let mut affinity = Affinity::new();
-    for cpu in cpus.iter() {
-        let cpu = usize::try_from(cpu).ok().filter(|cpu| *cpu < Affinity::MAX_CPU);
-        affinity.set(cpu.ok_or(io::ErrorKind::InvalidInput)?);
-    }
-    Ok(sched_setaffinity(Some(pid), &affinity)?)
-}
-
-/// A value could not be brought in force.
-#[derive(Debug, Error)]
-pub enum ApplyError {
-    /// The kernel did not take it.
-    #[error("write {wanted} to {path}{}", .hint.map_or_else(String::new, |h| format!(" ({h})")))]
-    Write {
-        /// Where.
-        path: String,
-        /// What, as it was written; of a thread the list it was to run on.
-        wanted: String,
-        /// What such a refusal means, where that is known.
-        hint: Option<&'static str>,
-        /// What the kernel said.
-        source: io::Error,
-    },
-    /// It was written, but could not be read afterwards.
-    #[error("read {path} after {wanted} was written to it")]
-    ReadBack {
-        /// Where.
-        path: String,
-        /// What was written.
-        wanted: String,
-        /// What the kernel said.
-        source: io::Error,
-    },
-    /// The kernel took it and says something else.
-    #[error("{path} says {have} after {wanted} was written to it")]
-    NotTaken {
-        /// Where.
-        path: String,
-        /// What was written.
-        wanted: String,
-        /// What is there.
-        have: String,
-    },
-}
-
-/// A difference that stays.
-#[derive(Debug)]
+/// Something was written and is not so.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
-    /// What stays different.
-    pub difference: Difference,
-    /// Why.
-    pub error: ApplyError,
+    /// What.
+    pub knob: Knob,
+    /// What was written.
+    pub wanted: CpuSet,
+    /// In words, as far as that is known.
+    pub why: String,
 }
 
-impl Refused {
-    /// In one sentence without its full stop: the difference and why it stays.
+impl Attempts {
+    /// Which of the differences are to be written now; they count as tried. What does not differ
+    /// any more is forgotten, so that somebody else's writing is undone at once.
+    pub fn due(&mut self, differences: &[Difference], now: Duration) -> Vec<Difference> {
+        self.tried.retain(|knob, tried| {
+            differences.iter().any(|now| now.knob == *knob && now.wanted == tried.wanted)
+        });
+        let mut due = Vec::new();
+        for difference in differences {
+            let wanted = difference.wanted.clone();
+            let tried = self.tried.entry(difference.knob.clone());
+            let tried = tried.or_insert(Tried { wanted, times: 0, last: Duration::ZERO });
+            let pause = tried.times.checked_sub(1).map(|index| AGAIN[index.min(AGAIN.len() - 1)]);
+            if pause.is_none_or(|pause| now >= tried.last + pause) {
+                tried.times += 1;
+                tried.last = now;
+                due.push(difference.clone());
+            }
+        }
+        due
+    }
+
+    /// When the next one is due, if anything waits: read the machine then.
     #[must_use]
-    pub fn text(&self) -> String {
-        let source = std::error::Error::source(&self.error);
-        let source = source.map_or_else(String::new, |source| format!(": {source}"));
-        format!("{}; {}{source}", self.difference.text(), self.error)
+    pub fn next(&self) -> Option<Duration> {
+        let pause = |tried: &Tried| AGAIN[tried.times.clamp(1, AGAIN.len()) - 1];
+        self.tried.values().map(|tried| tried.last + pause(tried)).min()
+    }
+
+    /// What was written twice in vain, with the reason out of `refusals`, which is what the script
+    /// noted: the shell's message, and after it the line that it was about.
+    #[must_use]
+    pub fn refused(&self, refusals: &str) -> Vec<Refused> {
+        let reasons = reasons(refusals);
+        let vain = self.tried.iter().filter(|(_, tried)| tried.times > 1);
+        let refused = |(knob, tried): (&Knob, &Tried)| {
+            let line = format!("{} {}", knob.path(), tried.wanted.mask());
+            let why = match reasons.get(line.as_str()) {
+                Some(said) => format!("the kernel refuses it: {}", said.trim()),
+                None => "it was written in vain".to_owned(),
+            };
+            let why = hint(knob).map_or(why.clone(), |hint| format!("{why}; {hint}"));
+            Refused { knob: knob.clone(), wanted: tried.wanted.clone(), why }
+        };
+        vain.map(refused).collect()
     }
 }
 
-/// What [`apply`] did.
-#[derive(Debug, Default)]
-pub struct Applied {
-    /// Now as wanted.
-    pub changed: Vec<Difference>,
-    /// Still different. One that cannot be changed does not keep the others from being changed.
-    pub refused: Vec<Refused>,
+/// What the shell said before each line. It says `sh: write error: Input/output error`.
+fn reasons(refusals: &str) -> BTreeMap<&str, &str> {
+    let lines: Vec<&str> = refusals.lines().collect();
+    let pairs = lines.windows(2).filter(|pair| pair[1].starts_with('/'));
+    pairs.filter_map(|pair| Some((pair[1], pair[0].rsplit_once(": ")?.1))).collect()
 }
 
-/// Writes what differs and reads it back. What vanished meanwhile is in neither list.
-pub fn apply(knobs: &mut impl Knobs, differences: Vec<Difference>) -> Applied {
-    let mut applied = Applied::default();
-    for difference in differences {
-        match write(knobs, &difference) {
-            Ok(true) => applied.changed.push(difference),
-            Ok(false) => {}
-            Err(error) => applied.refused.push(Refused { difference, error }),
-        }
-    }
-    applied
-}
-
-/// False: it is no longer there.
-fn write(knobs: &mut impl Knobs, difference: &Difference) -> Result<bool, ApplyError> {
-    let Difference { knob, wanted, .. } = difference;
-    let path = knob.path();
-    let value = || match knob {
-        Knob::Thread { .. } => wanted.to_string(),
-        _ => wanted.mask(),
-    };
-    // Asked first whether it is still the one that is meant.
-    if knobs.get(knob).is_err_and(|error| is_gone(&error)) {
-        return Ok(false);
-    }
-    match knobs.set(knob, wanted) {
-        Ok(()) => {}
-        Err(error) if is_gone(&error) => return Ok(false),
-        Err(source) => {
-            let hint = hint(knob, &source);
-            return Err(ApplyError::Write { path, wanted: value(), hint, source });
-        }
-    }
-    match knobs.get(knob) {
-        Ok(have) if have == *wanted => Ok(true),
-        Ok(have) => {
-            let have =
-                if matches!(knob, Knob::Thread { .. }) { have.to_string() } else { have.mask() };
-            Err(ApplyError::NotTaken { path, wanted: value(), have })
-        }
-        Err(error) if is_gone(&error) => Ok(false),
-        Err(source) => Err(ApplyError::ReadBack { path, wanted: value(), source }),
-    }
-}
-
-fn is_gone(error: &io::Error) -> bool {
-    let errno = Errno::from_io_error(error);
-    error.kind() == io::ErrorKind::NotFound || matches!(errno, Some(Errno::SRCH | Errno::NODEV))
-}
-
-fn hint(knob: &Knob, error: &io::Error) -> Option<&'static str> {
-    match (knob, Errno::from_io_error(error)?) {
-        (Knob::Irq { .. }, Errno::IO) => {
-            Some("its driver or its interrupt controller keeps it where it is")
-        }
-        (Knob::Irq { .. }, Errno::NOSPC) => Some("that CPU has no interrupt vector left"),
-        (Knob::Irq { .. }, Errno::INVAL) => Some("none of these CPUs is online"),
-        (Knob::Rps { .. }, Errno::INVAL) => Some("all of these CPUs are isolated"),
-        (Knob::Thread { .. }, Errno::PERM) => Some("moving threads needs CAP_SYS_NICE"),
-        (Knob::Thread { .. }, Errno::INVAL) => Some("the thread is bound, or none is online"),
-        (_, Errno::ACCESS | Errno::PERM) => Some("the daemon's rights do not suffice"),
-        _ => None,
+/// What a refusal of this mostly means.
+fn hint(knob: &Knob) -> Option<&'static str> {
+    match knob {
+        Knob::Irq { .. } => Some(
+            "some drivers and interrupt controllers keep an interrupt where it is, and irqbalance \
+             moves it again",
+        ),
+        Knob::Rps { .. } => Some("the kernel takes no isolated CPUs here"),
+        Knob::Thread { .. } => Some("a thread that its driver bound cannot be moved"),
+        Knob::Xps { .. } => None,
     }
 }
 

@@ -31,7 +31,7 @@ impl Found {
     pub const PATH: &str = "/var/run/fastpath/cpu.found";
 
     /// Remembers what the plan is going to change and is not remembered yet, before
-    /// [`crate::apply`]. True if anything was added, so that the file is to be written.
+    /// [`crate::lines()`]. True if anything was added, so that the file is to be written.
     pub fn remember(&mut self, plan: &Plan, machine: &Machine) -> bool {
         let before = self.values.len();
         for (knob, cpus) in machine.knobs() {

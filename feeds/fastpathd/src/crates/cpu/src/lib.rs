@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! One plan for IRQs, RPS, XPS, NFQUEUE and Suricata's CPU sets.
 //!
-//! [`Machine::read`] tells what there is and what is set, [`Settings`] what the owner wants,
-//! [`plan`] decides, [`differences`] and [`apply`] bring it about, [`Found`] remembers what was
-//! there before, and [`View`] is what the page shows. Nothing here keeps time or state.
+//! [`Machine::read`] tells what there is and what is set, [`Settings`] what the owner wants, [`plan`]
+//! decides, [`differences`] and [`lines()`] say what is to be written, [`Attempts`] what is worth
+//! another try, [`Found`] remembers what was there before, and [`View`] is what the page shows.
+//! Time is passed in, and nothing is written here.
 //!
 //! Who does what is explained in the module `split`, which interrupt and queue goes where in
 //! `steer`, how `OpenWrt`'s packet steering is kept away in `steering`.
@@ -21,7 +22,7 @@ mod steer;
 mod steering;
 mod view;
 
-pub use force::{Applied, ApplyError, Difference, Kernel, Knobs, Refused, apply, differences};
+pub use force::{Attempts, Difference, Refused, differences, lines};
 pub use found::Found;
 pub use machine::{Cpu, Device, FULL_CAPACITY, Irq, Knob, Machine, Serves, Thread};
 pub use plan::{Plan, Suricata, plan};

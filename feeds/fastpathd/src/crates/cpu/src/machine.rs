@@ -130,7 +130,7 @@ pub enum Knob {
 }
 
 impl Knob {
-    /// The file that holds the value, below the root; of a thread the one that shows it.
+    /// The file that holds the value; of a thread, which has none, `/proc/PID/NAME`.
     #[must_use]
     pub fn path(&self) -> String {
         match self {
@@ -141,7 +141,7 @@ impl Knob {
             Self::Xps { device, queue } => {
                 format!("/sys/class/net/{device}/queues/tx-{queue}/xps_cpus")
             }
-            Self::Thread { pid, .. } => format!("/proc/{pid}/status"),
+            Self::Thread { pid, name } => format!("/proc/{pid}/{name}"),
         }
     }
 }

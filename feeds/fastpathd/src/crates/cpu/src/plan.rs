@@ -12,7 +12,7 @@ use crate::settings::{Profile, Settings};
 use crate::split::{Split, split};
 use crate::steer::steer;
 
-/// What shall be: made by [`plan`], brought about by [`crate::apply`] and, for the part that is
+/// What shall be: made by [`plan`], brought about by [`crate::lines()`] and, for the part that is
 /// Suricata's, by its configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
@@ -72,7 +72,7 @@ pub fn plan(
     let active = settings.enabled && !split.shared;
     let why = match (settings.enabled, split.shared) {
         (false, _) => "switched off in the configuration",
-        (true, true) => "there is one CPU: it forwards and inspects, and nothing is pinned",
+        (true, true) => "there is one CPU to use: it forwards and inspects, and nothing is pinned",
         (true, false) => "",
     };
     let wants = if active { steer(machine, &split.forwarding) } else { BTreeMap::new() };

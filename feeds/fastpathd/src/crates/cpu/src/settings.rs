@@ -69,7 +69,7 @@ pub struct Settings {
     /// How the rest is shared out.
     pub profile: Profile,
     /// Name of the section, for problems found later.
-    section: String,
+    pub section: String,
 }
 
 impl Default for Settings {
@@ -134,13 +134,22 @@ impl Settings {
                 problems.push(self.problem(option, list, what));
             }
         }
-        // One CPU does everything, whatever the lists say.
-        if problems.is_empty() && inspection && machine.online().len() > 1 {
+        // A single CPU does everything, whatever the lists say.
+        if problems.is_empty() && inspection && self.pool(machine).len() > 1 {
             problems.extend(self.none_left(machine));
             problems.extend(self.control_forwards());
             problems.extend(self.beyond_suricata(machine));
         }
         problems
+    }
+
+    /// CPUs that may be used at all: isolated ones only if they are named. Where nothing else is
+    /// left, the running ones.
+    pub(crate) fn pool(&self, machine: &Machine) -> CpuSet {
+        let lists = [&self.forwarding, &self.inspection, &self.control];
+        let named = lists.into_iter().flatten();
+        let pool = named.fold(machine.usable(), |pool, list| pool.union(list));
+        if pool.is_empty() { machine.online() } else { pool }
     }
 
     fn problem(&self, option: &str, list: &CpuSet, what: String) -> Problem {
@@ -194,9 +203,13 @@ fn missing(list: &CpuSet, machine: &Machine) -> Option<String> {
     let present: CpuSet = machine.cpus.iter().map(|cpu| cpu.cpu).collect();
     let absent = list.difference(&present);
     if !absent.is_empty() {
-        let noun = if absent.len() == 1 { "a CPU" } else { "CPUs" };
-        return Some(format!("has {noun} that do not exist: {absent}; there are {present}"));
+        let noun = if absent.len() == 1 { "a CPU that does" } else { "CPUs that do" };
+        return Some(format!("has {noun} not exist: {absent}; there are {present}"));
     }
     let offline = list.difference(&machine.online());
     (!offline.is_empty()).then(|| format!("has CPUs that are switched off: {offline}"))
 }
+
+#[cfg(test)]
+#[path = "settings_tests.rs"]
+mod tests;

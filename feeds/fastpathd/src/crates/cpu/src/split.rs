@@ -44,7 +44,7 @@ pub struct Split {
     pub inspection: CpuSet,
     /// CPUs set aside for control; empty: management shares with inspection.
     pub control: CpuSet,
-    /// There is one CPU, and it does everything.
+    /// There is one CPU to use, and it does everything.
     pub shared: bool,
 }
 
@@ -61,14 +61,14 @@ struct Unit {
 /// Shares out the CPUs. The settings must have passed [`Settings::check`].
 #[must_use]
 pub(crate) fn split(machine: &Machine, settings: &Settings, inspection: bool) -> Split {
-    let online = machine.online();
-    if online.len() < 2 {
-        let inspection = if inspection { online.clone() } else { CpuSet::new() };
-        return Split { forwarding: online, inspection, control: CpuSet::new(), shared: true };
+    let pool = settings.pool(machine);
+    if pool.len() < 2 || machine.usable().is_empty() {
+        let inspection = if inspection { pool.clone() } else { CpuSet::new() };
+        return Split { forwarding: pool, inspection, control: CpuSet::new(), shared: true };
     }
     let control = settings.control.clone().unwrap_or_default();
     if !inspection {
-        let rest = || at_least_one(machine.usable().difference(&control), &online);
+        let rest = || at_least_one(machine.usable().difference(&control), &pool);
         let forwarding = settings.forwarding.clone().unwrap_or_else(rest);
         let control = control.difference(&forwarding);
         return Split { forwarding, inspection: CpuSet::new(), control, shared: false };

@@ -123,7 +123,8 @@ struct DifferenceView {
 }
 
 impl View {
-    /// Puts it together. `machine` as read last, `refused` as the last [`crate::apply`] left it.
+    /// Puts it together. `machine` as read last, `refused` from
+    /// [`crate::Attempts`].
     #[must_use]
     pub fn new(plan: &Plan, machine: &Machine, steering: &Steering, refused: &[Refused]) -> Self {
         let Suricata { pinned, workers, management, .. } = &plan.suricata;
@@ -221,13 +222,16 @@ fn device_view(plan: &Plan, device: &Device) -> DeviceView {
 }
 
 fn difference_view(difference: &Difference, refused: &[Refused]) -> DifferenceView {
-    let known = refused.iter().find(|refused| {
-        refused.difference.knob == difference.knob && refused.difference.wanted == difference.wanted
-    });
+    let known = refused
+        .iter()
+        .find(|refused| refused.knob == difference.knob && refused.wanted == difference.wanted);
     DifferenceView {
         place: difference.knob.path(),
         wanted: difference.wanted.clone(),
         have: difference.have.clone(),
-        text: known.map_or_else(|| difference.text(), Refused::text),
+        text: match known {
+            Some(refused) => format!("{}; {}", difference.text(), refused.why),
+            None => difference.text(),
+        },
     }
 }
