@@ -2,26 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # /etc/config/fastpath: good, bad, and read again.
 
-# refused TEXT PART…: a reload of TEXT is refused with every PART in the log and in the health;
-# what runs goes on.
-refused() {
-    local text=$1 before part words
-    shift
-    before=$(said .engine status)
-    mark_log
-    configure <<<"$text"
-    soon 5 says '[.health[] | select(.code == "config-refused")] | length == 1' status
-    words=$(said '.health[] | select(.code == "config-refused") | .text' status)
-    for part; do
-        has "the finding" "$words" "$part"
-        has "the log" "$(daemon_log)" "$part"
-    done
-    same "the engine's state" "$(said .engine status)" "$before"
-    internet || fail "no way to the Internet any more"
-}
-
-healthy() { says '[.health[] | select(.code == "config-refused")] | length == 0' status; }
-
 test_unknown_engine() {
     refused "config fastpath 'main'
 	option engine 'warp'" main engine warp

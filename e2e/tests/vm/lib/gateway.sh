@@ -92,6 +92,7 @@ prepare() {
 # After every test, whatever became of it.
 put_back() {
     end_traffic
+    ips_put_back
     local port
     for port in lan1 lan2 lan3 wan; do cable "$port" on; done
     gw 'nft delete table inet e2e; ip link delete e2e0
@@ -113,3 +114,23 @@ configure() {
 mark_log() { gw 'wc -l </var/log/fastpathd.log >/run/e2e/log'; }
 # shellcheck disable=SC2016 # the gateway expands it
 daemon_log() { gw 'tail -n +$(($(cat /run/e2e/log) + 1)) /var/log/fastpathd.log'; }
+
+# refused TEXT PART…: a reload of TEXT is refused with every PART in the log and in the health;
+# what runs goes on.
+refused() {
+    local text=$1 before part words
+    shift
+    before=$(said .engine status)
+    mark_log
+    configure <<<"$text"
+    soon 5 says '[.health[] | select(.code == "config-refused")] | length == 1' status
+    words=$(said '.health[] | select(.code == "config-refused") | .text' status)
+    for part; do
+        has "the finding" "$words" "$part"
+        has "the log" "$(daemon_log)" "$part"
+    done
+    same "the engine's state" "$(said .engine status)" "$before"
+    internet || fail "no way to the Internet any more"
+}
+
+healthy() { says '[.health[] | select(.code == "config-refused")] | length == 0' status; }

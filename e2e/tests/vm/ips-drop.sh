@@ -1,0 +1,131 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What a rule says is bad never arrives, as long as inspection looks.
+
+over() { [[ $(field inspection "$1") = @(spent|bypassed) ]]; }
+
+test_bad_answer_is_dropped_pppoe_ipv4() {
+    in_line
+    dropped "$ISP_4"
+}
+
+test_bad_answer_is_dropped_pppoe_ipv6() {
+    in_line
+    dropped "$ISP_6"
+}
+
+test_bad_answer_is_dropped_between_vlans() {
+    in_line
+    dropped "$H20_4"
+    dropped "$H20_6"
+}
+
+test_alert_tells_what_it_was() {
+    local alert
+    in_line
+    dropped "$ISP_4"
+    alert=$(said '.alerts[0]' alerts --sid "$BAD_SID" --limit 1)
+    same action "$(field action "$alert")" blocked
+    same receiver "$(field dst "$alert")" 10.10.10.10
+    same "receiver's name" "$(field dst_name "$alert")" h10
+    same "sender's port" "$(field sport "$alert")" 80
+    same application "$(field app "$alert")" http
+    has "what was asked for" "$(field target "$alert")" id.txt
+    same device "$(field device "$alert")" pppoe-wan
+    has "alerts as text" "$(gw fastpathctl alerts)" "$(field signature "$alert")"
+    # Suricata is asked for its counters now and then.
+    soon 15 says '.counters.blocked > 0 and .counters.alerts > 0' ips
+}
+
+# A page that is open is told without asking.
+test_alert_is_notified() {
+    local id
+    in_line
+    id=$(session root fastpath)
+    curl -sN -m 12 -H "Authorization: Bearer $id" \
+        "http://127.0.0.1:$(lab_port GW_HTTP)/ubus/subscribe/fastpath" >"$LOGS/alert.stream" &
+    soon 5 grep -q '^event: tick' "$LOGS/alert.stream"
+    bad_page h10 "$ISP_4" >/dev/null
+    soon 3 grep -q '^event: alert' "$LOGS/alert.stream"
+    grep -A 1 '^event: alert' "$LOGS/alert.stream" | grep -q "\"sid\": *$BAD_SID" ||
+        fail "the notification does not name the rule"
+}
+
+test_good_answers_pass() {
+    in_line
+    good_page "$ISP_4"
+    good_page "$ISP_6"
+    good_page "$H20_4"
+    good_page "$H20_6"
+}
+
+# passes_later ADDRESS: enough was seen of the connection; what follows is not looked at.
+passes_later() {
+    local port flow
+    port=$(fresh_port)
+    same "bytes of file and page, connections" "$(after_file h10 "$port" "$1")" "2097152 1 39 0 "
+    flow=$(newest --proto tcp --text "$port")
+    over "$flow" || fail "inspection of the flow is $(field inspection "$flow")"
+    note "$1: inspection $(field inspection "$flow")"
+}
+
+test_after_enough_was_seen_it_passes() {
+    in_line
+    passes_later "$ISP_4"
+    passes_later "$H20_6"
+}
+
+test_inspect_always_drops_it_there_too() {
+    local port
+    in_line "	option default 'always'"
+    port=$(fresh_port)
+    same "bytes of file and page, connections" "$(after_file h10 "$port" "$ISP_4")" \
+        "2097152 1 0 0 "
+    download h10 $((port + 1)) "$ISP_4" 400k
+    soon 5 on_path inspect/always-inspected --proto tcp --text $((port + 1))
+    sleep 5
+    on_path inspect/always-inspected --proto tcp --text $((port + 1))
+    if offloaded $((port + 1)); then fail "the kernel offloaded it"; fi
+}
+
+test_policy_spares_a_zone() {
+    in_line "
+config policy
+	option name 'to our own'
+	option src 'lan'
+	option dest 'iot'
+	option action 'none'"
+    same "bytes from the other VLAN" "$(bad_page h10 "$H20_4" | cut -d ' ' -f 2)" 39
+    dropped "$ISP_4"
+}
+
+test_exempt_host_is_not_inspected() {
+    in_line "	list exempt '10.10.10.11'"
+    same "bytes to the exempt host" "$(bad_page h11 "$ISP_4" | cut -d ' ' -f 2)" 39
+    dropped "$ISP_4"
+}
+
+# Marks of an earlier verdict are taken back: the connection is looked at again.
+test_reinspect_brings_flows_back() {
+    local port bytes
+    in_line
+    port=$(fresh_port)
+    download h10 "$port" "$ISP_4" 1M
+    soon 15 on_path flowtable --proto tcp --text "$port"
+    between "flows brought back" "$(said .flows reinspect)" 1 1000
+    soon 3 on_path inspect/inspecting --proto tcp --text "$port"
+    soon 15 on_path flowtable --proto tcp --text "$port"
+    read -r _ bytes <<<"$(conntrack_bytes "$port")"
+    soon 5 bytes_grow "$port" "$bytes"
+}
+
+test_switched_off_nothing_is_left() {
+    in_line
+    cp_config_back
+    soon 10 ips_is off
+    soon 15 gw '! pgrep -x Suricata-Main'
+    lacks "our rules" "$(gw nft list table inet fastpath)" queue
+    same "bytes of the bad page" "$(bad_page h10 "$ISP_4" | cut -d ' ' -f 2)" 39
+}
+
+cp_config_back() { gw 'cp /run/e2e/config /etc/config/fastpath; /etc/init.d/fastpathd reload'; }

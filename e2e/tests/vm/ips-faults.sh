@@ -1,0 +1,242 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Suricata dies, hangs, is not there; its events are too many or no events at all.
+
+# The state tells of a fault after so many ms at the most.
+TOLD_MS=2000
+
+# flows_live: a connection that is still inspected and one that is offloaded; ports SLOW and FAST.
+flows_live() {
+    SLOW=$(fresh_port)
+    FAST=$((SLOW + 1))
+    # 1 MiB of budget lasts 50 s.
+    download h10 "$SLOW" "$ISP_4" 20k
+    download h10 "$FAST" "$ISP_4" 1M
+    soon 10 on_path inspect/inspecting --proto tcp --text "$SLOW"
+    soon 15 on_path flowtable --proto tcp --text "$FAST"
+}
+
+# grows SECONDS PORT: bytes come.
+grows() {
+    local bytes
+    read -r _ bytes <<<"$(conntrack_bytes "$2")"
+    soon "$1" bytes_grow "$2" "$bytes"
+}
+
+# stalls PORT: none come.
+stalls() {
+    local bytes
+    # What is under way arrives.
+    sleep 2
+    read -r _ bytes <<<"$(conntrack_bytes "$1")"
+    never 4 bytes_grow "$1" "$bytes"
+}
+
+uninspected() { ips_value .counters.uninspected_packets; }
+
+back_in_line() {
+    soon 25 ips_is inline
+    dropped "$ISP_4"
+    grows 10 "$SLOW"
+    grows 10 "$FAST"
+}
+
+# passes_uninspected COUNTED-BEFORE
+passes_uninspected() {
+    soon 3 good_page "$ISP_4"
+    same "bytes of the bad page" "$(bad_page h10 "$ISP_4" | cut -d ' ' -f 2)" 39
+    grows 10 "$SLOW"
+    grows 10 "$FAST"
+    soon 5 says ".counters.uninspected_packets > $1" ips
+    soon 5 on_path slow/uninspected --proto tcp --text "$SLOW"
+    has "the state in words" "$(ips_value .why)" uninspected
+}
+
+stops_what_is_inspected() {
+    stopped_page "$ISP_4" || fail "a new connection passed"
+    stalls "$SLOW"
+    grows 10 "$FAST"
+    has "the state in words" "$(ips_value .why)" stop
+}
+
+test_killed_fail_open() {
+    local at before
+    in_line
+    flows_live
+    before=$(uninspected)
+    hold_suricata
+    at=$(kill_suricata)
+    told_within "$TOLD_MS" failing-open "$at"
+    passes_uninspected "$before"
+    let_suricata
+    back_in_line
+}
+
+test_killed_fail_closed() {
+    local at
+    in_line "	option fail 'closed'"
+    flows_live
+    hold_suricata
+    at=$(kill_suricata)
+    told_within "$TOLD_MS" failing-closed "$at"
+    stops_what_is_inspected
+    let_suricata
+    back_in_line
+}
+
+test_stopped_fail_open() {
+    local at before
+    in_line
+    flows_live
+    before=$(uninspected)
+    at=$(stop_suricata)
+    # A hang is told by packets that wait, or by questions that are not answered.
+    download h10 $((SLOW + 2)) "$H20_4" 100k
+    told_within "$TOLD_MS" failing-open "$at"
+    passes_uninspected "$before"
+    go_suricata
+    back_in_line
+}
+
+test_stopped_fail_closed() {
+    local at
+    in_line "	option fail 'closed'"
+    flows_live
+    at=$(stop_suricata)
+    download h10 $((SLOW + 2)) "$H20_4" 100k
+    told_within "$TOLD_MS" failing-closed "$at"
+    stops_what_is_inspected
+    go_suricata
+    back_in_line
+}
+
+# loses_none COMMAND…: 20,000 packets, all inspected, while COMMAND runs.
+loses_none() {
+    local report
+    begin h10 packets "iperf3 -J -u -c $H20_4 -l 200 -k 20000 -b 3200k"
+    sleep 3
+    "$@"
+    soon 60 ended packets
+    report=$(peers cat /tmp/e2e/packets.log)
+    same "packets sent" "$(jq .end.sum.packets <<<"$report")" 20000
+    same "packets lost" "$(jq .end.sum.lost_packets <<<"$report")" 0
+}
+
+reload_twice() {
+    suricatas ruleset-reload-nonblocking
+    sleep 1.5
+    suricatas ruleset-reload-nonblocking
+}
+
+test_reload_of_rules_loses_no_packet() {
+    local before
+    in_line "	option default 'always'"
+    before=$(ips_value .counters.inspected_packets)
+    loses_none reload_twice
+    between "packets inspected meanwhile" \
+        "$(($(ips_value .counters.inspected_packets) - before))" 20000 25000
+    has "Suricata's last reload" "$(suricatas ruleset-reload-time)" last_reload
+    dropped "$ISP_4"
+}
+
+test_crash_loop() {
+    in_line
+    gw 'mv /usr/bin/suricata /usr/bin/suricata.e2e
+        printf "#!/bin/sh\nexit 1\n" >/usr/bin/suricata; chmod +x /usr/bin/suricata'
+    kill_suricata
+    soon 3 ips_is failing-open
+    # Started again and again, and never said to be in line.
+    never 8 says '.state == "inline" or .state == "inline-degraded"' ips
+    good_page "$ISP_4"
+    gw 'mv -f /usr/bin/suricata.e2e /usr/bin/suricata'
+    soon 25 ips_is inline
+    dropped "$ISP_4"
+    soon 5 says '.suricata.restarts > 0' ips
+}
+
+test_program_is_missing() {
+    gw 'mv /usr/bin/suricata /usr/bin/suricata.e2e'
+    protect
+    soon 15 says '.state == "failing-open" or .state == "rules-rejected"' ips
+    note "$(ips_value '"\(.state): \(.why)"')"
+    good_page "$ISP_4"
+    gw 'mv /usr/bin/suricata.e2e /usr/bin/suricata'
+    soon 60 ips_is inline
+}
+
+test_full_disk_for_logs() {
+    in_line
+    gw 'mount -t tmpfs -o size=16k logs /var/log/suricata
+        dd if=/dev/zero of=/var/log/suricata/full bs=1k count=64 2>/dev/null || true'
+    dropped "$ISP_4"
+    kill_suricata
+    soon 25 ips_is inline
+    dropped "$ISP_4"
+}
+
+# A line as Suricata writes it, of a rule that alerts.
+event() {
+    jq -nc --argjson sid "$1" '{timestamp: "2026-11-21T08:00:00.000000+0000", flow_id: 1,
+        event_type: "alert", src_ip: "192.0.2.1", src_port: 1, dest_ip: "10.10.10.10",
+        dest_port: 2, proto: "TCP", alert: {action: "allowed", gid: 1, signature_id: $sid, rev: 1,
+        signature: "flood", category: "", severity: 3}}'
+}
+
+lines_are() { says ".events.lines >= $1" ips; }
+
+# 250,000 alerts as fast as the socket takes them: the memory stays, the page answers, a real
+# alert gets through afterwards, and nothing is left out without being counted.
+test_flood_of_alerts() {
+    local before memory lines
+    in_line
+    # shellcheck disable=SC2016 # the gateway expands it
+    event 42 | gw 'read -r line; yes "$line" | head -n 50000 >/tmp/flood'
+    memory=$(daemon_kib)
+    lines=$(ips_value .events.lines)
+    gw "(cat /tmp/flood /tmp/flood /tmp/flood /tmp/flood /tmp/flood |
+        socat -u - UNIX-CONNECT:$EVENTS; date +%s%3N >/run/e2e/flooded) >/dev/null 2>&1 &
+        rm -f /run/e2e/flooded; date +%s%3N >/run/e2e/flooding"
+    soon 2 says true status
+    soon 2 says '.alerts[0].sid == 42' alerts --limit 1
+    between "memory during the flood, KiB more" $(($(daemon_kib) - memory)) -4000 16000
+    soon 90 lines_are $((lines + 250000))
+    before=$(gw 'cat /run/e2e/flooding /run/e2e/flooded' | xargs)
+    note "250000 lines in $((${before#* } - ${before% *})) ms"
+    between "memory after the flood, KiB more" $(($(daemon_kib) - memory)) -4000 16000
+    between "alerts in the ring" "$(said .total alerts)" 1 1000
+    soon 5 ips_is inline
+    dropped "$ISP_4"
+}
+
+test_line_of_ten_megabytes() {
+    local memory
+    in_line
+    memory=$(daemon_kib)
+    gw "{ head -c 10000000 /dev/zero | tr '\\0' a; echo; } | socat -u - UNIX-CONNECT:$EVENTS"
+    event 43 | feed
+    soon 10 says '.events.oversized == 1' ips
+    soon 5 says '.alerts[0].sid == 43' alerts --limit 1
+    between "memory, KiB more" $(($(daemon_kib) - memory)) -4000 8000
+    dropped "$ISP_4"
+}
+
+test_lines_that_are_no_events() {
+    local before
+    in_line
+    before=$(ips_value .events.unparsable)
+    printf '%s\n' 'no event' '{' '{"event_type": "alert", "alert": 7}' '[]' \
+        '{"event_type": "alert"}' $'\xff\xfe' \
+        "$(printf '[%.0s' $(seq 5000))" | feed
+    event 44 | feed
+    soon 5 says '.alerts[0].sid == 44' alerts --limit 1
+    between "lines counted as unparsable" "$(($(ips_value .events.unparsable) - before))" 5 7
+    dropped "$ISP_4"
+}
+
+# Somebody else than Suricata and root must not be able to write alerts.
+test_events_of_others_are_not_taken() {
+    in_line
+    event 45 | gw "cat >/tmp/event; setpriv --reuid=1000 --regid=1000 --clear-groups \
+        socat -u OPEN:/tmp/event UNIX-CONNECT:$EVENTS" || true
+    never 3 says '.total > 0' alerts --sid 45
+}

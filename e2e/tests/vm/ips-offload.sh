@@ -1,0 +1,60 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Inspected first, then offloaded, whatever kind of flow it is: 200 MB each.
+
+WANTED=0.95
+
+# offloads KIND PROTO PORT COMMAND…: h10's COMMAND uses PORT.
+offloads() {
+    local kind=$1 proto=$2 port=$3 flow paths slow total
+    shift 3
+    in_line
+    counted "$port"
+    begin h10 "$kind" "$@"
+    soon 30 on_path flowtable --proto "$proto" --text "$port"
+    flow=$(newest --proto "$proto" --text "$port")
+    paths=$(said '[.events[].path] | join(" ")' flow "$(field id "$flow")")
+    has "paths of the flow" "$paths" "inspect flowtable"
+    soon 150 ended "$kind"
+    ended_well "$kind"
+    slow=$(slow_bytes)
+    total=$(conntrack_bytes "$port" | tr ' ' + | { read -r sum; echo $((sum)); })
+    between "bytes of the flow" "$total" 200000000 260000000
+    between "share that was offloaded" "$(awk "BEGIN { print 1 - $slow / $total }")" "$WANTED" 1
+    note "$kind: $slow of $total bytes took the slow path"
+    between "bytes that Suricata saw" "$slow" 100000 4000000
+}
+
+test_download() {
+    local port
+    port=$(fresh_port)
+    offloads download tcp "$port" \
+        "curl -gsSf -o /dev/null --local-port $port http://$ISP_4/200.bin"
+}
+
+test_upload() {
+    local port
+    port=$(fresh_port)
+    offloads upload tcp "$port" "iperf3 -c $ISP_4 --cport $port -n 200M"
+}
+
+test_udp() {
+    local port
+    port=$(fresh_port)
+    offloads udp udp "$port" "iperf3 -u -c $ISP_4 --cport $port -b 60M -l 1400 -n 200M"
+}
+
+test_quic_like() {
+    local port
+    port=$(fresh_port)
+    offloads quic udp "$port" "/tmp/e2e/quic $ISP_4 $port 105"
+}
+
+# Suricata itself lets go of it once the handshake is over, long before the budget is spent.
+test_tls() {
+    local port
+    port=$(fresh_port)
+    offloads tls tcp "$port" \
+        "curl -gskSf -o /dev/null --local-port $port https://$ISP_4/200.bin"
+    between "bytes that Suricata saw" "$(slow_bytes)" 1000 500000
+}

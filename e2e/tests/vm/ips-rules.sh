@@ -1,0 +1,131 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Rules are fetched, looked at, tried and taken; or refused, and those before them stay.
+
+# shellcheck source=e2e/tests/vm/lib/archives.sh
+. "$VM/lib/archives.sh"
+
+# source_of NAME [LINES]: one source of rules.
+source_of() {
+    printf "
+config rules 'lab'
+	option url '%s/%s.tar.gz'
+	option sha256_url '%s/%s.tar.gz.sha256'
+%s
+" "$RULES_URL" "$1" "$RULES_URL" "$1" "${2-}"
+}
+
+updated() { says ".rules.state == \"$1\"" ips; }
+
+# update STATE: by hand; ends in that state.
+update() {
+    same "started" "$(said .started update-rules)" true
+    soon 5 updated updating
+    soon 60 says '.rules.state != "updating"' ips
+    updated "$1" || fail "the update is not $1: $(ips_value .rules)"
+}
+
+# page NUMBER: bytes of the body of the page that the rule of that number drops.
+mark_page() { h10 "curl -s -m 3 -o /dev/null -w '%{size_download}' http://$ISP_4/mark-$1.txt || true"; }
+finds() { [ "$(mark_page "$1")" = 0 ]; }
+overlooks() { [ "$(mark_page "$1")" = 16 ]; }
+
+with_good_rules() {
+    serve_archives
+    in_line "$(source_of good "${1-}")"
+    update good
+    soon 10 finds "${2:-1}"
+}
+
+test_good_archive_is_taken() {
+    local before
+    serve_archives
+    in_line "$(source_of good)"
+    overlooks 1 || fail "the rule is in force before it was fetched"
+    before=$(ips_value .rules.loaded)
+    update good
+    soon 10 finds 1
+    finds 2 || fail "the second file of the archive is not in force"
+    soon 10 says ".rules.loaded == $before + 2" ips
+    same "rules of the source" "$(ips_value '.rules.sources[0].rules')" 2
+    # Ours are there as well.
+    dropped "$ISP_4"
+    ips_is inline || fail "$(ips_value .why)"
+}
+
+test_update_replaces_what_was() {
+    with_good_rules
+    protect "$(source_of better)"
+    update good
+    soon 10 overlooks 1
+    finds 2 || fail "the new rule is not in force"
+}
+
+test_categories_and_disabled_rules() {
+    with_good_rules "	list category 'mark'"
+    overlooks 2 || fail "a category that was not chosen is in force"
+    protect "$(source_of good "	list disable '$MARK_1'")"
+    update good
+    soon 10 overlooks 1
+    finds 2 || fail "another rule was disabled"
+}
+
+# refuses NAME WORD…: this archive is not taken; why is said, the good rules stay in force.
+refuses() {
+    local name=$1 word message
+    shift
+    with_good_rules
+    protect "$(source_of "$name")"
+    update failed
+    message=$(ips_value '.rules.message + " " + .rules.sources[0].message')
+    note "$message"
+    for word; do has "the message" "$message" "$word"; done
+    finds 1 || fail "the good rules are gone"
+    dropped "$ISP_4"
+    gw 'test ! -e /var/lib/fastpath/mark.rules && test ! -e /var/lib/mark.rules'
+    between "KiB that the daemon holds" "$(daemon_kib)" 1000 40000
+}
+
+test_truncated() { refuses truncated lab "cut off"; }
+test_path_out_of_the_archive() { refuses traversal lab ../rules/mark.rules; }
+test_link_in_the_archive() { refuses link lab link.rules; }
+test_wrong_checksum() { refuses wrong lab SHA-256; }
+test_syntax_error_names_file_and_line() { refuses syntax mark.rules "line 1"; }
+test_bomb_of_two_gigabytes() { refuses bomb lab "unpacks to more"; }
+test_page_instead_of_an_archive() { refuses page lab; }
+test_nothing_there() { refuses nothing lab; }
+
+test_full_disk() {
+    with_good_rules
+    # shellcheck disable=SC2016 # the machine expands it
+    gw 'mount -t tmpfs -o size=32k,mode=755,uid=$(id -u fastpath) rules /var/lib/fastpath'
+    protect "$(source_of better)"
+    same "started" "$(said .started update-rules)" true
+    soon 30 updated failed
+    note "$(ips_value .rules.message)"
+    finds 1 || fail "the good rules are gone"
+    gw umount /var/lib/fastpath
+}
+
+# A new set does not bring old connections back under inspection, and loses none of them.
+test_update_leaves_flows_alone() {
+    local port bytes
+    with_good_rules
+    port=$(fresh_port)
+    download h10 "$port" "$ISP_4" 1M
+    soon 15 on_path flowtable --proto tcp --text "$port"
+    protect "$(source_of better)"
+    update good
+    read -r _ bytes <<<"$(conntrack_bytes "$port")"
+    soon 5 bytes_grow "$port" "$bytes"
+}
+
+test_source_without_a_check_is_refused() {
+    refused "config fastpath 'main'
+
+config ips 'ips'
+	option enabled '0'
+
+config rules 'lab'
+	option url '$RULES_URL/good.tar.gz'" lab sha256
+}

@@ -1,0 +1,64 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck disable=SC2034 # names are for the tests
+# Rule archives, good and bad, which the ISP serves as http://203.0.113.1/rules/NAME.
+
+RULES_URL=http://203.0.113.1/rules
+# What the rules of the good archives find: /mark-1.txt and /mark-2.txt.
+MARK_1=9000001
+MARK_2=9000002
+
+# mark_rule NUMBER: drops an answer that holds fastpath-mark-NUMBER.
+mark_rule() {
+    printf 'drop http any any -> any any (msg:"mark %s"; flow:established,to_client; %s %s)\n' \
+        "$1" "http.response_body; content:\"fastpath-mark-$1\";" "sid:900000$1; rev:1;"
+}
+
+# Two GiB of zeros in 2 MB; made once, which takes some seconds.
+bomb() {
+    local bomb=$IMAGES/bomb.tar.gz
+    [ -f "$bomb" ] || {
+        local work
+        work=$(mktemp -d "$IMAGES/bomb.XXXXXX")
+        mkdir "$work/rules"
+        truncate -s 2G "$work/rules/big.rules"
+        tar -C "$work" -cf - rules | gzip -1 >"$bomb.new"
+        rm -rf "$work"
+        mv "$bomb.new" "$bomb"
+    }
+    peers 'cat >/tmp/www/rules/bomb.tar.gz' <"$bomb"
+}
+
+serve_archives() {
+    peers 'mkdir -p /tmp/www/rules /tmp/rules.e2e
+        echo fastpath-mark-1 >/tmp/www/mark-1.txt; echo fastpath-mark-2 >/tmp/www/mark-2.txt'
+    { mark_rule 1; echo '# a remark'; } | peers 'cat >/tmp/rules.e2e/one.rules'
+    mark_rule 2 | peers 'cat >/tmp/rules.e2e/two.rules'
+    # shellcheck disable=SC2016 # the machine expands it
+    peers 'set -e
+        cd /tmp/rules.e2e
+        www=/tmp/www/rules
+        pack() { name=$1; shift; tar -czf "$www/$name.tar.gz" "$@"; }
+        mkdir -p rules deep
+        cp one.rules rules/mark.rules; cp two.rules rules/other.rules
+        pack good rules
+        # The same names with other contents.
+        cp two.rules rules/mark.rules
+        pack better rules
+        sed "s/content:/kontent:/" one.rules >rules/mark.rules
+        pack syntax rules
+        cp one.rules rules/mark.rules
+        tar -C deep -czPf "$www/traversal.tar.gz" ../rules/mark.rules
+        ln -sf /etc/passwd rules/link.rules
+        pack link rules
+        rm rules/link.rules
+        head -c 150 "$www/good.tar.gz" >"$www/truncated.tar.gz"
+        echo "<html>not found</html>" >"$www/page.tar.gz"
+        cd "$www"
+        for file in *.tar.gz; do sha256sum "$file" >"$file.sha256"; done
+        echo "0000000000000000000000000000000000000000000000000000000000000000  wrong.tar.gz" \
+            >wrong.tar.gz.sha256
+        cp good.tar.gz wrong.tar.gz'
+    bomb
+    peers 'cd /tmp/www/rules; sha256sum bomb.tar.gz >bomb.tar.gz.sha256'
+}

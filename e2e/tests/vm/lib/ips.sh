@@ -1,0 +1,124 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Inspection: switched on, asked, given something to find.
+# shellcheck disable=SC2034 # names are for the tests
+
+# The rule of our own set that the page id.txt fires.
+BAD_SID=8100001
+EVENTS=/var/run/fastpath/ips/eve.sock
+
+# protect [LINES]: inspection on; LINES follow `config ips`, options first, then sections.
+protect() {
+    configure <<END
+config fastpath 'main'
+	option engine 'flowtable'
+
+config ips 'ips'
+	option enabled '1'
+${1-}
+END
+}
+
+ips_is() { says ".state == \"$1\"" ips; }
+
+# in_line [LINES]: the same, and Suricata judges packets.
+in_line() {
+    protect "${1-}"
+    soon 40 ips_is inline
+}
+
+ips_value() { said "$1" ips; }
+
+# suricatas COMMAND…: asks Suricata itself, over its own socket.
+suricatas() { gw suricatasc -c "'$*'" /var/run/suricata/command.sock; }
+
+# bad_page HOST ADDRESS: bytes of the answer that arrived, head and body.
+bad_page() {
+    "$1" "curl -gs -m 3 -o /dev/null -w '%{size_header} %{size_download}' \
+        http://$(bracketed "$2")/id.txt || true"
+}
+
+good_page() { h10 "curl -gsf -m ${2:-3} -o /dev/null http://$(bracketed "$1")/index.html"; }
+
+# stopped_page ADDRESS: not even a connection comes about.
+stopped_page() { ! good_page "$1" 2; }
+
+alert_after() {
+    says ".last > $1 and (.alerts[0] | .action == \"$3\" and .sid == $BAD_SID and .src == \"$2\")" \
+        alerts --sid "$BAD_SID" --limit 1
+}
+
+# dropped ADDRESS: h10's request is answered with nothing, and told of within 2 s.
+dropped() {
+    local last
+    last=$(said .last alerts)
+    begin h10 bad "curl -gs -m 4 -o /dev/null -w '%{size_header} %{size_download}' \
+        http://$(bracketed "$1")/id.txt"
+    soon 2 alert_after "$last" "$1" blocked
+    soon 10 ended bad
+    same "bytes of head and body that arrived from $1" "$(peers cat /tmp/e2e/bad.log)" "0 0"
+    end bad
+}
+
+# after_file HOST PORT ADDRESS: a file of 2 MiB, then the bad page on the same connection; what
+# arrived of both, in bytes, and the number of connections.
+after_file() {
+    "$1" "curl -gs -m 15 --local-port $2 -w '%{size_download} %{num_connects} ' \
+        -o /dev/null http://$(bracketed "$3")/2.bin -o /dev/null http://$(bracketed "$3")/id.txt ||
+        true"
+}
+
+# counted PORT: from here on, bytes of that connection that take the slow path are counted, before
+# all other rules and by nothing of ours.
+counted() {
+    gw "nft -f - <<END
+table inet e2e {
+    chain forward {
+        type filter hook forward priority raw
+        th sport $1 counter
+        th dport $1 counter
+    }
+}
+END"
+}
+
+slow_bytes() {
+    gw nft list chain inet e2e forward |
+        sed -n 's/.* bytes \([0-9]*\).*/\1/p' | awk '{ n += $1 } END { print n }'
+}
+
+# Milliseconds of the gateway's clock.
+gateway_ms() { gw date +%s%3N; }
+
+# told_within LIMIT STATE SINCE: the state began so many ms after SINCE, by the gateway's clock.
+told_within() {
+    local took
+    soon $(($1 / 1000 + 8)) ips_is "$2"
+    took=$(($(ips_value .since_ms) - $3))
+    between "ms until $2" "$took" -200 "$1"
+    note "$2 after $took ms"
+}
+
+# Held: the supervisor sleeps, so that Suricata stays dead while that is looked at.
+# shellcheck disable=SC2016 # the gateway expands it
+hold_suricata() { gw 'kill -STOP $(cat /run/supervise/suricata)'; }
+# shellcheck disable=SC2016 # the gateway expands it
+let_suricata() { gw 'kill -CONT $(cat /run/supervise/suricata)'; }
+# Its main thread is not called suricata.
+kill_suricata() { gw 'pkill -KILL -x Suricata-Main; date +%s%3N'; }
+stop_suricata() { gw 'pkill -STOP -x Suricata-Main; date +%s%3N'; }
+go_suricata() { gw 'pkill -CONT -x Suricata-Main; date +%s%3N'; }
+
+# feed: lines of stdin as if Suricata had written them.
+feed() { gw "socat -u - UNIX-CONNECT:$EVENTS"; }
+
+daemon_kib() { gw "sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' /proc/$(daemon_pid)/status"; }
+
+# After every test.
+ips_put_back() {
+    gw 'pkill -CONT -x Suricata-Main; pkill -CONT -f "supervise suricata"
+        [ ! -e /usr/bin/suricata.e2e ] || mv -f /usr/bin/suricata.e2e /usr/bin/suricata
+        umount /var/log/suricata; umount /var/lib/fastpath; rm -f /tmp/flood
+        ip netns pids e2ea | xargs -r kill; ip netns delete e2ea; ip netns delete e2eb
+        [ ! -e /run/e2e/network ] || mv -f /run/e2e/network /etc/config/network' 2>/dev/null || true
+}
