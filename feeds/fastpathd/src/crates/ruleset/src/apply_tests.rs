@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 use super::*;
 use crate::fake::FakeNft;
+use crate::inspection::{Gate, Inspection, Queues, Spread};
 use crate::plan::{Candidate, Protection, plan as make};
+use crate::policy::Action;
 use crate::settings::{Engine, Settings};
 
 fn plan(engine: Engine, devices: &[&str]) -> Plan {
@@ -190,4 +192,130 @@ async fn flags_are_compared_where_nft_prints_them() {
     let have = read_back(&nft).await.unwrap().unwrap();
     assert_eq!(have.hardware, Some(true));
     assert!(have.matches(&hardware) && !have.matches(&flowtable(&["lan1", "wan"])));
+}
+
+fn inspecting(engine: Engine, devices: &[&str], gate: Gate) -> Plan {
+    let inspection = Inspection {
+        marks: Settings::default().marks().unwrap(),
+        fail_open: true,
+        default: Action::Inspect,
+        policies: vec![],
+        exempt: vec![],
+        budget_bytes: 1 << 20,
+        budget_packets: 0,
+        queues: Queues { first: 0, count: 2, spread: Spread::Hash },
+        gate,
+    };
+    let protection = Protection { inspection: Some(inspection), blocks: Some(3) };
+    Plan { protection, ..plan(engine, devices) }
+}
+
+#[tokio::test]
+async fn the_gate_changes_without_a_new_table() {
+    let nft = FakeNft::with(&["lan1", "wan"]);
+    let of = |gate| inspecting(Engine::Flowtable, &["lan1", "wan"], gate);
+    apply(&nft, &of(Gate::Queue), None, &[]).await.unwrap();
+    for gate in [Gate::Open, Gate::Closed, Gate::Queue] {
+        assert_eq!(apply(&nft, &of(gate), None, &[]).await, Ok(Applied::Gate));
+        assert_eq!(apply(&nft, &of(gate), None, &[]).await, Ok(Applied::Unchanged));
+    }
+    let mut other = of(Gate::Queue);
+    let inspection = other.protection.inspection.as_mut().unwrap();
+    inspection.queues.count = 4;
+    inspection.fail_open = false;
+    assert_eq!(apply(&nft, &other, None, &[]).await, Ok(Applied::Gate), "queues belong to it");
+    let ran = nft.ran.borrow();
+    assert_eq!(ran.iter().filter(|script| script.contains("\ntable inet fastpath {")).count(), 1);
+    assert_eq!(
+        ran.last().unwrap(),
+        "flush chain inet fastpath ips_queue\n\
+         add rule inet fastpath ips_queue counter name \"inspected\" queue to 0-3 \
+         comment \"!fastpath: to Suricata, queues 0-3 by hash, fail closed\"\n"
+    );
+}
+
+#[tokio::test]
+async fn gate_and_devices_change_together() {
+    let nft = FakeNft::with(&["lan1", "lan2", "wan"]);
+    let before = inspecting(Engine::Flowtable, &["lan1", "wan"], Gate::Queue);
+    apply(&nft, &before, None, &[]).await.unwrap();
+    let after = inspecting(Engine::Flowtable, &["lan1", "lan2", "wan"], Gate::Open);
+    assert_eq!(apply(&nft, &after, Some(&before), &[]).await, Ok(Applied::Devices));
+    assert!(read_back(&nft).await.unwrap().unwrap().matches(&after));
+    nft.refuse_runs.set(1);
+    assert_eq!(apply(&nft, &before, Some(&after), &[]).await, Ok(Applied::Replaced));
+    assert!(read_back(&nft).await.unwrap().unwrap().matches(&before));
+}
+
+#[tokio::test]
+async fn inspection_needs_no_flowtable() {
+    let nft = FakeNft::with(&["lan1", "wan"]);
+    nft.without_flowtables.set(true);
+    let off = inspecting(Engine::Off, &["lan1", "wan"], Gate::Queue);
+    assert_eq!(apply(&nft, &off, None, &[]).await, Ok(Applied::Replaced));
+    assert_eq!(apply(&nft, &off, Some(&off), &[]).await, Ok(Applied::Unchanged));
+    let none = inspecting(Engine::Flowtable, &[], Gate::Queue);
+    assert_eq!(apply(&nft, &none, Some(&off), &[]).await, Ok(Applied::Unchanged));
+
+    let wanted = inspecting(Engine::Flowtable, &["lan1", "wan"], Gate::Open);
+    let why = "Error: No such file or directory".to_owned();
+    let without = Ok(Applied::WithoutFlowtable { why });
+    assert_eq!(apply(&nft, &wanted, Some(&off), &[]).await, without);
+    let scripts = nft.ran.borrow().len();
+    assert_eq!(apply(&nft, &wanted, Some(&off), &[]).await, without);
+    assert_eq!(nft.ran.borrow().len(), scripts, "the same again is not put in force again");
+    // A module has been loaded.
+    nft.without_flowtables.set(false);
+    assert_eq!(apply(&nft, &wanted, Some(&off), &[]).await, Ok(Applied::Replaced));
+    nft.machine.borrow_mut().clear();
+    assert_eq!(renew(&nft, &wanted, &[]).await, Ok(partly(&[])));
+    assert_eq!(read_back(&nft).await.unwrap().unwrap().rules["ips_queue"].len(), 1);
+}
+
+#[tokio::test]
+async fn a_kernel_without_queues_is_told_from_one_without_flowtables() {
+    let nft = FakeNft::with(&["lan1", "wan"]);
+    let old = flowtable(&["lan1", "wan"]);
+    apply(&nft, &old, None, &[]).await.unwrap();
+    nft.without_queues.set(true);
+    let new = inspecting(Engine::Flowtable, &["lan1", "wan"], Gate::Queue);
+    assert_eq!(
+        apply(&nft, &new, Some(&old), &[]).await.unwrap_err().to_string(),
+        "the kernel cannot queue packets for inspection (module nft_queue, package \
+         kmod-nft-queue, is missing): Error: No such file or directory"
+    );
+    assert!(read_back(&nft).await.unwrap().unwrap().matches(&old));
+}
+
+#[tokio::test]
+async fn the_table_is_replaced_although_it_is_right() {
+    let nft = FakeNft::with(&["lan1", "wan"]);
+    let plan = inspecting(Engine::Flowtable, &["lan1", "wan"], Gate::Queue);
+    let block = Block {
+        address: [192, 0, 2, 1].into(),
+        seconds: 600,
+        left: 321,
+        comment: "sid 8100001".to_owned(),
+    };
+    assert_eq!(renew(&nft, &plan, std::slice::from_ref(&block)).await, Ok(Applied::Replaced));
+    assert_eq!(renew(&nft, &plan, &[]).await, Ok(Applied::Replaced));
+    assert_eq!(read_back(&nft).await.unwrap().unwrap().blocks, [block]);
+    let off = self::plan(Engine::Off, &[]);
+    assert_eq!(renew(&nft, &off, &[]).await, Ok(Applied::Removed));
+    assert_eq!(renew(&nft, &off, &[]).await, Ok(Applied::Unchanged));
+}
+
+#[tokio::test]
+async fn inspection_comes_and_goes_with_a_new_table() {
+    let nft = FakeNft::with(&["lan1", "wan"]);
+    let with = inspecting(Engine::Flowtable, &["lan1", "wan"], Gate::Queue);
+    let without = flowtable(&["lan1", "wan"]);
+    assert_eq!(apply(&nft, &with, None, &[]).await, Ok(Applied::Replaced));
+    assert_eq!(apply(&nft, &without, Some(&with), &[]).await, Ok(Applied::Replaced));
+    assert_eq!(apply(&nft, &with, Some(&without), &[]).await, Ok(Applied::Replaced));
+    nft.lose_a_rule.set(1);
+    let other = Plan { mark_mask: 0x3, ..with.clone() };
+    let error = apply(&nft, &other, Some(&with), &[]).await.unwrap_err();
+    assert!(matches!(error, ApplyError::Mismatch(_)));
+    assert!(read_back(&nft).await.unwrap().unwrap().matches(&with));
 }

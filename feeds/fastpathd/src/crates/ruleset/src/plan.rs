@@ -7,6 +7,7 @@ use config::is_device_name;
 
 use crate::exclude::Exclude;
 use crate::inspection::Inspection;
+use crate::marks::Marks;
 use crate::settings::{Engine, Settings};
 
 /// A device and what the topology says about it.
@@ -78,6 +79,7 @@ impl Plan {
 #[must_use]
 pub fn plan(candidates: &[Candidate], settings: &Settings, protection: &Protection) -> Plan {
     let engine = settings.wanted();
+    let ours = protection.inspection.as_ref().map(|inspection| inspection.marks);
     let mut decisions: BTreeMap<String, Decision> = candidates
         .iter()
         .map(|candidate| (candidate.device.clone(), decide(candidate, settings)))
@@ -97,7 +99,7 @@ pub fn plan(candidates: &[Candidate], settings: &Settings, protection: &Protecti
         engine,
         devices: included.map(|(name, _)| name.clone()).collect(),
         hardware: engine == Engine::FlowtableHw,
-        mark_mask: settings.mark_mask,
+        mark_mask: ours.map_or(settings.mark_mask, Marks::mask),
         excludes: settings.excludes.clone(),
         protection: protection.clone(),
         decisions,

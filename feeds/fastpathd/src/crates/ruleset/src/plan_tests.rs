@@ -100,3 +100,16 @@ fn a_name_that_nft_could_not_take_stays_out() {
     assert_eq!(plan.devices, set(&["wan"]));
     assert_eq!(plan.decisions["a\" }"].why, "its name cannot be written in nft rules");
 }
+
+#[test]
+fn a_table_is_there_for_blocks_or_a_flowtable_alone() {
+    let none = Settings { enabled: false, ..Settings::default() };
+    assert!(!plan(&candidates(), &none).has_table());
+    let blocks = Protection { inspection: None, blocks: Some(1) };
+    let alone = super::plan(&candidates(), &none, &blocks);
+    assert!(alone.has_table() && !alone.has_flowtable());
+    let both = super::plan(&candidates(), &Settings::default(), &blocks);
+    assert!(both.has_table() && both.has_flowtable());
+    let nowhere = super::plan(&[], &Settings::default(), &blocks);
+    assert!(nowhere.has_table() && !nowhere.has_flowtable());
+}

@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::exclude::Exclude;
+use crate::inspection::{Gate, Queues, Spread};
 use crate::plan::{Candidate, Protection};
+use crate::policy::{Action, Judged, Places};
 use crate::rules::comments;
 use crate::settings::{Engine, Settings};
 
@@ -189,6 +191,33 @@ fn valid_exclude() -> impl Strategy<Value = Value> {
     )
 }
 
+fn inspecting(policies: Vec<Judged>) -> Plan {
+    let inspection = Inspection {
+        marks: Settings::default().marks().unwrap(),
+        fail_open: true,
+        default: Action::Inspect,
+        policies,
+        exempt: vec![],
+        budget_bytes: 1,
+        budget_packets: 1,
+        queues: Queues { first: 0, count: 2, spread: Spread::Hash },
+        gate: Gate::Queue,
+    };
+    let protection = Protection { inspection: Some(inspection), blocks: Some(9) };
+    crate::plan(&[candidate("wan".to_owned())], &Settings::default(), &protection)
+}
+
+/// The same with names that nobody could object to.
+fn tame(mut plan: Plan) -> Plan {
+    for policy in plan.protection.inspection.iter_mut().flat_map(|found| &mut found.policies) {
+        policy.name.truncate(0);
+        for devices in [&mut policy.from, &mut policy.to].into_iter().flatten() {
+            *devices = (0..devices.len()).map(|number| format!("lan{number}")).collect();
+        }
+    }
+    plan
+}
+
 proptest! {
     #[test]
     fn hostile_settings_are_refused_or_harmless(
@@ -211,6 +240,29 @@ proptest! {
         let exclude = json!({ ".type": "exclude", "name": name, "dest_port": port.to_string() });
         if let Ok((settings, _)) = Settings::from_uci(&json!({ "x": exclude })) {
             assert_harmless(&plan(&[candidate("wan".to_owned())], &settings));
+        }
+    }
+
+    #[test]
+    fn hostile_policies_are_refused_or_harmless(
+        policy in section("policy", &["name", "dest", "action"]),
+        devices in prop::collection::btree_set(prop_oneof![hostile(), Just("lan1".into())], 0..4),
+        comment in hostile(),
+    ) {
+        let mut policy = policy;
+        policy["src"] = json!("lan");
+        if let Ok((settings, _)) = Settings::from_uci(&json!({ "x": policy })) {
+            let places = Places { zones: [("lan".to_owned(), devices)].into(), vlans: [].into() };
+            let policies = settings.policies.iter().map(|policy| policy.on(&places)).collect();
+            let block = |comment: &str| Block {
+                address: [192, 0, 2, 1].into(), seconds: 600, left: 9, comment: comment.to_owned(),
+            };
+            let hostile = inspecting(policies);
+            let tame_comment = if comment.is_empty() { "" } else { "x" };
+            prop_assert_eq!(
+                statements(&render(&hostile, &[block(&comment)])),
+                statements(&render(&tame(hostile), &[block(tame_comment)]))
+            );
         }
     }
 

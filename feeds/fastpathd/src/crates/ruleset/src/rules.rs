@@ -221,3 +221,7 @@ fn digest(plan: &Plan, others: &[Chain], last: &[Rule]) -> u32 {
     }
     hash
 }
+
+#[cfg(test)]
+#[path = "rules_tests.rs"]
+mod tests;

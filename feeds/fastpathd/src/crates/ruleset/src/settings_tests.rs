@@ -206,3 +206,15 @@ fn shapes_that_uci_never_answers() {
         assert!(error.contains("option 'engine'"), "{value}: {error}");
     }
 }
+
+#[test]
+fn inspection_needs_two_bits() {
+    let found = settings("config fastpath gateway\noption mark_mask 0x180\n");
+    assert_eq!(found.marks().unwrap().bypass(), 0x100);
+    let found = settings("config fastpath gateway\noption mark_mask 0x100\n");
+    assert_eq!(
+        found.marks().unwrap_err().to_string(),
+        "section 'gateway', option 'mark_mask', value '0x00000100': \
+         has one bit; inspection needs two"
+    );
+}

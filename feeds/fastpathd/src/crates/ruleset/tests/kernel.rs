@@ -12,8 +12,8 @@ use std::thread;
 
 use config::parse_uci;
 use ruleset::{
-    Applied, ApplyError, Candidate, Engine, InForce, Nft, NftCommand, Plan, Protection, Settings,
-    apply, plan, read_back, remove,
+    Action, Applied, ApplyError, Candidate, Engine, Gate, InForce, Inspection, Nft, NftCommand,
+    Plan, Protection, Queues, Settings, Spread, apply, plan, read_back, remove, renew,
 };
 
 fn ip(arguments: &str) -> bool {
@@ -141,5 +141,36 @@ config exclude
         let plan = Plan { excludes: settings.excludes, ..of(Engine::Flowtable, &["lan1", "wan"]) };
         assert_eq!(apply(&nft, &plan, None, &[]).await, Ok(Applied::Replaced));
         assert!(in_force(&nft).await.matches(&plan));
+    });
+}
+
+#[test]
+fn the_gate_changes_beside_a_flowtable_that_stays() {
+    with_devices(&["lan1", "wan"], |nft| async move {
+        let of = |gate| {
+            let inspection = Inspection {
+                marks: Settings::default().marks().unwrap(),
+                fail_open: true,
+                default: Action::Inspect,
+                policies: vec![],
+                exempt: vec![],
+                budget_bytes: 1 << 20,
+                budget_packets: 0,
+                queues: Queues { first: 0, count: 4, spread: Spread::Fanout },
+                gate,
+            };
+            let protection = Protection { inspection: Some(inspection), blocks: Some(16) };
+            Plan { protection, ..of(Engine::Flowtable, &["lan1", "wan"]) }
+        };
+        assert_eq!(apply(&nft, &of(Gate::Open), None, &[]).await, Ok(Applied::Replaced));
+        for gate in [Gate::Closed, Gate::Queue] {
+            assert_eq!(apply(&nft, &of(gate), None, &[]).await, Ok(Applied::Gate));
+            assert_eq!(apply(&nft, &of(gate), None, &[]).await, Ok(Applied::Unchanged));
+        }
+        assert_eq!(renew(&nft, &of(Gate::Queue), &[]).await, Ok(Applied::Replaced));
+        assert!(ip("link del wan"));
+        let devices = std::collections::BTreeSet::from(["lan1".to_owned()]);
+        let partly = Ok(Applied::Partly { devices });
+        assert_eq!(apply(&nft, &of(Gate::Queue), None, &[]).await, partly);
     });
 }
