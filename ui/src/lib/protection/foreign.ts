@@ -36,6 +36,11 @@ export function spelled(text: string): string {
   return text.replaceAll(STEERING, (character) => `[${codeOf(character)}]`);
 }
 
+/** The same for text of several lines, which stay lines. */
+export function spelledLines(text: string): string {
+  return text.split('\n').map(spelled).join('\n');
+}
+
 /** The first `limit` characters, never half of one; the whole text when it is not longer. */
 export function cut(text: string, limit: number): string {
   if (text.length <= limit) return text;

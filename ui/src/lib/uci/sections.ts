@@ -26,15 +26,15 @@ export function sectionsOf(values: unknown): Section[] {
   }));
 }
 
-/** What the page calls a section that is not written yet; no name uci would take. */
+/** What the page calls a section that is not written yet; no name that uci would take. */
 const NEW = '+';
 
 export function isNew(section: Section): boolean {
   return section.name.startsWith(NEW);
 }
 
-export function newName(number: number): string {
-  return `${NEW}${number}`;
+export function newName(name: string): string {
+  return `${NEW}${name}`;
 }
 
 /** One step from the old configuration to the new one. */

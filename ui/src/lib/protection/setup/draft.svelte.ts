@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { Fault } from '../../api/errors';
+import type { Health, Ips } from '../../api/types';
+import type { Configuration } from '../../uci/configuration';
+import { changesOf, newName, type Section, type Value } from '../../uci/sections';
+import { pause } from '../../live/pause';
+import { agrees } from './agreement';
+import { readRefusals, refusalOf, type Problem } from './problems';
+
+/** Until the daemon has read a configuration and said what it thinks of it. */
+const DEADLINE_MS = 20_000;
+/** A change that `ips` does not show counts as taken when no refusal came for this long. */
+const QUIET_MS = 5000;
+const STEP_MS = 1000;
+
+export type Stage =
+  'loading' | 'editing' | 'writing' | 'waiting' | 'undoing' | 'done' | 'refused' | 'failed';
+
+/** What the daemon says now. */
+export interface Router {
+  ips(): Promise<Ips>;
+  health(): readonly Health[];
+}
+
+/**
+ * The configuration as the user wants it. Nothing is written before `apply`, which brings it in
+ * force, waits for the daemon's opinion, and takes it back when the daemon refuses.
+ */
+export class Draft {
+  sections = $state<Section[]>([]);
+  stage = $state<Stage>('loading');
+  /** What happened, for the user; a fault's own words. */
+  trouble = $state('');
+  /** Values the router refused, as long as they stand. */
+  refused = $state.raw<readonly Problem[]>([]);
+  private base = $state.raw<readonly Section[]>([]);
+  private added = 0;
+
+  constructor(
+    private readonly configuration: Configuration,
+    private readonly router: Router,
+  ) {}
+
+  readonly changes = $derived(changesOf(this.base, $state.snapshot(this.sections)));
+
+  get busy(): boolean {
+    return ['loading', 'writing', 'waiting', 'undoing'].includes(this.stage);
+  }
+
+  async load(): Promise<void> {
+    this.take(await this.configuration.read());
+    if (this.stage === 'loading') this.stage = 'editing';
+  }
+
+  /** Back to what the router has. */
+  discard(): void {
+    this.take(this.base);
+    this.stage = 'editing';
+    this.trouble = '';
+  }
+
+  /** The sections of a type, in order. */
+  of(type: string): Section[] {
+    return this.sections.filter((section) => section.type === type);
+  }
+
+  text(section: Section | undefined, option: string, otherwise = ''): string {
+    const value = section?.options[option];
+    return typeof value === 'string' && value !== '' ? value : otherwise;
+  }
+
+  list(section: Section | undefined, option: string): string[] {
+    const value = section?.options[option] ?? [];
+    return typeof value === 'string' ? value.split(/\s+/).filter(Boolean) : value;
+  }
+
+  /** Sets an option; what is as by default is not written where it was not before. */
+  set(section: Section, option: string, value: Value, otherwise: Value = ''): void {
+    const before = this.base.find((each) => each.name === section.name)?.options[option];
+    const asBefore = JSON.stringify(value) === JSON.stringify(otherwise) && before === undefined;
+    const others = Object.entries(section.options).filter(([name]) => name !== option);
+    if (value.length > 0 && !asBefore) others.push([option, value]);
+    section.options = Object.fromEntries(others);
+    const same = (each: Problem) => each.section === section.name && each.option === option;
+    this.refused = this.refused.filter((each) => !same(each));
+    if (!this.busy) this.stage = 'editing';
+  }
+
+  /** The section of a name, made when there is none. */
+  named(type: string, name: string): Section {
+    const known = this.sections.find((each) => each.name === name || each.name === newName(name));
+    return known ?? this.add(type, {}, name);
+  }
+
+  /** A new section after the others; anonymous unless it has a name. */
+  add(type: string, options: Section['options'], name = ''): Section {
+    this.added += 1;
+    const anonymous = name === '';
+    const unique = newName(anonymous ? String(this.added) : name);
+    this.sections.push({ name: unique, type, anonymous, options });
+    if (!this.busy) this.stage = 'editing';
+    return this.sections.at(-1) as Section;
+  }
+
+  remove(section: Section): void {
+    this.sections = this.sections.filter((each) => each.name !== section.name);
+    this.stage = 'editing';
+  }
+
+  /** Moves a section among those of its type; answers whether there was room. */
+  move(section: Section, by: -1 | 1): boolean {
+    const peers = this.of(section.type);
+    const other = peers[peers.findIndex((each) => each.name === section.name) + by];
+    if (!other) return false;
+    const at = this.sections.findIndex((each) => each.name === section.name);
+    const to = this.sections.findIndex((each) => each.name === other.name);
+    const moved = [...this.sections];
+    [moved[at], moved[to]] = [other, section];
+    this.sections = moved;
+    this.stage = 'editing';
+    return true;
+  }
+
+  async apply(): Promise<void> {
+    const after = $state.snapshot(this.sections);
+    this.trouble = '';
+    this.refused = [];
+    try {
+      await this.write(after);
+    } catch (fault) {
+      if (!(fault instanceof Fault)) throw fault;
+      this.trouble = fault.message;
+      this.stage = 'failed';
+      throw fault;
+    }
+  }
+
+  private async write(after: Section[]): Promise<void> {
+    this.stage = 'writing';
+    const before = this.refusal;
+    const shown = !agrees(after, this.base, await this.router.ips());
+    await this.configuration.revert();
+    const now = await this.configuration.read();
+    if (changesOf(this.base, now).length > 0) {
+      throw new Fault('failed', 'changed');
+    }
+    await this.staged(after);
+    this.stage = 'waiting';
+    const said = await this.opinion(after, before, shown);
+    if (said === 'taken') {
+      await this.configuration.confirm();
+      this.take(await this.configuration.read());
+      this.stage = 'done';
+      return;
+    }
+    this.stage = 'undoing';
+    await this.configuration.rollBack();
+    this.refused = readRefusals(said, after);
+    this.trouble = said;
+    // The refusal goes with what was refused; the next attempt must not see the old one.
+    await this.until(() => this.refusal !== said, QUIET_MS);
+    this.stage = 'refused';
+  }
+
+  /** Stages and applies, or leaves nothing behind. */
+  private async staged(after: Section[]): Promise<void> {
+    try {
+      await this.configuration.stage(this.base, after);
+      await this.configuration.apply();
+    } catch (fault) {
+      await this.configuration.revert().catch(() => undefined);
+      throw fault;
+    }
+  }
+
+  private get refusal(): string {
+    return refusalOf(this.router.health());
+  }
+
+  /** `taken`, or the refusal in the daemon's words; empty when it said nothing. */
+  private async opinion(after: Section[], before: string, shown: boolean): Promise<string> {
+    const began = performance.now();
+    let said = '';
+    await this.until(async () => {
+      if (this.refusal !== before && this.refusal !== '') {
+        said = this.refusal;
+        return true;
+      }
+      const ips = await this.router.ips().catch(() => null);
+      const quiet = performance.now() - began > QUIET_MS;
+      if (ips === null || this.refusal !== '' || !agrees(after, this.base, ips)) return false;
+      if (shown || quiet) said = 'taken';
+      return said !== '';
+    }, DEADLINE_MS);
+    return said || this.refusal;
+  }
+
+  private async until(met: () => boolean | Promise<boolean>, ms: number): Promise<void> {
+    const end = performance.now() + ms;
+    while (!(await met()) && performance.now() < end) {
+      await pause(STEP_MS, new AbortController().signal);
+    }
+  }
+
+  private take(sections: readonly Section[]): void {
+    this.base = sections;
+    this.sections = structuredClone(sections) as Section[];
+    this.refused = [];
+  }
+}

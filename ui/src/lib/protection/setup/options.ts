@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/** What an option means when it is absent, by type of section. */
+export const defaults = {
+  ips: {
+    enabled: '0',
+    mode: 'nfq',
+    fail: 'open',
+    default: 'inspect',
+    budget_bytes: '1048576',
+    budget_packets: '0',
+    block: '0',
+    block_time: '600',
+  },
+  policy: { enabled: '1', action: 'inspect' },
+  rules: { enabled: '1' },
+  update: { enabled: '1', hour: '4' },
+} as const;
+
+export function defaultOf(type: string, option: string): string {
+  const known: Record<string, Record<string, string>> = defaults;
+  return known[type]?.[option] ?? '';
+}
+
+const switches = ['enabled', 'block', 'unverified'];
+const lists = ['device', 'exempt', 'block_exempt', 'category', 'disable', 'drop'];
+
+/** How an option is edited. */
+export function kindOf(option: string): 'switch' | 'list' | 'bytes' | 'text' {
+  if (switches.includes(option)) return 'switch';
+  if (lists.includes(option)) return 'list';
+  return option === 'budget_bytes' ? 'bytes' : 'text';
+}
+
+const actions = ['inspect', 'none', 'always'];
+const values: Record<string, readonly string[]> = {
+  action: actions,
+  default: actions,
+  mode: ['nfq', 'ids', 'inline'],
+  fail: ['open', 'closed'],
+};
+
+/** The values an option can have, where they are a closed list. */
+export function valuesOf(option: string): readonly string[] | undefined {
+  return values[option];
+}
+
+const units: Record<string, number> = {
+  '': 1,
+  k: 1e3,
+  m: 1e6,
+  g: 1e9,
+  ki: 1024,
+  mi: 1024 ** 2,
+  gi: 1024 ** 3,
+};
+
+/** Bytes of `1 MiB`, `512 kB`, `1048576`; null when it is none. */
+export function parseBytes(text: string): number | null {
+  const found = /^(\d+(?:\.\d+)?)\s*([kmg]i?)?b?$/i.exec(text.trim());
+  if (!found) return null;
+  const bytes = Number(found[1]) * (units[(found[2] ?? '').toLowerCase()] ?? 1);
+  return Number.isInteger(bytes) && bytes < 2 ** 32 ? bytes : null;
+}
+
+/** The same the other way round, in the largest unit that loses nothing. */
+export function writeBytes(text: string): string {
+  const bytes = Number(text);
+  if (!/^\d+$/.test(text) || bytes === 0) return text;
+  for (const [unit, step] of Object.entries({ GiB: 1024 ** 3, MiB: 1024 ** 2, KiB: 1024 })) {
+    if (bytes % step === 0) return `${bytes / step} ${unit}`;
+  }
+  return text;
+}

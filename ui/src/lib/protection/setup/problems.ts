@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import type { Health, IpsPolicy } from '../../api/types';
+import { isNew, type Section } from '../../uci/sections';
+import { isNetwork } from './network';
+import { parseBytes } from './options';
+import { s } from './words';
+
+/** A value that cannot be used, at the field it belongs to. */
+export interface Problem {
+  /** Name of the section; empty when it is none of those shown. */
+  section: string;
+  option: string;
+  what: string;
+}
+
+/** What the daemon says of a configuration it does not use; empty when it uses it. */
+export function refusalOf(health: readonly Health[]): string {
+  return health.find((each) => each.code === 'config-refused')?.text ?? '';
+}
+
+const LINE = /section '([^']*)'(?:, option '([^']*)', value '((?:[^'\\]|\\.)*)')?: (.*?)(?=$|\n)/gs;
+
+/**
+ * The refusals of a finding such as `section '@policy[1]', option 'src', value 'x': is no zone`,
+ * one a line, by the sections they were about.
+ */
+export function readRefusals(text: string, sections: readonly Section[]): Problem[] {
+  return [...text.matchAll(LINE)].map(([, label = '', option = '', , what = '']) => ({
+    section: sectionOf(label, sections)?.name ?? '',
+    option,
+    what,
+  }));
+}
+
+function sectionOf(label: string, sections: readonly Section[]): Section | undefined {
+  const place = /^@(\w+)\[(\d+)\]$/.exec(label);
+  if (!place) return sections.find((each) => each.name.replace(/^\+/, '') === label);
+  // Sections with a name count too, as uci counts.
+  return sections.filter((each) => each.type === place[1])[Number(place[2])];
+}
+
+/** What can be told without asking the router. */
+export function problemsOf(sections: readonly Section[], places: IpsPolicy): Problem[] {
+  return sections.flatMap((section) => {
+    const check = checks[section.type];
+    return check ? check(section, places) : [];
+  });
+}
+
+type Check = (section: Section, places: IpsPolicy) => Problem[];
+
+const checks: Record<string, Check> = {
+  ips: (section) => [
+    ...bytes(section, 'budget_bytes'),
+    ...number(section, 'budget_packets', 0, 2 ** 32 - 1),
+    ...number(section, 'block_time', 1, 2_592_000),
+    ...number(section, 'block_limit', 1, 65_536),
+    ...networks(section, 'exempt'),
+    ...networks(section, 'block_exempt'),
+    ...devices(section),
+  ],
+  policy: (section, places) => [
+    ...length(section, 'name', 64),
+    ...zone(section, 'src', places),
+    ...zone(section, 'dest', places),
+    ...number(section, 'src_vlan', 1, 4094),
+    ...number(section, 'dest_vlan', 1, 4094),
+  ],
+  rules: (section) => [...url(section, 'url', true), ...proof(section), ...name(section)],
+  update: (section) => number(section, 'hour', -1, 23),
+};
+
+function text(section: Section, option: string): string {
+  const value = section.options[option] ?? '';
+  return typeof value === 'string' ? value : value.join(' ');
+}
+
+function problem(section: Section, option: string, what: string): Problem[] {
+  return [{ section: section.name, option, what }];
+}
+
+function number(section: Section, option: string, least: number, most: number): Problem[] {
+  const value = text(section, option);
+  const fits = /^-?\d+$/.test(value) && Number(value) >= least && Number(value) <= most;
+  return value === '' || fits ? [] : problem(section, option, s('wrong.number', { least, most }));
+}
+
+function bytes(section: Section, option: string): Problem[] {
+  const value = text(section, option);
+  const fits = value === '' || parseBytes(value) !== null;
+  return fits ? [] : problem(section, option, s('wrong.bytes'));
+}
+
+function networks(section: Section, option: string): Problem[] {
+  const wrong = text(section, option)
+    .split(/\s+/)
+    .filter(Boolean)
+    .find((each) => !isNetwork(each));
+  return wrong === undefined ? [] : problem(section, option, s('wrong.network', { value: wrong }));
+}
+
+function devices(section: Section): Problem[] {
+  const mode = text(section, 'mode');
+  const given = text(section, 'device').split(/\s+/).filter(Boolean).length;
+  if (text(section, 'enabled') !== '1') return [];
+  if (mode === 'inline' && given !== 2) return problem(section, 'device', s('wrong.two'));
+  if (mode === 'ids' && given === 0) return problem(section, 'device', s('wrong.one'));
+  return [];
+}
+
+function length(section: Section, option: string, most: number): Problem[] {
+  const long = text(section, option).length > most;
+  return long ? problem(section, option, s('wrong.long', { most })) : [];
+}
+
+function zone(section: Section, option: string, places: IpsPolicy): Problem[] {
+  const value = text(section, option);
+  const known = value === '' || value === '*' || places.zones.includes(value);
+  return known ? [] : problem(section, option, s('wrong.zone', { zone: value }));
+}
+
+function url(section: Section, option: string, needed: boolean): Problem[] {
+  const value = text(section, option);
+  if (value === '' && !needed) return [];
+  const good = /^https?:\/\/[\x21-\x2e\x30-\x7e][\x21-\x7e]*$/.test(value) && value.length <= 2000;
+  return good ? [] : problem(section, option, s('wrong.url'));
+}
+
+/** A source is verified by a checksum or a signature, or is said to do without, over TLS. */
+function proof(section: Section): Problem[] {
+  const value = (option: string) => text(section, option);
+  if (value('signature_url')) {
+    const missing = value('key') ? [] : problem(section, 'key', s('wrong.key'));
+    return [...url(section, 'signature_url', true), ...missing];
+  }
+  if (value('sha256')) {
+    const good = /^[0-9a-f]{64}$/i.test(value('sha256'));
+    return good ? [] : problem(section, 'sha256', s('wrong.sha256'));
+  }
+  if (value('sha256_url')) {
+    const good = value('sha256_url').startsWith('https://');
+    return good
+      ? url(section, 'sha256_url', true)
+      : problem(section, 'sha256_url', s('wrong.https'));
+  }
+  if (value('unverified') !== '1') return problem(section, 'unverified', s('wrong.unverified'));
+  const secure = value('url').startsWith('https://');
+  return secure ? [] : problem(section, 'unverified', s('wrong.plain'));
+}
+
+/** Of a new source; the others have theirs. */
+function name(section: Section): Problem[] {
+  const value = section.name.replace(/^\+/, '');
+  const good = !isNew(section) || (/^\w{1,64}$/.test(value) && value !== 'fastpath');
+  return good ? [] : problem(section, 'name', s('wrong.name'));
+}
