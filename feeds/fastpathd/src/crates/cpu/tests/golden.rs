@@ -10,11 +10,12 @@
 
 mod common;
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use config::{Package, parse_uci};
-use cpu::{Settings, plan};
+use cpu::{Plan, Settings, plan};
 
 struct Golden {
     path: PathBuf,
@@ -66,7 +67,33 @@ fn planned(golden: &Golden) -> String {
     let machine = common::machine(&golden.machine);
     let plan = plan(&machine, &settings, golden.inspection)
         .unwrap_or_else(|problems| panic!("{name}: {problems:?}"));
-    common::text(&plan)
+    text(&plan)
+}
+
+/// The whole plan, a line for each fact.
+fn text(plan: &Plan) -> String {
+    let mut text = String::new();
+    let mut line = |words: String| writeln!(text, "{}", words.trim_end()).unwrap();
+    line(if plan.active { "active".to_owned() } else { format!("inactive: {}", plan.why) });
+    let split = &plan.split;
+    line(format!("forwarding {}", split.forwarding));
+    line(format!("inspection {}", split.inspection));
+    line(format!("control {}", split.control));
+    let suricata = &plan.suricata;
+    line(format!("queues {}", suricata.queues));
+    if suricata.pinned {
+        let workers: Vec<String> = suricata.workers.iter().map(u32::to_string).collect();
+        line(format!("suricata workers [{}]", workers.join(", ")));
+        line(format!("suricata management {}", suricata.management));
+    } else if suricata.queues > 0 {
+        line("suricata not pinned".to_owned());
+    }
+    for (knob, cpus) in &plan.wants {
+        let cpus =
+            if cpus.is_empty() { "off".to_owned() } else { format!("{cpus} = {}", cpus.mask()) };
+        line(format!("{knob}: {cpus}"));
+    }
+    text
 }
 
 #[test]

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Machines in a few words, plans as text.
+//! Machines in a few words.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::str::FromStr;
 
-use cpu::{Cpu, CpuSet, Device, FULL_CAPACITY, Irq, Machine, Plan, Serves, Thread};
+use cpu::{Cpu, CpuSet, Device, FULL_CAPACITY, Irq, Machine, Serves, Thread};
 
 /// A set in list form.
 pub(crate) fn set(text: &str) -> CpuSet {
@@ -122,30 +121,4 @@ fn irqs(name: &str, kind: &str, queues: u32, next_irq: &mut u32) -> Vec<Irq> {
         Irq { number: *next_irq - 1, name, serves, affinity: CpuSet::new() }
     };
     named.into_iter().map(irq).collect()
-}
-
-/// The whole plan, a line for each fact.
-pub(crate) fn text(plan: &Plan) -> String {
-    let mut text = String::new();
-    let mut line = |words: String| writeln!(text, "{}", words.trim_end()).unwrap();
-    line(if plan.active { "active".to_owned() } else { format!("inactive: {}", plan.why) });
-    let split = &plan.split;
-    line(format!("forwarding {}", split.forwarding));
-    line(format!("inspection {}", split.inspection));
-    line(format!("control {}", split.control));
-    let suricata = &plan.suricata;
-    line(format!("queues {}", suricata.queues));
-    if suricata.pinned {
-        let workers: Vec<String> = suricata.workers.iter().map(u32::to_string).collect();
-        line(format!("suricata workers [{}]", workers.join(", ")));
-        line(format!("suricata management {}", suricata.management));
-    } else if suricata.queues > 0 {
-        line("suricata not pinned".to_owned());
-    }
-    for (knob, cpus) in &plan.wants {
-        let cpus =
-            if cpus.is_empty() { "off".to_owned() } else { format!("{cpus} = {}", cpus.mask()) };
-        line(format!("{knob}: {cpus}"));
-    }
-    text
 }
