@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use crate::settings::{Fail, Mode};
 
+#[cfg(test)]
+mod fixture;
 mod observation;
 mod progress;
 mod strain;

@@ -1,1 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+use std::collections::BTreeSet;
 
+use proptest::prelude::*;
+
+use super::fixture::{Watch, ms};
+use super::*;
+use crate::queues::Queue;
+
+const OPEN: Fail = Fail::Open;
+const CLOSED: Fail = Fail::Closed;
+
+#[test]
+fn off_is_off() {
+    let mut watch = Watch::working(Mode::Nfq, OPEN);
+    watch.seen.enabled = false;
+    let condition = watch.becomes(State::Off);
+    assert_eq!(condition.gate, Gate::Queue);
+}
+
+#[test]
+fn a_start_ends_in_line() {
+    for fail in [OPEN, CLOSED] {
+        let mut watch = Watch::starting(Mode::Nfq, fail);
+        assert_eq!(watch.step().state, State::Starting);
+        watch.seen.running = true;
+        let condition = watch.becomes(State::Starting);
+        let gate = if fail == OPEN { Gate::Open } else { Gate::Queue };
+        assert_eq!(condition.gate, gate, "{fail}");
+        watch.appears();
+        let condition = watch.becomes(State::Inline);
+        assert_eq!(condition.gate, Gate::Queue);
+    }
+}
+
+#[test]
+fn killed_or_missing_it_fails_as_the_owner_wants() {
+    for (fail, state, gate) in
+        [(OPEN, State::FailingOpen, Gate::Open), (CLOSED, State::FailingClosed, Gate::Queue)]
+    {
+        let mut killed = Watch::working(Mode::Nfq, fail);
+        assert_eq!(killed.health.condition().state, State::Inline);
+        killed.dies();
+        assert_eq!(killed.step().state, state, "at once");
+        assert_eq!(killed.becomes(state).gate, gate);
+        killed.appears();
+        assert_eq!(killed.becomes(State::Inline).gate, Gate::Queue);
+
+        let mut missing = Watch::starting(Mode::Nfq, fail);
+        assert_eq!(missing.becomes(state).gate, gate);
+    }
+}
+
+#[test]
+fn a_crash_loop_stays_failing() {
+    for ready in [false, true] {
+        let mut watch = Watch::working(Mode::Nfq, OPEN);
+        watch.dies();
+        watch.step();
+        let since = watch.health.condition().since;
+        for _ in 0..10 {
+            watch.seen.running = true;
+            if ready {
+                watch.seen.queues[0] = Some(Queue {
+                    number: 0,
+                    listener: 2,
+                    depth: 0,
+                    handled: 0,
+                    full: 0,
+                    unread: 0,
+                });
+            }
+            watch.steps(3);
+            watch.dies();
+            let condition = watch.steps(5);
+            assert_eq!((condition.state, condition.since), (State::FailingOpen, since));
+        }
+    }
+    // One that never got ready.
+    let mut watch = Watch::starting(Mode::Nfq, OPEN);
+    for _ in 0..5 {
+        watch.seen.running = true;
+        watch.steps(2);
+        watch.dies();
+        watch.step();
+    }
+    assert_eq!(watch.health.condition().state, State::FailingOpen);
+    watch.seen.running = true;
+    assert_eq!(watch.step().state, State::FailingOpen, "no second start without a demand");
+}
+
+#[test]
+fn stopped_with_and_without_traffic_it_hangs() {
+    for (fail, state, gate) in
+        [(OPEN, State::FailingOpen, Gate::Open), (CLOSED, State::FailingClosed, Gate::Queue)]
+    {
+        for waiting in [0, 3] {
+            let mut watch = Watch::working(Mode::Nfq, fail);
+            watch.hangs(waiting);
+            let condition = watch.becomes(state);
+            assert_eq!(condition.gate, gate);
+            assert!(condition.why.contains("neither works nor answers"), "{}", condition.why);
+            watch.goes_on();
+            assert_eq!(watch.step().state, state, "not before it has been well for a while");
+            assert_eq!(watch.becomes(State::Inline).gate, Gate::Queue);
+        }
+    }
+}
+
+#[test]
+fn a_hang_ends_only_when_it_answers_and_has_drained() {
+    let mut watch = Watch::working(Mode::Nfq, OPEN);
+    watch.hangs(3);
+    watch.becomes(State::FailingOpen);
+    watch.goes_on();
+    watch.depth(3);
+    watch.becomes(State::FailingOpen);
+    watch.depth(0);
+    watch.answers = false;
+    watch.becomes(State::FailingOpen);
+    watch.answers = true;
+    watch.becomes(State::Inline);
+}
+
+#[test]
+fn a_busy_one_is_degraded_at_most() {
+    let mut watch = Watch::working(Mode::Nfq, OPEN);
+    watch.answers = false;
+    watch.depth(3000);
+    for _ in 0..60 {
+        let condition = watch.step();
+        assert!(condition.state.works(), "{}", condition.why);
+        assert_eq!(condition.gate, Gate::Queue);
+    }
+    let condition = watch.becomes(State::InlineDegraded);
+    assert!(condition.why.contains("lags"), "{}", condition.why);
+    watch.depth(0);
+    let condition = watch.steps(22);
+    assert!(condition.why.contains("answers late"), "{}", condition.why);
+    watch.goes_on();
+    assert_eq!(watch.steps(22).state, State::Inline);
+}
+
+#[test]
+fn what_is_amiss_is_told() {
+    type Spoil = fn(&mut Watch);
+    let spoil: [(&str, Spoil); 6] = [
+        ("are lost in its queues", |watch| {
+            watch.seen.queues[1].as_mut().unwrap().unread += 1;
+        }),
+        ("listens on 1 of 2 queues: connections of the others pass", |watch| {
+            watch.seen.queues[1] = None;
+        }),
+        ("7 rules could not", |watch| watch.seen.rules.as_mut().unwrap().failed = 7),
+        ("One rule could not", |watch| watch.seen.rules.as_mut().unwrap().failed = 1),
+        ("no rules in force", |watch| watch.seen.rules = Some(Rules::default())),
+        ("configuration from before; the new one failed: line 7", |watch| {
+            watch.seen.refused = Some("line 7".into());
+        }),
+    ];
+    for (words, spoil) in spoil {
+        let mut watch = Watch::working(Mode::Nfq, OPEN);
+        spoil(&mut watch);
+        let condition = watch.step();
+        assert_eq!((condition.state, condition.gate), (State::InlineDegraded, Gate::Queue));
+        assert!(condition.why.contains(words), "{}", condition.why);
+    }
+    let mut watch = Watch::working(Mode::Nfq, OPEN);
+    watch.seen.events = false;
+    assert_eq!(watch.steps(30).state, State::Inline, "it may not have had anything to tell");
+    assert_eq!(watch.steps(20).state, State::InlineDegraded);
+    watch.seen.events = true;
+    assert_eq!(watch.step().state, State::Inline);
+}
+
+#[test]
+fn one_lost_packet_is_told_for_ten_seconds() {
+    let mut watch = Watch::working(Mode::Nfq, OPEN);
+    watch.seen.queues[0].as_mut().unwrap().full += 1;
+    assert_eq!(watch.steps(20).state, State::InlineDegraded);
+    assert_eq!(watch.step().state, State::Inline);
+}
+
+#[test]
+fn a_short_peak_is_no_lag() {
+    let mut watch = Watch::working(Mode::Nfq, OPEN);
+    for _ in 0..10 {
+        watch.depth(4000);
+        assert_eq!(watch.steps(4).state, State::Inline);
+        watch.depth(0);
+        assert_eq!(watch.step().state, State::Inline);
+    }
+}
+
+#[test]
+fn refused_rules_are_told_with_suricatas_words() {
+    for (fail, gate) in [(OPEN, Gate::Open), (CLOSED, Gate::Queue)] {
+        let mut watch = Watch::starting(Mode::Nfq, fail);
+        watch.seen.refused = Some("fastpath.rules:7: no sid.".into());
+        let condition = watch.becomes(State::RulesRejected);
+        assert!(condition.why.contains("fastpath.rules:7"), "{}", condition.why);
+        assert_eq!(condition.gate, gate);
+    }
+}
+
+#[test]
+fn what_the_daemon_could_not_do_is_told() {
+    let mut watch = Watch::starting(Mode::Nfq, OPEN);
+    watch.seen.trouble = Some("no space left on device.".into());
+    let condition = watch.becomes(State::FailingOpen);
+    assert!(condition.why.contains("no space left"), "{}", condition.why);
+}
+
+#[test]
+fn watching_has_words_of_its_own() {
+    let mut watch = Watch::working(Mode::Ids, CLOSED);
+    assert_eq!(watch.health.condition().state, State::Watching);
+    watch.seen.capture_drops += 1;
+    let condition = watch.step();
+    assert_eq!(condition.state, State::Watching);
+    assert!(condition.why.contains("pass unseen"), "{}", condition.why);
+    watch.hangs(0);
+    let condition = watch.becomes(State::FailingOpen);
+    assert!(condition.why.ends_with("Nothing is watched."), "{}", condition.why);
+    assert_eq!(condition.gate, Gate::Queue);
+}
+
+#[test]
+fn a_bridge_without_suricata_is_closed_whatever_was_wished() {
+    let mut watch = Watch::working(Mode::Inline, OPEN);
+    assert_eq!(watch.health.condition().state, State::Inline);
+    watch.dies();
+    let condition = watch.becomes(State::FailingClosed);
+    assert!(condition.why.contains("between the two ports"), "{}", condition.why);
+}
+
+#[test]
+fn a_restart_that_was_asked_for_is_a_start() {
+    let mut watch = Watch::working(Mode::Nfq, OPEN);
+    watch.seen.asked = Some(ms(watch.now));
+    assert_eq!(watch.steps(20).state, State::Inline, "while suricata -T looks at it");
+    watch.dies();
+    assert_eq!(watch.step().state, State::Starting);
+    watch.seen.running = true;
+    watch.becomes(State::Starting);
+    watch.appears();
+    watch.becomes(State::Inline);
+    watch.dies();
+    assert_eq!(watch.step().state, State::FailingOpen, "excused once");
+}
+
+#[test]
+fn one_that_never_gets_ready_or_listens_nowhere_fails() {
+    let mut watch = Watch::starting(Mode::Nfq, OPEN);
+    watch.seen.running = true;
+    watch.becomes(State::Starting);
+    let condition = watch.steps(600);
+    assert_eq!(condition.state, State::FailingOpen);
+    assert!(condition.why.contains("for minutes"), "{}", condition.why);
+
+    let mut watch = Watch::starting(Mode::Nfq, OPEN);
+    (watch.seen.running, watch.answers) = (true, true);
+    let condition = watch.steps(20);
+    assert_eq!(condition.state, State::FailingOpen);
+    assert!(condition.why.contains("listens on no queue"), "{}", condition.why);
+}
+
+#[test]
+fn what_the_one_before_answered_does_not_count() {
+    let mut watch = Watch::working(Mode::Nfq, OPEN);
+    watch.dies();
+    watch.steps(3);
+    watch.appears();
+    (watch.answers, watch.works) = (false, 0);
+    assert_eq!(watch.step().state, State::FailingOpen);
+}
+
+#[test]
+fn a_daemon_that_was_stopped_itself_blames_nobody() {
+    let mut watch = Watch::working(Mode::Nfq, OPEN);
+    watch.works = 0;
+    watch.now += 60_000;
+    watch.answers = false;
+    assert_eq!(watch.step().state, State::Inline);
+    watch.answers = true;
+    watch.becomes(State::Inline);
+}
+
+/// What can happen between two looks.
+#[derive(Debug, Clone, Copy)]
+enum Fate {
+    Nothing,
+    Appears,
+    Dies,
+    Hangs(u32),
+    GoesOn,
+    Asked,
+    Switched,
+    Refused,
+    Lost,
+}
+
+fn fate() -> impl Strategy<Value = Fate> {
+    prop_oneof![
+        10 => Just(Fate::Nothing),
+        2 => Just(Fate::Appears),
+        1 => Just(Fate::Dies),
+        1 => (0_u32..9).prop_map(Fate::Hangs),
+        2 => Just(Fate::GoesOn),
+        1 => Just(Fate::Asked),
+        1 => Just(Fate::Switched),
+        1 => Just(Fate::Refused),
+        1 => Just(Fate::Lost),
+    ]
+}
+
+fn suffer(watch: &mut Watch, fate: Fate) {
+    let there = watch.seen.running;
+    match fate {
+        Fate::Appears => watch.appears(),
+        Fate::Dies => watch.dies(),
+        Fate::Hangs(waiting) if there => watch.hangs(waiting),
+        Fate::GoesOn if there => watch.goes_on(),
+        Fate::Asked => watch.seen.asked = Some(ms(watch.now)),
+        Fate::Switched => watch.seen.enabled = !watch.seen.enabled,
+        Fate::Refused => {
+            watch.seen.refused = watch.seen.refused.take().xor(Some("line 1".into()));
+        }
+        Fate::Lost => {
+            if let Some(queue) = watch.seen.queues.iter_mut().flatten().next() {
+                queue.full += 1;
+            }
+        }
+        _ => {}
+    }
+}
+
+fn modes() -> impl Strategy<Value = (Mode, Fail)> {
+    let mode = prop_oneof![Just(Mode::Nfq), Just(Mode::Ids), Just(Mode::Inline)];
+    (mode, prop_oneof![Just(OPEN), Just(CLOSED)])
+}
+
+proptest! {
+    /// Whatever happened: the words are there (`step` looks), the gate follows the policy, and
+    /// once nothing happens any more the state comes to rest.
+    #[test]
+    fn it_comes_to_rest((mode, fail) in modes(), fates in prop::collection::vec(fate(), 0..60)) {
+        let mut watch = Watch::starting(mode, fail);
+        for fate in fates {
+            suffer(&mut watch, fate);
+            let condition = watch.step();
+            let failing = condition.state != State::Off && !condition.state.works();
+            let open = failing && mode == Mode::Nfq && fail == OPEN;
+            prop_assert_eq!(condition.gate == Gate::Open, open, "{:?}", condition);
+        }
+        watch.steps(650);
+        let (state, since) = (watch.health.condition().state, watch.health.condition().since);
+        for _ in 0..60 {
+            let condition = watch.step();
+            prop_assert_eq!((condition.state, condition.since), (state, since));
+        }
+    }
+}
+
+#[test]
+fn every_state_is_reached_and_has_a_name_of_its_own() {
+    let names: BTreeSet<&str> = State::ALL.into_iter().map(State::name).collect();
+    assert_eq!(names.len(), State::ALL.len());
+    let mut reached = BTreeSet::new();
+    let mut note = |watch: &Watch| reached.insert(watch.health.condition().state.name());
+    let mut watch = Watch::working(Mode::Nfq, CLOSED);
+    note(&watch);
+    watch.seen.rules = None;
+    watch.seen.queues[0] = None;
+    watch.step();
+    note(&watch);
+    watch.dies();
+    watch.step();
+    note(&watch);
+    watch.seen.refused = Some("no".into());
+    watch.step();
+    note(&watch);
+    watch.seen.enabled = false;
+    watch.step();
+    note(&watch);
+    note(&Watch::working(Mode::Ids, OPEN));
+    let mut watch = Watch::starting(Mode::Nfq, OPEN);
+    watch.step();
+    note(&watch);
+    watch.steps(9);
+    note(&watch);
+    assert_eq!(reached, names);
+}

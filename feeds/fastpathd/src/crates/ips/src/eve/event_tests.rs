@@ -21,7 +21,7 @@ fn alerts() -> Vec<Alert> {
 }
 
 fn address(text: &str) -> Option<IpAddr> {
-    Some(text.parse().unwrap())
+    text.parse().ok()
 }
 
 #[test]
@@ -141,7 +141,8 @@ fn bytes_that_are_no_text_become_replacement_characters() {
 
 #[test]
 fn what_is_no_event_is_none() {
-    let deep = format!("{{\"event_type\":\"x\",\"http\":{}{}}}", "[".repeat(9999), "]".repeat(9999));
+    let deep =
+        format!("{{\"event_type\":\"x\",\"http\":{}{}}}", "[".repeat(9999), "]".repeat(9999));
     for line in [
         "",
         "{",

@@ -90,7 +90,7 @@ proptest! {
     fn any_stream_is_taken(bytes: Vec<u8>) {
         let mut reader = Reader::new(Rates::default());
         reader.read(now(0), &bytes, &mut Vec::new());
-        let ends = bytes.iter().filter(|byte| **byte == b'\n').count();
-        prop_assert_eq!(reader.counts().lines, ends as u64);
+        let pieces = bytes.split(|byte| *byte == b'\n').count();
+        prop_assert_eq!(reader.counts().lines, pieces as u64 - 1);
     }
 }

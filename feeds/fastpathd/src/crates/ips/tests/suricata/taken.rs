@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The real Suricata takes every overlay, and takes it as it is meant.
-//!
-//! Needs `FASTPATH_SURICATA`, a program that is called with Suricata's arguments and has
-//! /etc/suricata/suricata.yaml and /tmp.
-
-#![expect(clippy::expect_used, reason = "a test may fail anywhere")]
-
-mod common;
+//! Suricata takes every overlay, and takes it as it is meant.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-use common::{Case, folder, run, settings, suricata, threads};
+use crate::common::{Case, folder, run, settings, suricata, threads};
 use ips::{Settings, Threads};
 
 const RULES: &str = "drop http any any -> any any (msg:\"id check returned root\"; \

@@ -11,14 +11,10 @@
 //!
 //! `GOLDEN_UPDATE=1` writes the last two anew; read the difference before you commit it.
 
-#![expect(clippy::expect_used, reason = "a test may fail anywhere")]
-
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::{Case, settings};
+use crate::common::{Case, settings};
 
 fn part<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(&format!("-- {name} --\n"))?;

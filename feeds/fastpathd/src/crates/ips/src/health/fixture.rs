@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! A Suricata that is looked at, for tests.
+
+use std::time::Duration;
+
+use super::{Condition, Fail, Health, Mode, Observation, Rules, State};
+use crate::queues::Queue;
+
+/// Looked at twice a second.
+const STEP: u64 = 500;
+
+pub(super) fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+/// A Suricata to be looked at, and what is said of it.
+pub(super) struct Watch {
+    pub(super) now: u64,
+    pub(super) health: Health,
+    pub(super) seen: Observation,
+    /// Answers on its command socket.
+    pub(super) answers: bool,
+    /// Packets handled each step.
+    pub(super) works: u32,
+}
+
+impl Watch {
+    /// Working for ten seconds.
+    pub(super) fn working(mode: Mode, fail: Fail) -> Self {
+        let mut watch = Self::starting(mode, fail);
+        watch.appears();
+        watch.steps(20);
+        watch
+    }
+
+    /// Just asked for.
+    pub(super) fn starting(mode: Mode, fail: Fail) -> Self {
+        let queues = if mode == Mode::Nfq { vec![None, None] } else { Vec::new() };
+        let seen = Observation {
+            enabled: true,
+            mode,
+            fail,
+            queues,
+            rules: Some(Rules { loaded: 40, failed: 0 }),
+            asked: Some(ms(1000)),
+            ..Observation::default()
+        };
+        let health = Health::new(ms(1000));
+        Self { now: 1000, health, seen, answers: false, works: 0 }
+    }
+
+    /// A process that is ready.
+    pub(super) fn appears(&mut self) {
+        let queue =
+            |number| Queue { number, listener: 1, depth: 0, handled: 0, full: 0, unread: 0 };
+        for (number, place) in self.seen.queues.iter_mut().enumerate() {
+            *place = Some(queue(u16::try_from(number).unwrap()));
+        }
+        (self.answers, self.works) = (true, 10);
+        (self.seen.running, self.seen.events) = (true, true);
+    }
+
+    pub(super) fn dies(&mut self) {
+        for queue in &mut self.seen.queues {
+            *queue = None;
+        }
+        (self.answers, self.works) = (false, 0);
+        (self.seen.running, self.seen.events) = (false, false);
+    }
+
+    /// Stopped, with packets waiting if there is traffic.
+    pub(super) fn hangs(&mut self, waiting: u32) {
+        (self.answers, self.works) = (false, 0);
+        self.depth(waiting);
+    }
+
+    pub(super) fn goes_on(&mut self) {
+        (self.answers, self.works) = (true, 10);
+        self.depth(0);
+    }
+
+    pub(super) fn depth(&mut self, depth: u32) {
+        for queue in self.seen.queues.iter_mut().flatten() {
+            queue.depth = depth;
+        }
+    }
+
+    pub(super) fn step(&mut self) -> Condition {
+        self.now += STEP;
+        if self.answers {
+            self.seen.answered = Some(ms(self.now - 50));
+        }
+        for queue in self.seen.queues.iter_mut().flatten() {
+            queue.handled = queue.handled.wrapping_add(self.works);
+        }
+        let condition = self.health.observe(ms(self.now), &self.seen).clone();
+        assert!(!condition.why.trim().is_empty());
+        condition
+    }
+
+    pub(super) fn steps(&mut self, number: u64) -> Condition {
+        for _ in 1..number {
+            self.step();
+        }
+        self.step()
+    }
+
+    /// The state within two seconds, and the state never left again within ten.
+    pub(super) fn becomes(&mut self, state: State) -> Condition {
+        let reached = (0..4).find(|_| self.step().state == state);
+        let now = self.health.condition();
+        assert!(reached.is_some(), "{} instead of {}: {}", now.state.name(), state.name(), now.why);
+        let since = self.health.condition().since;
+        let condition = self.steps(20);
+        assert_eq!((condition.state, condition.since), (state, since), "{}", condition.why);
+        condition
+    }
+}
