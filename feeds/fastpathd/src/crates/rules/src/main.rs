@@ -57,7 +57,7 @@ fn update() -> Result<ExitCode, Box<dyn Error>> {
             say(&json!({"event": "progress", "source": source, "step": step}));
         },
     };
-    let state = rules::update(&request, &mut around)?;
+    let state = rules::update(&request, &mut around);
     Ok(tell(&state, "result"))
 }
 

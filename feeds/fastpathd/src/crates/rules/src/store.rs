@@ -173,12 +173,7 @@ impl Store {
         fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
     ) -> Result<PathBuf, StoreError> {
         let path = self.work(name);
-        let write = || {
-            let mut out = BufWriter::new(File::create(&path)?);
-            fill(&mut out)?;
-            out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
-        };
-        write().map_err(failed("write", &path))?;
+        write(&path, fill).map_err(failed("write", &path))?;
         Ok(path)
     }
 
@@ -187,15 +182,23 @@ impl Store {
     /// # Errors
     /// What the kernel said.
     pub fn write_state(&self, state: &State) -> Result<(), StoreError> {
-        let from = self.write("state.json", |file| {
+        let from = self.root.join("state.json.new");
+        let put = |file: &mut BufWriter<File>| {
             serde_json::to_writer_pretty(&mut *file, state)?;
             file.write_all(b"\n")
-        })?;
+        };
+        write(&from, put).map_err(failed("write", &from))?;
         let to = self.root.join("state.json");
         fs::set_permissions(&from, Permissions::from_mode(0o644))
             .and_then(|()| fs::rename(&from, &to))
             .map_err(failed("replace", &to))
     }
+}
+
+fn write(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
+    let mut out = BufWriter::new(File::create(path)?);
+    fill(&mut out)?;
+    out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
 }
 
 /// A second name for the same contents; a copy where the file system has no hard links.

@@ -18,7 +18,7 @@ use crate::input::Input;
 use crate::merge::{Part, merge};
 use crate::request::{OWN, Request, SourceRequest};
 use crate::state::{Outcome, State};
-use crate::store::{self, Store, StoreError};
+use crate::store::{self, Store};
 use crate::trial::{Fault, TrialError, trial};
 
 /// Faults told of one source.
@@ -46,22 +46,22 @@ pub struct Surroundings<'a> {
 }
 
 /// Carries out an update. The state is written and answered.
-///
-/// # Errors
-/// The state cannot be written; whatever happened before that is in force.
-pub fn update(request: &Request, around: &mut Surroundings<'_>) -> Result<State, StoreError> {
+pub fn update(request: &Request, around: &mut Surroundings<'_>) -> State {
     let before = store::state(&request.store);
     let mut work = Work::gather(request, &before, around);
     let brought = work.bring_in_force(request, &before, around);
-    let failed = brought.is_err();
-    if failed {
+    if brought.is_err() {
         work.inputs.iter_mut().for_each(Input::give_up);
     }
-    let state = work.into_state(&before, brought, around.now_ms, store::state(&request.store));
-    around.store.write_state(&state)?;
-    // What is left behind is removed by the next update.
+    let files = store::state(&request.store);
+    let mut state = work.into_state(&before, brought, around.now_ms, files);
+    // First of all room: the disk may be full. What cannot be removed, the next update removes.
     let _ = around.store.clear();
-    Ok(state)
+    if let Err(error) = around.store.write_state(&state) {
+        let words = format!("{}{error}", if state.message.is_empty() { "" } else { "; " });
+        state.message.push_str(&words);
+    }
+    state
 }
 
 #[derive(Default)]

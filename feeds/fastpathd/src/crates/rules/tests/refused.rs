@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What must not come into force, and that the rules before stay when it is tried.
+
+mod support;
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rules::Store;
+use serde_json::{Value, json};
+use support::archives::{Entry, files, gz, huge_entry, sha256, tar, zeros};
+use support::server::{Page, Server};
+use support::{Answer, Gateway, program, rule, run};
+use tar::EntryType;
+
+/// A gateway whose source `et` has brought a good rule already.
+struct Box {
+    server: Server,
+    gateway: Gateway,
+    good: Vec<String>,
+}
+
+impl Box {
+    fn new() -> Self {
+        let (server, gateway) = (Server::start(), Gateway::new());
+        let mut this = Self { server, gateway, good: Vec::new() };
+        let answer = this.update(files(&[("rules/a.rules", &rule(1, 1))]));
+        assert_eq!(answer.outcome(), "updated");
+        this.good = this.gateway.current();
+        assert_eq!(this.good.len(), 2);
+        this
+    }
+
+    fn source(&self, page: Page, sum: &str) -> Value {
+        self.server.put("/et.tar.gz", page);
+        json!({"name": "et", "url": self.server.url("/et.tar.gz"), "sha256": sum})
+    }
+
+    fn update(&self, bytes: Vec<u8>) -> Answer {
+        let sum = sha256(&bytes);
+        self.gateway.update(&[self.source(Page::Whole(bytes), &sum)])
+    }
+
+    /// The update failed with these words, and everything is as before.
+    fn assert_refused(&self, answer: &Answer, words: &str) {
+        assert!(answer.message().contains(words), "{}\nshould have: {words}", answer.message());
+        assert!(answer.message().starts_with("et: "), "{}", answer.message());
+        assert_eq!((answer.code, answer.outcome()), (2, "failed"));
+        assert_eq!(answer.source("et")["state"], "kept");
+        assert_eq!(answer.source("et")["rules"], 1);
+        assert_eq!(self.gateway.current(), self.good);
+        self.gateway.assert_tidy();
+    }
+}
+
+#[test]
+fn bad_archives() {
+    let this = Box::new();
+    let regular = |name| Entry(name, EntryType::Regular, b"x");
+    let good = rule(1, 2);
+    let cut = files(&[("rules/a.rules", &good.repeat(1000))]);
+    let long = "x".repeat(9000);
+    let broken_sum = {
+        let mut bytes = tar(&[regular("a.rules")]);
+        bytes[148] = b'9';
+        gz(&bytes)
+    };
+    for (bytes, words) in [
+        (cut[..cut.len() / 2].to_vec(), "it is cut off"),
+        (gz(&tar(&[regular("../../etc/passwd")])), "entry '../../etc/passwd' leads out of"),
+        (gz(&tar(&[regular("rules/../../x.rules")])), "leads out of the archive with '..'"),
+        (gz(&tar(&[regular("/etc/passwd")])), "entry '/etc/passwd' has an absolute path"),
+        (gz(&tar(&[regular("a\nb")])), "entry 'a\\nb' has control characters"),
+        (gz(&tar(&[Entry("l", EntryType::Symlink, b"")])), "entry 'l' is a symbolic link"),
+        (gz(&tar(&[Entry("l", EntryType::Link, b"")])), "entry 'l' is a hard link"),
+        (gz(&tar(&[Entry("d", EntryType::Char, b"")])), "entry 'd' is a device"),
+        (gz(&tar(&[Entry("p", EntryType::Fifo, b"")])), "entry 'p' is a pipe"),
+        (gz(&tar(&[Entry("s", EntryType::GNUSparse, b"")])), "entry 's' is of an unusual kind"),
+        (
+            gz(&tar(&[Entry("x", EntryType::XHeader, b"23 path=../../etc/x.sh\n"), regular("a")])),
+            "entry '../../etc/x.sh' leads out of",
+        ),
+        (
+            gz(&tar(&[Entry("x", EntryType::XHeader, b"99 path=b\n"), regular("a")])),
+            "entry 'pax header' has a record of a wrong length",
+        ),
+        (
+            gz(&tar(&[Entry("x", EntryType::GNULongName, long.as_bytes()), regular("a")])),
+            "is a header of more than 8192 bytes",
+        ),
+        (broken_sum, "cannot be unpacked"),
+        (b"\x7fELF\0\0".to_vec(), "neither gzip, tar nor text"),
+        (b"<html>\n<p>sign in</p>".to_vec(), "et.rules line 1: is no rule"),
+        (b"# nothing\n".to_vec(), "no rule of it is wanted"),
+        (files(&[("readme.txt", "rules")]), "no rule of it is wanted"),
+        (zeros(2), "it unpacks to more than 8388608 bytes"),
+        (huge_entry("readme", 2), "it unpacks to more than 8388608 bytes"),
+        (huge_entry("a.rules", 2), "a.rules line 1: is longer than 65536 bytes"),
+    ] {
+        this.assert_refused(&this.update(bytes), words);
+    }
+}
+
+#[test]
+fn an_archive_with_too_many_entries() {
+    let this = Box::new();
+    let names: Vec<String> = (0..5000).map(|n| format!("{n}.rules")).collect();
+    let entries: Vec<_> = names.iter().map(|name| Entry(name, EntryType::Regular, b"")).collect();
+    this.assert_refused(&this.update(gz(&tar(&entries))), "it has more than 4096 entries");
+}
+
+#[test]
+fn rules_with_errors_are_told_by_file_and_line_of_the_archive() {
+    let this = Box::new();
+    let ours = files(&[("rules/a.rules", &rule(1, 2)), ("rules/b.rules", "# \n\nalert (x\n")]);
+    let answer = this.update(ours);
+    this.assert_refused(&answer, "et: rules/b.rules line 3: the options do not end with ';)'");
+    let two = "# words\nalert tcp any any -> any any \\\n (BROKEN; sid:5;)\n\n".to_owned();
+    let theirs = two + "alert tcp any any -> any any (BROKEN; sid:6;)\n";
+    let answer = this.update(files(&[("rules/a.rules", &rule(1, 2)), ("rules/c.rules", &theirs)]));
+    let words = "et: rules/c.rules line 2: unknown rule keyword 'BROKEN'. (and 1 more)";
+    this.assert_refused(&answer, words);
+    let more = &answer.source("et")["faults"];
+    assert_eq!(more, &json!(["rules/c.rules line 5: unknown rule keyword 'BROKEN'."]));
+    assert!(answer.steps.contains(&String::from(" test")));
+}
+
+#[test]
+fn downloads_that_fail() {
+    let mut this = Box::new();
+    this.gateway.seconds = 2;
+    let archive = files(&[("rules/a.rules", &rule(1, 2))]);
+    let sum = sha256(&archive);
+    let to_file = Page::Redirect("file:///etc/passwd".to_owned());
+    let whole = Page::Whole(archive.clone());
+    for (page, sum, words) in [
+        (whole, sha256(b"another"), format!("its SHA-256 is {sum}, not ")),
+        (Page::Cut(archive, 50), sum.clone(), "failed: ".to_owned()),
+        (Page::Endless, sum.clone(), "it is larger than 8388608 bytes".to_owned()),
+        (to_file, sum.clone(), "failed: ".to_owned()),
+        (Page::Stalled, sum, "did not finish within 2 s".to_owned()),
+    ] {
+        let answer = this.gateway.update(&[this.source(page, &sum)]);
+        this.assert_refused(&answer, &words);
+    }
+    let gone = json!({"name": "et", "url": this.server.url("/gone"), "sha256": sha256(b"")});
+    this.assert_refused(&this.gateway.update(&[gone]), "/gone failed: ");
+    let closed = json!({"name": "et", "url": "http://127.0.0.1:1/", "sha256": sha256(b"")});
+    this.assert_refused(&this.gateway.update(&[closed]), "http://127.0.0.1:1/ failed: ");
+}
+
+#[test]
+fn no_program_to_download_with() {
+    let this = Box::new();
+    let request = this.gateway.request(&[this.source(Page::Stalled, &sha256(b""))]).to_string();
+    let answer = run(program().env("PATH", "/nowhere"), &["update"], &request);
+    this.assert_refused(&answer, "there is no program to download with");
+}
+
+#[test]
+fn a_source_that_fails_does_not_stop_the_others() {
+    let this = Box::new();
+    let archive = files(&[("b.rules", &rule(2, 1))]);
+    this.server.put("/b", Page::Whole(archive.clone()));
+    let b = json!({"name": "b", "url": this.server.url("/b"), "sha256": sha256(&archive)});
+    let broken = files(&[("rules/a.rules", "alert tcp any any -> any any (BROKEN; sid:1;)\n")]);
+    let et = this.source(Page::Whole(broken.clone()), &sha256(&broken));
+    let answer = this.gateway.update(&[et, b]);
+    assert_eq!((answer.code, answer.outcome()), (1, "partly"));
+    assert_eq!(answer.source("et")["state"], "kept");
+    assert_eq!(answer.source("b")["state"], "updated");
+    assert_eq!(this.gateway.current().len(), 3);
+    assert_eq!(this.gateway.current()[..2], this.good);
+}
+
+#[test]
+fn a_source_that_was_never_good_is_left_out() {
+    let (server, gateway) = (Server::start(), Gateway::new());
+    let et = json!({"name": "et", "url": server.url("/none"), "sha256": sha256(b"")});
+    let answer = gateway.update(&[et]);
+    assert_eq!((answer.code, answer.outcome()), (1, "partly"));
+    assert_eq!(answer.source("et")["state"], "failed");
+    assert_eq!(answer.source("fastpath")["rules"], 1);
+    assert_eq!(gateway.current().len(), 1);
+}
+
+#[test]
+fn a_test_that_cannot_judge_changes_nothing() {
+    let mut this = Box::new();
+    let archive = files(&[("rules/a.rules", &rule(1, 2))]);
+    let et = this.source(Page::Whole(archive.clone()), &sha256(&archive));
+    for (test, words) in [
+        (json!(["/usr/bin/no-suricata", "{rules}"]), "cannot run /usr/bin/no-suricata"),
+        (
+            json!(["/bin/sh", "-c", "echo 'E: conf: no such file' >&2; exit 1 # {rules}"]),
+            "no such file",
+        ),
+        (json!(["/bin/sh", "-c", "kill -SEGV $$ # {rules}"]), "signal: 11"),
+        (json!(["/bin/sh", "-c", "sleep 60 & sleep 60 # {rules}"]), "did not finish within 1 s"),
+        (
+            json!(["/bin/sh", "-c", "exec >&- 2>&-; sleep 60 # {rules}"]),
+            "did not finish within 1 s",
+        ),
+    ] {
+        (this.gateway.test, this.gateway.seconds) = (test, 1);
+        let answer = this.gateway.update(std::slice::from_ref(&et));
+        assert_eq!((answer.code, answer.outcome()), (2, "failed"), "{words}");
+        assert!(answer.message().contains(words), "{}\nshould have: {words}", answer.message());
+        assert_eq!(answer.source("et")["state"], "kept");
+        assert_eq!(this.gateway.current(), this.good);
+        this.gateway.assert_tidy();
+    }
+}
+
+#[test]
+fn two_updates_do_not_run_at_once() {
+    let this = Box::new();
+    let held = Store::take(&this.gateway.store()).expect("free");
+    let answer = this.gateway.update(&[]);
+    assert_eq!((answer.code, answer.outcome()), (3, "busy"));
+    assert_eq!(this.gateway.run("rollback").code, 3);
+    assert_eq!(this.gateway.current(), this.good);
+    drop(held);
+    assert_eq!(this.gateway.update(&[]).outcome(), "updated");
+}
+
+#[test]
+fn what_a_killed_update_left_is_no_hindrance() {
+    let this = Box::new();
+    let archive = files(&[("rules/a.rules", &rule(1, 2))]);
+    let et = this.source(Page::Whole(archive.clone()), &sha256(&archive));
+    let mut request = this.gateway.request(std::slice::from_ref(&et));
+    let flag = this.gateway.root.join("testing");
+    request["test"] =
+        json!(["/bin/sh", "-c", format!(": > {}; sleep 5", flag.display()), "{rules}"]);
+    let mut child = program().arg("update").stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
+    let child = child.as_mut().expect("the program");
+    let input = child.stdin.take().expect("its input");
+    serde_json::to_writer(input, &request).expect("the request");
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !flag.exists() {
+        assert!(Instant::now() < deadline, "the test was not started");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.kill().expect("alive");
+    child.wait().expect("its end");
+    assert!(this.gateway.store().join("work/new.rules").exists());
+    assert_eq!(this.gateway.current(), this.good);
+    assert_eq!(this.gateway.update(&[et]).outcome(), "updated");
+    this.gateway.assert_tidy();
+}
+
+#[test]
+fn a_full_disk() {
+    let this = Box::new();
+    let store = this.gateway.store();
+    // What is in the store goes along to a file system of 128 KiB.
+    let script = "mount -t tmpfs -o size=128k tmpfs /mnt && cp -r \"$0\"/. /mnt && \
+        mount --bind /mnt \"$0\" && \"$1\" update; c=$?; cat \"$0\"/current.rules >&2; exit $c";
+    let lines: String = (1..2000).map(|sid| rule(sid, 2)).collect();
+    let archive = files(&[("rules/a.rules", &lines)]);
+    let request =
+        this.gateway.request(&[this.source(Page::Whole(archive.clone()), &sha256(&archive))]);
+    let possible = Command::new("unshare").args(["--mount", "true"]).status();
+    if !possible.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: a file system of its own needs the right to mount");
+        return;
+    }
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", script]).arg(&store);
+    let answer = run(&mut command, &[env!("CARGO_BIN_EXE_fastpath-rules")], &request.to_string());
+    assert_eq!((answer.code, answer.outcome()), (2, "failed"));
+    assert!(answer.message().contains("No space left on device"), "{}", answer.message());
+    assert_eq!(answer.source("et")["state"], "kept");
+}
+
+#[test]
+fn a_state_that_is_no_state_is_written_anew() {
+    let this = Box::new();
+    fs::write(this.gateway.store().join("state.json"), "{\"outcome\": 7").expect("writable");
+    assert_eq!(this.gateway.run("status").result["rules"], 0);
+    let answer = this.update(files(&[("rules/a.rules", &rule(1, 1))]));
+    assert_eq!(answer.outcome(), "unchanged");
+    assert_eq!(answer.result["rules"], 2);
+}

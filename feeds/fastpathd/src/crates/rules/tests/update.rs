@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Updates by the program itself, from a server on the loopback and with the download program
+//! of this machine.
+
+mod support;
+
+use std::fs;
+
+use serde_json::{Value, json};
+use support::archives::{Signer, files, gz, sha256};
+use support::server::{Page, Server};
+use support::{Gateway, program, rule, run};
+
+/// A source with the checksum of what it serves.
+fn source(server: &Server, name: &str, bytes: &[u8]) -> Value {
+    let path = format!("/{name}.tar.gz");
+    server.put(&path, Page::Whole(bytes.to_vec()));
+    json!({"name": name, "url": server.url(&path), "sha256": sha256(bytes)})
+}
+
+#[test]
+fn rules_come_into_force_and_are_not_fetched_twice() {
+    let (server, gateway) = (Server::start(), Gateway::new());
+    let archive = files(&[
+        ("rules/a.rules", &format!("# words\n{}#{}", rule(1, 1), rule(2, 1))),
+        ("rules/b.rules", &rule(3, 1)),
+        ("rules/readme.txt", "not a rule"),
+        ("version.txt", "10987\n"),
+    ]);
+    let et = source(&server, "et", &archive);
+    let first = gateway.update(std::slice::from_ref(&et));
+    assert_eq!((first.code, first.outcome(), first.message()), (0, "updated", ""));
+    assert_eq!(first.steps, ["et download", "et unpack", " test", " swap"]);
+    let told = first.source("et");
+    assert_eq!(told["state"], "updated");
+    assert_eq!((&told["rules"], &told["disabled_by_source"]), (&json!(2), &json!(1)));
+    assert_eq!((&told["version"], &told["verified"]), (&json!("10987"), &json!("sha256")));
+    assert_eq!(told["bytes"], archive.len());
+    assert!(told["fetched_ms"].as_u64() > Some(1_600_000_000_000));
+    let wanted = [rule(8_100_001, 1), rule(1, 1), rule(3, 1)].map(|r| r.trim().to_owned());
+    assert_eq!(gateway.current(), wanted);
+    gateway.assert_tidy();
+    assert_eq!(server.asked(), ["/et.tar.gz"]);
+
+    let second = gateway.update(&[et]);
+    assert_eq!((second.code, second.outcome()), (0, "unchanged"));
+    assert_eq!(second.source("et")["state"], "unchanged");
+    assert_eq!(second.source("et")["fetched_ms"], told["fetched_ms"]);
+    assert_eq!(second.result["since_ms"], first.result["since_ms"]);
+    assert!(server.asked().is_empty(), "the checksum in the settings says it is the same");
+    assert_eq!(gateway.run("status").result["version"], first.result["version"]);
+}
+
+#[test]
+fn choices_are_applied_without_a_download_too() {
+    let (server, mut gateway) = (Server::start(), Gateway::new());
+    let quiet = "alert tcp any any -> any any (noalert; sid:4;)\n";
+    let archive = files(&[
+        ("rules/malware.rules", &format!("{}{}{quiet}", rule(1, 1), rule(2, 1))),
+        ("rules/games.rules", &rule(3, 1)),
+    ]);
+    let mut et = source(&server, "et", &archive);
+    gateway.update(std::slice::from_ref(&et));
+    et["categories"] = json!(["malware", "wrong"]);
+    et["disable"] = json!(["2"]);
+    et["drop"] = json!(["cat:malware", "77"]);
+    gateway.download = false;
+    server.asked();
+    let answer = gateway.update(&[et]);
+    assert_eq!((answer.code, answer.outcome()), (0, "updated"));
+    assert!(server.asked().is_empty());
+    let dropping = rule(1, 1).trim().replace("alert", "drop");
+    let own = rule(8_100_001, 1).trim().to_owned();
+    assert_eq!(gateway.current(), [own, dropping, quiet.trim().to_owned()]);
+    let told = answer.source("et");
+    assert_eq!((&told["converted"], &told["disabled"]), (&json!(1), &json!(1)));
+    assert_eq!(answer.result["stopping"], 1);
+    let notes = told["notes"].to_string();
+    for words in [
+        "rules/malware.rules line 3: sid 4 stays alert though drop says cat:malware: it says noal",
+        "category wrong is not in it",
+        "drop 77 met no rule",
+    ] {
+        assert!(notes.contains(words), "{notes}\nshould have: {words}");
+    }
+}
+
+#[test]
+fn of_rules_with_one_number_ours_and_then_the_latest_counts() {
+    let (server, gateway) = (Server::start(), Gateway::new());
+    let a = files(&[("a.rules", &(rule(1, 2) + &rule(2, 1) + &rule(8_100_001, 9)))]);
+    let b = files(&[("b.rules", &(rule(1, 1) + &rule(2, 2)))]);
+    let answer = gateway.update(&[source(&server, "a", &a), source(&server, "b", &b)]);
+    assert_eq!(answer.outcome(), "updated");
+    assert_eq!(answer.result["duplicates"], 3);
+    let wanted = [rule(8_100_001, 1), rule(1, 2), rule(2, 2)].map(|r| r.trim().to_owned());
+    assert_eq!(gateway.current(), wanted);
+    assert_eq!(answer.source("a")["rules"], 1);
+    assert_eq!(answer.source("b")["rules"], 1);
+}
+
+#[test]
+fn a_signature_is_enough_and_has_to_be_right() {
+    let (server, gateway) = (Server::start(), Gateway::new());
+    let (signer, other) = (Signer::new(1), Signer::new(2));
+    let archive = files(&[("a.rules", &rule(1, 1))]);
+    server.put("/a.tgz", Page::Whole(archive.clone()));
+    server.put("/good.sig", Page::Whole(signer.sign(&archive)));
+    server.put("/other.sig", Page::Whole(other.sign(&archive)));
+    server.put("/wrong.sig", Page::Whole(signer.sign(b"something else")));
+    server.put("/none.sig", Page::Whole(b"<html>sign in</html>".to_vec()));
+    let signed = |sig: &str| {
+        let url = server.url("/a.tgz");
+        json!({"name": "a", "url": url, "signature_url": server.url(sig), "key": signer.key()})
+    };
+    for (sig, words) in [
+        ("/other.sig", "is signed with key 0202020202020202, not with 0101010101010101"),
+        ("/wrong.sig", "the signature does not belong to it"),
+        ("/none.sig", "the signature is none of usign"),
+        ("/missing.sig", "missing.sig failed: "),
+    ] {
+        let answer = gateway.update(&[signed(sig)]);
+        assert_eq!(answer.source("a")["state"], "failed", "{sig}");
+        assert!(answer.message().contains(words), "{}", answer.message());
+        assert_eq!(gateway.current().len(), 1, "{sig}");
+    }
+    let answer = gateway.update(&[signed("/good.sig")]);
+    assert_eq!((answer.outcome(), answer.message()), ("updated", ""));
+    assert_eq!(answer.source("a")["verified"], "signature");
+    assert_eq!(gateway.update(&[signed("/good.sig")]).outcome(), "unchanged");
+    // What was good stays when the source goes bad.
+    let answer = gateway.update(&[signed("/wrong.sig")]);
+    assert_eq!((answer.code, answer.outcome()), (2, "failed"));
+    assert_eq!(answer.source("a")["state"], "kept");
+    assert_eq!(answer.source("a")["verified"], "signature");
+    assert_eq!(gateway.current().len(), 2);
+}
+
+#[test]
+fn a_plain_file_is_an_archive_of_one() {
+    let (server, gateway) = (Server::start(), Gateway::new());
+    let text =
+        rule(1, 1) + "alert tcp any any -> any any ( \\\n  msg:\"two lines\"; \\\n sid:2;)\n";
+    for bytes in [text.clone().into_bytes(), gz(text.as_bytes())] {
+        server.put("/some.rules?x=1", Page::Whole(bytes.clone()));
+        let url = server.url("/some.rules?x=1");
+        let sum = sha256(&bytes);
+        let answer = gateway
+            .update(&[json!({"name": "a", "url": url, "sha256": sum, "categories": ["some"]})]);
+        assert_eq!(answer.message(), "");
+        assert_eq!(
+            gateway.current()[2],
+            "alert tcp any any -> any any (   msg:\"two lines\";  sid:2;)"
+        );
+    }
+}
+
+#[test]
+fn the_set_before_can_be_brought_back() {
+    let (server, gateway) = (Server::start(), Gateway::new());
+    let nothing = gateway.run("rollback");
+    assert_eq!(nothing.code, 4);
+    assert_eq!(nothing.message(), "there is no previous set of rules");
+    let one = gateway.update(&[source(&server, "a", &files(&[("a.rules", &rule(1, 1))]))]);
+    let two = gateway.update(&[source(&server, "a", &files(&[("a.rules", &rule(1, 2))]))]);
+    assert_eq!(two.result["previous"], one.result["version"]);
+    let back = gateway.run("rollback");
+    assert_eq!((back.code, back.outcome()), (0, "restored"));
+    assert_eq!(back.result["version"], one.result["version"]);
+    assert_eq!(back.result["previous"], two.result["version"]);
+    assert_eq!(back.result["rules"], 2);
+    assert!(gateway.current()[1].contains("rev:1;"));
+    gateway.run("rollback");
+    assert!(gateway.current()[1].contains("rev:2;"));
+}
+
+#[test]
+fn a_source_that_is_no_more_leaves_nothing_behind() {
+    let (server, gateway) = (Server::start(), Gateway::new());
+    gateway.update(&[source(&server, "a", &files(&[("a.rules", &rule(1, 1))]))]);
+    assert!(gateway.store().join("sources/a").exists());
+    assert_eq!(gateway.update(&[]).outcome(), "updated");
+    assert_eq!(gateway.current().len(), 1);
+    assert!(!gateway.store().join("sources/a").exists());
+}
+
+#[test]
+fn a_request_that_cannot_be_carried_out_is_refused_with_its_fault() {
+    let gateway = Gateway::new();
+    let with = |of: Value| gateway.request(&[of]).to_string();
+    let url = "http://127.0.0.1/x";
+    let mut sourceless = gateway.request(&[]);
+    sourceless["store"] = json!("relative");
+    for (request, words) in [
+        (String::from("{"), "not understood"),
+        (with(json!({"name": "a", "url": url, "colour": "red"})), "unknown field `colour`"),
+        (with(json!({"name": "a/b", "url": url})), "source 'a/b', name: "),
+        (with(json!({"name": "a", "url": url})), "source 'a', unverified: is not set"),
+        (with(json!({"name": "a", "url": url, "unverified": true})), "not enough for http"),
+        (with(json!({"name": "a", "url": "ftp://h/x", "unverified": true})), "url: does not begin"),
+        (with(json!({"name": "fastpath", "url": url})), "is reserved"),
+        (sourceless.to_string(), "no absolute path"),
+    ] {
+        let answer = run(&mut program(), &["update"], &request);
+        assert_eq!((answer.code, answer.outcome()), (4, "failed"), "{request}");
+        assert!(answer.message().contains(words), "{}\n{words}", answer.message());
+    }
+    assert!(!gateway.store().exists());
+}
+
+#[test]
+fn suricata_reads_the_rules_and_the_state_is_for_all_to_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let (server, gateway) = (Server::start(), Gateway::new());
+    gateway.update(&[source(&server, "a", &files(&[("a.rules", &rule(1, 1))]))]);
+    for name in ["current.rules", "state.json"] {
+        let mode = fs::metadata(gateway.store().join(name)).expect(name).permissions().mode();
+        assert_eq!(mode & 0o777, 0o644, "{name}");
+    }
+}
