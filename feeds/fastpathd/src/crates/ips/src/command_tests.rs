@@ -1,1 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+use proptest::prelude::*;
+use tokio::io::AsyncReadExt;
+use tokio::net::UnixListener;
 
+use super::*;
+
+/// What the peer does when it is asked.
+#[derive(Debug, Clone, Copy)]
+enum Peer {
+    /// Answers with the line.
+    Says(&'static str),
+    /// Says nothing.
+    Hangs,
+    /// Closes.
+    Closes,
+    /// Sends without an end, and never a newline.
+    Floods,
+}
+
+struct Suricata {
+    path: PathBuf,
+    commands: Commands,
+}
+
+impl Drop for Suricata {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// A peer that shakes hands and then does what `peers` say, one a connection.
+fn suricata(name: &str, peers: &'static [Peer]) -> Suricata {
+    let path = std::env::temp_dir().join(format!("ips-{name}-{}.sock", std::process::id()));
+    let _ = std::fs::remove_file(&path);
+    let listener = UnixListener::bind(&path).unwrap();
+    tokio::spawn(async move {
+        for peer in peers {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            assert_eq!(receive(&mut stream).await, "{\"version\":\"0.2\"}\n");
+            stream.write_all(b"{\"return\":\"OK\"}\n").await.unwrap();
+            while !receive(&mut stream).await.is_empty() {
+                match peer {
+                    Peer::Says(line) => {
+                        // In two pieces, as a slow one would.
+                        let (one, other) = line.split_at(line.len() / 2);
+                        stream.write_all(one.as_bytes()).await.unwrap();
+                        tokio::task::yield_now().await;
+                        stream.write_all(other.as_bytes()).await.unwrap();
+                        stream.write_all(b"\n").await.unwrap();
+                    }
+                    Peer::Hangs => {}
+                    Peer::Closes => break,
+                    Peer::Floods => {
+                        let piece = vec![b'x'; 65536];
+                        while stream.write_all(&piece).await.is_ok() {}
+                    }
+                }
+            }
+        }
+    });
+    let commands = Commands::new(&path, Duration::from_millis(500));
+    Suricata { path, commands }
+}
+
+async fn receive(stream: &mut UnixStream) -> String {
+    let mut bytes = vec![0; 4096];
+    let length = stream.read(&mut bytes).await.unwrap_or(0);
+    String::from_utf8(bytes[..length].to_vec()).unwrap()
+}
+
+#[tokio::test]
+async fn one_connection_serves_many_questions() {
+    let mut suricata = suricata("many", &[Peer::Says(r#"{"message":5,"return":"OK"}"#)]);
+    for _ in 0..3 {
+        assert_eq!(suricata.commands.uptime().await.unwrap(), Duration::from_secs(5));
+    }
+}
+
+/// Answers of Suricata 8.0.8.
+#[tokio::test]
+async fn every_command_has_its_answer() {
+    const PEERS: &[Peer] = &[
+        Peer::Says(r#"{"message":"8.0.8 RELEASE","return":"OK"}"#),
+        Peer::Says(concat!(
+            r#"{"message":[{"id":0,"rules_loaded":4,"rules_failed":1,"#,
+            r#""rules_skipped":0}],"return":"OK"}"#
+        )),
+        Peer::Says(concat!(
+            r#"{"message":[{"id":0,"last_reload":"2026-11-21T07:38:11.864531+0000"}],"#,
+            r#""return":"OK"}"#
+        )),
+        Peer::Says(r#"{"message":"done","return":"OK"}"#),
+        Peer::Says(r#"{"message":{"uptime":8,"ips":{"blocked":3}},"return":"OK"}"#),
+        Peer::Says(concat!(
+            r#"{"message":[{"tenant_id":0,"rule":"alert x","filename":"/a.rules","line":7,"#,
+            r#""error":"no"}],"return":"OK"}"#
+        )),
+    ];
+    let mut suricata = suricata("each", PEERS);
+    let commands = &mut suricata.commands;
+    assert_eq!(commands.version().await.unwrap(), "8.0.8 RELEASE");
+    commands.stream = None;
+    assert_eq!(commands.rules().await.unwrap(), Rules { loaded: 4, failed: 1 });
+    commands.stream = None;
+    assert_eq!(commands.reload_time().await.unwrap(), "2026-11-21T07:38:11.864531+0000");
+    commands.stream = None;
+    commands.reload_rules().await.unwrap();
+    commands.stream = None;
+    assert_eq!(commands.counters().await.unwrap().blocked, 3);
+    commands.stream = None;
+    let failed = commands.failed_rules().await.unwrap();
+    let expected =
+        FailedRule { file: "/a.rules".into(), line: 7, rule: "alert x".into(), error: "no".into() };
+    assert_eq!(failed, [expected]);
+}
+
+#[tokio::test]
+async fn a_refusal_keeps_the_connection() {
+    const BUSY: &str = r#"{"message":"Reload already in progress","return":"NOK"}"#;
+    let mut suricata = suricata("refusal", &[Peer::Says(BUSY)]);
+    for _ in 0..2 {
+        let error = suricata.commands.reload_rules().await.expect_err("busy").to_string();
+        let words = "Suricata refused 'ruleset-reload-nonblocking': Reload already in progress";
+        assert_eq!(error, words);
+    }
+}
+
+#[tokio::test]
+async fn after_a_hang_the_next_question_has_a_new_connection() {
+    const PEERS: &[Peer] = &[Peer::Hangs, Peer::Says(r#"{"message":5,"return":"OK"}"#)];
+    let mut suricata = suricata("hang", PEERS);
+    let error = suricata.commands.uptime().await.expect_err("no answer");
+    assert!(matches!(error, CommandError::TimedOut { .. }), "{error}");
+    assert!(suricata.commands.uptime().await.is_ok());
+}
+
+#[tokio::test]
+async fn a_flood_is_cut_off() {
+    let mut suricata = suricata("flood", &[Peer::Floods]);
+    suricata.commands.limit = Duration::from_secs(20);
+    let error = suricata.commands.uptime().await.expect_err("no line");
+    assert!(matches!(error, CommandError::TooLong { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn what_goes_wrong_is_told() {
+    const NONSENSE: [(&str, &str); 6] = [
+        ("nothing", "is no JSON object"),
+        ("[]", "is no JSON object"),
+        ("{}", "says neither OK nor NOK"),
+        (r#"{"return":1}"#, "says neither OK nor NOK"),
+        (r#"{"return":"OK"}"#, "is no number"),
+        (r#"{"return":"OK","message":-1}"#, "is no number"),
+    ];
+    const PEERS: &[Peer] = &[
+        Peer::Says(NONSENSE[0].0),
+        Peer::Says(NONSENSE[1].0),
+        Peer::Says(NONSENSE[2].0),
+        Peer::Says(NONSENSE[3].0),
+        Peer::Says(NONSENSE[4].0),
+        Peer::Says(NONSENSE[5].0),
+        Peer::Closes,
+    ];
+    let mut suricata = suricata("wrong", PEERS);
+    for (line, words) in NONSENSE {
+        let error = suricata.commands.uptime().await.expect_err(line).to_string();
+        assert_eq!(error, format!("Suricata's answer to 'uptime' {words}"), "{line}");
+        suricata.commands.stream = None;
+    }
+    let error = suricata.commands.uptime().await.expect_err("closed");
+    assert!(matches!(error, CommandError::Broken { .. }), "{error}");
+    std::fs::remove_file(&suricata.path).unwrap();
+    let error = suricata.commands.uptime().await.expect_err("gone").to_string();
+    assert!(error.starts_with("cannot connect to Suricata's command socket /"), "{error}");
+}
+
+#[test]
+fn long_texts_and_lists_are_cut() {
+    let rule = json!({"rule": "x".repeat(9999), "filename": "y".repeat(9999)});
+    let failed = read_failed_rules(&json!(vec![rule; 500])).unwrap();
+    assert_eq!((failed.len(), failed[0].rule.len(), failed[0].file.len()), (32, 256, 256));
+    let line = json!({"return": "NOK", "message": vec!["z"; 9999]}).to_string();
+    let error = read_answer("x", line.as_bytes()).expect_err("refused").to_string();
+    assert!(error.len() < 400);
+}
+
+proptest! {
+    #[test]
+    fn any_answer_is_taken(bytes: Vec<u8>, text in "[{}\\[\\]\":,a-z0-9]{0,60}") {
+        for line in [&bytes, text.as_bytes()] {
+            if let Ok(message) = read_answer("x", line) {
+                let _ = read_rules(&message);
+                let _ = read_failed_rules(&message);
+                let _ = Counters::read(message);
+            }
+        }
+    }
+}
