@@ -60,9 +60,9 @@ pub enum DeleteError {
     Refused(#[source] io::Error),
 }
 
-/// Changes bits of the marks of `entries`, given by zone and original direction. Each change
-/// makes the kernel tell an UPDATE event. Offloaded entries are changed like others: the
-/// flowtable does not look at the mark.
+/// Changes bits of the marks of `entries`, given by zone and original direction. Each change makes
+/// the kernel tell an UPDATE event, if the connection began while somebody listened. Offloaded
+/// entries are changed like others: the flowtable does not look at the mark.
 ///
 /// # Errors
 /// When the kernel cannot be asked or refuses; entries that are gone are counted instead. What
@@ -122,9 +122,8 @@ impl Changes {
         entries: &[(u16, Tuple)],
         bits: MarkBits,
     ) -> Result<Changed, Failure> {
-        let make = |seq, (zone, orig): &(u16, Tuple), ack| {
-            request::mark(seq, *zone, orig, bits, ack) //
-        };
+        let make =
+            |seq, (zone, orig): &(u16, Tuple), ack| request::mark(seq, *zone, orig, bits, ack);
         self.run(entries, make).await
     }
 

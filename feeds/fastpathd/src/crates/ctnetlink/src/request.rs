@@ -138,3 +138,52 @@ fn finish(mut message: Vec<u8>, kind: u16, flags: i32, seq: u32) -> Vec<u8> {
     message.resize(message.len().next_multiple_of(4), 0);
     message
 }
+
+#[cfg(test)]
+mod tests {
+    use netlink_bindings::conntrack::ConntrackAttrs;
+
+    use super::*;
+    use crate::decode::{Frame, Frames};
+
+    const ORIG: Tuple = Tuple {
+        src: IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2)),
+        dst: IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 80)),
+        proto: 6,
+        sport: 1234,
+        dport: 80,
+    };
+    const BITS: MarkBits = MarkBits { value: 0x2000_0000, mask: 0x6000_0000 };
+
+    /// Mark, its mask and the zone.
+    fn attributes(frame: &Frame<'_>) -> (Option<u32>, Option<u32>, Option<u16>) {
+        let mut found = (None, None, None);
+        for attr in ConntrackAttrs::new(&frame.payload[4..]).flatten() {
+            match attr {
+                ConntrackAttrs::Mark(mark) => found.0 = Some(mark),
+                ConntrackAttrs::MarkMask(mask) => found.1 = Some(mask),
+                ConntrackAttrs::Zone(zone) => found.2 = Some(zone),
+                _ => {}
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn messages_can_be_put_end_to_end() {
+        let mut datagram = mark(7, 9, &ORIG, BITS, false);
+        datagram.extend(delete(8, 9, &ORIG, true));
+        datagram.extend(zero(9, Some(BITS)));
+        datagram.extend(zero(10, None));
+        let frames: Vec<Frame<'_>> = Frames::new(&datagram).collect();
+        let heads: Vec<_> = frames.iter().map(|f| (f.kind, f.flags, f.seq)).collect();
+        // NLM_F_REQUEST 1, NLM_F_ACK 4, NLM_F_DUMP 0x300; never NLM_F_CREATE 0x400.
+        let heads_wanted = [(0x100, 1, 7), (0x102, 5, 8), (0x103, 0x301, 9), (0x103, 0x301, 10)];
+        assert_eq!(heads, heads_wanted);
+        let bits = (Some(BITS.value), Some(BITS.mask));
+        assert_eq!(attributes(&frames[0]), (bits.0, bits.1, Some(9)));
+        assert_eq!(attributes(&frames[1]), (None, None, Some(9)));
+        assert_eq!(attributes(&frames[2]), (bits.0, bits.1, None));
+        assert_eq!(attributes(&frames[3]), (None, None, None));
+    }
+}
