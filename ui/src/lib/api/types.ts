@@ -115,6 +115,13 @@ export interface FastpathApi {
     reply: Blocks;
   };
   /**
+   * Which CPU does what: the plan, what is in force, and where they differ. Sets of CPUs are the kernel's lists, such as 0-3,8; empty: none. Loads are in status.
+   */
+  cpu: {
+    request: {};
+    reply: CpuPlan;
+  };
+  /**
    * Choose the engine. Applied at once: checked, applied, read back; when the kernel refuses, the old one stays and why says so. Until the next reload of the configuration, or for good with persist.
    */
   engine: {
@@ -353,6 +360,166 @@ export interface Block {
   reason: string;
   since_ms: number;
   until_ms: number;
+}
+export interface CpuPlan {
+  /**
+   * option enabled of section cpu
+   */
+  enabled: boolean;
+  /**
+   * interrupts, queues and threads are pinned
+   */
+  active: boolean;
+  /**
+   * in words, why not; empty while active
+   */
+  why: string;
+  profile: 'auto' | 'forward' | 'inspect';
+  cpus: CpuRole[];
+  /**
+   * packet queues of the inspection, counted from 0; empty while inspection is off
+   */
+  queues: CpuQueue[];
+  suricata: CpuSuricata;
+  /**
+   * devices with interrupts and queues of their own
+   */
+  devices: CpuDevice[];
+  steering: CpuSteering;
+  differences: CpuDifference[];
+}
+export interface CpuRole {
+  cpu: number;
+  /**
+   * control: Suricata's management threads; shared: everything, because nothing is pinned; unused: offline, isolated or in no list
+   */
+  role: 'forwarding' | 'inspection' | 'control' | 'shared' | 'unused';
+  online: boolean;
+  /**
+   * by isolcpus; used only if it is named
+   */
+  isolated: boolean;
+  /**
+   * strength, about 1024 for the strongest; 1024 where the kernel tells none
+   */
+  capacity: number;
+  /**
+   * lowest CPU of the same core
+   */
+  core: number;
+  /**
+   * NUMA node; absent: none known
+   */
+  node?: number;
+}
+export interface CpuQueue {
+  /**
+   * from 0; option queue_first is added for the kernel's number
+   */
+  queue: number;
+  /**
+   * of the worker that reads it; absent while nothing is pinned
+   */
+  cpu?: number;
+}
+export interface CpuSuricata {
+  pinned: boolean;
+  /**
+   * CPUs of the management threads
+   */
+  management: string;
+  /**
+   * CPUs of the workers: the lowest reads queue 0
+   */
+  workers: string;
+}
+export interface CpuDevice {
+  device: string;
+  /**
+   * ports whose packets it carries, such as those of a switch behind it
+   */
+  carries: string[];
+  irqs: CpuIrq[];
+  /**
+   * kernel threads that poll it (threaded NAPI)
+   */
+  threads: CpuThread[];
+  /**
+   * CPUs that handle the packets of a receive queue; an empty set: RPS is off
+   */
+  rps: CpuRps[];
+  /**
+   * CPUs that send through a transmit queue; empty where there is only one
+   */
+  xps: CpuXps[];
+}
+export interface CpuIrq {
+  irq: number;
+  name: string;
+  /**
+   * absent if the name tells none
+   */
+  queue?: number;
+  /**
+   * absent: left where it is
+   */
+  wanted?: string;
+  have: string;
+}
+export interface CpuThread {
+  pid: number;
+  name: string;
+  /**
+   * absent: left where it is
+   */
+  wanted?: string;
+  have: string;
+}
+export interface CpuRps {
+  queue: number;
+  /**
+   * absent: left as it is
+   */
+  wanted?: string;
+  have: string;
+}
+export interface CpuXps {
+  queue: number;
+  /**
+   * absent: left as it is
+   */
+  wanted?: string;
+  have: string;
+}
+export interface CpuSteering {
+  /**
+   * network.globals.packet_steering; empty: not set
+   */
+  uci: string;
+  /**
+   * whose script OpenWrt's packet steering asks before it acts
+   */
+  hook: 'absent' | 'ours' | 'foreign';
+  /**
+   * the plan is in force and OpenWrt's packet steering leaves it alone
+   */
+  taken_over: boolean;
+  /**
+   * in words, who steers
+   */
+  text: string;
+}
+export interface CpuDifference {
+  /**
+   * file of sysfs or procfs
+   */
+  where: string;
+  wanted: string;
+  have: string;
+  /**
+   * in words, with the reason if the kernel refuses it
+   */
+  text: string;
 }
 export interface EngineChange {
   set: Engine;

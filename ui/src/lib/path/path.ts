@@ -29,6 +29,12 @@ export function inspectionName(inspection: Inspection): string {
   return t(`inspection.${inspection}`);
 }
 
+/** Why what it carries is not looked at any more; empty where it is, or never was. */
+export function inspectionWords(inspection: Inspection): string {
+  const over = inspection === 'bypassed' || inspection === 'spent';
+  return over ? t(`inspection.${inspection}.why`) : '';
+}
+
 /** One sentence for the path, and one more for the reason when the flow is on the slow path. */
 export function explain(path: Path, reason: Reason): string {
   return reason === '' ? pathWords(path) : `${pathWords(path)} ${reasonWords(reason)}`;
