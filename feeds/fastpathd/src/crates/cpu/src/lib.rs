@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! One plan for IRQs, RPS, XPS, NFQUEUE and Suricata's CPU sets.
 //!
-//! [`Machine::read`] tells what there is and what is set, [`Settings`] what the owner wants, [`plan`]
-//! decides, [`differences`] and [`lines()`] say what is to be written, [`Attempts`] what is worth
-//! another try, [`Found`] remembers what was there before, and [`View`] is what the page shows.
-//! Time is passed in, and nothing is written here.
+//! [`Machine::read`] tells what there is and what is set, [`Settings`] what the owner wants,
+//! [`plan()`] decides, [`differences`] and [`lines()`] say what is to be written, [`Attempts`] what
+//! is worth another try, [`Found`] remembers what was there before, and [`View`] is what the page
+//! shows. Time is passed in, and nothing is written here.
 //!
 //! Who does what is explained in the module `split`, which interrupt and queue goes where in
 //! `steer`, how `OpenWrt`'s packet steering is kept away in `steering`.

@@ -11,7 +11,7 @@ use crate::set::CpuSet;
 /// Capacity of a CPU of which the kernel tells none: all CPUs are then taken as equal.
 pub const FULL_CAPACITY: u32 = 1024;
 
-/// The machine at one moment. Plain values; [`crate::read`] makes one from sysfs and procfs.
+/// The machine at one moment. Plain values; [`Machine::read`] makes one from sysfs and procfs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Machine {
     /// Present CPUs in ascending order.

@@ -12,7 +12,7 @@ use crate::settings::{Profile, Settings};
 use crate::split::{Split, split};
 use crate::steer::steer;
 
-/// What shall be: made by [`plan`], brought about by [`crate::lines()`] and, for the part that is
+/// What shall be: made by [`plan()`], brought about by [`crate::lines()`] and, for the part that is
 /// Suricata's, by its configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
@@ -44,7 +44,8 @@ pub struct Suricata {
     pub pinned: bool,
     /// Number of NFQUEUEs, which is the number of workers; 0 while inspection is not wanted.
     pub queues: u16,
-    /// `worker-cpu-set`, mode exclusive: the CPU of the worker of each queue, in queue order.
+    /// `worker-cpu-set`, mode exclusive: the CPU of the worker of each queue, in queue order. While
+    /// nothing is pinned only their number counts.
     pub workers: Vec<u32>,
     /// `management-cpu-set`, mode balanced: flow manager and recycler, counters, the command
     /// socket. With run mode `workers` the sets for receive and verdict have no threads; they

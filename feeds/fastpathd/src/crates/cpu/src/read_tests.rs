@@ -117,8 +117,8 @@ fn a_virtio_port_has_its_interrupts_one_device_up() {
     assert_eq!(machine.knobs().get(&rps), Some(&set("0,2")));
 }
 
-/// As a MT7986 router: `lan1` and `lan2` are ports of a DSA switch behind `eth0`, `eth1` is the second
-/// MAC, both polled by kernel threads.
+/// As a MT7986 router: `lan1` and `lan2` are ports of a DSA switch behind `eth0`, `eth1` is the
+/// second MAC, both polled by kernel threads.
 const FILOGIC: &str = "\
 /sys/devices/system/cpu/present 0-3
 /sys/devices/system/cpu/online 0-3
@@ -198,6 +198,9 @@ const CARDS: &str = "\
 /sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/msi_irqs/42 msix
 /sys/class/net/enp1s0/device -> ../../../devices/pci0000:00/0000:00:01.0/0000:01:00.0
 /sys/class/net/enp1s0/queues/rx-0/rps_cpus 0
+/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.1/subsystem -> ../../../../bus/pci
+/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.1/irq 0
+/sys/class/net/enp1s1/device -> ../../../devices/pci0000:00/0000:00:01.0/0000:01:00.1
 /sys/devices/pci0000:00/0000:00:14.0/subsystem -> ../../../bus/pci
 /sys/devices/pci0000:00/0000:00:14.0/irq 29
 /sys/devices/pci0000:00/0000:00:14.0/usb1/1-1/1-1:1.0/uevent x
@@ -214,6 +217,7 @@ const CARDS: &str = "\
   41:         55          0          0          0 PCI-MSIX-0000:01:00.0    1-edge      enp1s0-TxRx-0
 .
 /proc/irq/29/smp_affinity f
+/proc/irq/30/smp_affinity f
 /proc/irq/40/smp_affinity f
 /proc/irq/41/smp_affinity f
 /proc/irq/42/smp_affinity f
@@ -221,13 +225,14 @@ const CARDS: &str = "\
 
 #[test]
 fn cards_adapters_and_bonds() {
-    let machine = Tree::new(CARDS).read(&["bond0", "dummy0"]);
+    let machine = Tree::new(CARDS).read(&["bond0", "dummy0", "enp1s1"]);
     let cpus: Vec<_> = machine.cpus.iter().map(|cpu| (cpu.core, cpu.node, cpu.capacity)).collect();
     let expected = [(0, Some(0), 1024), (1, Some(1), 446), (0, Some(0), 1024), (1, Some(1), 1024)];
     assert_eq!(cpus, expected);
-    let [dummy0, enp1s0, eth9] = machine.devices.as_slice() else { panic!() };
+    let [dummy0, enp1s0, enp1s1, eth9] = machine.devices.as_slice() else { panic!() };
     assert!(dummy0.irqs.is_empty() && dummy0.hardware.is_empty());
     assert_eq!((enp1s0.node, &enp1s0.carries), (Some(1), &vec!["bond0".to_owned()]));
+    assert!(enp1s1.irqs.is_empty(), "the bridge's interrupt is the bridge's");
     // 42 has nobody who handles it.
     let irqs: Vec<_> = enp1s0.irqs.iter().map(|irq| (irq.number, irq.serves)).collect();
     assert_eq!(irqs, [(40, Serves::Other), (41, Serves::Queue(0))]);
@@ -250,5 +255,5 @@ fn this_machine_can_be_read() {
     let devices = fs::read_dir("/sys/class/net").unwrap().flatten();
     let devices = devices.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     let machine = Machine::read(Path::new("/"), &devices).unwrap();
-    assert!(machine.online().contains(0) || !machine.online().is_empty());
+    assert!(!machine.online().is_empty());
 }

@@ -10,15 +10,16 @@
 //!   times more a packet; `forward` three quarters to forwarding, `inspect` three quarters to
 //!   inspection. Each side gets one at least.
 //! * **big.LITTLE: the strong cores inspect.** An established flow costs some 1,400 instructions a
-//!   packet in the flowtable, all of them loads and stores that wait for memory; inspection
-//!   decodes, reassembles and matches patterns with vector units, which is what a big core is
-//!   bigger in, and one connection cannot be inspected by two workers. `auto` therefore cuts between
-//!   the weak and the strong ones where that leaves each side a quarter of the cores. Weak is
-//!   below three quarters of the strongest: an A55 beside an A76 has 52 %, an A53 beside an A72
-//!   47 %, while cores of one kind differ by a few percent after binning.
+//!   packet in the flowtable, much of it waiting for memory; inspection decodes, reassembles and
+//!   matches patterns, which is what a big core is bigger in, and one connection cannot be
+//!   inspected by two workers. `auto` therefore cuts between the weak and the strong cores, as long
+//!   as each side gets a quarter of them. Weak is below three quarters of the strongest: an A55
+//!   beside an A76 (RK3588) and an A53 beside an A72 (RK3399) have half and less, while cores of
+//!   one kind differ by a few percent.
 //! * **The low numbers forward**: interrupts that cannot be moved arrive on CPU 0.
-//! * NUMA: each node that has a network device is split by itself, so that a packet can be forwarded
-//!   where its device writes it; nodes without one inspect. Where no device has a node, all do.
+//! * NUMA: each node that has a network device is shared out by itself, so that a packet can be
+//!   forwarded where its device writes it; nodes without one inspect. Where no device tells its
+//!   node, or a node with a device has one core only, all cores are shared out as one.
 //! * From six cores on one is set aside for control: Suricata's flow manager and its like, which
 //!   would stop a worker for milliseconds again and again. It is the last of the weak ones, if
 //!   possible on a node without network device. Below, management threads float over the

@@ -9,6 +9,11 @@ fn set(text: &str) -> CpuSet {
     text.parse().expect(text)
 }
 
+/// Receive queues, transmit queues, node.
+fn ports() -> impl Strategy<Value = (usize, usize, Option<u32>)> {
+    (0_usize..20, 0_usize..20, prop::option::of(0_u32..5))
+}
+
 prop_compose! {
     /// Any machine: cores of one or two threads, one to four nodes, weak and strong cores, some
     /// CPUs offline or isolated, ports with any number of queues on any node.
@@ -19,7 +24,7 @@ prop_compose! {
         weak in 0_u32..80,
         offline in prop::collection::btree_set(1_u32..160, 0..4),
         isolated in prop::collection::btree_set(1_u32..160, 0..4),
-        ports in prop::collection::vec((0_usize..20, 0_usize..20, prop::option::of(0_u32..5)), 0..5),
+        ports in prop::collection::vec(ports(), 0..5),
     ) -> Machine {
         let cpu = |cpu: u32| {
             let core = cpu % cores;
@@ -72,8 +77,8 @@ proptest! {
         let settings = Settings { profile, ..Settings::default() };
         let split = split(&machine, &settings, true);
         let usable = machine.usable();
-        let cores: BTreeSet<u32> =
-            machine.cpus.iter().filter(|cpu| usable.contains(cpu.cpu)).map(|cpu| cpu.core).collect();
+        let members = machine.cpus.iter().filter(|cpu| usable.contains(cpu.cpu));
+        let cores: BTreeSet<u32> = members.map(|cpu| cpu.core).collect();
         for core in cores.iter().filter(|_| cores.len() > 1) {
             let of_core = machine.cpus.iter().filter(|cpu| cpu.core == *core);
             let of_core: CpuSet = of_core.map(|cpu| cpu.cpu).collect();
@@ -99,8 +104,8 @@ proptest! {
         }
         // Each CPU sends through some queue of each port that has a choice.
         for device in machine.devices.iter().filter(|device| device.tx.len() > 1 && plan.active) {
-            let queues = (0..).take(device.tx.len());
-            let all = queues.fold(CpuSet::new(), |all, queue| all.union(&plan.wants[&device.xps(queue)]));
+            let maps = (0..).take(device.tx.len()).map(|queue| &plan.wants[&device.xps(queue)]);
+            let all = maps.fold(CpuSet::new(), |all, map| all.union(map));
             prop_assert_eq!(all, machine.online());
         }
     }

@@ -2,9 +2,9 @@
 //! Which CPU gets which interrupt, and which CPUs get a queue's packets.
 //!
 //! The forwarding CPUs stand in a row: one CPU of each core first, strong cores first, siblings
-//! last; for a device with a NUMA node those of its node, if there are any. Queue *q* of a device is
-//! the row's CPU (start + *q*) modulo its length. The next device on other hardware starts where
-//! this one ended, so that the two ports of a small router get a CPU each.
+//! last; for a device with a NUMA node those of its node, if there are any. Queue *q* of a device
+//! is the row's CPU (start + *q*) modulo its length. The next device on other hardware starts
+//! where this one ended, so that the two ports of a small router get a CPU each.
 //!
 //! * **Interrupts** go to their queue's CPU, receive and transmit alike: what is freed after
 //!   transmission was touched on that CPU before. Where names tell nothing (`15100000.ethernet`
@@ -17,10 +17,11 @@
 //!   one. On a row of one CPU it is off. The flowtable's hook runs behind RPS, so that offloaded
 //!   flows are spread, too. Of a device without an interrupt that we know of, every packet is sent
 //!   to the row: it may arrive on an inspection CPU.
-//! * **XPS**: the row's CPUs send through the queues in order, so that a CPU gets the interrupt of the
-//!   queue it fills; then all other CPUs are dealt out likewise, because Suricata's verdict continues
-//!   in the worker's own thread: a packet inspected there is sent from there. With a queue for
-//!   each CPU nobody waits for another's lock; queues beyond that belong to their interrupt's CPU.
+//! * **XPS**: the row's CPUs send through the queues in order, so that a CPU gets the interrupt of
+//!   the queue it fills; then all other CPUs are dealt out likewise, because Suricata's verdict
+//!   continues in the worker's own thread: a packet inspected there is sent from there. With a
+//!   queue for each CPU nobody waits for another's lock; queues beyond that belong to their
+//!   interrupt's CPU.
 //! * **Threaded NAPI** (`OpenWrt` switches it on for `mtk_soc_eth`): the interrupt only wakes
 //!   a kernel thread, which goes where the interrupt would have gone.
 //!
