@@ -109,7 +109,7 @@ fn a_signature_is_enough_and_has_to_be_right() {
     server.put("/other.sig", Page::Whole(other.sign(&archive)));
     server.put("/wrong.sig", Page::Whole(signer.sign(b"something else")));
     server.put("/none.sig", Page::Whole(b"<html>sign in</html>".to_vec()));
-    let signed = |sig: &str| {
+    let at = |sig: &str| {
         let url = server.url("/a.tgz");
         json!({"name": "a", "url": url, "signature_url": server.url(sig), "key": signer.key()})
     };
@@ -119,17 +119,17 @@ fn a_signature_is_enough_and_has_to_be_right() {
         ("/none.sig", "the signature is none of usign"),
         ("/missing.sig", "missing.sig failed: "),
     ] {
-        let answer = gateway.update(&[signed(sig)]);
+        let answer = gateway.update(&[at(sig)]);
         assert_eq!(answer.source("a")["state"], "failed", "{sig}");
         assert!(answer.message().contains(words), "{}", answer.message());
         assert_eq!(gateway.current().len(), 1, "{sig}");
     }
-    let answer = gateway.update(&[signed("/good.sig")]);
+    let answer = gateway.update(&[at("/good.sig")]);
     assert_eq!((answer.outcome(), answer.message()), ("updated", ""));
     assert_eq!(answer.source("a")["verified"], "signature");
-    assert_eq!(gateway.update(&[signed("/good.sig")]).outcome(), "unchanged");
+    assert_eq!(gateway.update(&[at("/good.sig")]).outcome(), "unchanged");
     // What was good stays when the source goes bad.
-    let answer = gateway.update(&[signed("/wrong.sig")]);
+    let answer = gateway.update(&[at("/wrong.sig")]);
     assert_eq!((answer.code, answer.outcome()), (2, "failed"));
     assert_eq!(answer.source("a")["state"], "kept");
     assert_eq!(answer.source("a")["verified"], "signature");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Archives, good and bad.
 
-use std::io::{Read, Write};
+use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -64,14 +64,12 @@ pub(crate) fn huge_entry(name: &str, gigabytes: usize) -> Vec<u8> {
 
 /// As `sha256sum` prints it.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    let digest = Sha256::digest(bytes);
+    digest.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(hex_digit).collect()
 }
 
-/// What the reader has, for comparing.
-pub(crate) fn all(mut from: impl Read) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    from.read_to_end(&mut bytes).expect("readable");
-    bytes
+fn hex_digit(value: u8) -> char {
+    char::from(b"0123456789abcdef"[usize::from(value)])
 }
 
 /// A key of usign made of a number, and a signature by it.

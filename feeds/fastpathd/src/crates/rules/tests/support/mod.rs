@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! A source of rules on the loopback, archives good and bad, and a box to run updates on.
-#![allow(dead_code, reason = "each test program uses a part")]
+#![allow(
+    dead_code,
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "each test program uses a part, and a test may panic"
+)]
 
 pub(crate) mod archives;
+pub(crate) mod pcap;
+pub(crate) mod protocols;
 pub(crate) mod server;
 
 use std::fs;
