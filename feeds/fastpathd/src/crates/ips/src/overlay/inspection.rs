@@ -56,10 +56,11 @@ host:
     )
 }
 
-/// Flows begin in the middle after every start of Suricata, and come back from the flowtable
-/// with a gap: they are picked up where they are and inspected from there (`midstream`), and
-/// segments that do not fit what was seen are not dropped for that (`drop-invalid`).
-/// Conntrack, which saw all of the flow, has already dropped what is invalid.
+/// Connections begin in the middle after every start of Suricata: they are picked up where they
+/// are and inspected from there (`midstream`). While the gate was open, or when an offloaded
+/// one is to be inspected again, it comes back with a gap; its segments do not fit what was
+/// seen before, and with `drop-invalid` some of them would be lost. That is what the owner
+/// wants only if what cannot be inspected shall stop.
 fn stream(overlay: &Overlay<'_>) -> String {
     let kib = overlay.settings.memory * 1024;
     let yes_no = |yes| if yes { "yes" } else { "no" };
@@ -75,7 +76,7 @@ stream:
   midstream-policy: ignore
   async-oneside: false
   inline: {inline}
-  drop-invalid: no
+  drop-invalid: {strict}
   bypass: {bypass}
   reassembly:
     memcap: {segments}KiB
@@ -93,6 +94,7 @@ stream:
         sessions = kib / 8,
         segments = kib / 2,
         inline = yes_no(overlay.in_line()),
+        strict = yes_no(overlay.drops_unseen()),
         bypass = yes_no(overlay.lets_go()),
         depth = overlay.depth(),
     )

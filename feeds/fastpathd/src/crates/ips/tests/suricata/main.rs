@@ -8,4 +8,5 @@
 
 mod common;
 mod golden;
+mod live;
 mod taken;

@@ -133,7 +133,7 @@ fn sections_of_ours_replace_those_of_the_package() {
         ("nfq.bypass-mask", "1073741824"),
         ("nfq.fail-open", "no"),
         ("stream.midstream-policy", "ignore"),
-        ("stream.drop-invalid", "no"),
+        ("stream.drop-invalid", "yes"),
         ("exception-policy", "drop-flow"),
         ("threading.cpu-affinity.worker-cpu-set.cpu.1", "3"),
         ("threading.cpu-affinity.worker-cpu-set.mode", "exclusive"),
