@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::block::Block;
 use crate::in_force::InForce;
+use crate::inspection::Gate;
 use crate::nft::{NOT_THERE, Nft, NftError};
 use crate::plan::Plan;
 use crate::render::{
@@ -164,7 +165,8 @@ async fn possible(
     let Err(refused) = nft.check(&render(plan, blocks)).await else {
         return Ok((without, Applied::Replaced));
     };
-    if plan.protection.inspection.is_some() && is_missing(nft, &render_queue_probe()).await {
+    let queued = plan.protection.inspection.as_ref().is_some_and(|found| found.gate == Gate::Queue);
+    if queued && is_missing(nft, &render_queue_probe()).await {
         return Err(ApplyError::NoQueue(refused));
     }
     // A kernel without flowtables has the same words for that as for a missing device, so a

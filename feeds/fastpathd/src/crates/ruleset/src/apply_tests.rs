@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 use super::*;
 use crate::fake::FakeNft;
-use crate::inspection::{Gate, Inspection, Queues, Spread};
+use crate::inspection::{Inspection, Queues, Spread};
 use crate::plan::{Candidate, Protection, plan as make};
 use crate::policy::Action;
 use crate::settings::{Engine, Settings};
@@ -285,6 +285,10 @@ async fn a_kernel_without_queues_is_told_from_one_without_flowtables() {
          kmod-nft-queue, is missing): Error: No such file or directory"
     );
     assert!(read_back(&nft).await.unwrap().unwrap().matches(&old));
+    nft.without_flowtables.set(true);
+    let open = inspecting(Engine::Flowtable, &["lan1", "wan"], Gate::Open);
+    let applied = apply(&nft, &open, Some(&old), &[]).await;
+    assert!(matches!(applied, Ok(Applied::WithoutFlowtable { .. })), "an open gate needs no queue");
 }
 
 #[tokio::test]

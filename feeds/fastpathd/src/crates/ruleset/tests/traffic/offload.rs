@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What is offloaded, and when. Needs flowtables (the lab's gateway).
+
+use std::process::Command;
+
+use ruleset::{Action, Applied, Candidate, Inspection, Nft, Protection, Settings, apply, plan};
+
+use crate::{closed, inspection, network, on_a_gateway, refill};
+
+const SEEN: &str = "table inet t {\ncounter seen {\n}\nchain c {\n\
+    type filter hook forward priority filter\ncounter name seen\n}\n}\n";
+
+/// How many packets came to the forward hook.
+fn seen() -> u64 {
+    let list = ["list", "counter", "inet", "t", "seen"];
+    let listing = String::from_utf8(Command::new("nft").args(list).output().unwrap().stdout);
+    let listing = listing.unwrap();
+    let packets = listing.split_once("packets ").unwrap().1.split(' ').next();
+    packets.unwrap().parse().unwrap()
+}
+
+/// How many of ten packets, five each way, come to the forward hook.
+fn seen_of_ten(connection: &network::Connection) -> u64 {
+    let before = seen();
+    assert!((0..5).all(|_| connection.there(100) && connection.back(100)));
+    seen() - before
+}
+
+#[test]
+fn only_what_is_done_or_free_is_offloaded() {
+    on_a_gateway(|network, nft| async move {
+        nft.run(SEEN).await.unwrap();
+        let candidate = |device: &str| Candidate {
+            device: device.to_owned(),
+            eligible: true,
+            why: String::new(),
+        };
+        let devices = [candidate("lan0"), candidate("wan0")];
+        let excluded = config::parse_uci("config exclude\noption dest_port 3000\n").unwrap();
+        let (settings, _) = Settings::from_uci(&excluded).unwrap();
+        let put = async |inspection: Inspection| {
+            let protection = Protection { inspection: Some(inspection), blocks: None };
+            apply(&nft, &plan(&devices, &settings, &protection), None, &[]).await.unwrap()
+        };
+        if let Applied::WithoutFlowtable { why } = put(inspection()).await {
+            eprintln!("skipped: flowtables are needed: {why}");
+            return;
+        }
+        let connection = network.connection(true, 1000);
+        assert_eq!(seen_of_ten(&connection), 10, "uninspected packets stay on the slow path");
+        refill(&nft, "").await;
+        assert_eq!(seen_of_ten(&connection), 10, "inspection goes on");
+        let excluded = network.connection(true, 3000);
+        for connection in [&connection, &excluded] {
+            assert!((0..12).all(|_| connection.there(1000)), "the budget is spent");
+        }
+        assert_eq!(seen_of_ten(&connection), 0);
+        assert_eq!(seen_of_ten(&excluded), 10);
+
+        // A new table empties the flowtable; what is done is in it with its next packet.
+        let always = Inspection { default: Action::Always, ..inspection() };
+        assert_eq!(put(always).await, Applied::Replaced);
+        refill(&nft, "").await;
+        assert_eq!(seen_of_ten(&connection), 10, "always means always");
+        let free = Inspection { default: Action::None, ..closed() };
+        assert_eq!(put(free).await, Applied::Replaced);
+        assert_eq!(seen_of_ten(&connection), 1);
+        let another = network.connection6(false, 2000);
+        assert!(seen_of_ten(&another) < 4, "it is established with its third packet");
+    });
+}
