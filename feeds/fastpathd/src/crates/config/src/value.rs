@@ -15,6 +15,16 @@ pub struct Network {
     pub prefix: u8,
 }
 
+impl Network {
+    /// The network that an address with prefix length is in; `None` when the prefix is longer
+    /// than the address.
+    #[must_use]
+    pub fn of(address: IpAddr, prefix: u8) -> Option<Self> {
+        let longest = if address.is_ipv4() { 32 } else { 128 };
+        (prefix <= longest).then(|| Self { address: first_of(address, prefix), prefix })
+    }
+}
+
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.address, self.prefix)

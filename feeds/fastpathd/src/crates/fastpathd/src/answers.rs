@@ -5,9 +5,10 @@ use flows::{Ratio, Totals};
 use serde::Serialize;
 
 use crate::core::Core;
-use crate::load::Load;
 use crate::engine_room::EngineReport;
 use crate::health::{Finding, findings};
+use crate::load::Load;
+use crate::protection_view::{Summary, summary};
 use crate::wan::{Wan, wans};
 
 /// The answer of `status`.
@@ -24,6 +25,7 @@ pub(crate) struct Status<'a> {
     conntrack: ConntrackState,
     wan: Vec<Wan>,
     cpu: &'a [Load],
+    ips: Summary,
     health: Vec<Finding>,
 }
 
@@ -46,6 +48,7 @@ pub(crate) struct Tick<'a> {
     ratio: Ratio,
     wan: Vec<Wan>,
     cpu: &'a [Load],
+    ips: Summary,
     health: Vec<Finding>,
 }
 
@@ -81,6 +84,7 @@ pub(crate) fn status(core: &Core) -> Status<'_> {
         health: findings(core, &wan),
         wan,
         cpu: core.cpu.load(),
+        ips: summary(core),
     }
 }
 
@@ -96,5 +100,6 @@ pub(crate) fn tick(core: &Core) -> Tick<'_> {
         health: findings(core, &wan),
         wan,
         cpu: core.cpu.load(),
+        ips: summary(core),
     }
 }

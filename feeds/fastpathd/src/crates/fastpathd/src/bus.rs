@@ -41,6 +41,16 @@ pub(crate) const METHODS: &[Method] = &[
         policy: &[("series", Text), ("step_s", Int32), ("from_ms", Int64), SESSION],
     },
     Method { name: "topology", policy: &[SESSION] },
+    Method { name: "cpu", policy: &[SESSION] },
+    Method { name: "ips", policy: &[SESSION] },
+    Method {
+        name: "alerts",
+        policy: &[("filter", Table), ("since", Int64), ("limit", Int32), SESSION],
+    },
+    Method { name: "blocks", policy: &[SESSION] },
+    Method { name: "block_release", policy: &[("address", Text), SESSION] },
+    Method { name: "reinspect", policy: &[SESSION] },
+    Method { name: "rules_update", policy: &[SESSION] },
     Method { name: "engine", policy: &[("set", Text), ("persist", Bool), SESSION] },
 ];
 
@@ -156,6 +166,11 @@ pub(crate) async fn package(handle: &Handle, name: &str) -> Result<Option<Value>
 pub(crate) async fn interfaces(handle: &Handle) -> Result<Value, CallError> {
     let answer = handle.call("network.interface", "dump", &Map::new(), PATIENCE).await?;
     Ok(Value::Object(answer))
+}
+
+/// Tells init scripts what has happened, as procd passes it on.
+pub(crate) async fn event(handle: &Handle, args: &Map<String, Value>) -> Result<(), CallError> {
+    handle.call("service", "event", args, PATIENCE).await.map(drop)
 }
 
 /// Writes the engine into `/etc/config/fastpath`.

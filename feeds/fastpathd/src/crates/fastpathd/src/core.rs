@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The daemon without its I/O: what has happened goes in, what is to be done comes out.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use ctnetlink::{Entry, Event, Tuple};
@@ -9,17 +11,22 @@ use flows::{EngineState, FlowTable, Now};
 use ruleset::{Applied, Candidate, Engine, OnExit, Plan, Settings};
 use serde_json::Value;
 
-use crate::load::CpuMeter;
+use crate::configuration::Configuration;
+use crate::cpu_room::CpuRoom;
 use crate::engine_room::{EngineRoom, Job, Source};
 use crate::health::Facts;
 use crate::interfaces::{Firewall, parse_dump};
+use crate::load::CpuMeter;
 use crate::names::Names;
 use crate::netdev::NetMeter;
+use crate::protection::{Orders, Protection};
 use crate::refresh::Refresh;
+use crate::rules_room::RulesRoom;
 use crate::surroundings::Surroundings;
 
 /// Something to be done outside.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a handful exist at a time, none is kept")]
 pub(crate) enum Effect {
     /// Run nft.
     Engine(Job),
@@ -33,6 +40,26 @@ pub(crate) enum Effect {
     ReadInterfaces,
     /// Answer the held requests for the method `engine`.
     AnswerEngine,
+    /// Leave this for Suricata's init script, and tell the script.
+    Order(Orders),
+    /// Block an address and end its flows.
+    Block { element: Box<ruleset::Block>, flows: Vec<(u16, Tuple)> },
+    /// End blocks.
+    Release(Vec<IpAddr>),
+    /// Read CPUs and queues of these devices.
+    ReadMachine(BTreeSet<String>),
+    /// Have these written into sysfs and procfs, as lines of path and value.
+    WriteCpuPlan(String),
+    /// Keep what the CPU plan found, as text; empty: forget it.
+    KeepFound(String),
+    /// Read our table back.
+    ReadTable,
+    /// Make connections new to inspection.
+    Reinspect,
+    /// Run an update of the rules.
+    UpdateRules(String),
+    /// Have Suricata load its rules anew.
+    ReloadRules,
 }
 
 /// Texts of /proc that change all the time, read once a second.
@@ -42,6 +69,8 @@ pub(crate) struct Readings {
     pub(crate) net_dev: String,
     pub(crate) leases: String,
     pub(crate) hosts: String,
+    /// Seconds that local time is ahead of UTC.
+    pub(crate) offset_s: i64,
     pub(crate) facts: Facts,
 }
 
@@ -51,10 +80,13 @@ pub(crate) struct Machine {
     pub(crate) kernel: String,
     pub(crate) hostname: String,
     pub(crate) started_ms: u64,
+    /// Rules that are installed with the daemon.
+    pub(crate) own_rules: PathBuf,
 }
 
 /// The state of the gateway.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "what is known yet, and what is stale")]
 pub(crate) struct Core {
     pub(crate) machine: Machine,
     pub(crate) now: Now,
@@ -65,7 +97,9 @@ pub(crate) struct Core {
     pub(crate) commanded: Option<Engine>,
     pub(crate) configuration_error: String,
     pub(crate) firewall: Firewall,
+    pub(crate) firewall_known: bool,
     pub(crate) interfaces_seen_ms: u64,
+    pub(crate) interfaces_known: bool,
     pub(crate) around: Surroundings,
     pub(crate) flows: FlowTable,
     pub(crate) room: EngineRoom,
@@ -75,7 +109,13 @@ pub(crate) struct Core {
     pub(crate) facts: Facts,
     /// Decisions of the plan wanted last, by device.
     pub(crate) wanted: Option<Plan>,
-    topology_known: bool,
+    pub(crate) protection: Protection,
+    pub(crate) events: ips::Events,
+    pub(crate) cpus: CpuRoom,
+    pub(crate) rules: RulesRoom,
+    /// When our table is to be read back.
+    pub(crate) table_at: Duration,
+    pub(crate) topology_known: bool,
     /// The topology has changed since the interfaces were asked for.
     interfaces_stale: bool,
     /// Seconds since the interfaces were asked for.
@@ -98,7 +138,9 @@ impl Core {
             commanded: None,
             configuration_error: String::new(),
             firewall: Firewall::default(),
+            firewall_known: false,
             interfaces_seen_ms: now.unix_ms,
+            interfaces_known: false,
             around: Surroundings::default(),
             flows: FlowTable::new(),
             room: EngineRoom::new(),
@@ -107,6 +149,11 @@ impl Core {
             net: NetMeter::default(),
             facts: Facts::default(),
             wanted: None,
+            protection: Protection::new(now.mono),
+            events: ips::Events::default(),
+            cpus: CpuRoom::default(),
+            rules: RulesRoom::default(),
+            table_at: Duration::ZERO,
             topology_known: false,
             interfaces_stale: false,
             interfaces_age: 0,
@@ -116,13 +163,15 @@ impl Core {
     /// The `values` of the UCI package fastpath. A configuration that cannot be used changes
     /// nothing and is reported until a good one comes.
     pub(crate) fn configuration(&mut self, values: &Value) -> Vec<Effect> {
-        match Settings::from_uci(values) {
-            Ok((settings, warnings)) => {
+        let read = Configuration::read(values)
+            .and_then(|(read, warnings)| self.check(&read).map(|()| (read, warnings)));
+        match read {
+            Ok((configuration, warnings)) => {
                 for warning in &warnings {
                     log::warn!("/etc/config/fastpath: {warning}");
                 }
                 self.configuration_error.clear();
-                self.use_settings(settings)
+                self.use_configuration(&configuration)
             }
             Err(error) => {
                 log::error!("/etc/config/fastpath is not used: {error}");
@@ -138,7 +187,8 @@ impl Core {
         self.configuration_error = why;
     }
 
-    fn use_settings(&mut self, settings: Settings) -> Vec<Effect> {
+    fn use_configuration(&mut self, configuration: &Configuration) -> Vec<Effect> {
+        let settings = configuration.main.clone();
         self.refresh.set_shortest(settings.refresh);
         // The file says something new: it wins over an earlier command. A reload for another
         // reason (the network changed) must not undo the command.
@@ -146,19 +196,33 @@ impl Core {
             self.commanded = None;
         }
         self.settings = Some(settings);
-        self.replan()
+        let ended = self.protection.configure(configuration);
+        self.cpus.configure(&configuration.cpu, configuration.ips.enabled);
+        let wanted = configuration.ips.enabled;
+        self.rules.configure(&configuration.rules, wanted, self.now.unix_ms);
+        let mut effects = Vec::new();
+        if !ended.is_empty() {
+            effects.push(Effect::Release(ended));
+        }
+        effects.extend(self.replan());
+        effects
     }
 
     /// The `values` of the UCI package firewall.
     pub(crate) fn firewall(&mut self, values: &Value) {
         self.firewall = Firewall::parse(values);
+        self.firewall_known = true;
     }
 
     /// The answer of `network.interface dump`.
-    pub(crate) fn interfaces(&mut self, dump: &Value) {
+    pub(crate) fn interfaces(&mut self, dump: &Value) -> Vec<Effect> {
         self.interfaces_age = 0;
         self.interfaces_seen_ms = self.now.unix_ms;
-        self.around.set_interfaces(parse_dump(dump, &self.firewall));
+        let interfaces = parse_dump(dump, &self.firewall);
+        let news = self.around.set_interfaces(interfaces) || !self.interfaces_known;
+        self.interfaces_known = true;
+        // Policies name zones, and what a zone is may have changed.
+        if news { self.replan() } else { Vec::new() }
     }
 
     /// Chooses the engine until the configuration says something new. The answer to the caller
@@ -262,6 +326,7 @@ impl Core {
             effects.push(Effect::ReadInterfaces);
         }
         effects.extend(self.room.tick(self.now).map(Effect::Engine));
+        effects.extend(self.protection_tick(readings));
         effects
     }
 
@@ -290,11 +355,12 @@ impl Core {
     }
 
     /// Plans anew; a job if that changes what shall be in force.
-    fn replan(&mut self) -> Vec<Effect> {
-        let (Some(settings), true) = (&self.settings, self.topology_known) else {
+    pub(crate) fn replan(&mut self) -> Vec<Effect> {
+        let (Some(mut settings), true) = (self.settings.clone(), self.topology_known) else {
             return Vec::new();
         };
-        let mut settings = settings.clone();
+        // The number of queues comes from the CPU plan, for both.
+        let mut effects: Vec<Effect> = self.orders().into_iter().collect();
         let source = match self.commanded {
             Some(engine) => {
                 settings.enabled = true;
@@ -310,12 +376,13 @@ impl Core {
             .into_iter()
             .map(|d| Candidate { device: d.device.to_string(), eligible: d.eligible, why: d.why })
             .collect();
-        let mut plan = ruleset::plan(&candidates, &settings, &ruleset::Protection::default());
+        let mut plan = ruleset::plan(&candidates, &settings, &self.protection.plan(&self.places()));
         self.wanted = Some(plan.clone());
         // Only words for the owner: another word is no reason to run nft.
         plan.decisions.clear();
         let job = self.room.want(plan, source);
-        job.into_iter().map(Effect::Engine).collect()
+        effects.extend(job.map(Effect::Engine));
+        effects
     }
 
     /// Tells the flow table which engine is in force.
@@ -332,6 +399,7 @@ impl Core {
         };
         self.around.set_devices(devices);
         self.flows.engine(engine, self.now);
+        self.inspection_changed();
     }
 }
 

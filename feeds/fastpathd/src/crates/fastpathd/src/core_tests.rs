@@ -9,7 +9,7 @@ use crate::fixture::{established, lab_dump, lab_firewall, lab_network};
 use crate::methods::{Outcome, call};
 
 fn core() -> Core {
-    let machine = Machine { kernel: "6.12".into(), hostname: "gw".into(), started_ms: 1 };
+    let machine = Machine { kernel: "6.12".into(), hostname: "gw".into(), ..Machine::default() };
     Core::new(machine, Now { mono: Duration::ZERO, unix_ms: 1_000_000 })
 }
 

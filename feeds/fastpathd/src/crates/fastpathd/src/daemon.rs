@@ -3,15 +3,19 @@
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use flows::Now;
 use ruleset::NftCommand;
 use serde_json::{Map, Value};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 use tokio::task::spawn_local;
 use tokio::time::MissedTickBehavior;
+
+mod errands;
+mod watching;
 
 use crate::answers;
 use crate::bus;
@@ -20,6 +24,8 @@ use crate::engine_room::Job;
 use crate::happening::{self, Happening};
 use crate::machine;
 use crate::methods::{self, Outcome};
+use crate::suricata::Folder;
+use crate::watch_ips::Attention;
 
 /// Happenings that may wait. A full channel slows the sources down, and the kernel keeps their
 /// events meanwhile.
@@ -29,6 +35,9 @@ const WITHOUT_BUS: u64 = 10;
 /// Seconds between questions for a configuration that nobody answered for yet.
 const ASK_AGAIN: u64 = 3;
 
+/// Seconds between questions for the offset of local time.
+const OFFSET_EVERY: u64 = 3600;
+
 /// Where things are.
 #[derive(Debug, Clone)]
 pub(crate) struct Paths {
@@ -36,6 +45,19 @@ pub(crate) struct Paths {
     /// Read only while ubus is not there.
     pub(crate) config: PathBuf,
     pub(crate) leases: PathBuf,
+    /// Folder of what the daemon leaves for others at run time.
+    pub(crate) run: PathBuf,
+    /// Suricata's command socket.
+    pub(crate) commands: PathBuf,
+    /// Rules that are installed with the daemon.
+    pub(crate) own_rules: PathBuf,
+}
+
+impl Paths {
+    /// What Suricata and the daemon share.
+    fn folder(&self) -> Folder {
+        Folder(self.run.join("ips"))
+    }
 }
 
 /// A held request for the method `engine`.
@@ -53,6 +75,13 @@ struct Daemon {
     /// Somebody is subscribed.
     watched: bool,
     held: Vec<EngineRequest>,
+    held_reinspect: Vec<ubus::Reply>,
+    /// Whoever runs nft holds it: a block must not get lost while the table is replaced.
+    turn: Rc<Mutex<()>>,
+    attention: Attention,
+    offset_s: i64,
+    /// Id of the newest alert that was notified.
+    notified: u64,
     nft: NftCommand,
     happenings: mpsc::Sender<Happening>,
     ticks: u64,
@@ -70,6 +99,7 @@ pub(crate) async fn run(paths: Paths) -> std::io::Result<()> {
     spawn_local(happening::watch_network(happenings.clone()));
     spawn_local(happening::watch_flows(happenings.clone()));
     let mut daemon = Daemon::new(paths, happenings);
+    daemon.start_watching();
     let mut second = tokio::time::interval(Duration::from_secs(1));
     second.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -88,7 +118,7 @@ pub(crate) async fn run(paths: Paths) -> std::io::Result<()> {
 impl Daemon {
     fn new(paths: Paths, happenings: mpsc::Sender<Happening>) -> Self {
         let started = Instant::now();
-        let machine = machine::read(unix_ms());
+        let machine = machine::read(unix_ms(), &paths.own_rules);
         let core = Core::new(machine, Now { mono: Duration::ZERO, unix_ms: unix_ms() });
         let nft = NftCommand::default();
         Self {
@@ -98,6 +128,11 @@ impl Daemon {
             bus: None,
             watched: false,
             held: Vec::new(),
+            held_reinspect: Vec::new(),
+            turn: Rc::default(),
+            attention: Attention::default(),
+            offset_s: 0,
+            notified: 0,
             nft,
             happenings,
             ticks: 0,
@@ -141,10 +176,7 @@ impl Daemon {
                 self.core.firewall(&values);
                 Vec::new()
             }
-            Happening::Interfaces(dump) => {
-                self.core.interfaces(&dump);
-                Vec::new()
-            }
+            Happening::Interfaces(dump) => self.core.interfaces(&dump),
             Happening::Network(changes) => self.core.changes(changes),
             Happening::Flows(events) => {
                 self.core.events(&events);
@@ -165,14 +197,21 @@ impl Daemon {
             }
             Happening::Applied(result) => self.core.applied(result),
             Happening::Looked(still) => self.core.watched(still),
+            other => self.take_more(other),
         };
         self.carry_out(effects);
+        self.attention.wanted.set(self.core.protection.settings.enabled);
+        self.attention.curious.set(self.core.protection.unasked());
     }
 
     fn tick(&mut self) {
         self.clock();
+        // Summer time begins some day.
+        if self.ticks.is_multiple_of(OFFSET_EVERY) {
+            self.offset_s = machine::offset_s();
+        }
         self.ticks += 1;
-        let readings = machine::readings(&self.paths.leases);
+        let readings = machine::readings(&self.paths.leases, self.offset_s);
         let effects = self.core.tick(&readings);
         self.carry_out(effects);
         if self.ticks == WITHOUT_BUS && self.core.settings.is_none() {
@@ -188,6 +227,7 @@ impl Daemon {
                 log::debug!("ubus: tick: {error}");
             }
         }
+        self.notify_alerts();
     }
 
     fn invoke(&mut self, request: ubus::Request) {
@@ -203,6 +243,16 @@ impl Daemon {
             Outcome::Invalid(why) => {
                 log::info!("ubus: {method} refused: {why}");
                 reply.status(ubus::Status::InvalidArgument);
+            }
+            Outcome::Reinspect => {
+                self.held_reinspect.push(reply);
+                self.carry_out(vec![Effect::Reinspect]);
+            }
+            Outcome::Done(answer, effects) => {
+                if let Err(error) = reply.data(&answer) {
+                    log::error!("ubus: answer of {method}: {error}");
+                }
+                self.carry_out(effects);
             }
             Outcome::Engine { persist, effects, engine } => {
                 log::info!("engine {engine} by command");
@@ -224,16 +274,20 @@ impl Daemon {
                 Effect::ReadConfiguration => self.read_configuration(),
                 Effect::ReadInterfaces => self.with_bus(read_interfaces),
                 Effect::AnswerEngine => self.answer_engine(),
+                errand => self.run_errand(errand),
             }
         }
     }
 
     fn run_job(&self, job: Job) {
         let (nft, happenings) = (self.nft.clone(), self.happenings.clone());
+        let turn = self.turn.clone();
+        let blocks = self.core.blocks();
         spawn_local(async move {
+            let _turn = turn.lock().await;
             let happening = match job {
                 Job::Apply { plan, in_force } => {
-                    let result = ruleset::apply(&nft, &plan, in_force.as_ref(), &[]).await;
+                    let result = ruleset::apply(&nft, &plan, in_force.as_ref(), &blocks).await;
                     Happening::Applied(result.map_err(|error| bus::chain(&error)))
                 }
                 Job::Watch(plan) => Happening::Looked(still_in_force(&nft, &plan).await),

@@ -105,7 +105,8 @@ pub(crate) fn lab_firewall() -> Value {
 pub(crate) fn lab_dump() -> Value {
     json!({"interface": [
         {"interface": "lan", "up": true, "l3_device": "br-lan.10", "device": "br-lan.10",
-         "proto": "static"},
+         "proto": "static",
+         "ipv4-address": [{"address": "10.10.10.1", "mask": 24}]},
         {"interface": "wan", "up": true, "uptime": 60, "l3_device": "pppoe-wan",
          "device": "wan.35", "proto": "pppoe",
          "ipv4-address": [{"address": "198.51.100.10", "mask": 32}]},

@@ -4,12 +4,15 @@
 use std::time::Duration;
 
 use ctnetlink::{Dump, Entry, Event, EventError, EventSocket, Lookup, LookupError, Tuple};
-use ruleset::Applied;
+use ips::Batch;
+use ruleset::{Applied, InForce};
 use serde_json::Value;
 use tokio::sync::mpsc::Sender;
 use topology::{Change, Watcher};
 
 use crate::bus::chain;
+use crate::cpu_room::Seen;
+use crate::protection::{Sight, Word};
 
 /// Something that has happened outside.
 #[derive(Debug)]
@@ -41,6 +44,22 @@ pub(crate) enum Happening {
     Applied(Result<Applied, String>),
     /// Whether the plan in force still is.
     Looked(bool),
+    /// Our table as it is in the kernel.
+    ReadBack(Box<InForce>),
+    /// Suricata's queues and process.
+    Sight(Sight),
+    /// Suricata's answer on its command socket.
+    Word(Word),
+    /// Suricata's events.
+    Events(Box<Batch>),
+    /// CPUs and network queues.
+    Machine(Box<Seen>),
+    /// An update of the rules goes on, in words.
+    RulesProgress(String),
+    /// It is over: its result, or why there is none.
+    RulesDone(Result<Value, String>),
+    /// Connections were made new to inspection: how many, or why not.
+    Reinspected(Result<usize, String>),
 }
 
 /// After a failure of a source; the kernel's answer will not change any sooner.

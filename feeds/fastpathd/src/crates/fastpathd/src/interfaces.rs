@@ -25,6 +25,7 @@ pub(crate) struct Interface {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Firewall {
     zone_of: HashMap<String, String>,
+    zones: Vec<String>,
     masqueraded: Vec<String>,
     /// fw4's own flow offloading is switched on.
     pub(crate) own_offload: bool,
@@ -48,12 +49,21 @@ impl Firewall {
 
     fn add_zone(&mut self, section: &Value) {
         let zone = text(section, "name");
+        if zone.is_empty() {
+            return;
+        }
+        self.zones.push(zone.to_owned());
         for network in words(section.get("network")) {
             self.zone_of.insert(network.to_owned(), zone.to_owned());
         }
         if is_on(section.get("masq")) {
             self.masqueraded.push(zone.to_owned());
         }
+    }
+
+    /// Every zone there is, with networks or without.
+    pub(crate) fn zones(&self) -> impl Iterator<Item = &str> {
+        self.zones.iter().map(String::as_str)
     }
 
     /// Whether `zone` leads to the Internet: it is masqueraded or carries the usual name.

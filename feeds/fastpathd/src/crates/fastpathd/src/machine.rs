@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
@@ -11,22 +12,24 @@ use crate::core::{Machine, Readings};
 use crate::health::Facts;
 
 /// What does not change while the daemon runs.
-pub(crate) fn read(started_ms: u64) -> Machine {
+pub(crate) fn read(started_ms: u64, own_rules: &Path) -> Machine {
     let word = |path| text(path).trim().to_owned();
     Machine {
         kernel: word("/proc/sys/kernel/osrelease"),
         hostname: word("/proc/sys/kernel/hostname"),
         started_ms,
+        own_rules: own_rules.to_owned(),
     }
 }
 
 /// What changes all the time.
-pub(crate) fn readings(leases: &Path) -> Readings {
+pub(crate) fn readings(leases: &Path, offset_s: i64) -> Readings {
     Readings {
         stat: text("/proc/stat"),
         net_dev: text("/proc/net/dev"),
         leases: text(leases),
         hosts: text("/etc/hosts"),
+        offset_s,
         facts: Facts {
             accounting: switch("/proc/sys/net/netfilter/nf_conntrack_acct"),
             forwarding: switch("/proc/sys/net/ipv4/ip_forward"),
@@ -50,7 +53,32 @@ fn switch(path: &str) -> Option<bool> {
     }
 }
 
+/// Seconds that local time is ahead of UTC, as `date` of this system knows it.
+pub(crate) fn offset_s() -> i64 {
+    let said = Command::new("date").arg("+%z").output();
+    said.ok().and_then(|said| parse_offset(&String::from_utf8_lossy(&said.stdout))).unwrap_or(0)
+}
+
+/// `+0130` and the like.
+fn parse_offset(text: &str) -> Option<i64> {
+    let number: i64 = text.trim().parse().ok()?;
+    Some(number / 100 * 3600 + number % 100 * 60)
+}
+
 /// CPU time that this process has used, in the kernel on its behalf included.
 pub(crate) fn cpu_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_have_a_sign_and_minutes() {
+        assert_eq!(parse_offset("+0130\n"), Some(5400));
+        assert_eq!(parse_offset("-0930"), Some(-34_200));
+        assert_eq!(parse_offset("+0000"), Some(0));
+        assert_eq!(parse_offset("UTC"), None);
+    }
 }

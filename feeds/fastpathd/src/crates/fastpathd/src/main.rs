@@ -3,24 +3,33 @@
 
 mod answers;
 mod bus;
+mod configuration;
 mod core;
-mod load;
+mod cpu_room;
 mod daemon;
 mod engine_room;
 #[cfg(test)]
 mod fixture;
 mod happening;
 mod health;
+mod inspection;
 mod interfaces;
+mod load;
 mod log;
 mod machine;
 mod methods;
 mod names;
 mod netdev;
 mod network_view;
+mod places;
+mod protection;
+mod protection_view;
 mod refresh;
+mod rules_room;
+mod suricata;
 mod surroundings;
 mod wan;
+mod watch_ips;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -52,6 +61,9 @@ fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, lexopt::Er
         socket: ubus::SOCKET.into(),
         config: "/etc/config/fastpath".into(),
         leases: "/tmp/dhcp.leases".into(),
+        run: "/var/run/fastpath".into(),
+        commands: "/var/run/suricata/command.sock".into(),
+        own_rules: "/usr/share/fastpath/rules/fastpath.rules".into(),
     };
     let mut verbose = false;
     while let Some(arg) = parser.next()? {

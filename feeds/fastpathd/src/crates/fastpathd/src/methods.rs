@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use crate::answers;
 use crate::core::{Core, Effect};
 use crate::network_view;
+use crate::protection_view;
 
 /// What a request comes to.
 #[derive(Debug, PartialEq)]
@@ -21,6 +22,10 @@ pub(crate) enum Outcome {
     NotFound,
     /// No such method.
     NoMethod,
+    /// The answer, and what it leads to.
+    Done(Map<String, Value>, Vec<Effect>),
+    /// The answer follows when connections have been made new to inspection.
+    Reinspect,
     /// The answer follows with [`Effect::AnswerEngine`]; `persist`: also write it into UCI.
     Engine { persist: bool, effects: Vec<Effect>, engine: Engine },
 }
@@ -36,6 +41,14 @@ pub(crate) fn call(core: &mut Core, method: &str, mut args: Map<String, Value>) 
         "flow" => flow(core, &args),
         "top" => answer(TopQuery::parse(&args).map(|query| core.flows.top(&query))),
         "history" => answer(HistoryQuery::parse(&args).map(|query| core.flows.history(&query))),
+        "cpu" => nothing(&args)
+            .unwrap_or_else(|| core.cpus.view().map_or(Outcome::NotFound, |v| reply(&v))),
+        "ips" => nothing(&args).unwrap_or_else(|| reply(&protection_view::ips(core))),
+        "alerts" => alerts(core, &args),
+        "blocks" => nothing(&args).unwrap_or_else(|| reply(&protection_view::blocks(core))),
+        "block_release" => release(core, &args),
+        "reinspect" => nothing(&args).unwrap_or(Outcome::Reinspect),
+        "rules_update" => nothing(&args).unwrap_or_else(|| update(core)),
         "engine" => engine(core, &args),
         _ => Outcome::NoMethod,
     }
@@ -69,6 +82,42 @@ fn flow(core: &Core, args: &Value) -> Outcome {
         return Outcome::Invalid("id: the flow's number is missing".to_owned());
     };
     core.flows.flow(id, core.now).map_or(Outcome::NotFound, |detail| reply(&detail))
+}
+
+fn alerts(core: &Core, args: &Value) -> Outcome {
+    let none = Map::new();
+    match protection_view::alerts(core, args.as_object().unwrap_or(&none)) {
+        Ok(page) => reply(&page),
+        Err(why) => Outcome::Invalid(why),
+    }
+}
+
+fn release(core: &mut Core, args: &Value) -> Outcome {
+    let surplus = args.as_object().and_then(|m| m.keys().find(|k| *k != "address"));
+    if let Some(name) = surplus {
+        return Outcome::Invalid(format!("{name}: unknown argument"));
+    }
+    let Some(word) = args.get("address").and_then(Value::as_str) else {
+        return Outcome::Invalid("address: is missing".to_owned());
+    };
+    let Ok(address) = word.parse() else {
+        return Outcome::Invalid(format!("address: '{word}' is none"));
+    };
+    match core.release(address) {
+        Some(effect) => Outcome::Done(one("address", word.into()), vec![effect]),
+        None => Outcome::NotFound,
+    }
+}
+
+fn update(core: &mut Core) -> Outcome {
+    let request = core.rules.start(&core.machine.own_rules, core.now.unix_ms);
+    let started = request.is_some();
+    let effects = request.map(Effect::UpdateRules).into_iter().collect();
+    Outcome::Done(one("started", started.into()), effects)
+}
+
+fn one(name: &str, value: Value) -> Map<String, Value> {
+    Map::from_iter([(name.to_owned(), value)])
 }
 
 fn engine(core: &mut Core, args: &Value) -> Outcome {

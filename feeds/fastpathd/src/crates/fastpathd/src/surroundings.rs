@@ -35,7 +35,11 @@ impl Surroundings {
         changed
     }
 
-    pub(crate) fn set_interfaces(&mut self, interfaces: Vec<Interface>) {
+    /// True if zones, devices or addresses are other ones.
+    pub(crate) fn set_interfaces(&mut self, interfaces: Vec<Interface>) -> bool {
+        let place = |i: &Interface| (i.zone.clone(), i.device.clone(), i.addresses.clone());
+        let news = self.interfaces.len() != interfaces.len()
+            || self.interfaces.iter().map(place).ne(interfaces.iter().map(place));
         let zones: HashMap<String, Rc<str>> = interfaces
             .iter()
             .filter(|i| !i.device.is_empty() && !i.zone.is_empty())
@@ -46,6 +50,7 @@ impl Surroundings {
             self.generation += 1;
         }
         self.interfaces = interfaces;
+        news
     }
 
     pub(crate) fn set_names(&mut self, names: Names) {

@@ -31,6 +31,8 @@ pub struct OwnRules {
 pub struct Settings {
     /// The sources that are on, in the order of the file.
     pub sources: Vec<SourceRequest>,
+    /// Those that are switched off.
+    pub off: Vec<SourceRequest>,
     /// Our own rules; none: switched off.
     pub own: Option<OwnRules>,
     /// When to update.
@@ -45,6 +47,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             sources: Vec::new(),
+            off: Vec::new(),
             own: Some(OwnRules::default()),
             hour: Hour::Daily(4),
             store: PathBuf::from("/var/lib/fastpath/rules"),
@@ -104,6 +107,8 @@ impl Settings {
             self.own = enabled.then_some(OwnRules { disable, drop });
         } else if enabled {
             self.sources.push(source);
+        } else {
+            self.off.push(source);
         }
     }
 

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Which devices zones and VLANs mean, and what ports carry: what policies and modes of
+//! inspection are checked against.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use config::Network;
+use ruleset::Places;
+use topology::{LinkKind, Topology};
+
+use crate::interfaces::{Firewall, Interface};
+
+/// The devices of each zone and VLAN.
+pub(crate) fn places(firewall: &Firewall, interfaces: &[Interface], topology: &Topology) -> Places {
+    let mut zones: BTreeMap<String, BTreeSet<String>> =
+        firewall.zones().map(|zone| (zone.to_owned(), BTreeSet::new())).collect();
+    for interface in interfaces.iter().filter(|interface| !interface.zone.is_empty()) {
+        let devices = zones.entry(interface.zone.clone()).or_default();
+        devices.extend(devices_of(interface));
+    }
+    let mut vlans: BTreeMap<u16, BTreeSet<String>> = BTreeMap::new();
+    let mut vlan_of: BTreeMap<&str, u16> = BTreeMap::new();
+    for link in topology.links() {
+        if let LinkKind::Vlan { id } = link.kind {
+            vlans.entry(id).or_default().insert(link.name.to_string());
+            vlan_of.insert(&link.name, id);
+        }
+    }
+    for session in topology.pppoe() {
+        if let (Some(device), Some(id)) = (&session.device, vlan_of.get(&*session.lower)) {
+            vlans.entry(*id).or_default().insert(device.to_string());
+        }
+    }
+    Places { zones, vlans }
+}
+
+/// Its layer 3 device; of a session that is down also the one it will have: packets arrive over
+/// it before netifd has told.
+fn devices_of(interface: &Interface) -> Vec<String> {
+    let dialled = match interface.proto.as_str() {
+        proto @ ("pppoe" | "pptp" | "l2tp") => Some(format!("{proto}-{}", interface.name)),
+        _ => None,
+    };
+    let mut devices: BTreeSet<String> = dialled.into_iter().collect();
+    if !interface.device.is_empty() {
+        devices.insert(interface.device.clone());
+    }
+    devices.into_iter().collect()
+}
+
+/// The devices that a mode of inspection may be told to use.
+pub(crate) fn ports(topology: &Topology) -> Vec<ips::Port> {
+    let sessions = topology.pppoe();
+    topology
+        .links()
+        .map(|link| {
+            let above = topology.links().filter(|upper| upper.lower == Some(link.index));
+            let stacked = above.filter(|upper| matches!(upper.kind, LinkKind::Vlan { .. }));
+            let dialled = sessions.iter().filter(|session| session.lower == link.name);
+            let carries =
+                stacked.map(|upper| upper.name.to_string()).chain(dialled.map(|session| {
+                    session
+                        .device
+                        .as_ref()
+                        .map_or("a PPPoE session".to_owned(), ToString::to_string)
+                }));
+            ips::Port {
+                name: link.name.to_string(),
+                bridge: link
+                    .master
+                    .and_then(|index| topology.link(index))
+                    .map(|bridge| bridge.name.to_string()),
+                carries: carries.collect(),
+                addressed: topology
+                    .addresses()
+                    .any(|have| have.index == link.index && !is_link_local(have.address)),
+                up: link.up,
+                mtu: link.mtu,
+            }
+        })
+        .collect()
+}
+
+/// Every device that is up has one of these.
+fn is_link_local(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => address.is_link_local(),
+        IpAddr::V6(address) => address.is_unicast_link_local(),
+    }
+}
+
+/// The networks of the zones that do not lead to the Internet.
+pub(crate) fn home(firewall: &Firewall, interfaces: &[Interface]) -> Vec<Network> {
+    let inner = interfaces.iter().filter(|i| !i.zone.is_empty() && !firewall.is_wan(&i.zone));
+    let mut networks: Vec<Network> =
+        inner.flat_map(|i| &i.addresses).filter_map(|text| network_of(text)).collect();
+    networks.sort_by_key(|network| (network.address, network.prefix));
+    networks.dedup();
+    networks
+}
+
+/// The network of an address with its prefix length, `10.0.0.1/24`.
+fn network_of(text: &str) -> Option<Network> {
+    let (address, prefix) = text.split_once('/')?;
+    let (address, prefix): (IpAddr, u8) = (address.parse().ok()?, prefix.parse().ok()?);
+    Network::of(address, prefix)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{lab_dump, lab_firewall, lab_network};
+    use crate::interfaces::parse_dump;
+
+    fn lab() -> (Firewall, Vec<Interface>, Topology) {
+        let firewall = Firewall::parse(&lab_firewall());
+        let interfaces = parse_dump(&lab_dump(), &firewall);
+        let mut topology = Topology::new();
+        for change in lab_network() {
+            topology.apply(change);
+        }
+        (firewall, interfaces, topology)
+    }
+
+    #[test]
+    fn a_zone_is_its_layer_3_devices() {
+        let (firewall, interfaces, topology) = lab();
+        let places = places(&firewall, &interfaces, &topology);
+        assert_eq!(places.zones["wan"], ["pppoe-wan".to_owned()].into());
+        assert_eq!(places.zones["lan"], ["br-lan.10".to_owned()].into());
+        assert_eq!(places.vlans[&20], ["br-lan.20".to_owned()].into());
+        assert_eq!(places.vlans[&35], ["pppoe-wan", "wan.35"].map(str::to_owned).into());
+    }
+
+    #[test]
+    fn a_session_that_is_down_keeps_its_device() {
+        let (_, mut interfaces, _) = lab();
+        for interface in &mut interfaces {
+            interface.device = interface.lower.clone();
+        }
+        let wan = interfaces.iter().find(|interface| interface.proto == "pppoe").unwrap();
+        assert!(devices_of(wan).contains(&format!("pppoe-{}", wan.name)));
+    }
+
+    #[test]
+    fn a_port_says_what_it_is_used_for() {
+        let (_, _, topology) = lab();
+        let ports = ports(&topology);
+        let named = |name: &str| ports.iter().find(|port| port.name == name).unwrap();
+        assert_eq!(named("lan1").bridge.as_deref(), Some("br-lan"));
+        assert_eq!(named("wan").carries, ["wan.35"]);
+        assert_eq!(named("wan.35").carries, ["pppoe-wan"]);
+        assert!(named("br-lan.10").addressed);
+    }
+
+    #[test]
+    fn home_is_what_is_not_the_internet() {
+        let (firewall, interfaces, _) = lab();
+        let home: Vec<String> =
+            home(&firewall, &interfaces).iter().map(ToString::to_string).collect();
+        assert!(home.contains(&"10.10.10.0/24".to_owned()), "{home:?}");
+        assert!(!home.iter().any(|network| network.starts_with("198.51.")), "{home:?}");
+    }
+}

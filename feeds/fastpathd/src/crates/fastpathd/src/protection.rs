@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Inspection and blocks, without I/O: how Suricata fares, what it has to be told, who is blocked.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use config::{Network, Problem};
+use flows::Now;
+use ips::{Blocked, Blocks, Condition, Gate, Health, Observation, Queue};
+use ruleset::{Counter, Places, Policy, Queues};
+
+use crate::configuration::Configuration;
+
+/// Suricata's configuration as fastpathd leaves it for its init script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Overlay {
+    pub(crate) yaml: String,
+    pub(crate) arguments: String,
+}
+
+/// What its init script is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Orders {
+    /// Suricata is to run by this.
+    Run(Overlay),
+    /// It is not to run.
+    Stop,
+}
+
+/// What was seen of Suricata, twice a second.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Sight {
+    /// Every queue of the kernel that somebody listens on.
+    pub(crate) queues: Vec<Queue>,
+    /// Process id of Suricata, if there is one.
+    pub(crate) process: Option<u32>,
+    /// What its last test refused.
+    pub(crate) refused: Option<String>,
+}
+
+/// What Suricata said on its command socket.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Word {
+    Uptime(Duration),
+    Version(String),
+    Rules(ips::Rules),
+    Counters(Box<ips::Counters>),
+}
+
+/// Inspection as it is now.
+#[derive(Debug)]
+pub(crate) struct Protection {
+    pub(crate) settings: ips::Settings,
+    pub(crate) policies: Vec<Policy>,
+    marks: Option<ruleset::Marks>,
+    pub(crate) threads: ips::Threads,
+    health: Health,
+    seen: Observation,
+    /// What was left last; none: nothing was yet.
+    left: Option<Orders>,
+    pub(crate) blocks: Blocks,
+    pub(crate) version: String,
+    pub(crate) uptime: Duration,
+    pub(crate) counters: ips::Counters,
+    process: Option<u32>,
+    pub(crate) starts: u32,
+    tallies: BTreeMap<String, Tally>,
+}
+
+/// A counter of our table, which begins anew whenever the table is replaced.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Tally {
+    before: Counter,
+    last: Counter,
+}
+
+impl Tally {
+    fn read(&mut self, now: Counter) {
+        if now.packets < self.last.packets || now.bytes < self.last.bytes {
+            self.before = self.sum();
+        }
+        self.last = now;
+    }
+
+    fn sum(&self) -> Counter {
+        Counter {
+            packets: self.before.packets + self.last.packets,
+            bytes: self.before.bytes + self.last.bytes,
+        }
+    }
+}
+
+impl Protection {
+    pub(crate) fn new(now: Duration) -> Self {
+        let settings = ips::Settings::default();
+        Self {
+            blocks: Blocks::new(&settings),
+            settings,
+            policies: Vec::new(),
+            marks: None,
+            threads: ips::Threads::default(),
+            health: Health::new(now),
+            seen: Observation::default(),
+            left: None,
+            version: String::new(),
+            uptime: Duration::ZERO,
+            counters: ips::Counters::default(),
+            process: None,
+            starts: 0,
+            tallies: BTreeMap::new(),
+        }
+    }
+
+    /// A new configuration. Addresses whose blocks it ends come back.
+    pub(crate) fn configure(&mut self, configuration: &Configuration) -> Vec<IpAddr> {
+        self.settings = configuration.ips.clone();
+        self.policies.clone_from(&configuration.main.policies);
+        self.marks = configuration.main.marks().ok();
+        self.seen.enabled = self.settings.enabled;
+        self.seen.mode = self.settings.mode;
+        self.seen.fail = self.settings.fail;
+        self.seen.queue_length = self.settings.queue_length;
+        self.blocks.configure(&self.settings)
+    }
+
+    pub(crate) fn condition(&self) -> &Condition {
+        self.health.condition()
+    }
+
+    /// Whether packets are queued for Suricata, or would be.
+    pub(crate) fn in_the_way(&self) -> bool {
+        self.settings.enabled && self.settings.mode == ips::Mode::Nfq
+    }
+
+    /// Whether a connection can be inspected to its end.
+    fn any_always(&self) -> bool {
+        self.settings.default == ips::Action::Always
+            || self.active().any(|policy| policy.action == ruleset::Action::Always)
+    }
+
+    fn active(&self) -> impl Iterator<Item = &Policy> {
+        self.policies.iter().filter(|policy| policy.enabled)
+    }
+
+    /// What is wrong with the policies on these zones.
+    pub(crate) fn check(policies: &[Policy], places: &Places) -> Vec<Problem> {
+        let active = policies.iter().filter(|policy| policy.enabled);
+        active.flat_map(|policy| policy.check(places)).collect()
+    }
+
+    /// The part of the plan that is about inspection and blocks.
+    pub(crate) fn plan(&self, places: &Places) -> ruleset::Protection {
+        let inspection =
+            self.marks.filter(|_| self.in_the_way()).map(|marks| self.inspection(marks, places));
+        let blocks =
+            (self.settings.enabled && self.settings.block).then_some(self.settings.block_limit);
+        ruleset::Protection { inspection, blocks }
+    }
+
+    fn inspection(&self, marks: ruleset::Marks, places: &Places) -> ruleset::Inspection {
+        let settings = &self.settings;
+        ruleset::Inspection {
+            marks,
+            fail_open: settings.fail == ips::Fail::Open,
+            default: action(settings.default),
+            policies: self.active().map(|policy| policy.on(places)).collect(),
+            exempt: settings.exempt.clone(),
+            budget_bytes: settings.budget_bytes,
+            budget_packets: settings.budget_packets.into(),
+            queues: Queues {
+                first: settings.queue_first,
+                count: self.threads.queues(),
+                spread: match settings.spread {
+                    ips::Spread::Hash => ruleset::Spread::Hash,
+                    ips::Spread::Fanout => ruleset::Spread::Fanout,
+                },
+            },
+            gate: match self.condition().gate {
+                Gate::Queue => ruleset::Gate::Queue,
+                Gate::Open => ruleset::Gate::Open,
+            },
+        }
+    }
+
+    /// What Suricata is to run by, if that has changed.
+    pub(crate) fn orders(
+        &mut self,
+        now: Duration,
+        home: &[Network],
+        store: &std::path::Path,
+        ports: &[ips::Port],
+    ) -> Option<Orders> {
+        self.seen.trouble = None;
+        let mut wanted = Orders::Stop;
+        if self.settings.enabled {
+            match ips::check_mode(&self.settings, ports) {
+                Ok(()) => wanted = Orders::Run(self.render(home, store)),
+                Err(problem) => self.seen.trouble = Some(problem.to_string()),
+            }
+        }
+        if self.left.as_ref() == Some(&wanted) {
+            return None;
+        }
+        self.seen.asked = matches!(wanted, Orders::Run(_)).then_some(now);
+        self.left = Some(wanted.clone());
+        Some(wanted)
+    }
+
+    fn render(&self, home: &[Network], store: &std::path::Path) -> Overlay {
+        let home = if self.settings.home.is_empty() { home } else { &self.settings.home };
+        let files =
+            ips::Files { rules: vec![store.join("current.rules")], ..ips::Files::default() };
+        let yaml = ips::render(&ips::Overlay {
+            settings: &self.settings,
+            threads: &self.threads,
+            mark_mask: self.marks.map_or(0, ruleset::Marks::mask),
+            any_always: self.any_always(),
+            home,
+            files: &files,
+        });
+        let mut arguments = ips::arguments(&self.settings, &self.threads).join("\n");
+        arguments.push('\n');
+        Overlay { yaml, arguments }
+    }
+
+    /// The files could not be written.
+    pub(crate) fn not_written(&mut self, why: String) {
+        self.left = None;
+        self.seen.trouble = Some(why);
+    }
+
+    /// Numbers of our queues.
+    pub(crate) fn queue_numbers(&self) -> std::ops::RangeInclusive<u16> {
+        let first = self.settings.queue_first;
+        first..=first.saturating_add(self.threads.queues() - 1)
+    }
+
+    /// Twice a second. True when the gate is to be moved.
+    pub(crate) fn look(&mut self, now: Duration, sight: Sight) -> bool {
+        if sight.process.is_some() && sight.process != self.process {
+            self.starts += 1;
+            self.version.clear();
+            self.seen.rules = None;
+            self.seen.answered = None;
+        }
+        self.process = sight.process;
+        self.seen.running = sight.process.is_some();
+        self.seen.refused = sight.refused;
+        self.seen.queues = if self.in_the_way() {
+            ips::queues_of(&sight.queues, self.queue_numbers())
+        } else {
+            Vec::new()
+        };
+        let before = self.condition().gate;
+        self.judge(now);
+        self.condition().gate != before
+    }
+
+    fn judge(&mut self, now: Duration) {
+        let before = self.condition().state;
+        let Condition { state, why, .. } = self.health.observe(now, &self.seen);
+        if *state != before {
+            log::info!("inspection: {} ({why})", state.name());
+        }
+    }
+
+    /// It answered on its command socket.
+    pub(crate) fn hear(&mut self, now: Duration, word: Word) {
+        self.seen.answered = Some(now);
+        match word {
+            Word::Uptime(uptime) => self.uptime = uptime,
+            Word::Version(version) => self.version = version,
+            Word::Rules(rules) => self.seen.rules = Some(rules),
+            Word::Counters(counters) => self.count(*counters),
+        }
+    }
+
+    /// Its counters, by whichever way they came.
+    pub(crate) fn count(&mut self, counters: ips::Counters) {
+        self.seen.capture_drops = counters.capture_drops;
+        if counters.rules.is_some() {
+            self.seen.rules = counters.rules;
+        }
+        self.counters = counters;
+    }
+
+    /// Whether its event stream is connected.
+    pub(crate) fn connected(&mut self, connected: bool) {
+        self.seen.events = connected;
+    }
+
+    pub(crate) fn seen(&self) -> &Observation {
+        &self.seen
+    }
+
+    /// What of Suricata is not known yet since its last start.
+    pub(crate) fn unasked(&self) -> bool {
+        self.version.is_empty() || self.seen.rules.is_none()
+    }
+
+    /// The counters of our table.
+    pub(crate) fn tally(&mut self, counters: &BTreeMap<String, Counter>) {
+        for (name, counter) in counters {
+            self.tallies.entry(name.clone()).or_default().read(*counter);
+        }
+    }
+
+    /// One of them, since the daemon's start.
+    pub(crate) fn tallied(&self, name: &str) -> Counter {
+        self.tallies.get(name).map(Tally::sum).unwrap_or_default()
+    }
+
+    /// A source fired a drop rule: the block to be put in force, if there is to be one.
+    pub(crate) fn fired(
+        &mut self,
+        now: Duration,
+        address: IpAddr,
+        rule: (u32, &str),
+        own: impl Fn(IpAddr) -> bool,
+    ) -> Option<ips::Block> {
+        if !(self.settings.enabled && self.settings.block) {
+            return None;
+        }
+        match self.blocks.add(now, address, rule, own) {
+            Blocked::Yes(block) => {
+                log::warn!("{address} is blocked: rule {} fired", rule.0);
+                Some(block)
+            }
+            Blocked::Already | Blocked::No(_) => None,
+        }
+    }
+}
+
+/// A block for nft.
+pub(crate) fn element(block: &ips::Block, now: Duration) -> ruleset::Block {
+    let seconds = |time: Duration| u32::try_from(time.as_secs()).unwrap_or(u32::MAX);
+    ruleset::Block {
+        address: block.address,
+        seconds: seconds(block.until.saturating_sub(block.since)),
+        left: seconds(block.until.saturating_sub(now)),
+        comment: format!("{} {}", block.sid, block.reason),
+    }
+}
+
+/// A time of ours as Unix milliseconds.
+pub(crate) fn unix_ms(at: Duration, now: Now) -> u64 {
+    let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let (ahead, ago) = (at.saturating_sub(now.mono), now.mono.saturating_sub(at));
+    (now.unix_ms + ms(ahead)).saturating_sub(ms(ago))
+}
+
+pub(crate) const fn action(action: ips::Action) -> ruleset::Action {
+    match action {
+        ips::Action::Inspect => ruleset::Action::Inspect,
+        ips::Action::None => ruleset::Action::None,
+        ips::Action::Always => ruleset::Action::Always,
+    }
+}

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The answers about inspection, alerts and blocks, in the shapes of `schema/*.json`.
+
+use std::net::IpAddr;
+
+use flows::Network;
+use ips::{Filter, Kind, Page, Row};
+use ruleset::Policy;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use topology::LinkKind;
+
+use crate::core::Core;
+use crate::inspection::Context;
+use crate::protection::unix_ms;
+use crate::rules_room::RulesView;
+
+/// The part of `status` and `tick`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Summary {
+    state: &'static str,
+    why: String,
+    alerts: u64,
+    blocks: usize,
+}
+
+pub(crate) fn summary(core: &Core) -> Summary {
+    let condition = core.protection.condition();
+    Summary {
+        state: condition.state.name(),
+        why: condition.why.clone(),
+        alerts: core.events.alerts.last(),
+        blocks: core.protection.blocks.len(),
+    }
+}
+
+/// The answer of `ips`.
+#[derive(Debug, Serialize)]
+pub(crate) struct IpsView<'a> {
+    state: &'static str,
+    since_ms: u64,
+    why: &'a str,
+    enabled: bool,
+    mode: &'static str,
+    fail: &'static str,
+    block: bool,
+    suricata: Suricata<'a>,
+    queues: Vec<QueueView>,
+    management_cpus: Vec<u32>,
+    counters: Counters,
+    events: Events,
+    visible: Vec<VisibleView>,
+    rules: RulesView<'a>,
+    policy: PolicyView<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct Suricata<'a> {
+    version: &'a str,
+    running: bool,
+    uptime_s: u64,
+    restarts: u32,
+    refused: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct QueueView {
+    queue: u16,
+    cpu: i64,
+    bound: bool,
+    depth: u32,
+    handled: u32,
+    dropped: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Counters {
+    inspected_packets: u64,
+    inspected_bytes: u64,
+    uninspected_packets: u64,
+    uninspected_bytes: u64,
+    accepted: u64,
+    blocked: u64,
+    alerts: u64,
+    bypassed_flows: u64,
+    spent_flows: u64,
+    queue_drops: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Events {
+    connected: bool,
+    lines: u64,
+    not_read: u64,
+    unparsable: u64,
+    oversized: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct VisibleView {
+    kind: &'static str,
+    flows: u64,
+    bytes: u64,
+    named: u64,
+    fingerprinted: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct PolicyView<'a> {
+    default: &'static str,
+    budget_bytes: u64,
+    budget_packets: u32,
+    exempt: Vec<String>,
+    zones: Vec<&'a str>,
+    vlans: Vec<u16>,
+    policies: Vec<RuleView<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct RuleView<'a> {
+    section: &'a str,
+    name: &'a str,
+    enabled: bool,
+    src: &'a str,
+    dest: &'a str,
+    src_vlan: u16,
+    dest_vlan: u16,
+    action: &'static str,
+}
+
+pub(crate) fn ips(core: &Core) -> IpsView<'_> {
+    let protection = &core.protection;
+    let condition = protection.condition();
+    let settings = &protection.settings;
+    let threads = &protection.threads;
+    IpsView {
+        state: condition.state.name(),
+        since_ms: unix_ms(condition.since, core.now),
+        why: &condition.why,
+        enabled: settings.enabled,
+        mode: settings.mode.name(),
+        fail: settings.fail.name(),
+        block: settings.block,
+        suricata: suricata(core),
+        queues: if protection.in_the_way() { queues(core) } else { Vec::new() },
+        management_cpus: if threads.affinity { threads.management.clone() } else { Vec::new() },
+        counters: counters(core),
+        events: events(core),
+        visible: Kind::ALL.into_iter().map(|kind| visible(core, kind)).collect(),
+        rules: core.rules.view(protection.seen().rules.unwrap_or_default()),
+        policy: policy(core),
+    }
+}
+
+fn suricata(core: &Core) -> Suricata<'_> {
+    let protection = &core.protection;
+    let seen = protection.seen();
+    Suricata {
+        version: &protection.version,
+        running: seen.running && seen.answered.is_some(),
+        uptime_s: if seen.running { protection.uptime.as_secs() } else { 0 },
+        restarts: protection.starts.saturating_sub(1),
+        refused: seen.refused.as_deref().unwrap_or_default(),
+    }
+}
+
+fn queues(core: &Core) -> Vec<QueueView> {
+    let protection = &core.protection;
+    let placed = protection.threads.placed();
+    protection
+        .queue_numbers()
+        .zip(placed)
+        .enumerate()
+        .map(|(index, (number, cpu))| {
+            let queue = protection.seen().queues.get(index).copied().flatten();
+            QueueView {
+                queue: number,
+                cpu: cpu.map_or(-1, i64::from),
+                bound: queue.is_some(),
+                depth: queue.map_or(0, |queue| queue.depth),
+                handled: queue.map_or(0, |queue| queue.handled),
+                dropped: queue.map_or(0, |queue| queue.dropped()),
+            }
+        })
+        .collect()
+}
+
+fn counters(core: &Core) -> Counters {
+    let protection = &core.protection;
+    let counted = |name: &str| protection.tallied(name);
+    let said = &protection.counters;
+    let queues = protection.seen().queues.iter().flatten();
+    Counters {
+        inspected_packets: counted("inspected").packets,
+        inspected_bytes: counted("inspected").bytes,
+        uninspected_packets: counted("uninspected").packets,
+        uninspected_bytes: counted("uninspected").bytes,
+        accepted: said.accepted,
+        blocked: said.blocked,
+        alerts: said.alerts,
+        bypassed_flows: counted("bypassed").packets,
+        spent_flows: counted("spent").packets,
+        queue_drops: queues.map(ips::Queue::dropped).sum::<u64>() + said.capture_drops,
+    }
+}
+
+fn events(core: &Core) -> Events {
+    let counts = core.events.counts;
+    Events {
+        connected: core.events.connected,
+        lines: counts.lines,
+        not_read: counts.not_read,
+        unparsable: counts.unparsable,
+        oversized: counts.oversized,
+    }
+}
+
+fn visible(core: &Core, kind: Kind) -> VisibleView {
+    let visible = &core.events.visible;
+    let sight = visible.sight(kind);
+    let tls = kind == Kind::Tls;
+    VisibleView {
+        kind: kind.name(),
+        flows: sight.flows,
+        bytes: sight.bytes,
+        named: if tls { visible.named } else { 0 },
+        fingerprinted: if tls { visible.fingerprinted } else { 0 },
+    }
+}
+
+fn policy(core: &Core) -> PolicyView<'_> {
+    let settings = &core.protection.settings;
+    let mut vlans: Vec<u16> = core
+        .around
+        .topology()
+        .links()
+        .filter_map(|link| match link.kind {
+            LinkKind::Vlan { id } => Some(id),
+            _ => None,
+        })
+        .collect();
+    vlans.sort_unstable();
+    vlans.dedup();
+    PolicyView {
+        default: settings.default.name(),
+        budget_bytes: settings.budget_bytes,
+        budget_packets: settings.budget_packets,
+        exempt: settings.exempt.iter().map(ToString::to_string).collect(),
+        zones: core.firewall.zones().collect(),
+        vlans,
+        policies: core.protection.policies.iter().map(rule).collect(),
+    }
+}
+
+fn rule(policy: &Policy) -> RuleView<'_> {
+    RuleView {
+        section: &policy.id,
+        name: &policy.name,
+        enabled: policy.enabled,
+        src: policy.src.as_deref().unwrap_or_default(),
+        dest: policy.dest.as_deref().unwrap_or_default(),
+        src_vlan: policy.src_vlan.unwrap_or(0),
+        dest_vlan: policy.dest_vlan.unwrap_or(0),
+        action: policy.action.name(),
+    }
+}
+
+/// The payload of the notification `alert`.
+#[derive(Debug, Serialize)]
+pub(crate) struct News {
+    last: u64,
+    new: u64,
+    alerts: Vec<Row>,
+}
+
+/// What came after the alert `since`.
+pub(crate) fn news(core: &Core, since: u64) -> News {
+    const MOST: usize = 10;
+    let filter = Filter { since, ..Filter::default() };
+    let page = page(core, &filter, MOST);
+    News { last: page.last, new: page.last.saturating_sub(since), alerts: page.alerts }
+}
+
+fn page(core: &Core, filter: &Filter, limit: usize) -> Page {
+    let context = Context { flows: &core.flows, around: &core.around };
+    core.events.alerts.page(filter, limit, core.events.counts.alerts, &context)
+}
+
+/// The answer of `alerts`; what is wrong with the request if there is none.
+pub(crate) fn alerts(core: &Core, args: &Map<String, Value>) -> Result<Page, String> {
+    const LIMIT: u64 = 100;
+    const MOST: u64 = 500;
+    known(args, &["filter", "since", "limit"])?;
+    let mut filter = Filter::default();
+    if let Some(wanted) = args.get("filter") {
+        filter = parse(wanted.as_object().ok_or("filter: is no object")?)?;
+    }
+    filter.since = number(args, "since")?.unwrap_or(0);
+    let limit = number(args, "limit")?.unwrap_or(LIMIT);
+    if !(1..=MOST).contains(&limit) {
+        return Err(format!("limit: {limit} is not 1 to {MOST}"));
+    }
+    Ok(page(core, &filter, usize::try_from(limit).unwrap_or(usize::MAX)))
+}
+
+fn parse(wanted: &Map<String, Value>) -> Result<Filter, String> {
+    known(wanted, &["text", "action", "severity", "address", "sid", "flow"])?;
+    let small = |key: &str| -> Result<Option<u32>, String> {
+        let number = number(wanted, key)?;
+        let narrow = |n| u32::try_from(n).map_err(|_| format!("{key}: {n} is too large"));
+        number.map(narrow).transpose()
+    };
+    let text = words(wanted, "text")?;
+    if text.is_some_and(|text| text.chars().count() > 128) {
+        return Err("text: is longer than 128 characters".to_owned());
+    }
+    let blocked = match words(wanted, "action")? {
+        None => None,
+        Some("blocked") => Some(true),
+        Some("allowed") => Some(false),
+        Some(other) => return Err(format!("action: '{other}' is neither allowed nor blocked")),
+    };
+    let address = words(wanted, "address")?
+        .map(|text| text.parse().map_err(|_| format!("address: '{text}' is none")))
+        .transpose()?;
+    Ok(Filter {
+        text: text.map(str::to_owned),
+        blocked,
+        severity: small("severity")?,
+        address,
+        sid: small("sid")?,
+        flow: number(wanted, "flow")?,
+        since: 0,
+    })
+}
+
+fn known(args: &Map<String, Value>, names: &[&str]) -> Result<(), String> {
+    let surplus = args.keys().find(|key| !names.contains(&key.as_str()));
+    surplus.map_or(Ok(()), |key| Err(format!("{key}: unknown argument")))
+}
+
+fn number(args: &Map<String, Value>, key: &str) -> Result<Option<u64>, String> {
+    let wrong = |value: &Value| format!("{key}: {value} is no number from 0");
+    args.get(key).map(|value| value.as_u64().ok_or_else(|| wrong(value))).transpose()
+}
+
+fn words<'a>(args: &'a Map<String, Value>, key: &str) -> Result<Option<&'a str>, String> {
+    let wrong = |value: &Value| format!("{key}: {value} is no text");
+    args.get(key).map(|value| value.as_str().ok_or_else(|| wrong(value))).transpose()
+}
+
+/// The answer of `blocks`.
+#[derive(Debug, Serialize)]
+pub(crate) struct BlocksView {
+    enabled: bool,
+    time_s: u64,
+    limit: u32,
+    refused: u64,
+    packets: u64,
+    blocks: Vec<BlockView>,
+}
+
+#[derive(Debug, Serialize)]
+struct BlockView {
+    address: String,
+    name: String,
+    sid: u32,
+    reason: String,
+    since_ms: u64,
+    until_ms: u64,
+}
+
+pub(crate) fn blocks(core: &Core) -> BlocksView {
+    let protection = &core.protection;
+    let settings = &protection.settings;
+    let name = |address: IpAddr| core.around.name(address).unwrap_or_default().to_owned();
+    let living = protection.blocks.list().into_iter().filter(|b| b.until > core.now.mono);
+    BlocksView {
+        enabled: settings.enabled && settings.block,
+        time_s: settings.block_time.as_secs(),
+        limit: settings.block_limit,
+        refused: protection.blocks.refused() + core.events.not_offenders,
+        packets: protection.tallied("blocked").packets,
+        blocks: living
+            .map(|block| BlockView {
+                address: block.address.to_string(),
+                name: name(block.address),
+                sid: block.sid,
+                reason: block.reason.clone(),
+                since_ms: unix_ms(block.since, core.now),
+                until_ms: unix_ms(block.until, core.now),
+            })
+            .collect(),
+    }
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Updates of the rules: when they are due, how the last one went.
+
+use std::path::Path;
+
+use rules::{Hour, Outcome, SourceReport, SourceRequest, SourceState, State};
+use serde::Serialize;
+use serde_json::Value;
+
+/// After a start the line has to come up first.
+const FIRST: u64 = 60 * 1000;
+/// After an update that failed.
+const RETRY: u64 = 3600 * 1000;
+
+/// The rules as far as the daemon cares.
+#[derive(Debug, Default)]
+pub(crate) struct RulesRoom {
+    settings: rules::Settings,
+    /// Inspection is wanted: nobody else needs rules.
+    wanted: bool,
+    state: State,
+    running: bool,
+    step: String,
+    /// Why the last update has no result.
+    failure: String,
+    next_ms: u64,
+    /// Seconds that local time is ahead of UTC.
+    offset_s: i64,
+}
+
+/// `ips.rules` of the API.
+#[derive(Debug, Serialize)]
+pub(crate) struct RulesView<'a> {
+    state: &'static str,
+    loaded: u64,
+    failed: u64,
+    updated_ms: u64,
+    next_ms: u64,
+    message: String,
+    sources: Vec<SourceView<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct SourceView<'a> {
+    name: &'a str,
+    url: String,
+    enabled: bool,
+    state: &'static str,
+    message: &'a str,
+    rules: u32,
+    updated_ms: u64,
+}
+
+impl RulesRoom {
+    pub(crate) fn store(&self) -> &Path {
+        &self.settings.store
+    }
+
+    /// New settings. Reads what the last update left when the store is another.
+    pub(crate) fn configure(&mut self, settings: &rules::Settings, wanted: bool, now_ms: u64) {
+        if self.settings.store != settings.store || !self.wanted {
+            self.state = rules::state(&settings.store);
+        }
+        self.settings = settings.clone();
+        self.wanted = wanted;
+        self.schedule(now_ms);
+    }
+
+    pub(crate) fn local_time(&mut self, offset_s: i64, now_ms: u64) {
+        if self.offset_s != offset_s {
+            self.offset_s = offset_s;
+            self.schedule(now_ms);
+        }
+    }
+
+    fn schedule(&mut self, now_ms: u64) {
+        let sources = &self.settings.sources;
+        let hour = match self.settings.hour {
+            Hour::Daily(hour) if self.wanted && !sources.is_empty() => Some(hour),
+            Hour::Daily(_) | Hour::ByHand => None,
+        };
+        self.next_ms = match hour {
+            None => 0,
+            // Never fetched: not before tomorrow would be a long time with few rules.
+            Some(_) if sources.iter().any(|source| self.report(source).is_none()) => now_ms + FIRST,
+            Some(hour) => next(now_ms, hour, self.offset_s),
+        };
+    }
+
+    fn report(&self, source: &SourceRequest) -> Option<&SourceReport> {
+        self.state.sources.iter().find(|report| report.name == source.name)
+    }
+
+    /// Once a second: the request, when an update is due.
+    pub(crate) fn tick(&mut self, own_rules: &Path, now_ms: u64) -> Option<String> {
+        let due = self.next_ms != 0 && now_ms >= self.next_ms;
+        if due { self.start(own_rules, now_ms) } else { None }
+    }
+
+    /// Begins an update: its request; none while one is under way.
+    pub(crate) fn start(&mut self, own_rules: &Path, now_ms: u64) -> Option<String> {
+        if self.running {
+            return None;
+        }
+        let request = self.settings.request(own_rules, test(), true);
+        let request = serde_json::to_string(&request).ok()?;
+        self.running = true;
+        self.step.clear();
+        self.next_ms = if self.next_ms == 0 { 0 } else { now_ms + RETRY };
+        log::info!("updating the rules");
+        Some(request)
+    }
+
+    pub(crate) fn progress(&mut self, step: String) {
+        log::debug!("rules: {step}");
+        self.step = step;
+    }
+
+    /// An update is over. True when there are new rules to be loaded.
+    pub(crate) fn done(&mut self, result: Result<Value, String>, now_ms: u64) -> bool {
+        self.running = false;
+        self.failure.clear();
+        let read = result.and_then(|value| {
+            serde_json::from_value::<State>(value).map_err(|error| error.to_string())
+        });
+        match read {
+            Ok(state) => self.state = state,
+            Err(why) => self.failure = why,
+        }
+        let outcome = if self.failure.is_empty() { self.state.outcome } else { Outcome::Failed };
+        log::info!("update of the rules: {outcome:?} {}{}", self.failure, self.state.message);
+        if matches!(outcome, Outcome::Updated | Outcome::Unchanged) {
+            self.schedule(now_ms);
+        } else if self.next_ms != 0 {
+            self.next_ms = now_ms + RETRY;
+        }
+        matches!(outcome, Outcome::Updated | Outcome::Partly | Outcome::Restored)
+    }
+
+    pub(crate) fn view(&self, counted: ips::Rules) -> RulesView<'_> {
+        let failed = !self.failure.is_empty()
+            || matches!(self.state.outcome, Outcome::Failed | Outcome::Partly)
+                && self.state.finished_ms != 0;
+        let state = match () {
+            () if self.running => "updating",
+            () if failed => "failed",
+            () if self.state.version.is_empty() => "builtin",
+            () => "good",
+        };
+        let message = match state {
+            "updating" => self.step.clone(),
+            _ if self.failure.is_empty() => self.state.message.clone(),
+            _ => self.failure.clone(),
+        };
+        let on = self.settings.sources.iter().map(|source| self.source(source, true));
+        let off = self.settings.off.iter().map(|source| self.source(source, false));
+        RulesView {
+            state,
+            loaded: counted.loaded,
+            failed: counted.failed,
+            updated_ms: self.state.since_ms,
+            next_ms: self.next_ms,
+            message,
+            sources: on.chain(off).collect(),
+        }
+    }
+
+    fn source<'a>(&'a self, source: &'a SourceRequest, enabled: bool) -> SourceView<'a> {
+        let report = self.report(source);
+        SourceView {
+            name: &source.name,
+            url: without_secrets(&source.url),
+            enabled,
+            state: match report {
+                _ if !enabled => "off",
+                None => "new",
+                Some(report) => match report.state {
+                    SourceState::Updated | SourceState::Unchanged => "good",
+                    SourceState::Kept | SourceState::Failed => "failed",
+                },
+            },
+            message: report.map_or("", |report| &report.message),
+            rules: report.map_or(0, |report| report.rules),
+            updated_ms: report.map_or(0, |report| report.fetched_ms),
+        }
+    }
+}
+
+/// Suricata itself, with the configuration in force: rules use its variables. What `-S` names is
+/// all that is loaded then.
+fn test() -> Vec<String> {
+    const ACCEPTED: &str = "/var/etc/suricata/accepted.yaml";
+    let words = ["/usr/bin/suricata", "-T", "-c", "/etc/suricata/suricata.yaml"];
+    let with = ["--include", ACCEPTED, "-S", "{rules}", "-l", "{dir}"];
+    words.into_iter().chain(with).map(str::to_owned).collect()
+}
+
+/// The next full `hour` of local time after `now_ms`.
+fn next(now_ms: u64, hour: u8, offset_s: i64) -> u64 {
+    const DAY: i64 = 86_400;
+    let now = i64::try_from(now_ms / 1000).unwrap_or(0) + offset_s;
+    let today = now - now.rem_euclid(DAY) + i64::from(hour) * 3600;
+    let at = if today > now { today } else { today + DAY };
+    u64::try_from(at - offset_s).unwrap_or(0) * 1000
+}
+
+/// The URL without user, password and whatever follows a question mark.
+fn without_secrets(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = host.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}://{host}{path}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_update_is_at_the_local_hour() {
+        let hour = 3600 * 1000;
+        // 03:00 UTC is 04:00 in Berlin in winter.
+        assert_eq!(next(2 * hour, 4, 3600), 3 * hour);
+        assert_eq!(next(3 * hour, 4, 3600), 27 * hour);
+        assert_eq!(next(3 * hour, 4, 0), 4 * hour);
+        assert_eq!(next(30 * hour, 4, -5 * 3600), 33 * hour);
+    }
+
+    #[test]
+    fn secrets_of_a_url_stay_here() {
+        assert_eq!(without_secrets("https://me:pw@h.example/a/b?key=1"), "https://h.example/a/b");
+        assert_eq!(without_secrets("https://h.example/a@b"), "https://h.example/a@b");
+    }
+}

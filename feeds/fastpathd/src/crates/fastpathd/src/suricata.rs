@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What the daemon does for Suricata in the file system and on its sockets.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use ips::{Listener, Rates};
+use tokio::sync::mpsc::Sender;
+
+use crate::bus::chain;
+use crate::happening::Happening;
+use crate::protection::Orders;
+
+/// After a failure of the socket for events.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// Where things are that Suricata and the daemon share.
+#[derive(Debug, Clone)]
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Folder {
+    pub(crate) fn events(&self) -> PathBuf {
+        self.0.join("eve.sock")
+    }
+
+    /// Leaves the overlay for Suricata's init script, or takes it away.
+    pub(crate) fn leave(&self, orders: &Orders) -> Result<(), String> {
+        let (yaml, arguments) = (self.0.join("suricata.yaml"), self.0.join("arguments"));
+        match orders {
+            Orders::Run(overlay) => {
+                write(&yaml, &overlay.yaml)?;
+                write(&arguments, &overlay.arguments)
+            }
+            Orders::Stop => remove(&yaml).and_then(|()| remove(&arguments)),
+        }
+    }
+}
+
+/// Writes a file as a whole or not at all.
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
+    let new = path.with_extension("new");
+    let written = fs::write(&new, text).and_then(|()| fs::rename(&new, path));
+    written.map_err(|error| format!("writing {}: {error}", path.display()))
+}
+
+/// Removes a file that may not be there.
+pub(crate) fn remove(path: &Path) -> Result<(), String> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(format!("removing {}: {error}", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Before the first update there is no merged rule file; Suricata wants one.
+pub(crate) fn provide_rules(own: &Path, store: &Path) -> Result<(), String> {
+    let current = store.join("current.rules");
+    if current.exists() {
+        return Ok(());
+    }
+    let text = fs::read_to_string(own).map_err(|e| format!("reading {}: {e}", own.display()))?;
+    write(&current, &text)
+}
+
+/// Listens to Suricata until the daemon ends.
+pub(crate) async fn listen(folder: Folder, started: Instant, happenings: Sender<Happening>) {
+    loop {
+        let path = folder.events();
+        let failure = match Listener::bind(&path, users(), Rates::default()) {
+            Ok(mut listener) => loop {
+                match listener.next(|| started.elapsed()).await {
+                    Ok(batch) => {
+                        let happening = Happening::Events(Box::new(batch));
+                        if happenings.send(happening).await.is_err() {
+                            return;
+                        }
+                    }
+                    Err(error) => break error,
+                }
+            },
+            Err(error) => error,
+        };
+        log::error!("{}", chain(&failure));
+        tokio::time::sleep(PAUSE).await;
+        if happenings.is_closed() {
+            return;
+        }
+    }
+}
+
+/// Who may bring events: root, and the user that Suricata's package brings.
+fn users() -> Vec<u32> {
+    let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let suricata = passwd.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        (fields.next()? == "suricata").then(|| fields.nth(1)?.parse().ok())?
+    });
+    std::iter::once(0).chain(suricata).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protection::Overlay;
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("fastpathd-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    #[test]
+    fn an_overlay_is_left_and_taken_away() {
+        let folder = Folder(folder("overlay"));
+        let run = Orders::Run(Overlay { yaml: "%YAML 1.1\n".into(), arguments: "-q\n0\n".into() });
+        folder.leave(&run).unwrap();
+        let read = |name| fs::read_to_string(folder.0.join(name));
+        assert_eq!(read("arguments").unwrap(), "-q\n0\n");
+        folder.leave(&Orders::Stop).unwrap();
+        folder.leave(&Orders::Stop).unwrap();
+        assert!(read("suricata.yaml").is_err());
+        fs::remove_dir_all(&folder.0).unwrap();
+        let error = folder.leave(&run).unwrap_err();
+        assert!(error.contains("suricata.yaml: No such file"), "{error}");
+    }
+
+    #[test]
+    fn rules_of_an_update_are_not_overwritten() {
+        let folder = folder("rules");
+        let own = folder.join("own.rules");
+        fs::write(&own, "own").unwrap();
+        provide_rules(&own, &folder).unwrap();
+        fs::write(folder.join("current.rules"), "fetched").unwrap();
+        provide_rules(&own, &folder).unwrap();
+        assert_eq!(fs::read_to_string(folder.join("current.rules")).unwrap(), "fetched");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What can be seen of Suricata from outside: its queues, its process, what it answers.
+
+use std::cell::Cell;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Duration;
+
+use ips::Commands;
+use tokio::sync::mpsc::Sender;
+use tokio::time::MissedTickBehavior;
+
+use crate::happening::Happening;
+use crate::protection::{Sight, Word};
+
+/// Trouble is to be told within two seconds.
+const EVERY: Duration = Duration::from_millis(500);
+/// How long one question may take; the state machine judges silence by itself.
+const LIMIT: Duration = Duration::from_secs(2);
+/// All counters are asked for every so many questions, in case the event stream is away.
+const COUNTERS_EVERY: u32 = 10;
+
+/// Why Suricata's last configuration was not taken: written by its init script.
+const REFUSED: &str = "/var/run/suricata/refused";
+
+/// Whether to look at all, shared with the loop.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Attention {
+    pub(crate) wanted: Rc<Cell<bool>>,
+    /// Version and rules are not known yet.
+    pub(crate) curious: Rc<Cell<bool>>,
+}
+
+/// Looks twice a second, as long as inspection is wanted.
+pub(crate) async fn look(attention: Attention, happenings: Sender<Happening>) {
+    let mut process = None;
+    let mut second = tokio::time::interval(EVERY);
+    second.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut rounds: u32 = 0;
+    loop {
+        second.tick().await;
+        if !attention.wanted.get() {
+            process = None;
+            continue;
+        }
+        rounds = rounds.wrapping_add(1);
+        process = process.filter(|pid| is_suricata(*pid));
+        // Searching all processes costs more than looking at one.
+        if process.is_none() && rounds.is_multiple_of(2) {
+            process = find();
+        }
+        let sight = Sight { queues: queues(), process, refused: refused() };
+        if happenings.send(Happening::Sight(sight)).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Asks for its uptime twice a second, and for the rest when it is not known.
+pub(crate) async fn ask(socket: PathBuf, attention: Attention, happenings: Sender<Happening>) {
+    let mut commands = Commands::new(&socket, LIMIT);
+    let mut second = tokio::time::interval(EVERY);
+    second.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut rounds: u32 = 0;
+    loop {
+        second.tick().await;
+        if !attention.wanted.get() {
+            continue;
+        }
+        rounds = rounds.wrapping_add(1);
+        for word in talk(&mut commands, attention.curious.get(), rounds).await {
+            if happenings.send(Happening::Word(word)).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+async fn talk(commands: &mut Commands, curious: bool, rounds: u32) -> Vec<Word> {
+    let mut words = Vec::new();
+    match commands.uptime().await {
+        Ok(uptime) => words.push(Word::Uptime(uptime)),
+        Err(error) => {
+            log::debug!("suricata: {error}");
+            return words;
+        }
+    }
+    if curious {
+        words.extend(commands.version().await.map(Word::Version));
+        words.extend(commands.rules().await.map(Word::Rules));
+    }
+    if rounds.is_multiple_of(COUNTERS_EVERY) {
+        words.extend(commands.counters().await.map(|counters| Word::Counters(Box::new(counters))));
+    }
+    words
+}
+
+/// Tells Suricata to load its rules anew; what it said if it did not begin to.
+pub(crate) async fn reload(socket: PathBuf) -> Result<(), String> {
+    let mut commands = Commands::new(&socket, LIMIT);
+    commands.reload_rules().await.map_err(|error| error.to_string())
+}
+
+fn queues() -> Vec<ips::Queue> {
+    match fs::read_to_string(ips::QUEUES) {
+        Ok(text) => ips::parse_queues(&text),
+        // Not there before somebody has opened a queue.
+        Err(error) => {
+            log::debug!("{}: {error}", ips::QUEUES);
+            Vec::new()
+        }
+    }
+}
+
+fn refused() -> Option<String> {
+    const LONGEST: usize = 2000;
+    let text = fs::read(REFUSED).ok()?;
+    let text = String::from_utf8_lossy(&text[..text.len().min(LONGEST)]);
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// Its main thread gives itself this name.
+const COMM: &str = "Suricata-Main";
+
+fn is_suricata(pid: u32) -> bool {
+    comm(Path::new(&format!("/proc/{pid}")))
+}
+
+fn comm(process: &Path) -> bool {
+    fs::read_to_string(process.join("comm")).is_ok_and(|comm| comm.trim_end() == COMM)
+}
+
+fn find() -> Option<u32> {
+    let numbers = fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| {
+        let pid = entry.file_name().to_str()?.parse::<u32>().ok()?;
+        comm(&entry.path()).then_some(pid)
+    });
+    // A test of its configuration (`suricata -T`) is a child of its own and younger.
+    numbers.min()
+}
