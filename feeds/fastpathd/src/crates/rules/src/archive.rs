@@ -327,3 +327,7 @@ impl<R: Read> Read for Whole<R> {
         Ok(count)
     }
 }
+
+#[cfg(test)]
+#[path = "archive_tests.rs"]
+mod tests;

@@ -35,7 +35,7 @@ pub enum LineError {
     /// A rule or comment without end.
     #[error("is longer than {limit} bytes")]
     TooLong {
-        /// Number of the line, from 1.
+        /// Number of its first line, from 1.
         number: u32,
         /// The most that is taken.
         limit: usize,
@@ -68,7 +68,7 @@ impl<R: BufRead> Lines<R> {
         let mut first = 0;
         loop {
             let start = self.buffer.len();
-            if !self.read_physical()? {
+            if !self.read_physical(first)? {
                 return Ok(if first == 0 { None } else { self.finished(first) });
             }
             first = if first == 0 { self.number } else { first };
@@ -89,8 +89,9 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// Appends one line of the file without its end; false at the end of the file.
-    fn read_physical(&mut self) -> Result<bool, LineError> {
+    /// Appends one line of the file without its end; false at the end of the file. `first` is the
+    /// line that this one continues, or 0.
+    fn read_physical(&mut self, first: u32) -> Result<bool, LineError> {
         let mut any = false;
         loop {
             let chunk = self.reader.fill_buf()?;
@@ -104,7 +105,8 @@ impl<R: BufRead> Lines<R> {
             let end = chunk.iter().position(|byte| *byte == b'\n');
             let taken = end.unwrap_or(chunk.len());
             if self.buffer.len() + taken > LONGEST_LINE {
-                return Err(LineError::TooLong { number: self.number, limit: LONGEST_LINE });
+                let number = if first == 0 { self.number } else { first };
+                return Err(LineError::TooLong { number, limit: LONGEST_LINE });
             }
             self.buffer.extend_from_slice(&chunk[..taken]);
             self.reader.consume(taken + usize::from(end.is_some()));
@@ -132,3 +134,7 @@ impl<R: BufRead> Lines<R> {
         })
     }
 }
+
+#[cfg(test)]
+#[path = "lines_tests.rs"]
+mod tests;

@@ -135,3 +135,7 @@ pub(crate) fn version_of(first_line: &str) -> Option<&str> {
     let version = first_line.strip_prefix(HEADER)?.trim_end();
     (version.len() == 12 && version.bytes().all(|b| b.is_ascii_hexdigit())).then_some(version)
 }
+
+#[cfg(test)]
+#[path = "merge_tests.rs"]
+mod tests;

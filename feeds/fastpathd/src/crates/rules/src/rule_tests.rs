@@ -76,3 +76,23 @@ fn a_rule_in_a_comment_is_no_sentence() {
     assert!(!is_disabled_rule("pass on what you know (always)"));
     assert!(!is_disabled_rule(""));
 }
+
+proptest::proptest! {
+    #[test]
+    fn any_text_is_a_rule_or_says_why_not(text in "\\PC*") {
+        let _ = Rule::parse(&text);
+        let _ = is_disabled_rule(&text);
+    }
+
+    #[test]
+    fn what_is_read_is_what_was_written(
+        sid in 1u32.., rev: u32, gid: u32, message in "[a-z\\\\\";: ]{0,30}",
+    ) {
+        let escaped = message.replace('\\', "\\\\").replace(';', "\\;").replace('"', "\\\"");
+        let text = format!("{HEADER} (msg:\"{escaped}\"; gid:{gid}; sid:{sid}; rev:{rev};)");
+        let rule = Rule::parse(&text).expect("a rule");
+        proptest::prop_assert_eq!((rule.gid, rule.sid, rule.rev), (gid, sid, rev));
+        let dropping = rule.as_drop().expect("an alert");
+        proptest::prop_assert_eq!(dropping.strip_prefix("drop"), text.strip_prefix("alert"));
+    }
+}

@@ -126,3 +126,7 @@ fn message(line: &str) -> &str {
         _ => message,
     }
 }
+
+#[cfg(test)]
+#[path = "trial_tests.rs"]
+mod tests;

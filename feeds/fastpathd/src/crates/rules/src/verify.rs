@@ -173,3 +173,7 @@ pub(crate) fn published_checksum(text: &str, file: &str) -> Result<String, Verif
     let lone = || lines().next().filter(|_| lines().count() == 1).and_then(of_line);
     listed.or_else(lone).ok_or_else(|| VerifyError::NoChecksum(file.to_owned()))
 }
+
+#[cfg(test)]
+#[path = "verify_tests.rs"]
+mod tests;

@@ -284,3 +284,28 @@ fn a_state_that_is_no_state_is_written_anew() {
     assert_eq!(answer.outcome(), "unchanged");
     assert_eq!(answer.result["rules"], 2);
 }
+
+#[test]
+fn the_real_suricata_judges() {
+    let Some(program) = std::env::var_os("FASTPATH_SURICATA") else {
+        eprintln!("skipped: FASTPATH_SURICATA does not name a Suricata 8");
+        return;
+    };
+    let mut this = Box::new();
+    let program = program.to_str().expect("text");
+    let words = ["-T", "-c", "/etc/suricata/suricata.yaml", "-S", "{rules}", "-l", "{dir}"];
+    this.gateway.test = Value::from([&[program], words.as_slice()].concat());
+    this.gateway.seconds = 120;
+    let good = "alert http any any -> any any ( \\\n msg:\"a \\; b\"; http.uri; content:\"x\"; \\\n \
+        sid:7; rev:2;)\n";
+    let keyword = "# words\n\nalert tcp any any -> any any ( \\\n nosuchword; \\\n sid:8;)\n";
+    let value = "alert tcp any any -> any any (flow:sideways; sid:9;)\n";
+    let bad = files(&[("rules/a.rules", good), ("rules/b.rules", &format!("{keyword}{value}"))]);
+    let answer = this.update(bad);
+    let words = "et: rules/b.rules line 3: unknown rule keyword 'nosuchword'. (and 1 more)";
+    this.assert_refused(&answer, words);
+    let more = answer.source("et")["faults"].to_string();
+    assert!(more.contains("rules/b.rules line 6: "), "{more}");
+    let answer = this.update(files(&[("rules/a.rules", good)]));
+    assert_eq!((answer.outcome(), answer.message()), ("updated", ""));
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+use std::io::BufReader;
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn all(bytes: &[u8]) -> Result<Vec<Line>, LineError> {
+    // A small buffer, so that lines span several readings.
+    let mut lines = Lines::new(BufReader::with_capacity(7, bytes));
+    let mut found = Vec::new();
+    while let Some(line) = lines.next_line()? {
+        found.push(line);
+    }
+    Ok(found)
+}
+
+fn rule(number: u32, text: &str) -> Line {
+    Line::Rule { number, text: text.to_owned() }
+}
+
+#[test]
+fn lines_are_numbered_as_an_editor_does() {
+    let text = b"one\n\n  \r\n#two\nthree \\\r\n four\\\n\nfive\n  six  ";
+    let comment = Line::Comment("two".to_owned());
+    let wanted = [rule(1, "one"), comment, rule(5, "three  four"), rule(8, "five"), rule(9, "six")];
+    assert_eq!(all(text).expect("lines"), wanted);
+}
+
+#[test]
+fn a_comment_is_not_continued() {
+    let wanted = [Line::Comment(" a \\".to_owned()), rule(2, "b")];
+    assert_eq!(all(b"# a \\\nb\n").expect("lines"), wanted);
+}
+
+#[test]
+fn bytes_that_are_no_text_are_told_where() {
+    let wanted = [rule(1, "a"), Line::NotText { number: 2 }, Line::NotText { number: 3 }];
+    assert_eq!(all(b"a\n\xff\nx\0y\n").expect("lines"), wanted);
+}
+
+#[test]
+fn a_line_without_end_is_refused_before_it_fills_the_memory() {
+    struct Endless;
+    impl io::Read for Endless {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            buffer.fill(b'x');
+            Ok(buffer.len())
+        }
+    }
+    let mut lines = Lines::new(BufReader::new(io::Read::chain(&b"a\n"[..], Endless)));
+    assert_eq!(lines.next_line().expect("a line"), Some(rule(1, "a")));
+    assert!(matches!(lines.next_line(), Err(LineError::TooLong { number: 2, .. })));
+    // Many short ones that are continued are long too.
+    let continued = "abcdefgh\\\n".repeat(10_000);
+    assert!(matches!(all(continued.as_bytes()), Err(LineError::TooLong { number: 1, .. })));
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_lines(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        for line in all(&bytes).expect("short") {
+            if let Line::Rule { text, number } = line {
+                prop_assert!(!text.is_empty() && !text.contains('\n'));
+                prop_assert!(number as usize <= bytes.len());
+            }
+        }
+    }
+
+    #[test]
+    fn rules_come_out_as_they_went_in(
+        texts in proptest::collection::vec("[a-z(][a-z() ;:]{0,40}[a-z)]", 0..8),
+    ) {
+        let wanted: Vec<Line> =
+            (1..).zip(&texts).map(|(number, text)| rule(number, text)).collect();
+        prop_assert_eq!(all(texts.join("\n").as_bytes()).expect("lines"), wanted);
+    }
+}

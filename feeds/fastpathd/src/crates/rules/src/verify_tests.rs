@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+use super::*;
+
+// Made by OpenBSD's signify, whose files usign shares.
+const KEY: &str = "untrusted comment: fixture public key\n\
+    RWSZ+q/Gk8domRI2Fi7tKf7AP7KS7AuSefIH5QHmSzTJQbCOa0bP4qN3\n";
+const SIGNATURE: &str = "untrusted comment: verify with k.pub\n\
+    RWSZ+q/Gk8domW4voibZOcjFxyfAnz8Adga0Xk42OB+K2ptD2I6Lcy4RhLi892pIFilV8cL/AYT7/o2pHLQHl6kMTdaG\
+    seYQsAs=\n";
+const MESSAGE: &[u8] = b"a rule archive\n";
+
+#[test]
+fn a_signature_of_signify_is_believed() {
+    let key = Key::parse(KEY).expect("a key");
+    key.check(SIGNATURE, MESSAGE).expect("good");
+    // As in UCI: the line alone.
+    let line = KEY.lines().nth(1).expect("two lines");
+    Key::parse(line).expect("a key").check(SIGNATURE, MESSAGE).expect("good");
+}
+
+#[test]
+fn anything_changed_is_not_believed() {
+    let key = Key::parse(KEY).expect("a key");
+    assert!(matches!(key.check(SIGNATURE, &b"a rule archive"[..]), Err(VerifyError::Signature)));
+    for (from, to) in [("W4voi", "W4vpi"), ("Ad", "ad"), ("YQsAs=", "YQsAg=")] {
+        let changed = SIGNATURE.replace(from, to);
+        assert_ne!(changed, SIGNATURE);
+        assert!(key.check(&changed, MESSAGE).is_err(), "{from}");
+    }
+}
+
+#[test]
+fn a_key_is_not_taken_for_a_signature_nor_text_for_either() {
+    let key = Key::parse(KEY).expect("a key");
+    assert!(matches!(key.check(KEY, MESSAGE), Err(VerifyError::Form(_))));
+    for text in ["", "untrusted comment: x\n", "RWS", "RWS=", "####", "VGhpcyBpcyBub3QgYSBrZXkh"] {
+        assert!(matches!(Key::parse(text), Err(VerifyError::Key(_))), "{text}");
+    }
+}
+
+#[test]
+fn published_checksums_are_found_in_all_the_ways_people_write_them() {
+    let sum = sha256(MESSAGE).expect("memory");
+    let upper = sum.to_uppercase();
+    let other = "0".repeat(64);
+    for text in [
+        sum.clone(),
+        format!("{upper}\n"),
+        format!("{sum}  some-other-name.tar.gz\n"),
+        format!("{other}  b.tar.gz\n{sum}  ./dist/et.tar.gz\n"),
+        format!("{other} *b.tar.gz\r\n{sum} *et.tar.gz\r\n"),
+        format!("SHA256 (et.tar.gz) = {sum}\nSHA256 (b) = {other}\n"),
+    ] {
+        assert_eq!(published_checksum(&text, "et.tar.gz").expect(&text), sum, "{text}");
+    }
+    for text in [String::new(), "<html>".into(), format!("{other} a\n{other} b\n"), "abc et".into()]
+    {
+        let found = published_checksum(&text, "et.tar.gz");
+        assert!(matches!(found, Err(VerifyError::NoChecksum(_))), "{text}");
+    }
+}
+
+#[test]
+fn base64_is_read_strictly() {
+    assert_eq!(base64("").as_deref(), Some(&b""[..]));
+    assert_eq!(base64("TQ==").as_deref(), Some(&b"M"[..]));
+    assert_eq!(base64("TWE=").as_deref(), Some(&b"Ma"[..]));
+    assert_eq!(base64("TWFu").as_deref(), Some(&b"Man"[..]));
+    assert_eq!(base64("+/+/").as_deref(), Some(&[0xfb, 0xff, 0xbf][..]));
+    for bad in ["T", "TQ", "TQ=", "====", "T===", "TW u", "TWF\n"] {
+        assert_eq!(base64(bad), None, "{bad:?}");
+    }
+}
