@@ -15,8 +15,10 @@ usage() {
     cat <<'END'
 usage: ./build.sh COMMAND
 
-  lab [--once]       build everything, boot the gateway and its peers, compare the engines;
-                     stays up on a terminal (address and login are printed), --once ends
+  lab [--once] [--ips]
+                     build everything, boot the gateway and its peers, compare the engines;
+                     stays up on a terminal (address and login are printed), --once ends;
+                     --ips measures inspection instead
   test [NAME…]       all tests, or only the named kinds (./build.sh test list)
   shell gw|peers     a shell on a machine of the running lab
   ui-dev             the page with live reload, talking to the running lab
@@ -29,9 +31,9 @@ END
 # The programs of the gateway, as the lab installs them.
 build_programs() {
     need_build_tools
-    step "fastpathd and fastpathctl" \
+    step "fastpathd, fastpathctl and fastpath-rules" \
         cargo build --release --locked --manifest-path "$SRC/Cargo.toml" \
-        --target-dir "$BUILD/cargo" -p fastpathd -p fastpathctl
+        --target-dir "$BUILD/cargo" -p fastpathd -p fastpathctl -p rules
     step "OpenWrt stand-in" \
         cargo build --release --locked --manifest-path "$TOP/e2e/standin/Cargo.toml" \
         --target-dir "$BUILD/cargo-standin"
@@ -52,21 +54,25 @@ build_all() {
 }
 
 cmd_lab() {
-    local once=0
-    case ${1-} in
-        --once) once=1 ;;
-        "") ;;
-        *) die "lab: unknown option '$1' (--once is the only one)" ;;
-    esac
+    local once=0 bench='' word
+    for word; do
+        case $word in
+            --once) once=1 ;;
+            --ips) bench=ips ;;
+            *) die "lab: unknown option '$word' (there are --once and --ips)" ;;
+        esac
+    done
+    # One CPU to forward, one to inspect.
+    [ -z "$bench" ] || export LAB_SMP=${LAB_SMP:-2}
     need_lab_tools
     BUILD_STARTED=$(now)
     build_all
     "$TOP/e2e/lab/lab" images
     export BUILD_S=$(($(now) - BUILD_STARTED))
     if [ "$once" = 1 ] || [ ! -t 1 ]; then
-        "$TOP/e2e/lab/lab" once
+        "$TOP/e2e/lab/lab" once $bench
     else
-        "$TOP/e2e/lab/lab" stay
+        "$TOP/e2e/lab/lab" stay $bench
     fi
 }
 

@@ -1,0 +1,41 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Four CPUs and more: two that inspect (LAB_SMP=4).
+
+# shellcheck source=e2e/tests/vm/lib/cpus.sh
+. "$VM/lib/cpus.sh"
+
+test_named_cpus() {
+    several_cpus 4
+    in_force "	option forwarding '2-3'
+	option inspection '0-1'"
+    same "workers" "$(planned '.queues | map(.cpu) | join(" ")')" "0 1"
+}
+
+# wrong_threads SPREAD: packets that came to another worker than their flow's, of 24 connections
+# with both ways busy.
+wrong_threads() {
+    local i
+    in_line "	option spread '$1'
+	option default 'always'"
+    for i in $(seq 8); do
+        begin h10 "a$i" "curl -s -o /dev/null --limit-rate 300k http://$ISP_4/2.bin"
+        begin h10 "b$i" "curl -s -o /dev/null --limit-rate 300k http://$H20_4/2.bin"
+        begin h11 "c$i" "curl -gs -o /dev/null --limit-rate 300k http://[$ISP_6]/2.bin"
+    done
+    for i in $(seq 8); do for kind in a b c; do soon 60 ended "$kind$i"; done; done
+    suricatas dump-counters | jq '.message.stream.wrong_thread // .message.tcp.wrong_thread // 0'
+}
+
+test_hash_keeps_a_flow_on_one_worker() {
+    local hash fanout
+    several_cpus 4
+    hash=$(wrong_threads hash | tail -n 1)
+    between "queues that were used" \
+        "$(ips_value '[.queues[] | select(.handled > 100)] | length')" 2 16
+    end_traffic
+    fanout=$(wrong_threads fanout | tail -n 1)
+    note "packets at the wrong worker: $hash by hash, $fanout by CPU (fanout)"
+    same "packets at the wrong worker, by hash" "$hash" 0
+}
+

@@ -1,0 +1,95 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Which CPU does what, as the kernel has it.
+
+several_cpus() { [ "$(gw nproc)" -ge "$1" ] || skip "the gateway has $(gw nproc) CPU; LAB_SMP=$1"; }
+
+planned() { said "$1" cpu; }
+
+# mask_of LIST: 0-1,3 as the kernel writes it in rps_cpus, up to 32 CPUs.
+mask_of() {
+    awk -v list="$1" 'BEGIN {
+        count = split(list, parts, ",")
+        for (i = 1; i <= count; i++) {
+            if (split(parts[i], ends, "-") == 1) ends[2] = ends[1]
+            for (cpu = ends[1]; cpu <= ends[2]; cpu++) mask += 2 ^ cpu
+        }
+        printf "%x", mask
+    }'
+}
+
+# suricata_threads: NAME LIST of each.
+suricata_threads() {
+    # shellcheck disable=SC2016 # the machine expands it
+    gw 'for task in /proc/$(pgrep -x Suricata-Main)/task/*; do
+        sed -n "s/^Name:\t//p; s/^Cpus_allowed_list:\t/ /p" "$task/status" | tr -d "\n"
+        echo
+    done'
+}
+
+# Threads are where the plan has them: workers one CPU each, the others on the management set.
+threads_obey() {
+    local names workers management name list queue=0
+    workers=$(planned '.queues | map(.cpu) | join(" ")')
+    management=$(planned .suricata.management)
+    names=$(suricata_threads)
+    for list in $workers; do
+        has "threads of Suricata" "$names" "W-NFQ#$queue $list"
+        queue=$((queue + 1))
+    done
+    same "number of workers" "$(grep -c '^W-NFQ' <<<"$names")" "$queue"
+    while read -r name list; do
+        [[ $name == W-NFQ* ]] || same "CPUs of thread $name" "$list" "$management"
+    done <<<"$names"
+    note "$(tr '\n' ',' <<<"$names")"
+}
+
+# No thread of Suricata may run where packets are forwarded.
+roles_are_apart() {
+    local forwarding list
+    forwarding=$(planned '[.cpus[] | select(.role == "forwarding") | .cpu] | join(" ")')
+    [ -n "$forwarding" ] || fail "no CPU forwards: $(planned .cpus)"
+    while read -r _ list; do
+        for cpu in $forwarding; do
+            [ $((16#$(mask_of "$list") >> cpu & 1)) = 0 ] ||
+                fail "a thread of Suricata may run on CPU $cpu: $(suricata_threads)"
+        done
+    done < <(suricata_threads)
+}
+
+# kernel_obeys: every interrupt and every queue as planned.
+# shellcheck disable=SC2016 # jq expands it
+kernel_obeys() {
+    local kind one two wanted have
+    while read -r kind one two wanted; do
+        case $kind in
+            irq)
+                have=$(gw cat "/proc/irq/$one/smp_affinity_list")
+                [ "$have" = "$wanted" ] || { echo "IRQ $one: $have, planned $wanted"; return 1; }
+                ;;
+            *)
+                have=$(gw cat "/sys/class/net/$one/queues/$two/${kind}_cpus")
+                [ "$((16#$have))" = "$((16#$(mask_of "$wanted")))" ] ||
+                    { echo "$kind of $one $two: $have, planned '$wanted'"; return 1; }
+                ;;
+        esac
+    done < <(planned '.devices[] | .device as $d |
+        (.irqs[] | select(.wanted != null) | "irq \(.irq) - \(.wanted)"),
+        (.rps[] | select(.wanted != null) | "rps \($d) rx-\(.queue) \(.wanted)"),
+        (.xps[] | select(.wanted != null) | "xps \($d) tx-\(.queue) \(.wanted)")')
+}
+
+interrupts_planned() { said '[.devices[].irqs[] | select(.wanted != null)] | length' cpu; }
+
+in_force() {
+    in_line "
+config cpu 'cpu'
+	option enabled '1'
+${1-}"
+    soon 15 says '.active and (.differences | length == 0)' cpu
+    soon 5 kernel_obeys
+    between "interrupts that are planned" "$(interrupts_planned)" 4 100
+    threads_obey
+    roles_are_apart
+}
+
