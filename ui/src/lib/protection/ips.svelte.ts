@@ -4,7 +4,7 @@ import type { Fastpath } from '../api/fastpath';
 import type { Blocks, Ips } from '../api/types';
 
 /** What the daemon says of the inspection, read again and again. */
-export class Inspection {
+export class IpsReport {
   ips = $state.raw<Ips | null>(null);
   trouble = $state('');
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { render } from 'svelte/server';
+import { describe, expect, it } from 'vitest';
+import { cut, piecesOf, spelled, spelledLines } from './foreign';
+import Foreign from './Foreign.svelte';
+
+const html = (text: string, limit = 300) =>
+  render(Foreign, { props: { text, limit, whole: true } }).body;
+/** What a reader sees: the text between the tags. */
+const seen = (text: string, limit?: number) =>
+  html(text, limit)
+    .replaceAll(/<[^>]*>/g, '')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&amp;', '&');
+
+describe('foreign text', () => {
+  it('is shown as it is, whatever it pretends to be', () => {
+    const bait = '<img src=x onerror=alert(1)> &amp; {evil} <b>';
+    expect(html(bait)).not.toContain('<img');
+    expect(html(bait)).not.toContain('<b>');
+    expect(seen(bait)).toContain(bait);
+  });
+
+  it('spells out what turns the text around or is invisible', () => {
+    const turned = 'invoice\u202Egpj.exe';
+    expect(html(turned)).not.toContain('\u202E');
+    expect(seen(turned)).toContain('invoiceU+202Egpj.exe');
+    expect(spelled('a\u0000b\u200Bc\u2066d\u00ADe')).toBe('a[U+0000]b[U+200B]c[U+2066]d[U+00AD]e');
+    expect(spelled('line\nbreak\u2028')).toBe('line[U+000A]break[U+2028]');
+    expect(spelled('\u{E0041}tag \uD800half')).toBe('[U+E0041]tag [U+D800]half');
+  });
+
+  it('lets no stack of accents grow over the lines above', () => {
+    const tower = `a${'\u0301'.repeat(40)}`;
+    expect(piecesOf(tower).filter((piece) => piece.spelled)).toHaveLength(36);
+  });
+
+  it('leaves honest text of any script alone', () => {
+    for (const text of ['Grüße', 'מצלמה', 'カメラ', 'کاميرا', 'cam 📷', 'e\u0301']) {
+      expect(spelled(text)).toBe(text);
+    }
+    expect(piecesOf('')).toEqual([]);
+  });
+
+  it('keeps lines where several are expected', () => {
+    expect(spelledLines('one\ntwo\u202E')).toBe('one\ntwo[U+202E]');
+  });
+
+  it('is cut where it is long, with the whole within reach', () => {
+    const long = 'A'.repeat(2048);
+    expect(seen(long)).toContain(`${'A'.repeat(300)}…`);
+    expect(seen(long)).not.toContain('A'.repeat(301));
+    expect(seen(long)).toContain('Show all 2,048 characters');
+    expect(seen('short')).not.toContain('Show all');
+  });
+
+  it('is never cut in the middle of a character', () => {
+    expect(cut('📷📷📷', 2)).toBe('📷📷');
+    expect(cut('abc', 3)).toBe('abc');
+  });
+});

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Fault } from '../api/errors';
+import type { Fastpath } from '../api/fastpath';
+import type { Alert, AlertNews, AlertsQuery } from '../api/types';
+import { AlertFeed, FEW, MANY } from './alerts.svelte';
+import { anAlert } from './examples';
+
+/** A daemon whose ring the test fills. */
+class Daemon {
+  ring: Alert[] = [];
+  asked: AlertsQuery[] = [];
+  fault: Fault | null = null;
+
+  get last() {
+    return this.ring[0]?.id ?? 0;
+  }
+
+  /** So many more; what the daemon then tells. */
+  fire(number: number): AlertNews {
+    for (let i = 0; i < number; i++) this.ring.unshift(anAlert(this.last + 1));
+    return { last: this.last, new: number, alerts: this.ring.slice(0, Math.min(number, 10)) };
+  }
+
+  call(_: string, query: AlertsQuery) {
+    this.asked.push(query);
+    if (this.fault) return Promise.reject(this.fault);
+    const { since = 0, limit = 100, filter = {} } = query;
+    const fits = this.ring.filter((each) => !filter.action || each.action === filter.action);
+    const alerts = fits.filter((each) => each.id > since).slice(0, limit);
+    return Promise.resolve({ total: fits.length, seen: this.last, last: this.last, alerts });
+  }
+}
+
+let daemon: Daemon;
+let feed: AlertFeed;
+const reported: unknown[] = [];
+const settled = () => vi.advanceTimersByTimeAsync(0);
+const ids = () => feed.alerts.slice(0, 3).map((alert) => alert.id);
+
+beforeEach(async () => {
+  vi.useFakeTimers();
+  daemon = new Daemon();
+  daemon.fire(3);
+  reported.length = 0;
+  const live = { report: (fault: unknown) => void reported.push(fault) };
+  feed = new AlertFeed(daemon as unknown as Fastpath, live);
+  feed.ask({});
+  await settled();
+});
+
+afterEach(() => vi.useRealTimers());
+
+it('begins with the newest', () => {
+  expect(ids()).toEqual([3, 2, 1]);
+  expect(feed).toMatchObject({ total: 3, seen: 3 });
+});
+
+describe('what the daemon tells', () => {
+  it('is shown without asking when it tells all', () => {
+    feed.heard(daemon.fire(2));
+    expect(ids()).toEqual([5, 4, 3]);
+    expect(feed).toMatchObject({ total: 5, seen: 5 });
+    expect(daemon.asked).toHaveLength(1);
+  });
+
+  it('is completed by asking when it cannot tell all', async () => {
+    await vi.advanceTimersByTimeAsync(1000);
+    feed.heard(daemon.fire(40));
+    await settled();
+    expect(daemon.asked.at(-1)).toMatchObject({ since: 3 });
+    expect(feed.alerts).toHaveLength(43);
+    expect(ids()).toEqual([43, 42, 41]);
+  });
+
+  it('is not believed to be all when a notification was lost', async () => {
+    await vi.advanceTimersByTimeAsync(1000);
+    daemon.fire(2);
+    feed.heard(daemon.fire(1));
+    await settled();
+    expect(ids()).toEqual([6, 5, 4]);
+  });
+
+  it('goes through the daemon’s filter', async () => {
+    feed.ask({ action: 'blocked' });
+    await vi.advanceTimersByTimeAsync(1000);
+    feed.heard(daemon.fire(3));
+    await settled();
+    expect(feed.alerts.every((alert) => alert.action === 'blocked')).toBe(true);
+    expect(daemon.asked.at(-1)).toMatchObject({ filter: { action: 'blocked' } });
+  });
+});
+
+it('asks at most once a second in a flood, and holds no more than it shows', async () => {
+  for (let tenth = 0; tenth < 100; tenth++) {
+    daemon.fire(500);
+    feed.see(daemon.last);
+    await vi.advanceTimersByTimeAsync(100);
+  }
+  expect(daemon.asked.length).toBeLessThanOrEqual(12);
+  expect(feed.alerts).toHaveLength(FEW);
+  expect(feed.alerts[0]?.id).toBeGreaterThan(45_000);
+});
+
+describe('while somebody reads', () => {
+  it('nothing moves, and what is new waits', () => {
+    feed.read(true);
+    feed.heard(daemon.fire(2));
+    expect(ids()).toEqual([3, 2, 1]);
+    expect(feed.waiting).toHaveLength(2);
+    feed.read(false);
+    expect(ids()).toEqual([5, 4, 3]);
+    expect(feed.waiting).toHaveLength(0);
+  });
+});
+
+it('starts over with a daemon that did', async () => {
+  await vi.advanceTimersByTimeAsync(1000);
+  daemon.ring = [anAlert(1, { sid: 7 })];
+  feed.see(1);
+  await settled();
+  expect(feed.alerts.map((alert) => alert.sid)).toEqual([7]);
+});
+
+it('shows more when asked', async () => {
+  daemon.fire(300);
+  feed.ask({}, MANY);
+  await settled();
+  expect(feed.alerts).toHaveLength(303);
+});
+
+it('keeps what it has and says so when the daemon refuses', async () => {
+  await vi.advanceTimersByTimeAsync(1000);
+  daemon.fault = new Fault('failed', 'fastpath alerts: Invalid argument');
+  feed.see(9);
+  await settled();
+  expect(ids()).toEqual([3, 2, 1]);
+  expect(feed.trouble).toContain('Invalid argument');
+  expect(reported).toHaveLength(1);
+});

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { Fault } from '../api/errors';
+import type { Fastpath } from '../api/fastpath';
+import type { CpuPlan, IpsState } from '../api/types';
+import { t } from '../i18n/t';
+import type { Sample } from '../live/ring';
+import { cpusOf } from './cpus';
+import en from './en.json';
+import { anIps, someBlocks } from './examples';
+import { BlockList, IpsReport } from './ips.svelte';
+import { byInspection, shareInspected } from './shares';
+import { levelOf, signOf } from './state';
+import { filterOf, readView, unfiltered, writeView } from './view';
+import { w } from './words';
+
+const types = new URL('../../../../feeds/fastpathd/src/schema/types.json', import.meta.url);
+const schema = JSON.parse(readFileSync(types, 'utf8')) as {
+  $defs: Record<string, { enum: string[] }>;
+};
+const states = (schema.$defs['IpsState']?.enum ?? []) as IpsState[];
+
+describe('every state', () => {
+  it('has a name, a sign and a sentence, each its own', () => {
+    expect(states).toHaveLength(8);
+    for (const state of states) {
+      expect(t(`ips.${state}`)).toMatch(/\w/);
+      expect(w(`state.${state}.why`)).toMatch(/^[A-Z].{30,}\.$/);
+    }
+    expect(new Set(states.map((state) => t(`ips.${state}`))).size).toBe(8);
+    expect(new Set(states.map(signOf)).size).toBe(8);
+    expect(new Set(states.map((state) => w(`state.${state}.why`))).size).toBe(8);
+  });
+
+  it('that lets packets pass unseen or stops them is an error', () => {
+    const bad = states.filter((state) => levelOf(state) === 'error');
+    expect(bad).toEqual(['failing-open', 'failing-closed', 'rules-rejected']);
+    expect(levelOf('inline')).toBe('ok');
+    expect(levelOf('inline-degraded')).toBe('warning');
+  });
+});
+
+it('has no empty message', () => {
+  for (const [key, message] of Object.entries(en)) {
+    const forms = typeof message === 'string' ? [message] : Object.values(message);
+    for (const form of forms) expect(form, key).not.toBe('');
+  }
+});
+
+describe('the address', () => {
+  const full =
+    'part=policy&text=root&action=blocked&severity=2&address=10.0.0.1&sid=7&flow=9&alert=4';
+
+  it('is read and written', () => {
+    expect(writeView(readView(new URLSearchParams(full))).toString()).toBe(full);
+    expect(writeView(readView(new URLSearchParams(''))).toString()).toBe('');
+  });
+
+  it('takes nothing it does not know', () => {
+    const view = readView(
+      new URLSearchParams(`part=x&action=%3Cb%3E&severity=-4&flow=NaN&text=${'a'.repeat(999)}`),
+    );
+    expect(view).toMatchObject({ part: 'now', action: '', severity: 0, flow: 0 });
+    expect(view.text).toHaveLength(128);
+  });
+
+  it('becomes the daemon’s filter', () => {
+    const view = readView(new URLSearchParams(full));
+    expect(filterOf(view)).toEqual({
+      text: 'root',
+      action: 'blocked',
+      severity: 2,
+      address: '10.0.0.1',
+      sid: 7,
+      flow: 9,
+    });
+    expect(filterOf({ ...view, ...unfiltered })).toEqual({});
+  });
+});
+
+describe('shares', () => {
+  const sample: Sample = {
+    at_ms: 1,
+    bps: { slow: 10, inspect: 20, flowtable: 30, hardware: 25, ebpf: 15 },
+  };
+
+  it('take all offloaded paths together', () => {
+    expect(byInspection([sample])[0]?.bps).toEqual({
+      slow: 10,
+      inspect: 20,
+      flowtable: 70,
+      hardware: 0,
+      ebpf: 0,
+    });
+  });
+
+  it('tell how much was inspected', () => {
+    expect(shareInspected([sample])).toBe(0.2);
+    expect(shareInspected([])).toBeNull();
+  });
+});
+
+it('writes CPUs of a role as the kernel does', () => {
+  const cpus = [0, 1, 2, 4, 7].map((cpu) => ({ cpu, role: cpu < 7 ? 'inspection' : 'control' }));
+  const plan = { cpus } as unknown as CpuPlan;
+  expect(cpusOf(plan, 'inspection')).toBe('0-2,4');
+  expect(cpusOf(plan, 'control')).toBe('7');
+  expect(cpusOf(plan, 'shared')).toBe('');
+});
+
+/** A daemon that answers, or refuses with a fault. */
+function answering(answers: Record<string, unknown>): { api: Fastpath; calls: string[] } {
+  const calls: string[] = [];
+  const call = (method: string, args: object) => {
+    calls.push(`${method} ${JSON.stringify(args)}`);
+    const answer = answers[method];
+    return answer instanceof Fault ? Promise.reject(answer) : Promise.resolve(answer);
+  };
+  return { api: { call } as unknown as Fastpath, calls };
+}
+
+describe('blocks', () => {
+  it('are gone from the list when released', async () => {
+    const { api, calls } = answering({ blocks: someBlocks(), block_release: {} });
+    const list = new BlockList(api);
+    await list.ask();
+    expect(await list.release('203.0.113.1')).toBe(true);
+    expect(calls).toContain('block_release {"address":"203.0.113.1"}');
+    expect(list.known?.blocks.map((block) => block.address)).toEqual(['2001:db8:ffff::1']);
+  });
+
+  it('that had ended already are gone too', async () => {
+    const gone = new Fault('gone', 'fastpath block_release: Not found');
+    const list = new BlockList(answering({ blocks: someBlocks(), block_release: gone }).api);
+    await list.ask();
+    expect(await list.release('203.0.113.1')).toBe(false);
+    expect(list.known?.blocks).toHaveLength(1);
+  });
+
+  it('stay when the router refuses', async () => {
+    const denied = new Fault('denied', 'fastpath block_release: Access denied');
+    const list = new BlockList(answering({ blocks: someBlocks(), block_release: denied }).api);
+    await list.ask();
+    await expect(list.release('203.0.113.1')).rejects.toThrow('Access denied');
+    expect(list.known?.blocks).toHaveLength(2);
+  });
+});
+
+describe('the report', () => {
+  it('keeps what was known when the daemon refuses, and says why', async () => {
+    const answers: Record<string, unknown> = { ips: anIps() };
+    const report = new IpsReport(answering(answers).api);
+    const { signal } = new AbortController();
+    await report.ask(signal);
+    answers['ips'] = new Fault('failed', 'fastpath ips: Unknown error');
+    await expect(report.ask(signal)).rejects.toThrow();
+    expect(report.ips?.state).toBe('inline');
+    expect(report.trouble).toContain('Unknown error');
+    answers['ips'] = anIps({ state: 'failing-open' });
+    await report.ask(signal);
+    expect(report).toMatchObject({ trouble: '', ips: { state: 'failing-open' } });
+  });
+});

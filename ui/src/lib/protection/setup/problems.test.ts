@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { describe, expect, it } from 'vitest';
+import type { Section } from '../../uci/sections';
+import { anIps } from '../examples';
+import { isNetwork } from './network';
+import { parseBytes, writeBytes } from './options';
+import { problemsOf, readRefusals, refusalOf } from './problems';
+import { hiddenBy } from './shadow';
+
+const section = (type: string, options: Section['options'], name = type): Section => ({
+  name,
+  type,
+  anonymous: type === 'policy',
+  options,
+});
+const places = anIps().policy;
+const wrong = (type: string, options: Section['options'], name?: string) =>
+  problemsOf([section(type, options, name)], places).map((each) => each.option);
+
+describe('refusals', () => {
+  const policies = [section('policy', {}, 'cfg01'), section('policy', {}, '+1')];
+  const sections = [section('ips', {}), ...policies, section('rules', {}, '+et')];
+
+  it('are told at their sections, anonymous and new ones too', () => {
+    const text = [
+      "/etc/config/fastpath is not used: section 'ips', option 'budget_bytes', value '-1': is no number",
+      "section '@policy[1]', option 'src', value 'cel\\'lar': is no firewall zone; known are lan, wan",
+      "section 'et': has no type",
+      "section 'main', option 'engine', value 'warp': is no engine",
+    ].join('\n');
+    expect(readRefusals(text, sections)).toEqual([
+      { section: 'ips', option: 'budget_bytes', what: 'is no number' },
+      { section: '+1', option: 'src', what: 'is no firewall zone; known are lan, wan' },
+      { section: '+et', option: '', what: 'has no type' },
+      { section: '', option: 'engine', what: 'is no engine' },
+    ]);
+  });
+
+  it('are none where the daemon has nothing to say', () => {
+    expect(readRefusals('', sections)).toEqual([]);
+    expect(refusalOf([{ code: 'wan-down', level: 'error', text: 'wan is down.' }])).toBe('');
+    expect(refusalOf([{ code: 'config-refused', level: 'error', text: 'no' }])).toBe('no');
+  });
+});
+
+describe('what can be told without asking', () => {
+  it('lets good values pass', () => {
+    const good = { enabled: '1', budget_bytes: '0', exempt: ['10.0.0.0/8', 'fd00::/8'] };
+    expect(wrong('ips', good)).toEqual([]);
+    expect(wrong('policy', { src: 'iot', dest: '*', src_vlan: '20', name: 'x' })).toEqual([]);
+    expect(wrong('update', { hour: '-1' })).toEqual([]);
+    expect(wrong('main', { engine: 'warp' })).toEqual([]);
+  });
+
+  it.each([
+    [{ budget_bytes: '-1' }, 'budget_bytes'],
+    [{ budget_bytes: '4 GiB' }, 'budget_bytes'],
+    [{ budget_packets: '1.5' }, 'budget_packets'],
+    [{ block_time: '0' }, 'block_time'],
+    [{ exempt: ['10.0.0.1', 'cellar'] }, 'exempt'],
+    [{ block_exempt: ['10.0.0.0/33'] }, 'block_exempt'],
+    [{ enabled: '1', mode: 'inline', device: ['lan1'] }, 'device'],
+    [{ enabled: '1', mode: 'ids' }, 'device'],
+  ])('finds %j', (options, option) => {
+    expect(wrong('ips', options as Section['options'])).toEqual([option]);
+  });
+
+  it('knows zones and VLANs', () => {
+    expect(wrong('policy', { src: 'cellar' })).toEqual(['src']);
+    expect(wrong('policy', { dest_vlan: '4095' })).toEqual(['dest_vlan']);
+    expect(wrong('policy', { name: 'x'.repeat(65) })).toEqual(['name']);
+  });
+
+  it('asks every source for a proof', () => {
+    const url = 'https://rules.example.net/a.tar.gz';
+    const plain = 'http://rules.example.net/a.tar.gz';
+    expect(wrong('rules', { url })).toEqual(['unverified']);
+    expect(wrong('rules', { url, unverified: '1' })).toEqual([]);
+    expect(wrong('rules', { url: plain, unverified: '1' })).toEqual(['unverified']);
+    expect(wrong('rules', { url: plain, sha256: 'ab'.repeat(32) })).toEqual([]);
+    expect(wrong('rules', { url, sha256: 'ab' })).toEqual(['sha256']);
+    expect(wrong('rules', { url, sha256_url: 'http://x/sum' })).toEqual(['sha256_url']);
+    expect(wrong('rules', { url, signature_url: `${url}.sig` })).toEqual(['key']);
+    expect(wrong('rules', { url: 'javascript:alert(1)', unverified: '1' })).toContain('url');
+  });
+
+  it('names new sources as uci can', () => {
+    const proven = { url: 'https://x.example', unverified: '1' };
+    expect(wrong('rules', proven, '+et_open')).toEqual([]);
+    expect(wrong('rules', proven, '+et open')).toEqual(['name']);
+    expect(wrong('rules', proven, '+fastpath')).toEqual(['name']);
+  });
+});
+
+describe('networks', () => {
+  it.each(['10.0.0.1', '10.0.0.0/8', '::', '::1', 'fe80::/10', '2001:db8:1:2:3:4:5:6/128'])(
+    'takes %s',
+    (text) => expect(isNetwork(text)).toBe(true),
+  );
+  it.each([
+    '',
+    '10.0.0',
+    '10.0.0.256',
+    '010.0.0.1',
+    '10.0.0.1/33',
+    '10.0.0.1/',
+    '::/129',
+    '1::2::3',
+    '1:2:3:4:5:6:7',
+    '1:2:3:4:5:6:7:8:9',
+    'g::',
+    'host.example',
+    '10.0.0.1/8/8',
+  ])('refuses %s', (text) => expect(isNetwork(text)).toBe(false));
+  it('knows the mixed form', () => expect(isNetwork('::ffff:10.0.0.1')).toBe(true));
+});
+
+describe('bytes', () => {
+  it.each([
+    ['1 MiB', 1_048_576],
+    ['1M', 1_000_000],
+    ['512 kB', 512_000],
+    ['0', 0],
+    ['1.5 MiB', 1_572_864],
+    ['3', 3],
+    ['-1', null],
+    ['4 GiB', null],
+    ['much', null],
+    ['1.5', null],
+  ])('reads %s', (text, bytes) => expect(parseBytes(text)).toBe(bytes));
+
+  it('writes what it reads', () => {
+    expect(writeBytes('1048576')).toBe('1 MiB');
+    expect(writeBytes('1000000')).toBe('1000000');
+    expect(writeBytes('0')).toBe('0');
+    expect(writeBytes('much')).toBe('much');
+    for (const text of ['1 GiB', '7 KiB', '3 MiB']) {
+      expect(writeBytes(String(parseBytes(text)))).toBe(text);
+    }
+  });
+});
+
+it('says which policy is never reached, and why', () => {
+  const any = section('policy', {}, 'any');
+  const iot = section('policy', { src: 'iot' }, 'iot');
+  const wan = section('policy', { src: 'iot', dest: 'wan' }, 'wan');
+  const off = section('policy', { enabled: '0' }, 'off');
+  expect(hiddenBy([iot, wan, any])).toEqual([0, 1, 0]);
+  expect(hiddenBy([wan, iot, any])).toEqual([0, 0, 0]);
+  expect(hiddenBy([off, any, iot])).toEqual([0, 0, 2]);
+  expect(hiddenBy([section('policy', { src: '*' }, 'star'), off])).toEqual([0, 0]);
+});
