@@ -73,42 +73,7 @@ pub struct Inspection {
     pub gate: Gate,
 }
 
-/// What the rules do with a connection, and why.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Treatment<'a> {
-    /// One end is never inspected.
-    Exempt,
-    /// By this policy.
-    Policy(&'a Judged),
-    /// No policy matches.
-    Default(Action),
-}
-
-impl Treatment<'_> {
-    /// What happens to the connection.
-    #[must_use]
-    pub fn action(self) -> Action {
-        match self {
-            Self::Exempt => Action::None,
-            Self::Policy(policy) => policy.action,
-            Self::Default(action) => action,
-        }
-    }
-}
-
 impl Inspection {
-    /// What the rules do with a connection opened `from` behind one layer-3 device `to` behind
-    /// another. `ends` are its addresses as the forward hook sees them: after destination NAT,
-    /// before source NAT.
-    #[must_use]
-    pub fn treatment(&self, from: &str, to: &str, ends: [IpAddr; 2]) -> Treatment<'_> {
-        if self.exempt.iter().any(|network| ends.iter().any(|end| holds(network, *end))) {
-            return Treatment::Exempt;
-        }
-        let policy = self.policies.iter().find(|policy| policy.matches(from, to));
-        policy.map_or(Treatment::Default(self.default), Treatment::Policy)
-    }
-
     /// Exempt networks of a family that are not part of another one: nft refuses a set whose
     /// elements overlap.
     pub(crate) fn exempt_of(&self, ipv4: bool) -> Vec<Network> {

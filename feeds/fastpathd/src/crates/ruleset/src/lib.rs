@@ -26,7 +26,7 @@ pub use apply::{Applied, ApplyError, apply, read_back, remove, renew};
 pub use block::{Block, BlockError, block, release};
 pub use exclude::{Exclude, Ports};
 pub use in_force::{Counter, InForce};
-pub use inspection::{Gate, Inspection, Queues, Spread, Treatment};
+pub use inspection::{Gate, Inspection, Queues, Spread};
 pub use marks::Marks;
 pub use nft::{Nft, NftCommand, NftError};
 pub use plan::{Candidate, Decision, Plan, Protection, plan};

@@ -161,15 +161,6 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// Whether a connection opened from behind one device to behind the other is meant.
-    #[must_use]
-    pub fn matches(&self, from: &str, to: &str) -> bool {
-        let among = |devices: &Option<BTreeSet<String>>, name: &str| {
-            devices.as_ref().is_none_or(|devices| devices.contains(name))
-        };
-        among(&self.from, from) && among(&self.to, to)
-    }
-
     /// Whether there is no connection it could match now.
     pub(crate) fn is_void(&self) -> bool {
         [&self.from, &self.to].into_iter().flatten().any(BTreeSet::is_empty)

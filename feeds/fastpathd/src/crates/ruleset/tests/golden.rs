@@ -23,8 +23,8 @@ use std::path::{Path, PathBuf};
 
 use config::{Problem, parse_uci};
 use ruleset::{
-    Action, Block, Candidate, Gate, Inspection, Nft, NftCommand, Places, Protection, Queues,
-    Settings, Spread, plan, render,
+    Action, Block, Candidate, Gate, Inspection, Nft, NftCommand, Places, Policy, Protection,
+    Queues, Settings, Spread, plan, render,
 };
 
 /// One file, by part; the purpose is the part without a name.
@@ -92,11 +92,14 @@ fn places(golden: &Golden) -> Places {
     places
 }
 
+fn active(settings: &Settings) -> impl Iterator<Item = &Policy> {
+    settings.policies.iter().filter(|policy| policy.enabled)
+}
+
 fn inspection(golden: &Golden, settings: &Settings) -> Result<Option<Inspection>, Vec<Problem>> {
     let Some(lines) = lines(golden, "inspection") else { return Ok(None) };
     let places = places(golden);
-    let unknown: Vec<Problem> =
-        settings.policies.iter().flat_map(|policy| policy.check(&places)).collect();
+    let unknown: Vec<Problem> = active(settings).flat_map(|policy| policy.check(&places)).collect();
     if !unknown.is_empty() {
         return Err(unknown);
     }
@@ -104,7 +107,7 @@ fn inspection(golden: &Golden, settings: &Settings) -> Result<Option<Inspection>
         marks: settings.marks().map_err(|problem| vec![problem])?,
         fail_open: true,
         default: Action::Inspect,
-        policies: settings.policies.iter().map(|policy| policy.on(&places)).collect(),
+        policies: active(settings).map(|policy| policy.on(&places)).collect(),
         exempt: Vec::new(),
         budget_bytes: 1 << 20,
         budget_packets: 0,
