@@ -16,35 +16,30 @@ const DEPTH: u64 = 1 << 20;
 
 impl FlowTable {
     /// Reads the counters and credits what they grew by; false when there was nothing to read.
-    pub(crate) fn count(
-        &mut self,
-        position: usize,
-        entry: &Entry,
-        at: Millis,
-        last: bool,
-    ) -> bool {
+    pub(crate) fn count(&mut self, position: usize, entry: &Entry, at: Millis, last: bool) -> bool {
         let flow = &mut self.flows[position];
         if flow.reading == Reading::Foreign {
             flow.baseline(entry, at);
             return true;
         }
-        let left = flow.inspected && flow.carried.is_some();
-        let Some(growth) = flow.count(entry, at, last || left) else { return false };
+        let mixed = flow.inspected && flow.carried.is_some();
+        let Some(growth) = flow.count(entry, at, last || mixed) else { return false };
         let best = flow.carried.unwrap_or(Path::Slow);
-        let inspected = match (flow.inspected, left) {
+        let inspected = match (flow.inspected, mixed) {
             (false, _) => Delta::default(),
             (true, false) => growth.delta,
             (true, true) => before_leaving(&growth, &self.inspection),
         };
         let ours = self.engine.engine != Engine::Off && best == Path::Flowtable;
-        for i in 0..2 {
-            let rest = less(growth.delta[i], inspected[i]);
-            let path = if ours && flow.unlisted[i] { Path::Slow } else { best };
+        let parts = growth.delta.into_iter().zip(inspected).zip(flow.unlisted);
+        for ((whole, inspected), unlisted) in parts {
+            let rest = less(whole, inspected);
+            let path = if ours && unlisted { Path::Slow } else { best };
             if path.offloaded() {
                 flow.offloaded_bytes = flow.offloaded_bytes.saturating_add(rest.bytes);
             }
             if flow.forwarded() {
-                self.accounts.add(Path::Inspect, inspected[i]);
+                self.accounts.add(Path::Inspect, inspected);
                 self.accounts.add(path, rest);
             }
         }

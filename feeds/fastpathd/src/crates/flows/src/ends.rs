@@ -141,7 +141,8 @@ impl ByEnds {
     }
 
     fn find(&self, flows: &[Flow], pair: &Pair) -> Option<usize> {
-        let found = self.places.find(self.hasher.hash_one(pair), |place| place.pair(flows) == *pair);
+        let found =
+            self.places.find(self.hasher.hash_one(pair), |place| place.pair(flows) == *pair);
         found.map(|place| place.position())
     }
 }

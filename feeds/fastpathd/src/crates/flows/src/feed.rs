@@ -53,11 +53,15 @@ impl FlowTable {
 
     /// One entry of the dump, with the time its batch was read.
     pub fn merge(&mut self, entry: &Entry, now: Now, net: &dyn Network) {
-        let at = now.millis();
         let position = match self.known(entry) {
             Some(position) if self.flows[position].restarted(entry) => {
                 self.remove(position);
                 self.insert(entry, now, true)
+            }
+            // Read before its counters were set to zero, handed in after that was told.
+            Some(position) if self.reset.contains(&(entry.id, entry.zone)) => {
+                self.flows[position].seen = self.dump;
+                return;
             }
             Some(position) => position,
             // Read before it was destroyed, handed in after that was told.
@@ -65,10 +69,7 @@ impl FlowTable {
             None => self.insert(entry, now, !self.first),
         };
         self.flows[position].seen = self.dump;
-        // Read before its counters were set to zero, handed in after that was told.
-        if !self.reset.contains(&(entry.id, entry.zone)) {
-            self.read(position, entry, at, false, net);
-        }
+        self.read(position, entry, now.millis(), false, net);
     }
 
     /// The dump is over. `complete`: flows that were not in it are gone; pass false when the
@@ -164,6 +165,8 @@ impl FlowTable {
             self.gone.insert((entry.id, entry.zone));
         }
         let Some(position) = self.known(entry) else { return };
+        self.flows[position].mark |= entry.mark;
+        self.note_paths(position);
         self.count(position, entry, at, true);
         self.remove(position);
         self.epoch += 1;
@@ -171,14 +174,7 @@ impl FlowTable {
 
     /// Takes over what a dump or a look-up tells, counters included; `last`: however soon after
     /// the reading before.
-    fn read(
-        &mut self,
-        position: usize,
-        entry: &Entry,
-        at: Millis,
-        last: bool,
-        net: &dyn Network,
-    ) {
+    fn read(&mut self, position: usize, entry: &Entry, at: Millis, last: bool, net: &dyn Network) {
         self.update(position, entry, true);
         self.survey(position, net);
         self.note_paths(position);
@@ -259,4 +255,3 @@ impl FlowTable {
 fn span(millis: Millis) -> Duration {
     Duration::from_millis(u64::try_from(millis).unwrap_or(0))
 }
-

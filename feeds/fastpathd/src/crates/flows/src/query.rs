@@ -95,7 +95,17 @@ pub struct Filter {
 impl Filter {
     fn parse(request: &Value) -> Result<Self, QueryError> {
         let object = Object::new("filter", request)?;
-        object.only(&["text", "path", "reason", "inspection", "proto", "vlan", "zone", "host", "family"])?;
+        object.only(&[
+            "text",
+            "path",
+            "reason",
+            "inspection",
+            "proto",
+            "vlan",
+            "zone",
+            "host",
+            "family",
+        ])?;
         Ok(Self {
             text: object.text("text", TEXT_MOST)?.unwrap_or_default().to_lowercase(),
             paths: object.words("path", Path::from_word, "a path")?,

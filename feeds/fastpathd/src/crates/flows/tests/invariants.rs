@@ -8,9 +8,9 @@ mod support;
 use std::collections::HashSet;
 
 use ctnetlink::{Entry, Event, Status, TcpState};
-use flows::{EngineState, FlowTable, FlowsQuery};
+use flows::{EngineState, FlowTable, FlowsQuery, Gate, InspectionState};
 use proptest::prelude::*;
-use support::{Net, at, counted, entry, flowtable, tuple};
+use support::{Net, at, counted, entry, flowtable, inspection, tuple};
 
 /// Something that happens to the table.
 #[derive(Debug, Clone)]
@@ -22,6 +22,8 @@ enum Step {
     Merge(Entry),
     End(bool),
     Engine(bool),
+    Inspection(Gate),
+    Reinspected(Entry),
     Lookup(Entry),
     Sample,
 }
@@ -31,10 +33,11 @@ fn any_entry() -> impl Strategy<Value = Entry> {
     let state = prop::option::of((0_u8..10).prop_map(TcpState::from_kernel));
     let status = prop::sample::select(vec![0, 0x2, 0xe, 0x400e, 0xc00e, 0x20e]);
     let counters = prop::option::of((0_u64..5000, 0_u64..5000));
-    (0_u32..8, 0_u16..3, 0_u16..2, status, state, counters).prop_map(
-        |(id, port, zone, status, state, counters)| {
+    let mark = prop::sample::select(vec![0, support::BYPASS, support::SPENT]);
+    (0_u32..8, 0_u16..3, 0_u16..2, status, state, counters, mark).prop_map(
+        |(id, port, zone, status, state, counters, mark)| {
             let mut entry = entry(id, tuple(6, "10.10.0.2", 1000 + port, "192.0.2.80", 443));
-            (entry.zone, entry.status) = (zone, Status(status));
+            (entry.zone, entry.status, entry.mark) = (zone, Status(status), mark);
             entry.tcp_state = state.flatten();
             match counters {
                 Some((up, down)) => counted(entry, up, down),
@@ -54,6 +57,9 @@ fn any_step() -> impl Strategy<Value = Step> {
         Just(Step::Begin),
         any::<bool>().prop_map(Step::End),
         any::<bool>().prop_map(Step::Engine),
+        prop::sample::select(vec![Gate::Off, Gate::Queue, Gate::Open, Gate::Closed])
+            .prop_map(Step::Inspection),
+        any_entry().prop_map(Step::Reinspected),
         Just(Step::Sample),
     ]
 }
@@ -69,6 +75,10 @@ fn take(table: &mut FlowTable, step: &Step, seconds: f64, net: &Net) {
         Step::End(complete) => table.dump_end(now, *complete),
         Step::Engine(true) => table.engine(flowtable(), now),
         Step::Engine(false) => table.engine(EngineState::default(), now),
+        Step::Inspection(gate) => {
+            table.inspection(InspectionState { gate: *gate, ..inspection() }, now);
+        }
+        Step::Reinspected(entry) => table.reinspected(entry, now, net),
         Step::Lookup(entry) => table.refresh(entry, now, net),
         Step::Sample => table.sample(now),
     }

@@ -55,6 +55,35 @@ fn status_bits_come_first() {
 }
 
 #[test]
+fn inspection_comes_before_the_flowtable() {
+    let waits = |facts: &mut Facts<'_>, _: &Net| facts.inspection = Inspection::Inspecting;
+    check(waits, Path::Inspect, Some(Reason::Inspecting));
+    let always = |facts: &mut Facts<'_>, _: &Net| {
+        (facts.inspection, facts.engine) = (Inspection::Always, Engine::Off);
+    };
+    check(always, Path::Inspect, Some(Reason::AlwaysInspected));
+    slow(Reason::Uninspected, |facts, _| facts.inspection = Inspection::Uninspected);
+    slow(Reason::Stopped, |facts, _| facts.inspection = Inspection::Stopped);
+    for over in [Inspection::None, Inspection::Bypassed, Inspection::Spent] {
+        slow(Reason::NotTaken, |facts, _| facts.inspection = over);
+    }
+    let carried = |facts: &mut Facts<'_>, _: &Net| {
+        (facts.inspection, facts.status) = (Inspection::Always, Status::OFFLOAD);
+    };
+    check(carried, Path::Flowtable, None);
+    let opening = |facts: &mut Facts<'_>, _: &Net| {
+        (facts.inspection, facts.status) = (Inspection::Inspecting, Status::CONFIRMED);
+        facts.helper = true;
+    };
+    check(opening, Path::Inspect, Some(Reason::Inspecting));
+    let ending = |facts: &mut Facts<'_>, _: &Net| {
+        facts.inspection = Inspection::Inspecting;
+        facts.tcp_state = Some(TcpState::FinWait);
+    };
+    check(ending, Path::Inspect, Some(Reason::Closing));
+}
+
+#[test]
 fn what_the_flow_is() {
     slow(Reason::EngineOff, |facts, _| facts.engine = Engine::Off);
     slow(Reason::Local, |facts, _| facts.local = true);
@@ -129,10 +158,12 @@ fn an_earlier_rung_wins() {
 }
 
 proptest! {
-    /// Whatever is known, there is one verdict, and a reason exactly on the slow path.
+    /// Whatever is known, there is one verdict, and a reason exactly on the slow path and
+    /// in inspection.
     #[test]
     fn the_ladder_is_total(
         engine in prop::sample::select(vec![Engine::Off, Engine::Flowtable, Engine::FlowtableHw]),
+        inspection in prop::sample::select(Inspection::ALL.to_vec()),
         status in 0_u32..1 << 16,
         proto in any::<u8>(),
         flags in any::<[bool; 5]>(),
@@ -145,7 +176,7 @@ proptest! {
         let [local, multicast, helper, seq_adjust, excluded] = flags;
         let facts = Facts {
             engine,
-            inspection: Inspection::None,
+            inspection,
             status: Status(status),
             local,
             multicast,
@@ -160,7 +191,7 @@ proptest! {
             active_for: Duration::from_secs(times.1),
         };
         let (path, reason) = climb(&facts);
-        prop_assert_eq!(path == Path::Slow, reason.is_some());
+        prop_assert_eq!(matches!(path, Path::Slow | Path::Inspect), reason.is_some());
         // All devices of this router are listed, so the bits are the truth.
         prop_assert_eq!(path.offloaded(), status & 0xc000 != 0);
         prop_assert_eq!(climb(&facts), (path, reason));

@@ -86,7 +86,7 @@ fn a_row_shows_both_sides_of_the_translation() {
         "path": "flowtable", "reason": "", "state": "",
         "up_bytes": 0, "down_bytes": 10_000, "up_packets": 0, "down_packets": 10,
         "up_bps": 0, "down_bps": 80_000, "age_s": 3, "idle_s": 2,
-        "src_name": "desk", "dst_name": "",
+        "src_name": "desk", "dst_name": "", "inspection": "none",
     });
     assert_eq!(web, &wanted);
     let forwarded = &rows[1];

@@ -9,8 +9,8 @@ use ctnetlink::{Entry, Event, Status, TcpState};
 use flows::{EngineState, FlowTable};
 use serde_json::json;
 use support::{
-    Net, TCP, UDP, at, counted, dump, dump_in, entry, flowtable, offloaded, only, rows, tuple,
-    uncounted, verdict, watching, web, with_status,
+    Net, START_MS, TCP, UDP, at, counted, dump, dump_in, entry, flowtable, offloaded, only, rows,
+    tuple, uncounted, verdict, watching, web, with_status,
 };
 
 fn event(table: &mut FlowTable, seconds: f64, event: &Event) {
@@ -126,15 +126,27 @@ fn a_batch_read_before_the_end_does_not_bring_a_flow_back() {
 }
 
 #[test]
-fn counters_that_go_backwards_are_another_connection() {
-    let mut table = watching();
-    dump(&mut table, 1.0, &[counted(web(1), 0, 50_000)]);
-    dump(&mut table, 10.0, &[counted(web(1), 0, 80_000)]);
-    dump(&mut table, 11.0, &[counted(web(1), 0, 3000)]);
-    let row = only(&table, 11.0);
-    assert_eq!((&row["down_bytes"], &row["age_s"]), (&json!(3000), &json!(0)));
-    assert_eq!(table.totals().paths.slow.bytes, 83_000);
-    assert_eq!(table.totals().paths.slow.flows, 1);
+fn another_connection_with_the_same_id_begins_anew() {
+    let started = |ms: u64, entry| Entry { start_ns: Some(ms * 1_000_000), ..entry };
+    let opening = |entry| Entry { tcp_state: Some(TcpState::SynRecv), ..entry };
+    let unanswered = |entry| Entry { status: Status::CONFIRMED, ..entry };
+    let first = counted(web(1), 0, 80_000);
+    let second = counted(web(1), 0, 3000);
+    for (first, second) in [
+        (started(START_MS, first), started(START_MS + 9000, second)),
+        (first, opening(second)),
+        (first, unanswered(second)),
+    ] {
+        let mut table = watching();
+        dump(&mut table, 1.0, &[counted(first, 0, 50_000)]);
+        dump(&mut table, 10.0, &[first]);
+        dump(&mut table, 11.0, &[second]);
+        let row = only(&table, 11.0);
+        assert_eq!(row["down_bytes"], 3000);
+        assert!(row["age_s"].as_u64().expect("an age") < 5);
+        assert_eq!(table.totals().paths.slow.bytes, 83_000);
+        assert_eq!(table.totals().paths.slow.flows, 1);
+    }
 }
 
 #[test]

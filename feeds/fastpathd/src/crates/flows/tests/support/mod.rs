@@ -8,7 +8,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ctnetlink::{Counters, Entry, Status, TcpState, Tuple};
-use flows::{Engine, EngineState, FlowTable, FlowsQuery, Network, Now, Side};
+use flows::{
+    Action, Engine, EngineState, FlowTable, FlowsQuery, Gate, InspectionState, Network, Now, Side,
+};
 use serde_json::{Value, json};
 
 pub(crate) const TCP: u8 = 6;
@@ -185,4 +187,39 @@ pub(crate) fn only(table: &FlowTable, seconds: f64) -> Value {
 
 pub(crate) fn verdict(row: &Value) -> (&str, &str) {
     (row["path"].as_str().expect("a path"), row["reason"].as_str().expect("a reason"))
+}
+
+pub(crate) const BYPASS: u32 = 0x4000_0000;
+pub(crate) const SPENT: u32 = 0x2000_0000;
+pub(crate) const BUDGET: u64 = 1_000_000;
+
+/// Everything is inspected, with a budget of a million bytes.
+pub(crate) fn inspection() -> InspectionState {
+    InspectionState {
+        gate: Gate::Queue,
+        bypass: BYPASS,
+        spent: SPENT,
+        policies: Vec::new(),
+        default: Action::Inspect,
+        exempt: Vec::new(),
+        budget_bytes: BUDGET,
+        budget_packets: 0,
+    }
+}
+
+/// A table with the flowtable engine and inspection that has seen one dump, without entries.
+pub(crate) fn inspecting() -> FlowTable {
+    let mut table = watching();
+    table.inspection(inspection(), at(0.0));
+    table
+}
+
+pub(crate) fn marked(entry: Entry, mark: u32) -> Entry {
+    Entry { mark, ..entry }
+}
+
+/// Bytes credited to the slow path, to inspection and to the flowtable.
+pub(crate) fn credited(table: &FlowTable) -> [u64; 3] {
+    let paths = table.totals().paths;
+    [paths.slow.bytes, paths.inspect.bytes, paths.flowtable.bytes]
 }
