@@ -135,16 +135,27 @@ impl Health {
             self.condition.since = now;
         }
         self.condition.why = why;
-        self.condition.gate = gate(seen, works);
+        let takes = works || self.progress.takes_packets(now, seen);
+        self.condition.gate = gate(seen, takes);
         &self.condition
     }
 }
 
 const OFF: &str = "Inspection is switched off.";
 
-fn gate(seen: &Observation, works: bool) -> Gate {
+fn gate(seen: &Observation, takes: bool) -> Gate {
     let asked = seen.enabled && seen.mode == Mode::Nfq;
-    if asked && seen.fail == Fail::Open && !works { Gate::Open } else { Gate::Queue }
+    if asked && seen.fail == Fail::Open && !takes { Gate::Open } else { Gate::Queue }
+}
+
+/// What somebody said, on one line of bounded length that ends like a sentence.
+fn sentence(said: &str) -> String {
+    let lines: Vec<&str> = said.split_whitespace().collect();
+    let mut text = crate::text::bounded(lines.join(" "), 400);
+    if !text.ends_with(['.', '!', '?']) {
+        text.push('.');
+    }
+    text
 }
 
 fn judge(seen: &Observation, presence: Presence, strain: Option<String>) -> (State, String) {
@@ -154,12 +165,12 @@ fn judge(seen: &Observation, presence: Presence, strain: Option<String>) -> (Sta
     match presence {
         Presence::Works => working(seen, strain),
         _ if seen.refused.is_some() => {
-            let said = seen.refused.as_deref().unwrap_or_default();
+            let said = sentence(seen.refused.as_deref().unwrap_or_default());
             let why = format!("Suricata refused its configuration or rules: {said}");
             (State::RulesRejected, format!("{why} {}", consequence(seen)))
         }
         _ if seen.trouble.is_some() => {
-            let said = seen.trouble.as_deref().unwrap_or_default();
+            let said = sentence(seen.trouble.as_deref().unwrap_or_default());
             failing(seen, &format!("Suricata cannot be started: {said}"))
         }
         Presence::Starts => {
@@ -178,6 +189,7 @@ fn judge(seen: &Observation, presence: Presence, strain: Option<String>) -> (Sta
 fn working(seen: &Observation, strain: Option<String>) -> (State, String) {
     let old = seen.refused.as_deref().or(seen.trouble.as_deref());
     let old = old.map(|said| {
+        let said = sentence(said);
         format!("Suricata goes on with its configuration from before; the new one failed: {said}")
     });
     match (seen.mode, old.or(strain)) {

@@ -15,7 +15,7 @@ const LATE: Duration = Duration::from_secs(4);
 /// After a hang it has to be well for so long.
 const HEALED: Duration = Duration::from_secs(1);
 /// A process has to appear so soon after it was asked for.
-const APPEARS: Duration = Duration::from_millis(1500);
+const APPEARS: Duration = Duration::from_secs(1);
 /// Loading 50,000 rules takes a slow router minutes.
 const READY: Duration = Duration::from_secs(300);
 /// It listens on its queues that soon after its first answer.
@@ -51,16 +51,18 @@ pub(super) struct Progress {
     demand: (bool, Option<Duration>),
     /// When the start now under way began.
     began: Duration,
-    /// Until when the process may go without having crashed.
+    /// Until when a process that works may go without having crashed: it is restarted.
     may_go: Option<Duration>,
+    /// Until when one that never answered may go: it was `suricata -T`.
+    may_be_test: Option<Duration>,
     crashed: bool,
     there: bool,
     /// When no process was there last. Older answers are not of the process of now.
     gone: Duration,
     /// First and last answer of the process of now.
     answers: Option<(Duration, Duration)>,
-    /// Sum of what the queues handled, modulo 2³².
-    handled: u32,
+    /// Sum of what the queues handled, modulo 2³²; none while nobody listens.
+    handled: Option<u32>,
     /// When that last moved.
     moved: Duration,
     /// Looked at without a gap since.
@@ -77,17 +79,28 @@ impl Progress {
             demand: (false, None),
             began: now,
             may_go: None,
+            may_be_test: None,
             crashed: false,
             there: false,
             gone: now,
             answers: None,
-            handled: 0,
+            handled: None,
             moved: now,
             awake: now,
             looked: now,
             hung: false,
             well_since: None,
         }
+    }
+
+    /// Whether packets can be left to it although it has not answered yet: it listens, and none
+    /// waits for long. So it is when it gets ready, and when this daemon was started anew.
+    pub(super) fn takes_packets(&self, now: Duration, seen: &Observation) -> bool {
+        let mut queues = seen.queues.iter().flatten().peekable();
+        let still = now.saturating_sub(self.moved.max(self.awake));
+        self.answers.is_none()
+            && queues.peek().is_some()
+            && (still < STALLED || queues.all(|queue| queue.depth == 0))
     }
 
     /// Whether it has not answered for a while.
@@ -117,13 +130,16 @@ impl Progress {
             self.began = now;
             self.crashed = false;
             self.may_go = self.there.then_some(now + RESTARTS);
+            self.may_be_test = Some(now + RESTARTS);
         }
     }
 
     fn note_process(&mut self, now: Duration, seen: &Observation) {
         let there = seen.running || seen.queues.iter().any(Option::is_some);
         if self.there && !there {
-            let excused = self.may_go.take().is_some_and(|until| now <= until);
+            let excuse =
+                if self.answers.is_some() { &mut self.may_go } else { &mut self.may_be_test };
+            let excused = excuse.take().is_some_and(|until| now <= until);
             self.crashed |= !excused;
             self.began = now;
         }
@@ -143,7 +159,7 @@ impl Progress {
 
     fn note_movement(&mut self, now: Duration, seen: &Observation) {
         let queues = seen.queues.iter().flatten();
-        let handled = queues.fold(0_u32, |sum, queue| sum.wrapping_add(queue.handled));
+        let handled = queues.map(|queue| queue.handled).reduce(u32::wrapping_add);
         if handled != self.handled {
             self.moved = now;
         }
