@@ -16,6 +16,10 @@ it('chooses the plural form, of formatted numbers too', () => {
   expect(t('flows.matched', { n: '1,001' })).toBe('1,001 flows');
 });
 
+it('shows the name of a word it does not know', () => {
+  expect(t('reason.brand-new' as 'reason.idle')).toBe('reason.brand-new');
+});
+
 it('takes the first language it knows, English otherwise', () => {
   expect(setLanguage('xx', 'en-GB')).toBe('en');
   expect(setLanguage(undefined)).toBe('en');

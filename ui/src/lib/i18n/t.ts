@@ -29,7 +29,9 @@ export function translator<C extends Record<string, Message>>(
   catalogues: { en: C } & Record<string, C>,
 ): (key: keyof C, params?: Params) => string {
   return (key, params = {}) => {
-    const message: Message = (catalogues[language] ?? catalogues.en)[key] as Message;
+    const message: Message | undefined = (catalogues[language] ?? catalogues.en)[key];
+    // A newer daemon may have a word that this page does not know: better shown than fatal.
+    if (message === undefined) return String(key);
     return fill(typeof message === 'string' ? message : plural(message, params), params);
   };
 }
