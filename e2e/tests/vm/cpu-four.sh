@@ -24,7 +24,7 @@ wrong_threads() {
         begin h11 "c$i" "curl -gs -o /dev/null --limit-rate 300k http://[$ISP_6]/2.bin"
     done
     for i in $(seq 8); do for kind in a b c; do soon 60 ended "$kind$i"; done; done
-    suricatas dump-counters | jq '.message.stream.wrong_thread // .message.tcp.wrong_thread // 0'
+    suricatas dump-counters | jq .message.tcp.pkt_on_wrong_thread
 }
 
 test_hash_keeps_a_flow_on_one_worker() {
