@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::fetch::{FetchError, Fetcher};
+use crate::fetch::{FetchError, Fetcher, shown_url};
 use crate::request::{Proof, Request, SourceRequest};
 use crate::store::Store;
 use crate::verify::{VerifyError, published_checksum, sha256};
@@ -96,7 +96,7 @@ pub(crate) fn acquire(
         Proof::Sha256At(url) => {
             let text = text(fetcher.ok_or(FetchError::NoProgram)?, url, CHECKSUMS)?;
             let sum = published_checksum(&text, source.file_name());
-            Some(sum.map_err(|cause| AcquireError::Verify { url: url.clone(), cause })?)
+            Some(sum.map_err(|cause| AcquireError::Verify { url: shown_url(url), cause })?)
         }
         Proof::Signature(..) | Proof::Transport => None,
     };
@@ -107,7 +107,7 @@ pub(crate) fn acquire(
     let path = store.work(&source.name);
     let bytes = download(fetcher, &source.url, request.limit_bytes, &path)?;
     let found = digest(&path).map_err(|cause| AcquireError::Store { path: path.clone(), cause })?;
-    let distrust = |cause| AcquireError::Verify { url: source.url.clone(), cause };
+    let distrust = |cause| AcquireError::Verify { url: shown_url(&source.url), cause };
     if let Some(expected) = expected.filter(|expected| *expected != found) {
         return Err(distrust(VerifyError::Checksum { expected, found }));
     }

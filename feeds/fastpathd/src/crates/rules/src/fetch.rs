@@ -90,7 +90,7 @@ impl Fetcher {
             }
             Ok(to.write_all(bytes)?)
         };
-        let shown = || url.to_owned();
+        let shown = || shown_url(url);
         let ended = process::run(&mut self.command(url), self.time, take)
             .map_err(|cause| FetchError::Run { url: shown(), cause })?;
         if !ended.status.success() {
@@ -133,4 +133,26 @@ impl Fetcher {
 /// Words of another program, safe to show and not too many.
 pub(crate) fn readable(words: &str) -> String {
     words.chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect()
+}
+
+/// A URL without user and password, for messages and state.
+pub(crate) fn shown_url(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return String::new() };
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    match host.rsplit_once('@') {
+        Some((secret, _)) => format!("{scheme}://{}", &rest[secret.len() + 1..]),
+        None => url.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn user_and_password_are_not_shown() {
+        assert_eq!(shown_url("https://me:a@b@h.example/x@y"), "https://h.example/x@y");
+        assert_eq!(shown_url("https://me@h.example"), "https://h.example");
+        assert_eq!(shown_url("https://h.example/x@y?z@"), "https://h.example/x@y?z@");
+    }
 }

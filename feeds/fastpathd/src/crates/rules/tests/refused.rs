@@ -296,8 +296,8 @@ fn the_real_suricata_judges() {
     let words = ["-T", "-c", "/etc/suricata/suricata.yaml", "-S", "{rules}", "-l", "{dir}"];
     this.gateway.test = Value::from([&[program], words.as_slice()].concat());
     this.gateway.seconds = 120;
-    let good = "alert http any any -> any any ( \\\n msg:\"a \\; b\"; http.uri; content:\"x\"; \\\n \
-        sid:7; rev:2;)\n";
+    let good = "alert http any any -> any any ( \\\n msg:\"a \\; b\"; http.uri; \\\n \
+        content:\"x\"; sid:7; rev:2;)\n";
     let keyword = "# words\n\nalert tcp any any -> any any ( \\\n nosuchword; \\\n sid:8;)\n";
     let value = "alert tcp any any -> any any (flow:sideways; sid:9;)\n";
     let bad = files(&[("rules/a.rules", good), ("rules/b.rules", &format!("{keyword}{value}"))]);
