@@ -19,6 +19,7 @@ mod watching;
 
 use crate::answers;
 use crate::bus;
+use crate::configuration::Configuration;
 use crate::core::{Core, Effect};
 use crate::engine_room::Job;
 use crate::happening::{self, Happening};
@@ -439,7 +440,7 @@ fn file_values(path: &Path) -> Result<Value, String> {
 /// Checks a configuration file; the text of what is wrong, if anything is.
 pub(crate) fn check(path: &Path) -> Result<Vec<String>, String> {
     let values = file_values(path)?;
-    match ruleset::Settings::from_uci(&values) {
+    match Configuration::read(&values) {
         Ok((_, warnings)) => Ok(warnings.iter().map(ToString::to_string).collect()),
         Err(error) => Err(error.to_string()),
     }

@@ -219,3 +219,7 @@ impl ips::Surroundings for Context<'_> {
         self.flows.find(proto, ends[0], ends[1])
     }
 }
+
+#[cfg(test)]
+#[path = "inspection_tests.rs"]
+mod tests;

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+use flows::Now;
+use serde_json::{Map, Value, json};
+
+use super::*;
+use crate::core::Machine as About;
+use crate::engine_room::Job;
+use crate::fixture::{established, lab_dump, lab_firewall, lab_network};
+use crate::methods::{Outcome, call};
+use crate::protection::Orders;
+
+fn at(ms: u64) -> Now {
+    Now { mono: Duration::from_millis(ms), unix_ms: 1_000_000 + ms }
+}
+
+fn seen() -> Seen {
+    let one = cpu::Cpu {
+        cpu: 0,
+        online: true,
+        isolated: false,
+        capacity: cpu::FULL_CAPACITY,
+        core: 0,
+        node: None,
+    };
+    let machine = cpu::Machine { cpus: vec![one], devices: Vec::new() };
+    let steering = cpu::Steering { service: false, hook: cpu::Hook::Absent, uci: None };
+    Seen { machine, steering, refusals: String::new() }
+}
+
+fn configuration(ips: &Value, policies: &[Value]) -> Value {
+    let mut sections = Map::new();
+    sections.insert("main".into(), json!({".type": "fastpath", ".name": "main", ".index": 0}));
+    let mut ips = ips.clone();
+    ips[".type"] = "ips".into();
+    ips[".index"] = 1.into();
+    sections.insert("ips".into(), ips);
+    for (index, policy) in policies.iter().enumerate() {
+        let mut policy = policy.clone();
+        policy[".type"] = "policy".into();
+        policy[".index"] = (index + 2).into();
+        sections.insert(format!("p{index}"), policy);
+    }
+    Value::Object(sections)
+}
+
+/// A core that knows the lab's network and machine, with this configuration just read.
+fn reading(ips: &Value, policies: &[Value]) -> (Core, Vec<Effect>) {
+    let mut core = Core::new(About::default(), at(0));
+    core.firewall(&lab_firewall());
+    core.interfaces(&lab_dump());
+    core.changes(lab_network());
+    core.machine_read(seen());
+    let effects = core.configuration(&configuration(ips, policies));
+    (core, effects)
+}
+
+fn plan(effects: &[Effect]) -> &ruleset::Plan {
+    let job = effects.iter().find_map(|effect| match effect {
+        Effect::Engine(Job::Apply { plan, .. }) => Some(plan),
+        _ => None,
+    });
+    job.unwrap_or_else(|| panic!("no plan in {effects:?}"))
+}
+
+fn orders(effects: &[Effect]) -> &Orders {
+    let orders = effects.iter().find_map(|effect| match effect {
+        Effect::Order(orders) => Some(orders),
+        _ => None,
+    });
+    orders.unwrap_or_else(|| panic!("no orders in {effects:?}"))
+}
+
+fn queue(depth: u32, handled: u32) -> ips::Queue {
+    ips::Queue { number: 0, listener: 7, depth, handled, full: 0, unread: 0 }
+}
+
+fn sight(queues: Vec<ips::Queue>) -> Sight {
+    let process = (!queues.is_empty()).then_some(7);
+    Sight { queues, process, refused: None }
+}
+
+/// Half a second later.
+fn later(core: &mut Core) {
+    core.now = at(u64::try_from(core.now.mono.as_millis()).unwrap() + 500);
+}
+
+/// Suricata listens and answers for a while.
+fn inline(core: &mut Core) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    for _ in 0..6 {
+        later(core);
+        core.word(Word::Uptime(Duration::from_secs(3)));
+        effects.extend(core.sight(sight(vec![queue(0, 5)])));
+    }
+    effects
+}
+
+fn reply(core: &mut Core, method: &str, args: Value) -> Value {
+    let Value::Object(args) = args else { panic!("{args}") };
+    match call(core, method, args) {
+        Outcome::Reply(answer) => answer,
+        Outcome::Done(answer, _) => answer.into(),
+        other => panic!("{method}: {other:?}"),
+    }
+}
+
+fn refused(core: &mut Core) -> String {
+    let status = reply(core, "status", json!({}));
+    let finding = &status["health"][0];
+    assert_eq!(finding["code"], "config-refused", "{status}");
+    finding["text"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn switched_on_suricata_gets_its_files_and_packets_pass_until_it_works() {
+    let (mut core, effects) = reading(&json!({"enabled": "1"}), &[]);
+    let Orders::Run(overlay) = orders(&effects) else { panic!("{effects:?}") };
+    assert_eq!(overlay.arguments, "-q\n0\n");
+    assert!(overlay.yaml.contains("10.10.10.0/24"), "the networks that are not the Internet");
+    core.applied(Ok(ruleset::Applied::Replaced));
+    let effects = inline(&mut core);
+    let inspection = core.room_plan(&effects).protection.inspection.clone().unwrap();
+    assert_eq!(inspection.gate, ruleset::Gate::Queue);
+    let answer = reply(&mut core, "ips", json!({}));
+    assert_eq!(answer["state"], "inline", "{answer}");
+    assert_eq!(answer["queues"][0]["bound"], true);
+}
+
+impl Core {
+    /// The plan among the effects, else the one in force.
+    fn room_plan<'a>(&'a self, effects: &'a [Effect]) -> &'a ruleset::Plan {
+        let job = effects.iter().rev().find_map(|effect| match effect {
+            Effect::Engine(Job::Apply { plan, .. }) => Some(plan),
+            _ => None,
+        });
+        job.or(self.room.in_force()).unwrap()
+    }
+}
+
+#[test]
+fn a_hung_suricata_opens_the_gate_within_two_seconds() {
+    let (mut core, _) = reading(&json!({"enabled": "1"}), &[]);
+    core.applied(Ok(ruleset::Applied::Replaced));
+    inline(&mut core);
+    core.applied(Ok(ruleset::Applied::Gate));
+    let mut opened = None;
+    for half in 1..=4 {
+        later(&mut core);
+        let effects = core.sight(sight(vec![queue(20, 5)]));
+        if !effects.is_empty() {
+            opened = Some(half);
+            let inspection = plan(&effects).protection.inspection.clone().unwrap();
+            assert_eq!(inspection.gate, ruleset::Gate::Open);
+            break;
+        }
+    }
+    assert!(opened.is_some(), "{:?}", core.protection.condition());
+    assert_eq!(core.protection.condition().state.name(), "failing-open");
+}
+
+#[test]
+fn an_unknown_zone_is_refused_with_section_and_option() {
+    let policy = json!({"src": "moon", "action": "always"});
+    let (mut core, effects) = reading(&json!({"enabled": "1"}), &[policy]);
+    assert!(effects.is_empty(), "{effects:?}");
+    let text = refused(&mut core);
+    assert!(text.contains("section 'p0', option 'src', value 'moon'"), "{text}");
+    assert!(text.contains("lan, wan"), "{text}");
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_section_and_option() {
+    for (ips, words) in [
+        (json!({"enabled": "1", "budget_bytes": "-1"}), "option 'budget_bytes', value '-1'"),
+        (
+            json!({"enabled": "1", "mode": "inline", "device": ["lan1", "wan"]}),
+            "value 'lan1': is a port of br-lan",
+        ),
+    ] {
+        let (mut core, effects) = reading(&ips, &[]);
+        assert!(effects.is_empty(), "{effects:?}");
+        let text = refused(&mut core);
+        assert!(text.contains("section 'ips'") && text.contains(words), "{text}");
+    }
+    let (mut core, _) = reading(&json!({}), &[]);
+    let mut values = configuration(&json!({"enabled": "1"}), &[]);
+    values["cpu"] = json!({".type": "cpu", ".index": 9, "inspection": "7"});
+    assert!(core.configuration(&values).is_empty());
+    let text = refused(&mut core);
+    assert!(text.contains("section 'cpu', option 'inspection', value '7'"), "{text}");
+}
+
+fn alert(src: &str, dst: &str) -> ips::Batch {
+    let line = json!({
+        "timestamp": "2026-11-21T08:00:00.000000+0000", "event_type": "alert",
+        "flow_id": 1, "src_ip": src, "src_port": 80, "dest_ip": dst, "dest_port": 40000,
+        "proto": "TCP", "direction": "to_client",
+        "alert": {"action": "blocked", "gid": 1, "signature_id": 8_100_001, "rev": 1,
+            "signature": "output of id", "category": "x", "severity": 1},
+        "flow": {"pkts_toserver": 4, "pkts_toclient": 3, "bytes_toserver": 1, "bytes_toclient": 1},
+    });
+    let event = ips::read_event(line.to_string().as_bytes()).unwrap();
+    ips::Batch { events: vec![event], connected: true, ..ips::Batch::default() }
+}
+
+#[test]
+fn a_source_that_fires_a_drop_rule_is_blocked_with_its_flows() {
+    let (mut core, effects) = reading(&json!({"enabled": "1", "block": "1"}), &[]);
+    assert_eq!(plan(&effects).protection.blocks, Some(1024));
+    core.batch(&[established(1, true)]);
+    let effects = core.batch_of_events(alert("203.0.113.1", "10.10.10.10"));
+    let [Effect::Block { element, flows }] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(element.address.to_string(), "203.0.113.1");
+    assert_eq!(flows.len(), 1, "the offloaded flow of the source ends");
+    // The gateway's own address is never blocked, by whatever it is said to have sent.
+    assert!(core.batch_of_events(alert("10.10.10.1", "10.10.10.10")).is_empty());
+    let blocks = reply(&mut core, "blocks", json!({}));
+    assert_eq!(blocks["blocks"][0]["sid"], 8_100_001);
+    assert_eq!(blocks["refused"], 1);
+    let args = Map::from_iter([("address".to_owned(), json!("203.0.113.1"))]);
+    let Outcome::Done(_, effects) = call(&mut core, "block_release", args.clone()) else {
+        panic!("not released")
+    };
+    assert!(matches!(&effects[..], [Effect::Release(_)]));
+    assert_eq!(call(&mut core, "block_release", args), Outcome::NotFound);
+}
+
+#[test]
+fn alerts_know_their_flow_and_are_filtered() {
+    let (mut core, _) = reading(&json!({"enabled": "1"}), &[]);
+    core.batch(&[established(1, false)]);
+    core.batch_of_events(alert("203.0.113.1", "10.10.10.10"));
+    core.batch_of_events(alert("2001:db8::9", "2001:db8::10"));
+    let all = reply(&mut core, "alerts", json!({}));
+    assert_eq!((all["total"].as_u64(), all["last"].as_u64()), (Some(2), Some(2)));
+    let flow = all["alerts"][1]["flow"].as_u64().unwrap();
+    assert_ne!(flow, 0);
+    assert_eq!(all["alerts"][0]["flow"], 0, "no such flow");
+    let one = reply(&mut core, "alerts", json!({"filter": {"flow": flow}}));
+    assert_eq!(one["alerts"].as_array().unwrap().len(), 1);
+    for (wrong, words) in [
+        (json!({"limit": 501}), "limit: 501"),
+        (json!({"since": -1}), "since: -1"),
+        (json!({"filter": {"action": "x"}}), "action: 'x'"),
+        (json!({"filter": {"colour": 1}}), "colour: unknown"),
+        (json!({"filter": 3}), "filter: is no object"),
+    ] {
+        let Value::Object(args) = wrong else { panic!() };
+        match call(&mut core, "alerts", args) {
+            Outcome::Invalid(why) => assert!(why.contains(words), "{why}"),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn switched_off_suricata_is_told_to_stop_and_blocks_end() {
+    let (mut core, _) = reading(&json!({"enabled": "1", "block": "1"}), &[]);
+    core.batch_of_events(alert("203.0.113.1", "10.10.10.10"));
+    let effects = core.configuration(&configuration(&json!({"enabled": "0"}), &[]));
+    assert!(effects.iter().any(|effect| matches!(effect, Effect::Order(Orders::Stop))));
+    assert!(effects.iter().any(|effect| matches!(effect, Effect::Release(_))), "{effects:?}");
+    later(&mut core);
+    core.sight(sight(Vec::new()));
+    assert_eq!(reply(&mut core, "ips", json!({}))["state"], "off");
+}
+
+#[test]
+fn an_unchanged_network_starts_nothing_anew() {
+    let (mut core, effects) = reading(&json!({"enabled": "1"}), &[]);
+    assert!(matches!(orders(&effects), Orders::Run(_)));
+    core.applied(Ok(ruleset::Applied::Replaced));
+    assert!(core.interfaces(&lab_dump()).is_empty());
+    assert!(core.configuration(&configuration(&json!({"enabled": "1"}), &[])).is_empty());
+}
