@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Any bytes as Suricata's events: no panic, and what is kept is bounded.
+#![no_main]
+
+use std::time::Duration;
+
+use ips::{Batch, Event, Events, Filter, Rates, Reader, read_event};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    for line in bytes.split(|byte| *byte == b'\n') {
+        if let Some(Event::Alert(alert)) = read_event(line) {
+            assert!(alert.signature.len() <= 256 && alert.target.len() <= 256);
+        }
+    }
+    let mut reader = Reader::new(Rates::default());
+    let mut batch = Batch::default();
+    // Cut somewhere, as a stream is.
+    let (one, other) = bytes.split_at(bytes.len() / 3);
+    reader.read(Duration::ZERO, one, &mut batch.events);
+    reader.read(Duration::from_millis(1), other, &mut batch.events);
+    batch.counts = reader.counts();
+    let mut events = Events::default();
+    events.take(batch);
+    let filter = Filter { text: Some("a".to_owned()), ..Filter::default() };
+    assert!(events.alerts.page(&filter, 10, 0, &()).alerts.len() <= 10);
+});
