@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Flows by their ends: what an alert or the owner of a block knows of a connection.
 
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::net::{IpAddr, SocketAddr};
 
 use ctnetlink::Tuple;
-use hashbrown::HashTable;
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::flow::Flow;
 use crate::proto::has_ports;
@@ -15,17 +15,34 @@ use crate::table::FlowTable;
 /// short, and a flood of alerts must not cost more.
 const PORTLESS_AMONG: usize = 4096;
 
+/// One end of a connection.
+type End = (IpAddr, u16);
+
 /// Both ends of a connection, whoever opened it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Pair {
     proto: u8,
-    low: SocketAddr,
-    high: SocketAddr,
+    low: End,
+    high: End,
 }
 
 impl Pair {
-    fn new(proto: u8, a: SocketAddr, b: SocketAddr) -> Self {
+    fn new(proto: u8, a: End, b: End) -> Self {
         Self { proto, low: a.min(b), high: a.max(b) }
+    }
+}
+
+impl Hash for Pair {
+    /// In three pieces: a derived one takes three times as long, and every new flow is hashed.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let bits = |address| match address {
+            IpAddr::V4(v4) => u128::from(v4.to_bits()),
+            IpAddr::V6(v6) => v6.to_bits(),
+        };
+        state.write_u128(bits(self.low.0));
+        state.write_u128(bits(self.high.0));
+        let [low, high] = [self.low.1, self.high.1].map(u64::from);
+        state.write_u64(u64::from(self.proto) << 32 | low << 16 | high);
     }
 }
 
@@ -43,22 +60,24 @@ enum View {
 impl View {
     /// The ends of `flow`, seen so.
     fn pair(self, flow: &Flow) -> Pair {
-        let opener = SocketAddr::new(flow.orig.src, flow.orig.sport);
-        let server = SocketAddr::new(flow.reply.src, flow.reply.sport);
+        let (orig, reply) = (&flow.orig, &flow.reply);
+        let (opener, server) = ((orig.src, orig.sport), (reply.src, reply.sport));
         let (a, b) = match self {
-            Self::Sent => (opener, SocketAddr::new(flow.orig.dst, flow.orig.dport)),
+            Self::Sent => (opener, (orig.dst, orig.dport)),
             Self::Forwarded => (opener, server),
-            Self::Received => (SocketAddr::new(flow.reply.dst, flow.reply.dport), server),
+            Self::Received => ((reply.dst, reply.dport), server),
         };
-        Pair::new(flow.orig.proto, a, b)
+        Pair::new(orig.proto, a, b)
     }
 
     /// The views of `flow` that differ: one, where no address is translated.
     fn of(flow: &Flow) -> impl Iterator<Item = Self> {
-        let middle = Self::Forwarded.pair(flow);
-        let others = [Self::Sent, Self::Received].into_iter();
-        let others = others.filter(move |view| view.pair(flow) != middle);
-        std::iter::once(Self::Forwarded).chain(others)
+        let (orig, reply) = (&flow.orig, &flow.reply);
+        let called = (orig.dst, orig.dport) == (reply.src, reply.sport);
+        let answered = (orig.src, orig.sport) == (reply.dst, reply.dport);
+        let sent = (!called).then_some(Self::Sent);
+        let received = (!answered).then_some(Self::Received);
+        [Some(Self::Forwarded), sent, received].into_iter().flatten()
     }
 }
 
@@ -86,25 +105,37 @@ impl Place {
     }
 }
 
+/// A place with the hash of its pair: growing would have to visit every flow otherwise.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    hash: u32,
+    place: Place,
+}
+
+/// `hash` in both halves: the table takes bits from both ends.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash) << 32 | u64::from(hash)
+}
+
 /// The flows by each view of their ends. Protocols without ports are left out: all pings between
 /// two hosts would have the same.
 #[derive(Debug, Default)]
 pub(crate) struct ByEnds {
-    places: HashTable<Place>,
+    slots: HashTable<Slot>,
     /// Keyed: strangers choose addresses and ports.
-    hasher: RandomState,
+    hasher: DefaultHashBuilder,
 }
 
 impl ByEnds {
     pub(crate) fn insert(&mut self, flows: &[Flow], position: usize) {
-        if !has_ports(flows[position].orig.proto) {
+        let flow = &flows[position];
+        if !has_ports(flow.orig.proto) {
             return;
         }
-        for view in View::of(&flows[position]) {
-            let place = Place::new(position, view);
-            let hasher = &self.hasher;
-            let hash = |place: &Place| hasher.hash_one(place.pair(flows));
-            self.places.insert_unique(hash(&place), place, hash);
+        for view in View::of(flow) {
+            let hash = self.hash(&view.pair(flow));
+            let slot = Slot { hash, place: Place::new(position, view) };
+            self.slots.insert_unique(spread(hash), slot, |slot| spread(slot.hash));
         }
     }
 
@@ -118,15 +149,16 @@ impl ByEnds {
     }
 
     fn change(&mut self, flows: &[Flow], from: usize, to: Option<usize>) {
-        if !has_ports(flows[from].orig.proto) {
+        let flow = &flows[from];
+        if !has_ports(flow.orig.proto) {
             return;
         }
-        for view in View::of(&flows[from]) {
+        for view in View::of(flow) {
             let old = Place::new(from, view);
-            let hash = self.hasher.hash_one(old.pair(flows));
-            if let Ok(mut entry) = self.places.find_entry(hash, |place| *place == old) {
+            let hash = spread(self.hash(&view.pair(flow)));
+            if let Ok(mut entry) = self.slots.find_entry(hash, |slot| slot.place == old) {
                 match to {
-                    Some(to) => *entry.get_mut() = Place::new(to, view),
+                    Some(to) => entry.get_mut().place = Place::new(to, view),
                     None => drop(entry.remove()),
                 }
             }
@@ -134,16 +166,20 @@ impl ByEnds {
     }
 
     /// Gives memory back.
-    pub(crate) fn shrink(&mut self, flows: &[Flow]) {
-        let hasher = &self.hasher;
-        let most = self.places.len() * 2;
-        self.places.shrink_to(most, |place| hasher.hash_one(place.pair(flows)));
+    pub(crate) fn shrink(&mut self) {
+        self.slots.shrink_to(self.slots.len() * 2, |slot| spread(slot.hash));
     }
 
     fn find(&self, flows: &[Flow], pair: &Pair) -> Option<usize> {
-        let found =
-            self.places.find(self.hasher.hash_one(pair), |place| place.pair(flows) == *pair);
-        found.map(|place| place.position())
+        let hash = self.hash(pair);
+        let same = |slot: &Slot| slot.hash == hash && slot.place.pair(flows) == *pair;
+        self.slots.find(spread(hash), same).map(|slot| slot.place.position())
+    }
+
+    fn hash(&self, pair: &Pair) -> u32 {
+        #[expect(clippy::cast_possible_truncation, reason = "half of it is moved down")]
+        let upper = (self.hasher.hash_one(pair) >> 32) as u32;
+        upper
     }
 }
 
@@ -155,12 +191,14 @@ impl FlowTable {
     #[must_use]
     pub fn find(&self, proto: u8, a: SocketAddr, b: SocketAddr) -> Option<u64> {
         if has_ports(proto) {
-            let found = self.ends.find(&self.flows, &Pair::new(proto, a, b));
+            let found = self
+                .ends
+                .find(&self.flows, &Pair::new(proto, (a.ip(), a.port()), (b.ip(), b.port())));
             return found.map(|position| self.flows[position].id);
         }
         let wanted = [a.ip(), b.ip()];
         let same = |pair: Pair| {
-            let ends = [pair.low.ip(), pair.high.ip()];
+            let ends = [pair.low.0, pair.high.0];
             ends == wanted || ends == [wanted[1], wanted[0]]
         };
         let mut newest = self.flows.iter().rev().take(PORTLESS_AMONG);

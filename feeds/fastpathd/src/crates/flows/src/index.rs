@@ -91,7 +91,7 @@ impl FlowTable {
             self.flows.shrink_to(len * 2);
             let flows = &self.flows;
             self.index.shrink_to(len * 2, |at| hash(flows[*at as usize].kernel_id()));
-            self.ends.shrink(flows);
+            self.ends.shrink();
         }
     }
 }

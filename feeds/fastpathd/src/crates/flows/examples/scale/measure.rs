@@ -3,13 +3,16 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
 use ctnetlink::Entry;
-use flows::{Engine, EngineState, FlowTable, FlowsQuery, Network, Now, Side, TopQuery};
+use flows::{
+    Action, Engine, EngineState, FlowTable, FlowsQuery, Gate, InspectionState, Network, Now,
+    Policy, Prefix, Side, TopQuery,
+};
 use serde_json::{Value, json};
 
 use crate::Failure;
@@ -32,14 +35,16 @@ pub(crate) struct Figures {
     /// The slowest page of 200 flows, and of groups.
     pub(crate) page: f64,
     pub(crate) groups: f64,
+    /// A thousand flows by their ends.
+    pub(crate) find: f64,
     /// Peak resident memory, MB.
     pub(crate) memory: f64,
 }
 
 impl Figures {
     pub(crate) fn to_line(self) -> String {
-        let Self { flows, refresh, first, moved, page, groups, memory } = self;
-        format!("{flows} {refresh} {first} {moved} {page} {groups} {memory}")
+        let Self { flows, refresh, first, moved, page, groups, find, memory } = self;
+        format!("{flows} {refresh} {first} {moved} {page} {groups} {find} {memory}")
     }
 
     /// The better of two measurements, figure by figure.
@@ -51,6 +56,7 @@ impl Figures {
             moved: self.moved.min(other.moved),
             page: self.page.min(other.page),
             groups: self.groups.min(other.groups),
+            find: self.find.min(other.find),
             memory: self.memory.min(other.memory),
         }
     }
@@ -65,6 +71,7 @@ impl Figures {
             moved: next()?,
             page: next()?,
             groups: next()?,
+            find: next()?,
             memory: next()?,
         })
     }
@@ -97,6 +104,7 @@ pub(crate) fn measure(file: &Path) -> Result<Figures, Failure> {
         fresh.truncate(1);
     });
     (figures.page, figures.groups) = ask(&table, clock.tick())?;
+    figures.find = find(&dump, &table);
     Ok(figures)
 }
 
@@ -118,6 +126,21 @@ fn ask(table: &FlowTable, now: Now) -> Result<(f64, f64), Failure> {
         groups = groups.max(time);
     }
     Ok((page, groups))
+}
+
+/// A thousand flows of all over the dump by their ends, as alerts tell them.
+fn find(dump: &[u8], table: &FlowTable) -> f64 {
+    let mut entries = Vec::new();
+    ctnetlink::entries(dump, &mut entries);
+    let step = (entries.len() / 1000).max(1);
+    let wanted: Vec<&Entry> = entries.iter().step_by(step).take(1000).collect();
+    best(|| {
+        for Entry { orig, reply, .. } in &wanted {
+            let opener = SocketAddr::new(orig.src, orig.sport);
+            let server = SocketAddr::new(reply.src, reply.sport);
+            std::hint::black_box(table.find(orig.proto, server, opener));
+        }
+    })
 }
 
 /// What pages ask for.
@@ -146,7 +169,28 @@ fn new_table() -> FlowTable {
         EngineState { engine: Engine::Flowtable, ..EngineState::default() },
         Clock(1).now(),
     );
+    table.inspection(inspection(), Clock(1).now());
     table
+}
+
+/// A policy whose last line decides, as a large one would be, and exempt networks.
+fn inspection() -> InspectionState {
+    let line = |n: u16| Policy {
+        from: Some([format!("br-lan.{n}")].into()),
+        to: Some(["pppoe-wan".to_owned()].into()),
+        action: Action::Inspect,
+    };
+    let exempt = |n: u8| Prefix::new(IpAddr::from([10, 200, n, 0]), 24);
+    InspectionState {
+        gate: Gate::Queue,
+        bypass: 0x4000_0000,
+        spent: 0x2000_0000,
+        policies: (100..108).map(line).collect(),
+        default: Action::Inspect,
+        exempt: (0..8).filter_map(exempt).collect(),
+        budget_bytes: 1 << 20,
+        budget_packets: 0,
+    }
 }
 
 /// A refresh from memory.
