@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Ips, IpsRule } from '../../api/types';
 import type { Section } from '../../uci/sections';
-import { defaults } from './options';
+import { defaults, OWN } from './options';
 
 function text(section: Section | undefined, option: keyof typeof defaults.ips): string {
   const value = section?.options[option];
@@ -54,7 +54,7 @@ export function agrees(wanted: readonly Section[], base: readonly Section[], ips
 
 function agreesOnSources(wanted: readonly Section[], base: readonly Section[], ips: Ips): boolean {
   const known = new Map(ips.rules.sources.map((source) => [source.name, source.enabled]));
-  const sources = wanted.filter((section) => section.type === 'rules');
+  const sources = wanted.filter((section) => section.type === 'rules' && section.name !== OWN);
   const names = new Set(sources.map((section) => section.name.replace(/^\+/, '')));
   const gone = base.filter((section) => section.type === 'rules' && !names.has(section.name));
   return (

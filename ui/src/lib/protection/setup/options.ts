@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+/** The section `rules` of this name chooses among the rules that come with fastpath. */
+export const OWN = 'fastpath';
+
 /** What an option means when it is absent, by type of section. */
 export const defaults = {
   ips: {

@@ -92,6 +92,10 @@ describe('what can be told without asking', () => {
   });
 });
 
+it('asks no address of the rules that come with fastpath', () => {
+  expect(wrong('rules', { disable: ['8100001'] }, 'fastpath')).toEqual([]);
+});
+
 describe('networks', () => {
   it.each(['10.0.0.1', '10.0.0.0/8', '::', '::1', 'fe80::/10', '2001:db8:1:2:3:4:5:6/128'])(
     'takes %s',

@@ -2,7 +2,7 @@
 import type { Health, IpsPolicy } from '../../api/types';
 import { isNew, type Section } from '../../uci/sections';
 import { isNetwork } from './network';
-import { parseBytes } from './options';
+import { OWN, parseBytes } from './options';
 import { s } from './words';
 
 /** A value that cannot be used, at the field it belongs to. */
@@ -66,7 +66,9 @@ const checks: Record<string, Check> = {
     ...number(section, 'src_vlan', 1, 4094),
     ...number(section, 'dest_vlan', 1, 4094),
   ],
-  rules: (section) => [...url(section, 'url', true), ...proof(section), ...name(section)],
+  // The section of that name chooses among the rules that come with fastpath.
+  rules: (section) =>
+    section.name === OWN ? [] : [...url(section, 'url', true), ...proof(section), ...name(section)],
   update: (section) => number(section, 'hour', -1, 23),
 };
 
@@ -151,6 +153,6 @@ function proof(section: Section): Problem[] {
 /** Of a new source; the others have theirs. */
 function name(section: Section): Problem[] {
   const value = section.name.replace(/^\+/, '');
-  const good = !isNew(section) || (/^\w{1,64}$/.test(value) && value !== 'fastpath');
+  const good = !isNew(section) || (/^\w{1,64}$/.test(value) && value !== OWN);
   return good ? [] : problem(section, 'name', s('wrong.name'));
 }
