@@ -92,7 +92,7 @@ impl<R: BufRead> Lines<R> {
     /// Appends one line of the file without its end; false at the end of the file. `first` is the
     /// line that this one continues, or 0.
     fn read_physical(&mut self, first: u32) -> Result<bool, LineError> {
-        let mut any = false;
+        let (mut any, start) = (false, self.buffer.len());
         loop {
             let chunk = self.reader.fill_buf()?;
             if chunk.is_empty() {
@@ -114,7 +114,7 @@ impl<R: BufRead> Lines<R> {
                 break;
             }
         }
-        if any && self.buffer.last() == Some(&b'\r') {
+        if self.buffer[start..].ends_with(b"\r") {
             self.buffer.pop();
         }
         Ok(any)

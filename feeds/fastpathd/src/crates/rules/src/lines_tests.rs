@@ -34,6 +34,12 @@ fn a_comment_is_not_continued() {
 }
 
 #[test]
+fn an_empty_line_takes_nothing_from_the_line_it_continues() {
+    assert_eq!(all(b"a\r\\\n\nb").expect("lines"), [rule(1, "a"), rule(3, "b")]);
+    assert_eq!(all(b"a\r\\\n\r\nb").expect("lines"), [rule(1, "a"), rule(3, "b")]);
+}
+
+#[test]
 fn bytes_that_are_no_text_are_told_where() {
     let wanted = [rule(1, "a"), Line::NotText { number: 2 }, Line::NotText { number: 3 }];
     assert_eq!(all(b"a\n\xff\nx\0y\n").expect("lines"), wanted);
