@@ -177,9 +177,7 @@ impl ByEnds {
     }
 
     fn hash(&self, pair: &Pair) -> u32 {
-        #[expect(clippy::cast_possible_truncation, reason = "half of it is moved down")]
-        let upper = (self.hasher.hash_one(pair) >> 32) as u32;
-        upper
+        (self.hasher.hash_one(pair) >> 32) as u32
     }
 }
 
