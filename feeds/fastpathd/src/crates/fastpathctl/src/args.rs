@@ -79,8 +79,8 @@ usage: fastpathctl [--json] [--socket PATH] COMMAND
   update-rules           fetch, test and load rules now
   cpu                    which CPUs forward and which inspect
 
-FILTER: --path P  --reason R  --proto P  --vlan N  --zone Z  --host ADDRESS  --family 4|6
-        --text WORDS  --sort COLUMN  --ascending  --limit N  --offset N
+FILTER: --path P  --reason R  --inspection I  --proto P  --vlan N  --zone Z  --host ADDRESS
+        --family 4|6  --text WORDS  --sort COLUMN  --ascending  --limit N  --offset N
 of alerts: --text WORDS  --action allowed|blocked  --severity N  --address A  --sid N
         --flow ID  --since ID  --limit N
 ";
@@ -125,9 +125,25 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Args, Ar
     Ok(Args { socket, json, command })
 }
 
-const FILTERS: [&str; 17] = [
-    "path", "reason", "proto", "vlan", "zone", "host", "family", "text", "sort", "limit", "offset",
-    "action", "severity", "address", "sid", "flow", "since",
+const FILTERS: [&str; 18] = [
+    "path",
+    "reason",
+    "inspection",
+    "proto",
+    "vlan",
+    "zone",
+    "host",
+    "family",
+    "text",
+    "sort",
+    "limit",
+    "offset",
+    "action",
+    "severity",
+    "address",
+    "sid",
+    "flow",
+    "since",
 ];
 
 impl Seen {
@@ -145,7 +161,7 @@ impl Seen {
             "sort" => {
                 self.page.insert(name.into(), value.string()?.into());
             }
-            "path" | "reason" | "proto" => {
+            "path" | "reason" | "inspection" | "proto" => {
                 let list = self.filter.entry(name).or_insert_with(|| json!([]));
                 if let Value::Array(list) = list {
                     list.push(value.string()?.into());
@@ -213,12 +229,14 @@ mod tests {
 
     #[test]
     fn filters_become_the_request() {
-        let args = parsed("flows --path slow --path inspect --vlan 10 --limit 5 --ascending -j");
+        let args = parsed(
+            "flows --path slow --path inspect --inspection spent --vlan 10 --limit 5 --ascending -j",
+        );
         let args = args.unwrap();
         assert!(args.json);
         let Command::Flows(request) = args.command else { panic!("{args:?}") };
         let want = json!({"limit": 5, "desc": false,
-            "filter": {"path": ["slow", "inspect"], "vlan": 10}});
+            "filter": {"path": ["slow", "inspect"], "inspection": ["spent"], "vlan": 10}});
         assert_eq!(Value::Object(request), want);
     }
 
