@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn filters_become_the_request() {
         let args = parsed(
-            "flows --path slow --path inspect --inspection spent --vlan 10 --limit 5 --ascending -j",
+            "flows --path slow --path inspect --inspection spent --vlan 10 -j --limit 5 --ascending",
         );
         let args = args.unwrap();
         assert!(args.json);
