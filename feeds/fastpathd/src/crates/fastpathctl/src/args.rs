@@ -230,7 +230,8 @@ mod tests {
     #[test]
     fn filters_become_the_request() {
         let args = parsed(
-            "flows --path slow --path inspect --inspection spent --vlan 10 -j --limit 5 --ascending",
+            "flows --path slow --path inspect --inspection spent --vlan 10 --limit 5 \
+             --ascending -j",
         );
         let args = args.unwrap();
         assert!(args.json);
