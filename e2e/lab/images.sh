@@ -164,6 +164,9 @@ build_gateway() {
     [ ! -d "$PAGE" ] || install_package "$TOP/luci-app-fastpath" "$root"
     stage_common gateway "$root"
     add_users "$root"
+    # The gateway trusts the ISP's certificate.
+    mkdir -p "$root/etc/ssl/certs"
+    openssl x509 -in "$IMAGES/tls.pem" -out "$root/etc/ssl/certs/ca-certificates.crt"
     [ ! -x "$STANDIN" ] || install -D -m 755 "$STANDIN" "$root/usr/sbin/fastpath-standin"
     rm -rf "$root/usr/lib/lab" "$IMAGES/stage.bin" "$IMAGES/stage.build"
     seal gateway "$root"
@@ -204,6 +207,7 @@ keys() {
     }
     [ -f "$IMAGES/tls.pem" ] || {
         openssl req -x509 -newkey rsa:2048 -nodes -days 3650 -subj /CN=lab.example \
+            -addext "subjectAltName=DNS:lab.example,IP:203.0.113.1,IP:2001:db8:ffff::1" \
             -keyout "$IMAGES/tls.pem.new" -out "$IMAGES/tls.pem.new" 2>/dev/null
         mv "$IMAGES/tls.pem.new" "$IMAGES/tls.pem"
     }
@@ -231,7 +235,7 @@ images() {
     image_layer peers "$IMAGES/tls.pem"
     image_layer gateway "$LAB/openwrt" "$TOP/feeds/fastpathd/Makefile" \
         "$TOP/feeds/fastpathd/files" "$TOP/luci-app-fastpath" "$PAGE" "$STANDIN" \
-        "$TOP/suricata-pkg" "$PROGRAMS/fastpathd" "$PROGRAMS/fastpathctl" \
+        "$IMAGES/tls.pem" "$TOP/suricata-pkg" "$PROGRAMS/fastpathd" "$PROGRAMS/fastpathctl" \
         "$PROGRAMS/fastpath-rules"
     exec 9>&-
 }

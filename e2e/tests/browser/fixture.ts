@@ -79,7 +79,7 @@ export async function logIn(page: Page, user: User = 'root'): Promise<void> {
   await page.mouse.move(0, 0);
 }
 
-export const screens = ['overview', 'flows', 'topology'] as const;
+export const screens = ['overview', 'flows', 'protection', 'topology'] as const;
 export type Screen = (typeof screens)[number];
 
 /** Opens a screen as a user, and waits until it is live. */

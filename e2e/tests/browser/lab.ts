@@ -7,7 +7,7 @@ const run = promisify(execFile);
 const verbs = fileURLToPath(new URL('verbs.sh', import.meta.url));
 
 /** Longer than any condition a verb waits for. */
-const VERB_MS = 90_000;
+const VERB_MS = 120_000;
 
 /** The peers' addresses. */
 export const hosts = {
@@ -49,6 +49,21 @@ export class Router {
     return status.engine;
   }
 
+  /** Inspection on and in line; `lines` follow `config ips`, options first, then sections. */
+  async inLine(lines = ''): Promise<void> {
+    await this.lab.verb('in_line', lines);
+  }
+
+  /** What uci has, one option a line. */
+  async uci(): Promise<string> {
+    return this.run('uci show fastpath 2>/dev/null || cat /etc/config/fastpath');
+  }
+
+  /** A line as if Suricata had written it. */
+  async event(event: object): Promise<void> {
+    await this.lab.verb('told', JSON.stringify(event));
+  }
+
   /** The session ends as if the line were cut. It is dialled again a second later. */
   async cutPppoe(): Promise<void> {
     await this.lab.verb('pppoe_end', 'KILL');
@@ -86,6 +101,18 @@ export class Lan {
     await this.lab.verb('begin', host, 'pour', 'exec busybox nc -ll -p 9000 -e /tmp/e2e/pour');
     await this.lab.verb('begin', 'h10', 'drink', `exec /tmp/e2e/drink ${address} 9000 ${POURED}`);
     await this.lab.verb('wait_for', '60', 'peers', 'grep -q received /tmp/e2e/drink.log');
+  }
+
+  /** h10 asks for a page whose answer a drop rule finds; answers when it was asked for. */
+  async badPage(from: string = hosts.isp): Promise<void> {
+    const ask = `exec curl -gs -m 8 -o /dev/null -w '%{size_header} %{size_download}'`;
+    await this.lab.verb('begin', 'h10', 'bad', `${ask} http://${from}/id.txt`);
+  }
+
+  /** What arrived of it: bytes of head and body. */
+  async badBytes(): Promise<string> {
+    await this.lab.verb('wait_for', '15', 'ended', 'bad');
+    return (await this.lab.verb('peers', 'cat /tmp/e2e/bad.log')).trim();
   }
 
   async begin(host: string, name: string, command: string): Promise<void> {

@@ -12,7 +12,7 @@ config rules 'lab'
 	option url '%s/%s.tar.gz'
 	option sha256_url '%s/%s.tar.gz.sha256'
 %s
-" "$RULES_URL" "$1" "$RULES_URL" "$1" "${2-}"
+" "$RULES_URL" "$1" "$SUMS_URL" "$1" "${2-}"
 }
 
 updated() { says ".rules.state == \"$1\"" ips; }

@@ -4,6 +4,8 @@
 # Rule archives, good and bad, which the ISP serves as http://203.0.113.1/rules/NAME.
 
 RULES_URL=http://203.0.113.1/rules
+# Checksums have to come over TLS: who changes the archive could change them, too.
+SUMS_URL=https://203.0.113.1/rules
 # What the rules of the good archives find: /mark-1.txt and /mark-2.txt.
 MARK_1=9000001
 MARK_2=9000002
@@ -14,14 +16,14 @@ mark_rule() {
         "$1" "http.response_body; content:\"fastpath-mark-$1\";" "sid:900000$1; rev:1;"
 }
 
-# Two GiB of zeros in 2 MB; made once, which takes some seconds.
+# Two GiB of remarks in some MB; made once, which takes some seconds.
 bomb() {
     local bomb=$IMAGES/bomb.tar.gz
     [ -f "$bomb" ] || {
         local work
         work=$(mktemp -d "$IMAGES/bomb.XXXXXX")
         mkdir "$work/rules"
-        truncate -s 2G "$work/rules/big.rules"
+        { yes "# nothing, again and again" || true; } | head -c 2147483648 >"$work/rules/big.rules"
         tar -C "$work" -cf - rules | gzip -1 >"$bomb.new"
         rm -rf "$work"
         mv "$bomb.new" "$bomb"
@@ -30,6 +32,7 @@ bomb() {
 }
 
 serve_archives() {
+    ! peers test -f /tmp/www/rules/bomb.tar.gz.sha256 || return 0
     peers 'mkdir -p /tmp/www/rules /tmp/rules.e2e
         echo fastpath-mark-1 >/tmp/www/mark-1.txt; echo fastpath-mark-2 >/tmp/www/mark-2.txt'
     { mark_rule 1; echo '# a remark'; } | peers 'cat >/tmp/rules.e2e/one.rules'

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import type { Page } from '@playwright/test';
+import { expect, live, logIn, test } from './fixture';
+
+/** Suricata needs its time to read its rules, on an emulated machine. */
+const SLOW_MS = 240_000;
+/** Until the daemon has read a configuration, and the page has heard of it. */
+const TAKEN_MS = 40_000;
+
+type Part = 'policy' | 'rules';
+
+async function openPart(page: Page, part: Part): Promise<void> {
+  await page.goto(`#/protection?part=${part}`);
+  await logIn(page);
+  await live(page);
+}
+
+const policy = (page: Page, name: string) => page.getByRole('group', { name, exact: true });
+
+/** Reviews, checks what the review says, and applies. */
+async function apply(page: Page, ...lines: string[]): Promise<void> {
+  await page.getByRole('button', { name: 'Review and apply' }).click();
+  const dialog = page.getByRole('dialog', { name: 'What changes' });
+  for (const line of lines) await expect(dialog.getByText(line, { exact: true })).toBeVisible();
+  await expect(dialog.getByRole('listitem')).toHaveCount(lines.length);
+  await dialog.getByRole('button', { name: 'Apply', exact: true }).click();
+}
+
+const applied = (page: Page) => page.getByText('Applied: the router works by it.');
+
+test.beforeEach(() => test.setTimeout(SLOW_MS));
+
+const two = `
+config policy
+	option name 'first'
+	option src 'lan'
+	option dest 'iot'
+	option action 'none'
+
+config policy
+	option name 'second'
+	option src 'lan'
+	option dest 'wan'`;
+
+test('a policy made on the page reaches uci and the kernel', async ({ page, router }) => {
+  await router.inLine(two);
+  await openPart(page, 'policy');
+  await page.getByRole('button', { name: 'Add a policy' }).click();
+  await page.keyboard.type('cameras');
+  const cameras = policy(page, '3. cameras');
+  await cameras.getByLabel('From zone').selectOption('iot');
+  await cameras.getByLabel('To zone').selectOption('wan');
+  await cameras.getByLabel('Action').selectOption('always');
+  await page.getByLabel('Budget of a connection, bytes').fill('2 MiB');
+  await apply(
+    page,
+    'Inspection, Budget of a connection, bytes: 1 MiB → 2 MiB',
+    'Policy “cameras” is new. Action: Always inspect; From zone: iot; To zone: wan',
+  );
+  await expect(applied(page)).toBeVisible({ timeout: TAKEN_MS });
+  const file = await router.run('cat /etc/config/fastpath');
+  expect(file).toMatch(/option\s+budget_bytes\s+'2097152'/);
+  expect(file).toMatch(/option\s+name\s+'cameras'[\s\S]*/);
+  expect(await router.ask('ips')).toMatchObject({
+    policy: {
+      budget_bytes: 2_097_152,
+      policies: [
+        { name: 'first' },
+        { name: 'second' },
+        { name: 'cameras', src: 'iot', dest: 'wan', action: 'always' },
+      ],
+    },
+  });
+  expect(await router.run('nft list table inet fastpath')).toContain('cameras');
+});
+
+test('policies are put into another order from the keyboard', async ({ page, router }) => {
+  await router.inLine(two);
+  await openPart(page, 'policy');
+  await policy(page, '1. first').getByRole('button', { name: 'Move first down' }).focus();
+  await page.keyboard.press('Enter');
+  await expect(page.getByText('first is now 2 of 2.')).toBeAttached();
+  await expect(page.getByRole('button', { name: 'Move first up' })).toBeFocused();
+  await apply(page, 'Policy “first” moves from place 1 to 2.');
+  await expect(applied(page)).toBeVisible({ timeout: TAKEN_MS });
+  expect(await router.ask('ips')).toMatchObject({
+    policy: { policies: [{ name: 'second' }, { name: 'first' }] },
+  });
+});
+
+test('what the router has shows on the page', async ({ page, router }) => {
+  await router.inLine(two);
+  await openPart(page, 'policy');
+  await expect(policy(page, '1. first').getByLabel('Action')).toHaveValue('none');
+  await expect(policy(page, '2. second').getByLabel('Action')).toHaveValue('inspect');
+  await expect(page.getByLabel('Intrusion prevention')).toBeChecked();
+  await router.inLine(two.replace("'second'", "'other'"));
+  await page.reload();
+  await expect(policy(page, '2. other')).toBeVisible();
+});
+
+test('what the router refuses is told at its field and taken back', async ({ page, router }) => {
+  await router.inLine(two);
+  await openPart(page, 'policy');
+  const name = policy(page, '1. first').getByLabel('Name');
+  await name.fill('a "quoted" name');
+  await apply(page, 'Policy “a "quoted" name”, Name: first → a "quoted" name');
+  await expect(page.getByText(/^Not applied; the router works by the old/)).toBeVisible({
+    timeout: TAKEN_MS,
+  });
+  const field = page.getByRole('group', { name: /quoted/ }).getByLabel('Name');
+  await expect(field).toHaveAttribute('aria-invalid', 'true');
+  await expect(field).toHaveAccessibleDescription(/contains .+ which a name cannot/);
+  expect(await router.run('cat /etc/config/fastpath')).not.toContain('quoted');
+  expect(await router.ask('ips')).toMatchObject({ policy: { policies: [{ name: 'first' }, {}] } });
+  // Mended, it is taken.
+  await field.fill('better');
+  await apply(page, 'Policy “better”, Name: first → better');
+  await expect(applied(page)).toBeVisible({ timeout: TAKEN_MS });
+  expect(await router.run('cat /etc/config/fastpath')).toContain('better');
+});
+
+test('what cannot work is not even sent', async ({ page, router }) => {
+  await router.inLine();
+  await openPart(page, 'policy');
+  await page.getByLabel('Budget of a connection, bytes').fill('-1');
+  const budget = page.getByLabel('Budget of a connection, bytes');
+  await expect(budget).toHaveAccessibleDescription(/An amount such as 1 MiB/);
+  await expect(page.getByRole('button', { name: 'Review and apply' })).toBeDisabled();
+  await page.getByRole('button', { name: 'Discard' }).click();
+  await expect(budget).toHaveValue('1 MiB');
+  await page.getByLabel('Never inspected').fill('10.10.10.5\nthe cellar');
+  await expect(page.getByText('“the” is no address or network')).toBeVisible();
+});
+
+test('switched off and on again', async ({ page, router }) => {
+  await router.inLine();
+  await openPart(page, 'policy');
+  await page.getByLabel('Intrusion prevention').uncheck();
+  await apply(page, 'Inspection, Intrusion prevention: on → off');
+  await expect(applied(page)).toBeVisible({ timeout: TAKEN_MS });
+  await page.getByRole('link', { name: 'Now', exact: true }).click();
+  await expect(page.locator('[data-ips]')).toHaveText(/Off/);
+  expect(await router.ask('ips')).toMatchObject({ enabled: false, state: 'off' });
+});
+
+test('a source is added, fetched by hand, and its rules are in force', async ({
+  page,
+  router,
+  lab,
+}) => {
+  await router.inLine();
+  await lab.verb('serve_archives');
+  const sum = await lab.verb('peers', 'sha256sum /tmp/www/rules/good.tar.gz');
+  await openPart(page, 'rules');
+  await expect(page.getByText('No source is configured.')).toBeVisible();
+  await page.getByLabel('Name of a new source').fill('lab');
+  await page.getByRole('button', { name: 'Add a source' }).click();
+  const source = page.locator('[data-source="lab"]');
+  await source.getByLabel('Address', { exact: true }).fill('http://203.0.113.1/rules/good.tar.gz');
+  await expect(source).toContainText('A checksum or a signature is missing.');
+  await source.getByLabel('Verified by').selectOption('sha256');
+  await source.getByLabel('SHA-256 checksum').fill(sum.split(' ')[0] ?? '');
+  await page.getByRole('button', { name: 'Review and apply' }).click();
+  await page.getByRole('button', { name: 'Apply', exact: true }).click();
+  await expect(applied(page)).toBeVisible({ timeout: TAKEN_MS });
+  await page.getByRole('button', { name: 'Update now' }).click();
+  await expect(page.getByText(/^(The update has begun|An update is under way)/)).toBeVisible();
+  await expect(source).toContainText('good', { timeout: 90_000 });
+  await expect(source).toContainText('2 rules');
+  const rules = page.getByRole('region', { name: 'Rules in force' });
+  await expect(rules).toContainText('Good');
+});
+
+test('a refused archive is told with its reason, and the rules before it stay', async ({
+  page,
+  router,
+  lab,
+}) => {
+  await lab.verb('serve_archives');
+  const sum = await lab.verb('peers', 'sha256sum /tmp/www/rules/syntax.tar.gz');
+  await router.inLine(`
+config rules 'lab'
+	option url 'http://203.0.113.1/rules/syntax.tar.gz'
+	option sha256 '${sum.split(' ')[0] ?? ''}'`);
+  await openPart(page, 'rules');
+  const loaded = page.locator('[data-fact="loaded"]');
+  const before = await loaded.innerText();
+  await page.getByRole('button', { name: 'Update now' }).click();
+  const rules = page.getByRole('region', { name: 'Rules in force' });
+  await expect(rules).toContainText('Last update refused', { timeout: 90_000 });
+  await expect(page.locator('main')).toContainText(/mark\.rules/);
+  await expect(loaded).toHaveText(before);
+});

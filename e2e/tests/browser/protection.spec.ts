@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import type { Page } from '@playwright/test';
+import { expect, live, open, rowOf, test } from './fixture';
+import { hosts } from './lab';
+
+/** Suricata needs its time to read its rules, on an emulated machine. */
+const SLOW_MS = 240_000;
+/** From the moment a rule fires to the words on the page. */
+const TOLD_MS = 2000;
+/** What our own rule for `id.txt` says. */
+const SID = '8100001';
+
+const alerts = (page: Page) => page.getByRole('list', { name: 'Alerts' });
+const newest = (page: Page) => alerts(page).getByRole('listitem').first();
+const state = (page: Page) => page.locator('[data-ips]');
+const block = (page: Page, address: string) => page.locator(`[data-block="${address}"]`);
+
+test.beforeEach(() => test.setTimeout(SLOW_MS));
+
+test('a blocked answer is on the page within two seconds, and never arrived', async ({
+  page,
+  router,
+  lan,
+}) => {
+  await router.inLine();
+  await open(page, 'protection');
+  await expect(state(page)).toHaveText(/In line/);
+  await expect(alerts(page)).toContainText('No rule has fired');
+  await lan.badPage();
+  await expect(newest(page)).toContainText('Blocked', { timeout: TOLD_MS });
+  await newest(page).getByRole('button').click();
+  const detail = page.getByRole('complementary', { name: 'Alert' });
+  await expect(detail).toContainText('The packet never arrived.');
+  await expect(detail).toContainText(SID);
+  await expect(detail).toContainText(`${hosts.isp}:80`);
+  await expect(detail.locator('[data-fact="target"]')).toContainText('id.txt');
+  await expect(detail).toContainText('pppoe-wan');
+  expect(await lan.badBytes()).toBe('0 0');
+  await page.keyboard.press('Escape');
+  await expect(detail).toHaveCount(0);
+  await expect(newest(page).getByRole('button')).toBeFocused();
+});
+
+test('from an alert to its flow, and from the flow to its alerts', async ({
+  page,
+  router,
+  lan,
+}) => {
+  await router.inLine();
+  await open(page, 'protection');
+  await lan.badPage();
+  await expect(newest(page)).toContainText('Blocked', { timeout: TOLD_MS });
+  await newest(page).getByRole('button').click();
+  await page.getByRole('link', { name: 'Show its flow' }).click();
+  const flow = page.getByRole('complementary', { name: /^Flow/ });
+  await expect(flow).toContainText(`${hosts.h10}:`);
+  const fired = flow.getByRole('list', { name: 'Alerts' });
+  await expect(fired).toContainText('Blocked');
+  await fired.getByRole('link').first().click();
+  await expect(page).toHaveURL(/#\/protection\?.*flow=\d+/);
+  await expect(page.getByRole('complementary', { name: 'Alert' })).toContainText(SID);
+  await page.getByRole('button', { name: /^Remove the filter Flow/ }).click();
+  await expect(page).not.toHaveURL(/flow=/);
+});
+
+test('alerts are found by words, by what became of them and by severity', async ({
+  page,
+  router,
+}) => {
+  await router.inLine();
+  await open(page, 'protection');
+  await router.event(alert({ signature: 'needle in the hay', action: 'allowed', severity: 3 }));
+  await router.event(alert({ signature: 'only hay', action: 'blocked', severity: 1 }));
+  await expect(alerts(page).getByRole('button')).toHaveCount(2);
+  await page.getByRole('searchbox', { name: 'Filter alerts' }).fill('NEEDLE');
+  await expect(alerts(page).getByRole('button')).toHaveCount(1);
+  await expect(newest(page)).toContainText('Allowed');
+  await page.getByRole('button', { name: 'Clear filters' }).click();
+  const actions = page.getByRole('group', { name: 'What became of the packet' });
+  await actions.getByRole('button', { name: 'Blocked' }).click();
+  await expect(alerts(page).getByRole('button')).toHaveCount(1);
+  await expect(newest(page)).toContainText('only hay');
+  await actions.getByRole('button', { name: 'Blocked' }).click();
+  await page.getByRole('combobox', { name: 'Severity' }).selectOption('1');
+  await expect(alerts(page).getByRole('button')).toHaveCount(1);
+  await expect(page).toHaveURL(/severity=1/);
+});
+
+test('texts from the network are shown, never interpreted', async ({ page, router }) => {
+  await router.inLine();
+  await page.on('dialog', (dialog) => {
+    throw new Error(`the page asked: ${dialog.message()}`);
+  });
+  await open(page, 'protection');
+  const long = 'A'.repeat(2048);
+  const signature = `<img src=x onerror=alert(1)> {n} \u202Egpj.exe ${long}`;
+  await router.event(
+    alert({
+      signature,
+      category: '<b>bold</b>',
+      http: { hostname: '"><script>', url: '/\u2066x' },
+    }),
+  );
+  await expect(newest(page)).toContainText('<img src=x onerror=alert(1)> {n}');
+  await expect(newest(page)).toContainText('U+202E');
+  await newest(page).getByRole('button').click();
+  const detail = page.getByRole('complementary', { name: 'Alert' });
+  await expect(detail).toContainText('<b>bold</b>');
+  await expect(detail).not.toContainText(long);
+  await detail.getByRole('button', { name: /^Show all 2,\d+ characters/ }).click();
+  await expect(detail).toContainText(long);
+  await expect(page.locator('main img, main script, main b')).toHaveCount(0);
+  expect(await detail.innerText()).not.toContain('\u202E');
+  // Nothing is wider than the window.
+  const width = await page.evaluate(() => document.documentElement.scrollWidth);
+  expect(width).toBeLessThanOrEqual(1280);
+});
+
+test('a blocked address is listed, counts down and is released by hand', async ({
+  page,
+  router,
+  lan,
+  lab,
+}) => {
+  await router.inLine("\toption block '1'\n\toption block_time '300'");
+  await open(page, 'protection');
+  await expect(page.getByRole('region', { name: 'Blocked addresses' })).toContainText('for 5 min');
+  await lan.badPage();
+  const row = block(page, hosts.isp);
+  await expect(row).toContainText(/4:\d\d/);
+  const before = await row.boundingBox();
+  const left = await row.locator('.left').innerText();
+  await expect(row.locator('.left')).not.toHaveText(left);
+  // Figures go on, nothing moves.
+  expect(await row.boundingBox()).toEqual(before);
+  await row.getByRole('button', { name: `Release ${hosts.isp}` }).click();
+  const dialog = page.getByRole('dialog', { name: `Release ${hosts.isp}?` });
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await expect(row).toBeVisible();
+  await row.getByRole('button').click();
+  await dialog.getByRole('button', { name: 'Release' }).click();
+  await expect(page.getByText(`${hosts.isp} is released.`)).toBeVisible();
+  await expect(row).toHaveCount(0);
+  expect(await router.ask('blocks')).toMatchObject({ blocks: [] });
+  await lab.verb('soon', '5', 'h10', 'ping', '-c', '1', '-W', '1', hosts.isp);
+  // And the other way round: what the router releases goes from the page.
+  await lan.badBytes();
+  await lan.badPage();
+  await expect(row).toBeVisible();
+  await router.run(`fastpathctl release ${hosts.isp}`);
+  await expect(row).toHaveCount(0);
+});
+
+test('Suricata’s absence is told in words, and its return', async ({ page, lab, router }) => {
+  await router.inLine();
+  await open(page, 'protection');
+  await expect(state(page)).toHaveText(/In line/);
+  await lab.verb('hold_suricata');
+  await lab.verb('kill_suricata');
+  await expect(state(page)).toHaveText(/Failing open/);
+  await expect(page.getByText('Connections pass without inspection and are counted')).toBeVisible();
+  await page.getByRole('link', { name: 'Overview' }).click();
+  await expect(page.getByRole('region', { name: 'Protection' })).toContainText('Failing open');
+  await lab.verb('let_suricata');
+  await expect(state(page)).toHaveText(/In line/, { timeout: 60_000 });
+});
+
+test('connections that had left inspection are brought back', async ({ page, router, lan }) => {
+  await router.inLine();
+  const port = await lan.download(hosts.isp, '1M');
+  await open(page, 'flows');
+  await expect(rowOf(page, port)).toContainText('Flowtable', { timeout: 30_000 });
+  await page.getByRole('link', { name: 'Protection', exact: true }).click();
+  await page.getByRole('button', { name: 'Inspect again' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Inspect again' }).click();
+  await expect(page.getByText(/^\d+ connections? (is|are) inspected again\.$/)).toBeVisible();
+  await page.getByRole('link', { name: 'Flows', exact: true }).click();
+  await rowOf(page, port).getByRole('button').click();
+  const life = page.getByRole('list', { name: 'Life so far' });
+  await expect(life).toContainText(/Flowtable[\s\S]*Inspect/);
+});
+
+test('a viewer sees everything and can change nothing', async ({ page, router, lan }) => {
+  await router.inLine(
+    "\toption block '1'\n\nconfig policy\n\toption name 'iot'\n\toption src 'iot'",
+  );
+  await open(page, 'protection', 'viewer');
+  await expect(state(page)).toHaveText(/In line/);
+  await lan.badPage();
+  await expect(newest(page)).toContainText('Blocked', { timeout: TOLD_MS });
+  await expect(block(page, hosts.isp)).toBeVisible();
+  const writing = /Release|Inspect again|Update now|Review|Add|Remove|Move/;
+  for (const part of ['Now', 'Policy', 'Rules']) {
+    await page.getByRole('link', { name: part, exact: true }).click();
+    await expect(page.getByRole('region').first()).toBeVisible();
+    await expect(page.getByRole('button', { name: writing })).toHaveCount(0);
+    if (part === 'Now') continue;
+    await expect(page.locator('main :is(input, select, textarea)')).toHaveCount(0);
+  }
+  await page.getByRole('link', { name: 'Policy', exact: true }).click();
+  await expect(page.getByRole('row', { name: /^iot/ })).toContainText('Inspect');
+  await live(page);
+});
+
+interface Fired {
+  signature: string;
+  category?: string;
+  action?: 'allowed' | 'blocked';
+  severity?: number;
+  http?: object;
+}
+
+/** An alert as Suricata writes it. */
+function alert({ signature, category = 'Test', action, severity = 2, http }: Fired): object {
+  return {
+    timestamp: new Date().toISOString().replace('Z', '000+0000'),
+    event_type: 'alert',
+    src_ip: hosts.isp,
+    src_port: 80,
+    dest_ip: hosts.h10,
+    dest_port: 40000,
+    proto: 'TCP',
+    app_proto: 'http',
+    direction: 'to_client',
+    alert: {
+      action: action ?? 'allowed',
+      gid: 1,
+      signature_id: 9999,
+      rev: 1,
+      signature,
+      category,
+      severity,
+    },
+    ...(http ? { http } : {}),
+  };
+}
