@@ -17,6 +17,8 @@ use crate::configuration::Configuration;
 pub(crate) struct Overlay {
     pub(crate) yaml: String,
     pub(crate) arguments: String,
+    /// CPUs of all its threads, as a list for taskset; empty: any.
+    pub(crate) cpus: String,
 }
 
 /// What its init script is told.
@@ -221,7 +223,15 @@ impl Protection {
         });
         let mut arguments = ips::arguments(&self.settings, &self.threads).join("\n");
         arguments.push('\n');
-        Overlay { yaml, arguments }
+        let threads = &self.threads;
+        let cpus = if threads.affinity {
+            let all = threads.management.iter().chain(&threads.workers).copied();
+            // Its main thread, which loads rules, is in none of its CPU sets.
+            all.collect::<cpu::CpuSet>().to_string()
+        } else {
+            String::new()
+        };
+        Overlay { yaml, arguments, cpus }
     }
 
     /// The files could not be written.

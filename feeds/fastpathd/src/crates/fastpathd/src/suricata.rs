@@ -27,13 +27,15 @@ impl Folder {
 
     /// Leaves the overlay for Suricata's init script, or takes it away.
     pub(crate) fn leave(&self, orders: &Orders) -> Result<(), String> {
-        let (yaml, arguments) = (self.0.join("suricata.yaml"), self.0.join("arguments"));
+        let [yaml, arguments, cpus] =
+            ["suricata.yaml", "arguments", "cpus"].map(|name| self.0.join(name));
         match orders {
             Orders::Run(overlay) => {
+                write(&cpus, &overlay.cpus)?;
                 write(&yaml, &overlay.yaml)?;
                 write(&arguments, &overlay.arguments)
             }
-            Orders::Stop => remove(&yaml).and_then(|()| remove(&arguments)),
+            Orders::Stop => [yaml, arguments, cpus].iter().try_for_each(|file| remove(file)),
         }
     }
 }
@@ -115,7 +117,11 @@ mod tests {
     #[test]
     fn an_overlay_is_left_and_taken_away() {
         let folder = Folder(folder("overlay"));
-        let run = Orders::Run(Overlay { yaml: "%YAML 1.1\n".into(), arguments: "-q\n0\n".into() });
+        let run = Orders::Run(Overlay {
+            yaml: "%YAML 1.1\n".into(),
+            arguments: "-q\n0\n".into(),
+            cpus: "1".into(),
+        });
         folder.leave(&run).unwrap();
         let read = |name| fs::read_to_string(folder.0.join(name));
         assert_eq!(read("arguments").unwrap(), "-q\n0\n");
@@ -124,7 +130,7 @@ mod tests {
         assert!(read("suricata.yaml").is_err());
         fs::remove_dir_all(&folder.0).unwrap();
         let error = folder.leave(&run).unwrap_err();
-        assert!(error.contains("suricata.yaml: No such file"), "{error}");
+        assert!(error.contains("cpus: No such file"), "{error}");
     }
 
     #[test]
