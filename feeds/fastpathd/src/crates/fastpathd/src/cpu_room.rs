@@ -186,7 +186,7 @@ impl CpuRoom {
     /// Devices of which the queues matter.
     pub(crate) fn devices(topology: &topology::Topology) -> BTreeSet<String> {
         let lowest = topology.lowest().into_iter().filter(|device| device.eligible);
-        lowest.map(|device| device.device.to_string()).collect()
+        order::set(lowest.map(|device| device.device.to_string()))
     }
 }
 

@@ -11,7 +11,6 @@ use ruleset::NftCommand;
 use serde_json::{Map, Value};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Mutex, mpsc};
-use tokio::task::spawn_local;
 use tokio::time::MissedTickBehavior;
 
 mod errands;
@@ -26,6 +25,7 @@ use crate::happening::{self, Happening};
 use crate::machine;
 use crate::methods::{self, Outcome};
 use crate::suricata::Folder;
+use crate::task::spawn_local;
 use crate::watch_ips::Attention;
 
 /// Happenings that may wait. A full channel slows the sources down, and the kernel keeps their
@@ -268,7 +268,7 @@ impl Daemon {
         for effect in effects {
             match effect {
                 Effect::Engine(job) => self.run_job(job),
-                Effect::Dump => drop(spawn_local(happening::dump(self.happenings.clone()))),
+                Effect::Dump => spawn_local(happening::dump(self.happenings.clone())),
                 Effect::LookUp(wanted) => {
                     spawn_local(happening::look_up(wanted, self.happenings.clone()));
                 }

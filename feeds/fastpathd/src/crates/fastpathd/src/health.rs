@@ -74,7 +74,7 @@ pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
         );
         add("resync", Level::Notice, text);
     }
-    found.sort_by_key(|f| std::cmp::Reverse(f.level));
+    order::sort_by_key(&mut found, |f| std::cmp::Reverse(f.level));
     found
 }
 

@@ -28,6 +28,7 @@ mod refresh;
 mod rules_room;
 mod suricata;
 mod surroundings;
+mod task;
 mod wan;
 mod watch_ips;
 

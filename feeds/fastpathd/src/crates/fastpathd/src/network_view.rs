@@ -115,7 +115,6 @@ fn links(core: &Core) -> Vec<LinkView> {
             view.why.clone_from(&decision.why);
         }
     }
-    views.sort_by_key(|view| view.index);
     views
 }
 
@@ -211,7 +210,7 @@ fn hosts(around: &Surroundings) -> Vec<HostView> {
             Some((neighbour.address, view))
         })
         .collect();
-    hosts.sort_by_key(|(address, _)| *address);
+    order::sort_by_key(&mut hosts, |(address, _)| *address);
     hosts.truncate(MOST_HOSTS);
     hosts.into_iter().map(|(_, view)| view).collect()
 }

@@ -14,7 +14,7 @@ use crate::interfaces::{Firewall, Interface};
 /// The devices of each zone and VLAN.
 pub(crate) fn places(firewall: &Firewall, interfaces: &[Interface], topology: &Topology) -> Places {
     let mut zones: BTreeMap<String, BTreeSet<String>> =
-        firewall.zones().map(|zone| (zone.to_owned(), BTreeSet::new())).collect();
+        order::map(firewall.zones().map(|zone| (zone.to_owned(), BTreeSet::new())));
     for interface in interfaces.iter().filter(|interface| !interface.zone.is_empty()) {
         let devices = zones.entry(interface.zone.clone()).or_default();
         devices.extend(devices_of(interface));
@@ -42,7 +42,7 @@ fn devices_of(interface: &Interface) -> Vec<String> {
         proto @ ("pppoe" | "pptp" | "l2tp") => Some(format!("{proto}-{}", interface.name)),
         _ => None,
     };
-    let mut devices: BTreeSet<String> = dialled.into_iter().collect();
+    let mut devices = order::set(dialled);
     if !interface.device.is_empty() {
         devices.insert(interface.device.clone());
     }
@@ -95,7 +95,7 @@ pub(crate) fn home(firewall: &Firewall, interfaces: &[Interface]) -> Vec<Network
     let inner = interfaces.iter().filter(|i| !i.zone.is_empty() && !firewall.is_wan(&i.zone));
     let mut networks: Vec<Network> =
         inner.flat_map(|i| &i.addresses).filter_map(|text| network_of(text)).collect();
-    networks.sort_by_key(|network| (network.address, network.prefix));
+    order::sort_by_key(&mut networks, |network| (network.address, network.prefix));
     networks.dedup();
     networks
 }

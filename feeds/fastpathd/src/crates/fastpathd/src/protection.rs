@@ -17,7 +17,7 @@ use crate::configuration::Configuration;
 pub(crate) struct Overlay {
     pub(crate) yaml: String,
     pub(crate) arguments: String,
-    /// CPUs of all its threads, as a list for taskset; empty: any.
+    /// CPUs of all its threads, as a mask for taskset; empty: any.
     pub(crate) cpus: String,
 }
 
@@ -227,7 +227,7 @@ impl Protection {
         let cpus = if threads.affinity {
             let all = threads.management.iter().chain(&threads.workers).copied();
             // Its main thread, which loads rules, is in none of its CPU sets.
-            all.collect::<cpu::CpuSet>().to_string()
+            all.collect::<cpu::CpuSet>().mask().replace(',', "")
         } else {
             String::new()
         };

@@ -230,24 +230,17 @@ fn visible(core: &Core, kind: Kind) -> VisibleView {
 
 fn policy(core: &Core) -> PolicyView<'_> {
     let settings = &core.protection.settings;
-    let mut vlans: Vec<u16> = core
-        .around
-        .topology()
-        .links()
-        .filter_map(|link| match link.kind {
-            LinkKind::Vlan { id } => Some(id),
-            _ => None,
-        })
-        .collect();
-    vlans.sort_unstable();
-    vlans.dedup();
+    let vlans = core.around.topology().links().filter_map(|link| match link.kind {
+        LinkKind::Vlan { id } => Some(id),
+        _ => None,
+    });
     PolicyView {
         default: settings.default.name(),
         budget_bytes: settings.budget_bytes,
         budget_packets: settings.budget_packets,
         exempt: settings.exempt.iter().map(ToString::to_string).collect(),
         zones: core.firewall.zones().collect(),
-        vlans,
+        vlans: order::set(vlans).into_iter().collect(),
         policies: core.protection.policies.iter().map(rule).collect(),
     }
 }

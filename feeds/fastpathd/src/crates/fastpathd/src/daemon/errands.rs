@@ -14,7 +14,6 @@ use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::Command;
 use tokio::sync::mpsc::Sender;
-use tokio::task::spawn_local;
 
 use super::Daemon;
 use crate::bus::{self, chain};
@@ -23,6 +22,7 @@ use crate::cpu_room::Seen;
 use crate::happening::Happening;
 use crate::protection::Orders;
 use crate::suricata;
+use crate::task::spawn_local;
 use crate::watch_ips;
 
 /// The program that updates rules.
@@ -239,7 +239,7 @@ async fn run_updater(request: &str, happenings: &Sender<Happening>) -> Result<Va
     if let Some(stdout) = child.stdout.take() {
         let mut lines = BufReader::new(stdout).lines();
         while let Some(line) = lines.next_line().await.map_err(|e| failed("reading", e))? {
-            let Ok(said) = serde_json::from_str::<Value>(&line) else { continue };
+            let Ok(said) = serde_json::from_slice::<Value>(line.as_bytes()) else { continue };
             match said["event"].as_str() {
                 Some("progress") => {
                     let words = |key: &str| said[key].as_str().unwrap_or_default().to_owned();

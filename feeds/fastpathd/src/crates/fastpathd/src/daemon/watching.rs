@@ -3,7 +3,6 @@
 
 use cpu::Found;
 use serde_json::Value;
-use tokio::task::spawn_local;
 
 use super::{Daemon, object};
 use crate::bus;
@@ -11,6 +10,7 @@ use crate::core::Effect;
 use crate::happening::Happening;
 use crate::protection_view;
 use crate::suricata;
+use crate::task::spawn_local;
 use crate::watch_ips;
 
 impl Daemon {
@@ -20,7 +20,7 @@ impl Daemon {
         spawn_local(watch_ips::look(attention.clone(), happenings.clone()));
         spawn_local(watch_ips::ask(self.paths.commands.clone(), attention, happenings.clone()));
         spawn_local(suricata::listen(self.paths.folder(), self.started, happenings));
-        match std::fs::read_to_string(Found::PATH).map(|text| serde_json::from_str(&text)) {
+        match std::fs::read(Found::PATH).map(|text| serde_json::from_slice(&text)) {
             Ok(Ok(found)) => self.core.cpus.remember(found),
             Ok(Err(error)) => log::error!("CPU plan: {}: {error}", Found::PATH),
             // Nothing was taken over before.
