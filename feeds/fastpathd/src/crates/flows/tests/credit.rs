@@ -53,6 +53,17 @@ fn a_reading_at_once_tells_more_than_the_budget() {
 }
 
 #[test]
+fn a_look_up_right_after_a_dump_is_taken_too() {
+    let mut table = inspecting();
+    let net = Net::default();
+    dump(&mut table, 1.0, &[counted(web(1), 0, 4000)]);
+    table.event(&Event::Update(marked(uncounted(web(1)), BYPASS)), at(1.02), &net);
+    table.refresh(&done(counted(web(1), 0, 6000), BYPASS), at(1.03), &net);
+    dump(&mut table, 2.0, &[done(counted(web(1), 0, 900_000), BYPASS)]);
+    assert_eq!(credited(&table), [0, 6000, 894_000]);
+}
+
+#[test]
 fn who_was_not_looked_up_is_read_by_the_dump() {
     let mut table = inspecting();
     let net = Net::default();
