@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use config::Problem;
+use config::{Problem, order};
 use cpu::{Attempts, Found, Machine, Plan, Settings, Steering, View};
 
 /// How often the machine is read: somebody else may steer too.

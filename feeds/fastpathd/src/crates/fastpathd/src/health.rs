@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What is wrong, or worth a word.
 
+use config::order;
 use serde::Serialize;
 
 use crate::core::Core;

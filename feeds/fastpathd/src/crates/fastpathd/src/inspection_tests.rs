@@ -77,7 +77,7 @@ fn queue(depth: u32, handled: u32) -> ips::Queue {
 
 fn sight(queues: Vec<ips::Queue>) -> Sight {
     let process = (!queues.is_empty()).then_some(7);
-    Sight { queues, process, refused: None }
+    Sight { queues, process, ..Sight::default() }
 }
 
 /// Half a second later.

@@ -3,6 +3,7 @@
 
 use std::net::IpAddr;
 
+use config::order;
 use flows::Network;
 use serde::Serialize;
 use topology::{Address, Link, LinkKind, NeighbourState};

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use config::Network;
+use config::{Network, order};
 use ruleset::Places;
 use topology::{LinkKind, Topology};
 

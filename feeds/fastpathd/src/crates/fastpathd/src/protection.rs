@@ -35,8 +35,10 @@ pub(crate) enum Orders {
 pub(crate) struct Sight {
     /// Every queue of the kernel that somebody listens on.
     pub(crate) queues: Vec<Queue>,
-    /// Process id of Suricata, if there is one.
+    /// Process id of Suricata, if it runs.
     pub(crate) process: Option<u32>,
+    /// Its configuration is being tested.
+    pub(crate) testing: bool,
     /// What its last test refused.
     pub(crate) refused: Option<String>,
 }
@@ -255,7 +257,7 @@ impl Protection {
             self.seen.answered = None;
         }
         self.process = sight.process;
-        self.seen.running = sight.process.is_some();
+        self.seen.running = sight.process.is_some() || sight.testing;
         self.seen.refused = sight.refused;
         self.seen.queues = if self.in_the_way() {
             ips::queues_of(&sight.queues, self.queue_numbers())

@@ -3,6 +3,7 @@
 
 use std::net::IpAddr;
 
+use config::order;
 use flows::Network;
 use ips::{Filter, Kind, Page, Row};
 use ruleset::Policy;

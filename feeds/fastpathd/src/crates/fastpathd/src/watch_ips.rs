@@ -34,23 +34,24 @@ pub(crate) struct Attention {
 
 /// Looks twice a second, as long as inspection is wanted.
 pub(crate) async fn look(attention: Attention, happenings: Sender<Happening>) {
-    let mut process = None;
+    let mut found = Found::default();
     let mut second = tokio::time::interval(EVERY);
     second.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut rounds: u32 = 0;
     loop {
         second.tick().await;
         if !attention.wanted.get() {
-            process = None;
+            found = Found::default();
             continue;
         }
         rounds = rounds.wrapping_add(1);
-        process = process.filter(|pid| is_suricata(*pid));
+        found.runs = found.runs.filter(|pid| is_suricata(*pid));
         // Searching all processes costs more than looking at one.
-        if process.is_none() && rounds.is_multiple_of(2) {
-            process = find();
+        if found.runs.is_none() && rounds.is_multiple_of(2) {
+            found = find();
         }
-        let sight = Sight { queues: queues(), process, refused: refused() };
+        let Found { runs: process, testing } = found;
+        let sight = Sight { queues: queues(), process, testing, refused: refused() };
         if happenings.send(Happening::Sight(sight)).await.is_err() {
             return;
         }
@@ -132,11 +133,26 @@ fn comm(process: &Path) -> bool {
     fs::read_to_string(process.join("comm")).is_ok_and(|comm| comm.trim_end() == COMM)
 }
 
-fn find() -> Option<u32> {
-    let numbers = fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| {
-        let pid = entry.file_name().to_str()?.parse::<u32>().ok()?;
-        comm(&entry.path()).then_some(pid)
-    });
-    // A test of its configuration (`suricata -T`) is a child of its own and younger.
-    numbers.min()
+/// What of Suricata is there.
+#[derive(Debug, Clone, Copy, Default)]
+struct Found {
+    runs: Option<u32>,
+    /// `suricata -T`.
+    testing: bool,
+}
+
+fn find() -> Found {
+    let mut found = Found::default();
+    let Ok(processes) = fs::read_dir("/proc") else { return found };
+    for process in processes.flatten() {
+        let pid = process.file_name().to_str().and_then(|name| name.parse::<u32>().ok());
+        let Some(pid) = pid.filter(|_| comm(&process.path())) else { continue };
+        let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
+        if line.split(|byte| *byte == 0).any(|word| word == b"-T") {
+            found.testing = true;
+        } else {
+            found.runs = Some(pid);
+        }
+    }
+    found
 }
