@@ -17,6 +17,12 @@ async function everyView(page: Page, port: number, look: (what: string) => Promi
   await page.goto('#/topology');
   await expect(page.getByRole('heading', { name: 'Devices' })).toBeVisible();
   await look('topology');
+  for (const part of ['now', 'policy', 'rules']) {
+    await page.goto(`#/protection?part=${part}`);
+    await expect(page.getByRole('navigation', { name: 'Parts of Protection' })).toBeVisible();
+    await expect(page.locator('main .panel h2').first()).toBeVisible();
+    await look(`protection, ${part}`);
+  }
   // Where the pointer rests, the table holds new rows back.
   await page.mouse.move(0, 0);
   await page.goto('#/flows?nat=1');

@@ -51,12 +51,9 @@ export class Router {
 
   /** Inspection on and in line; `lines` follow `config ips`, options first, then sections. */
   async inLine(lines = ''): Promise<void> {
-    await this.lab.verb('in_line', lines);
-  }
-
-  /** What uci has, one option a line. */
-  async uci(): Promise<string> {
-    return this.run('uci show fastpath 2>/dev/null || cat /etc/config/fastpath');
+    await this.lab.verb('protect', lines);
+    // It reads its rules first, on an emulated machine.
+    await this.lab.verb('soon', '110', 'ips_is', 'inline');
   }
 
   /** A line as if Suricata had written it. */

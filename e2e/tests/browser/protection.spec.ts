@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Page } from '@playwright/test';
+import { violations } from './axe';
 import { expect, live, open, rowOf, test } from './fixture';
 import { hosts } from './lab';
 
@@ -17,7 +18,7 @@ const block = (page: Page, address: string) => page.locator(`[data-block="${addr
 
 test.beforeEach(() => test.setTimeout(SLOW_MS));
 
-test('a blocked answer is on the page within two seconds, and never arrived', async ({
+test('a blocked answer is told within two seconds, never arrived, and leads to its flow', async ({
   page,
   router,
   lan,
@@ -39,17 +40,9 @@ test('a blocked answer is on the page within two seconds, and never arrived', as
   await page.keyboard.press('Escape');
   await expect(detail).toHaveCount(0);
   await expect(newest(page).getByRole('button')).toBeFocused();
-});
-
-test('from an alert to its flow, and from the flow to its alerts', async ({
-  page,
-  router,
-  lan,
-}) => {
-  await router.inLine();
-  await open(page, 'protection');
+  // Its flow, and back.
   await lan.badPage();
-  await expect(newest(page)).toContainText('Blocked', { timeout: TOLD_MS });
+  await expect(alerts(page).getByRole('button')).toHaveCount(2);
   await newest(page).getByRole('button').click();
   await page.getByRole('link', { name: 'Show its flow' }).click();
   const flow = page.getByRole('complementary', { name: /^Flow/ });
@@ -63,11 +56,11 @@ test('from an alert to its flow, and from the flow to its alerts', async ({
   await expect(page).not.toHaveURL(/flow=/);
 });
 
-test('alerts are found by words, by what became of them and by severity', async ({
-  page,
-  router,
-}) => {
+test('texts from the network are shown, never interpreted, and found', async ({ page, router }) => {
   await router.inLine();
+  page.on('dialog', (dialog) => {
+    throw new Error(`the page asked: ${dialog.message()}`);
+  });
   await open(page, 'protection');
   await router.event(alert({ signature: 'needle in the hay', action: 'allowed', severity: 3 }));
   await router.event(alert({ signature: 'only hay', action: 'blocked', severity: 1 }));
@@ -84,14 +77,7 @@ test('alerts are found by words, by what became of them and by severity', async 
   await page.getByRole('combobox', { name: 'Severity' }).selectOption('1');
   await expect(alerts(page).getByRole('button')).toHaveCount(1);
   await expect(page).toHaveURL(/severity=1/);
-});
-
-test('texts from the network are shown, never interpreted', async ({ page, router }) => {
-  await router.inLine();
-  await page.on('dialog', (dialog) => {
-    throw new Error(`the page asked: ${dialog.message()}`);
-  });
-  await open(page, 'protection');
+  await page.getByRole('button', { name: 'Clear filters' }).click();
   const long = 'A'.repeat(2048);
   const signature = `<img src=x onerror=alert(1)> {n} \u202Egpj.exe ${long}`;
   await router.event(
@@ -111,6 +97,7 @@ test('texts from the network are shown, never interpreted', async ({ page, route
   await expect(detail).toContainText(long);
   await expect(page.locator('main img, main script, main b')).toHaveCount(0);
   expect(await detail.innerText()).not.toContain('\u202E');
+  expect(await violations(page)).toEqual([]);
   // Nothing is wider than the window.
   const width = await page.evaluate(() => document.documentElement.scrollWidth);
   expect(width).toBeLessThanOrEqual(1280);
