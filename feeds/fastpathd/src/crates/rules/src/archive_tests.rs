@@ -80,6 +80,16 @@ fn the_limit_counts_what_is_unpacked_in_all() {
 }
 
 #[test]
+fn a_plain_tar_cut_within_a_file_is_told() {
+    let packed = tar_of(&[("a.rules".into(), vec![b'x'; 600])]);
+    let refused = files(&packed[..512 + 300], 1 << 20);
+    assert!(matches!(refused, Err(ArchiveError::Truncated { within }) if within == "a.rules"));
+    // Even if nobody reads the file.
+    let limits = Limits::of_bytes(1 << 20);
+    assert!(read(&packed[..512 + 300], "", &limits, &mut |_, _| Ok(())).is_err());
+}
+
+#[test]
 fn an_archive_within_an_archive_is_not_opened() {
     let inner = gz(&gz(b"alert\n"));
     assert!(matches!(files(&inner, 1 << 20), Err(ArchiveError::Format)));
