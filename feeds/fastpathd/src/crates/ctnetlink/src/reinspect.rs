@@ -78,8 +78,8 @@ impl Reinspection {
     /// Deals with the next batch (one datagram, about a hundred entries) and appends it to
     /// `batch` as it was before: with the bits, and what had been counted. False at the end.
     ///
-    /// Where a datagram is full the kernel forgets what it has counted for one entry: it comes
-    /// again in the next one, with counters that are zero already.
+    /// Each entry is told once. The kernel zeroes counters while it writes the entry, so where that
+    /// does not fit into the datagram any more the entry may come in the next one with zeros.
     ///
     /// # Errors
     /// When reading fails or the kernel refuses; the pass is over then, for part of the table.

@@ -6,7 +6,7 @@
 
 mod support;
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::net::UdpSocket;
 
 use ctnetlink::{
@@ -140,17 +140,10 @@ fn the_marked_ones_become_new() {
         mark(&rest[100..200], SPENT, u32::MAX).await;
         mark(&rest[200..], 7, u32::MAX).await;
         let before = reinspect(Select::Marked).await;
-        let times = before.iter().fold(HashMap::new(), |mut times, entry| {
-            *times.entry(entry.id).or_insert(0) += 1;
-            times
-        });
-        assert_eq!(times.len(), 201, "each of them, and no other");
-        // Where a datagram is full an entry comes a second time.
-        assert!(before.len() < 210, "{}", before.len());
+        let ids: HashSet<u32> = before.iter().map(|entry| entry.id).collect();
+        assert_eq!((ids.len(), before.len()), (201, 201), "each of them once, and no other");
         let seen = before.iter().find(|entry| entry.id == talked[0].id).expect("told");
         assert_eq!((seen.mark, packets(seen)), (OURS | 7, (1, 1)), "as it was before");
-        let lost = before.iter().filter(|entry| packets(entry) == (0, 0)).count();
-        assert_eq!(lost, before.len() - times.len());
 
         let after = whole_table().await;
         assert!(after.iter().all(|entry| entry.mark & OURS == 0));
@@ -169,7 +162,7 @@ fn all_of_them_become_new() {
     in_namespace(|| async {
         let _server = flood(150);
         assert_eq!(reinspect(Select::Marked).await, [], "none is marked");
-        assert!(reinspect(Select::Every).await.len() >= 150);
+        assert_eq!(reinspect(Select::Every).await.len(), 150);
         let after = whole_table().await;
         assert_eq!(after.iter().filter(|entry| packets(entry) == (0, 0)).count(), 150);
         let mut nobody = Reinspection::start(0, Select::Marked).expect("no pass");

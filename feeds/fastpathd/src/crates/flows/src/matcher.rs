@@ -56,10 +56,11 @@ impl Matcher {
             let any = !bits.is_empty();
             any.then(|| bits.into_iter().fold(0, |all, bit| all | 1 << bit))
         };
-        let words = filter.text.split_whitespace();
-        let mut words: Vec<Word> = words.map(|word| Word::new(word, table)).collect();
+        let words = filter.text.split_whitespace().map(|word| Word::new(word, table));
         // Words that no address or port can contain are cheap: they go first.
-        words.sort_by_key(|word| word.numbers.is_some());
+        let (mut words, dear): (Vec<Word>, Vec<Word>) =
+            words.partition(|word| word.numbers.is_none());
+        words.extend(dear);
         let reason = |reason: &Option<crate::Reason>| reason.map_or(0, |r| r as u32 + 1);
         Self {
             paths: bits(filter.paths.iter().map(|path| *path as u32).collect()),
