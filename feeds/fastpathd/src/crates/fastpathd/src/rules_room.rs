@@ -9,6 +9,8 @@ use serde_json::Value;
 
 /// After a start the line has to come up first.
 const FIRST: u64 = 60 * 1000;
+/// After a change of what is wanted; there may be more changes to come.
+const SOON: u64 = 5 * 1000;
 /// After an update that failed.
 const RETRY: u64 = 3600 * 1000;
 
@@ -16,6 +18,7 @@ const RETRY: u64 = 3600 * 1000;
 #[derive(Debug, Default)]
 pub(crate) struct RulesRoom {
     settings: rules::Settings,
+    configured: bool,
     /// Inspection is wanted: nobody else needs rules.
     wanted: bool,
     state: State,
@@ -61,9 +64,15 @@ impl RulesRoom {
         if self.settings.store != settings.store || !self.wanted {
             self.state = rules::state(&settings.store);
         }
+        let choices = |of: &rules::Settings| (of.sources.clone(), of.own.clone());
+        let chosen_anew = self.configured && choices(&self.settings) != choices(settings);
+        self.configured = true;
         self.settings = settings.clone();
         self.wanted = wanted;
         self.schedule(now_ms);
+        if chosen_anew && wanted && self.settings.hour != Hour::ByHand {
+            self.next_ms = now_ms + SOON;
+        }
     }
 
     pub(crate) fn local_time(&mut self, offset_s: i64, now_ms: u64) {
@@ -225,6 +234,24 @@ mod tests {
         assert_eq!(next(3 * hour, 4, 3600), 27 * hour);
         assert_eq!(next(3 * hour, 4, 0), 4 * hour);
         assert_eq!(next(30 * hour, 4, -5 * 3600), 33 * hour);
+    }
+
+    #[test]
+    fn a_new_choice_is_carried_out_soon() {
+        let mut room = RulesRoom::default();
+        let mut settings = rules::Settings::default();
+        room.configure(&settings, true, 1000);
+        assert_eq!(room.next_ms, 0, "nothing to fetch");
+        settings.own = None;
+        room.configure(&settings, true, 2000);
+        assert_eq!(room.next_ms, 2000 + SOON);
+        assert!(room.tick(Path::new("/own"), 2000).is_none());
+        assert!(room.tick(Path::new("/own"), 2000 + SOON).is_some());
+        assert!(room.start(Path::new("/own"), 9000).is_none(), "one is under way");
+        assert_eq!(room.view(ips::Rules::default()).state, "updating");
+        assert!(!room.done(Err("no such program".into()), 9000));
+        let view = room.view(ips::Rules::default());
+        assert_eq!((view.state, view.message.as_str()), ("failed", "no such program"));
     }
 
     #[test]
