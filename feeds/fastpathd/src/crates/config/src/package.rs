@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::order;
 use crate::section::{Problem, Section};
 
 /// The configuration cannot be used; all problems at once, one a line.
@@ -51,7 +52,9 @@ impl<'a> Package<'a> {
             found.push((name, kind, options));
         }
         // The object may have lost the order.
-        found.sort_by_key(|(_, _, options)| options.get(".index").and_then(Value::as_u64));
+        order::sort_by_key(&mut found, |(_, _, options)| {
+            options.get(".index").and_then(Value::as_u64)
+        });
         let mut places: BTreeMap<&str, usize> = BTreeMap::new();
         let named = found.into_iter().enumerate().map(|(index, (name, kind, options))| {
             let place = places.entry(kind).or_default();
@@ -101,7 +104,7 @@ impl<'a> Package<'a> {
             self.warnings.push((section.index(), problem));
         }
         let in_order = |mut problems: Vec<(usize, Problem)>| {
-            problems.sort_by_key(|(index, _)| *index);
+            order::sort_by_key(&mut problems, |(index, _)| *index);
             problems.into_iter().map(|(_, problem)| problem).collect::<Vec<_>>()
         };
         if self.errors.is_empty() {
