@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use config::order;
 use serde::{Deserialize, Serialize};
 
 use crate::force::{Difference, compare};
@@ -50,7 +51,7 @@ impl Found {
     pub fn due(&self, plan: &Plan, machine: &Machine) -> Vec<Difference> {
         let given_up = self.values.iter().filter(|value| !plan.wants.contains_key(&value.knob));
         let wants: BTreeMap<Knob, CpuSet> =
-            given_up.map(|value| (value.knob.clone(), value.cpus.clone())).collect();
+            order::map(given_up.map(|value| (value.knob.clone(), value.cpus.clone())));
         compare(&wants, machine)
     }
 

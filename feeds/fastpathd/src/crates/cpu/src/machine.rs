@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use config::order;
 use serde::{Deserialize, Serialize};
 
 use crate::set::CpuSet;
@@ -224,6 +225,6 @@ impl Machine {
     #[must_use]
     pub fn knobs(&self) -> BTreeMap<Knob, CpuSet> {
         let all = self.devices.iter().flat_map(Device::knobs);
-        all.map(|(knob, have)| (knob, have.clone())).collect()
+        order::map(all.map(|(knob, have)| (knob, have.clone())))
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
+use config::order;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Largest CPU number taken: the kernel's own limit (`NR_CPUS` of x86-64 is at most 8192).
@@ -58,19 +59,19 @@ impl CpuSet {
     /// In either of both.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
-        Self(self.0.union(&other.0).copied().collect())
+        self.0.union(&other.0).copied().collect()
     }
 
     /// In both.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
-        Self(self.0.intersection(&other.0).copied().collect())
+        self.0.intersection(&other.0).copied().collect()
     }
 
     /// In this one and not in the other.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
-        Self(self.0.difference(&other.0).copied().collect())
+        self.0.difference(&other.0).copied().collect()
     }
 
     /// The mask as the kernel prints it: hexadecimal, a comma before every 32 bits, no zeros in
@@ -117,7 +118,7 @@ impl CpuSet {
 
 impl FromIterator<u32> for CpuSet {
     fn from_iter<T: IntoIterator<Item = u32>>(cpus: T) -> Self {
-        Self(cpus.into_iter().collect())
+        Self(order::set(cpus))
     }
 }
 
