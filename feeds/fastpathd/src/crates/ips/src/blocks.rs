@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use config::Network;
+use config::{Network, order};
 
 use crate::settings::Settings;
 
@@ -151,7 +151,7 @@ impl Blocks {
     #[must_use]
     pub fn list(&self) -> Vec<&Block> {
         let mut blocks: Vec<&Block> = self.by_address.values().collect();
-        blocks.sort_by_key(|block| std::cmp::Reverse(block.since));
+        order::sort_by_key(&mut blocks, |block| std::cmp::Reverse(block.since));
         blocks
     }
 

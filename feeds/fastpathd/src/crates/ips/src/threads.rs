@@ -36,10 +36,7 @@ impl Threads {
 
 /// The CPUs as a set.
 pub(crate) fn ascending(cpus: &[u32]) -> Vec<u32> {
-    let mut cpus = cpus.to_vec();
-    cpus.sort_unstable();
-    cpus.dedup();
-    cpus
+    config::order::set(cpus.iter().copied()).into_iter().collect()
 }
 
 #[cfg(test)]

@@ -127,7 +127,7 @@ pub fn read_event(line: &[u8]) -> Option<Event> {
         Ok(line) => line,
         // Suricata escapes what is not ASCII in most texts, not in all.
         Err(_) if std::str::from_utf8(line).is_err() => {
-            serde_json::from_str(&String::from_utf8_lossy(line)).ok()?
+            serde_json::from_slice(String::from_utf8_lossy(line).as_bytes()).ok()?
         }
         Err(_) => return None,
     };
