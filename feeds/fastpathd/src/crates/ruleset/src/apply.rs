@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use config::order;
 use thiserror::Error;
 
 use crate::block::Block;
@@ -192,8 +193,8 @@ async fn possible(
 
 /// Adds and takes devices; false if that does not lead there, and the table has to be replaced.
 async fn change_devices(nft: &impl Nft, plan: &Plan, have: &InForce) -> Result<bool, ApplyError> {
-    let add = plan.devices.difference(&have.devices).cloned().collect();
-    let take = have.devices.difference(&plan.devices).cloned().collect();
+    let add = order::set(plan.devices.difference(&have.devices).cloned());
+    let take = order::set(have.devices.difference(&plan.devices).cloned());
     let script = render_devices(&add, &take, plan.hardware);
     if nft.run(&script).await.is_err() {
         return Ok(false);

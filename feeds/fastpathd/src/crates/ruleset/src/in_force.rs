@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use config::order;
 use serde_json::Value;
 
 use crate::block::{Block, SETS};
@@ -130,9 +131,9 @@ fn number(object: &Value, key: &str) -> u64 {
 /// nft prints a list of one as the one.
 fn texts(value: Option<&Value>) -> BTreeSet<String> {
     match value {
-        Some(Value::String(one)) => BTreeSet::from([one.clone()]),
+        Some(Value::String(one)) => order::set([one.clone()]),
         Some(Value::Array(many)) => {
-            many.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+            order::set(many.iter().filter_map(Value::as_str).map(str::to_owned))
         }
         _ => BTreeSet::new(),
     }

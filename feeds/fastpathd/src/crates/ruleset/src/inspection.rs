@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use config::Network;
+use config::{Network, order};
 
 use crate::marks::Marks;
 use crate::policy::{Action, Judged};
@@ -79,14 +79,14 @@ impl Inspection {
     pub(crate) fn exempt_of(&self, ipv4: bool) -> Vec<Network> {
         let mut networks: Vec<Network> =
             self.exempt.iter().copied().filter(|n| n.address.is_ipv4() == ipv4).collect();
-        networks.sort_by_key(|network| (network.prefix, network.address));
+        order::sort_by_key(&mut networks, |network| (network.prefix, network.address));
         let mut apart: Vec<Network> = Vec::new();
         for network in networks {
             if !apart.iter().any(|wider| holds(wider, network.address)) {
                 apart.push(network);
             }
         }
-        apart.sort_by_key(|network| network.address);
+        order::sort_by_key(&mut apart, |network| network.address);
         apart
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use config::is_device_name;
+use config::{is_device_name, order};
 
 use crate::exclude::Exclude;
 use crate::inspection::Inspection;
@@ -80,10 +80,10 @@ impl Plan {
 pub fn plan(candidates: &[Candidate], settings: &Settings, protection: &Protection) -> Plan {
     let engine = settings.wanted();
     let ours = protection.inspection.as_ref().map(|inspection| inspection.marks);
-    let mut decisions: BTreeMap<String, Decision> = candidates
-        .iter()
-        .map(|candidate| (candidate.device.clone(), decide(candidate, settings)))
-        .collect();
+    let decided = candidates.iter();
+    let mut decisions = order::map(
+        decided.map(|candidate| (candidate.device.clone(), decide(candidate, settings))),
+    );
     for name in settings.devices.iter().chain(&settings.ignore_devices) {
         decisions
             .entry(name.clone())
@@ -97,7 +97,7 @@ pub fn plan(candidates: &[Candidate], settings: &Settings, protection: &Protecti
     let included = decisions.iter().filter(|(_, decision)| decision.included);
     Plan {
         engine,
-        devices: included.map(|(name, _)| name.clone()).collect(),
+        devices: order::set(included.map(|(name, _)| name.clone())),
         hardware: engine == Engine::FlowtableHw,
         mark_mask: ours.map_or(settings.mark_mask, Marks::mask),
         excludes: settings.excludes.clone(),

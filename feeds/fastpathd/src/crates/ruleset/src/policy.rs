@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use config::{Problem, Section, is_device_name, label, number_in, switch};
+use config::{Problem, Section, is_device_name, label, number_in, order, switch};
 
 /// What happens to a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -140,7 +140,7 @@ impl Places {
         let mut devices = match (zone, vlan) {
             (None, None) => return None,
             (Some(devices), None) | (None, Some(devices)) => devices,
-            (Some(zone), Some(vlan)) => zone.intersection(&vlan).cloned().collect(),
+            (Some(zone), Some(vlan)) => order::set(zone.intersection(&vlan).cloned()),
         };
         devices.retain(|name| is_device_name(name));
         Some(devices)

@@ -8,6 +8,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use config::order;
+
 use crate::block::{Block, SETS, element};
 use crate::inspection::Inspection;
 use crate::plan::Plan;
@@ -85,7 +87,7 @@ pub(crate) fn render_devices(
 /// A table of another name with only this flowtable: checking it tells whether the kernel takes
 /// the device.
 pub(crate) fn render_probe(device: &str, hardware: bool) -> String {
-    let device = BTreeSet::from([device.to_owned()]);
+    let device = order::set([device.to_owned()]);
     let body = flowtable("\t\t", &device, hardware);
     format!("table inet fastpath_probe {{\n\tflowtable ft {{\n{body}\t}}\n}}\n")
 }
@@ -97,7 +99,7 @@ pub(crate) fn render_queue_probe() -> String {
 
 fn set(text: &mut String, name: &str, kind: &str, limit: u32, mut blocks: Vec<&Block>) {
     // One too many, and the kernel would refuse the whole table.
-    blocks.sort_by_key(|block| (std::cmp::Reverse(block.left), block.address));
+    order::sort_by_key(&mut blocks, |block| (std::cmp::Reverse(block.left), block.address));
     blocks.dedup_by_key(|block| block.address);
     blocks.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     let _ = writeln!(text, "\tset {name} {{");

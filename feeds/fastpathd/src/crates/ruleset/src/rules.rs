@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use config::order;
+
 use crate::block::SETS;
 use crate::exclude::Exclude;
 use crate::inspection::Inspection;
@@ -82,7 +84,7 @@ pub(crate) fn comments(plan: &Plan) -> BTreeMap<&'static str, Vec<String>> {
         return BTreeMap::new();
     }
     let comments = |chain: Chain| chain.rules.into_iter().map(|rule| rule.comment).collect();
-    chains(plan).into_iter().map(|chain| (chain.name, comments(chain))).collect()
+    order::map(chains(plan).into_iter().map(|chain| (chain.name, comments(chain))))
 }
 
 /// What the gate's chain holds.

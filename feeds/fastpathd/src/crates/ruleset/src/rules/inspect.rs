@@ -116,7 +116,9 @@ fn devices(policy: &Judged, direction: &str) -> String {
     let (from, to) = if reply { ("oifname", "iifname") } else { ("iifname", "oifname") };
     let mut text = String::new();
     let mut ends = [(from, &policy.from), (to, &policy.to)];
-    ends.sort_by_key(|(key, _)| *key);
+    if reply {
+        ends.reverse();
+    }
     for (key, names) in ends {
         if let Some(names) = names {
             let _ = write!(text, "{key} {} ", quoted(names));
