@@ -144,7 +144,8 @@ impl Topology {
     }
 
     fn put_vlans(&mut self, ports: Vec<BridgeVlan>) -> bool {
-        let new = ports.into_iter().map(|port| (port.index, port.vlans)).collect();
+        let mut new = BTreeMap::new();
+        new.extend(ports.into_iter().map(|port| (port.index, port.vlans)));
         std::mem::replace(&mut self.vlans, new) != self.vlans
     }
 
@@ -208,10 +209,9 @@ impl Topology {
             .filter(|link| link.kind == LinkKind::Ppp)
             .map(|link| &link.name)
             .collect();
-        let new = pppoe::assign(&devices, &self.sessions, &self.dialers)
-            .into_iter()
-            .map(|(device, session)| (device, session.clone()))
-            .collect();
+        let found = pppoe::assign(&devices, &self.sessions, &self.dialers);
+        let mut new = BTreeMap::new();
+        new.extend(found.into_iter().map(|(device, session)| (device, session.clone())));
         std::mem::replace(&mut self.ppp, new) != self.ppp
     }
 

@@ -15,9 +15,16 @@ use crate::types::{Dialer, Mac, Name, PppoeSession};
 /// are skipped.
 #[must_use]
 pub fn parse_sessions(text: &str) -> Vec<PppoeSession> {
-    let mut sessions: Vec<_> = text.lines().filter_map(parse_session).collect();
-    sessions.sort();
-    sessions
+    in_order(text.lines().filter_map(parse_session))
+}
+
+/// In ascending order, without the code of a sort for a handful of items.
+pub(crate) fn in_order<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut sorted = Vec::new();
+    for item in items {
+        sorted.insert(sorted.partition_point(|have| *have <= item), item);
+    }
+    sorted
 }
 
 fn parse_session(line: &str) -> Option<PppoeSession> {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::change::Change;
 use crate::decode::{News, decode};
 use crate::message::{Table, messages};
-use crate::pppoe::{parse_dialer, parse_sessions};
+use crate::pppoe::{in_order, parse_dialer, parse_sessions};
 use crate::socket::{DATAGRAM, RouteSocket};
 use crate::types::{Dialer, LinkKind, PppoeSession};
 use crate::watcher::WatchError;
@@ -74,14 +74,12 @@ impl Running {
 
     fn dialers(&self) -> Vec<Dialer> {
         let Ok(processes) = fs::read_dir(&self.proc) else { return Vec::new() };
-        let mut dialers: Vec<_> = processes
+        let dialers = processes
             .flatten()
             .filter(|entry| entry.file_name().as_encoded_bytes().iter().all(u8::is_ascii_digit))
             .filter_map(|entry| fs::read(entry.path().join("cmdline")).ok())
-            .filter_map(|cmdline| parse_dialer(&cmdline))
-            .collect();
-        dialers.sort();
-        dialers
+            .filter_map(|cmdline| parse_dialer(&cmdline));
+        in_order(dialers)
     }
 }
 
