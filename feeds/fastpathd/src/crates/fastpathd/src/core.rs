@@ -297,10 +297,14 @@ impl Core {
         }
     }
 
-    pub(crate) fn events(&mut self, events: &[Event]) {
+    /// Flows that an event shows to have left inspection are looked up at once: the sooner, the
+    /// better the bytes that were inspected are known.
+    pub(crate) fn events(&mut self, events: &[Event]) -> Option<Effect> {
         for event in events {
             self.flows.event(event, self.now, &self.around);
         }
+        let departed = self.flows.departed();
+        (!departed.is_empty()).then_some(Effect::LookUp(departed))
     }
 
     /// The kernel dropped events for want of room.

@@ -179,10 +179,7 @@ impl Daemon {
             }
             Happening::Interfaces(dump) => self.core.interfaces(&dump),
             Happening::Network(changes) => self.core.changes(changes),
-            Happening::Flows(events) => {
-                self.core.events(&events);
-                Vec::new()
-            }
+            Happening::Flows(events) => self.core.events(&events).into_iter().collect(),
             Happening::FlowsLost => self.core.events_lost(),
             Happening::Batch(entries) => {
                 self.core.batch(&entries);

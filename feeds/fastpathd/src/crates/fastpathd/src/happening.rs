@@ -58,6 +58,8 @@ pub(crate) enum Happening {
     RulesProgress(String),
     /// It is over: its result, or why there is none.
     RulesDone(Result<Value, String>),
+    /// Entries as they were before they were made new to inspection.
+    Renewed(Vec<Entry>),
     /// Connections were made new to inspection: how many, or why not.
     Reinspected(Result<usize, String>),
 }

@@ -76,6 +76,13 @@ impl Core {
         effects
     }
 
+    /// Connections as they were before their counters were set to zero.
+    pub(crate) fn renewed(&mut self, entries: &[ctnetlink::Entry]) {
+        for entry in entries {
+            self.flows.reinspected(entry, self.now, &self.around);
+        }
+    }
+
     /// Ends a block by hand; false if there is none.
     pub(crate) fn release(&mut self, address: IpAddr) -> Option<Effect> {
         self.protection.blocks.release(address)?;

@@ -166,7 +166,7 @@ impl Daemon {
         spawn_local(async move {
             let _turn = turn.lock().await;
             let result = match plan {
-                Some(plan) => renew(&nft, &plan).await,
+                Some(plan) => renew(&nft, &plan, &happenings).await,
                 None => Ok(0),
             };
             let _ = happenings.send(Happening::Reinspected(result)).await;
@@ -195,13 +195,20 @@ fn keep_found(text: &str) {
     }
 }
 
-async fn renew(nft: &NftCommand, plan: &ruleset::Plan) -> Result<usize, String> {
+/// All connections, also those that were never inspected: they would spend a budget at once that
+/// a new policy gives them. How many had left inspection.
+async fn renew(
+    nft: &NftCommand,
+    plan: &ruleset::Plan,
+    happenings: &Sender<Happening>,
+) -> Result<usize, String> {
     let mut flows = 0;
-    let mut again = Reinspection::start(plan.mark_mask, Select::Marked).map_err(|e| chain(&e))?;
+    let mut again = Reinspection::start(plan.mark_mask, Select::Every).map_err(|e| chain(&e))?;
     loop {
         let mut batch = Vec::new();
         let more = again.next(&mut batch).await.map_err(|error| chain(&error))?;
-        flows += batch.len();
+        flows += batch.iter().filter(|entry| entry.mark & plan.mark_mask != 0).count();
+        let _ = happenings.send(Happening::Renewed(batch)).await;
         if !more {
             break;
         }

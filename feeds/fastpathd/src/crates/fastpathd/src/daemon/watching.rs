@@ -44,6 +44,10 @@ impl Daemon {
                 Vec::new()
             }
             Happening::RulesDone(result) => self.rules_done(result),
+            Happening::Renewed(entries) => {
+                self.core.renewed(&entries);
+                Vec::new()
+            }
             Happening::Reinspected(result) => {
                 match &result {
                     Ok(flows) => log::info!("{flows} connections are inspected again"),
