@@ -121,7 +121,7 @@ impl Commands {
     /// See [`CommandError`].
     pub async fn counters(&mut self) -> Result<Counters, CommandError> {
         let message = self.ask("dump-counters").await?;
-        Counters::read(message).ok_or_else(|| nonsense("dump-counters", "has no counters"))
+        Counters::read(&message).ok_or_else(|| nonsense("dump-counters", "has no counters"))
     }
 
     /// Begins to load the rules anew; packets are inspected by the old ones until then. Not

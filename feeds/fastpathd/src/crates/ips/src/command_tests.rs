@@ -192,7 +192,7 @@ proptest! {
             if let Ok(message) = read_answer("x", line) {
                 let _ = read_rules(&message);
                 let _ = read_failed_rules(&message);
-                let _ = Counters::read(message);
+                let _ = Counters::read(&message);
             }
         }
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Suricata's own counters, of its `stats` events and of command `dump-counters` alike.
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use crate::health::Rules;
@@ -37,145 +36,61 @@ pub struct Counters {
     pub rules: Option<Rules>,
 }
 
-/// Counters are flat objects by subject. What is absent is zero: Suricata leaves zeros out.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Raw {
-    uptime: u64,
-    decoder: Decoder,
-    ips: Verdicts,
-    detect: Detect,
-    capture: Capture,
-    flow_bypassed: Bypassed,
-    tcp: Tcp,
-    flow: Flows,
-    defrag: Defrag,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Decoder {
-    pkts: u64,
-    bytes: u64,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Verdicts {
-    accepted: u64,
-    blocked: u64,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Detect {
-    alert: u64,
-    alert_queue_overflow: u64,
-    alerts_suppressed: u64,
-    engines: Vec<Engine>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Engine {
-    rules_loaded: u64,
-    rules_failed: u64,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Capture {
-    kernel_drops: u64,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Bypassed {
-    local_pkts: u64,
-    local_capture_pkts: u64,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Tcp {
-    ssn_memcap_drop: u64,
-    segment_memcap_drop: u64,
-    pkt_on_wrong_thread: u64,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Flows {
-    memcap: u64,
-    end: End,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct End {
-    state: EndState,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct EndState {
-    local_bypassed: u64,
-    capture_bypassed: u64,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Defrag {
-    max_trackers_reached: u64,
-}
-
 impl Counters {
-    /// Reads the object of counters; none if it is no such object.
+    /// Reads the object of counters; none if it is no such object. Counters are flat objects by
+    /// subject. What is absent is zero: Suricata leaves zeros out.
     #[must_use]
-    pub fn read(stats: Value) -> Option<Self> {
-        // A list would be taken for the fields in order.
-        let object = Some(stats).filter(Value::is_object)?;
-        serde_json::from_value(object).ok().map(Self::of)
-    }
-
-    fn of(raw: Raw) -> Self {
-        let engines = raw.detect.engines;
-        let sum = |of: fn(&Engine) -> u64| engines.iter().map(of).fold(0, u64::saturating_add);
-        let rules = (!engines.is_empty()).then(|| Rules {
-            loaded: sum(|engine| engine.rules_loaded),
-            failed: sum(|engine| engine.rules_failed),
-        });
-        let memory = [
-            raw.tcp.ssn_memcap_drop,
-            raw.tcp.segment_memcap_drop,
-            raw.flow.memcap,
-            raw.defrag.max_trackers_reached,
-        ];
-        Self {
-            uptime_s: raw.uptime,
-            packets: raw.decoder.pkts,
-            bytes: raw.decoder.bytes,
-            accepted: raw.ips.accepted,
-            blocked: raw.ips.blocked,
-            alerts: raw.detect.alert,
-            alerts_lost: raw
-                .detect
-                .alert_queue_overflow
-                .saturating_add(raw.detect.alerts_suppressed),
-            capture_drops: raw.capture.kernel_drops,
-            bypassed_packets: raw
-                .flow_bypassed
-                .local_pkts
-                .saturating_add(raw.flow_bypassed.local_capture_pkts),
-            bypassed_flows: {
-                let ended = raw.flow.end.state;
-                ended.local_bypassed.saturating_add(ended.capture_bypassed)
-            },
-            memory_drops: memory.into_iter().fold(0, u64::saturating_add),
-            wrong_thread: raw.tcp.pkt_on_wrong_thread,
-            rules,
+    pub fn read(stats: &Value) -> Option<Self> {
+        if !stats.is_object() {
+            return None;
         }
+        let number = |path: &str| count(stats.pointer(path));
+        let sum = |paths: &[&str]| {
+            paths.iter().try_fold(0_u64, |sum, path| Some(sum.saturating_add(number(path)?)))
+        };
+        let engines = match stats.pointer("/detect/engines") {
+            Some(engines) => engines.as_array()?.as_slice(),
+            None => &[],
+        };
+        let of_engines = |name: &str| {
+            engines
+                .iter()
+                .try_fold(0_u64, |sum, engine| Some(sum.saturating_add(count(engine.get(name))?)))
+        };
+        let rules =
+            Rules { loaded: of_engines("rules_loaded")?, failed: of_engines("rules_failed")? };
+        Some(Self {
+            uptime_s: number("/uptime")?,
+            packets: number("/decoder/pkts")?,
+            bytes: number("/decoder/bytes")?,
+            accepted: number("/ips/accepted")?,
+            blocked: number("/ips/blocked")?,
+            alerts: number("/detect/alert")?,
+            alerts_lost: sum(&["/detect/alert_queue_overflow", "/detect/alerts_suppressed"])?,
+            capture_drops: number("/capture/kernel_drops")?,
+            bypassed_packets: sum(&[
+                "/flow_bypassed/local_pkts",
+                "/flow_bypassed/local_capture_pkts",
+            ])?,
+            bypassed_flows: sum(&[
+                "/flow/end/state/local_bypassed",
+                "/flow/end/state/capture_bypassed",
+            ])?,
+            memory_drops: sum(&[
+                "/tcp/ssn_memcap_drop",
+                "/tcp/segment_memcap_drop",
+                "/flow/memcap",
+                "/defrag/max_trackers_reached",
+            ])?,
+            wrong_thread: number("/tcp/pkt_on_wrong_thread")?,
+            rules: (!engines.is_empty()).then_some(rules),
+        })
     }
+}
+
+/// None if it is another thing than a number.
+fn count(value: Option<&Value>) -> Option<u64> {
+    value.map_or(Some(0), Value::as_u64)
 }
 
 #[cfg(test)]
@@ -186,9 +101,9 @@ mod tests {
 
     #[test]
     fn absent_counters_are_zero() {
-        assert_eq!(Counters::read(json!({})), Some(Counters::default()));
-        assert_eq!(Counters::read(json!([])), None);
-        assert_eq!(Counters::read(json!({"decoder": {"pkts": "many"}})), None);
+        assert_eq!(Counters::read(&json!({})), Some(Counters::default()));
+        assert_eq!(Counters::read(&json!([])), None);
+        assert_eq!(Counters::read(&json!({"decoder": {"pkts": "many"}})), None);
     }
 
     #[test]
@@ -206,7 +121,7 @@ mod tests {
             "flow_bypassed": {"local_pkts": 1, "local_capture_pkts": 2},
             "capture": {"kernel_drops": 11}
         });
-        let counters = Counters::read(stats).unwrap();
+        let counters = Counters::read(&stats).unwrap();
         assert_eq!(counters.memory_drops, 15);
         assert_eq!(counters.alerts_lost, 2);
         assert_eq!(counters.bypassed_packets, 3);

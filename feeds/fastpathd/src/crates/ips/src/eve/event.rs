@@ -137,7 +137,7 @@ pub fn read_event(line: &[u8]) -> Option<Event> {
         "flow" => Event::Flow(flow_end(line)?),
         "tls" => handshake(line.tls.as_ref()?),
         "quic" => handshake(line.quic.as_ref()?),
-        "stats" => Event::Stats(Box::new(Counters::read(line.stats?)?)),
+        "stats" => Event::Stats(Box::new(Counters::read(line.stats.as_ref()?)?)),
         _ => Event::Other,
     })
 }

@@ -35,19 +35,45 @@ fn modes() -> Vec<(&'static str, Settings)> {
     .into()
 }
 
-/// What the CPU plan may come to, on machines of 1 to 128 CPUs.
-fn plans() -> Vec<(&'static str, Threads)> {
-    let upto = |first: u32, last: u32| (first..=last).collect::<Vec<u32>>();
-    vec![
-        ("unpinned", Threads { workers: vec![0, 0, 0], ..Threads::default() }),
-        ("one", threads(&[0], &[0])),
-        ("two", threads(&[1], &[1])),
-        ("four", threads(&[0], &[2, 3])),
-        ("eight", threads(&[0], &upto(4, 7))),
-        ("sixteen", threads(&[0, 1], &upto(8, 15))),
-        ("eighteen", threads(&[], &upto(2, 17))),
-        ("many", threads(&[0], &upto(64, 127))),
-    ]
+/// What the CPU plan comes to on the machines of crate `cpu`'s golden plans, 1 to 128 CPUs, each
+/// once, and what the daemon makes of a plan that pins nothing.
+fn plans() -> Vec<(String, Threads)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cpu/tests/golden");
+    let files = fs::read_dir(&folder).expect("the golden plans of crate cpu");
+    let mut plans: Vec<(String, Threads)> = files
+        .map(|file| {
+            let path = file.expect("a file").path();
+            let text = fs::read_to_string(&path).expect("a plan");
+            (path.file_stem().expect("a name").to_string_lossy().into_owned(), threads_of(&text))
+        })
+        .collect();
+    assert!(plans.len() > 20, "{} golden plans", plans.len());
+    plans.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut each: Vec<(String, Threads)> = Vec::new();
+    for (name, threads) in plans {
+        if !each.iter().any(|(_, known)| *known == threads) {
+            each.push((name, threads));
+        }
+    }
+    each
+}
+
+/// The lines `queues N`, `suricata workers [0, 1]` and `suricata management 0-1` of a plan.
+fn threads_of(text: &str) -> Threads {
+    let after = |key: &str| text.lines().find_map(|line| line.strip_prefix(key));
+    let number = |text: &str| text.trim().parse::<u32>().expect(text);
+    let Some(workers) = after("suricata workers ") else {
+        let queues = number(after("queues ").expect("a number of queues")).max(1);
+        return Threads { workers: (0..queues).collect(), ..Threads::default() };
+    };
+    let workers: Vec<u32> = workers.trim_matches(['[', ']']).split(',').map(number).collect();
+    let ranges = after("suricata management ").expect("management").split(',');
+    let management = ranges.flat_map(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        number(first)..=number(last)
+    });
+    let management: Vec<u32> = management.collect();
+    threads(&management, &workers)
 }
 
 fn prepared(name: &str, case: &mut Case) -> std::path::PathBuf {
@@ -85,12 +111,12 @@ fn every_mode_with_every_plan_is_taken() {
     for (name, settings) in modes() {
         let plain = ["open", "ids", "inline"].contains(&name);
         for (plan, threads) in plans() {
-            let usual = plan == "four";
+            let usual = plan == "05-four-cpus";
             if plain || usual {
-                is_taken(&program, (name, plan), &settings, &threads, false);
+                is_taken(&program, (name, plan.as_str()), &settings, &threads, false);
             }
             if usual {
-                is_taken(&program, (name, plan), &settings, &threads, true);
+                is_taken(&program, (name, plan.as_str()), &settings, &threads, true);
             }
         }
     }
