@@ -11,7 +11,7 @@ fuzz_target!(|bytes: &[u8]| {
             let _ = read_rules(&message);
             let failed = read_failed_rules(&message).unwrap_or_default();
             assert!(failed.len() <= 32 && failed.iter().all(|rule| rule.rule.len() <= 256));
-            let _ = Counters::read(message);
+            let _ = Counters::read(&message);
         }
         Err(error) => assert!(error.to_string().len() < 1000),
     }
