@@ -15,6 +15,7 @@ use netlink_bindings::utils::chop_header;
 
 use crate::change::Change;
 use crate::message::Message;
+use crate::pppoe::in_order;
 use crate::types::{
     Address, BridgeVlan, FdbEntry, Link, LinkKind, Mac, Name, Neighbour, NeighbourState, PortVlan,
     Route, RouteKind,
@@ -176,7 +177,7 @@ fn port_vlans(index: u32, attrs: &[u8]) -> BridgeVlan {
             }));
         }
     }
-    vlans.sort_unstable();
+    let mut vlans = in_order(vlans.into_iter());
     vlans.dedup();
     BridgeVlan { index, vlans }
 }
