@@ -22,6 +22,10 @@ export interface Router {
   health(): readonly Health[];
 }
 
+function without(options: Section['options'], option: string): Section['options'] {
+  return Object.fromEntries(Object.entries(options).filter(([name]) => name !== option));
+}
+
 /**
  * The configuration as the user wants it. Nothing is written before `apply`, which brings it in
  * force, waits for the daemon's opinion, and takes it back when the daemon refuses.
@@ -78,9 +82,10 @@ export class Draft {
   set(section: Section, option: string, value: Value, otherwise: Value = ''): void {
     const before = this.base.find((each) => each.name === section.name)?.options[option];
     const asBefore = JSON.stringify(value) === JSON.stringify(otherwise) && before === undefined;
-    const others = Object.entries(section.options).filter(([name]) => name !== option);
-    if (value.length > 0 && !asBefore) others.push([option, value]);
-    section.options = Object.fromEntries(others);
+    const gone = value.length === 0 || asBefore;
+    section.options = gone
+      ? without(section.options, option)
+      : { ...section.options, [option]: value };
     const same = (each: Problem) => each.section === section.name && each.option === option;
     this.refused = this.refused.filter((each) => !same(each));
     if (!this.busy) this.stage = 'editing';
