@@ -102,7 +102,7 @@ export class Lan {
 
   /** h10 asks for a page whose answer a drop rule finds; answers when it was asked for. */
   async badPage(from: string = hosts.isp): Promise<void> {
-    const ask = `exec curl -gs -m 8 -o /dev/null -w '%{size_header} %{size_download}'`;
+    const ask = `curl -gs -m 8 -o /dev/null -w '%{size_header} %{size_download}'`;
     await this.lab.verb('begin', 'h10', 'bad', `${ask} http://${from}/id.txt`);
   }
 

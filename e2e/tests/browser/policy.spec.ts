@@ -95,13 +95,13 @@ test('what the router has is shown; what it refuses is told at its field and tak
   await expect(policy(page, '1. first').getByLabel('Action')).toHaveValue('none');
   await expect(policy(page, '2. second').getByLabel('Action')).toHaveValue('inspect');
   await expect(page.getByLabel('Intrusion prevention')).toBeChecked();
-  const name = policy(page, '1. first').getByLabel('Name');
+  const name = policy(page, '1. first').getByLabel('Name', { exact: true });
   await name.fill('a "quoted" name');
   await apply(page, 'Policy “a "quoted" name”, Name: first → a "quoted" name');
   await expect(page.getByText(/^Not applied; the router works by the old/)).toBeVisible({
     timeout: TAKEN_MS,
   });
-  const field = page.getByRole('group', { name: /quoted/ }).getByLabel('Name');
+  const field = page.getByRole('group', { name: /quoted/ }).getByLabel('Name', { exact: true });
   await expect(field).toHaveAttribute('aria-invalid', 'true');
   await expect(field).toHaveAccessibleDescription(/contains .+ which a name cannot/);
   expect(await router.run('cat /etc/config/fastpath')).not.toContain('quoted');
