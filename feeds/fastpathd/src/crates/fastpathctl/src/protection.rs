@@ -14,7 +14,10 @@ use crate::units::{duration, size};
 
 /// The text without control characters and marks that turn the writing direction.
 fn plain(text: &str) -> String {
-    let turns = |c: char| matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let turns = |c: char| {
+        matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
+            || matches!(c, '\u{2066}'..='\u{2069}')
+    };
     let mut out = String::new();
     for c in text.chars() {
         if c.is_control() || turns(c) { out.extend(c.escape_default()) } else { out.push(c) }
