@@ -5,6 +5,15 @@
 # shellcheck source=e2e/tests/vm/lib/cpus.sh
 . "$VM/lib/cpus.sh"
 
+PLAN_OFF="
+config cpu 'cpu'
+	option enabled '0'"
+
+# Nothing is in force, and nothing of what was found has still to be written.
+given_back() {
+    says '.active | not' cpu && gw test ! -e /var/run/fastpath/cpu.found
+}
+
 test_plan_is_in_force() {
     several_cpus 2
     in_force ""
@@ -14,16 +23,12 @@ test_plan_is_in_force() {
 test_what_was_found_is_given_back() {
     local before
     several_cpus 2
-    protect "
-config cpu 'cpu'
-	option enabled '0'"
-    soon 5 says '.active | not' cpu
+    protect "$PLAN_OFF"
+    soon 15 given_back
     before=$(affinities)
     in_force ""
     [ "$(affinities)" != "$before" ] || fail "the plan changes nothing here"
-    protect "
-config cpu 'cpu'
-	option enabled '0'"
+    protect "$PLAN_OFF"
     soon 15 affinities_are "$before"
 }
 
@@ -36,9 +41,12 @@ affinities_are() { [ "$(affinities)" = "$1" ]; }
 # OpenWrt's service writes its own masks on every event of an interface.
 test_packet_steering_does_not_undo_it() {
     several_cpus 2
+    protect "$PLAN_OFF"
+    soon 15 given_back
     gw 'cp /etc/config/network /run/e2e/network
         sed -i "s/option packet_steering .*/option packet_steering 2/" /etc/config/network
         /etc/init.d/packet_steering reload'
+    soon 5 rps_is wan "$(all_cpus)"
     in_force ""
     pppoe_end TERM
     soon 30 wan_is_up
@@ -46,12 +54,12 @@ test_packet_steering_does_not_undo_it() {
     sleep 3
     soon 5 kernel_obeys
     says '.steering.taken_over' cpu
-    protect "
-config cpu 'cpu'
-	option enabled '0'"
-    soon 15 rps_is wan "$(mask_of "0-$(($(gw nproc) - 1))")"
+    protect "$PLAN_OFF"
+    soon 15 rps_is wan "$(all_cpus)"
     gw 'cp /run/e2e/network /etc/config/network; /etc/init.d/packet_steering reload'
 }
+
+all_cpus() { mask_of "0-$(($(gw nproc) - 1))"; }
 
 rps_is() { [ "$((16#$(gw cat "/sys/class/net/$1/queues/rx-0/rps_cpus")))" = "$((16#$2))" ]; }
 

@@ -43,7 +43,7 @@ test_watching_a_port() {
     last=$(said .last alerts)
     # Seen and told of, not stopped.
     same "bytes of the bad page" "$(bad_page h10 "$ISP_4" | cut -d ' ' -f 2)" 39
-    soon 3 says ".last > $last and .alerts[0].sid == $BAD_SID" alerts --sid "$BAD_SID" --limit 1
+    soon 3 says ".last > $last and .alerts[0].device == \"lan1\"" alerts --sid "$BAD_SID" --limit 1
     lacks "our rules" "$(gw nft list table inet fastpath)" "queue flags"
     # Nothing keeps flows from the flowtable.
     download h10 "$((last + 30001))" "$ISP_4"

@@ -5,9 +5,13 @@
 # shellcheck source=e2e/tests/vm/lib/archives.sh
 . "$VM/lib/archives.sh"
 
-# source_of NAME [LINES]: one source of rules.
+# source_of NAME [LINES]: one source of rules; nothing by the clock.
 source_of() {
     printf "
+config update 'update'
+	option hour '-1'
+	option limit_mib '64'
+
 config rules 'lab'
 	option url '%s/%s.tar.gz'
 	option sha256_url '%s/%s.tar.gz.sha256'
@@ -21,7 +25,7 @@ updated() { says ".rules.state == \"$1\"" ips; }
 update() {
     same "started" "$(said .started update-rules)" true
     soon 5 updated updating
-    soon 60 says '.rules.state != "updating"' ips
+    soon 90 says '.rules.state != "updating"' ips
     updated "$1" || fail "the update is not $1: $(ips_value .rules)"
 }
 

@@ -22,26 +22,30 @@ mask_of() {
 suricata_threads() {
     # shellcheck disable=SC2016 # the machine expands it
     gw 'for task in /proc/$(pgrep -x Suricata-Main)/task/*; do
-        sed -n "s/^Name:\t//p; s/^Cpus_allowed_list:\t/ /p" "$task/status" | tr -d "\n"
+        sed -n "s/^Name:\t//p; s/^Cpus_allowed_list:\t/ /p" "$task/status" 2>/dev/null |
+            tr -d "\n"
         echo
     done'
 }
 
 # Threads are where the plan has them: workers one CPU each, the others on the management set.
 threads_obey() {
-    local names workers management name list queue=0
+    local threads workers management name list wanted queue=0
     workers=$(planned '.queues | map(.cpu) | join(" ")')
     management=$(planned .suricata.management)
-    names=$(suricata_threads)
-    for list in $workers; do
-        has "threads of Suricata" "$names" "W-NFQ#$queue $list"
+    threads=$(suricata_threads)
+    wanted=$(for list in $workers; do
+        echo "W-NFQ#$queue $list"
         queue=$((queue + 1))
-    done
-    same "number of workers" "$(grep -c '^W-NFQ' <<<"$names")" "$queue"
+    done)
+    if [ "$(grep '^W-NFQ' <<<"$threads" | sort)" != "$wanted" ]; then
+        echo "workers: $threads, planned: $wanted"
+        return 1
+    fi
     while read -r name list; do
-        [[ $name == W-NFQ* ]] || same "CPUs of thread $name" "$list" "$management"
-    done <<<"$names"
-    note "$(tr '\n' ',' <<<"$names")"
+        [[ $name == W-NFQ* ]] || [ "$list" = "$management" ] ||
+            { echo "thread $name: $list, planned $management"; return 1; }
+    done <<<"$threads"
 }
 
 # No thread of Suricata may run where packets are forwarded.
@@ -89,7 +93,9 @@ ${1-}"
     soon 15 says '.active and (.differences | length == 0)' cpu
     soon 5 kernel_obeys
     between "interrupts that are planned" "$(interrupts_planned)" 4 100
-    threads_obey
+    # A changed plan restarts Suricata.
+    soon 40 threads_obey
+    note "$(suricata_threads | tr "\n" ",")"
     roles_are_apart
 }
 
