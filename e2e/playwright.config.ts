@@ -25,6 +25,8 @@ export default defineConfig({
   outputDir: `${reports}/browser/artefacts`,
   use: {
     baseURL: url,
+    // A click waits for its element no longer than an expectation does.
+    actionTimeout: 15_000,
     viewport: { width: 1280, height: 800 },
     locale: 'en-GB',
     screenshot: 'only-on-failure',

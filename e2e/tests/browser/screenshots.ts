@@ -8,6 +8,23 @@ const docs = (name: string) => fileURLToPath(new URL(`../../../docs/${name}.png`
 /** The chart has something to show after this long. */
 const HISTORY_S = 80;
 
+/** Who is inspected in it, and who is blocked. */
+const POLICIES = `	option block '1'
+	option block_time '900'
+
+config policy
+	option name 'cameras'
+	option src 'iot'
+	option dest 'wan'
+	option action 'always'
+
+config policy
+	option name 'backup'
+	option src 'lan'
+	option dest_vlan '20'
+	option action 'none'
+	option enabled '0'`;
+
 /** A household's evening: bulk, chatter, a ping; answers the port of the first download. */
 async function evening(lan: Lan, router: Router): Promise<number> {
   const first = await lan.download(hosts.isp, '900k');
@@ -29,9 +46,10 @@ async function evening(lan: Lan, router: Router): Promise<number> {
 }
 
 test('the pictures of the documents', async ({ page, lan, router }) => {
-  test.setTimeout(300_000);
+  test.setTimeout(600_000);
   await page.setViewportSize({ width: 1280, height: 860 });
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+  await router.inLine(POLICIES);
   const port = await evening(lan, router);
   await open(page, 'overview');
   await expect(page.locator('[data-figure="offload"]')).toContainText('9');
@@ -48,4 +66,16 @@ test('the pictures of the documents', async ({ page, lan, router }) => {
   await expect(page.getByRole('list', { name: 'Life so far' })).toContainText('Flowtable');
   await page.mouse.move(0, 0);
   await page.screenshot({ path: docs('flows'), animations: 'disabled' });
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+  await lan.badPage(hosts.h20);
+  await lan.badPage();
+  await page.goto('#/protection');
+  await expect(page.locator('[data-block]')).toHaveCount(2);
+  await expect(page.getByRole('list', { name: 'Alerts' }).getByRole('button')).not.toHaveCount(0);
+  await page.setViewportSize({ width: 1280, height: 1120 });
+  await page.screenshot({ path: docs('protection'), animations: 'disabled' });
+  await page.goto('#/protection?part=policy');
+  await expect(page.getByRole('group', { name: '1. cameras' })).toBeVisible();
+  await page.setViewportSize({ width: 1280, height: 860 });
+  await page.screenshot({ path: docs('policy'), animations: 'disabled' });
 });
