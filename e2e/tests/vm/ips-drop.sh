@@ -120,7 +120,7 @@ test_reinspect_brings_flows_back() {
     download h10 "$port" "$ISP_4" 300k
     soon 20 on_path flowtable --proto tcp --text "$port"
     between "flows brought back" "$(said .flows reinspect)" 1 1000
-    soon 20 went "$port" "inspect flowtable inspect"
+    soon 20 went "$port" "flowtable inspect"
     soon 15 on_path flowtable --proto tcp --text "$port"
     read -r _ bytes <<<"$(conntrack_bytes "$port")"
     soon 5 bytes_grow "$port" "$bytes"

@@ -97,7 +97,7 @@ cannot() {
 
 config ips 'ips'
 	option enabled '1'
-$1" ips "${@:2}"
+$1" "${@:2}"
     if gw pgrep -x Suricata-Main; then fail "Suricata was started"; fi
 }
 

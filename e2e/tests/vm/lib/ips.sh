@@ -21,10 +21,13 @@ END
 
 ips_is() { says ".state == \"$1\"" ips; }
 
+# working: in line, and bound to every queue of the configuration that holds now.
+working() { says '.enabled and .state == "inline" and ([.queues[].bound] | all)' ips; }
+
 # in_line [LINES]: the same, and Suricata judges packets.
 in_line() {
     protect "${1-}"
-    soon 40 ips_is inline
+    soon 40 working
 }
 
 ips_value() { said "$1" ips; }
