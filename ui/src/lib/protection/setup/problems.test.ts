@@ -23,8 +23,10 @@ describe('refusals', () => {
 
   it('are told at their sections, anonymous and new ones too', () => {
     const text = [
-      "/etc/config/fastpath is not used: section 'ips', option 'budget_bytes', value '-1': is no number",
-      "section '@policy[1]', option 'src', value 'cel\\'lar': is no firewall zone; known are lan, wan",
+      "/etc/config/fastpath is not used: section 'ips', option 'budget_bytes', " +
+        "value '-1': is no number",
+      "section '@policy[1]', option 'src', value 'cel\\'lar': is no firewall zone; " +
+        'known are lan, wan',
       "section 'et': has no type",
       "section 'main', option 'engine', value 'warp': is no engine",
     ].join('\n');
