@@ -79,7 +79,7 @@ good_state() {
     soon 30 wan_is_up
     soon 10 internet
     # Of the test before.
-    soon 20 gw "! pgrep -x Suricata-Main"
+    soon 30 gw "! pgrep -x Suricata-Main"
     same "flowtable's devices" "$(said '.engine.devices - ["mgmt"] | join(" ")' status)" \
         "lan1 lan2 lan3 wan"
 }
