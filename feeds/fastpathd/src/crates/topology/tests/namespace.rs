@@ -95,6 +95,8 @@ route add default nexthop via 10.0.0.3 weight 1 nexthop via 10.0.0.4 weight 1
 #[test]
 fn changes_follow() {
     in_namespace(|| async {
+        // Its own news, seconds after a link came up, would be counted below.
+        std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1").unwrap();
         let mut watcher = Watcher::open().unwrap();
         let mut model = Topology::new();
         until(&mut watcher, &mut model, |model| model.link_named("lo").is_some()).await;
