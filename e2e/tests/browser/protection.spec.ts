@@ -16,6 +16,12 @@ const newest = (page: Page) => alerts(page).getByRole('listitem').first();
 const state = (page: Page) => page.locator('[data-ips]');
 const block = (page: Page, address: string) => page.locator(`[data-block="${address}"]`);
 
+/** How many alerts are listed, once they are. */
+async function known(page: Page): Promise<number> {
+  await expect(page.getByRole('region', { name: 'Alerts' })).toContainText('since the daemon');
+  return alerts(page).getByRole('button').count();
+}
+
 test.beforeEach(() => test.setTimeout(SLOW_MS));
 
 test('a blocked answer is told within two seconds, never arrived, and leads to its flow', async ({
@@ -26,7 +32,7 @@ test('a blocked answer is told within two seconds, never arrived, and leads to i
   await router.inLine();
   await open(page, 'protection');
   await expect(state(page)).toHaveText(/In line/);
-  const before = await alerts(page).getByRole('button').count();
+  const before = await known(page);
   await lan.badPage();
   await expect(alerts(page).getByRole('button')).toHaveCount(before + 1, { timeout: TOLD_MS });
   await expect(newest(page)).toContainText('Blocked');
@@ -42,6 +48,8 @@ test('a blocked answer is told within two seconds, never arrived, and leads to i
   await expect(newest(page).getByRole('button')).toBeFocused();
   // Its flow, and back.
   await lan.badPage();
+  // The focus is in the list: nothing moves there before it is asked for.
+  await page.getByRole('button', { name: 'Show 1 new alert' }).click();
   await expect(alerts(page).getByRole('button')).toHaveCount(before + 2);
   await newest(page).getByRole('button').click();
   await page.getByRole('link', { name: 'Show its flow' }).click();
@@ -182,7 +190,7 @@ test('a viewer sees everything and can change nothing', async ({ page, router, l
   );
   await open(page, 'protection', 'viewer');
   await expect(state(page)).toHaveText(/In line/);
-  const before = await alerts(page).getByRole('button').count();
+  const before = await known(page);
   await lan.badPage();
   await expect(alerts(page).getByRole('button')).toHaveCount(before + 1, { timeout: TOLD_MS });
   await expect(block(page, hosts.isp)).toBeVisible();
