@@ -196,7 +196,7 @@ impl Core {
             self.commanded = None;
         }
         self.settings = Some(settings);
-        let ended = self.protection.configure(configuration);
+        let ended = self.protection.configure(configuration, self.now.mono);
         self.cpus.configure(&configuration.cpu, configuration.ips.enabled);
         let wanted = configuration.ips.enabled;
         self.rules.configure(&configuration.rules, wanted, self.now.unix_ms);

@@ -117,7 +117,11 @@ impl Protection {
     }
 
     /// A new configuration. Addresses whose blocks it ends come back.
-    pub(crate) fn configure(&mut self, configuration: &Configuration) -> Vec<IpAddr> {
+    pub(crate) fn configure(
+        &mut self,
+        configuration: &Configuration,
+        now: Duration,
+    ) -> Vec<IpAddr> {
         self.settings = configuration.ips.clone();
         self.policies.clone_from(&configuration.main.policies);
         self.marks = configuration.main.marks().ok();
@@ -125,6 +129,12 @@ impl Protection {
         self.seen.mode = self.settings.mode;
         self.seen.fail = self.settings.fail;
         self.seen.queue_length = self.settings.queue_length;
+        if !self.settings.enabled {
+            // Nobody looks any more.
+            self.seen = Observation { enabled: false, ..Observation::default() };
+            self.process = None;
+            self.judge(now);
+        }
         self.blocks.configure(&self.settings)
     }
 
