@@ -206,7 +206,8 @@ test_flood_of_alerts() {
     event 42 | gw 'read -r line; yes "$line" | head -n 50000 >/tmp/flood'
     memory=$(daemon_kib)
     lines=$(ips_value .events.lines)
-    gw "(socat -u OPEN:/tmp/flood UNIX-CONNECT:$EVENTS; date +%s%3N >/run/e2e/flooded) >/dev/null 2>&1 &
+    gw "(socat -u OPEN:/tmp/flood UNIX-CONNECT:$EVENTS; date +%s%3N >/run/e2e/flooded) \
+            >/dev/null 2>&1 &
         rm -f /run/e2e/flooded; date +%s%3N >/run/e2e/flooding"
     soon 2 says true status
     soon 2 says '.alerts[0].sid == 42' alerts --limit 1
