@@ -22,11 +22,26 @@ END
 ips_is() { says ".state == \"$1\"" ips; }
 
 # working: in line, and bound to every queue of the configuration that holds now.
-working() { says '.enabled and .state == "inline" and ([.queues[].bound] | all)' ips; }
+working() {
+    says '.enabled and .state == "inline" and (.queues | length > 0 and all(.bound))' ips
+}
+
+# taken: Suricata was started with what the daemon wrote last. Until then what is said of it may be
+# about the one before.
+# shellcheck disable=SC2016 # the gateway expands it
+taken() {
+    gw 'cd /var/run/fastpath/ips && cmp -s suricata.yaml /var/etc/suricata/accepted.yaml &&
+        cmp -s arguments /var/etc/suricata/accepted.arguments &&
+        files=/run/supervise/suricata.files &&
+        cut -c 35- $files | xargs md5sum | cmp -s - $files'
+}
 
 # in_line [LINES]: the same, and Suricata judges packets.
 in_line() {
     protect "${1-}"
+    soon 40 taken
+    # It is looked at twice a second.
+    sleep 1
     soon 40 working
 }
 
