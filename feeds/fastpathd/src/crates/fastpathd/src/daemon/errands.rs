@@ -149,6 +149,10 @@ impl Daemon {
     }
 
     fn reload_rules(&self) {
+        // One that was refused with the rules before is not running, and is tried again by its script.
+        if !self.core.protection.seen().running {
+            return self.tell(SURICATA);
+        }
         let socket = self.paths.commands.clone();
         spawn_local(async move {
             match watch_ips::reload(socket).await {
