@@ -15,15 +15,21 @@ test_named_cpus() {
 # wrong_threads SPREAD: packets that came to another worker than their flow's, of 24 connections
 # with both ways busy.
 wrong_threads() {
-    local i
+    local i host server
     in_line "	option spread '$1'
 	option default 'always'"
-    for i in $(seq 8); do
-        begin h10 "a$i" "curl -s -o /dev/null --limit-rate 300k http://$ISP_4/2.bin"
-        begin h10 "b$i" "curl -s -o /dev/null --limit-rate 300k http://$H20_4/2.bin"
-        begin h11 "c$i" "curl -gs -o /dev/null --limit-rate 300k http://[$ISP_6]/2.bin"
+    # The queue follows from the pair of addresses: with so many pairs all in one is unlikely.
+    i=0
+    for _ in 1 2 3; do
+        for host in h10 h11; do
+            for server in "$ISP_4" "[$ISP_6]" "$H20_4" "[$H20_6]"; do
+                i=$((i + 1))
+                begin "$host" "busy$i" \
+                    "curl -gs -o /dev/null --limit-rate 300k http://$server/2.bin"
+            done
+        done
     done
-    for i in $(seq 8); do for kind in a b c; do soon 60 ended "$kind$i"; done; done
+    for i in $(seq 24); do soon 60 ended "busy$i"; done
     suricatas dump-counters | jq .message.tcp.pkt_on_wrong_thread
 }
 
