@@ -179,7 +179,7 @@ test_program_is_missing() {
 
 test_full_disk_for_logs() {
     in_line
-    gw 'mount -t tmpfs -o size=16k logs /var/log/suricata
+    gw 'busybox mount -t tmpfs -o size=16k logs /var/log/suricata
         dd if=/dev/zero of=/var/log/suricata/full bs=1k count=64 2>/dev/null || true'
     dropped "$ISP_4"
     kill_suricata

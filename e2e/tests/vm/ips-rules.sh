@@ -102,13 +102,13 @@ test_nothing_there() { refuses nothing lab; }
 test_full_disk() {
     with_good_rules
     # shellcheck disable=SC2016 # the machine expands it
-    gw 'mount -t tmpfs -o size=32k,mode=755,uid=$(id -u fastpath) rules /var/lib/fastpath'
+    gw 'busybox mount -t tmpfs -o size=32k,mode=755,uid=$(id -u fastpath) rules /var/lib/fastpath'
     protect "$(source_of better)"
     same "started" "$(said .started update-rules)" true
     soon 30 updated failed
     note "$(ips_value .rules.message)"
     finds 1 || fail "the good rules are gone"
-    gw umount /var/lib/fastpath
+    gw busybox umount /var/lib/fastpath
 }
 
 # A new set does not bring old connections back under inspection, and loses none of them.

@@ -136,7 +136,7 @@ daemon_kib() { gw "sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' /proc/$(daemon_pid
 ips_put_back() {
     gw 'pkill -x socat; pkill -CONT -x Suricata-Main; pkill -CONT -f "supervise suricata"
         [ ! -e /usr/bin/suricata.e2e ] || mv -f /usr/bin/suricata.e2e /usr/bin/suricata
-        umount /var/log/suricata; umount /var/lib/fastpath; rm -f /tmp/flood
+        busybox umount /var/log/suricata; busybox umount /var/lib/fastpath; rm -f /tmp/flood
         ip netns pids e2ea | xargs -r kill; ip netns delete e2ea; ip netns delete e2eb
         [ ! -e /run/e2e/network ] || mv -f /run/e2e/network /etc/config/network' 2>/dev/null || true
 }
