@@ -260,6 +260,17 @@ impl Protection {
 
     /// Twice a second. True when the gate is to be moved.
     pub(crate) fn look(&mut self, now: Duration, sight: Sight) -> bool {
+        let before = self.condition().gate;
+        if self.process.is_some() && sight.process.is_some() && sight.process != self.process {
+            // It went and came back between two looks: one excuse to go is used up by that.
+            let gap = Observation {
+                running: false,
+                answered: None,
+                queues: vec![None; self.seen.queues.len()],
+                ..self.seen.clone()
+            };
+            self.health.observe(now, &gap);
+        }
         if sight.process.is_some() && sight.process != self.process {
             self.starts += 1;
             self.version.clear();
@@ -274,7 +285,6 @@ impl Protection {
         } else {
             Vec::new()
         };
-        let before = self.condition().gate;
         self.judge(now);
         self.condition().gate != before
     }
