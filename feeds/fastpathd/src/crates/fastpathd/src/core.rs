@@ -42,6 +42,8 @@ pub(crate) enum Effect {
     AnswerEngine,
     /// Leave this for Suricata's init script, and tell the script.
     Order(Orders),
+    /// Tell the script again.
+    TellSuricata,
     /// Block an address and end its flows.
     Block { element: Box<ruleset::Block>, flows: Vec<(u16, Tuple)> },
     /// End blocks.

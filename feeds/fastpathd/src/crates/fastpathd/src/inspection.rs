@@ -149,6 +149,9 @@ impl Core {
         effects.extend(
             self.rules.tick(&self.machine.own_rules, self.now.unix_ms).map(Effect::UpdateRules),
         );
+        if self.protection.nudge(self.now.mono) {
+            effects.push(Effect::TellSuricata);
+        }
         let due = self.protection.settings.enabled && self.now.mono >= self.table_at;
         if due {
             self.table_at = self.now.mono + TABLE_EVERY;

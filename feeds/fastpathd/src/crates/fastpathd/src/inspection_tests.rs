@@ -276,3 +276,16 @@ fn an_unchanged_network_starts_nothing_anew() {
     assert!(core.interfaces(&lab_dump()).is_empty());
     assert!(core.configuration(&configuration(&json!({"enabled": "1"}), &[])).is_empty());
 }
+
+#[test]
+fn a_suricata_that_stays_away_is_asked_for_again() {
+    let (mut core, _) = reading(&json!({"enabled": "1"}), &[]);
+    let mut told = 0;
+    for second in 1..=45 {
+        core.now = at(second * 1000);
+        core.sight(sight(Vec::new()));
+        let effects = core.protection_tick(&Readings::default());
+        told += effects.iter().filter(|effect| **effect == Effect::TellSuricata).count();
+    }
+    assert_eq!(told, 2, "every 20 seconds");
+}

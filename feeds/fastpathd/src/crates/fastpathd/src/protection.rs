@@ -52,6 +52,9 @@ pub(crate) enum Word {
     Counters(Box<ips::Counters>),
 }
 
+/// How long it may stay away before its script is told again.
+const AGAIN: Duration = Duration::from_secs(20);
+
 /// Inspection as it is now.
 #[derive(Debug)]
 pub(crate) struct Protection {
@@ -61,6 +64,8 @@ pub(crate) struct Protection {
     pub(crate) threads: ips::Threads,
     health: Health,
     seen: Observation,
+    /// When it last ran or was told to.
+    told: Duration,
     /// What was left last; none: nothing was yet.
     left: Option<Orders>,
     pub(crate) blocks: Blocks,
@@ -106,6 +111,7 @@ impl Protection {
             threads: ips::Threads::default(),
             health: Health::new(now),
             seen: Observation::default(),
+            told: Duration::ZERO,
             left: None,
             version: String::new(),
             uptime: Duration::ZERO,
@@ -244,6 +250,20 @@ impl Protection {
             String::new()
         };
         Overlay { yaml, arguments, cpus }
+    }
+
+    /// It is to run and does not: its script refused it, or could not start it. Now and then it is
+    /// told again, for what was in the way may be gone.
+    pub(crate) fn nudge(&mut self, now: Duration) -> bool {
+        let wanted = matches!(self.left, Some(Orders::Run(_))) && !self.seen.running;
+        if !wanted {
+            self.told = now;
+        }
+        let due = now.saturating_sub(self.told) >= AGAIN;
+        if due {
+            self.told = now;
+        }
+        due
     }
 
     /// The files could not be written.

@@ -37,6 +37,7 @@ impl Daemon {
     pub(super) fn run_errand(&mut self, effect: Effect) {
         match effect {
             Effect::Order(orders) => self.leave(&orders),
+            Effect::TellSuricata => self.tell(SURICATA),
             Effect::Block { element, flows } => self.block(*element, flows),
             Effect::Release(addresses) => self.release(addresses),
             Effect::ReadTable => self.read_table(),
