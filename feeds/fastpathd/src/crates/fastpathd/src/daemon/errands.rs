@@ -150,7 +150,8 @@ impl Daemon {
     }
 
     fn reload_rules(&self) {
-        // One that was refused with the rules before is not running, and is tried again by its script.
+        // One that was refused with the rules before is not running, and its script tries it
+        // again.
         if !self.core.protection.seen().running {
             return self.tell(SURICATA);
         }
