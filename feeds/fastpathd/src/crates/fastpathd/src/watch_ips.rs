@@ -126,11 +126,19 @@ fn refused() -> Option<String> {
 const COMM: &str = "Suricata-Main";
 
 fn is_suricata(pid: u32) -> bool {
-    comm(Path::new(&format!("/proc/{pid}")))
+    lives(Path::new(&format!("/proc/{pid}")))
 }
 
-fn comm(process: &Path) -> bool {
-    fs::read_to_string(process.join("comm")).is_ok_and(|comm| comm.trim_end() == COMM)
+fn lives(process: &Path) -> bool {
+    fs::read(process.join("stat")).is_ok_and(|stat| is_living_suricata(&stat))
+}
+
+/// `/proc/PID/stat` begins with `PID (COMM) STATE`. One that has ended and that its parent has not
+/// asked after yet (Z, X) keeps its name.
+fn is_living_suricata(stat: &[u8]) -> bool {
+    let stat = String::from_utf8_lossy(stat);
+    let named = stat.split_once('(').and_then(|(_, rest)| rest.rsplit_once(") "));
+    named.is_some_and(|(comm, rest)| comm == COMM && !rest.starts_with(['Z', 'X']))
 }
 
 /// What of Suricata is there.
@@ -146,7 +154,7 @@ fn find() -> Found {
     let Ok(processes) = fs::read_dir("/proc") else { return found };
     for process in processes.flatten() {
         let pid = process.file_name().to_str().and_then(|name| name.parse::<u32>().ok());
-        let Some(pid) = pid.filter(|_| comm(&process.path())) else { continue };
+        let Some(pid) = pid.filter(|_| lives(&process.path())) else { continue };
         let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
         if line.split(|byte| *byte == 0).any(|word| word == b"-T") {
             found.testing = true;
@@ -155,4 +163,24 @@ fn find() -> Found {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_ended_does_not_run() {
+        assert!(is_living_suricata(b"812 (Suricata-Main) S 1 812 812 0"));
+        assert!(is_living_suricata(b"812 (Suricata-Main) T 1 812"), "stopped is not gone");
+        for other in [
+            &b"812 (Suricata-Main) Z 1 812"[..],
+            b"812 (Suricata-Main) X 1 812",
+            b"9 (sh) S 1 9",
+            b"9 (a) Suricata-Main) S 1 9",
+            b"",
+        ] {
+            assert!(!is_living_suricata(other), "{}", String::from_utf8_lossy(other));
+        }
+    }
 }
