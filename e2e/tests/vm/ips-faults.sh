@@ -186,6 +186,7 @@ test_full_disk_for_logs() {
         dd if=/dev/zero of=/var/log/suricata/full bs=1k count=64 2>/dev/null || true'
     dropped "$ISP_4"
     kill_suricata
+    soon 3 ips_is failing-open
     soon 25 ips_is inline
     dropped "$ISP_4"
 }
