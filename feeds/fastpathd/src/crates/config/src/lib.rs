@@ -5,13 +5,15 @@
 //! through [`Section`], which notes every problem with section, option, value and words. At the
 //! end [`Package::finish`] tells all problems at once, and what nobody asked for.
 
+mod network;
 pub mod order;
 mod package;
 mod section;
 mod uci;
 mod value;
 
+pub use network::Network;
 pub use package::{Package, SettingsError};
 pub use section::{Problem, Section};
 pub use uci::{UciError, parse_uci};
-pub use value::{Network, is_device_name, label, number, number_in, switch};
+pub use value::{is_device_name, label, number, number_in, switch};

@@ -1,79 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Kinds of values that several sections have.
 
-use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::RangeInclusive;
-use std::str::FromStr;
-
-/// An address range in CIDR form; host bits are zero.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Network {
-    /// First address.
-    pub address: IpAddr,
-    /// Prefix length, bits.
-    pub prefix: u8,
-}
-
-impl Network {
-    /// The network that an address with prefix length is in; `None` when the prefix is longer
-    /// than the address.
-    #[must_use]
-    pub fn of(address: IpAddr, prefix: u8) -> Option<Self> {
-        let longest = if address.is_ipv4() { 32 } else { 128 };
-        (prefix <= longest).then(|| Self { address: first_of(address, prefix), prefix })
-    }
-}
-
-impl fmt::Display for Network {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.address, self.prefix)
-    }
-}
-
-impl FromStr for Network {
-    /// What is wrong, to be read after the value.
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (address, prefix) = match text.split_once('/') {
-            Some((address, prefix)) => (address, Some(prefix)),
-            None => (text, None),
-        };
-        let address: IpAddr = address
-            .parse()
-            .map_err(|_| "is no address or network such as 10.0.0.0/24".to_owned())?;
-        let longest = if address.is_ipv4() { 32 } else { 128 };
-        let prefix = match prefix {
-            None => longest,
-            Some(text) => number(text)
-                .ok()
-                .and_then(|prefix| u8::try_from(prefix).ok())
-                .filter(|prefix| *prefix <= longest)
-                .ok_or(format!("has a prefix length that is not 0 to {longest}"))?,
-        };
-        let network = Self { address: first_of(address, prefix), prefix };
-        if network.address == address {
-            Ok(network)
-        } else {
-            Err(format!("has bits set beyond the prefix; meant is perhaps {network}"))
-        }
-    }
-}
-
-fn first_of(address: IpAddr, prefix: u8) -> IpAddr {
-    let prefix = u32::from(prefix);
-    match address {
-        IpAddr::V4(v4) => {
-            let mask = u32::MAX.checked_shl(32 - prefix).unwrap_or(0);
-            Ipv4Addr::from_bits(v4.to_bits() & mask).into()
-        }
-        IpAddr::V6(v6) => {
-            let mask = u128::MAX.checked_shl(128 - prefix).unwrap_or(0);
-            Ipv6Addr::from_bits(v6.to_bits() & mask).into()
-        }
-    }
-}
 
 /// Digits only: Rust's own parser would take a sign too.
 ///

@@ -420,10 +420,9 @@ const fn flow_engine(engine: Engine) -> flows::Engine {
 fn flow_exclude(exclude: &ruleset::Exclude) -> flows::Exclude {
     // Every field by name: a new one must be thought of here.
     let ruleset::Exclude { name: _, src, dest, proto, src_port, dest_port } = exclude;
-    let prefix = |n: &config::Network| flows::Prefix::new(n.address as IpAddr, n.prefix);
     flows::Exclude {
-        src: src.as_ref().and_then(prefix),
-        dest: dest.as_ref().and_then(prefix),
+        src: *src,
+        dest: *dest,
         proto: *proto,
         src_port: src_port.as_ref().map(|p| p.first..=p.last),
         dest_port: dest_port.as_ref().map(|p| p.first..=p.last),

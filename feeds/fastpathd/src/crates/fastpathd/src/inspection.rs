@@ -179,7 +179,6 @@ fn state(inspection: &ruleset::Inspection) -> InspectionState {
         to: policy.to.clone(),
         action: action(policy.action),
     };
-    let prefix = |network: &config::Network| flows::Prefix::new(network.address, network.prefix);
     InspectionState {
         gate: match inspection.gate {
             ruleset::Gate::Queue => flows::Gate::Queue,
@@ -190,7 +189,7 @@ fn state(inspection: &ruleset::Inspection) -> InspectionState {
         spent: inspection.marks.spent(),
         policies: inspection.policies.iter().map(policy).collect(),
         default: action(inspection.default),
-        exempt: inspection.exempt.iter().filter_map(prefix).collect(),
+        exempt: inspection.exempt.clone(),
         budget_bytes: inspection.budget_bytes,
         budget_packets: inspection.budget_packets,
     }

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
+use config::Network;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::Prefix;
 use crate::network::Side;
 
 /// What the policy wants for a connection.
@@ -70,7 +70,7 @@ pub struct InspectionState {
     /// What happens to connections that no line matches.
     pub default: Action,
     /// Never inspected, whichever end is in there, whatever the policy says.
-    pub exempt: Vec<Prefix>,
+    pub exempt: Vec<Network>,
     /// Bytes of a connection, both directions, after which it leaves; 0: no such budget.
     pub budget_bytes: u64,
     /// Packets, likewise.
@@ -91,7 +91,7 @@ impl InspectionState {
         if self.gate == Gate::Off {
             return Action::None;
         }
-        if self.exempt.iter().any(|prefix| ends.iter().any(|end| prefix.contains(*end))) {
+        if self.exempt.iter().any(|network| ends.iter().any(|end| network.contains(*end))) {
             return Action::None;
         }
         let [from, to] = [initiator, responder].map(|side| side.map_or("", |side| &*side.device));

@@ -32,7 +32,7 @@ mod text_tests;
 mod totals;
 mod words;
 
-pub use engine::{Engine, EngineState, Exclude, Prefix};
+pub use engine::{Engine, EngineState, Exclude};
 pub use history::{History, HistoryQuery, Series};
 pub use inspection::{Action, Gate, Inspection, InspectionState, Policy};
 pub use ladder::{Facts, Verdict, climb};

@@ -4,7 +4,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::engine::Prefix;
+use config::Network;
 
 /// What a word can be found in, besides names.
 #[derive(Debug, Default)]
@@ -12,14 +12,14 @@ pub(crate) struct Numbers {
     port: Option<PortWord>,
     v4: Option<V4Word>,
     v6: Option<V6Word>,
-    prefix: Option<Prefix>,
+    network: Option<Network>,
 }
 
 impl Numbers {
     /// Prepares a word in lower case.
     pub(crate) fn new(word: &str) -> Self {
-        if let Some(prefix) = prefix(word) {
-            return Self { prefix: Some(prefix), ..Self::default() };
+        if let Some(network) = network(word) {
+            return Self { network: Some(network), ..Self::default() };
         }
         let port = PortWord::new(word);
         let exact = matches!(port, Some(PortWord::Exact(_)));
@@ -27,13 +27,13 @@ impl Numbers {
             v4: V4Word::new(word),
             v6: if exact { None } else { V6Word::new(word) },
             port,
-            prefix: None,
+            network: None,
         }
     }
 
     /// Whether no address and no port can contain the word.
     pub(crate) fn none(&self) -> bool {
-        self.port.is_none() && self.v4.is_none() && self.v6.is_none() && self.prefix.is_none()
+        self.port.is_none() && self.v4.is_none() && self.v6.is_none() && self.network.is_none()
     }
 
     pub(crate) fn in_port(&self, port: u16) -> bool {
@@ -41,8 +41,8 @@ impl Numbers {
     }
 
     pub(crate) fn in_address(&self, address: IpAddr) -> bool {
-        if let Some(prefix) = &self.prefix {
-            return prefix.contains(address);
+        if let Some(network) = &self.network {
+            return network.contains(address);
         }
         match address {
             IpAddr::V4(v4) => self.v4.as_ref().is_some_and(|word| word.found(v4)),
@@ -52,9 +52,9 @@ impl Numbers {
 }
 
 /// `10.10.0.0/16`
-fn prefix(word: &str) -> Option<Prefix> {
+fn network(word: &str) -> Option<Network> {
     let (address, len) = word.split_once('/')?;
-    Prefix::new(address.parse().ok()?, len.parse().ok()?)
+    Network::of(address.parse().ok()?, len.parse().ok()?)
 }
 
 /// Digits that occur in a port, or `:443` for exactly that one.

@@ -7,8 +7,9 @@ mod support;
 
 use std::collections::BTreeSet;
 
+use config::Network;
 use ctnetlink::{Entry, Event, Status, TcpState};
-use flows::{Action, EngineState, Gate, Inspection, InspectionState, Path, Policy, Prefix};
+use flows::{Action, EngineState, Gate, Inspection, InspectionState, Path, Policy};
 use serde_json::json;
 use support::{
     BYPASS, Net, SPENT, TCP, UDP, address, at, counted, dump, entry, inspecting, inspection,
@@ -19,8 +20,8 @@ fn devices(names: &[&str]) -> BTreeSet<String> {
     names.iter().map(ToString::to_string).collect()
 }
 
-fn prefix(text: &str, len: u8) -> Prefix {
-    Prefix::new(address(text), len).expect("a prefix")
+fn network(text: &str) -> Network {
+    text.parse().expect("a network")
 }
 
 #[test]
@@ -35,7 +36,7 @@ fn the_first_line_that_matches_decides() {
             line(None, Some(devices(&["br-lan.10", "br-lan.20"])), Action::None),
             line(Some(devices(&[])), None, Action::Always),
         ],
-        exempt: vec![prefix("10.10.0.128", 25), prefix("fd00:10::", 32)],
+        exempt: vec![network("10.10.0.128/25"), network("fd00:10::/32")],
         ..inspection()
     };
     let here = [address("10.10.0.2"), address("192.0.2.80")];

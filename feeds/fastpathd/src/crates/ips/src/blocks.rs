@@ -78,7 +78,7 @@ impl Blocks {
         self.limit = usize::try_from(settings.block_limit).unwrap_or(usize::MAX);
         self.exempt.clone_from(&settings.block_exempt);
         let (block, exempt) = (settings.block, &self.exempt);
-        let gone = |address: &IpAddr| !block || exempt.iter().any(|net| holds(net, *address));
+        let gone = |address: &IpAddr| !block || exempt.iter().any(|net| net.contains(*address));
         let ended: Vec<IpAddr> = self.by_address.keys().copied().filter(gone).collect();
         for address in &ended {
             self.by_address.remove(address);
@@ -177,7 +177,7 @@ impl Blocks {
         if is_no_host(address) || own(address) {
             return Some(Spared::Own);
         }
-        if self.exempt.iter().any(|network| holds(network, address)) {
+        if self.exempt.iter().any(|network| network.contains(address)) {
             return Some(Spared::Exempt);
         }
         let of_family =
@@ -193,20 +193,6 @@ fn is_no_host(address: IpAddr) -> bool {
         IpAddr::V6(v6) => v6.is_unicast_link_local(),
     };
     address.is_unspecified() || address.is_loopback() || address.is_multicast() || link_local
-}
-
-/// Whether the address is in the network.
-pub(crate) fn holds(network: &Network, address: IpAddr) -> bool {
-    let prefix = u32::from(network.prefix);
-    match (network.address, address) {
-        (IpAddr::V4(net), IpAddr::V4(host)) => {
-            (net.to_bits() ^ host.to_bits()).checked_shr(32 - prefix).unwrap_or(0) == 0
-        }
-        (IpAddr::V6(net), IpAddr::V6(host)) => {
-            (net.to_bits() ^ host.to_bits()).checked_shr(128 - prefix).unwrap_or(0) == 0
-        }
-        _ => false,
-    }
 }
 
 #[cfg(test)]

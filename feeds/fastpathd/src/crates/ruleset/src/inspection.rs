@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What the rules have to know of the IPS.
 
-use std::net::IpAddr;
-
 use config::{Network, order};
 
 use crate::marks::Marks;
@@ -82,27 +80,12 @@ impl Inspection {
         order::sort_by_key(&mut networks, |network| (network.prefix, network.address));
         let mut apart: Vec<Network> = Vec::new();
         for network in networks {
-            if !apart.iter().any(|wider| holds(wider, network.address)) {
+            if !apart.iter().any(|wider| wider.contains(network.address)) {
                 apart.push(network);
             }
         }
         order::sort_by_key(&mut apart, |network| network.address);
         apart
-    }
-}
-
-fn holds(network: &Network, address: IpAddr) -> bool {
-    let prefix = u32::from(network.prefix);
-    match (network.address, address) {
-        (IpAddr::V4(first), IpAddr::V4(address)) => {
-            let differing = first.to_bits() ^ address.to_bits();
-            differing.checked_shr(32 - prefix).unwrap_or(0) == 0
-        }
-        (IpAddr::V6(first), IpAddr::V6(address)) => {
-            let differing = first.to_bits() ^ address.to_bits();
-            differing.checked_shr(128 - prefix).unwrap_or(0) == 0
-        }
-        _ => false,
     }
 }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 use ctnetlink::Entry;
 use flows::{
     Action, Engine, EngineState, FlowTable, FlowsQuery, Gate, InspectionState, Network, Now,
-    Policy, Prefix, Side, TopQuery,
+    Policy, Side, TopQuery,
 };
 use serde_json::{Value, json};
 
@@ -180,7 +180,7 @@ fn inspection() -> InspectionState {
         to: Some(["pppoe-wan".to_owned()].into()),
         action: Action::Inspect,
     };
-    let exempt = |n: u8| Prefix::new(IpAddr::from([10, 200, n, 0]), 24);
+    let exempt = |n: u8| config::Network::of(IpAddr::from([10, 200, n, 0]), 24);
     InspectionState {
         gate: Gate::Queue,
         bypass: 0x4000_0000,
