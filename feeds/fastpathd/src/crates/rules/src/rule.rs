@@ -180,16 +180,10 @@ impl<'a> Pieces<'a> {
     }
 }
 
+/// As in Suricata, which looks at the byte before alone: an escaped backslash protects, too.
 fn unescaped_semicolon(text: &str) -> Option<usize> {
-    let mut escaped = false;
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            b'\\' => escaped = !escaped,
-            b';' if !escaped => return Some(at),
-            _ => escaped = false,
-        }
-    }
-    None
+    let bytes = text.as_bytes();
+    (0..bytes.len()).find(|&at| bytes[at] == b';' && (at == 0 || bytes[at - 1] != b'\\'))
 }
 
 #[derive(Default)]
@@ -203,11 +197,13 @@ struct Found {
 
 impl Found {
     fn take(&mut self, name: &str, value: &str) -> Result<(), RuleError> {
-        match name {
+        // Suricata knows its keywords in any case.
+        let name = name.to_ascii_lowercase();
+        match name.as_str() {
             "sid" => once(&mut self.sid, "sid", value, 1..=u32::MAX),
             "gid" => once(&mut self.gid, "gid", value, 0..=u32::MAX),
             "rev" => once(&mut self.rev, "rev", value, 0..=u32::MAX),
-            _ => {
+            name => {
                 self.keep = self.keep.or_else(|| keep_reason(name, value));
                 self.unusable = self.unusable.or_else(|| unusable(name, value));
                 Ok(())

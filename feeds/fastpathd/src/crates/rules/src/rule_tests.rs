@@ -16,9 +16,11 @@ fn drop_of(options: &str) -> Result<String, KeepReason> {
 fn identity_is_read() {
     assert_eq!(rule("msg:\"a\"; sid:7; rev:2;"), Ok((1, 7, 2)));
     assert_eq!(rule(" sid : 7 ; gid:3;"), Ok((3, 7, 0)));
+    assert_eq!(rule("SID:7; Rev:2;"), Ok((1, 7, 2)));
     assert_eq!(rule(r#"msg:"a \; sid:9\; b"; sid:4294967295;"#), Ok((1, u32::MAX, 0)));
-    // A backslash that is escaped itself does not protect the ';'.
     assert_eq!(rule(r#"content:"a\\"; sid:7;"#), Ok((1, 7, 0)));
+    // To Suricata a backslash protects even if it is escaped itself.
+    assert_eq!(rule(r#"msg:"a\\; sid:9; sid:7;"#), Ok((1, 7, 0)));
 }
 
 #[test]
@@ -45,6 +47,7 @@ fn an_alert_becomes_a_drop_and_nothing_else_does() {
     assert_eq!(drop_of("flowbits:isset,a;").as_deref().map(|text| &text[..5]), Ok("drop "));
     assert_eq!(drop_of("noalert;"), Err(KeepReason::NoAlert));
     assert_eq!(drop_of("flowbits:noalert;"), Err(KeepReason::NoAlert));
+    assert_eq!(drop_of("NoAlert;"), Err(KeepReason::NoAlert));
     assert_eq!(drop_of("flowbits: set , a;"), Err(KeepReason::Sets("flowbits")));
     assert_eq!(drop_of("xbits:set,a,track ip_src;"), Err(KeepReason::Sets("xbits")));
     for action in ["drop", "pass", "reject", "config"] {
@@ -67,6 +70,9 @@ fn rules_that_reach_for_files_or_marks_are_told_apart() {
     assert_eq!(of("dataset:isset,a,type string;"), None);
     assert_eq!(of("nfq_set_mark:0x40000000/0x40000000;"), Some(Unusable::Mark("nfq_set_mark")));
     assert_eq!(of("content:\"lua\";"), None);
+    // Suricata takes keywords in any case.
+    assert_eq!(of("NFQ_Set_Mark:1/1;"), Some(Unusable::Mark("nfq_set_mark")));
+    assert_eq!(of("DataSet:set,a,type string,save /etc/x;"), Some(Unusable::File("dataset")));
 }
 
 #[test]
