@@ -11,7 +11,7 @@ use rules::Store;
 use serde_json::{Value, json};
 use support::archives::{Entry, files, gz, huge_entry, sha256, tar, zeros};
 use support::server::{Page, Server};
-use support::{Answer, Gateway, program, rule, run};
+use support::{Answer, Gateway, lines, program, rule, run};
 use tar::EntryType;
 
 /// A gateway whose source `et` has brought a good rule already.
@@ -257,9 +257,10 @@ fn a_full_disk() {
     let store = this.gateway.store();
     // What is in the store goes along to a file system of 128 KiB.
     let script = "mount -t tmpfs -o size=128k tmpfs /mnt && cp -r \"$0\"/. /mnt && \
-        mount --bind /mnt \"$0\" && \"$1\" update; c=$?; cat \"$0\"/current.rules >&2; exit $c";
-    let lines: String = (1..2000).map(|sid| rule(sid, 2)).collect();
-    let archive = files(&[("rules/a.rules", &lines)]);
+        mount --bind /mnt \"$0\" && \"$1\" update; c=$?; \
+        cp \"$0\"/current.rules \"$0\".after; exit $c";
+    let many: String = (1..2000).map(|sid| rule(sid, 2)).collect();
+    let archive = files(&[("rules/a.rules", &many)]);
     let request =
         this.gateway.request(&[this.source(Page::Whole(archive.clone()), &sha256(&archive))]);
     let possible = Command::new("unshare").args(["--mount", "true"]).status();
@@ -273,6 +274,7 @@ fn a_full_disk() {
     assert_eq!((answer.code, answer.outcome()), (2, "failed"));
     assert!(answer.message().contains("No space left on device"), "{}", answer.message());
     assert_eq!(answer.source("et")["state"], "kept");
+    assert_eq!(lines(&this.gateway.root.join("store.after")), this.good);
 }
 
 #[test]
