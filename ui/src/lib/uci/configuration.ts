@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
-import { changesOf, isNew, sectionsOf, type Section, type Value } from './sections';
+import { bareName, changesOf, isNew, sectionsOf, type Section, type Value } from './sections';
 
 /** Longer than the daemon may take to say what it thinks; then rpcd undoes everything itself. */
 export const UNDO_S = 40;
@@ -76,7 +76,7 @@ export class Configuration {
     const values = Object.fromEntries(
       Object.entries(section.options).filter(([, value]) => value.length > 0),
     );
-    const name = anonymous ? {} : { name: section.name.slice(1) };
+    const name = anonymous ? {} : { name: bareName(section) };
     const reply = await this.call('add', { type, ...name, values });
     return String(reply['section']);
   }

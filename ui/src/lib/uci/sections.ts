@@ -37,6 +37,23 @@ export function newName(name: string): string {
   return `${NEW}${name}`;
 }
 
+/** The name without what marks a new one. */
+export function bareName(section: Section): string {
+  return isNew(section) ? section.name.slice(NEW.length) : section.name;
+}
+
+/** The text of an option; a list, and what is empty, is as if it were absent. */
+export function textOf(section: Section | undefined, option: string, otherwise = ''): string {
+  const value = section?.options[option];
+  return typeof value === 'string' && value !== '' ? value : otherwise;
+}
+
+/** The entries of a list; a text of several words is one too. */
+export function listOf(section: Section | undefined, option: string): string[] {
+  const value = section?.options[option] ?? [];
+  return typeof value === 'string' ? value.split(/\s+/).filter(Boolean) : value;
+}
+
 /** One step from the old configuration to the new one. */
 export type Change =
   | {

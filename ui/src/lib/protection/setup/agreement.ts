@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Ips, IpsRule } from '../../api/types';
-import type { Section } from '../../uci/sections';
-import { defaults, OWN } from './options';
+import { bareName, listOf, textOf, type Section } from '../../uci/sections';
+import { canonical } from './network';
+import { defaults, isOn, OWN, placeOf } from './options';
 
 function text(section: Section | undefined, option: keyof typeof defaults.ips): string {
-  const value = section?.options[option];
-  return typeof value === 'string' && value !== '' ? value : String(defaults.ips[option]);
-}
-
-function entries(section: Section | undefined, option: string): number {
-  const value = section?.options[option] ?? [];
-  return typeof value === 'string' ? value.split(/\s+/).filter(Boolean).length : value.length;
+  return textOf(section, option, defaults.ips[option]);
 }
 
 /** A policy as the daemon tells it, for comparing. */
@@ -20,15 +15,11 @@ function told(rule: IpsRule): string {
 }
 
 function asked(section: Section): string {
-  const option = (name: string) => {
-    const value = section.options[name];
-    return typeof value === 'string' ? value : '';
-  };
-  const zone = (name: string) => (option(name) === '*' ? '' : option(name));
-  const enabled = option('enabled') !== '0';
-  const vlans = [Number(option('src_vlan')), Number(option('dest_vlan'))];
-  const action = option('action') || 'inspect';
-  return JSON.stringify([option('name'), enabled, zone('src'), zone('dest'), ...vlans, action]);
+  const zones = [placeOf(section, 'src'), placeOf(section, 'dest')];
+  const vlans = [placeOf(section, 'src_vlan'), placeOf(section, 'dest_vlan')].map(Number);
+  const action = textOf(section, 'action', defaults.policy.action);
+  const [name, enabled] = [textOf(section, 'name'), isOn('policy', section)];
+  return JSON.stringify([name, enabled, ...zones, ...vlans, action]);
 }
 
 /**
@@ -38,15 +29,17 @@ function asked(section: Section): string {
 export function agrees(wanted: readonly Section[], base: readonly Section[], ips: Ips): boolean {
   const main = wanted.find((section) => section.type === 'ips');
   const policies = wanted.filter((section) => section.type === 'policy');
+  // The daemon keeps one of several spellings of a network.
+  const exempt = new Set(listOf(main, 'exempt').map(canonical));
   const settings =
-    ips.enabled === (text(main, 'enabled') === '1') &&
+    ips.enabled === isOn('ips', main) &&
     ips.mode === text(main, 'mode') &&
     ips.fail === text(main, 'fail') &&
-    ips.block === (text(main, 'block') === '1') &&
+    ips.block === isOn('ips', main, 'block') &&
     ips.policy.default === text(main, 'default') &&
     ips.policy.budget_bytes === Number(text(main, 'budget_bytes')) &&
     ips.policy.budget_packets === Number(text(main, 'budget_packets')) &&
-    ips.policy.exempt.length === entries(main, 'exempt');
+    ips.policy.exempt.length === exempt.size;
   const same =
     JSON.stringify(ips.policy.policies.map(told)) === JSON.stringify(policies.map(asked));
   return settings && same && agreesOnSources(wanted, base, ips);
@@ -55,12 +48,10 @@ export function agrees(wanted: readonly Section[], base: readonly Section[], ips
 function agreesOnSources(wanted: readonly Section[], base: readonly Section[], ips: Ips): boolean {
   const known = new Map(ips.rules.sources.map((source) => [source.name, source.enabled]));
   const sources = wanted.filter((section) => section.type === 'rules' && section.name !== OWN);
-  const names = new Set(sources.map((section) => section.name.replace(/^\+/, '')));
+  const names = new Set(sources.map(bareName));
   const gone = base.filter((section) => section.type === 'rules' && !names.has(section.name));
   return (
-    sources.every((section) => {
-      const enabled = known.get(section.name.replace(/^\+/, ''));
-      return enabled === (section.options['enabled'] !== '0');
-    }) && gone.every((section) => !known.has(section.name))
+    sources.every((section) => known.get(bareName(section)) === isOn('rules', section)) &&
+    gone.every((section) => !known.has(section.name))
   );
 }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { count } from '../../format/units';
-import type { Change, Section, Value } from '../../uci/sections';
-import { defaultOf, kindOf, writeBytes } from './options';
+import { bareName, textOf, type Change, type Section, type Value } from '../../uci/sections';
+import { defaultOf, kindOf, saysOn, writeBytes } from './options';
 import { maybe, s } from './words';
 
 /** What people call a section. */
 export function sectionWords(section: Section): string {
-  const given = section.options['name'];
-  const bare = section.name.replace(/^\+/, '');
+  const bare = bareName(section);
   if (section.type === 'policy') {
-    return s('section.policy', { name: typeof given === 'string' ? given : s('policy.unnamed') });
+    return s('section.policy', { name: textOf(section, 'name', s('policy.unnamed')) });
   }
   if (section.type === 'rules') return s('section.rules', { name: bare });
   return maybe(`section.${section.type}`) || bare;
@@ -27,7 +26,7 @@ export function valueWords(type: string, option: string, value: Value | undefine
   }
   if (typeof value !== 'string') return value.join(', ');
   const kind = kindOf(option);
-  if (kind === 'switch') return s(value === '1' ? 'value.on' : 'value.off');
+  if (kind === 'switch') return s(saysOn(value) ? 'value.on' : 'value.off');
   return kind === 'bytes' ? writeBytes(value) : maybe(`value.${option}.${value}`) || value;
 }
 

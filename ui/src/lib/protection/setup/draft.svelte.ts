@@ -68,16 +68,6 @@ export class Draft {
     return this.sections.filter((section) => section.type === type);
   }
 
-  text(section: Section | undefined, option: string, otherwise = ''): string {
-    const value = section?.options[option];
-    return typeof value === 'string' && value !== '' ? value : otherwise;
-  }
-
-  list(section: Section | undefined, option: string): string[] {
-    const value = section?.options[option] ?? [];
-    return typeof value === 'string' ? value.split(/\s+/).filter(Boolean) : value;
-  }
-
   /** Sets an option; what is as by default is not written where it was not before. */
   set(section: Section, option: string, value: Value, otherwise: Value = ''): void {
     const before = this.base.find((each) => each.name === section.name)?.options[option];

@@ -268,12 +268,22 @@ describe('agreement', () => {
     expect(agrees(sections(told()), [], anIps())).toBe(true);
   });
 
+  it('knows the spellings of switches and networks', () => {
+    const spelled = { enabled: 'yes', block: 'on', exempt: ['10.10.10.5', '10.10.10.5/32'] };
+    const made = sections(told())
+      .map((each) => with_(each, spelled))
+      .map((each) => with_(each, { enabled: 'true' }, 'et'))
+      .map((each) => with_(each, { enabled: 'enabled' }, 'cfg0a92bd'));
+    expect(agrees(made, [], anIps())).toBe(true);
+  });
+
   it.each([
     ['another order', () => sections(told().reverse())],
     ['a policy less', () => sections(told().slice(1))],
     ['a source more', () => [...sections(told()), { ...sections([])[1], name: '+new' } as Section]],
     ['another budget', () => sections(told()).map((each) => with_(each, { budget_bytes: '0' }))],
-    ['a source off', () => sections(told()).map((each) => with_(each, { enabled: '0' }, 'et'))],
+    ['inspection off', () => sections(told()).map((each) => with_(each, { enabled: 'off' }))],
+    ['a source off', () => sections(told()).map((each) => with_(each, { enabled: 'no' }, 'et'))],
   ])('sees %s', (_, made) => {
     expect(agrees(made(), [], anIps())).toBe(false);
   });

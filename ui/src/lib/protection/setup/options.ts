@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+import { textOf, type Section } from '../../uci/sections';
+
 /** The section `rules` of this name chooses among the rules that come with fastpath. */
 export const OWN = 'fastpath';
+
+/** Whether a new source may be called so: a name that uci takes, and not that of our own rules. */
+export function isSourceName(name: string): boolean {
+  return /^\w{1,64}$/.test(name) && name !== OWN;
+}
 
 /** What an option means when it is absent, by type of section. */
 export const defaults = {
@@ -23,6 +30,22 @@ export const defaults = {
 export function defaultOf(type: string, option: string): string {
   const known: Record<string, Record<string, string>> = defaults;
   return known[type]?.[option] ?? '';
+}
+
+/** Whether a switch's word says on; uci knows five. */
+export function saysOn(word: string): boolean {
+  return ['1', 'on', 'true', 'yes', 'enabled'].includes(word);
+}
+
+/** Whether a switch is on; one that is absent is as by default. */
+export function isOn(type: string, section: Section | undefined, option = 'enabled'): boolean {
+  return saysOn(textOf(section, option, defaultOf(type, option)));
+}
+
+/** A zone or VLAN of a policy; empty: any, which fw4 spells `*` for zones. */
+export function placeOf(section: Section, option: string): string {
+  const place = textOf(section, option);
+  return place === '*' ? '' : place;
 }
 
 const switches = ['enabled', 'block', 'unverified'];

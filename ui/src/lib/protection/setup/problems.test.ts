@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Section } from '../../uci/sections';
 import { anIps } from '../examples';
-import { isNetwork } from './network';
+import { canonical, isNetwork } from './network';
 import { parseBytes, writeBytes } from './options';
 import { problemsOf, readRefusals, refusalOf } from './problems';
 import { hiddenBy } from './shadow';
@@ -62,7 +62,7 @@ describe('what can be told without asking', () => {
     [{ exempt: ['10.0.0.1', 'cellar'] }, 'exempt'],
     [{ block_exempt: ['10.0.0.0/33'] }, 'block_exempt'],
     [{ enabled: '1', mode: 'inline', device: ['lan1'] }, 'device'],
-    [{ enabled: '1', mode: 'ids' }, 'device'],
+    [{ enabled: 'yes', mode: 'ids' }, 'device'],
   ])('finds %j', (options, option) => {
     expect(wrong('ips', options as Section['options'])).toEqual([option]);
   });
@@ -118,6 +118,15 @@ describe('networks', () => {
     'host.example',
     '10.0.0.1/8/8',
   ])('refuses %s', (text) => expect(isNetwork(text)).toBe(false));
+  it.each([
+    ['10.0.0.1', '10.0.0.1/32'],
+    ['10.0.0.0/8', '10.0.0.0/08'],
+    ['::1', '0:0:0:0:0:0:0:1/128'],
+    ['FD00::/8', 'fd00:0::/8'],
+  ])('knows %s as %s', (one, other) => expect(canonical(one)).toBe(canonical(other)));
+  it('knows neighbours apart', () => {
+    expect(new Set(['::1', '::2', '::/0', '0.0.0.0/0', 'cellar'].map(canonical)).size).toBe(5);
+  });
   it('knows the mixed form', () => expect(isNetwork('::ffff:10.0.0.1')).toBe(true));
 });
 
@@ -150,7 +159,7 @@ it('says which policy is never reached, and why', () => {
   const any = section('policy', {}, 'any');
   const iot = section('policy', { src: 'iot' }, 'iot');
   const wan = section('policy', { src: 'iot', dest: 'wan' }, 'wan');
-  const off = section('policy', { enabled: '0' }, 'off');
+  const off = section('policy', { enabled: 'off' }, 'off');
   expect(hiddenBy([iot, wan, any])).toEqual([0, 1, 0]);
   expect(hiddenBy([wan, iot, any])).toEqual([0, 0, 0]);
   expect(hiddenBy([off, any, iot])).toEqual([0, 0, 2]);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Health, IpsPolicy } from '../../api/types';
-import { isNew, type Section } from '../../uci/sections';
+import { bareName, isNew, listOf, textOf, type Section } from '../../uci/sections';
 import { isNetwork } from './network';
-import { OWN, parseBytes } from './options';
+import { isOn, isSourceName, OWN, parseBytes } from './options';
 import { s } from './words';
 
 /** A value that cannot be used, at the field it belongs to. */
@@ -34,7 +34,7 @@ export function readRefusals(text: string, sections: readonly Section[]): Proble
 
 function sectionOf(label: string, sections: readonly Section[]): Section | undefined {
   const place = /^@(\w+)\[(\d+)\]$/.exec(label);
-  if (!place) return sections.find((each) => each.name.replace(/^\+/, '') === label);
+  if (!place) return sections.find((each) => bareName(each) === label);
   // Sections with a name count too, as uci counts.
   return sections.filter((each) => each.type === place[1])[Number(place[2])];
 }
@@ -68,7 +68,7 @@ const checks: Record<string, Check> = {
   ],
   // The section of that name chooses among the rules that come with fastpath.
   rules: (section) =>
-    section.name === OWN ? [] : [...url(section, 'url', true), ...proof(section), ...name(section)],
+    section.name === OWN ? [] : [...url(section, 'url'), ...proof(section), ...name(section)],
   update: (section) => number(section, 'hour', -1, 23),
 };
 
@@ -94,17 +94,14 @@ function bytes(section: Section, option: string): Problem[] {
 }
 
 function networks(section: Section, option: string): Problem[] {
-  const wrong = text(section, option)
-    .split(/\s+/)
-    .filter(Boolean)
-    .find((each) => !isNetwork(each));
+  const wrong = listOf(section, option).find((each) => !isNetwork(each));
   return wrong === undefined ? [] : problem(section, option, s('wrong.network', { value: wrong }));
 }
 
 function devices(section: Section): Problem[] {
-  const mode = text(section, 'mode');
-  const given = text(section, 'device').split(/\s+/).filter(Boolean).length;
-  if (text(section, 'enabled') !== '1') return [];
+  const mode = textOf(section, 'mode');
+  const given = listOf(section, 'device').length;
+  if (!isOn('ips', section)) return [];
   if (mode === 'inline' && given !== 2) return problem(section, 'device', s('wrong.two'));
   if (mode === 'ids' && given === 0) return problem(section, 'device', s('wrong.one'));
   return [];
@@ -121,9 +118,8 @@ function zone(section: Section, option: string, places: IpsPolicy): Problem[] {
   return known ? [] : problem(section, option, s('wrong.zone', { zone: value }));
 }
 
-function url(section: Section, option: string, needed: boolean): Problem[] {
+function url(section: Section, option: string): Problem[] {
   const value = text(section, option);
-  if (value === '' && !needed) return [];
   const good = /^https?:\/\/[\x21-\x2e\x30-\x7e][\x21-\x7e]*$/.test(value) && value.length <= 2000;
   return good ? [] : problem(section, option, s('wrong.url'));
 }
@@ -133,7 +129,7 @@ function proof(section: Section): Problem[] {
   const value = (option: string) => text(section, option);
   if (value('signature_url')) {
     const missing = value('key') ? [] : problem(section, 'key', s('wrong.key'));
-    return [...url(section, 'signature_url', true), ...missing];
+    return [...url(section, 'signature_url'), ...missing];
   }
   if (value('sha256')) {
     const good = /^[0-9a-f]{64}$/i.test(value('sha256'));
@@ -141,18 +137,16 @@ function proof(section: Section): Problem[] {
   }
   if (value('sha256_url')) {
     const good = value('sha256_url').startsWith('https://');
-    return good
-      ? url(section, 'sha256_url', true)
-      : problem(section, 'sha256_url', s('wrong.https'));
+    return good ? url(section, 'sha256_url') : problem(section, 'sha256_url', s('wrong.https'));
   }
-  if (value('unverified') !== '1') return problem(section, 'unverified', s('wrong.unverified'));
+  if (!isOn('rules', section, 'unverified'))
+    return problem(section, 'unverified', s('wrong.unverified'));
   const secure = value('url').startsWith('https://');
   return secure ? [] : problem(section, 'unverified', s('wrong.plain'));
 }
 
 /** Of a new source; the others have theirs. */
 function name(section: Section): Problem[] {
-  const value = section.name.replace(/^\+/, '');
-  const good = !isNew(section) || (/^\w{1,64}$/.test(value) && value !== OWN);
+  const good = !isNew(section) || isSourceName(bareName(section));
   return good ? [] : problem(section, 'name', s('wrong.name'));
 }
