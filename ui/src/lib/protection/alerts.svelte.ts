@@ -18,7 +18,7 @@ const PAUSE_MS = 1000;
  */
 export class AlertFeed {
   alerts = $state.raw<readonly Alert[]>([]);
-  /** That match, as far as the daemon remembers; null before the first answer. */
+  /** That match: those the daemon remembered at first, and what came since; null before that. */
   total = $state<number | null>(null);
   /** Since the daemon's start. */
   seen = $state(0);
@@ -117,14 +117,13 @@ export class AlertFeed {
       return;
     }
     this.last = answer.last;
-    // With `since` the total may be that of the new ones alone: both are counted right this way.
-    const known = this.alerts.length + this.waiting.length;
     if (since === 0) {
       this.total = answer.total;
       this.alerts = answer.alerts;
       this.waiting = [];
     } else {
-      this.total = Math.max(answer.total, (this.total ?? known) + answer.alerts.length);
+      // With `since` the total is that of the new ones.
+      this.total = (this.total ?? 0) + answer.total;
       this.take(answer.alerts);
     }
   }
