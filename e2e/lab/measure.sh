@@ -1,0 +1,16 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What the programs that measure a running lab have in common. Needs paths.sh.
+
+# One line that the next one takes the place of, on a terminal.
+progress_line() {
+    if [ -t 2 ]; then printf '\r\033[K  … %s' "$1" >&2; else printf '  … %s\n' "$1" >&2; fi
+}
+end_progress() { [ ! -t 2 ] || printf '\r\033[K' >&2; }
+
+# CPU time of the gateway's QEMU, in clock ticks.
+gateway_ticks() {
+    local fields
+    read -ra fields <<<"$(sed 's/.*) //' "/proc/$(cat "$RUN/gateway.pid")/stat")"
+    echo $((fields[11] + fields[12]))
+}
