@@ -90,7 +90,7 @@ test_bridging_two_ports() {
     no_hosts
 }
 
-# cannot PART… < SECTION: refused, with the reason.
+# cannot LINES PART…: refused, with the reason; LINES follow `config ips` as in protect.
 cannot() {
     refused "config fastpath 'main'
 	option engine 'flowtable'

@@ -29,7 +29,7 @@ update() {
     updated "$1" || fail "the update is not $1: $(ips_value .rules)"
 }
 
-# page NUMBER: bytes of the body of the page that the rule of that number drops.
+# mark_page NUMBER: bytes of the body of the page that the rule of that number drops.
 mark_page() { h10 "curl -s -m 3 -o /dev/null -w '%{size_download}' http://$ISP_4/mark-$1.txt || true"; }
 finds() { [ "$(mark_page "$1")" = 0 ]; }
 overlooks() { [ "$(mark_page "$1")" = 16 ]; }

@@ -76,7 +76,7 @@ for (const method of ['cpu', 'ips', 'alerts', 'blocks', 'reinspect', 'rules_upda
 const refused = await call('block_release', { address: '192.0.2.99' }).catch(
   (error) => error.message,
 );
-if (!String(refused).includes('[4]')) throw new Error(`block_release: `);
+if (!String(refused).includes('[4]')) throw new Error(`block_release: ${refused}`);
 await checkCall('engine', { set: 'flowtable' });
 check('tick', '', await tick());
 
