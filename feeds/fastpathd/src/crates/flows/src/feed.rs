@@ -23,8 +23,12 @@ const YOUNG_AMONG: usize = 4096;
 const DEPARTED_MOST: usize = 4096;
 
 impl FlowTable {
-    /// Sets the engine in force and decides the path of every flow anew.
+    /// Sets the engine in force and decides the path of every flow anew, if it is another one: a
+    /// hundred thousand flows take a while.
     pub fn engine(&mut self, engine: EngineState, now: Now) {
+        if self.engine == engine {
+            return;
+        }
         self.engine = engine;
         for at in 0..self.flows.len() {
             self.judge(at, now.millis());
@@ -32,8 +36,11 @@ impl FlowTable {
         self.epoch += 1;
     }
 
-    /// Sets the inspection in force and decides the path of every flow anew.
+    /// Sets the inspection in force; the rest as with [`engine`](Self::engine).
     pub fn inspection(&mut self, inspection: InspectionState, now: Now) {
+        if self.inspection == inspection {
+            return;
+        }
         self.inspection = inspection;
         for at in 0..self.flows.len() {
             self.police(at);
