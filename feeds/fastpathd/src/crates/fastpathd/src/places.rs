@@ -51,35 +51,40 @@ fn devices_of(interface: &Interface) -> Vec<String> {
 
 /// The devices that a mode of inspection may be told to use.
 pub(crate) fn ports(topology: &Topology) -> Vec<ips::Port> {
-    let sessions = topology.pppoe();
+    let mut carried = carried(topology);
+    let routable = topology.addresses().filter(|have| !is_link_local(have.address));
+    let addressed = order::set(routable.map(|have| have.index));
     topology
         .links()
-        .map(|link| {
-            let above = topology.links().filter(|upper| upper.lower == Some(link.index));
-            let stacked = above.filter(|upper| matches!(upper.kind, LinkKind::Vlan { .. }));
-            let dialled = sessions.iter().filter(|session| session.lower == link.name);
-            let carries =
-                stacked.map(|upper| upper.name.to_string()).chain(dialled.map(|session| {
-                    session
-                        .device
-                        .as_ref()
-                        .map_or("a PPPoE session".to_owned(), ToString::to_string)
-                }));
-            ips::Port {
-                name: link.name.to_string(),
-                bridge: link
-                    .master
-                    .and_then(|index| topology.link(index))
-                    .map(|bridge| bridge.name.to_string()),
-                carries: carries.collect(),
-                addressed: topology
-                    .addresses()
-                    .any(|have| have.index == link.index && !is_link_local(have.address)),
-                up: link.up,
-                mtu: link.mtu,
-            }
+        .map(|link| ips::Port {
+            name: link.name.to_string(),
+            bridge: link
+                .master
+                .and_then(|index| topology.link(index))
+                .map(|bridge| bridge.name.to_string()),
+            carries: carried.remove(&*link.name).unwrap_or_default(),
+            addressed: addressed.contains(&link.index),
+            up: link.up,
+            mtu: link.mtu,
         })
         .collect()
+}
+
+/// VLAN devices and PPPoE sessions, by the name of the device below.
+fn carried(topology: &Topology) -> BTreeMap<String, Vec<String>> {
+    let mut carried: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut stack = |lower: &str, upper: &str| {
+        carried.entry(lower.to_owned()).or_default().push(upper.to_owned());
+    };
+    for upper in topology.links().filter(|link| matches!(link.kind, LinkKind::Vlan { .. })) {
+        if let Some(lower) = upper.lower.and_then(|index| topology.link(index)) {
+            stack(&lower.name, &upper.name);
+        }
+    }
+    for session in topology.pppoe() {
+        stack(&session.lower, session.device.as_deref().unwrap_or("a PPPoE session"));
+    }
+    carried
 }
 
 /// Every device that is up has one of these.
