@@ -182,6 +182,20 @@ fn an_alias_is_not_a_second_way_even_while_the_first_is_down() {
 }
 
 #[test]
+fn a_second_way_that_is_down_is_told_whatever_its_name() {
+    let mut core = running();
+    let mut firewall = lab_firewall();
+    firewall["z2"]["network"] = json!(["wan", "wanb"]);
+    core.firewall(&firewall);
+    let mut dump = lab_dump();
+    let second = json!({"interface": "wanb", "up": false, "proto": "dhcp"});
+    dump["interface"].as_array_mut().unwrap().push(second);
+    core.interfaces(&dump);
+    let wan = ask(&mut core, "status", json!({}))["wan"].take();
+    assert_eq!((&wan[1]["name"], &wan[1]["up"]), (&json!("wanb"), &json!(false)), "{wan}");
+}
+
+#[test]
 fn requests_that_make_no_sense_are_refused() {
     let mut core = running();
     for (method, args) in [

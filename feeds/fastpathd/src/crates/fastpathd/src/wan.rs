@@ -46,10 +46,11 @@ pub(crate) fn wans(
 }
 
 /// Whether `interface` is the same way once more, as wan6 is (`option device '@wan'`). While wan is
-/// down netifd does not tell wan6's device, so only the name is left to go by.
+/// down netifd does not tell wan6's device, so only protocol and name are left to go by: a second
+/// way out may be called wanb.
 fn runs_over(interface: &Interface, wan: &Wan) -> bool {
     match interface.device.as_str() {
-        "" => interface.name.starts_with(&wan.name),
+        "" => interface.proto == "dhcpv6" && interface.name.starts_with(&wan.name),
         device => device == wan.device || device == format!("@{}", wan.name),
     }
 }
