@@ -16,9 +16,12 @@ const RETRY: u64 = 3600 * 1000;
 
 /// The rules as far as the daemon cares.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(crate) struct RulesRoom {
     settings: rules::Settings,
     configured: bool,
+    /// What is chosen has changed since the last update began.
+    chosen_anew: bool,
     /// Inspection is wanted: nobody else needs rules.
     wanted: bool,
     state: State,
@@ -65,13 +68,14 @@ impl RulesRoom {
             self.state = rules::state(&settings.store);
         }
         let choices = |of: &rules::Settings| (of.sources.clone(), of.own.clone());
-        let chosen_anew = self.configured && choices(&self.settings) != choices(settings);
+        self.chosen_anew |= self.configured && choices(&self.settings) != choices(settings);
+        // Read again for another reason, what was due stays due.
+        let news = !self.configured || self.wanted != wanted || self.settings != *settings;
         self.configured = true;
         self.settings = settings.clone();
         self.wanted = wanted;
-        self.schedule(now_ms);
-        if chosen_anew && wanted && self.settings.hour != Hour::ByHand {
-            self.next_ms = now_ms + SOON;
+        if news {
+            self.schedule(now_ms);
         }
     }
 
@@ -88,7 +92,9 @@ impl RulesRoom {
             Hour::Daily(hour) if self.wanted && !sources.is_empty() => Some(hour),
             Hour::Daily(_) | Hour::ByHand => None,
         };
+        let chosen_anew = self.chosen_anew && self.wanted && self.settings.hour != Hour::ByHand;
         self.next_ms = match hour {
+            _ if chosen_anew => now_ms + SOON,
             None => 0,
             // Never fetched: not before tomorrow would be a long time with few rules.
             Some(_) if sources.iter().any(|source| self.report(source).is_none()) => now_ms + FIRST,
@@ -114,6 +120,7 @@ impl RulesRoom {
         let request = self.settings.request(own_rules, test(), true);
         let request = serde_json::to_string(&request).ok()?;
         self.running = true;
+        self.chosen_anew = false;
         self.step.clear();
         self.next_ms = if self.next_ms == 0 { 0 } else { now_ms + RETRY };
         log::info!("updating the rules");
@@ -138,7 +145,8 @@ impl RulesRoom {
         }
         let outcome = if self.failure.is_empty() { self.state.outcome } else { Outcome::Failed };
         log::info!("update of the rules: {outcome:?} {}{}", self.failure, self.state.message);
-        if matches!(outcome, Outcome::Updated | Outcome::Unchanged) {
+        let done = matches!(outcome, Outcome::Updated | Outcome::Unchanged);
+        if done || self.chosen_anew {
             self.schedule(now_ms);
         } else if self.next_ms != 0 {
             self.next_ms = now_ms + RETRY;
@@ -252,6 +260,29 @@ mod tests {
         assert!(!room.done(Err("no such program".into()), 9000));
         let view = room.view(ips::Rules::default());
         assert_eq!((view.state, view.message.as_str()), ("failed", "no such program"));
+    }
+
+    #[test]
+    fn a_choice_is_not_lost_before_its_update_begins() {
+        let mut room = RulesRoom::default();
+        let mut settings = rules::Settings::default();
+        room.configure(&settings, true, 1000);
+        settings.own = None;
+        room.configure(&settings, true, 2000);
+        room.configure(&settings, true, 3000);
+        assert_eq!(room.next_ms, 2000 + SOON, "the file is read again for another reason");
+        settings.limit_mib += 1;
+        room.configure(&settings, true, 4000);
+        assert_eq!(room.next_ms, 4000 + SOON);
+        room.start(Path::new("/own"), 5000).unwrap();
+        settings.own = Some(rules::OwnRules::default());
+        room.configure(&settings, true, 6000);
+        room.done(Err("no such program".into()), 60_000);
+        assert_eq!(room.next_ms, 60_000 + SOON, "chosen while an update was under way");
+        room.start(Path::new("/own"), 70_000).unwrap();
+        room.done(Err("no such program".into()), 80_000);
+        room.configure(&settings, true, 90_000);
+        assert_eq!(room.next_ms, 80_000 + RETRY, "the next attempt is not put off");
     }
 
     #[test]
