@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ips::Commands;
 use tokio::sync::mpsc::Sender;
-use tokio::time::MissedTickBehavior;
+use tokio::time::{Interval, MissedTickBehavior};
 
 use crate::happening::Happening;
 use crate::protection::{Sight, Word};
@@ -32,22 +32,41 @@ pub(crate) struct Attention {
     pub(crate) curious: Rc<Cell<bool>>,
 }
 
+/// Rounds half a second apart, numbered.
+struct Rounds {
+    clock: Interval,
+    number: u32,
+}
+
+impl Rounds {
+    fn new() -> Self {
+        let mut clock = tokio::time::interval(EVERY);
+        clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self { clock, number: 0 }
+    }
+
+    async fn next(&mut self) -> u32 {
+        self.clock.tick().await;
+        self.number = self.number.wrapping_add(1);
+        self.number
+    }
+}
+
 /// Looks twice a second, as long as inspection is wanted.
 pub(crate) async fn look(attention: Attention, happenings: Sender<Happening>) {
     let mut found = Found::default();
-    let mut second = tokio::time::interval(EVERY);
-    second.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut rounds: u32 = 0;
+    let mut rounds = Rounds::new();
     loop {
-        second.tick().await;
+        let round = rounds.next().await;
         if !attention.wanted.get() {
             found = Found::default();
             continue;
         }
-        rounds = rounds.wrapping_add(1);
-        found.runs = found.runs.filter(|pid| is_suricata(*pid));
+        if found.runs.is_some_and(|pid| !is_suricata(pid)) {
+            found = Found::default();
+        }
         // Searching all processes costs more than looking at one.
-        if found.runs.is_none() && rounds.is_multiple_of(2) {
+        if found.runs.is_none() && round.is_multiple_of(2) {
             found = find();
         }
         let Found { runs: process, testing } = found;
@@ -61,16 +80,13 @@ pub(crate) async fn look(attention: Attention, happenings: Sender<Happening>) {
 /// Asks for its uptime twice a second, and for the rest when it is not known.
 pub(crate) async fn ask(socket: PathBuf, attention: Attention, happenings: Sender<Happening>) {
     let mut commands = Commands::new(&socket, LIMIT);
-    let mut second = tokio::time::interval(EVERY);
-    second.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut rounds: u32 = 0;
+    let mut rounds = Rounds::new();
     loop {
-        second.tick().await;
+        let round = rounds.next().await;
         if !attention.wanted.get() {
             continue;
         }
-        rounds = rounds.wrapping_add(1);
-        for word in talk(&mut commands, attention.curious.get(), rounds).await {
+        for word in talk(&mut commands, attention.curious.get(), round).await {
             if happenings.send(Happening::Word(word)).await.is_err() {
                 return;
             }
@@ -78,7 +94,7 @@ pub(crate) async fn ask(socket: PathBuf, attention: Attention, happenings: Sende
     }
 }
 
-async fn talk(commands: &mut Commands, curious: bool, rounds: u32) -> Vec<Word> {
+async fn talk(commands: &mut Commands, curious: bool, round: u32) -> Vec<Word> {
     let mut words = Vec::new();
     match commands.uptime().await {
         Ok(uptime) => words.push(Word::Uptime(uptime)),
@@ -91,7 +107,7 @@ async fn talk(commands: &mut Commands, curious: bool, rounds: u32) -> Vec<Word> 
         words.extend(commands.version().await.map(Word::Version));
         words.extend(commands.rules().await.map(Word::Rules));
     }
-    if rounds.is_multiple_of(COUNTERS_EVERY) {
+    if round.is_multiple_of(COUNTERS_EVERY) {
         words.extend(commands.counters().await.map(|counters| Word::Counters(Box::new(counters))));
     }
     words
