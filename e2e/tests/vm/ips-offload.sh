@@ -6,8 +6,8 @@ WANTED=0.95
 # Until the budget of 1 MiB is spent.
 BUDGET="100000 4000000"
 
-# offloads KIND PROTO PORT SEEN COMMAND…: h10's COMMAND uses PORT, and SEEN is the least and the most
-# that Suricata sees of it, in bytes.
+# offloads KIND PROTO PORT SEEN COMMAND…: h10's COMMAND uses PORT, and SEEN is the least and the
+# most that Suricata sees of it, in bytes.
 offloads() {
     local kind=$1 proto=$2 port=$3 least=${4% *} most=${4#* } flow paths slow total
     shift 4
