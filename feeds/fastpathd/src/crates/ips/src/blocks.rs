@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Addresses that are blocked for a time. The list says what the kernel's sets should hold.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -72,18 +73,32 @@ impl Blocks {
     }
 
     /// New settings. Blocks that they do not allow end; their addresses come back, to be
-    /// taken out of the kernel's sets.
+    /// taken out of the kernel's sets. Of too many, those that end first.
     pub fn configure(&mut self, settings: &Settings) -> Vec<IpAddr> {
         self.time = settings.block_time;
         self.limit = usize::try_from(settings.block_limit).unwrap_or(usize::MAX);
         self.exempt.clone_from(&settings.block_exempt);
         let (block, exempt) = (settings.block, &self.exempt);
         let gone = |address: &IpAddr| !block || exempt.iter().any(|net| net.contains(*address));
-        let ended: Vec<IpAddr> = self.by_address.keys().copied().filter(gone).collect();
+        let mut ended: Vec<IpAddr> = self.by_address.keys().copied().filter(gone).collect();
         for address in &ended {
             self.by_address.remove(address);
         }
+        for address in self.beyond_limit() {
+            self.by_address.remove(&address);
+            ended.push(address);
+        }
         ended
+    }
+
+    /// As the sets, made anew with a lower limit, choose theirs.
+    fn beyond_limit(&self) -> Vec<IpAddr> {
+        let mut blocks: Vec<&Block> = self.by_address.values().collect();
+        order::sort_by_key(&mut blocks, |block| Reverse(block.until));
+        let (v4, v6): (Vec<&Block>, Vec<&Block>) =
+            blocks.into_iter().partition(|block| block.address.is_ipv4());
+        let beyond = [v4, v6].into_iter().flat_map(|family| family.into_iter().skip(self.limit));
+        beyond.map(|block| block.address).collect()
     }
 
     /// Asks to block `address` at `now`; `own` says whether one is the gateway's.
@@ -151,7 +166,7 @@ impl Blocks {
     #[must_use]
     pub fn list(&self) -> Vec<&Block> {
         let mut blocks: Vec<&Block> = self.by_address.values().collect();
-        order::sort_by_key(&mut blocks, |block| std::cmp::Reverse(block.since));
+        order::sort_by_key(&mut blocks, |block| Reverse(block.since));
         blocks
     }
 

@@ -116,6 +116,18 @@ fn new_settings_end_what_they_do_not_allow() {
 }
 
 #[test]
+fn a_lower_limit_ends_what_would_end_first() {
+    let mut blocks = Blocks::new(&settings(9));
+    for (second, address) in
+        [(3, "203.0.113.1"), (1, "203.0.113.2"), (2, "203.0.113.3"), (0, "2001:db8::1")]
+    {
+        blocks.add(at(second), ip(address), RULE, nobody);
+    }
+    assert_eq!(blocks.configure(&settings(1)), [ip("203.0.113.3"), ip("203.0.113.2")]);
+    assert_eq!(blocks.len(), 2);
+}
+
+#[test]
 fn the_list_begins_with_the_newest() {
     let mut blocks = Blocks::new(&settings(9));
     for (second, address) in [(2, "203.0.113.2"), (1, "203.0.113.1"), (3, "203.0.113.3")] {
