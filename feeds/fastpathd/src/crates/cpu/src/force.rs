@@ -101,6 +101,14 @@ struct Tried {
     last: Duration,
 }
 
+impl Tried {
+    /// When it is to be written the next time; at once if it never was.
+    fn again(&self) -> Option<Duration> {
+        let pause = AGAIN[self.times.checked_sub(1)?.min(AGAIN.len() - 1)];
+        Some(self.last + pause)
+    }
+}
+
 /// Something was written and is not so.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
@@ -124,8 +132,7 @@ impl Attempts {
             let wanted = difference.wanted.clone();
             let tried = self.tried.entry(difference.knob.clone());
             let tried = tried.or_insert(Tried { wanted, times: 0, last: Duration::ZERO });
-            let pause = tried.times.checked_sub(1).map(|index| AGAIN[index.min(AGAIN.len() - 1)]);
-            if pause.is_none_or(|pause| now >= tried.last + pause) {
+            if tried.again().is_none_or(|at| now >= at) {
                 tried.times += 1;
                 tried.last = now;
                 due.push(difference.clone());
@@ -137,8 +144,7 @@ impl Attempts {
     /// When the next one is due, if anything waits: read the machine then.
     #[must_use]
     pub fn next(&self) -> Option<Duration> {
-        let pause = |tried: &Tried| AGAIN[tried.times.clamp(1, AGAIN.len()) - 1];
-        self.tried.values().map(|tried| tried.last + pause(tried)).min()
+        self.tried.values().filter_map(Tried::again).min()
     }
 
     /// What was written twice in vain, with the reason out of `refusals`, which is what the script

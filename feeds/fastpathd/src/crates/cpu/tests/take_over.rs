@@ -66,8 +66,8 @@ fn what_is_written_is_in_force_and_what_was_found_comes_back() {
     let wanted = planned(&now, true, true);
     let mut found = Found::default();
     assert!(found.remember(&wanted, &now));
-    let todo = lines(&differences(&wanted, &now));
-    write(&mut now, &todo);
+    let changes = lines(&differences(&wanted, &now));
+    write(&mut now, &changes);
     assert_eq!(differences(&wanted, &now), []);
     assert_ne!(now, before);
     // The daemon starts again, and the file tells what was found first.
@@ -89,8 +89,8 @@ fn what_is_written_is_in_force_and_what_was_found_comes_back() {
 fn only_what_differs_is_written() {
     let mut now = steered();
     let wanted = planned(&now, true, true);
-    let todo = lines(&differences(&wanted, &now));
-    write(&mut now, &todo);
+    let changes = lines(&differences(&wanted, &now));
+    write(&mut now, &changes);
     now.devices[0].rx[1] = Some(set("3"));
     let lines = lines(&differences(&wanted, &now));
     assert_eq!(lines, "/sys/class/net/eth0/queues/rx-1/rps_cpus 0\n");
@@ -114,8 +114,8 @@ fn what_went_or_is_another_now_is_not_given_back() {
     let wanted = planned(&now, true, true);
     let mut found = Found::default();
     found.remember(&wanted, &now);
-    let todo = lines(&differences(&wanted, &now));
-    write(&mut now, &todo);
+    let changes = lines(&differences(&wanted, &now));
+    write(&mut now, &changes);
     now.devices[0].irqs[1].name = "ahci[0000:00:17.0]".into();
     now.devices[1].threads[0].name = "kworker/3:1".into();
     now.devices[0].tx.pop();
