@@ -6,7 +6,7 @@
 mod support;
 
 use ctnetlink::{Entry, Event, Status, TcpState};
-use flows::{EngineState, FlowTable, Path};
+use flows::{EngineState, FlowTable, InspectionState, Path};
 use serde_json::json;
 use support::{
     Net, at, counted, dump, flowtable, offloaded, only, rows, uncounted, verdict, watching, web,
