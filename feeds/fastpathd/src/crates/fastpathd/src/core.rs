@@ -118,6 +118,8 @@ pub(crate) struct Core {
     /// When our table is to be read back.
     pub(crate) table_at: Duration,
     pub(crate) topology_known: bool,
+    /// The blocks of the daemon before have been taken over.
+    pub(crate) adopted: bool,
     /// The topology has changed since the interfaces were asked for.
     interfaces_stale: bool,
     /// Seconds since the interfaces were asked for.
@@ -157,6 +159,7 @@ impl Core {
             rules: RulesRoom::default(),
             table_at: Duration::ZERO,
             topology_known: false,
+            adopted: false,
             interfaces_stale: false,
             interfaces_age: 0,
         }

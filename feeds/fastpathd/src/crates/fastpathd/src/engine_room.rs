@@ -168,6 +168,14 @@ impl EngineRoom {
         self.in_force.as_ref()
     }
 
+    /// The plan that is in force when the job under way is done, should it succeed.
+    pub(crate) fn coming(&self) -> Option<&Plan> {
+        match &self.job {
+            Some(Job::Apply { plan, .. }) => Some(plan),
+            _ => self.in_force(),
+        }
+    }
+
     fn next_job(&mut self) -> Option<Job> {
         if self.job.is_some() || self.retry_at.is_some() {
             return None;

@@ -58,6 +58,7 @@ fn a_change_during_a_job_waits_for_its_end() {
     let mut room = EngineRoom::new();
     room.want(plan(Engine::Flowtable, &["lan1"]), Source::Config);
     assert_eq!(room.want(plan(Engine::Flowtable, &["lan1", "lan2"]), Source::Config), None);
+    assert_eq!(room.coming(), Some(&plan(Engine::Flowtable, &["lan1"])), "before it is in force");
     assert!(!room.settled());
     let next = room.applied(Ok(Applied::Replaced), at(1));
     assert_eq!(applied_plan(next), plan(Engine::Flowtable, &["lan1", "lan2"]));

@@ -93,8 +93,13 @@ impl Core {
     /// What is in our table: its counters, and at the start the blocks of the daemon before.
     pub(crate) fn read_back(&mut self, found: &InForce) -> Vec<Effect> {
         self.protection.tally(&found.counters);
+        // Later they are all ours, and one that was released meanwhile would come back.
+        let first = !std::mem::replace(&mut self.adopted, true);
+        let unwanted = self.settings.is_some() && !self.protection.blocking();
+        if !first || unwanted {
+            return Vec::new();
+        }
         let now = self.now.mono;
-        self.protection.blocks.expire(now);
         let topology = self.around.topology();
         let mut ended = Vec::new();
         for block in &found.blocks {

@@ -268,6 +268,38 @@ fn switched_off_suricata_is_told_to_stop_and_blocks_end() {
     );
 }
 
+fn in_kernel(address: &str) -> InForce {
+    let (address, comment) = (address.parse().unwrap(), "8100001 output of id".to_owned());
+    let block = ruleset::Block { address, seconds: 600, left: 300, comment };
+    InForce { blocks: vec![block], ..InForce::default() }
+}
+
+#[test]
+fn blocks_of_the_daemon_before_are_taken_over_once() {
+    let mut core = Core::new(About::default(), at(0));
+    assert!(core.read_back(&in_kernel("203.0.113.1")).is_empty());
+    core.configuration(&configuration(&json!({"enabled": "1", "block": "1"}), &[]));
+    assert_eq!(core.protection.blocks.len(), 1);
+    core.release("203.0.113.1".parse().unwrap()).unwrap();
+    // The kernel was asked before, and has answered now.
+    assert!(core.read_back(&in_kernel("203.0.113.1")).is_empty());
+    assert!(core.protection.blocks.is_empty(), "what was released stays so");
+}
+
+#[test]
+fn blocks_that_nobody_wants_are_not_taken_over() {
+    for ips in [json!({"enabled": "1"}), json!({"enabled": "0", "block": "1"})] {
+        let (mut core, _) = reading(&ips, &[]);
+        core.read_back(&in_kernel("203.0.113.1"));
+        assert!(core.protection.blocks.is_empty(), "{ips}");
+        let mut core = Core::new(About::default(), at(0));
+        core.read_back(&in_kernel("203.0.113.1"));
+        let effects = core.configuration(&configuration(&ips, &[]));
+        assert!(matches!(&effects[..], [Effect::Release(_)]), "{effects:?}");
+        assert!(core.protection.blocks.is_empty(), "{ips}");
+    }
+}
+
 #[test]
 fn an_unchanged_network_starts_nothing_anew() {
     let (mut core, effects) = reading(&json!({"enabled": "1"}), &[]);

@@ -141,11 +141,17 @@ impl Protection {
             self.process = None;
             self.judge(now);
         }
-        self.blocks.configure(&self.settings)
+        let block = self.blocking();
+        self.blocks.configure(&ips::Settings { block, ..self.settings.clone() })
     }
 
     pub(crate) fn condition(&self) -> &Condition {
         self.health.condition()
+    }
+
+    /// Whether sources that fire a drop rule are blocked.
+    pub(crate) fn blocking(&self) -> bool {
+        self.settings.enabled && self.settings.block
     }
 
     /// Whether packets are queued for Suricata, or would be.
@@ -173,8 +179,7 @@ impl Protection {
     pub(crate) fn plan(&self, places: &Places) -> ruleset::Protection {
         let inspection =
             self.marks.filter(|_| self.in_the_way()).map(|marks| self.inspection(marks, places));
-        let blocks =
-            (self.settings.enabled && self.settings.block).then_some(self.settings.block_limit);
+        let blocks = self.blocking().then_some(self.settings.block_limit);
         ruleset::Protection { inspection, blocks }
     }
 
@@ -371,7 +376,7 @@ impl Protection {
         rule: (u32, &str),
         own: impl Fn(IpAddr) -> bool,
     ) -> Option<ips::Block> {
-        if !(self.settings.enabled && self.settings.block) {
+        if !self.blocking() {
             return None;
         }
         match self.blocks.add(now, address, rule, own) {

@@ -370,7 +370,7 @@ pub(crate) fn blocks(core: &Core) -> BlocksView {
     let name = |address: IpAddr| core.around.name(address).unwrap_or_default().to_owned();
     let living = protection.blocks.list().into_iter().filter(|b| b.until > core.now.mono);
     BlocksView {
-        enabled: settings.enabled && settings.block,
+        enabled: protection.blocking(),
         time_s: settings.block_time.as_secs(),
         limit: settings.block_limit,
         refused: protection.blocks.refused() + core.events.not_offenders,

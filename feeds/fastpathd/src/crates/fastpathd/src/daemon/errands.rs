@@ -101,7 +101,7 @@ impl Daemon {
             let _turn = turn.lock().await;
             for address in addresses {
                 if let Err(error) = ruleset::release(&nft, address).await {
-                    log::debug!("releasing {address}: {}", chain(&error));
+                    log::error!("releasing {address}: {}", chain(&error));
                 }
             }
         });
@@ -111,10 +111,11 @@ impl Daemon {
         let (nft, happenings) = (self.nft.clone(), self.happenings.clone());
         spawn_local(async move {
             match ruleset::read_back(&nft).await {
-                Ok(Some(found)) => {
-                    let _ = happenings.send(Happening::ReadBack(Box::new(found))).await;
+                Ok(found) => {
+                    // Nothing is there before the first table.
+                    let found = Box::new(found.unwrap_or_default());
+                    let _ = happenings.send(Happening::ReadBack(found)).await;
                 }
-                Ok(None) => {}
                 Err(error) => log::debug!("reading our table: {}", chain(&error)),
             }
         });
@@ -168,11 +169,13 @@ impl Daemon {
     fn reinspect(&self) {
         let (nft, happenings, turn) =
             (self.nft.clone(), self.happenings.clone(), self.turn.clone());
-        let plan = self.core.room.in_force().cloned();
+        // It waits for its turn, until a job under way is done.
+        let plan = self.core.room.coming().cloned();
+        let blocks = self.core.blocks();
         spawn_local(async move {
             let _turn = turn.lock().await;
             let result = match plan {
-                Some(plan) => renew(&nft, &plan, &happenings).await,
+                Some(plan) => renew(&nft, &plan, &blocks, &happenings).await,
                 None => Ok(0),
             };
             let _ = happenings.send(Happening::Reinspected(result)).await;
@@ -206,6 +209,7 @@ fn keep_found(text: &str) {
 async fn renew(
     nft: &NftCommand,
     plan: &ruleset::Plan,
+    blocks: &[ruleset::Block],
     happenings: &Sender<Happening>,
 ) -> Result<usize, String> {
     let mut flows = 0;
@@ -219,7 +223,7 @@ async fn renew(
             break;
         }
     }
-    ruleset::renew(nft, plan, &[]).await.map_err(|error| chain(&error))?;
+    ruleset::renew(nft, plan, blocks).await.map_err(|error| chain(&error))?;
     Ok(flows)
 }
 
