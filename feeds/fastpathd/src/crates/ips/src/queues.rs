@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-/// Where the kernel tells it. Readable for root and the owner's group only (0440).
+/// Where the kernel tells it. To root alone (0440), until the init script opens it to all.
 pub const QUEUES: &str = "/proc/net/netfilter/nfnetlink_queue";
 
 /// One queue that somebody listens on; the kernel lists no others.

@@ -25,7 +25,7 @@ pub struct Request {
     pub builtin: Option<Builtin>,
     /// Folder for everything that is kept.
     pub store: PathBuf,
-    /// Most bytes all sources together may unpack to, and each download may have.
+    /// Most bytes that each source may unpack to, and that each download may have.
     pub limit_bytes: u64,
     /// The program that tests a rule file, with its arguments; `{rules}` is the file, `{dir}` a
     /// folder it may write to.

@@ -39,7 +39,7 @@ pub struct Settings {
     pub hour: Hour,
     /// Folder for everything that is kept.
     pub store: PathBuf,
-    /// Most MiB a source may unpack to.
+    /// Most MiB that each source may be, downloaded or unpacked.
     pub limit_mib: u32,
 }
 
