@@ -22,7 +22,7 @@ pub(crate) enum Command {
     Status,
     /// The request of the method `flows`.
     Flows(Map<String, Value>),
-    Flow(u32),
+    Flow(u64),
     /// Redraws `status` and the busiest flows.
     Watch(Map<String, Value>),
     Top(String),
@@ -156,7 +156,7 @@ impl Seen {
                 self.filter.insert(name.into(), value.parse::<u64>()?.into());
             }
             "limit" | "offset" | "since" => {
-                self.page.insert(name.into(), value.parse::<u32>()?.into());
+                self.page.insert(name.into(), value.parse::<u64>()?.into());
             }
             "sort" => {
                 self.page.insert(name.into(), value.string()?.into());
@@ -246,6 +246,16 @@ mod tests {
         let args = parsed("alerts --sid 7 --action blocked --since 3 --limit 9").unwrap();
         let Command::Alerts(request) = args.command else { panic!("{args:?}") };
         let want = json!({"since": 3, "limit": 9, "filter": {"sid": 7, "action": "blocked"}});
+        assert_eq!(Value::Object(request), want);
+    }
+
+    #[test]
+    fn ids_may_be_above_32_bits() {
+        let twin = (1 << 32) + 7;
+        assert_eq!(parsed("flow 4294967303").unwrap().command, Command::Flow(twin));
+        let args = parsed("alerts --flow 4294967303").unwrap();
+        let want = json!({"filter": {"flow": twin}});
+        let Command::Alerts(request) = args.command else { panic!("{args:?}") };
         assert_eq!(Value::Object(request), want);
     }
 

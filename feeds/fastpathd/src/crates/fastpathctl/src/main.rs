@@ -34,7 +34,7 @@ enum Failure {
     #[error("{method}: fastpathd does not accept these arguments; its log says why")]
     Arguments { method: &'static str },
     #[error("there is no flow {0} (any more)")]
-    NoFlow(u32),
+    NoFlow(u64),
     #[error("{0} is not blocked")]
     NotBlocked(String),
     #[error("starting: {0}")]
@@ -134,7 +134,7 @@ async fn call(bus: &Handle, method: &'static str, request: Value) -> Result<Valu
     }
 }
 
-fn no_flow(failure: Failure, id: u32) -> Failure {
+fn no_flow(failure: Failure, id: u64) -> Failure {
     match failure {
         Failure::Call(error) if error.status() == Status::NotFound => Failure::NoFlow(id),
         other => other,
