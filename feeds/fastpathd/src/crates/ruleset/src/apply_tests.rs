@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 use super::*;
 use crate::fake::FakeNft;
-use crate::inspection::{Inspection, Queues, Spread};
+use crate::fixture::inspection;
+use crate::inspection::Inspection;
 use crate::plan::{Candidate, Protection, plan as make};
-use crate::policy::Action;
 use crate::settings::{Engine, Settings};
 
 fn plan(engine: Engine, devices: &[&str]) -> Plan {
@@ -195,17 +195,7 @@ async fn flags_are_compared_where_nft_prints_them() {
 }
 
 fn inspecting(engine: Engine, devices: &[&str], gate: Gate) -> Plan {
-    let inspection = Inspection {
-        marks: Settings::default().marks().unwrap(),
-        fail_open: true,
-        default: Action::Inspect,
-        policies: vec![],
-        exempt: vec![],
-        budget_bytes: 1 << 20,
-        budget_packets: 0,
-        queues: Queues { first: 0, count: 2, spread: Spread::Hash },
-        gate,
-    };
+    let inspection = Inspection { gate, ..inspection() };
     let protection = Protection { inspection: Some(inspection), blocks: Some(3) };
     Plan { protection, ..plan(engine, devices) }
 }

@@ -1,19 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 use super::*;
-
-fn inspection() -> Inspection {
-    Inspection {
-        marks: Marks::within(0x6000_0000).unwrap(),
-        fail_open: true,
-        default: Action::Inspect,
-        policies: vec![],
-        exempt: vec![],
-        budget_bytes: 1 << 20,
-        budget_packets: 0,
-        queues: Queues { first: 0, count: 2, spread: Spread::Hash },
-        gate: Gate::Queue,
-    }
-}
+use crate::fixture::inspection;
 
 #[test]
 fn exempt_networks_do_not_overlap() {

@@ -12,6 +12,8 @@ mod block;
 mod exclude;
 #[cfg(test)]
 mod fake;
+#[cfg(test)]
+mod fixture;
 mod in_force;
 mod inspection;
 mod marks;

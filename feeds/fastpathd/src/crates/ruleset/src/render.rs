@@ -99,8 +99,9 @@ pub(crate) fn render_queue_probe() -> String {
 
 fn set(text: &mut String, name: &str, kind: &str, limit: u32, mut blocks: Vec<&Block>) {
     // One too many, and the kernel would refuse the whole table.
-    order::sort_by_key(&mut blocks, |block| (std::cmp::Reverse(block.left), block.address));
+    order::sort_by_key(&mut blocks, |block| (block.address, std::cmp::Reverse(block.left)));
     blocks.dedup_by_key(|block| block.address);
+    order::sort_by_key(&mut blocks, |block| std::cmp::Reverse(block.left));
     blocks.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     let _ = writeln!(text, "\tset {name} {{");
     let _ = writeln!(text, "\t\ttype {kind}\n\t\tsize {limit}\n\t\tflags timeout");

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::exclude::Exclude;
-use crate::inspection::{Gate, Queues, Spread};
+use crate::fixture::inspection;
 use crate::plan::{Candidate, Protection};
-use crate::policy::{Action, Judged, Places};
+use crate::policy::{Judged, Places};
 use crate::rules::comments;
 use crate::settings::{Engine, Settings};
 
@@ -192,17 +192,7 @@ fn valid_exclude() -> impl Strategy<Value = Value> {
 }
 
 fn inspecting(policies: Vec<Judged>) -> Plan {
-    let inspection = Inspection {
-        marks: Settings::default().marks().unwrap(),
-        fail_open: true,
-        default: Action::Inspect,
-        policies,
-        exempt: vec![],
-        budget_bytes: 1,
-        budget_packets: 1,
-        queues: Queues { first: 0, count: 2, spread: Spread::Hash },
-        gate: Gate::Queue,
-    };
+    let inspection = Inspection { policies, budget_bytes: 1, budget_packets: 1, ..inspection() };
     let protection = Protection { inspection: Some(inspection), blocks: Some(9) };
     crate::plan(&[candidate("wan".to_owned())], &Settings::default(), &protection)
 }
@@ -308,6 +298,25 @@ fn the_digest_tells_rules_apart_that_have_the_same_comments() {
     assert_ne!(last(&simple()), last(&hardware));
     let other = Plan { devices: BTreeSet::from(["lan9".to_owned()]), ..simple() };
     assert_eq!(last(&simple()), last(&other), "devices change without new rules");
+}
+
+#[test]
+fn the_blocks_with_the_most_time_left_are_kept_once_each() {
+    let block = |host, left| Block {
+        address: [192, 0, 2, host].into(),
+        seconds: 600,
+        left,
+        comment: String::new(),
+    };
+    let protection = Protection { inspection: None, blocks: Some(2) };
+    let plan = Plan { protection, ..simple() };
+    let text = render(&plan, &[block(1, 5), block(2, 7), block(3, 6), block(1, 9), block(2, 6)]);
+    let elements = text.lines().filter(|line| line.contains(" expires ")).map(str::trim);
+    let elements: Vec<&str> = elements.collect();
+    assert_eq!(
+        elements,
+        ["elements = { 192.0.2.1 timeout 600s expires 9s,", "192.0.2.2 timeout 600s expires 7s }",]
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 use super::*;
+use crate::fixture::inspection;
 use crate::inspection::{Gate, Inspection, Queues, Spread};
 use crate::plan::{Candidate, Protection};
 use crate::policy::{Action, Judged};
@@ -8,20 +9,6 @@ use crate::settings::{Engine, Settings};
 fn judged(name: &str, action: Action, from: &[&str]) -> Judged {
     let from = Some(from.iter().map(|&name| name.to_owned()).collect());
     Judged { name: name.to_owned(), action, from, to: None }
-}
-
-fn inspection() -> Inspection {
-    Inspection {
-        marks: Settings::default().marks().unwrap(),
-        fail_open: true,
-        default: Action::Inspect,
-        policies: vec![],
-        exempt: vec![],
-        budget_bytes: 1 << 20,
-        budget_packets: 0,
-        queues: Queues { first: 0, count: 2, spread: Spread::Hash },
-        gate: Gate::Queue,
-    }
 }
 
 fn of(inspection: Inspection, blocks: Option<u32>) -> Plan {

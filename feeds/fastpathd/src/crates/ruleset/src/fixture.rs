@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! An inspection as the settings' defaults make it, for the tests.
+
+use crate::inspection::{Gate, Inspection, Queues, Spread};
+use crate::policy::Action;
+use crate::settings::Settings;
+
+pub(crate) fn inspection() -> Inspection {
+    Inspection {
+        marks: Settings::default().marks().unwrap(),
+        fail_open: true,
+        default: Action::Inspect,
+        policies: vec![],
+        exempt: vec![],
+        budget_bytes: 1 << 20,
+        budget_packets: 0,
+        queues: Queues { first: 0, count: 2, spread: Spread::Hash },
+        gate: Gate::Queue,
+    }
+}
