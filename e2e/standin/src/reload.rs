@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! procd's part: a changed configuration makes the services that use it reload.
+//! procd's part: a program is told of a changed configuration or of an event.
 
 use std::path::Path;
 
 use tokio::process::Command;
 
-/// Starts `command CONFIG` and lets it run; how it ended goes to the log.
-pub(crate) fn start(command: &Path, config: &str) {
-    let child = Command::new(command).arg(config).stdin(std::process::Stdio::null()).spawn();
+/// Starts `command WORD` and lets it run; how it ended goes to the log.
+pub(crate) fn start(command: &Path, word: &str) {
+    let child = Command::new(command).arg(word).stdin(std::process::Stdio::null()).spawn();
     match child {
-        Err(error) => log::error!("starting {} {config}: {error}", command.display()),
+        Err(error) => log::error!("starting {} {word}: {error}", command.display()),
         Ok(mut child) => {
-            let what = format!("{} {config}", command.display());
+            let what = format!("{} {word}", command.display());
             tokio::spawn(async move {
                 match child.wait().await {
                     Ok(status) if status.success() => log::info!("{what}: done"),
