@@ -26,6 +26,8 @@ pub(crate) struct Interface {
 pub(crate) struct Firewall {
     zone_of: HashMap<String, String>,
     zones: Vec<String>,
+    /// Zone and device.
+    devices: Vec<(String, String)>,
     masqueraded: Vec<String>,
     /// fw4's own flow offloading is switched on.
     pub(crate) own_offload: bool,
@@ -53,6 +55,9 @@ impl Firewall {
             return;
         }
         self.zones.push(zone.to_owned());
+        for device in words(section.get("device")) {
+            self.devices.push((zone.to_owned(), device.to_owned()));
+        }
         for network in words(section.get("network")) {
             self.zone_of.insert(network.to_owned(), zone.to_owned());
         }
@@ -64,6 +69,12 @@ impl Firewall {
     /// Every zone there is, with networks or without.
     pub(crate) fn zones(&self) -> impl Iterator<Item = &str> {
         self.zones.iter().map(String::as_str)
+    }
+
+    /// Devices that zones name themselves, as is usual for tunnels: zone and device. With `+` at its
+    /// end it is all devices that begin so.
+    pub(crate) fn devices(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.devices.iter().map(|(zone, device)| (zone.as_str(), device.as_str()))
     }
 
     /// Whether `zone` leads to the Internet: it is masqueraded or carries the usual name.

@@ -13,12 +13,33 @@ use crate::interfaces::{Firewall, Interface};
 
 /// The devices of each zone and VLAN.
 pub(crate) fn places(firewall: &Firewall, interfaces: &[Interface], topology: &Topology) -> Places {
+    Places { zones: zones(firewall, interfaces, topology), vlans: vlans(topology) }
+}
+
+fn zones(
+    firewall: &Firewall,
+    interfaces: &[Interface],
+    topology: &Topology,
+) -> BTreeMap<String, BTreeSet<String>> {
     let mut zones: BTreeMap<String, BTreeSet<String>> =
         order::map(firewall.zones().map(|zone| (zone.to_owned(), BTreeSet::new())));
     for interface in interfaces.iter().filter(|interface| !interface.zone.is_empty()) {
         let devices = zones.entry(interface.zone.clone()).or_default();
         devices.extend(devices_of(interface));
     }
+    for (zone, device) in firewall.devices() {
+        let devices = zones.entry(zone.to_owned()).or_default();
+        let Some(begin) = device.strip_suffix('+') else {
+            devices.insert(device.to_owned());
+            continue;
+        };
+        let links = topology.links().filter(|link| link.name.starts_with(begin));
+        devices.extend(links.map(|link| link.name.to_string()));
+    }
+    zones
+}
+
+fn vlans(topology: &Topology) -> BTreeMap<u16, BTreeSet<String>> {
     let mut vlans: BTreeMap<u16, BTreeSet<String>> = BTreeMap::new();
     let mut vlan_of: BTreeMap<&str, u16> = BTreeMap::new();
     for link in topology.links() {
@@ -32,7 +53,7 @@ pub(crate) fn places(firewall: &Firewall, interfaces: &[Interface], topology: &T
             vlans.entry(*id).or_default().insert(device.to_string());
         }
     }
-    Places { zones, vlans }
+    vlans
 }
 
 /// Its layer 3 device; of a session that is down also the one it will have: packets arrive over
@@ -136,6 +157,16 @@ mod tests {
         assert_eq!(places.zones["lan"], ["br-lan.10".to_owned()].into());
         assert_eq!(places.vlans[&20], ["br-lan.20".to_owned()].into());
         assert_eq!(places.vlans[&35], ["pppoe-wan", "wan.35"].map(str::to_owned).into());
+    }
+
+    #[test]
+    fn a_zone_is_also_the_devices_it_names() {
+        let mut values = lab_firewall();
+        let devices = ["wg0", "pppoe-+"];
+        values["z3"] = serde_json::json!({".type": "zone", "name": "vpn", "device": devices});
+        let (_, interfaces, topology) = lab();
+        let places = places(&Firewall::parse(&values), &interfaces, &topology);
+        assert_eq!(places.zones["vpn"], ["pppoe-wan", "wg0"].map(str::to_owned).into());
     }
 
     #[test]
