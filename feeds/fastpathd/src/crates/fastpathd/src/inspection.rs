@@ -155,7 +155,7 @@ impl Core {
             self.rules.tick(&self.machine.own_rules, self.now.unix_ms).map(Effect::UpdateRules),
         );
         if self.protection.nudge(self.now.mono) {
-            effects.push(Effect::TellSuricata);
+            effects.push(self.orders().unwrap_or(Effect::TellSuricata));
         }
         let due = self.protection.settings.enabled && self.now.mono >= self.table_at;
         if due {

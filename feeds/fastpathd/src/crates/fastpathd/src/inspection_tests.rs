@@ -321,3 +321,17 @@ fn a_suricata_that_stays_away_is_asked_for_again() {
     }
     assert_eq!(told, 2, "every 20 seconds");
 }
+
+#[test]
+fn files_that_could_not_be_written_are_tried_again() {
+    let (mut core, effects) = reading(&json!({"enabled": "1"}), &[]);
+    let first = orders(&effects).clone();
+    core.protection.not_written("writing suricata.yaml: No space left on device".into());
+    let mut again = Vec::new();
+    for second in 1..=25 {
+        core.now = at(second * 1000);
+        let effects = core.protection_tick(&Readings::default());
+        again.extend(effects.into_iter().filter(|effect| matches!(effect, Effect::Order(_))));
+    }
+    assert_eq!(again, [Effect::Order(first)], "after 20 seconds");
+}

@@ -257,10 +257,14 @@ impl Protection {
         Overlay { yaml, arguments, cpus }
     }
 
-    /// It is to run and does not: its script refused it, or could not start it. Now and then it is
-    /// told again, for what was in the way may be gone.
+    /// It is to run and does not: its files could not be written, or its script refused it or could
+    /// not start it. Now and then it is tried again, for what was in the way may be gone.
     pub(crate) fn nudge(&mut self, now: Duration) -> bool {
-        let wanted = matches!(self.left, Some(Orders::Run(_))) && !self.seen.running;
+        let wanted = match self.left {
+            Some(Orders::Run(_)) => !self.seen.running,
+            Some(Orders::Stop) => false,
+            None => self.settings.enabled,
+        };
         if !wanted {
             self.told = now;
         }
