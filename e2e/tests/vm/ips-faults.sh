@@ -210,9 +210,9 @@ test_flood_of_alerts() {
     event 42 | gw 'read -r line; yes "$line" | head -n 50000 >/tmp/flood'
     memory=$(daemon_kib)
     lines=$(ips_value .events.lines)
-    gw "(socat -u OPEN:/tmp/flood UNIX-CONNECT:$EVENTS; date +%s%3N >/run/e2e/flooded) \
-            >/dev/null 2>&1 &
-        rm -f /run/e2e/flooded; date +%s%3N >/run/e2e/flooding"
+    gw "rm -f /run/e2e/flooded; date +%s%3N >/run/e2e/flooding
+        (socat -u OPEN:/tmp/flood UNIX-CONNECT:$EVENTS; date +%s%3N >/run/e2e/flooded) \
+            >/dev/null 2>&1 &"
     soon 2 says true status
     soon 2 says '.alerts[0].sid == 42' alerts --limit 1
     between "memory during the flood, KiB more" $(($(daemon_kib) - memory)) -4000 16000
