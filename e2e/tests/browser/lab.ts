@@ -100,7 +100,7 @@ export class Lan {
     await this.lab.verb('wait_for', '60', 'peers', 'grep -q received /tmp/e2e/drink.log');
   }
 
-  /** h10 asks for a page whose answer a drop rule finds; answers when it was asked for. */
+  /** h10 asks for a page whose answer a drop rule finds; does not wait for it. */
   async badPage(from: string = hosts.isp): Promise<void> {
     const ask = `curl -gs -m 8 -o /dev/null -w '%{size_header} %{size_download}'`;
     await this.lab.verb('begin', 'h10', 'bad', `${ask} http://${from}/id.txt`);

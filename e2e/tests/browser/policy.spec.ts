@@ -62,7 +62,7 @@ test('a policy made on the page reaches uci and the kernel', async ({ page, rout
   await expect(applied(page)).toBeVisible({ timeout: TAKEN_MS });
   const file = await router.run('cat /etc/config/fastpath');
   expect(file).toMatch(/option\s+budget_bytes\s+'2097152'/);
-  expect(file).toMatch(/option\s+name\s+'cameras'[\s\S]*/);
+  expect(file).toMatch(/option\s+name\s+'cameras'/);
   expect(await router.ask('ips')).toMatchObject({
     policy: {
       budget_bytes: 2_097_152,
