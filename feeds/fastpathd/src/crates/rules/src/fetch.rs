@@ -108,6 +108,7 @@ impl Fetcher {
             command.args(["-q", "-fsSL", "--max-redirs", "5", "--connect-timeout", "30"]);
             command.args(["--proto", "=http,https", "--proto-redir", then, "-o", "-"]);
         } else {
+            // None of these can be kept from following one out of TLS.
             command.args(["-q", "-T", "30", "-O", "-"]);
         }
         command.arg(url);
