@@ -87,22 +87,31 @@ impl Reinspection {
         if self.passes.is_empty() {
             return Ok(false);
         }
+        let dealt = self.deal(batch).await;
+        if dealt.is_err() {
+            self.passes.clear();
+        }
+        dealt
+    }
+
+    async fn deal(&mut self, batch: &mut Vec<Entry>) -> Result<bool, ReinspectError> {
         tokio::task::yield_now().await;
         let from = batch.len();
         let datagram = self.socket.recv().await.map_err(ReinspectError::Read)?;
-        let mut over = false;
+        let (mut over, mut refused) = (false, Ok(()));
         for frame in Frames::new(datagram).filter(|frame| frame.seq == self.seq) {
             self.interrupted |= frame.flags & NLM_F_DUMP_INTR != 0;
             match frame.kind {
                 CT_NEW => batch.extend(decode::entry(frame.payload)),
                 DONE | ERROR => {
                     over = true;
-                    refusal(&frame).map_err(ReinspectError::Refused)?;
+                    refused = refusal(&frame).map_err(ReinspectError::Refused);
                 }
                 _ => {}
             }
         }
         self.clear(&batch[from..]).await?;
+        refused?;
         if over {
             self.passes.pop();
             self.ask()?;

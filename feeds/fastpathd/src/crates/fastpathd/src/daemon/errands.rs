@@ -204,27 +204,33 @@ fn keep_found(text: &str) {
     }
 }
 
-/// All connections, also those that were never inspected: they would spend a budget at once that
-/// a new policy gives them. How many had left inspection.
+/// How many connections had left inspection.
 async fn renew(
     nft: &NftCommand,
     plan: &ruleset::Plan,
     blocks: &[ruleset::Block],
     happenings: &Sender<Happening>,
 ) -> Result<usize, String> {
+    let flows = zero(plan.mark_mask, happenings).await;
+    // Even if that ended early: what was dealt with must not stay offloaded.
+    ruleset::renew(nft, plan, blocks).await.map_err(|error| chain(&error))?;
+    flows
+}
+
+/// All connections, also those that were never inspected: they would spend a budget at once that
+/// a new policy gives them. How many had left inspection.
+async fn zero(mask: u32, happenings: &Sender<Happening>) -> Result<usize, String> {
     let mut flows = 0;
-    let mut again = Reinspection::start(plan.mark_mask, Select::Every).map_err(|e| chain(&e))?;
+    let mut again = Reinspection::start(mask, Select::Every).map_err(|error| chain(&error))?;
     loop {
         let mut batch = Vec::new();
-        let more = again.next(&mut batch).await.map_err(|error| chain(&error))?;
-        flows += batch.iter().filter(|entry| entry.mark & plan.mark_mask != 0).count();
+        let more = again.next(&mut batch).await;
+        flows += batch.iter().filter(|entry| entry.mark & mask != 0).count();
         let _ = happenings.send(Happening::Renewed(batch)).await;
-        if !more {
-            break;
+        if !more.map_err(|error| chain(&error))? {
+            return Ok(flows);
         }
     }
-    ruleset::renew(nft, plan, blocks).await.map_err(|error| chain(&error))?;
-    Ok(flows)
 }
 
 /// `network.globals.packet_steering`, in whatever section of that type.
