@@ -37,9 +37,7 @@ impl Surroundings {
 
     /// True if zones, devices or addresses are other ones.
     pub(crate) fn set_interfaces(&mut self, interfaces: Vec<Interface>) -> bool {
-        let place = |i: &Interface| (i.zone.clone(), i.device.clone(), i.addresses.clone());
-        let news = self.interfaces.len() != interfaces.len()
-            || self.interfaces.iter().map(place).ne(interfaces.iter().map(place));
+        let news = self.interfaces.iter().map(place).ne(interfaces.iter().map(place));
         let zones: HashMap<String, Rc<str>> = interfaces
             .iter()
             .filter(|i| !i.device.is_empty() && !i.zone.is_empty())
@@ -121,6 +119,11 @@ impl Network for Surroundings {
     fn generation(&self) -> u64 {
         self.generation
     }
+}
+
+/// Where an interface is.
+fn place(interface: &Interface) -> (&str, &str, &[String]) {
+    (&interface.zone, &interface.device, &interface.addresses)
 }
 
 #[cfg(test)]
