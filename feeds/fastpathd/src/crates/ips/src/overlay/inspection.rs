@@ -101,24 +101,24 @@ stream:
 }
 
 /// Protocols of a home or an office are on; those of industry stay off as in Suricata's own
-/// file. Depths of single protocols are set where Suricata's own would be unlimited, so that
-/// a file copied over SMB leaves inspection too. The body limits follow the depth: without
-/// that, "always inspect" would end after the first 100 KiB of a page.
+/// file.
 fn protocols(overlay: &Overlay<'_>) -> String {
-    let depth = overlay.depth();
-    let encrypted = if overlay.lets_go() { "bypass" } else { "track-only" };
     let policy = if overlay.drops_unseen() { "drop-flow" } else { "ignore" };
     let switched = |names: &[&str], to: &str| -> String {
         names.iter().flat_map(|name| ["    ", name, ":\n      enabled: ", to, "\n"]).collect()
     };
     let on = switched(&ON, "yes");
     let off = switched(&["modbus", "dnp3", "enip", "pgsql"], "no");
+    let head = format!("\napp-layer:\n  error-policy: {policy}\n  protocols:\n{on}{off}");
+    let depth = overlay.depth();
+    [head, handshakes(overlay), streams(depth), SERVICES.to_owned(), http(depth)].concat()
+}
+
+/// What is encrypted shows its handshake alone.
+fn handshakes(overlay: &Overlay<'_>) -> String {
+    let encrypted = if overlay.lets_go() { "bypass" } else { "track-only" };
     format!(
-        "
-app-layer:
-  error-policy: {policy}
-  protocols:
-{on}{off}    imap:
+        "    imap:
       enabled: detection-only
     tls:
       enabled: yes
@@ -130,7 +130,15 @@ app-layer:
       enabled: yes
       hassh: no
       encryption-handling: {encrypted}
-    pop3:
+"
+    )
+}
+
+/// Those that would be inspected to their end in Suricata's own file: a file copied over SMB
+/// leaves inspection, too.
+fn streams(depth: u32) -> String {
+    format!(
+        "    pop3:
       enabled: yes
       detection-ports:
         dp: 110
@@ -140,7 +148,11 @@ app-layer:
       detection-ports:
         dp: 139, 445
       stream-depth: {depth}
-    dns:
+"
+    )
+}
+
+const SERVICES: &str = "    dns:
       tcp:
         enabled: yes
         detection-ports:
@@ -172,7 +184,13 @@ app-layer:
         content-limit: 100000
         content-inspect-min-size: 32768
         content-inspect-window: 4096
-    http:
+";
+
+/// The body limits follow the depth: without that, "always inspect" would end after the first
+/// 100 KiB of a page.
+fn http(depth: u32) -> String {
+    format!(
+        "    http:
       enabled: yes
       libhtp:
         default-config:
