@@ -98,6 +98,8 @@ pub(crate) struct Core {
     /// Engine set by command since the configuration was read.
     pub(crate) commanded: Option<Engine>,
     pub(crate) configuration_error: String,
+    /// A configuration that asks for what is not there yet.
+    unfit: Option<Value>,
     pub(crate) firewall: Firewall,
     pub(crate) firewall_known: bool,
     pub(crate) interfaces_seen_ms: u64,
@@ -141,6 +143,7 @@ impl Core {
             settings: None,
             commanded: None,
             configuration_error: String::new(),
+            unfit: None,
             firewall: Firewall::default(),
             firewall_known: false,
             interfaces_seen_ms: now.unix_ms,
@@ -166,10 +169,13 @@ impl Core {
     }
 
     /// The `values` of the UCI package fastpath. A configuration that cannot be used changes
-    /// nothing and is reported until a good one comes.
+    /// nothing and is reported until a good one comes, or until there is what it asks for.
     pub(crate) fn configuration(&mut self, values: &Value) -> Vec<Effect> {
-        let read = Configuration::read(values)
-            .and_then(|(read, warnings)| self.check(&read).map(|()| (read, warnings)));
+        self.unfit = None;
+        let read = Configuration::read(values).and_then(|(read, warnings)| {
+            self.check(&read).inspect_err(|_| self.unfit = Some(values.clone()))?;
+            Ok((read, warnings))
+        });
         match read {
             Ok((configuration, warnings)) => {
                 for warning in &warnings {
@@ -179,8 +185,11 @@ impl Core {
                 self.use_configuration(&configuration)
             }
             Err(error) => {
-                log::error!("/etc/config/fastpath is not used: {error}");
-                self.configuration_error = error.to_string();
+                let error = error.to_string();
+                if error != self.configuration_error {
+                    log::error!("/etc/config/fastpath is not used: {error}");
+                }
+                self.configuration_error = error;
                 Vec::new()
             }
         }
@@ -189,6 +198,7 @@ impl Core {
     /// The configuration cannot even be read.
     pub(crate) fn no_configuration(&mut self, why: String) {
         log::error!("/etc/config/fastpath is not used: {why}");
+        self.unfit = None;
         self.configuration_error = why;
     }
 
@@ -227,7 +237,17 @@ impl Core {
         let news = self.around.set_interfaces(interfaces) || !self.interfaces_known;
         self.interfaces_known = true;
         // Policies name zones, and what a zone is may have changed.
-        if news { self.replan() } else { Vec::new() }
+        if news { self.look_again() } else { Vec::new() }
+    }
+
+    /// Plans for a network that is another one now; a configuration may fit it that did not fit
+    /// the one before.
+    fn look_again(&mut self) -> Vec<Effect> {
+        let mut effects = self.replan();
+        if let Some(values) = self.unfit.take() {
+            effects.extend(self.configuration(&values));
+        }
+        effects
     }
 
     /// Chooses the engine until the configuration says something new. The answer to the caller
@@ -252,7 +272,7 @@ impl Core {
         }
         self.topology_known = true;
         self.interfaces_stale = true;
-        self.replan()
+        self.look_again()
     }
 
     /// Outcome of an apply job.

@@ -335,3 +335,18 @@ fn files_that_could_not_be_written_are_tried_again() {
     }
     assert_eq!(again, [Effect::Order(first)], "after 20 seconds");
 }
+
+#[test]
+fn a_configuration_is_used_when_there_is_what_it_asks_for() {
+    let ips = json!({"enabled": "1", "mode": "ids", "device": ["usb0"]});
+    let (mut core, effects) = reading(&ips, &[]);
+    assert!(effects.is_empty(), "{effects:?}");
+    let text = refused(&mut core);
+    assert!(text.contains("value 'usb0': there is no such device"), "{text}");
+    let wan = core.around.topology().link_named("wan").unwrap().clone();
+    let usb = topology::Link { index: 99, name: "usb0".into(), ..wan };
+    let effects = core.changes(vec![topology::Change::Link(usb)]);
+    let Orders::Run(overlay) = orders(&effects) else { panic!("{effects:?}") };
+    assert!(overlay.arguments.contains("--af-packet"), "{}", overlay.arguments);
+    assert_eq!(reply(&mut core, "status", json!({}))["health"], json!([]));
+}
