@@ -10,8 +10,12 @@ pub(super) fn render(overlay: &Overlay<'_>) -> String {
 
 /// What cannot be inspected passes, or is dropped if the owner said closed.
 fn exceptions(overlay: &Overlay<'_>) -> String {
-    let policy = if overlay.drops_unseen() { "drop-flow" } else { "ignore" };
+    let policy = flow_policy(overlay);
     format!("\nexception-policy: {policy}\n")
+}
+
+fn flow_policy(overlay: &Overlay<'_>) -> &'static str {
+    if overlay.drops_unseen() { "drop-flow" } else { "ignore" }
 }
 
 fn packet_policy(overlay: &Overlay<'_>) -> &'static str {
@@ -64,7 +68,7 @@ host:
 fn stream(overlay: &Overlay<'_>) -> String {
     let kib = overlay.settings.memory * 1024;
     let yes_no = |yes| if yes { "yes" } else { "no" };
-    let policy = if overlay.drops_unseen() { "drop-flow" } else { "ignore" };
+    let policy = flow_policy(overlay);
     format!(
         "
 stream:
@@ -103,7 +107,7 @@ stream:
 /// Protocols of a home or an office are on; those of industry stay off as in Suricata's own
 /// file.
 fn protocols(overlay: &Overlay<'_>) -> String {
-    let policy = if overlay.drops_unseen() { "drop-flow" } else { "ignore" };
+    let policy = flow_policy(overlay);
     let switched = |names: &[&str], to: &str| -> String {
         names.iter().flat_map(|name| ["    ", name, ":\n      enabled: ", to, "\n"]).collect()
     };
