@@ -13,7 +13,7 @@ use crate::table::Table;
 use crate::units::{duration, size};
 
 /// The text without control characters and marks that turn the writing direction.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let turns = |c: char| {
         matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
             || matches!(c, '\u{2066}'..='\u{2069}')
@@ -32,7 +32,11 @@ fn field(out: &mut String, name: &str, value: &str) {
 /// The answer of `ips`.
 pub(crate) fn ips(answer: &Value) -> String {
     let mut out = String::new();
-    field(&mut out, "inspection", &format!("{}: {}", text(answer, "state"), text(answer, "why")));
+    field(
+        &mut out,
+        "inspection",
+        &format!("{}: {}", text(answer, "state"), plain(text(answer, "why"))),
+    );
     let fail = if text(answer, "fail") == "open" { "pass" } else { "stop" };
     let mode = text(answer, "mode");
     field(&mut out, "mode", &format!("{mode}, without Suricata connections {fail}"));
@@ -42,7 +46,7 @@ pub(crate) fn ips(answer: &Value) -> String {
     } else {
         "does not answer".to_owned()
     };
-    let version = text(suricata, "version");
+    let version = plain(text(suricata, "version"));
     let restarts = number(suricata, "restarts");
     field(&mut out, "suricata", &format!("{version} {running}, {restarts} restarts"));
     if !text(suricata, "refused").is_empty() {
@@ -216,11 +220,15 @@ mod tests {
     #[test]
     fn the_state_comes_first() {
         let text = ips(&json!({
-            "state": "failing-open", "why": "Suricata does not answer", "mode": "nfq",
+            "state": "failing-open", "why": "Suricata does not answer\u{1b}[2J", "mode": "nfq",
             "fail": "open", "suricata": {"version": "8.0.8", "running": false, "restarts": 2},
             "queues": [{"queue": 0, "cpu": -1, "bound": true, "depth": 3, "handled": 4}],
         }));
-        assert!(text.starts_with("inspection         failing-open: Suricata does not answer\n"));
+        assert!(
+            text.starts_with(
+                "inspection         failing-open: Suricata does not answer\\u{1b}[2J\n"
+            )
+        );
         assert!(text.contains("8.0.8 does not answer, 2 restarts"), "{text}");
         assert!(text.contains("    0  any  yes          3        4     0"), "{text}");
     }

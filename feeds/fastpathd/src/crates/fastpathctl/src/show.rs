@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
+use crate::protection::plain;
 use crate::table::Align::{Left, Right};
 use crate::table::Table;
 use crate::units::{duration, percent, rate, size};
@@ -50,7 +51,7 @@ pub(crate) fn status(answer: &Value) -> String {
         f64::from(u32::try_from(number(ct, "refresh_ms")).unwrap_or(u32::MAX)) / 1000.0,
     );
     let ips = &answer["ips"];
-    let _ = writeln!(out, "inspection         {}: {}", text(ips, "state"), text(ips, "why"));
+    let _ = writeln!(out, "inspection         {}: {}", text(ips, "state"), plain(text(ips, "why")));
     for wan in list(answer, "wan") {
         out.push_str(&wan_line(wan, number(answer, "now_ms")));
     }
