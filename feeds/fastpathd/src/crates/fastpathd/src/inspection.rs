@@ -83,9 +83,10 @@ impl Core {
         }
     }
 
-    /// Ends a block by hand; false if there is none.
+    /// Ends a block by hand; none if there is none.
     pub(crate) fn release(&mut self, address: IpAddr) -> Option<Effect> {
-        self.protection.blocks.release(address)?;
+        // As the kernel has it: an IPv4 address may be written as an IPv6 one.
+        let address = self.protection.blocks.release(address)?.address;
         log::info!("{address} is not blocked any more, by command");
         Some(Effect::Release(vec![address]))
     }

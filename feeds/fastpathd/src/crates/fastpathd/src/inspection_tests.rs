@@ -218,11 +218,11 @@ fn a_source_that_fires_a_drop_rule_is_blocked_with_its_flows() {
     let blocks = reply(&mut core, "blocks", json!({}));
     assert_eq!(blocks["blocks"][0]["sid"], 8_100_001);
     assert_eq!(blocks["refused"], 1);
-    let args = Map::from_iter([("address".to_owned(), json!("203.0.113.1"))]);
+    let args = Map::from_iter([("address".to_owned(), json!("::ffff:203.0.113.1"))]);
     let Outcome::Done(_, effects) = call(&mut core, "block_release", args.clone()) else {
         panic!("not released")
     };
-    assert!(matches!(&effects[..], [Effect::Release(_)]));
+    assert_eq!(effects, [Effect::Release(vec!["203.0.113.1".parse().unwrap()])]);
     assert_eq!(call(&mut core, "block_release", args), Outcome::NotFound);
 }
 
