@@ -63,7 +63,9 @@ export class AlertFeed {
 
   /** The newest alert there is has this id. */
   see(last: number): void {
-    if (this.total === null || this.asking || last === this.last) return;
+    // Before the first question its filter is not known; one without an answer is asked again.
+    if (this.askedAt === -Infinity || this.asking) return;
+    if (this.total !== null && last === this.last) return;
     // Ids start anew with the daemon.
     if (last < this.last) this.last = 0;
     const since = performance.now() - this.askedAt;

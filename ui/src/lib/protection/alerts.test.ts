@@ -22,15 +22,17 @@ class Daemon {
     return { last: this.last, new: number, alerts: this.ring.slice(0, Math.min(number, 10)) };
   }
 
-  call(_: string, query: AlertsQuery) {
+  async call(_: string, query: AlertsQuery, signal: AbortSignal) {
     this.asked.push(query);
-    if (this.fault) return Promise.reject(this.fault);
+    await Promise.resolve();
+    signal.throwIfAborted();
+    if (this.fault) throw this.fault;
     const { since = 0, limit = 100, filter = {} } = query;
     const fits = this.ring.filter(
       (each) => each.id > since && (!filter.action || each.action === filter.action),
     );
     const alerts = fits.slice(0, limit);
-    return Promise.resolve({ total: fits.length, seen: this.last, last: this.last, alerts });
+    return { total: fits.length, seen: this.last, last: this.last, alerts };
   }
 }
 
@@ -124,6 +126,24 @@ it('starts over with a daemon that did', async () => {
   feed.see(1);
   await settled();
   expect(feed.alerts.map((alert) => alert.sid)).toEqual([7]);
+});
+
+it.each([
+  ['failed', () => (daemon.fault = new Fault('unreachable', 'no answer from the router'))],
+  ['was given up', (late: AlertFeed) => late.stop()],
+])('asks again when its first question %s', async (_, spoil) => {
+  const late = new AlertFeed(daemon as unknown as Fastpath, { report: () => undefined });
+  late.see(3);
+  await settled();
+  expect(daemon.asked).toHaveLength(1);
+  late.ask({ action: 'blocked' });
+  spoil(late);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(late.total).toBeNull();
+  daemon.fault = null;
+  late.see(3);
+  await settled();
+  expect(late.total).toBe(2);
 });
 
 it('shows more when asked', async () => {

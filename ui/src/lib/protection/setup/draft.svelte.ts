@@ -51,8 +51,8 @@ export class Draft {
     return ['loading', 'writing', 'waiting', 'undoing'].includes(this.stage);
   }
 
-  async load(): Promise<void> {
-    this.take(await this.configuration.read());
+  async load(signal?: AbortSignal): Promise<void> {
+    this.take(await this.configuration.read(signal));
     if (this.stage === 'loading') this.stage = 'editing';
   }
 
