@@ -285,6 +285,11 @@ impl Core {
         let result = result.map_err(|why| why.lines().next().unwrap_or_default().to_owned());
         let next = self.room.applied(result, self.now);
         self.engine_changed();
+        self.answer_when_settled(next)
+    }
+
+    /// The next job; without one whoever waits for the engine gets an answer.
+    fn answer_when_settled(&self, next: Option<Job>) -> Vec<Effect> {
         let mut effects: Vec<Effect> = next.into_iter().map(Effect::Engine).collect();
         if self.room.settled() {
             effects.push(Effect::AnswerEngine);
@@ -299,7 +304,7 @@ impl Core {
         }
         let next = self.room.watched(still, self.now);
         self.engine_changed();
-        next.into_iter().map(Effect::Engine).collect()
+        self.answer_when_settled(next)
     }
 
     /// A batch of the dump under way.

@@ -161,7 +161,7 @@ impl EngineRoom {
 
     /// Whether nothing is under way or due: what was asked for is in force or refused.
     pub(crate) fn settled(&self) -> bool {
-        !matches!(self.job, Some(Job::Apply { .. }))
+        !matches!(self.job, Some(Job::Apply { .. })) && self.due().is_none()
     }
 
     pub(crate) fn in_force(&self) -> Option<&Plan> {
@@ -177,16 +177,21 @@ impl EngineRoom {
     }
 
     fn next_job(&mut self) -> Option<Job> {
-        if self.job.is_some() || self.retry_at.is_some() {
+        if self.job.is_some() {
             return None;
         }
-        let plan = self.target()?;
-        if self.in_force.as_ref() == Some(&plan) {
-            return None;
-        }
+        let plan = self.due()?;
         let job = Job::Apply { plan, in_force: self.in_force.clone() };
         self.job = Some(job.clone());
         Some(job)
+    }
+
+    /// The plan to be brought in force as soon as no job is under way.
+    fn due(&self) -> Option<Plan> {
+        if self.retry_at.is_some() {
+            return None;
+        }
+        self.target().filter(|plan| self.in_force.as_ref() != Some(plan))
     }
 
     /// The wanted plan as it can be asked of nft.

@@ -67,6 +67,18 @@ fn a_change_during_a_job_waits_for_its_end() {
 }
 
 #[test]
+fn a_change_while_the_table_is_looked_at_is_not_settled() {
+    let mut room = running(&["lan1"]);
+    assert!(matches!(room.tick(at(60)), Some(Job::Watch(_))));
+    assert!(room.settled());
+    assert_eq!(room.want(plan(Engine::Off, &["lan1"]), Source::Command), None);
+    assert!(!room.settled(), "it is due");
+    applied_plan(room.watched(true, at(61)));
+    assert_eq!(room.applied(Ok(Applied::Removed), at(62)), None);
+    assert!(room.settled());
+}
+
+#[test]
 fn a_refused_plan_leaves_the_old_one_and_is_tried_again_later() {
     let mut room = running(&["lan1"]);
     room.want(plan(Engine::Flowtable, &["lan1", "lan9"]), Source::Config);
