@@ -13,6 +13,7 @@ export type News = { kind: 'tick'; tick: Tick } | { kind: 'alert'; alert: AlertN
 export class Fastpath {
   constructor(readonly ubus: Ubus) {}
 
+  /** Calls one of its methods; fails as `request` does. */
   async call<M extends Method>(
     method: M,
     args: FastpathApi[M]['request'],
