@@ -71,8 +71,8 @@ impl Firewall {
         self.zones.iter().map(String::as_str)
     }
 
-    /// Devices that zones name themselves, as is usual for tunnels: zone and device. With `+` at its
-    /// end it is all devices that begin so.
+    /// Devices that zones name themselves, as is usual for tunnels: zone and device. With `+` at
+    /// its end it is all devices that begin so.
     pub(crate) fn devices(&self) -> impl Iterator<Item = (&str, &str)> {
         self.devices.iter().map(|(zone, device)| (zone.as_str(), device.as_str()))
     }
