@@ -44,7 +44,8 @@ uninspected() { ips_value .counters.uninspected_packets; }
 back_in_line() {
     soon 25 ips_is inline
     dropped "$ISP_4"
-    grows 10 "$SLOW"
+    # Its sender doubles its pauses: the next one may be as long as all that it stood still.
+    grows 30 "$SLOW"
     grows 10 "$FAST"
 }
 
@@ -62,6 +63,7 @@ passes_uninspected() {
 stops_what_is_inspected() {
     stopped_page "$ISP_4" || fail "a new connection passed"
     stalls "$SLOW"
+    soon 5 on_path slow/stopped --proto tcp --text "$SLOW"
     grows 10 "$FAST"
     has "the state in words" "$(ips_value .why)" stop
 }
@@ -252,8 +254,11 @@ test_lines_that_are_no_events() {
 
 # Somebody else than Suricata and root must not be able to write alerts.
 test_events_of_others_are_not_taken() {
+    local before
     in_line
+    before=$(ips_value .events.strangers)
     event 45 | gw "cat >/tmp/event; setpriv --reuid=1000 --regid=1000 --clear-groups \
         socat -u OPEN:/tmp/event UNIX-CONNECT:$EVENTS" || true
+    soon 5 says ".events.strangers > $before" ips
     never 3 says '.total > 0' alerts --sid 45
 }

@@ -839,6 +839,10 @@ export interface IpsEvents {
   not_read: number;
   unparsable: number;
   oversized: number;
+  /**
+   * connections sent away: neither root nor Suricata had opened them
+   */
+  strangers: number;
 }
 export interface IpsVisible {
   /**

@@ -31,7 +31,14 @@ export function anIps(with_: Partial<Ips> = {}): Ips {
       spent_flows: 310,
       queue_drops: 12,
     },
-    events: { connected: true, lines: 20_431, not_read: 0, unparsable: 0, oversized: 0 },
+    events: {
+      connected: true,
+      lines: 20_431,
+      not_read: 0,
+      unparsable: 0,
+      oversized: 0,
+      strangers: 0,
+    },
     visible: [
       { kind: 'plain', flows: 812, bytes: 91_000_000, named: 0, fingerprinted: 0 },
       { kind: 'tls', flows: 5210, bytes: 612_000_000, named: 5003, fingerprinted: 5190 },

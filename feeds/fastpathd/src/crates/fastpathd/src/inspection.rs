@@ -43,7 +43,11 @@ impl Core {
 
     /// Twice a second while inspection is wanted.
     pub(crate) fn sight(&mut self, sight: Sight) -> Vec<Effect> {
+        let before = self.protection.condition().state;
         let moved = self.protection.look(self.now.mono, sight);
+        if self.protection.condition().state != before {
+            self.inspection_changed();
+        }
         if moved { self.replan() } else { Vec::new() }
     }
 
@@ -175,7 +179,13 @@ impl Core {
     /// The flow table has to judge as the rules in force do.
     pub(crate) fn inspection_changed(&mut self) {
         let inspection = self.room.in_force().and_then(|plan| plan.protection.inspection.as_ref());
-        self.flows.inspection(inspection.map(state).unwrap_or_default(), self.now);
+        let mut inspection = inspection.map(state).unwrap_or_default();
+        // Nobody takes them out of the queue, which drops them: no rule of ours does.
+        let stops = self.protection.condition().state == ips::State::FailingClosed;
+        if stops && inspection.gate == flows::Gate::Queue {
+            inspection.gate = flows::Gate::Closed;
+        }
+        self.flows.inspection(inspection, self.now);
     }
 }
 

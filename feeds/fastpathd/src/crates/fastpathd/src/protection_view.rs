@@ -95,6 +95,7 @@ struct Events {
     not_read: u64,
     unparsable: u64,
     oversized: u64,
+    strangers: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -213,6 +214,7 @@ fn events(core: &Core) -> Events {
         not_read: counts.not_read,
         unparsable: counts.unparsable,
         oversized: counts.oversized,
+        strangers: counts.strangers,
     }
 }
 
