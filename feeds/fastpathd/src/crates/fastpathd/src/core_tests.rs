@@ -168,10 +168,12 @@ fn an_alias_is_not_a_second_way_even_while_the_first_is_down() {
     let mut firewall = lab_firewall();
     firewall["z2"]["network"] = json!(["wan", "wan6"]);
     core.firewall(&firewall);
-    for (up, device) in [(true, json!("pppoe-wan")), (false, Value::Null)] {
+    let device = |up: bool| if up { json!("pppoe-wan") } else { Value::Null };
+    for (up, proto) in [(true, "dhcpv6"), (false, "dhcpv6"), (false, "static")] {
+        let device = device(up);
         let mut dump = lab_dump();
         dump["interface"][1]["up"] = json!(up);
-        let alias = json!({"interface": "wan6", "up": up, "proto": "dhcpv6",
+        let alias = json!({"interface": "wan6", "up": up, "proto": proto,
             "device": device, "l3_device": device});
         dump["interface"].as_array_mut().unwrap().push(alias);
         core.interfaces(&dump);

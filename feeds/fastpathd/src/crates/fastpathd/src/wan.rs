@@ -47,10 +47,13 @@ pub(crate) fn wans(
 
 /// Whether `interface` is the same way once more, as wan6 is (`option device '@wan'`). While wan is
 /// down netifd does not tell wan6's device, so only protocol and name are left to go by: a second
-/// way out may be called wanb.
+/// way out may be called wanb. netifd adds `_6` and `_4` for the interfaces it makes itself.
 fn runs_over(interface: &Interface, wan: &Wan) -> bool {
     match interface.device.as_str() {
-        "" => interface.proto == "dhcpv6" && interface.name.starts_with(&wan.name),
+        "" => interface
+            .name
+            .strip_prefix(&wan.name)
+            .is_some_and(|rest| interface.proto == "dhcpv6" || matches!(rest, "6" | "_6" | "_4")),
         device => device == wan.device || device == format!("@{}", wan.name),
     }
 }
