@@ -48,7 +48,8 @@ impl Host {
     pub(crate) fn socket(&self, address: &str) -> UdpSocket {
         let address: SocketAddr = address.parse().unwrap();
         let socket = self.run(move || UdpSocket::bind(address)).unwrap();
-        socket.set_read_timeout(Some(Duration::from_millis(250))).unwrap();
+        // Long enough for a busy machine: a packet that comes does not wait for it.
+        socket.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
         socket
     }
 }
