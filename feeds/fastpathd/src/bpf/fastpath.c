@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Known flows are rewritten and sent on before the stack sees them; everything else goes to the
+ * stack. Entry points for TC (clsact or TCX) and for XDP. No BTF of the kernel is needed.
+ */
+#include <linux/pkt_cls.h>
+
+#include "flow.h"
+
+/* What of a frame has to lie in one piece: Ethernet, a tag, PPPoE, IPv6, TCP. */
+#define HEADERS (ETH_HLEN + 4 + PPPOE_LEN + 40 + TCP_LEN)
+
+#include "tc.h"
+#include "xdp.h"
+
+char _license[] SEC("license") = "GPL";

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the programs and the daemon tell each other: keys and entries of the maps. The crate `ebpf`
+ * mirrors it in `layout.rs`; a test there compares sizes and offsets with these. Numbers that
+ * packets carry are in network order, all others in the machine's.
+ */
+#ifndef FASTPATH_LAYOUT_H
+#define FASTPATH_LAYOUT_H
+
+#include <linux/types.h>
+
+/* A VLAN tag in a key: its VID, that it is there (VID 0 is a tag, too), and whether it is 802.1ad. */
+#define TAG_THERE 0x1000
+#define TAG_8021AD 0x2000
+
+/* How a packet comes in, beside its device. */
+struct way {
+	__u16 outer;
+	__u16 inner;
+	__be16 session;
+};
+
+/*
+ * 24 bytes: jhash2 takes 13 to 24 in one round and its end, so that no field of it could be spared
+ * to any gain but the last word.
+ */
+struct key4 {
+	__be32 src;
+	__be32 dst;
+	__be16 sport;
+	__be16 dport;
+	__u32 ifindex;
+	struct way way;
+	__u8 proto;
+	/* Of a DSA switch, from 1 on; 0 without one. */
+	__u8 port;
+};
+
+struct key6 {
+	__be32 src[4];
+	__be32 dst[4];
+	__be16 sport;
+	__be16 dport;
+	__u32 ifindex;
+	struct way way;
+	__u8 proto;
+	/* Of a DSA switch, from 1 on; 0 without one. */
+	__u8 port;
+};
+
+/* Longest new header: Ethernet, DSA (8), two tags, PPPoE. */
+#define HEADER_MAX 40
+
+#define FLOW_NAT 0x01
+#define FLOW_PPPOE 0x02
+/* Its packets are dropped here, for `rule`. */
+#define FLOW_DROP 0x04
+/* The egress device may carry packets that are longer than its MTU and are cut there. */
+#define FLOW_GSO 0x08
+
+/* Set by a program, and never taken back: a FIN or RST was seen in one of the directions. */
+#define STATE_CLOSING 1
+
+struct entry {
+	/* Written by the programs. Jiffies of the last packet. */
+	__u64 used;
+	__u64 packets;
+	/* From the IP header on; of a packet that GRO put together, what came over the wire. */
+	__u64 bytes;
+	__u32 state;
+
+	/* What is done. Lowest egress device. */
+	__u32 ifindex;
+	/* The largest IP packet. */
+	__u16 mtu;
+	__u8 flags;
+	/* Of `header`. */
+	__u8 header_len;
+	__be16 sport;
+	__be16 dport;
+	/* Tags that a TC program pushes: TCI, and protocol or 0 for none. */
+	__u16 outer_tci;
+	__be16 outer_proto;
+	__u16 inner_tci;
+	__be16 inner_proto;
+	/*
+	 * What the new bytes add to a ones' complement sum of the old ones, folded, 0 for nothing: to
+	 * that of the IPv4 header (addresses, and a TTL of one less), of the pseudo header, of the
+	 * ports.
+	 */
+	__u16 l3_delta;
+	__u16 address_delta;
+	__u16 port_delta;
+	/* How the other direction comes in: with the new addresses, its key. */
+	struct way back;
+	__u32 back_ifindex;
+	__u8 back_port;
+	__u8 zero[3];
+	/* Which rule wants FLOW_DROP. */
+	__u32 rule;
+	/* What stands before the IP header; PPPoE's length is filled in. */
+	__u8 header[HEADER_MAX];
+	__u32 zero_end;
+};
+
+struct entry4 {
+	struct entry e;
+	__be32 src;
+	__be32 dst;
+};
+
+struct entry6 {
+	struct entry e;
+	__be32 src[4];
+	__be32 dst[4];
+};
+
+/* How a packet left a program. */
+enum way_out {
+	OUT_FORWARDED,
+	/* Entry with FLOW_DROP. */
+	OUT_DROPPED,
+	/* The daemon has been silent for too long. */
+	OUT_STALE,
+	/* No entry. */
+	OUT_UNKNOWN,
+	/* Neither IPv4 nor IPv6, or more than two tags. */
+	OUT_NOT_IP,
+	/* Group address of the link layer. */
+	OUT_MULTICAST,
+	/* Cut off, or lengths that contradict each other. */
+	OUT_MALFORMED,
+	/* IPv4 with options, IPv6 with an extension header. */
+	OUT_OPTIONS,
+	OUT_FRAGMENT,
+	/* Neither TCP nor UDP. */
+	OUT_PROTOCOL,
+	OUT_TTL,
+	OUT_MTU,
+	/* Put together by GRO, and the egress cannot take it apart. */
+	OUT_GSO,
+	/* SYN, FIN, RST, and what comes after the last two. */
+	OUT_TCP,
+	/* XDP may not send to the egress device. */
+	OUT_NO_DEVICE,
+	/* The kernel had no room for the new header: dropped. */
+	OUT_NO_ROOM,
+	OUT_NUMBER,
+};
+
+struct exits {
+	__u64 seen;
+	__u64 out[OUT_NUMBER];
+};
+
+struct control {
+	/* Jiffies until which entries are used. */
+	__u64 alive_until;
+};
+
+#endif

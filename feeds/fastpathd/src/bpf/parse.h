@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a packet is. Every function returns the way out that the packet has to take, or IS_FLOW when
+ * it may be one of a flow.
+ */
+#ifndef FASTPATH_PARSE_H
+#define FASTPATH_PARSE_H
+
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "layout.h"
+
+#define always static __always_inline
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+#define IS_FLOW OUT_NUMBER
+
+/* Which switch's tags the device carries: fixed as the program is loaded. */
+#define DSA_NONE 0
+#define DSA_MTK 1
+#define DSA_GSWIP 2
+#define DSA_QCA 3
+volatile const __u8 dsa = DSA_NONE;
+
+/* Bits of the flags byte of TCP. */
+#define TCP_FIN 0x01
+#define TCP_SYN 0x02
+#define TCP_RST 0x04
+#define TCP_FLAGS_AT 13
+#define TCP_LEN 20
+#define UDP_LEN 8
+
+#define PPP_IP 0x0021
+#define PPP_IPV6 0x0057
+#define PPPOE_LEN 8
+
+struct vlan_tag {
+	__be16 tci;
+	__be16 proto;
+};
+
+struct pppoe_session {
+	__u8 version;
+	__u8 code;
+	__be16 session;
+	__be16 length;
+	__be16 proto;
+};
+
+struct packet {
+	/* The last word of both keys. */
+	struct way way;
+	__u8 l4;
+	__u8 port;
+	/* From the beginning of the frame to the IP header. */
+	__u32 l2_len;
+	/* ETH_P_IP or ETH_P_IPV6, in network order. */
+	__be16 proto;
+	/* Bytes that PPPoE says it carries; no limit without. */
+	__u16 carried;
+	/* IP length, header included. */
+	__u32 length;
+	__u8 tcp_flags;
+};
+
+always __u16 tag_of(__be16 tci, __be16 proto)
+{
+	__u16 ad = proto == bpf_htons(ETH_P_8021AD) ? TAG_8021AD : 0;
+
+	return (bpf_ntohs(tci) & 0xfff) | TAG_THERE | ad;
+}
+
+always int is_tag(__be16 proto)
+{
+	return proto == bpf_htons(ETH_P_8021Q) || proto == bpf_htons(ETH_P_8021AD);
+}
+
+/* note_tag: false if there are more than two. */
+always int note_tag(struct packet *p, __be16 tci, __be16 proto)
+{
+	__u16 tag = tag_of(tci, proto);
+
+	if (!p->way.outer)
+		p->way.outer = tag;
+	else if (!p->way.inner)
+		p->way.inner = tag;
+	else
+		return 0;
+	return 1;
+}
+
+/*
+ * The tag of a switch: which port it came in at, and how long the tag is. net/dsa/tag_mtk.c,
+ * tag_gswip.c and tag_qca.c of Linux 6.12. `len` grows by the tag; MTK's and QCA's stand where the
+ * type is otherwise, GSWIP's before everything.
+ */
+always int parse_dsa(void *data, void *end, struct packet *p)
+{
+	__u8 *tag = data;
+
+	if (dsa == DSA_GSWIP) {
+		if (data + 8 + ETH_HLEN > end)
+			return OUT_MALFORMED;
+		p->port = 1 + ((tag[7] >> 4) & 7);
+		p->l2_len += 8;
+	} else if (dsa == DSA_MTK) {
+		if (data + ETH_HLEN + 4 > end)
+			return OUT_MALFORMED;
+		p->port = 1 + (tag[13] & 7);
+		p->l2_len += 4;
+	} else if (dsa == DSA_QCA) {
+		if (data + ETH_HLEN + 2 > end)
+			return OUT_MALFORMED;
+		/* Version 2; anything but a plain frame is an answer of the switch itself. */
+		if ((tag[12] >> 6) != 2 || (tag[12] & 7) || (tag[13] & 0xc0))
+			return OUT_NOT_IP;
+		p->port = 1 + (tag[13] & 7);
+		p->l2_len += 2;
+	}
+	return IS_FLOW;
+}
+
+always int parse_pppoe(void *data, void *end, struct packet *p, __be16 *proto)
+{
+	struct pppoe_session *ppp = data + p->l2_len;
+
+	if ((void *)(ppp + 1) > end)
+		return OUT_MALFORMED;
+	if (ppp->version != 0x11 || ppp->code)
+		return OUT_NOT_IP;
+	p->way.session = ppp->session;
+	/* The length counts PPP's two bytes of type. */
+	p->carried = bpf_ntohs(ppp->length) - 2;
+	if (ppp->proto == bpf_htons(PPP_IP))
+		*proto = bpf_htons(ETH_P_IP);
+	else if (ppp->proto == bpf_htons(PPP_IPV6))
+		*proto = bpf_htons(ETH_P_IPV6);
+	else
+		return OUT_NOT_IP;
+	p->l2_len += PPPOE_LEN;
+	return IS_FLOW;
+}
+
+/*
+ * Ethernet, tags, PPPoE. `p->way` may hold the outer tag already: TC finds it beside the packet.
+ * Offsets are numbers, not differences of pointers, so that the verifier knows them.
+ */
+always int parse_l2(void *data, void *end, struct packet *p)
+{
+	__u8 *group = data + (dsa == DSA_GSWIP ? 8 : 0);
+	struct vlan_tag *tag;
+	__be16 proto, *type;
+	int out;
+
+	p->l2_len = ETH_HLEN;
+	p->carried = 0xffff;
+	out = parse_dsa(data, end, p);
+	if (out != IS_FLOW)
+		return out;
+	type = data + p->l2_len - 2;
+	if (unlikely((void *)(type + 1) > end))
+		return OUT_MALFORMED;
+	if (unlikely(*group & 1))
+		return OUT_MULTICAST;
+	proto = *type;
+	if (likely(proto == bpf_htons(ETH_P_IP)))
+		goto ip;
+
+#pragma unroll
+	for (int i = 0; i < 2; i++) {
+		if (!is_tag(proto))
+			break;
+		tag = data + p->l2_len;
+		if ((void *)(tag + 1) > end)
+			return OUT_MALFORMED;
+		if (!note_tag(p, tag->tci, proto))
+			return OUT_NOT_IP;
+		proto = tag->proto;
+		p->l2_len += sizeof(*tag);
+	}
+	if (proto == bpf_htons(ETH_P_PPP_SES)) {
+		out = parse_pppoe(data, end, p, &proto);
+		if (out != IS_FLOW)
+			return out;
+	}
+ip:
+	p->proto = proto;
+	return IS_FLOW;
+}
+
+/* `ports` of the key, and what of TCP ends a connection. */
+always int parse_l4(void *l4, void *end, struct packet *p, __be16 *ports)
+{
+	__be16 *header = l4;
+
+	if (unlikely(l4 + UDP_LEN > end))
+		return OUT_MALFORMED;
+	if (p->l4 == IPPROTO_TCP) {
+		if (unlikely(l4 + TCP_LEN > end))
+			return OUT_MALFORMED;
+		p->tcp_flags = ((__u8 *)l4)[TCP_FLAGS_AT];
+	} else if (p->l4 != IPPROTO_UDP) {
+		return OUT_PROTOCOL;
+	}
+	ports[0] = header[0];
+	ports[1] = header[1];
+	return IS_FLOW;
+}
+
+/* right_length: `there` are the bytes from the IP header to the end of the frame. */
+always int right_length(const struct packet *p, __u32 headers, __u32 there)
+{
+	headers += p->l4 == IPPROTO_TCP ? TCP_LEN : UDP_LEN;
+	return p->length >= headers && p->length <= there && p->length <= p->carried;
+}
+
+always int parse4(void *at, void *end, __u32 there, struct packet *p, struct key4 *key)
+{
+	struct iphdr *ip = at;
+	__u8 first;
+	int out;
+
+	if (unlikely((void *)(ip + 1) > end))
+		return OUT_MALFORMED;
+	first = *(__u8 *)at;
+	if (unlikely(first != 0x45))
+		return first > 0x45 && first < 0x50 ? OUT_OPTIONS : OUT_MALFORMED;
+	/* "More fragments", or an offset. */
+	if (unlikely(ip->frag_off & bpf_htons(0x3fff)))
+		return OUT_FRAGMENT;
+	p->l4 = ip->protocol;
+	out = parse_l4(ip + 1, end, p, &key->sport);
+	if (unlikely(out != IS_FLOW))
+		return out;
+	p->length = bpf_ntohs(ip->tot_len);
+	if (unlikely(!right_length(p, sizeof(*ip), there)))
+		return OUT_MALFORMED;
+	key->src = ip->saddr;
+	key->dst = ip->daddr;
+	return unlikely(ip->ttl <= 1) ? OUT_TTL : IS_FLOW;
+}
+
+always int parse6(void *at, void *end, __u32 there, struct packet *p, struct key6 *key)
+{
+	struct ipv6hdr *ip = at;
+	int out;
+
+	if (unlikely((void *)(ip + 1) > end))
+		return OUT_MALFORMED;
+	if (unlikely(*(__u8 *)at >> 4 != 6))
+		return OUT_MALFORMED;
+	p->l4 = ip->nexthdr;
+	switch (p->l4) {
+	case IPPROTO_FRAGMENT:
+		return OUT_FRAGMENT;
+	case IPPROTO_HOPOPTS:
+	case IPPROTO_ROUTING:
+	case IPPROTO_DSTOPTS:
+		return OUT_OPTIONS;
+	}
+	out = parse_l4(ip + 1, end, p, &key->sport);
+	if (unlikely(out != IS_FLOW))
+		return out;
+	p->length = sizeof(*ip) + bpf_ntohs(ip->payload_len);
+	if (unlikely(!right_length(p, sizeof(*ip), there)))
+		return OUT_MALFORMED;
+	__builtin_memcpy(key->src, &ip->saddr, sizeof(key->src));
+	__builtin_memcpy(key->dst, &ip->daddr, sizeof(key->dst));
+	return unlikely(ip->hop_limit <= 1) ? OUT_TTL : IS_FLOW;
+}
+
+#endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The TC side: the outer tag lies beside the packet, checksums may be left to the hardware. */
+#ifndef FASTPATH_TC_H
+#define FASTPATH_TC_H
+
+/* The level query's answer is 0 to 3 when the device has verified the checksum. */
+always int is_verified(struct __sk_buff *skb)
+{
+	return bpf_csum_level(skb, BPF_CSUM_LEVEL_QUERY) >= 0;
+}
+
+/*
+ * check_l4_tc: the transport checksum for new addresses and ports. It is complete, or only the sum
+ * of the pseudo header where the device is to finish it (CHECKSUM_PARTIAL): then the ports must not
+ * count. A program cannot see which, but bpf_l4_csum_replace() knows: given the addresses' delta as
+ * one of the pseudo header, it subtracts it from a complete checksum and adds it to a partial one,
+ * and those differ unless the delta is 0. So one call tells and the ports are added in place: a
+ * second call costs 80 instructions. All pointers are new afterwards.
+ */
+always int check_l4_tc(struct __sk_buff *skb, const struct packet *p, const struct entry *to,
+		       __u32 ip_len)
+{
+	__u32 at = p->l2_len + ip_len + (p->l4 == IPPROTO_TCP ? TCP_CHECK_AT : UDP_CHECK_AT);
+	__u64 udp = p->l4 == IPPROTO_UDP ? BPF_F_MARK_MANGLED_0 : 0;
+	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
+	__u16 *check = data + at, complete;
+
+	if ((void *)(check + 1) > end)
+		return 0;
+	/* "None", as UDP over IPv4 may have it. A partial one is never 0. */
+	if (udp && !*check)
+		return 1;
+	if (is_verified(skb)) {
+		*check = moved_l4(p->l4, *check, (__u32)to->address_delta + to->port_delta);
+		return 1;
+	}
+	if (!to->address_delta)
+		return !bpf_l4_csum_replace(skb, at, 0, to->port_delta, udp);
+	complete = moved_l4(p->l4, *check, to->address_delta);
+	if (bpf_l4_csum_replace(skb, at, 0, to->address_delta, BPF_F_PSEUDO_HDR | udp))
+		return 0;
+	data = (void *)(long)skb->data;
+	end = (void *)(long)skb->data_end;
+	check = data + at;
+	if ((void *)(check + 1) > end)
+		return 0;
+	if (*check == complete)
+		*check = moved_l4(p->l4, *check, to->port_delta);
+	return 1;
+}
+
+/*
+ * take_off: what stands before the IP header shrinks to Ethernet. The kernel shrinks packets of IP
+ * only, and this one is PPPoE's or a switch's; a tag that is pushed and popped leaves behind the
+ * protocol that its bytes name.
+ */
+always int take_off(struct __sk_buff *skb, const struct packet *p)
+{
+	void *data, *end;
+	__be16 *type;
+
+	/* The first only lies beside the packet; the second moves it in. */
+	if (!skb->vlan_present && bpf_skb_vlan_push(skb, bpf_htons(ETH_P_8021Q), 1))
+		return 0;
+	if (bpf_skb_vlan_push(skb, bpf_htons(ETH_P_8021Q), 1))
+		return 0;
+	data = (void *)(long)skb->data;
+	end = (void *)(long)skb->data_end;
+	type = data + ETH_HLEN + 2;
+	if ((void *)(type + 1) > end)
+		return 0;
+	*type = p->proto;
+	/* Out of the packet, then from beside it. */
+	if (bpf_skb_vlan_pop(skb) || bpf_skb_vlan_pop(skb))
+		return 0;
+	return !bpf_skb_adjust_room(skb, ETH_HLEN - (int)p->l2_len, BPF_ADJ_ROOM_MAC,
+				    BPF_F_ADJ_ROOM_FIXED_GSO | BPF_F_ADJ_ROOM_NO_CSUM_RESET);
+}
+
+/* change_room: no tags, and as many bytes before the IP header as the new header has. */
+always int change_room(struct __sk_buff *skb, struct packet *p, const struct entry *to)
+{
+	__u32 len = to->header_len;
+
+	if (p->way.inner) {
+		/* The second pop takes the one within the packet. */
+		if (bpf_skb_vlan_pop(skb))
+			return 0;
+		p->l2_len -= sizeof(struct vlan_tag);
+	}
+	if (p->l2_len > ETH_HLEN && p->l2_len != len) {
+		if (!take_off(skb, p))
+			return 0;
+		p->l2_len = ETH_HLEN;
+	} else if (p->way.outer) {
+		if (bpf_skb_vlan_pop(skb))
+			return 0;
+	}
+	if (len > p->l2_len)
+		return !bpf_skb_change_head(skb, len - p->l2_len, 0);
+	return 1;
+}
+
+always int push_tags(struct __sk_buff *skb, const struct entry *to)
+{
+	if (to->inner_proto && bpf_skb_vlan_push(skb, to->inner_proto, to->inner_tci))
+		return 0;
+	if (to->outer_proto && bpf_skb_vlan_push(skb, to->outer_proto, to->outer_tci))
+		return 0;
+	return 1;
+}
+
+always int tc_send(struct __sk_buff *skb, struct packet *p, struct entry *to)
+{
+	void *data, *end;
+
+	if (!change_room(skb, p, to))
+		return OUT_NO_ROOM;
+	data = (void *)(long)skb->data;
+	end = (void *)(long)skb->data_end;
+	if (!put_header(data, end, to, p->length) || !push_tags(skb, to))
+		return OUT_NO_ROOM;
+	return OUT_FORWARDED;
+}
+
+/* largest: the largest IP packet that this one becomes on the wire. */
+always __u32 largest(struct __sk_buff *skb, const struct packet *p, __u32 headers)
+{
+	return skb->gso_size ? headers + skb->gso_size : p->length;
+}
+
+always void count_skb(struct __sk_buff *skb, const struct packet *p, struct entry *to, __u32 headers)
+{
+	__u32 packets = skb->gso_size ? skb->gso_segs : 1;
+
+	if (packets > 1)
+		count_flow(to, packets, p->length + (packets - 1) * headers);
+	else
+		count_flow(to, 1, p->length);
+}
+
+always __u32 headers_of(const struct packet *p, __u32 ip_len)
+{
+	/* Options of TCP are as good as always twelve bytes: the timestamp's. */
+	return ip_len + (p->l4 == IPPROTO_TCP ? TCP_LEN + 12 : UDP_LEN);
+}
+
+/* may_go, for what only TC has: packets put together by GRO. */
+always int may_go_tc(struct __sk_buff *skb, const struct entry *to, const struct packet *p,
+		     __u32 headers)
+{
+	int out = may_go(to, p, largest(skb, p, headers));
+
+	/* Nothing cuts them behind a PPPoE header. */
+	if (out == IS_FLOW && unlikely(skb->gso_size) && to->flags & FLOW_PPPOE)
+		return OUT_GSO;
+	return out;
+}
+
+always int tc4(struct __sk_buff *skb, struct packet *p)
+{
+	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
+	struct key4 key = { .ifindex = skb->ifindex, .way = p->way, .port = p->port };
+	struct entry4 *to;
+	__u32 headers;
+	void *at = data + p->l2_len;
+	int out = parse4(at, end, skb->len - p->l2_len, p, &key);
+
+	if (out != IS_FLOW)
+		return out;
+	key.proto = p->l4;
+	to = bpf_map_lookup_elem(&flows4, &key);
+	if (!to)
+		return OUT_UNKNOWN;
+	headers = headers_of(p, sizeof(struct iphdr));
+	out = may_go_tc(skb, &to->e, p, headers);
+	if (out == OUT_TCP && p->tcp_flags & (TCP_FIN | TCP_RST)) {
+		to->e.state = STATE_CLOSING;
+		close_back4(&key, to);
+	}
+	if (out == IS_FLOW || out == OUT_DROPPED)
+		count_skb(skb, p, &to->e, headers);
+	if (out != IS_FLOW)
+		return out;
+	if (to->e.flags & FLOW_NAT && !check_l4_tc(skb, p, &to->e, sizeof(struct iphdr)))
+		return OUT_NO_ROOM;
+	data = (void *)(long)skb->data;
+	end = (void *)(long)skb->data_end;
+	at = data + p->l2_len;
+	if (at + sizeof(struct iphdr) + UDP_LEN > end)
+		return OUT_NO_ROOM;
+	if (to->e.flags & FLOW_NAT)
+		rewrite_ports(at + sizeof(struct iphdr), &to->e);
+	rewrite4(at, to);
+	return tc_send(skb, p, &to->e) == OUT_FORWARDED ? (int)to->e.ifindex + OUT_NUMBER
+							 : OUT_NO_ROOM;
+}
+
+always int tc6(struct __sk_buff *skb, struct packet *p)
+{
+	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
+	struct key6 key = { .ifindex = skb->ifindex, .way = p->way, .port = p->port };
+	struct entry6 *to;
+	__u32 headers;
+	void *at = data + p->l2_len;
+	int out = parse6(at, end, skb->len - p->l2_len, p, &key);
+
+	if (out != IS_FLOW)
+		return out;
+	key.proto = p->l4;
+	to = bpf_map_lookup_elem(&flows6, &key);
+	if (!to)
+		return OUT_UNKNOWN;
+	headers = headers_of(p, sizeof(struct ipv6hdr));
+	out = may_go_tc(skb, &to->e, p, headers);
+	if (out == OUT_TCP && p->tcp_flags & (TCP_FIN | TCP_RST)) {
+		to->e.state = STATE_CLOSING;
+		close_back6(&key, to);
+	}
+	if (out == IS_FLOW || out == OUT_DROPPED)
+		count_skb(skb, p, &to->e, headers);
+	if (out != IS_FLOW)
+		return out;
+	if (to->e.flags & FLOW_NAT && !check_l4_tc(skb, p, &to->e, sizeof(struct ipv6hdr)))
+		return OUT_NO_ROOM;
+	data = (void *)(long)skb->data;
+	end = (void *)(long)skb->data_end;
+	at = data + p->l2_len;
+	if (at + sizeof(struct ipv6hdr) + UDP_LEN > end)
+		return OUT_NO_ROOM;
+	if (to->e.flags & FLOW_NAT)
+		rewrite_ports(at + sizeof(struct ipv6hdr), &to->e);
+	rewrite6(at, to);
+	return tc_send(skb, p, &to->e) == OUT_FORWARDED ? (int)to->e.ifindex + OUT_NUMBER
+							 : OUT_NO_ROOM;
+}
+
+/* Drivers may leave the headers in a page: they are pulled once, before anything is read. */
+always void pull_headers(struct __sk_buff *skb)
+{
+	__u32 linear = (__u32)((long)skb->data_end - (long)skb->data);
+	__u32 wanted = skb->len < HEADERS ? skb->len : HEADERS;
+
+	if (unlikely(linear < wanted))
+		bpf_skb_pull_data(skb, wanted);
+}
+
+SEC("tc")
+int fastpath_tc(struct __sk_buff *skb)
+{
+	struct packet p = {};
+	int out;
+
+	pull_headers(skb);
+	if (skb->vlan_present)
+		note_tag(&p, bpf_htons(skb->vlan_tci), skb->vlan_proto);
+	out = parse_l2((void *)(long)skb->data, (void *)(long)skb->data_end, &p);
+	if (out == IS_FLOW) {
+		if (p.proto == bpf_htons(ETH_P_IP))
+			out = tc4(skb, &p);
+		else if (p.proto == bpf_htons(ETH_P_IPV6))
+			out = tc6(skb, &p);
+		else
+			out = OUT_NOT_IP;
+	}
+	if (out > OUT_NUMBER) {
+		count_out(OUT_FORWARDED);
+		return bpf_redirect(out - OUT_NUMBER, 0);
+	}
+	count_out(out);
+	return out == OUT_DROPPED || out == OUT_NO_ROOM ? TC_ACT_SHOT : TC_ACT_OK;
+}
+
+#endif
