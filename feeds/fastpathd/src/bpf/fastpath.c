@@ -12,5 +12,6 @@
 
 #include "tc.h"
 #include "xdp.h"
+#include "beat.h"
 
 char _license[] SEC("license") = "GPL";

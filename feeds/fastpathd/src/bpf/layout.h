@@ -9,6 +9,9 @@
 
 #include <linux/types.h>
 
+/* Grows when anything below changes its place or its meaning. */
+#define LAYOUT 1
+
 /* A VLAN tag in a key: its VID, that it is there (VID 0 is a tag, too), and whether it is 802.1ad. */
 #define TAG_THERE 0x1000
 #define TAG_8021AD 0x2000
@@ -100,7 +103,7 @@ struct entry {
 	__u32 rule;
 	/* What stands before the IP header; PPPoE's length is filled in. */
 	__u8 header[HEADER_MAX];
-	__u32 zero_end;
+	__u32 zero_end[2];
 };
 
 struct entry4 {
@@ -156,6 +159,10 @@ struct exits {
 struct control {
 	/* Jiffies until which entries are used. */
 	__u64 alive_until;
+	/* Jiffies at the last beat: what `used` of an entry is compared with. */
+	__u64 now;
+	/* LAYOUT of the programs that beat: maps of another are not adopted. */
+	__u64 layout;
 };
 
 #endif

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Keys and entries of the maps, as the programs have them: a mirror of `bpf/layout.h`, where each
+//! field is explained. Numbers of packets are bytes in network order, others the machine's.
+//!
+//! No type has padding: all of its bytes are given to the kernel.
+
+use aya::Pod;
+
+/// Version of everything here: `control.layout` of maps that may be adopted.
+pub const LAYOUT: u64 = 1;
+
+/// Bit of a tag in a [`Way`]: it is there. The low 12 bits are its VID.
+pub const TAG_THERE: u16 = 0x1000;
+/// Bit of a tag in a [`Way`]: it is of 802.1ad.
+pub const TAG_8021AD: u16 = 0x2000;
+
+/// Longest new header in bytes.
+pub const HEADER_MAX: usize = 40;
+
+/// Addresses and ports change.
+pub const FLOW_NAT: u8 = 0x01;
+/// The new header ends with one of PPPoE.
+pub const FLOW_PPPOE: u8 = 0x02;
+/// Packets are dropped, for [`Entry::rule`].
+pub const FLOW_DROP: u8 = 0x04;
+/// The egress device cuts long packets.
+pub const FLOW_GSO: u8 = 0x08;
+
+/// In [`Entry::state`]: a FIN or RST was seen in one of the directions.
+pub const STATE_CLOSING: u32 = 1;
+
+/// How a packet comes in, beside its device.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Way {
+    /// Outer tag, 0 for none.
+    pub outer: u16,
+    /// Inner tag, 0 for none.
+    pub inner: u16,
+    /// PPPoE session, 0 for none.
+    pub session: [u8; 2],
+}
+
+macro_rules! key {
+    ($name:ident, $address:ty, $version:literal) => {
+        #[doc = concat!("Which ", $version, " packets an entry is for.")]
+        #[repr(C)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+        pub struct $name {
+            /// Source address.
+            pub src: $address,
+            /// Destination address.
+            pub dst: $address,
+            /// Source port.
+            pub sport: [u8; 2],
+            /// Destination port.
+            pub dport: [u8; 2],
+            /// Device.
+            pub ifindex: u32,
+            /// Tags and session.
+            pub way: Way,
+            /// TCP or UDP.
+            pub proto: u8,
+            /// Port of a DSA switch, from 1 on; 0 without one.
+            pub port: u8,
+        }
+    };
+}
+
+key!(Key4, [u8; 4], "IPv4");
+key!(Key6, [u8; 16], "IPv6");
+
+/// What is done with a flow's packets, and what was.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Jiffies of the last packet; written by the programs, as the next three.
+    pub used: u64,
+    /// Packets on the wire.
+    pub packets: u64,
+    /// Bytes on the wire, from the IP header on.
+    pub bytes: u64,
+    /// 0 or [`STATE_CLOSING`].
+    pub state: u32,
+    /// Lowest egress device.
+    pub ifindex: u32,
+    /// The largest IP packet.
+    pub mtu: u16,
+    /// Bits `FLOW_…`.
+    pub flags: u8,
+    /// Of `header`.
+    pub header_len: u8,
+    /// New source port.
+    pub sport: [u8; 2],
+    /// New destination port.
+    pub dport: [u8; 2],
+    /// TCI of a tag that TC pushes last.
+    pub outer_tci: u16,
+    /// Its protocol, 0 for no tag.
+    pub outer_proto: [u8; 2],
+    /// TCI of a tag that TC pushes first.
+    pub inner_tci: u16,
+    /// Its protocol, 0 for no tag.
+    pub inner_proto: [u8; 2],
+    /// What the new bytes add to the sum of the IPv4 header.
+    pub l3_delta: u16,
+    /// What the new addresses add to that of the pseudo header.
+    pub address_delta: u16,
+    /// What the new ports add.
+    pub port_delta: u16,
+    /// How the other direction comes in.
+    pub back: Way,
+    /// Its device.
+    pub back_ifindex: u32,
+    /// Its port of a switch.
+    pub back_port: u8,
+    /// Zero.
+    pub zero: [u8; 3],
+    /// Which rule wants [`FLOW_DROP`].
+    pub rule: u32,
+    /// What stands before the IP header.
+    pub header: [u8; HEADER_MAX],
+    /// Zero.
+    pub zero_end: [u32; 2],
+}
+
+impl Default for Entry {
+    fn default() -> Self {
+        // SAFETY: every field is a number or an array of them, for which zeros are a value.
+        unsafe { std::mem::zeroed() }
+    }
+}
+
+/// Entry of an IPv4 flow.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Entry4 {
+    /// What both versions have.
+    pub e: Entry,
+    /// New source address.
+    pub src: [u8; 4],
+    /// New destination address.
+    pub dst: [u8; 4],
+}
+
+/// Entry of an IPv6 flow.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Entry6 {
+    /// What both versions have.
+    pub e: Entry,
+    /// New source address.
+    pub src: [u8; 16],
+    /// New destination address.
+    pub dst: [u8; 16],
+}
+
+/// How packets leave the programs: `enum way_out`, in its order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(usize)]
+pub enum Out {
+    /// Sent on.
+    Forwarded,
+    /// Entry with [`FLOW_DROP`].
+    Dropped,
+    /// The daemon has been silent for too long.
+    Stale,
+    /// No entry.
+    Unknown,
+    /// Neither IPv4 nor IPv6, or more than two tags.
+    NotIp,
+    /// Group address of the link layer.
+    Multicast,
+    /// Cut off, or lengths that contradict each other.
+    Malformed,
+    /// IPv4 with options, IPv6 with an extension header.
+    Options,
+    /// Piece of a packet.
+    Fragment,
+    /// Neither TCP nor UDP.
+    Protocol,
+    /// At the end of its life.
+    Ttl,
+    /// Too long for the egress.
+    Mtu,
+    /// Put together by GRO, and the egress cannot take it apart.
+    Gso,
+    /// SYN, FIN, RST, and what comes after the last two.
+    Tcp,
+    /// XDP may not send to the egress device.
+    NoDevice,
+    /// The kernel had no room for the new header: dropped.
+    NoRoom,
+}
+
+/// How many ways out there are.
+pub const OUT_NUMBER: usize = 16;
+
+impl Out {
+    /// All, in their order.
+    pub const ALL: [Self; OUT_NUMBER] = [
+        Self::Forwarded,
+        Self::Dropped,
+        Self::Stale,
+        Self::Unknown,
+        Self::NotIp,
+        Self::Multicast,
+        Self::Malformed,
+        Self::Options,
+        Self::Fragment,
+        Self::Protocol,
+        Self::Ttl,
+        Self::Mtu,
+        Self::Gso,
+        Self::Tcp,
+        Self::NoDevice,
+        Self::NoRoom,
+    ];
+
+    /// The word for it in answers and reports.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Forwarded => "forwarded",
+            Self::Dropped => "dropped",
+            Self::Stale => "stale",
+            Self::Unknown => "unknown",
+            Self::NotIp => "not-ip",
+            Self::Multicast => "multicast",
+            Self::Malformed => "malformed",
+            Self::Options => "options",
+            Self::Fragment => "fragment",
+            Self::Protocol => "protocol",
+            Self::Ttl => "ttl",
+            Self::Mtu => "mtu",
+            Self::Gso => "gso",
+            Self::Tcp => "tcp",
+            Self::NoDevice => "no-device",
+            Self::NoRoom => "no-room",
+        }
+    }
+}
+
+/// Packets seen by one CPU, and how they left.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Exits {
+    /// All.
+    pub seen: u64,
+    /// By [`Out`].
+    pub out: [u64; OUT_NUMBER],
+}
+
+/// What the daemon tells the programs.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Control {
+    /// Jiffies until which entries are used.
+    pub alive_until: u64,
+    /// Jiffies at the last beat.
+    pub now: u64,
+    /// [`LAYOUT`] of the programs.
+    pub layout: u64,
+}
+
+// SAFETY: all are `repr(C)` of numbers and arrays, without padding (asserted below).
+unsafe impl Pod for Way {}
+// SAFETY: as above.
+unsafe impl Pod for Key4 {}
+// SAFETY: as above.
+unsafe impl Pod for Key6 {}
+// SAFETY: as above.
+unsafe impl Pod for Entry4 {}
+// SAFETY: as above.
+unsafe impl Pod for Entry6 {}
+// SAFETY: as above.
+unsafe impl Pod for Exits {}
+// SAFETY: as above.
+unsafe impl Pod for Control {}
+
+const _: () = {
+    assert!(size_of::<Way>() == 6);
+    assert!(size_of::<Key4>() == 24);
+    assert!(size_of::<Key6>() == 48);
+    // The last field ends where the entry does.
+    assert!(std::mem::offset_of!(Entry, zero_end) + 8 == size_of::<Entry>());
+    assert!(size_of::<Entry4>() == size_of::<Entry>() + 8);
+    assert!(size_of::<Entry6>() == size_of::<Entry>() + 32);
+    assert!(size_of::<Exits>() == 8 * (1 + OUT_NUMBER));
+    assert!(size_of::<Control>() == 24);
+};

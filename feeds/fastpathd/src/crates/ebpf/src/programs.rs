@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The programs in the kernel: loaded from the object that `bpf/build` makes, pinned with their maps
+//! in a folder of the BPF file system, adopted by who comes later.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use aya::maps::{Map, MapData, MapError};
+use aya::programs::{ProgramError, SchedClassifier, TestRun, TestRunOptions, Xdp};
+use aya::{Ebpf, EbpfError, EbpfLoader};
+use thiserror::Error;
+
+use crate::layout::{Control, Entry4, Entry6, Exits, Key4, Key6};
+
+/// Which switch's tags a device carries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Dsa {
+    /// None: any device but the conduit of a switch.
+    #[default]
+    None = 0,
+    /// `MediaTek`.
+    Mtk = 1,
+    /// Lantiq GSWIP.
+    Gswip = 2,
+    /// Qualcomm QCA8K.
+    Qca = 3,
+}
+
+/// How the programs are loaded.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Entries that each of the two maps of flows can have.
+    pub flows: u32,
+    /// Which tags they take off.
+    pub dsa: Dsa,
+}
+
+/// A program of the object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Forwards at TC.
+    Tc,
+    /// Forwards at XDP.
+    Xdp,
+    /// Passes all, for devices that send only if they have a program.
+    Pass,
+    /// Says that the daemon is there.
+    Beat,
+}
+
+impl Role {
+    /// All.
+    pub const ALL: [Self; 4] = [Self::Tc, Self::Xdp, Self::Pass, Self::Beat];
+
+    /// Its name in the object and in the folder.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tc => "fastpath_tc",
+            Self::Xdp => "fastpath_xdp",
+            Self::Pass => "fastpath_pass",
+            Self::Beat => "fastpath_beat",
+        }
+    }
+}
+
+/// A map of the object: its name, the sizes of key and value.
+struct Shape {
+    name: &'static str,
+    key: usize,
+    value: usize,
+}
+
+const fn shape<K, V>(name: &'static str) -> Shape {
+    Shape { name, key: size_of::<K>(), value: size_of::<V>() }
+}
+
+/// What stays when the programs are loaded anew. A devmap's value is the kernel's own.
+const PINNED: [Shape; 5] = [
+    shape::<Key4, Entry4>("flows4"),
+    shape::<Key6, Entry6>("flows6"),
+    shape::<u32, Control>("control"),
+    shape::<u32, Exits>("exits"),
+    shape::<u32, u64>("devices"),
+];
+
+/// Why the programs are not in the kernel.
+#[derive(Debug, Error)]
+pub enum LoadError {
+    /// The folder cannot be made.
+    #[error("making the folder {0}")]
+    Folder(PathBuf, #[source] io::Error),
+    /// A map of another layout cannot be taken away.
+    #[error("removing {0}, which is of another layout")]
+    Remove(PathBuf, #[source] io::Error),
+    /// The object or a map of it is refused.
+    #[error("loading the object")]
+    Object(#[source] Box<EbpfError>),
+    /// The object lacks a program, or it is of another kind.
+    #[error("the object has no program {0}")]
+    Missing(&'static str),
+    /// The kernel refuses a program.
+    #[error("loading the program {0}")]
+    Refused(&'static str, #[source] Box<ProgramError>),
+    /// A program cannot be pinned.
+    #[error("pinning the program {0}")]
+    Pin(PathBuf, #[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// Programs that this process has loaded. They end with it unless they are pinned.
+pub struct Programs {
+    object: Ebpf,
+}
+
+impl Programs {
+    /// Loads `object`. With a folder the maps there are adopted if they are of this layout, made
+    /// otherwise, and the programs pinned in the place of older ones.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError`]; what was loaded until then is gone, but maps may have been pinned.
+    pub fn load(
+        object: &[u8],
+        folder: Option<&Path>,
+        settings: Settings,
+    ) -> Result<Self, LoadError> {
+        let dsa = settings.dsa as u8;
+        let mut loader = EbpfLoader::new();
+        // No program needs the kernel's own types, which small kernels do not have.
+        loader.btf(None);
+        loader.override_global("dsa", &dsa, true);
+        loader.map_max_entries("flows4", settings.flows);
+        loader.map_max_entries("flows6", settings.flows);
+        if let Some(folder) = folder {
+            std::fs::create_dir_all(folder)
+                .map_err(|e| LoadError::Folder(folder.to_path_buf(), e))?;
+            for shape in &PINNED {
+                let path = folder.join(shape.name);
+                discard_other(&path, shape, settings.flows)?;
+                loader.map_pin_path(shape.name, path);
+            }
+        }
+        let object = loader.load(object).map_err(|e| LoadError::Object(Box::new(e)))?;
+        let mut programs = Self { object };
+        for role in Role::ALL {
+            programs.enter(role)?;
+        }
+        Ok(programs)
+    }
+
+    fn enter(&mut self, role: Role) -> Result<(), LoadError> {
+        let name = role.name();
+        let refused = |e| LoadError::Refused(name, Box::new(e));
+        match role {
+            Role::Tc | Role::Beat => self.tc(role)?.load().map_err(refused),
+            Role::Xdp | Role::Pass => self.xdp(role)?.load().map_err(refused),
+        }
+    }
+
+    /// A program of TC: [`Role::Tc`] or [`Role::Beat`].
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::Missing`] for another.
+    pub fn tc(&mut self, role: Role) -> Result<&mut SchedClassifier, LoadError> {
+        let missing = LoadError::Missing(role.name());
+        let Some(program) = self.object.program_mut(role.name()) else { return Err(missing) };
+        program.try_into().map_err(|_| missing)
+    }
+
+    /// A program of XDP: [`Role::Xdp`] or [`Role::Pass`].
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::Missing`] for another.
+    pub fn xdp(&mut self, role: Role) -> Result<&mut Xdp, LoadError> {
+        let missing = LoadError::Missing(role.name());
+        let Some(program) = self.object.program_mut(role.name()) else { return Err(missing) };
+        program.try_into().map_err(|_| missing)
+    }
+
+    /// A map, to be kept without the programs.
+    #[must_use]
+    pub fn take_map(&mut self, name: &str) -> Option<Map> {
+        self.object.take_map(name)
+    }
+}
+
+/// Unpins a map that this object could not work with.
+fn discard_other(path: &Path, shape: &Shape, flows: u32) -> Result<(), LoadError> {
+    let Ok(map) = MapData::from_pin(path) else { return Ok(()) };
+    let same = map.info().is_ok_and(|info| {
+        let sized = shape.name.starts_with("flows");
+        info.key_size() as usize == shape.key
+            && (info.value_size() as usize == shape.value || shape.name == "devices")
+            && (!sized || info.max_entries() == flows)
+    });
+    if same {
+        return Ok(());
+    }
+    std::fs::remove_file(path).map_err(|e| LoadError::Remove(path.to_path_buf(), e))
+}
+
+/// Why the programs were not told that the daemon is there.
+#[derive(Debug, Error)]
+pub enum BeatError {
+    /// The program is not pinned there.
+    #[error("opening the program {0}")]
+    Open(PathBuf, #[source] Box<ProgramError>),
+    /// The kernel did not run it.
+    #[error("running the program fastpath_beat")]
+    Run(#[source] Box<ProgramError>),
+    /// The control map is gone.
+    #[error("the program fastpath_beat has no control map")]
+    Control,
+}
+
+/// Runs `program`, which is [`Role::Beat`]: entries are used for `jiffies` from now on.
+///
+/// # Errors
+///
+/// [`BeatError::Run`] when the kernel does not run it, [`BeatError::Control`] when it finds no map.
+pub fn beat(program: &SchedClassifier, jiffies: u32) -> Result<(), BeatError> {
+    // The kernel wants a frame; a context of the programs begins with length, type and mark.
+    let frame = [0; 64];
+    let mut context = [0; 12];
+    context[8..].copy_from_slice(&jiffies.to_ne_bytes());
+    let options = TestRunOptions {
+        data_in: Some(&frame),
+        ctx_in: Some(&context),
+        ..TestRunOptions::default()
+    };
+    let ran = program.test_run(options).map_err(|e| BeatError::Run(Box::new(e)))?;
+    if ran.return_value == 0 { Ok(()) } else { Err(BeatError::Control) }
+}
+
+/// Jiffies a second, which user space is not told directly.
+#[must_use]
+pub fn jiffies_a_second() -> u32 {
+    let mut tick = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is to a timespec that lives longer than the call.
+    let ok = unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &raw mut tick) };
+    match u32::try_from(tick.tv_nsec) {
+        Ok(nanoseconds @ 1..) if ok == 0 => (1_000_000_000 + nanoseconds / 2) / nanoseconds,
+        _ => 100,
+    }
+}
+
+/// Opens a map that is pinned in `folder`.
+///
+/// # Errors
+///
+/// The kernel's.
+pub fn pinned_map(folder: &Path, name: &str) -> Result<MapData, MapError> {
+    MapData::from_pin(folder.join(name))
+}
