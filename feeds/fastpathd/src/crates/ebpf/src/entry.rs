@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What is in the maps: how packets of one direction of a connection are known, and what is done
+//! with them.
+
+use std::net::IpAddr;
+
+use ctnetlink::Tuple;
+
+use crate::header::{Header, header};
+
+/// Number of the protocol.
+pub(crate) const TCP: u8 = 6;
+const UDP: u8 = 17;
+
+/// The least MTU of each family (RFC 791, RFC 8200).
+const LEAST_MTU4: u32 = 68;
+const LEAST_MTU6: u32 = 1280;
+
+/// The program that meets the packets of a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Hook {
+    /// TC: the outer tag lies beside the packet.
+    Tc,
+    /// XDP: the frame is as it came off the wire.
+    Xdp,
+}
+
+/// A VLAN tag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Tag {
+    /// 0..=4094.
+    pub vid: u16,
+    /// 802.1ad instead of 802.1Q.
+    pub service: bool,
+}
+
+impl Tag {
+    /// Protocol number on the wire.
+    #[must_use]
+    pub const fn protocol(self) -> u16 {
+        if self.service { 0x88a8 } else { 0x8100 }
+    }
+}
+
+/// What stands around the packets of one end of a connection, beside addresses of the link layer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Way {
+    /// The first tag on the wire.
+    pub outer: Option<Tag>,
+    /// The second one.
+    pub inner: Option<Tag>,
+    /// Number of the `PPPoE` session.
+    pub session: Option<u16>,
+}
+
+/// One end of a connection: how packets come from there and how they go there.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Side {
+    /// Index of the lowest device.
+    pub device: u32,
+    /// The program there.
+    pub hook: Hook,
+    /// Tags and session.
+    pub way: Way,
+    /// What frames to it have as source.
+    pub local: [u8; 6],
+    /// What they have as destination: the station, the next router, the access concentrator.
+    pub next_hop: Option<[u8; 6]>,
+    /// The largest IP packet that goes there.
+    pub mtu: u32,
+}
+
+/// How packets of one direction are known: `struct key4` and `key6` of `layout.h`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Key {
+    /// Source.
+    pub src: IpAddr,
+    /// Destination, of the same family.
+    pub dst: IpAddr,
+    /// Source port.
+    pub sport: u16,
+    /// Destination port.
+    pub dport: u16,
+    /// TCP or UDP.
+    pub proto: u8,
+    /// Index of the lowest device they come in by.
+    pub device: u32,
+    /// Tags and session.
+    pub way: Way,
+}
+
+/// What is done with packets of one direction: `struct entry4` and `entry6` of `layout.h`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Lowest device they leave by.
+    pub device: u32,
+    /// The largest IP packet.
+    pub mtu: u16,
+    /// What stands before the IP header.
+    pub header: Header,
+    /// Addresses or ports change.
+    pub nat: bool,
+    /// New source.
+    pub src: IpAddr,
+    /// New destination.
+    pub dst: IpAddr,
+    /// New source port.
+    pub sport: u16,
+    /// New destination port.
+    pub dport: u16,
+    /// What to add to a ones' complement sum over the header of IPv4, 0 for IPv6. This and the
+    /// next two are sums of words as they lie in memory.
+    pub l3_delta: u16,
+    /// To one over the pseudo header.
+    pub address_delta: u16,
+    /// To one over the ports.
+    pub port_delta: u16,
+    /// Device and way that the other direction comes in by.
+    pub back: (u32, Way),
+    /// Packets are dropped, for the rule with this number.
+    pub drop: Option<u32>,
+}
+
+impl Entry {
+    /// The key of the other direction: it has the new addresses, and comes where these go.
+    #[must_use]
+    pub fn back_key(&self, proto: u8) -> Key {
+        Key {
+            src: self.dst,
+            dst: self.src,
+            sport: self.dport,
+            dport: self.sport,
+            proto,
+            device: self.back.0,
+            way: self.back.1,
+        }
+    }
+}
+
+/// Why a connection cannot be carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum Refusal {
+    /// Neither TCP nor UDP.
+    #[error("neither TCP nor UDP")]
+    Protocol,
+    /// IPv4 becomes IPv6 or the other way round.
+    #[error("the addresses are of two families")]
+    Family,
+    /// The link layer address of a next hop is not known.
+    #[error("the next hop's link layer address is not known")]
+    NoNeighbour,
+    /// A way is too narrow for every packet, or nobody knows how wide it is.
+    #[error("the MTU on the way is less than the protocol's least")]
+    Mtu,
+    /// Another connection comes in with the same addresses, ports and device.
+    #[error("another connection looks the same")]
+    Twin,
+    /// There is no room, and nothing has been idle for long enough.
+    #[error("the maps are full")]
+    Full,
+}
+
+/// The entries of a connection: that of packets from the initiator first.
+///
+/// # Errors
+/// It cannot be carried.
+pub fn connect(
+    orig: &Tuple,
+    reply: &Tuple,
+    initiator: &Side,
+    responder: &Side,
+) -> Result<[(Key, Entry); 2], Refusal> {
+    Ok([
+        direction(orig, reply, initiator, responder)?,
+        direction(reply, orig, responder, initiator)?,
+    ])
+}
+
+/// Packets as `before` that come from `from`; they are seen from `to` as the opposite of `after`.
+fn direction(
+    before: &Tuple,
+    after: &Tuple,
+    from: &Side,
+    to: &Side,
+) -> Result<(Key, Entry), Refusal> {
+    if !matches!(before.proto, TCP | UDP) || before.proto != after.proto {
+        return Err(Refusal::Protocol);
+    }
+    let family = before.src.is_ipv4();
+    if [before.dst, after.src, after.dst].iter().any(|address| address.is_ipv4() != family) {
+        return Err(Refusal::Family);
+    }
+    let next_hop = to.next_hop.ok_or(Refusal::NoNeighbour)?;
+    if to.mtu < if family { LEAST_MTU4 } else { LEAST_MTU6 } {
+        return Err(Refusal::Mtu);
+    }
+    let key = key(before, from);
+    let (src, dst, sport, dport) = (after.dst, after.src, after.dport, after.sport);
+    let address_delta = folded(moved(before.src, src) + moved(before.dst, dst));
+    let entry = Entry {
+        device: to.device,
+        mtu: u16::try_from(to.mtu).unwrap_or(u16::MAX),
+        header: header(from.hook, to, next_hop, family),
+        nat: (src, dst, sport, dport) != (key.src, key.dst, key.sport, key.dport),
+        src,
+        dst,
+        sport,
+        dport,
+        l3_delta: if family { folded(u32::from(address_delta) + one_hop()) } else { 0 },
+        address_delta,
+        port_delta: folded(
+            step(before.sport.to_be_bytes(), sport.to_be_bytes())
+                + step(before.dport.to_be_bytes(), dport.to_be_bytes()),
+        ),
+        back: (to.device, to.way),
+        drop: None,
+    };
+    Ok((key, entry))
+}
+
+/// Entries that drop a connection's packets for `rule`. No packet leaves, so that nobody has to
+/// know where to.
+///
+/// # Errors
+/// No entry can be for such packets.
+pub fn reject(
+    orig: &Tuple,
+    reply: &Tuple,
+    initiator: &Side,
+    responder: &Side,
+    rule: u32,
+) -> Result<[(Key, Entry); 2], Refusal> {
+    let there = |side: &Side| Side { next_hop: Some([0; 6]), mtu: u16::MAX.into(), ..side.clone() };
+    let mut entries = connect(orig, reply, &there(initiator), &there(responder))?;
+    for (_, entry) in &mut entries {
+        entry.drop = Some(rule);
+    }
+    Ok(entries)
+}
+
+fn key(tuple: &Tuple, from: &Side) -> Key {
+    Key {
+        src: tuple.src,
+        dst: tuple.dst,
+        sport: tuple.sport,
+        dport: tuple.dport,
+        proto: tuple.proto,
+        device: from.device,
+        way: from.way,
+    }
+}
+
+/// What a ones' complement sum grows by when this word becomes that one (RFC 1624, equation 3).
+fn step(old: [u8; 2], new: [u8; 2]) -> u32 {
+    u32::from(!u16::from_ne_bytes(old)) + u32::from(u16::from_ne_bytes(new))
+}
+
+fn moved(old: IpAddr, new: IpAddr) -> u32 {
+    match (old, new) {
+        (IpAddr::V4(old), IpAddr::V4(new)) => words(&old.octets(), &new.octets()),
+        (IpAddr::V6(old), IpAddr::V6(new)) => words(&old.octets(), &new.octets()),
+        _ => 0,
+    }
+}
+
+fn words(old: &[u8], new: &[u8]) -> u32 {
+    let pairs = old.as_chunks::<2>().0.iter().zip(new.as_chunks::<2>().0);
+    pairs.map(|(old, new)| step(*old, *new)).sum()
+}
+
+/// TTL stands first in its word, and is one less.
+fn one_hop() -> u32 {
+    step([1, 0], [0, 0])
+}
+
+/// The sum in 16 bits. Both 0 and 0xffff mean nothing; it is told as 0.
+fn folded(sum: u32) -> u16 {
+    (sum % 0xffff) as u16
+}
+
+#[cfg(test)]
+#[path = "entry_tests.rs"]
+mod tests;

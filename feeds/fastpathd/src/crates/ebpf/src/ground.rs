@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What entries stand on, and what changes under them.
+
+use std::net::IpAddr;
+
+use crate::entry::Side;
+
+/// Something that the place of an address was worked out from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Ground {
+    /// A device on the way, by index.
+    Link(u32),
+    /// The next hop, by link and address.
+    Neighbour(u32, IpAddr),
+    /// The bridge's knowledge of where a station is: bridge and MAC.
+    Station(u32, [u8; 6]),
+    /// The VLANs of a bridge or of its port.
+    Vlans(u32),
+    /// A `PPPoE` session.
+    Session,
+}
+
+/// Where an address is, and how that is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Where it is.
+    pub side: Side,
+    /// How that is known, beside the route.
+    pub grounds: Vec<Ground>,
+}
+
+/// What has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// This is another one.
+    Ground(Ground),
+    /// VLANs of any bridge.
+    Vlans,
+    /// The routes to a network: address and prefix length.
+    Route(IpAddr, u8),
+    /// Anything.
+    All,
+}
+
+impl Change {
+    /// Whether the place of `address` may be another one afterwards.
+    #[must_use]
+    pub fn touches(&self, address: IpAddr, place: &Place) -> bool {
+        match self {
+            Self::Ground(ground) => place.grounds.contains(ground),
+            Self::Vlans => place.grounds.iter().any(|ground| matches!(ground, Ground::Vlans(_))),
+            Self::Route(network, prefix) => within(address, *network, *prefix),
+            Self::All => true,
+        }
+    }
+}
+
+fn within(address: IpAddr, network: IpAddr, prefix: u8) -> bool {
+    let bits = |a: u128, b: u128, width: u32| {
+        (a ^ b).checked_shr(width.saturating_sub(prefix.into())).unwrap_or(0) == 0
+    };
+    match (address, network) {
+        (IpAddr::V4(a), IpAddr::V4(n)) => bits(a.to_bits().into(), n.to_bits().into(), 32),
+        (IpAddr::V6(a), IpAddr::V6(n)) => bits(a.to_bits(), n.to_bits(), 128),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_route_touches_what_is_in_its_network() {
+        let net = |text: &str| -> IpAddr { text.parse().unwrap() };
+        for (address, network, prefix, is) in [
+            ("10.1.2.3", "10.1.0.0", 16, true),
+            ("10.2.2.3", "10.1.0.0", 16, false),
+            ("10.2.2.3", "0.0.0.0", 0, true),
+            ("10.2.2.3", "10.2.2.3", 32, true),
+            ("10.2.2.2", "10.2.2.3", 32, false),
+            ("2001:db8::1", "0.0.0.0", 0, false),
+            ("2001:db8::1", "::", 0, true),
+            ("2001:db8::1", "2001:db8::", 64, true),
+            ("2001:db8:1::1", "2001:db8::", 64, false),
+        ] {
+            assert_eq!(within(net(address), net(network), prefix), is, "{address} {network}");
+        }
+    }
+}

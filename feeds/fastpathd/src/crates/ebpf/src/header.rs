@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What stands before the IP header of a packet that leaves.
+
+use crate::entry::{Hook, Side, Tag};
+
+/// Room that an entry has: `HEADER_MAX` of `layout.h`.
+pub const HEADER_MAX: usize = 40;
+
+const ETH_P_IP: u16 = 0x0800;
+const ETH_P_IPV6: u16 = 0x86dd;
+const ETH_P_PPP_SES: u16 = 0x8864;
+const PPP_IP: u16 = 0x0021;
+const PPP_IPV6: u16 = 0x0057;
+
+/// The new header of packets. What a program finds beside the packet, it also leaves there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header {
+    /// From the beginning of the frame to the IP header; even, 14..=[`HEADER_MAX`] bytes.
+    pub bytes: Vec<u8>,
+    /// The tag that TC pushes last.
+    pub outer: Option<Tag>,
+    /// The tag that TC pushes first.
+    pub inner: Option<Tag>,
+    /// It ends with `PPPoE`, whose length is filled in for each packet.
+    pub pppoe: bool,
+}
+
+/// The header that a program at `hook` writes before packets to `to`.
+pub(crate) fn header(hook: Hook, to: &Side, next_hop: [u8; 6], v4: bool) -> Header {
+    let mut bytes = Vec::with_capacity(HEADER_MAX);
+    bytes.extend(next_hop);
+    bytes.extend(to.local);
+    let (outer, inner) = (to.way.outer, to.way.inner);
+    if hook == Hook::Xdp {
+        for tag in outer.iter().chain(&inner) {
+            bytes.extend(tag.protocol().to_be_bytes());
+            bytes.extend(tag.vid.to_be_bytes());
+        }
+    }
+    match to.way.session {
+        Some(session) => {
+            bytes.extend(ETH_P_PPP_SES.to_be_bytes());
+            // Version and type 1, code 0 (session data); the length comes with the packet.
+            bytes.extend([0x11, 0]);
+            bytes.extend(session.to_be_bytes());
+            bytes.extend([0, 0]);
+            bytes.extend(if v4 { PPP_IP } else { PPP_IPV6 }.to_be_bytes());
+        }
+        None => bytes.extend(if v4 { ETH_P_IP } else { ETH_P_IPV6 }.to_be_bytes()),
+    }
+    let beside = |tag: Option<Tag>| tag.filter(|_| hook == Hook::Tc);
+    Header { bytes, outer: beside(outer), inner: beside(inner), pppoe: to.way.session.is_some() }
+}

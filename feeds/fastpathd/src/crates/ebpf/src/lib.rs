@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Flows that programs in the kernel forward: their entries, their maps, their hooks.
+
+pub mod entry;
+pub mod ground;
+pub mod header;
+pub mod layout;
+pub mod programs;
+pub mod table;

@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Which connections are in the maps, what they stand on and what they have counted.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::net::IpAddr;
+use std::time::Duration;
+
+use ctnetlink::{Counters, Tuple};
+
+use crate::entry::{Entry, Key, Refusal, connect, reject};
+use crate::ground::{Change, Place};
+
+/// A connection of fewer packets has hardly begun …
+const SLIGHT: u64 = 16;
+/// … and makes room after this much silence.
+const SLIGHT_IDLE: Duration = Duration::from_secs(1);
+/// What carries more makes room after this much: as long as a flowtable keeps a silent flow.
+const IDLE: Duration = Duration::from_secs(30);
+
+/// Of what the maps can have, connections that are dropped get so small a part.
+const DROPPED_PART: usize = 16;
+
+/// A connection and the number that it is known by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Connection {
+    /// Unique among all there are.
+    pub id: u64,
+    /// Conntrack zone.
+    pub zone: u16,
+    /// As the initiator sends.
+    pub orig: Tuple,
+    /// As the answer arrives.
+    pub reply: Tuple,
+}
+
+/// What an entry has counted since it was made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Packets and bytes on the wire, from the IP header on.
+    pub counters: Counters,
+    /// A FIN or RST was seen.
+    pub closing: bool,
+}
+
+/// How long conntrack keeps a connection without packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// `nf_conntrack_tcp_timeout_established`.
+    pub tcp: Duration,
+    /// `nf_conntrack_udp_timeout_stream`.
+    pub udp: Duration,
+}
+
+/// A conntrack entry that is to live for `left` from now on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extension {
+    /// Conntrack zone.
+    pub zone: u16,
+    /// Original direction.
+    pub orig: Tuple,
+    /// Time it has left without another packet.
+    pub left: Duration,
+}
+
+/// What becomes of packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Carried,
+    Dropped { rule: u32, until: Duration },
+}
+
+/// A connection with its entries.
+#[derive(Debug, Clone)]
+struct Held {
+    connection: Connection,
+    keys: [Key; 2],
+    fate: Fate,
+    /// What the entries had counted when they were read last.
+    counted: [Counters; 2],
+    /// When they were last seen to have grown.
+    active: Duration,
+    /// Until when conntrack keeps it, as far as we had a hand in it.
+    expires: Duration,
+}
+
+impl Held {
+    fn packets(&self) -> u64 {
+        self.counted.iter().map(|counted| counted.packets).sum()
+    }
+
+    /// What conntrack is to be told; none if it knows better.
+    fn extension(&self, now: Duration, timeouts: &Timeouts) -> Option<Extension> {
+        let until = self.active + timeouts.of(self.connection.orig.proto);
+        let Connection { zone, orig, .. } = self.connection;
+        let wanted = self.fate == Fate::Carried && self.packets() > 0 && until > self.expires;
+        wanted.then(|| Extension { zone, orig, left: until.saturating_sub(now) })
+    }
+}
+
+impl Timeouts {
+    fn of(&self, proto: u8) -> Duration {
+        if proto == crate::entry::TCP { self.tcp } else { self.udp }
+    }
+}
+
+/// Connections by whom they lead to.
+#[derive(Debug)]
+struct Station {
+    place: Place,
+    connections: HashSet<u64>,
+}
+
+/// What is to be done to take a connection up.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// To be written: the direction from the initiator first.
+    pub entries: [(Key, Entry); 2],
+    /// Connections that have to leave before, for want of room.
+    pub evicted: Option<u64>,
+}
+
+/// What is left of a connection that is not carried any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Left {
+    /// The connection.
+    pub connection: Connection,
+    /// To be taken out of the maps, in the order of [`Taken::entries`].
+    pub keys: [Key; 2],
+}
+
+/// What a connection's entries have grown by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Growth {
+    /// Of the connection.
+    pub id: u64,
+    /// 0: what the initiator sent, 1: what was sent to it.
+    pub direction: usize,
+    /// Since the reading before.
+    pub grown: Counters,
+    /// A FIN or RST was seen: it will not be carried any more.
+    pub closing: bool,
+}
+
+/// The connections in the maps.
+#[derive(Debug)]
+pub struct Table {
+    /// Entries that the map of a family can have.
+    capacity: usize,
+    connections: HashMap<u64, Held>,
+    /// Whose entry it is, and which.
+    keys: HashMap<Key, (u64, usize)>,
+    /// Entries in the maps of IPv4 and IPv6.
+    used: [usize; 2],
+    stations: HashMap<IpAddr, Station>,
+    /// Who leaves first is last.
+    victims: Vec<u64>,
+    evicted: u64,
+    dropped: BTreeMap<u32, Counters>,
+}
+
+impl Table {
+    /// An empty one; `capacity`: entries that the map of a family can have.
+    #[must_use]
+    pub fn new(capacity: usize) -> Self {
+        Self {
+            capacity,
+            connections: HashMap::new(),
+            keys: HashMap::new(),
+            used: [0; 2],
+            stations: HashMap::new(),
+            victims: Vec::new(),
+            evicted: 0,
+            dropped: BTreeMap::new(),
+        }
+    }
+
+    /// Connections that are carried or dropped.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.connections.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.connections.is_empty()
+    }
+
+    /// Whether this one is carried or dropped.
+    #[must_use]
+    pub fn has(&self, id: u64) -> bool {
+        self.connections.contains_key(&id)
+    }
+
+    /// Connections that had to leave for want of room.
+    #[must_use]
+    pub fn evicted(&self) -> u64 {
+        self.evicted
+    }
+
+    /// What was dropped, by rule.
+    #[must_use]
+    pub fn dropped(&self) -> &BTreeMap<u32, Counters> {
+        &self.dropped
+    }
+
+    /// Takes a connection up, of which none may be there under the same number. `places`: where
+    /// the initiator and the responder are.
+    ///
+    /// # Errors
+    /// It cannot be carried; nothing has changed then.
+    pub fn take(
+        &mut self,
+        connection: Connection,
+        places: [Place; 2],
+        now: Duration,
+    ) -> Result<Taken, Refusal> {
+        let (orig, reply) = (&connection.orig, &connection.reply);
+        let entries = connect(orig, reply, &places[0].side, &places[1].side)?;
+        self.add(connection, places, entries, Fate::Carried, now)
+    }
+
+    /// Has a connection's packets dropped for `rule` until then.
+    ///
+    /// # Errors
+    /// As [`Table::take`].
+    pub fn reject(
+        &mut self,
+        connection: Connection,
+        places: [Place; 2],
+        rule: u32,
+        until: Duration,
+        now: Duration,
+    ) -> Result<Taken, Refusal> {
+        let (orig, reply) = (&connection.orig, &connection.reply);
+        let entries = reject(orig, reply, &places[0].side, &places[1].side, rule)?;
+        self.add(connection, places, entries, Fate::Dropped { rule, until }, now)
+    }
+
+    fn add(
+        &mut self,
+        connection: Connection,
+        places: [Place; 2],
+        entries: [(Key, Entry); 2],
+        fate: Fate,
+        now: Duration,
+    ) -> Result<Taken, Refusal> {
+        let keys = [entries[0].0, entries[1].0];
+        let known = keys.iter().any(|key| self.keys.contains_key(key));
+        if known || keys[0] == keys[1] || self.has(connection.id) {
+            return Err(Refusal::Twin);
+        }
+        let family = family(&keys[0]);
+        if fate != Fate::Carried {
+            let dropped = self.connections.values().filter(|held| held.fate != Fate::Carried);
+            if dropped.count() >= self.capacity / DROPPED_PART {
+                return Err(Refusal::Full);
+            }
+        }
+        let evicted = if self.used[family] + 2 > self.capacity {
+            Some(self.victim(family, now).ok_or(Refusal::Full)?)
+        } else {
+            None
+        };
+        self.used[family] += 2;
+        for (direction, key) in keys.into_iter().enumerate() {
+            self.keys.insert(key, (connection.id, direction));
+        }
+        let ends = [connection.orig.src, connection.reply.src];
+        for (address, place) in ends.into_iter().zip(places) {
+            let new = || Station { place, connections: HashSet::new() };
+            self.stations.entry(address).or_insert_with(new).connections.insert(connection.id);
+        }
+        let held = Held {
+            connection,
+            keys,
+            fate,
+            counted: [Counters::default(); 2],
+            active: now,
+            expires: now,
+        };
+        self.connections.insert(connection.id, held);
+        Ok(Taken { entries, evicted })
+    }
+
+    /// Who has to leave for another connection of its family.
+    fn victim(&mut self, of: usize, now: Duration) -> Option<u64> {
+        let connections = &self.connections;
+        let at = self.victims.iter().rposition(|id| {
+            let held = connections.get(id);
+            held.is_some_and(|held| family(&held.keys[0]) == of && rank(held, now).is_some())
+        })?;
+        self.evicted += 1;
+        Some(self.victims.remove(at))
+    }
+
+    /// Lets a connection go; none if it was not here.
+    pub fn leave(&mut self, id: u64) -> Option<Left> {
+        let held = self.connections.remove(&id)?;
+        for key in &held.keys {
+            self.keys.remove(key);
+        }
+        self.used[family(&held.keys[0])] -= 2;
+        for address in [held.connection.orig.src, held.connection.reply.src] {
+            if let Some(station) = self.stations.get_mut(&address) {
+                station.connections.remove(&id);
+                if station.connections.is_empty() {
+                    self.stations.remove(&address);
+                }
+            }
+        }
+        Some(Left { connection: held.connection, keys: held.keys })
+    }
+
+    /// Everyone there is.
+    #[must_use]
+    pub fn all(&self) -> Vec<u64> {
+        self.connections.keys().copied().collect()
+    }
+
+    /// Whose place may be another one after these changes.
+    #[must_use]
+    pub fn touched(&self, changes: &[Change]) -> Vec<IpAddr> {
+        let stations = self.stations.iter();
+        stations
+            .filter(|(address, at)| changes.iter().any(|c| c.touches(**address, &at.place)))
+            .map(|(address, _)| *address)
+            .collect()
+    }
+
+    /// Where somebody is now; none if nobody knows. Connections whose entries are wrong then.
+    pub fn moved(&mut self, address: IpAddr, place: Option<Place>) -> Vec<u64> {
+        let Some(station) = self.stations.get_mut(&address) else { return Vec::new() };
+        match place {
+            Some(place) if place.side == station.place.side => {
+                station.place = place;
+                Vec::new()
+            }
+            _ => station.connections.iter().copied().collect(),
+        }
+    }
+
+    /// What the entry of `key` has counted. None if it is not ours or has not grown.
+    pub fn read(&mut self, key: &Key, reading: Reading, now: Duration) -> Option<Growth> {
+        let (id, direction) = *self.keys.get(key)?;
+        let held = self.connections.get_mut(&id)?;
+        let before = std::mem::replace(&mut held.counted[direction], reading.counters);
+        let grown = Counters {
+            packets: reading.counters.packets.saturating_sub(before.packets),
+            bytes: reading.counters.bytes.saturating_sub(before.bytes),
+        };
+        if grown.packets > 0 {
+            held.active = now;
+        }
+        match held.fate {
+            Fate::Dropped { rule, .. } => {
+                let sum = self.dropped.entry(rule).or_default();
+                sum.packets += grown.packets;
+                sum.bytes += grown.bytes;
+                None
+            }
+            Fate::Carried => (grown.packets > 0 || reading.closing).then_some(Growth {
+                id,
+                direction,
+                grown,
+                closing: reading.closing,
+            }),
+        }
+    }
+
+    /// Whether the entry of `key` is ours.
+    #[must_use]
+    pub fn knows(&self, key: &Key) -> bool {
+        self.keys.contains_key(key)
+    }
+
+    /// After all entries were read: who would have to leave.
+    pub fn rank(&mut self, now: Duration) {
+        self.victims.clear();
+        // A connection that comes finds room as long as a sixteenth is free.
+        if self.used.iter().all(|used| used + self.capacity / 16 < self.capacity) {
+            return;
+        }
+        let idle = self.connections.iter();
+        let mut idle: Vec<_> =
+            idle.filter_map(|(id, held)| Some((rank(held, now)?, *id))).collect();
+        idle.sort_unstable_by(|a, b| b.cmp(a));
+        self.victims = idle.into_iter().map(|(_, id)| id).collect();
+    }
+
+    /// Conntrack entries that would be forgotten too early, among those that half of their time
+    /// has passed for. Asked once a second.
+    pub fn extensions(&mut self, now: Duration, timeouts: &Timeouts) -> Vec<Extension> {
+        let mut found = Vec::new();
+        for held in self.connections.values_mut() {
+            let whole = timeouts.of(held.connection.orig.proto);
+            if held.expires <= now + whole / 2
+                && let Some(extension) = held.extension(now, timeouts)
+            {
+                held.expires = now + extension.left;
+                found.push(extension);
+            }
+        }
+        found
+    }
+
+    /// The last one for a connection that is about to leave.
+    #[must_use]
+    pub fn last_extension(&self, id: u64, now: Duration, timeouts: &Timeouts) -> Option<Extension> {
+        self.connections.get(&id)?.extension(now, timeouts)
+    }
+
+    /// Connections that have been dropped for long enough.
+    #[must_use]
+    pub fn expired(&self, now: Duration) -> Vec<u64> {
+        let over = |held: &Held| matches!(held.fate, Fate::Dropped { until, .. } if until <= now);
+        self.connections.iter().filter(|(_, held)| over(held)).map(|(id, _)| *id).collect()
+    }
+}
+
+fn family(key: &Key) -> usize {
+    usize::from(key.src.is_ipv6())
+}
+
+/// How willing a connection leaves: the least goes first, none stays. Those that have hardly begun
+/// go before those that do real work, however long these are silent: who opens many connections
+/// only gets into the way of himself.
+fn rank(held: &Held, now: Duration) -> Option<(bool, Duration)> {
+    if matches!(held.fate, Fate::Dropped { .. }) {
+        return None;
+    }
+    let real = held.packets() >= SLIGHT;
+    let idle = now.saturating_sub(held.active);
+    (idle >= if real { IDLE } else { SLIGHT_IDLE }).then_some((real, held.active))
+}
+
+#[cfg(test)]
+#[path = "table_tests.rs"]
+mod tests;
