@@ -6,7 +6,7 @@
 #include "maps.h"
 
 /* Run by BPF_PROG_TEST_RUN. The mark is for how many jiffies from now on entries are used. */
-SEC("tc")
+SEC("classifier")
 int fastpath_beat(struct __sk_buff *skb)
 {
 	__u64 now = bpf_jiffies64();

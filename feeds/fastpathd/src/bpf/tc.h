@@ -245,7 +245,7 @@ always void pull_headers(struct __sk_buff *skb)
 		bpf_skb_pull_data(skb, wanted);
 }
 
-SEC("tc")
+SEC("classifier")
 int fastpath_tc(struct __sk_buff *skb)
 {
 	struct packet p = {};

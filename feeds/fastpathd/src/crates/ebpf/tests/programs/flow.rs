@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Keys and entries as a daemon would make them, by arithmetic of their own.
+
+use ebpf::layout::{
+    Entry, Entry4, Entry6, FLOW_NAT, FLOW_PPPOE, HEADER_MAX, Key4, Key6, TAG_8021AD, TAG_THERE, Way,
+};
+
+use crate::frame::{Link, Tag, Tuple, octets};
+use crate::kernel::Hook;
+
+/// One direction of a connection through the gateway.
+#[derive(Clone, Debug)]
+pub(crate) struct Flow {
+    pub(crate) from: Link,
+    pub(crate) to: Link,
+    pub(crate) old: Tuple,
+    pub(crate) new: Tuple,
+    pub(crate) tcp: bool,
+    pub(crate) mtu: u16,
+    /// Ingress and egress.
+    pub(crate) devices: (u32, u32),
+    /// Port of a switch that packets come in at.
+    pub(crate) port: u8,
+}
+
+/// Key and entry of either version.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Pair {
+    V4(Key4, Entry4),
+    V6(Key6, Entry6),
+}
+
+impl Pair {
+    pub(crate) fn entry(&mut self) -> &mut Entry {
+        match self {
+            Self::V4(_, to) => &mut to.e,
+            Self::V6(_, to) => &mut to.e,
+        }
+    }
+}
+
+pub(crate) fn way(link: &Link) -> Way {
+    let tag = |n: usize| {
+        link.tags.get(n).map_or(0, |t: &Tag| {
+            (t.tci & 0xfff) | TAG_THERE | if t.proto == 0x88a8 { TAG_8021AD } else { 0 }
+        })
+    };
+    let session = link.session.unwrap_or(0).to_be_bytes();
+    Way { outer: tag(0), inner: tag(1), session }
+}
+
+/// The ones' complement sum of ~old and new, of words as they lie in memory; nothing is 0.
+fn delta(old: &[u8], new: &[u8]) -> u16 {
+    let mut sum = 0_u64;
+    for (old, new) in old.chunks(2).zip(new.chunks(2)) {
+        sum += u64::from(!u16::from_ne_bytes([old[0], old[1]]));
+        sum += u64::from(u16::from_ne_bytes([new[0], new[1]]));
+    }
+    let folded = u16::try_from(sum % 0xffff).expect("a remainder");
+    folded
+}
+
+impl Flow {
+    fn address_delta(&self) -> u16 {
+        let all = |t: &Tuple| [octets(t.src), octets(t.dst)].concat();
+        delta(&all(&self.old), &all(&self.new))
+    }
+
+    fn port_delta(&self) -> u16 {
+        let all = |t: &Tuple| [t.sport.to_be_bytes(), t.dport.to_be_bytes()].concat();
+        delta(&all(&self.old), &all(&self.new))
+    }
+
+    fn entry(&self, hook: Hook) -> Entry {
+        let mut e = Entry { ifindex: self.devices.1, mtu: self.mtu, ..Entry::default() };
+        if self.old != self.new {
+            e.flags |= FLOW_NAT;
+        }
+        if self.to.session.is_some() {
+            e.flags |= FLOW_PPPOE;
+        }
+        e.sport = self.new.sport.to_be_bytes();
+        e.dport = self.new.dport.to_be_bytes();
+        let mut within = self.to.clone();
+        if hook == Hook::Tc && within.instead.is_empty() && within.before.is_empty() {
+            let mut beside = std::mem::take(&mut within.tags).into_iter();
+            if let Some(tag) = beside.next() {
+                (e.outer_tci, e.outer_proto) = (tag.tci, tag.proto.to_be_bytes());
+            }
+            if let Some(tag) = beside.next() {
+                (e.inner_tci, e.inner_proto) = (tag.tci, tag.proto.to_be_bytes());
+            }
+        }
+        let mut header = within.bytes(self.old.is_v6(), 0);
+        e.header_len = u8::try_from(header.len()).expect("a short header");
+        header.resize(HEADER_MAX, 0);
+        e.header.copy_from_slice(&header);
+        e.address_delta = self.address_delta();
+        e.port_delta = self.port_delta();
+        // A TTL of one less: that of the word that it is the first byte of.
+        let ttl = delta(&[64, 0], &[63, 0]);
+        if !self.old.is_v6() {
+            let sum = u32::from(e.address_delta) + u32::from(ttl);
+            e.l3_delta = u16::try_from(sum % 0xffff).expect("a remainder");
+        }
+        e.back = way(&self.to);
+        e.back_ifindex = self.devices.1;
+        e
+    }
+
+    pub(crate) fn pair(&self, hook: Hook) -> Pair {
+        let e = self.entry(hook);
+        let proto = if self.tcp { 6 } else { 17 };
+        let (sport, dport) = (self.old.sport.to_be_bytes(), self.old.dport.to_be_bytes());
+        let (ifindex, way, port) = (self.devices.0, way(&self.from), self.port);
+        let bytes = |a| octets(a);
+        if self.old.is_v6() {
+            let wide = |a| <[u8; 16]>::try_from(bytes(a)).expect("IPv6");
+            let (src, dst) = (wide(self.old.src), wide(self.old.dst));
+            let key = Key6 { src, dst, sport, dport, ifindex, way, proto, port };
+            Pair::V6(key, Entry6 { e, src: wide(self.new.src), dst: wide(self.new.dst) })
+        } else {
+            let short = |a| <[u8; 4]>::try_from(bytes(a)).expect("IPv4");
+            let (src, dst) = (short(self.old.src), short(self.old.dst));
+            let key = Key4 { src, dst, sport, dport, ifindex, way, proto, port };
+            Pair::V4(key, Entry4 { e, src: short(self.new.src), dst: short(self.new.dst) })
+        }
+    }
+
+    /// The other direction, as its packets come.
+    pub(crate) fn back(&self) -> Self {
+        Self {
+            from: self.to.clone(),
+            to: self.from.clone(),
+            old: self.new.reply(),
+            new: self.old.reply(),
+            devices: (self.devices.1, self.devices.0),
+            ..self.clone()
+        }
+    }
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The programs, run in this machine's kernel on packets that are built here and checked by other
+//! means than theirs.
+
+mod flow;
+mod frame;
+mod kernel;
+mod table;
