@@ -18,6 +18,7 @@ fn side(device: u32, way: Way) -> Side {
     }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "as a way has it")]
 fn tag(vid: u16) -> Option<Tag> {
     Some(Tag { vid, service: false })
 }

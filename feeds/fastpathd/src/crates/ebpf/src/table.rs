@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use ctnetlink::{Counters, Tuple};
+use ctnetlink::Counters;
 
+use crate::connection::{Connection, Extension, Growth, Left, Reading, Taken, Timeouts};
 use crate::entry::{Entry, Key, Refusal, connect, reject};
 use crate::ground::{Change, Place};
 
@@ -19,48 +20,6 @@ const IDLE: Duration = Duration::from_secs(30);
 
 /// Of what the maps can have, connections that are dropped get so small a part.
 const DROPPED_PART: usize = 16;
-
-/// A connection and the number that it is known by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Connection {
-    /// Unique among all there are.
-    pub id: u64,
-    /// Conntrack zone.
-    pub zone: u16,
-    /// As the initiator sends.
-    pub orig: Tuple,
-    /// As the answer arrives.
-    pub reply: Tuple,
-}
-
-/// What an entry has counted since it was made.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Reading {
-    /// Packets and bytes on the wire, from the IP header on.
-    pub counters: Counters,
-    /// A FIN or RST was seen.
-    pub closing: bool,
-}
-
-/// How long conntrack keeps a connection without packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timeouts {
-    /// `nf_conntrack_tcp_timeout_established`.
-    pub tcp: Duration,
-    /// `nf_conntrack_udp_timeout_stream`.
-    pub udp: Duration,
-}
-
-/// A conntrack entry that is to live for `left` from now on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Extension {
-    /// Conntrack zone.
-    pub zone: u16,
-    /// Original direction.
-    pub orig: Tuple,
-    /// Time it has left without another packet.
-    pub left: Duration,
-}
 
 /// What becomes of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,48 +56,11 @@ impl Held {
     }
 }
 
-impl Timeouts {
-    fn of(&self, proto: u8) -> Duration {
-        if proto == crate::entry::TCP { self.tcp } else { self.udp }
-    }
-}
-
 /// Connections by whom they lead to.
 #[derive(Debug)]
 struct Station {
     place: Place,
     connections: HashSet<u64>,
-}
-
-/// What is to be done to take a connection up.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Taken {
-    /// To be written: the direction from the initiator first.
-    pub entries: [(Key, Entry); 2],
-    /// Connections that have to leave before, for want of room.
-    pub evicted: Option<u64>,
-}
-
-/// What is left of a connection that is not carried any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Left {
-    /// The connection.
-    pub connection: Connection,
-    /// To be taken out of the maps, in the order of [`Taken::entries`].
-    pub keys: [Key; 2],
-}
-
-/// What a connection's entries have grown by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Growth {
-    /// Of the connection.
-    pub id: u64,
-    /// 0: what the initiator sent, 1: what was sent to it.
-    pub direction: usize,
-    /// Since the reading before.
-    pub grown: Counters,
-    /// A FIN or RST was seen: it will not be carried any more.
-    pub closing: bool,
 }
 
 /// The connections in the maps.
@@ -312,6 +234,12 @@ impl Table {
         Some(Left { connection: held.connection, keys: held.keys })
     }
 
+    /// The keys of a connection, in the order of [`Taken::entries`].
+    #[must_use]
+    pub fn keys(&self, id: u64) -> Option<[Key; 2]> {
+        Some(self.connections.get(&id)?.keys)
+    }
+
     /// Everyone there is.
     #[must_use]
     pub fn all(&self) -> Vec<u64> {
@@ -364,8 +292,15 @@ impl Table {
                 direction,
                 grown,
                 closing: reading.closing,
+                inherited: false,
             }),
         }
+    }
+
+    /// What an entry that was found had counted already. None if it is not ours or that is nothing.
+    pub fn inherit(&mut self, key: &Key, counters: Counters, now: Duration) -> Option<Growth> {
+        let growth = self.read(key, Reading { counters, closing: false }, now)?;
+        Some(Growth { inherited: true, ..growth })
     }
 
     /// Whether the entry of `key` is ours.

@@ -2,6 +2,7 @@
 
 use std::net::Ipv4Addr;
 
+use ctnetlink::Tuple;
 use proptest::prelude::*;
 
 use super::*;
@@ -95,10 +96,16 @@ fn counts_are_told_by_what_they_grew() {
     assert_eq!(world.read(1), []);
     world.pass(&there, 3);
     let grown = Counters { packets: 3, bytes: 300 };
-    assert_eq!(world.read(2), [Growth { id: 7, direction: 0, grown, closing: false }]);
+    assert_eq!(
+        world.read(2),
+        [Growth { id: 7, direction: 0, grown, closing: false, inherited: false }]
+    );
     world.pass(&back, 1);
     let grown = Counters { packets: 1, bytes: 100 };
-    assert_eq!(world.read(3), [Growth { id: 7, direction: 1, grown, closing: false }]);
+    assert_eq!(
+        world.read(3),
+        [Growth { id: 7, direction: 1, grown, closing: false, inherited: false }]
+    );
     assert_eq!(world.read(4), []);
     let closing = Reading { counters: Counters { packets: 1, bytes: 100 }, closing: true };
     assert!(world.table.read(&back, closing, s(4)).unwrap().closing);

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Connections, and what is told about them.
+
+use std::time::Duration;
+
+use ctnetlink::{Counters, Tuple};
+
+use crate::entry::{Entry, Key, TCP};
+
+/// A connection and the number that it is known by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Connection {
+    /// Unique among all there are.
+    pub id: u64,
+    /// Conntrack zone.
+    pub zone: u16,
+    /// As the initiator sends.
+    pub orig: Tuple,
+    /// As the answer arrives.
+    pub reply: Tuple,
+}
+
+/// What an entry has counted since it was made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Packets and bytes on the wire, from the IP header on.
+    pub counters: Counters,
+    /// A FIN or RST was seen.
+    pub closing: bool,
+}
+
+/// How long conntrack keeps a connection without packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// `nf_conntrack_tcp_timeout_established`.
+    pub tcp: Duration,
+    /// `nf_conntrack_udp_timeout_stream`.
+    pub udp: Duration,
+}
+
+/// A conntrack entry that is to live for `left` from now on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extension {
+    /// Conntrack zone.
+    pub zone: u16,
+    /// Original direction.
+    pub orig: Tuple,
+    /// Time it has left without another packet.
+    pub left: Duration,
+}
+
+/// What is to be done to take a connection up.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// To be written: the direction from the initiator first.
+    pub entries: [(Key, Entry); 2],
+    /// Connections that have to leave before, for want of room.
+    pub evicted: Option<u64>,
+}
+
+/// What is left of a connection that is not carried any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Left {
+    /// The connection.
+    pub connection: Connection,
+    /// To be taken out of the maps, in the order of [`Taken::entries`].
+    pub keys: [Key; 2],
+}
+
+/// What a connection's entries have grown by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Growth {
+    /// Of the connection.
+    pub id: u64,
+    /// 0: what the initiator sent, 1: what was sent to it.
+    pub direction: usize,
+    /// Since the reading before.
+    pub grown: Counters,
+    /// A FIN or RST was seen: it will not be carried any more.
+    pub closing: bool,
+    /// It was counted for a daemon before.
+    pub inherited: bool,
+}
+
+impl Timeouts {
+    pub(crate) fn of(&self, proto: u8) -> Duration {
+        if proto == TCP { self.tcp } else { self.udp }
+    }
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+use std::net::Ipv4Addr;
+
+use ctnetlink::Tuple;
+
+use super::*;
+use crate::entry::{Hook, Side, Way};
+use crate::fake::Fake;
+use crate::ground::Ground;
+
+const TIMEOUTS: Timeouts =
+    Timeouts { tcp: Duration::from_secs(7440), udp: Duration::from_secs(120) };
+
+fn s(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+fn place(device: u32) -> Place {
+    let side = Side {
+        device,
+        hook: Hook::Tc,
+        way: Way::default(),
+        local: [2, 0, 0, 0, 0, 1],
+        next_hop: Some([2, 0, 0, 0, 1, 1]),
+        mtu: 1500,
+    };
+    Place { side, grounds: vec![Ground::Link(device)] }
+}
+
+const INSIDE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
+const OUTSIDE: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 9));
+
+fn connection(id: u64) -> Connection {
+    let port = 1000 + u16::try_from(id).unwrap();
+    let orig = Tuple { src: INSIDE, dst: OUTSIDE, proto: 17, sport: port, dport: 443 };
+    let reply = Tuple { src: OUTSIDE, dst: INSIDE, proto: 17, sport: 443, dport: port };
+    Connection { id, zone: 0, orig, reply }
+}
+
+fn engine(maps: &Fake) -> Engine {
+    Engine::new(Box::new(maps.clone()), 64, TIMEOUTS).unwrap()
+}
+
+fn take(engine: &mut Engine, id: u64) {
+    engine.take(connection(id), [place(1), place(2)], s(0)).unwrap();
+}
+
+fn grown(report: &Report) -> [u64; 2] {
+    let mut sums = [0; 2];
+    for growth in &report.grown {
+        sums[growth.direction] += growth.grown.packets;
+    }
+    sums
+}
+
+#[test]
+fn a_life() {
+    let maps = Fake::default();
+    let mut engine = engine(&maps);
+    take(&mut engine, 1);
+    take(&mut engine, 1);
+    assert_eq!(maps.with(|inside| inside.flows.len()), 2);
+    maps.pass(5, |key| key.src == INSIDE);
+    engine.tick(s(1)).unwrap();
+    let report = engine.report();
+    assert_eq!(grown(&report), [5, 0]);
+    assert_eq!(report.extensions.len(), 1);
+    maps.pass(3, |_| true);
+    engine.release(1, s(2));
+    let report = engine.report();
+    assert_eq!(grown(&report), [3, 3]);
+    assert_eq!(report.left, [(1, Cause::Asked)]);
+    // Packets have come since conntrack was told.
+    assert_eq!(report.extensions.iter().map(|e| e.left).collect::<Vec<_>>(), [s(120)]);
+    assert!(maps.with(|inside| inside.flows.is_empty() && inside.beats == 1));
+    engine.release(1, s(2));
+    assert_eq!(engine.report(), Report::default());
+}
+
+#[test]
+fn a_fin_ends_both_directions() {
+    let maps = Fake::default();
+    let mut engine = engine(&maps);
+    take(&mut engine, 1);
+    maps.with(|inside| inside.flows.values_mut().for_each(|(_, read)| read.closing = true));
+    engine.tick(s(1)).unwrap();
+    assert_eq!(engine.report().left, [(1, Cause::Closing)]);
+    assert!(maps.with(|inside| inside.flows.is_empty()));
+}
+
+#[test]
+fn a_change_of_the_way_ends_what_goes_that_way() {
+    let maps = Fake::default();
+    let mut engine = engine(&maps);
+    take(&mut engine, 1);
+    let change = [Change::Ground(Ground::Link(2))];
+    engine.changed(&change, |_| Some(place(2)), s(1));
+    assert_eq!(engine.report(), Report::default());
+    let asked = std::cell::RefCell::new(Vec::new());
+    let moved = |address| {
+        asked.borrow_mut().push(address);
+        Some(place(3))
+    };
+    engine.changed(&change, moved, s(1));
+    assert_eq!(*asked.borrow(), [OUTSIDE]);
+    assert_eq!(engine.report().left, [(1, Cause::Moved)]);
+    assert!(maps.with(|inside| inside.flows.is_empty()));
+}
+
+#[test]
+fn half_a_connection_is_not_left_behind() {
+    let maps = Fake::default();
+    let mut engine = engine(&maps);
+    // The second entry is that of the answer.
+    maps.with(|inside| inside.refused = Some(1001));
+    let failed = engine.take(connection(1), [place(1), place(2)], s(0));
+    assert!(matches!(failed, Err(TakeError::Kernel(MapError::Put(_)))));
+    assert!(maps.with(|inside| inside.flows.is_empty()) && engine.table().is_empty());
+    maps.with(|inside| inside.room = 1);
+    let failed = engine.take(connection(2), [place(1), place(2)], s(0));
+    assert!(matches!(failed, Err(TakeError::Refused(Refusal::Full))));
+    assert!(maps.with(|inside| inside.flows.is_empty()) && engine.table().is_empty());
+}
+
+#[test]
+fn the_next_daemon_goes_on_with_what_it_finds() {
+    let maps = Fake::default();
+    let mut before = engine(&maps);
+    take(&mut before, 1);
+    take(&mut before, 2);
+    maps.pass(7, |key| key.sport == 1001);
+    drop(before);
+    let mut engine = engine(&maps);
+    // Under another number.
+    engine.take(Connection { id: 9, ..connection(1) }, [place(1), place(2)], s(0)).unwrap();
+    let report = engine.report();
+    assert_eq!(grown(&report), [7, 0]);
+    assert!(report.grown.iter().all(|growth| growth.inherited));
+    assert_eq!(engine.sweep(), 2);
+    assert_eq!(engine.sweep(), 0);
+    maps.pass(1, |_| true);
+    engine.tick(s(1)).unwrap();
+    assert_eq!(grown(&engine.report()), [1, 1]);
+    assert_eq!(maps.with(|inside| inside.flows.len()), 2);
+}
+
+#[test]
+fn a_rejected_connection_is_not_carried() {
+    let maps = Fake::default();
+    let mut engine = engine(&maps);
+    take(&mut engine, 1);
+    maps.pass(1, |_| true);
+    engine.reject(connection(1), [place(1), place(2)], 4711, s(60), s(1)).unwrap();
+    assert_eq!(grown(&engine.report()), [1, 1]);
+    assert!(maps.with(|inside| inside.flows.values().all(|(entry, _)| entry.drop == Some(4711))));
+    maps.pass(2, |_| true);
+    engine.tick(s(59)).unwrap();
+    assert_eq!(engine.report(), Report::default());
+    assert_eq!(engine.table().dropped()[&4711].packets, 4);
+    engine.tick(s(60)).unwrap();
+    assert_eq!(engine.report().left, [(1, Cause::Expired)]);
+    assert!(maps.with(|inside| inside.flows.is_empty()));
+}
+
+#[test]
+fn release_all_leaves_nothing() {
+    let maps = Fake::default();
+    let mut before = engine(&maps);
+    take(&mut before, 1);
+    drop(before);
+    let mut engine = engine(&maps);
+    take(&mut engine, 2);
+    engine.release_all(s(1));
+    assert!(maps.with(|inside| inside.flows.is_empty()));
+    assert_eq!(engine.report().left, [(2, Cause::Asked)]);
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Maps without a kernel.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::io;
+use std::rc::Rc;
+use std::time::Duration;
+
+use ctnetlink::Counters;
+
+use crate::connection::Reading;
+use crate::engine::{MapError, Maps};
+use crate::entry::{Entry, Key};
+use crate::layout::Exits;
+
+/// What is in the maps.
+#[derive(Debug, Default)]
+pub struct Inside {
+    /// Entries and what they have counted.
+    pub flows: HashMap<Key, (Entry, Reading)>,
+    /// How many beats there were.
+    pub beats: usize,
+    /// The kernel refuses entries for this destination port.
+    pub refused: Option<u16>,
+    /// Entries that fit; 0: any number.
+    pub room: usize,
+}
+
+/// Maps that a test can look into; clones are the same maps.
+#[derive(Debug, Clone, Default)]
+pub struct Fake(Rc<RefCell<Inside>>);
+
+impl Fake {
+    /// Looks at what is inside.
+    pub fn with<T>(&self, look: impl FnOnce(&mut Inside) -> T) -> T {
+        look(&mut self.0.borrow_mut())
+    }
+
+    /// Packets of 100 bytes for the entries that `which` holds for; how many entries these are.
+    pub fn pass(&self, packets: u64, which: impl Fn(&Key) -> bool) -> usize {
+        self.with(|inside| {
+            let found = inside.flows.iter_mut().filter(|(key, _)| which(key));
+            found
+                .map(|(_, (_, reading))| {
+                    reading.counters.packets += packets;
+                    reading.counters.bytes += packets * 100;
+                })
+                .count()
+        })
+    }
+}
+
+impl Maps for Fake {
+    fn put(&mut self, key: &Key, entry: &Entry, counters: Counters) -> Result<(), MapError> {
+        self.with(|inside| {
+            if inside.refused == Some(key.dport) {
+                return Err(MapError::Put(io::ErrorKind::PermissionDenied.into()));
+            }
+            let full = inside.room != 0 && inside.flows.len() >= inside.room;
+            if full && !inside.flows.contains_key(key) {
+                return Err(MapError::Full);
+            }
+            let reading = Reading { counters, closing: false };
+            inside.flows.insert(*key, (entry.clone(), reading));
+            Ok(())
+        })
+    }
+
+    fn remove(&mut self, key: &Key) -> Result<Option<Reading>, MapError> {
+        Ok(self.with(|inside| inside.flows.remove(key).map(|(_, reading)| reading)))
+    }
+
+    fn read(&mut self, each: &mut dyn FnMut(&Key, Reading)) -> Result<(), MapError> {
+        self.with(|inside| inside.flows.iter().for_each(|(key, (_, reading))| each(key, *reading)));
+        Ok(())
+    }
+
+    fn beat(&mut self, _: Duration) -> Result<(), MapError> {
+        self.with(|inside| inside.beats += 1);
+        Ok(())
+    }
+
+    fn exits(&mut self) -> Result<Exits, MapError> {
+        Ok(Exits::default())
+    }
+}
