@@ -105,6 +105,50 @@ impl From<Failure> for MarkError {
     }
 }
 
+/// What conntrack is told of a connection whose packets it does not see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Upkeep {
+    /// Conntrack zone.
+    pub zone: u16,
+    /// Original direction.
+    pub orig: Tuple,
+    /// Seconds until it is forgotten; none: as it is.
+    pub timeout_s: Option<u32>,
+    /// TCP sequence numbers are not held against the windows any more, in both directions: they
+    /// have moved on unseen.
+    pub liberal: bool,
+}
+
+/// Why entries were not kept up.
+#[derive(Debug, thiserror::Error)]
+pub enum KeepError {
+    /// No socket.
+    #[error("cannot open a netfilter netlink socket")]
+    Open(#[source] io::Error),
+    /// A request did not go out.
+    #[error("cannot ask for connections to be kept")]
+    Ask(#[source] io::Error),
+    /// Reading the answer failed.
+    #[error("cannot read the outcome of keeping connections")]
+    Read(#[source] io::Error),
+    /// The kernel refused, for example without `CAP_NET_ADMIN`.
+    #[error("the kernel refuses to keep connections")]
+    Refused(#[source] io::Error),
+}
+
+/// Tells conntrack of connections whose packets it does not see.
+///
+/// # Errors
+/// As [`set_mark`].
+pub async fn keep(entries: &[Upkeep]) -> Result<Changed, KeepError> {
+    let mut changes = Changes::open().map_err(KeepError::Open)?;
+    changes.run(entries, request::keep).await.map_err(|failure| match failure {
+        Failure::Ask(error) => KeepError::Ask(error),
+        Failure::Read(error) => KeepError::Read(error),
+        Failure::Refused(error) => KeepError::Refused(error),
+    })
+}
+
 /// A socket for changes.
 #[derive(Debug)]
 pub(crate) struct Changes {
@@ -129,10 +173,10 @@ impl Changes {
 
     /// Sends a message for each entry; `make` gets its sequence number and whether it is to be
     /// acknowledged. Only the last one of a datagram is, the others answer when they fail.
-    async fn run(
+    async fn run<T>(
         &mut self,
-        entries: &[(u16, Tuple)],
-        make: impl Fn(u32, &(u16, Tuple), bool) -> Vec<u8>,
+        entries: &[T],
+        make: impl Fn(u32, &T, bool) -> Vec<u8>,
     ) -> Result<Changed, Failure> {
         let mut changed = Changed::default();
         for part in entries.chunks(AT_ONCE) {
@@ -166,6 +210,8 @@ impl Changes {
                 match frame.errno() {
                     errno if errno == Errno::NOENT.raw_os_error() => failed.gone += 1,
                     errno if errno == Errno::BUSY.raw_os_error() => failed.busy += 1,
+                    // What is dying gets no new timeout.
+                    errno if errno == Errno::TIME.raw_os_error() => failed.gone += 1,
                     _ => refusal(&frame).map_err(Failure::Refused)?,
                 }
                 if before_last == 0 {

@@ -3,7 +3,7 @@
 //!
 //! Nothing here keeps state: [`Dump`] reads the whole table batch by batch, [`EventSocket`] reports
 //! changes, [`Lookup`] asks for one entry; [`Reinspection`] makes connections new to inspection,
-//! [`set_mark`] and [`delete`] change single ones. Attributes are decoded by `netlink-bindings`,
+//! [`set_mark`], [`keep`] and [`delete`] change single ones. Attributes are decoded by `netlink-bindings`,
 //! whose tables are generated from the kernel's own specification.
 
 mod change;
@@ -16,7 +16,7 @@ mod reinspect;
 mod request;
 mod socket;
 
-pub use change::{Changed, DeleteError, MarkError, delete, set_mark};
+pub use change::{Changed, DeleteError, KeepError, MarkError, Upkeep, delete, keep, set_mark};
 pub use decode::{Frame, Frames, entries, entry};
 pub use dump::{Dump, DumpError};
 pub use entry::{Counters, Entry, Status, TcpState, Tuple};

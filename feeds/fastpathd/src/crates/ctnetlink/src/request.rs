@@ -4,11 +4,12 @@
 use std::net::IpAddr;
 
 use netlink_bindings::conntrack::{
-    Nfgenmsg, OpGetDo, OpGetDump, PushConntrackAttrs, PushTupleAttrs,
+    NfCtTcpFlagsMask, Nfgenmsg, OpGetDo, OpGetDump, PushConntrackAttrs, PushTupleAttrs,
 };
 use netlink_bindings::consts::{NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST};
 use netlink_bindings::utils::Pusher;
 
+use crate::change::Upkeep;
 use crate::decode::{CT_DELETE, CT_GET, CT_GET_ZERO, CT_NEW, NLMSG_HEADER};
 use crate::entry::Tuple;
 
@@ -16,6 +17,10 @@ const AF_INET: u8 = 2;
 const AF_INET6: u8 = 10;
 const ICMP: u8 = 1;
 const ICMPV6: u8 = 58;
+const TCP: u8 = 6;
+
+/// `IP_CT_TCP_FLAG_BE_LIBERAL`.
+const BE_LIBERAL: u8 = 0x08;
 
 /// Bits of a connection mark: where `mask` has ones, those of `value`; the rest does not matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +62,31 @@ pub(crate) fn get(seq: u32, zone: u16, orig: &Tuple) -> Vec<u8> {
 pub(crate) fn mark(seq: u32, zone: u16, orig: &Tuple, bits: MarkBits, ack: bool) -> Vec<u8> {
     let mut message = header();
     drop(push_mark(push_key(&mut message, zone, orig), bits));
+    finish(message, CT_NEW, NLM_F_REQUEST | acknowledged(ack), seq)
+}
+
+/// Tells one entry how long it lives, and not to mind TCP's windows.
+pub(crate) fn keep(seq: u32, upkeep: &Upkeep, ack: bool) -> Vec<u8> {
+    let mut message = header();
+    let mut attrs = push_key(&mut message, upkeep.zone, &upkeep.orig);
+    if let Some(seconds) = upkeep.timeout_s {
+        attrs = attrs.push_timeout(seconds);
+    }
+    if upkeep.liberal && upkeep.orig.proto == TCP {
+        let liberal = || {
+            let mut flags = NfCtTcpFlagsMask::new();
+            (flags.flags, flags.mask) = (BE_LIBERAL, BE_LIBERAL);
+            flags
+        };
+        attrs = attrs
+            .nested_protoinfo()
+            .nested_protoinfo_tcp()
+            .push_tcp_flags_original(liberal())
+            .push_tcp_flags_reply(liberal())
+            .end_nested()
+            .end_nested();
+    }
+    drop(attrs);
     finish(message, CT_NEW, NLM_F_REQUEST | acknowledged(ack), seq)
 }
 
@@ -167,6 +197,26 @@ mod tests {
             }
         }
         found
+    }
+
+    #[test]
+    fn only_tcp_has_windows_to_be_liberal_about() {
+        for (proto, liberal, wanted) in [(6, true, true), (6, false, false), (17, true, false)] {
+            let orig = Tuple { proto, ..ORIG };
+            let upkeep = Upkeep { zone: 3, orig, timeout_s: Some(7440), liberal };
+            let message = keep(1, &upkeep, true);
+            let frame = Frames::new(&message).next().unwrap();
+            let attrs = ConntrackAttrs::new(&frame.payload[4..]);
+            assert_eq!(attrs.get_timeout().unwrap(), 7440);
+            let tcp = attrs.get_protoinfo().and_then(|info| info.get_protoinfo_tcp());
+            assert_eq!(tcp.is_ok(), wanted);
+            if let Ok(tcp) = tcp {
+                for flags in [tcp.get_tcp_flags_original(), tcp.get_tcp_flags_reply()] {
+                    let flags = flags.unwrap();
+                    assert_eq!((flags.flags, flags.mask), (8, 8));
+                }
+            }
+        }
     }
 
     #[test]
