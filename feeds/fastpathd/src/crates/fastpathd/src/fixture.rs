@@ -57,7 +57,7 @@ pub(crate) fn lab_network() -> Vec<Change> {
     let port = |index, name| Link { master: Some(4), ..link(index, name, LinkKind::Ethernet) };
     let vlan = |index, name, id, lower| Link {
         lower: Some(lower),
-        ..link(index, name, LinkKind::Vlan { id })
+        ..link(index, name, LinkKind::Vlan { id, service: false })
     };
     let member = |index, vid, tagged| BridgeVlan {
         index,

@@ -133,7 +133,7 @@ fn link_view(core: &Core, link: &Link) -> LinkView {
         master: name_of(link.master.and_then(|index| topology.link(index))),
         lower: name_of(topology.lower(link.index)),
         vlan: match link.kind {
-            LinkKind::Vlan { id } => id,
+            LinkKind::Vlan { id, .. } => id,
             _ => 0,
         },
         addresses: topology

@@ -43,7 +43,7 @@ fn vlans(topology: &Topology) -> BTreeMap<u16, BTreeSet<String>> {
     let mut vlans: BTreeMap<u16, BTreeSet<String>> = BTreeMap::new();
     let mut vlan_of: BTreeMap<&str, u16> = BTreeMap::new();
     for link in topology.links() {
-        if let LinkKind::Vlan { id } = link.kind {
+        if let LinkKind::Vlan { id, .. } = link.kind {
             vlans.entry(id).or_default().insert(link.name.to_string());
             vlan_of.insert(&link.name, id);
         }

@@ -234,7 +234,7 @@ fn visible(core: &Core, kind: Kind) -> VisibleView {
 fn policy(core: &Core) -> PolicyView<'_> {
     let settings = &core.protection.settings;
     let vlans = core.around.topology().links().filter_map(|link| match link.kind {
-        LinkKind::Vlan { id } => Some(id),
+        LinkKind::Vlan { id, .. } => Some(id),
         _ => None,
     });
     PolicyView {

@@ -94,7 +94,7 @@ fn descend(link: &Link, topology: &Topology) -> (String, u16) {
     let mut vlan = 0;
     // No stack of devices is deeper; a loop cannot be built, but a wrong model must not hang.
     for _ in 0..8 {
-        if let LinkKind::Vlan { id } = at.kind {
+        if let LinkKind::Vlan { id, .. } = at.kind {
             vlan = id;
         }
         let stands = matches!(at.kind, LinkKind::Vlan { .. } | LinkKind::Ppp);

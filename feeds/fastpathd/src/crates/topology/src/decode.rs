@@ -21,6 +21,7 @@ use crate::types::{
     Route, RouteKind,
 };
 
+const ETH_P_8021AD: u16 = 0x88a8;
 const RTM_NEWVLAN: u16 = 112;
 const RTM_DELVLAN: u16 = 113;
 const BRIDGE: u8 = 7; // AF_BRIDGE
@@ -133,9 +134,10 @@ fn kind(hardware: u16, text: Option<&str>, data: Option<LinkinfoDataMsg<'_>>) ->
             vlan_filtering: attrs.get_vlan_filtering().is_ok_and(|filtering| filtering != 0),
         },
         (Some("bridge"), _) => LinkKind::Bridge { vlan_filtering: false },
-        (Some("vlan"), Some(LinkinfoDataMsg::Vlan(attrs))) => {
-            LinkKind::Vlan { id: attrs.get_id().unwrap_or_default() }
-        }
+        (Some("vlan"), Some(LinkinfoDataMsg::Vlan(attrs))) => LinkKind::Vlan {
+            id: attrs.get_id().unwrap_or_default(),
+            service: attrs.get_protocol().is_ok_and(|protocol| protocol == ETH_P_8021AD),
+        },
         (Some("ppp"), _) => LinkKind::Ppp,
         (Some(other), _) => LinkKind::Other(other.into()),
         (None, _) => match hardware {

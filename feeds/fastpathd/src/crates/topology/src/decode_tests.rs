@@ -77,7 +77,7 @@ fn recorded_links() {
     );
     assert!(links.iter().all(|link| link.up && link.carrier));
     assert_eq!(links[6].kind, LinkKind::Bridge { vlan_filtering: true });
-    assert_eq!(links[7].kind, LinkKind::Vlan { id: 35 });
+    assert_eq!(links[7].kind, LinkKind::Vlan { id: 35, service: false });
     assert_eq!(links[2].master, Some(links[6].index));
 }
 

@@ -107,7 +107,7 @@ pub(crate) fn bridge(index: u32, name: &str, vlan_filtering: bool) -> Link {
 }
 
 pub(crate) fn vlan(index: u32, name: &str, id: u16, lower: u32) -> Link {
-    Link { lower: Some(lower), ..kind(index, name, LinkKind::Vlan { id }) }
+    Link { lower: Some(lower), ..kind(index, name, LinkKind::Vlan { id, service: false }) }
 }
 
 pub(crate) fn ppp(index: u32, name: &str) -> Link {

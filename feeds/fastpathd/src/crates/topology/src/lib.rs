@@ -20,6 +20,7 @@ mod socket;
 mod types;
 mod view;
 mod watcher;
+mod way;
 
 pub use change::Change;
 pub use lowest::LowestDevice;
@@ -32,3 +33,4 @@ pub use types::{
 };
 pub use view::{BridgeView, PortVlans, PppoeView};
 pub use watcher::{WatchError, Watcher};
+pub use way::{NoWay, VlanTag, Way};

@@ -103,7 +103,7 @@ impl Topology {
                     }
                 }
             }
-            LinkKind::Vlan { id } => {
+            LinkKind::Vlan { id, .. } => {
                 if let Some(lower) = self.lower(link.index) {
                     self.descend(lower, id, top, seen, carries);
                 }

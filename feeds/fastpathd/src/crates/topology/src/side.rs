@@ -7,7 +7,7 @@ use crate::model::{Hop, Topology};
 use crate::types::{Link, LinkKind, Mac, Name, RouteKind};
 
 /// No stack of devices is deeper: VLAN in VLAN under `PPPoE` is three.
-const DEEPEST: usize = 8;
+pub(crate) const DEEPEST: usize = 8;
 
 /// How packets reach an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -77,7 +77,7 @@ impl Topology {
         let mut port = None;
         for _ in 0..DEEPEST {
             let next = match at.kind {
-                LinkKind::Vlan { id } => {
+                LinkKind::Vlan { id, .. } => {
                     vlan = if vlan == 0 { id } else { vlan };
                     self.lower(at.index)
                 }

@@ -36,6 +36,8 @@ pub enum LinkKind {
     Vlan {
         /// Tag, 1..=4094 (0 for a priority tag).
         id: u16,
+        /// 802.1ad instead of 802.1Q.
+        service: bool,
     },
     /// A PPP device; over Ethernet if a [`PppoeSession`] belongs to it.
     Ppp,

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What frames to and from an address look like on the wire, and how that is known: what somebody
+//! has to know who forwards packets without the kernel's stack.
+
+use std::net::IpAddr;
+
+use crate::model::{Hop, Topology};
+use crate::side::{DEEPEST, is(Some(member), None) if member.pvid => {}
+                (Some(member), Some(_)) if member.pvid => {
+                    down.tags.remove(0);
+                }port};
+use crate::types::{Link, LinkKind, Mac, Name, RouteKind};
+
+/// `PPPoE`'s header and PPP's type.
+const PPPOE: u32 = 8;
+
+/// A VLAN tag on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct VlanTag {
+    /// 0..=4094.
+    pub vid: u16,
+    /// 802.1ad instead of 802.1Q.
+    pub service: bool,
+}
+
+/// How frames go to an address and come from it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Way {
+    /// Index of the lowest device.
+    pub port: u32,
+    /// Its name.
+    pub port_name: Name,
+    /// Tags on the wire, the outer one first.
+    pub tags: Vec<VlanTag>,
+    /// Number of the `PPPoE` session.
+    pub session: Option<u16>,
+    /// What frames to it have as source.
+    pub local: Mac,
+    /// What they have as destination.
+    pub next_hop: Mac,
+    /// The largest IP packet that goes there.
+    pub mtu: u32,
+    /// Indexes of all devices on the way, from the one of the route to the lowest.
+    pub links: Vec<u32>,
+    /// The neighbour that was asked for, if any: link and address.
+    pub neighbour: Option<(u32, IpAddr)>,
+    /// The station that was looked for in a bridge, if any: bridge and MAC.
+    pub station: Option<(u32, Mac)>,
+}
+
+/// Why it is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoWay {
+    /// No route, or it is this machine's own or a group's.
+    Route,
+    /// Through something that is not Ethernet, or with headers that are not known.
+    Tunnel,
+    /// The next hop has no link layer address.
+    Neighbour,
+    /// The bridge has not seen it, or not in this VLAN.
+    Port,
+}
+
+/// What has been found on the way down.
+struct Down {
+    /// Outer one first.
+    tags: Vec<VlanTag>,
+    session: Option<u16>,
+    local: Option<Mac>,
+    next_hop: Option<Mac>,
+    mtu: u32,
+    links: Vec<u32>,
+    station: Option<(u32, Mac)>,
+}
+
+impl Topology {
+    /// How frames go to the address and come from it.
+    ///
+    /// # Errors
+    /// That is not known.
+    pub fn way(&self, address: IpAddr) -> Result<Way, NoWay> {
+        if address.is_multicast() || self.is_own(address) {
+            return Err(NoWay::Route);
+        }
+        let route = self.routes.find(address).ok_or(NoWay::Route)?;
+        if route.kind != RouteKind::Unicast {
+            return Err(NoWay::Route);
+        }
+        let link = route.index.and_then(|index| self.link(index)).ok_or(NoWay::Route)?;
+        let hop = (link.index, route.gateway.unwrap_or(address));
+        let (neighbour, next_hop) = match self.hop(hop) {
+            _ if link.kind == LinkKind::Ppp => (None, None),
+            Hop::Resolved(mac) => (Some(hop), Some(mac)),
+            Hop::WithoutMac => return Err(NoWay::Tunnel),
+            Hop::Unresolved if link.point_to_point => return Err(NoWay::Tunnel),
+            Hop::Unresolved => return Err(NoWay::Neighbour),
+        };
+        let mut down = Down {
+            tags: Vec::new(),
+            session: None,
+            local: link.mac,
+            next_hop,
+            mtu: link.mtu,
+            links: Vec::new(),
+            station: None,
+        };
+        let lowest = self.walk(link, &mut down)?;
+        let (Some(local), Some(next_hop)) = (down.local, down.next_hop) else {
+            return Err(NoWay::Tunnel);
+        };
+        Ok(Way {
+            port: lowest.index,
+            port_name: lowest.name.clone(),
+            tags: down.tags,
+            session: down.session,
+            local,
+            next_hop,
+            mtu: down.mtu,
+            links: down.links,
+            neighbour,
+            station: down.station,
+        })
+    }
+
+    /// Goes down to the lowest device.
+    fn walk<'a>(&'a self, top: &'a Link, down: &mut Down) -> Result<&'a Link, NoWay> {
+        let mut at = top;
+        for _ in 0..DEEPEST {
+            down.links.push(at.index);
+            let room = if down.session.is_some() { PPPOE } else { 0 };
+            down.mtu = down.mtu.min(at.mtu.saturating_sub(room));
+            at = match at.kind {
+                LinkKind::Vlan { id, service } => {
+                    down.tags.insert(0, VlanTag { vid: id, service });
+                    self.lower(at.index).ok_or(NoWay::Tunnel)?
+                }
+                LinkKind::Ppp => {
+                    let session = self.ppp.get(&at.name).ok_or(NoWay::Tunnel)?;
+                    let lower = self.link_named(&session.device).ok_or(NoWay::Tunnel)?;
+                    down.session = Some(session.id);
+                    (down.local, down.next_hop) = (lower.mac, Some(session.peer));
+                    lower
+                }
+                LinkKind::Bridge { vlan_filtering } => self.cross(at, vlan_filtering, down)?,
+                _ if is_port(at) => return Ok(at),
+                _ => return Err(NoWay::Tunnel),
+            };
+        }
+        Err(NoWay::Tunnel)
+    }
+
+    /// From a bridge to the port that the next hop is behind.
+    fn cross(&self, bridge: &Link, vlan_filtering: bool, down: &mut Down) -> Result<&Link, NoWay> {
+        let mac = down.next_hop.ok_or(NoWay::Neighbour)?;
+        let tag = down.tags.first().copied();
+        let inside =
+            if vlan_filtering { self.inside(bridge, tag.map_or(0, |tag| tag.vid)) } else { 0 };
+        down.station = Some((bridge.index, mac));
+        let port = self.station(bridge.index, mac, inside).ok_or(NoWay::Port)?;
+        let port = self.link(port).ok_or(NoWay::Port)?;
+        if vlan_filtering {
+            let member = self.port_vlans(port.index).iter().find(|vlan| vlan.vid == inside);
+            match (member, tag) {
+                (Some(member), Some(_)) if member.tagged => {}
+                (Some(member), None) if member.tagged => {
+                    down.tags.insert(0, VlanTag { vid: inside, service: false });
+                }
+                // Frames of it come in as they go out.
+                (Some(member), tag) if member.pvid => drop(tag.map(|_| down.tags.remove(0))),
+                _ => return Err(NoWay::Port),
+            }
+        }
+        Ok(port)
+    }
+}
+
+#[cfg(test)]
+#[path = "way_tests.rs"]
+mod tests;

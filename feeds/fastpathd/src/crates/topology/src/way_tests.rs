@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+use super::*;
+use crate::change::Change;
+use crate::fixture::{self, gateway, model};
+use crate::types::{BridgeVlan, NeighbourState, PortVlan};
+
+fn way(model: &Topology, address: &str) -> Result<Way, NoWay> {
+    model.way(address.parse().unwrap())
+}
+
+fn tags(way: &Way) -> Vec<(u16, bool)> {
+    way.tags.iter().map(|tag| (tag.vid, tag.service)).collect()
+}
+
+#[test]
+fn recorded_gateway_knows_the_frames_of_its_hosts() {
+    let model = gateway();
+    let host = way(&model, "10.10.10.10").unwrap();
+    assert_eq!((&*host.port_name, tags(&host), host.session), ("lan1", vec![], None));
+    assert_eq!(host.mtu, 1500);
+    let names: Vec<_> = host.links.iter().map(|at| &*model.link(*at).unwrap().name).collect();
+    assert_eq!(names, ["br-lan.10", "br-lan", "lan1"]);
+    let device = model.link_named("br-lan.10").unwrap();
+    assert_eq!(Some(host.local), device.mac);
+    assert_eq!(host.neighbour, Some((device.index, "10.10.10.10".parse().unwrap())));
+    let bridge = model.link_named("br-lan").unwrap().index;
+    assert_eq!(host.station, Some((bridge, host.next_hop)));
+    let tagged = way(&model, "10.10.20.10").unwrap();
+    assert_eq!((&*tagged.port_name, tags(&tagged)), ("lan2", vec![(20, false)]));
+    assert_eq!(way(&model, "10.10.10.99"), Err(NoWay::Neighbour));
+    assert_eq!(way(&model, "10.10.10.1"), Err(NoWay::Route));
+    assert_eq!(way(&model, "224.0.0.1"), Err(NoWay::Route));
+}
+
+#[test]
+fn recorded_gateway_knows_the_frames_of_its_session() {
+    let model = gateway();
+    let internet = way(&model, "203.0.113.1").unwrap();
+    let session = &model.pppoe()[0];
+    assert_eq!(&*internet.port_name, "wan");
+    assert_eq!(tags(&internet), [(35, false)]);
+    assert_eq!(internet.session, Some(session.session));
+    assert_eq!(internet.next_hop, session.peer);
+    assert_eq!(Some(internet.local), model.link_named("wan.35").unwrap().mac);
+    assert_eq!(internet.mtu, 1492);
+    assert_eq!((internet.neighbour, internet.station), (None, None));
+}
+
+/// `eth0` (1), a VLAN on it, a VLAN on that, and a host on the last.
+fn stacked() -> Topology {
+    let outer = Link {
+        kind: LinkKind::Vlan { id: 35, service: true },
+        mtu: 1400,
+        ..fixture::vlan(2, "eth0.35", 35, 1)
+    };
+    model([
+        Change::Link(fixture::link(1, "eth0")),
+        Change::Link(outer),
+        Change::Link(fixture::vlan(3, "eth0.35.7", 7, 2)),
+        Change::Route(fixture::route(3, "10.0.0.0/24", None)),
+        Change::Neighbour(fixture::neighbour(3, "10.0.0.2", 5, NeighbourState::Valid)),
+    ])
+}
+
+#[test]
+fn the_tag_of_the_lowest_device_is_the_outer_one() {
+    let way = way(&stacked(), "10.0.0.2").unwrap();
+    assert_eq!(tags(&way), [(35, true), (7, false)]);
+    assert_eq!((way.port, way.mtu), (1, 1400));
+}
+
+#[test]
+fn a_session_leaves_less_room() {
+    let model = model([
+        Change::Link(fixture::link(1, "eth0")),
+        Change::Link(fixture::ppp(2, "pppoe-wan")),
+        Change::Pppoe(vec![fixture::session(7, "eth0")], Vec::new()),
+        Change::Route(fixture::route(2, "0.0.0.0/0", None)),
+    ]);
+    // The ppp device of the fixture says 1500, which eth0 has no room for.
+    assert_eq!(way(&model, "203.0.113.1").unwrap().mtu, 1492);
+}
+
+#[test]
+fn a_session_that_is_not_known_is_no_way() {
+    let model = model([
+        Change::Link(fixture::link(1, "eth0")),
+        Change::Link(fixture::ppp(2, "pppoe-a")),
+        Change::Link(fixture::ppp(3, "pppoe-b")),
+        Change::Pppoe(vec![fixture::session(7, "eth0"), fixture::session(8, "eth0")], Vec::new()),
+        Change::Route(fixture::route(2, "0.0.0.0/0", None)),
+    ]);
+    assert_eq!(way(&model, "203.0.113.1"), Err(NoWay::Tunnel));
+}
+
+fn bridged(port_vlans: Vec<PortVlan>) -> Topology {
+    model([
+        Change::Link(fixture::bridge(1, "br", true)),
+        Change::Link(fixture::vlan(2, "br.10", 10, 1)),
+        Change::Link(fixture::port(3, "lan1", 1)),
+        Change::BridgeVlans(vec![BridgeVlan { index: 3, vlans: port_vlans }]),
+        Change::Route(fixture::route(2, "10.0.0.0/24", None)),
+        Change::Neighbour(fixture::neighbour(2, "10.0.0.2", 5, NeighbourState::Valid)),
+        Change::Fdb(fixture::station(1, 3, 5, 10)),
+    ])
+}
+
+#[test]
+fn a_port_takes_tags_off_that_it_puts_on() {
+    let vlan = |tagged, pvid| vec![PortVlan { vid: 10, tagged, pvid }];
+    let found = |vlans| way(&bridged(vlans), "10.0.0.2").map(|way| tags(&way));
+    assert_eq!(found(vlan(true, false)), Ok(vec![(10, false)]));
+    assert_eq!(found(vlan(false, true)), Ok(vec![]));
+    // Untagged one way and tagged the other.
+    assert_eq!(found(vlan(false, false)), Err(NoWay::Port));
+    assert_eq!(found(Vec::new()), Err(NoWay::Port));
+}
+
+#[test]
+fn nobody_knows_the_port_of_a_station_that_was_never_seen() {
+    let mut model = bridged(vec![PortVlan { vid: 10, tagged: true, pvid: false }]);
+    model.apply(Change::FdbGone(fixture::station(1, 3, 5, 10)));
+    assert_eq!(way(&model, "10.0.0.2"), Err(NoWay::Port));
+}
