@@ -5,10 +5,7 @@
 use std::net::IpAddr;
 
 use crate::model::{Hop, Topology};
-use crate::side::{DEEPEST, is(Some(member), None) if member.pvid => {}
-                (Some(member), Some(_)) if member.pvid => {
-                    down.tags.remove(0);
-                }port};
+use crate::side::{DEEPEST, is_port};
 use crate::types::{Link, LinkKind, Mac, Name, RouteKind};
 
 /// `PPPoE`'s header and PPP's type.
@@ -166,7 +163,10 @@ impl Topology {
                     down.tags.insert(0, VlanTag { vid: inside, service: false });
                 }
                 // Frames of it come in as they go out.
-                (Some(member), tag) if member.pvid => drop(tag.map(|_| down.tags.remove(0))),
+                (Some(member), None) if member.pvid => {}
+                (Some(member), Some(_)) if member.pvid => {
+                    down.tags.remove(0);
+                }
                 _ => return Err(NoWay::Port),
             }
         }
