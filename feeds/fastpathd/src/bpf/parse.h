@@ -130,6 +130,7 @@ always int parse_dsa(void *data, void *end, struct packet *p)
 always int parse_pppoe(void *data, void *end, struct packet *p, __be16 *proto)
 {
 	struct pppoe_session *ppp = data + p->l2_len;
+	__u16 length;
 
 	if ((void *)(ppp + 1) > end)
 		return OUT_MALFORMED;
@@ -137,7 +138,8 @@ always int parse_pppoe(void *data, void *end, struct packet *p, __be16 *proto)
 		return OUT_NOT_IP;
 	p->way.session = ppp->session;
 	/* The length counts PPP's two bytes of type. */
-	p->carried = bpf_ntohs(ppp->length) - 2;
+	length = bpf_ntohs(ppp->length);
+	p->carried = length < 2 ? 0 : length - 2;
 	if (ppp->proto == bpf_htons(PPP_IP))
 		*proto = bpf_htons(ETH_P_IP);
 	else if (ppp->proto == bpf_htons(PPP_IPV6))

@@ -28,8 +28,10 @@ always int check_l4_tc(struct __sk_buff *skb, const struct packet *p, const stru
 	if ((void *)(check + 1) > end)
 		return 0;
 	/* "None", as UDP over IPv4 may have it. A partial one is never 0. */
-	if (udp && !*check)
+	if (udp && !*check) {
+		bpf_csum_update(skb, to->port_delta);
 		return 1;
+	}
 	if (is_verified(skb)) {
 		*check = moved_l4(p->l4, *check, (__u32)to->address_delta + to->port_delta);
 		return 1;
@@ -47,6 +49,16 @@ always int check_l4_tc(struct __sk_buff *skb, const struct packet *p, const stru
 	if (*check == complete)
 		*check = moved_l4(p->l4, *check, to->port_delta);
 	return 1;
+}
+
+/*
+ * sum6_moved: the device may have summed up all of the packet (CHECKSUM_COMPLETE). That sum stays
+ * right where a header has a checksum of its own, as IPv4's. In that of IPv6 a hop less and the
+ * addresses show, which bpf_l4_csum_replace() has taken for balanced.
+ */
+always void sum6_moved(struct __sk_buff *skb, const struct entry *to)
+{
+	bpf_csum_update(skb, (__u32)to->address_delta + bpf_htons(0xfffe));
 }
 
 /*
@@ -231,6 +243,7 @@ always int tc6(struct __sk_buff *skb, struct packet *p)
 	if (to->e.flags & FLOW_NAT)
 		rewrite_ports(at + sizeof(struct ipv6hdr), &to->e);
 	rewrite6(at, to);
+	sum6_moved(skb, &to->e);
 	return tc_send(skb, p, &to->e) == OUT_FORWARDED ? (int)to->e.ifindex + OUT_NUMBER
 							 : OUT_NO_ROOM;
 }
