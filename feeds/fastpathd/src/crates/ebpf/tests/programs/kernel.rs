@@ -206,7 +206,8 @@ impl Kernel {
         // that of the second, so that the first is known from the counter of how it left.
         let before = self.exits().out;
         let mut bytes = context.bytes();
-        let (last, data) = test_run(program, &frame, &mut bytes, 2, flags).expect("runs");
+        let (last, data) = test_run(program, &frame, &mut bytes, 2, flags)
+            .unwrap_or_else(|e| panic!("{e}: {frame:02x?}"));
         assert_eq!(last, 0, "the second run is the harness' own");
         let tag = Context::tag(&bytes);
         let after = self.exits().out;

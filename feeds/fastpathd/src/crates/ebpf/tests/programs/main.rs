@@ -2,6 +2,9 @@
 //! The programs, run in this machine's kernel on packets that are built here and checked by other
 //! means than theirs.
 
+mod checksums;
+mod dissect;
+mod exits;
 mod flow;
 mod frame;
 mod kernel;

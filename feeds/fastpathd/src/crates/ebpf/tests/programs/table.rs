@@ -4,6 +4,7 @@
 use ebpf::layout::Out;
 use ebpf::programs::Dsa;
 
+use crate::dissect::{Expected, check};
 use crate::flow::Flow;
 use crate::frame::{Link, Packet, Tuple};
 use crate::kernel::{Action, Beside, HOOKS, Hook, Kernel, allowed};
@@ -77,6 +78,18 @@ pub(crate) fn forwarded(packet: &Packet, flow: &Flow) -> Vec<u8> {
     next.frame(&flow.to)
 }
 
+pub(crate) fn expected(packet: &Packet, flow: &Flow, name: &str) -> Expected {
+    Expected {
+        name: name.to_owned(),
+        link: flow.to.clone(),
+        tuple: flow.new,
+        tcp: flow.tcp,
+        ttl: packet.ttl - 1,
+        unchecked: packet.unchecked,
+        ip_length: packet.bytes().len(),
+    }
+}
+
 #[test]
 fn every_header_and_translation() {
     if !allowed() {
@@ -84,6 +97,7 @@ fn every_header_and_translation() {
     }
     let mut kernel = Kernel::new(Dsa::None);
     let mut number = 0;
+    let mut sent = Vec::new();
     for hook in HOOKS {
         for v6 in [false, true] {
             for tcp in [false, true] {
@@ -96,7 +110,8 @@ fn every_header_and_translation() {
                                 if tcp { "TCP" } else { "UDP" },
                             );
                             let flow = flow(&from, &to, (old, new), tcp);
-                            one(&mut kernel, hook, &flow, &name, number);
+                            let name = name.as_str();
+                            sent.push(one(&mut kernel, hook, &flow, name, number));
                             number += 1;
                         }
                     }
@@ -106,15 +121,16 @@ fn every_header_and_translation() {
     }
     let exits = kernel.exits();
     assert_eq!(exits.seen, exits.out.iter().sum());
+    check(&sent);
     println!("{number} cases");
 }
 
-fn one(kernel: &mut Kernel, hook: Hook, flow: &Flow, name: &str, number: u64) {
+fn one(kernel: &mut Kernel, hook: Hook, flow: &Flow, name: &str, number: u64) -> (Vec<u8>, Expected) {
     let mut payload = format!("{number} {name}").into_bytes();
     // Odd lengths, and checksums of all kinds.
     payload.push(u8::try_from(number % 251).expect("a byte"));
     let packet = Packet::new(flow.old, flow.tcp, payload);
-    let mut pair = flow.pair(hook);
+    let pair = flow.pair(hook);
     kernel.put(&pair);
     let ran = kernel.run(hook, &packet.frame(&flow.from), Beside::default());
     assert_eq!((ran.action, ran.out), (Action::Redirect, Out::Forwarded), "{name}");
@@ -123,5 +139,5 @@ fn one(kernel: &mut Kernel, hook: Hook, flow: &Flow, name: &str, number: u64) {
     let length = u64::try_from(packet.bytes().len()).expect("short");
     assert_eq!((counted.packets, counted.bytes), (1, length), "{name}");
     kernel.remove(&pair);
-    pair.entry().packets = 0;
+    (ran.frame, expected(&packet, flow, name))
 }

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Transport checksums in every state that they can be in.
+
+use ebpf::layout::Out;
+use ebpf::programs::Dsa;
+
+use crate::dissect::check;
+use crate::flow::Flow;
+use crate::frame::Packet;
+use crate::kernel::{Action, Beside, HOOKS, Hook, Kernel, allowed};
+use crate::table::{expected, flow, forwarded, links_in, links_out, translations};
+
+fn goes(kernel: &mut Kernel, hook: Hook, flow: &Flow, packet: &Packet, beside: Beside, why: &str) {
+    let pair = flow.pair(hook);
+    kernel.put(&pair);
+    let ran = kernel.run(hook, &packet.frame(&flow.from), beside);
+    assert_eq!((ran.action, ran.out), (Action::Redirect, Out::Forwarded), "{why}");
+    assert_eq!(ran.frame, forwarded(packet, flow), "{why}: {beside:?}");
+    kernel.remove(&pair);
+}
+
+/// The states of a checksum at TC that need no device; XDP knows one.
+fn states(hook: Hook) -> Vec<Beside> {
+    let none = Beside::default();
+    match hook {
+        Hook::Xdp => vec![none],
+        Hook::Tc => {
+            vec![none, Beside { verified: true, ..none }, Beside { complete: true, ..none }]
+        }
+    }
+}
+
+/// Flows of all versions, protocols and translations, by the two headers.
+fn flows(way_in: usize, way_out: usize) -> Vec<(String, Flow)> {
+    let (from_name, from) = links_in().swap_remove(way_in);
+    let (to_name, to) = links_out().swap_remove(way_out);
+    let mut flows = Vec::new();
+    for (v6, tcp) in [(false, false), (false, true), (true, false), (true, true)] {
+        for (nat, old, new) in translations(v6) {
+            let name = format!("{from_name} to {to_name}, IPv6 {v6}, TCP {tcp}, NAT {nat}");
+            flows.push((name, flow(&from, &to, (old, new), tcp)));
+        }
+    }
+    flows
+}
+
+/// A packet whose checksum comes out as `raw` for `tuple`, before UDP makes something else of 0.
+fn with_sum(flow: &Flow, new: bool, raw: u16) -> Packet {
+    let tuple = if new { flow.new } else { flow.old };
+    let mut packet = Packet::new(tuple, flow.tcp, b"??of a known sum".to_vec());
+    packet.payload[..2].fill(0);
+    let zero = packet.bytes();
+    let at = packet.check_at();
+    let without = u16::from_be_bytes([zero[at], zero[at + 1]]);
+    // The sum of the rest is ~without; the word makes it ~raw.
+    let word = (u32::from(!raw) + u32::from(without)) % 0xffff;
+    packet.payload[..2].copy_from_slice(&u16::try_from(word).expect("a rest").to_be_bytes());
+    packet.tuple = flow.old;
+    packet
+}
+
+#[test]
+fn verified_by_the_device() {
+    if !allowed() {
+        return;
+    }
+    let mut kernel = Kernel::new(Dsa::None);
+    let verified = Beside { verified: true, ..Beside::default() };
+    for way in 0..links_in().len() {
+        for (name, flow) in flows(way, 1) {
+            let packet = Packet::new(flow.old, flow.tcp, b"payload".to_vec());
+            goes(&mut kernel, Hook::Tc, &flow, &packet, verified, &name);
+        }
+    }
+}
+
+/// The kernel refuses the run if its sum does not fit the packet afterwards.
+#[test]
+fn summed_by_the_device() {
+    if !allowed() {
+        return;
+    }
+    let mut kernel = Kernel::new(Dsa::None);
+    let complete = Beside { complete: true, ..Beside::default() };
+    // The rest moves tags into or out of the packet, for which the kernel keeps its sum right at a
+    // real ingress only.
+    let untagged = [0, 1, 2, 5, 6];
+    let pairs = [0, 1, 2].into_iter().flat_map(|i| untagged.map(|o| (i, o)));
+    for (way_in, way_out) in pairs {
+        for (name, flow) in flows(way_in, way_out) {
+            let packet = Packet::new(flow.old, flow.tcp, b"payload".to_vec());
+            goes(&mut kernel, Hook::Tc, &flow, &packet, complete, &name);
+        }
+    }
+}
+
+/// UDP over IPv4 without a checksum stays without one.
+#[test]
+fn none() {
+    if !allowed() {
+        return;
+    }
+    let mut kernel = Kernel::new(Dsa::None);
+    let mut frames = Vec::new();
+    for hook in HOOKS {
+        for beside in states(hook) {
+            for (name, flow) in flows(0, 6) {
+                if flow.tcp || flow.old.is_v6() {
+                    continue;
+                }
+                let mut packet = Packet::new(flow.old, false, b"unchecked".to_vec());
+                packet.unchecked = true;
+                goes(&mut kernel, hook, &flow, &packet, beside, &name);
+                frames.push((forwarded(&packet, &flow), expected(&packet, &flow, &name)));
+            }
+        }
+    }
+    check(&frames);
+}
+
+/// A sum of 0 would say that there is none: UDP sends 0xffff, TCP has no such rule.
+#[test]
+fn that_come_out_as_zero_or_nearly() {
+    if !allowed() {
+        return;
+    }
+    let mut kernel = Kernel::new(Dsa::None);
+    let mut frames = Vec::new();
+    for hook in HOOKS {
+        for beside in states(hook) {
+            for (name, flow) in flows(0, 0) {
+                for raw in [0, 1, 0xff, 0x100, 0x8000, 0xfffe] {
+                    for of_new in [false, true] {
+                        let packet = with_sum(&flow, of_new, raw);
+                        let why = format!("{hook:?} {name}: {raw:04x}, of new {of_new}");
+                        goes(&mut kernel, hook, &flow, &packet, beside, &why);
+                        let bytes = forwarded(&packet, &flow);
+                        if of_new && raw == 0 {
+                            let at = 14 + packet.check_at();
+                            let sent = u16::from_be_bytes([bytes[at], bytes[at + 1]]);
+                            assert_eq!(sent, if flow.tcp { 0 } else { 0xffff }, "{why}");
+                        }
+                        frames.push((bytes, expected(&packet, &flow, &why)));
+                    }
+                }
+            }
+        }
+    }
+    check(&frames);
+}
+
+/// A wrong one stays wrong by as much: who receives it must notice.
+#[test]
+fn wrong_ones() {
+    if !allowed() {
+        return;
+    }
+    let mut kernel = Kernel::new(Dsa::None);
+    for hook in HOOKS {
+        for (name, flow) in flows(0, 0) {
+            let packet = Packet::new(flow.old, flow.tcp, b"to be spoiled".to_vec());
+            let mut frame = packet.frame(&flow.from);
+            let last = frame.len() - 1;
+            frame[last] ^= 1;
+            let mut wanted = forwarded(&packet, &flow);
+            wanted[last] ^= 1;
+            kernel.put(&flow.pair(hook));
+            let ran = kernel.run(hook, &frame, Beside::default());
+            assert_eq!(ran.frame, wanted, "{hook:?} {name}");
+        }
+    }
+}

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Every other way out: a packet that is not forwarded stays as it came, and is counted.
+
+use ebpf::layout::{Control, FLOW_DROP, Out, STATE_CLOSING};
+use ebpf::programs::Dsa;
+
+use crate::flow::{Flow, Pair};
+use crate::frame::{ACK, FIN, Link, Packet, RST, SYN, Tuple};
+use crate::kernel::{Action, Beside, HOOKS, Hook, Kernel, allowed};
+use crate::table::{flow, forwarded, links_in, links_out, translations};
+
+/// A flow that is carried, and a packet of it.
+struct Carried {
+    hook: Hook,
+    flow: Flow,
+    pair: Pair,
+    packet: Packet,
+    name: String,
+}
+
+impl Carried {
+    fn frame(&self) -> Vec<u8> {
+        self.packet.frame(&self.flow.from)
+    }
+
+    /// Where the IP header lies in a frame of it.
+    fn ip(&self) -> usize {
+        self.flow.from.bytes(false, 0).len()
+    }
+
+    fn v6(&self) -> bool {
+        self.flow.old.is_v6()
+    }
+
+    fn l4(&self) -> usize {
+        self.ip() + if self.v6() { 40 } else { 20 }
+    }
+}
+
+/// Runs `test` for flows of both hooks, versions and protocols, in by every header.
+fn for_all(test: impl Fn(&mut Kernel, &Carried)) {
+    if !allowed() {
+        return;
+    }
+    let mut kernel = Kernel::new(Dsa::None);
+    let to = links_out().swap_remove(1).1;
+    for hook in HOOKS {
+        for (v6, tcp) in [(false, false), (false, true), (true, false), (true, true)] {
+            let (_, old, new) = translations(v6).swap_remove(1);
+            for (way, from) in links_in() {
+                let flow = flow(&from, &to, (old, new), tcp);
+                let pair = flow.pair(hook);
+                let packet = Packet::new(old, tcp, b"some bytes of payload".to_vec());
+                let name = format!("{hook:?}, {way}, IPv6 {v6}, TCP {tcp}");
+                kernel.put(&pair);
+                let carried = Carried { hook, flow, pair, packet, name };
+                test(&mut kernel, &carried);
+                kernel.remove(&pair);
+            }
+        }
+    }
+    let exits = kernel.exits();
+    assert!(exits.seen > 0);
+    assert_eq!(exits.seen, exits.out.iter().sum());
+}
+
+fn passes(kernel: &mut Kernel, c: &Carried, frame: &[u8], out: Out, why: &str) {
+    let ran = kernel.run(c.hook, frame, Beside::default());
+    assert_eq!((ran.action, ran.out), (Action::Pass, out), "{}: {why}", c.name);
+    assert_eq!(ran.frame, frame, "{}: {why}: it stays as it came", c.name);
+    assert_eq!(kernel.get(&c.pair).entry().packets, 0, "{}: {why}: not counted", c.name);
+}
+
+fn goes(kernel: &mut Kernel, c: &Carried, packet: &Packet) {
+    let ran = kernel.run(c.hook, &packet.frame(&c.flow.from), Beside::default());
+    assert_eq!((ran.action, ran.out), (Action::Redirect, Out::Forwarded), "{}", c.name);
+    assert_eq!(ran.frame, forwarded(packet, &c.flow), "{}", c.name);
+    kernel.put(&c.pair);
+}
+
+#[test]
+fn end_of_life() {
+    for_all(|kernel, c| {
+        for ttl in [0, 1] {
+            let packet = Packet { ttl, ..c.packet.clone() };
+            passes(kernel, c, &packet.frame(&c.flow.from), Out::Ttl, "TTL");
+        }
+        for ttl in [2, 255] {
+            goes(kernel, c, &Packet { ttl, ..c.packet.clone() });
+        }
+    });
+}
+
+#[test]
+fn too_long() {
+    for_all(|kernel, c| {
+        let headers = c.l4() - c.ip() + if c.flow.tcp { 20 } else { 8 };
+        let sized = |n: usize| Packet { payload: vec![0x5a; n - headers], ..c.packet.clone() };
+        goes(kernel, c, &sized(1499));
+        goes(kernel, c, &sized(1500));
+        passes(kernel, c, &sized(1501).frame(&c.flow.from), Out::Mtu, "MTU");
+        if c.hook == Hook::Xdp {
+            // In several pieces.
+            passes(kernel, c, &sized(9000).frame(&c.flow.from), Out::Mtu, "MTU");
+            let mut wide = c.pair;
+            wide.entry().mtu = 9000;
+            kernel.put(&wide);
+            goes(kernel, c, &sized(9000));
+        }
+    });
+}
+
+#[test]
+fn silence_of_the_daemon() {
+    for_all(|kernel, c| {
+        kernel.control.set(0, Control::default(), 0).expect("set");
+        passes(kernel, c, &c.frame(), Out::Stale, "silence");
+        kernel.beat(1_000_000);
+        goes(kernel, c, &c.packet);
+    });
+}
+
+#[test]
+fn drop_entries() {
+    for_all(|kernel, c| {
+        let mut drop = c.pair;
+        drop.entry().flags |= FLOW_DROP;
+        drop.entry().rule = 7;
+        kernel.put(&drop);
+        let ran = kernel.run(c.hook, &c.frame(), Beside::default());
+        assert_eq!((ran.action, ran.out), (Action::Drop, Out::Dropped), "{}", c.name);
+        let counted = *kernel.get(&drop).entry();
+        assert_eq!((counted.packets, counted.bytes), (1, c.packet.bytes().len() as u64));
+        assert_eq!(counted.rule, 7);
+    });
+}
+
+#[test]
+fn no_entry_when_anything_of_the_key_differs() {
+    for_all(|kernel, c| {
+        let unknown = |kernel: &mut Kernel, packet: &Packet, link: &Link, why| {
+            passes(kernel, c, &packet.frame(link), Out::Unknown, why);
+        };
+        let t = c.flow.old;
+        let other = |tuple| Packet { tuple, ..c.packet.clone() };
+        let strange = translations(c.v6()).pop().expect("some").2;
+        unknown(kernel, &other(Tuple { src: strange.src, ..t }), &c.flow.from, "source");
+        unknown(kernel, &other(Tuple { dst: strange.dst, ..t }), &c.flow.from, "destination");
+        unknown(kernel, &other(Tuple { sport: 9, ..t }), &c.flow.from, "source port");
+        unknown(kernel, &other(Tuple { dport: 9, ..t }), &c.flow.from, "destination port");
+        let packet = Packet { tcp: !c.packet.tcp, ..c.packet.clone() };
+        unknown(kernel, &packet, &c.flow.from, "protocol");
+        for (way, from) in links_in() {
+            if from != c.flow.from {
+                unknown(kernel, &c.packet, &from, way);
+            }
+        }
+        let mut link = c.flow.from.clone();
+        for n in 0..link.tags.len() {
+            link.tags[n].tci ^= 1;
+            unknown(kernel, &c.packet, &link, "VID");
+            link.tags[n].tci = 0;
+            unknown(kernel, &c.packet, &link, "VID 0");
+            link.tags[n] = c.flow.from.tags[n];
+            link.tags[n].proto ^= 0x8100 ^ 0x88a8;
+            unknown(kernel, &c.packet, &link, "protocol of a tag");
+            link = c.flow.from.clone();
+            // A priority is no part of it.
+            link.tags[n].tci |= 0xe000;
+            let frame = c.packet.frame(&link);
+            let ran = kernel.run(c.hook, &frame, Beside::default());
+            assert_eq!(ran.frame, forwarded(&c.packet, &c.flow), "{}: priority", c.name);
+            kernel.put(&c.pair);
+        }
+        if let Some(session) = link.session {
+            let link = Link { session: Some(session + 1), ..link };
+            unknown(kernel, &c.packet, &link, "session");
+        }
+        let mut elsewhere = c.pair;
+        match &mut elsewhere {
+            Pair::V4(key, _) => key.ifindex = 99,
+            Pair::V6(key, _) => key.ifindex = 99,
+        }
+        kernel.remove(&c.pair);
+        kernel.put(&elsewhere);
+        let ran = kernel.run(c.hook, &c.frame(), Beside::default());
+        assert_eq!((ran.action, ran.out), (Action::Pass, Out::Unknown), "{}: device", c.name);
+        kernel.remove(&elsewhere);
+        kernel.put(&c.pair);
+    });
+}
+
+#[test]
+fn not_of_ip() {
+    for_all(|kernel, c| {
+        let mut frame = c.frame();
+        let kind = c.ip() - 2;
+        let kinds: &[[u8; 2]] = if c.flow.from.session.is_some() {
+            // LCP, IPCP, compressed.
+            &[[0xc0, 0x21], [0x80, 0x21], [0, 0x2d]]
+        } else {
+            // ARP, LLDP, PPPoE discovery, a length.
+            &[[8, 6], [0x88, 0xcc], [0x88, 0x63], [0, 60]]
+        };
+        for other in kinds {
+            frame[kind..kind + 2].copy_from_slice(other);
+            passes(kernel, c, &frame, Out::NotIp, "type");
+        }
+        if c.flow.from.session.is_some() {
+            let mut frame = c.frame();
+            frame[c.ip() - 7] = 0xa7;
+            passes(kernel, c, &frame, Out::NotIp, "code of PPPoE");
+            let mut frame = c.frame();
+            frame[c.ip() - 8] = 0x21;
+            passes(kernel, c, &frame, Out::NotIp, "version of PPPoE");
+        }
+        let mut link = c.flow.from.clone();
+        while link.tags.len() < 3 {
+            link = link.tag(0x8100, 5);
+        }
+        passes(kernel, c, &c.packet.frame(&link), Out::NotIp, "three tags");
+    });
+}
+
+#[test]
+fn to_a_group() {
+    for_all(|kernel, c| {
+        for dst in [[0xff; 6], [1, 0, 0x5e, 1, 2, 3], [0x33, 0x33, 0, 0, 0, 1]] {
+            let link = Link { dst, ..c.flow.from.clone() };
+            passes(kernel, c, &c.packet.frame(&link), Out::Multicast, "group");
+        }
+    });
+}
+
+#[test]
+fn cut_off() {
+    for_all(|kernel, c| {
+        let frame = c.frame();
+        for length in 14..frame.len() {
+            let behind = usize::from(c.hook == Hook::Tc && length >= 18 && !c.flow.from.tags.is_empty());
+            if c.hook == Hook::Tc && length - 4 * behind < 14 + 40 {
+                // BPF_PROG_TEST_RUN refuses what is too short for an IP header.
+                continue;
+            }
+            let ran = kernel.run(c.hook, &frame[..length], Beside::default());
+            assert_eq!(ran.action, Action::Pass, "{}: cut at {length}", c.name);
+            assert_eq!(ran.frame, frame[..length], "{}: cut at {length}", c.name);
+            // A tag that was cut is one in the packet, and no longer IP's.
+            assert_eq!(ran.out, Out::Malformed, "{}: cut at {length}", c.name);
+        }
+    });
+}
+
+#[test]
+fn lengths_that_contradict() {
+    for_all(|kernel, c| {
+        let at = c.ip() + if c.v6() { 4 } else { 2 };
+        let right = c.frame();
+        let length = u16::from_be_bytes([right[at], right[at + 1]]);
+        let headers: u16 = if c.v6() { 0 } else { 20 } + if c.flow.tcp { 20 } else { 8 };
+        for wrong in [0, headers - 1, length + 1, 0xffff] {
+            let mut frame = right.clone();
+            frame[at..at + 2].copy_from_slice(&wrong.to_be_bytes());
+            passes(kernel, c, &frame, Out::Malformed, "length of IP");
+        }
+        if c.flow.from.session.is_some() {
+            let at = c.ip() - 4;
+            let length = u16::from_be_bytes([right[at], right[at + 1]]);
+            for wrong in [0, 1, 2, 3, length - 1] {
+                let mut frame = right.clone();
+                frame[at..at + 2].copy_from_slice(&wrong.to_be_bytes());
+                passes(kernel, c, &frame, Out::Malformed, "length of PPPoE");
+            }
+        }
+        for first in [0x55, 0x44, 0x40, 0x05, 0x65, 0x35] {
+            if first >> 4 == 6 && c.v6() {
+                continue;
+            }
+            let mut frame = right.clone();
+            frame[c.ip()] = first;
+            passes(kernel, c, &frame, Out::Malformed, "version");
+        }
+    });
+}
+
+/// Ethernet fills short frames up: what is behind the packet goes with it and matters to nobody.
+#[test]
+fn padding() {
+    for_all(|kernel, c| {
+        let mut frame = c.frame();
+        frame.extend([0xaa; 13]);
+        let mut wanted = forwarded(&c.packet, &c.flow);
+        wanted.extend([0xaa; 13]);
+        let ran = kernel.run(c.hook, &frame, Beside::default());
+        assert_eq!((ran.out, ran.frame), (Out::Forwarded, wanted), "{}", c.name);
+        let counted = *kernel.get(&c.pair).entry();
+        assert_eq!(counted.bytes, c.packet.bytes().len() as u64, "{}", c.name);
+    });
+}
+
+#[test]
+fn options_fragments_and_protocols() {
+    for_all(|kernel, c| {
+        let with = |at: usize, bytes: &[u8]| {
+            let mut frame = c.frame();
+            frame[c.ip() + at..c.ip() + at + bytes.len()].copy_from_slice(bytes);
+            frame
+        };
+        if c.v6() {
+            for next in [0, 43, 60] {
+                passes(kernel, c, &with(6, &[next]), Out::Options, "extension");
+            }
+            passes(kernel, c, &with(6, &[44]), Out::Fragment, "fragment");
+            for next in [58, 50, 51, 132, 255] {
+                passes(kernel, c, &with(6, &[next]), Out::Protocol, "protocol");
+            }
+        } else {
+            for first in [0x46, 0x4f] {
+                passes(kernel, c, &with(0, &[first]), Out::Options, "options");
+            }
+            // The first, one between, the last.
+            for fragment in [[0x20, 0], [0x20, 1], [0, 1], [0x1f, 0xff]] {
+                passes(kernel, c, &with(6, &fragment), Out::Fragment, "fragment");
+            }
+            for protocol in [1, 2, 47, 50, 132] {
+                passes(kernel, c, &with(9, &[protocol]), Out::Protocol, "protocol");
+            }
+            let mut free = c.packet.bytes();
+            free[6..8].copy_from_slice(&[0, 0]);
+        }
+    });
+}
+
+#[test]
+fn beginning_and_end_of_connections() {
+    for_all(|kernel, c| {
+        if !c.flow.tcp {
+            return;
+        }
+        let flagged = |flags| Packet { flags, ..c.packet.clone() }.frame(&c.flow.from);
+        let back = c.flow.back().pair(c.hook);
+        kernel.put(&back);
+        for flags in [SYN, SYN | ACK] {
+            passes(kernel, c, &flagged(flags), Out::Tcp, "SYN");
+            assert_eq!(kernel.get(&c.pair).entry().state, 0);
+            assert_eq!(kernel.get(&back).entry().state, 0);
+        }
+        for flags in [FIN | ACK, RST, RST | ACK, FIN | SYN] {
+            passes(kernel, c, &flagged(flags), Out::Tcp, "end");
+            // Both directions end, and stay with the stack.
+            assert_eq!(kernel.get(&c.pair).entry().state, STATE_CLOSING);
+            assert_eq!(kernel.get(&back).entry().state, STATE_CLOSING, "{}", c.name);
+            passes(kernel, c, &flagged(ACK), Out::Tcp, "after the end");
+            kernel.put(&c.pair);
+            kernel.put(&back);
+        }
+        goes(kernel, c, &c.packet);
+        kernel.remove(&back);
+    });
+}
+
+#[test]
+fn devices_that_xdp_may_not_send_to() {
+    for_all(|kernel, c| {
+        if c.hook == Hook::Xdp {
+            let mut elsewhere = c.pair;
+            elsewhere.entry().ifindex = 2;
+            kernel.put(&elsewhere);
+            passes(kernel, c, &c.frame(), Out::NoDevice, "device");
+        }
+    });
+}
+
+/// A header of a length that cannot be: what is half written does not go on.
+#[test]
+fn headers_that_cannot_be() {
+    for_all(|kernel, c| {
+        for length in [0, 12, 13, 15, 41, 44, 255] {
+            let mut wrong = c.pair;
+            wrong.entry().header_len = length;
+            kernel.put(&wrong);
+            let ran = kernel.run(c.hook, &c.frame(), Beside::default());
+            assert_eq!((ran.action, ran.out), (Action::Drop, Out::NoRoom), "{}: {length}", c.name);
+        }
+    });
+}
+
+/// The same program without the harness' own before it.
+#[test]
+fn what_tc_returns() {
+    if !allowed() {
+        return;
+    }
+    let mut kernel = Kernel::new(Dsa::None);
+    let (from, to) = (links_in().swap_remove(0).1, links_out().swap_remove(0).1);
+    let (_, old, new) = translations(false).swap_remove(1);
+    let flow = flow(&from, &to, (old, new), false);
+    let mut pair = flow.pair(Hook::Tc);
+    let frame = Packet::new(old, false, Vec::new()).frame(&from);
+    assert_eq!(kernel.tc_returns(&frame), 0, "pass");
+    kernel.put(&pair);
+    assert_eq!(kernel.tc_returns(&frame), 7, "redirect");
+    pair.entry().flags |= FLOW_DROP;
+    kernel.put(&pair);
+    assert_eq!(kernel.tc_returns(&frame), 2, "drop");
+}
