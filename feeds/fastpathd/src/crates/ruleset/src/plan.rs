@@ -68,7 +68,17 @@ impl Plan {
             || self.protection.blocks.is_some()
     }
 
-    /// Whether flows are offloaded.
+    /// Leaves the devices that eBPF holds out of the flowtable, with the words for each: packets
+    /// of one flow must not be forwarded by both.
+    pub fn hold(&mut self, held: impl IntoIterator<Item = (String, String)>) {
+        for (device, why) in held {
+            if self.devices.remove(&device) {
+                self.decisions.insert(device, no(&why));
+            }
+        }
+    }
+
+    /// Whether flows are offloaded by a flowtable.
     #[must_use]
     pub fn has_flowtable(&self) -> bool {
         self.engine != Engine::Off && !self.devices.is_empty()

@@ -113,3 +113,21 @@ fn a_table_is_there_for_blocks_or_a_flowtable_alone() {
     let nowhere = super::plan(&[], &Settings::default(), &blocks);
     assert!(nowhere.has_table() && !nowhere.has_flowtable());
 }
+
+#[test]
+fn what_ebpf_holds_is_not_in_the_flowtable() {
+    let settings = Settings { engine: Engine::Ebpf, ..Settings::default() };
+    let mut held = plan(&candidates(), &settings);
+    assert_eq!(held.engine, Engine::Ebpf);
+    assert!(!held.hardware);
+    let all = held.devices.clone();
+    let one = all.first().unwrap().clone();
+    let words = "held by eBPF at TC".to_owned();
+    held.hold([(one.clone(), words.clone()), ("elsewhere".to_owned(), words.clone())]);
+    assert_eq!(held.devices.len(), all.len() - 1);
+    assert_eq!(held.decisions[&one], Decision { included: false, why: words.clone() });
+    assert!(!held.decisions.contains_key("elsewhere"));
+    assert!(held.has_flowtable());
+    held.hold(all.into_iter().map(|device| (device, words.clone())));
+    assert!(!held.has_flowtable());
+}

@@ -23,6 +23,8 @@ pub enum Engine {
     Flowtable,
     /// The flowtable in hardware, where the drivers can.
     FlowtableHw,
+    /// eBPF programs on the devices that take them, the software flowtable on the others.
+    Ebpf,
 }
 
 impl Engine {
@@ -33,6 +35,7 @@ impl Engine {
             Self::Off => "off",
             Self::Flowtable => "flowtable",
             Self::FlowtableHw => "flowtable-hw",
+            Self::Ebpf => "ebpf",
         }
     }
 }
@@ -52,7 +55,8 @@ impl FromStr for Engine {
             "off" => Ok(Self::Off),
             "flowtable" => Ok(Self::Flowtable),
             "flowtable-hw" => Ok(Self::FlowtableHw),
-            _ => Err("is no engine; known are off, flowtable, flowtable-hw".to_owned()),
+            "ebpf" => Ok(Self::Ebpf),
+            _ => Err("is no engine; known are off, flowtable, flowtable-hw, ebpf".to_owned()),
         }
     }
 }
