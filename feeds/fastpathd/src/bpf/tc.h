@@ -94,7 +94,8 @@ always int change_room(struct __sk_buff *skb, struct packet *p, const struct ent
 {
 	__u32 len = to->header_len;
 
-	if (p->way.inner) {
+	/* Behind a switch's tag both lie within the packet, and go with it. */
+	if (p->way.inner && skb->vlan_present) {
 		/* The second pop takes the one within the packet. */
 		if (bpf_skb_vlan_pop(skb))
 			return 0;
