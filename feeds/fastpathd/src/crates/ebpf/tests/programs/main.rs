@@ -7,5 +7,7 @@ mod dissect;
 mod exits;
 mod flow;
 mod frame;
+mod gso;
 mod kernel;
+mod switch;
 mod table;

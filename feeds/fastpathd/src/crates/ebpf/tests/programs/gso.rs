@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Packets that GRO has put together, as TC sees them.
+
+use ebpf::layout::Out;
+use ebpf::programs::Dsa;
+
+use crate::frame::Packet;
+use crate::kernel::{Action, Beside, Hook, Kernel, allowed};
+use crate::table::{flow, forwarded, links_in, links_out, translations};
+
+const PIECES: u32 = 2;
+
+/// Headers of IP and transport, with the timestamps that TCP as good as always has.
+fn headers(v6: bool, tcp: bool) -> usize {
+    (if v6 { 40 } else { 20 }) + if tcp { 32 } else { 8 }
+}
+
+#[test]
+fn counted_and_measured_by_what_is_on_the_wire() {
+    if !allowed() {
+        return;
+    }
+    let mut kernel = Kernel::new(Dsa::None);
+    for (v6, tcp) in [(false, false), (false, true), (true, false), (true, true)] {
+        let (_, old, new) = translations(v6).swap_remove(1);
+        for (way_in, from) in links_in() {
+            for (way_out, to) in links_out() {
+                if from.session.is_some() {
+                    // Without a kind, which a test run cannot give it, it cannot shrink.
+                    continue;
+                }
+                let name = format!("IPv6 {v6}, TCP {tcp}, from {way_in} to {way_out}");
+                let flow = flow(&from, &to, (old, new), tcp);
+                let size = 1500 - headers(v6, tcp);
+                let beside = |size: usize| Beside {
+                    gso_size: u32::try_from(size).expect("short"),
+                    gso_segs: PIECES,
+                    ..Beside::default()
+                };
+                // TCP's own header is 20 bytes here: the rest of what a real one has is payload.
+                let packet = Packet::new(old, tcp, vec![0x5a; 2 * size]);
+                let pair = flow.pair(Hook::Tc);
+                kernel.put(&pair);
+                let frame = packet.frame(&from);
+                let ran = kernel.run(Hook::Tc, &frame, beside(size + 1));
+                assert_eq!((ran.action, ran.out), (Action::Pass, Out::Mtu), "{name}");
+                assert_eq!(ran.frame, frame, "{name}");
+                let ran = kernel.run(Hook::Tc, &frame, beside(size));
+                if to.session.is_some() {
+                    // Nothing takes packets apart behind PPPoE.
+                    assert_eq!((ran.action, ran.out), (Action::Pass, Out::Gso), "{name}");
+                    assert_eq!(ran.frame, frame, "{name}");
+                } else {
+                    assert_eq!((ran.action, ran.out), (Action::Redirect, Out::Forwarded), "{name}");
+                    assert_eq!(ran.frame, forwarded(&packet, &flow), "{name}");
+                    let counted = *kernel.get(&pair).entry();
+                    let bytes = packet.bytes().len() + headers(v6, tcp);
+                    assert_eq!(counted.packets, u64::from(PIECES), "{name}");
+                    assert_eq!(counted.bytes, bytes as u64, "{name}");
+                }
+                kernel.remove(&pair);
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Tags of DSA switches, as the drivers net/dsa/tag_{mtk,gswip,qca}.c of Linux write and read them.
+
+use ebpf::layout::Out;
+use ebpf::programs::Dsa;
+
+use crate::flow::Flow;
+use crate::frame::{Link, Packet};
+use crate::kernel::{Action, Beside, HOOKS, Kernel, allowed};
+use crate::table::{flow, forwarded, links_in, links_out, translations};
+
+const SWITCHES: [Dsa; 3] = [Dsa::Mtk, Dsa::Gswip, Dsa::Qca];
+
+/// `link` with the tag that a switch puts on what comes in at `port`.
+fn received(switch: Dsa, mut link: Link, port: u8) -> Link {
+    match switch {
+        Dsa::None => {}
+        Dsa::Mtk => link.instead = vec![0, port, 0, 0],
+        Dsa::Gswip => link.before = vec![0x01, 0x02, 0, 0, 0, 0, 0, 0x80 | port << 4],
+        // Version 2, no answer of the switch's own, and the port.
+        Dsa::Qca => link.instead = vec![0x80, 0x18 & 0x3f & !7 | port],
+    }
+    link
+}
+
+/// With the tag that makes it leave by `port`.
+fn sent(switch: Dsa, mut link: Link, port: u8) -> Link {
+    match switch {
+        Dsa::None => {}
+        Dsa::Mtk => link.instead = vec![0, 1 << port, 0, 0],
+        Dsa::Gswip => link.before = vec![0, 0, 1 << port, 0],
+        Dsa::Qca => link.instead = vec![0x80, 0x80 | 1 << port],
+    }
+    link
+}
+
+fn cases(switch: Dsa, mut test: impl FnMut(&str, Flow)) {
+    for (v6, tcp) in [(false, false), (false, true), (true, false), (true, true)] {
+        for (nat, old, new) in translations(v6) {
+            for (way_in, from) in links_in() {
+                for (way_out, to) in links_out() {
+                    for (port_in, port_out) in [(0, 4), (4, 0), (3, 3)] {
+                        let from = received(switch, from.clone(), port_in);
+                        let to = sent(switch, to.clone(), port_out);
+                        let mut flow = flow(&from, &to, (old, new), tcp);
+                        flow.port = port_in + 1;
+                        let name = format!("{switch:?} {way_in} to {way_out} {nat} {v6} {tcp}");
+                        test(&name, flow);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn from_port_to_port() {
+    if !allowed() {
+        return;
+    }
+    for switch in SWITCHES {
+        let mut kernel = Kernel::new(switch);
+        for hook in HOOKS {
+            cases(switch, |name, flow| {
+                let packet = Packet::new(flow.old, flow.tcp, b"through a switch".to_vec());
+                let pair = flow.pair(hook);
+                kernel.put(&pair);
+                let ran = kernel.run(hook, &packet.frame(&flow.from), Beside::default());
+                assert_eq!((ran.action, ran.out), (Action::Redirect, Out::Forwarded), "{name}");
+                assert_eq!(ran.frame, forwarded(&packet, &flow), "{hook:?} {name}");
+                kernel.remove(&pair);
+            });
+        }
+    }
+}
+
+/// Out of the conduit into another device and back in.
+#[test]
+fn from_and_to_other_devices() {
+    if !allowed() {
+        return;
+    }
+    for switch in SWITCHES {
+        let mut kernel = Kernel::new(switch);
+        for hook in HOOKS {
+            cases(switch, |name, mut flow| {
+                (flow.to.before, flow.to.instead) = (Vec::new(), Vec::new());
+                let packet = Packet::new(flow.old, flow.tcp, b"through a switch".to_vec());
+                let pair = flow.pair(hook);
+                kernel.put(&pair);
+                let ran = kernel.run(hook, &packet.frame(&flow.from), Beside::default());
+                assert_eq!((ran.action, ran.out), (Action::Redirect, Out::Forwarded), "{name}");
+                assert_eq!(ran.frame, forwarded(&packet, &flow), "{hook:?} {name}");
+                kernel.remove(&pair);
+            });
+        }
+    }
+}
+
+#[test]
+fn another_port_is_another_flow() {
+    if !allowed() {
+        return;
+    }
+    for switch in SWITCHES {
+        let mut kernel = Kernel::new(switch);
+        for hook in HOOKS {
+            let (_, old, new) = translations(false).swap_remove(1);
+            let link = links_in().swap_remove(1).1;
+            let from = received(switch, link.clone(), 2);
+            let to = sent(switch, links_out().swap_remove(0).1, 1);
+            let mut flow = flow(&from, &to, (old, new), false);
+            flow.port = 3;
+            let pair = flow.pair(hook);
+            kernel.put(&pair);
+            let packet = Packet::new(old, false, b"elsewhere".to_vec());
+            let frame = packet.frame(&received(switch, link, 1));
+            let ran = kernel.run(hook, &frame, Beside::default());
+            assert_eq!((ran.action, ran.out), (Action::Pass, Out::Unknown), "{hook:?} {switch:?}");
+            assert_eq!(ran.frame, frame);
+        }
+    }
+}
