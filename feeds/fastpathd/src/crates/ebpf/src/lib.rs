@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Flows that programs in the kernel forward: their entries, their maps, their hooks.
 
+pub mod ability;
+pub mod attach;
+mod clsact;
 pub mod connection;
+pub mod devices;
 pub mod engine;
 pub mod entry;
 #[cfg(any(test, feature = "fake"))]
 pub mod fake;
+pub mod folder;
 pub mod ground;
 pub mod header;
 pub mod layout;
+mod netlink;
 pub mod programs;
+mod sys;
 pub mod table;

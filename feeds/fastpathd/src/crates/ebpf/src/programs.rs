@@ -3,17 +3,20 @@
 //! in a folder of the BPF file system, adopted by who comes later.
 
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
-use aya::maps::{Map, MapData, MapError};
-use aya::programs::{ProgramError, SchedClassifier, TestRun, TestRunOptions, Xdp};
+use aya::maps::{Map, MapData};
+use aya::programs::{ProgramError, SchedClassifier, Xdp};
 use aya::{Ebpf, EbpfError, EbpfLoader};
 use thiserror::Error;
 
+use crate::folder::Folder;
 use crate::layout::{Control, Entry4, Entry6, Exits, Key4, Key6};
+use crate::sys;
 
 /// Which switch's tags a device carries.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Dsa {
     /// None: any device but the conduit of a switch.
@@ -25,6 +28,22 @@ pub enum Dsa {
     Gswip = 2,
     /// Qualcomm QCA8K.
     Qca = 3,
+}
+
+impl Dsa {
+    /// All.
+    pub const ALL: [Self; 4] = [Self::None, Self::Mtk, Self::Gswip, Self::Qca];
+
+    /// The word for it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Mtk => "mtk",
+            Self::Gswip => "gswip",
+            Self::Qca => "qca",
+        }
+    }
 }
 
 /// How the programs are loaded.
@@ -104,8 +123,8 @@ pub enum LoadError {
     #[error("loading the program {0}")]
     Refused(&'static str, #[source] Box<ProgramError>),
     /// A program cannot be pinned.
-    #[error("pinning the program {0}")]
-    Pin(PathBuf, #[source] Box<dyn std::error::Error + Send + Sync>),
+    #[error("pinning {0}")]
+    Pin(PathBuf, #[source] io::Error),
 }
 
 /// Programs that this process has loaded. They end with it unless they are pinned.
@@ -122,7 +141,7 @@ impl Programs {
     /// [`LoadError`]; what was loaded until then is gone, but maps may have been pinned.
     pub fn load(
         object: &[u8],
-        folder: Option<&Path>,
+        folder: Option<&Folder>,
         settings: Settings,
     ) -> Result<Self, LoadError> {
         let dsa = settings.dsa as u8;
@@ -133,10 +152,9 @@ impl Programs {
         loader.map_max_entries("flows4", settings.flows);
         loader.map_max_entries("flows6", settings.flows);
         if let Some(folder) = folder {
-            std::fs::create_dir_all(folder)
-                .map_err(|e| LoadError::Folder(folder.to_path_buf(), e))?;
+            make_folder(folder.path())?;
             for shape in &PINNED {
-                let path = folder.join(shape.name);
+                let path = folder.map(shape.name);
                 discard_other(&path, shape, settings.flows)?;
                 loader.map_pin_path(shape.name, path);
             }
@@ -145,6 +163,9 @@ impl Programs {
         let mut programs = Self { object };
         for role in Role::ALL {
             programs.enter(role)?;
+            if let Some(folder) = folder {
+                programs.pin(role, &folder.program(settings.dsa, role))?;
+            }
         }
         Ok(programs)
     }
@@ -156,6 +177,31 @@ impl Programs {
             Role::Tc | Role::Beat => self.tc(role)?.load().map_err(refused),
             Role::Xdp | Role::Pass => self.xdp(role)?.load().map_err(refused),
         }
+    }
+
+    fn pin(&mut self, role: Role, path: &Path) -> Result<(), LoadError> {
+        let failed = |e| LoadError::Pin(path.to_path_buf(), e);
+        if let Some(parent) = path.parent() {
+            make_folder(parent)?;
+        }
+        match std::fs::remove_file(path) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(failed(e)),
+            _ => {}
+        }
+        sys::pin(self.fd(role)?, path).map_err(failed)
+    }
+
+    /// The descriptor of a program.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::Missing`] if it is not loaded.
+    pub fn fd(&mut self, role: Role) -> Result<BorrowedFd<'_>, LoadError> {
+        let fd = match role {
+            Role::Tc | Role::Beat => self.tc(role)?.fd(),
+            Role::Xdp | Role::Pass => self.xdp(role)?.fd(),
+        };
+        fd.map(AsFd::as_fd).map_err(|_| LoadError::Missing(role.name()))
     }
 
     /// A program of TC: [`Role::Tc`] or [`Role::Beat`].
@@ -187,6 +233,10 @@ impl Programs {
     }
 }
 
+fn make_folder(path: &Path) -> Result<(), LoadError> {
+    std::fs::create_dir_all(path).map_err(|e| LoadError::Folder(path.to_path_buf(), e))
+}
+
 /// Unpins a map that this object could not work with.
 fn discard_other(path: &Path, shape: &Shape, flows: u32) -> Result<(), LoadError> {
     let Ok(map) = MapData::from_pin(path) else { return Ok(()) };
@@ -205,12 +255,9 @@ fn discard_other(path: &Path, shape: &Shape, flows: u32) -> Result<(), LoadError
 /// Why the programs were not told that the daemon is there.
 #[derive(Debug, Error)]
 pub enum BeatError {
-    /// The program is not pinned there.
-    #[error("opening the program {0}")]
-    Open(PathBuf, #[source] Box<ProgramError>),
     /// The kernel did not run it.
     #[error("running the program fastpath_beat")]
-    Run(#[source] Box<ProgramError>),
+    Run(#[source] io::Error),
     /// The control map is gone.
     #[error("the program fastpath_beat has no control map")]
     Control,
@@ -221,18 +268,15 @@ pub enum BeatError {
 /// # Errors
 ///
 /// [`BeatError::Run`] when the kernel does not run it, [`BeatError::Control`] when it finds no map.
-pub fn beat(program: &SchedClassifier, jiffies: u32) -> Result<(), BeatError> {
+pub fn beat(program: BorrowedFd<'_>, jiffies: u32) -> Result<(), BeatError> {
     // The kernel wants a frame; a context of the programs begins with length, type and mark.
     let frame = [0; 64];
     let mut context = [0; 12];
     context[8..].copy_from_slice(&jiffies.to_ne_bytes());
-    let options = TestRunOptions {
-        data_in: Some(&frame),
-        ctx_in: Some(&context),
-        ..TestRunOptions::default()
-    };
-    let ran = program.test_run(options).map_err(|e| BeatError::Run(Box::new(e)))?;
-    if ran.return_value == 0 { Ok(()) } else { Err(BeatError::Control) }
+    match sys::run(program, &frame, &context).map_err(BeatError::Run)? {
+        0 => Ok(()),
+        _ => Err(BeatError::Control),
+    }
 }
 
 /// Jiffies a second, which user space is not told directly.
@@ -245,13 +289,4 @@ pub fn jiffies_a_second() -> u32 {
         Ok(nanoseconds @ 1..) if ok == 0 => (1_000_000_000 + nanoseconds / 2) / nanoseconds,
         _ => 100,
     }
-}
-
-/// Opens a map that is pinned in `folder`.
-///
-/// # Errors
-///
-/// The kernel's.
-pub fn pinned_map(folder: &Path, name: &str) -> Result<MapData, MapError> {
-    MapData::from_pin(folder.join(name))
 }

@@ -130,7 +130,7 @@ impl Kernel {
     }
 
     pub(crate) fn beat(&mut self, jiffies: u32) {
-        beat(self.programs.tc(Role::Beat).expect("there"), jiffies).expect("beats");
+        beat(self.programs.fd(Role::Beat).expect("there"), jiffies).expect("beats");
     }
 
     pub(crate) fn put(&mut self, pair: &Pair) {

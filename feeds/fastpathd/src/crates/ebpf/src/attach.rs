@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Programs at devices. What is attached stays when the process ends: links are pinned in the
+//! folder, by hook, switch and device; a clsact has the program pinned there as its note.
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+
+use aya::programs::{ProgramError, TcError};
+use thiserror::Error;
+
+use crate::folder::Folder;
+use crate::programs::{Dsa, Role};
+use crate::{clsact, sys};
+
+/// Where packets meet a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Hook {
+    /// TC, as of 6.6.
+    Tcx,
+    /// TC, before.
+    Clsact,
+    /// In the driver.
+    Native,
+    /// In the core, after the packet was built: for drivers without XDP.
+    Generic,
+}
+
+impl Hook {
+    /// All.
+    pub const ALL: [Self; 4] = [Self::Tcx, Self::Clsact, Self::Native, Self::Generic];
+
+    /// The word for it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Tcx => "tcx",
+            Self::Clsact => "clsact",
+            Self::Native => "xdp",
+            Self::Generic => "xdp-generic",
+        }
+    }
+
+    /// The one of this word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|hook| hook.word() == word)
+    }
+
+    const fn role(self) -> Role {
+        match self {
+            Self::Tcx | Self::Clsact => Role::Tc,
+            Self::Native | Self::Generic => Role::Xdp,
+        }
+    }
+
+    /// Type of attachment and flags, for a link.
+    const fn link(self) -> Option<(u32, u32)> {
+        match self {
+            Self::Tcx => Some((sys::TCX_INGRESS, 0)),
+            Self::Clsact => None,
+            // XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE.
+            Self::Native => Some((sys::XDP, 4)),
+            Self::Generic => Some((sys::XDP, 2)),
+        }
+    }
+}
+
+/// A program at a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Attached {
+    /// Of the device, which may be gone.
+    pub ifindex: u32,
+    /// Where.
+    pub hook: Hook,
+    /// Whose tags it takes off.
+    pub dsa: Dsa,
+}
+
+impl Attached {
+    fn name(self) -> String {
+        format!("{}_{}_{}", self.hook.word(), self.dsa.word(), self.ifindex)
+    }
+
+    fn from_name(name: &str) -> Option<Self> {
+        let mut words = name.split('_');
+        let hook = Hook::from_word(words.next()?)?;
+        let dsa = words.next()?;
+        let dsa = Dsa::ALL.into_iter().find(|one| one.word() == dsa)?;
+        let ifindex = words.next()?.parse().ok()?;
+        words.next().is_none().then_some(Self { ifindex, hook, dsa })
+    }
+
+    fn path(self, folder: &Folder) -> PathBuf {
+        folder.links().join(self.name())
+    }
+}
+
+/// Why a program is not at a device.
+#[derive(Debug, Error)]
+pub enum AttachError {
+    /// The programs have not been loaded, or are not ours to open.
+    #[error("opening the program {0}")]
+    Open(PathBuf, #[source] io::Error),
+    /// The device or the kernel cannot do this.
+    #[error("attaching to device {} at {}", .0.ifindex, .0.hook.word())]
+    Link(Attached, #[source] io::Error),
+    /// The same of a clsact.
+    #[error("attaching to device {} at clsact", .0.ifindex)]
+    Clsact(Attached, #[source] Box<ProgramError>),
+    /// There is no such device.
+    #[error("there is no device {0}")]
+    Device(u32, #[source] io::Error),
+    /// It cannot be kept.
+    #[error("pinning {0}")]
+    Pin(PathBuf, #[source] io::Error),
+    /// What was there before cannot go.
+    #[error("taking away what was attached")]
+    Before(#[source] DetachError),
+}
+
+/// Why a program is still at a device.
+#[derive(Debug, Error)]
+pub enum DetachError {
+    /// The folder cannot be read.
+    #[error("reading {0}")]
+    Read(PathBuf, #[source] io::Error),
+    /// The link stays.
+    #[error("removing {0}")]
+    Remove(PathBuf, #[source] io::Error),
+    /// The filter stays.
+    #[error("removing the filter of device {0}")]
+    Filter(u32, #[source] TcError),
+}
+
+/// Attaches the pinned program of the hook, in the place of what the folder has at the device.
+///
+/// # Errors
+///
+/// [`AttachError`]; nothing is attached then, or the older program still is.
+pub fn attach(folder: &Folder, wanted: Attached) -> Result<(), AttachError> {
+    let before = attached(folder).map_err(AttachError::Before)?;
+    for old in before.into_iter().filter(|old| old.ifindex == wanted.ifindex) {
+        if old == wanted && renew(folder, old).is_ok() {
+            return Ok(());
+        }
+        remove(folder, old).map_err(AttachError::Before)?;
+    }
+    std::fs::create_dir_all(folder.links()).map_err(|e| AttachError::Pin(folder.links(), e))?;
+    let path = wanted.path(folder);
+    let program = open(folder, wanted)?;
+    let Some((kind, flags)) = wanted.hook.link() else {
+        let device = name(wanted.ifindex).map_err(|e| AttachError::Device(wanted.ifindex, e))?;
+        clsact::attach(folder, wanted.dsa, &device)
+            .map_err(|e| AttachError::Clsact(wanted, Box::new(e)))?;
+        return sys::pin(program.as_fd(), &path).map_err(|e| AttachError::Pin(path, e));
+    };
+    let link = sys::link(program.as_fd(), wanted.ifindex, kind, flags)
+        .map_err(|e| AttachError::Link(wanted, e))?;
+    sys::pin(link.as_fd(), &path).map_err(|e| AttachError::Pin(path, e))
+}
+
+fn open(folder: &Folder, wanted: Attached) -> Result<std::os::fd::OwnedFd, AttachError> {
+    let role = wanted.hook.role();
+    folder.open(wanted.dsa, role).map_err(|e| {
+        let path = folder.program(wanted.dsa, role);
+        AttachError::Open(path, e)
+    })
+}
+
+/// Puts the program that is pinned now in the place of an older one, at a link or a clsact.
+///
+/// # Errors
+///
+/// [`AttachError`]: the older one is still there, but for a clsact, which may have none.
+pub fn renew(folder: &Folder, old: Attached) -> Result<(), AttachError> {
+    if old.hook == Hook::Clsact {
+        remove(folder, old).map_err(AttachError::Before)?;
+        return attach(folder, old);
+    }
+    let program = open(folder, old)?;
+    let path = old.path(folder);
+    let link = sys::open(&path).map_err(|e| AttachError::Open(path, e))?;
+    sys::update(link.as_fd(), program.as_fd()).map_err(|e| AttachError::Link(old, e))
+}
+
+/// Takes away all that the folder has at a device, which may be gone. False if there was nothing.
+///
+/// # Errors
+///
+/// [`DetachError`]; some of it may be gone.
+pub fn detach(folder: &Folder, ifindex: u32) -> Result<bool, DetachError> {
+    let mut any = false;
+    for old in attached(folder)?.into_iter().filter(|old| old.ifindex == ifindex) {
+        remove(folder, old)?;
+        any = true;
+    }
+    Ok(any)
+}
+
+fn remove(folder: &Folder, old: Attached) -> Result<(), DetachError> {
+    if let (Hook::Clsact, Ok(device)) = (old.hook, name(old.ifindex)) {
+        clsact::detach(old.ifindex, &device)
+            .map_err(|e| DetachError::Filter(old.ifindex, e))?;
+    }
+    let path = old.path(folder);
+    std::fs::remove_file(&path).map_err(|e| DetachError::Remove(path, e))
+}
+
+/// All that the folder has at devices, in the order of these.
+///
+/// # Errors
+///
+/// [`DetachError::Read`]; a folder that is not there is empty.
+pub fn attached(folder: &Folder) -> Result<Vec<Attached>, DetachError> {
+    let links = folder.links();
+    let failed = |e| DetachError::Read(links.clone(), e);
+    let entries = match std::fs::read_dir(&links) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(failed)?,
+    };
+    let mut all = Vec::new();
+    for entry in entries {
+        let name = entry.map_err(failed)?.file_name();
+        all.extend(name.to_str().and_then(Attached::from_name));
+    }
+    all.sort_unstable();
+    Ok(all)
+}
+
+/// The name of a device.
+///
+/// # Errors
+///
+/// There is none of this number.
+pub fn name(ifindex: u32) -> io::Result<String> {
+    let mut buffer = [0; libc::IF_NAMESIZE];
+    // SAFETY: the buffer has the size that the function asks for.
+    let found = unsafe { libc::if_indextoname(ifindex, buffer.as_mut_ptr()) };
+    if found.is_null() {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the function has written a string with its end into the buffer.
+    let name = unsafe { CStr::from_ptr(buffer.as_ptr()) };
+    Ok(name.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_links_are_read_again() {
+        for hook in Hook::ALL {
+            for dsa in Dsa::ALL {
+                let one = Attached { ifindex: 17, hook, dsa };
+                assert_eq!(Attached::from_name(&one.name()), Some(one));
+                // bpffs keeps names with dots for itself.
+                assert!(!one.name().contains('.'));
+            }
+        }
+        for other in ["", "tcx", "tcx_none", "tcx_none_x", "tcx_none_1_2", "tc_none_1"] {
+            assert_eq!(Attached::from_name(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The folder of the BPF file system where maps, programs and links outlive the daemon.
+//!
+//! Maps lie in it; programs in a folder of the switch whose tags they take off; links in `links`.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use crate::programs::{Dsa, Role};
+use crate::sys;
+
+/// Where the product has it.
+pub const FOLDER: &str = "/sys/fs/bpf/fastpath";
+
+/// The folder. It may be missing until programs are loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// The folder at `path`, on a BPF file system.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self(path.into())
+    }
+
+    /// Its path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Where a map is pinned.
+    #[must_use]
+    pub fn map(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Where a program is pinned.
+    #[must_use]
+    pub fn program(&self, dsa: Dsa, role: Role) -> PathBuf {
+        self.0.join(dsa.word()).join(role.name())
+    }
+
+    /// Where links are pinned.
+    #[must_use]
+    pub fn links(&self) -> PathBuf {
+        self.0.join("links")
+    }
+
+    /// Opens a pinned program.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's; not found when the programs have not been loaded.
+    pub fn open(&self, dsa: Dsa, role: Role) -> io::Result<OwnedFd> {
+        sys::open(&self.program(dsa, role))
+    }
+}
+
+impl Default for Folder {
+    fn default() -> Self {
+        Self::new(FOLDER)
+    }
+}
