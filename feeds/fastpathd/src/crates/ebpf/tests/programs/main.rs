@@ -11,3 +11,4 @@ mod gso;
 mod kernel;
 mod switch;
 mod table;
+mod wire;

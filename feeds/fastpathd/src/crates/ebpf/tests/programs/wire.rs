@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Frames through virtual Ethernet, with the object attached at TC as the product does it. What a
+//! test run cannot make is made by a packet socket: checksums left to the hardware, packets that
+//! are to be cut. The kernel itself finds the outer tag, redirects, and tells what came out.
+
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::process::Command;
+
+use ebpf::attach::{Attached, Hook as Point, attach, attached, detach};
+use ebpf::folder::Folder;
+use ebpf::programs::{Dsa, Programs, Role, Settings, beat};
+
+use crate::dissect::{Expected, check};
+use crate::flow::{Flow, Pair};
+use crate::frame::{Packet, checksum};
+use crate::kernel::{Hook, allowed, object};
+use crate::table::{expected, flow, forwarded, links_in, links_out, translations};
+
+const SOL_PACKET: i32 = 263;
+const PACKET_AUXDATA: i32 = 8;
+const PACKET_VNET_HDR: i32 = 15;
+const ETH_P_ALL: u16 = 3;
+
+/// `struct virtio_net_hdr`, in the machine's order.
+const VNET: usize = 10;
+const NEEDS_CSUM: u8 = 1;
+
+/// What of a frame the hardware is to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Left {
+    /// Where the checksummed begins, and where in it the checksum lies.
+    check: Option<(u16, u16)>,
+    /// Kind of virtio, and bytes of payload in each piece.
+    cut: Option<(u8, u16)>,
+}
+
+struct Socket(OwnedFd);
+
+impl Socket {
+    fn open(ifindex: u32) -> Self {
+        let protocol = ETH_P_ALL.to_be();
+        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
+        // SAFETY: no pointers.
+        let fd = unsafe { libc::socket(libc::AF_PACKET, kind, i32::from(protocol)) };
+        assert!(fd >= 0, "{}", std::io::Error::last_os_error());
+        // SAFETY: the descriptor is new.
+        let socket = Self(unsafe { OwnedFd::from_raw_fd(fd) });
+        socket.set(PACKET_VNET_HDR);
+        socket.set(PACKET_AUXDATA);
+        // SAFETY: all zeros are an address.
+        let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+        address.sll_family = u16::try_from(libc::AF_PACKET).expect("small");
+        address.sll_protocol = protocol;
+        address.sll_ifindex = ifindex.cast_signed();
+        let size = u32::try_from(size_of_val(&address)).expect("small");
+        // SAFETY: the address lives, and its size is told.
+        let bound = unsafe { libc::bind(fd, (&raw const address).cast(), size) };
+        assert_eq!(bound, 0, "{}", std::io::Error::last_os_error());
+        socket
+    }
+
+    fn set(&self, option: i32) {
+        let on = 1_i32;
+        let (fd, value) = (self.0.as_raw_fd(), (&raw const on).cast());
+        // SAFETY: the value is a number of four bytes.
+        let set = unsafe { libc::setsockopt(fd, SOL_PACKET, option, value, 4) };
+        assert_eq!(set, 0, "{}", std::io::Error::last_os_error());
+    }
+
+    fn send(&self, frame: &[u8], left: Left) {
+        let mut bytes = vec![0; VNET];
+        if let Some((start, offset)) = left.check {
+            bytes[0] = NEEDS_CSUM;
+            bytes[6..8].copy_from_slice(&start.to_ne_bytes());
+            bytes[8..10].copy_from_slice(&offset.to_ne_bytes());
+        }
+        if let (Some((kind, size)), Some((start, offset))) = (left.cut, left.check) {
+            bytes[1] = kind;
+            let headers = if offset == 16 { start + 20 } else { start + 8 };
+            bytes[2..4].copy_from_slice(&headers.to_ne_bytes());
+            bytes[4..6].copy_from_slice(&size.to_ne_bytes());
+        }
+        bytes.extend(frame);
+        let (fd, data) = (self.0.as_raw_fd(), bytes.as_ptr().cast());
+        // SAFETY: the buffer lives, and its size is told.
+        let sent = unsafe { libc::send(fd, data, bytes.len(), 0) };
+        let error = std::io::Error::last_os_error();
+        assert_eq!(usize::try_from(sent).ok(), Some(bytes.len()), "{error}: {left:?} {frame:02x?}");
+    }
+
+    /// A frame as it went over the wire, if there is one.
+    fn receive(&self) -> Option<(Vec<u8>, Left)> {
+        let mut bytes = vec![0_u8; 80_000];
+        let mut control = [0_u64; 16];
+        let mut part =
+            libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+        // SAFETY: all zeros are a message without anything.
+        let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+        message.msg_iov = &raw mut part;
+        message.msg_iovlen = 1;
+        message.msg_control = control.as_mut_ptr().cast();
+        message.msg_controllen = size_of_val(&control);
+        let fd = self.0.as_raw_fd();
+        // SAFETY: the message points to buffers that live and whose sizes are told.
+        let filled = unsafe { libc::recvmsg(fd, &raw mut message, libc::MSG_DONTWAIT) };
+        let filled = usize::try_from(filled).ok()?;
+        bytes.truncate(filled);
+        let short = |at: usize| u16::from_ne_bytes([bytes[at], bytes[at + 1]]);
+        let check = (bytes[0] & NEEDS_CSUM != 0).then(|| (short(6), short(8)));
+        let cut = (bytes[1] != 0).then(|| (bytes[1], short(4)));
+        // One message of auxiliary data behind its header of 16 bytes: status, two lengths, two
+        // offsets, TCI, protocol.
+        let aux: Vec<u8> = control.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let status = u32::from_ne_bytes(aux[16..20].try_into().expect("four"));
+        let tag = |at: usize| u16::from_ne_bytes([aux[at], aux[at + 1]]).to_be_bytes();
+        let mut frame = bytes.split_off(VNET);
+        if let Some((start, offset)) = check {
+            let (start, offset) = (usize::from(start), usize::from(offset));
+            let sum = checksum(&[&frame[start..]]);
+            let sum = if offset == 6 && sum == 0 { 0xffff } else { sum };
+            frame[start + offset..start + offset + 2].copy_from_slice(&sum.to_be_bytes());
+        }
+        if status & 0x10 != 0 {
+            let words = [tag(34), tag(32)].concat();
+            frame.splice(12..12, words);
+        }
+        Some((frame, Left { check, cut }))
+    }
+}
+
+/// Two pairs of devices in a namespace of this thread; the programs are at `inside.0`.
+struct Wire {
+    folder: Folder,
+    programs: Programs,
+    outside: (Socket, Socket),
+    inside: (u32, u32),
+    flows4: aya::maps::HashMap<aya::maps::MapData, ebpf::layout::Key4, ebpf::layout::Entry4>,
+    flows6: aya::maps::HashMap<aya::maps::MapData, ebpf::layout::Key6, ebpf::layout::Entry6>,
+}
+
+fn shell(command: &str) -> String {
+    let output = Command::new("sh").args(["-ec", command]).output().expect("a shell");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{command}: {told}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn index(name: &str) -> u32 {
+    shell(&format!("ip -o link show {name}")).split(':').next().expect("one").parse().expect("n")
+}
+
+impl Wire {
+    fn new(point: Point) -> Self {
+        shell(
+            "echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6
+             for pair in a b; do
+                 ip link add ${pair}0 type veth peer name ${pair}1
+                 ip link set ${pair}0 up
+                 ip link set ${pair}1 up
+             done",
+        );
+        let path = format!("/sys/fs/bpf/fastpath-wire-{}-{}", std::process::id(), point.word());
+        let folder = Folder::new(path);
+        let settings = Settings { flows: 64, dsa: Dsa::None };
+        let mut programs = Programs::load(object(), Some(&folder), settings).expect("loads");
+        let inside = (index("a1"), index("b0"));
+        let wanted = Attached { ifindex: inside.0, hook: point, dsa: Dsa::None };
+        attach(&folder, wanted).expect("attached");
+        assert_eq!(attached(&folder).expect("read"), [wanted]);
+        let flows4 = programs.take_map("flows4").expect("there").try_into().expect("a hash");
+        let flows6 = programs.take_map("flows6").expect("there").try_into().expect("a hash");
+        beat(programs.fd(Role::Beat).expect("there"), 1_000_000).expect("beats");
+        let outside = (Socket::open(index("a0")), Socket::open(index("b1")));
+        Self { folder, programs, outside, inside, flows4, flows6 }
+    }
+
+    fn put(&mut self, pair: &Pair) {
+        match pair {
+            Pair::V4(key, to) => self.flows4.insert(key, to, 0).expect("put"),
+            Pair::V6(key, to) => self.flows6.insert(key, to, 0).expect("put"),
+        }
+    }
+
+    fn through(&mut self, flow: &Flow, frame: &[u8], left: Left) -> Option<(Vec<u8>, Left)> {
+        let flow = Flow { devices: self.inside, ..flow.clone() };
+        self.put(&flow.pair(Hook::Tc));
+        while self.outside.1.receive().is_some() {}
+        self.outside.0.send(frame, left);
+        // The sending thread does all of it, unless another CPU was just at it.
+        for _ in 0..200 {
+            let received = self.outside.1.receive();
+            if received.is_some() {
+                return received;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        None
+    }
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        drop(detach(&self.folder, self.inside.0));
+        drop(std::fs::remove_dir_all(self.folder.path()));
+        let _ = &self.programs;
+    }
+}
+
+/// Runs `test` in a namespace of its own.
+fn on_wire(point: Point, test: impl FnOnce(&mut Wire) + Send + 'static) {
+    if !allowed() {
+        return;
+    }
+    let run = move || {
+        // SAFETY: the namespace is that of this thread, which runs only this test.
+        unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNET) }
+            .expect("a network namespace");
+        test(&mut Wire::new(point));
+    };
+    std::thread::spawn(run).join().expect("the test holds");
+}
+
+/// Where a device would finish the checksum of a packet with this header before it.
+fn unfinished(packet: &Packet, header: usize) -> Left {
+    let offset = if packet.tcp { 16 } else { 6 };
+    let short = |n: usize| u16::try_from(n).expect("short");
+    let start = header + packet.check_at() - offset;
+    Left { check: Some((short(start), short(offset))), cut: None }
+}
+
+/// The frame with no more of the checksum than the sum of the pseudo header.
+fn with_partial(packet: &Packet, flow: &Flow) -> (Vec<u8>, usize) {
+    let mut frame = packet.frame(&flow.from);
+    let header = frame.len() - packet.bytes().len();
+    let at = header + packet.check_at();
+    frame[at..at + 2].copy_from_slice(&packet.partial());
+    (frame, header)
+}
+
+fn each(mut test: impl FnMut(&str, &Flow, &Packet)) {
+    for (v6, tcp) in [(false, false), (false, true), (true, false), (true, true)] {
+        for (nat, old, new) in translations(v6) {
+            for (way_in, from) in links_in() {
+                for (way_out, to) in links_out() {
+                    let name = format!("IPv6 {v6} TCP {tcp} from {way_in} to {way_out} NAT {nat}");
+                    let flow = flow(&from, &to, (old, new), tcp);
+                    let packet = Packet::new(old, tcp, name.clone().into_bytes());
+                    test(&name, &flow, &packet);
+                }
+            }
+        }
+    }
+}
+
+fn table(wire: &mut Wire, partial: bool) {
+    let mut frames: Vec<(Vec<u8>, Expected)> = Vec::new();
+    each(|name, flow, packet| {
+        let (frame, left) = if partial {
+            let (frame, header) = with_partial(packet, flow);
+            (frame, unfinished(packet, header))
+        } else {
+            (packet.frame(&flow.from), Left::default())
+        };
+        let came = wire.through(flow, &frame, left);
+        let (out, left) = came.unwrap_or_else(|| panic!("{name}: nothing came out"));
+        assert_eq!(left.check.is_some(), partial, "{name}");
+        assert_eq!(out, forwarded(packet, flow), "{name}");
+        frames.push((out, expected(packet, flow, name)));
+    });
+    check(&frames);
+}
+
+#[test]
+fn complete_checksums_through_tcx() {
+    on_wire(Point::Tcx, |wire| table(wire, false));
+}
+
+#[test]
+fn unfinished_checksums_through_tcx() {
+    on_wire(Point::Tcx, |wire| table(wire, true));
+}
+
+#[test]
+fn through_clsact() {
+    on_wire(Point::Clsact, |wire| table(wire, true));
+}
