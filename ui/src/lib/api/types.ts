@@ -7,7 +7,7 @@
  * This interface was referenced by `FastpathApi`'s JSON-Schema
  * via the `definition` "Engine".
  */
-export type Engine = 'off' | 'flowtable' | 'flowtable-hw';
+export type Engine = 'off' | 'flowtable' | 'flowtable-hw' | 'ebpf';
 /**
  * Which way the packets of a flow take: slow (the whole stack and every rule), inspect (in the IPS queue), flowtable (software flowtable), hardware (offloaded to the NIC or switch), ebpf.
  *
@@ -41,6 +41,9 @@ export type Reason =
   | 'no-neighbour'
   | 'tunnel'
   | 'same-side'
+  | 'mtu'
+  | 'shaped'
+  | 'table-full'
   | 'idle'
   | 'pending'
   | 'not-taken';

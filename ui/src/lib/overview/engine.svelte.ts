@@ -4,7 +4,7 @@ import type { Engine } from '../api/types';
 import { t } from '../i18n/t';
 import type { App } from '../shell/app.svelte';
 
-export const engines: readonly Engine[] = ['off', 'flowtable', 'flowtable-hw'];
+export const engines: readonly Engine[] = ['off', 'flowtable', 'flowtable-hw', 'ebpf'];
 
 export function engineName(engine: Engine): string {
   return t(`engine.${engine}`);

@@ -69,7 +69,7 @@ usage: fastpathctl [--json] [--socket PATH] COMMAND
   watch [FILTER]         status and the busiest flows, once a second
   top [host|service|vlan|path]
   topology               devices, VLANs, PPPoE and what is in the flowtable
-  engine [off|flowtable|flowtable-hw] [--persist]
+  engine [off|flowtable|flowtable-hw|ebpf] [--persist]
                          show or choose how flows leave the slow path
   ips                    whether Suricata is in line, its queues and rules
   alerts [FILTER]        rules that fired, newest first

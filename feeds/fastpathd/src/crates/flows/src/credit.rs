@@ -8,7 +8,8 @@ use crate::flow::{Delta, Growth, Millis, Reading};
 use crate::inspection::{Inspection, InspectionState};
 use crate::ladder;
 use crate::table::FlowTable;
-use crate::words::Path;
+use crate::takeup::Takeup;
+use crate::words::{Path, Reason};
 
 /// Without any budget only Suricata ends inspection, at its stream depth at the latest. This is
 /// the default.
@@ -24,6 +25,11 @@ impl FlowTable {
         }
         let mixed = flow.inspected && flow.carried.is_some();
         let Some(growth) = flow.count(entry, at, last || mixed) else { return false };
+        // Whoever had to wait for room tries again while he sends.
+        let grown = growth.delta != Delta::default();
+        if grown && flow.takeup == Takeup::Refused(Reason::TableFull) {
+            flow.takeup = Takeup::Not;
+        }
         let best = flow.carried.unwrap_or(Path::Slow);
         let inspected = match (flow.inspected, mixed) {
             (false, _) => Delta::default(),

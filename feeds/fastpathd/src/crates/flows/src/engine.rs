@@ -18,6 +18,8 @@ pub enum Engine {
     Flowtable,
     /// Flowtable with hardware offload.
     FlowtableHw,
+    /// eBPF programs on some devices, the flowtable on the others.
+    Ebpf,
 }
 
 /// The engine in force and what it leaves out.

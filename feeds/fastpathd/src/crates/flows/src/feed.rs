@@ -11,9 +11,10 @@ use crate::engine::EngineState;
 use crate::flow::Millis;
 use crate::inspection::InspectionState;
 use crate::intern::Number;
-use crate::ladder::{Facts, climb};
+use crate::ladder::{Facts, climb, takeable};
 use crate::network::{Network, Side};
 use crate::table::{FlowTable, Now};
+use crate::takeup::Takeup;
 use crate::words::Reason;
 
 /// How many of the newest flows are searched for young ones: a second's worth of a busy router.
@@ -193,12 +194,15 @@ impl FlowTable {
     }
 
     /// Looks up both ends, if the network has changed since.
-    fn survey(&mut self, position: usize, net: &dyn Network) {
+    pub(crate) fn survey(&mut self, position: usize, net: &dyn Network) {
         let flow = &mut self.flows[position];
         if flow.generation == net.generation() {
             return;
         }
         flow.generation = net.generation();
+        if matches!(flow.takeup, Takeup::Refused(_)) {
+            flow.takeup = Takeup::Not;
+        }
         let (initiator, responder) = (flow.orig.src, flow.reply.src);
         flow.local = net.is_local(initiator) || net.is_local(responder);
         let sides = [initiator, responder].map(|address| net.side(address));
@@ -226,13 +230,15 @@ impl FlowTable {
     }
 
     /// Decides path and reason.
-    fn judge(&mut self, position: usize, at: Millis) {
+    pub(crate) fn judge(&mut self, position: usize, at: Millis) {
         self.note_paths(position);
         let flow = &self.flows[position];
-        let facts = Facts {
+        let side = |number| self.sides.get(number);
+        let mut facts = Facts {
             engine: self.engine.engine,
             inspection: flow.inspection,
             status: flow.status,
+            takeup: flow.takeup,
             local: flow.local,
             multicast: flow.multicast,
             proto: flow.orig.proto,
@@ -240,13 +246,15 @@ impl FlowTable {
             seq_adjust: flow.seq_adjust,
             excluded: self.engine.excludes.iter().any(|e| e.matches(&flow.orig, &flow.reply)),
             tcp_state: flow.tcp_state,
-            initiator: self.side(flow.initiator),
-            responder: self.side(flow.responder),
+            initiator: side(flow.initiator),
+            responder: side(flow.responder),
             quiet: span(at - flow.active),
             active_for: span(flow.active_for()),
         };
-        let (path, reason) = climb(&facts);
         let flow = &mut self.flows[position];
+        self.wishes.extend(flow.wish(takeable(&facts)));
+        facts.takeup = flow.takeup;
+        let (path, reason) = climb(&facts);
         let before = flow.path;
         if flow.decide(path, reason, at) && before != path {
             self.accounts.leave(before);

@@ -8,6 +8,7 @@ use ctnetlink::{Counters, Entry, Status, TcpState, Tuple};
 use crate::inspection::{Action, Inspection};
 use crate::intern::Number;
 use crate::proto::{ICMP, ICMPV6};
+use crate::takeup::Takeup;
 use crate::words::{Path, Reason};
 
 /// Milliseconds on the monotonic clock; negative: before its start.
@@ -72,7 +73,8 @@ pub(crate) struct Flow {
     pub(crate) reply: Tuple,
     pub(crate) up: Counters,
     pub(crate) down: Counters,
-    /// What had been counted when the kernel's counters were last set to zero, if they were.
+    /// What had been counted when the kernel's counters were last set to zero, if they were, and
+    /// what never was counted by the kernel.
     pub(crate) zeroed: Option<Box<Delta>>,
     pub(crate) offloaded_bytes: u64,
     /// Bits per second.
@@ -117,6 +119,9 @@ pub(crate) struct Flow {
     /// device that is not listed.
     pub(crate) unlisted: [bool; 2],
     pub(crate) reading: Reading,
+    pub(crate) takeup: Takeup,
+    /// Bytes carried by eBPF since the rates were made, from and to the initiator.
+    pub(crate) unrated: [u64; 2],
 }
 
 impl Flow {
@@ -159,6 +164,8 @@ impl Flow {
             multicast: is_multicast(&entry.orig),
             unlisted: [false; 2],
             reading: Reading::Foreign,
+            takeup: Takeup::Not,
+            unrated: [0; 2],
         }
     }
 
@@ -235,8 +242,9 @@ impl Flow {
     /// Takes in counters without making a delta of them: they grew before we watched.
     pub(crate) fn baseline(&mut self, entry: &Entry, now: Millis) {
         self.counted = now;
-        self.up = entry.orig_counters.unwrap_or_default();
-        self.down = entry.reply_counters.unwrap_or_default();
+        let zero = self.zeroed.as_deref().copied().unwrap_or_default();
+        self.up = sum(zero[0], entry.orig_counters.unwrap_or_default());
+        self.down = sum(zero[1], entry.reply_counters.unwrap_or_default());
         self.reading = Reading::Done;
         if self.carried.is_some_and(Path::offloaded) {
             self.offloaded_bytes = self.bytes();
@@ -285,8 +293,9 @@ impl Flow {
         }
         let silent = now - self.active > QUIET_MS;
         if !soon {
-            self.up_bps = rate(growth.delta[0].bytes, gap, self.up_bps, silent);
-            self.down_bps = rate(growth.delta[1].bytes, gap, self.down_bps, silent);
+            let [up, down] = std::mem::take(&mut self.unrated);
+            self.up_bps = rate(growth.delta[0].bytes + up, gap, self.up_bps, silent);
+            self.down_bps = rate(growth.delta[1].bytes + down, gap, self.down_bps, silent);
         }
         self.reading = Reading::Done;
         self.counted = now;
@@ -319,7 +328,9 @@ impl Flow {
     /// The counters have been read, and the path is known: a new account begins.
     pub(crate) fn credited(&mut self) {
         self.inspected = self.path == Path::Inspect;
-        self.carried = (!self.inspected).then_some(self.path);
+        // What eBPF carries, the kernel does not count.
+        let path = if self.path == Path::Ebpf { Path::Slow } else { self.path };
+        self.carried = (!self.inspected).then_some(path);
     }
 
     /// How long after it became eligible the last packet was seen; 0 while it is not.
@@ -338,7 +349,7 @@ impl Flow {
         (self.path, self.reason) = (path, reason);
         if path == Path::Inspect {
             self.inspected = true;
-        } else {
+        } else if path != Path::Ebpf {
             self.carried = self.carried.max(Some(path));
         }
         if self.life.len() == STEPS_MOST {
@@ -349,6 +360,13 @@ impl Flow {
         }
         self.life.push(Step { at: now, path, reason, state: self.tcp_state });
         true
+    }
+}
+
+fn sum(a: Counters, b: Counters) -> Counters {
+    Counters {
+        packets: a.packets.saturating_add(b.packets),
+        bytes: a.bytes.saturating_add(b.bytes),
     }
 }
 

@@ -52,7 +52,8 @@ impl FlowTable {
         if position < last {
             self.ends.moved(&self.flows, last, position);
         }
-        let gone = self.flows.swap_remove(position);
+        let mut gone = self.flows.swap_remove(position);
+        self.wishes.extend(gone.wish(false));
         self.accounts.leave(gone.path);
         if position < self.flows.len() {
             // The last flow has moved into the gap.

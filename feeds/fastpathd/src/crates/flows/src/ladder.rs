@@ -12,6 +12,7 @@ use crate::engine::Engine;
 use crate::inspection::Inspection;
 use crate::network::Side;
 use crate::proto::{TCP, UDP};
+use crate::takeup::Takeup;
 use crate::words::{Path, Reason};
 
 /// Without a packet for this long the kernel takes a flow out of the flowtable
@@ -32,6 +33,8 @@ pub struct Facts<'a> {
     pub inspection: Inspection,
     /// Conntrack status bits.
     pub status: Status,
+    /// How it stands with the eBPF engine.
+    pub takeup: Takeup,
     /// One end is the router itself.
     pub local: bool,
     /// The destination is multicast or broadcast.
@@ -61,8 +64,8 @@ pub type Verdict = (Path, Option<Reason>);
 
 type Rung = fn(&Facts<'_>) -> Option<Verdict>;
 
-const LADDER: [Rung; 18] = [
-    carried,
+/// What keeps a flow from being carried at all.
+const KEPT: [Rung; 15] = [
     inspected,
     engine_off,
     local,
@@ -78,16 +81,26 @@ const LADDER: [Rung; 18] = [
     no_device,
     no_neighbour,
     same_side,
-    idle,
-    pending,
 ];
+
+/// Why a flow that nothing keeps is not carried.
+const WAITING: [Rung; 3] = [refused, idle, pending];
 
 /// Climbs the ladder: the first rung that holds decides, and a flow that passes all of them could
 /// be carried and is not.
 #[must_use]
 pub fn climb(facts: &Facts<'_>) -> Verdict {
-    let held = LADDER.iter().find_map(|rung| rung(facts));
+    let rungs = KEPT.iter().chain(&WAITING);
+    let held = carried(facts).or_else(|| rungs.into_iter().find_map(|rung| rung(facts)));
     held.unwrap_or((Path::Slow, Some(Reason::NotTaken)))
+}
+
+/// Whether the eBPF engine may carry the flow: both sides have a program of ours, and nothing keeps
+/// it from being carried.
+pub(crate) fn takeable(facts: &Facts<'_>) -> bool {
+    facts.engine == Engine::Ebpf
+        && sides(facts).all(|side| side.in_ebpf)
+        && KEPT.iter().all(|rung| rung(facts).is_none())
 }
 
 fn slow_if(holds: bool, reason: Reason) -> Option<Verdict> {
@@ -102,10 +115,15 @@ fn sides<'a>(facts: &'a Facts<'_>) -> impl Iterator<Item = &'a Side> {
 /// `IPS_OFFLOAD`, set by `nft_flow_offload_eval` and cleared by `flow_offload_teardown`. They are
 /// believed before anything else: with our engine off it is somebody else's flowtable.
 ///
+/// What our programs carry is carried by nothing else: they are before the flowtable.
+///
 /// One exception: `nft_dev_forward_path` gives up on a device that is not listed, and the flow is
 /// added all the same. When that holds for both sides the bit is set and no packet ever meets the
 /// flowtable; the rungs below then say why.
 fn carried(facts: &Facts<'_>) -> Option<Verdict> {
+    if facts.takeup == Takeup::Carried {
+        return Some((Path::Ebpf, None));
+    }
     let unlisted = |side: Option<&Side>| side.is_some_and(Side::unlisted);
     let unseen = unlisted(facts.initiator) && unlisted(facts.responder);
     let path = offloaded(facts.status, facts.engine != Engine::Off && unseen);
@@ -201,12 +219,19 @@ fn no_route(facts: &Facts<'_>) -> Option<Verdict> {
 /// A tunnel has no lowest device whose ingress hook a flowtable could use
 /// (`nft_dev_path_info` gives up on it). Comes before `no_device`, which would hold as well.
 fn tunnel(facts: &Facts<'_>) -> Option<Verdict> {
-    slow_if(sides(facts).any(|side| side.tunnel && !side.in_flowtable), Reason::Tunnel)
+    slow_if(sides(facts).any(|side| side.tunnel && !side.held()), Reason::Tunnel)
 }
 
 /// `nft_flowtable_find_dev`: the device under each side has to be listed.
 fn no_device(facts: &Facts<'_>) -> Option<Verdict> {
-    slow_if(sides(facts).any(|side| !side.in_flowtable), Reason::NoDevice)
+    slow_if(sides(facts).any(|side| !side.held()) || divided(facts), Reason::NoDevice)
+}
+
+/// One side belongs to eBPF, the other to the flowtable, and neither sees both directions.
+fn divided(facts: &Facts<'_>) -> bool {
+    facts.engine == Engine::Ebpf
+        && sides(facts).any(|side| side.in_ebpf)
+        && sides(facts).any(|side| !side.in_ebpf)
 }
 
 /// `nft_dev_fill_forward_path` wants a valid neighbour to learn the way through bridge and
@@ -215,11 +240,24 @@ fn no_neighbour(facts: &Facts<'_>) -> Option<Verdict> {
     slow_if(sides(facts).any(|side| !side.neighbour), Reason::NoNeighbour)
 }
 
-/// Both ends behind one device and VLAN: bridged or sent back where it came from.
+/// Both ends behind one device and VLAN: bridged or sent back where it came from. Our programs can
+/// send back what is translated, and so surely was not bridged.
 fn same_side(facts: &Facts<'_>) -> Option<Verdict> {
+    let translated = facts.status.0 & (Status::SRC_NAT | Status::DST_NAT).0 != 0;
+    if translated && !sides(facts).any(|side| !side.in_ebpf) {
+        return None;
+    }
     let same = |a: &Side, b: &Side| a.device == b.device && a.vlan == b.vlan;
     let both = facts.initiator.zip(facts.responder);
     slow_if(both.is_some_and(|(a, b)| same(a, b)), Reason::SameSide)
+}
+
+/// What the eBPF engine says.
+fn refused(facts: &Facts<'_>) -> Option<Verdict> {
+    match facts.takeup {
+        Takeup::Refused(reason) => Some((Path::Slow, Some(reason))),
+        Takeup::Not | Takeup::Offered | Takeup::Carried => None,
+    }
 }
 
 /// Quiet for the flowtable's timeout: dropped by `nf_flow_offload_gc_step`, back with the next

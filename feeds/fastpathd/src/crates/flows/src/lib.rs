@@ -26,6 +26,7 @@ mod proto;
 mod query;
 mod rows;
 mod table;
+mod takeup;
 mod text;
 #[cfg(test)]
 mod text_tests;
@@ -41,5 +42,6 @@ pub use page::{FlowDetail, FlowEvent, FlowPage, Top, TopRow};
 pub use parse::QueryError;
 pub use query::{Filter, FlowsQuery, Group, Sort, TopQuery};
 pub use table::{FlowTable, Now};
+pub use takeup::{Offer, Takeup, Wish};
 pub use totals::{PathTotals, Paths, Ratio, Totals};
 pub use words::{Path, Reason};

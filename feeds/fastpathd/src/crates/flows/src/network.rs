@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 /// The way from the router to an address. Strings are shared: cloning a side copies pointers.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub struct Side {
     /// Layer 3 device, such as `br-lan.10` or `pppoe-wan`.
     pub device: Rc<str>,
@@ -17,6 +18,8 @@ pub struct Side {
     pub port: Rc<str>,
     /// The lowest device is in the flowtable in force.
     pub in_flowtable: bool,
+    /// The lowest device has one of our eBPF programs.
+    pub in_ebpf: bool,
     /// The next hop's link layer address is known, or none is needed.
     pub neighbour: bool,
     /// A tunnel or other virtual device that a flowtable cannot hold.
@@ -24,6 +27,11 @@ pub struct Side {
 }
 
 impl Side {
+    /// Whether anything of ours sees its packets before the stack does.
+    pub(crate) fn held(&self) -> bool {
+        self.in_flowtable || self.in_ebpf
+    }
+
     /// Whether its packets surely come in through a device that is not in the flowtable. A bridge
     /// forgets behind which port an address is while the flowtable carries its flows past the
     /// bridge: without a known port nothing is sure.

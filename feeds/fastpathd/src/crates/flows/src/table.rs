@@ -16,6 +16,7 @@ use crate::history::{History, HistoryQuery, Rings};
 use crate::inspection::InspectionState;
 use crate::intern::Interner;
 use crate::network::Side;
+use crate::takeup::Wish;
 use crate::totals::Totals;
 
 /// One moment on both clocks.
@@ -67,6 +68,8 @@ pub struct FlowTable {
     pub(crate) reset: HashSet<(u32, u16)>,
     /// Zone and original direction of what has left inspection and was not read since.
     pub(crate) departed: Vec<(u16, Tuple)>,
+    /// What the eBPF engine has not been told yet.
+    pub(crate) wishes: Vec<Wish>,
     /// No dump has been complete yet: counters found are from before our time.
     pub(crate) first: bool,
     /// Serial number of the flows whose kernel id was taken.
@@ -92,6 +95,7 @@ impl Default for FlowTable {
             gone: HashSet::new(),
             reset: HashSet::new(),
             departed: Vec::new(),
+            wishes: Vec::new(),
             first: true,
             twins: 0,
             now: Now::default(),

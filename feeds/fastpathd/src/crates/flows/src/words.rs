@@ -92,6 +92,12 @@ pub enum Reason {
     Tunnel,
     /// Both ends are behind the same device.
     SameSide,
+    /// The way to one side is too narrow for any packet of its protocol.
+    Mtu,
+    /// The owner shapes or polices traffic where eBPF would go past it.
+    Shaped,
+    /// The eBPF engine's table is full of flows that are not idle.
+    TableFull,
     /// Was carried, then quiet: the next packet puts it back.
     Idle,
     /// The kernel will take it with one of the next packets.
@@ -102,7 +108,7 @@ pub enum Reason {
 
 impl Reason {
     /// All of them, in the order of the ladder.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 24] = [
         Self::Inspecting,
         Self::AlwaysInspected,
         Self::Uninspected,
@@ -121,6 +127,9 @@ impl Reason {
         Self::NoDevice,
         Self::NoNeighbour,
         Self::SameSide,
+        Self::Mtu,
+        Self::Shaped,
+        Self::TableFull,
         Self::Idle,
         Self::Pending,
         Self::NotTaken,
@@ -148,6 +157,9 @@ impl Reason {
             Self::NoNeighbour => "no-neighbour",
             Self::Tunnel => "tunnel",
             Self::SameSide => "same-side",
+            Self::Mtu => "mtu",
+            Self::Shaped => "shaped",
+            Self::TableFull => "table-full",
             Self::Idle => "idle",
             Self::Pending => "pending",
             Self::NotTaken => "not-taken",

@@ -8,7 +8,7 @@ mod support;
 use std::time::Duration;
 
 use ctnetlink::{Status, TcpState};
-use flows::{Engine, Facts, Inspection, Network, Path, Reason, climb};
+use flows::{Engine, Facts, Inspection, Network, Path, Reason, Takeup, climb};
 use proptest::prelude::*;
 use support::{Net, TCP, UDP, address};
 
@@ -18,6 +18,7 @@ fn taken<'a>(initiator: &'a flows::Side, responder: &'a flows::Side) -> Facts<'a
         engine: Engine::Flowtable,
         inspection: Inspection::None,
         status: Status::SEEN_REPLY | Status::CONFIRMED,
+        takeup: Takeup::Not,
         local: false,
         multicast: false,
         proto: TCP,
@@ -178,6 +179,7 @@ proptest! {
             engine,
             inspection,
             status: Status(status),
+            takeup: Takeup::Not,
             local,
             multicast,
             proto,

@@ -316,6 +316,7 @@ impl Surroundings {
             zone: Rc::from(zone),
             port: Rc::from(port),
             in_flowtable: true,
+            in_ebpf: false,
             neighbour: true,
             tunnel: false,
         };

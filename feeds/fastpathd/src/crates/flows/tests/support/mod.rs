@@ -34,6 +34,7 @@ pub(crate) fn side(device: &str, vlan: u16, zone: &str, port: &str) -> Side {
         zone: Rc::from(zone),
         port: Rc::from(port),
         in_flowtable: true,
+        in_ebpf: false,
         neighbour: true,
         tunnel: false,
     }
@@ -154,6 +155,15 @@ pub(crate) fn watching() -> FlowTable {
 
 pub(crate) fn flowtable() -> EngineState {
     EngineState { engine: Engine::Flowtable, excludes: Vec::new() }
+}
+
+/// Programs on all devices of a router, and no flowtable.
+pub(crate) fn with_programs() -> Net {
+    let mut net = Net::default();
+    for side in [&mut net.lan, &mut net.guest, &mut net.wan] {
+        (side.in_flowtable, side.in_ebpf) = (false, true);
+    }
+    net
 }
 
 pub(crate) fn dump(table: &mut FlowTable, seconds: f64, entries: &[Entry]) {
