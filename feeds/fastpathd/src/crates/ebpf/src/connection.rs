@@ -38,6 +38,13 @@ pub struct Timeouts {
     pub udp: Duration,
 }
 
+impl Default for Timeouts {
+    /// The kernel's own.
+    fn default() -> Self {
+        Self { tcp: Duration::from_secs(432_000), udp: Duration::from_secs(120) }
+    }
+}
+
 /// A conntrack entry that is to live for `left` from now on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extension {

@@ -6,13 +6,14 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ctnetlink::{Entry, Event, Tuple};
+use ctnetlink::{Entry, Event, Tuple, Upkeep};
 use flows::{EngineState, FlowTable, Now};
 use ruleset::{Applied, Candidate, Engine, OnExit, Plan, Settings};
 use serde_json::Value;
 
 use crate::configuration::Configuration;
 use crate::cpu_room::CpuRoom;
+use crate::ebpf_room::EbpfRoom;
 use crate::engine_room::{EngineRoom, Job, Source};
 use crate::health::Facts;
 use crate::interfaces::{Firewall, parse_dump};
@@ -60,6 +61,10 @@ pub(crate) enum Effect {
     Reinspect,
     /// Run an update of the rules.
     UpdateRules(String),
+    /// Give these devices eBPF programs, and take them from all others.
+    Attach(BTreeSet<String>),
+    /// Tell conntrack of connections that it sees no packets of.
+    Keep(Vec<Upkeep>),
     /// Have Suricata load its rules anew.
     ReloadRules,
 }
@@ -107,6 +112,7 @@ pub(crate) struct Core {
     pub(crate) around: Surroundings,
     pub(crate) flows: FlowTable,
     pub(crate) room: EngineRoom,
+    pub(crate) ebpf: EbpfRoom,
     pub(crate) refresh: Refresh,
     pub(crate) cpu: CpuMeter,
     pub(crate) net: NetMeter,
@@ -151,6 +157,7 @@ impl Core {
             around: Surroundings::default(),
             flows: FlowTable::new(),
             room: EngineRoom::new(),
+            ebpf: EbpfRoom::default(),
             refresh: Refresh::new(),
             cpu: CpuMeter::default(),
             net: NetMeter::default(),
@@ -263,16 +270,17 @@ impl Core {
 
     /// The network changed.
     pub(crate) fn changes(&mut self, changes: Vec<topology::Change>) -> Vec<Effect> {
-        let mut news = false;
-        for change in changes {
-            news |= self.around.change(change);
-        }
-        if !news && self.topology_known {
+        let news: Vec<_> =
+            changes.into_iter().filter(|change| self.around.change(change.clone())).collect();
+        if news.is_empty() && self.topology_known {
             return Vec::new();
         }
         self.topology_known = true;
         self.interfaces_stale = true;
-        self.look_again()
+        // Packets go the wrong way until the entries are gone.
+        let mut effects: Vec<Effect> = self.rerouted(&news).into_iter().collect();
+        effects.extend(self.look_again());
+        effects
     }
 
     /// Outcome of an apply job.
@@ -289,8 +297,9 @@ impl Core {
     }
 
     /// The next job; without one whoever waits for the engine gets an answer.
-    fn answer_when_settled(&self, next: Option<Job>) -> Vec<Effect> {
+    fn answer_when_settled(&mut self, next: Option<Job>) -> Vec<Effect> {
         let mut effects: Vec<Effect> = next.into_iter().map(Effect::Engine).collect();
+        effects.extend(self.serve_ebpf());
         if self.room.settled() {
             effects.push(Effect::AnswerEngine);
         }
@@ -308,33 +317,47 @@ impl Core {
     }
 
     /// A batch of the dump under way.
-    pub(crate) fn batch(&mut self, entries: &[Entry]) {
+    pub(crate) fn batch(&mut self, entries: &[Entry]) -> Option<Effect> {
         for entry in entries {
             self.flows.merge(entry, self.now, &self.around);
         }
+        self.serve_ebpf()
     }
 
     /// The dump is over; `complete`: what was not in it is gone.
-    pub(crate) fn dumped(&mut self, complete: bool) {
+    pub(crate) fn dumped(&mut self, complete: bool) -> Option<Effect> {
         self.flows.dump_end(self.now, complete);
+        let effect = self.serve_ebpf();
+        if complete {
+            self.ebpf.dumped();
+        }
         self.refresh.done(self.cpu_time);
+        effect
     }
 
     /// What a look-up of young flows found.
-    pub(crate) fn looked_up(&mut self, entries: &[Entry]) {
+    pub(crate) fn looked_up(&mut self, entries: &[Entry]) -> Option<Effect> {
         for entry in entries {
             self.flows.refresh(entry, self.now, &self.around);
         }
+        self.serve_ebpf()
     }
 
     /// Flows that an event shows to have left inspection are looked up at once: the sooner, the
     /// better the bytes that were inspected are known.
-    pub(crate) fn events(&mut self, events: &[Event]) -> Option<Effect> {
+    pub(crate) fn events(&mut self, events: &[Event]) -> Vec<Effect> {
         for event in events {
+            if let Event::Destroy(entry) = event {
+                self.ebpf.gone(entry, &mut self.flows, self.now);
+            }
             self.flows.event(event, self.now, &self.around);
         }
+        let mut effects: Vec<Effect> = self.serve_ebpf().into_iter().collect();
         let departed = self.flows.departed();
-        (!departed.is_empty()).then_some(Effect::LookUp(departed))
+        if !departed.is_empty() {
+            effects.push(Effect::LookUp(departed));
+        }
+        effects
     }
 
     /// The kernel dropped events for want of room.
@@ -350,8 +373,9 @@ impl Core {
         self.net.read(&readings.net_dev, self.now.mono);
         self.around.set_names(Names::parse(&readings.leases, &readings.hosts));
         self.facts = readings.facts;
+        let mut effects = self.ebpf_tick();
         self.flows.sample(self.now);
-        let mut effects = self.dump_if_due();
+        effects.extend(self.dump_if_due());
         effects.extend(self.look_up_young());
         self.interfaces_age += 1;
         if self.interfaces_stale || self.interfaces_age >= INTERFACES_EVERY {
@@ -411,7 +435,11 @@ impl Core {
             .map(|d| Candidate { device: d.device.to_string(), eligible: d.eligible, why: d.why })
             .collect();
         let mut plan = ruleset::plan(&candidates, &settings, &self.protection.plan(&self.places()));
+        effects.extend(self.want_programs(&mut plan));
         self.wanted = Some(plan.clone());
+        if !self.ebpf.known() {
+            return effects;
+        }
         // Only words for the owner: another word is no reason to run nft.
         plan.decisions.clear();
         let job = self.room.want(plan, source);
@@ -442,6 +470,7 @@ const fn flow_engine(engine: Engine) -> flows::Engine {
         Engine::Off => flows::Engine::Off,
         Engine::Flowtable => flows::Engine::Flowtable,
         Engine::FlowtableHw => flows::Engine::FlowtableHw,
+        Engine::Ebpf => flows::Engine::Ebpf,
     }
 }
 

@@ -179,20 +179,11 @@ impl Daemon {
             }
             Happening::Interfaces(dump) => self.core.interfaces(&dump),
             Happening::Network(changes) => self.core.changes(changes),
-            Happening::Flows(events) => self.core.events(&events).into_iter().collect(),
+            Happening::Flows(events) => self.core.events(&events),
             Happening::FlowsLost => self.core.events_lost(),
-            Happening::Batch(entries) => {
-                self.core.batch(&entries);
-                Vec::new()
-            }
-            Happening::LookedUp(entries) => {
-                self.core.looked_up(&entries);
-                Vec::new()
-            }
-            Happening::Dumped(complete) => {
-                self.core.dumped(complete);
-                Vec::new()
-            }
+            Happening::Batch(entries) => self.core.batch(&entries).into_iter().collect(),
+            Happening::LookedUp(entries) => self.core.looked_up(&entries).into_iter().collect(),
+            Happening::Dumped(complete) => self.core.dumped(complete).into_iter().collect(),
             Happening::Applied(result) => self.core.applied(result),
             Happening::Looked(still) => self.core.watched(still),
             other => self.take_more(other),

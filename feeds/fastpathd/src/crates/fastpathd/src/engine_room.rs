@@ -2,6 +2,7 @@
 //! Brings the wanted plan in force: one job at a time, retried, watched. Pure: jobs are carried
 //! out elsewhere and their outcome is told.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use flows::Now;
@@ -55,6 +56,10 @@ pub(crate) struct EngineRoom {
     refused: String,
     /// A plan that was refused is not tried again before this.
     retry_at: Option<Duration>,
+    /// Devices that eBPF programs hold.
+    held: BTreeSet<String>,
+    /// Why others have none; empty: no reason.
+    bare: String,
     /// The refused hardware plan's stand-in has been chosen.
     software: bool,
     watch_at: Duration,
@@ -70,6 +75,8 @@ impl EngineRoom {
             job: None,
             refused: String::new(),
             retry_at: None,
+            held: BTreeSet::new(),
+            bare: String::new(),
             software: false,
             watch_at: WATCH,
         }
@@ -115,7 +122,7 @@ impl EngineRoom {
         if let Applied::WithoutFlowtable { why } = &how {
             self.refused.clone_from(why);
             self.retry_at = Some(now.mono + RETRY);
-            plan.engine = Engine::Off;
+            plan.engine = without_flowtable(plan.engine);
             plan.devices.clear();
         }
         if let Applied::Partly { devices } = how {
@@ -124,7 +131,7 @@ impl EngineRoom {
             // The network's news of it make another plan, usually long before this.
             self.retry_at = Some(now.mono + RETRY);
             if devices.is_empty() {
-                plan.engine = Engine::Off;
+                plan.engine = without_flowtable(plan.engine);
             }
             plan.devices = devices;
         }
@@ -203,20 +210,35 @@ impl EngineRoom {
         }
         if plan.devices.is_empty() {
             // A flowtable without a device carries nothing.
-            plan.engine = Engine::Off;
+            plan.engine = without_flowtable(plan.engine);
             plan.hardware = false;
         }
         Some(plan)
     }
 
+    /// Devices that eBPF programs hold, and why others have none.
+    pub(crate) fn hold(&mut self, held: BTreeSet<String>, bare: String) {
+        self.held = held;
+        self.bare = bare;
+    }
+
     /// Engine in force.
     pub(crate) fn active(&self) -> Engine {
-        self.in_force.as_ref().map_or(Engine::Off, |plan| plan.engine)
+        match &self.in_force {
+            Some(plan) if plan.engine == Engine::Ebpf && self.held.is_empty() => {
+                if plan.devices.is_empty() { Engine::Off } else { Engine::Flowtable }
+            }
+            Some(plan) => plan.engine,
+            None => Engine::Off,
+        }
     }
 
     pub(crate) fn report(&self) -> EngineReport {
         let wanted = self.wanted.as_ref().map_or(Engine::Off, |plan| plan.engine);
         let devices = match &self.in_force {
+            Some(plan) if plan.engine == Engine::Ebpf => {
+                plan.devices.union(&self.held).cloned().collect()
+            }
             Some(plan) if plan.engine != Engine::Off => plan.devices.iter().cloned().collect(),
             _ => Vec::new(),
         };
@@ -237,11 +259,20 @@ impl EngineRoom {
         let Some(plan) = &self.wanted else {
             return "waiting for the configuration".to_owned();
         };
-        if wanted != Engine::Off && plan.devices.is_empty() {
+        let held = wanted == Engine::Ebpf && !self.held.is_empty();
+        if wanted != Engine::Off && plan.devices.is_empty() && !held {
             return "no device that packets are forwarded through was found".to_owned();
+        }
+        if wanted == Engine::Ebpf && !held && !self.bare.is_empty() {
+            return self.bare.clone();
         }
         if self.active() == wanted { String::new() } else { "being applied".to_owned() }
     }
+}
+
+/// The engine that is left when there is no flowtable.
+fn without_flowtable(engine: Engine) -> Engine {
+    if engine == Engine::Ebpf { engine } else { Engine::Off }
 }
 
 #[cfg(test)]

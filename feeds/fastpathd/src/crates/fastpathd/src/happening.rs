@@ -12,6 +12,7 @@ use topology::{Change, Watcher};
 
 use crate::bus::chain;
 use crate::cpu_room::Seen;
+use crate::ebpf_room::Attached;
 use crate::protection::{Sight, Word};
 
 /// Something that has happened outside.
@@ -60,6 +61,8 @@ pub(crate) enum Happening {
     RulesDone(Result<Value, String>),
     /// Entries as they were before they were made new to inspection.
     Renewed(Vec<Entry>),
+    /// Devices have been given eBPF programs, or could not be.
+    Attached(Box<Result<Attached, String>>),
     /// Connections were made new to inspection: how many, or why not.
     Reinspected(Result<usize, String>),
 }

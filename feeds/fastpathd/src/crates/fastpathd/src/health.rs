@@ -2,6 +2,7 @@
 //! What is wrong, or worth a word.
 
 use config::order;
+use ebpf::connection::Timeouts;
 use serde::Serialize;
 
 use crate::core::Core;
@@ -33,6 +34,8 @@ pub(crate) struct Facts {
     pub(crate) forwarding: Option<bool>,
     /// `net.netfilter.nf_conntrack_max`; 0: unknown.
     pub(crate) conntrack_max: u64,
+    /// How long conntrack keeps connections.
+    pub(crate) timeouts: Timeouts,
 }
 
 /// All findings, worst first.

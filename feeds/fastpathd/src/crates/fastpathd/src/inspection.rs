@@ -81,10 +81,11 @@ impl Core {
     }
 
     /// Connections as they were before their counters were set to zero.
-    pub(crate) fn renewed(&mut self, entries: &[ctnetlink::Entry]) {
+    pub(crate) fn renewed(&mut self, entries: &[ctnetlink::Entry]) -> Option<Effect> {
         for entry in entries {
             self.flows.reinspected(entry, self.now, &self.around);
         }
+        self.serve_ebpf()
     }
 
     /// Ends a block by hand; none if there is none.

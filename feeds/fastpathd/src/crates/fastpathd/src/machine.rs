@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use ebpf::connection::Timeouts;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::core::{Machine, Readings};
@@ -33,12 +34,25 @@ pub(crate) fn readings(leases: &Path, offset_s: i64) -> Readings {
         facts: Facts {
             accounting: switch("/proc/sys/net/netfilter/nf_conntrack_acct"),
             forwarding: switch("/proc/sys/net/ipv4/ip_forward"),
-            conntrack_max: text("/proc/sys/net/netfilter/nf_conntrack_max")
-                .trim()
-                .parse()
-                .unwrap_or(0),
+            conntrack_max: number("/proc/sys/net/netfilter/nf_conntrack_max").unwrap_or(0),
+            timeouts: timeouts(),
         },
     }
+}
+
+fn timeouts() -> Timeouts {
+    let seconds = |name: &str| {
+        number(&format!("/proc/sys/net/netfilter/nf_conntrack_{name}")).map(Duration::from_secs)
+    };
+    let usual = Timeouts::default();
+    Timeouts {
+        tcp: seconds("tcp_timeout_established").unwrap_or(usual.tcp),
+        udp: seconds("udp_timeout_stream").unwrap_or(usual.udp),
+    }
+}
+
+fn number(path: &str) -> Option<u64> {
+    text(path).trim().parse().ok()
 }
 
 /// A file that cannot be read is as good as an empty one: these are all optional.

@@ -7,9 +7,11 @@ mod configuration;
 mod core;
 mod cpu_room;
 mod daemon;
+mod ebpf_room;
 mod engine_room;
 #[cfg(test)]
 mod fixture;
+mod forwarding;
 mod happening;
 mod health;
 mod inspection;

@@ -22,6 +22,8 @@ pub(crate) struct Surroundings {
     names: Names,
     /// Devices in the flowtable in force.
     devices: BTreeSet<String>,
+    /// Devices with an eBPF program of ours.
+    programs: BTreeSet<String>,
     generation: u64,
     /// Names are handed out by the hundred thousand: one copy of each.
     interned: RefCell<HashMap<Name, Rc<str>>>,
@@ -65,6 +67,13 @@ impl Surroundings {
         }
     }
 
+    pub(crate) fn set_programs(&mut self, programs: BTreeSet<String>) {
+        if programs != self.programs {
+            self.programs = programs;
+            self.generation += 1;
+        }
+    }
+
     pub(crate) fn topology(&self) -> &Topology {
         &self.topology
     }
@@ -104,6 +113,7 @@ impl Network for Surroundings {
         Some(Side {
             zone: self.zone(&side.device),
             in_flowtable: port.is_some_and(|p| self.devices.contains(&**p)),
+            in_ebpf: port.is_some_and(|p| self.programs.contains(&**p)),
             port: port.map(|p| self.intern(p)).unwrap_or_default(),
             device: self.intern(&side.device),
             vlan: side.vlan,

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use cpu::{Found, Steering};
-use ctnetlink::{Reinspection, Select, Tuple};
+use ctnetlink::{Reinspection, Select, Tuple, Upkeep};
 use ruleset::NftCommand;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -49,6 +49,8 @@ impl Daemon {
             }
             Effect::ReloadRules => self.reload_rules(),
             Effect::Reinspect => self.reinspect(),
+            Effect::Attach(_) => {}
+            Effect::Keep(upkeep) => keep(upkeep),
             // The others are the loop's own.
             _ => {}
         }
@@ -194,6 +196,16 @@ impl Daemon {
             }
         }
     }
+}
+
+/// Tells conntrack of connections that it sees no packets of. It has its own turn: the loop does
+/// not wait for it.
+fn keep(upkeep: Vec<Upkeep>) {
+    spawn_local(async move {
+        if let Err(error) = ctnetlink::keep(&upkeep).await {
+            log::error!("{}", chain(&error));
+        }
+    });
 }
 
 fn keep_found(text: &str) {

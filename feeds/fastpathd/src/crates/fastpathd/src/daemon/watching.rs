@@ -44,10 +44,8 @@ impl Daemon {
                 Vec::new()
             }
             Happening::RulesDone(result) => self.rules_done(result),
-            Happening::Renewed(entries) => {
-                self.core.renewed(&entries);
-                Vec::new()
-            }
+            Happening::Renewed(entries) => self.core.renewed(&entries).into_iter().collect(),
+            Happening::Attached(result) => self.core.attached(*result),
             Happening::Reinspected(result) => {
                 match &result {
                     Ok(flows) => log::info!("{flows} connections are inspected again"),

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Flows carried by eBPF programs: which devices have one, which flows are taken up, what they
+//! count, and what of it conntrack has to know.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use ctnetlink::{Entry, Upkeep};
+use ebpf::connection::{Connection, Timeouts};
+use ebpf::engine::{Cause, Engine, MapError, Maps, TakeError};
+use ebpf::entry::{Hook, Refusal, Side, Tag, Way};
+use ebpf::ground::{Change, Ground, Place};
+use ebpf::table::Table;
+use flows::{FlowTable, Now, Offer, Reason, Wish};
+use topology::{NoWay, Topology, VlanTag};
+
+use crate::surroundings::Surroundings;
+
+const TCP: u8 = 6;
+
+/// A flow that leaves may be taken up again at once, and that may push another one out.
+const ROUNDS: usize = 4;
+
+/// Dumps that are read before entries of a daemon before are given up: with the first one flows
+/// become known, with the next one all of them have been offered.
+const DUMPS_BEFORE_SWEEP: u8 = 2;
+
+/// A device that was to get a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Program {
+    /// How it meets packets; none: there is no program.
+    pub(crate) hook: Option<Hook>,
+    /// Where it hangs, as a word: `xdp`, `xdp-generic`, `tcx`, `clsact`.
+    pub(crate) word: &'static str,
+    /// In words for the owner.
+    pub(crate) why: String,
+}
+
+/// The maps of the programs.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) maps: Box<dyn Maps>,
+    /// Entries that each of the maps of flows can have.
+    pub(crate) capacity: usize,
+}
+
+/// What became of the programs.
+#[derive(Debug)]
+pub(crate) struct Attached {
+    /// By device.
+    pub(crate) programs: BTreeMap<String, Program>,
+    /// None if no device has one.
+    pub(crate) opened: Option<Opened>,
+}
+
+/// The eBPF engine.
+#[derive(Debug, Default)]
+pub(crate) struct EbpfRoom {
+    engine: Option<Engine>,
+    programs: BTreeMap<String, Program>,
+    /// Devices that programs were asked for last.
+    asked: BTreeSet<String>,
+    /// An answer has come since anything was asked for.
+    answered: bool,
+    /// Why there is no program at all.
+    failure: String,
+    timeouts: Timeouts,
+    /// Links whose traffic the owner shapes or polices.
+    shaped: BTreeSet<u32>,
+    dumps: u8,
+}
+
+impl EbpfRoom {
+    /// Devices to be given programs, all others losing theirs; none if that is no news.
+    pub(crate) fn want(&mut self, devices: BTreeSet<String>) -> Option<BTreeSet<String>> {
+        if self.asked == devices {
+            return None;
+        }
+        self.answered &= !self.asked.is_empty();
+        self.asked.clone_from(&devices);
+        Some(devices)
+    }
+
+    /// Whether it is known which devices have a program, so that rules can be made for the others.
+    pub(crate) fn known(&self) -> bool {
+        self.asked.is_empty() || self.answered
+    }
+
+    /// What became of the programs. Flows over devices that have none any more leave.
+    pub(crate) fn attached(&mut self, result: Result<Attached, String>, now: Now) {
+        self.answered = true;
+        self.failure.clear();
+        let attached = result.and_then(|Attached { programs, opened }| {
+            self.programs = programs;
+            match (opened, &self.engine) {
+                (Some(opened), None) => self.open(opened),
+                _ => Ok(()),
+            }
+        });
+        if let Err(why) = attached {
+            log::error!("eBPF: {why}");
+            self.failure = why;
+            self.programs.clear();
+        }
+        if self.held().is_empty()
+            && let Some(engine) = &mut self.engine
+        {
+            engine.release_all(now.mono);
+        }
+    }
+
+    fn open(&mut self, Opened { maps, capacity }: Opened) -> Result<(), String> {
+        let engine = Engine::new(maps, capacity, self.timeouts).map_err(|error| words(&error))?;
+        self.engine = Some(engine);
+        self.dumps = 0;
+        Ok(())
+    }
+
+    /// Devices whose packets a program of ours meets, with its hook's word.
+    pub(crate) fn held(&self) -> BTreeMap<String, &'static str> {
+        let programs = self.programs.iter().filter(|(_, program)| program.hook.is_some());
+        programs.map(|(device, program)| (device.clone(), program.word)).collect()
+    }
+
+    /// The program of a device, or why it has none.
+    pub(crate) fn program(&self, device: &str) -> Option<&Program> {
+        self.programs.get(device)
+    }
+
+    /// Why not every device that was to get a program has one; empty: every one has.
+    pub(crate) fn why(&self) -> String {
+        if !self.failure.is_empty() {
+            return self.failure.clone();
+        }
+        let bare = self.programs.iter().find(|(_, program)| program.hook.is_none());
+        bare.map(|(device, program)| format!("{device}: {}", program.why)).unwrap_or_default()
+    }
+
+    /// Conntrack's timeouts, which the owner may change.
+    pub(crate) fn set_timeouts(&mut self, timeouts: Timeouts) {
+        self.timeouts = timeouts;
+        if let Some(engine) = &mut self.engine {
+            engine.set_timeouts(timeouts);
+        }
+    }
+
+    /// Links with queues or limits of the owner's, by index.
+    pub(crate) fn set_shaped(&mut self, shaped: BTreeSet<u32>, around: &Surroundings, now: Now) {
+        let touched: Vec<Change> = shaped
+            .symmetric_difference(&self.shaped)
+            .map(|index| Change::Ground(Ground::Link(*index)))
+            .collect();
+        self.shaped = shaped;
+        self.flush(&touched, around.topology(), now);
+    }
+
+    /// What the table of flows wishes is done; what conntrack has to know of it.
+    pub(crate) fn serve(
+        &mut self,
+        flows: &mut FlowTable,
+        around: &Surroundings,
+        now: Now,
+    ) -> Vec<Upkeep> {
+        let mut upkeep = Vec::new();
+        for _ in 0..ROUNDS {
+            self.settle(flows, around, now, &mut upkeep);
+            let wishes = flows.wishes();
+            if wishes.is_empty() {
+                break;
+            }
+            for wish in wishes {
+                match wish {
+                    Wish::Take(offer) => {
+                        let answer = self.take(&offer, around.topology(), now);
+                        if answer.is_ok() && offer.orig.proto == TCP {
+                            upkeep.push(liberal(&offer));
+                        }
+                        flows.taken(offer.id, answer, now);
+                    }
+                    Wish::Leave(id) => {
+                        if let Some(engine) = &mut self.engine {
+                            engine.release(id, now.mono);
+                        }
+                    }
+                }
+            }
+        }
+        upkeep
+    }
+
+    /// Tells the table of flows what has happened to those that were taken up.
+    fn settle(
+        &mut self,
+        flows: &mut FlowTable,
+        around: &Surroundings,
+        now: Now,
+        upkeep: &mut Vec<Upkeep>,
+    ) {
+        let Some(engine) = &mut self.engine else { return };
+        let report = engine.report();
+        for growth in report.grown {
+            flows.carried(growth.id, growth.direction, growth.grown, growth.inherited, now);
+        }
+        for (id, cause) in report.left {
+            match cause {
+                Cause::Moved => flows.left(id, None, now, around),
+                Cause::Closing => flows.left(id, Some(Reason::Closing), now, around),
+                Cause::Evicted => flows.left(id, Some(Reason::TableFull), now, around),
+                Cause::Asked | Cause::Expired => {}
+            }
+        }
+        upkeep.extend(report.extensions.iter().map(|extension| Upkeep {
+            zone: extension.zone,
+            orig: extension.orig,
+            timeout_s: Some(u32::try_from(extension.left.as_secs()).unwrap_or(u32::MAX).max(1)),
+            liberal: false,
+        }));
+    }
+
+    fn take(&mut self, offer: &Offer, topology: &Topology, now: Now) -> Result<(), Reason> {
+        let (initiator, responder) = (offer.orig.src, offer.reply.src);
+        let places = [self.place(topology, initiator)?, self.place(topology, responder)?];
+        let hooks = places.each_ref().map(|place| place.side.hook);
+        if self.is_shaped(&places[0], hooks[1]) || self.is_shaped(&places[1], hooks[0]) {
+            return Err(Reason::Shaped);
+        }
+        let engine = self.engine.as_mut().ok_or(Reason::NotTaken)?;
+        let Offer { id, zone, orig, reply } = *offer;
+        let taken = engine.take(Connection { id, zone, orig, reply }, places, now.mono);
+        taken.map_err(|error| match error {
+            TakeError::Refused(refusal) => reason(refusal),
+            TakeError::Kernel(error) => {
+                log::error!("eBPF: {}", words(&error));
+                Reason::NotTaken
+            }
+        })
+    }
+
+    /// Whether packets to there would go past a queue or limit of the owner's. The lowest device's
+    /// own queue is kept by what TC sends on, and not by XDP.
+    fn is_shaped(&self, to: &Place, from: Hook) -> bool {
+        to.grounds.iter().any(|ground| match ground {
+            Ground::Link(index) if *index == to.side.device && from == Hook::Tc => false,
+            Ground::Link(index) => self.shaped.contains(index),
+            _ => false,
+        })
+    }
+
+    fn place(&self, topology: &Topology, address: IpAddr) -> Result<Place, Reason> {
+        place(&self.programs, topology, address)
+    }
+
+    /// A connection is gone: its last counters, before the table of flows forgets it.
+    pub(crate) fn gone(&mut self, entry: &Entry, flows: &mut FlowTable, now: Now) {
+        let (Some(engine), Some(id)) = (&mut self.engine, flows.offered(entry)) else { return };
+        engine.release(id, now.mono);
+        // It is about nobody else: whatever happens is settled at once. Conntrack need not be told.
+        for growth in &engine.report().grown {
+            flows.carried(growth.id, growth.direction, growth.grown, growth.inherited, now);
+        }
+    }
+
+    /// The network has changed: entries that stand on what is otherwise now are taken out.
+    pub(crate) fn changed(
+        &mut self,
+        changes: &[topology::Change],
+        around: &Surroundings,
+        now: Now,
+    ) {
+        let changes: Vec<Change> = changes.iter().flat_map(changes_of).collect();
+        self.flush(&changes, around.topology(), now);
+    }
+
+    /// Devices have other programs, or none any more.
+    pub(crate) fn reprogrammed(&mut self, around: &Surroundings, now: Now) {
+        self.flush(&[Change::All], around.topology(), now);
+    }
+
+    fn flush(&mut self, changes: &[Change], topology: &Topology, now: Now) {
+        let Some(engine) = self.engine.as_mut().filter(|_| !changes.is_empty()) else { return };
+        let programs = &self.programs;
+        engine.changed(changes, |address| place(programs, topology, address).ok(), now.mono);
+    }
+
+    /// Once a second.
+    pub(crate) fn tick(&mut self, now: Now) {
+        let Some(engine) = &mut self.engine else { return };
+        match engine.tick(now.mono) {
+            Ok(()) => self.failure.clear(),
+            Err(error) => self.fail(&error),
+        }
+    }
+
+    /// Once for each kind of failure: it will be the same every second.
+    fn fail(&mut self, error: &MapError) {
+        let why = words(error);
+        if self.failure != why {
+            log::error!("eBPF: {why}");
+            self.failure = why;
+        }
+    }
+
+    /// All flows have been read once more.
+    pub(crate) fn dumped(&mut self) {
+        let Some(engine) = &mut self.engine else { return };
+        self.dumps = self.dumps.saturating_add(1);
+        if self.dumps == DUMPS_BEFORE_SWEEP {
+            let swept = engine.sweep();
+            if swept > 0 {
+                log::info!("eBPF: {swept} entries of a daemon before were given up");
+            }
+        }
+    }
+
+    /// What is carried.
+    pub(crate) fn table(&self) -> Option<&Table> {
+        self.engine.as_ref().map(Engine::table)
+    }
+}
+
+/// Where an address is, if packets from there meet a program.
+fn place(
+    programs: &BTreeMap<String, Program>,
+    topology: &Topology,
+    address: IpAddr,
+) -> Result<Place, Reason> {
+    let way = topology.way(address).map_err(|why| match why {
+        NoWay::Route => Reason::NoRoute,
+        NoWay::Tunnel => Reason::Tunnel,
+        NoWay::Neighbour => Reason::NoNeighbour,
+        NoWay::Port => Reason::NoDevice,
+    })?;
+    let hook = programs.get(&*way.port_name).and_then(|program| program.hook);
+    let hook = hook.ok_or(Reason::NoDevice)?;
+    if way.tags.len() > 2 {
+        return Err(Reason::NotTaken);
+    }
+    let tag = |at: usize| {
+        way.tags.get(at).map(|VlanTag { vid, service }| Tag { vid: *vid, service: *service })
+    };
+    let mut grounds: Vec<Ground> = way.links.iter().map(|index| Ground::Link(*index)).collect();
+    grounds.extend(way.neighbour.map(|(index, address)| Ground::Neighbour(index, address)));
+    if let Some((bridge, mac)) = way.station {
+        grounds.extend([Ground::Station(bridge, mac.0), Ground::Vlans(bridge)]);
+    }
+    grounds.extend(way.session.map(|_| Ground::Session));
+    let side = Side {
+        device: way.port,
+        hook,
+        way: Way { outer: tag(0), inner: tag(1), session: way.session },
+        local: way.local.0,
+        next_hop: Some(way.next_hop.0),
+        mtu: way.mtu,
+    };
+    Ok(Place { side, grounds })
+}
+
+/// What a change of the network means to entries.
+fn changes_of(change: &topology::Change) -> Vec<Change> {
+    use topology::Change as News;
+    let host = |address: IpAddr| Change::Route(address, if address.is_ipv4() { 32 } else { 128 });
+    vec![match change {
+        News::Full(_) | News::Routes(_) => Change::All,
+        News::Link(link) => Change::Ground(Ground::Link(link.index)),
+        News::LinkGone(index) => Change::Ground(Ground::Link(*index)),
+        News::BridgeVlans(_) => Change::Vlans,
+        // What becomes our own is not forwarded any more.
+        News::Address(address) | News::AddressGone(address) => host(address.address),
+        News::Route(route) | News::RouteReplaced(route) | News::RouteGone(route) => {
+            Change::Route(route.network, route.prefix)
+        }
+        News::Neighbour(neighbour) => {
+            Change::Ground(Ground::Neighbour(neighbour.index, neighbour.address))
+        }
+        News::NeighbourGone(index, address) => Change::Ground(Ground::Neighbour(*index, *address)),
+        News::Fdb(entry) | News::FdbGone(entry) => {
+            Change::Ground(Ground::Station(entry.bridge, entry.mac.0))
+        }
+        News::Pppoe(..) => Change::Ground(Ground::Session),
+    }]
+}
+
+fn liberal(offer: &Offer) -> Upkeep {
+    Upkeep { zone: offer.zone, orig: offer.orig, timeout_s: None, liberal: true }
+}
+
+fn reason(refusal: Refusal) -> Reason {
+    match refusal {
+        Refusal::Protocol | Refusal::Family => Reason::UnsupportedProtocol,
+        Refusal::NoNeighbour => Reason::NoNeighbour,
+        Refusal::Mtu => Reason::Mtu,
+        Refusal::Full => Reason::TableFull,
+        Refusal::Twin => Reason::NotTaken,
+    }
+}
+
+fn words(error: &MapError) -> String {
+    crate::bus::chain(error)
+}
+
+#[cfg(test)]
+#[path = "ebpf_room_tests.rs"]
+mod tests;
