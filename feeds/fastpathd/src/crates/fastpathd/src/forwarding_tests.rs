@@ -1,1 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use ctnetlink::{Counters, Entry, Event, TcpState, Upkeep};
+use ebpf::entry::{Hook, Key};
+use ebpf::fake::Fake;
+use flows::Now;
+use ruleset::Applied;
+use serde_json::{Value, json};
+use topology::{FdbEntry, Mac, Neighbour, NeighbourState, PppoeSession};
+
+use super::*;
+use crate::core::{Machine, Readings};
+use crate::ebpf_room::{Opened, Program};
+use crate::engine_room::Job;
+use crate::fixture::{established, lab_dump, lab_firewall, lab_network};
+use crate::methods::{Outcome, call};
+
+fn configuration(engine: &str) -> Value {
+    json!({"main": {".type": "fastpath", ".name": "main", "engine": engine}})
+}
+
+fn names(devices: &[&str]) -> BTreeSet<String> {
+    devices.iter().map(|device| (*device).to_owned()).collect()
+}
+
+/// Programs at TC on `held`, none on `bare`.
+fn outcome(maps: &Fake, held: &[&str], bare: &[&str]) -> Attached {
+    let program = |hook, word, why: &str| Program { hook, word, why: why.to_owned() };
+    let mut programs = BTreeMap::new();
+    for device in held {
+        programs.insert((*device).to_owned(), program(Some(Hook::Tc), "tcx", "its driver"));
+    }
+    for device in bare {
+        programs.insert((*device).to_owned(), program(None, "", "is too small"));
+    }
+    let opened = Opened { maps: Box::new(maps.clone()), capacity: 64 };
+    Attached { programs, opened: (!held.is_empty()).then_some(opened) }
+}
+
+/// A core that asks for programs on the lab's ports.
+fn asking() -> Core {
+    let mut core = Core::new(Machine::default(), Now { mono: Duration::ZERO, unix_ms: 1_000_000 });
+    core.firewall(&lab_firewall());
+    core.interfaces(&lab_dump());
+    core.configuration(&configuration("ebpf"));
+    let effects = core.changes(lab_network());
+    // Rules have to wait: they are for the devices that are left.
+    assert_eq!(effects, [Effect::Attach(names(&["lan1", "lan2", "wan"]))]);
+    core
+}
+
+/// One that has them, in maps that can be looked into.
+fn running() -> (Core, Fake) {
+    let (mut core, maps) = (asking(), Fake::default());
+    let effects = core.attached(Ok(outcome(&maps, &["lan1", "lan2", "wan"], &[])));
+    let [Effect::Engine(Job::Apply { plan, .. })] = &effects[..] else { panic!("{effects:?}") };
+    assert!(plan.devices.is_empty() && plan.engine == Engine::Ebpf);
+    core.applied(Ok(Applied::Removed));
+    (core, maps)
+}
+
+fn update(core: &mut Core, entry: Entry) -> Vec<Effect> {
+    let event = Entry { orig_counters: None, reply_counters: None, ..entry };
+    core.events(&[Event::Update(event)])
+}
+
+fn from_host(key: &Key) -> bool {
+    key.src == "10.10.10.10".parse::<IpAddr>().unwrap()
+}
+
+fn carried(maps: &Fake) -> usize {
+    maps.with(|inside| inside.flows.len())
+}
+
+/// The header of what goes to the host.
+fn header(maps: &Fake) -> Vec<u8> {
+    maps.with(|inside| {
+        let (_, (entry, _)) = inside.flows.iter().find(|(key, _)| !from_host(key)).unwrap();
+        entry.header.bytes.clone()
+    })
+}
+
+fn flow(core: &mut Core, id: u32) -> Value {
+    let args = serde_json::Map::from_iter([("id".to_owned(), json!(id))]);
+    match call(core, "flow", args) {
+        Outcome::Reply(answer) => answer["flow"].clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn engine(core: &mut Core) -> Value {
+    match call(core, "status", serde_json::Map::new()) {
+        Outcome::Reply(mut answer) => answer["engine"].take(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn neighbour(mac: Option<u8>) -> topology::Change {
+    topology::Change::Neighbour(Neighbour {
+        index: 5,
+        address: "10.10.10.10".parse().unwrap(),
+        mac: mac.map(|last| Mac([2, 0, 0, 0, 1, last])),
+        state: if mac.is_some() { NeighbourState::Valid } else { NeighbourState::Invalid },
+    })
+}
+
+fn station(port: u32, mac: u8) -> topology::Change {
+    let mac = Mac([2, 0, 0, 0, 1, mac]);
+    topology::Change::Fdb(FdbEntry { bridge: 4, port, mac, vlan: 10, own: false })
+}
+
+#[test]
+fn a_connection_is_carried_with_its_event() {
+    let (mut core, maps) = running();
+    let opening = Entry { tcp_state: Some(TcpState::SynRecv), ..established(7, false) };
+    assert_eq!(update(&mut core, opening), []);
+    assert_eq!(carried(&maps), 0);
+    let effects = update(&mut core, established(7, false));
+    let orig = established(7, false).orig;
+    let liberal = Upkeep { zone: 0, orig, timeout_s: None, liberal: true };
+    assert_eq!(effects, [Effect::Keep(vec![liberal])]);
+    assert_eq!(carried(&maps), 2);
+    maps.with(|inside| {
+        let (_, (there, _)) = inside.flows.iter().find(|(key, _)| from_host(key)).unwrap();
+        assert_eq!((there.device, there.mtu), (3, 1492));
+        assert_eq!(there.src, "198.51.100.10".parse::<IpAddr>().unwrap());
+        assert!(there.header.pppoe && there.header.outer.is_some_and(|tag| tag.vid == 35));
+    });
+    assert_eq!(flow(&mut core, 7)["path"], "ebpf");
+    assert_eq!(update(&mut core, established(7, false)), []);
+}
+
+#[test]
+fn a_closing_connection_is_left_to_the_stack() {
+    let (mut core, maps) = running();
+    update(&mut core, established(7, false));
+    maps.pass(10, from_host);
+    update(&mut core, Entry { tcp_state: Some(TcpState::FinWait), ..established(7, false) });
+    assert_eq!(carried(&maps), 0);
+    let flow = flow(&mut core, 7);
+    assert_eq!((&flow["path"], &flow["reason"]), (&json!("slow"), &json!("closing")));
+    assert_eq!(flow["up_bytes"], 1000, "what it had counted last: {flow}");
+}
+
+#[test]
+fn counters_reach_flows_and_conntrack() {
+    let (mut core, maps) = running();
+    update(&mut core, established(7, false));
+    maps.pass(10, from_host);
+    maps.pass(1000, |key| !from_host(key));
+    core.now.mono += Duration::from_secs(1);
+    let effects = core.tick(&Readings::default());
+    let keep = effects.iter().find_map(|effect| match effect {
+        Effect::Keep(upkeep) => Some(upkeep),
+        _ => None,
+    });
+    let timeouts: Vec<_> = keep.unwrap().iter().map(|upkeep| upkeep.timeout_s).collect();
+    assert_eq!(timeouts, [Some(432_000)]);
+    assert_eq!(core.flows.totals().paths.ebpf.bytes, 101_000);
+    // The last ones come with the end.
+    maps.pass(1, from_host);
+    let last = Entry {
+        orig_counters: Some(Counters { packets: 12, bytes: 1100 }),
+        ..established(7, false)
+    };
+    core.events(&[Event::Destroy(last)]);
+    assert_eq!(core.flows.totals().paths.ebpf.bytes, 101_100);
+    assert_eq!(carried(&maps), 0);
+    assert!(core.flows.is_empty());
+    assert_eq!(maps.with(|inside| inside.beats), 1);
+}
+
+#[test]
+fn a_host_that_moves_is_followed() {
+    let (mut core, maps) = running();
+    update(&mut core, established(7, false));
+    assert_eq!(header(&maps)[..6], [2, 0, 0, 0, 1, 10]);
+    // Another card, which the bridge has not seen yet.
+    core.changes(vec![neighbour(Some(11))]);
+    assert_eq!(carried(&maps), 0);
+    core.changes(vec![station(1, 11)]);
+    update(&mut core, established(7, false));
+    assert_eq!(header(&maps)[..6], [2, 0, 0, 0, 1, 11]);
+    // Asked for again, with the same answer: nothing to do.
+    maps.pass(1, |_| true);
+    core.changes(vec![neighbour(Some(11)), station(1, 11)]);
+    assert_eq!(maps.pass(0, |_| true), 2);
+    core.changes(vec![neighbour(None)]);
+    assert_eq!(carried(&maps), 0);
+    let flow = flow(&mut core, 7);
+    assert_eq!((&flow["path"], &flow["reason"]), (&json!("slow"), &json!("no-neighbour")));
+    assert_eq!(flow["up_bytes"], 100);
+}
+
+#[test]
+fn a_known_new_way_is_taken_at_once() {
+    let (mut core, maps) = running();
+    update(&mut core, established(7, false));
+    maps.pass(3, from_host);
+    let session = |id| PppoeSession { id, peer: Mac([2, 0, 0, 0, 9, 9]), device: "wan.35".into() };
+    core.changes(vec![topology::Change::Pppoe(vec![session(77)], Vec::new())]);
+    assert_eq!(carried(&maps), 2);
+    let sessions = maps.with(|inside| -> Vec<Option<u16>> {
+        inside.flows.keys().filter(|key| !from_host(key)).map(|key| key.way.session).collect()
+    });
+    assert_eq!(sessions, [Some(77)]);
+    assert_eq!(flow(&mut core, 7)["up_bytes"], 300, "counted before it was replaced");
+}
+
+#[test]
+fn what_stands_elsewhere_stays() {
+    let (mut core, maps) = running();
+    update(&mut core, established(7, false));
+    maps.with(|inside| inside.refused = Some(80));
+    let other = topology::Change::Neighbour(Neighbour {
+        index: 6,
+        address: "10.10.20.10".parse().unwrap(),
+        mac: Some(Mac([2, 0, 0, 0, 1, 20])),
+        state: NeighbourState::Valid,
+    });
+    core.changes(vec![other, station(1, 99)]);
+    assert_eq!(carried(&maps), 2);
+}
+
+#[test]
+fn a_device_without_a_program_stays_in_the_flowtable() {
+    let (mut core, maps) = (asking(), Fake::default());
+    let effects = core.attached(Ok(outcome(&maps, &["lan1", "lan2"], &["wan"])));
+    let [Effect::Engine(Job::Apply { plan, .. })] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(plan.devices, names(&["wan"]));
+    let decisions = &core.wanted.as_ref().unwrap().decisions;
+    assert_eq!(decisions["lan1"].why, "held by eBPF (tcx)");
+    core.applied(Ok(Applied::Replaced));
+    assert_eq!(engine(&mut core)["active"], "ebpf");
+    update(&mut core, established(7, false));
+    assert_eq!(carried(&maps), 0);
+    assert_eq!(flow(&mut core, 7)["reason"], "no-device");
+}
+
+#[test]
+fn without_any_program_it_is_the_flowtable() {
+    for result in [
+        Err("there is no /lib/bpf/fastpath.o".to_owned()),
+        Ok(outcome(&Fake::default(), &[], &["lan1", "lan2", "wan"])),
+    ] {
+        let mut core = asking();
+        let why = result.as_ref().map_or_else(Clone::clone, |_| "lan1: is too small".to_owned());
+        core.attached(result);
+        core.applied(Ok(Applied::Replaced));
+        let engine = engine(&mut core);
+        assert_eq!((&engine["wanted"], &engine["active"]), (&json!("ebpf"), &json!("flowtable")));
+        assert_eq!(engine["why"], why);
+    }
+}
+
+#[test]
+fn another_engine_takes_the_programs_away() {
+    let (mut core, maps) = running();
+    update(&mut core, established(7, false));
+    let effects = core.command(Engine::Flowtable);
+    assert!(effects.contains(&Effect::Attach(BTreeSet::new())), "{effects:?}");
+    let plans: Vec<_> = effects
+        .iter()
+        .filter_map(|effect| match effect {
+            Effect::Engine(Job::Apply { plan, .. }) => Some(plan.devices.clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(plans, [names(&["lan1", "lan2", "wan"])]);
+    core.applied(Ok(Applied::Replaced));
+    assert_eq!(carried(&maps), 0);
+    core.attached(Ok(outcome(&maps, &[], &[])));
+    assert_eq!(flow(&mut core, 7)["path"], "slow");
+    assert!(core.command(Engine::Ebpf).contains(&Effect::Attach(names(&["lan1", "lan2", "wan"]))));
+}
+
+#[test]
+fn the_next_daemon_adopts_what_the_last_one_left() {
+    let (mut core, maps) = running();
+    update(&mut core, established(7, false));
+    let stranger = Entry { id: 8, ..established(8, false) };
+    let stranger = Entry {
+        orig: ctnetlink::Tuple { sport: 41_000, ..stranger.orig },
+        reply: ctnetlink::Tuple { dport: 41_000, ..stranger.reply },
+        ..stranger
+    };
+    update(&mut core, stranger);
+    maps.pass(5, from_host);
+    assert_eq!(carried(&maps), 4);
+    let mut next = asking();
+    next.attached(Ok(outcome(&maps, &["lan1", "lan2", "wan"], &[])));
+    next.applied(Ok(Applied::Removed));
+    for _ in 0..2 {
+        next.now.mono += Duration::from_secs(2);
+        next.dump_if_due();
+        next.batch(&[established(7, false)]);
+        next.dumped(true);
+    }
+    // The other connection is gone.
+    assert_eq!(carried(&maps), 2);
+    let flow = flow(&mut next, 7);
+    assert_eq!((&flow["path"], &flow["up_bytes"]), (&json!("ebpf"), &json!(1500)));
+    assert_eq!(next.flows.totals().paths.ebpf.bytes, 0);
+}
+
+#[test]
+fn a_shaped_way_is_not_gone_past() {
+    let (mut core, maps) = running();
+    let now = core.now;
+    // The queue of wan itself is kept by TC.
+    core.ebpf.set_shaped(BTreeSet::from([3]), now);
+    update(&mut core, established(7, false));
+    assert_eq!(carried(&maps), 2);
+    // That of pppoe-wan is not.
+    core.ebpf.set_shaped(BTreeSet::from([3, 8]), now);
+    core.serve_ebpf();
+    let flow = flow(&mut core, 7);
+    assert_eq!((&flow["path"], &flow["reason"]), (&json!("slow"), &json!("shaped")));
+    assert_eq!(carried(&maps), 0);
+}

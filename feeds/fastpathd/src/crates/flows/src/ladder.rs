@@ -222,16 +222,18 @@ fn tunnel(facts: &Facts<'_>) -> Option<Verdict> {
     slow_if(sides(facts).any(|side| side.tunnel && !side.held()), Reason::Tunnel)
 }
 
-/// `nft_flowtable_find_dev`: the device under each side has to be listed.
+/// `nft_flowtable_find_dev`: the device under each side has to be listed. Behind a bridge it is not
+/// known as long as the neighbour is not, and that is the reason then.
 fn no_device(facts: &Facts<'_>) -> Option<Verdict> {
-    slow_if(sides(facts).any(|side| !side.held()) || divided(facts), Reason::NoDevice)
+    let unheld = |side: &Side| !side.held() && (side.neighbour || !side.port.is_empty());
+    slow_if(sides(facts).any(unheld) || divided(facts), Reason::NoDevice)
 }
 
 /// One side belongs to eBPF, the other to the flowtable, and neither sees both directions.
 fn divided(facts: &Facts<'_>) -> bool {
     facts.engine == Engine::Ebpf
         && sides(facts).any(|side| side.in_ebpf)
-        && sides(facts).any(|side| !side.in_ebpf)
+        && sides(facts).any(|side| side.in_flowtable)
 }
 
 /// `nft_dev_fill_forward_path` wants a valid neighbour to learn the way through bridge and

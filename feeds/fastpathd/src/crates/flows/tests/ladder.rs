@@ -121,7 +121,10 @@ fn where_the_ends_are() {
     let mut net = Net::default();
     net.wan.neighbour = false;
     assert_eq!(climb(&taken(&net.lan, &net.wan)).1, Some(Reason::NoNeighbour));
+    net.wan.port = "".into();
     net.wan.in_flowtable = false;
+    assert_eq!(climb(&taken(&net.lan, &net.wan)).1, Some(Reason::NoNeighbour), "so no port");
+    net.wan.port = "wan".into();
     assert_eq!(climb(&taken(&net.lan, &net.wan)).1, Some(Reason::NoDevice));
     assert_eq!(climb(&taken(&net.wan, &net.lan)).1, Some(Reason::NoDevice), "either side");
     net.wan.tunnel = true;
