@@ -61,7 +61,7 @@ fn for_all(test: impl Fn(&mut Kernel, &Carried)) {
     }
     let exits = kernel.exits();
     assert!(exits.seen > 0);
-    assert_eq!(exits.seen, exits.out.iter().sum());
+    assert_eq!(exits.seen, exits.out.iter().sum::<u64>());
 }
 
 fn passes(kernel: &mut Kernel, c: &Carried, frame: &[u8], out: Out, why: &str) {

@@ -2,6 +2,7 @@
 //! The programs, run in this machine's kernel on packets that are built here and checked by other
 //! means than theirs.
 
+mod any;
 mod checksums;
 mod dissect;
 mod exits;

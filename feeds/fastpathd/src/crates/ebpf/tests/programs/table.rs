@@ -120,7 +120,7 @@ fn every_header_and_translation() {
         }
     }
     let exits = kernel.exits();
-    assert_eq!(exits.seen, exits.out.iter().sum());
+    assert_eq!(exits.seen, exits.out.iter().sum::<u64>());
     check(&sent);
     println!("{number} cases");
 }

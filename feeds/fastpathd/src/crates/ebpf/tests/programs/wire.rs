@@ -8,6 +8,7 @@ use std::process::Command;
 
 use ebpf::attach::{Attached, Hook as Point, attach, attached, detach};
 use ebpf::folder::Folder;
+use ebpf::layout::{Exits, Out};
 use ebpf::programs::{Dsa, Programs, Role, Settings, beat};
 
 use crate::dissect::{Expected, check};
@@ -136,6 +137,7 @@ struct Wire {
     inside: (u32, u32),
     flows4: aya::maps::HashMap<aya::maps::MapData, ebpf::layout::Key4, ebpf::layout::Entry4>,
     flows6: aya::maps::HashMap<aya::maps::MapData, ebpf::layout::Key6, ebpf::layout::Entry6>,
+    exits: aya::maps::PerCpuArray<aya::maps::MapData, Exits>,
 }
 
 fn shell(command: &str) -> String {
@@ -157,9 +159,16 @@ impl Wire {
                  ip link add ${pair}0 type veth peer name ${pair}1
                  ip link set ${pair}0 up
                  ip link set ${pair}1 up
+             done
+             # Frames are lost until the kernel has seen the carriers.
+             n=0
+             while ip link show up | grep -qE 'state (DOWN|LOWERLAYERDOWN|UNKNOWN)'; do
+                 n=$((n + 1)); [ $n -lt 200 ]; sleep 0.02
              done",
         );
-        let path = format!("/sys/fs/bpf/fastpath-wire-{}-{}", std::process::id(), point.word());
+        // SAFETY: no pointers.
+        let thread = unsafe { libc::gettid() };
+        let path = format!("/sys/fs/bpf/fastpath-wire-{thread}");
         let folder = Folder::new(path);
         let settings = Settings { flows: 64, dsa: Dsa::None };
         let mut programs = Programs::load(object(), Some(&folder), settings).expect("loads");
@@ -169,9 +178,10 @@ impl Wire {
         assert_eq!(attached(&folder).expect("read"), [wanted]);
         let flows4 = programs.take_map("flows4").expect("there").try_into().expect("a hash");
         let flows6 = programs.take_map("flows6").expect("there").try_into().expect("a hash");
+        let exits = programs.take_map("exits").expect("there").try_into().expect("an array");
         beat(programs.fd(Role::Beat).expect("there"), 1_000_000).expect("beats");
         let outside = (Socket::open(index("a0")), Socket::open(index("b1")));
-        Self { folder, programs, outside, inside, flows4, flows6 }
+        Self { folder, programs, outside, inside, flows4, flows6, exits }
     }
 
     fn put(&mut self, pair: &Pair) {
@@ -181,11 +191,25 @@ impl Wire {
         }
     }
 
-    fn through(&mut self, flow: &Flow, frame: &[u8], left: Left) -> Option<(Vec<u8>, Left)> {
+    fn count(&self, out: Out) -> u64 {
+        let each = self.exits.get(&0, 0).expect("there");
+        each.iter().map(|one| one.out[out as usize]).sum()
+    }
+
+    /// How packets have left, in words.
+    fn exits(&self) -> String {
+        let each = Out::ALL.iter().map(|out| format!("{} {} ", out.word(), self.count(*out)));
+        each.collect()
+    }
+
+    fn send(&mut self, flow: &Flow, frame: &[u8], left: Left) {
         let flow = Flow { devices: self.inside, ..flow.clone() };
         self.put(&flow.pair(Hook::Tc));
         while self.outside.1.receive().is_some() {}
         self.outside.0.send(frame, left);
+    }
+
+    fn receive(&self) -> Option<(Vec<u8>, Left)> {
         // The sending thread does all of it, unless another CPU was just at it.
         for _ in 0..200 {
             let received = self.outside.1.receive();
@@ -261,8 +285,9 @@ fn table(wire: &mut Wire, partial: bool) {
         } else {
             (packet.frame(&flow.from), Left::default())
         };
-        let came = wire.through(flow, &frame, left);
-        let (out, left) = came.unwrap_or_else(|| panic!("{name}: nothing came out"));
+        wire.send(flow, &frame, left);
+        let came = wire.receive();
+        let (out, left) = came.unwrap_or_else(|| panic!("{name}: nothing came out: {}", wire.exits()));
         assert_eq!(left.check.is_some(), partial, "{name}");
         assert_eq!(out, forwarded(packet, flow), "{name}");
         frames.push((out, expected(packet, flow, name)));
@@ -283,4 +308,41 @@ fn unfinished_checksums_through_tcx() {
 #[test]
 fn through_clsact() {
     on_wire(Point::Clsact, |wire| table(wire, true));
+}
+
+/// Packets that are to be cut into pieces later: the egress, or the kernel before it, cuts them.
+#[test]
+fn long_packets_through_tcx() {
+    const TCP4: u8 = 1;
+    const TCP6: u8 = 4;
+    const UDP: u8 = 5;
+    on_wire(Point::Tcx, |wire| {
+        let mut frames = Vec::new();
+        each(|name, flow, packet| {
+            if flow.from.session.is_some() {
+                // The kernel itself neither puts together nor cuts behind PPPoE.
+                return;
+            }
+            let kind = match (flow.tcp, flow.old.is_v6()) {
+                (false, _) => UDP,
+                (true, false) => TCP4,
+                (true, true) => TCP6,
+            };
+            let packet = Packet { payload: vec![0x5a; 9_000], ..packet.clone() };
+            let (frame, header) = with_partial(&packet, flow);
+            let left = Left { cut: Some((kind, 1_400)), ..unfinished(&packet, header) };
+            let before = wire.count(Out::Gso);
+            wire.send(flow, &frame, left);
+            if flow.to.session.is_some() {
+                assert_eq!(wire.count(Out::Gso), before + 1, "{name}");
+                return;
+            }
+            let came = wire.receive();
+            let (out, left) = came.unwrap_or_else(|| panic!("{name}: nothing came out: {}", wire.exits()));
+            assert_eq!(left.cut, Some((kind, 1_400)), "{name}");
+            assert_eq!(out, forwarded(&packet, flow), "{name}");
+            frames.push((out, expected(&packet, flow, name)));
+        });
+        check(&frames);
+    });
 }
