@@ -6,6 +6,7 @@ pub mod attach;
 mod clsact;
 pub mod connection;
 pub mod devices;
+mod elements;
 pub mod engine;
 pub mod entry;
 #[cfg(any(test, feature = "fake"))]
@@ -15,6 +16,8 @@ pub mod ground;
 pub mod header;
 pub mod layout;
 mod netlink;
+pub mod pinned;
 pub mod programs;
 mod sys;
 pub mod table;
+mod wire;

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The calls of bpf(2) that entries of maps are read and written with.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use aya::Pod;
+
+const LOOKUP: libc::c_int = 1;
+const UPDATE: libc::c_int = 2;
+const OBJ_GET_INFO_BY_FD: libc::c_int = 15;
+const LOOKUP_AND_DELETE: libc::c_int = 21;
+const LOOKUP_BATCH: libc::c_int = 24;
+
+/// What one call of [`read_all`] asks for at first.
+const BATCH: usize = 1024;
+
+#[repr(C)]
+#[derive(Default)]
+struct Element {
+    map: u32,
+    pad: u32,
+    key: u64,
+    value: u64,
+    flags: u64,
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct Batch {
+    from: u64,
+    next: u64,
+    keys: u64,
+    values: u64,
+    count: u32,
+    map: u32,
+    element_flags: u64,
+    flags: u64,
+}
+
+#[repr(C)]
+struct Ask {
+    object: u32,
+    len: u32,
+    info: u64,
+}
+
+/// The beginning of `struct bpf_map_info`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Info {
+    kind: u32,
+    /// Unique among the maps there are.
+    pub(crate) id: u32,
+    pub(crate) key_size: u32,
+    pub(crate) value_size: u32,
+    pub(crate) max_entries: u32,
+    flags: u32,
+}
+
+/// What a map is.
+pub(crate) fn info(map: BorrowedFd<'_>) -> io::Result<Info> {
+    let mut info = Info::default();
+    let len = u32::try_from(size_of::<Info>()).map_err(io::Error::other)?;
+    let mut ask = Ask { object: number(map), len, info: std::ptr::from_mut(&mut info) as u64 };
+    call(OBJ_GET_INFO_BY_FD, &mut ask)?;
+    Ok(info)
+}
+
+/// Writes an element, in the place of one that is there.
+pub(crate) fn put<K: Pod, V: Pod>(map: BorrowedFd<'_>, key: &K, value: &V) -> io::Result<()> {
+    let mut element = Element {
+        map: number(map),
+        key: std::ptr::from_ref(key) as u64,
+        value: std::ptr::from_ref(value) as u64,
+        ..Element::default()
+    };
+    call(UPDATE, &mut element)
+}
+
+/// Takes an element out; none if there was none.
+pub(crate) fn remove<K: Pod, V: Pod + Default>(
+    map: BorrowedFd<'_>,
+    key: &K,
+) -> io::Result<Option<V>> {
+    let mut value = V::default();
+    match one(LOOKUP_AND_DELETE, map, key, std::ptr::from_mut(&mut value) as u64) {
+        Ok(()) => Ok(Some(value)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The element of `key` of a map with a value for each of `cpus` CPUs.
+pub(crate) fn each_cpu<V: Pod + Default>(
+    map: BorrowedFd<'_>,
+    key: u32,
+    cpus: usize,
+) -> io::Result<Vec<V>> {
+    let mut values = vec![V::default(); cpus];
+    one(LOOKUP, map, &key, values.as_mut_ptr() as u64)?;
+    Ok(values)
+}
+
+/// Tells all elements, each of them once if none comes or goes meanwhile.
+pub(crate) fn read_all<K: Pod + Default, V: Pod + Default>(
+    map: BorrowedFd<'_>,
+    mut each: impl FnMut(&K, &V),
+) -> io::Result<()> {
+    let mut room = BATCH;
+    let mut keys = vec![K::default(); room];
+    let mut values = vec![V::default(); room];
+    // Where to go on: of a hash map the number of its bucket.
+    let (mut from, mut next) = (0_u32, 0_u32);
+    let mut begun = false;
+    loop {
+        let mut batch = Batch {
+            from: if begun { std::ptr::from_mut(&mut from) as u64 } else { 0 },
+            next: std::ptr::from_mut(&mut next) as u64,
+            keys: keys.as_mut_ptr() as u64,
+            values: values.as_mut_ptr() as u64,
+            count: u32::try_from(room).map_err(io::Error::other)?,
+            map: number(map),
+            ..Batch::default()
+        };
+        let result = call(LOOKUP_BATCH, &mut batch);
+        let error = result.as_ref().err().and_then(io::Error::raw_os_error);
+        if error == Some(libc::ENOSPC) {
+            // A bucket is told as a whole.
+            room *= 2;
+            keys.resize(room, K::default());
+            values.resize(room, V::default());
+            continue;
+        }
+        let last = error == Some(libc::ENOENT);
+        if !last {
+            result?;
+        }
+        let count = usize::try_from(batch.count).map_err(io::Error::other)?;
+        keys.iter().zip(&values).take(count).for_each(|(key, value)| each(key, value));
+        if last {
+            return Ok(());
+        }
+        (from, begun) = (next, true);
+    }
+}
+
+fn one<K: Pod>(command: libc::c_int, map: BorrowedFd<'_>, key: &K, value: u64) -> io::Result<()> {
+    let key = std::ptr::from_ref(key) as u64;
+    call(command, &mut Element { map: number(map), key, value, ..Element::default() })
+}
+
+fn number(fd: BorrowedFd<'_>) -> u32 {
+    fd.as_raw_fd().cast_unsigned()
+}
+
+/// Pointers in `attributes` have to be to what lives longer than the call, and is as large as the
+/// map's keys and values are.
+fn call<T>(command: libc::c_int, attributes: &mut T) -> io::Result<()> {
+    let size = size_of::<T>();
+    // SAFETY: the attributes are a structure of the kernel's for this command, of this size.
+    let result =
+        unsafe { libc::syscall(libc::SYS_bpf, command, std::ptr::from_mut(attributes), size) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The maps of loaded programs, as the engine uses them.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ctnetlink::Counters;
+
+use crate::connection::Reading;
+use crate::elements;
+use crate::engine::{MapError, Maps};
+use crate::entry::{Entry, Key};
+use crate::folder::Folder;
+use crate::layout::{Control, Entry4, Entry6, Exits, Key4, Key6, STATE_CLOSING};
+use crate::programs::{BeatError, Dsa, Role, beat, jiffies_a_second};
+use crate::sys;
+use crate::wire::{Wire4, Wire6};
+
+/// Why the maps of loaded programs cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// It is not there, or not ours to open.
+    #[error("opening {0}")]
+    Open(PathBuf, #[source] io::Error),
+    /// The kernel does not tell what it is.
+    #[error("asking what {0} is")]
+    Info(PathBuf, #[source] io::Error),
+    /// Made by another version.
+    #[error("{0} is of another layout")]
+    Layout(PathBuf),
+    /// How many CPUs there may be is not known.
+    #[error("reading {CPUS}")]
+    Cpus(#[source] io::Error),
+}
+
+const CPUS: &str = "/sys/devices/system/cpu/possible";
+
+/// The maps pinned in a folder.
+#[derive(Debug)]
+pub struct Pinned {
+    flows4: OwnedFd,
+    flows6: OwnedFd,
+    exits: OwnedFd,
+    beat: OwnedFd,
+    capacity: usize,
+    id: u32,
+    cpus: usize,
+    jiffies_a_second: u32,
+}
+
+impl Pinned {
+    /// Opens the maps of programs that take off the tags of this switch.
+    ///
+    /// # Errors
+    /// One is not there, or not of our layout.
+    pub fn open(folder: &Folder, dsa: Dsa) -> Result<Self, OpenError> {
+        let (flows4, of4) = open::<Key4, Entry4>(folder, "flows4")?;
+        let (flows6, _) = open::<Key6, Entry6>(folder, "flows6")?;
+        let (exits, _) = open::<u32, Exits>(folder, "exits")?;
+        open::<u32, Control>(folder, "control")?;
+        let program = folder.program(dsa, Role::Beat);
+        let beat = folder.open(dsa, Role::Beat).map_err(|e| OpenError::Open(program, e))?;
+        let capacity = usize::try_from(of4.max_entries).unwrap_or(usize::MAX);
+        let cpus = std::fs::read_to_string(CPUS).map_err(OpenError::Cpus)?;
+        let cpus = possible(&cpus);
+        let jiffies_a_second = jiffies_a_second();
+        Ok(Self { flows4, flows6, exits, beat, capacity, id: of4.id, cpus, jiffies_a_second })
+    }
+
+    /// Entries that each of the two maps of flows can have.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Another number whenever the maps are others.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+}
+
+fn open<K, V>(folder: &Folder, name: &str) -> Result<(OwnedFd, elements::Info), OpenError> {
+    let path = folder.map(name);
+    let map = sys::open(&path).map_err(|e| OpenError::Open(path.clone(), e))?;
+    let info = elements::info(map.as_fd()).map_err(|e| OpenError::Info(path.clone(), e))?;
+    let sizes = [info.key_size, info.value_size].map(usize::try_from);
+    if sizes != [Ok(size_of::<K>()), Ok(size_of::<V>())] {
+        return Err(OpenError::Layout(path));
+    }
+    Ok((map, info))
+}
+
+/// The number of CPUs in a list such as `0-3` or `0,2-3`: that of the last one and one.
+fn possible(text: &str) -> usize {
+    let last = text.trim().rsplit([',', '-']).next();
+    last.and_then(|last| last.parse::<usize>().ok()).map_or(1, |last| last + 1)
+}
+
+fn written(error: io::Error) -> MapError {
+    match error.raw_os_error() {
+        Some(libc::E2BIG) => MapError::Full,
+        _ => MapError::Put(error),
+    }
+}
+
+fn reading(entry: &crate::layout::Entry) -> Reading {
+    Reading {
+        counters: Counters { packets: entry.packets, bytes: entry.bytes },
+        closing: entry.state & STATE_CLOSING != 0,
+    }
+}
+
+impl Maps for Pinned {
+    fn put(&mut self, key: &Key, entry: &Entry, counted: Counters) -> Result<(), MapError> {
+        if let (Some(key), Some(mut value)) = (Key4::of(key), Entry4::of(entry)) {
+            (value.e.packets, value.e.bytes) = (counted.packets, counted.bytes);
+            return elements::put(self.flows4.as_fd(), &key, &value).map_err(written);
+        }
+        if let (Some(key), Some(mut value)) = (Key6::of(key), Entry6::of(entry)) {
+            (value.e.packets, value.e.bytes) = (counted.packets, counted.bytes);
+            return elements::put(self.flows6.as_fd(), &key, &value).map_err(written);
+        }
+        Err(MapError::Put(io::ErrorKind::InvalidInput.into()))
+    }
+
+    fn remove(&mut self, key: &Key) -> Result<Option<Reading>, MapError> {
+        let found = if let Some(key) = Key4::of(key) {
+            let found = elements::remove::<_, Entry4>(self.flows4.as_fd(), &key);
+            found.map(|found| found.map(|value| reading(&value.e)))
+        } else if let Some(key) = Key6::of(key) {
+            let found = elements::remove::<_, Entry6>(self.flows6.as_fd(), &key);
+            found.map(|found| found.map(|value| reading(&value.e)))
+        } else {
+            Ok(None)
+        };
+        found.map_err(MapError::Remove)
+    }
+
+    fn read(&mut self, each: &mut dyn FnMut(&Key, Reading)) -> Result<(), MapError> {
+        elements::read_all(self.flows4.as_fd(), |key: &Key4, value: &Entry4| {
+            each(&key.key(), reading(&value.e));
+        })
+        .map_err(MapError::Read)?;
+        elements::read_all(self.flows6.as_fd(), |key: &Key6, value: &Entry6| {
+            each(&key.key(), reading(&value.e));
+        })
+        .map_err(MapError::Read)
+    }
+
+    fn beat(&mut self, patience: Duration) -> Result<(), MapError> {
+        let seconds = u32::try_from(patience.as_secs()).unwrap_or(u32::MAX);
+        let jiffies = self.jiffies_a_second.saturating_mul(seconds);
+        beat(self.beat.as_fd(), jiffies).map_err(|error| {
+            MapError::Beat(match error {
+                BeatError::Run(error) => error,
+                BeatError::Control => io::Error::other(error),
+            })
+        })
+    }
+
+    fn exits(&mut self) -> Result<Exits, MapError> {
+        let each = elements::each_cpu::<Exits>(self.exits.as_fd(), 0, self.cpus);
+        let mut sum = Exits::default();
+        for one in each.map_err(MapError::Exits)? {
+            sum.seen = sum.seen.saturating_add(one.seen);
+            for (sum, one) in sum.out.iter_mut().zip(one.out) {
+                *sum = sum.saturating_add(one);
+            }
+        }
+        Ok(sum)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpus_are_counted_to_the_last() {
+        for (list, count) in [("0\n", 1), ("0-3\n", 4), ("0,2-7\n", 8), ("0-1,5\n", 6), ("", 1)] {
+            assert_eq!(possible(list), count, "{list}");
+        }
+    }
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Keys and entries as they lie in the maps.
+
+use std::net::IpAddr;
+
+use crate::entry::{Entry, Key, Tag, Way};
+use crate::layout::{
+    self, Entry4, Entry6, FLOW_DROP, FLOW_NAT, FLOW_PPPOE, HEADER_MAX, Key4, Key6, TAG_8021AD,
+    TAG_THERE,
+};
+
+/// What is of IPv4.
+pub(crate) trait Wire4<T>: Sized {
+    /// None for IPv6.
+    fn of(from: &T) -> Option<Self>;
+}
+
+/// What is of IPv6.
+pub(crate) trait Wire6<T>: Sized {
+    /// None for IPv4.
+    fn of(from: &T) -> Option<Self>;
+}
+
+fn tag(tag: Option<Tag>) -> u16 {
+    tag.map_or(0, |tag| {
+        let service = if tag.service { TAG_8021AD } else { 0 };
+        (tag.vid & 0xfff) | TAG_THERE | service
+    })
+}
+
+fn tag_of(word: u16) -> Option<Tag> {
+    (word & TAG_THERE != 0).then_some(Tag { vid: word & 0xfff, service: word & TAG_8021AD != 0 })
+}
+
+fn way(way: &Way) -> layout::Way {
+    layout::Way {
+        outer: tag(way.outer),
+        inner: tag(way.inner),
+        session: way.session.unwrap_or(0).to_be_bytes(),
+    }
+}
+
+/// Session 0 is none: PPPoE has it for packets that look for one (RFC 2516).
+fn way_of(way: layout::Way) -> Way {
+    let session = Some(u16::from_be_bytes(way.session)).filter(|session| *session != 0);
+    Way { outer: tag_of(way.outer), inner: tag_of(way.inner), session }
+}
+
+macro_rules! wire {
+    ($wire:ident, $key:ident, $entry:ident, $version:ident) => {
+        impl $wire<Key> for $key {
+            fn of(from: &Key) -> Option<Self> {
+                let (IpAddr::$version(src), IpAddr::$version(dst)) = (from.src, from.dst) else {
+                    return None;
+                };
+                Some(Self {
+                    src: src.octets(),
+                    dst: dst.octets(),
+                    sport: from.sport.to_be_bytes(),
+                    dport: from.dport.to_be_bytes(),
+                    ifindex: from.device,
+                    way: way(&from.way),
+                    proto: from.proto,
+                    port: 0,
+                })
+            }
+        }
+
+        impl $key {
+            pub(crate) fn key(&self) -> Key {
+                Key {
+                    src: IpAddr::$version(self.src.into()),
+                    dst: IpAddr::$version(self.dst.into()),
+                    sport: u16::from_be_bytes(self.sport),
+                    dport: u16::from_be_bytes(self.dport),
+                    proto: self.proto,
+                    device: self.ifindex,
+                    way: way_of(self.way),
+                }
+            }
+        }
+
+        impl $wire<Entry> for $entry {
+            fn of(from: &Entry) -> Option<Self> {
+                let (IpAddr::$version(src), IpAddr::$version(dst)) = (from.src, from.dst) else {
+                    return None;
+                };
+                Some(Self { e: entry(from)?, src: src.octets(), dst: dst.octets() })
+            }
+        }
+    };
+}
+
+wire!(Wire4, Key4, Entry4, V4);
+wire!(Wire6, Key6, Entry6, V6);
+
+/// None if the header is longer than there is room for.
+fn entry(from: &Entry) -> Option<layout::Entry> {
+    let mut header = [0; HEADER_MAX];
+    header.get_mut(..from.header.bytes.len())?.copy_from_slice(&from.header.bytes);
+    let flag = |is: bool, bit: u8| if is { bit } else { 0 };
+    let beside =
+        |tag: Option<Tag>| tag.map_or((0, [0; 2]), |tag| (tag.vid, tag.protocol().to_be_bytes()));
+    let (outer_tci, outer_proto) = beside(from.header.outer);
+    let (inner_tci, inner_proto) = beside(from.header.inner);
+    Some(layout::Entry {
+        ifindex: from.device,
+        mtu: from.mtu,
+        flags: flag(from.nat, FLOW_NAT)
+            | flag(from.header.pppoe, FLOW_PPPOE)
+            | flag(from.drop.is_some(), FLOW_DROP),
+        header_len: u8::try_from(from.header.bytes.len()).ok()?,
+        sport: from.sport.to_be_bytes(),
+        dport: from.dport.to_be_bytes(),
+        outer_tci,
+        outer_proto,
+        inner_tci,
+        inner_proto,
+        l3_delta: from.l3_delta,
+        address_delta: from.address_delta,
+        port_delta: from.port_delta,
+        back: way(&from.back.1),
+        back_ifindex: from.back.0,
+        rule: from.drop.unwrap_or(0),
+        header,
+        ..layout::Entry::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::header::Header;
+
+    fn any_tag() -> impl Strategy<Value = Option<Tag>> {
+        proptest::option::of((0_u16..4095, any::<bool>()))
+            .prop_map(|tag| tag.map(|(vid, service)| Tag { vid, service }))
+    }
+
+    fn any_way() -> impl Strategy<Value = Way> {
+        (any_tag(), any_tag(), proptest::option::of(1_u16..))
+            .prop_map(|(outer, inner, session)| Way { outer, inner, session })
+    }
+
+    fn any_key() -> impl Strategy<Value = Key> {
+        let ends = prop_oneof![
+            any::<[[u8; 4]; 2]>().prop_map(|ends| ends.map(IpAddr::from)),
+            any::<[[u8; 16]; 2]>().prop_map(|ends| ends.map(IpAddr::from)),
+        ];
+        let rest = (any::<(u16, u16, u8, u32)>(), any_way());
+        (ends, rest).prop_map(|([src, dst], ((sport, dport, proto, device), way))| Key {
+            src,
+            dst,
+            sport,
+            dport,
+            proto,
+            device,
+            way,
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn keys_are_read_as_they_were_written(key in any_key()) {
+            let four = <Key4 as Wire4<Key>>::of(&key).map(|wire| wire.key());
+            let six = <Key6 as Wire6<Key>>::of(&key).map(|wire| wire.key());
+            prop_assert_eq!(four.is_some(), key.src.is_ipv4());
+            prop_assert_eq!(four.or(six), Some(key));
+        }
+    }
+
+    #[test]
+    fn an_entry_lies_as_the_programs_read_it() {
+        let tag = |vid| Some(Tag { vid, service: vid == 35 });
+        let header = Header { bytes: vec![7; 22], outer: tag(35), inner: tag(36), pppoe: true };
+        let back = Way { outer: tag(20), inner: None, session: Some(0x1234) };
+        let from = Entry {
+            device: 5,
+            mtu: 1492,
+            header,
+            nat: true,
+            src: [198, 51, 100, 7].into(),
+            dst: [203, 0, 113, 9].into(),
+            sport: 40_001,
+            dport: 443,
+            l3_delta: 1,
+            address_delta: 2,
+            port_delta: 3,
+            back: (5, back),
+            drop: Some(4711),
+        };
+        assert!(<Entry6 as Wire6<Entry>>::of(&from).is_none());
+        let wire = <Entry4 as Wire4<Entry>>::of(&from).unwrap();
+        assert_eq!((wire.src, wire.dst), ([198, 51, 100, 7], [203, 0, 113, 9]));
+        let e = wire.e;
+        assert_eq!((e.ifindex, e.mtu, e.flags, e.header_len), (5, 1492, 7, 22));
+        assert_eq!((e.sport, e.dport), ([0x9c, 0x41], [0x01, 0xbb]));
+        assert_eq!((e.outer_tci, e.outer_proto), (35, [0x88, 0xa8]));
+        assert_eq!((e.inner_tci, e.inner_proto), (36, [0x81, 0x00]));
+        assert_eq!((e.l3_delta, e.address_delta, e.port_delta), (1, 2, 3));
+        assert_eq!((e.back.outer, e.back.inner, e.back.session), (0x1014, 0, [0x12, 0x34]));
+        assert_eq!((e.back_ifindex, e.rule), (5, 4711));
+        assert_eq!((e.header[21], e.header[22]), (7, 0));
+        let long = Header { bytes: vec![0; HEADER_MAX + 2], ..from.header.clone() };
+        assert!(<Entry4 as Wire4<Entry>>::of(&Entry { header: long, ..from }).is_none());
+    }
+}
