@@ -140,6 +140,13 @@ impl Engine {
         Ok(Self { maps, table, timeouts, strangers, report: Report::default() })
     }
 
+    /// Tells first what an engine with other maps has not told yet.
+    #[must_use]
+    pub fn after(mut self, report: Report) -> Self {
+        self.report = report;
+        self
+    }
+
     /// What is known of the connections.
     #[must_use]
     pub fn table(&self) -> &Table {
@@ -219,10 +226,10 @@ impl Engine {
         self.leave(id, Cause::Asked, now);
     }
 
-    /// Lets all connections go, for this reason.
+    /// Lets all connections go, as if the way of each were another one.
     pub fn release_all(&mut self, now: Duration) {
         for id in self.table.all() {
-            self.leave(id, Cause::Asked, now);
+            self.leave(id, Cause::Moved, now);
         }
         self.sweep();
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The daemon's one loop: happenings go into the core, its effects are carried out.
 
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -24,6 +25,7 @@ use crate::engine_room::Job;
 use crate::happening::{self, Happening};
 use crate::machine;
 use crate::methods::{self, Outcome};
+use crate::programs;
 use crate::suricata::Folder;
 use crate::task::spawn_local;
 use crate::watch_ips::Attention;
@@ -79,6 +81,8 @@ struct Daemon {
     held_reinspect: Vec<ubus::Reply>,
     /// Whoever runs nft holds it: a block must not get lost while the table is replaced.
     turn: Rc<Mutex<()>>,
+    /// Whoever gives devices programs holds it.
+    programs: Rc<Mutex<()>>,
     attention: Attention,
     offset_s: i64,
     /// Id of the newest alert that was notified.
@@ -131,6 +135,7 @@ impl Daemon {
             held: Vec::new(),
             held_reinspect: Vec::new(),
             turn: Rc::default(),
+            programs: Rc::default(),
             attention: Attention::default(),
             offset_s: 0,
             notified: 0,
@@ -349,6 +354,9 @@ impl Daemon {
         if !self.core.removes_on_exit() {
             log::info!("ending; the kernel goes on as it is");
             return;
+        }
+        if let Err(error) = programs::attach(&BTreeSet::new()).await {
+            log::error!("taking the eBPF programs away: {}", bus::chain(&error));
         }
         match ruleset::remove(&self.nft).await {
             Ok(()) => log::info!("ending; table inet fastpath is removed"),

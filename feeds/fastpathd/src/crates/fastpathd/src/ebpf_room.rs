@@ -42,6 +42,8 @@ pub(crate) struct Opened {
     pub(crate) maps: Box<dyn Maps>,
     /// Entries that each of the maps of flows can have.
     pub(crate) capacity: usize,
+    /// Another number whenever the maps are others.
+    pub(crate) id: u32,
 }
 
 /// What became of the programs.
@@ -57,6 +59,8 @@ pub(crate) struct Attached {
 #[derive(Debug, Default)]
 pub(crate) struct EbpfRoom {
     engine: Option<Engine>,
+    /// Of the engine's maps.
+    id: u32,
     programs: BTreeMap<String, Program>,
     /// Devices that programs were asked for last.
     asked: BTreeSet<String>,
@@ -92,9 +96,10 @@ impl EbpfRoom {
         self.failure.clear();
         let attached = result.and_then(|Attached { programs, opened }| {
             self.programs = programs;
-            match (opened, &self.engine) {
-                (Some(opened), None) => self.open(opened),
-                _ => Ok(()),
+            match opened {
+                Some(opened) if self.engine.is_some() && opened.id == self.id => Ok(()),
+                Some(opened) => self.open(opened, now),
+                None => Ok(()),
             }
         });
         if let Err(why) = attached {
@@ -109,9 +114,16 @@ impl EbpfRoom {
         }
     }
 
-    fn open(&mut self, Opened { maps, capacity }: Opened) -> Result<(), String> {
+    /// Other maps than before: what is carried goes over to them with its next change.
+    fn open(&mut self, opened: Opened, now: Now) -> Result<(), String> {
+        let Opened { maps, capacity, id } = opened;
         let engine = Engine::new(maps, capacity, self.timeouts).map_err(|error| words(&error))?;
-        self.engine = Some(engine);
+        let report = self.engine.as_mut().map(|before| {
+            before.release_all(now.mono);
+            before.report()
+        });
+        self.engine = Some(engine.after(report.unwrap_or_default()));
+        self.id = id;
         self.dumps = 0;
         Ok(())
     }

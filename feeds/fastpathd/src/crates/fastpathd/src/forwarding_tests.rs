@@ -37,7 +37,7 @@ fn outcome(maps: &Fake, held: &[&str], bare: &[&str]) -> Attached {
     for device in bare {
         programs.insert((*device).to_owned(), program(None, "", "is too small"));
     }
-    let opened = Opened { maps: Box::new(maps.clone()), capacity: 64 };
+    let opened = Opened { maps: Box::new(maps.clone()), capacity: 64, id: 1 };
     Attached { programs, opened: (!held.is_empty()).then_some(opened) }
 }
 
@@ -305,6 +305,24 @@ fn the_next_daemon_adopts_what_the_last_one_left() {
     let flow = flow(&mut next, 7);
     assert_eq!((&flow["path"], &flow["up_bytes"]), (&json!("ebpf"), &json!(1500)));
     assert_eq!(next.flows.totals().paths.ebpf.bytes, 0);
+}
+
+#[test]
+fn other_maps_are_filled_anew() {
+    let (mut core, maps) = running();
+    update(&mut core, established(7, false));
+    maps.pass(4, from_host);
+    let fresh = Fake::default();
+    let mut loaded = outcome(&fresh, &["lan1", "lan2", "wan"], &[]);
+    if let Some(opened) = &mut loaded.opened {
+        opened.id = 2;
+    }
+    core.attached(Ok(loaded));
+    assert_eq!((carried(&maps), carried(&fresh)), (0, 2));
+    assert_eq!(flow(&mut core, 7)["up_bytes"], 400);
+    // The same ones are gone on with.
+    core.attached(Ok(outcome(&fresh, &["lan1", "wan"], &["lan2"])));
+    assert_eq!(carried(&fresh), 2);
 }
 
 #[test]

@@ -24,6 +24,7 @@ mod names;
 mod netdev;
 mod network_view;
 mod places;
+mod programs;
 mod protection;
 mod protection_view;
 mod refresh;

@@ -20,6 +20,7 @@ use crate::bus::{self, chain};
 use crate::core::Effect;
 use crate::cpu_room::Seen;
 use crate::happening::Happening;
+use crate::programs;
 use crate::protection::Orders;
 use crate::suricata;
 use crate::task::spawn_local;
@@ -49,7 +50,7 @@ impl Daemon {
             }
             Effect::ReloadRules => self.reload_rules(),
             Effect::Reinspect => self.reinspect(),
-            Effect::Attach(_) => {}
+            Effect::Attach(devices) => self.attach(devices),
             Effect::Keep(upkeep) => keep(upkeep),
             // The others are the loop's own.
             _ => {}
@@ -181,6 +182,16 @@ impl Daemon {
                 None => Ok(0),
             };
             let _ = happenings.send(Happening::Reinspected(result)).await;
+        });
+    }
+
+    /// One after the other, in the order in which it was asked for.
+    fn attach(&self, devices: BTreeSet<String>) {
+        let (happenings, turn) = (self.happenings.clone(), self.programs.clone());
+        spawn_local(async move {
+            let _turn = turn.lock().await;
+            let result = programs::attach(&devices).await.map_err(|error| chain(&error));
+            let _ = happenings.send(Happening::Attached(Box::new(result))).await;
         });
     }
 
