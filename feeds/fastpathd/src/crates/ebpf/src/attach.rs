@@ -205,6 +205,10 @@ fn remove(folder: &Folder, old: Attached) -> Result<(), DetachError> {
             .map_err(|e| DetachError::Filter(old.ifindex, e))?;
     }
     let path = old.path(folder);
+    if let (Some(_), Ok(link)) = (old.hook.link(), sys::open(&path)) {
+        // A device that is gone has taken it along.
+        drop(sys::detach(link.as_fd()));
+    }
     std::fs::remove_file(&path).map_err(|e| DetachError::Remove(path, e))
 }
 

@@ -6,13 +6,13 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
-use aya::maps::{Map, MapData};
+use aya::maps::{Array, Map, MapData};
 use aya::programs::{ProgramError, SchedClassifier, Xdp};
 use aya::{Ebpf, EbpfError, EbpfLoader};
 use thiserror::Error;
 
 use crate::folder::Folder;
-use crate::layout::{Control, Entry4, Entry6, Exits, Key4, Key6};
+use crate::layout::{Control, Entry4, Entry6, Exits, Key4, Key6, LAYOUT};
 use crate::sys;
 
 /// Which switch's tags a device carries.
@@ -153,9 +153,10 @@ impl Programs {
         loader.map_max_entries("flows6", settings.flows);
         if let Some(folder) = folder {
             make_folder(folder.path())?;
+            let foreign = of_another_layout(&folder.map("control"));
             for shape in &PINNED {
                 let path = folder.map(shape.name);
-                discard_other(&path, shape, settings.flows)?;
+                discard_other(&path, shape, settings.flows, foreign)?;
                 loader.map_pin_path(shape.name, path);
             }
         }
@@ -237,8 +238,21 @@ fn make_folder(path: &Path) -> Result<(), LoadError> {
     std::fs::create_dir_all(path).map_err(|e| LoadError::Folder(path.to_path_buf(), e))
 }
 
+/// Whether programs of another layout have told so in their control map. None are there or they have
+/// not beaten yet: the sizes have to tell.
+fn of_another_layout(path: &Path) -> bool {
+    let control = MapData::from_pin(path).and_then(Map::from_map_data);
+    let Ok(Ok(control)) = control.map(Array::<MapData, Control>::try_from) else { return false };
+    control.get(&0, 0).is_ok_and(|control| control.layout != 0 && control.layout != LAYOUT)
+}
+
 /// Unpins a map that this object could not work with.
-fn discard_other(path: &Path, shape: &Shape, flows: u32) -> Result<(), LoadError> {
+fn discard_other(
+    path: &Path,
+    shape: &Shape,
+    flows: u32,
+    foreign: bool,
+) -> Result<(), LoadError> {
     let Ok(map) = MapData::from_pin(path) else { return Ok(()) };
     let same = map.info().is_ok_and(|info| {
         let sized = shape.name.starts_with("flows");
@@ -246,7 +260,7 @@ fn discard_other(path: &Path, shape: &Shape, flows: u32) -> Result<(), LoadError
             && (info.value_size() as usize == shape.value || shape.name == "devices")
             && (!sized || info.max_entries() == flows)
     });
-    if same {
+    if same && !foreign {
         return Ok(());
     }
     std::fs::remove_file(path).map_err(|e| LoadError::Remove(path.to_path_buf(), e))

@@ -12,6 +12,7 @@ const OBJ_GET: libc::c_int = 7;
 const PROG_TEST_RUN: libc::c_int = 10;
 const LINK_CREATE: libc::c_int = 28;
 const LINK_UPDATE: libc::c_int = 29;
+const LINK_DETACH: libc::c_int = 34;
 
 /// `bpf_attach_type` of XDP.
 pub(crate) const XDP: u32 = 37;
@@ -103,6 +104,12 @@ pub(crate) fn update(link: BorrowedFd<'_>, program: BorrowedFd<'_>) -> io::Resul
     let mut update =
         Update { link: number(link), program: number(program), ..Update::default() };
     call(LINK_UPDATE, &mut update).map(drop)
+}
+
+/// Takes the program from the device, now: a link that nobody has any more ends a little later.
+pub(crate) fn detach(link: BorrowedFd<'_>) -> io::Result<()> {
+    let mut link = number(link);
+    call(LINK_DETACH, &mut link).map(drop)
 }
 
 /// Runs a program once; returns what it returned.
