@@ -69,8 +69,8 @@ pub(crate) struct EbpfRoom {
     /// Why there is no program at all.
     failure: String,
     timeouts: Timeouts,
-    /// Links whose traffic the owner shapes or polices.
-    shaped: BTreeSet<u32>,
+    /// Links where the owner shapes or polices what leaves, and what comes in.
+    shaped: [BTreeSet<u32>; 2],
     dumps: u8,
 }
 
@@ -156,12 +156,18 @@ impl EbpfRoom {
         }
     }
 
-    /// Links with queues or limits of the owner's, by index.
-    pub(crate) fn set_shaped(&mut self, shaped: BTreeSet<u32>, now: Now) {
-        let touched: Vec<Change> = shaped
-            .symmetric_difference(&self.shaped)
-            .map(|index| Change::Ground(Ground::Link(*index)))
-            .collect();
+    /// Queues and limits of the owner's. The clsact that one of our programs hangs at is none.
+    fn set_queues(&mut self, topology: &Topology, now: Now) {
+        let mut shaped = [BTreeSet::new(), BTreeSet::new()];
+        for queue in topology.queues() {
+            let device = topology.link(queue.index).and_then(|link| self.programs.get(&*link.name));
+            if &*queue.kind != "clsact" || device.is_none_or(|program| program.word != "clsact") {
+                shaped[usize::from(queue.incoming)].insert(queue.index);
+            }
+        }
+        let differ = shaped.iter().zip(&self.shaped).flat_map(|(new, old)| new ^ old);
+        let touched: Vec<Change> =
+            differ.map(|index| Change::Ground(Ground::Link(index))).collect();
         self.shaped = shaped;
         // Their ways are the same: all over these links are looked at again.
         if let Some(engine) = &mut self.engine {
@@ -251,12 +257,14 @@ impl EbpfRoom {
         })
     }
 
-    /// Whether packets to there would go past a queue or limit of the owner's. The lowest device's
-    /// own queue is kept by what TC sends on, and not by XDP.
+    /// Whether packets to and from there would go past a queue or limit of the owner's. The lowest
+    /// device's queue is kept by what TC sends on, and not by XDP.
     fn is_shaped(&self, to: &Place, from: Hook) -> bool {
         to.grounds.iter().any(|ground| match ground {
-            Ground::Link(index) if *index == to.side.device && from == Hook::Tc => false,
-            Ground::Link(index) => self.shaped.contains(index),
+            Ground::Link(index) => {
+                let kept = *index == to.side.device && from == Hook::Tc;
+                self.shaped[1].contains(index) || (self.shaped[0].contains(index) && !kept)
+            }
             _ => false,
         })
     }
@@ -282,12 +290,17 @@ impl EbpfRoom {
         around: &Surroundings,
         now: Now,
     ) {
-        let changes: Vec<Change> = changes.iter().flat_map(changes_of).collect();
+        use topology::Change as News;
+        if changes.iter().any(|change| matches!(change, News::Full(_) | News::Queues(_))) {
+            self.set_queues(around.topology(), now);
+        }
+        let changes: Vec<Change> = changes.iter().filter_map(change_of).collect();
         self.flush(&changes, around.topology(), now);
     }
 
     /// Devices have other programs, or none any more.
     pub(crate) fn reprogrammed(&mut self, around: &Surroundings, now: Now) {
+        self.set_queues(around.topology(), now);
         self.flush(&[Change::All], around.topology(), now);
     }
 
@@ -371,10 +384,12 @@ fn place(
 }
 
 /// What a change of the network means to entries.
-fn changes_of(change: &topology::Change) -> Vec<Change> {
+fn change_of(change: &topology::Change) -> Option<Change> {
     use topology::Change as News;
     let host = |address: IpAddr| Change::Route(address, if address.is_ipv4() { 32 } else { 128 });
-    vec![match change {
+    Some(match change {
+        // They concern what is taken up, not where it goes.
+        News::Queues(_) => return None,
         News::Full(_) | News::Routes(_) => Change::All,
         News::Link(link) => Change::Ground(Ground::Link(link.index)),
         News::LinkGone(index) => Change::Ground(Ground::Link(*index)),
@@ -392,7 +407,7 @@ fn changes_of(change: &topology::Change) -> Vec<Change> {
             Change::Ground(Ground::Station(entry.bridge, entry.mac.0))
         }
         News::Pppoe(..) => Change::Ground(Ground::Session),
-    }]
+    })
 }
 
 fn liberal(offer: &Offer) -> Upkeep {

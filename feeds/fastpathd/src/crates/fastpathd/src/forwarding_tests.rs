@@ -325,18 +325,58 @@ fn other_maps_are_filled_anew() {
     assert_eq!(carried(&fresh), 2);
 }
 
+fn queues(found: &[(u32, bool, &str)]) -> topology::Change {
+    let queue = |(index, incoming, kind): &(u32, bool, &str)| topology::Queue {
+        index: *index,
+        incoming: *incoming,
+        kind: (*kind).into(),
+    };
+    topology::Change::Queues(found.iter().map(queue).collect())
+}
+
 #[test]
 fn a_shaped_way_is_not_gone_past() {
     let (mut core, maps) = running();
-    let now = core.now;
-    // The queue of wan itself is kept by TC.
-    core.ebpf.set_shaped(BTreeSet::from([3]), now);
     update(&mut core, established(7, false));
+    // The queue of wan itself is kept by TC.
+    core.changes(vec![queues(&[(3, false, "cake")])]);
     assert_eq!(carried(&maps), 2);
-    // That of pppoe-wan is not.
-    core.ebpf.set_shaped(BTreeSet::from([3, 8]), now);
-    core.serve_ebpf();
-    let flow = flow(&mut core, 7);
-    assert_eq!((&flow["path"], &flow["reason"]), (&json!("slow"), &json!("shaped")));
-    assert_eq!(carried(&maps), 0);
+    // That of pppoe-wan is not, nor what comes in there.
+    for (index, incoming) in [(8, false), (8, true), (3, true)] {
+        core.changes(vec![queues(&[(index, incoming, "any")])]);
+        let flow = flow(&mut core, 7);
+        assert_eq!((&flow["path"], &flow["reason"]), (&json!("slow"), &json!("shaped")));
+        assert_eq!(carried(&maps), 0);
+        core.changes(vec![queues(&[])]);
+        update(&mut core, established(7, false));
+        assert_eq!(carried(&maps), 2);
+    }
+}
+
+#[test]
+fn xdp_goes_past_every_queue() {
+    let (mut core, maps) = (asking(), Fake::default());
+    core.changes(vec![queues(&[(3, false, "cake")])]);
+    let mut programs = outcome(&maps, &["lan1", "lan2", "wan"], &[]);
+    for program in programs.programs.values_mut() {
+        (program.hook, program.word) = (Some(Hook::Xdp), "xdp");
+    }
+    core.attached(Ok(programs));
+    core.applied(Ok(Applied::Removed));
+    update(&mut core, established(7, false));
+    assert_eq!(flow(&mut core, 7)["reason"], "shaped");
+}
+
+#[test]
+fn the_clsact_of_a_program_is_not_the_owners() {
+    let (mut core, maps) = (asking(), Fake::default());
+    core.changes(vec![queues(&[(1, true, "clsact"), (3, true, "clsact")])]);
+    let mut programs = outcome(&maps, &["lan1", "lan2", "wan"], &[]);
+    for program in programs.programs.values_mut() {
+        program.word = "clsact";
+    }
+    core.attached(Ok(programs));
+    core.applied(Ok(Applied::Removed));
+    update(&mut core, established(7, false));
+    assert_eq!(flow(&mut core, 7)["path"], "ebpf");
 }

@@ -3,7 +3,9 @@
 
 use std::net::IpAddr;
 
-use crate::types::{Address, BridgeVlan, Dialer, FdbEntry, Link, Neighbour, PppoeSession, Route};
+use crate::types::{
+    Address, BridgeVlan, Dialer, FdbEntry, Link, Neighbour, PppoeSession, Queue, Route,
+};
 
 /// One change of the network, as the kernel reported it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +39,8 @@ pub enum Change {
     Fdb(FdbEntry),
     /// A station is gone.
     FdbGone(FdbEntry),
+    /// All queues that somebody has chosen.
+    Queues(Vec<Queue>),
     /// All `PPPoE` sessions, and what is known of the programs that keep them.
     Pppoe(Vec<PppoeSession>, Vec<Dialer>),
 }

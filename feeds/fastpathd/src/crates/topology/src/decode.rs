@@ -18,7 +18,7 @@ use crate::message::Message;
 use crate::pppoe::in_order;
 use crate::types::{
     Address, BridgeVlan, FdbEntry, Link, LinkKind, Mac, Name, Neighbour, NeighbourState, PortVlan,
-    Route, RouteKind,
+    Queue, Route, RouteKind,
 };
 
 const ETH_P_8021AD: u16 = 0x88a8;
@@ -34,6 +34,8 @@ pub(crate) enum News {
     /// VLANs of a bridge port. In a dump they are all there are; in an event they may be only
     /// those that changed, so that they have to be read again.
     Vlans(Option<BridgeVlan>),
+    /// A queue that somebody has chosen, in a dump; of an event nothing but that there was one.
+    Queue(Option<Queue>),
     /// A route whose effect on its like cannot be told from the message.
     Routes,
     /// Nothing of interest.
@@ -48,6 +50,7 @@ pub(crate) fn decode(message: &Message<'_>) -> News {
         libc::RTM_DELADDR => address(message.payload).map(Change::AddressGone).map(News::Change),
         libc::RTM_NEWROUTE | libc::RTM_DELROUTE => route_message(message),
         libc::RTM_NEWNEIGH | libc::RTM_DELNEIGH => neighbour_message(message),
+        libc::RTM_NEWQDISC | libc::RTM_DELQDISC => Some(News::Queue(queue(message.payload))),
         RTM_NEWVLAN | RTM_DELVLAN => Some(News::Vlans(None)),
         _ => None,
     };
@@ -148,6 +151,24 @@ fn kind(hardware: u16, text: Option<&str>, data: Option<LinkinfoDataMsg<'_>>) ->
             other => LinkKind::Other(format!("hardware type {other}").into()),
         },
     }
+}
+
+/// Queues that the kernel gives a device by itself, and what distributions set as the default.
+const USUAL: [&str; 8] =
+    ["bfifo", "fq", "fq_codel", "mq", "noop", "noqueue", "pfifo", "pfifo_fast"];
+
+/// `struct tcmsg` and `TCA_KIND`. None for a usual one, and for what makes no sense.
+fn queue(payload: &[u8]) -> Option<Queue> {
+    const TCMSG: usize = 20;
+    const TCA_KIND: u16 = 1;
+    const TC_H_INGRESS: u32 = 0xffff_fff1;
+    let (header, attrs) = split(payload, TCMSG)?;
+    let word = |at: usize| Some(u32::from_ne_bytes(*header.get(at..)?.first_chunk()?));
+    let (index, parent) = (word(4)?, word(12)?);
+    let (_, kind) = attributes(attrs).find(|(kind, _)| *kind == TCA_KIND)?;
+    let kind = str::from_utf8(kind).ok()?.trim_end_matches('\0');
+    let usual = kind.is_empty() || USUAL.contains(&kind);
+    (!usual).then(|| Queue { index, incoming: parent == TC_H_INGRESS, kind: kind.into() })
 }
 
 /// `IFLA_AF_SPEC` of a message of family `AF_BRIDGE`: a list of `IFLA_BRIDGE_VLAN_INFO`, in

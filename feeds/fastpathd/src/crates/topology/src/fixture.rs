@@ -27,6 +27,8 @@ pub(crate) fn recorded(table: Table) -> Vec<u8> {
         Table::Routes => include_bytes!("../tests/gateway/routes.bin").to_vec(),
         Table::Neighbours => include_bytes!("../tests/gateway/neighbours.bin").to_vec(),
         Table::Stations => include_bytes!("../tests/gateway/stations.bin").to_vec(),
+        // Nobody had chosen one.
+        Table::Queues => queue(3, 0xffff_ffff, "fq_codel"),
     }
 }
 
@@ -51,6 +53,16 @@ pub(crate) fn attr(kind: u16, value: &[u8]) -> Vec<u8> {
     bytes.extend(value);
     bytes.resize(bytes.len().next_multiple_of(4), 0);
     bytes
+}
+
+/// A queue as the kernel tells of it.
+pub(crate) fn queue(index: u32, parent: u32, kind: &str) -> Vec<u8> {
+    let mut payload = vec![0; 4];
+    for word in [index, 0x8001_0000, parent, 2] {
+        payload.extend(word.to_ne_bytes());
+    }
+    payload.extend(attr(1, &[kind.as_bytes(), b"\0"].concat()));
+    message(libc::RTM_NEWQDISC, &payload)
 }
 
 pub(crate) fn ifinfomsg(family: u8, index: u32) -> Vec<u8> {
@@ -167,7 +179,7 @@ pub(crate) fn gateway() -> Topology {
             match news {
                 News::Change(change) => changes.push(change),
                 News::Vlans(ports) => vlans.extend(ports),
-                News::Routes | News::Nothing => {}
+                News::Queue(_) | News::Routes | News::Nothing => {}
             }
         }
         if !vlans.is_empty() {

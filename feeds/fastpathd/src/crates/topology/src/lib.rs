@@ -29,7 +29,7 @@ pub use pppoe::{parse_dialer, parse_sessions};
 pub use side::{Side, SideKind};
 pub use types::{
     Address, BridgeVlan, Dialer, FdbEntry, Link, LinkKind, Mac, Name, Neighbour, NeighbourState,
-    PortVlan, PppoeSession, Route, RouteKind,
+    PortVlan, PppoeSession, Queue, Route, RouteKind,
 };
 pub use view::{BridgeView, PortVlans, PppoeView};
 pub use watcher::{WatchError, Watcher};

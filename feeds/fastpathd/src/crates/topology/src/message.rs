@@ -44,11 +44,19 @@ pub(crate) enum Table {
     Routes,
     Neighbours,
     Stations,
+    Queues,
 }
 
 impl Table {
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Links, Self::Vlans, Self::Addresses, Self::Routes, Self::Neighbours, Self::Stations];
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Links,
+        Self::Vlans,
+        Self::Addresses,
+        Self::Routes,
+        Self::Neighbours,
+        Self::Stations,
+        Self::Queues,
+    ];
 
     /// What the owner would call it, for messages.
     pub(crate) fn name(self) -> &'static str {
@@ -59,6 +67,7 @@ impl Table {
             Self::Routes => "routes",
             Self::Neighbours => "neighbours",
             Self::Stations => "bridge forwarding databases",
+            Self::Queues => "queueing disciplines",
         }
     }
 
@@ -70,6 +79,7 @@ impl Table {
         // The kernel takes a bridge dump for one of an old kind unless the header is exactly
         // `struct ndmsg`.
         const NDMSG: usize = 12;
+        const TCMSG: usize = 20;
         const IFLA_EXT_MASK: u16 = 29;
         const RTEXT_FILTER_BRVLAN: u32 = 2;
         let (kind, family, length) = match self {
@@ -79,6 +89,7 @@ impl Table {
             Self::Routes => (libc::RTM_GETROUTE, libc::AF_UNSPEC, RTMSG),
             Self::Neighbours => (libc::RTM_GETNEIGH, libc::AF_UNSPEC, NDMSG),
             Self::Stations => (libc::RTM_GETNEIGH, libc::AF_BRIDGE, NDMSG),
+            Self::Queues => (libc::RTM_GETQDISC, libc::AF_UNSPEC, TCMSG),
         };
         let mut payload = vec![0; length];
         payload[0] = u8::try_from(family).unwrap_or_default();

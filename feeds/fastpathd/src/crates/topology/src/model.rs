@@ -9,7 +9,7 @@ use crate::pppoe;
 use crate::routes::Routes;
 use crate::types::{
     Address, BridgeVlan, Dialer, FdbEntry, Link, LinkKind, Mac, Name, Neighbour, NeighbourState,
-    PortVlan, PppoeSession, Route, RouteKind,
+    PortVlan, PppoeSession, Queue, Route, RouteKind,
 };
 
 /// What is known of a next hop.
@@ -34,6 +34,7 @@ pub struct Topology {
     neighbours: HashMap<(u32, IpAddr), Neighbour>,
     fdb: HashMap<(u32, Mac, u16), FdbEntry>,
     vlans: BTreeMap<u32, Vec<PortVlan>>,
+    queues: Vec<Queue>,
     sessions: Vec<PppoeSession>,
     dialers: Vec<Dialer>,
     pub(crate) ppp: BTreeMap<Name, PppoeSession>,
@@ -80,6 +81,7 @@ impl Topology {
             && self.routes == other.routes
             && self.fdb == other.fdb
             && self.vlans == other.vlans
+            && self.queues == other.queues
             && self.sessions == other.sessions
             && self.ppp == other.ppp
             && self.resolved().count() == other.resolved().count()
@@ -108,6 +110,7 @@ impl Topology {
                 old != Some(entry)
             }
             Change::FdbGone(entry) => self.drop_station(&entry),
+            Change::Queues(queues) => std::mem::replace(&mut self.queues, queues) != self.queues,
             Change::Pppoe(sessions, dialers) => self.put_sessions(sessions, dialers),
         }
     }
@@ -139,6 +142,7 @@ impl Topology {
         self.neighbours.retain(|(on, _), _| *on != index);
         self.fdb.retain(|_, entry| entry.bridge != index && entry.port != index);
         self.vlans.remove(&index);
+        self.queues.retain(|queue| queue.index != index);
         self.match_ppp();
         true
     }
@@ -308,6 +312,12 @@ impl Topology {
     /// All addresses, by link.
     pub fn addresses(&self) -> impl Iterator<Item = &Address> {
         self.addresses.iter()
+    }
+
+    /// Queues that somebody has chosen, in order.
+    #[must_use]
+    pub fn queues(&self) -> &[Queue] {
+        &self.queues
     }
 
     pub(crate) fn sessions(&self) -> &[PppoeSession] {

@@ -110,9 +110,11 @@ const LOOKS: u8 = 5;
 
 /// What events did not tell in full.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each table")]
 struct Stale {
     vlans: bool,
     routes: bool,
+    queues: bool,
     pppoe: bool,
 }
 
@@ -140,6 +142,7 @@ impl<K: Kernel> Reader<K> {
         for table in Table::ALL {
             match table {
                 Table::Vlans => all.push(self.vlans()?),
+                Table::Queues => all.push(self.queues()?),
                 _ => self.changes(table, &mut all)?,
             }
         }
@@ -160,6 +163,7 @@ impl<K: Kernel> Reader<K> {
                     changes.push(change);
                 }
                 News::Vlans(_) => self.stale.vlans = true,
+                News::Queue(_) => self.stale.queues = true,
                 News::Routes => self.stale.routes = true,
                 News::Nothing => {}
             }
@@ -179,6 +183,9 @@ impl<K: Kernel> Reader<K> {
                 _ => None,
             });
             changes.push(Change::Routes(routes.collect()));
+        }
+        if std::mem::take(&mut self.stale.queues) {
+            changes.push(self.queues()?);
         }
         if std::mem::take(&mut self.stale.pppoe) {
             changes.push(self.pppoe()?);
@@ -244,6 +251,25 @@ impl<K: Kernel> Reader<K> {
             }));
         }
         Ok(Change::BridgeVlans(ports))
+    }
+
+    /// A kernel without traffic control has none.
+    fn queues(&mut self) -> Result<Change, WatchError> {
+        let datagrams = match self.kernel.dump(Table::Queues) {
+            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Vec::new(),
+            read => {
+                let what = Table::Queues.name();
+                read.map_err(|source| WatchError::Read { what, source })?
+            }
+        };
+        let mut queues = Vec::new();
+        for datagram in datagrams {
+            queues.extend(messages(&datagram).filter_map(|message| match decode(&message) {
+                News::Queue(queue) => queue,
+                _ => None,
+            }));
+        }
+        Ok(Change::Queues(in_order(queues.into_iter())))
     }
 
     fn pppoe(&mut self) -> Result<Change, WatchError> {

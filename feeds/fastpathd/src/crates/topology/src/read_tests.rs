@@ -156,3 +156,46 @@ fn a_session_whose_device_went_is_looked_after_for_a_while() {
     });
     assert_eq!(looks.take(100).count(), 4);
 }
+
+#[test]
+fn queues_are_read_again_when_one_changes() {
+    let mut reader = gateway();
+    let mut model = Topology::new();
+    model.apply(reader.full().unwrap());
+    assert!(model.queues().is_empty());
+    let queues = [
+        fixture::queue(3, 0xffff_ffff, "cake"),
+        fixture::queue(3, 0xffff_fff1, "ingress"),
+        fixture::queue(2, 0xffff_ffff, "mq"),
+        fixture::queue(2, 0x10001, "htb"),
+    ];
+    reader.kernel.tables.insert(Table::Queues, queues.to_vec());
+    let mut changes = Vec::new();
+    reader.event(&queues[0], &mut changes);
+    assert!(changes.is_empty());
+    reader.refresh(&mut changes).unwrap();
+    let [change] = &changes[..] else { panic!("{changes:?}") };
+    assert!(model.apply(change.clone()) && !model.apply(change.clone()));
+    let found: Vec<_> =
+        model.queues().iter().map(|queue| (queue.index, queue.incoming, &*queue.kind)).collect();
+    assert_eq!(found, [(2, false, "htb"), (3, false, "cake"), (3, true, "ingress")]);
+}
+
+#[test]
+fn a_kernel_without_traffic_control_has_no_queues() {
+    struct Without(Fake);
+    impl Kernel for Without {
+        fn dump(&mut self, table: Table) -> io::Result<Vec<Vec<u8>>> {
+            match table {
+                Table::Queues => Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
+                other => self.0.dump(other),
+            }
+        }
+
+        fn pppoe(&mut self) -> io::Result<(Vec<PppoeSession>, Vec<Dialer>)> {
+            self.0.pppoe()
+        }
+    }
+    let Change::Full(all) = Reader::new(Without(Fake::default())).full().unwrap() else { panic!() };
+    assert!(all.contains(&Change::Queues(Vec::new())));
+}

@@ -192,6 +192,18 @@ pub struct BridgeVlan {
     pub vlans: Vec<PortVlan>,
 }
 
+/// A queueing discipline that somebody has chosen: it orders, delays or drops, or it is the place
+/// of filters that do.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Queue {
+    /// Link it is on.
+    pub index: u32,
+    /// For what comes in (`ingress`, `clsact`) instead of what leaves.
+    pub incoming: bool,
+    /// The kernel's name: `cake`, `htb`, `tbf`, …
+    pub kind: Name,
+}
+
 /// A line of `/proc/net/pppoe`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PppoeSession {
