@@ -201,8 +201,7 @@ pub fn detach(folder: &Folder, ifindex: u32) -> Result<bool, DetachError> {
 
 fn remove(folder: &Folder, old: Attached) -> Result<(), DetachError> {
     if let (Hook::Clsact, Ok(device)) = (old.hook, name(old.ifindex)) {
-        clsact::detach(old.ifindex, &device)
-            .map_err(|e| DetachError::Filter(old.ifindex, e))?;
+        clsact::detach(old.ifindex, &device).map_err(|e| DetachError::Filter(old.ifindex, e))?;
     }
     let path = old.path(folder);
     if let (Some(_), Ok(link)) = (old.hook.link(), sys::open(&path)) {

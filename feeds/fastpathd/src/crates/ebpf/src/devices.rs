@@ -135,7 +135,8 @@ pub fn attach_all(
             }
             Err(why) => {
                 let each = devices.into_iter().map(|device| {
-                    let hook = at(&device, Hook::Tcx).or_else(|e| older(e, at(&device, Hook::Clsact)));
+                    let hook =
+                        at(&device, Hook::Tcx).or_else(|e| older(e, at(&device, Hook::Clsact)));
                     Outcome { device, hook, why: Some(why.clone()) }
                 });
                 each.collect::<Vec<_>>()
@@ -164,10 +165,9 @@ fn native(folder: &Folder, dsa: Dsa, devices: &[Device]) -> Result<(), NotNative
         let wanted = Attached { ifindex: device.ifindex, hook: Hook::Native, dsa };
         attach(folder, wanted).map_err(|_| NotNative::Refused(device.name.clone()))
     });
-    let now = devices.iter().map(|device| Device {
-        ability: ability(device.ifindex).ok().flatten(),
-        ..device.clone()
-    });
+    let now = devices
+        .iter()
+        .map(|device| Device { ability: ability(device.ifindex).ok().flatten(), ..device.clone() });
     let result = attached.and_then(|()| can_send(&now.collect::<Vec<_>>()));
     if result.is_err() {
         for device in devices {
@@ -221,7 +221,9 @@ impl Sendable {
     /// [`SendError::Write`].
     pub fn remove(&mut self, ifindex: u32) -> Result<(), SendError> {
         match self.0.remove(ifindex) {
-            Err(MapError::SyscallError(e)) if e.io_error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(MapError::SyscallError(e)) if e.io_error.kind() == io::ErrorKind::NotFound => {
+                Ok(())
+            }
             result => {
                 result.map_err(|e| SendError::Write(ifindex, Box::new(XdpMapError::MapError(e))))
             }

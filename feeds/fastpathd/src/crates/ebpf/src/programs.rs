@@ -247,12 +247,7 @@ fn of_another_layout(path: &Path) -> bool {
 }
 
 /// Unpins a map that this object could not work with.
-fn discard_other(
-    path: &Path,
-    shape: &Shape,
-    flows: u32,
-    foreign: bool,
-) -> Result<(), LoadError> {
+fn discard_other(path: &Path, shape: &Shape, flows: u32, foreign: bool) -> Result<(), LoadError> {
     let Ok(map) = MapData::from_pin(path) else { return Ok(()) };
     let same = map.info().is_ok_and(|info| {
         let sized = shape.name.starts_with("flows");

@@ -80,8 +80,7 @@ pub(crate) fn open(path: &Path) -> io::Result<OwnedFd> {
 /// Pins it at `path`.
 pub(crate) fn pin(object: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
-    let mut object =
-        Object { path: path.as_ptr() as u64, fd: number(object), ..Object::default() };
+    let mut object = Object { path: path.as_ptr() as u64, fd: number(object), ..Object::default() };
     call(OBJ_PIN, &mut object).map(drop)
 }
 
@@ -101,8 +100,7 @@ pub(crate) fn link(
 
 /// Puts another program in the place of a link's; no packet passes between.
 pub(crate) fn update(link: BorrowedFd<'_>, program: BorrowedFd<'_>) -> io::Result<()> {
-    let mut update =
-        Update { link: number(link), program: number(program), ..Update::default() };
+    let mut update = Update { link: number(link), program: number(program), ..Update::default() };
     call(LINK_UPDATE, &mut update).map(drop)
 }
 
@@ -136,9 +134,8 @@ fn number(fd: BorrowedFd<'_>) -> u32 {
 fn call<T>(command: libc::c_int, attributes: &mut T) -> io::Result<i32> {
     let size = size_of::<T>();
     // SAFETY: the attributes are a structure of the kernel's for this command, of this size.
-    let result = unsafe {
-        libc::syscall(libc::SYS_bpf, command, std::ptr::from_mut(attributes), size)
-    };
+    let result =
+        unsafe { libc::syscall(libc::SYS_bpf, command, std::ptr::from_mut(attributes), size) };
     if result < 0 {
         return Err(io::Error::last_os_error());
     }

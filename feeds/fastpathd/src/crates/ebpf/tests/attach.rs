@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! `fastpath-bpf` on devices of a namespace of its own: what it attaches, replaces and leaves.
 
+#![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
+
 use std::path::PathBuf;
 use std::process::Command;
 

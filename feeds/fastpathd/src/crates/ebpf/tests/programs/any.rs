@@ -63,6 +63,7 @@ fn damaged(mut frame: Vec<u8>, all: &[Damage]) -> Vec<u8> {
     frame
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "the dimensions of a table")]
 #[derive(Clone, Debug)]
 struct Case {
     hook: Hook,

@@ -86,8 +86,11 @@ impl Expected {
 
 /// Has tshark read all frames, once, and compares.
 pub(crate) fn check(frames: &[(Vec<u8>, Expected)]) {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
-        .join(format!("forwarded.{}.{:p}.pcap", std::process::id(), frames));
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!(
+        "forwarded.{}.{:p}.pcap",
+        std::process::id(),
+        frames
+    ));
     write_pcap(&path, frames.iter().map(|(bytes, _)| bytes.as_slice()));
     let mut tshark = Command::new("tshark");
     tshark.arg("-n").arg("-r").arg(&path);

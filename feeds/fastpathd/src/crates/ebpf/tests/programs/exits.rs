@@ -237,7 +237,8 @@ fn cut_off() {
     for_all(|kernel, c| {
         let frame = c.frame();
         for length in 14..frame.len() {
-            let behind = usize::from(c.hook == Hook::Tc && length >= 18 && !c.flow.from.tags.is_empty());
+            let behind =
+                usize::from(c.hook == Hook::Tc && length >= 18 && !c.flow.from.tags.is_empty());
             if c.hook == Hook::Tc && length - 4 * behind < 14 + 40 {
                 // BPF_PROG_TEST_RUN refuses what is too short for an IP header.
                 continue;

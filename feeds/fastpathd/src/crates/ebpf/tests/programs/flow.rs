@@ -56,8 +56,7 @@ fn delta(old: &[u8], new: &[u8]) -> u16 {
         sum += u64::from(!u16::from_ne_bytes([old[0], old[1]]));
         sum += u64::from(u16::from_ne_bytes([new[0], new[1]]));
     }
-    let folded = u16::try_from(sum % 0xffff).expect("a remainder");
-    folded
+    u16::try_from(sum % 0xffff).expect("a remainder")
 }
 
 impl Flow {
@@ -115,15 +114,15 @@ impl Flow {
         let (ifindex, way, port) = (self.devices.0, way(&self.from), self.port);
         let bytes = |a| octets(a);
         if self.old.is_v6() {
-            let wide = |a| <[u8; 16]>::try_from(bytes(a)).expect("IPv6");
-            let (src, dst) = (wide(self.old.src), wide(self.old.dst));
+            let long = |a| <[u8; 16]>::try_from(bytes(a)).expect("IPv6");
+            let (src, dst) = (long(self.old.src), long(self.old.dst));
             let key = Key6 { src, dst, sport, dport, ifindex, way, proto, port };
-            Pair::V6(key, Entry6 { e, src: wide(self.new.src), dst: wide(self.new.dst) })
+            Pair::V6(key, Entry6 { e, src: long(self.new.src), dst: long(self.new.dst) })
         } else {
-            let short = |a| <[u8; 4]>::try_from(bytes(a)).expect("IPv4");
-            let (src, dst) = (short(self.old.src), short(self.old.dst));
+            let four = |a| <[u8; 4]>::try_from(bytes(a)).expect("IPv4");
+            let (src, dst) = (four(self.old.src), four(self.old.dst));
             let key = Key4 { src, dst, sport, dport, ifindex, way, proto, port };
-            Pair::V4(key, Entry4 { e, src: short(self.new.src), dst: short(self.new.dst) })
+            Pair::V4(key, Entry4 { e, src: four(self.new.src), dst: four(self.new.dst) })
         }
     }
 

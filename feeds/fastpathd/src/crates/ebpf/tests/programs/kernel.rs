@@ -63,8 +63,8 @@ pub(crate) fn object() -> &'static [u8] {
 fn compile(source: Option<&Path>) -> Vec<u8> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let name = source.map_or("fastpath", |s| s.file_stem().and_then(|s| s.to_str()).expect("C"));
-    let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
-        .join(format!("{name}.{}.o", std::process::id()));
+    let out =
+        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.{}.o", std::process::id()));
     let mut build = Command::new(here.join("../../bpf/build"));
     if let Some(source) = source {
         build.arg("-s").arg(here.join(source));
@@ -95,7 +95,6 @@ pub(crate) struct Kernel {
     pub(crate) flows4: HashMap<MapData, Key4, Entry4>,
     pub(crate) flows6: HashMap<MapData, Key6, Entry6>,
     pub(crate) control: Array<MapData, Control>,
-    pub(crate) devices: DevMapHash<MapData>,
     exits: PerCpuArray<MapData, Exits>,
     hides_tags: bool,
 }
@@ -123,8 +122,7 @@ impl Kernel {
         // A program array that only the kernel holds is emptied.
         std::mem::forget(subject);
         let hides_tags = dsa == Dsa::None;
-        let mut kernel =
-            Self { programs, beside, flows4, flows6, control, devices, exits, hides_tags };
+        let mut kernel = Self { programs, beside, flows4, flows6, control, exits, hides_tags };
         kernel.beat(1_000_000);
         kernel
     }
@@ -279,7 +277,7 @@ impl Context {
     }
 }
 
-/// `union bpf_attr` of BPF_PROG_TEST_RUN.
+/// `union bpf_attr` of `BPF_PROG_TEST_RUN`.
 #[repr(C)]
 #[derive(Default)]
 struct Test {

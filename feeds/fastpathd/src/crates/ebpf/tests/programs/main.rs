@@ -2,6 +2,8 @@
 //! The programs, run in this machine's kernel on packets that are built here and checked by other
 //! means than theirs.
 
+#![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
+
 mod any;
 mod checksums;
 mod dissect;
@@ -12,4 +14,5 @@ mod gso;
 mod kernel;
 mod switch;
 mod table;
+mod verifier;
 mod wire;

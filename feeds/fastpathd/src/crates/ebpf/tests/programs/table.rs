@@ -125,7 +125,13 @@ fn every_header_and_translation() {
     println!("{number} cases");
 }
 
-fn one(kernel: &mut Kernel, hook: Hook, flow: &Flow, name: &str, number: u64) -> (Vec<u8>, Expected) {
+fn one(
+    kernel: &mut Kernel,
+    hook: Hook,
+    flow: &Flow,
+    name: &str,
+    number: u64,
+) -> (Vec<u8>, Expected) {
     let mut payload = format!("{number} {name}").into_bytes();
     // Odd lengths, and checksums of all kinds.
     payload.push(u8::try_from(number % 251).expect("a byte"));

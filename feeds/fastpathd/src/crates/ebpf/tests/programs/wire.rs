@@ -93,8 +93,7 @@ impl Socket {
     fn receive(&self) -> Option<(Vec<u8>, Left)> {
         let mut bytes = vec![0_u8; 80_000];
         let mut control = [0_u64; 16];
-        let mut part =
-            libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+        let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
         // SAFETY: all zeros are a message without anything.
         let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
         message.msg_iov = &raw mut part;
@@ -287,7 +286,8 @@ fn table(wire: &mut Wire, partial: bool) {
         };
         wire.send(flow, &frame, left);
         let came = wire.receive();
-        let (out, left) = came.unwrap_or_else(|| panic!("{name}: nothing came out: {}", wire.exits()));
+        let (out, left) =
+            came.unwrap_or_else(|| panic!("{name}: nothing came out: {}", wire.exits()));
         assert_eq!(left.check.is_some(), partial, "{name}");
         assert_eq!(out, forwarded(packet, flow), "{name}");
         frames.push((out, expected(packet, flow, name)));
@@ -338,7 +338,8 @@ fn long_packets_through_tcx() {
                 return;
             }
             let came = wire.receive();
-            let (out, left) = came.unwrap_or_else(|| panic!("{name}: nothing came out: {}", wire.exits()));
+            let (out, left) =
+                came.unwrap_or_else(|| panic!("{name}: nothing came out: {}", wire.exits()));
             assert_eq!(left.cut, Some((kind, 1_400)), "{name}");
             assert_eq!(out, forwarded(&packet, flow), "{name}");
             frames.push((out, expected(&packet, flow, name)));
