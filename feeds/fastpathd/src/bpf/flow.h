@@ -64,7 +64,7 @@ always void close_back6(const struct key6 *key, struct entry6 *to)
 		other->e.state = STATE_CLOSING;
 }
 
-/* may_go: whether the entry can carry this packet. `largest` is its largest IP packet on the wire. */
+/* may_go: whether the entry can carry this packet; `largest`: its largest IP packet on the wire. */
 always int may_go(const struct entry *to, const struct packet *p, __u32 largest)
 {
 	if (unlikely(is_stale()))

@@ -12,7 +12,7 @@
 /* Grows when anything below changes its place or its meaning. */
 #define LAYOUT 1
 
-/* A VLAN tag in a key: its VID, that it is there (VID 0 is a tag, too), and whether it is 802.1ad. */
+/* A VLAN tag in a key: its VID, that it is there (VID 0 is a tag, too), whether it is 802.1ad. */
 #define TAG_THERE 0x1000
 #define TAG_8021AD 0x2000
 

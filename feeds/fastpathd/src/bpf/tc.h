@@ -142,7 +142,8 @@ always __u32 largest(struct __sk_buff *skb, const struct packet *p, __u32 header
 	return skb->gso_size ? headers + skb->gso_size : p->length;
 }
 
-always void count_skb(struct __sk_buff *skb, const struct packet *p, struct entry *to, __u32 headers)
+always void count_skb(struct __sk_buff *skb, const struct packet *p, struct entry *to,
+		      __u32 headers)
 {
 	__u32 packets = skb->gso_size ? skb->gso_segs : 1;
 

@@ -29,7 +29,7 @@ pub(crate) struct Message {
     pub(crate) payload: Vec<u8>,
 }
 
-/// Asks a protocol, or that of links and routes; the answer ends with the kernel's word that this is all.
+/// Asks a protocol, or that of links and routes. The answer ends with the kernel's word for it.
 pub(crate) fn ask(
     protocol: Option<Protocol>,
     kind: u16,

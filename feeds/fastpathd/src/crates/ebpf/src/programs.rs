@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The programs in the kernel: loaded from the object that `bpf/build` makes, pinned with their maps
-//! in a folder of the BPF file system, adopted by who comes later.
+//! The programs in the kernel: loaded from the object that `bpf/build` makes, pinned with their
+//! maps in a folder of the BPF file system, adopted by who comes later.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -238,8 +238,8 @@ fn make_folder(path: &Path) -> Result<(), LoadError> {
     std::fs::create_dir_all(path).map_err(|e| LoadError::Folder(path.to_path_buf(), e))
 }
 
-/// Whether programs of another layout have told so in their control map. None are there or they have
-/// not beaten yet: the sizes have to tell.
+/// Whether programs of another layout have told so in their control map. If none has beaten yet,
+/// the sizes have to tell.
 fn of_another_layout(path: &Path) -> bool {
     let control = MapData::from_pin(path).and_then(Map::from_map_data);
     let Ok(Ok(control)) = control.map(Array::<MapData, Control>::try_from) else { return false };
