@@ -16,6 +16,7 @@ const order = [
   'history',
   'topology',
   'cpu',
+  'ebpf',
   'ips',
   'alerts',
   'blocks',

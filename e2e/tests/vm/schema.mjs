@@ -70,7 +70,7 @@ for (const series of ['rate', 'flows']) {
   for (const step_s of [1, 10, 60]) await checkCall('history', { series, step_s });
 }
 await checkCall('topology', {});
-for (const method of ['cpu', 'ips', 'alerts', 'blocks', 'reinspect', 'rules_update']) {
+for (const method of ['cpu', 'ebpf', 'ips', 'alerts', 'blocks', 'reinspect', 'rules_update']) {
   await checkCall(method, {});
 }
 const refused = await call('block_release', { address: '192.0.2.99' }).catch(

@@ -125,6 +125,13 @@ export interface FastpathApi {
     reply: CpuPlan;
   };
   /**
+   * The programs of the engine ebpf: where they are, what they carry, and how packets leave them.
+   */
+  ebpf: {
+    request: {};
+    reply: EbpfState;
+  };
+  /**
    * Choose the engine. Applied at once: checked, applied, read back; when the kernel refuses, the old one stays and why says so. Until the next reload of the configuration, or for good with persist.
    */
   engine: {
@@ -523,6 +530,83 @@ export interface CpuDifference {
    * in words, with the reason if the kernel refuses it
    */
   text: string;
+}
+export interface EbpfState {
+  /**
+   * a device has a program
+   */
+  active: boolean;
+  /**
+   * in words, why not every device has one that was to have one; empty: every one has
+   */
+  why: string;
+  /**
+   * that were to have a program, by name; empty with another engine
+   */
+  devices: EbpfDevice[];
+  /**
+   * connections with entries in the maps
+   */
+  flows: number;
+  /**
+   * connections that fit, of IPv4 and of IPv6 each; 0: no map
+   */
+  capacity: number;
+  /**
+   * connections that left for want of room
+   */
+  evicted: number;
+  /**
+   * packets that met a program
+   */
+  seen: number;
+  /**
+   * how they left, all of them: the sum is seen
+   */
+  exits: EbpfExit[];
+  /**
+   * what was dropped, by rule
+   */
+  dropped: EbpfDropped[];
+}
+export interface EbpfDevice {
+  device: string;
+  /**
+   * where its program meets packets; empty: it has none, and is in the flowtable
+   */
+  hook: '' | 'xdp' | 'xdp-generic' | 'tcx' | 'clsact';
+  /**
+   * in words, why it is not native XDP, or why there is none
+   */
+  why: string;
+}
+export interface EbpfExit {
+  /**
+   * forwarded; dropped (by a rule); no-room (dropped for want of memory); all others went to the stack
+   */
+  exit:
+    | 'forwarded'
+    | 'dropped'
+    | 'stale'
+    | 'unknown'
+    | 'not-ip'
+    | 'multicast'
+    | 'malformed'
+    | 'options'
+    | 'fragment'
+    | 'protocol'
+    | 'ttl'
+    | 'mtu'
+    | 'gso'
+    | 'tcp'
+    | 'no-device'
+    | 'no-room';
+  packets: number;
+}
+export interface EbpfDropped {
+  rule: number;
+  packets: number;
+  bytes: number;
 }
 export interface EngineChange {
   set: Engine;

@@ -96,6 +96,12 @@ impl Table {
         }
     }
 
+    /// Entries that the map of a family can have.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
     /// Connections that are carried or dropped.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -42,6 +42,7 @@ pub(crate) const METHODS: &[Method] = &[
     },
     Method { name: "topology", policy: &[SESSION] },
     Method { name: "cpu", policy: &[SESSION] },
+    Method { name: "ebpf", policy: &[SESSION] },
     Method { name: "ips", policy: &[SESSION] },
     Method {
         name: "alerts",

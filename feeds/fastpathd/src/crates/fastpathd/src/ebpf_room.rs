@@ -10,6 +10,7 @@ use ebpf::connection::{Connection, Timeouts};
 use ebpf::engine::{Cause, Engine, MapError, Maps, TakeError};
 use ebpf::entry::{Hook, Refusal, Side, Tag, Way};
 use ebpf::ground::{Change, Ground, Place};
+use ebpf::layout::Exits;
 use ebpf::table::Table;
 use flows::{FlowTable, Now, Offer, Reason, Wish};
 use topology::{NoWay, Topology, VlanTag};
@@ -71,6 +72,7 @@ pub(crate) struct EbpfRoom {
     timeouts: Timeouts,
     /// Links where the owner shapes or polices what leaves, and what comes in.
     shaped: [BTreeSet<u32>; 2],
+    exits: Exits,
     dumps: u8,
 }
 
@@ -134,9 +136,14 @@ impl EbpfRoom {
         programs.map(|(device, program)| (device.clone(), program.word)).collect()
     }
 
-    /// The program of a device, or why it has none.
-    pub(crate) fn program(&self, device: &str) -> Option<&Program> {
-        self.programs.get(device)
+    /// The program of each device that was to get one, or why it has none.
+    pub(crate) fn programs(&self) -> &BTreeMap<String, Program> {
+        &self.programs
+    }
+
+    /// How packets have left the programs since these were loaded.
+    pub(crate) fn exits(&self) -> Exits {
+        self.exits
     }
 
     /// Why not every device that was to get a program has one; empty: every one has.
@@ -313,8 +320,11 @@ impl EbpfRoom {
     /// Once a second.
     pub(crate) fn tick(&mut self, now: Now) {
         let Some(engine) = &mut self.engine else { return };
-        match engine.tick(now.mono) {
-            Ok(()) => self.failure.clear(),
+        match engine.tick(now.mono).and_then(|()| engine.exits()) {
+            Ok(exits) => {
+                self.exits = exits;
+                self.failure.clear();
+            }
             Err(error) => self.fail(&error),
         }
     }

@@ -308,6 +308,21 @@ fn the_next_daemon_adopts_what_the_last_one_left() {
 }
 
 #[test]
+fn the_engine_says_where_and_what_it_carries() {
+    let (mut core, maps) = (asking(), Fake::default());
+    core.attached(Ok(outcome(&maps, &["lan1", "lan2"], &["wan"])));
+    let mut ask = || match call(&mut core, "ebpf", serde_json::Map::new()) {
+        Outcome::Reply(answer) => answer,
+        other => panic!("{other:?}"),
+    };
+    let answer = ask();
+    assert_eq!((&answer["active"], &answer["why"]), (&json!(true), &json!("wan: is too small")));
+    assert_eq!(answer["devices"][2], json!({"device": "wan", "hook": "", "why": "is too small"}));
+    assert_eq!((&answer["flows"], &answer["capacity"]), (&json!(0), &json!(32)));
+    assert_eq!(answer["exits"].as_array().map(Vec::len), Some(16));
+}
+
+#[test]
 fn other_maps_are_filled_anew() {
     let (mut core, maps) = running();
     update(&mut core, established(7, false));

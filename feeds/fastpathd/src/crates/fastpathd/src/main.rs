@@ -8,6 +8,7 @@ mod core;
 mod cpu_room;
 mod daemon;
 mod ebpf_room;
+mod ebpf_view;
 mod engine_room;
 #[cfg(test)]
 mod fixture;

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::answers;
 use crate::core::{Core, Effect};
+use crate::ebpf_view;
 use crate::network_view;
 use crate::protection_view;
 
@@ -43,6 +44,7 @@ pub(crate) fn call(core: &mut Core, method: &str, mut args: Map<String, Value>) 
         "history" => answer(HistoryQuery::parse(&args).map(|query| core.flows.history(&query))),
         "cpu" => nothing(&args)
             .unwrap_or_else(|| core.cpus.view().map_or(Outcome::NotFound, |v| reply(&v))),
+        "ebpf" => nothing(&args).unwrap_or_else(|| reply(&ebpf_view::view(&core.ebpf))),
         "ips" => nothing(&args).unwrap_or_else(|| reply(&protection_view::ips(core))),
         "alerts" => alerts(core, &args),
         "blocks" => nothing(&args).unwrap_or_else(|| reply(&protection_view::blocks(core))),
