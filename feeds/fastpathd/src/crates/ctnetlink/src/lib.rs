@@ -3,8 +3,8 @@
 //!
 //! Nothing here keeps state: [`Dump`] reads the whole table batch by batch, [`EventSocket`] reports
 //! changes, [`Lookup`] asks for one entry; [`Reinspection`] makes connections new to inspection,
-//! [`set_mark`], [`keep`] and [`delete`] change single ones. Attributes are decoded by `netlink-bindings`,
-//! whose tables are generated from the kernel's own specification.
+//! [`set_mark`], [`keep`] and [`delete`] change single ones. Attributes are decoded by
+//! `netlink-bindings`, whose tables are generated from the kernel's own specification.
 
 mod change;
 mod decode;

@@ -14,8 +14,8 @@ use crate::ground::{Change, Place};
 use crate::layout::Exits;
 use crate::table::Table;
 
-/// Programs go on by themselves for so long after a beat. Beats come every second, and a busy router
-/// may miss some.
+/// Programs go on by themselves for so long after a beat. Beats come every second, and a busy
+/// router may miss some.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What the engine needs of the kernel.
