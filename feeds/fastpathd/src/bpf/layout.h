@@ -58,8 +58,6 @@ struct key6 {
 #define FLOW_PPPOE 0x02
 /* Its packets are dropped here, for `rule`. */
 #define FLOW_DROP 0x04
-/* The egress device may carry packets that are longer than its MTU and are cut there. */
-#define FLOW_GSO 0x08
 
 /* Set by a program, and never taken back: a FIN or RST was seen in one of the directions. */
 #define STATE_CLOSING 1

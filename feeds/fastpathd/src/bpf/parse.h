@@ -33,6 +33,7 @@ volatile const __u8 dsa = DSA_NONE;
 #define TCP_FIN 0x01
 #define TCP_SYN 0x02
 #define TCP_RST 0x04
+#define TCP_OFFSET_AT 12
 #define TCP_FLAGS_AT 13
 #define TCP_LEN 20
 #define UDP_LEN 8
@@ -68,6 +69,8 @@ struct packet {
 	/* IP length, header included. */
 	__u32 length;
 	__u8 tcp_flags;
+	/* Of the transport header. */
+	__u8 l4_len;
 };
 
 always __u16 tag_of(__be16 tci, __be16 proto)
@@ -201,14 +204,18 @@ ip:
 always int parse_l4(void *l4, void *end, struct packet *p, __be16 *ports)
 {
 	__be16 *header = l4;
+	__u8 *bytes = l4;
 
 	if (unlikely(l4 + UDP_LEN > end))
 		return OUT_MALFORMED;
 	if (p->l4 == IPPROTO_TCP) {
 		if (unlikely(l4 + TCP_LEN > end))
 			return OUT_MALFORMED;
-		p->tcp_flags = ((__u8 *)l4)[TCP_FLAGS_AT];
-	} else if (p->l4 != IPPROTO_UDP) {
+		p->tcp_flags = bytes[TCP_FLAGS_AT];
+		p->l4_len = bytes[TCP_OFFSET_AT] >> 4 << 2;
+	} else if (p->l4 == IPPROTO_UDP) {
+		p->l4_len = UDP_LEN;
+	} else {
 		return OUT_PROTOCOL;
 	}
 	ports[0] = header[0];

@@ -153,20 +153,14 @@ always void count_skb(struct __sk_buff *skb, const struct packet *p, struct entr
 		count_flow(to, 1, p->length);
 }
 
-always __u32 headers_of(const struct packet *p, __u32 ip_len)
-{
-	/* Options of TCP are as good as always twelve bytes: the timestamp's. */
-	return ip_len + (p->l4 == IPPROTO_TCP ? TCP_LEN + 12 : UDP_LEN);
-}
-
 /* may_go, for what only TC has: packets put together by GRO. */
 always int may_go_tc(struct __sk_buff *skb, const struct entry *to, const struct packet *p,
 		     __u32 headers)
 {
 	int out = may_go(to, p, largest(skb, p, headers));
 
-	/* Nothing cuts them behind a PPPoE header. */
-	if (out == IS_FLOW && unlikely(skb->gso_size) && to->flags & FLOW_PPPOE)
+	/* Nothing cuts them behind the header of PPPoE, or of a switch. */
+	if (out == IS_FLOW && unlikely(skb->gso_size) && to->header_len != ETH_HLEN)
 		return OUT_GSO;
 	return out;
 }
@@ -186,7 +180,7 @@ always int tc4(struct __sk_buff *skb, struct packet *p)
 	to = bpf_map_lookup_elem(&flows4, &key);
 	if (!to)
 		return OUT_UNKNOWN;
-	headers = headers_of(p, sizeof(struct iphdr));
+	headers = sizeof(struct iphdr) + p->l4_len;
 	out = may_go_tc(skb, &to->e, p, headers);
 	if (out == OUT_TCP && p->tcp_flags & (TCP_FIN | TCP_RST)) {
 		to->e.state = STATE_CLOSING;
@@ -225,7 +219,7 @@ always int tc6(struct __sk_buff *skb, struct packet *p)
 	to = bpf_map_lookup_elem(&flows6, &key);
 	if (!to)
 		return OUT_UNKNOWN;
-	headers = headers_of(p, sizeof(struct ipv6hdr));
+	headers = sizeof(struct ipv6hdr) + p->l4_len;
 	out = may_go_tc(skb, &to->e, p, headers);
 	if (out == OUT_TCP && p->tcp_flags & (TCP_FIN | TCP_RST)) {
 		to->e.state = STATE_CLOSING;

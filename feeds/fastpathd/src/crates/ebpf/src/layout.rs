@@ -23,8 +23,6 @@ pub const FLOW_NAT: u8 = 0x01;
 pub const FLOW_PPPOE: u8 = 0x02;
 /// Packets are dropped, for [`Entry::rule`].
 pub const FLOW_DROP: u8 = 0x04;
-/// The egress device cuts long packets.
-pub const FLOW_GSO: u8 = 0x08;
 
 /// In [`Entry::state`]: a FIN or RST was seen in one of the directions.
 pub const STATE_CLOSING: u32 = 1;

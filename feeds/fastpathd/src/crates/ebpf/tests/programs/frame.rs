@@ -8,6 +8,9 @@ pub(crate) const SYN: u8 = 0x02;
 pub(crate) const RST: u8 = 0x04;
 pub(crate) const ACK: u8 = 0x10;
 
+/// Options that TCP has as good as always: two fillers, timestamps.
+pub(crate) const TIMESTAMPS: [u8; 12] = [1, 1, 8, 10, 0, 0, 1, 2, 0, 0, 3, 4];
+
 /// A VLAN tag: protocol and TCI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tag {
@@ -105,11 +108,14 @@ pub(crate) struct Packet {
     pub(crate) payload: Vec<u8>,
     /// UDP over IPv4 without a checksum.
     pub(crate) unchecked: bool,
+    /// Of TCP; a multiple of four.
+    pub(crate) options: Vec<u8>,
 }
 
 impl Packet {
     pub(crate) fn new(tuple: Tuple, tcp: bool, payload: Vec<u8>) -> Self {
-        Self { tuple, tcp, flags: ACK, ttl: 64, payload, unchecked: false }
+        let options = Vec::new();
+        Self { tuple, tcp, flags: ACK, ttl: 64, payload, unchecked: false, options }
     }
 
     pub(crate) fn proto(&self) -> u8 {
@@ -122,7 +128,9 @@ impl Packet {
         bytes.extend(self.tuple.dport.to_be_bytes());
         let at = if self.tcp {
             bytes.extend([0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc, 0xde, 0xf0]);
-            bytes.extend([0x50, self.flags, 0x20, 0, 0, 0, 0, 0]);
+            let words = u8::try_from(5 + self.options.len() / 4).expect("few options");
+            bytes.extend([words << 4, self.flags, 0x20, 0, 0, 0, 0, 0]);
+            bytes.extend(&self.options);
             16
         } else {
             bytes.extend(u16::try_from(8 + self.payload.len()).expect("short").to_be_bytes());

@@ -4,15 +4,15 @@
 use ebpf::layout::Out;
 use ebpf::programs::Dsa;
 
-use crate::frame::Packet;
+use crate::frame::{Packet, TIMESTAMPS};
 use crate::kernel::{Action, Beside, Hook, Kernel, allowed};
 use crate::table::{flow, forwarded, links_in, links_out, translations};
 
 const PIECES: u32 = 2;
 
-/// Headers of IP and transport, with the timestamps that TCP as good as always has.
-fn headers(v6: bool, tcp: bool) -> usize {
-    (if v6 { 40 } else { 20 }) + if tcp { 32 } else { 8 }
+/// Headers of IP and transport.
+fn headers(v6: bool, tcp: bool, options: &[u8]) -> usize {
+    (if v6 { 40 } else { 20 }) + if tcp { 20 + options.len() } else { 8 }
 }
 
 #[test]
@@ -21,7 +21,10 @@ fn counted_and_measured_by_what_is_on_the_wire() {
         return;
     }
     let mut kernel = Kernel::new(Dsa::None);
-    for (v6, tcp) in [(false, false), (false, true), (true, false), (true, true)] {
+    let options = [vec![], TIMESTAMPS.to_vec()];
+    let kinds = [(false, false), (false, true), (true, false), (true, true)];
+    for ((v6, tcp), options) in kinds.into_iter().flat_map(|k| options.iter().map(move |o| (k, o)))
+    {
         let (_, old, new) = translations(v6).swap_remove(1);
         for (way_in, from) in links_in() {
             for (way_out, to) in links_out() {
@@ -31,14 +34,14 @@ fn counted_and_measured_by_what_is_on_the_wire() {
                 }
                 let name = format!("IPv6 {v6}, TCP {tcp}, from {way_in} to {way_out}");
                 let flow = flow(&from, &to, (old, new), tcp);
-                let size = 1500 - headers(v6, tcp);
+                let size = 1500 - headers(v6, tcp, options);
                 let beside = |size: usize| Beside {
                     gso_size: u32::try_from(size).expect("short"),
                     gso_segs: PIECES,
                     ..Beside::default()
                 };
-                // TCP's own header is 20 bytes here: the rest of what a real one has is payload.
-                let packet = Packet::new(old, tcp, vec![0x5a; 2 * size]);
+                let mut packet = Packet::new(old, tcp, vec![0x5a; 2 * size]);
+                packet.options.clone_from(options);
                 let pair = flow.pair(Hook::Tc);
                 kernel.put(&pair);
                 let frame = packet.frame(&from);
@@ -54,7 +57,7 @@ fn counted_and_measured_by_what_is_on_the_wire() {
                     assert_eq!((ran.action, ran.out), (Action::Redirect, Out::Forwarded), "{name}");
                     assert_eq!(ran.frame, forwarded(&packet, &flow), "{name}");
                     let counted = *kernel.get(&pair).entry();
-                    let bytes = packet.bytes().len() + headers(v6, tcp);
+                    let bytes = packet.bytes().len() + headers(v6, tcp, options);
                     assert_eq!(counted.packets, u64::from(PIECES), "{name}");
                     assert_eq!(counted.bytes, bytes as u64, "{name}");
                 }

@@ -6,7 +6,7 @@ use ebpf::programs::Dsa;
 
 use crate::dissect::{Expected, check};
 use crate::flow::Flow;
-use crate::frame::{Link, Packet, Tuple};
+use crate::frame::{Link, Packet, TIMESTAMPS, Tuple};
 use crate::kernel::{Action, Beside, HOOKS, Hook, Kernel, allowed};
 
 const STATION: [u8; 6] = [0x02, 0, 0, 0, 0x11, 1];
@@ -135,7 +135,8 @@ fn one(
     let mut payload = format!("{number} {name}").into_bytes();
     // Odd lengths, and checksums of all kinds.
     payload.push(u8::try_from(number % 251).expect("a byte"));
-    let packet = Packet::new(flow.old, flow.tcp, payload);
+    let mut packet = Packet::new(flow.old, flow.tcp, payload);
+    packet.options = if number % 2 == 0 { Vec::new() } else { TIMESTAMPS.to_vec() };
     let pair = flow.pair(hook);
     kernel.put(&pair);
     let ran = kernel.run(hook, &packet.frame(&flow.from), Beside::default());
