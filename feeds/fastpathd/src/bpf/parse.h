@@ -71,6 +71,8 @@ struct packet {
 	__u8 tcp_flags;
 	/* Of the transport header. */
 	__u8 l4_len;
+	/* TC: a device may have to finish the checksum. */
+	__u8 unfinished;
 };
 
 always __u16 tag_of(__be16 tci, __be16 proto)

@@ -17,7 +17,7 @@ always int is_verified(struct __sk_buff *skb)
  * and those differ unless the delta is 0. So one call tells and the ports are added in place: a
  * second call costs 80 instructions. All pointers are new afterwards.
  */
-always int check_l4_tc(struct __sk_buff *skb, const struct packet *p, const struct entry *to,
+always int check_l4_tc(struct __sk_buff *skb, struct packet *p, const struct entry *to,
 		       __u32 ip_len)
 {
 	__u32 at = p->l2_len + ip_len + (p->l4 == IPPROTO_TCP ? TCP_CHECK_AT : UDP_CHECK_AT);
@@ -36,8 +36,10 @@ always int check_l4_tc(struct __sk_buff *skb, const struct packet *p, const stru
 		*check = moved_l4(p->l4, *check, (__u32)to->address_delta + to->port_delta);
 		return 1;
 	}
-	if (!to->address_delta)
+	if (!to->address_delta) {
+		p->unfinished = 1;
 		return !bpf_l4_csum_replace(skb, at, 0, to->port_delta, udp);
+	}
 	complete = moved_l4(p->l4, *check, to->address_delta);
 	if (bpf_l4_csum_replace(skb, at, 0, to->address_delta, BPF_F_PSEUDO_HDR | udp))
 		return 0;
@@ -48,6 +50,8 @@ always int check_l4_tc(struct __sk_buff *skb, const struct packet *p, const stru
 		return 0;
 	if (*check == complete)
 		*check = moved_l4(p->l4, *check, to->port_delta);
+	else
+		p->unfinished = 1;
 	return 1;
 }
 
@@ -59,6 +63,19 @@ always int check_l4_tc(struct __sk_buff *skb, const struct packet *p, const stru
 always void sum6_moved(struct __sk_buff *skb, const struct entry *to)
 {
 	bpf_csum_update(skb, (__u32)to->address_delta + bpf_htons(0xfffe));
+}
+
+/*
+ * name_pppoe: which checksums a device can finish depends on the protocol that the packet has for
+ * the kernel, and here it is IP still. Pushed and popped tags leave behind the one that its bytes
+ * name, so that the kernel finishes it for devices that cannot see behind PPPoE.
+ */
+always int name_pppoe(struct __sk_buff *skb)
+{
+	__be16 any = bpf_htons(ETH_P_8021Q);
+
+	return !bpf_skb_vlan_push(skb, any, 1) && !bpf_skb_vlan_push(skb, any, 1) &&
+	       !bpf_skb_vlan_pop(skb) && !bpf_skb_vlan_pop(skb);
 }
 
 /*
@@ -131,7 +148,11 @@ always int tc_send(struct __sk_buff *skb, struct packet *p, struct entry *to)
 		return OUT_NO_ROOM;
 	data = (void *)(long)skb->data;
 	end = (void *)(long)skb->data_end;
-	if (!put_header(data, end, to, p->length) || !push_tags(skb, to))
+	if (!put_header(data, end, to, p->length))
+		return OUT_NO_ROOM;
+	if (unlikely(to->flags & FLOW_PPPOE && p->unfinished) && !name_pppoe(skb))
+		return OUT_NO_ROOM;
+	if (!push_tags(skb, to))
 		return OUT_NO_ROOM;
 	return OUT_FORWARDED;
 }
@@ -165,6 +186,15 @@ always int may_go_tc(struct __sk_buff *skb, const struct entry *to, const struct
 	return out;
 }
 
+always int check_tc(struct __sk_buff *skb, struct packet *p, const struct entry *to, __u32 ip_len)
+{
+	if (to->flags & FLOW_NAT)
+		return check_l4_tc(skb, p, to, ip_len);
+	if (to->flags & FLOW_PPPOE)
+		p->unfinished = !is_verified(skb);
+	return 1;
+}
+
 always int tc4(struct __sk_buff *skb, struct packet *p)
 {
 	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
@@ -190,7 +220,7 @@ always int tc4(struct __sk_buff *skb, struct packet *p)
 		count_skb(skb, p, &to->e, headers);
 	if (out != IS_FLOW)
 		return out;
-	if (to->e.flags & FLOW_NAT && !check_l4_tc(skb, p, &to->e, sizeof(struct iphdr)))
+	if (!check_tc(skb, p, &to->e, sizeof(struct iphdr)))
 		return OUT_NO_ROOM;
 	data = (void *)(long)skb->data;
 	end = (void *)(long)skb->data_end;
@@ -229,7 +259,7 @@ always int tc6(struct __sk_buff *skb, struct packet *p)
 		count_skb(skb, p, &to->e, headers);
 	if (out != IS_FLOW)
 		return out;
-	if (to->e.flags & FLOW_NAT && !check_l4_tc(skb, p, &to->e, sizeof(struct ipv6hdr)))
+	if (!check_tc(skb, p, &to->e, sizeof(struct ipv6hdr)))
 		return OUT_NO_ROOM;
 	data = (void *)(long)skb->data;
 	end = (void *)(long)skb->data_end;

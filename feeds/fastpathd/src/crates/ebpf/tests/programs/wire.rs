@@ -89,6 +89,20 @@ impl Socket {
         assert_eq!(usize::try_from(sent).ok(), Some(bytes.len()), "{error}: {left:?} {frame:02x?}");
     }
 
+    /// What a packet is to the kernel, if there is one.
+    fn protocol(&self) -> Option<u16> {
+        let mut bytes = [0_u8; 64];
+        // SAFETY: all zeros are an address.
+        let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+        let mut size = u32::try_from(size_of_val(&address)).expect("small");
+        let (fd, data) = (self.0.as_raw_fd(), bytes.as_mut_ptr().cast());
+        let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
+        let from = (&raw mut address).cast();
+        // SAFETY: buffer and address live, and their sizes are told.
+        let got = unsafe { libc::recvfrom(fd, data, bytes.len(), flags, from, &raw mut size) };
+        (got > 0).then(|| u16::from_be(address.sll_protocol))
+    }
+
     /// A frame as it went over the wire, if there is one.
     fn receive(&self) -> Option<(Vec<u8>, Left)> {
         let mut bytes = vec![0_u8; 80_000];
@@ -133,6 +147,8 @@ struct Wire {
     folder: Folder,
     programs: Programs,
     outside: (Socket, Socket),
+    /// What the kernel sends by the egress, as it is then.
+    egress: Socket,
     inside: (u32, u32),
     flows4: aya::maps::HashMap<aya::maps::MapData, ebpf::layout::Key4, ebpf::layout::Entry4>,
     flows6: aya::maps::HashMap<aya::maps::MapData, ebpf::layout::Key6, ebpf::layout::Entry6>,
@@ -180,7 +196,8 @@ impl Wire {
         let exits = programs.take_map("exits").expect("there").try_into().expect("an array");
         beat(programs.fd(Role::Beat).expect("there"), 1_000_000).expect("beats");
         let outside = (Socket::open(index("a0")), Socket::open(index("b1")));
-        Self { folder, programs, outside, inside, flows4, flows6, exits }
+        let egress = Socket::open(inside.1);
+        Self { folder, programs, outside, egress, inside, flows4, flows6, exits }
     }
 
     fn put(&mut self, pair: &Pair) {
@@ -204,7 +221,7 @@ impl Wire {
     fn send(&mut self, flow: &Flow, frame: &[u8], left: Left) {
         let flow = Flow { devices: self.inside, ..flow.clone() };
         self.put(&flow.pair(Hook::Tc));
-        while self.outside.1.receive().is_some() {}
+        while self.outside.1.receive().is_some() || self.egress.protocol().is_some() {}
         self.outside.0.send(frame, left);
     }
 
@@ -289,6 +306,11 @@ fn table(wire: &mut Wire, partial: bool) {
         let (out, left) =
             came.unwrap_or_else(|| panic!("{name}: nothing came out: {}", wire.exits()));
         assert_eq!(left.check.is_some(), partial, "{name}");
+        if partial && flow.to.session.is_some() {
+            let protocol = wire.egress.protocol();
+            let wanted = if flow.to.tags.len() > 1 { 0x8100 } else { 0x8864 };
+            assert_eq!(protocol, Some(wanted), "{name}");
+        }
         assert_eq!(out, forwarded(packet, flow), "{name}");
         frames.push((out, expected(packet, flow, name)));
     });
