@@ -7,6 +7,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::Command;
 
 use ebpf::attach::{Attached, Hook as Point, attach, attached, detach};
+use ebpf::devices::Sendable;
 use ebpf::folder::Folder;
 use ebpf::layout::{Exits, Out};
 use ebpf::programs::{Dsa, Programs, Role, Settings, beat};
@@ -150,6 +151,7 @@ struct Wire {
     /// What the kernel sends by the egress, as it is then.
     egress: Socket,
     inside: (u32, u32),
+    hook: Hook,
     flows4: aya::maps::HashMap<aya::maps::MapData, ebpf::layout::Key4, ebpf::layout::Entry4>,
     flows6: aya::maps::HashMap<aya::maps::MapData, ebpf::layout::Key6, ebpf::layout::Entry6>,
     exits: aya::maps::PerCpuArray<aya::maps::MapData, Exits>,
@@ -191,13 +193,23 @@ impl Wire {
         let wanted = Attached { ifindex: inside.0, hook: point, dsa: Dsa::None };
         attach(&folder, wanted).expect("attached");
         assert_eq!(attached(&folder).expect("read"), [wanted]);
+        let hook = match point {
+            Point::Tcx | Point::Clsact => Hook::Tc,
+            Point::Native | Point::Generic => {
+                // Virtual Ethernet takes what is redirected to it while the other end has a program.
+                let other = Attached { ifindex: index("b1"), ..wanted };
+                attach(&folder, other).expect("attached");
+                Sendable::open(&folder).expect("pinned").add(inside.1).expect("a device");
+                Hook::Xdp
+            }
+        };
         let flows4 = programs.take_map("flows4").expect("there").try_into().expect("a hash");
         let flows6 = programs.take_map("flows6").expect("there").try_into().expect("a hash");
         let exits = programs.take_map("exits").expect("there").try_into().expect("an array");
         beat(programs.fd(Role::Beat).expect("there"), 1_000_000).expect("beats");
         let outside = (Socket::open(index("a0")), Socket::open(index("b1")));
         let egress = Socket::open(inside.1);
-        Self { folder, programs, outside, egress, inside, flows4, flows6, exits }
+        Self { folder, programs, outside, egress, inside, hook, flows4, flows6, exits }
     }
 
     fn put(&mut self, pair: &Pair) {
@@ -220,7 +232,7 @@ impl Wire {
 
     fn send(&mut self, flow: &Flow, frame: &[u8], left: Left) {
         let flow = Flow { devices: self.inside, ..flow.clone() };
-        self.put(&flow.pair(Hook::Tc));
+        self.put(&flow.pair(self.hook));
         while self.outside.1.receive().is_some() || self.egress.protocol().is_some() {}
         self.outside.0.send(frame, left);
     }
@@ -240,7 +252,9 @@ impl Wire {
 
 impl Drop for Wire {
     fn drop(&mut self) {
-        drop(detach(&self.folder, self.inside.0));
+        for one in attached(&self.folder).unwrap_or_default() {
+            drop(detach(&self.folder, one.ifindex));
+        }
         drop(std::fs::remove_dir_all(self.folder.path()));
         let _ = &self.programs;
     }
@@ -325,6 +339,16 @@ fn complete_checksums_through_tcx() {
 #[test]
 fn unfinished_checksums_through_tcx() {
     on_wire(Point::Tcx, |wire| table(wire, true));
+}
+
+#[test]
+fn through_native_xdp() {
+    on_wire(Point::Native, |wire| table(wire, false));
+}
+
+#[test]
+fn through_generic_xdp() {
+    on_wire(Point::Generic, |wire| table(wire, false));
 }
 
 #[test]
