@@ -4,7 +4,7 @@
 
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
 use aya::programs::{ProgramError, TcError};
@@ -12,6 +12,7 @@ use thiserror::Error;
 
 use crate::folder::Folder;
 use crate::programs::{Dsa, Role};
+use crate::stripping::{strip, strips};
 use crate::{clsact, sys};
 
 /// Where packets meet a program.
@@ -115,6 +116,9 @@ pub enum AttachError {
     /// It cannot be kept.
     #[error("pinning {0}")]
     Pin(PathBuf, #[source] io::Error),
+    /// It keeps VLAN tags from XDP.
+    #[error("keeping device {0} from taking VLAN tags off")]
+    Strips(u32, #[source] io::Error),
     /// What was there before cannot go.
     #[error("taking away what was attached")]
     Before(#[source] DetachError),
@@ -156,12 +160,45 @@ pub fn attach(folder: &Folder, wanted: Attached) -> Result<(), AttachError> {
             .map_err(|e| AttachError::Clsact(wanted, Box::new(e)))?;
         return sys::pin(program.as_fd(), &path).map_err(|e| AttachError::Pin(path, e));
     };
-    let link = sys::link(program.as_fd(), wanted.ifindex, kind, flags)
-        .map_err(|e| AttachError::Link(wanted, e))?;
+    if wanted.hook.role() == Role::Xdp {
+        show_tags(folder, program.as_fd(), wanted.ifindex)?;
+    }
+    let link = sys::link(program.as_fd(), wanted.ifindex, kind, flags).map_err(|e| {
+        as_before(folder, wanted.ifindex);
+        AttachError::Link(wanted, e)
+    })?;
     sys::pin(link.as_fd(), &path).map_err(|e| AttachError::Pin(path, e))
 }
 
-fn open(folder: &Folder, wanted: Attached) -> Result<std::os::fd::OwnedFd, AttachError> {
+/// Has the device leave VLAN tags in frames, and notes that it did not, in the way of a link.
+fn show_tags(folder: &Folder, program: BorrowedFd<'_>, ifindex: u32) -> Result<(), AttachError> {
+    let device = name(ifindex).map_err(|e| AttachError::Device(ifindex, e))?;
+    // A driver without the setting does not do it.
+    if !strips(&device).unwrap_or(false) {
+        return Ok(());
+    }
+    strip(&device, false).map_err(|e| AttachError::Strips(ifindex, e))?;
+    let path = stripped(folder, ifindex);
+    match sys::pin(program, &path) {
+        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(AttachError::Pin(path, e)),
+        _ => Ok(()),
+    }
+}
+
+/// Lets a device take tags off again, if it is noted. One that is gone or will not is nothing that
+/// could be mended here.
+fn as_before(folder: &Folder, ifindex: u32) {
+    if std::fs::remove_file(stripped(folder, ifindex)).is_ok() {
+        drop(name(ifindex).and_then(|device| strip(&device, true)));
+    }
+}
+
+/// The note of a device that took tags off.
+fn stripped(folder: &Folder, ifindex: u32) -> PathBuf {
+    folder.links().join(format!("rxvlan_{ifindex}"))
+}
+
+fn open(folder: &Folder, wanted: Attached) -> Result<OwnedFd, AttachError> {
     let role = wanted.hook.role();
     folder.open(wanted.dsa, role).map_err(|e| {
         let path = folder.program(wanted.dsa, role);
@@ -202,6 +239,9 @@ pub fn detach(folder: &Folder, ifindex: u32) -> Result<bool, DetachError> {
 fn remove(folder: &Folder, old: Attached) -> Result<(), DetachError> {
     if let (Hook::Clsact, Ok(device)) = (old.hook, name(old.ifindex)) {
         clsact::detach(old.ifindex, &device).map_err(|e| DetachError::Filter(old.ifindex, e))?;
+    }
+    if old.hook.role() == Role::Xdp {
+        as_before(folder, old.ifindex);
     }
     let path = old.path(folder);
     if let (Some(_), Ok(link)) = (old.hook.link(), sys::open(&path)) {

@@ -18,6 +18,7 @@ pub mod layout;
 mod netlink;
 pub mod pinned;
 pub mod programs;
+pub mod stripping;
 mod sys;
 pub mod table;
 mod wire;

@@ -9,6 +9,7 @@ use std::process::Command;
 use aya::maps::{Array, HashMap, Map, MapData};
 use aya::programs::{SchedClassifier, TcAttachType};
 use ebpf::layout::{Control, Entry4, Key4, LAYOUT};
+use ebpf::stripping::{strip, strips};
 use serde_json::{Value, json};
 
 fn shell(command: &str) -> String {
@@ -134,16 +135,25 @@ fn every_hook_and_nothing_left_behind() {
                 assert_eq!(told[n]["hook"], hook, "{told}");
                 assert_eq!(told[n]["device"], device);
                 assert_eq!(at(device), wanted, "{hook}");
+                // XDP would not see tags that are taken off.
+                let taken = strips(device).expect("told");
+                assert_eq!(taken, !hook.starts_with("xdp"), "{hook}");
             }
             let shown = gateway.run(&["show"]).expect("shown");
             assert_eq!(shown.as_array().map(Vec::len), Some(2), "{shown}");
             let rest = gateway.run(&["detach", "a1"]).expect("detached");
             assert_eq!(rest.as_array().map(Vec::len), Some(1), "{rest}");
             assert_eq!(at("a1"), clean, "{hook}");
+            assert!(strips("a1").expect("told"), "{hook}: as before");
             // The other one stays, and is replaced by the next hook.
             assert_eq!(at("b1"), wanted, "{hook}");
         }
+        // A device that did not stays so.
+        strip("a1", false).expect("virtual Ethernet can");
+        gateway.run(&["attach", "--hook", "xdp", "a1"]).expect("attached");
         gateway.run(&["unload"]).expect("unloaded");
+        assert!(!strips("a1").expect("told"));
+        assert!(strips("b1").expect("told"));
         assert_eq!(at("b1"), clean);
         assert!(!std::path::Path::new(&gateway.folder).exists());
         assert_eq!(gateway.run(&["show"]), Ok(json!([])));

@@ -136,7 +136,7 @@ fn one(
     // Odd lengths, and checksums of all kinds.
     payload.push(u8::try_from(number % 251).expect("a byte"));
     let mut packet = Packet::new(flow.old, flow.tcp, payload);
-    packet.options = if number % 2 == 0 { Vec::new() } else { TIMESTAMPS.to_vec() };
+    packet.options = if number.is_multiple_of(2) { Vec::new() } else { TIMESTAMPS.to_vec() };
     let pair = flow.pair(hook);
     kernel.put(&pair);
     let ran = kernel.run(hook, &packet.frame(&flow.from), Beside::default());
