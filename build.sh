@@ -31,9 +31,11 @@ END
 # The programs of the gateway, as the lab installs them.
 build_programs() {
     need_build_tools
-    step "fastpathd, fastpathctl and fastpath-rules" \
+    need_bpf_tools
+    step "programs for the kernel" "$SRC/bpf/build" "$BUILD/fastpath.o"
+    step "fastpathd, fastpathctl, fastpath-rules and fastpath-bpf" \
         cargo build --release --locked --manifest-path "$SRC/Cargo.toml" \
-        --target-dir "$BUILD/cargo" -p fastpathd -p fastpathctl -p rules
+        --target-dir "$BUILD/cargo" -p fastpathd -p fastpathctl -p rules -p ebpf
     step "OpenWrt stand-in" \
         cargo build --release --locked --manifest-path "$TOP/e2e/standin/Cargo.toml" \
         --target-dir "$BUILD/cargo-standin"

@@ -36,6 +36,19 @@ need_build_tools() {
     fi
 }
 
+# Any clang from 16 on does; Debian 12 has 19 beside its own 14.
+need_bpf_tools() {
+    local have
+    for have in clang clang-22 clang-21 clang-20 clang-19; do
+        have=$("$have" -dumpversion 2>/dev/null) || continue
+        if at_least "$have" 16; then
+            need_packages "programs for the kernel" llvm libbpf-dev
+            return
+        fi
+    done
+    need_packages "programs for the kernel" clang-19 llvm libbpf-dev
+}
+
 need_node() {
     local have
     have=$(node --version 2>/dev/null | tr -d v || true)
