@@ -307,7 +307,8 @@ int fastpath_tc(struct __sk_buff *skb)
 		return bpf_redirect(out - OUT_NUMBER, 0);
 	}
 	count_out(out);
-	return out == OUT_DROPPED || out == OUT_NO_ROOM ? TC_ACT_SHOT : TC_ACT_OK;
+	/* Not "OK", which would keep the packet from everybody else at this hook: policers, an ifb. */
+	return out == OUT_DROPPED || out == OUT_NO_ROOM ? TC_ACT_SHOT : TC_ACT_UNSPEC;
 }
 
 #endif

@@ -398,7 +398,7 @@ fn what_tc_returns() {
     let flow = flow(&from, &to, (old, new), false);
     let mut pair = flow.pair(Hook::Tc);
     let frame = Packet::new(old, false, Vec::new()).frame(&from);
-    assert_eq!(kernel.tc_returns(&frame), 0, "pass");
+    assert_eq!(kernel.tc_returns(&frame), u32::MAX, "whoever comes next may have it");
     kernel.put(&pair);
     assert_eq!(kernel.tc_returns(&frame), 7, "redirect");
     pair.entry().flags |= FLOW_DROP;

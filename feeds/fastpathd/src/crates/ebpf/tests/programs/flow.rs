@@ -19,8 +19,8 @@ pub(crate) struct Flow {
     pub(crate) mtu: u16,
     /// Ingress and egress.
     pub(crate) devices: (u32, u32),
-    /// Port of a switch that packets come in at.
-    pub(crate) port: u8,
+    /// Ports of a switch that packets come in and go out at.
+    pub(crate) ports: (u8, u8),
 }
 
 /// Key and entry of either version.
@@ -104,6 +104,7 @@ impl Flow {
         }
         e.back = way(&self.to);
         e.back_ifindex = self.devices.1;
+        e.back_port = self.ports.1;
         e
     }
 
@@ -111,7 +112,7 @@ impl Flow {
         let e = self.entry(hook);
         let proto = if self.tcp { 6 } else { 17 };
         let (sport, dport) = (self.old.sport.to_be_bytes(), self.old.dport.to_be_bytes());
-        let (ifindex, way, port) = (self.devices.0, way(&self.from), self.port);
+        let (ifindex, way, port) = (self.devices.0, way(&self.from), self.ports.0);
         let bytes = |a| octets(a);
         if self.old.is_v6() {
             let long = |a| <[u8; 16]>::try_from(bytes(a)).expect("IPv6");
@@ -134,6 +135,7 @@ impl Flow {
             old: self.new.reply(),
             new: self.old.reply(),
             devices: (self.devices.1, self.devices.0),
+            ports: (self.ports.1, self.ports.0),
             ..self.clone()
         }
     }

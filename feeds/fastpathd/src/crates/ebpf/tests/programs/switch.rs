@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Tags of DSA switches, as the drivers net/dsa/tag_{mtk,gswip,qca}.c of Linux write and read them.
 
-use ebpf::layout::Out;
+use ebpf::layout::{Out, STATE_CLOSING};
 use ebpf::programs::Dsa;
 
 use crate::flow::Flow;
-use crate::frame::{Link, Packet};
-use crate::kernel::{Action, Beside, HOOKS, Kernel, allowed};
+use crate::frame::{FIN, Link, Packet};
+use crate::kernel::{Action, Beside, HOOKS, Hook, Kernel, allowed};
 use crate::table::{flow, forwarded, links_in, links_out, translations};
 
 const SWITCHES: [Dsa; 3] = [Dsa::Mtk, Dsa::Gswip, Dsa::Qca];
@@ -43,7 +43,7 @@ fn cases(switch: Dsa, mut test: impl FnMut(&str, Flow)) {
                         let from = received(switch, from.clone(), port_in);
                         let to = sent(switch, to.clone(), port_out);
                         let mut flow = flow(&from, &to, (old, new), tcp);
-                        flow.port = port_in + 1;
+                        flow.ports = (port_in + 1, port_out + 1);
                         let name = format!("{switch:?} {way_in} to {way_out} {nat} {v6} {tcp}");
                         test(&name, flow);
                     }
@@ -51,6 +51,21 @@ fn cases(switch: Dsa, mut test: impl FnMut(&str, Flow)) {
             }
         }
     }
+}
+
+/// The key of the other direction has the port, too.
+fn ends_both(kernel: &mut Kernel, hook: Hook, flow: &Flow, name: &str) {
+    if !flow.tcp {
+        return;
+    }
+    let back = flow.back().pair(hook);
+    kernel.put(&back);
+    let mut packet = Packet::new(flow.old, true, Vec::new());
+    packet.flags |= FIN;
+    let ran = kernel.run(hook, &packet.frame(&flow.from), Beside::default());
+    assert_eq!((ran.action, ran.out), (Action::Pass, Out::Tcp), "{name}");
+    assert_eq!(kernel.get(&back).entry().state, STATE_CLOSING, "{name}");
+    kernel.remove(&back);
 }
 
 #[test]
@@ -68,6 +83,7 @@ fn from_port_to_port() {
                 let ran = kernel.run(hook, &packet.frame(&flow.from), Beside::default());
                 assert_eq!((ran.action, ran.out), (Action::Redirect, Out::Forwarded), "{name}");
                 assert_eq!(ran.frame, forwarded(&packet, &flow), "{hook:?} {name}");
+                ends_both(&mut kernel, hook, &flow, name);
                 kernel.remove(&pair);
             });
         }
@@ -85,6 +101,7 @@ fn from_and_to_other_devices() {
         for hook in HOOKS {
             cases(switch, |name, mut flow| {
                 (flow.to.before, flow.to.instead) = (Vec::new(), Vec::new());
+                flow.ports.1 = 0;
                 let packet = Packet::new(flow.old, flow.tcp, b"through a switch".to_vec());
                 let pair = flow.pair(hook);
                 kernel.put(&pair);
@@ -110,7 +127,7 @@ fn another_port_is_another_flow() {
             let from = received(switch, link.clone(), 2);
             let to = sent(switch, links_out().swap_remove(0).1, 1);
             let mut flow = flow(&from, &to, (old, new), false);
-            flow.port = 3;
+            flow.ports = (3, 0);
             let pair = flow.pair(hook);
             kernel.put(&pair);
             let packet = Packet::new(old, false, b"elsewhere".to_vec());

@@ -66,7 +66,7 @@ pub(crate) fn flow(from: &Link, to: &Link, tuples: (Tuple, Tuple), tcp: bool) ->
         tcp,
         mtu: 1500,
         devices: (1, 1),
-        port: 0,
+        ports: (0, 0),
     }
 }
 
