@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! eBPF programs on devices: `fastpath-bpf` is run for what is done seldom, as nft is.
+//! eBPF programs on devices: `fastpath-bpf` is run for what is done seldom, as nft is. The init
+//! script has loaded them, which takes rights that the daemon does not have.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::path::Path;
 
 use ebpf::entry::Hook;
 use ebpf::folder::{FOLDER, Folder};
@@ -34,17 +36,17 @@ pub(crate) enum ProgramsError {
 
 /// Gives these devices programs, and takes them from all others.
 pub(crate) async fn attach(devices: &BTreeSet<String>) -> Result<Attached, ProgramsError> {
-    if devices.is_empty() {
-        // Before the first time there is nothing to take away, and nobody to do it.
-        if std::path::Path::new(FOLDER).join("flows4").exists() {
-            run("unload", &[]).await?;
-        }
-        return Ok(Attached { programs: BTreeMap::new(), opened: None });
+    let none = Attached { programs: BTreeMap::new(), opened: None };
+    // Nothing to take away, and perhaps nobody to do it.
+    if devices.is_empty() && !Path::new(FOLDER).exists() {
+        return Ok(none);
     }
-    let before = run("load", &[]).await?;
-    let others = others(&before, devices);
+    let others = others(&run("show", &[]).await?, devices);
     if !others.is_empty() {
         run("detach", &others).await?;
+    }
+    if devices.is_empty() {
+        return Ok(none);
     }
     let names: Vec<String> = devices.iter().cloned().collect();
     let programs = programs(&run("attach", &names).await?);
