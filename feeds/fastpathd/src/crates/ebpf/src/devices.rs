@@ -2,15 +2,15 @@
 //! Which hook the devices of a gateway get, and why; and that they get it.
 
 use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 
-use aya::maps::xdp::{DevMapHash, XdpMapError};
-use aya::maps::{Map, MapData, MapError};
 use thiserror::Error;
 
 use crate::ability::{Ability, ability};
 use crate::attach::{AttachError, Attached, Hook, attach, detach};
 use crate::folder::Folder;
 use crate::programs::Dsa;
+use crate::{elements, sys};
 
 /// A device, and what is known of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -181,16 +181,20 @@ fn native(folder: &Folder, dsa: Dsa, devices: &[Device]) -> Result<(), NotNative
 /// Why the map of devices cannot be written.
 #[derive(Debug, Error)]
 pub enum SendError {
-    /// It is not pinned there, or it is another map.
+    /// It is not pinned there, or not ours to open.
     #[error("opening the map devices")]
-    Open(#[source] MapError),
+    Open(#[source] io::Error),
     /// The kernel refuses.
     #[error("writing device {0} into the map devices")]
-    Write(u32, #[source] Box<XdpMapError>),
+    Write(u32, #[source] io::Error),
 }
 
 /// The devices that XDP may send to.
-pub struct Sendable(DevMapHash<MapData>);
+pub struct Sendable {
+    map: OwnedFd,
+    /// Its values have room for a program, too.
+    wide: bool,
+}
 
 impl Sendable {
     /// Opens the pinned map.
@@ -199,9 +203,9 @@ impl Sendable {
     ///
     /// [`SendError::Open`].
     pub fn open(folder: &Folder) -> Result<Self, SendError> {
-        let data = MapData::from_pin(folder.map("devices")).map_err(SendError::Open)?;
-        let map = Map::from_map_data(data).map_err(SendError::Open)?;
-        DevMapHash::try_from(map).map(Self).map_err(SendError::Open)
+        let map = sys::open(&folder.map("devices")).map_err(SendError::Open)?;
+        let info = elements::info(map.as_fd()).map_err(SendError::Open)?;
+        Ok(Self { map, wide: info.value_size > 4 })
     }
 
     /// Lets XDP send to a device.
@@ -210,8 +214,13 @@ impl Sendable {
     ///
     /// [`SendError::Write`], such as for a device that is gone.
     pub fn add(&mut self, ifindex: u32) -> Result<(), SendError> {
-        let written = self.0.insert(ifindex, ifindex, None, 0);
-        written.map_err(|e| SendError::Write(ifindex, Box::new(e)))
+        let map = self.map.as_fd();
+        let written = if self.wide {
+            elements::put(map, &ifindex, &[ifindex, 0])
+        } else {
+            elements::put(map, &ifindex, &ifindex)
+        };
+        written.map_err(|e| SendError::Write(ifindex, e))
     }
 
     /// No longer; there may have been none.
@@ -220,14 +229,8 @@ impl Sendable {
     ///
     /// [`SendError::Write`].
     pub fn remove(&mut self, ifindex: u32) -> Result<(), SendError> {
-        match self.0.remove(ifindex) {
-            Err(MapError::SyscallError(e)) if e.io_error.kind() == io::ErrorKind::NotFound => {
-                Ok(())
-            }
-            result => {
-                result.map_err(|e| SendError::Write(ifindex, Box::new(XdpMapError::MapError(e))))
-            }
-        }
+        let removed = elements::delete(self.map.as_fd(), &ifindex);
+        removed.map_err(|e| SendError::Write(ifindex, e))
     }
 }
 

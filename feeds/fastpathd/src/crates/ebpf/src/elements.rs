@@ -8,6 +8,7 @@ use aya::Pod;
 
 const LOOKUP: libc::c_int = 1;
 const UPDATE: libc::c_int = 2;
+const DELETE: libc::c_int = 3;
 const OBJ_GET_INFO_BY_FD: libc::c_int = 15;
 const LOOKUP_AND_DELETE: libc::c_int = 21;
 const LOOKUP_BATCH: libc::c_int = 24;
@@ -88,6 +89,14 @@ pub(crate) fn remove<K: Pod, V: Pod + Default>(
         Ok(()) => Ok(Some(value)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+/// Takes an element out; there may have been none.
+pub(crate) fn delete<K: Pod>(map: BorrowedFd<'_>, key: &K) -> io::Result<()> {
+    match one(DELETE, map, key, 0) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
 }
 
