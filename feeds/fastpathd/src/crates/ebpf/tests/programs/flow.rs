@@ -91,6 +91,11 @@ impl Flow {
             }
         }
         let mut header = within.bytes(self.old.is_v6(), 0);
+        if self.to.session.is_some() {
+            // The length comes with the packet.
+            let end = header.len();
+            header[end - 4..end - 2].fill(0);
+        }
         e.header_len = u8::try_from(header.len()).expect("a short header");
         header.resize(HEADER_MAX, 0);
         e.header.copy_from_slice(&header);
@@ -130,8 +135,8 @@ impl Flow {
     /// The other direction, as its packets come.
     pub(crate) fn back(&self) -> Self {
         Self {
-            from: self.to.clone(),
-            to: self.from.clone(),
+            from: self.to.opposite(),
+            to: self.from.opposite(),
             old: self.new.reply(),
             new: self.old.reply(),
             devices: (self.devices.1, self.devices.0),

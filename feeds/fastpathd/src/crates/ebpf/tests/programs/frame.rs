@@ -48,6 +48,11 @@ impl Link {
         self
     }
 
+    /// The same for frames of the other direction.
+    pub(crate) fn opposite(&self) -> Self {
+        Self { dst: self.src, src: self.dst, ..self.clone() }
+    }
+
     /// What stands before an IP packet of `length` bytes.
     pub(crate) fn bytes(&self, v6: bool, length: usize) -> Vec<u8> {
         let mut bytes = self.before.clone();

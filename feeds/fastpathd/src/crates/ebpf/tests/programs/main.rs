@@ -6,6 +6,7 @@
 
 mod any;
 mod checksums;
+mod daemon;
 mod dissect;
 mod exits;
 mod flow;

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What the daemon writes into the maps is what the other tests here work out on their own.
+
+use aya::maps::HashMap;
+use ctnetlink::{Counters, Tuple as Tracked};
+use ebpf::engine::Maps;
+use ebpf::entry::{self, Side, Tag, connect};
+use ebpf::folder::Folder;
+use ebpf::layout::{Entry4, Entry6, Key4, Key6};
+use ebpf::pinned::Pinned;
+use ebpf::programs::{Dsa, Programs, Settings};
+
+use crate::flow::{Flow, Pair};
+use crate::frame::{Link, Tuple};
+use crate::kernel::{HOOKS, Hook, allowed, object};
+use crate::table::{flow, links_in, links_out, translations};
+
+fn side(device: u32, hook: Hook, local: [u8; 6], next_hop: [u8; 6], link: &Link) -> Side {
+    let tag = |n: usize| {
+        let tag = link.tags.get(n)?;
+        Some(Tag { vid: tag.tci & 0xfff, service: tag.proto == 0x88a8 })
+    };
+    Side {
+        device,
+        hook: match hook {
+            Hook::Tc => entry::Hook::Tc,
+            Hook::Xdp => entry::Hook::Xdp,
+        },
+        way: entry::Way { outer: tag(0), inner: tag(1), session: link.session },
+        local,
+        next_hop: Some(next_hop),
+        mtu: 1500,
+    }
+}
+
+fn tracked(tuple: &Tuple, tcp: bool) -> Tracked {
+    let Tuple { src, dst, sport, dport } = *tuple;
+    Tracked { src, dst, proto: if tcp { 6 } else { 17 }, sport, dport }
+}
+
+/// Entries of both directions as the daemon makes them of a connection.
+fn made(flow: &Flow, hook: Hook) -> [(entry::Key, entry::Entry); 2] {
+    let initiator = side(flow.devices.0, hook, flow.from.dst, flow.from.src, &flow.from);
+    let responder = side(flow.devices.1, hook, flow.to.src, flow.to.dst, &flow.to);
+    let (orig, reply) = (tracked(&flow.old, flow.tcp), tracked(&flow.new.reply(), flow.tcp));
+    connect(&orig, &reply, &initiator, &responder).expect("can be carried")
+}
+
+#[test]
+fn writes_the_same_entries() {
+    if !allowed() {
+        return;
+    }
+    let folder = Folder::new(format!("/sys/fs/bpf/fastpath-daemon-{}", std::process::id()));
+    let settings = Settings { flows: 16, dsa: Dsa::None };
+    let mut programs = Programs::load(object(), Some(&folder), settings).expect("loads");
+    let mut pinned = Pinned::open(&folder, Dsa::None).expect("pinned");
+    std::fs::remove_dir_all(folder.path()).expect("removed");
+    let mut map = |name| programs.take_map(name).expect("there");
+    let flows4: HashMap<_, Key4, Entry4> = map("flows4").try_into().expect("a hash");
+    let flows6: HashMap<_, Key6, Entry6> = map("flows6").try_into().expect("a hash");
+    for (v6, tcp) in [(false, false), (false, true), (true, false), (true, true)] {
+        for (nat, old, new) in translations(v6) {
+            for (way_in, from) in links_in() {
+                for (way_out, to) in links_out() {
+                    for hook in HOOKS {
+                        let name = format!("{hook:?} {way_in} to {way_out} {nat} {v6} {tcp}");
+                        let mut there = flow(&from, &to, (old, new), tcp);
+                        there.devices = (7, 9);
+                        let ours = [there.pair(hook), there.back().pair(hook)];
+                        for ((key, entry), ours) in made(&there, hook).iter().zip(ours) {
+                            pinned.put(key, entry, Counters::default()).expect("put");
+                            match ours {
+                                Pair::V4(k, e) => {
+                                    assert_eq!(flows4.get(&k, 0).ok(), Some(e), "{name}");
+                                }
+                                Pair::V6(k, e) => {
+                                    assert_eq!(flows6.get(&k, 0).ok(), Some(e), "{name}");
+                                }
+                            }
+                            pinned.remove(key).expect("removed");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
