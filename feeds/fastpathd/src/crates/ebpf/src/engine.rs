@@ -12,7 +12,7 @@ use crate::connection::{Connection, Extension, Growth, Reading, Taken, Timeouts}
 use crate::entry::{Entry, Key, Refusal};
 use crate::ground::{Change, Place};
 use crate::layout::Exits;
-use crate::table::Table;
+use crate::table::{Slot, Table};
 
 /// Programs go on by themselves for so long after a beat. Beats come every second, and a busy
 /// router may miss some.
@@ -118,7 +118,7 @@ pub struct Engine {
     table: Table,
     timeouts: Timeouts,
     /// Entries of a daemon before, with what they had counted.
-    strangers: HashMap<Key, Counters>,
+    strangers: HashMap<Key, Slot>,
     report: Report,
 }
 
@@ -134,7 +134,7 @@ impl Engine {
     ) -> Result<Self, MapError> {
         let mut strangers = HashMap::new();
         maps.read(&mut |key, reading| {
-            strangers.insert(*key, reading.counters);
+            strangers.insert(*key, Slot::found(reading.counters));
         })?;
         let table = Table::new(capacity);
         Ok(Self { maps, table, timeouts, strangers, report: Report::default() })
@@ -202,7 +202,7 @@ impl Engine {
             self.leave(evicted, Cause::Evicted, now);
         }
         for (key, entry) in &taken.entries {
-            let counted = self.strangers.remove(key).unwrap_or_default();
+            let counted = self.strangers.remove(key).unwrap_or_default().counted;
             if let Err(error) = self.maps.put(key, entry, counted) {
                 self.withdraw(id);
                 let full = matches!(error, MapError::Full);

@@ -157,7 +157,7 @@ fn a_rejected_connection_is_not_carried() {
     maps.pass(2, |_| true);
     engine.tick(s(59)).unwrap();
     assert_eq!(engine.report(), Report::default());
-    assert_eq!(engine.table().dropped()[&4711].packets, 4);
+    assert_eq!(engine.table().dropped(), [(4711, Counters { packets: 4, bytes: 400 })]);
     engine.tick(s(60)).unwrap();
     assert_eq!(engine.report().left, [(1, Cause::Expired)]);
     assert!(maps.with(|inside| inside.flows.is_empty()));

@@ -21,6 +21,8 @@ usage: fastpath-bpf [--folder DIR] COMMAND
         put the programs into the kernel; attached ones are replaced
   attach [--hook HOOK] [--dsa KIND] DEVICE…
         attach them, at the best hook that the devices have together
+  set [--hook HOOK] [--dsa KIND] [DEVICE…]
+        the same, and take them away from all others
   detach DEVICE|INDEX…
         take them away again
   show  what is attached
@@ -101,6 +103,19 @@ fn run(words: &Words) -> Answer {
         "attach" => {
             let found: Result<Vec<_>, _> = devices.iter().map(|name| look(name)).collect();
             let outcomes = attach_all(&folder, words.dsa, found?, words.hook)?;
+            Ok(outcomes.iter().map(|o| outcome(o, words.dsa)).collect())
+        }
+        "set" => {
+            let found = devices.iter().map(|name| look(name)).collect::<Result<Vec<_>, _>>()?;
+            let wanted = |ifindex| found.iter().any(|device| device.ifindex == ifindex);
+            for other in attached(&folder)?.iter().filter(|one| !wanted(one.ifindex)) {
+                detach(&folder, other.ifindex)?;
+            }
+            // Without devices, the programs need not have been loaded.
+            if found.is_empty() {
+                return Ok(json!([]));
+            }
+            let outcomes = attach_all(&folder, words.dsa, found, words.hook)?;
             Ok(outcomes.iter().map(|o| outcome(o, words.dsa)).collect())
         }
         "detach" => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Which connections are in the maps, what they stand on and what they have counted.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BinaryHeap, HashMap};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -34,8 +34,8 @@ struct Held {
     connection: Connection,
     keys: [Key; 2],
     fate: Fate,
-    /// What the entries had counted when they were read last.
-    counted: [Counters; 2],
+    /// What its entries had counted when they were read last.
+    packets: u64,
     /// When they were last seen to have grown.
     active: Duration,
     /// Until when conntrack keeps it, as far as we had a hand in it.
@@ -43,15 +43,11 @@ struct Held {
 }
 
 impl Held {
-    fn packets(&self) -> u64 {
-        self.counted.iter().map(|counted| counted.packets).sum()
-    }
-
     /// What conntrack is to be told; none if it knows better.
     fn extension(&self, now: Duration, timeouts: &Timeouts) -> Option<Extension> {
         let until = self.active + timeouts.of(self.connection.orig.proto);
         let Connection { zone, orig, .. } = self.connection;
-        let wanted = self.fate == Fate::Carried && self.packets() > 0 && until > self.expires;
+        let wanted = self.fate == Fate::Carried && self.packets > 0 && until > self.expires;
         wanted.then(|| Extension { zone, orig, left: until.saturating_sub(now) })
     }
 }
@@ -60,7 +56,25 @@ impl Held {
 #[derive(Debug)]
 struct Station {
     place: Place,
-    connections: HashSet<u64>,
+    connections: Vec<u64>,
+}
+
+/// An entry of the maps.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Slot {
+    /// Whose it is.
+    id: u64,
+    /// 0: packets of the initiator, 1: packets to it.
+    direction: usize,
+    /// What it had counted when it was read last.
+    pub(crate) counted: Counters,
+}
+
+impl Slot {
+    /// One that nobody has taken up yet.
+    pub(crate) fn found(counted: Counters) -> Self {
+        Self { counted, ..Self::default() }
+    }
 }
 
 /// The connections in the maps.
@@ -69,15 +83,14 @@ pub struct Table {
     /// Entries that the map of a family can have.
     capacity: usize,
     connections: HashMap<u64, Held>,
-    /// Whose entry it is, and which.
-    keys: HashMap<Key, (u64, usize)>,
+    keys: HashMap<Key, Slot>,
     /// Entries in the maps of IPv4 and IPv6.
     used: [usize; 2],
     stations: HashMap<IpAddr, Station>,
     /// Who leaves first is last.
     victims: Vec<u64>,
     evicted: u64,
-    dropped: BTreeMap<u32, Counters>,
+    dropped: Vec<(u32, Counters)>,
 }
 
 impl Table {
@@ -92,7 +105,7 @@ impl Table {
             stations: HashMap::new(),
             victims: Vec::new(),
             evicted: 0,
-            dropped: BTreeMap::new(),
+            dropped: Vec::new(),
         }
     }
 
@@ -128,7 +141,7 @@ impl Table {
 
     /// What was dropped, by rule.
     #[must_use]
-    pub fn dropped(&self) -> &BTreeMap<u32, Counters> {
+    pub fn dropped(&self) -> &[(u32, Counters)] {
         &self.dropped
     }
 
@@ -192,21 +205,14 @@ impl Table {
         };
         self.used[family] += 2;
         for (direction, key) in keys.into_iter().enumerate() {
-            self.keys.insert(key, (connection.id, direction));
+            self.keys.insert(key, Slot { id: connection.id, direction, ..Slot::default() });
         }
         let ends = [connection.orig.src, connection.reply.src];
         for (address, place) in ends.into_iter().zip(places) {
-            let new = || Station { place, connections: HashSet::new() };
-            self.stations.entry(address).or_insert_with(new).connections.insert(connection.id);
+            let new = || Station { place, connections: Vec::new() };
+            self.stations.entry(address).or_insert_with(new).connections.push(connection.id);
         }
-        let held = Held {
-            connection,
-            keys,
-            fate,
-            counted: [Counters::default(); 2],
-            active: now,
-            expires: now,
-        };
+        let held = Held { connection, keys, fate, packets: 0, active: now, expires: now };
         self.connections.insert(connection.id, held);
         Ok(Taken { entries, evicted })
     }
@@ -231,7 +237,8 @@ impl Table {
         self.used[family(&held.keys[0])] -= 2;
         for address in [held.connection.orig.src, held.connection.reply.src] {
             if let Some(station) = self.stations.get_mut(&address) {
-                station.connections.remove(&id);
+                let at = station.connections.iter().position(|one| *one == id);
+                at.map(|at| station.connections.swap_remove(at));
                 if station.connections.is_empty() {
                     self.stations.remove(&address);
                 }
@@ -270,27 +277,34 @@ impl Table {
                 station.place = place;
                 Vec::new()
             }
-            _ => station.connections.iter().copied().collect(),
+            _ => station.connections.clone(),
         }
     }
 
     /// What the entry of `key` has counted. None if it is not ours or has not grown.
     pub fn read(&mut self, key: &Key, reading: Reading, now: Duration) -> Option<Growth> {
-        let (id, direction) = *self.keys.get(key)?;
+        let slot = self.keys.get_mut(key)?;
+        let (id, direction) = (slot.id, slot.direction);
         let held = self.connections.get_mut(&id)?;
-        let before = std::mem::replace(&mut held.counted[direction], reading.counters);
+        let before = std::mem::replace(&mut slot.counted, reading.counters);
         let grown = Counters {
             packets: reading.counters.packets.saturating_sub(before.packets),
             bytes: reading.counters.bytes.saturating_sub(before.bytes),
         };
         if grown.packets > 0 {
+            held.packets = held.packets.saturating_add(grown.packets);
             held.active = now;
         }
         match held.fate {
             Fate::Dropped { rule, .. } => {
-                let sum = self.dropped.entry(rule).or_default();
-                sum.packets += grown.packets;
-                sum.bytes += grown.bytes;
+                let at = self.dropped.iter().position(|(known, _)| *known == rule);
+                let at = at.unwrap_or_else(|| {
+                    self.dropped.push((rule, Counters::default()));
+                    self.dropped.len() - 1
+                });
+                let sum = &mut self.dropped[at].1;
+                sum.packets = sum.packets.saturating_add(grown.packets);
+                sum.bytes = sum.bytes.saturating_add(grown.bytes);
                 None
             }
             Fate::Carried => (grown.packets > 0 || reading.closing).then_some(Growth {
@@ -323,10 +337,9 @@ impl Table {
             return;
         }
         let idle = self.connections.iter();
-        let mut idle: Vec<_> =
+        let idle: BinaryHeap<_> =
             idle.filter_map(|(id, held)| Some((rank(held, now)?, *id))).collect();
-        idle.sort_unstable_by(|a, b| b.cmp(a));
-        self.victims = idle.into_iter().map(|(_, id)| id).collect();
+        self.victims = idle.into_sorted_vec().into_iter().map(|(_, id)| id).rev().collect();
     }
 
     /// Conntrack entries that would be forgotten too early, among those that half of their time
@@ -370,7 +383,7 @@ fn rank(held: &Held, now: Duration) -> Option<(bool, Duration)> {
     if matches!(held.fate, Fate::Dropped { .. }) {
         return None;
     }
-    let real = held.packets() >= SLIGHT;
+    let real = held.packets >= SLIGHT;
     let idle = now.saturating_sub(held.active);
     (idle >= if real { IDLE } else { SLIGHT_IDLE }).then_some((real, held.active))
 }

@@ -243,7 +243,7 @@ fn what_is_dropped_is_counted_by_its_rule_and_ends() {
     let [key, _] = world.put(taken);
     world.pass(&key, 5);
     assert_eq!(world.read(1), []);
-    assert_eq!(world.table.dropped()[&2_100_498], Counters { packets: 5, bytes: 500 });
+    assert_eq!(world.table.dropped(), [(2_100_498, Counters { packets: 5, bytes: 500 })]);
     assert_eq!(world.table.extensions(s(1), &TIMEOUTS), []);
     assert_eq!(world.table.expired(s(59)), []);
     assert_eq!(world.table.expired(s(60)), [1]);

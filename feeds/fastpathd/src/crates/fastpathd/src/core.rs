@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::configuration::Configuration;
 use crate::cpu_room::CpuRoom;
-use crate::ebpf_room::EbpfRoom;
+use crate::ebpf_room::{EbpfRoom, change_of};
 use crate::engine_room::{EngineRoom, Job, Source};
 use crate::health::Facts;
 use crate::interfaces::{Firewall, parse_dump};
@@ -270,8 +270,13 @@ impl Core {
 
     /// The network changed.
     pub(crate) fn changes(&mut self, changes: Vec<topology::Change>) -> Vec<Effect> {
-        let news: Vec<_> =
-            changes.into_iter().filter(|change| self.around.change(change.clone())).collect();
+        let mut news = Vec::new();
+        for change in changes {
+            let what = change_of(&change);
+            if self.around.change(change) {
+                news.push(what);
+            }
+        }
         if news.is_empty() && self.topology_known {
             return Vec::new();
         }

@@ -25,7 +25,6 @@ use crate::engine_room::Job;
 use crate::happening::{self, Happening};
 use crate::machine;
 use crate::methods::{self, Outcome};
-use crate::programs;
 use crate::suricata::Folder;
 use crate::task::spawn_local;
 use crate::watch_ips::Attention;
@@ -355,9 +354,10 @@ impl Daemon {
             log::info!("ending; the kernel goes on as it is");
             return;
         }
-        if let Err(error) = programs::attach(&BTreeSet::new()).await {
-            log::error!("taking the eBPF programs away: {}", bus::chain(&error));
-        }
+        self.attach(BTreeSet::new());
+        // Whoever has the turn next comes after it.
+        tokio::task::yield_now().await;
+        drop(self.programs.lock().await);
         match ruleset::remove(&self.nft).await {
             Ok(()) => log::info!("ending; table inet fastpath is removed"),
             Err(error) => log::error!("removing table inet fastpath: {}", bus::chain(&error)),

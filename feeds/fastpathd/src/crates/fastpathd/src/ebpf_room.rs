@@ -2,8 +2,9 @@
 //! Flows carried by eBPF programs: which devices have one, which flows are taken up, what they
 //! count, and what of it conntrack has to know.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::net::IpAddr;
+use std::time::Duration;
 
 use ctnetlink::{Entry, Upkeep};
 use ebpf::connection::{Connection, Timeouts};
@@ -22,6 +23,9 @@ const TCP: u8 = 6;
 /// A flow that leaves may be taken up again at once, and that may push another one out.
 const ROUNDS: usize = 4;
 
+/// What failed is tried again after this long: the programs may have been loaded since.
+const RETRY: Duration = Duration::from_secs(30);
+
 /// Dumps that are read before entries of a daemon before are given up: with the first one flows
 /// become known, with the next one all of them have been offered.
 const DUMPS_BEFORE_SWEEP: u8 = 2;
@@ -29,6 +33,7 @@ const DUMPS_BEFORE_SWEEP: u8 = 2;
 /// A device that was to get a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Program {
+    pub(crate) device: String,
     /// How it meets packets; none: there is no program.
     pub(crate) hook: Option<Hook>,
     /// Where it hangs, as a word: `xdp`, `xdp-generic`, `tcx`, `clsact`.
@@ -50,8 +55,7 @@ pub(crate) struct Opened {
 /// What became of the programs.
 #[derive(Debug)]
 pub(crate) struct Attached {
-    /// By device.
-    pub(crate) programs: BTreeMap<String, Program>,
+    pub(crate) programs: Vec<Program>,
     /// None if no device has one.
     pub(crate) opened: Option<Opened>,
 }
@@ -62,16 +66,18 @@ pub(crate) struct EbpfRoom {
     engine: Option<Engine>,
     /// Of the engine's maps.
     id: u32,
-    programs: BTreeMap<String, Program>,
+    programs: Vec<Program>,
     /// Devices that programs were asked for last.
     asked: BTreeSet<String>,
+    /// When they are asked for once more after a failure.
+    retry_at: Option<Duration>,
     /// An answer has come since anything was asked for.
     answered: bool,
     /// Why there is no program at all.
     failure: String,
     timeouts: Timeouts,
-    /// Links where the owner shapes or polices what leaves, and what comes in.
-    shaped: [BTreeSet<u32>; 2],
+    /// Links where the owner shapes or polices what leaves (false) or comes in (true).
+    shaped: Vec<(u32, bool)>,
     exits: Exits,
     dumps: u8,
 }
@@ -79,9 +85,10 @@ pub(crate) struct EbpfRoom {
 impl EbpfRoom {
     /// Devices to be given programs, all others losing theirs; none if that is no news.
     pub(crate) fn want(&mut self, devices: BTreeSet<String>) -> Option<BTreeSet<String>> {
-        if self.asked == devices {
+        if self.asked == devices && self.retry_at != Some(Duration::ZERO) {
             return None;
         }
+        self.retry_at = None;
         self.answered &= !self.asked.is_empty();
         self.asked.clone_from(&devices);
         Some(devices)
@@ -108,8 +115,9 @@ impl EbpfRoom {
             log::error!("eBPF: {why}");
             self.failure = why;
             self.programs.clear();
+            self.retry_at = Some(now.mono + RETRY);
         }
-        if self.held().is_empty()
+        if self.held().next().is_none()
             && let Some(engine) = &mut self.engine
         {
             engine.release_all(now.mono);
@@ -130,14 +138,22 @@ impl EbpfRoom {
         Ok(())
     }
 
-    /// Devices whose packets a program of ours meets, with its hook's word.
-    pub(crate) fn held(&self) -> BTreeMap<String, &'static str> {
-        let programs = self.programs.iter().filter(|(_, program)| program.hook.is_some());
-        programs.map(|(device, program)| (device.clone(), program.word)).collect()
+    /// Whether programs have to be asked for once more now.
+    pub(crate) fn retries(&mut self, now: Now) -> bool {
+        let due = self.retry_at.is_some_and(|at| at <= now.mono);
+        if due {
+            self.retry_at = Some(Duration::ZERO);
+        }
+        due
+    }
+
+    /// Devices whose packets a program of ours meets.
+    pub(crate) fn held(&self) -> impl Iterator<Item = &Program> {
+        self.programs.iter().filter(|program| program.hook.is_some())
     }
 
     /// The program of each device that was to get one, or why it has none.
-    pub(crate) fn programs(&self) -> &BTreeMap<String, Program> {
+    pub(crate) fn programs(&self) -> &[Program] {
         &self.programs
     }
 
@@ -151,8 +167,8 @@ impl EbpfRoom {
         if !self.failure.is_empty() {
             return self.failure.clone();
         }
-        let bare = self.programs.iter().find(|(_, program)| program.hook.is_none());
-        bare.map(|(device, program)| format!("{device}: {}", program.why)).unwrap_or_default()
+        let bare = self.programs.iter().find(|program| program.hook.is_none());
+        bare.map(|program| format!("{}: {}", program.device, program.why)).unwrap_or_default()
     }
 
     /// Conntrack's timeouts, which the owner may change.
@@ -165,17 +181,22 @@ impl EbpfRoom {
 
     /// Queues and limits of the owner's. The clsact that one of our programs hangs at is none.
     fn set_queues(&mut self, topology: &Topology, now: Now) {
-        let mut shaped = [BTreeSet::new(), BTreeSet::new()];
+        let mut shaped = Vec::new();
         for queue in topology.queues() {
-            let device = topology.link(queue.index).and_then(|link| self.programs.get(&*link.name));
-            if &*queue.kind != "clsact" || device.is_none_or(|program| program.word != "clsact") {
-                shaped[usize::from(queue.incoming)].insert(queue.index);
+            let name = topology.link(queue.index).map(|link| &*link.name);
+            let ours =
+                |program: &Program| Some(&*program.device) == name && program.word == &*queue.kind;
+            if !self.programs.iter().any(ours) {
+                shaped.push((queue.index, queue.incoming));
             }
         }
-        let differ = shaped.iter().zip(&self.shaped).flat_map(|(new, old)| new ^ old);
+        let before = std::mem::replace(&mut self.shaped, shaped);
+        let (old, new) = (before.iter(), self.shaped.iter());
+        let differ = old
+            .filter(|one| !self.shaped.contains(one))
+            .chain(new.filter(|one| !before.contains(one)));
         let touched: Vec<Change> =
-            differ.map(|index| Change::Ground(Ground::Link(index))).collect();
-        self.shaped = shaped;
+            differ.map(|(index, _)| Change::Ground(Ground::Link(*index))).collect();
         // Their ways are the same: all over these links are looked at again.
         if let Some(engine) = &mut self.engine {
             engine.changed(&touched, |_| None, now.mono);
@@ -270,7 +291,8 @@ impl EbpfRoom {
         to.grounds.iter().any(|ground| match ground {
             Ground::Link(index) => {
                 let kept = *index == to.side.device && from == Hook::Tc;
-                self.shaped[1].contains(index) || (self.shaped[0].contains(index) && !kept)
+                self.shaped.contains(&(*index, true))
+                    || (self.shaped.contains(&(*index, false)) && !kept)
             }
             _ => false,
         })
@@ -291,18 +313,12 @@ impl EbpfRoom {
     }
 
     /// The network has changed: entries that stand on what is otherwise now are taken out.
-    pub(crate) fn changed(
-        &mut self,
-        changes: &[topology::Change],
-        around: &Surroundings,
-        now: Now,
-    ) {
-        use topology::Change as News;
-        if changes.iter().any(|change| matches!(change, News::Full(_) | News::Queues(_))) {
+    pub(crate) fn changed(&mut self, changes: &[Change], around: &Surroundings, now: Now) {
+        // Of queues, nothing else is told.
+        if changes.contains(&Change::All) {
             self.set_queues(around.topology(), now);
         }
-        let changes: Vec<Change> = changes.iter().filter_map(change_of).collect();
-        self.flush(&changes, around.topology(), now);
+        self.flush(changes, around.topology(), now);
     }
 
     /// Devices have other programs, or none any more.
@@ -357,19 +373,15 @@ impl EbpfRoom {
 }
 
 /// Where an address is, if packets from there meet a program.
-fn place(
-    programs: &BTreeMap<String, Program>,
-    topology: &Topology,
-    address: IpAddr,
-) -> Result<Place, Reason> {
+fn place(programs: &[Program], topology: &Topology, address: IpAddr) -> Result<Place, Reason> {
     let way = topology.way(address).map_err(|why| match why {
         NoWay::Route => Reason::NoRoute,
         NoWay::Tunnel => Reason::Tunnel,
         NoWay::Neighbour => Reason::NoNeighbour,
         NoWay::Port => Reason::NoDevice,
     })?;
-    let hook = programs.get(&*way.port_name).and_then(|program| program.hook);
-    let hook = hook.ok_or(Reason::NoDevice)?;
+    let program = programs.iter().find(|program| *program.device == *way.port_name);
+    let hook = program.and_then(|program| program.hook).ok_or(Reason::NoDevice)?;
     if way.tags.len() > 2 {
         return Err(Reason::NotTaken);
     }
@@ -394,13 +406,11 @@ fn place(
 }
 
 /// What a change of the network means to entries.
-fn change_of(change: &topology::Change) -> Option<Change> {
+pub(crate) fn change_of(change: &topology::Change) -> Change {
     use topology::Change as News;
     let host = |address: IpAddr| Change::Route(address, if address.is_ipv4() { 32 } else { 128 });
-    Some(match change {
-        // They concern what is taken up, not where it goes.
-        News::Queues(_) => return None,
-        News::Full(_) | News::Routes(_) => Change::All,
+    match change {
+        News::Full(_) | News::Routes(_) | News::Queues(_) => Change::All,
         News::Link(link) => Change::Ground(Ground::Link(link.index)),
         News::LinkGone(index) => Change::Ground(Ground::Link(*index)),
         News::BridgeVlans(_) => Change::Vlans,
@@ -417,7 +427,7 @@ fn change_of(change: &topology::Change) -> Option<Change> {
             Change::Ground(Ground::Station(entry.bridge, entry.mac.0))
         }
         News::Pppoe(..) => Change::Ground(Ground::Session),
-    })
+    }
 }
 
 fn liberal(offer: &Offer) -> Upkeep {

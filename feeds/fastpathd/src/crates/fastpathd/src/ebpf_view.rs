@@ -42,15 +42,15 @@ struct DroppedView {
 
 pub(crate) fn view(room: &EbpfRoom) -> EbpfView {
     let (table, exits) = (room.table(), room.exits());
-    let devices = room.programs().iter().map(|(device, program)| DeviceView {
-        device: device.clone(),
+    let devices = room.programs().iter().map(|program| DeviceView {
+        device: program.device.clone(),
         hook: program.word,
         why: program.why.clone(),
     });
     let exit = |(exit, packets): (&Out, u64)| ExitView { exit: exit.word(), packets };
     let dropped = table.into_iter().flat_map(Table::dropped);
     EbpfView {
-        active: !room.held().is_empty(),
+        active: room.held().next().is_some(),
         why: room.why(),
         devices: devices.collect(),
         flows: table.map_or(0, Table::len),

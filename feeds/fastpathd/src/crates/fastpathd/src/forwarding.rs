@@ -4,10 +4,12 @@
 
 use std::collections::BTreeSet;
 
+use config::order;
+use ebpf::ground::Change;
 use ruleset::{Engine, Plan};
 
 use crate::core::{Core, Effect};
-use crate::ebpf_room::Attached;
+use crate::ebpf_room::{Attached, Program};
 
 impl Core {
     /// Has devices given programs or taken from them, and leaves those that have one out of the
@@ -16,8 +18,8 @@ impl Core {
         let ebpf = plan.engine == Engine::Ebpf;
         let devices = if ebpf { plan.devices.clone() } else { BTreeSet::new() };
         if ebpf {
-            let held = self.ebpf.held().into_iter();
-            plan.hold(held.map(|(device, word)| (device, format!("held by eBPF ({word})"))));
+            let words = |program: &Program| format!("held by eBPF ({})", program.word);
+            plan.hold(self.ebpf.held().map(|program| (program.device.clone(), words(program))));
         }
         self.ebpf.want(devices).map(Effect::Attach)
     }
@@ -25,7 +27,7 @@ impl Core {
     /// What became of the programs.
     pub(crate) fn attached(&mut self, result: Result<Attached, String>) -> Vec<Effect> {
         self.ebpf.attached(result, self.now);
-        let held: BTreeSet<String> = self.ebpf.held().into_keys().collect();
+        let held = order::set(self.ebpf.held().map(|program| program.device.clone()));
         self.around.set_programs(held.clone());
         self.room.hold(held, self.ebpf.why());
         self.ebpf.reprogrammed(&self.around, self.now);
@@ -35,7 +37,7 @@ impl Core {
     }
 
     /// The network is another one since `news`.
-    pub(crate) fn rerouted(&mut self, news: &[topology::Change]) -> Option<Effect> {
+    pub(crate) fn rerouted(&mut self, news: &[Change]) -> Option<Effect> {
         self.ebpf.changed(news, &self.around, self.now);
         self.serve_ebpf()
     }
@@ -44,7 +46,11 @@ impl Core {
     pub(crate) fn ebpf_tick(&mut self) -> Vec<Effect> {
         self.ebpf.set_timeouts(self.facts.timeouts);
         self.ebpf.tick(self.now);
-        self.serve_ebpf().into_iter().collect()
+        let mut effects: Vec<Effect> = self.serve_ebpf().into_iter().collect();
+        if self.ebpf.retries(self.now) {
+            effects.extend(self.replan());
+        }
+        effects
     }
 
     /// Does what the table of flows wishes.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -29,13 +28,15 @@ fn names(devices: &[&str]) -> BTreeSet<String> {
 
 /// Programs at TC on `held`, none on `bare`.
 fn outcome(maps: &Fake, held: &[&str], bare: &[&str]) -> Attached {
-    let program = |hook, word, why: &str| Program { hook, word, why: why.to_owned() };
-    let mut programs = BTreeMap::new();
+    let mut programs = Vec::new();
+    let mut add = |device: &str, hook, word, why: &str| {
+        programs.push(Program { device: device.to_owned(), hook, word, why: why.to_owned() });
+    };
     for device in held {
-        programs.insert((*device).to_owned(), program(Some(Hook::Tc), "tcx", "its driver"));
+        add(device, Some(Hook::Tc), "tcx", "its driver");
     }
     for device in bare {
-        programs.insert((*device).to_owned(), program(None, "", "is too small"));
+        add(device, None, "", "is too small");
     }
     let opened = Opened { maps: Box::new(maps.clone()), capacity: 64, id: 1 };
     Attached { programs, opened: (!held.is_empty()).then_some(opened) }
@@ -258,6 +259,24 @@ fn without_any_program_it_is_the_flowtable() {
 }
 
 #[test]
+fn what_failed_is_tried_again_after_a_while() {
+    let mut core = asking();
+    core.attached(Err("there is no /lib/bpf/fastpath.o".to_owned()));
+    core.applied(Ok(Applied::Replaced));
+    let asks = |effects: &[Effect]| {
+        effects.iter().filter(|effect| matches!(effect, Effect::Attach(_))).count()
+    };
+    core.now.mono += Duration::from_secs(29);
+    assert_eq!(asks(&core.tick(&Readings::default())), 0);
+    core.now.mono += Duration::from_secs(1);
+    assert_eq!(asks(&core.tick(&Readings::default())), 1);
+    assert_eq!(asks(&core.tick(&Readings::default())), 0);
+    core.attached(Ok(outcome(&Fake::default(), &["lan1", "lan2", "wan"], &[])));
+    core.now.mono += Duration::from_secs(60);
+    assert_eq!(asks(&core.tick(&Readings::default())), 0);
+}
+
+#[test]
 fn another_engine_takes_the_programs_away() {
     let (mut core, maps) = running();
     update(&mut core, established(7, false));
@@ -373,7 +392,7 @@ fn xdp_goes_past_every_queue() {
     let (mut core, maps) = (asking(), Fake::default());
     core.changes(vec![queues(&[(3, false, "cake")])]);
     let mut programs = outcome(&maps, &["lan1", "lan2", "wan"], &[]);
-    for program in programs.programs.values_mut() {
+    for program in &mut programs.programs {
         (program.hook, program.word) = (Some(Hook::Xdp), "xdp");
     }
     core.attached(Ok(programs));
@@ -387,7 +406,7 @@ fn the_clsact_of_a_program_is_not_the_owners() {
     let (mut core, maps) = (asking(), Fake::default());
     core.changes(vec![queues(&[(1, true, "clsact"), (3, true, "clsact")])]);
     let mut programs = outcome(&maps, &["lan1", "lan2", "wan"], &[]);
-    for program in programs.programs.values_mut() {
+    for program in &mut programs.programs {
         program.word = "clsact";
     }
     core.attached(Ok(programs));

@@ -2,7 +2,7 @@
 //! eBPF programs on devices: `fastpath-bpf` is run for what is done seldom, as nft is. The init
 //! script has loaded them, which takes rights that the daemon does not have.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
@@ -27,32 +27,30 @@ pub(crate) enum ProgramsError {
     #[error("{0}")]
     Refused(String),
     /// It has said something that is not understood.
-    #[error("reading what {LOADER} {0} said")]
-    Answer(&'static str, #[source] serde_json::Error),
+    #[error("reading what {LOADER} said")]
+    Answer(#[source] serde_json::Error),
     /// Programs are there, and their maps cannot be used.
     #[error(transparent)]
     Maps(#[from] OpenError),
 }
 
 /// Gives these devices programs, and takes them from all others.
-pub(crate) async fn attach(devices: &BTreeSet<String>) -> Result<Attached, ProgramsError> {
-    let none = Attached { programs: BTreeMap::new(), opened: None };
+pub(crate) async fn set(devices: &BTreeSet<String>) -> Result<Attached, ProgramsError> {
     // Nothing to take away, and perhaps nobody to do it.
     if devices.is_empty() && !Path::new(FOLDER).exists() {
-        return Ok(none);
+        return Ok(Attached { programs: Vec::new(), opened: None });
     }
-    let others = others(&run("show", &[]).await?, devices);
-    if !others.is_empty() {
-        run("detach", &others).await?;
+    let said = Command::new(LOADER).arg("set").args(devices).kill_on_drop(true).output().await;
+    let said = said.map_err(ProgramsError::Start)?;
+    if !said.status.success() {
+        let text = String::from_utf8_lossy(&said.stderr);
+        let line = text.lines().next().unwrap_or("it does not say why");
+        return Err(ProgramsError::Refused(line.to_owned()));
     }
-    if devices.is_empty() {
-        return Ok(none);
-    }
-    let names: Vec<String> = devices.iter().cloned().collect();
-    let programs = programs(&run("attach", &names).await?);
-    let any = programs.values().any(|program| program.hook.is_some());
-    let opened = if any { Some(open()?) } else { None };
-    Ok(Attached { programs, opened })
+    let told: Value = serde_json::from_slice(&said.stdout).map_err(ProgramsError::Answer)?;
+    let programs = programs(&told);
+    let any = programs.iter().any(|program| program.hook.is_some());
+    Ok(Attached { programs, opened: if any { Some(open()?) } else { None } })
 }
 
 fn open() -> Result<Opened, OpenError> {
@@ -61,28 +59,10 @@ fn open() -> Result<Opened, OpenError> {
     Ok(Opened { maps: Box::new(maps), capacity, id })
 }
 
-async fn run(command: &'static str, words: &[String]) -> Result<Value, ProgramsError> {
-    let said = Command::new(LOADER).arg(command).args(words).kill_on_drop(true).output().await;
-    let said = said.map_err(ProgramsError::Start)?;
-    if !said.status.success() {
-        let text = String::from_utf8_lossy(&said.stderr);
-        let line = text.lines().next().unwrap_or("it does not say why");
-        return Err(ProgramsError::Refused(line.to_owned()));
-    }
-    serde_json::from_slice(&said.stdout).map_err(|error| ProgramsError::Answer(command, error))
-}
-
-/// Numbers of the devices that have a program and shall have none.
-fn others(shown: &Value, devices: &BTreeSet<String>) -> Vec<String> {
-    let shown = shown.as_array().into_iter().flatten();
-    let others = shown.filter(|one| one["device"].as_str().is_none_or(|d| !devices.contains(d)));
-    others.filter_map(|one| Some(one["ifindex"].as_u64()?.to_string())).collect()
-}
-
-/// What `attach` tells of each device.
-fn programs(told: &Value) -> BTreeMap<String, Program> {
-    let mut programs = BTreeMap::new();
-    for one in told.as_array().into_iter().flatten() {
+/// What it tells of each device.
+fn programs(told: &Value) -> Vec<Program> {
+    let told = told.as_array().into_iter().flatten();
+    told.map(|one| {
         let text = |key: &str| one[key].as_str().unwrap_or_default();
         let (hook, word) = match text("hook") {
             "tcx" => (Some(Hook::Tc), "tcx"),
@@ -91,10 +71,10 @@ fn programs(told: &Value) -> BTreeMap<String, Program> {
             "xdp-generic" => (Some(Hook::Xdp), "xdp-generic"),
             _ => (None, ""),
         };
-        let why = if hook.is_some() { text("why") } else { text("error") };
-        programs.insert(text("device").to_owned(), Program { hook, word, why: why.to_owned() });
-    }
-    programs
+        let why = text(if hook.is_some() { "why" } else { "error" }).to_owned();
+        Program { device: text("device").to_owned(), hook, word, why }
+    })
+    .collect()
 }
 
 #[cfg(test)]
@@ -102,17 +82,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    #[test]
-    fn what_is_attached_elsewhere_goes() {
-        let shown = json!([
-            {"device": "lan1", "ifindex": 3, "hook": "tcx", "dsa": "none"},
-            {"device": "old", "ifindex": 4, "hook": "xdp", "dsa": "none"},
-            {"device": null, "ifindex": 5, "hook": "tcx", "dsa": "none"},
-        ]);
-        assert_eq!(others(&shown, &BTreeSet::from(["lan1".to_owned()])), ["4", "5"]);
-        assert!(others(&json!([]), &BTreeSet::new()).is_empty());
-    }
 
     #[test]
     fn each_device_says_what_it_has() {
@@ -124,10 +93,11 @@ mod tests {
             {"device": "lan2", "ifindex": 5, "dsa": "none", "hook": "xdp", "why": null},
         ]);
         let programs = programs(&told);
-        let hooks: Vec<_> = programs.values().map(|p| (p.hook, p.word)).collect();
-        let wanted = [(Some(Hook::Tc), "tcx"), (Some(Hook::Xdp), "xdp"), (None, "")];
+        let hooks: Vec<_> = programs.iter().map(|p| (&*p.device, p.hook, p.word)).collect();
+        let wanted =
+            [("lan1", Some(Hook::Tc), "tcx"), ("wan", None, ""), ("lan2", Some(Hook::Xdp), "xdp")];
         assert_eq!(hooks, wanted);
-        assert_eq!(programs["lan1"].why, "the driver of wan has no XDP");
-        assert!(programs["wan"].why.ends_with("not permitted"));
+        assert_eq!(programs[0].why, "the driver of wan has no XDP");
+        assert!(programs[1].why.ends_with("not permitted"));
     }
 }

@@ -186,11 +186,11 @@ impl Daemon {
     }
 
     /// One after the other, in the order in which it was asked for.
-    fn attach(&self, devices: BTreeSet<String>) {
+    pub(super) fn attach(&self, devices: BTreeSet<String>) {
         let (happenings, turn) = (self.happenings.clone(), self.programs.clone());
         spawn_local(async move {
             let _turn = turn.lock().await;
-            let result = programs::attach(&devices).await.map_err(|error| chain(&error));
+            let result = programs::set(&devices).await.map_err(|error| chain(&error));
             let _ = happenings.send(Happening::Attached(Box::new(result))).await;
         });
     }
