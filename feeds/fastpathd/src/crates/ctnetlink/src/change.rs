@@ -80,8 +80,11 @@ pub async fn set_mark(entries: &[(u16, Tuple)], bits: MarkBits) -> Result<Change
 /// As [`set_mark`].
 pub async fn delete(entries: &[(u16, Tuple)]) -> Result<Changed, DeleteError> {
     let mut changes = Changes::open().map_err(DeleteError::Open)?;
-    let make = |seq, (zone, orig): &(u16, Tuple), ack| request::delete(seq, *zone, orig, ack);
-    changes.run(entries, make).await.map_err(|failure| match failure {
+    let make = |seq, at: usize, ack| {
+        let (zone, orig) = &entries[at];
+        request::delete(seq, *zone, orig, ack)
+    };
+    changes.run(entries.len(), &make).await.map_err(|failure| match failure {
         Failure::Ask(error) => DeleteError::Ask(error),
         Failure::Read(error) => DeleteError::Read(error),
         Failure::Refused(error) => DeleteError::Refused(error),
@@ -142,7 +145,8 @@ pub enum KeepError {
 /// As [`set_mark`].
 pub async fn keep(entries: &[Upkeep]) -> Result<Changed, KeepError> {
     let mut changes = Changes::open().map_err(KeepError::Open)?;
-    changes.run(entries, request::keep).await.map_err(|failure| match failure {
+    let make = |seq, at: usize, ack| request::keep(seq, &entries[at], ack);
+    changes.run(entries.len(), &make).await.map_err(|failure| match failure {
         Failure::Ask(error) => KeepError::Ask(error),
         Failure::Read(error) => KeepError::Read(error),
         Failure::Refused(error) => KeepError::Refused(error),
@@ -166,31 +170,35 @@ impl Changes {
         entries: &[(u16, Tuple)],
         bits: MarkBits,
     ) -> Result<Changed, Failure> {
-        let make =
-            |seq, (zone, orig): &(u16, Tuple), ack| request::mark(seq, *zone, orig, bits, ack);
-        self.run(entries, make).await
+        let make = |seq, at: usize, ack| {
+            let (zone, orig) = &entries[at];
+            request::mark(seq, *zone, orig, bits, ack)
+        };
+        self.run(entries.len(), &make).await
     }
 
-    /// Sends a message for each entry; `make` gets its sequence number and whether it is to be
-    /// acknowledged. Only the last one of a datagram is, the others answer when they fail.
-    async fn run<T>(
+    /// Sends a message for each of so many entries; `make` gets its sequence number, which entry it
+    /// is for, and whether it is to be acknowledged. Only the last one of a datagram is, the others
+    /// answer when they fail.
+    async fn run(
         &mut self,
-        entries: &[T],
-        make: impl Fn(u32, &T, bool) -> Vec<u8>,
+        entries: usize,
+        make: &dyn Fn(u32, usize, bool) -> Vec<u8>,
     ) -> Result<Changed, Failure> {
         let mut changed = Changed::default();
-        for part in entries.chunks(AT_ONCE) {
+        for first in (0..entries).step_by(AT_ONCE) {
             tokio::task::yield_now().await;
+            let end = entries.min(first + AT_ONCE);
             let mut datagram = Vec::new();
-            for (at, entry) in part.iter().enumerate() {
+            for at in first..end {
                 self.seq = self.seq.wrapping_add(1);
-                datagram.extend(make(self.seq, entry, at + 1 == part.len()));
+                datagram.extend(make(self.seq, at, at + 1 == end));
             }
             self.socket.send(&datagram).map_err(Failure::Ask)?;
-            let failed = self.outcome(part.len()).await?;
+            let failed = self.outcome(end - first).await?;
             changed.gone += failed.gone;
             changed.busy += failed.busy;
-            changed.done += part.len() - failed.gone - failed.busy;
+            changed.done += end - first - failed.gone - failed.busy;
         }
         Ok(changed)
     }

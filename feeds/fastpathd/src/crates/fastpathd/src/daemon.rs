@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The daemon's one loop: happenings go into the core, its effects are carried out.
 
-use std::collections::BTreeSet;
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -25,6 +24,7 @@ use crate::engine_room::Job;
 use crate::happening::{self, Happening};
 use crate::machine;
 use crate::methods::{self, Outcome};
+use crate::programs;
 use crate::suricata::Folder;
 use crate::task::spawn_local;
 use crate::watch_ips::Attention;
@@ -354,10 +354,7 @@ impl Daemon {
             log::info!("ending; the kernel goes on as it is");
             return;
         }
-        self.attach(BTreeSet::new());
-        // Whoever has the turn next comes after it.
-        tokio::task::yield_now().await;
-        drop(self.programs.lock().await);
+        programs::clear();
         match ruleset::remove(&self.nft).await {
             Ok(()) => log::info!("ending; table inet fastpath is removed"),
             Err(error) => log::error!("removing table inet fastpath: {}", bus::chain(&error)),

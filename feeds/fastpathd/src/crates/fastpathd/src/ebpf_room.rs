@@ -113,7 +113,7 @@ impl EbpfRoom {
         });
         if let Err(why) = attached {
             log::error!("eBPF: {why}");
-            self.failure = why;
+            why.lines().next().unwrap_or_default().clone_into(&mut self.failure);
             self.programs.clear();
             self.retry_at = Some(now.mono + RETRY);
         }

@@ -3,15 +3,15 @@
 //! script has loaded them, which takes rights that the daemon does not have.
 
 use std::collections::BTreeSet;
-use std::io;
 use std::path::Path;
+use std::process::Command;
 
 use ebpf::entry::Hook;
 use ebpf::folder::{FOLDER, Folder};
 use ebpf::pinned::{OpenError, Pinned};
 use ebpf::programs::Dsa;
+use ruleset::{NftCommand, NftError};
 use serde_json::Value;
-use tokio::process::Command;
 
 use crate::ebpf_room::{Attached, Opened, Program};
 
@@ -20,15 +20,9 @@ const LOADER: &str = "/usr/libexec/fastpath-bpf";
 /// Why devices have no programs.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProgramsError {
-    /// It is not installed, or cannot be started.
-    #[error("starting {LOADER}")]
-    Start(#[source] io::Error),
-    /// It says why.
-    #[error("{0}")]
-    Refused(String),
-    /// It has said something that is not understood.
-    #[error("reading what {LOADER} said")]
-    Answer(#[source] serde_json::Error),
+    /// It could not be run, or it says why.
+    #[error(transparent)]
+    Refused(#[from] NftError),
     /// Programs are there, and their maps cannot be used.
     #[error(transparent)]
     Maps(#[from] OpenError),
@@ -40,17 +34,21 @@ pub(crate) async fn set(devices: &BTreeSet<String>) -> Result<Attached, Programs
     if devices.is_empty() && !Path::new(FOLDER).exists() {
         return Ok(Attached { programs: Vec::new(), opened: None });
     }
-    let said = Command::new(LOADER).arg("set").args(devices).kill_on_drop(true).output().await;
-    let said = said.map_err(ProgramsError::Start)?;
-    if !said.status.success() {
-        let text = String::from_utf8_lossy(&said.stderr);
-        let line = text.lines().next().unwrap_or("it does not say why");
-        return Err(ProgramsError::Refused(line.to_owned()));
-    }
-    let told: Value = serde_json::from_slice(&said.stdout).map_err(ProgramsError::Answer)?;
-    let programs = programs(&told);
+    let loader = NftCommand { program: LOADER.into(), ..NftCommand::default() };
+    let words: Vec<&str> =
+        std::iter::once("set").chain(devices.iter().map(String::as_str)).collect();
+    let programs = programs(&loader.ask(&words).await?);
     let any = programs.iter().any(|program| program.hook.is_some());
     Ok(Attached { programs, opened: if any { Some(open()?) } else { None } })
+}
+
+/// Takes all programs away, while nothing else is to be done.
+pub(crate) fn clear() {
+    if Path::new(FOLDER).exists()
+        && let Err(error) = Command::new(LOADER).arg("set").status()
+    {
+        log::error!("taking the eBPF programs away: {error}");
+    }
 }
 
 fn open() -> Result<Opened, OpenError> {

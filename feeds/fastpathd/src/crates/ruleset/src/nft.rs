@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The program nft behind a trait.
 
-use std::ffi::OsStr;
 use std::future::Future;
 use std::io;
 use std::path::PathBuf;
@@ -29,10 +28,10 @@ pub enum NftError {
     #[error("{0}")]
     Refused(String),
     /// It did not end in time and was killed.
-    #[error("nft did not end within {0:?}")]
+    #[error("it did not end within {0:?}")]
     Timeout(Duration),
     /// Its answer could not be understood.
-    #[error("nft's answer: {0}")]
+    #[error("its answer: {0}")]
     Answer(String),
 }
 
@@ -46,7 +45,7 @@ pub trait Nft {
     fn list(&self) -> impl Future<Output = Result<Option<Value>, NftError>>;
 }
 
-/// The real nft.
+/// The real nft, or another program that is run as it is.
 #[derive(Debug, Clone)]
 pub struct NftCommand {
     /// The program, `nft` by default.
@@ -62,7 +61,20 @@ impl Default for NftCommand {
 }
 
 impl NftCommand {
-    async fn call<S: AsRef<OsStr>>(&self, args: &[S], input: &str) -> Result<Output, NftError> {
+    /// What it answers in JSON.
+    ///
+    /// # Errors
+    /// It refuses, or does not answer in JSON.
+    pub async fn ask(&self, args: &[&str]) -> Result<Value, NftError> {
+        let output = self.call(args, "").await?;
+        if !output.status.success() {
+            return Err(NftError::Refused(words(&output)));
+        }
+        let value = serde_json::from_slice(&output.stdout);
+        value.map_err(|error| NftError::Answer(error.to_string()))
+    }
+
+    async fn call(&self, args: &[&str], input: &str) -> Result<Output, NftError> {
         tokio::time::timeout(self.timeout, self.call_unbounded(args, input))
             .await
             .map_err(|_| NftError::Timeout(self.timeout))?
@@ -72,7 +84,7 @@ impl NftCommand {
             })
     }
 
-    async fn call_unbounded<S: AsRef<OsStr>>(&self, args: &[S], input: &str) -> io::Result<Output> {
+    async fn call_unbounded(&self, args: &[&str], input: &str) -> io::Result<Output> {
         let mut child = Command::new(&self.program)
             .args(args)
             // Its messages are compared and shown: always in the same language.
@@ -119,12 +131,9 @@ impl Nft for NftCommand {
     }
 
     async fn list(&self) -> Result<Option<Value>, NftError> {
-        let output = self.call(&["-j", "list", "table", "inet", "fastpath"], "").await?;
-        if output.status.success() {
-            let value = serde_json::from_slice(&output.stdout);
-            return value.map(Some).map_err(|error| NftError::Answer(error.to_string()));
+        match self.ask(&["-j", "list", "table", "inet", "fastpath"]).await {
+            Err(NftError::Refused(words)) if words.contains(NOT_THERE) => Ok(None),
+            answer => answer.map(Some),
         }
-        let words = words(&output);
-        if words.contains(NOT_THERE) { Ok(None) } else { Err(NftError::Refused(words)) }
     }
 }

@@ -186,7 +186,7 @@ impl Daemon {
     }
 
     /// One after the other, in the order in which it was asked for.
-    pub(super) fn attach(&self, devices: BTreeSet<String>) {
+    fn attach(&self, devices: BTreeSet<String>) {
         let (happenings, turn) = (self.happenings.clone(), self.programs.clone());
         spawn_local(async move {
             let _turn = turn.lock().await;
