@@ -138,3 +138,70 @@ fn another_port_is_another_flow() {
         }
     }
 }
+
+/// Answers of the switch itself, and versions of the tag that nobody knows.
+#[test]
+fn not_a_frame_of_a_port() {
+    if !allowed() {
+        return;
+    }
+    let mut kernel = Kernel::new(Dsa::Qca);
+    let (_, old, _) = translations(false).swap_remove(0);
+    let packet = Packet::new(old, false, b"for the driver".to_vec());
+    for hook in HOOKS {
+        for tag in [[0x81, 0], [0x84, 0], [0x80, 0x40], [0x80, 0x80], [0x40, 0], [0xc0, 0]] {
+            let mut from = received(Dsa::Qca, links_in().swap_remove(0).1, 1);
+            from.instead = tag.to_vec();
+            let frame = packet.frame(&from);
+            let ran = kernel.run(hook, &frame, Beside::default());
+            assert_eq!((ran.action, ran.out), (Action::Pass, Out::NotIp), "{hook:?} {tag:02x?}");
+            assert_eq!(ran.frame, frame);
+        }
+    }
+}
+
+#[test]
+fn groups_and_frames_that_are_cut() {
+    if !allowed() {
+        return;
+    }
+    for switch in SWITCHES {
+        let mut kernel = Kernel::new(switch);
+        let (_, old, _) = translations(false).swap_remove(0);
+        let packet = Packet::new(old, false, b"to many".to_vec());
+        let mut from = received(switch, links_in().swap_remove(0).1, 1);
+        let frame = packet.frame(&from);
+        for length in 14..frame.len() - b"to many".len() {
+            let ran = kernel.run(Hook::Xdp, &frame[..length], Beside::default());
+            assert_eq!(ran.out, Out::Malformed, "{switch:?}: {length}");
+            assert_eq!(ran.frame, frame[..length]);
+        }
+        from.dst[0] |= 1;
+        for hook in HOOKS {
+            let ran = kernel.run(hook, &packet.frame(&from), Beside::default());
+            assert_eq!((ran.action, ran.out), (Action::Pass, Out::Multicast), "{switch:?}");
+        }
+    }
+}
+
+/// Nothing takes packets that GRO put together apart behind a switch's tag.
+#[test]
+fn long_packets_are_left_to_the_kernel() {
+    if !allowed() {
+        return;
+    }
+    for switch in SWITCHES {
+        let mut kernel = Kernel::new(switch);
+        let (_, old, new) = translations(false).swap_remove(1);
+        let from = received(switch, links_in().swap_remove(0).1, 1);
+        let to = sent(switch, links_out().swap_remove(0).1, 2);
+        let mut flow = flow(&from, &to, (old, new), true);
+        flow.ports = (2, 3);
+        kernel.put(&flow.pair(Hook::Tc));
+        let frame = Packet::new(old, true, vec![0; 2800]).frame(&from);
+        let beside = Beside { gso_size: 1400, gso_segs: 2, ..Beside::default() };
+        let ran = kernel.run(Hook::Tc, &frame, beside);
+        assert_eq!((ran.action, ran.out), (Action::Pass, Out::Gso), "{switch:?}");
+        assert_eq!(ran.frame, frame);
+    }
+}

@@ -145,6 +145,8 @@ fn one(
     let counted = *kernel.get(&pair).entry();
     let length = u64::try_from(packet.bytes().len()).expect("short");
     assert_eq!((counted.packets, counted.bytes), (1, length), "{name}");
+    let beaten = kernel.control.get(&0, 0).expect("there").now;
+    assert!(counted.used >= beaten && beaten > 0, "{name}");
     kernel.remove(&pair);
     (ran.frame, expected(&packet, flow, name))
 }
