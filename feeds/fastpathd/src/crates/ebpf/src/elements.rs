@@ -111,18 +111,20 @@ pub(crate) fn each_cpu<V: Pod + Default>(
     Ok(values)
 }
 
-/// Tells all elements, each of them once if none comes or goes meanwhile.
-pub(crate) fn read_all<K: Pod + Default, V: Pod + Default>(
+/// Tells all elements, each of them once if none comes or goes meanwhile, as bytes. `sizes`: those
+/// of the map's keys and values.
+pub(crate) fn read_all(
     map: BorrowedFd<'_>,
-    mut each: impl FnMut(&K, &V),
+    sizes: [usize; 2],
+    each: &mut dyn FnMut(&[u8], &[u8]),
 ) -> io::Result<()> {
     let mut room = BATCH;
-    let mut keys = vec![K::default(); room];
-    let mut values = vec![V::default(); room];
+    let mut buffers = sizes.map(|size| vec![0_u8; size * room]);
     // Where to go on: of a hash map the number of its bucket.
     let (mut from, mut next) = (0_u32, 0_u32);
     let mut begun = false;
     loop {
+        let [keys, values] = &mut buffers;
         let mut batch = Batch {
             from: if begun { std::ptr::from_mut(&mut from) as u64 } else { 0 },
             next: std::ptr::from_mut(&mut next) as u64,
@@ -137,8 +139,7 @@ pub(crate) fn read_all<K: Pod + Default, V: Pod + Default>(
         if error == Some(libc::ENOSPC) {
             // A bucket is told as a whole.
             room *= 2;
-            keys.resize(room, K::default());
-            values.resize(room, V::default());
+            buffers = sizes.map(|size| vec![0; size * room]);
             continue;
         }
         let last = error == Some(libc::ENOENT);
@@ -146,12 +147,21 @@ pub(crate) fn read_all<K: Pod + Default, V: Pod + Default>(
             result?;
         }
         let count = usize::try_from(batch.count).map_err(io::Error::other)?;
-        keys.iter().zip(&values).take(count).for_each(|(key, value)| each(key, value));
+        let values = values.chunks_exact(sizes[1]);
+        for (key, value) in keys.chunks_exact(sizes[0]).zip(values).take(count) {
+            each(key, value);
+        }
         if last {
             return Ok(());
         }
         (from, begun) = (next, true);
     }
+}
+
+/// The value whose bytes these are; none if they are too few.
+pub(crate) fn value<V: Pod>(bytes: &[u8]) -> Option<V> {
+    // SAFETY: there are as many bytes as the type has, of which all are values of it.
+    (bytes.len() >= size_of::<V>()).then(|| unsafe { bytes.as_ptr().cast::<V>().read_unaligned() })
 }
 
 fn one<K: Pod>(command: libc::c_int, map: BorrowedFd<'_>, key: &K, value: u64) -> io::Result<()> {

@@ -13,7 +13,7 @@ use crate::elements;
 use crate::engine::{MapError, Maps};
 use crate::entry::{Entry, Key};
 use crate::folder::Folder;
-use crate::layout::{Control, Entry4, Entry6, Exits, Key4, Key6, STATE_CLOSING};
+use crate::layout::{self, Control, Entry4, Entry6, Exits, Key4, Key6, STATE_CLOSING};
 use crate::programs::{BeatError, Dsa, Role, beat, jiffies_a_second};
 use crate::sys;
 use crate::wire::{Wire4, Wire6};
@@ -24,9 +24,6 @@ pub enum OpenError {
     /// It is not there, or not ours to open.
     #[error("opening {0}")]
     Open(PathBuf, #[source] io::Error),
-    /// The kernel does not tell what it is.
-    #[error("asking what {0} is")]
-    Info(PathBuf, #[source] io::Error),
     /// Made by another version.
     #[error("{0} is of another layout")]
     Layout(PathBuf),
@@ -56,10 +53,10 @@ impl Pinned {
     /// # Errors
     /// One is not there, or not of our layout.
     pub fn open(folder: &Folder, dsa: Dsa) -> Result<Self, OpenError> {
-        let (flows4, of4) = open::<Key4, Entry4>(folder, "flows4")?;
-        let (flows6, _) = open::<Key6, Entry6>(folder, "flows6")?;
-        let (exits, _) = open::<u32, Exits>(folder, "exits")?;
-        open::<u32, Control>(folder, "control")?;
+        let (flows4, of4) = open(folder, "flows4", [size_of::<Key4>(), size_of::<Entry4>()])?;
+        let (flows6, _) = open(folder, "flows6", [size_of::<Key6>(), size_of::<Entry6>()])?;
+        let (exits, _) = open(folder, "exits", [size_of::<u32>(), size_of::<Exits>()])?;
+        open(folder, "control", [size_of::<u32>(), size_of::<Control>()])?;
         let program = folder.program(dsa, Role::Beat);
         let beat = folder.open(dsa, Role::Beat).map_err(|e| OpenError::Open(program, e))?;
         let capacity = usize::try_from(of4.max_entries).unwrap_or(usize::MAX);
@@ -82,15 +79,22 @@ impl Pinned {
     }
 }
 
-fn open<K, V>(folder: &Folder, name: &str) -> Result<(OwnedFd, elements::Info), OpenError> {
+/// The map of this name, which has to have keys and values of these sizes.
+#[inline(never)]
+fn open(
+    folder: &Folder,
+    name: &str,
+    sizes: [usize; 2],
+) -> Result<(OwnedFd, elements::Info), OpenError> {
     let path = folder.map(name);
-    let map = sys::open(&path).map_err(|e| OpenError::Open(path.clone(), e))?;
-    let info = elements::info(map.as_fd()).map_err(|e| OpenError::Info(path.clone(), e))?;
-    let sizes = [info.key_size, info.value_size].map(usize::try_from);
-    if sizes != [Ok(size_of::<K>()), Ok(size_of::<V>())] {
-        return Err(OpenError::Layout(path));
+    let found = sys::open(&path).and_then(|map| Ok((elements::info(map.as_fd())?, map)));
+    match found {
+        Err(error) => Err(OpenError::Open(path, error)),
+        Ok((info, _)) if [info.key_size, info.value_size].map(|size| size as usize) != sizes => {
+            Err(OpenError::Layout(path))
+        }
+        Ok((info, map)) => Ok((map, info)),
     }
-    Ok((map, info))
 }
 
 /// The number of CPUs in a list such as `0-3` or `0,2-3`: that of the last one and one.
@@ -106,7 +110,7 @@ fn written(error: io::Error) -> MapError {
     }
 }
 
-fn reading(entry: &crate::layout::Entry) -> Reading {
+fn reading(entry: &layout::Entry) -> Reading {
     Reading {
         counters: Counters { packets: entry.packets, bytes: entry.bytes },
         closing: entry.state & STATE_CLOSING != 0,
@@ -140,14 +144,23 @@ impl Maps for Pinned {
     }
 
     fn read(&mut self, each: &mut dyn FnMut(&Key, Reading)) -> Result<(), MapError> {
-        elements::read_all(self.flows4.as_fd(), |key: &Key4, value: &Entry4| {
-            each(&key.key(), reading(&value.e));
-        })
-        .map_err(MapError::Read)?;
-        elements::read_all(self.flows6.as_fd(), |key: &Key6, value: &Entry6| {
-            each(&key.key(), reading(&value.e));
-        })
-        .map_err(MapError::Read)
+        let mut tell = |key: &[u8], value: &[u8]| {
+            let key = if key.len() == size_of::<Key4>() {
+                elements::value::<Key4>(key).map(|key| key.key())
+            } else {
+                elements::value::<Key6>(key).map(|key| key.key())
+            };
+            // Both kinds of entries begin so.
+            if let (Some(key), Some(entry)) = (key, elements::value::<Entry4>(value)) {
+                each(&key, reading(&entry.e));
+            }
+        };
+        let (v4, v6) = (self.flows4.as_fd(), self.flows6.as_fd());
+        elements::read_all(v4, [size_of::<Key4>(), size_of::<Entry4>()], &mut tell)
+            .and_then(|()| {
+                elements::read_all(v6, [size_of::<Key6>(), size_of::<Entry6>()], &mut tell)
+            })
+            .map_err(MapError::Read)
     }
 
     fn beat(&mut self, patience: Duration) -> Result<(), MapError> {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Which connections are in the maps, what they stand on and what they have counted.
 
-use std::collections::{BinaryHeap, HashMap};
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use config::order;
 use ctnetlink::Counters;
 
 use crate::connection::{Connection, Extension, Growth, Left, Reading, Taken, Timeouts};
@@ -337,9 +339,10 @@ impl Table {
             return;
         }
         let idle = self.connections.iter();
-        let idle: BinaryHeap<_> =
+        let mut idle: Vec<_> =
             idle.filter_map(|(id, held)| Some((rank(held, now)?, *id))).collect();
-        self.victims = idle.into_sorted_vec().into_iter().map(|(_, id)| id).rev().collect();
+        order::sort_by_key(&mut idle, |(rank, _)| Reverse(*rank));
+        self.victims = idle.into_iter().map(|(_, id)| id).collect();
     }
 
     /// Conntrack entries that would be forgotten too early, among those that half of their time

@@ -388,12 +388,17 @@ fn place(programs: &[Program], topology: &Topology, address: IpAddr) -> Result<P
     let tag = |at: usize| {
         way.tags.get(at).map(|VlanTag { vid, service }| Tag { vid: *vid, service: *service })
     };
-    let mut grounds: Vec<Ground> = way.links.iter().map(|index| Ground::Link(*index)).collect();
-    grounds.extend(way.neighbour.map(|(index, address)| Ground::Neighbour(index, address)));
-    if let Some((bridge, mac)) = way.station {
-        grounds.extend([Ground::Station(bridge, mac.0), Ground::Vlans(bridge)]);
+    let mut grounds = vec![Ground::Session; usize::from(way.session.is_some())];
+    for index in &way.links {
+        grounds.push(Ground::Link(*index));
     }
-    grounds.extend(way.session.map(|_| Ground::Session));
+    if let Some((index, address)) = way.neighbour {
+        grounds.push(Ground::Neighbour(index, address));
+    }
+    if let Some((bridge, mac)) = way.station {
+        grounds.push(Ground::Station(bridge, mac.0));
+        grounds.push(Ground::Vlans(bridge));
+    }
     let side = Side {
         device: way.port,
         hook,

@@ -3,64 +3,52 @@
 
 use ebpf::layout::Out;
 use ebpf::table::Table;
-use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::ebpf_room::EbpfRoom;
 
-#[derive(Debug, Serialize)]
-pub(crate) struct EbpfView {
-    active: bool,
-    why: String,
-    devices: Vec<DeviceView>,
-    flows: usize,
-    capacity: usize,
-    evicted: u64,
-    seen: u64,
-    exits: Vec<ExitView>,
-    dropped: Vec<DroppedView>,
-}
-
-#[derive(Debug, Serialize)]
-struct DeviceView {
-    device: String,
-    hook: &'static str,
-    why: String,
-}
-
-#[derive(Debug, Serialize)]
-struct ExitView {
-    exit: &'static str,
-    packets: u64,
-}
-
-#[derive(Debug, Serialize)]
-struct DroppedView {
-    rule: u32,
-    packets: u64,
-    bytes: u64,
-}
-
-pub(crate) fn view(room: &EbpfRoom) -> EbpfView {
+/// Put together by hand: types of its own for each part would be three times the code.
+pub(crate) fn view(room: &EbpfRoom) -> Map<String, Value> {
     let (table, exits) = (room.table(), room.exits());
-    let devices = room.programs().iter().map(|program| DeviceView {
-        device: program.device.clone(),
-        hook: program.word,
-        why: program.why.clone(),
+    let devices = room.programs().iter().map(|program| {
+        object(vec![
+            ("device", program.device.as_str().into()),
+            ("hook", program.word.into()),
+            ("why", program.why.as_str().into()),
+        ])
     });
-    let exit = |(exit, packets): (&Out, u64)| ExitView { exit: exit.word(), packets };
-    let dropped = table.into_iter().flat_map(Table::dropped);
-    EbpfView {
-        active: room.held().next().is_some(),
-        why: room.why(),
-        devices: devices.collect(),
-        flows: table.map_or(0, Table::len),
+    let ways = Out::ALL.iter().zip(exits.out).map(|(exit, packets)| {
+        object(vec![("exit", exit.word().into()), ("packets", packets.into())])
+    });
+    let dropped = table.into_iter().flat_map(Table::dropped).map(|(rule, sum)| {
+        object(vec![
+            ("rule", (*rule).into()),
+            ("packets", sum.packets.into()),
+            ("bytes", sum.bytes.into()),
+        ])
+    });
+    fields(vec![
+        ("active", room.held().next().is_some().into()),
+        ("why", room.why().into()),
+        ("devices", devices.collect()),
+        ("flows", table.map_or(0, Table::len).into()),
         // Each has an entry for either direction.
-        capacity: table.map_or(0, Table::capacity) / 2,
-        evicted: table.map_or(0, Table::evicted),
-        seen: exits.seen,
-        exits: Out::ALL.iter().zip(exits.out).map(exit).collect(),
-        dropped: dropped
-            .map(|(rule, sum)| DroppedView { rule: *rule, packets: sum.packets, bytes: sum.bytes })
-            .collect(),
+        ("capacity", (table.map_or(0, Table::capacity) / 2).into()),
+        ("evicted", table.map_or(0, Table::evicted).into()),
+        ("seen", exits.seen.into()),
+        ("exits", ways.collect()),
+        ("dropped", dropped.collect()),
+    ])
+}
+
+fn fields(fields: Vec<(&str, Value)>) -> Map<String, Value> {
+    let mut map = Map::new();
+    for (name, value) in fields {
+        map.insert(name.to_owned(), value);
     }
+    map
+}
+
+fn object(of: Vec<(&str, Value)>) -> Value {
+    Value::Object(fields(of))
 }

@@ -236,10 +236,10 @@ impl EngineRoom {
     pub(crate) fn report(&self) -> EngineReport {
         let wanted = self.wanted.as_ref().map_or(Engine::Off, |plan| plan.engine);
         let devices = match &self.in_force {
-            Some(plan) if plan.engine == Engine::Ebpf => {
-                plan.devices.union(&self.held).cloned().collect()
+            Some(plan) if plan.engine != Engine::Off => {
+                let held = self.held.iter().filter(|_| plan.engine == Engine::Ebpf);
+                plan.devices.iter().chain(held).cloned().collect()
             }
-            Some(plan) if plan.engine != Engine::Off => plan.devices.iter().cloned().collect(),
             _ => Vec::new(),
         };
         EngineReport {

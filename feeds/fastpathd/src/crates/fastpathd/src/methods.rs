@@ -44,7 +44,9 @@ pub(crate) fn call(core: &mut Core, method: &str, mut args: Map<String, Value>) 
         "history" => answer(HistoryQuery::parse(&args).map(|query| core.flows.history(&query))),
         "cpu" => nothing(&args)
             .unwrap_or_else(|| core.cpus.view().map_or(Outcome::NotFound, |v| reply(&v))),
-        "ebpf" => nothing(&args).unwrap_or_else(|| reply(&ebpf_view::view(&core.ebpf))),
+        "ebpf" => {
+            nothing(&args).unwrap_or_else(|| Outcome::Reply(ebpf_view::view(&core.ebpf).into()))
+        }
         "ips" => nothing(&args).unwrap_or_else(|| reply(&protection_view::ips(core))),
         "alerts" => alerts(core, &args),
         "blocks" => nothing(&args).unwrap_or_else(|| reply(&protection_view::blocks(core))),

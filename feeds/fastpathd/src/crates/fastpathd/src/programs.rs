@@ -45,7 +45,7 @@ pub(crate) async fn set(devices: &BTreeSet<String>) -> Result<Attached, Programs
 /// Takes all programs away, while nothing else is to be done.
 pub(crate) fn clear() {
     if Path::new(FOLDER).exists()
-        && let Err(error) = Command::new(LOADER).arg("set").status()
+        && let Err(error) = Command::new(LOADER).arg("set").output()
     {
         log::error!("taking the eBPF programs away: {error}");
     }
