@@ -18,6 +18,9 @@ use crate::table::{Slot, Table};
 /// router may miss some.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Entries that are read in a second at the most: a tenth of a second's work of a small CPU.
+const READ_A_SECOND: usize = 20_000;
+
 /// What the engine needs of the kernel.
 pub trait Maps: std::fmt::Debug {
     /// Writes an entry, which has counted this much already. One under the same key is replaced.
@@ -120,6 +123,8 @@ pub struct Engine {
     /// Entries of a daemon before, with what they had counted.
     strangers: HashMap<Key, Slot>,
     report: Report,
+    /// When the counters are read next.
+    read_at: Duration,
 }
 
 impl Engine {
@@ -137,7 +142,8 @@ impl Engine {
             strangers.insert(*key, Slot::found(reading.counters));
         })?;
         let table = Table::new(capacity);
-        Ok(Self { maps, table, timeouts, strangers, report: Report::default() })
+        let (report, read_at) = (Report::default(), Duration::ZERO);
+        Ok(Self { maps, table, timeouts, strangers, report, read_at })
     }
 
     /// Tells first what an engine with other maps has not told yet.
@@ -263,13 +269,18 @@ impl Engine {
         }
     }
 
-    /// Once a second: tells the programs that somebody is there, reads the counters, and lets go
-    /// who is closing or has been dropped for long enough.
+    /// Once a second: tells the programs that somebody is there, reads the counters (of very many
+    /// connections less often), and lets go who is closing or has been dropped for long enough.
     ///
     /// # Errors
     /// The kernel refuses.
     pub fn tick(&mut self, now: Duration) -> Result<(), MapError> {
         self.maps.beat(PATIENCE)?;
+        if now < self.read_at {
+            return Ok(());
+        }
+        let seconds = 2 * self.table.len() / READ_A_SECOND;
+        self.read_at = now + Duration::from_secs(u64::try_from(seconds).unwrap_or(u64::MAX));
         let (table, report) = (&mut self.table, &mut self.report);
         let mut closing = Vec::new();
         self.maps.read(&mut |key, reading| {

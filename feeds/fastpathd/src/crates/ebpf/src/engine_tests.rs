@@ -176,3 +176,22 @@ fn release_all_leaves_nothing() {
     let others = self::engine(&Fake::default());
     assert_eq!(others.after(engine.report()).report().left, [(2, Cause::Moved)]);
 }
+
+#[test]
+fn very_many_are_read_less_often() {
+    let maps = Fake::default();
+    let mut engine = Engine::new(Box::new(maps.clone()), 100_000, TIMEOUTS).unwrap();
+    for id in 0..30_000 {
+        let mut connection = connection(id % 60_000);
+        connection.id = id;
+        engine.take(connection, [place(1), place(2)], s(0)).unwrap();
+    }
+    let mut seen = Vec::new();
+    for now in 1..=9 {
+        maps.pass(1, |key| key.sport == 1000);
+        engine.tick(s(now)).unwrap();
+        seen.push(grown(&engine.report())[0]);
+    }
+    assert_eq!(seen, [1, 0, 0, 3, 0, 0, 3, 0, 0]);
+    assert_eq!(maps.with(|inside| inside.beats), 9);
+}

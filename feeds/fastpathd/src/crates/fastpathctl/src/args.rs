@@ -36,6 +36,8 @@ pub(crate) enum Command {
     Reinspect,
     UpdateRules,
     Cpu,
+    /// What the eBPF programs do.
+    Ebpf,
     /// `None` shows the engine.
     Engine(Option<EngineChange>),
 }
@@ -78,6 +80,7 @@ usage: fastpathctl [--json] [--socket PATH] COMMAND
   reinspect              inspect again what had left inspection
   update-rules           fetch, test and load rules now
   cpu                    which CPUs forward and which inspect
+  ebpf                   where eBPF programs are, and how packets leave them
 
 FILTER: --path P  --reason R  --inspection I  --proto P  --vlan N  --zone Z  --host ADDRESS
         --family 4|6  --text WORDS  --sort COLUMN  --ascending  --limit N  --offset N
@@ -193,6 +196,7 @@ impl Seen {
             "reinspect" => Command::Reinspect,
             "update-rules" => Command::UpdateRules,
             "cpu" => Command::Cpu,
+            "ebpf" => Command::Ebpf,
             "release" => {
                 let missing = ArgsError::Missing { command: "release", what: "an address" };
                 Command::Release(words.next().ok_or(missing)?)

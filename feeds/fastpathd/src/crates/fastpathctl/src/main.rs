@@ -3,6 +3,7 @@
 
 mod args;
 mod cpu_plan;
+mod ebpf;
 mod protection;
 mod show;
 mod table;
@@ -97,6 +98,7 @@ async fn ask(args: Args) -> Result<(), Failure> {
             (call(&bus, "rules_update", json!({})).await?, protection::rules_update)
         }
         Command::Cpu => (call(&bus, "cpu", json!({})).await?, cpu_plan::cpu),
+        Command::Ebpf => (call(&bus, "ebpf", json!({})).await?, ebpf::ebpf),
         Command::Engine(None) => {
             let mut status = call(&bus, "status", json!({})).await?;
             (status["engine"].take(), show::engine)

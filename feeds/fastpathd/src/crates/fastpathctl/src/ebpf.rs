@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The eBPF engine as text.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use crate::show::{flag, list, number, text};
+use crate::table::Align::{Left, Right};
+use crate::table::Table;
+
+/// The answer of `ebpf`.
+pub(crate) fn ebpf(answer: &Value) -> String {
+    let mut out = String::new();
+    let state = if flag(answer, "active") { "in force" } else { "not in force" };
+    let _ = writeln!(out, "programs     {state} {}", text(answer, "why"));
+    let (flows, capacity) = (number(answer, "flows"), number(answer, "capacity"));
+    let _ = writeln!(out, "connections  {flows} of {capacity}");
+    let _ = writeln!(out, "evicted      {}", number(answer, "evicted"));
+    let mut devices = Table::new(&[("DEVICE", Left), ("HOOK", Left), ("", Left)]);
+    for device in list(answer, "devices") {
+        let hook = text(device, "hook");
+        let hook = if hook.is_empty() { "none" } else { hook };
+        devices.row(vec![text(device, "device").into(), hook.into(), text(device, "why").into()]);
+    }
+    let mut exits = Table::new(&[("PACKETS", Right), ("", Left)]);
+    for exit in list(answer, "exits").filter(|exit| number(exit, "packets") > 0) {
+        exits.row(vec![number(exit, "packets").to_string(), text(exit, "exit").into()]);
+    }
+    let mut dropped = Table::new(&[("DROPPED", Right), ("BY RULE", Left)]);
+    let mut any = false;
+    for rule in list(answer, "dropped") {
+        any = true;
+        dropped.row(vec![number(rule, "packets").to_string(), number(rule, "rule").to_string()]);
+    }
+    for table in [Some(devices), Some(exits), any.then_some(dropped)].into_iter().flatten() {
+        out.push('\n');
+        out.push_str(&table.render());
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn devices_exits_and_drops() {
+        let text = ebpf(&json!({
+            "active": true, "why": "wan: its driver says no", "flows": 3, "capacity": 32768,
+            "evicted": 0, "seen": 12,
+            "devices": [
+                {"device": "lan1", "hook": "tcx", "why": "the driver of lan1 has no XDP"},
+                {"device": "wan", "hook": "", "why": "its driver says no"},
+            ],
+            "exits": [{"exit": "forwarded", "packets": 12}, {"exit": "ttl", "packets": 0}],
+            "dropped": [{"rule": 4711, "packets": 5, "bytes": 500}],
+        }));
+        assert!(text.starts_with("programs     in force wan: its driver says no\n"), "{text}");
+        assert!(text.contains("connections  3 of 32768"), "{text}");
+        assert!(text.contains("lan1    tcx   the driver of lan1 has no XDP"), "{text}");
+        assert!(text.contains("wan     none  its driver says no"), "{text}");
+        assert!(text.contains("     12  forwarded") && !text.contains("ttl"), "{text}");
+        assert!(text.contains("      5  4711"), "{text}");
+    }
+}
