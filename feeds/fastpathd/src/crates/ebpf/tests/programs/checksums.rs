@@ -175,3 +175,32 @@ fn wrong_ones() {
         }
     }
 }
+
+/// Sums whose carry brings forth another carry, once in 65,536 packets.
+#[test]
+fn carries_of_carries() {
+    if !allowed() {
+        return;
+    }
+    let mut kernel = Kernel::new(Dsa::None);
+    let mut number = 0;
+    for hook in HOOKS {
+        for beside in states(hook) {
+            for (name, flow) in flows(0, 0) {
+                let mut pair = flow.pair(hook);
+                let e = pair.entry();
+                let deltas = u32::from(e.address_delta) + u32::from(e.port_delta);
+                for sum in [0xffff, 0x1_0000, 0x1_fffe, 0x1_ffff, 0x2_fffd] {
+                    let Some(Ok(old)) = u32::checked_sub(sum, deltas).map(u16::try_from) else {
+                        continue;
+                    };
+                    let raw = u16::from_be_bytes((!old).to_ne_bytes());
+                    let packet = with_sum(&flow, false, raw);
+                    goes(&mut kernel, hook, &flow, &packet, beside, &format!("{name} {sum:x}"));
+                    number += 1;
+                }
+            }
+        }
+    }
+    assert!(number > 100, "{number}");
+}
