@@ -367,6 +367,15 @@ impl Table {
         self.connections.get(&id)?.extension(now, timeouts)
     }
 
+    /// Connections of an address that are dropped.
+    #[must_use]
+    pub fn rejected(&self, address: IpAddr) -> Vec<u64> {
+        let of = |held: &Held| {
+            held.fate != Fate::Carried && held.keys.iter().any(|key| key.src == address)
+        };
+        self.connections.iter().filter(|(_, held)| of(held)).map(|(id, _)| *id).collect()
+    }
+
     /// Connections that have been dropped for long enough.
     #[must_use]
     pub fn expired(&self, now: Duration) -> Vec<u64> {

@@ -224,6 +224,7 @@ impl Core {
         self.rules.configure(&configuration.rules, wanted, self.now.unix_ms);
         let mut effects = Vec::new();
         if !ended.is_empty() {
+            self.ebpf.accept(&ended, self.now);
             effects.push(Effect::Release(ended));
         }
         effects.extend(self.replan());

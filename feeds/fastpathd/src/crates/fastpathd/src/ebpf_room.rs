@@ -20,6 +20,10 @@ use crate::surroundings::Surroundings;
 
 const TCP: u8 = 6;
 
+/// Bit of the number of a connection that is dropped: the flow of the same number may be forgotten,
+/// and come back.
+const REJECTED: u64 = 1 << 63;
+
 /// A flow that leaves may be taken up again at once, and that may push another one out.
 const ROUNDS: usize = 4;
 
@@ -300,6 +304,38 @@ impl EbpfRoom {
 
     fn place(&self, topology: &Topology, address: IpAddr) -> Result<Place, Reason> {
         place(&self.programs, topology, address)
+    }
+
+    /// Drops what still comes of connections of an address that is blocked for a rule, before the
+    /// stack sees it. Who has no program is dropped by nft.
+    pub(crate) fn reject(
+        &mut self,
+        offers: &[Offer],
+        rule: u32,
+        until: Duration,
+        topology: &Topology,
+        now: Now,
+    ) {
+        for offer in offers {
+            let Offer { id, zone, orig, reply } = *offer;
+            let places = [orig.src, reply.src].map(|address| self.place(topology, address));
+            if let (Some(engine), [Ok(initiator), Ok(responder)]) = (&mut self.engine, places) {
+                engine.release(id, now.mono);
+                let connection = Connection { id: id | REJECTED, zone, orig, reply };
+                // Without room nft drops them all the same.
+                let _ = engine.reject(connection, [initiator, responder], rule, until, now.mono);
+            }
+        }
+    }
+
+    /// Addresses are not blocked any more.
+    pub(crate) fn accept(&mut self, addresses: &[IpAddr], now: Now) {
+        let Some(engine) = &mut self.engine else { return };
+        for address in addresses {
+            for id in engine.table().rejected(*address) {
+                engine.release(id, now.mono);
+            }
+        }
     }
 
     /// A connection is gone: its last counters, before the table of flows forgets it.

@@ -342,6 +342,31 @@ fn the_engine_says_where_and_what_it_carries() {
 }
 
 #[test]
+fn a_blocked_source_is_dropped_at_the_hook() {
+    let (mut core, maps) = running();
+    update(&mut core, established(7, false));
+    maps.pass(2, from_host);
+    let source = established(7, false).orig.src;
+    let offers = core.flows.offers_of(source);
+    let (now, until) = (core.now, core.now.mono + Duration::from_secs(60));
+    core.ebpf.reject(&offers, 2_100_498, until, core.around.topology(), now);
+    core.serve_ebpf();
+    assert!(maps.with(|inside| inside.flows.values().all(|(entry, _)| entry.drop.is_some())));
+    assert_eq!(core.flows.totals().paths.ebpf.packets, 2);
+    // Its end in conntrack, which follows, does not end the drop.
+    core.events(&[Event::Destroy(established(7, false))]);
+    maps.pass(5, from_host);
+    core.now.mono += Duration::from_secs(1);
+    core.tick(&Readings::default());
+    assert_eq!(carried(&maps), 2);
+    let dropped = core.ebpf.table().unwrap().dropped().to_vec();
+    assert_eq!(dropped, [(2_100_498, Counters { packets: 5, bytes: 500 })]);
+    let now = core.now;
+    core.ebpf.accept(&[source], now);
+    assert_eq!(carried(&maps), 0);
+}
+
+#[test]
 fn other_maps_are_filled_anew() {
     let (mut core, maps) = running();
     update(&mut core, established(7, false));

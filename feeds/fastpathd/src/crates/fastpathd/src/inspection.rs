@@ -70,7 +70,9 @@ impl Core {
             let rule = (offender.sid, offender.reason.as_str());
             let own = |address: IpAddr| topology.is_local(address);
             if let Some(block) = self.protection.fired(now, offender.address, rule, own) {
-                let flows = self.flows.flows_of(block.address);
+                let offers = self.flows.offers_of(block.address);
+                self.ebpf.reject(&offers, block.sid, block.until, topology, self.now);
+                let flows = offers.iter().map(|offer| (offer.zone, offer.orig)).collect();
                 effects.push(Effect::Block {
                     element: Box::new(protection::element(&block, now)),
                     flows,
@@ -92,6 +94,7 @@ impl Core {
     pub(crate) fn release(&mut self, address: IpAddr) -> Option<Effect> {
         // As the kernel has it: an IPv4 address may be written as an IPv6 one.
         let address = self.protection.blocks.release(address)?.address;
+        self.ebpf.accept(&[address], self.now);
         log::info!("{address} is not blocked any more, by command");
         Some(Effect::Release(vec![address]))
     }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What the table answers: pages, single flows, the busiest.
 
+use std::cmp::Ordering;
+
 use crate::flow::Flow;
-use crate::groups::{self, Sums};
+use crate::groups::{self, Line, Sums};
 use crate::matcher::Matcher;
 use crate::order::{Key, Keys, window};
 use crate::page::{FlowDetail, FlowPage, Top};
@@ -44,7 +46,7 @@ impl FlowTable {
         self.flows.iter().filter(|flow| filter.matches(flow)).for_each(|flow| sums.add(flow));
         let mut list = sums.into_list();
         let matched = list.len();
-        let rows = window(&mut list, query.offset, query.limit, |a, b| {
+        let rows = lines(&mut list, query.offset, query.limit, &|a, b| {
             let order = compare(self, a, b);
             (if query.desc { order.reverse() } else { order }).then(a.0.cmp(&b.0))
         })
@@ -84,8 +86,8 @@ impl FlowTable {
         self.flows.iter().filter(|flow| flow.forwarded()).for_each(|flow| sums.add(flow));
         let mut list = sums.into_list();
         let busiest = groups::comparison(Sort::Bps);
-        let rows = window(&mut list, 0, query.limit, |a, b| {
-            let order = busiest.map_or(std::cmp::Ordering::Equal, |compare| compare(self, b, a));
+        let rows = lines(&mut list, 0, query.limit, &|a, b| {
+            let order = busiest.map_or(Ordering::Equal, |compare| compare(self, b, a));
             order.then(a.0.cmp(&b.0))
         })
         .iter()
@@ -97,6 +99,16 @@ impl FlowTable {
     fn by_id(&self, id: u64) -> Option<&Flow> {
         self.position(id).map(|position| &self.flows[position])
     }
+}
+
+/// A window of groups: whatever they are ordered by, selecting and sorting is compiled once.
+fn lines<'a>(
+    list: &'a mut [Line],
+    offset: usize,
+    limit: usize,
+    compare: &dyn Fn(&Line, &Line) -> Ordering,
+) -> &'a [Line] {
+    window(list, offset, limit, compare)
 }
 
 fn conflict(query: &FlowsQuery) -> QueryError {

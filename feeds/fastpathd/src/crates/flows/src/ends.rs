@@ -10,6 +10,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use crate::flow::Flow;
 use crate::proto::has_ports;
 use crate::table::FlowTable;
+use crate::takeup::Offer;
 
 /// How many of the newest flows are searched for one of a protocol without ports. They live
 /// short, and a flood of alerts must not cost more.
@@ -211,7 +212,13 @@ impl FlowTable {
     /// direction, for [`ctnetlink::delete`].
     #[must_use]
     pub fn flows_of(&self, address: IpAddr) -> Vec<(u16, Tuple)> {
+        self.offers_of(address).into_iter().map(|offer| (offer.zone, offer.orig)).collect()
+    }
+
+    /// The same, as the eBPF engine knows flows.
+    #[must_use]
+    pub fn offers_of(&self, address: IpAddr) -> Vec<Offer> {
         let flows = self.flows.iter().filter(|flow| flow.addresses().contains(&address));
-        flows.map(|flow| (flow.zone, flow.orig)).collect()
+        flows.map(Flow::offer).collect()
     }
 }

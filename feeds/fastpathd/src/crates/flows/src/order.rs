@@ -54,7 +54,10 @@ impl<'a> Keys<'a> {
             Sort::InDev | Sort::OutDev => sides(|side| &side.device),
             Sort::InZone | Sort::OutZone => sides(|side| &side.zone),
             Sort::SrcName | Sort::DstName => ranks(table.names.values().iter().map(|name| &**name)),
-            Sort::Proto => ranks((0..=u8::MAX).map(proto::name)),
+            Sort::Proto => {
+                let names: Vec<String> = (0..=u8::MAX).map(proto::name).collect();
+                ranks(names.iter().map(String::as_str))
+            }
             _ => Vec::new(),
         };
         Some(Self { sort, now, table, ranks })
@@ -113,15 +116,19 @@ fn address(address: IpAddr) -> u128 {
 
 /// For each text its place in the alphabet, from 1; equal texts share one. Place 0 of the result
 /// is for the number 0, no text, which comes first.
-pub(crate) fn ranks<T: AsRef<str>>(texts: impl Iterator<Item = T>) -> Vec<u32> {
-    let mut sorted: Vec<(T, usize)> = texts.zip(1..).collect();
-    sorted.sort_unstable_by(|(a, _), (b, _)| a.as_ref().cmp(b.as_ref()));
+pub(crate) fn ranks<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<u32> {
+    ranked(texts.zip(1..).collect())
+}
+
+/// Whatever the texts came from, sorting is compiled once.
+fn ranked(mut sorted: Vec<(&str, usize)>) -> Vec<u32> {
+    sorted.sort_unstable_by_key(|(text, _)| *text);
     let mut ranks = vec![0; sorted.len() + 1];
     let mut rank = 0;
     for (i, (text, number)) in sorted.iter().enumerate() {
-        let new = i == 0 || sorted[i - 1].0.as_ref() != text.as_ref();
+        let new = i == 0 || sorted[i - 1].0 != *text;
         // Empty text ranks like no text.
-        rank += u32::from(new && !text.as_ref().is_empty());
+        rank += u32::from(new && !text.is_empty());
         ranks[*number] = rank;
     }
     ranks

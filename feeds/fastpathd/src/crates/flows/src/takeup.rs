@@ -102,13 +102,17 @@ impl FlowTable {
 }
 
 impl Flow {
+    pub(crate) fn offer(&self) -> Offer {
+        let Self { id, zone, orig, reply, .. } = *self;
+        Offer { id, zone, orig, reply }
+    }
+
     /// Whether the flow is to be offered or taken back, now that it may be taken or not.
     pub(crate) fn wish(&mut self, takeable: bool) -> Option<Wish> {
         match (takeable, self.takeup) {
             (true, Takeup::Not) => {
                 self.takeup = Takeup::Offered;
-                let Self { id, zone, orig, reply, .. } = *self;
-                Some(Wish::Take(Offer { id, zone, orig, reply }))
+                Some(Wish::Take(self.offer()))
             }
             (false, before) => {
                 self.takeup = Takeup::Not;
