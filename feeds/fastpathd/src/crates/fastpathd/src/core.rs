@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::configuration::Configuration;
 use crate::cpu_room::CpuRoom;
-use crate::ebpf_room::{EbpfRoom, change_of};
+use crate::ebpf_room::{EbpfRoom, Wanted, change_of};
 use crate::engine_room::{EngineRoom, Job, Source};
 use crate::health::Facts;
 use crate::interfaces::{Firewall, parse_dump};
@@ -61,8 +61,8 @@ pub(crate) enum Effect {
     Reinspect,
     /// Run an update of the rules.
     UpdateRules(String),
-    /// Give these devices eBPF programs, and take them from all others.
-    Attach(BTreeSet<String>),
+    /// Give devices eBPF programs, and take them from all others.
+    Attach(Wanted),
     /// Tell conntrack of connections that it sees no packets of.
     Keep(Vec<Upkeep>),
     /// Have Suricata load its rules anew.
@@ -441,7 +441,7 @@ impl Core {
             .map(|d| Candidate { device: d.device.to_string(), eligible: d.eligible, why: d.why })
             .collect();
         let mut plan = ruleset::plan(&candidates, &settings, &self.protection.plan(&self.places()));
-        effects.extend(self.want_programs(&mut plan));
+        effects.extend(self.want_programs(&mut plan, settings.hook));
         self.wanted = Some(plan.clone());
         if !self.ebpf.known() {
             return effects;

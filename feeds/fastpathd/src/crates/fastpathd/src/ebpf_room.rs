@@ -34,6 +34,14 @@ const RETRY: Duration = Duration::from_secs(30);
 /// become known, with the next one all of them have been offered.
 const DUMPS_BEFORE_SWEEP: u8 = 2;
 
+/// Devices that are to have programs, and no others.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) devices: BTreeSet<String>,
+    /// Where, as `fastpath-bpf` calls it; none: the best that they can.
+    pub(crate) hook: Option<&'static str>,
+}
+
 /// A device that was to get a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Program {
@@ -71,8 +79,8 @@ pub(crate) struct EbpfRoom {
     /// Of the engine's maps.
     id: u32,
     programs: Vec<Program>,
-    /// Devices that programs were asked for last.
-    asked: BTreeSet<String>,
+    /// What was asked for last.
+    asked: Wanted,
     /// When they are asked for once more after a failure.
     retry_at: Option<Duration>,
     /// An answer has come since anything was asked for.
@@ -87,20 +95,20 @@ pub(crate) struct EbpfRoom {
 }
 
 impl EbpfRoom {
-    /// Devices to be given programs, all others losing theirs; none if that is no news.
-    pub(crate) fn want(&mut self, devices: BTreeSet<String>) -> Option<BTreeSet<String>> {
-        if self.asked == devices && self.retry_at != Some(Duration::ZERO) {
+    /// What is to be asked for; none if that is no news.
+    pub(crate) fn want(&mut self, wanted: Wanted) -> Option<Wanted> {
+        if self.asked == wanted && self.retry_at != Some(Duration::ZERO) {
             return None;
         }
         self.retry_at = None;
-        self.answered &= !self.asked.is_empty();
-        self.asked.clone_from(&devices);
-        Some(devices)
+        self.answered &= !self.asked.devices.is_empty();
+        self.asked = wanted.clone();
+        Some(wanted)
     }
 
     /// Whether it is known which devices have a program, so that rules can be made for the others.
     pub(crate) fn known(&self) -> bool {
-        self.asked.is_empty() || self.answered
+        self.asked.devices.is_empty() || self.answered
     }
 
     /// What became of the programs. Flows over devices that have none any more leave.

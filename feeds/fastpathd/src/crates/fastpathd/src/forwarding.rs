@@ -9,19 +9,24 @@ use ebpf::ground::Change;
 use ruleset::{Engine, Plan};
 
 use crate::core::{Core, Effect};
-use crate::ebpf_room::{Attached, Program};
+use crate::ebpf_room::{Attached, Program, Wanted};
 
 impl Core {
     /// Has devices given programs or taken from them, and leaves those that have one out of the
     /// flowtable.
-    pub(crate) fn want_programs(&mut self, plan: &mut Plan) -> Option<Effect> {
+    pub(crate) fn want_programs(
+        &mut self,
+        plan: &mut Plan,
+        hook: Option<&'static str>,
+    ) -> Option<Effect> {
         let ebpf = plan.engine == Engine::Ebpf;
         let devices = if ebpf { plan.devices.clone() } else { BTreeSet::new() };
         if ebpf {
             let words = |program: &Program| format!("held by eBPF ({})", program.word);
             plan.hold(self.ebpf.held().map(|program| (program.device.clone(), words(program))));
         }
-        self.ebpf.want(devices).map(Effect::Attach)
+        let hook = hook.filter(|_| ebpf);
+        self.ebpf.want(Wanted { devices, hook }).map(Effect::Attach)
     }
 
     /// What became of the programs.

@@ -13,7 +13,7 @@ use topology::{FdbEntry, Mac, Neighbour, NeighbourState, PppoeSession};
 
 use super::*;
 use crate::core::{Machine, Readings};
-use crate::ebpf_room::{Opened, Program};
+use crate::ebpf_room::Opened;
 use crate::engine_room::Job;
 use crate::fixture::{established, lab_dump, lab_firewall, lab_network};
 use crate::methods::{Outcome, call};
@@ -24,6 +24,10 @@ fn configuration(engine: &str) -> Value {
 
 fn names(devices: &[&str]) -> BTreeSet<String> {
     devices.iter().map(|device| (*device).to_owned()).collect()
+}
+
+fn attach(devices: &[&str]) -> Effect {
+    Effect::Attach(Wanted { devices: names(devices), hook: None })
 }
 
 /// Programs at TC on `held`, none on `bare`.
@@ -50,7 +54,7 @@ fn asking() -> Core {
     core.configuration(&configuration("ebpf"));
     let effects = core.changes(lab_network());
     // Rules have to wait: they are for the devices that are left.
-    assert_eq!(effects, [Effect::Attach(names(&["lan1", "lan2", "wan"]))]);
+    assert_eq!(effects, [attach(&["lan1", "lan2", "wan"])]);
     core
 }
 
@@ -259,6 +263,16 @@ fn without_any_program_it_is_the_flowtable() {
 }
 
 #[test]
+fn the_owner_may_name_the_hook() {
+    let (mut core, _) = running();
+    let mut values = configuration("ebpf");
+    values["main"]["hook"] = json!("xdp-generic");
+    let devices = names(&["lan1", "lan2", "wan"]);
+    let wanted = Effect::Attach(Wanted { devices, hook: Some("xdp-generic") });
+    assert_eq!(core.configuration(&values), [wanted]);
+}
+
+#[test]
 fn what_failed_is_tried_again_after_a_while() {
     let mut core = asking();
     core.attached(Err("there is no /lib/bpf/fastpath.o".to_owned()));
@@ -281,7 +295,7 @@ fn another_engine_takes_the_programs_away() {
     let (mut core, maps) = running();
     update(&mut core, established(7, false));
     let effects = core.command(Engine::Flowtable);
-    assert!(effects.contains(&Effect::Attach(BTreeSet::new())), "{effects:?}");
+    assert!(effects.contains(&attach(&[])), "{effects:?}");
     let plans: Vec<_> = effects
         .iter()
         .filter_map(|effect| match effect {
@@ -294,7 +308,7 @@ fn another_engine_takes_the_programs_away() {
     assert_eq!(carried(&maps), 0);
     core.attached(Ok(outcome(&maps, &[], &[])));
     assert_eq!(flow(&mut core, 7)["path"], "slow");
-    assert!(core.command(Engine::Ebpf).contains(&Effect::Attach(names(&["lan1", "lan2", "wan"]))));
+    assert!(core.command(Engine::Ebpf).contains(&attach(&["lan1", "lan2", "wan"])));
 }
 
 #[test]

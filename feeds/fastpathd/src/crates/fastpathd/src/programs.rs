@@ -2,7 +2,6 @@
 //! eBPF programs on devices: `fastpath-bpf` is run for what is done seldom, as nft is. The init
 //! script has loaded them, which takes rights that the daemon does not have.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
@@ -13,7 +12,7 @@ use ebpf::programs::Dsa;
 use ruleset::{NftCommand, NftError};
 use serde_json::Value;
 
-use crate::ebpf_room::{Attached, Opened, Program};
+use crate::ebpf_room::{Attached, Opened, Program, Wanted};
 
 const LOADER: &str = "/usr/libexec/fastpath-bpf";
 
@@ -29,14 +28,18 @@ pub(crate) enum ProgramsError {
 }
 
 /// Gives these devices programs, and takes them from all others.
-pub(crate) async fn set(devices: &BTreeSet<String>) -> Result<Attached, ProgramsError> {
+pub(crate) async fn set(wanted: &Wanted) -> Result<Attached, ProgramsError> {
+    let devices = &wanted.devices;
     // Nothing to take away, and perhaps nobody to do it.
     if devices.is_empty() && !Path::new(FOLDER).exists() {
         return Ok(Attached { programs: Vec::new(), opened: None });
     }
     let loader = NftCommand { program: LOADER.into(), ..NftCommand::default() };
-    let words: Vec<&str> =
-        std::iter::once("set").chain(devices.iter().map(String::as_str)).collect();
+    let mut words = vec!["set"];
+    if let Some(hook) = wanted.hook {
+        words.extend(["--hook", hook]);
+    }
+    words.extend(devices.iter().map(String::as_str));
     let programs = programs(&loader.ask(&words).await?);
     let any = programs.iter().any(|program| program.hook.is_some());
     Ok(Attached { programs, opened: if any { Some(open()?) } else { None } })

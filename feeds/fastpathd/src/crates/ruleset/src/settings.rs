@@ -80,6 +80,8 @@ pub struct Settings {
     pub enabled: bool,
     /// Engine asked for.
     pub engine: Engine,
+    /// Where eBPF programs are to meet packets; none: the best that the devices can.
+    pub hook: Option<&'static str>,
     /// What SIGTERM does with the table.
     pub on_exit: OnExit,
     /// Bits of the packet mark that are ours.
@@ -102,6 +104,7 @@ impl Default for Settings {
             section: "main".to_owned(),
             enabled: true,
             engine: Engine::default(),
+            hook: None,
             on_exit: OnExit::default(),
             mark_mask: 0x6000_0000,
             refresh: Duration::from_secs(1),
@@ -152,6 +155,9 @@ impl Settings {
         if let Some(engine) = section.value("engine", Engine::from_str) {
             self.engine = engine;
         }
+        if let Some(hook) = section.value("hook", hook) {
+            self.hook = hook;
+        }
         if let Some(on_exit) = section.value("on_exit", on_exit) {
             self.on_exit = on_exit;
         }
@@ -195,6 +201,17 @@ fn device_list(section: &mut Section<'_>, option: &'static str) -> BTreeSet<Stri
         }
     }
     names
+}
+
+/// As `fastpath-bpf` calls them.
+const HOOKS: [&str; 4] = ["tcx", "clsact", "xdp", "xdp-generic"];
+
+fn hook(text: &str) -> Result<Option<&'static str>, String> {
+    let hook = HOOKS.into_iter().find(|hook| *hook == text);
+    if hook.is_none() && text != "auto" {
+        return Err("is no hook; known are auto, tcx, clsact, xdp, xdp-generic".to_owned());
+    }
+    Ok(hook)
 }
 
 fn on_exit(text: &str) -> Result<OnExit, String> {

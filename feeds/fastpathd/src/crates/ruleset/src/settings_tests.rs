@@ -35,6 +35,7 @@ fn everything_said() {
     let text = "config fastpath 'main'
 	option enabled '1'
 	option engine 'flowtable-hw'
+	option hook 'clsact'
 	option on_exit 'remove'
 	option mark_mask '0x00ff0000'
 	option refresh '5'
@@ -55,6 +56,7 @@ config exclude
         policies: vec![],
         enabled: true,
         engine: Engine::FlowtableHw,
+        hook: Some("clsact"),
         on_exit: OnExit::Remove,
         mark_mask: 0x00ff_0000,
         refresh: Duration::from_secs(5),
@@ -85,6 +87,7 @@ fn the_shipped_spellings_of_a_switch() {
 #[test]
 fn every_error_names_section_option_and_value() {
     for (option, value, what) in [
+        ("hook", "warp", "is no hook; known are auto, tcx, clsact, xdp, xdp-generic"),
         ("engine", "warp", "is no engine; known are off, flowtable, flowtable-hw, ebpf"),
         ("enabled", "maybe", "is neither 1 nor 0"),
         ("on_exit", "explode", "is neither keep nor remove"),
@@ -217,4 +220,14 @@ fn inspection_needs_two_bits() {
         "section 'gateway', option 'mark_mask', value '0x00000100': \
          has one bit; inspection needs two"
     );
+}
+
+#[test]
+fn a_hook_is_the_best_unless_it_is_named() {
+    for (value, hook) in
+        [("auto", None), ("tcx", Some("tcx")), ("xdp-generic", Some("xdp-generic"))]
+    {
+        let text = format!("config fastpath main\noption hook '{value}'\n");
+        assert_eq!(settings(&text).hook, hook);
+    }
 }

@@ -19,6 +19,7 @@ use super::Daemon;
 use crate::bus::{self, chain};
 use crate::core::Effect;
 use crate::cpu_room::Seen;
+use crate::ebpf_room::Wanted;
 use crate::happening::Happening;
 use crate::programs;
 use crate::protection::Orders;
@@ -50,7 +51,7 @@ impl Daemon {
             }
             Effect::ReloadRules => self.reload_rules(),
             Effect::Reinspect => self.reinspect(),
-            Effect::Attach(devices) => self.attach(devices),
+            Effect::Attach(wanted) => self.attach(wanted),
             Effect::Keep(upkeep) => keep(upkeep),
             // The others are the loop's own.
             _ => {}
@@ -186,11 +187,11 @@ impl Daemon {
     }
 
     /// One after the other, in the order in which it was asked for.
-    fn attach(&self, devices: BTreeSet<String>) {
+    fn attach(&self, wanted: Wanted) {
         let (happenings, turn) = (self.happenings.clone(), self.programs.clone());
         spawn_local(async move {
             let _turn = turn.lock().await;
-            let result = programs::set(&devices).await.map_err(|error| chain(&error));
+            let result = programs::set(&wanted).await.map_err(|error| chain(&error));
             let _ = happenings.send(Happening::Attached(Box::new(result))).await;
         });
     }
