@@ -56,6 +56,10 @@ pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
     } else if !engine.why.is_empty() && core.room.settled() {
         add("nft-refused", Level::Error, format!("The last change was refused: {}", engine.why));
     }
+    let bare = core.ebpf.why();
+    if !bare.is_empty() && engine.wanted == engine.active {
+        add("ebpf-partly", Level::Warning, format!("Not every device has an eBPF program: {bare}"));
+    }
     kernel(core.facts, &mut add);
     if core.firewall.own_offload {
         let text = "The firewall's own flow offloading is on; its rule comes first and takes flows \
