@@ -13,7 +13,8 @@ use serde_json::Value;
 
 use crate::configuration::Configuration;
 use crate::cpu_room::CpuRoom;
-use crate::ebpf_room::{EbpfRoom, Wanted, change_of};
+use crate::ebpf_places::change_of;
+use crate::ebpf_room::{EbpfRoom, Wanted};
 use crate::engine_room::{EngineRoom, Job, Source};
 use crate::health::Facts;
 use crate::interfaces::{Firewall, parse_dump};

@@ -7,6 +7,7 @@ mod configuration;
 mod core;
 mod cpu_room;
 mod daemon;
+mod ebpf_places;
 mod ebpf_room;
 mod ebpf_view;
 mod engine_room;

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What the topology means to entries: where an address is, what a change touches, and the reasons
+//! why not.
+
+use std::net::IpAddr;
+
+use ebpf::entry::{Refusal, Side, Tag, Way};
+use ebpf::ground::{Change, Ground, Place};
+use flows::Reason;
+use topology::{NoWay, Topology, VlanTag};
+
+use crate::ebpf_room::Program;
+
+/// Where an address is, if packets from there meet a program.
+pub(crate) fn place(
+    programs: &[Program],
+    topology: &Topology,
+    address: IpAddr,
+) -> Result<Place, Reason> {
+    let way = topology.way(address).map_err(|why| match why {
+        NoWay::Route => Reason::NoRoute,
+        NoWay::Tunnel => Reason::Tunnel,
+        NoWay::Neighbour => Reason::NoNeighbour,
+        NoWay::Port => Reason::NoDevice,
+    })?;
+    let program = programs.iter().find(|program| *program.device == *way.port_name);
+    let hook = program.and_then(|program| program.hook).ok_or(Reason::NoDevice)?;
+    if way.tags.len() > 2 {
+        return Err(Reason::NotTaken);
+    }
+    let tag = |at: usize| {
+        way.tags.get(at).map(|VlanTag { vid, service }| Tag { vid: *vid, service: *service })
+    };
+    let mut grounds = vec![Ground::Session; usize::from(way.session.is_some())];
+    for index in &way.links {
+        grounds.push(Ground::Link(*index));
+    }
+    if let Some((index, address)) = way.neighbour {
+        grounds.push(Ground::Neighbour(index, address));
+    }
+    if let Some((bridge, mac)) = way.station {
+        grounds.push(Ground::Station(bridge, mac.0));
+        grounds.push(Ground::Vlans(bridge));
+    }
+    let side = Side {
+        device: way.port,
+        hook,
+        way: Way { outer: tag(0), inner: tag(1), session: way.session },
+        local: way.local.0,
+        next_hop: Some(way.next_hop.0),
+        mtu: way.mtu,
+    };
+    Ok(Place { side, grounds })
+}
+
+/// What a change of the network means to entries.
+pub(crate) fn change_of(change: &topology::Change) -> Change {
+    use topology::Change as News;
+    let host = |address: IpAddr| Change::Route(address, if address.is_ipv4() { 32 } else { 128 });
+    match change {
+        News::Full(_) | News::Routes(_) | News::Queues(_) => Change::All,
+        News::Link(link) => Change::Ground(Ground::Link(link.index)),
+        News::LinkGone(index) => Change::Ground(Ground::Link(*index)),
+        News::BridgeVlans(_) => Change::Vlans,
+        // What becomes our own is not forwarded any more.
+        News::Address(address) | News::AddressGone(address) => host(address.address),
+        News::Route(route) | News::RouteReplaced(route) | News::RouteGone(route) => {
+            Change::Route(route.network, route.prefix)
+        }
+        News::Neighbour(neighbour) => {
+            Change::Ground(Ground::Neighbour(neighbour.index, neighbour.address))
+        }
+        News::NeighbourGone(index, address) => Change::Ground(Ground::Neighbour(*index, *address)),
+        News::Fdb(entry) | News::FdbGone(entry) => {
+            Change::Ground(Ground::Station(entry.bridge, entry.mac.0))
+        }
+        News::Pppoe(..) => Change::Ground(Ground::Session),
+    }
+}
+
+/// The reason that a flow is shown with.
+pub(crate) fn reason(refusal: Refusal) -> Reason {
+    match refusal {
+        Refusal::Protocol | Refusal::Family => Reason::UnsupportedProtocol,
+        Refusal::NoNeighbour => Reason::NoNeighbour,
+        Refusal::Mtu => Reason::Mtu,
+        Refusal::Full => Reason::TableFull,
+        Refusal::Twin => Reason::NotTaken,
+    }
+}
