@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ctnetlink::{Entry, Event, Tuple, Upkeep};
-use flows::{EngineState, FlowTable, Now};
+use flows::{EngineState, FlowTable, Now, Offer};
 use ruleset::{Applied, Candidate, Engine, OnExit, Plan, Settings};
 use serde_json::Value;
 
@@ -66,6 +66,8 @@ pub(crate) enum Effect {
     Attach(Wanted),
     /// Tell conntrack of connections that it sees no packets of.
     Keep(Vec<Upkeep>),
+    /// Tell conntrack not to mind the windows of these connections, and tell when it knows.
+    Free(Vec<Offer>),
     /// Have Suricata load its rules anew.
     ReloadRules,
 }
@@ -285,7 +287,7 @@ impl Core {
         self.topology_known = true;
         self.interfaces_stale = true;
         // Packets go the wrong way until the entries are gone.
-        let mut effects: Vec<Effect> = self.rerouted(&news).into_iter().collect();
+        let mut effects = self.rerouted(&news);
         effects.extend(self.look_again());
         effects
     }
@@ -324,7 +326,7 @@ impl Core {
     }
 
     /// A batch of the dump under way.
-    pub(crate) fn batch(&mut self, entries: &[Entry]) -> Option<Effect> {
+    pub(crate) fn batch(&mut self, entries: &[Entry]) -> Vec<Effect> {
         for entry in entries {
             self.flows.merge(entry, self.now, &self.around);
         }
@@ -332,18 +334,18 @@ impl Core {
     }
 
     /// The dump is over; `complete`: what was not in it is gone.
-    pub(crate) fn dumped(&mut self, complete: bool) -> Option<Effect> {
+    pub(crate) fn dumped(&mut self, complete: bool) -> Vec<Effect> {
         self.flows.dump_end(self.now, complete);
-        let effect = self.serve_ebpf();
+        let effects = self.serve_ebpf();
         if complete {
             self.ebpf.dumped();
         }
         self.refresh.done(self.cpu_time);
-        effect
+        effects
     }
 
     /// What a look-up of young flows found.
-    pub(crate) fn looked_up(&mut self, entries: &[Entry]) -> Option<Effect> {
+    pub(crate) fn looked_up(&mut self, entries: &[Entry]) -> Vec<Effect> {
         for entry in entries {
             self.flows.refresh(entry, self.now, &self.around);
         }
@@ -359,7 +361,7 @@ impl Core {
             }
             self.flows.event(event, self.now, &self.around);
         }
-        let mut effects: Vec<Effect> = self.serve_ebpf().into_iter().collect();
+        let mut effects = self.serve_ebpf();
         let departed = self.flows.departed();
         if !departed.is_empty() {
             effects.push(Effect::LookUp(departed));

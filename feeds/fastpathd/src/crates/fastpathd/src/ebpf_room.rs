@@ -73,6 +73,16 @@ pub(crate) struct Attached {
     pub(crate) opened: Option<Opened>,
 }
 
+/// What conntrack has to be told.
+#[derive(Debug)]
+pub(crate) struct Served {
+    pub(crate) upkeep: Vec<Upkeep>,
+    /// TCP connections that are taken up once conntrack does not mind their windows any more. Before
+    /// that it would take the first packet that it sees again for invalid: an answer that comes
+    /// between the writing of two entries acknowledges what conntrack has not seen.
+    pub(crate) free: Vec<Offer>,
+}
+
 /// The eBPF engine.
 #[derive(Debug, Default)]
 pub(crate) struct EbpfRoom {
@@ -216,14 +226,15 @@ impl EbpfRoom {
         }
     }
 
-    /// What the table of flows wishes is done; what conntrack has to know of it.
+    /// What the table of flows wishes is done.
     pub(crate) fn serve(
         &mut self,
         flows: &mut FlowTable,
         around: &Surroundings,
         now: Now,
-    ) -> Vec<Upkeep> {
+    ) -> Served {
         let mut upkeep = Vec::new();
+        let mut free = Vec::new();
         for _ in 0..ROUNDS {
             self.settle(flows, around, now, &mut upkeep);
             let wishes = flows.wishes();
@@ -232,13 +243,8 @@ impl EbpfRoom {
             }
             for wish in wishes {
                 match wish {
-                    Wish::Take(offer) => {
-                        let answer = self.take(&offer, around.topology(), now);
-                        if answer.is_ok() && offer.orig.proto == TCP {
-                            upkeep.push(liberal(&offer));
-                        }
-                        flows.taken(offer.id, answer, now);
-                    }
+                    Wish::Take(offer) if offer.orig.proto == TCP => free.push(offer),
+                    Wish::Take(offer) => self.answer(&offer, flows, around, now),
                     Wish::Leave(id) => {
                         if let Some(engine) = &mut self.engine {
                             engine.release(id, now.mono);
@@ -247,7 +253,20 @@ impl EbpfRoom {
                 }
             }
         }
-        upkeep
+        Served { upkeep, free }
+    }
+
+    /// Takes a flow up that was offered, and still is.
+    pub(crate) fn answer(
+        &mut self,
+        offer: &Offer,
+        flows: &mut FlowTable,
+        around: &Surroundings,
+        now: Now,
+    ) {
+        if flows.awaits(offer.id) {
+            flows.taken(offer.id, self.take(offer, around.topology(), now), now);
+        }
     }
 
     /// Tells the table of flows what has happened to those that were taken up.
@@ -417,7 +436,8 @@ impl EbpfRoom {
     }
 }
 
-fn liberal(offer: &Offer) -> Upkeep {
+/// That sequence numbers of a connection are not to be minded.
+pub(crate) fn liberal(offer: &Offer) -> Upkeep {
     Upkeep { zone: offer.zone, orig: offer.orig, timeout_s: None, liberal: true }
 }
 

@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 
 use config::order;
 use ebpf::ground::Change;
+use flows::{Offer, Reason};
 use ruleset::{Engine, Plan};
 
 use crate::core::{Core, Effect};
-use crate::ebpf_room::{Attached, Program, Wanted};
+use crate::ebpf_room::{Attached, Program, Served, Wanted};
 
 impl Core {
     /// Has devices given programs or taken from them, and leaves those that have one out of the
@@ -36,13 +37,13 @@ impl Core {
         self.around.set_programs(held.clone());
         self.room.hold(held, self.ebpf.why());
         self.ebpf.reprogrammed(&self.around, self.now);
-        let mut effects: Vec<Effect> = self.serve_ebpf().into_iter().collect();
+        let mut effects = self.serve_ebpf();
         effects.extend(self.replan());
         effects
     }
 
     /// The network is another one since `news`.
-    pub(crate) fn rerouted(&mut self, news: &[Change]) -> Option<Effect> {
+    pub(crate) fn rerouted(&mut self, news: &[Change]) -> Vec<Effect> {
         self.ebpf.changed(news, &self.around, self.now);
         self.serve_ebpf()
     }
@@ -51,7 +52,7 @@ impl Core {
     pub(crate) fn ebpf_tick(&mut self) -> Vec<Effect> {
         self.ebpf.set_timeouts(self.facts.timeouts);
         self.ebpf.tick(self.now);
-        let mut effects: Vec<Effect> = self.serve_ebpf().into_iter().collect();
+        let mut effects = self.serve_ebpf();
         if self.ebpf.retries(self.now) {
             effects.extend(self.replan());
         }
@@ -59,9 +60,28 @@ impl Core {
     }
 
     /// Does what the table of flows wishes.
-    pub(crate) fn serve_ebpf(&mut self) -> Option<Effect> {
-        let upkeep = self.ebpf.serve(&mut self.flows, &self.around, self.now);
-        (!upkeep.is_empty()).then_some(Effect::Keep(upkeep))
+    pub(crate) fn serve_ebpf(&mut self) -> Vec<Effect> {
+        let Served { upkeep, free } = self.ebpf.serve(&mut self.flows, &self.around, self.now);
+        let mut effects = Vec::new();
+        if !free.is_empty() {
+            effects.push(Effect::Free(free));
+        }
+        if !upkeep.is_empty() {
+            effects.push(Effect::Keep(upkeep));
+        }
+        effects
+    }
+
+    /// Conntrack does not mind the windows of these connections any more, or could not be told.
+    pub(crate) fn freed(&mut self, offers: &[Offer], told: bool) -> Vec<Effect> {
+        for offer in offers {
+            if told {
+                self.ebpf.answer(offer, &mut self.flows, &self.around, self.now);
+            } else if self.flows.awaits(offer.id) {
+                self.flows.taken(offer.id, Err(Reason::NotTaken), self.now);
+            }
+        }
+        self.serve_ebpf()
     }
 }
 

@@ -13,7 +13,7 @@ use topology::{FdbEntry, Mac, Neighbour, NeighbourState, PppoeSession};
 
 use super::*;
 use crate::core::{Machine, Readings};
-use crate::ebpf_room::Opened;
+use crate::ebpf_room::{Opened, liberal};
 use crate::engine_room::Job;
 use crate::fixture::{established, lab_dump, lab_firewall, lab_network};
 use crate::methods::{Outcome, call};
@@ -70,7 +70,28 @@ fn running() -> (Core, Fake) {
 
 fn update(core: &mut Core, entry: Entry) -> Vec<Effect> {
     let event = Entry { orig_counters: None, reply_counters: None, ..entry };
-    core.events(&[Event::Update(event)])
+    let effects = core.events(&[Event::Update(event)]);
+    settle(core, effects)
+}
+
+/// Conntrack does not mind windows any more; what else there is to do.
+fn settle(core: &mut Core, effects: Vec<Effect>) -> Vec<Effect> {
+    let mut others = Vec::new();
+    for effect in effects {
+        match effect {
+            Effect::Free(offers) => {
+                let more = core.freed(&offers, true);
+                others.extend(settle(core, more));
+            }
+            other => others.push(other),
+        }
+    }
+    others
+}
+
+fn changes(core: &mut Core, news: Vec<topology::Change>) {
+    let effects = core.changes(news);
+    settle(core, effects);
 }
 
 fn from_host(key: &Key) -> bool {
@@ -124,10 +145,14 @@ fn a_connection_is_carried_with_its_event() {
     let opening = Entry { tcp_state: Some(TcpState::SynRecv), ..established(7, false) };
     assert_eq!(update(&mut core, opening), []);
     assert_eq!(carried(&maps), 0);
-    let effects = update(&mut core, established(7, false));
+    let event = Event::Update(established(7, false));
+    let effects = core.events(&[event]);
+    let [Effect::Free(offers)] = &effects[..] else { panic!("{effects:?}") };
     let orig = established(7, false).orig;
-    let liberal = Upkeep { zone: 0, orig, timeout_s: None, liberal: true };
-    assert_eq!(effects, [Effect::Keep(vec![liberal])]);
+    let free = Upkeep { zone: 0, orig, timeout_s: None, liberal: true };
+    assert_eq!(offers.iter().map(liberal).collect::<Vec<_>>(), [free]);
+    assert_eq!(carried(&maps), 0, "conntrack would take the next answer for invalid");
+    assert_eq!(core.freed(offers, true), []);
     assert_eq!(carried(&maps), 2);
     maps.with(|inside| {
         let (_, (there, _)) = inside.flows.iter().find(|(key, _)| from_host(key)).unwrap();
@@ -137,6 +162,23 @@ fn a_connection_is_carried_with_its_event() {
     });
     assert_eq!(flow(&mut core, 7)["path"], "ebpf");
     assert_eq!(update(&mut core, established(7, false)), []);
+}
+
+#[test]
+fn who_ends_while_conntrack_is_told_is_not_taken_up() {
+    let (mut core, maps) = running();
+    let offers = |effects: Vec<Effect>| match &effects[..] {
+        [Effect::Free(offers)] => offers.clone(),
+        other => panic!("{other:?}"),
+    };
+    let first = offers(core.events(&[Event::Update(established(7, false))]));
+    core.events(&[Event::Destroy(established(7, false))]);
+    core.freed(&first, true);
+    assert_eq!(carried(&maps), 0);
+    let second = offers(core.events(&[Event::Update(established(8, false))]));
+    core.freed(&second, false);
+    assert_eq!(carried(&maps), 0);
+    assert_eq!(flow(&mut core, 8)["reason"], "not-taken");
 }
 
 #[test]
@@ -185,16 +227,16 @@ fn a_host_that_moves_is_followed() {
     update(&mut core, established(7, false));
     assert_eq!(header(&maps)[..6], [2, 0, 0, 0, 1, 10]);
     // Another card, which the bridge has not seen yet.
-    core.changes(vec![neighbour(Some(11))]);
+    changes(&mut core, vec![neighbour(Some(11))]);
     assert_eq!(carried(&maps), 0);
-    core.changes(vec![station(1, 11)]);
+    changes(&mut core, vec![station(1, 11)]);
     update(&mut core, established(7, false));
     assert_eq!(header(&maps)[..6], [2, 0, 0, 0, 1, 11]);
     // Asked for again, with the same answer: nothing to do.
     maps.pass(1, |_| true);
-    core.changes(vec![neighbour(Some(11)), station(1, 11)]);
+    changes(&mut core, vec![neighbour(Some(11)), station(1, 11)]);
     assert_eq!(maps.pass(0, |_| true), 2);
-    core.changes(vec![neighbour(None)]);
+    changes(&mut core, vec![neighbour(None)]);
     assert_eq!(carried(&maps), 0);
     let flow = flow(&mut core, 7);
     assert_eq!((&flow["path"], &flow["reason"]), (&json!("slow"), &json!("no-neighbour")));
@@ -207,7 +249,7 @@ fn a_known_new_way_is_taken_at_once() {
     update(&mut core, established(7, false));
     maps.pass(3, from_host);
     let session = |id| PppoeSession { id, peer: Mac([2, 0, 0, 0, 9, 9]), device: "wan.35".into() };
-    core.changes(vec![topology::Change::Pppoe(vec![session(77)], Vec::new())]);
+    changes(&mut core, vec![topology::Change::Pppoe(vec![session(77)], Vec::new())]);
     assert_eq!(carried(&maps), 2);
     let sessions = maps.with(|inside| -> Vec<Option<u16>> {
         inside.flows.keys().filter(|key| !from_host(key)).map(|key| key.way.session).collect()
@@ -227,7 +269,7 @@ fn what_stands_elsewhere_stays() {
         mac: Some(Mac([2, 0, 0, 0, 1, 20])),
         state: NeighbourState::Valid,
     });
-    core.changes(vec![other, station(1, 99)]);
+    changes(&mut core, vec![other, station(1, 99)]);
     assert_eq!(carried(&maps), 2);
 }
 
@@ -336,8 +378,9 @@ fn the_next_daemon_adopts_what_the_last_one_left() {
     for _ in 0..2 {
         next.now.mono += Duration::from_secs(2);
         next.dump_if_due();
-        next.batch(&[established(7, false)]);
-        next.dumped(true);
+        let mut effects = next.batch(&[established(7, false)]);
+        effects.extend(next.dumped(true));
+        settle(&mut next, effects);
     }
     // The other connection is gone.
     assert_eq!(carried(&maps), 2);
@@ -393,14 +436,15 @@ fn other_maps_are_filled_anew() {
     maps.pass(4, from_host);
     let fresh = Fake::default();
     let mut loaded = outcome(&fresh, &["lan1", "lan2", "wan"], &[]);
-    if let Some(opened) = &mut loaded.opened {
-        opened.id = 2;
-    }
-    core.attached(Ok(loaded));
+    loaded.opened.iter_mut().for_each(|opened| opened.id = 2);
+    let effects = core.attached(Ok(loaded));
+    settle(&mut core, effects);
     assert_eq!((carried(&maps), carried(&fresh)), (0, 2));
     assert_eq!(flow(&mut core, 7)["up_bytes"], 400);
     // The same ones are gone on with.
-    core.attached(Ok(outcome(&fresh, &["lan1", "wan"], &["lan2"])));
+    let mut same = outcome(&fresh, &["lan1", "wan"], &["lan2"]);
+    same.opened.iter_mut().for_each(|opened| opened.id = 2);
+    core.attached(Ok(same));
     assert_eq!(carried(&fresh), 2);
 }
 
@@ -418,44 +462,38 @@ fn a_shaped_way_is_not_gone_past() {
     let (mut core, maps) = running();
     update(&mut core, established(7, false));
     // The queue of wan itself is kept by TC.
-    core.changes(vec![queues(&[(3, false, "cake")])]);
+    changes(&mut core, vec![queues(&[(3, false, "cake")])]);
     assert_eq!(carried(&maps), 2);
     // That of pppoe-wan is not, nor what comes in there.
     for (index, incoming) in [(8, false), (8, true), (3, true)] {
-        core.changes(vec![queues(&[(index, incoming, "any")])]);
+        changes(&mut core, vec![queues(&[(index, incoming, "any")])]);
         let flow = flow(&mut core, 7);
         assert_eq!((&flow["path"], &flow["reason"]), (&json!("slow"), &json!("shaped")));
         assert_eq!(carried(&maps), 0);
-        core.changes(vec![queues(&[])]);
+        changes(&mut core, vec![queues(&[])]);
         update(&mut core, established(7, false));
         assert_eq!(carried(&maps), 2);
     }
 }
 
-#[test]
-fn xdp_goes_past_every_queue() {
-    let (mut core, maps) = (asking(), Fake::default());
-    core.changes(vec![queues(&[(3, false, "cake")])]);
-    let mut programs = outcome(&maps, &["lan1", "lan2", "wan"], &[]);
+/// The reason of a connection through programs at this hook, with these queues.
+fn reason_at(hook: Hook, word: &'static str, found: &[(u32, bool, &str)]) -> Value {
+    let mut core = asking();
+    changes(&mut core, vec![queues(found)]);
+    let mut programs = outcome(&Fake::default(), &["lan1", "lan2", "wan"], &[]);
     for program in &mut programs.programs {
-        (program.hook, program.word) = (Some(Hook::Xdp), "xdp");
+        (program.hook, program.word) = (Some(hook), word);
     }
     core.attached(Ok(programs));
     core.applied(Ok(Applied::Removed));
     update(&mut core, established(7, false));
-    assert_eq!(flow(&mut core, 7)["reason"], "shaped");
+    flow(&mut core, 7)["reason"].take()
 }
 
 #[test]
-fn the_clsact_of_a_program_is_not_the_owners() {
-    let (mut core, maps) = (asking(), Fake::default());
-    core.changes(vec![queues(&[(1, true, "clsact"), (3, true, "clsact")])]);
-    let mut programs = outcome(&maps, &["lan1", "lan2", "wan"], &[]);
-    for program in &mut programs.programs {
-        program.word = "clsact";
-    }
-    core.attached(Ok(programs));
-    core.applied(Ok(Applied::Removed));
-    update(&mut core, established(7, false));
-    assert_eq!(flow(&mut core, 7)["path"], "ebpf");
+fn a_hook_decides_what_is_gone_past() {
+    assert_eq!(reason_at(Hook::Xdp, "xdp", &[(3, false, "cake")]), "shaped");
+    let ours = [(1, true, "clsact"), (3, true, "clsact")];
+    assert_eq!(reason_at(Hook::Tc, "clsact", &ours), "");
+    assert_eq!(reason_at(Hook::Tc, "tcx", &ours), "shaped");
 }

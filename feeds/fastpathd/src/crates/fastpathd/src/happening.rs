@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use ctnetlink::{Dump, Entry, Event, EventError, EventSocket, Lookup, LookupError, Tuple};
+use flows::Offer;
 use ips::Batch;
 use ruleset::{Applied, InForce};
 use serde_json::Value;
@@ -61,6 +62,9 @@ pub(crate) enum Happening {
     RulesDone(Result<Value, String>),
     /// Entries as they were before they were made new to inspection.
     Renewed(Vec<Entry>),
+    /// Conntrack does not mind the windows of these connections any more; false: it could not be
+    /// told.
+    Freed(Vec<Offer>, bool),
     /// Devices have been given eBPF programs, or could not be.
     Attached(Box<Result<Attached, String>>),
     /// Connections were made new to inspection: how many, or why not.

@@ -83,7 +83,7 @@ impl Core {
     }
 
     /// Connections as they were before their counters were set to zero.
-    pub(crate) fn renewed(&mut self, entries: &[ctnetlink::Entry]) -> Option<Effect> {
+    pub(crate) fn renewed(&mut self, entries: &[ctnetlink::Entry]) -> Vec<Effect> {
         for entry in entries {
             self.flows.reinspected(entry, self.now, &self.around);
         }

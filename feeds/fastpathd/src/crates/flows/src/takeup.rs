@@ -69,6 +69,12 @@ impl FlowTable {
         self.epoch += 1;
     }
 
+    /// Whether this flow was offered and not answered yet.
+    #[must_use]
+    pub fn awaits(&self, id: u64) -> bool {
+        self.position(id).is_some_and(|at| self.flows[at].takeup == Takeup::Offered)
+    }
+
     /// The number of the flow of `entry`, if it was offered to the eBPF engine or is carried by it.
     #[must_use]
     pub fn offered(&self, entry: &Entry) -> Option<u64> {

@@ -204,12 +204,15 @@ fn device_list(section: &mut Section<'_>, option: &'static str) -> BTreeSet<Stri
 }
 
 /// As `fastpath-bpf` calls them.
-const HOOKS: [&str; 4] = ["tcx", "clsact", "xdp", "xdp-generic"];
+///
+/// Native XDP is not among them: it is chosen where all devices can send what it redirects, and
+/// where one cannot, packets would vanish.
+const HOOKS: [&str; 3] = ["tcx", "clsact", "xdp-generic"];
 
 fn hook(text: &str) -> Result<Option<&'static str>, String> {
     let hook = HOOKS.into_iter().find(|hook| *hook == text);
     if hook.is_none() && text != "auto" {
-        return Err("is no hook; known are auto, tcx, clsact, xdp, xdp-generic".to_owned());
+        return Err("is no hook; known are auto, tcx, clsact, xdp-generic".to_owned());
     }
     Ok(hook)
 }

@@ -87,7 +87,7 @@ fn the_shipped_spellings_of_a_switch() {
 #[test]
 fn every_error_names_section_option_and_value() {
     for (option, value, what) in [
-        ("hook", "warp", "is no hook; known are auto, tcx, clsact, xdp, xdp-generic"),
+        ("hook", "warp", "is no hook; known are auto, tcx, clsact, xdp-generic"),
         ("engine", "warp", "is no engine; known are off, flowtable, flowtable-hw, ebpf"),
         ("enabled", "maybe", "is neither 1 nor 0"),
         ("on_exit", "explode", "is neither keep nor remove"),

@@ -9,6 +9,7 @@ use std::process::Stdio;
 
 use cpu::{Found, Steering};
 use ctnetlink::{Reinspection, Select, Tuple, Upkeep};
+use flows::Offer;
 use ruleset::NftCommand;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -19,7 +20,7 @@ use super::Daemon;
 use crate::bus::{self, chain};
 use crate::core::Effect;
 use crate::cpu_room::Seen;
-use crate::ebpf_room::Wanted;
+use crate::ebpf_room::{Wanted, liberal};
 use crate::happening::Happening;
 use crate::programs;
 use crate::protection::Orders;
@@ -53,6 +54,7 @@ impl Daemon {
             Effect::Reinspect => self.reinspect(),
             Effect::Attach(wanted) => self.attach(wanted),
             Effect::Keep(upkeep) => keep(upkeep),
+            Effect::Free(offers) => spawn_local(free(offers, self.happenings.clone())),
             // The others are the loop's own.
             _ => {}
         }
@@ -208,6 +210,16 @@ impl Daemon {
             }
         }
     }
+}
+
+/// Tells conntrack not to mind the windows of these connections.
+async fn free(offers: Vec<Offer>, happenings: Sender<Happening>) {
+    let upkeep: Vec<Upkeep> = offers.iter().map(liberal).collect();
+    let told = ctnetlink::keep(&upkeep).await;
+    if let Err(error) = &told {
+        log::error!("{}", chain(error));
+    }
+    let _ = happenings.send(Happening::Freed(offers, told.is_ok())).await;
 }
 
 /// Tells conntrack of connections that it sees no packets of. It has its own turn: the loop does

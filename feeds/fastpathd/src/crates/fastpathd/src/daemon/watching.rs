@@ -44,7 +44,8 @@ impl Daemon {
                 Vec::new()
             }
             Happening::RulesDone(result) => self.rules_done(result),
-            Happening::Renewed(entries) => self.core.renewed(&entries).into_iter().collect(),
+            Happening::Renewed(entries) => self.core.renewed(&entries),
+            Happening::Freed(offers, told) => self.core.freed(&offers, told),
             Happening::Attached(result) => self.core.attached(*result),
             Happening::Reinspected(result) => {
                 match &result {
