@@ -77,9 +77,9 @@ pub(crate) struct Attached {
 #[derive(Debug)]
 pub(crate) struct Served {
     pub(crate) upkeep: Vec<Upkeep>,
-    /// TCP connections that are taken up once conntrack does not mind their windows any more. Before
-    /// that it would take the first packet that it sees again for invalid: an answer that comes
-    /// between the writing of two entries acknowledges what conntrack has not seen.
+    /// TCP connections that are taken up once conntrack does not mind their windows any more.
+    /// Before that, an answer that comes between the writing of two entries would be invalid to it:
+    /// it acknowledges what conntrack has not seen.
     pub(crate) free: Vec<Offer>,
 }
 
