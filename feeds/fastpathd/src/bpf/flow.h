@@ -6,10 +6,12 @@
 #include "maps.h"
 #include "rewrite.h"
 
+/* The key of maps of one element: in the object, it need not be put on the stack each time. */
+const __u32 zero = 0;
+
 always void count_out(int out)
 {
-	__u32 zero = 0;
-	struct exits *n = bpf_map_lookup_elem(&exits, &zero);
+	struct exits *n = bpf_map_lookup_elem(&exits, (void *)&zero);
 
 	if (!n)
 		return;
@@ -21,8 +23,7 @@ always void count_out(int out)
 /* Entries of a daemon that is gone grow old: routes change, and nobody follows. */
 always int is_stale(void)
 {
-	__u32 zero = 0;
-	struct control *c = bpf_map_lookup_elem(&control, &zero);
+	struct control *c = bpf_map_lookup_elem(&control, (void *)&zero);
 
 	return !c || (__s64)(c->alive_until - bpf_jiffies64()) < 0;
 }
@@ -69,10 +70,9 @@ always int may_go(const struct entry *to, const struct packet *p, __u32 largest)
 {
 	if (unlikely(is_stale()))
 		return OUT_STALE;
-	if (unlikely(to->flags & FLOW_DROP))
-		return OUT_DROPPED;
-	if (unlikely(to->state | (p->tcp_flags & (TCP_SYN | TCP_FIN | TCP_RST))))
-		return OUT_TCP;
+	if (unlikely((to->flags & FLOW_DROP) | to->state |
+		     (p->tcp_flags & (TCP_SYN | TCP_FIN | TCP_RST))))
+		return to->flags & FLOW_DROP ? OUT_DROPPED : OUT_TCP;
 	if (unlikely(largest > to->mtu))
 		return OUT_MTU;
 	return IS_FLOW;

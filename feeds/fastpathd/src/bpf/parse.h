@@ -20,6 +20,11 @@
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
+/* Word by word: without the promise the compiler copies byte by byte. */
+#define copy_words(to, from, len)                        \
+	__builtin_memcpy(__builtin_assume_aligned(to, 4), \
+			 __builtin_assume_aligned(from, 4), len)
+
 #define IS_FLOW OUT_NUMBER
 
 /* Which switch's tags the device carries: fixed as the program is loaded. */
@@ -37,6 +42,8 @@ volatile const __u8 dsa = DSA_NONE;
 #define TCP_FLAGS_AT 13
 #define TCP_LEN 20
 #define UDP_LEN 8
+#define TCP_CHECK_AT 16
+#define UDP_CHECK_AT 6
 
 #define PPP_IP 0x0021
 #define PPP_IPV6 0x0057
@@ -71,8 +78,16 @@ struct packet {
 	__u8 tcp_flags;
 	/* Of the transport header. */
 	__u8 l4_len;
+	/* Where its checksum is. */
+	__u8 check_at;
+	/* TC: a device has verified the checksum, there is no sum of all of the packet. */
+	__u8 verified;
 	/* TC: a device may have to finish the checksum. */
 	__u8 unfinished;
+	/* Nothing but Ethernet stands before IP, and the compiler knows it. */
+	__u8 plain;
+	/* Of one of the packets that GRO put together, without headers; 0 otherwise. */
+	__u32 gso_size;
 };
 
 always __u16 tag_of(__be16 tci, __be16 proto)
@@ -202,26 +217,45 @@ ip:
 	return IS_FLOW;
 }
 
-/* `ports` of the key, and what of TCP ends a connection. */
-always int parse_l4(void *l4, void *end, struct packet *p, __be16 *ports)
+/*
+ * is_plain: nothing but Ethernet before IP, as in most frames, and at least IPv4 and UDP behind it.
+ * Handled by a copy of the code in which the compiler knows all offsets: a third fewer
+ * instructions.
+ */
+always int is_plain(void *data, void *end, struct packet *p)
 {
-	__be16 *header = l4;
+	__be16 *type = data + ETH_HLEN - 2;
+
+	if (dsa != DSA_NONE || data + ETH_HLEN + sizeof(struct iphdr) + UDP_LEN > end ||
+	    *(__u8 *)data & 1)
+		return 0;
+	p->plain = 1;
+	p->proto = *type;
+	p->l2_len = ETH_HLEN;
+	p->carried = 0xffff;
+	return p->proto == bpf_htons(ETH_P_IP) || p->proto == bpf_htons(ETH_P_IPV6);
+}
+
+/* `ports` of the key, and what of TCP ends a connection. Known: that the ports are there. */
+always int parse_l4(void *l4, void *end, struct packet *p, __be16 *ports, int known)
+{
 	__u8 *bytes = l4;
 
-	if (unlikely(l4 + UDP_LEN > end))
+	if (unlikely(!known && l4 + UDP_LEN > end))
 		return OUT_MALFORMED;
 	if (p->l4 == IPPROTO_TCP) {
 		if (unlikely(l4 + TCP_LEN > end))
 			return OUT_MALFORMED;
 		p->tcp_flags = bytes[TCP_FLAGS_AT];
 		p->l4_len = bytes[TCP_OFFSET_AT] >> 4 << 2;
+		p->check_at = TCP_CHECK_AT;
 	} else if (p->l4 == IPPROTO_UDP) {
 		p->l4_len = UDP_LEN;
+		p->check_at = UDP_CHECK_AT;
 	} else {
 		return OUT_PROTOCOL;
 	}
-	ports[0] = header[0];
-	ports[1] = header[1];
+	copy_words(ports, l4, 4);
 	return IS_FLOW;
 }
 
@@ -238,7 +272,7 @@ always int parse4(void *at, void *end, __u32 there, struct packet *p, struct key
 	__u8 first;
 	int out;
 
-	if (unlikely((void *)(ip + 1) > end))
+	if (unlikely(!p->plain && (void *)(ip + 1) > end))
 		return OUT_MALFORMED;
 	first = *(__u8 *)at;
 	if (unlikely(first != 0x45))
@@ -247,7 +281,7 @@ always int parse4(void *at, void *end, __u32 there, struct packet *p, struct key
 	if (unlikely(ip->frag_off & bpf_htons(0x3fff)))
 		return OUT_FRAGMENT;
 	p->l4 = ip->protocol;
-	out = parse_l4(ip + 1, end, p, &key->sport);
+	out = parse_l4(ip + 1, end, p, &key->sport, p->plain);
 	if (unlikely(out != IS_FLOW))
 		return out;
 	p->length = bpf_ntohs(ip->tot_len);
@@ -276,7 +310,7 @@ always int parse6(void *at, void *end, __u32 there, struct packet *p, struct key
 	case IPPROTO_DSTOPTS:
 		return OUT_OPTIONS;
 	}
-	out = parse_l4(ip + 1, end, p, &key->sport);
+	out = parse_l4(ip + 1, end, p, &key->sport, 0);
 	if (unlikely(out != IS_FLOW))
 		return out;
 	p->length = sizeof(*ip) + bpf_ntohs(ip->payload_len);

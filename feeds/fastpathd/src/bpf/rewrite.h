@@ -8,25 +8,33 @@
 /* A UDP checksum that comes out as 0 is sent as this; 0 means "none". */
 #define MANGLED_0 0xffff
 
-#define TCP_CHECK_AT 16
-#define UDP_CHECK_AT 6
-
 always __u16 fold(__u32 sum)
 {
 	sum = (sum & 0xffff) + (sum >> 16);
 	return sum + (sum >> 16);
 }
 
-/* RFC 1624, equation 3: `delta` is the sum of ~old and new words. */
+/*
+ * moved: RFC 1624, equation 3. `delta` is the sum of ~old and new words; of two such sums at the
+ * most, which is what fold() can fold.
+ */
 always __u16 moved(__u16 check, __u32 delta)
 {
 	return ~fold((__u16)~check + delta);
 }
 
+/* moved_once: by one folded sum, so that one round folds the result. */
+always __u16 moved_once(__u16 check, __u16 delta)
+{
+	__u32 sum = (__u16)~check + delta;
+
+	return ~(sum + (sum >> 16));
+}
+
 always __u16 moved_l4(__u8 l4, __u16 check, __u32 delta)
 {
 	check = moved(check, delta);
-	return l4 == IPPROTO_UDP && !check ? MANGLED_0 : check;
+	return unlikely(!check) && l4 == IPPROTO_UDP ? MANGLED_0 : check;
 }
 
 always void rewrite4(void *at, const struct entry4 *to)
@@ -34,36 +42,37 @@ always void rewrite4(void *at, const struct entry4 *to)
 	struct iphdr *ip = at;
 
 	ip->ttl--;
-	ip->check = moved(ip->check, to->e.l3_delta);
-	if (to->e.flags & FLOW_NAT) {
-		ip->saddr = to->src;
-		ip->daddr = to->dst;
-	}
+	ip->check = moved_once(ip->check, to->e.l3_delta);
 }
 
-always void rewrite6(void *at, const struct entry6 *to)
+always void rewrite6(void *at)
 {
 	struct ipv6hdr *ip = at;
 
 	ip->hop_limit--;
-	if (to->e.flags & FLOW_NAT) {
-		__builtin_memcpy(&ip->saddr, to->src, sizeof(to->src));
-		__builtin_memcpy(&ip->daddr, to->dst, sizeof(to->dst));
-	}
 }
 
-always void rewrite_ports(void *l4, const struct entry *to)
+/* translate: new addresses and ports; both of each lie together, there as here. */
+always void translate4(void *at, void *l4, const struct entry4 *to)
 {
-	__be16 *ports = l4;
+	struct iphdr *ip = at;
 
-	ports[0] = to->sport;
-	ports[1] = to->dport;
+	copy_words(&ip->saddr, &to->src, 8);
+	copy_words(l4, &to->e.sport, 4);
+}
+
+always void translate6(void *at, void *l4, const struct entry6 *to)
+{
+	struct ipv6hdr *ip = at;
+
+	copy_words(&ip->saddr, to->src, 32);
+	copy_words(l4, &to->e.sport, 4);
 }
 
 /* The header ends at END: where PPPoE has its length is known then. */
 #define HEADER_END(end_at)                                                   \
 	do {                                                                 \
-		if (to->flags & FLOW_PPPOE)                                  \
+		if ((end_at) > ETH_HLEN && to->flags & FLOW_PPPOE)           \
 			*(__be16 *)(data + (end_at) - 4) = bpf_htons(length + 2); \
 		return 1;                                                    \
 	} while (0)
@@ -91,7 +100,7 @@ always int put_header(void *data, void *end, const struct entry *to, __u32 lengt
 
 	if (data + HEADER_MAX > end)
 		return 0;
-	__builtin_memcpy(data, header, 12);
+	copy_words(data, header, 12);
 	HEADER_STEP(12);
 	HEADER_STEP(16);
 	HEADER_STEP(20);

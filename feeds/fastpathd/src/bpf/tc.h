@@ -18,21 +18,20 @@ always int is_verified(struct __sk_buff *skb)
  * second call costs 80 instructions. All pointers are new afterwards.
  */
 always int check_l4_tc(struct __sk_buff *skb, struct packet *p, const struct entry *to,
-		       __u32 ip_len)
+		       __u32 ip_len, __u16 *check)
 {
-	__u32 at = p->l2_len + ip_len + (p->l4 == IPPROTO_TCP ? TCP_CHECK_AT : UDP_CHECK_AT);
+	__u32 at = p->l2_len + ip_len + p->check_at;
 	__u64 udp = p->l4 == IPPROTO_UDP ? BPF_F_MARK_MANGLED_0 : 0;
-	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
-	__u16 *check = data + at, complete;
+	void *data, *end;
+	__u16 complete;
 
-	if ((void *)(check + 1) > end)
-		return 0;
 	/* "None", as UDP over IPv4 may have it. A partial one is never 0. */
-	if (udp && !*check) {
+	if (unlikely(!*check) && udp) {
 		bpf_csum_update(skb, to->port_delta);
 		return 1;
 	}
 	if (is_verified(skb)) {
+		p->verified = 1;
 		*check = moved_l4(p->l4, *check, (__u32)to->address_delta + to->port_delta);
 		return 1;
 	}
@@ -60,8 +59,10 @@ always int check_l4_tc(struct __sk_buff *skb, struct packet *p, const struct ent
  * right where a header has a checksum of its own, as IPv4's. In that of IPv6 a hop less and the
  * addresses show, which bpf_l4_csum_replace() has taken for balanced.
  */
-always void sum6_moved(struct __sk_buff *skb, const struct entry *to)
+always void sum6_moved(struct __sk_buff *skb, const struct packet *p, const struct entry *to)
 {
+	if (p->verified)
+		return;
 	bpf_csum_update(skb, (__u32)to->address_delta + bpf_htons(0xfffe));
 }
 
@@ -133,13 +134,15 @@ always int change_room(struct __sk_buff *skb, struct packet *p, const struct ent
 
 always int push_tags(struct __sk_buff *skb, const struct entry *to)
 {
+	/* There is no inner one without it. */
+	if (likely(!to->outer_proto))
+		return 1;
 	if (to->inner_proto && bpf_skb_vlan_push(skb, to->inner_proto, to->inner_tci))
 		return 0;
-	if (to->outer_proto && bpf_skb_vlan_push(skb, to->outer_proto, to->outer_tci))
-		return 0;
-	return 1;
+	return !bpf_skb_vlan_push(skb, to->outer_proto, to->outer_tci);
 }
 
+/* tc_send: the egress device behind OUT_NUMBER, or why not. */
 always int tc_send(struct __sk_buff *skb, struct packet *p, struct entry *to)
 {
 	void *data, *end;
@@ -154,19 +157,19 @@ always int tc_send(struct __sk_buff *skb, struct packet *p, struct entry *to)
 		return OUT_NO_ROOM;
 	if (!push_tags(skb, to))
 		return OUT_NO_ROOM;
-	return OUT_FORWARDED;
+	return OUT_NUMBER + (int)to->ifindex;
 }
 
 /* largest: the largest IP packet that this one becomes on the wire. */
-always __u32 largest(struct __sk_buff *skb, const struct packet *p, __u32 headers)
+always __u32 largest(const struct packet *p, __u32 headers)
 {
-	return skb->gso_size ? headers + skb->gso_size : p->length;
+	return p->gso_size ? headers + p->gso_size : p->length;
 }
 
 always void count_skb(struct __sk_buff *skb, const struct packet *p, struct entry *to,
 		      __u32 headers)
 {
-	__u32 packets = skb->gso_size ? skb->gso_segs : 1;
+	__u32 packets = p->gso_size ? skb->gso_segs : 1;
 
 	if (packets > 1)
 		count_flow(to, packets, p->length + (packets - 1) * headers);
@@ -175,33 +178,71 @@ always void count_skb(struct __sk_buff *skb, const struct packet *p, struct entr
 }
 
 /* may_go, for what only TC has: packets put together by GRO. */
-always int may_go_tc(struct __sk_buff *skb, const struct entry *to, const struct packet *p,
-		     __u32 headers)
+always int may_go_tc(const struct entry *to, const struct packet *p, __u32 headers)
 {
-	int out = may_go(to, p, largest(skb, p, headers));
+	int out = may_go(to, p, largest(p, headers));
 
 	/* Nothing cuts them behind the header of PPPoE, or of a switch. */
-	if (out == IS_FLOW && unlikely(skb->gso_size) && to->header_len != ETH_HLEN)
+	if (out == IS_FLOW && p->gso_size && to->header_len != ETH_HLEN)
 		return OUT_GSO;
 	return out;
 }
 
-always int check_tc(struct __sk_buff *skb, struct packet *p, const struct entry *to, __u32 ip_len)
+/* is_plain_out: nothing but Ethernet is put before IP. */
+always int is_plain_out(const struct entry *to)
 {
-	if (to->flags & FLOW_NAT)
-		return check_l4_tc(skb, p, to, ip_len);
-	if (to->flags & FLOW_PPPOE)
+	return to->header_len == ETH_HLEN && !to->outer_proto;
+}
+
+/* Afterwards all pointers are new. */
+always int translate4_tc(struct __sk_buff *skb, struct packet *p, const struct entry4 *to,
+			 void *at, void *l4, __u16 *check)
+{
+	if (to->e.flags & FLOW_NAT) {
+		translate4(at, l4, to);
+		return check_l4_tc(skb, p, &to->e, sizeof(struct iphdr), check);
+	}
+	if (to->e.flags & FLOW_PPPOE)
 		p->unfinished = !is_verified(skb);
 	return 1;
+}
+
+/* Afterwards all pointers are new. */
+always int translate6_tc(struct __sk_buff *skb, struct packet *p, const struct entry6 *to,
+			 void *at, void *l4, __u16 *check)
+{
+	if (to->e.flags & FLOW_NAT) {
+		translate6(at, l4, to);
+		return check_l4_tc(skb, p, &to->e, sizeof(struct ipv6hdr), check);
+	}
+	if (to->e.flags & FLOW_PPPOE)
+		p->unfinished = !is_verified(skb);
+	return 1;
+}
+
+/* forward4: into the new header, whatever stands before IP now and then. */
+static __noinline int forward4(struct __sk_buff *skb, struct packet *p, struct entry4 *to)
+{
+	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
+	void *at = data + p->l2_len, *l4 = at + sizeof(struct iphdr);
+	__u16 *check = l4 + p->check_at;
+
+	if (l4 + UDP_LEN > end || (void *)(check + 1) > end)
+		return OUT_NO_ROOM;
+	rewrite4(at, to);
+	if (!translate4_tc(skb, p, to, at, l4, check))
+		return OUT_NO_ROOM;
+	return tc_send(skb, p, &to->e);
 }
 
 always int tc4(struct __sk_buff *skb, struct packet *p)
 {
 	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
 	struct key4 key = { .ifindex = skb->ifindex, .way = p->way, .port = p->port };
+	void *at = data + p->l2_len, *l4 = at + sizeof(struct iphdr);
+	struct packet rest;
 	struct entry4 *to;
 	__u32 headers;
-	void *at = data + p->l2_len;
 	int out = parse4(at, end, skb->len - p->l2_len, p, &key);
 
 	if (out != IS_FLOW)
@@ -211,36 +252,53 @@ always int tc4(struct __sk_buff *skb, struct packet *p)
 	if (!to)
 		return OUT_UNKNOWN;
 	headers = sizeof(struct iphdr) + p->l4_len;
-	out = may_go_tc(skb, &to->e, p, headers);
-	if (out == OUT_TCP && p->tcp_flags & (TCP_FIN | TCP_RST)) {
-		to->e.state = STATE_CLOSING;
-		close_back4(&key, to);
-	}
-	if (out == IS_FLOW || out == OUT_DROPPED)
-		count_skb(skb, p, &to->e, headers);
-	if (out != IS_FLOW)
+	out = may_go_tc(&to->e, p, headers);
+	if (unlikely(out != IS_FLOW)) {
+		if (out == OUT_TCP && p->tcp_flags & (TCP_FIN | TCP_RST)) {
+			to->e.state = STATE_CLOSING;
+			close_back4(&key, to);
+		}
+		if (out == OUT_DROPPED)
+			count_skb(skb, p, &to->e, headers);
 		return out;
-	if (!check_tc(skb, p, &to->e, sizeof(struct iphdr)))
+	}
+	count_skb(skb, p, &to->e, headers);
+	if (p->plain && likely(is_plain_out(&to->e))) {
+		copy_words(data, to->e.header, ETH_HLEN);
+		rewrite4(at, to);
+		if (!translate4_tc(skb, p, to, at, l4, l4 + p->check_at))
+			return OUT_NO_ROOM;
+		return OUT_NUMBER + (int)to->e.ifindex;
+	}
+	/* A copy: its address must not bind the hot way's values to memory. */
+	rest = *p;
+	return forward4(skb, &rest, to);
+}
+
+/* forward6: into the new header, whatever stands before IP now and then. */
+static __noinline int forward6(struct __sk_buff *skb, struct packet *p, struct entry6 *to)
+{
+	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
+	void *at = data + p->l2_len, *l4 = at + sizeof(struct ipv6hdr);
+	__u16 *check = l4 + p->check_at;
+
+	if (l4 + UDP_LEN > end || (void *)(check + 1) > end)
 		return OUT_NO_ROOM;
-	data = (void *)(long)skb->data;
-	end = (void *)(long)skb->data_end;
-	at = data + p->l2_len;
-	if (at + sizeof(struct iphdr) + UDP_LEN > end)
+	rewrite6(at);
+	if (!translate6_tc(skb, p, to, at, l4, check))
 		return OUT_NO_ROOM;
-	if (to->e.flags & FLOW_NAT)
-		rewrite_ports(at + sizeof(struct iphdr), &to->e);
-	rewrite4(at, to);
-	return tc_send(skb, p, &to->e) == OUT_FORWARDED ? (int)to->e.ifindex + OUT_NUMBER
-							 : OUT_NO_ROOM;
+	sum6_moved(skb, p, &to->e);
+	return tc_send(skb, p, &to->e);
 }
 
 always int tc6(struct __sk_buff *skb, struct packet *p)
 {
 	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
 	struct key6 key = { .ifindex = skb->ifindex, .way = p->way, .port = p->port };
+	void *at = data + p->l2_len, *l4 = at + sizeof(struct ipv6hdr);
+	struct packet rest;
 	struct entry6 *to;
 	__u32 headers;
-	void *at = data + p->l2_len;
 	int out = parse6(at, end, skb->len - p->l2_len, p, &key);
 
 	if (out != IS_FLOW)
@@ -250,28 +308,28 @@ always int tc6(struct __sk_buff *skb, struct packet *p)
 	if (!to)
 		return OUT_UNKNOWN;
 	headers = sizeof(struct ipv6hdr) + p->l4_len;
-	out = may_go_tc(skb, &to->e, p, headers);
-	if (out == OUT_TCP && p->tcp_flags & (TCP_FIN | TCP_RST)) {
-		to->e.state = STATE_CLOSING;
-		close_back6(&key, to);
-	}
-	if (out == IS_FLOW || out == OUT_DROPPED)
-		count_skb(skb, p, &to->e, headers);
-	if (out != IS_FLOW)
+	out = may_go_tc(&to->e, p, headers);
+	if (unlikely(out != IS_FLOW)) {
+		if (out == OUT_TCP && p->tcp_flags & (TCP_FIN | TCP_RST)) {
+			to->e.state = STATE_CLOSING;
+			close_back6(&key, to);
+		}
+		if (out == OUT_DROPPED)
+			count_skb(skb, p, &to->e, headers);
 		return out;
-	if (!check_tc(skb, p, &to->e, sizeof(struct ipv6hdr)))
-		return OUT_NO_ROOM;
-	data = (void *)(long)skb->data;
-	end = (void *)(long)skb->data_end;
-	at = data + p->l2_len;
-	if (at + sizeof(struct ipv6hdr) + UDP_LEN > end)
-		return OUT_NO_ROOM;
-	if (to->e.flags & FLOW_NAT)
-		rewrite_ports(at + sizeof(struct ipv6hdr), &to->e);
-	rewrite6(at, to);
-	sum6_moved(skb, &to->e);
-	return tc_send(skb, p, &to->e) == OUT_FORWARDED ? (int)to->e.ifindex + OUT_NUMBER
-							 : OUT_NO_ROOM;
+	}
+	count_skb(skb, p, &to->e, headers);
+	if (p->plain && likely(is_plain_out(&to->e))) {
+		copy_words(data, to->e.header, ETH_HLEN);
+		rewrite6(at);
+		if (!translate6_tc(skb, p, to, at, l4, l4 + p->check_at))
+			return OUT_NO_ROOM;
+		sum6_moved(skb, p, &to->e);
+		return OUT_NUMBER + (int)to->e.ifindex;
+	}
+	/* A copy: its address must not bind the hot way's values to memory. */
+	rest = *p;
+	return forward6(skb, &rest, to);
 }
 
 /* Drivers may leave the headers in a page: they are pulled once, before anything is read. */
@@ -284,25 +342,47 @@ always void pull_headers(struct __sk_buff *skb)
 		bpf_skb_pull_data(skb, wanted);
 }
 
-SEC("classifier")
-int fastpath_tc(struct __sk_buff *skb)
+always int tc_flow(struct __sk_buff *skb, struct packet *p)
 {
+	if (p->proto == bpf_htons(ETH_P_IP))
+		return tc4(skb, p);
+	if (p->proto == bpf_htons(ETH_P_IPV6))
+		return tc6(skb, p);
+	return OUT_NOT_IP;
+}
+
+/* tc_plain: as tc_any, of a packet whose headers lie in one piece; MALFORMED when they may not. */
+always int tc_plain(struct __sk_buff *skb)
+{
+	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
 	struct packet p = {};
+
+	/* Some kernels leave the protocol behind where a tag has gone: such a packet is not plain. */
+	if (skb->vlan_proto || skb->gso_size || !is_plain(data, end, &p))
+		return OUT_MALFORMED;
+	return tc_flow(skb, &p);
+}
+
+always int tc_any(struct __sk_buff *skb)
+{
+	struct packet p = { .gso_size = skb->gso_size };
 	int out;
 
 	pull_headers(skb);
 	if (skb->vlan_present)
 		note_tag(&p, bpf_htons(skb->vlan_tci), skb->vlan_proto);
 	out = parse_l2((void *)(long)skb->data, (void *)(long)skb->data_end, &p);
-	if (out == IS_FLOW) {
-		if (p.proto == bpf_htons(ETH_P_IP))
-			out = tc4(skb, &p);
-		else if (p.proto == bpf_htons(ETH_P_IPV6))
-			out = tc6(skb, &p);
-		else
-			out = OUT_NOT_IP;
-	}
-	if (out > OUT_NUMBER) {
+	return out == IS_FLOW ? tc_flow(skb, &p) : out;
+}
+
+SEC("classifier")
+int fastpath_tc(struct __sk_buff *skb)
+{
+	int out = tc_plain(skb);
+
+	if (unlikely(out == OUT_MALFORMED))
+		out = tc_any(skb);
+	if (likely(out > OUT_NUMBER)) {
 		count_out(OUT_FORWARDED);
 		return bpf_redirect(out - OUT_NUMBER, 0);
 	}

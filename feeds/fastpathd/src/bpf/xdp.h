@@ -16,7 +16,7 @@ always int make_room(struct xdp_md *ctx, const struct packet *p, const struct en
 always void check_l4(void *l4, void *end, const struct packet *p, const struct entry *to)
 {
 	__u32 delta = (__u32)to->address_delta + to->port_delta;
-	__u16 *check = l4 + (p->l4 == IPPROTO_TCP ? TCP_CHECK_AT : UDP_CHECK_AT);
+	__u16 *check = l4 + p->check_at;
 
 	if ((void *)(check + 1) > end || (p->l4 == IPPROTO_UDP && !*check))
 		return;
@@ -48,22 +48,23 @@ always int xdp4(struct xdp_md *ctx, struct packet *p, __u32 frame)
 	if (!to)
 		return OUT_UNKNOWN;
 	out = may_go(&to->e, p, p->length);
-	if (out == OUT_TCP && p->tcp_flags & (TCP_FIN | TCP_RST)) {
-		to->e.state = STATE_CLOSING;
-		close_back4(&key, to);
-	}
-	if (out == OUT_DROPPED)
-		count_flow(&to->e, 1, p->length);
-	if (out != IS_FLOW)
+	if (unlikely(out != IS_FLOW)) {
+		if (out == OUT_TCP && p->tcp_flags & (TCP_FIN | TCP_RST)) {
+			to->e.state = STATE_CLOSING;
+			close_back4(&key, to);
+		}
+		if (out == OUT_DROPPED)
+			count_flow(&to->e, 1, p->length);
 		return out;
+	}
 	/* Nothing is written before it is sure that the frame can be sent. */
 	if (bpf_redirect_map(&devices, to->e.ifindex, 0) != XDP_REDIRECT)
 		return OUT_NO_DEVICE;
+	rewrite4(at, to);
 	if (to->e.flags & FLOW_NAT) {
 		check_l4(at + sizeof(struct iphdr), end, p, &to->e);
-		rewrite_ports(at + sizeof(struct iphdr), &to->e);
+		translate4(at, at + sizeof(struct iphdr), to);
 	}
-	rewrite4(at, to);
 	count_flow(&to->e, 1, p->length);
 	out = xdp_send(ctx, p, &to->e);
 	return out == IS_FLOW ? OUT_FORWARDED : out;
@@ -84,21 +85,22 @@ always int xdp6(struct xdp_md *ctx, struct packet *p, __u32 frame)
 	if (!to)
 		return OUT_UNKNOWN;
 	out = may_go(&to->e, p, p->length);
-	if (out == OUT_TCP && p->tcp_flags & (TCP_FIN | TCP_RST)) {
-		to->e.state = STATE_CLOSING;
-		close_back6(&key, to);
-	}
-	if (out == OUT_DROPPED)
-		count_flow(&to->e, 1, p->length);
-	if (out != IS_FLOW)
+	if (unlikely(out != IS_FLOW)) {
+		if (out == OUT_TCP && p->tcp_flags & (TCP_FIN | TCP_RST)) {
+			to->e.state = STATE_CLOSING;
+			close_back6(&key, to);
+		}
+		if (out == OUT_DROPPED)
+			count_flow(&to->e, 1, p->length);
 		return out;
+	}
 	if (bpf_redirect_map(&devices, to->e.ifindex, 0) != XDP_REDIRECT)
 		return OUT_NO_DEVICE;
+	rewrite6(at);
 	if (to->e.flags & FLOW_NAT) {
 		check_l4(at + sizeof(struct ipv6hdr), end, p, &to->e);
-		rewrite_ports(at + sizeof(struct ipv6hdr), &to->e);
+		translate6(at, at + sizeof(struct ipv6hdr), to);
 	}
-	rewrite6(at, to);
 	count_flow(&to->e, 1, p->length);
 	out = xdp_send(ctx, p, &to->e);
 	return out == IS_FLOW ? OUT_FORWARDED : out;
@@ -117,23 +119,42 @@ always int xdp_verdict(int out)
 	return XDP_PASS;
 }
 
-SEC("xdp.frags")
-int fastpath_xdp(struct xdp_md *ctx)
+always int xdp_flow(struct xdp_md *ctx, struct packet *p, __u32 frame)
+{
+	if (p->proto == bpf_htons(ETH_P_IP))
+		return xdp4(ctx, p, frame);
+	if (p->proto == bpf_htons(ETH_P_IPV6))
+		return xdp6(ctx, p, frame);
+	return OUT_NOT_IP;
+}
+
+/* xdp_plain: as xdp_any, of a frame that lies in one piece; MALFORMED when it may not. */
+always int xdp_plain(struct xdp_md *ctx)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	struct packet p = {};
+
+	if (!is_plain(data, end, &p))
+		return OUT_MALFORMED;
+	return xdp_flow(ctx, &p, (__u32)((long)end - (long)data));
+}
+
+always int xdp_any(struct xdp_md *ctx)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	struct packet p = {};
 	int out = parse_l2(data, end, &p);
 
-	if (out == IS_FLOW) {
-		__u32 frame = bpf_xdp_get_buff_len(ctx);
+	return out == IS_FLOW ? xdp_flow(ctx, &p, bpf_xdp_get_buff_len(ctx)) : out;
+}
 
-		if (p.proto == bpf_htons(ETH_P_IP))
-			out = xdp4(ctx, &p, frame);
-		else if (p.proto == bpf_htons(ETH_P_IPV6))
-			out = xdp6(ctx, &p, frame);
-		else
-			out = OUT_NOT_IP;
-	}
+SEC("xdp.frags")
+int fastpath_xdp(struct xdp_md *ctx)
+{
+	int out = xdp_plain(ctx);
+
+	if (unlikely(out == OUT_MALFORMED))
+		out = xdp_any(ctx);
 	count_out(out);
 	return xdp_verdict(out);
 }
