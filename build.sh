@@ -19,6 +19,8 @@ usage: ./build.sh COMMAND
                      build everything, boot the gateway and its peers, compare the engines;
                      stays up on a terminal (address and login are printed), --once ends;
                      --ips measures inspection instead
+  bench [--time]     count the instructions of a forwarded packet, engine by engine;
+                     --time adds real time
   test [NAME…]       all tests, or only the named kinds (./build.sh test list)
   shell gw|peers     a shell on a machine of the running lab
   ui-dev             the page with live reload, talking to the running lab
@@ -82,6 +84,13 @@ cmd_test() {
     "$TOP/e2e/scripts/test" "$@"
 }
 
+cmd_bench() {
+    need_packages "the bench" gcc libc6-dev
+    need_bpf_tools
+    need_lab_tools
+    "$TOP/e2e/bench/run" "$@"
+}
+
 cmd_shell() {
     case ${1-} in
         gw | peers) exec "$TOP/e2e/lab/lab" shell "$1" ;;
@@ -106,6 +115,7 @@ cmd_clean() {
 
 case ${1-} in
     lab) shift; cmd_lab "$@" ;;
+    bench) shift; cmd_bench "$@" ;;
     test) shift; cmd_test "$@" ;;
     shell) shift; cmd_shell "$@" ;;
     ui-dev) cmd_ui_dev ;;

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * entries WORD=VALUE…: entries of the maps as commands for `bpftool batch`.
+ *
+ *   hook=tc|xdp                    whose header: tags beside the packet or within
+ *   proto=udp|tcp
+ *   from=ADDRESS to=ADDRESS        of the packet; IPv4 or IPv6
+ *   sport=N dport=N count=N        count: so many flows, each with the next source port
+ *   in=IFINDEX in_vlan=VID in_session=N
+ *   new_from=… new_to=… new_sport=… new_dport=…     default: as it was
+ *   out=IFINDEX vlan=VID session=N
+ *   mac=MAC peer=MAC mtu=N
+ */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "layout.h"
+
+struct side {
+	unsigned char from[16], to[16];
+	unsigned sport, dport;
+};
+
+struct flow {
+	int family, is_xdp, proto;
+	struct side old, new;
+	unsigned count, in, in_vlan, in_session;
+	unsigned out, vlan, session, mtu;
+	int has_vlan, has_session;
+	unsigned char mac[6], peer[6];
+};
+
+static void fail(const char *what, const char *value)
+{
+	fprintf(stderr, "entries: %s: %s\n", what, value);
+	exit(1);
+}
+
+static int address(const char *text, unsigned char *to)
+{
+	if (inet_pton(AF_INET, text, to) == 1)
+		return 4;
+	if (inet_pton(AF_INET6, text, to) == 1)
+		return 6;
+	fail("no address", text);
+	return 0;
+}
+
+static void hardware(const char *text, unsigned char *to)
+{
+	if (sscanf(text, "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx", to, to + 1, to + 2, to + 3, to + 4,
+		   to + 5) != 6)
+		fail("no MAC address", text);
+}
+
+static unsigned fold(unsigned sum)
+{
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	/* Both zeros of the ones' complement mean that nothing changes. */
+	return sum == 0xffff ? 0 : sum;
+}
+
+/* What `len` new bytes add to the sum of the old ones. */
+static unsigned delta(const void *old, const void *new, size_t len)
+{
+	unsigned sum = 0;
+
+	for (size_t i = 0; i < len; i += 2) {
+		__u16 a, b;
+
+		memcpy(&a, (const char *)old + i, 2);
+		memcpy(&b, (const char *)new + i, 2);
+		sum += (__u16)~a + b;
+	}
+	return fold(sum);
+}
+
+static void put16(unsigned char **at, unsigned value)
+{
+	*(*at)++ = value >> 8;
+	*(*at)++ = value;
+}
+
+static void header(const struct flow *f, struct entry *e)
+{
+	unsigned char *at = e->header;
+	unsigned type = f->family == 4 ? 0x0800 : 0x86dd;
+
+	memcpy(at, f->peer, 6);
+	memcpy(at + 6, f->mac, 6);
+	at += 12;
+	if (f->has_vlan && f->is_xdp) {
+		put16(&at, 0x8100);
+		put16(&at, f->vlan);
+	} else if (f->has_vlan) {
+		e->outer_tci = f->vlan;
+		e->outer_proto = htons(0x8100);
+	}
+	put16(&at, f->has_session ? 0x8864 : type);
+	if (f->has_session) {
+		e->flags |= FLOW_PPPOE;
+		put16(&at, 0x1100);
+		put16(&at, f->session);
+		put16(&at, 0);
+		put16(&at, f->family == 4 ? 0x0021 : 0x0057);
+	}
+	e->header_len = at - e->header;
+}
+
+static void common(const struct flow *f, const struct side *old, const struct side *new,
+		   struct entry *e)
+{
+	unsigned char ttl[2] = { 1, 0 }, less[2] = { 0, 0 };
+	__be16 was[2] = { htons(old->sport), htons(old->dport) };
+	__be16 is[2] = { htons(new->sport), htons(new->dport) };
+	unsigned addresses = delta(old->from, new->from, 16) + delta(old->to, new->to, 16);
+
+	e->ifindex = f->out;
+	e->mtu = f->mtu;
+	e->sport = is[0];
+	e->dport = is[1];
+	e->address_delta = fold(addresses);
+	e->port_delta = delta(was, is, 4);
+	e->l3_delta = fold(addresses + delta(ttl, less, 2));
+	if (memcmp(old, new, sizeof(*old)))
+		e->flags |= FLOW_NAT;
+	e->back_ifindex = f->out;
+	e->back.outer = f->has_vlan ? f->vlan | TAG_THERE : 0;
+	e->back.session = htons(f->session);
+	header(f, e);
+}
+
+static void hex(const void *bytes, size_t len)
+{
+	static const char digits[] = "0123456789abcdef";
+	const unsigned char *byte = bytes;
+
+	for (; len; len--, byte++) {
+		putchar_unlocked(' ');
+		putchar_unlocked(digits[*byte >> 4]);
+		putchar_unlocked(digits[*byte & 15]);
+	}
+}
+
+static void print(int family, const void *key, size_t key_len, const void *entry, size_t entry_len)
+{
+	printf("map update pinned /bpf/m/flows%d key hex", family);
+	hex(key, key_len);
+	printf(" value hex");
+	hex(entry, entry_len);
+	printf("\n");
+}
+
+static void one(const struct flow *f, const struct side *old, const struct side *new)
+{
+	struct way way = {
+		.outer = f->in_vlan ? f->in_vlan | TAG_THERE : 0,
+		.session = htons(f->in_session),
+	};
+
+	if (f->family == 4) {
+		struct key4 key = { .ifindex = f->in, .way = way, .proto = f->proto };
+		struct entry4 entry = { 0 };
+
+		memcpy(&key.src, old->from, 4);
+		memcpy(&key.dst, old->to, 4);
+		key.sport = htons(old->sport);
+		key.dport = htons(old->dport);
+		common(f, old, new, &entry.e);
+		memcpy(&entry.src, new->from, 4);
+		memcpy(&entry.dst, new->to, 4);
+		print(4, &key, sizeof(key), &entry, sizeof(entry));
+	} else {
+		struct key6 key = { .ifindex = f->in, .way = way, .proto = f->proto };
+		struct entry6 entry = { 0 };
+
+		memcpy(&key.src, old->from, 16);
+		memcpy(&key.dst, old->to, 16);
+		key.sport = htons(old->sport);
+		key.dport = htons(old->dport);
+		common(f, old, new, &entry.e);
+		memcpy(&entry.src, new->from, 16);
+		memcpy(&entry.dst, new->to, 16);
+		print(6, &key, sizeof(key), &entry, sizeof(entry));
+	}
+}
+
+static void word(struct flow *f, const char *name, const char *value)
+{
+	unsigned number = strtoul(value, NULL, 10);
+
+	if (!strcmp(name, "hook"))
+		f->is_xdp = !strcmp(value, "xdp");
+	else if (!strcmp(name, "proto"))
+		f->proto = !strcmp(value, "tcp") ? IPPROTO_TCP : IPPROTO_UDP;
+	else if (!strcmp(name, "from"))
+		f->family = address(value, f->old.from), address(value, f->new.from);
+	else if (!strcmp(name, "to"))
+		address(value, f->old.to), address(value, f->new.to);
+	else if (!strcmp(name, "sport"))
+		f->old.sport = f->new.sport = number;
+	else if (!strcmp(name, "dport"))
+		f->old.dport = f->new.dport = number;
+	else if (!strcmp(name, "count"))
+		f->count = number;
+	else if (!strcmp(name, "in"))
+		f->in = number;
+	else if (!strcmp(name, "in_vlan"))
+		f->in_vlan = number;
+	else if (!strcmp(name, "in_session"))
+		f->in_session = number;
+	else if (!strcmp(name, "new_from"))
+		address(value, f->new.from);
+	else if (!strcmp(name, "new_to"))
+		address(value, f->new.to);
+	else if (!strcmp(name, "new_sport"))
+		f->new.sport = number;
+	else if (!strcmp(name, "new_dport"))
+		f->new.dport = number;
+	else if (!strcmp(name, "out"))
+		f->out = number;
+	else if (!strcmp(name, "vlan"))
+		f->vlan = number, f->has_vlan = 1;
+	else if (!strcmp(name, "session"))
+		f->session = number, f->has_session = 1;
+	else if (!strcmp(name, "mac"))
+		hardware(value, f->mac);
+	else if (!strcmp(name, "peer"))
+		hardware(value, f->peer);
+	else if (!strcmp(name, "mtu"))
+		f->mtu = number;
+	else
+		fail("unknown word", name);
+}
+
+int main(int argc, char **argv)
+{
+	struct flow f = { .count = 1, .mtu = 1500, .proto = IPPROTO_UDP };
+
+	for (int i = 1; i < argc; i++) {
+		char *value = strchr(argv[i], '=');
+
+		if (!value)
+			fail("no value", argv[i]);
+		*value = 0;
+		word(&f, argv[i], value + 1);
+	}
+	for (unsigned i = 0; i < f.count; i++) {
+		struct side old = f.old, new = f.new;
+
+		old.sport += i;
+		new.sport += i;
+		one(&f, &old, &new);
+	}
+	return 0;
+}

@@ -1,0 +1,182 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What all benches of the machine share: scenarios, engines, rows.
+#
+# A scenario is one kind of traffic: IP (4, 6), NAT (0, 1), SIZE (bytes of a frame), FLOWS, PROTO
+# (udp, tcp), LINK (plain, vlan-in, vlan-out, …) and SUM (full, none, partial: how the transport
+# checksum comes in).
+# An engine is one way to forward it. A row is the cost of a packet of a scenario with an engine.
+PINS=/bpf
+# The gateway's ends; each bench says which devices they are.
+export LAN WAN
+OUT=dum
+IN=lan
+
+# say_failed WHAT…: the host stops at it.
+say_failed() { echo "BENCH FAILED $*"; }
+
+# host WORD…: the host does something and answers with a line.
+host() {
+    echo "HOST $*"
+    read -r _ </dev/console
+}
+
+scenario() {
+    IP=4 NAT=1 SIZE=60 FLOWS=1 LINK=plain SUM=full PROTO=udp
+    local word
+    for word; do
+        case $word in
+            IP=* | NAT=* | SIZE=* | FLOWS=* | LINK=* | SUM=* | PROTO=*) eval "$word" ;;
+            *) say_failed "no word of a scenario: $word" ;;
+        esac
+    done
+}
+
+rules() {
+    local name
+    gw nft flush ruleset
+    for name; do gw nft -f "rules/$name.nft" || say_failed "rules $name"; done
+}
+
+# no_rules: nothing of them stays, and no connection.
+no_rules() {
+    gw nft flush ruleset
+    gw conntrack -F >/dev/null 2>&1
+}
+
+load_programs() {
+    sysctl -qw net.core.bpf_jit_enable=1
+    bpftool prog loadall programs/fastpath.o $PINS/p pinmaps $PINS/m || say_failed load
+    bpftool prog loadall programs/baseline.o $PINS/b || say_failed load
+    # Never stale: half of what a counter of jiffies holds lies ahead.
+    bpftool map update pinned $PINS/m/control key hex 00 00 00 00 value hex \
+        ff ff ff ff ff ff ff 3f 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 ||
+        say_failed control
+}
+
+# entry WORD=VALUE…: of the maps; see entries.c.
+entry() {
+    if ! programs/entries "$@" >/tmp/entries || ! bpftool batch file /tmp/entries >/dev/null; then
+        say_failed "entry $*"
+    fi
+}
+
+# may_send IFINDEX…: devices that XDP sends to.
+may_send() {
+    local index
+    for index; do
+        gw bpftool map update pinned $PINS/m/devices key "$index" 0 0 0 value "$index" 0 0 0 ||
+            say_failed "device $index"
+    done
+}
+
+# attach tcx|clsact|native|generic|egress PROGRAM DEVICE
+attach() {
+    case $1 in
+        tcx) gw bpftool net attach tcx_ingress pinned "$PINS/$2" dev "$3" ;;
+        egress) gw bpftool net attach tcx_egress pinned "$PINS/$2" dev "$3" ;;
+        clsact)
+            gw tc qdisc add dev "$3" clsact
+            gw tc filter add dev "$3" ingress prio 1 handle 1 bpf da object-pinned "$PINS/$2"
+            ;;
+        native) gw bpftool net attach xdpdrv pinned "$PINS/$2" dev "$3" ;;
+        generic) gw bpftool net attach xdpgeneric pinned "$PINS/$2" dev "$3" ;;
+    esac || say_failed "attach $*"
+}
+
+detach() {
+    case $1 in
+        tcx) gw bpftool net detach tcx_ingress dev "$2" ;;
+        egress) gw bpftool net detach tcx_egress dev "$2" ;;
+        clsact) gw tc qdisc del dev "$2" clsact ;;
+        native) gw bpftool net detach xdpdrv dev "$2" ;;
+        generic) gw bpftool net detach xdpgeneric dev "$2" ;;
+    esac || say_failed "detach $*"
+}
+
+# engine NAME: forwards from now on, and drop, drop-native throw away what comes in at $IN.
+engine() {
+    local nat=()
+    [ "$NAT" = 0 ] || nat=(masquerade)
+    case $1 in
+        drop) attach tcx b/drop_tc $IN ;;
+        drop-native) attach native b/drop_xdp $IN ;;
+        routing) [ "$NAT" = 0 ] || rules "${nat[@]}" ;;
+        conntrack | five-chain | flowtable) rules "$1" "${nat[@]}" ;;
+        tcx | clsact)
+            flow_entries tc
+            attach "$1" p/fastpath_tc $IN
+            ;;
+        generic)
+            flow_entries xdp
+            attach generic p/fastpath_xdp $IN
+            ;;
+        native)
+            flow_entries xdp
+            # Most drivers send frames of XDP only if they have a program themselves.
+            attach native p/fastpath_pass $OUT
+            attach native p/fastpath_xdp $IN
+            ;;
+        xdp-forward-*)
+            [ "$1" = xdp-forward-fib ] || rules flowtable "${nat[@]}"
+            gw xdp-forward load -f "${1#xdp-forward-}" $IN $OUT || say_failed "$1"
+            ;;
+        *) say_failed "no engine $1" ;;
+    esac
+}
+
+# no_engine NAME: as if it had not been.
+no_engine() {
+    case $1 in
+        drop) detach tcx $IN ;;
+        drop-native) detach native $IN ;;
+        tcx | clsact | generic) detach "$1" $IN ;;
+        native)
+            detach native $IN
+            detach native $OUT
+            ;;
+        xdp-forward-*) gw xdp-forward unload $IN $OUT >/dev/null || say_failed "$1" ;;
+    esac
+    no_rules
+}
+
+# row BENCH ENGINE COST [WORD=VALUE…]: what the host collects.
+row() {
+    local words='' word
+    [ -z "${ROUND-}" ] || words=",\"round\":$ROUND"
+    for word in "${@:4}"; do words+=",\"${word%%=*}\":${word#*=}"; done
+    printf 'ROW {"bench":"%s","engine":"%s","cost":%s,"ip":%s,"nat":%s,"size":%s,"flows":%s,' \
+        "$1" "$2" "$3" "$IP" "$NAT" "$SIZE" "$FLOWS"
+    printf '"link":"%s","sum":"%s","proto":"%s","out":"%s"%s}\n' "$LINK" "$SUM" "$PROTO" "$OUT" \
+        "$words"
+}
+
+# forwarded: packets that our programs have sent on.
+forwarded() {
+    bpftool map dump -j pinned $PINS/m/exits |
+        sed 's/.*"formatted"//; s/.*"out":\[\([0-9]*\).*/\1/'
+}
+
+# check ENGINE COUNT: that COUNT packets went its way and no other, since the last check.
+CHECKED=0
+check() {
+    local now
+    case $1 in
+        tcx | clsact | generic | native)
+            now=$(forwarded)
+            [ $((now - CHECKED)) = "$2" ] ||
+                say_failed "$1: $((now - CHECKED)) of $2 packets," \
+                    "IP=$IP NAT=$NAT LINK=$LINK SUM=$SUM"
+            CHECKED=$now
+            ;;
+        flowtable)
+            gw conntrack -L 2>/dev/null | grep -q OFFLOAD || say_failed "nothing is offloaded"
+            ;;
+    esac
+}
+
+# clock: nanoseconds so far, and those of them that the machine was idle.
+clock() {
+    awk '/^now at/ { now = $3 } $1 == ".idle_sleeptime" { idle = $3 } END { print now, idle }' \
+        /proc/timer_list
+}

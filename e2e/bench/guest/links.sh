@@ -1,0 +1,159 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The gateway as the whole machine, between two links of the host. Needs lib.sh.
+gw() { "$@"; }
+OUT=wan
+
+modprobe -a virtio_net dummy nf_tables nf_conntrack nf_conntrack_netlink nf_flow_table_inet \
+    nft_flow_offload nft_ct nft_nat nft_chain_nat nft_masq cls_bpf sch_ingress 8021q af_packet
+
+links() {
+    local link mac
+    sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 \
+        net.netfilter.nf_conntrack_max=262144
+    echo 65536 >/sys/module/nf_conntrack/parameters/hashsize
+    for link in /sys/class/net/*; do
+        read -r mac <"$link/address"
+        case $mac in
+            02:00:00:00:01:01) ip link set "${link##*/}" name lan ;;
+            02:00:00:00:02:01) ip link set "${link##*/}" name wan ;;
+        esac
+    done
+    commands | ip -b -
+    read -r LAN </sys/class/net/lan/ifindex
+    read -r WAN </sys/class/net/wan/ifindex
+    read -r DUM </sys/class/net/dum/ifindex
+    mkfifo /tmp/never
+    exec 9<>/tmp/never
+}
+
+# network NUMBER DEVICE PEER: addresses of the gateway and of its neighbour.
+network() {
+    echo "addr add 10.10.$1.1/24 dev $2"
+    echo "addr add fd00:$1::1/64 dev $2 nodad"
+    echo "neigh replace 10.10.$1.10 lladdr $3 dev $2 nud permanent"
+    echo "neigh replace fd00:$1::10 lladdr $3 dev $2 nud permanent"
+}
+
+commands() {
+    echo "link set lo up"
+    # The rule sets name it.
+    echo "link add dum type dummy"
+    echo "link add link lan name lan.11 type vlan id 11"
+    # The card lets in only VLANs that somebody has asked for.
+    echo "link add link lan name lan.35 type vlan id 35"
+    echo "link add link wan name wan.31 type vlan id 31"
+    for link in lan wan dum lan.11 lan.35 wan.31; do echo "link set $link up"; done
+    network 10 lan 02:00:00:00:01:02
+    network 11 lan.11 02:00:00:00:01:02
+    network 20 wan 02:00:00:00:02:02
+    network 31 wan.31 02:00:00:00:02:02
+    network 30 dum 02:00:00:00:02:02
+}
+
+FIRST_PORT=1024
+SESSION=5
+address() {
+    if [ "$IP" = 4 ]; then echo "10.10.$1.$2"; else echo "fd00:$1::$2"; fi
+}
+# networks: of the client and of the server in this scenario.
+networks() {
+    FROM=10 TO=20
+    [ $OUT != dum ] || TO=30
+    # shellcheck disable=SC2153 # set by scenario()
+    case $LINK in vlan-in | vlan-both) FROM=11 ;; esac
+    case $LINK in vlan-out | vlan-both) TO=31 ;; esac
+}
+
+# flow_entries tc|xdp: for the scenario's flows.
+flow_entries() {
+    local words=(hook="$1" count="$FLOWS" sport="$FIRST_PORT" dport=9 in="$LAN" mtu=1500
+        proto="$PROTO" mac=02:00:00:00:02:01 peer=02:00:00:00:02:02)
+    networks
+    words+=(from="$(address "$FROM" 10)" to="$(address "$TO" 10)")
+    [ "$NAT" = 0 ] || words+=(new_from="$(address "$TO" 1)")
+    [ "$FROM" = 10 ] || words+=(in_vlan="$FROM")
+    [ "$TO" != 31 ] || words+=(vlan="$TO")
+    if [ $OUT = dum ]; then words+=(out="$DUM"); else words+=(out="$WAN"); fi
+    case $LINK in
+        pppoe-out) words+=(vlan=35 session="$SESSION") ;;
+        pppoe-in) words+=(in_vlan=35 in_session="$SESSION") ;;
+    esac
+    entry "${words[@]}"
+}
+
+# frames: the scenario's, in FRAMES; see frames.c.
+frames() {
+    networks
+    FRAMES=(from="$(address "$FROM" 10)" to="$(address "$TO" 10)" sport="$FIRST_PORT" dport=9
+        flows="$FLOWS" size="$SIZE" proto="$PROTO" mac=02:00:00:00:01:02 peer=02:00:00:00:01:01)
+    [ "$FROM" = 10 ] || FRAMES+=(vlan="$FROM")
+    [ "$LINK" != pppoe-in ] || FRAMES+=(vlan=35 session="$SESSION")
+}
+
+received() { read -r "$1" </sys/class/net/lan/statistics/rx_packets; }
+
+# pour COUNT: lets the host send the scenario's frames; back when all have arrived. What this costs
+# itself is a look every 50 ms of the machine's time, or 25 million instructions.
+pour() {
+    local start now=0
+    received start
+    host "send count=$1 ${FRAMES[*]}"
+    until [ $((now - start)) -ge "$1" ]; do
+        read -r -t 0.05 <&9
+        received now
+    done
+}
+
+# timed COUNT: pours, and sets BUSY, the nanoseconds of work, and IDLE, percent of the time.
+timed() {
+    local before after
+    read -r -a before <<<"$(clock)"
+    pour "$1"
+    read -r -a after <<<"$(clock)"
+    local all=$((after[0] - before[0])) idle=$((after[1] - before[1]))
+    BUSY=$((all - idle)) IDLE=$((idle * 100 / all))
+}
+
+# What it costs to ask for nothing.
+weigh() {
+    timed 0
+    timed 0
+    OVERHEAD=$BUSY
+}
+
+# A connection of TCP that has been there for a while, as if both had spoken.
+established() {
+    conntrack -I -p tcp -s "$(address "$FROM" 10)" -d "$(address "$TO" 10)" \
+        --sport "$FIRST_PORT" --dport 9 --state ESTABLISHED -u ASSURED,SEEN_REPLY -t 300 \
+        >/dev/null 2>&1 || say_failed "no connection"
+}
+
+# measure ENGINE…: a row each. A host that is too slow leaves the machine idle, then every packet
+# pays for an interrupt of its own: such a run says nothing and is repeated.
+measure() {
+    local name count=${BENCH_count:-20000} warm=$((FLOWS * 3 + 2000)) poured try
+    [ "$count" -ge $((FLOWS * 2)) ] || count=$((FLOWS * 2))
+    frames
+    weigh
+    for name; do
+        engine "$name"
+        [ "$PROTO" = udp ] || established
+        pour "$warm"
+        poured=$warm
+        for try in 1 2 3 4; do
+            timed "$count"
+            poured=$((poured + count))
+            [ $IDLE -gt 40 ] || break
+        done
+        row virtio "$name" $(((BUSY - OVERHEAD) / 2 / count)) idle=$IDLE tries="$try"
+        # GRO leaves fewer packets than frames.
+        if [ "$PROTO" = udp ] || [ "$name" != tcx ]; then
+            check "$name" "$poured"
+        else
+            # shellcheck disable=SC2034 # of check()
+            CHECKED=$(forwarded)
+        fi
+        no_engine "$name"
+    done
+}

@@ -1,0 +1,104 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The bench's machine: one emulated CPU whose clock is a count of its instructions. To be sourced.
+# shellcheck source=e2e/lab/paths.sh
+. "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../lab/paths.sh"
+# shellcheck source=e2e/lab/images.sh
+. "$LAB/images.sh"
+BENCH=$TOP/e2e/bench
+BPF=$TOP/feeds/fastpathd/src/bpf
+OUT=$BUILD/bench
+# A clock that counts instructions, one every 2 ns, and leaps where there is nothing to do.
+CLOCK=(-icount "shift=1,sleep=off")
+
+# bench_programs FOLDER: ours, what is measured against, and what makes entries.
+bench_programs() {
+    mkdir -p "$1"
+    "$BPF/build" "$1/fastpath.o"
+    "$BPF/build" -s "$BENCH/baseline.c" "$1/baseline.o"
+    gcc -O2 -static -Wall -Wextra -I"$BPF" "$BENCH/entries.c" -o "$1/entries"
+}
+
+build_bench() {
+    local root=$IMAGES/stage.bench
+    rm -rf "$root"
+    mkdir -p "$root/lab" "$root/bench" "$OUT"
+    cp "$BENCH/guest/init" "$root/lab/init"
+    chmod 755 "$root/lab/init"
+    cp -r "$BENCH/guest/." "$BENCH/rules" "$root/bench/"
+    bench_programs "$root/bench/programs"
+    gcc -O2 -Wall -Wextra "$BENCH/frames.c" -o "$OUT/frames"
+    seal bench "$root"
+}
+
+# machine WORD…: QEMU with WORD on the kernel's command line. The host's frames come in at lan; what
+# leaves at wan is sent nowhere. With a timer
+# for wan's queue the guest's own time says when it is emptied, not the host's.
+machine() {
+    rm -f "$OUT/lan.sock" "$OUT/monitor.sock"
+    cd "$OUT" || return
+    exec timeout -k 5 "${BENCH_LIMIT:-900}" setpriv --pdeathsig KILL qemu-system-x86_64 \
+        -machine q35 -accel tcg "${CLOCK[@]}" -cpu "Nehalem,+rdrand" -smp 1 -m 1536 \
+        -nodefaults -no-user-config -display none -no-reboot -serial stdio \
+        -monitor "unix:monitor.sock,server=on,wait=off" -D trace.now \
+        -kernel "$IMAGES/vmlinux" -initrd "$IMAGES/initrd.cpio" -append "console=ttyS0 panic=-1 \
+quiet mitigations=off nokaslr init_on_alloc=0 $*" \
+        -drive "if=none,id=base,file=$IMAGES/base.erofs,format=raw,readonly=on" \
+        -device virtio-blk-pci,drive=base \
+        -drive "if=none,id=layer,file=$IMAGES/bench.erofs,format=raw,readonly=on" \
+        -device virtio-blk-pci,drive=layer \
+        -netdev "stream,id=lan,server=on,addr.type=unix,addr.path=lan.sock" \
+        -device "virtio-net-pci,netdev=lan,mac=02:00:00:00:01:01,rx_queue_size=1024,romfile=" \
+        -netdev "hubport,id=wan,hubid=1" -chardev null,id=nowhere \
+        -object "filter-redirector,id=sink,netdev=wan,queue=all,outdev=nowhere" \
+        -device "virtio-net-pci,netdev=wan,mac=02:00:00:00:02:01,ioeventfd=off,tx=timer,romfile="
+}
+
+# order WORDS: to QEMU's monitor.
+order() { socat -t 2 - "UNIX-CONNECT:$OUT/monitor.sock" <<<"$1" >/dev/null; }
+
+# obey WORD…: what the machine asks of the host; see host() in guest/lib.sh. It goes on with
+# the next line that it gets.
+obey() {
+    case $1 in
+        send)
+            shift
+            echo "$*" >&7
+            ;;
+        trace)
+            TRACED=$2
+            order "singlestep on"
+            order "log exec,nochain"
+            ;;
+        traced)
+            order "log none"
+            order "singlestep off"
+            # The programs as the kernel compiled them.
+            order "memsave 0xffffffffc0000000 0x20000 text"
+            mv "$OUT/trace.now" "$OUT/$TRACED.trace"
+            order "logfile trace.now"
+            ;;
+        *) die "the machine asks for '$*'" ;;
+    esac
+}
+
+# talk WORD…: runs a machine and does as it asks; the rest of what it says goes to stdout.
+talk() {
+    local line from to
+    coproc QEMU { machine "$@" 2>&1; }
+    exec {from}<&"${QEMU[0]}" {to}>&"${QEMU[1]}"
+    poll 20 test -S "$OUT/lan.sock" || die "QEMU does not start"
+    exec 7> >(exec "$OUT/frames" "$OUT/lan.sock")
+    while IFS= read -r line <&"$from"; do
+        line=${line%$'\r'}
+        case $line in
+            "HOST "*)
+                # shellcheck disable=SC2086 # words
+                obey ${line#HOST }
+                echo >&"$to"
+                ;;
+            *) printf '%s\n' "$line" ;;
+        esac
+    done
+    exec 7>&- {from}<&- {to}>&-
+}

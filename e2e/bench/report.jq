@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Rows of all machines to one report.
+#
+# cost: of a packet (nanoseconds in the bench "time", instructions elsewhere), the first run's;
+# net: without what the same packet costs that is dropped as it comes in;
+# ratio: to the flowtable, of net on virtual Ethernet and of cost on virtio-net.
+def scenario: {bench, ip, nat, size, flows, link, sum, proto, out};
+def limit: if .bench == "virtio" then 0.03 elif .bench == "time" then 9 else 0.01 end;
+def round3: . * 1000 | round / 1000;
+def median: sort | .[length / 2 | floor];
+
+def merged: {
+    cost: (map(.cost) | if length > 2 then median else .[0] end),
+    costs: map(.cost),
+    spread: (map(.cost) | if min > 0 then (max - min) / min else 0 end | round3)
+};
+
+# with_net: of the rows of one scenario.
+def with_net:
+    (map(select(.engine == "drop")) | .[0].cost // null) as $drop |
+    map(if $drop and .engine != "drop" then .net = .cost - $drop else . end) |
+    (map(select(.engine == "flowtable")) | .[0] // null) as $flowtable |
+    map(if $flowtable == null or .bench == "setup" then .
+        elif .bench == "virtio" then .ratio = (.cost / $flowtable.cost | round3)
+        elif .net and $flowtable.net then .ratio = (.net / $flowtable.net | round3)
+        else . end);
+
+def pick($bench; $engine; $words):
+    ({bench: $bench, engine: $engine, ip: 4, nat: 1, size: 60, flows: 1, link: "plain",
+        sum: "full", proto: "udp"} + $words) as $want |
+    [.[] | . as $row | select(all($want | to_entries[]; $row[.key] == .value))] | .[0];
+
+# goal: of a number that is not there nothing is said.
+def goal($what; $limit; number): {$what, limit: $limit, is: (try number catch null)} |
+    select(.is != null) | .is |= round3 | .met = (.is <= $limit);
+
+def goals: . as $rows | [
+    goal("TCX to flowtable, net, virtual Ethernet"; 0.70; $rows | pick("veth"; "tcx"; {}).ratio),
+    goal("TCX to flowtable, gross, virtio-net"; 0.90; $rows | pick("virtio"; "tcx"; {}).ratio),
+    goal("PPPoE over VLAN out, TCX to flowtable, net"; 0.50;
+        $rows | pick("veth"; "tcx"; {link: "pppoe-out"}).ratio),
+    goal("native XDP to flowtable, gross, virtio-net"; 0.43;
+        $rows | pick("virtio"; "native"; {}).ratio),
+    goal("VLAN in and out at native XDP, instructions more"; 150;
+        $rows | pick("virtio"; "native"; {link: "vlan-both"}).cost -
+            pick("virtio"; "native"; {}).cost),
+    goal("VLAN and PPPoE out at native XDP, instructions more"; 150;
+        $rows | pick("virtio"; "native"; {link: "pppoe-out"}).cost -
+            pick("virtio"; "native"; {}).cost),
+    goal("VLAN and PPPoE in at native XDP, instructions more"; 150;
+        $rows | pick("virtio"; "native"; {link: "pppoe-in"}).cost -
+            pick("virtio"; "native"; {}).cost),
+    goal("generic XDP to flowtable, net, virtual Ethernet"; 1.0;
+        $rows | pick("veth"; "generic"; {}).ratio),
+    goal("generic XDP to flowtable, gross, virtio-net"; 1.0;
+        $rows | pick("virtio"; "generic"; {}).ratio),
+    goal("IPv6 to IPv4 at TCX, net"; 1.15;
+        $rows | pick("veth"; "tcx"; {ip: 6}).net / pick("veth"; "tcx"; {}).net),
+    goal("IPv6 to IPv4 at native XDP, gross"; 1.15;
+        $rows | pick("virtio"; "native"; {ip: 6, size: 78}).cost /
+            pick("virtio"; "native"; {}).cost),
+    goal("50,000 flows to one at TCX, net"; 1.15;
+        $rows | pick("veth"; "tcx"; {flows: 50000}).net / pick("veth"; "tcx"; {}).net),
+    goal("50,000 flows to one at native XDP, gross"; 1.15;
+        $rows | pick("virtio"; "native"; {flows: 50000}).cost /
+            pick("virtio"; "native"; {}).cost)
+];
+
+group_by([scenario, .engine, .packet]) |
+map((.[0] | del(.run, .cost, .round, .idle, .tries)) + merged) |
+[group_by(scenario)[] | with_net] | map(.[]) |
+{
+    kernel: $kernel,
+    rows: .,
+    goals: goals,
+    unsteady: [.[] | select(.spread > limit) | {bench, engine, link, ip, costs}]
+}

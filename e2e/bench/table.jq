@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The report as a table for the terminal and for docs/BENCHMARKS.md.
+def padded(width): tostring | . + (" " * ([0, width - length] | max));
+def right(width): tostring | (" " * ([0, width - length] | max)) + .;
+def name: "IPv\(.ip)\(if .nat == 1 then " NAT" else "" end) \(.proto) \(.size) B, \(.flows) flow" +
+    (if .flows == 1 then "" else "s" end) +
+    (if .link == "plain" then "" else ", " + .link end) +
+    (if .sum == "full" then "" else ", checksum " + .sum end) +
+    (if .out == "dum" and .bench == "virtio" then ", egress with offload" else "" end);
+def title: {
+    veth: "Virtual Ethernet, instructions a packet; net of one that is dropped as it comes in",
+    virtio: "virtio-net, instructions a packet, receive and transmit of the driver included",
+    setup: "A connection\u0027s first packets, virtual Ethernet, instructions gross",
+    time: "Virtual Ethernet, nanoseconds of real time (median of five)"
+}[.];
+def cell: if . == null then "" else tostring end;
+(.rows | group_by(.bench)[] |
+    "", (.[0].bench | title), "",
+    "| \("traffic" | padded(44)) | \("engine" | padded(22)) |   gross |     net | flowtable = 1 |",
+    "| \("-" * 44) | \("-" * 22) | ------: | ------: | ------------: |",
+    (.[] | "| \(name + (if .packet then ", packet \(.packet)" else "" end) | padded(44)) " +
+        "| \(.engine | padded(22)) | \(.cost | right(7)) | \(.net | cell | right(7)) " +
+        "| \(.ratio | cell | right(13)) |")),
+"",
+"| \("goal" | padded(52)) | at most |      is | met |",
+"| \("-" * 52) | ------: | ------: | --- |",
+(.goals[] | "| \(.what | padded(52)) | \(.limit | right(7)) | \(.is | right(7)) " +
+    "| \(if .met then "yes" else "no " end) |"),
+""
