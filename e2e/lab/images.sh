@@ -94,6 +94,8 @@ image_root() {
 # The programs come from the release build; PROGRAMS and STANDIN may name other folders.
 PROGRAMS=${PROGRAMS:-$BUILD/cargo/release}
 STANDIN=${STANDIN:-$BUILD/cargo-standin/release/fastpath-standin}
+# The programs for the kernel.
+OBJECT=${OBJECT:-$BUILD/fastpath.o}
 PAGE=${PAGE:-$TOP/ui/dist}
 
 # install_package FOLDER ROOT: runs the install recipe of the OpenWrt package in FOLDER.
@@ -152,11 +154,12 @@ build_gateway() {
     local root=$IMAGES/stage.gateway name
     rm -rf "$root" "$IMAGES/stage.bin" "$IMAGES/stage.build"
     mkdir -p "$IMAGES/stage.bin/bin"
-    for name in fastpathd fastpathctl fastpath-rules; do
+    for name in fastpathd fastpathctl fastpath-rules fastpath-bpf; do
         [ ! -x "$PROGRAMS/$name" ] || cp "$PROGRAMS/$name" "$IMAGES/stage.bin/bin/"
     done
     mkdir -p "$root"
     if [ -x "$IMAGES/stage.bin/bin/fastpathd" ]; then
+        install -D -m 644 "$OBJECT" "$IMAGES/stage.build/fastpathd/fastpath.o"
         install_package "$TOP/feeds/fastpathd" "$root"
     fi
     # The program itself is in the base, from Debian.
@@ -236,6 +239,7 @@ images() {
     image_layer gateway "$LAB/openwrt" "$TOP/feeds/fastpathd/Makefile" \
         "$TOP/feeds/fastpathd/files" "$TOP/luci-app-fastpath" "$PAGE" "$STANDIN" \
         "$IMAGES/tls.pem" "$TOP/suricata-pkg" "$PROGRAMS/fastpathd" "$PROGRAMS/fastpathctl" \
-        "$PROGRAMS/fastpath-rules"
+        "$PROGRAMS/fastpath-rules" \
+        "$PROGRAMS/fastpath-bpf" "$OBJECT"
     exec 9>&-
 }
