@@ -196,7 +196,7 @@ impl Wire {
         let hook = match point {
             Point::Tcx | Point::Clsact => Hook::Tc,
             Point::Native | Point::Generic => {
-                // Virtual Ethernet takes what is redirected to it while the other end has a program.
+                // Virtual Ethernet takes what is redirected to it while its peer has a program.
                 let other = Attached { ifindex: index("b1"), ..wanted };
                 attach(&folder, other).expect("attached");
                 Sendable::open(&folder).expect("pinned").add(inside.1).expect("a device");

@@ -1,0 +1,57 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The eBPF engine: known flows are sent on before the stack sees them.
+
+# engine_ebpf: in force on all ports.
+engine_ebpf() {
+    gw fastpathctl engine ebpf
+    soon 5 says '.engine.active == "ebpf"' status
+}
+
+# kernel_saw PORT: packets of that connection that conntrack counted, both ways.
+kernel_saw() {
+    conntrack_of "$1" | grep -oE 'packets=[0-9]+' | cut -d = -f 2 | xargs | tr ' ' + |
+        { read -r sum; echo $((sum)); }
+}
+
+# fetched HOST ADDRESS: 200 MB arrive, carried by the programs; the daemon tells all of them: what
+# the programs counted and what the stack did, headers of IP and TCP included.
+fetched() {
+    local port flow bytes packets
+    port=$(fresh_port)
+    engine_ebpf
+    begin "$1" fetch "curl -gsSf -o /dev/null --local-port $port http://$(bracketed "$2")/200.bin"
+    soon 10 on_path ebpf --proto tcp --text "$port"
+    soon 60 ended fetch
+    ended_well fetch
+    between "packets that the stack saw" "$(kernel_saw "$port")" 1 2000
+    sleep 2
+    flow=$(newest --proto tcp --text "$port")
+    bytes=$(field down_bytes "$flow")
+    packets=$(field down_packets "$flow")
+    note "told: $bytes bytes in $packets packets, $(kernel_saw "$port") seen by the stack"
+    # A thousandth more: what was sent twice.
+    between "bytes that the daemon tells, of the file and its headers" "$bytes" \
+        $((209715200 + packets * 52)) $(((209715200 + packets * 72) * 1001 / 1000))
+}
+
+test_download_over_pppoe() { fetched h10 "$ISP_4"; }
+test_download_over_pppoe_ipv6() { fetched h10 "$ISP_6"; }
+test_download_between_vlans() { fetched h10 "$H20_4"; }
+
+# Switched to and fro under a connection: it goes on.
+test_switched_under_traffic() {
+    local port engine bytes
+    port=$(fresh_port)
+    engine_ebpf
+    download h10 "$port" "$ISP_4" 400k
+    soon 10 on_path ebpf --proto tcp --text "$port"
+    for engine in flowtable ebpf off ebpf; do
+        gw fastpathctl engine "$engine"
+        bytes=$(h10 "ss -tin 'sport = :$port'" | grep -o 'bytes_received:[0-9]*' | cut -d : -f 2)
+        sleep 2
+        [ "$(h10 "ss -tin 'sport = :$port'" | grep -o 'bytes_received:[0-9]*' |
+            cut -d : -f 2)" -gt "$bytes" ] || fail "stands still with $engine"
+    done
+    soon 10 on_path ebpf --proto tcp --text "$port"
+}
