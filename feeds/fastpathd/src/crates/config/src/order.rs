@@ -10,7 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Sorts by a key; equals keep their order.
 pub fn sort_by_key<T, K: Ord>(list: &mut Vec<T>, key: impl Fn(&T) -> K) {
-    let order = positions(list.len(), &|a, b| key(&list[a]).cmp(&key(&list[b])));
+    sort_by(list, |a, b| key(a).cmp(&key(b)));
+}
+
+/// Sorts by a comparison; equals keep their order.
+pub fn sort_by<T>(list: &mut Vec<T>, compare: impl Fn(&T, &T) -> Ordering) {
+    let order = positions(list.len(), &|a, b| compare(&list[a], &list[b]));
     let mut taken: Vec<Option<T>> = std::mem::take(list).into_iter().map(Some).collect();
     list.extend(order.into_iter().filter_map(|position| taken[position].take()));
 }

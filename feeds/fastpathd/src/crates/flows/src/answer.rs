@@ -3,8 +3,10 @@
 
 use std::cmp::Ordering;
 
+use config::order;
+
 use crate::flow::Flow;
-use crate::groups::{self, Line, Sums};
+use crate::groups::{self, Sums};
 use crate::matcher::Matcher;
 use crate::order::{Key, Keys, window};
 use crate::page::{FlowDetail, FlowPage, Top};
@@ -32,7 +34,7 @@ impl FlowTable {
             .map(|(position, flow)| (keys.key(flow) ^ turn, flow.kernel_id(), position))
             .collect();
         let matched = list.len();
-        let rows = window(&mut list, query.offset, query.limit, Ord::cmp)
+        let rows = window(&mut list, query.offset, query.limit)
             .iter()
             .map(|(_, _, position)| rows::row(&self.flows[*position as usize], self, now))
             .collect();
@@ -46,13 +48,12 @@ impl FlowTable {
         self.flows.iter().filter(|flow| filter.matches(flow)).for_each(|flow| sums.add(flow));
         let mut list = sums.into_list();
         let matched = list.len();
-        let rows = lines(&mut list, query.offset, query.limit, &|a, b| {
+        order::sort_by(&mut list, |a, b| {
             let order = compare(self, a, b);
             (if query.desc { order.reverse() } else { order }).then(a.0.cmp(&b.0))
-        })
-        .iter()
-        .map(|line| groups::row(self, line))
-        .collect();
+        });
+        let page = list.iter().skip(query.offset).take(query.limit);
+        let rows = page.map(|line| groups::row(self, line)).collect();
         Ok(self.reply(now, matched, groups::COLS, rows))
     }
 
@@ -86,29 +87,18 @@ impl FlowTable {
         self.flows.iter().filter(|flow| flow.forwarded()).for_each(|flow| sums.add(flow));
         let mut list = sums.into_list();
         let busiest = groups::comparison(Sort::Bps);
-        let rows = lines(&mut list, 0, query.limit, &|a, b| {
+        order::sort_by(&mut list, |a, b| {
             let order = busiest.map_or(Ordering::Equal, |compare| compare(self, b, a));
             order.then(a.0.cmp(&b.0))
-        })
-        .iter()
-        .map(|line| groups::top_row(self, line))
-        .collect();
+        });
+        let page = list.iter().take(query.limit);
+        let rows = page.map(|line| groups::top_row(self, line)).collect();
         Top { by: query.by, rows }
     }
 
     fn by_id(&self, id: u64) -> Option<&Flow> {
         self.position(id).map(|position| &self.flows[position])
     }
-}
-
-/// A window of groups: whatever they are ordered by, selecting and sorting is compiled once.
-fn lines<'a>(
-    list: &'a mut [Line],
-    offset: usize,
-    limit: usize,
-    compare: &dyn Fn(&Line, &Line) -> Ordering,
-) -> &'a [Line] {
-    window(list, offset, limit, compare)
 }
 
 fn conflict(query: &FlowsQuery) -> QueryError {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Putting flows in order: every column becomes a number, and only the page asked for is sorted.
 
-use std::cmp::Ordering;
 use std::net::IpAddr;
+
+use config::order;
 
 use crate::flow::Flow;
 use crate::network::Side;
@@ -14,26 +15,21 @@ use crate::table::{FlowTable, Now};
 pub(crate) type Key = (u128, u32, u32);
 
 /// Sorts `keys[offset..offset + limit]` as if everything had been sorted, and returns it.
-pub(crate) fn window<T>(
-    keys: &mut [T],
-    offset: usize,
-    limit: usize,
-    compare: impl Fn(&T, &T) -> Ordering,
-) -> &[T] {
+pub(crate) fn window(keys: &mut [Key], offset: usize, limit: usize) -> &[Key] {
     let start = offset.min(keys.len());
     let len = limit.min(keys.len() - start);
     if len == 0 {
         return &[];
     }
     if start > 0 {
-        keys.select_nth_unstable_by(start, &compare);
+        keys.select_nth_unstable(start);
     }
     let tail = &mut keys[start..];
     if len < tail.len() {
-        tail.select_nth_unstable_by(len - 1, &compare);
+        tail.select_nth_unstable(len - 1);
     }
     let page = &mut tail[..len];
-    page.sort_unstable_by(&compare);
+    page.sort_unstable();
     page
 }
 
@@ -117,12 +113,8 @@ fn address(address: IpAddr) -> u128 {
 /// For each text its place in the alphabet, from 1; equal texts share one. Place 0 of the result
 /// is for the number 0, no text, which comes first.
 pub(crate) fn ranks<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<u32> {
-    ranked(texts.zip(1..).collect())
-}
-
-/// Whatever the texts came from, sorting is compiled once.
-fn ranked(mut sorted: Vec<(&str, usize)>) -> Vec<u32> {
-    sorted.sort_unstable_by_key(|(text, _)| *text);
+    let mut sorted: Vec<(&str, usize)> = texts.zip(1..).collect();
+    order::sort_by_key(&mut sorted, |(text, _)| *text);
     let mut ranks = vec![0; sorted.len() + 1];
     let mut rank = 0;
     for (i, (text, number)) in sorted.iter().enumerate() {

@@ -8,14 +8,14 @@ use crate::order::{ranks, window};
 proptest! {
     #[test]
     fn a_window_is_a_slice_of_the_whole(
-        mut keys in prop::collection::vec(any::<(u8, u32)>(), 0..300),
+        mut keys in prop::collection::vec((0..9_u128, any::<u32>(), any::<u32>()), 0..300),
         offset in 0_usize..350,
         limit in 0_usize..350,
     ) {
         let mut sorted = keys.clone();
         sorted.sort_unstable();
         let wanted: Vec<_> = sorted.into_iter().skip(offset).take(limit).collect();
-        prop_assert_eq!(window(&mut keys, offset, limit, Ord::cmp), wanted);
+        prop_assert_eq!(window(&mut keys, offset, limit), wanted);
     }
 }
 
