@@ -19,6 +19,12 @@ bench_programs() {
     gcc -O2 -static -Wall -Wextra -I"$BPF" "$BENCH/entries.c" -o "$1/entries"
 }
 
+images_of_bench() {
+    lock_images
+    image_base
+    exec 9>&-
+}
+
 build_bench() {
     local root=$IMAGES/stage.bench
     rm -rf "$root"
