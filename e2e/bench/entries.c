@@ -108,6 +108,8 @@ static void header(const struct flow *f, struct entry *e)
 		put16(&at, f->family == 4 ? 0x0021 : 0x0057);
 	}
 	e->header_len = at - e->header;
+	if (e->header_len == 14 && !e->outer_proto)
+		e->flags |= FLOW_PLAIN;
 }
 
 static void common(const struct flow *f, const struct side *old, const struct side *new,
@@ -124,6 +126,7 @@ static void common(const struct flow *f, const struct side *old, const struct si
 	e->dport = is[1];
 	e->address_delta = fold(addresses);
 	e->port_delta = delta(was, is, 4);
+	e->l4_delta = fold(e->address_delta + e->port_delta);
 	e->l3_delta = fold(addresses + delta(ttl, less, 2));
 	if (memcmp(old, new, sizeof(*old)))
 		e->flags |= FLOW_NAT;

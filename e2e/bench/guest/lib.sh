@@ -49,7 +49,7 @@ load_programs() {
     bpftool prog loadall programs/fastpath.o $PINS/p pinmaps $PINS/m || say_failed load
     bpftool prog loadall programs/baseline.o $PINS/b || say_failed load
     # Never stale: half of what a counter of jiffies holds lies ahead.
-    bpftool map update pinned $PINS/m/control key hex 00 00 00 00 value hex \
+    bpftool map update pinned "$(echo $PINS/m/*bss)" key hex 00 00 00 00 value hex \
         ff ff ff ff ff ff ff 3f 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 ||
         say_failed control
 }

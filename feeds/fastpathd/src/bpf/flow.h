@@ -21,11 +21,9 @@ always void count_out(int out)
 }
 
 /* Entries of a daemon that is gone grow old: routes change, and nobody follows. */
-always int is_stale(void)
+always int is_stale(__u64 now)
 {
-	struct control *c = bpf_map_lookup_elem(&control, (void *)&zero);
-
-	return !c || (__s64)(c->alive_until - bpf_jiffies64()) < 0;
+	return (__s64)(control.alive_until - now) < 0;
 }
 
 always void close_back4(const struct key4 *key, struct entry4 *to)
@@ -66,21 +64,21 @@ always void close_back6(const struct key6 *key, struct entry6 *to)
 }
 
 /* may_go: whether the entry can carry this packet; `largest`: its largest IP packet on the wire. */
-always int may_go(const struct entry *to, const struct packet *p, __u32 largest)
+always int may_go(const struct entry *to, const struct packet *p, __u32 largest, __u64 now)
 {
-	if (unlikely(is_stale()))
-		return OUT_STALE;
+	if (unlikely(is_stale(now)))
+		leave(OUT_STALE);
 	if (unlikely((to->flags & FLOW_DROP) | to->state |
 		     (p->tcp_flags & (TCP_SYN | TCP_FIN | TCP_RST))))
 		return to->flags & FLOW_DROP ? OUT_DROPPED : OUT_TCP;
 	if (unlikely(largest > to->mtu))
-		return OUT_MTU;
+		leave(OUT_MTU);
 	return IS_FLOW;
 }
 
-always void count_flow(struct entry *to, __u32 packets, __u64 bytes)
+always void count_flow(struct entry *to, __u64 now, __u32 packets, __u64 bytes)
 {
-	to->used = bpf_jiffies64();
+	to->used = now;
 	__sync_fetch_and_add(&to->packets, packets);
 	__sync_fetch_and_add(&to->bytes, bytes);
 }

@@ -10,7 +10,7 @@
 #include <linux/types.h>
 
 /* Grows when anything below changes its place or its meaning. */
-#define LAYOUT 1
+#define LAYOUT 2
 
 /* A VLAN tag in a key: its VID, that it is there (VID 0 is a tag, too), whether it is 802.1ad. */
 #define TAG_THERE 0x1000
@@ -58,6 +58,8 @@ struct key6 {
 #define FLOW_PPPOE 0x02
 /* Its packets are dropped here, for `rule`. */
 #define FLOW_DROP 0x04
+/* `header` is Ethernet's only, and TC pushes no tag. */
+#define FLOW_PLAIN 0x08
 
 /* Set by a program, and never taken back: a FIN or RST was seen in one of the directions. */
 #define STATE_CLOSING 1
@@ -87,7 +89,7 @@ struct entry {
 	/*
 	 * What the new bytes add to a ones' complement sum of the old ones, folded, 0 for nothing: to
 	 * that of the IPv4 header (addresses, and a TTL of one less), of the pseudo header, of the
-	 * ports.
+	 * ports; `l4_delta`: of the last two.
 	 */
 	__u16 l3_delta;
 	__u16 address_delta;
@@ -96,7 +98,8 @@ struct entry {
 	struct way back;
 	__u32 back_ifindex;
 	__u8 back_port;
-	__u8 zero[3];
+	__u8 zero;
+	__u16 l4_delta;
 	/* Which rule wants FLOW_DROP. */
 	__u32 rule;
 	/* What stands before the IP header; PPPoE's length is filled in. */

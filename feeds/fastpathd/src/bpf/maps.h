@@ -24,12 +24,11 @@ struct {
 	__type(value, struct entry6);
 } flows6 SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct control);
-} control SEC(".maps");
+/*
+ * The only variable of the section .bss, which is a map of one element: read without a look-up,
+ * which costs 14 instructions more.
+ */
+struct control control;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -8,30 +8,18 @@
 /* A UDP checksum that comes out as 0 is sent as this; 0 means "none". */
 #define MANGLED_0 0xffff
 
-always __u16 fold(__u32 sum)
-{
-	sum = (sum & 0xffff) + (sum >> 16);
-	return sum + (sum >> 16);
-}
-
 /*
- * moved: RFC 1624, equation 3. `delta` is the sum of ~old and new words; of two such sums at the
- * most, which is what fold() can fold.
+ * moved: RFC 1624, equation 3. `delta` is the sum of ~old and new words, folded, so that one round
+ * folds the result.
  */
-always __u16 moved(__u16 check, __u32 delta)
-{
-	return ~fold((__u16)~check + delta);
-}
-
-/* moved_once: by one folded sum, so that one round folds the result. */
-always __u16 moved_once(__u16 check, __u16 delta)
+always __u16 moved(__u16 check, __u16 delta)
 {
 	__u32 sum = (__u16)~check + delta;
 
 	return ~(sum + (sum >> 16));
 }
 
-always __u16 moved_l4(__u8 l4, __u16 check, __u32 delta)
+always __u16 moved_l4(__u8 l4, __u16 check, __u16 delta)
 {
 	check = moved(check, delta);
 	return unlikely(!check) && l4 == IPPROTO_UDP ? MANGLED_0 : check;
@@ -42,7 +30,7 @@ always void rewrite4(void *at, const struct entry4 *to)
 	struct iphdr *ip = at;
 
 	ip->ttl--;
-	ip->check = moved_once(ip->check, to->e.l3_delta);
+	ip->check = moved(ip->check, to->e.l3_delta);
 }
 
 always void rewrite6(void *at)

@@ -3,6 +3,9 @@
 #ifndef FASTPATH_TC_H
 #define FASTPATH_TC_H
 
+/* Behind it, as a way out: the egress device. */
+#define SENT OUT_NUMBER
+
 /* The level query's answer is 0 to 3 when the device has verified the checksum. */
 always int is_verified(struct __sk_buff *skb)
 {
@@ -32,7 +35,7 @@ always int check_l4_tc(struct __sk_buff *skb, struct packet *p, const struct ent
 	}
 	if (is_verified(skb)) {
 		p->verified = 1;
-		*check = moved_l4(p->l4, *check, (__u32)to->address_delta + to->port_delta);
+		*check = moved_l4(p->l4, *check, to->l4_delta);
 		return 1;
 	}
 	if (!to->address_delta) {
@@ -142,22 +145,21 @@ always int push_tags(struct __sk_buff *skb, const struct entry *to)
 	return !bpf_skb_vlan_push(skb, to->outer_proto, to->outer_tci);
 }
 
-/* tc_send: the egress device behind OUT_NUMBER, or why not. */
 always int tc_send(struct __sk_buff *skb, struct packet *p, struct entry *to)
 {
 	void *data, *end;
 
 	if (!change_room(skb, p, to))
-		return OUT_NO_ROOM;
+		leave(OUT_NO_ROOM);
 	data = (void *)(long)skb->data;
 	end = (void *)(long)skb->data_end;
 	if (!put_header(data, end, to, p->length))
-		return OUT_NO_ROOM;
+		leave(OUT_NO_ROOM);
 	if (unlikely(to->flags & FLOW_PPPOE && p->unfinished) && !name_pppoe(skb))
-		return OUT_NO_ROOM;
+		leave(OUT_NO_ROOM);
 	if (!push_tags(skb, to))
-		return OUT_NO_ROOM;
-	return OUT_NUMBER + (int)to->ifindex;
+		leave(OUT_NO_ROOM);
+	return SENT + (int)to->ifindex;
 }
 
 /* largest: the largest IP packet that this one becomes on the wire. */
@@ -167,31 +169,25 @@ always __u32 largest(const struct packet *p, __u32 headers)
 }
 
 always void count_skb(struct __sk_buff *skb, const struct packet *p, struct entry *to,
-		      __u32 headers)
+		      __u32 headers, __u64 now)
 {
 	__u32 packets = p->gso_size ? skb->gso_segs : 1;
 
 	if (packets > 1)
-		count_flow(to, packets, p->length + (packets - 1) * headers);
+		count_flow(to, now, packets, p->length + (packets - 1) * headers);
 	else
-		count_flow(to, 1, p->length);
+		count_flow(to, now, 1, p->length);
 }
 
 /* may_go, for what only TC has: packets put together by GRO. */
-always int may_go_tc(const struct entry *to, const struct packet *p, __u32 headers)
+always int may_go_tc(const struct entry *to, const struct packet *p, __u32 headers, __u64 now)
 {
-	int out = may_go(to, p, largest(p, headers));
+	int out = may_go(to, p, largest(p, headers), now);
 
 	/* Nothing cuts them behind the header of PPPoE, or of a switch. */
 	if (out == IS_FLOW && p->gso_size && to->header_len != ETH_HLEN)
 		return OUT_GSO;
 	return out;
-}
-
-/* is_plain_out: nothing but Ethernet is put before IP. */
-always int is_plain_out(const struct entry *to)
-{
-	return to->header_len == ETH_HLEN && !to->outer_proto;
 }
 
 /* Afterwards all pointers are new. */
@@ -220,6 +216,19 @@ always int translate6_tc(struct __sk_buff *skb, struct packet *p, const struct e
 	return 1;
 }
 
+/* rest_of: what forward4 and forward6 have to know: nothing else is kept until there. */
+always struct packet rest_of(const struct packet *p)
+{
+	return (struct packet){
+		.way = p->way,
+		.l4 = p->l4,
+		.l2_len = p->l2_len,
+		.proto = p->proto,
+		.length = p->length,
+		.check_at = p->check_at,
+	};
+}
+
 /* forward4: into the new header, whatever stands before IP now and then. */
 static __noinline int forward4(struct __sk_buff *skb, struct packet *p, struct entry4 *to)
 {
@@ -228,10 +237,10 @@ static __noinline int forward4(struct __sk_buff *skb, struct packet *p, struct e
 	__u16 *check = l4 + p->check_at;
 
 	if (l4 + UDP_LEN > end || (void *)(check + 1) > end)
-		return OUT_NO_ROOM;
+		leave(OUT_NO_ROOM);
 	rewrite4(at, to);
 	if (!translate4_tc(skb, p, to, at, l4, check))
-		return OUT_NO_ROOM;
+		leave(OUT_NO_ROOM);
 	return tc_send(skb, p, &to->e);
 }
 
@@ -241,6 +250,7 @@ always int tc4(struct __sk_buff *skb, struct packet *p)
 	struct key4 key = { .ifindex = skb->ifindex, .way = p->way, .port = p->port };
 	void *at = data + p->l2_len, *l4 = at + sizeof(struct iphdr);
 	struct packet rest;
+	__u64 now;
 	struct entry4 *to;
 	__u32 headers;
 	int out = parse4(at, end, skb->len - p->l2_len, p, &key);
@@ -249,29 +259,30 @@ always int tc4(struct __sk_buff *skb, struct packet *p)
 		return out;
 	key.proto = p->l4;
 	to = bpf_map_lookup_elem(&flows4, &key);
-	if (!to)
-		return OUT_UNKNOWN;
+	if (unlikely(!to))
+		leave(OUT_UNKNOWN);
+	now = bpf_jiffies64();
 	headers = sizeof(struct iphdr) + p->l4_len;
-	out = may_go_tc(&to->e, p, headers);
+	out = may_go_tc(&to->e, p, headers, now);
 	if (unlikely(out != IS_FLOW)) {
 		if (out == OUT_TCP && p->tcp_flags & (TCP_FIN | TCP_RST)) {
 			to->e.state = STATE_CLOSING;
 			close_back4(&key, to);
 		}
 		if (out == OUT_DROPPED)
-			count_skb(skb, p, &to->e, headers);
+			count_skb(skb, p, &to->e, headers, now);
 		return out;
 	}
-	count_skb(skb, p, &to->e, headers);
-	if (p->plain && likely(is_plain_out(&to->e))) {
+	count_skb(skb, p, &to->e, headers, now);
+	if (p->known && likely(to->e.flags & FLOW_PLAIN)) {
 		copy_words(data, to->e.header, ETH_HLEN);
 		rewrite4(at, to);
 		if (!translate4_tc(skb, p, to, at, l4, l4 + p->check_at))
-			return OUT_NO_ROOM;
-		return OUT_NUMBER + (int)to->e.ifindex;
+			leave(OUT_NO_ROOM);
+		return SENT + (int)to->e.ifindex;
 	}
 	/* A copy: its address must not bind the hot way's values to memory. */
-	rest = *p;
+	rest = rest_of(p);
 	return forward4(skb, &rest, to);
 }
 
@@ -283,10 +294,10 @@ static __noinline int forward6(struct __sk_buff *skb, struct packet *p, struct e
 	__u16 *check = l4 + p->check_at;
 
 	if (l4 + UDP_LEN > end || (void *)(check + 1) > end)
-		return OUT_NO_ROOM;
+		leave(OUT_NO_ROOM);
 	rewrite6(at);
 	if (!translate6_tc(skb, p, to, at, l4, check))
-		return OUT_NO_ROOM;
+		leave(OUT_NO_ROOM);
 	sum6_moved(skb, p, &to->e);
 	return tc_send(skb, p, &to->e);
 }
@@ -297,6 +308,7 @@ always int tc6(struct __sk_buff *skb, struct packet *p)
 	struct key6 key = { .ifindex = skb->ifindex, .way = p->way, .port = p->port };
 	void *at = data + p->l2_len, *l4 = at + sizeof(struct ipv6hdr);
 	struct packet rest;
+	__u64 now;
 	struct entry6 *to;
 	__u32 headers;
 	int out = parse6(at, end, skb->len - p->l2_len, p, &key);
@@ -305,30 +317,31 @@ always int tc6(struct __sk_buff *skb, struct packet *p)
 		return out;
 	key.proto = p->l4;
 	to = bpf_map_lookup_elem(&flows6, &key);
-	if (!to)
-		return OUT_UNKNOWN;
+	if (unlikely(!to))
+		leave(OUT_UNKNOWN);
+	now = bpf_jiffies64();
 	headers = sizeof(struct ipv6hdr) + p->l4_len;
-	out = may_go_tc(&to->e, p, headers);
+	out = may_go_tc(&to->e, p, headers, now);
 	if (unlikely(out != IS_FLOW)) {
 		if (out == OUT_TCP && p->tcp_flags & (TCP_FIN | TCP_RST)) {
 			to->e.state = STATE_CLOSING;
 			close_back6(&key, to);
 		}
 		if (out == OUT_DROPPED)
-			count_skb(skb, p, &to->e, headers);
+			count_skb(skb, p, &to->e, headers, now);
 		return out;
 	}
-	count_skb(skb, p, &to->e, headers);
-	if (p->plain && likely(is_plain_out(&to->e))) {
+	count_skb(skb, p, &to->e, headers, now);
+	if (p->known && likely(to->e.flags & FLOW_PLAIN)) {
 		copy_words(data, to->e.header, ETH_HLEN);
 		rewrite6(at);
 		if (!translate6_tc(skb, p, to, at, l4, l4 + p->check_at))
-			return OUT_NO_ROOM;
+			leave(OUT_NO_ROOM);
 		sum6_moved(skb, p, &to->e);
-		return OUT_NUMBER + (int)to->e.ifindex;
+		return SENT + (int)to->e.ifindex;
 	}
 	/* A copy: its address must not bind the hot way's values to memory. */
-	rest = *p;
+	rest = rest_of(p);
 	return forward6(skb, &rest, to);
 }
 
@@ -351,14 +364,18 @@ always int tc_flow(struct __sk_buff *skb, struct packet *p)
 	return OUT_NOT_IP;
 }
 
-/* tc_plain: as tc_any, of a packet whose headers lie in one piece; MALFORMED when they may not. */
+/*
+ * tc_plain: as tc_any, of a packet whose headers lie in one piece; is_unsure() when they may
+ * not.
+ */
 always int tc_plain(struct __sk_buff *skb)
 {
 	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
-	struct packet p = {};
+	struct packet p = { .carried = 0xffff };
 
 	/* Some kernels leave the protocol behind where a tag has gone: such a packet is not plain. */
-	if (skb->vlan_proto || skb->gso_size || !is_plain(data, end, &p))
+	if (skb->vlan_proto || skb->gso_size || !is_usual(data, end) ||
+	    !known_at(data, end, &p, ETH_HLEN, type_at(data, ETH_HLEN - 2)))
 		return OUT_MALFORMED;
 	return tc_flow(skb, &p);
 }
@@ -375,16 +392,24 @@ always int tc_any(struct __sk_buff *skb)
 	return out == IS_FLOW ? tc_flow(skb, &p) : out;
 }
 
+always int tc_sent(int out)
+{
+	count_out(OUT_FORWARDED);
+	return bpf_redirect(out - SENT, 0);
+}
+
 SEC("classifier")
 int fastpath_tc(struct __sk_buff *skb)
 {
 	int out = tc_plain(skb);
 
-	if (unlikely(out == OUT_MALFORMED))
+	/* Asked twice, so that the compiler sees that most packets need not be asked at all. */
+	if (likely(out > SENT))
+		return tc_sent(out);
+	if (is_unsure(out)) {
 		out = tc_any(skb);
-	if (likely(out > OUT_NUMBER)) {
-		count_out(OUT_FORWARDED);
-		return bpf_redirect(out - OUT_NUMBER, 0);
+		if (out > SENT)
+			return tc_sent(out);
 	}
 	count_out(out);
 	/* Not "OK", which would keep the packet from everybody else at this hook: policers, an ifb. */

@@ -15,12 +15,11 @@ always int make_room(struct xdp_md *ctx, const struct packet *p, const struct en
 
 always void check_l4(void *l4, void *end, const struct packet *p, const struct entry *to)
 {
-	__u32 delta = (__u32)to->address_delta + to->port_delta;
 	__u16 *check = l4 + p->check_at;
 
 	if ((void *)(check + 1) > end || (p->l4 == IPPROTO_UDP && !*check))
 		return;
-	*check = moved_l4(p->l4, *check, delta);
+	*check = moved_l4(p->l4, *check, to->l4_delta);
 }
 
 always int xdp_send(struct xdp_md *ctx, struct packet *p, struct entry *to)
@@ -39,22 +38,24 @@ always int xdp4(struct xdp_md *ctx, struct packet *p, __u32 frame)
 	struct key4 key = { .ifindex = ctx->ingress_ifindex, .way = p->way, .port = p->port };
 	void *at = data + p->l2_len;
 	struct entry4 *to;
+	__u64 now;
 	int out = parse4(at, end, frame - p->l2_len, p, &key);
 
 	if (out != IS_FLOW)
 		return out;
 	key.proto = p->l4;
 	to = bpf_map_lookup_elem(&flows4, &key);
-	if (!to)
-		return OUT_UNKNOWN;
-	out = may_go(&to->e, p, p->length);
+	if (unlikely(!to))
+		leave(OUT_UNKNOWN);
+	now = bpf_jiffies64();
+	out = may_go(&to->e, p, p->length, now);
 	if (unlikely(out != IS_FLOW)) {
 		if (out == OUT_TCP && p->tcp_flags & (TCP_FIN | TCP_RST)) {
 			to->e.state = STATE_CLOSING;
 			close_back4(&key, to);
 		}
 		if (out == OUT_DROPPED)
-			count_flow(&to->e, 1, p->length);
+			count_flow(&to->e, now, 1, p->length);
 		return out;
 	}
 	/* Nothing is written before it is sure that the frame can be sent. */
@@ -65,7 +66,7 @@ always int xdp4(struct xdp_md *ctx, struct packet *p, __u32 frame)
 		check_l4(at + sizeof(struct iphdr), end, p, &to->e);
 		translate4(at, at + sizeof(struct iphdr), to);
 	}
-	count_flow(&to->e, 1, p->length);
+	count_flow(&to->e, now, 1, p->length);
 	out = xdp_send(ctx, p, &to->e);
 	return out == IS_FLOW ? OUT_FORWARDED : out;
 }
@@ -76,22 +77,24 @@ always int xdp6(struct xdp_md *ctx, struct packet *p, __u32 frame)
 	struct key6 key = { .ifindex = ctx->ingress_ifindex, .way = p->way, .port = p->port };
 	void *at = data + p->l2_len;
 	struct entry6 *to;
+	__u64 now;
 	int out = parse6(at, end, frame - p->l2_len, p, &key);
 
 	if (out != IS_FLOW)
 		return out;
 	key.proto = p->l4;
 	to = bpf_map_lookup_elem(&flows6, &key);
-	if (!to)
-		return OUT_UNKNOWN;
-	out = may_go(&to->e, p, p->length);
+	if (unlikely(!to))
+		leave(OUT_UNKNOWN);
+	now = bpf_jiffies64();
+	out = may_go(&to->e, p, p->length, now);
 	if (unlikely(out != IS_FLOW)) {
 		if (out == OUT_TCP && p->tcp_flags & (TCP_FIN | TCP_RST)) {
 			to->e.state = STATE_CLOSING;
 			close_back6(&key, to);
 		}
 		if (out == OUT_DROPPED)
-			count_flow(&to->e, 1, p->length);
+			count_flow(&to->e, now, 1, p->length);
 		return out;
 	}
 	if (bpf_redirect_map(&devices, to->e.ifindex, 0) != XDP_REDIRECT)
@@ -101,7 +104,7 @@ always int xdp6(struct xdp_md *ctx, struct packet *p, __u32 frame)
 		check_l4(at + sizeof(struct ipv6hdr), end, p, &to->e);
 		translate6(at, at + sizeof(struct ipv6hdr), to);
 	}
-	count_flow(&to->e, 1, p->length);
+	count_flow(&to->e, now, 1, p->length);
 	out = xdp_send(ctx, p, &to->e);
 	return out == IS_FLOW ? OUT_FORWARDED : out;
 }
@@ -128,15 +131,47 @@ always int xdp_flow(struct xdp_md *ctx, struct packet *p, __u32 frame)
 	return OUT_NOT_IP;
 }
 
-/* xdp_plain: as xdp_any, of a frame that lies in one piece; MALFORMED when it may not. */
-always int xdp_plain(struct xdp_md *ctx)
+/* xdp_known: IP of this type at `at`, as all below, of a frame that lies in one piece. */
+always int xdp_known(struct xdp_md *ctx, struct packet *p, __u32 at, __be16 type)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	struct packet p = {};
 
-	if (!is_plain(data, end, &p))
+	if (!known_at(data, end, p, at, type))
 		return OUT_MALFORMED;
-	return xdp_flow(ctx, &p, (__u32)((long)end - (long)data));
+	return xdp_flow(ctx, p, (__u32)((long)end - (long)data));
+}
+
+/* xdp_session: PPPoE at `at`. */
+always int xdp_session(struct xdp_md *ctx, struct packet *p, __u32 at)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	__be16 type;
+
+	p->l2_len = at;
+	if (parse_pppoe(data, end, p, &type) != IS_FLOW)
+		return OUT_MALFORMED;
+	return xdp_known(ctx, p, at + PPPOE_LEN, type);
+}
+
+/* xdp_usual: as xdp_any, for the usual headers; is_unsure() where it has to look itself. */
+always int xdp_usual(struct xdp_md *ctx)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	struct packet p = { .carried = 0xffff };
+	__be16 type;
+
+	if (!is_usual(data, end))
+		return OUT_MALFORMED;
+	type = type_at(data, ETH_HLEN - 2);
+	if (type == bpf_htons(ETH_P_PPP_SES))
+		return xdp_session(ctx, &p, ETH_HLEN);
+	if (type != bpf_htons(ETH_P_8021Q))
+		return xdp_known(ctx, &p, ETH_HLEN, type);
+	p.way.outer = tag_of(type_at(data, ETH_HLEN), type);
+	type = type_at(data, ETH_HLEN + 2);
+	if (type == bpf_htons(ETH_P_PPP_SES))
+		return xdp_session(ctx, &p, ETH_HLEN + sizeof(struct vlan_tag));
+	return xdp_known(ctx, &p, ETH_HLEN + sizeof(struct vlan_tag), type);
 }
 
 always int xdp_any(struct xdp_md *ctx)
@@ -151,9 +186,9 @@ always int xdp_any(struct xdp_md *ctx)
 SEC("xdp.frags")
 int fastpath_xdp(struct xdp_md *ctx)
 {
-	int out = xdp_plain(ctx);
+	int out = xdp_usual(ctx);
 
-	if (unlikely(out == OUT_MALFORMED))
+	if (is_unsure(out))
 		out = xdp_any(ctx);
 	count_out(out);
 	return xdp_verdict(out);

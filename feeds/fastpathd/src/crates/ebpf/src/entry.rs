@@ -115,6 +115,8 @@ pub struct Entry {
     pub address_delta: u16,
     /// To one over the ports.
     pub port_delta: u16,
+    /// What both grow the transport checksum by.
+    pub l4_delta: u16,
     /// Device and way that the other direction comes in by.
     pub back: (u32, Way),
     /// Packets are dropped, for the rule with this number.
@@ -197,6 +199,10 @@ fn direction(
     let key = key(before, from);
     let (src, dst, sport, dport) = (after.dst, after.src, after.dport, after.sport);
     let address_delta = folded(moved(before.src, src) + moved(before.dst, dst));
+    let port_delta = folded(
+        step(before.sport.to_be_bytes(), sport.to_be_bytes())
+            + step(before.dport.to_be_bytes(), dport.to_be_bytes()),
+    );
     let entry = Entry {
         device: to.device,
         mtu: u16::try_from(to.mtu).unwrap_or(u16::MAX),
@@ -208,10 +214,8 @@ fn direction(
         dport,
         l3_delta: if family { folded(u32::from(address_delta) + one_hop()) } else { 0 },
         address_delta,
-        port_delta: folded(
-            step(before.sport.to_be_bytes(), sport.to_be_bytes())
-                + step(before.dport.to_be_bytes(), dport.to_be_bytes()),
-        ),
+        port_delta,
+        l4_delta: folded(u32::from(address_delta) + u32::from(port_delta)),
         back: (to.device, to.way),
         drop: None,
     };

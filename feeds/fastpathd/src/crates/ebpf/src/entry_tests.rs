@@ -210,6 +210,7 @@ proptest! {
             let before = segment(key.src, key.dst, [key.sport, key.dport], &rest);
             let after = segment(entry.src, entry.dst, [entry.sport, entry.dport], &rest);
             prop_assert_eq!(corrected(before, &[entry.address_delta, entry.port_delta]), after);
+            prop_assert_eq!(corrected(before, &[entry.l4_delta]), after);
             // The addresses alone: what a partial checksum holds is their sum.
             let pseudo = |src, dst| !segment(src, dst, [0, 0], &[]);
             let moved = corrected(!pseudo(key.src, key.dst), &[entry.address_delta]);

@@ -25,6 +25,13 @@ pub struct Header {
     pub pppoe: bool,
 }
 
+impl Header {
+    /// Ethernet and nothing else, in the packet and beside it.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.bytes.len() == 14 && self.outer.is_none()
+    }
+}
+
 /// The header that a program at `hook` writes before packets to `to`.
 pub(crate) fn header(hook: Hook, to: &Side, next_hop: [u8; 6], v4: bool) -> Header {
     let mut bytes = Vec::with_capacity(HEADER_MAX);

@@ -7,7 +7,7 @@
 use aya::Pod;
 
 /// Version of everything here: `control.layout` of maps that may be adopted.
-pub const LAYOUT: u64 = 1;
+pub const LAYOUT: u64 = 2;
 
 /// Bit of a tag in a [`Way`]: it is there. The low 12 bits are its VID.
 pub const TAG_THERE: u16 = 0x1000;
@@ -23,6 +23,8 @@ pub const FLOW_NAT: u8 = 0x01;
 pub const FLOW_PPPOE: u8 = 0x02;
 /// Packets are dropped, for [`Entry::rule`].
 pub const FLOW_DROP: u8 = 0x04;
+/// The new header is Ethernet's only, and TC pushes no tag.
+pub const FLOW_PLAIN: u8 = 0x08;
 
 /// In [`Entry::state`]: a FIN or RST was seen in one of the directions.
 pub const STATE_CLOSING: u32 = 1;
@@ -104,7 +106,7 @@ pub struct Entry {
     pub l3_delta: u16,
     /// What the new addresses add to that of the pseudo header.
     pub address_delta: u16,
-    /// What the new ports add.
+    /// What the new ports add to the transport checksum's.
     pub port_delta: u16,
     /// How the other direction comes in.
     pub back: Way,
@@ -113,7 +115,9 @@ pub struct Entry {
     /// Its port of a switch.
     pub back_port: u8,
     /// Zero.
-    pub zero: [u8; 3],
+    pub zero: u8,
+    /// What both add.
+    pub l4_delta: u16,
     /// Which rule wants [`FLOW_DROP`].
     pub rule: u32,
     /// What stands before the IP header.

@@ -166,12 +166,7 @@ impl Maps for Pinned {
     fn beat(&mut self, patience: Duration) -> Result<(), MapError> {
         let seconds = u32::try_from(patience.as_secs()).unwrap_or(u32::MAX);
         let jiffies = self.jiffies_a_second.saturating_mul(seconds);
-        beat(self.beat.as_fd(), jiffies).map_err(|error| {
-            MapError::Beat(match error {
-                BeatError::Run(error) => error,
-                BeatError::Control => io::Error::other(error),
-            })
-        })
+        beat(self.beat.as_fd(), jiffies).map_err(|BeatError(error)| MapError::Beat(error))
     }
 
     fn exits(&mut self) -> Result<Exits, MapError> {

@@ -84,22 +84,26 @@ impl Role {
     }
 }
 
-/// A map of the object: its name, the sizes of key and value.
+/// The map of the object that holds what the daemon tells the programs: their variables.
+pub const CONTROL: &str = ".bss";
+
+/// A map: its name in the folder and in the object, the sizes of key and value.
 struct Shape {
     name: &'static str,
+    object: &'static str,
     key: usize,
     value: usize,
 }
 
 const fn shape<K, V>(name: &'static str) -> Shape {
-    Shape { name, key: size_of::<K>(), value: size_of::<V>() }
+    Shape { name, object: name, key: size_of::<K>(), value: size_of::<V>() }
 }
 
 /// What stays when the programs are loaded anew. A devmap's value is the kernel's own.
 const PINNED: [Shape; 5] = [
     shape::<Key4, Entry4>("flows4"),
     shape::<Key6, Entry6>("flows6"),
-    shape::<u32, Control>("control"),
+    Shape { object: CONTROL, ..shape::<u32, Control>("control") },
     shape::<u32, Exits>("exits"),
     shape::<u32, u64>("devices"),
 ];
@@ -149,17 +153,22 @@ impl Programs {
         // No program needs the kernel's own types, which small kernels do not have.
         loader.btf(None);
         loader.override_global("dsa", &dsa, true);
+        let mut control = Control::default();
         loader.map_max_entries("flows4", settings.flows);
         loader.map_max_entries("flows6", settings.flows);
         if let Some(folder) = folder {
             make_folder(folder.path())?;
-            let foreign = of_another_layout(&folder.map("control"));
+            let told = told(&folder.map("control"));
+            let foreign = told.is_some_and(|control| ![0, LAYOUT].contains(&control.layout));
             for shape in &PINNED {
                 let path = folder.map(shape.name);
                 discard_other(&path, shape, settings.flows, foreign)?;
-                loader.map_pin_path(shape.name, path);
+                loader.map_pin_path(shape.object, path);
             }
+            control = told.filter(|_| !foreign).unwrap_or_default();
         }
+        // Variables are written as they are loaded, and the daemon may be there.
+        loader.override_global("control", &control, true);
         let object = loader.load(object).map_err(|e| LoadError::Object(Box::new(e)))?;
         let mut programs = Self { object };
         for role in Role::ALL {
@@ -238,12 +247,11 @@ fn make_folder(path: &Path) -> Result<(), LoadError> {
     std::fs::create_dir_all(path).map_err(|e| LoadError::Folder(path.to_path_buf(), e))
 }
 
-/// Whether programs of another layout have told so in their control map. If none has beaten yet,
-/// the sizes have to tell.
-fn of_another_layout(path: &Path) -> bool {
-    let control = MapData::from_pin(path).and_then(Map::from_map_data);
-    let Ok(Ok(control)) = control.map(Array::<MapData, Control>::try_from) else { return false };
-    control.get(&0, 0).is_ok_and(|control| control.layout != 0 && control.layout != LAYOUT)
+/// What the last beat has left, also that of programs of another layout. If none has beaten yet,
+/// the sizes of maps have to tell.
+fn told(path: &Path) -> Option<Control> {
+    let control = MapData::from_pin(path).and_then(Map::from_map_data).ok()?;
+    Array::<MapData, Control>::try_from(control).ok()?.get(&0, 0).ok()
 }
 
 /// Unpins a map that this object could not work with.
@@ -261,31 +269,22 @@ fn discard_other(path: &Path, shape: &Shape, flows: u32, foreign: bool) -> Resul
     std::fs::remove_file(path).map_err(|e| LoadError::Remove(path.to_path_buf(), e))
 }
 
-/// Why the programs were not told that the daemon is there.
+/// The programs were not told that the daemon is there: the kernel did not run theirs.
 #[derive(Debug, Error)]
-pub enum BeatError {
-    /// The kernel did not run it.
-    #[error("running the program fastpath_beat")]
-    Run(#[source] io::Error),
-    /// The control map is gone.
-    #[error("the program fastpath_beat has no control map")]
-    Control,
-}
+#[error("running the program fastpath_beat")]
+pub struct BeatError(#[source] pub io::Error);
 
 /// Runs `program`, which is [`Role::Beat`]: entries are used for `jiffies` from now on.
 ///
 /// # Errors
 ///
-/// [`BeatError::Run`] when the kernel does not run it, [`BeatError::Control`] when it finds no map.
+/// [`BeatError`] when the kernel does not run it.
 pub fn beat(program: BorrowedFd<'_>, jiffies: u32) -> Result<(), BeatError> {
     // The kernel wants a frame; a context of the programs begins with length, type and mark.
     let frame = [0; 64];
     let mut context = [0; 12];
     context[8..].copy_from_slice(&jiffies.to_ne_bytes());
-    match sys::run(program, &frame, &context).map_err(BeatError::Run)? {
-        0 => Ok(()),
-        _ => Err(BeatError::Control),
-    }
+    sys::run(program, &frame, &context).map(|_| ()).map_err(BeatError)
 }
 
 /// Jiffies a second, which user space is not told directly.

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 
 use crate::entry::{Entry, Key, Tag, Way};
 use crate::layout::{
-    self, Entry4, Entry6, FLOW_DROP, FLOW_NAT, FLOW_PPPOE, HEADER_MAX, Key4, Key6, TAG_8021AD,
-    TAG_THERE,
+    self, Entry4, Entry6, FLOW_DROP, FLOW_NAT, FLOW_PLAIN, FLOW_PPPOE, HEADER_MAX, Key4, Key6,
+    TAG_8021AD, TAG_THERE,
 };
 
 /// What is of IPv4.
@@ -108,6 +108,7 @@ fn entry(from: &Entry) -> Option<layout::Entry> {
         mtu: from.mtu,
         flags: flag(from.nat, FLOW_NAT)
             | flag(from.header.pppoe, FLOW_PPPOE)
+            | flag(from.header.is_plain(), FLOW_PLAIN)
             | flag(from.drop.is_some(), FLOW_DROP),
         header_len: u8::try_from(from.header.bytes.len()).ok()?,
         sport: from.sport.to_be_bytes(),
@@ -119,6 +120,7 @@ fn entry(from: &Entry) -> Option<layout::Entry> {
         l3_delta: from.l3_delta,
         address_delta: from.address_delta,
         port_delta: from.port_delta,
+        l4_delta: from.l4_delta,
         back: way(&from.back.1),
         back_ifindex: from.back.0,
         rule: from.drop.unwrap_or(0),
@@ -188,6 +190,7 @@ mod tests {
             l3_delta: 1,
             address_delta: 2,
             port_delta: 3,
+            l4_delta: 4,
             back: (5, back),
             drop: Some(4711),
         };
@@ -199,10 +202,16 @@ mod tests {
         assert_eq!((e.sport, e.dport), ([0x9c, 0x41], [0x01, 0xbb]));
         assert_eq!((e.outer_tci, e.outer_proto), (35, [0x88, 0xa8]));
         assert_eq!((e.inner_tci, e.inner_proto), (36, [0x81, 0x00]));
-        assert_eq!((e.l3_delta, e.address_delta, e.port_delta), (1, 2, 3));
+        assert_eq!((e.l3_delta, e.address_delta, e.port_delta, e.l4_delta), (1, 2, 3, 4));
         assert_eq!((e.back.outer, e.back.inner, e.back.session), (0x1014, 0, [0x12, 0x34]));
         assert_eq!((e.back_ifindex, e.rule), (5, 4711));
         assert_eq!((e.header[21], e.header[22]), (7, 0));
+        for (length, outer, flags) in [(14, None, 8), (14, tag(35), 0), (18, None, 0)] {
+            let header = Header { bytes: vec![7; length], outer, inner: None, pppoe: false };
+            let from = Entry { header, nat: false, drop: None, ..from.clone() };
+            let wire = <Entry4 as Wire4<Entry>>::of(&from).unwrap();
+            assert_eq!(wire.e.flags, flags, "{length} {outer:?}");
+        }
         let long = Header { bytes: vec![0; HEADER_MAX + 2], ..from.header.clone() };
         assert!(<Entry4 as Wire4<Entry>>::of(&Entry { header: long, ..from }).is_none());
     }

@@ -2,7 +2,8 @@
 //! Keys and entries as a daemon would make them, by arithmetic of their own.
 
 use ebpf::layout::{
-    Entry, Entry4, Entry6, FLOW_NAT, FLOW_PPPOE, HEADER_MAX, Key4, Key6, TAG_8021AD, TAG_THERE, Way,
+    Entry, Entry4, Entry6, FLOW_NAT, FLOW_PLAIN, FLOW_PPPOE, HEADER_MAX, Key4, Key6, TAG_8021AD,
+    TAG_THERE, Way,
 };
 
 use crate::frame::{Link, Tag, Tuple, octets};
@@ -96,11 +97,17 @@ impl Flow {
             let end = header.len();
             header[end - 4..end - 2].fill(0);
         }
-        e.header_len = u8::try_from(header.len()).expect("a short header");
+        let header_len = header.len();
+        e.header_len = u8::try_from(header_len).expect("a short header");
         header.resize(HEADER_MAX, 0);
         e.header.copy_from_slice(&header);
         e.address_delta = self.address_delta();
         e.port_delta = self.port_delta();
+        let both = u32::from(e.address_delta) + u32::from(e.port_delta);
+        e.l4_delta = u16::try_from(both % 0xffff).expect("a remainder");
+        if header_len == 14 && e.outer_proto == [0; 2] {
+            e.flags |= FLOW_PLAIN;
+        }
         // A TTL of one less: that of the word that it is the first byte of.
         let ttl = delta(&[64, 0], &[63, 0]);
         if !self.old.is_v6() {

@@ -11,7 +11,7 @@ use aya::maps::xdp::DevMapHash;
 use aya::maps::{Array, HashMap, MapData, PerCpuArray, ProgramArray};
 use aya::programs::SchedClassifier;
 use ebpf::layout::{Control, Entry4, Entry6, Exits, Key4, Key6, OUT_NUMBER, Out};
-use ebpf::programs::{Dsa, Programs, Role, Settings, beat};
+use ebpf::programs::{CONTROL, Dsa, Programs, Role, Settings, beat};
 
 use crate::flow::Pair;
 
@@ -106,7 +106,7 @@ impl Kernel {
         let mut map = |name| programs.take_map(name).expect("is there");
         let flows4 = map("flows4").try_into().expect("a map of IPv4");
         let flows6 = map("flows6").try_into().expect("a map of IPv6");
-        let control = map("control").try_into().expect("an array");
+        let control = map(CONTROL).try_into().expect("an array");
         let exits = map("exits").try_into().expect("an array");
         let mut devices: DevMapHash<MapData> = map("devices").try_into().expect("a devmap");
         // The loopback device is the only one that is always there.
