@@ -6,6 +6,7 @@
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::Command;
 
+use aya::programs::{SchedClassifier, TcAttachType};
 use ebpf::attach::{Attached, Hook as Point, attach, attached, detach};
 use ebpf::devices::Sendable;
 use ebpf::folder::Folder;
@@ -263,6 +264,11 @@ impl Drop for Wire {
 /// Runs `test` in a namespace of its own.
 fn on_wire(point: Point, test: impl FnOnce(&mut Wire) + Send + 'static) {
     if !allowed() {
+        return;
+    }
+    let tcx = SchedClassifier::query_tcx("lo", TcAttachType::Ingress).is_ok();
+    if point == Point::Tcx && !tcx {
+        println!("skipped: this kernel has no TCX");
         return;
     }
     let run = move || {
