@@ -10,7 +10,7 @@
 #include <linux/types.h>
 
 /* Grows when anything below changes its place or its meaning. */
-#define LAYOUT 2
+#define LAYOUT 3
 
 /* A VLAN tag in a key: its VID, that it is there (VID 0 is a tag, too), whether it is 802.1ad. */
 #define TAG_THERE 0x1000
@@ -102,9 +102,13 @@ struct entry {
 	__u16 l4_delta;
 	/* Which rule wants FLOW_DROP. */
 	__u32 rule;
-	/* What stands before the IP header; PPPoE's length is filled in. */
+	/*
+	 * What stands before the IP header; PPPoE's length is filled in. It begins two bytes behind a
+	 * word, as frames do, so that IP headers lie on words.
+	 */
+	__u16 zero_begin;
 	__u8 header[HEADER_MAX];
-	__u32 zero_end[2];
+	__u16 zero_end[3];
 };
 
 struct entry4 {

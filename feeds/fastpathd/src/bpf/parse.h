@@ -89,8 +89,6 @@ struct packet {
 	/* Of the transport header, and the least that its protocol has. */
 	__u8 l4_len;
 	__u8 least;
-	/* Where its checksum is. */
-	__u8 check_at;
 	/* TC: a device has verified the checksum, there is no sum of all of the packet. */
 	__u8 verified;
 	/* TC: a device may have to finish the checksum. */
@@ -100,6 +98,12 @@ struct packet {
 	/* Of one of the packets that GRO put together, without headers; 0 otherwise. */
 	__u32 gso_size;
 };
+
+/* check_at: where the checksum is in the transport header. */
+always __u32 check_at(__u8 l4)
+{
+	return l4 == IPPROTO_UDP ? UDP_CHECK_AT : TCP_CHECK_AT;
+}
 
 always __u16 tag_of(__be16 tci, __be16 proto)
 {
@@ -274,11 +278,9 @@ always int parse_l4(void *l4, void *end, struct packet *p, __be16 *ports, int kn
 			leave(OUT_MALFORMED);
 		p->tcp_flags = bytes[TCP_FLAGS_AT];
 		p->l4_len = bytes[TCP_OFFSET_AT] >> 4 << 2;
-		p->check_at = TCP_CHECK_AT;
 		p->least = TCP_LEN;
 	} else if (p->l4 == IPPROTO_UDP) {
 		p->l4_len = UDP_LEN;
-		p->check_at = UDP_CHECK_AT;
 		p->least = UDP_LEN;
 	} else {
 		leave(OUT_PROTOCOL);

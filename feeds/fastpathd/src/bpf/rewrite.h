@@ -60,10 +60,20 @@ always void translate6(void *at, void *l4, const struct entry6 *to)
 /* The header ends at END: where PPPoE has its length is known then. */
 #define HEADER_END(end_at)                                                   \
 	do {                                                                 \
-		if ((end_at) > ETH_HLEN && to->flags & FLOW_PPPOE)           \
+		if (to->flags & FLOW_PPPOE)           \
 			*(__be16 *)(data + (end_at) - 4) = bpf_htons(length + 2); \
 		return 1;                                                    \
 	} while (0)
+
+/*
+ * put_ethernet: the first 14 bytes. Frames begin two bytes behind a word, there as here; kernels
+ * whose machines cannot read words elsewhere refuse programs that would.
+ */
+always void put_ethernet(void *data, const __u8 *header)
+{
+	*(__u16 *)data = *(__u16 *)header;
+	copy_words(data + 2, header + 2, ETH_HLEN - 2);
+}
 
 /* Four bytes, or the last two, at I. */
 #define HEADER_STEP(i)                                                      \
@@ -88,14 +98,19 @@ always int put_header(void *data, void *end, const struct entry *to, __u32 lengt
 
 	if (data + HEADER_MAX > end)
 		return 0;
-	copy_words(data, header, 12);
-	HEADER_STEP(12);
-	HEADER_STEP(16);
-	HEADER_STEP(20);
-	HEADER_STEP(24);
-	HEADER_STEP(28);
-	HEADER_STEP(32);
-	HEADER_STEP(36);
+	put_ethernet(data, header);
+	if (likely(len == ETH_HLEN))
+		return 1;
+	HEADER_STEP(14);
+	HEADER_STEP(18);
+	HEADER_STEP(22);
+	HEADER_STEP(26);
+	HEADER_STEP(30);
+	HEADER_STEP(34);
+	if (len == HEADER_MAX) {
+		*(__u16 *)(data + 38) = *(__u16 *)(header + 38);
+		HEADER_END(HEADER_MAX);
+	}
 	return 0;
 }
 

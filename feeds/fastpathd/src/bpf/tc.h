@@ -23,7 +23,7 @@ always int is_verified(struct __sk_buff *skb)
 always int check_l4_tc(struct __sk_buff *skb, struct packet *p, const struct entry *to,
 		       __u32 ip_len, __u16 *check)
 {
-	__u32 at = p->l2_len + ip_len + p->check_at;
+	__u32 at = p->l2_len + ip_len + check_at(p->l4);
 	__u64 udp = p->l4 == IPPROTO_UDP ? BPF_F_MARK_MANGLED_0 : 0;
 	void *data, *end;
 	__u16 complete;
@@ -225,7 +225,6 @@ always struct packet rest_of(const struct packet *p)
 		.l2_len = p->l2_len,
 		.proto = p->proto,
 		.length = p->length,
-		.check_at = p->check_at,
 	};
 }
 
@@ -234,7 +233,7 @@ static __noinline int forward4(struct __sk_buff *skb, struct packet *p, struct e
 {
 	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
 	void *at = data + p->l2_len, *l4 = at + sizeof(struct iphdr);
-	__u16 *check = l4 + p->check_at;
+	__u16 *check = l4 + check_at(p->l4);
 
 	if (l4 + UDP_LEN > end || (void *)(check + 1) > end)
 		leave(OUT_NO_ROOM);
@@ -275,9 +274,9 @@ always int tc4(struct __sk_buff *skb, struct packet *p)
 	}
 	count_skb(skb, p, &to->e, headers, now);
 	if (p->known && likely(to->e.flags & FLOW_PLAIN)) {
-		copy_words(data, to->e.header, ETH_HLEN);
+		put_ethernet(data, to->e.header);
 		rewrite4(at, to);
-		if (!translate4_tc(skb, p, to, at, l4, l4 + p->check_at))
+		if (!translate4_tc(skb, p, to, at, l4, l4 + check_at(p->l4)))
 			leave(OUT_NO_ROOM);
 		return SENT + (int)to->e.ifindex;
 	}
@@ -291,7 +290,7 @@ static __noinline int forward6(struct __sk_buff *skb, struct packet *p, struct e
 {
 	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
 	void *at = data + p->l2_len, *l4 = at + sizeof(struct ipv6hdr);
-	__u16 *check = l4 + p->check_at;
+	__u16 *check = l4 + check_at(p->l4);
 
 	if (l4 + UDP_LEN > end || (void *)(check + 1) > end)
 		leave(OUT_NO_ROOM);
@@ -333,9 +332,9 @@ always int tc6(struct __sk_buff *skb, struct packet *p)
 	}
 	count_skb(skb, p, &to->e, headers, now);
 	if (p->known && likely(to->e.flags & FLOW_PLAIN)) {
-		copy_words(data, to->e.header, ETH_HLEN);
+		put_ethernet(data, to->e.header);
 		rewrite6(at);
-		if (!translate6_tc(skb, p, to, at, l4, l4 + p->check_at))
+		if (!translate6_tc(skb, p, to, at, l4, l4 + check_at(p->l4)))
 			leave(OUT_NO_ROOM);
 		sum6_moved(skb, p, &to->e);
 		return SENT + (int)to->e.ifindex;

@@ -15,7 +15,7 @@ always int make_room(struct xdp_md *ctx, const struct packet *p, const struct en
 
 always void check_l4(void *l4, void *end, const struct packet *p, const struct entry *to)
 {
-	__u16 *check = l4 + p->check_at;
+	__u16 *check = l4 + check_at(p->l4);
 
 	if ((void *)(check + 1) > end || (p->l4 == IPPROTO_UDP && !*check))
 		return;

@@ -7,7 +7,7 @@
 use aya::Pod;
 
 /// Version of everything here: `control.layout` of maps that may be adopted.
-pub const LAYOUT: u64 = 2;
+pub const LAYOUT: u64 = 3;
 
 /// Bit of a tag in a [`Way`]: it is there. The low 12 bits are its VID.
 pub const TAG_THERE: u16 = 0x1000;
@@ -120,10 +120,12 @@ pub struct Entry {
     pub l4_delta: u16,
     /// Which rule wants [`FLOW_DROP`].
     pub rule: u32,
+    /// Zero. The header begins two bytes behind a word, as frames do.
+    pub zero_begin: u16,
     /// What stands before the IP header.
     pub header: [u8; HEADER_MAX],
     /// Zero.
-    pub zero_end: [u32; 2],
+    pub zero_end: [u16; 3],
 }
 
 impl Default for Entry {
@@ -285,7 +287,7 @@ const _: () = {
     assert!(size_of::<Key4>() == 24);
     assert!(size_of::<Key6>() == 48);
     // The last field ends where the entry does.
-    assert!(std::mem::offset_of!(Entry, zero_end) + 8 == size_of::<Entry>());
+    assert!(std::mem::offset_of!(Entry, zero_end) + 6 == size_of::<Entry>());
     assert!(size_of::<Entry4>() == size_of::<Entry>() + 8);
     assert!(size_of::<Entry6>() == size_of::<Entry>() + 32);
     assert!(size_of::<Exits>() == 8 * (1 + OUT_NUMBER));

@@ -35,6 +35,26 @@ fn programs_are_far_from_the_limit() {
     }
 }
 
+/// Without this, programs do not load on MIPS and older ARM.
+#[test]
+fn words_lie_where_words_may() {
+    if !allowed() {
+        return;
+    }
+    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let file = |end| folder.join(format!("strict.{}{end}", std::process::id()));
+    std::fs::write(file(".o"), object()).expect("written");
+    let mut compile = Command::new("cc");
+    compile.arg("-o").arg(file("")).arg(here.join("tests/programs/strict.c")).arg("-lbpf");
+    assert!(compile.status().expect("a C compiler").success());
+    let told = Command::new(file("")).arg(file(".o")).output().expect("runs");
+    assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
+    for end in ["", ".o"] {
+        std::fs::remove_file(file(end)).expect("removed");
+    }
+}
+
 macro_rules! offsets {
     ($type:ident $c:literal: $($field:ident)*) => {
         [
@@ -56,7 +76,8 @@ fn layouts_agree() {
         offsets!(Key6 "key6": src dst sport dport ifindex way proto port),
         offsets!(Entry "entry": used packets bytes state ifindex mtu flags header_len sport dport
             outer_tci outer_proto inner_tci inner_proto l3_delta address_delta port_delta back
-            back_ifindex back_port zero l4_delta rule header zero_end),
+            back_ifindex back_port zero l4_delta rule zero_begin header
+            zero_end),
         offsets!(Entry4 "entry4": e src dst),
         offsets!(Entry6 "entry6": e src dst),
         offsets!(Exits "exits": seen out),

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Loads the programs of an object as a machine would that cannot read words from odd places, as
+ * MIPS and older ARM: strict OBJECT. The kernel's verifier is told so here by a flag.
+ */
+#include <bpf/libbpf.h>
+#include <linux/bpf.h>
+#include <stdio.h>
+
+static const char *const small[] = { "flows4", "flows6" };
+
+int main(int argc, char **argv)
+{
+	struct bpf_object *object = argc == 2 ? bpf_object__open(argv[1]) : NULL;
+	struct bpf_program *program;
+
+	if (!object)
+		return 2;
+	for (int i = 0; i < 2; i++)
+		bpf_map__set_max_entries(bpf_object__find_map_by_name(object, small[i]), 16);
+	bpf_object__for_each_program(program, object)
+		bpf_program__set_flags(program,
+				       bpf_program__flags(program) | BPF_F_STRICT_ALIGNMENT);
+	return bpf_object__load(object) ? 1 : 0;
+}
