@@ -21,6 +21,8 @@ const TCP: u8 = 6;
 
 /// `IP_CT_TCP_FLAG_BE_LIBERAL`.
 const BE_LIBERAL: u8 = 0x08;
+/// `IP_CT_TCP_FLAG_MAXACK_SET`: a RST has to have the very number that was acknowledged last.
+const MAXACK_SET: u8 = 0x20;
 
 /// Bits of a connection mark: where `mask` has ones, those of `value`; the rest does not matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +77,7 @@ pub(crate) fn keep(seq: u32, upkeep: &Upkeep, ack: bool) -> Vec<u8> {
     if upkeep.liberal && upkeep.orig.proto == TCP {
         let liberal = || {
             let mut flags = NfCtTcpFlagsMask::new();
-            (flags.flags, flags.mask) = (BE_LIBERAL, BE_LIBERAL);
+            (flags.flags, flags.mask) = (BE_LIBERAL, BE_LIBERAL | MAXACK_SET);
             flags
         };
         attrs = attrs
@@ -213,7 +215,7 @@ mod tests {
             if let Ok(tcp) = tcp {
                 for flags in [tcp.get_tcp_flags_original(), tcp.get_tcp_flags_reply()] {
                     let flags = flags.unwrap();
-                    assert_eq!((flags.flags, flags.mask), (8, 8));
+                    assert_eq!((flags.flags, flags.mask), (8, 0x28));
                 }
             }
         }

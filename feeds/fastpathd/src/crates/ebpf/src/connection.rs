@@ -48,6 +48,8 @@ impl Default for Timeouts {
 /// A conntrack entry that is to live for `left` from now on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extension {
+    /// Of the connection.
+    pub id: u64,
     /// Conntrack zone.
     pub zone: u16,
     /// Original direction.

@@ -48,9 +48,9 @@ impl Held {
     /// What conntrack is to be told; none if it knows better.
     fn extension(&self, now: Duration, timeouts: &Timeouts) -> Option<Extension> {
         let until = self.active + timeouts.of(self.connection.orig.proto);
-        let Connection { zone, orig, .. } = self.connection;
+        let Connection { id, zone, orig, .. } = self.connection;
         let wanted = self.fate == Fate::Carried && self.packets > 0 && until > self.expires;
-        wanted.then(|| Extension { zone, orig, left: until.saturating_sub(now) })
+        wanted.then(|| Extension { id, zone, orig, left: until.saturating_sub(now) })
     }
 }
 

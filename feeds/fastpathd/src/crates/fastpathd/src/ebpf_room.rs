@@ -244,7 +244,9 @@ impl EbpfRoom {
             for wish in wishes {
                 match wish {
                     Wish::Take(offer) if offer.orig.proto == TCP => free.push(offer),
-                    Wish::Take(offer) => self.answer(&offer, flows, around, now),
+                    Wish::Take(offer) => {
+                        self.answer(&offer, flows, around, now);
+                    }
                     Wish::Leave(id) => {
                         if let Some(engine) = &mut self.engine {
                             engine.release(id, now.mono);
@@ -256,17 +258,19 @@ impl EbpfRoom {
         Served { upkeep, free }
     }
 
-    /// Takes a flow up that was offered, and still is.
+    /// Takes a flow up that was offered, and still is. Whether it is carried now.
     pub(crate) fn answer(
         &mut self,
         offer: &Offer,
         flows: &mut FlowTable,
         around: &Surroundings,
         now: Now,
-    ) {
-        if flows.awaits(offer.id) {
-            flows.taken(offer.id, self.take(offer, around.topology(), now), now);
-        }
+    ) -> bool {
+        let answer = flows.awaits(offer.id).then(|| self.take(offer, around.topology(), now));
+        answer.is_some_and(|answer| {
+            flows.taken(offer.id, answer, now);
+            answer.is_ok()
+        })
     }
 
     /// Tells the table of flows what has happened to those that were taken up.
@@ -290,7 +294,9 @@ impl EbpfRoom {
                 Cause::Asked | Cause::Expired => {}
             }
         }
-        upkeep.extend(report.extensions.iter().map(|extension| Upkeep {
+        // What is ending has a shorter time than any that we know of.
+        let open = report.extensions.iter().filter(|extension| flows.is_open(extension.id));
+        upkeep.extend(open.map(|extension| Upkeep {
             zone: extension.zone,
             orig: extension.orig,
             timeout_s: Some(u32::try_from(extension.left.as_secs()).unwrap_or(u32::MAX).max(1)),

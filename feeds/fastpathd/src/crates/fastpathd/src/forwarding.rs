@@ -10,7 +10,7 @@ use flows::{Offer, Reason};
 use ruleset::{Engine, Plan};
 
 use crate::core::{Core, Effect};
-use crate::ebpf_room::{Attached, Program, Served, Wanted};
+use crate::ebpf_room::{Attached, Program, Served, Wanted, liberal};
 
 impl Core {
     /// Has devices given programs or taken from them, and leaves those that have one out of the
@@ -72,16 +72,25 @@ impl Core {
         effects
     }
 
-    /// Conntrack does not mind the windows of these connections any more, or could not be told.
+    /// Conntrack does not mind the windows of these connections any more, or could not be told. It is
+    /// told once more of those that are carried now: until then it has noted acknowledgements, and
+    /// it would not believe a RST that follows on later ones.
     pub(crate) fn freed(&mut self, offers: &[Offer], told: bool) -> Vec<Effect> {
+        let mut taken = Vec::new();
         for offer in offers {
             if told {
-                self.ebpf.answer(offer, &mut self.flows, &self.around, self.now);
+                if self.ebpf.answer(offer, &mut self.flows, &self.around, self.now) {
+                    taken.push(liberal(offer));
+                }
             } else if self.flows.awaits(offer.id) {
                 self.flows.taken(offer.id, Err(Reason::NotTaken), self.now);
             }
         }
-        self.serve_ebpf()
+        let mut effects = self.serve_ebpf();
+        if !taken.is_empty() {
+            effects.push(Effect::Keep(taken));
+        }
+        effects
     }
 }
 

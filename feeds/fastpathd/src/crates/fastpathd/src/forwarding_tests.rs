@@ -152,7 +152,7 @@ fn a_connection_is_carried_with_its_event() {
     let free = Upkeep { zone: 0, orig, timeout_s: None, liberal: true };
     assert_eq!(offers.iter().map(liberal).collect::<Vec<_>>(), [free]);
     assert_eq!(carried(&maps), 0, "conntrack would take the next answer for invalid");
-    assert_eq!(core.freed(offers, true), []);
+    assert_eq!(core.freed(offers, true), [Effect::Keep(vec![free])]);
     assert_eq!(carried(&maps), 2);
     maps.with(|inside| {
         let (_, (there, _)) = inside.flows.iter().find(|(key, _)| from_host(key)).unwrap();
@@ -186,7 +186,8 @@ fn a_closing_connection_is_left_to_the_stack() {
     let (mut core, maps) = running();
     update(&mut core, established(7, false));
     maps.pass(10, from_host);
-    update(&mut core, Entry { tcp_state: Some(TcpState::FinWait), ..established(7, false) });
+    let fin = Entry { tcp_state: Some(TcpState::FinWait), ..established(7, false) };
+    assert_eq!(update(&mut core, fin), [], "conntrack knows how long that takes");
     assert_eq!(carried(&maps), 0);
     let flow = flow(&mut core, 7);
     assert_eq!((&flow["path"], &flow["reason"]), (&json!("slow"), &json!("closing")));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Flows and the eBPF engine: which it is offered, what it says, what it counts.
 
-use ctnetlink::{Counters, Entry, Tuple};
+use ctnetlink::{Counters, Entry, TcpState, Tuple};
 
 use crate::flow::Flow;
 use crate::network::Network;
@@ -67,6 +67,13 @@ impl FlowTable {
         self.flows[position].takeup = reason.map_or(Takeup::Not, Takeup::Refused);
         self.judge(position, now.millis());
         self.epoch += 1;
+    }
+
+    /// Whether conntrack knows of this flow, and of no FIN or RST in it.
+    #[must_use]
+    pub fn is_open(&self, id: u64) -> bool {
+        let ending = |state| state > TcpState::Established;
+        self.position(id).is_some_and(|at| !self.flows[at].tcp_state.is_some_and(ending))
     }
 
     /// Whether this flow was offered and not answered yet.
