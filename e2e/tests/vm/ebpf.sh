@@ -2,18 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The eBPF engine: known flows are sent on before the stack sees them.
 
-# engine_ebpf: in force on all ports.
-engine_ebpf() {
-    gw fastpathctl engine ebpf
-    soon 5 says '.engine.active == "ebpf"' status
-}
-
-# kernel_saw PORT: packets of that connection that conntrack counted, both ways.
-kernel_saw() {
-    conntrack_of "$1" | grep -oE 'packets=[0-9]+' | cut -d = -f 2 | xargs | tr ' ' + |
-        { read -r sum; echo $((sum)); }
-}
-
 # fetched HOST ADDRESS: 200 MB arrive, carried by the programs; the daemon tells all of them: what
 # the programs counted and what the stack did, headers of IP and TCP included.
 fetched() {

@@ -1,0 +1,208 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The eBPF engine in time: how soon entries come after a connection, and go when what they stand on
+# is otherwise.
+
+# Milliseconds until a connection has its entries, and until entries of another world are gone: the
+# median. Whoever runs the machines may be busy with something else for a while.
+LIVE_MS=20
+GONE_MS=100
+
+# A question to the DNS server.
+QUESTION='\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x03lab\x07example\0\0\x01\0\x01'
+
+# median: of sorted lines.
+median() { awk '{ line[NR] = $0 } END { print line[int((NR + 1) / 2)] }'; }
+
+# in_time WHAT EVENTS OPEN: twenty connections, one after the other; OPEN opens one on descriptor 3,
+# and EVENTS of conntrack tell that it is established.
+in_time() {
+    local times
+    watch
+    h10 "bash -c '$(printf 'for i in {1..20}; do %s; sleep 0.1; exec 3>&-; sleep 0.1; done' "$3")'"
+    times=$(watched | settled "$2")
+    between "$1 that were measured" "$(grep -c . <<<"$times")" 16 20
+    note "$1: entries after $(median <<<"$times") ms, $(tail -n 1 <<<"$times") ms at the most"
+    between "median of $1 in ms" "$(median <<<"$times")" 0 "$LIVE_MS"
+}
+
+test_entries_are_live_in_time() {
+    trap watch_no_more EXIT
+    engine_ebpf
+    in_time "TCP between VLANs" 3 "exec 3<>/dev/tcp/$H20_4/80"
+    in_time "TCP over PPPoE, IPv6" 3 "exec 3<>/dev/tcp/$ISP_6/80"
+    in_time "UDP over PPPoE" 2 "exec 3<>/dev/udp/$ISP_4/53; echo -ne \"$QUESTION\" >&3"
+}
+
+# received PORT: bytes that arrived at that download of h10's or h11's.
+received() {
+    peers "for host in h10 h11; do ip netns exec \$host ss -tin 'sport = :$1'; done" |
+        grep -o 'bytes_received:[0-9]*' | cut -d : -f 2
+}
+
+arrives() { [ "$(received "$1")" -gt "$2" ]; }
+goes_on() { soon 20 arrives "$1" "$(received "$1")"; }
+
+# gone PORT…: their entries were taken out.
+gone() {
+    local events port count
+    events=$(watched)
+    for port; do
+        read -r count _ <<<"$(taken_out "$port" 0 <<<"$events")"
+        [ "$count" -ge 2 ] || { echo "$port: $count"; return 1; }
+    done
+}
+
+# What `flushes` took.
+FLUSHED=()
+
+flushed_in_time() {
+    between "median of these in ms" "$(printf '%s\n' "${FLUSHED[@]}" | sort -n | median)" \
+        0 "$GONE_MS"
+}
+
+# flushes GROUP GONE STAY COMMAND…: the kernel tells of it in GROUP; entries of the connections GONE
+# go in time, and no others.
+flushes() {
+    local group=$1 gone=$2 stay=$3 events port count took worst=0
+    shift 3
+    watch
+    "$@"
+    # shellcheck disable=SC2086 # one port a word
+    soon 5 gone $gone
+    events=$(watched)
+    for port in $gone; do
+        read -r count took <<<"$(taken_out "$port" "$group" <<<"$events")"
+        between "milliseconds until $port had no entries ($*)" "$took" 0 $((3 * GONE_MS))
+        worst=$(printf '%s\n' "$worst" "$took" | sort -n | tail -n 1)
+    done
+    for port in $stay; do
+        read -r count _ <<<"$(taken_out "$port" "$group" <<<"$events")"
+        same "entries of $port taken out ($*)" "$count" 0
+    done
+    FLUSHED+=("$worst")
+    note "$*: gone after $worst ms"
+}
+
+# carried PORT…: data arrives, and the programs carry it.
+carried() {
+    local port
+    for port; do
+        goes_on "$port"
+        soon 10 on_path ebpf --proto tcp --text "$port"
+    done
+}
+
+# under_way: downloads of h10's from h20 (HERE), from the ISP with IPv4 and IPv6 (OUT4, OUT6), and
+# one of h11's from h20 (OTHER).
+under_way() {
+    engine_ebpf
+    HERE=$(fresh_port) OUT4=$(fresh_port) OUT6=$(fresh_port) OTHER=$(fresh_port)
+    download h10 "$HERE" "$H20_4"
+    download h10 "$OUT4" "$ISP_4"
+    download h10 "$OUT6" "$ISP_6"
+    download h11 "$OTHER" "$H20_4"
+    carried "$HERE" "$OUT4" "$OUT6" "$OTHER"
+}
+
+sent_on_by_h11() { [ "$(h11 cat /sys/class/net/eth0/statistics/tx_bytes)" -gt "$1" ]; }
+
+test_what_entries_stand_on_is_otherwise() {
+    local bytes
+    under_way
+    trap 'watch_no_more; gw "ip route del blackhole 10.10.20.10; ip route del 10.10.10.10
+        bridge vlan add dev lan2 vid 20" 2>/dev/null' EXIT
+    flushes "$ROUTE" "$HERE $OTHER" "$OUT4 $OUT6" gw ip route add blackhole 10.10.20.10
+    gw ip route del blackhole 10.10.20.10
+    carried "$HERE" "$OTHER"
+    # h11 is the next hop to h10 now, and passes on what it gets.
+    h11 'sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.send_redirects=0 \
+        net.ipv4.conf.eth0.send_redirects=0'
+    bytes=$(h11 cat /sys/class/net/eth0/statistics/tx_bytes)
+    flushes "$ROUTE" "$HERE $OUT4" "$OUT6 $OTHER" gw ip route add 10.10.10.10 via 10.10.10.11
+    soon 5 sent_on_by_h11 $((bytes + 200000))
+    carried "$HERE" "$OUT4"
+    flushes "$ROUTE" "$HERE $OUT4" "$OUT6 $OTHER" gw ip route del 10.10.10.10
+    carried "$HERE" "$OUT4"
+    # The bridge forgets its stations there first.
+    flushes "$NEIGHBOUR" "$HERE $OTHER" "$OUT4 $OUT6" gw bridge vlan del dev lan2 vid 20
+    gw bridge vlan add dev lan2 vid 20
+    carried "$HERE" "$OTHER"
+    flushes "$LINK" "$HERE $OTHER" "$OUT4 $OUT6" cable lan2 off
+    cable lan2 on
+    carried "$HERE" "$OTHER"
+    flushed_in_time
+}
+
+# mute DEVICE: of h10's two ports with the same MAC and addresses, the one that is not in use. It
+# would answer, too.
+mute() {
+    printf '%s\n' 'table netdev e2e' 'delete table netdev e2e' 'table netdev e2e {' \
+        "chain in { type filter hook ingress device $1 priority 0; policy drop; }" \
+        "chain out { type filter hook egress device $1 priority 0; policy drop; }" '}' |
+        peers ip netns exec h10 nft -f -
+}
+
+# roam TO FROM: h10 is at lan3 (eth1) or at lan1 (eth0).
+roam() {
+    mute "$2"
+    printf '%s\n' "route replace 10.10.10.1/32 dev $1 src 10.10.10.10" \
+        "route replace default via 10.10.10.1 dev $1" \
+        "route replace 2001:db8:10::1/128 dev $1 src 2001:db8:10::10" \
+        "route replace default via 2001:db8:10::1 dev $1" | peers ip -n h10 -b -
+}
+
+# second_port: h11's port becomes h10's other one.
+second_port() {
+    peers 'ip -n h11 link set eth0 name p3; ip -n h11 link set p3 netns 1
+        ip link set p3 address 52:54:00:02:00:01; ip link set p3 netns h10
+        ip -n h10 link set p3 name eth1'
+    mute eth1
+    peers 'ip -n h10 link set eth1 up
+        ip -n h10 addr add 2001:db8:10::10/64 dev eth1 nodad metric 512'
+}
+
+home() {
+    watch_no_more
+    printf '%s\n' 'route del 10.10.10.1/32' 'route replace default via 10.10.10.1 dev eth0' \
+        'route del 2001:db8:10::1/128' 'route replace default via 2001:db8:10::1 dev eth0' \
+        'link set eth1 name p3' 'link set p3 netns 1' | peers ip -n h10 -force -b -
+    peers 'ip netns exec h10 nft delete table netdev e2e
+        ip -n h20 link set eth0.20 address 52:54:00:02:00:02
+        ip link set p3 address 52:54:00:02:00:03; ip link set p3 netns h11'
+    printf '%s\n' 'link set p3 name eth0' 'link set eth0 up' 'addr add 10.10.10.11/24 dev eth0' \
+        'addr add 2001:db8:10::11/64 dev eth0 nodad' 'route add default via 10.10.10.1' \
+        'route add default via 2001:db8:10::1' | peers ip -n h11 -b -
+}
+
+test_hosts_move() {
+    under_way
+    end "tcp$OTHER"
+    trap home EXIT
+    second_port
+    # A new address is made known.
+    peers ip netns exec h20 sysctl -qw net.ipv4.conf.eth0/20.arp_notify=1
+    flushes "$NEIGHBOUR" "$HERE" "$OUT4 $OUT6" \
+        peers ip -n h20 link set eth0.20 address 52:54:00:02:00:22
+    carried "$HERE"
+    flushes "$NEIGHBOUR" "$HERE $OUT4 $OUT6" "" roam eth1 eth0
+    carried "$HERE" "$OUT4" "$OUT6"
+    flushes "$NEIGHBOUR" "$HERE $OUT4 $OUT6" "" roam eth0 eth1
+    carried "$HERE" "$OUT4" "$OUT6"
+    flushed_in_time
+}
+
+session() { said '.pppoe[0].session' topology; }
+redialled() { [ "$(session)" -gt 0 ] && [ "$(session)" != "$1" ] && wan_is_up; }
+
+# The connection without address translation lives on, in the new session.
+test_redial() {
+    local before
+    under_way
+    trap watch_no_more EXIT
+    before=$(session)
+    flushes "$ROUTE6" "$OUT4 $OUT6" "$HERE $OTHER" pppoe_end KILL
+    soon 30 redialled "$before"
+    carried "$OUT6" "$HERE"
+    note "session $before, then $(session)"
+}

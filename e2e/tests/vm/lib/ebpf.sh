@@ -1,0 +1,72 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck disable=SC2034 # names are for the tests
+# The eBPF engine, and what the gateway's kernel does when: its events, and each call that changes
+# the maps of the programs, are written down where they happen, by its own clock.
+
+# engine_ebpf: in force on all ports.
+engine_ebpf() {
+    gw fastpathctl engine ebpf >/dev/null
+    soon 5 says '.engine.active == "ebpf"' status
+}
+
+# kernel_saw PORT: packets of that connection that conntrack counted, both ways.
+kernel_saw() {
+    conntrack_of "$1" | grep -oE 'packets=[0-9]+' | cut -d = -f 2 | xargs | tr ' ' + |
+        { read -r sum; echo $((sum)); }
+}
+
+TRACING=/sys/kernel/tracing
+# Groups of rtnetlink.
+LINK=1
+NEIGHBOUR=3
+ROUTE=7
+ROUTE6=11
+
+# watch: from now on. Keys of IPv4 have their ports 8 bytes in, those of IPv6 32.
+watch() {
+    local ports='a=+8(%si):x16 b=+10(%si):x16 c=+32(%si):x16 d=+34(%si):x16'
+    gw "busybox mount -t tracefs trace $TRACING 2>/dev/null
+        cd $TRACING || exit
+        [ -d events/e2e ] || {
+            echo mono >trace_clock
+            printf '%s\n' 'p:e2e/news rtnl_notify group=%cx:u32' \
+                'p:e2e/flow nfnetlink_send group=%cx:u32' \
+                'p:e2e/put htab_map_update_elem $ports' \
+                'p:e2e/out htab_map_lookup_and_delete_elem $ports' >kprobe_events
+        }
+        echo >trace; echo 1 >events/e2e/enable"
+}
+
+# watched: lines of seconds, s for a packet's event or . for a process's, what, the rest.
+watched() {
+    gw "cat $TRACING/trace" | sed -nE \
+        's/^.* \[[0-9]+\] ..(.)[^ ]* +([0-9.]+): (news|flow|put|out): \(.*\) /\2 \1 \3 /p'
+}
+
+# watch_no_more
+watch_no_more() {
+    gw "[ ! -d $TRACING/events/e2e ] || {
+        echo 0 >$TRACING/events/e2e/enable; echo >$TRACING/kprobe_events; }"
+}
+
+# settled EVENTS, of what was watched: of each connection, milliseconds from the EVENTSth event of
+# a packet, which tells that it is established, to its second entry; the least first.
+settled() {
+    awk -v events="$1" '
+        $3 == "flow" && $2 != "." {
+            if ($4 == "group=1") seen = puts = 0
+            if (++seen == events) at = $1
+        }
+        $3 == "put" && ++puts == 2 && seen >= events { printf "%.1f\n", ($1 - at) * 1000 }
+    ' | sort -n
+}
+
+# taken_out PORT GROUP, of what was watched: how many entries of the connection from that port
+# went, and milliseconds from the news of GROUP before the first to the end of both directions.
+taken_out() {
+    awk -v port="=$(printf '0x%x' $((($1 & 255) << 8 | $1 >> 8)))" -v news="group=$2" '
+        $3 == "news" && $4 == news && !outs { at = $1 }
+        $3 == "out" && index($0 " ", port " ") && ++outs == 2 { last = $1 }
+        END { printf "%d %.1f\n", outs, at && last ? (last - at) * 1000 : -1 }'
+}
