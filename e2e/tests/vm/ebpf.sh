@@ -26,20 +26,3 @@ fetched() {
 test_download_over_pppoe() { fetched h10 "$ISP_4"; }
 test_download_over_pppoe_ipv6() { fetched h10 "$ISP_6"; }
 test_download_between_vlans() { fetched h10 "$H20_4"; }
-
-# Switched to and fro under a connection: it goes on.
-test_switched_under_traffic() {
-    local port engine bytes
-    port=$(fresh_port)
-    engine_ebpf
-    download h10 "$port" "$ISP_4" 400k
-    soon 10 on_path ebpf --proto tcp --text "$port"
-    for engine in flowtable ebpf off ebpf; do
-        gw fastpathctl engine "$engine"
-        bytes=$(h10 "ss -tin 'sport = :$port'" | grep -o 'bytes_received:[0-9]*' | cut -d : -f 2)
-        sleep 2
-        [ "$(h10 "ss -tin 'sport = :$port'" | grep -o 'bytes_received:[0-9]*' |
-            cut -d : -f 2)" -gt "$bytes" ] || fail "stands still with $engine"
-    done
-    soon 10 on_path ebpf --proto tcp --text "$port"
-}

@@ -1,0 +1,162 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The life of connections that eBPF programs carry: engines and daemons come and go, hosts fall
+# silent, maps are full.
+
+# arrived: bytes that arrived at each of h10's downloads, a line with its port each.
+arrived() {
+    h10 ss -tinH 'dport = :80' | awk '
+        /:80 *$/ { n = split($4, address, ":"); port = address[n] }
+        match($0, /bytes_received:[0-9]+/) { print port, substr($0, RSTART + 15, RLENGTH - 15) }
+    ' | sort
+}
+
+# all_more BEFORE: every download of PORTS has more than it had then.
+all_more() {
+    local more
+    more=$(join <(echo "$1") <(arrived) | awk '$3 > $2 { print $1 }')
+    for port in "${PORTS[@]}"; do
+        grep -qx "$port" <<<"$more" || { echo "$port of: $1, now $(arrived)"; return 1; }
+    done
+}
+all_go_on() { soon 20 all_more "$(arrived)"; }
+
+# resets: connections of h10's that were reset, and packets that conntrack took for invalid.
+resets() {
+    h10 cat /proc/net/snmp | awk '/^Tcp: [0-9]/ { print $9 }'
+    gw conntrack -S | grep -o ' invalid=[0-9]*' | cut -d = -f 2
+}
+
+ebpf_says() { says "$1" ebpf; }
+exits() { said ".exits[] | select(.exit == \"$1\") | .packets" ebpf; }
+
+# under_load: three downloads and a conversation, all carried; their ports in PORTS.
+under_load() {
+    local address
+    PORTS=()
+    for address in "$ISP_4" "$ISP_6" "$H20_4"; do
+        PORTS+=("$(fresh_port)")
+        download h10 "${PORTS[-1]}" "$address" 300k
+    done
+    talk h10 udp "$ISP_4"
+    all_carried
+}
+
+all_carried() {
+    local port
+    for port in "${PORTS[@]}"; do soon 10 on_path ebpf --proto tcp --text "$port"; done
+    soon 10 on_path ebpf --proto udp --host "$ISP_4"
+    all_go_on
+}
+
+test_engines_switched_under_load() {
+    local before talk engine
+    engine_ebpf
+    under_load
+    talk=$(newest --proto udp --host "$ISP_4" | jq -r .id)
+    before=$(resets)
+    for engine in flowtable ebpf off ebpf; do
+        gw fastpathctl engine "$engine" >/dev/null
+        soon 10 engine_is "$engine"
+        all_go_on
+    done
+    all_carried
+    same "resets, and invalid packets on each CPU" "$(resets)" "$before"
+    same "the conversation" "$(newest --proto udp --host "$ISP_4" | jq -r .id)" "$talk"
+}
+
+# The programs pass everything on when nobody has told them for five seconds to go on; the next
+# daemon takes over what they have.
+test_daemon_away_for_ten_seconds() {
+    local before pid seen port bytes
+    configure <<<"config fastpath 'main'
+	option engine 'ebpf'"
+    soon 10 engine_is ebpf
+    under_load
+    before=$(resets)
+    pid=$(daemon_pid)
+    port=${PORTS[0]}
+    seen=$(kernel_saw "$port")
+    # The supervisor held still, so that the daemon stays away.
+    # shellcheck disable=SC2016 # the gateway expands it
+    gw 'kill -STOP $(cat /run/supervise/fastpathd); kill -KILL $(cat /run/supervise/fastpathd.child)
+        sleep 8'
+    between "packets that the stack sees" $(($(kernel_saw "$port") - seen)) 20 100000
+    all_go_on
+    # shellcheck disable=SC2016 # the gateway expands it
+    gw 'sleep 1; kill -CONT $(cat /run/supervise/fastpathd)'
+    soon 15 engine_is ebpf
+    [ "$(daemon_pid)" != "$pid" ] || fail "the same daemon"
+    all_carried
+    between "packets passed on without a daemon" "$(exits stale)" 20 1000000
+    same "resets, and invalid packets on each CPU" "$(resets)" "$before"
+    # What the daemon before had carried is told, too.
+    while read -r port bytes; do
+        soon 3 tells "$port" "$bytes"
+    done <<<"$(arrived)"
+}
+
+# tells PORT BYTES: at least these, and less than a tenth and what came meanwhile more.
+tells() {
+    local told
+    told=$(newest --proto tcp --text "$1" | jq -r .down_bytes)
+    if [ "$told" -lt "$2" ] || [ "$told" -gt $(($2 * 12 / 10 + 1500000)) ]; then
+        echo "$1: $told instead of $2"
+        return 1
+    fi
+}
+
+forgotten() { ! conntrack_of "$1"; }
+
+# An hour is some seconds here. What is silent for shorter than conntrack's time lives on, what has
+# packets does so for ever, and all the rest goes, entries included.
+test_long_silence() {
+    local port seen udp updates
+    trap 'gw sysctl -qw net.netfilter.nf_conntrack_tcp_timeout_established=432000 \
+        net.netfilter.nf_conntrack_udp_timeout_stream=120' EXIT
+    # With what earlier tests have left.
+    gw conntrack -F
+    gw sysctl -qw net.netfilter.nf_conntrack_tcp_timeout_established=12 \
+        net.netfilter.nf_conntrack_udp_timeout_stream=6
+    engine_ebpf
+    begin isp echo "exec socat TCP4-LISTEN:$POUR_PORT,reuseaddr PIPE"
+    talk h10 udp "$ISP_4"
+    soon 10 on_path ebpf --proto udp --host "$ISP_4"
+    udp=$(newest --proto udp --host "$ISP_4" | jq -r .sport)
+    begin h10 silent "exec bash -c 'exec 3<>/dev/tcp/$ISP_4/$POUR_PORT
+        for i in {1..20}; do echo word >&3; read -r _ <&3; sleep 0.1; done
+        sleep 8; echo word >&3; read -r -t 3 word <&3; echo again \$word; sleep 100'"
+    soon 10 on_path ebpf --proto tcp --text "$POUR_PORT"
+    port=$(newest --proto tcp --text "$POUR_PORT" | jq -r .sport)
+    seen="$(kernel_saw "$port") $(kernel_saw "$udp")"
+    updates=$(gw "timeout 8 conntrack -E -e UPDATES -p udp --orig-port-src $udp 2>/dev/null | wc -l")
+    between "times that conntrack was told in 8 s" "$updates" 1 9
+    soon 10 peers grep -q "again word" /tmp/e2e/silent.log
+    same "packets that the stack saw meanwhile" "$(kernel_saw "$port") $(kernel_saw "$udp")" "$seen"
+    ebpf_says '.flows == 2' || fail "not two connections: $(ask ebpf)"
+    never 9 forgotten "$port"
+    soon 6 forgotten "$port"
+    soon 2 ebpf_says '.flows == 1'
+    on_path ebpf --proto udp --text "$udp" || fail "the conversation is carried no more"
+    end udp
+    soon 9 forgotten "$udp"
+    soon 2 ebpf_says '.flows == 0'
+}
+
+# A connection that is reset is over for conntrack, too, which has not seen where it was.
+test_reset_connection_ends() {
+    engine_ebpf
+    under_load
+    end_traffic
+    for port in "${PORTS[@]}"; do soon 3 closed "$port"; done
+}
+
+closed() {
+    local entry left state
+    entry=$(conntrack_of "$1") || return 0
+    read -r _ _ left state _ <<<"$entry"
+    if [ "$state" != CLOSE ] || [ "$left" -gt 10 ]; then
+        echo "$entry"
+        return 1
+    fi
+}
