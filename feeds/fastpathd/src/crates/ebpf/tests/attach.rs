@@ -251,12 +251,16 @@ fn flows_stay_when_programs_are_replaced() {
         control.set(0, other, 0).expect("set");
         gateway.load(32);
         assert!(gateway.flows4().get(&key, 0).is_err());
-        let other = Control { layout: LAYOUT, ..Control::default() };
+        let control: Array<MapData, Control> = gateway.map("control").try_into().expect("an array");
+        assert_eq!(control.get(&0, 0).expect("there"), Control::default(), "nothing of theirs");
+        let other = Control { alive_until: 7, now: 5, layout: LAYOUT };
         let mut control: Array<MapData, Control> =
             gateway.map("control").try_into().expect("an array");
         control.set(0, other, 0).expect("set");
         gateway.flows4().insert(key, Entry4::default(), 0).expect("put");
         gateway.load(32);
         assert!(gateway.flows4().get(&key, 0).is_ok());
+        let control: Array<MapData, Control> = gateway.map("control").try_into().expect("an array");
+        assert_eq!(control.get(&0, 0).expect("there"), other, "the daemon is still there");
     });
 }
