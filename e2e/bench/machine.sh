@@ -17,6 +17,7 @@ bench_programs() {
     "$BPF/build" "$1/fastpath.o"
     "$BPF/build" -s "$BENCH/baseline.c" "$1/baseline.o"
     gcc -O2 -static -Wall -Wextra -I"$BPF" "$BENCH/entries.c" -o "$1/entries"
+    gcc -O2 -static -Wall -Wextra "$BENCH/accept.c" -o "$1/accept"
 }
 
 images_of_bench() {
@@ -31,7 +32,8 @@ build_bench() {
     mkdir -p "$root/lab" "$root/bench" "$OUT"
     cp "$BENCH/guest/init" "$root/lab/init"
     chmod 755 "$root/lab/init"
-    cp -r "$BENCH/guest/." "$BENCH/rules" "$root/bench/"
+    cp -r "$BENCH/guest/." "$BENCH/rules" "$TOP/suricata-pkg/files/suricata.yaml" \
+        "$root/bench/"
     bench_programs "$root/bench/programs"
     gcc -O2 -Wall -Wextra "$BENCH/frames.c" -o "$OUT/frames"
     seal bench "$root"

@@ -1,26 +1,35 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Rows of all machines to one report.
 #
-# cost: of a packet (nanoseconds in the bench "time", instructions elsewhere), the first run's;
-# net: without what the same packet costs that is dropped as it comes in;
+# cost: of a packet (nanoseconds in the bench "time", instructions elsewhere): the first of two
+# runs, the middle one of more;
+# spread: of all runs; apart: of the two that are nearest to each other;
+# net: without what the same packet costs that is dropped as it comes in, at XDP for those there;
 # ratio: to the flowtable, of net on virtual Ethernet and of cost on virtio-net.
 def scenario: {bench, ip, nat, size, flows, link, sum, proto, out};
-def limit: if .bench == "virtio" then 0.03 elif .bench == "time" then 9 else 0.01 end;
+def limit: {virtio: 0.03, "setup-virtio": 0.03, inspect: 0.03, time: 9}[.bench] // 0.01;
 def round3: . * 1000 | round / 1000;
 def median: sort | .[length / 2 | floor];
+def apart: if .[0] > 0 then (.[1] - .[0]) / .[0] else 0 end;
 
 def merged: {
     cost: (map(.cost) | if length > 2 then median else .[0] end),
     costs: map(.cost),
-    spread: (map(.cost) | if min > 0 then (max - min) / min else 0 end | round3)
-};
+    samples: (map(.samples // empty) | if . == [] then null else . end),
+    spread: (map(.cost) | [min, max] | apart | round3),
+    apart: (map(.cost) | sort | [.[:-1], .[1:]] | transpose | map(apart) | min // 0 | round3)
+} | with_entries(select(.value != null));
+def at_xdp: .engine | . == "native" or startswith("xdp-");
 
 # with_net: of the rows of one scenario.
 def with_net:
     (map(select(.engine == "drop")) | .[0].cost // null) as $drop |
-    map(if $drop and .engine != "drop" then .net = .cost - $drop else . end) |
+    (map(select(.engine == "drop-native")) | .[0].cost // null) as $drop_native |
+    map((if at_xdp then $drop_native else $drop end) as $drop |
+        if $drop and (.engine | startswith("drop") or . == "two-entries" | not)
+        then .net = .cost - $drop else . end) |
     (map(select(.engine == "flowtable")) | .[0] // null) as $flowtable |
-    map(if $flowtable == null or .bench == "setup" then .
+    map(if $flowtable == null or (.bench | startswith("setup")) then .
         elif .bench == "virtio" then .ratio = (.cost / $flowtable.cost | round3)
         elif .net and $flowtable.net then .ratio = (.net / $flowtable.net | round3)
         else . end);
@@ -67,11 +76,13 @@ def goals: . as $rows | [
 ];
 
 group_by([scenario, .engine, .packet]) |
-map((.[0] | del(.run, .cost, .round, .idle, .tries)) + merged) |
+map((.[0] | del(.run, .cost, .round, .idle, .samples)) + merged) |
 [group_by(scenario)[] | with_net] | map(.[]) |
 {
     kernel: $kernel,
     rows: .,
     goals: goals,
-    unsteady: [.[] | select(.spread > limit) | {bench, engine, link, ip, costs}]
+    # Of three runs two have to agree; that there were three is not hidden.
+    unsteady: [.[] | select(.apart > limit) | {bench, engine, link, ip, size, costs}],
+    apart: [.[] | select(.spread > limit) | {bench, engine, link, ip, size, costs}]
 }

@@ -10,7 +10,9 @@ def name: "IPv\(.ip)\(if .nat == 1 then " NAT" else "" end) \(.proto) \(.size) B
 def title: {
     veth: "Virtual Ethernet, instructions a packet; net of one that is dropped as it comes in",
     virtio: "virtio-net, instructions a packet, receive and transmit of the driver included",
-    setup: "A connection\u0027s first packets, virtual Ethernet, instructions gross",
+    setup: "A connection\u0027s first packets, virtual Ethernet, instructions a packet",
+    "setup-virtio": "A connection\u0027s first packets, virtio-net, instructions a packet",
+    inspect: "Inspection, virtual Ethernet, instructions a packet",
     time: "Virtual Ethernet, nanoseconds of real time (median of five)"
 }[.];
 def cell: if . == null then "" else tostring end;

@@ -54,11 +54,10 @@ load_programs() {
         say_failed control
 }
 
-# entry WORD=VALUE…: of the maps; see entries.c.
+# entry WORD=VALUE…: of the maps; see entries.c. PUT: the nanoseconds it took.
 entry() {
-    if ! programs/entries "$@" >/tmp/entries || ! bpftool batch file /tmp/entries >/dev/null; then
-        say_failed "entry $*"
-    fi
+    # shellcheck disable=SC2034 # of put_entries()
+    PUT=$(programs/entries "$@") || say_failed "entry $*"
 }
 
 # may_send IFINDEX…: devices that XDP sends to.
@@ -138,6 +137,34 @@ no_engine() {
         xdp-forward-*) gw xdp-forward unload $IN $OUT >/dev/null || say_failed "$1" ;;
     esac
     no_rules
+}
+
+# unknown NAME: as engine(), but our programs know none of the connections, and one rule of
+# conntrack has what they pass.
+unknown() {
+    case $1 in
+        tcx | clsact) attach "$1" p/fastpath_tc $IN ;;
+        generic) attach generic p/fastpath_xdp $IN ;;
+        native)
+            attach native p/fastpath_pass $OUT
+            attach native p/fastpath_xdp $IN
+            ;;
+        *)
+            engine "$1"
+            return
+            ;;
+    esac
+    engine conntrack
+}
+
+# warming NAME: packets before an engine is measured. The first of a connection makes it, the second
+# gets it into the flowtable; the third is carried.
+warming() {
+    case $1 in
+        routing | drop*) echo 2000 ;;
+        tcx | clsact | generic | native | xdp-*) echo $((FLOWS < 2000 ? 2000 : FLOWS)) ;;
+        *) echo $((FLOWS * 3 + 2000)) ;;
+    esac
 }
 
 # row BENCH ENGINE COST [WORD=VALUE…]: what the host collects.

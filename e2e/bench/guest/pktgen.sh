@@ -70,15 +70,15 @@ flow_of() {
     fi
 }
 
-# measure ENGINE…: a row each. Connections are there before: the first packet of one makes it, the
-# second gets it into the flowtable.
+# measure ENGINE…: a row each. Connections are there before.
 measure() {
-    local name count=${BENCH_count:-20000} warm=$((FLOWS * 3 + 2000)) us
-    [ "$count" -ge $((FLOWS * 2)) ] || count=$((FLOWS * 2))
+    local name count=${BENCH_count:-20000} warm us
+    [ "$count" -ge "$FLOWS" ] || count=$FLOWS
     traffic
     answers
     for name; do
         engine "$name"
+        warm=$(warming "$name")
         # The client begins.
         [ "$LINK" != pppoe-in ] || generate 3 c c0 "${TRAFFIC[@]}" >/dev/null
         flow_of "$warm" >/dev/null
@@ -89,26 +89,22 @@ measure() {
     done
 }
 
-# set_up ENGINE…: what the first packets of a connection cost, a row for each of three. With "miss"
-# our program is there and knows none of them.
+# set_up ENGINE…: what the first packets of a connection cost, a row for each of three.
 set_up() {
     local name packet us
     traffic
     for name; do
-        case $name in
-            miss)
-                attach tcx p/fastpath_tc lan
-                engine conntrack
-                ;;
-            *) engine "$name" ;;
-        esac
+        unknown "$name"
         for packet in 1 2 3; do
             us=$(flow_of "$FLOWS")
             row setup "$name" "$(cost_of "$us" "$FLOWS")" packet=$packet
         done
-        [ "$name" != miss ] || detach tcx lan
         no_engine "$name"
     done
-    # shellcheck disable=SC2034 # of check()
-    CHECKED=$(forwarded)
+}
+
+# put_entries: what the two entries of a connection cost whoever puts them into the map.
+put_entries() {
+    flow_entries tc
+    row setup two-entries $((PUT / FLOWS))
 }
