@@ -266,9 +266,7 @@ impl Core {
     pub(crate) fn command(&mut self, engine: Engine) -> Vec<Effect> {
         self.commanded = Some(engine);
         let mut effects = self.replan();
-        if self.room.settled() {
-            effects.push(Effect::AnswerEngine);
-        }
+        effects.extend(self.engine_answer());
         effects
     }
 
@@ -309,10 +307,13 @@ impl Core {
     fn answer_when_settled(&mut self, next: Option<Job>) -> Vec<Effect> {
         let mut effects: Vec<Effect> = next.into_iter().map(Effect::Engine).collect();
         effects.extend(self.serve_ebpf());
-        if self.room.settled() {
-            effects.push(Effect::AnswerEngine);
-        }
+        effects.extend(self.engine_answer());
         effects
+    }
+
+    /// What whoever waits for the engine is told, once neither rules nor programs are under way.
+    pub(crate) fn engine_answer(&self) -> Option<Effect> {
+        (self.room.settled() && self.ebpf.known()).then_some(Effect::AnswerEngine)
     }
 
     /// Outcome of a watch job.

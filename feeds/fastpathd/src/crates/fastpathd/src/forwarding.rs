@@ -39,6 +39,7 @@ impl Core {
         self.ebpf.reprogrammed(&self.around, self.now);
         let mut effects = self.serve_ebpf();
         effects.extend(self.replan());
+        effects.extend(self.engine_answer());
         effects
     }
 

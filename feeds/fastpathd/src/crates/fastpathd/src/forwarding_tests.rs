@@ -312,6 +312,20 @@ fn without_any_program_it_is_the_flowtable() {
 }
 
 #[test]
+fn who_asks_for_the_engine_is_answered_when_programs_and_rules_are_there() {
+    let mut core = asking();
+    let answers = |effects: &[Effect]| effects.contains(&Effect::AnswerEngine);
+    core.configuration(&configuration("flowtable"));
+    core.applied(Ok(Applied::Replaced));
+    assert!(!answers(&core.command(Engine::Ebpf)));
+    let maps = Fake::default();
+    assert!(!answers(&core.attached(Ok(outcome(&maps, &["lan1", "lan2", "wan"], &[])))));
+    assert!(answers(&core.applied(Ok(Applied::Removed))));
+    assert_eq!(engine(&mut core)["active"], "ebpf");
+    assert!(answers(&core.command(Engine::Ebpf)), "nothing is under way");
+}
+
+#[test]
 fn the_owner_may_name_the_hook() {
     let (mut core, _) = running();
     let mut values = configuration("ebpf");
