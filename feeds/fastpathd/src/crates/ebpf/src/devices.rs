@@ -181,7 +181,10 @@ fn native(folder: &Folder, dsa: Dsa, devices: &[Device]) -> Result<(), NotNative
 /// Why the map of devices cannot be written.
 #[derive(Debug, Error)]
 pub enum SendError {
-    /// It is not pinned there, or not ours to open.
+    /// The kernel does not take them, or nobody has loaded them.
+    #[error("the eBPF programs are not in the kernel: loading them failed, see the system log")]
+    Absent,
+    /// It is not ours to open.
     #[error("opening the map devices")]
     Open(#[source] io::Error),
     /// The kernel refuses.
@@ -201,9 +204,12 @@ impl Sendable {
     ///
     /// # Errors
     ///
-    /// [`SendError::Open`].
+    /// [`SendError::Absent`], [`SendError::Open`].
     pub fn open(folder: &Folder) -> Result<Self, SendError> {
-        let map = sys::open(&folder.map("devices")).map_err(SendError::Open)?;
+        let map = sys::open(&folder.map("devices")).map_err(|e| match e.kind() {
+            io::ErrorKind::NotFound => SendError::Absent,
+            _ => SendError::Open(e),
+        })?;
         let info = elements::info(map.as_fd()).map_err(SendError::Open)?;
         Ok(Self { map, wide: info.value_size > 4 })
     }

@@ -19,6 +19,9 @@ const LOADER: &str = "/usr/libexec/fastpath-bpf";
 /// Why devices have no programs.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProgramsError {
+    /// They are a package of their own.
+    #[error("the package fastpathd-ebpf is not installed")]
+    Missing,
     /// It could not be run, or it says why.
     #[error(transparent)]
     Refused(#[from] NftError),
@@ -33,6 +36,9 @@ pub(crate) async fn set(wanted: &Wanted) -> Result<Attached, ProgramsError> {
     // Nothing to take away, and perhaps nobody to do it.
     if devices.is_empty() && !Path::new(FOLDER).exists() {
         return Ok(Attached { programs: Vec::new(), opened: None });
+    }
+    if !Path::new(LOADER).exists() {
+        return Err(ProgramsError::Missing);
     }
     let loader = NftCommand { program: LOADER.into(), ..NftCommand::default() };
     let mut words = vec!["set"];
