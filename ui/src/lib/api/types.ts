@@ -633,7 +633,7 @@ export interface EngineState {
    */
   source: 'config' | 'command';
   /**
-   * lowest devices in the flowtable in force, sorted
+   * lowest devices in the flowtable in force, or with an eBPF program, sorted
    */
   devices: string[];
   /**

@@ -70,7 +70,7 @@ usage: fastpathctl [--json] [--socket PATH] COMMAND
   flow ID                one flow with its life so far
   watch [FILTER]         status and the busiest flows, once a second
   top [host|service|vlan|path]
-  topology               devices, VLANs, PPPoE and what is in the flowtable
+  topology               devices, VLANs, PPPoE and what is in the fast path
   engine [off|flowtable|flowtable-hw|ebpf] [--persist]
                          show or choose how flows leave the slow path
   ips                    whether Suricata is in line, its queues and rules

@@ -84,11 +84,11 @@ pub enum Reason {
     Closing,
     /// No route to one side.
     NoRoute,
-    /// One side's lowest device is not in the flowtable.
+    /// One side's lowest device is not in the fast path, or the other's is in another one.
     NoDevice,
     /// One side's next hop has no link layer address.
     NoNeighbour,
-    /// One side is a tunnel or virtual device that a flowtable cannot hold.
+    /// One side is a tunnel or virtual device that no engine can hold.
     Tunnel,
     /// Both ends are behind the same device.
     SameSide,
@@ -100,7 +100,7 @@ pub enum Reason {
     TableFull,
     /// Was carried, then quiet: the next packet puts it back.
     Idle,
-    /// The kernel will take it with one of the next packets.
+    /// The engine will take it with one of the next packets.
     Pending,
     /// It could be carried and is not.
     NotTaken,
