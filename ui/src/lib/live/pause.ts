@@ -13,3 +13,13 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted) done();
   });
 }
+
+/** Asks once a second, and answers whether it was so before the time was over. */
+export async function until(met: () => boolean | Promise<boolean>, ms: number): Promise<boolean> {
+  const end = performance.now() + ms;
+  for (;;) {
+    if (await met()) return true;
+    if (performance.now() >= end) return false;
+    await pause(1000, new AbortController().signal);
+  }
+}

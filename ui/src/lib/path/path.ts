@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import type { Inspection, Path, Paths, Reason } from '../api/types';
+import type { Engine, Inspection, Path, Paths, Reason } from '../api/types';
 import { t } from '../i18n/t';
 
 /** Every path, best first: the order of legends, bars and stacks everywhere. */
@@ -40,11 +40,17 @@ export function explain(path: Path, reason: Reason): string {
   return reason === '' ? pathWords(path) : `${pathWords(path)} ${reasonWords(reason)}`;
 }
 
+/** The path that the engine in force leads to; `slow` without one. */
+function pathOf(engine: Engine): Path {
+  if (engine === 'flowtable-hw') return 'hardware';
+  return engine === 'off' ? 'slow' : engine;
+}
+
 /** The paths a router can have, plus those that carry something: others are left out of legends. */
-export function shownPaths(totals: Paths): Path[] {
+export function shownPaths(totals: Paths, engine: Engine): Path[] {
+  const always: readonly Path[] = ['flowtable', 'slow', pathOf(engine)];
   return paths.filter(
-    (path) =>
-      path === 'flowtable' || path === 'slow' || totals[path].flows > 0 || totals[path].bytes > 0,
+    (path) => always.includes(path) || totals[path].flows > 0 || totals[path].bytes > 0,
   );
 }
 

@@ -66,10 +66,12 @@ it('explains path and reason together, a path alone where there is no reason', (
   expect(explain('slow', 'helper')).toBe(`${pathWords('slow')} ${reasonWords('helper')}`);
 });
 
-it('always shows slow and flowtable, others when they carry or carried something', () => {
+it('always shows slow, flowtable and the engine’s own, others when they carry or carried something', () => {
   const none = { flows: 0, bytes: 0, packets: 0, bps: 0, pps: 0 };
   const totals = { slow: none, inspect: none, flowtable: none, hardware: none, ebpf: none };
-  expect(shownPaths(totals)).toEqual(['flowtable', 'slow']);
+  expect(shownPaths(totals, 'off')).toEqual(['flowtable', 'slow']);
+  expect(shownPaths(totals, 'ebpf')).toEqual(['ebpf', 'flowtable', 'slow']);
+  expect(shownPaths(totals, 'flowtable-hw')).toEqual(['hardware', 'flowtable', 'slow']);
   const inspected = { ...totals, inspect: { ...none, bytes: 7 } };
-  expect(shownPaths(inspected)).toEqual(['flowtable', 'inspect', 'slow']);
+  expect(shownPaths(inspected, 'flowtable')).toEqual(['flowtable', 'inspect', 'slow']);
 });

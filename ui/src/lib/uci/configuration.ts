@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
+import type { Health } from '../api/types';
 import { bareName, changesOf, isNew, sectionsOf, type Section, type Value } from './sections';
 
 /** Longer than the daemon may take to say what it thinks; then rpcd undoes everything itself. */
 export const UNDO_S = 40;
+
+/** What the daemon says of a configuration it does not use; empty when it uses it. */
+export function refusalOf(health: readonly Health[]): string {
+  return health.find((each) => each.code === 'config-refused')?.text ?? '';
+}
 
 /** `/etc/config/fastpath` over the ubus object `uci`, with changes that can be taken back. */
 export class Configuration {

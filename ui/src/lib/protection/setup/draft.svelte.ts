@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { Fault } from '../../api/errors';
 import type { Health, Ips } from '../../api/types';
-import type { Configuration } from '../../uci/configuration';
+import { refusalOf, type Configuration } from '../../uci/configuration';
 import { changesOf, newName, type Section, type Value } from '../../uci/sections';
-import { pause } from '../../live/pause';
+import { until } from '../../live/pause';
 import { agrees } from './agreement';
-import { readRefusals, refusalOf, type Problem } from './problems';
+import { readRefusals, type Problem } from './problems';
 
 /** Until the daemon has read a configuration and said what it thinks of it. */
 const DEADLINE_MS = 20_000;
 /** A change that `ips` does not show counts as taken when no refusal came for this long. */
 const QUIET_MS = 5000;
-const STEP_MS = 1000;
 
 export type Stage =
   'loading' | 'editing' | 'writing' | 'waiting' | 'undoing' | 'done' | 'refused' | 'failed';
@@ -153,7 +152,7 @@ export class Draft {
     this.refused = readRefusals(said, after);
     this.trouble = said;
     // The refusal goes with what was refused; the next attempt must not see the old one.
-    await this.until(() => this.refusal !== said, QUIET_MS);
+    await until(() => this.refusal !== said, QUIET_MS);
     this.stage = 'refused';
   }
 
@@ -176,7 +175,7 @@ export class Draft {
   private async opinion(after: Section[], before: string, shown: boolean): Promise<string> {
     const began = performance.now();
     let said = '';
-    await this.until(async () => {
+    await until(async () => {
       if (this.refusal !== before && this.refusal !== '') {
         said = this.refusal;
         return true;
@@ -188,13 +187,6 @@ export class Draft {
       return said !== '';
     }, DEADLINE_MS);
     return said || this.refusal;
-  }
-
-  private async until(met: () => boolean | Promise<boolean>, ms: number): Promise<void> {
-    const end = performance.now() + ms;
-    while (!(await met()) && performance.now() < end) {
-      await pause(STEP_MS, new AbortController().signal);
-    }
   }
 
   private take(sections: readonly Section[]): void {

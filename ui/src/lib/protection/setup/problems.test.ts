@@ -4,7 +4,8 @@ import type { Section } from '../../uci/sections';
 import { anIps } from '../examples';
 import { canonical, isNetwork } from './network';
 import { parseBytes, writeBytes } from './options';
-import { problemsOf, readRefusals, refusalOf } from './problems';
+import { refusalOf } from '../../uci/configuration';
+import { problemsOf, readRefusals } from './problems';
 import { hiddenBy } from './shadow';
 
 const section = (type: string, options: Section['options'], name = type): Section => ({

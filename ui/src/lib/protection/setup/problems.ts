@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import type { Health, IpsPolicy } from '../../api/types';
+import type { IpsPolicy } from '../../api/types';
 import { bareName, isNew, listOf, textOf, type Section } from '../../uci/sections';
 import { isNetwork } from './network';
 import { isOn, isSourceName, OWN, parseBytes } from './options';
@@ -11,11 +11,6 @@ export interface Problem {
   section: string;
   option: string;
   what: string;
-}
-
-/** What the daemon says of a configuration it does not use; empty when it uses it. */
-export function refusalOf(health: readonly Health[]): string {
-  return health.find((each) => each.code === 'config-refused')?.text ?? '';
 }
 
 const LINE = /section '([^']*)'(?:, option '([^']*)', value '((?:[^'\\]|\\.)*)')?: (.*?)(?=$|\n)/gs;
