@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Link, Topology } from '../api/types';
-import { hostsBehind, membership, networksOf, routedAddresses, type Network } from './model';
+import {
+  hostsBehind,
+  membership,
+  networksOf,
+  routedAddresses,
+  shortOf,
+  type Network,
+} from './model';
 
 /** A box of the drawing; lengths in the drawing's own units, one of which is about a pixel. */
 export interface Box {
@@ -14,6 +21,8 @@ export interface Box {
   /** Smaller lines below the title. */
   lines: string[];
   link?: Link;
+  /** What takes connections over this port past the stack. */
+  short?: 'flowtable' | 'ebpf' | '';
 }
 
 /** A line between two points, drawn with rounded steps. */
@@ -29,7 +38,9 @@ export interface Drawing {
   height: number;
   boxes: Box[];
   wires: Wire[];
-  /** The flowtable's short cut as an SVG path; empty while nothing is in it. */
+  /** What the short cut is drawn for: ports of the other are beside it, since it ends there. */
+  path: 'flowtable' | 'ebpf';
+  /** The short cut as an SVG path; empty while no port has one. */
   shortcut: string;
   /** Where the short cut's name stands. */
   shortcutLabel: [number, number];
@@ -56,7 +67,12 @@ const BOX = 52;
 const RAIL = 22;
 
 /** Places everything the topology holds, inside on the left, the Internet on the right. */
-export function layOut(topology: Topology, wanPorts: readonly string[], words: Words): Drawing {
+export function layOut(
+  topology: Topology,
+  wanPorts: readonly string[],
+  words: Words,
+  held: readonly string[] = [],
+): Drawing {
   const networks = networksOf(topology, wanPorts);
   const inside = placeInside(topology, networks, words);
   const outside = placeOutside(topology, networks, words);
@@ -64,13 +80,18 @@ export function layOut(topology: Topology, wanPorts: readonly string[], words: W
   const bar = box('router', 'router', columns.router, TOP, height - TOP, words.router);
   const boxes = [...inside.boxes, bar, ...outside.boxes];
   const wires = [...inside.wires, ...outside.wires];
-  const members = boxes.filter((each) => each.kind === 'port' && each.link?.in_flowtable);
+  for (const each of boxes) {
+    if (each.kind === 'port' && each.link) each.short = shortOf(each.link, held);
+  }
+  const path = boxes.some((each) => each.short === 'ebpf') ? 'ebpf' : 'flowtable';
+  const members = boxes.filter((each) => each.short === path);
   const floor = height + 30;
   return {
     width: WIDTH,
     height: members.length > 0 ? floor + 12 : height + 4,
     boxes,
     wires,
+    path,
     shortcut: members.length > 0 ? shortcut(members, floor) : '',
     shortcutLabel: [columns.router.x + columns.router.width / 2, floor - 9],
   };

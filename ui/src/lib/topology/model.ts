@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import type { Bridge, BridgePort, Interface, Link, Topology } from '../api/types';
+import type { Bridge, BridgePort, EngineState, Interface, Link, Topology } from '../api/types';
 
 /** Every VLAN of the bridges and of VLAN devices, in order. */
 export function vlansOf(topology: Topology): number[] {
@@ -63,6 +63,17 @@ export function networksOf(topology: Topology, wanPorts: readonly string[] = [])
 /** Addresses that packets are routed by: every device has a link-local one besides. */
 export function routedAddresses(link: Link): string[] {
   return link.addresses.filter((address) => !/^fe[89ab]/i.test(address));
+}
+
+/** Devices that have a program of the engine ebpf, or are in the flowtable beside it. */
+export function heldBy(engine: EngineState | undefined): readonly string[] {
+  return engine?.active === 'ebpf' ? engine.devices : [];
+}
+
+/** What takes connections over this device past the stack; empty: nothing. */
+export function shortOf(link: Link, held: readonly string[]): 'flowtable' | 'ebpf' | '' {
+  if (link.in_flowtable) return 'flowtable';
+  return held.includes(link.name) ? 'ebpf' : '';
 }
 
 export function stateOf(link: Link): 'up' | 'nolink' | 'disabled' {

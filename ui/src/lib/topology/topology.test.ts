@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { describe, expect, it } from 'vitest';
-import type { Link, Topology } from '../api/types';
+import type { EngineState, Link, Topology } from '../api/types';
 import { layOut, type Box, type Words } from './layout';
-import { chainOf, membership, networksOf, stateOf, vlansOf } from './model';
+import { chainOf, heldBy, membership, networksOf, stateOf, vlansOf } from './model';
 
 const words: Words = {
   internet: 'Internet',
@@ -112,6 +112,14 @@ describe('model', () => {
 });
 
 describe('layout', () => {
+  const engine: EngineState = {
+    wanted: 'ebpf',
+    active: 'ebpf',
+    why: '',
+    source: 'config',
+    devices: [],
+    applied_ms: 0,
+  };
   const overlaps = (a: Box, b: Box) =>
     a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 
@@ -139,6 +147,22 @@ describe('layout', () => {
     const off = gateway();
     off.links = off.links.map((each) => ({ ...each, in_flowtable: false }));
     expect(layOut(off, ['wan'], words).shortcut).toBe('');
+  });
+
+  it('draws it for ports with a program where there are any, and leaves others beside it', () => {
+    const mixed = gateway();
+    mixed.links = mixed.links.map((each) => ({ ...each, in_flowtable: each.name === 'wan' }));
+    const held = heldBy({ ...engine, active: 'ebpf', devices: ['lan1', 'lan2', 'wan'] });
+    const drawing = layOut(mixed, ['wan'], words, held);
+    const short = (name: string) => drawing.boxes.find((box) => box.link?.name === name)?.short;
+    expect([short('lan1'), short('wan'), short('br-lan')]).toEqual([
+      'ebpf',
+      'flowtable',
+      undefined,
+    ]);
+    expect(drawing.path).toBe('ebpf');
+    expect(heldBy({ ...engine, active: 'flowtable', devices: ['wan'] })).toEqual([]);
+    expect(heldBy(undefined)).toEqual([]);
   });
 
   it('makes something of an empty box', () => {
