@@ -21,7 +21,7 @@ test('what the router switches shows on the page', async ({ page, router }) => {
   const choice = page.getByRole('group', { name: 'Engine' });
   await router.run('fastpathctl engine off');
   await expect(choice.getByRole('button', { name: 'Off' })).toHaveAttribute('aria-pressed', 'true');
-  await expect(page.getByText('No device in the flowtable')).toBeVisible();
+  await expect(page.getByText('On no port')).toBeVisible();
 });
 
 test('hardware that cannot is told in the router’s words', async ({ page, router }) => {

@@ -3,7 +3,7 @@ import { expect, open, test } from './fixture';
 
 test('ports, VLANs, PPPoE, and what is in the flowtable', async ({ page }) => {
   await open(page, 'topology');
-  const drawing = page.getByRole('img', { name: /devices in the flowtable: .*lan1, lan2, lan3/ });
+  const drawing = page.getByRole('img', { name: /devices in the fast path: .*lan1, lan2, lan3/ });
   await expect(drawing).toBeVisible();
   for (const text of ['lan1', 'lan2', 'lan3', 'wan', 'br-lan', 'pppoe-wan']) {
     const exact = new RegExp(`^\\s*${text}\\s*$`);

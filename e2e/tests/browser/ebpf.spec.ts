@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import type { Page } from '@playwright/test';
+import { violations } from './axe';
+import { expect, open, rowOf, test } from './fixture';
+import { hosts, type Router } from './lab';
+
+/** Of the gateway, all of virtio: its driver has native XDP. */
+const ports = ['lan1', 'lan2', 'lan3', 'mgmt', 'wan'] as const;
+
+const engines = (page: Page) => page.getByRole('group', { name: 'Engine' });
+const programs = (page: Page) => page.getByRole('region', { name: 'eBPF programs' });
+const exits = (page: Page) => page.getByRole('region', { name: 'How packets left' });
+
+interface Ebpf {
+  devices: { device: string; hook: string; why: string }[];
+  seen: number;
+}
+
+async function hooksOf(router: Router): Promise<string[]> {
+  const { devices } = (await router.ask('ebpf')) as Ebpf;
+  return ports.map((port) => devices.find((each) => each.device === port)?.hook ?? '');
+}
+
+/** In the shell: programs at TCX. */
+const TCX =
+  "sed -i 's/option hook .*/option hook tcx/' /etc/config/fastpath && /etc/init.d/fastpathd reload";
+
+function configured(router: Router): Promise<string> {
+  return router.run('cat /etc/config/fastpath');
+}
+
+async function chooseEbpf(page: Page): Promise<void> {
+  await engines(page).getByRole('button', { name: 'eBPF' }).click();
+  await expect(page.getByText('Switched to eBPF.')).toBeVisible();
+}
+
+test('chosen on the page it carries what flows, and the page follows back', async ({
+  page,
+  lan,
+  router,
+}) => {
+  await open(page, 'overview');
+  await expect(programs(page)).toHaveCount(0);
+  await chooseEbpf(page);
+  // The answer comes when the programs are there: the router says the same at once.
+  expect(await router.engine()).toMatchObject({ active: 'ebpf', wanted: 'ebpf' });
+  const table = programs(page).getByRole('table');
+  for (const port of ports) {
+    const row = table.getByRole('row').filter({ has: page.getByRole('rowheader', { name: port }) });
+    await expect(row).toContainText('Native XDP');
+    await expect(row).toContainText('the drivers of all ports can');
+  }
+  const port = await lan.download(hosts.isp, '2M');
+  await expect(page.locator('tr[data-path="ebpf"]')).toContainText('Mbit/s');
+  const forwarded = exits(page).locator('[data-exit="forwarded"]');
+  await expect(forwarded.getByRole('rowheader')).toContainText('Rewritten and sent');
+  await expect(forwarded.getByRole('cell').last()).toContainText(/[1-9][\d,]* \/s/);
+  await expect(exits(page)).toContainText(/[1-9][\d.]* % forwarded/);
+  await expect(exits(page).locator('[data-exit="unknown"]')).toContainText('It has no entry');
+  expect(await violations(page)).toEqual([]);
+
+  await page.goto('#/flows?path=ebpf');
+  await expect(rowOf(page, port)).toContainText('eBPF');
+  await page.goto('#/topology');
+  await expect(
+    page.getByRole('img', { name: /in the fast path: .*lan1, lan2, lan3/ }),
+  ).toBeVisible();
+  for (const each of ports) {
+    await expect(page.locator(`[data-device="${each}"]`)).toContainText('eBPF program');
+  }
+  expect(await violations(page)).toEqual([]);
+
+  await page.goto('#/overview');
+  await expect(programs(page)).toBeVisible();
+  await router.run('fastpathctl engine flowtable');
+  await expect(engines(page).getByRole('button', { name: 'Flowtable' })).toHaveAttribute(
+    'aria-pressed',
+    'true',
+  );
+  await expect(programs(page)).toHaveCount(0);
+  await page.goto('#/flows?text=10.10.10.10');
+  await expect(rowOf(page, port)).toContainText('Flowtable');
+});
+
+test('the hook is moved by the page, and told by the router', async ({ page, router }) => {
+  test.slow();
+  await router.run('fastpathctl engine ebpf');
+  await page.setViewportSize({ width: 320, height: 640 });
+  await open(page, 'overview');
+  const hook = page.getByRole('combobox', { name: 'Where programs meet packets' });
+  const move = page.getByRole('button', { name: 'Move them' });
+  await expect(move).toBeDisabled();
+  await hook.selectOption('Generic XDP');
+  // The price is told before anything is done.
+  await expect(hook).toHaveAccessibleDescription(/at a price: about a third more work/);
+  await move.click();
+  await expect(page.getByText('They are there: Generic XDP.')).toBeVisible({ timeout: 40_000 });
+  expect(await hooksOf(router)).toEqual(ports.map(() => 'xdp-generic'));
+  expect(await configured(router)).toContain("option hook 'xdp-generic'");
+  await expect(programs(page).locator('[data-hook="xdp-generic"]')).toHaveCount(ports.length);
+  expect(await violations(page)).toEqual([]);
+  const width = await page.evaluate(() => document.documentElement.scrollWidth);
+  expect(width).toBeLessThanOrEqual(320);
+
+  // What the shell chooses, the page shows.
+  await router.run(TCX);
+  await expect(programs(page).locator('[data-hook="tcx"]')).toHaveCount(ports.length);
+  await expect(hook).toHaveValue('tcx');
+});
+
+/** Somebody else's XDP program at these ports, so that ours cannot be there. */
+async function occupied(router: Router, taken: readonly string[], body: () => Promise<void>) {
+  const pass = '/sys/fs/bpf/fastpath/none/fastpath_pass';
+  const each = (words: string) => taken.map((port) => `ip link set ${port} ${words}`).join(' && ');
+  await router.run(each(`xdpgeneric pinned ${pass}`));
+  try {
+    await body();
+  } finally {
+    await router.run(each('xdpgeneric off'));
+  }
+}
+
+test('a hook that no port takes is taken back; what one port refuses stays there', async ({
+  page,
+  router,
+}) => {
+  test.setTimeout(150_000);
+  // Native and generic programs cannot be at a port together, whoever has put them there.
+  await router.run(`${TCX}; fastpathctl engine ebpf`);
+  await open(page, 'overview');
+  await expect(programs(page).locator('[data-hook="tcx"]')).toHaveCount(ports.length);
+  const hook = page.getByRole('combobox', { name: 'Where programs meet packets' });
+  const move = page.getByRole('button', { name: 'Move them' });
+  await occupied(router, ports, async () => {
+    await hook.selectOption('Generic XDP');
+    await move.click();
+    await expect(page.getByText(/^Taken back: lan1: attaching to device/)).toBeVisible({
+      timeout: 50_000,
+    });
+    expect(await configured(router)).not.toContain("option hook 'xdp-generic'");
+    await expect.poll(() => hooksOf(router)).toEqual(ports.map(() => 'tcx'));
+    await expect(hook).toHaveValue('tcx');
+  });
+  await occupied(router, ['wan'], async () => {
+    await hook.selectOption('Generic XDP');
+    await move.click();
+    await expect(page.getByText('They are there: Generic XDP.')).toBeVisible({ timeout: 50_000 });
+    const bare = programs(page).locator('[data-hook=""]');
+    await expect(bare.getByRole('rowheader')).toHaveText('wan');
+    await expect(bare).toContainText('none: flowtable');
+    await expect(bare).toContainText('attaching to device');
+    await expect(page.locator('[data-code="ebpf-partly"]')).toContainText('wan: attaching');
+    await page.goto('#/topology');
+    await expect(page.locator('[data-device="wan"]')).toContainText('In the flowtable');
+    await expect(page.locator('[data-device="lan1"]')).toContainText('eBPF program');
+  });
+});
+
+test('without its package it is the flowtable, and the page says what is missing', async ({
+  page,
+  router,
+}) => {
+  const loader = '/usr/libexec/fastpath-bpf';
+  await router.run(`mv ${loader} ${loader}.away`);
+  try {
+    await open(page, 'overview');
+    await engines(page).getByRole('button', { name: 'eBPF' }).click();
+    const missing = 'the package fastpathd-ebpf is not installed';
+    await expect(page.getByText(`Not switched: ${missing}`)).toBeVisible();
+    await expect(programs(page)).toContainText(`No port has a program: ${missing}`);
+    await expect(exits(page)).toHaveCount(0);
+    expect(await router.engine()).toMatchObject({ active: 'flowtable', wanted: 'ebpf' });
+    await expect(page.locator('[data-code="engine-differs"]')).toContainText(missing);
+    expect(await violations(page)).toEqual([]);
+  } finally {
+    await router.run(`mv ${loader}.away ${loader}`);
+  }
+});
+
+test('the viewer sees where programs are, and cannot move them', async ({ page, router }) => {
+  await router.run('fastpathctl engine ebpf');
+  await open(page, 'overview', 'viewer');
+  await expect(programs(page).getByRole('row')).toHaveCount(ports.length + 1);
+  await expect(programs(page)).toContainText('Where programs meet packets: Best there is');
+  await expect(programs(page).getByRole('combobox')).toHaveCount(0);
+});
