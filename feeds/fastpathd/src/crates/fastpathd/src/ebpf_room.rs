@@ -409,7 +409,10 @@ impl EbpfRoom {
         match engine.tick(now.mono).and_then(|()| engine.exits()) {
             Ok(exits) => {
                 self.exits = exits;
-                self.failure.clear();
+                // Without programs it is about these, and maps of former ones say nothing of that.
+                if !self.programs.is_empty() {
+                    self.failure.clear();
+                }
             }
             Err(error) => self.fail(&error),
         }

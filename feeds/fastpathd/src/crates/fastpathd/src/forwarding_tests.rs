@@ -326,6 +326,14 @@ fn who_asks_for_the_engine_is_answered_when_programs_and_rules_are_there() {
 }
 
 #[test]
+fn why_there_is_no_program_stays_told_with_the_maps_of_former_ones() {
+    let (mut core, _) = running();
+    core.attached(Err("the package is not installed".to_owned()));
+    core.ebpf_tick();
+    assert_eq!(core.ebpf.why(), "the package is not installed");
+}
+
+#[test]
 fn the_owner_may_name_the_hook() {
     let (mut core, _) = running();
     let mut values = configuration("ebpf");
