@@ -189,7 +189,7 @@ fn virtual_devices_get_tc_and_the_reason() {
 fn devices_that_fail_or_are_not_there() {
     on_gateway(|gateway| {
         let before = gateway.run(&["attach", "a1"]).expect_err("no programs");
-        assert!(before.contains("devices"), "{before}");
+        assert!(before.contains("programs are not in the kernel"), "{before}");
         gateway.load(16);
         let missing = gateway.run(&["attach", "a1", "none0"]).expect_err("no device");
         assert!(missing.contains("looking at none0"), "{missing}");
