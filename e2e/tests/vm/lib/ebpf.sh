@@ -10,6 +10,32 @@ engine_ebpf() {
     soon 5 says '.engine.active == "ebpf"' status
 }
 
+# ebpf_at auto|tcx|clsact|xdp-generic: in force, with its programs there.
+ebpf_at() {
+    configure <<END
+config fastpath 'main'
+	option engine 'ebpf'
+	option hook '$1'
+END
+    soon 10 says '.engine.active == "ebpf"' status
+    [ "$1" = auto ] || soon 5 says ".devices | all(.hook == \"$1\")" ebpf
+}
+
+# exits WORD: how many packets have left the programs that way; it is read once a second.
+exits() { said ".exits[] | select(.exit == \"$1\") | .packets" ebpf; }
+
+# exits_grow WORD KNOWN: at least to KNOWN.
+exits_reach() {
+    local now
+    now=$(exits "$1")
+    [ "$now" -ge "$2" ] || { echo "$now"; return 1; }
+}
+
+# paths: where every flow is, a line each.
+paths() {
+    flows | jq -r '[.proto, .src, .sport, .dst, .dport, .path, .reason, .state] | join(" ")'
+}
+
 # kernel_saw PORT: packets of that connection that conntrack counted, both ways.
 kernel_saw() {
     conntrack_of "$1" | grep -oE 'packets=[0-9]+' | cut -d = -f 2 | xargs | tr ' ' + |

@@ -1,0 +1,108 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck disable=SC2034 # names are for the frames
+# Packets that no program may take: each is counted once, by its reason.
+
+# number KIND FRAME: how many of each kind are sent, of both families together.
+FRAGMENTS=20
+OPTIONS=14
+LAST_HOPS=18
+GROUP=11
+
+# with_header PACKET TYPE DIGITS: an IPv6 header more behind the first.
+with_header() {
+    local length
+    printf -v length %04x $((16#${1:8:4} + ${#3} / 2))
+    printf '%s' "${1:0:8}$length$2${1:14:66}$3${1:80}"
+}
+
+# with_options PACKET: four bytes of them, all "nothing".
+with_options() {
+    local length head
+    printf -v length %04x $((16#${1:4:4} + 4))
+    head=46${1:2:2}$length${1:8:12}
+    printf '%s' "$head$(sum_of "$head${1:24:16}01010101")${1:24:16}01010101${1:40}"
+}
+
+# part PACKET OFFSET: of one in fragments; there are more, or it is not the first.
+part() {
+    local head=${1:0:12}$2${1:16:4}
+    printf '%s' "$head$(sum_of "$head${1:24:16}")${1:24}"
+}
+
+# times NUMBER FRAME
+times() { for ((n = 0; n < $1; n++)); do printf '%s\n' "$2"; done; }
+
+# odd_frames PORT: as if they belonged to the UDP connection from there to h20.
+odd_frames() {
+    local four six four_up six_up
+    four=$(packet udp 10.10.10.10 "$1" "$H20_4" 7200 100)
+    six=$(packet udp 2001:db8:10::10 "$1" "$H20_6" 7200 100)
+    times 5 "$(frame h10 "$(part "$four" 2000)")"
+    times 5 "$(frame h10 "$(part "$four" 0010)")"
+    times 10 "$(frame h10 "$(with_header "$six" 2c 1100000100000001)")"
+    times 7 "$(frame h10 "$(with_options "$four")")"
+    times 7 "$(frame h10 "$(with_header "$six" 00 1100010400000000)")"
+    TTL=1
+    times 9 "$(frame h10 "$(packet udp 10.10.10.10 "$1" "$H20_4" 7200 100)")"
+    times 9 "$(frame h10 "$(packet udp 2001:db8:10::10 "$1" "$H20_6" 7200 100)")"
+    times "$GROUP" "$(frame h10 "$four" | sed 's/^.\{12\}/01005e010203/')"
+}
+
+# unaccounted: frames that came in, less packets that the programs tell of; of several readings the
+# least, since what comes in is read later, and the programs' counters once a second.
+# shellcheck disable=SC2016 # the gateway and jq expand it
+unaccounted() {
+    gw 'rx=statistics/rx_packets; for i in 1 2 3 4 5 6 7 8; do
+        fastpathctl --json ebpf
+        cd /sys/class/net
+        cat lan1/$rx lan2/$rx lan3/$rx wan/$rx
+        busybox usleep 200000
+    done' | jq -s '[range(0; length; 5) as $i | (.[$i + 1:$i + 5] | add) - .[$i].seen] | min'
+}
+
+# exit_of ANSWER WORD
+exit_of() { jq ".exits[] | select(.exit == \"$2\") | .packets" <<<"$1"; }
+
+# grew ANSWER WORD NUMBER: so many since that answer, no more and no less.
+grew() {
+    local now
+    now=$(($(exits "$2") - $(exit_of "$1" "$2")))
+    [ "$now" = "$3" ] || { echo "$now"; return 1; }
+}
+
+accounted() {
+    local now
+    now=$(unaccounted)
+    [ "$now" = "$1" ] || { echo "$now instead of $1"; return 1; }
+}
+
+test_counted_once_each() {
+    local before apart length
+    configure <<END
+config fastpath 'main'
+	option engine 'ebpf'
+	list ignore_device 'mgmt'
+END
+    soon 10 says '.engine.active == "ebpf"' status
+    knows_macs
+    h10 "ping -c 1 -W 2 $H20_4; ping -c 1 -W 2 $H20_6" >/dev/null
+    apart=$(unaccounted)
+    before=$(ask ebpf)
+    odd_frames 7400 >"$BUILD/odd"
+    for length in 114 118 122; do
+        awk -v digits=$((length * 2)) 'length($0) == digits' "$BUILD/odd" | bytes |
+            peers "cat >/tmp/e2e/odd; ip netns exec h10 socat -u -b $length \
+                FILE:/tmp/e2e/odd INTERFACE:eth0"
+    done
+    soon 5 grew "$before" fragment "$FRAGMENTS"
+    soon 2 grew "$before" options "$OPTIONS"
+    soon 2 grew "$before" ttl "$LAST_HOPS"
+    # There may be some of the hosts' own.
+    between "packets to a group" $(($(exits multicast) - $(exit_of "$before" multicast))) \
+        "$GROUP" $((GROUP + 10))
+    says '.seen == ([.exits[].packets] | add)' ebpf || fail "exits do not add up"
+    between "what came in with that" "$(said .seen ebpf)" \
+        $(($(jq .seen <<<"$before") + FRAGMENTS + OPTIONS + LAST_HOPS + GROUP)) 1000000000
+    soon 10 accounted "$apart"
+}
