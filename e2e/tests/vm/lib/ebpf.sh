@@ -24,7 +24,7 @@ END
 # exits WORD: how many packets have left the programs that way; it is read once a second.
 exits() { said ".exits[] | select(.exit == \"$1\") | .packets" ebpf; }
 
-# exits_grow WORD KNOWN: at least to KNOWN.
+# exits_reach WORD NUMBER: so many at the least.
 exits_reach() {
     local now
     now=$(exits "$1")

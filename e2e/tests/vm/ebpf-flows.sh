@@ -1,0 +1,265 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Kinds of connections that the eBPF programs carry, and what they leave to the stack.
+
+# A kind a line: who opens it, to which address and port.
+kinds() {
+    local wan
+    wan=$(wan_address)
+    cat <<END
+h10 $ISP_4 7200
+h10 $ISP_6 7200
+h10 $H20_4 7200
+h10 $H20_6 7200
+isp $wan 7205
+h11 $wan 7205
+h10 $wan 7207
+END
+}
+
+# Port forwards to h10 and h20, also from within; where both are in one network, the gateway has to
+# stand between them.
+port_forwards() {
+    gw "nft -f - <<END
+table inet e2e {
+    chain dstnat {
+        type nat hook prerouting priority dstnat
+        ip daddr $(wan_address) meta l4proto { tcp, udp } th dport 7205 dnat to 10.10.10.10:7200
+        ip daddr $(wan_address) meta l4proto { tcp, udp } th dport 7207 dnat to 10.10.20.10:7200
+    }
+    chain srcnat {
+        type nat hook postrouting priority srcnat
+        ip saddr 10.10.10.0/24 ip daddr 10.10.10.10 ct status dnat snat to 10.10.10.1
+    }
+}
+END"
+}
+
+# begin_all NAME: lines of HOST COMMAND, all in the background, as one process group.
+begin_all() {
+    { sed 's/^/ip netns exec /; s/$/ \&/' && echo wait; } | peers "cat >/tmp/e2e/$1
+        setsid sh /tmp/e2e/$1 >/tmp/e2e/$1.log 2>&1 </dev/null & echo \$! >/tmp/e2e/$1.pid"
+}
+
+# echoes: whatever comes to port 7200 goes back.
+echoes() {
+    local host
+    peers 'rm -f /tmp/e2e/go /tmp/e2e/exchange.*
+        [ -f /tmp/e2e/noise ] ||
+            head -c 300000 /dev/urandom | base64 -w 74 >/tmp/e2e/noise'
+    for host in isp h10 h20; do
+        echo "$host socat TCP6-LISTEN:7200,ipv6only=0,fork,reuseaddr PIPE"
+        echo "$host socat -b 1200 UDP6-LISTEN:7200,ipv6only=0,fork,reuseaddr PIPE"
+    done | begin_all echoes
+    peers "for host in isp h10 h20; do
+        until [ \$(ip netns exec \$host ss -tuln | grep -c :7200) = 2 ]; do
+            busybox usleep 50000
+        done
+    done"
+}
+
+# Whole lines of the noise, which are of 75 bytes.
+TCP_BYTES=390000
+UDP_BYTES=60000
+
+# exchanges: lines of HOST ADDRESS PORT; over TCP each, and over UDP from the next port. PORTS are
+# those of TCP, FIRST is the first one.
+exchanges() {
+    local host address to port
+    FIRST=$((10000 + RANDOM % 1000 * 20))
+    port=$FIRST
+    PORTS=()
+    while read -r host address to; do
+        echo "$host /tmp/e2e/exchange tcp $address $to $port $TCP_BYTES"
+        echo "$host /tmp/e2e/exchange udp $address $to $((port + 1)) $UDP_BYTES"
+        PORTS+=("$port")
+        port=$((port + 2))
+    done >"$BUILD/exchanges"
+    begin_all exchanges <"$BUILD/exchanges"
+}
+
+# carried: all of these connections are.
+carried() {
+    local on
+    on=$(flows --path ebpf |
+        jq -s "[.[] | select(.sport >= $FIRST and .sport < $FIRST + 20)] | length")
+    [ "$on" = $((2 * ${#PORTS[@]})) ] || { paths; return 1; }
+}
+
+# echoed: all that was sent over TCP came back, and nothing but what was sent, over UDP most of it.
+echoed() {
+    local port
+    for port in "${PORTS[@]}"; do
+        echo "cmp -n $TCP_BYTES noise exchange.$port"
+        port=$((port + 1))
+        echo "if grep -v -x -F -f noise exchange.$port; then exit 1; fi"
+        echo "[ \$(wc -c <exchange.$port) -ge $((UDP_BYTES * 8 / 10)) ]"
+    done | peers "cd /tmp/e2e; sh -e"
+}
+
+# kinds_at HOOK LIMIT: all of them at once, both ways; of each, LIMIT packets may go to the stack.
+kinds_at() {
+    local port
+    ebpf_at "$1"
+    gw "conntrack -F 2>/dev/null"
+    port_forwards
+    echoes
+    exchanges < <(kinds)
+    soon 30 carried
+    peers touch /tmp/e2e/go
+    soon 60 echoed
+    carried
+    for port in "${PORTS[@]}"; do
+        between "packets of the connection from $port that the stack saw" \
+            "$(kernel_saw "$port")" 3 "$2"
+    done
+}
+
+# entries: in both maps of the programs.
+# shellcheck disable=SC2016 # the gateway expands it
+entries() {
+    gw 'for map in flows4 flows6; do bpftool -j map dump pinned /sys/fs/bpf/fastpath/$map; done' |
+        jq -s 'map(length) | add'
+}
+entries_are() { local now; now=$(entries); [ "$now" = "$1" ] || { echo "$now"; return 1; }; }
+
+# After FIN and RST nothing is left of a connection in either direction; UDP stays.
+all_close() {
+    local port left before
+    port=$(fresh_port)
+    download h10 "$port" "$ISP_4"
+    soon 10 on_path ebpf --proto tcp --text "$port"
+    before=$(exits tcp)
+    # Data that nobody reads any more: that is a reset.
+    peers "kill -KILL -- -\$(cat /tmp/e2e/tcp$port.pid); killall -INT socat"
+    left=${#PORTS[@]}
+    soon 5 entries_are $((2 * left))
+    # At the least, a FIN of each and the reset.
+    soon 3 exits_reach tcp $((before + left + 1))
+    # The same ports once more, at once.
+    download h10 "$port" "$ISP_4"
+    soon 10 on_path ebpf --proto tcp --text "$port"
+}
+
+test_all_kinds() {
+    kinds_at auto 40
+    all_close
+}
+
+# What GRO puts together cannot be cut behind the header of PPPoE, and goes to the stack.
+test_all_kinds_behind_gro() { kinds_at tcx 400; }
+
+# ftp NAME OPTIONS…: a file through a server that listens to port 21; its connection has a helper.
+ftp() {
+    local name=$1
+    shift
+    begin h10 "ftp-$name" "curl -sS $* -o /tmp/e2e/ftp.$name \
+        ftp://203.0.113.1/noise"
+}
+
+ftp_arrived() {
+    peers touch /tmp/e2e/go
+    soon 20 ended "ftp-$1"
+    ended_well "ftp-$1"
+    peers "cmp /tmp/e2e/noise /tmp/e2e/ftp.$1; rm /tmp/e2e/go"
+}
+
+# The connection that a helper reads along with stays with the kernel; those that it expects, in
+# whatever direction, are carried.
+test_ftp() {
+    ebpf_at auto
+    echoes
+    gw 'modprobe -a nf_conntrack_ftp nf_nat_ftp; nft -f - <<END
+table inet e2e {
+    ct helper ftp { type "ftp" protocol tcp; }
+    chain helpers {
+        type filter hook prerouting priority filter
+        tcp dport 21 ct helper set "ftp"
+    }
+}
+END'
+    begin isp ftpd "exec socat TCP4-LISTEN:21,fork,reuseaddr EXEC:/tmp/e2e/ftp"
+    ftp passive --disable-epsv
+    soon 10 on_path ebpf --proto tcp --text 7321
+    soon 3 on_path slow/helper --reason helper
+    ftp_arrived passive
+    ftp active --disable-eprt -P -
+    soon 10 on_path ebpf --proto tcp --text 7320
+    on_path slow/helper --reason helper
+    ftp_arrived active
+}
+
+# mtu BYTES DEVICE…: of the gateway's.
+mtu() {
+    local bytes=$1 device
+    shift
+    for device; do echo "link set $device mtu $bytes"; done | gw 'ip -b -'
+}
+
+# hosts_mtu BYTES: of both ends.
+hosts_mtu() {
+    peers "ip -n h10 link set eth0 mtu $1
+        { ip -n h20 link set eth0.20 mtu $1 && ip -n h20 link set eth0 mtu $1; } 2>/dev/null ||
+            { ip -n h20 link set eth0 mtu $1 && ip -n h20 link set eth0.20 mtu $1; }"
+}
+
+# shellcheck disable=SC2016 # the peers expand it
+mtu_back() {
+    mtu 1500 br-lan.20 br-lan.10 br-lan lan1 lan2
+    hosts_mtu 1500
+    peers 'for host in h10 h20; do
+        ip -n $host route flush cache; ip -n $host -6 route flush cache
+    done'
+}
+
+# between_vlans: exchanges between h10 and h20, both families.
+between_vlans() {
+    echoes
+    exchanges <<<"h10 $H20_4 7200
+h10 $H20_6 7200"
+}
+
+# A way that is narrower than the one before: the first packet too large goes to the kernel, which
+# says so to the sender, and all that come after it are carried.
+narrow_at() {
+    local before
+    ebpf_at "$1"
+    mtu 1280 br-lan.20
+    between_vlans
+    soon 30 carried
+    before=$(exits mtu)
+    peers touch /tmp/e2e/go
+    soon 60 echoed
+    carried
+    has "the way to h20" "$(h10 ip route get "$H20_4")" "mtu 1280"
+    sleep 1.1
+    between "packets that were too large" $(($(exits mtu) - before)) 2 80
+}
+
+test_narrow_way() {
+    trap mtu_back EXIT
+    narrow_at auto
+}
+
+test_narrow_way_behind_gro() {
+    trap mtu_back EXIT
+    narrow_at tcx
+}
+
+test_jumbo_frames() {
+    local port
+    trap mtu_back EXIT
+    ebpf_at auto
+    hosts_mtu 9000
+    mtu 9000 lan1 lan2 br-lan br-lan.10 br-lan.20
+    between_vlans
+    soon 30 carried
+    peers touch /tmp/e2e/go
+    soon 60 echoed
+    carried
+    for port in "${PORTS[@]}"; do
+        between "packets of the connection from $port that the stack saw" \
+            "$(kernel_saw "$port")" 3 40
+        has "the connection" "$(h10 "ss -tin 'sport = :$port'")" pmtu:9000
+    done
+}
