@@ -24,7 +24,10 @@ fn running() -> Core {
     core.interfaces(&lab_dump());
     assert!(core.configuration(&configuration("flowtable")).is_empty());
     let effects = core.changes(lab_network());
-    assert!(matches!(&effects[..], [Effect::Engine(Job::Apply { .. })]), "{effects:?}");
+    assert!(
+        matches!(&effects[..], [Effect::Attach(_), Effect::Engine(Job::Apply { .. })]),
+        "{effects:?}"
+    );
     assert_eq!(core.applied(Ok(Applied::Replaced)), [Effect::AnswerEngine]);
     core
 }
@@ -42,9 +45,12 @@ fn the_plan_waits_for_configuration_and_network() {
     let mut core = core();
     assert!(core.changes(lab_network()).is_empty(), "no configuration yet");
     let effects = core.configuration(&configuration("flowtable"));
-    let [Effect::Engine(Job::Apply { plan, in_force: None })] = &effects[..] else {
+    let [Effect::Attach(programs), Effect::Engine(Job::Apply { plan, in_force: None })] =
+        &effects[..]
+    else {
         panic!("{effects:?}")
     };
+    assert!(programs.devices.is_empty(), "those of a daemon before are taken away");
     let devices: Vec<&str> = plan.devices.iter().map(String::as_str).collect();
     assert_eq!(devices, ["lan1", "lan2", "wan"]);
 }

@@ -90,8 +90,8 @@ pub(crate) struct EbpfRoom {
     /// Of the engine's maps.
     id: u32,
     programs: Vec<Program>,
-    /// What was asked for last.
-    asked: Wanted,
+    /// What was asked for last; none: nothing yet. A daemon before may have left programs.
+    asked: Option<Wanted>,
     /// When they are asked for once more after a failure.
     retry_at: Option<Duration>,
     /// An answer has come since anything was asked for.
@@ -108,18 +108,22 @@ pub(crate) struct EbpfRoom {
 impl EbpfRoom {
     /// What is to be asked for; none if that is no news.
     pub(crate) fn want(&mut self, wanted: Wanted) -> Option<Wanted> {
-        if self.asked == wanted && self.retry_at != Some(Duration::ZERO) {
+        if self.asked.as_ref() == Some(&wanted) && self.retry_at != Some(Duration::ZERO) {
             return None;
         }
         self.retry_at = None;
-        self.answered &= !self.asked.devices.is_empty();
-        self.asked = wanted.clone();
+        self.answered &= self.asks();
+        self.asked = Some(wanted.clone());
         Some(wanted)
     }
 
     /// Whether it is known which devices have a program, so that rules can be made for the others.
     pub(crate) fn known(&self) -> bool {
-        self.asked.devices.is_empty() || self.answered
+        !self.asks() || self.answered
+    }
+
+    fn asks(&self) -> bool {
+        self.asked.as_ref().is_some_and(|wanted| !wanted.devices.is_empty())
     }
 
     /// What became of the programs. Flows over devices that have none any more leave.
