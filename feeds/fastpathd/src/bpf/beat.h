@@ -5,7 +5,10 @@
 
 #include "maps.h"
 
-/* Run by BPF_PROG_TEST_RUN. The mark is for how many jiffies from now on entries are used. */
+/*
+ * Run by BPF_PROG_TEST_RUN. The mark is for how many jiffies from now on entries are used. Returns
+ * what the other programs take entries to look like.
+ */
 SEC("classifier")
 int fastpath_beat(struct __sk_buff *skb)
 {
@@ -14,7 +17,7 @@ int fastpath_beat(struct __sk_buff *skb)
 	control.layout = LAYOUT;
 	control.now = now;
 	control.alive_until = now + skb->mark;
-	return TC_ACT_OK;
+	return LAYOUT;
 }
 
 #endif

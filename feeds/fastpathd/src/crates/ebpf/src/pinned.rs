@@ -10,10 +10,10 @@ use ctnetlink::Counters;
 
 use crate::connection::Reading;
 use crate::elements;
-use crate::engine::{MapError, Maps};
+use crate::engine::{MapError, Maps, PATIENCE};
 use crate::entry::{Entry, Key};
 use crate::folder::Folder;
-use crate::layout::{self, Control, Entry4, Entry6, Exits, Key4, Key6, STATE_CLOSING};
+use crate::layout::{self, Control, Entry4, Entry6, Exits, Key4, Key6, LAYOUT, STATE_CLOSING};
 use crate::programs::{BeatError, Dsa, Role, beat, jiffies_a_second};
 use crate::sys;
 use crate::wire::{Wire4, Wire6};
@@ -25,7 +25,7 @@ pub enum OpenError {
     #[error("opening {0}")]
     Open(PathBuf, #[source] io::Error),
     /// Made by another version.
-    #[error("{0} is of another layout")]
+    #[error("{0} is of another version than the daemon")]
     Layout(PathBuf),
     /// How many CPUs there may be is not known.
     #[error("reading {CPUS}")]
@@ -58,12 +58,27 @@ impl Pinned {
         let (exits, _) = open(folder, "exits", [size_of::<u32>(), size_of::<Exits>()])?;
         open(folder, "control", [size_of::<u32>(), size_of::<Control>()])?;
         let program = folder.program(dsa, Role::Beat);
-        let beat = folder.open(dsa, Role::Beat).map_err(|e| OpenError::Open(program, e))?;
+        let beat = match folder.open(dsa, Role::Beat) {
+            Ok(beat) => beat,
+            Err(error) => return Err(OpenError::Open(program, error)),
+        };
         let capacity = usize::try_from(of4.max_entries).unwrap_or(usize::MAX);
         let cpus = std::fs::read_to_string(CPUS).map_err(OpenError::Cpus)?;
         let cpus = possible(&cpus);
         let jiffies_a_second = jiffies_a_second();
-        Ok(Self { flows4, flows6, exits, beat, capacity, id: of4.id, cpus, jiffies_a_second })
+        let opened =
+            Self { flows4, flows6, exits, beat, capacity, id: of4.id, cpus, jiffies_a_second };
+        // Sizes alone do not tell: the programs may be of another package than the daemon.
+        match opened.beat_for(PATIENCE) {
+            Ok(LAYOUT) => Ok(opened),
+            Ok(_) => Err(OpenError::Layout(program)),
+            Err(BeatError(error)) => Err(OpenError::Open(program, error)),
+        }
+    }
+
+    fn beat_for(&self, patience: Duration) -> Result<u64, BeatError> {
+        let seconds = u32::try_from(patience.as_secs()).unwrap_or(u32::MAX);
+        beat(self.beat.as_fd(), self.jiffies_a_second.saturating_mul(seconds))
     }
 
     /// Entries that each of the two maps of flows can have.
@@ -164,9 +179,7 @@ impl Maps for Pinned {
     }
 
     fn beat(&mut self, patience: Duration) -> Result<(), MapError> {
-        let seconds = u32::try_from(patience.as_secs()).unwrap_or(u32::MAX);
-        let jiffies = self.jiffies_a_second.saturating_mul(seconds);
-        beat(self.beat.as_fd(), jiffies).map_err(|BeatError(error)| MapError::Beat(error))
+        self.beat_for(patience).map(drop).map_err(|BeatError(error)| MapError::Beat(error))
     }
 
     fn exits(&mut self) -> Result<Exits, MapError> {

@@ -274,17 +274,18 @@ fn discard_other(path: &Path, shape: &Shape, flows: u32, foreign: bool) -> Resul
 #[error("running the program fastpath_beat")]
 pub struct BeatError(#[source] pub io::Error);
 
-/// Runs `program`, which is [`Role::Beat`]: entries are used for `jiffies` from now on.
+/// Runs `program`, which is [`Role::Beat`]: entries are used for `jiffies` from now on. Returns which
+/// layout the programs were made with.
 ///
 /// # Errors
 ///
 /// [`BeatError`] when the kernel does not run it.
-pub fn beat(program: BorrowedFd<'_>, jiffies: u32) -> Result<(), BeatError> {
+pub fn beat(program: BorrowedFd<'_>, jiffies: u32) -> Result<u64, BeatError> {
     // The kernel wants a frame; a context of the programs begins with length, type and mark.
     let frame = [0; 64];
     let mut context = [0; 12];
     context[8..].copy_from_slice(&jiffies.to_ne_bytes());
-    sys::run(program, &frame, &context).map(|_| ()).map_err(BeatError)
+    sys::run(program, &frame, &context).map(u64::from).map_err(BeatError)
 }
 
 /// Jiffies a second, which user space is not told directly.

@@ -17,7 +17,7 @@ use ebpf::entry::{Entry, Hook, Key, Side, Tag, Way, connect};
 use ebpf::folder::Folder;
 use ebpf::ground::Place;
 use ebpf::pinned::{OpenError, Pinned};
-use ebpf::programs::{Dsa, Programs, Settings};
+use ebpf::programs::{Dsa, Programs, Role, Settings};
 
 /// A folder of a test's own, with programs loaded; gone when the test ends.
 struct Loaded(Folder);
@@ -177,4 +177,15 @@ fn maps_that_are_not_there_are_named() {
     std::fs::remove_file(loaded.0.map("flows6")).expect("unpinned");
     let error = Pinned::open(&loaded.0, Dsa::None).expect_err("gone");
     assert!(matches!(&error, OpenError::Open(path, _) if path.ends_with("flows6")), "{error}");
+}
+
+#[test]
+fn programs_of_another_version_are_named() {
+    let Some(loaded) = Loaded::new("version", 64) else { return };
+    drop(loaded.open());
+    // Any other program in its place answers something else.
+    let path = |role| loaded.0.program(Dsa::None, role);
+    std::fs::rename(path(Role::Tc), path(Role::Beat)).expect("renamed");
+    let error = Pinned::open(&loaded.0, Dsa::None).expect_err("another version");
+    assert!(matches!(error, OpenError::Layout(at) if at == path(Role::Beat)));
 }
