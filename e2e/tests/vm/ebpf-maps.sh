@@ -63,7 +63,8 @@ test_gigabyte_is_counted() {
 # small_maps ENTRIES: the maps of a router that is given so many.
 small_maps() {
     gw "fastpathctl engine off >/dev/null; L=/usr/libexec/fastpath-bpf
-        \$L unload && \$L load --flows $1 && chown -Rh fastpath:fastpath /sys/fs/bpf/fastpath" >/dev/null
+        \$L unload && \$L load --flows $1 &&
+        chown -Rh fastpath:fastpath /sys/fs/bpf/fastpath" >/dev/null
 }
 
 # questions NUMBER: so many short conversations of h10's with the ISP's DNS server.
@@ -75,7 +76,9 @@ questions() {
 # knocks NUMBER: a scan that nobody answers.
 knocks() {
     h10 "bash -c 'for i in {1..$1}; do echo >/dev/udp/203.0.113.99/\$i; done
-        for i in {1..10}; do timeout 0.05 bash -c \"echo >/dev/tcp/203.0.113.99/\$i\"; done'" || true
+        for i in {1..10}; do
+            timeout 0.05 bash -c \"echo >/dev/tcp/203.0.113.99/\$i\"
+        done'" || true
 }
 
 evicted() { said .evicted ebpf; }
