@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * entries WORD=VALUE…: puts entries into the pinned maps, as the daemon does: a call of bpf(2) each.
+ * entries WORD=VALUE…: puts entries into the pinned maps, as the daemon does: a bpf(2) call each.
  * Prints how many nanoseconds the calls took.
  *
  *   hook=tc|xdp                    whose header: tags beside the packet or within

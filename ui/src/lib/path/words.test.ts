@@ -66,7 +66,7 @@ it('explains path and reason together, a path alone where there is no reason', (
   expect(explain('slow', 'helper')).toBe(`${pathWords('slow')} ${reasonWords('helper')}`);
 });
 
-it('always shows slow, flowtable and the engine’s own, others when they carry or carried something', () => {
+it('shows slow, flowtable and the engine’s own, others once they carry', () => {
   const none = { flows: 0, bytes: 0, packets: 0, bps: 0, pps: 0 };
   const totals = { slow: none, inspect: none, flowtable: none, hardware: none, ebpf: none };
   expect(shownPaths(totals, 'off')).toEqual(['flowtable', 'slow']);

@@ -117,9 +117,9 @@ pub struct Upkeep {
     pub orig: Tuple,
     /// Seconds until it is forgotten; none: as it is.
     pub timeout_s: Option<u32>,
-    /// TCP sequence numbers are not held against the windows any more, in both directions, nor those
-    /// of a RST against the last acknowledgement, until the next one is seen: they have moved on
-    /// unseen.
+    /// TCP sequence numbers are not held against the windows any more, in both directions, nor
+    /// those of a RST against the last acknowledgement, until the next one is seen: they have
+    /// moved on unseen.
     pub liberal: bool,
 }
 

@@ -274,8 +274,8 @@ fn discard_other(path: &Path, shape: &Shape, flows: u32, foreign: bool) -> Resul
 #[error("running the program fastpath_beat")]
 pub struct BeatError(#[source] pub io::Error);
 
-/// Runs `program`, which is [`Role::Beat`]: entries are used for `jiffies` from now on. Returns which
-/// layout the programs were made with.
+/// Runs `program`, which is [`Role::Beat`]: entries are used for `jiffies` from now on. Returns
+/// which layout the programs were made with.
 ///
 /// # Errors
 ///

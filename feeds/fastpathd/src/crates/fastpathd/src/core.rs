@@ -251,8 +251,7 @@ impl Core {
         if news { self.look_again() } else { Vec::new() }
     }
 
-    /// Plans for a network that is another one now; a configuration may fit it that did not fit
-    /// the one before.
+    /// Plans for a network that is another one now; a configuration may fit now.
     fn look_again(&mut self) -> Vec<Effect> {
         let mut effects = self.replan();
         if let Some(values) = self.unfit.take() {

@@ -74,8 +74,8 @@ impl Core {
     }
 
     /// Conntrack does not mind the windows of these connections any more, or could not be told. It
-    /// is told once more of those that are carried now: until then it has noted acknowledgements, and
-    /// it would not believe a RST that follows on later ones.
+    /// is told once more of those that are carried now: until then it has noted acknowledgements,
+    /// and it would not believe a RST that follows on later ones.
     pub(crate) fn freed(&mut self, offers: &[Offer], told: bool) -> Vec<Effect> {
         let mut taken = Vec::new();
         for offer in offers {

@@ -18,6 +18,9 @@ use crate::engine_room::Job;
 use crate::fixture::{established, lab_dump, lab_firewall, lab_network};
 use crate::methods::{Outcome, call};
 
+#[path = "forwarding_programs_tests.rs"]
+mod programs;
+
 fn configuration(engine: &str) -> Value {
     json!({"main": {".type": "fastpath", ".name": "main", "engine": engine}})
 }
@@ -272,114 +275,6 @@ fn what_stands_elsewhere_stays() {
     });
     changes(&mut core, vec![other, station(1, 99)]);
     assert_eq!(carried(&maps), 2);
-}
-
-#[test]
-fn a_device_without_a_program_stays_in_the_flowtable() {
-    let (mut core, maps) = (asking(), Fake::default());
-    let effects = core.attached(Ok(outcome(&maps, &["lan1", "lan2"], &["wan"])));
-    let [Effect::Engine(Job::Apply { plan, .. })] = &effects[..] else { panic!("{effects:?}") };
-    assert_eq!(plan.devices, names(&["wan"]));
-    let decisions = &core.wanted.as_ref().unwrap().decisions;
-    assert_eq!(decisions["lan1"].why, "held by eBPF (tcx)");
-    core.applied(Ok(Applied::Replaced));
-    assert_eq!(engine(&mut core)["active"], "ebpf");
-    let Outcome::Reply(status) = call(&mut core, "status", serde_json::Map::new()) else {
-        panic!()
-    };
-    let partly = &status["health"][0];
-    assert_eq!((&partly["code"], &partly["level"]), (&json!("ebpf-partly"), &json!("warning")));
-    assert!(partly["text"].as_str().is_some_and(|text| text.ends_with("wan: is too small")));
-    update(&mut core, established(7, false));
-    assert_eq!(carried(&maps), 0);
-    assert_eq!(flow(&mut core, 7)["reason"], "no-device");
-}
-
-#[test]
-fn without_any_program_it_is_the_flowtable() {
-    for result in [
-        Err("there is no /lib/bpf/fastpath.o".to_owned()),
-        Ok(outcome(&Fake::default(), &[], &["lan1", "lan2", "wan"])),
-    ] {
-        let mut core = asking();
-        let why = result.as_ref().map_or_else(Clone::clone, |_| "lan1: is too small".to_owned());
-        core.attached(result);
-        core.applied(Ok(Applied::Replaced));
-        let engine = engine(&mut core);
-        assert_eq!((&engine["wanted"], &engine["active"]), (&json!("ebpf"), &json!("flowtable")));
-        assert_eq!(engine["why"], why);
-    }
-}
-
-#[test]
-fn who_asks_for_the_engine_is_answered_when_programs_and_rules_are_there() {
-    let mut core = asking();
-    let answers = |effects: &[Effect]| effects.contains(&Effect::AnswerEngine);
-    core.configuration(&configuration("flowtable"));
-    core.applied(Ok(Applied::Replaced));
-    assert!(!answers(&core.command(Engine::Ebpf)));
-    let maps = Fake::default();
-    assert!(!answers(&core.attached(Ok(outcome(&maps, &["lan1", "lan2", "wan"], &[])))));
-    assert!(answers(&core.applied(Ok(Applied::Removed))));
-    assert_eq!(engine(&mut core)["active"], "ebpf");
-    assert!(answers(&core.command(Engine::Ebpf)), "nothing is under way");
-}
-
-#[test]
-fn why_there_is_no_program_stays_told_with_the_maps_of_former_ones() {
-    let (mut core, _) = running();
-    core.attached(Err("the package is not installed".to_owned()));
-    core.ebpf_tick();
-    assert_eq!(core.ebpf.why(), "the package is not installed");
-}
-
-#[test]
-fn the_owner_may_name_the_hook() {
-    let (mut core, _) = running();
-    let mut values = configuration("ebpf");
-    values["main"]["hook"] = json!("xdp-generic");
-    let devices = names(&["lan1", "lan2", "wan"]);
-    let wanted = Effect::Attach(Wanted { devices, hook: Some("xdp-generic") });
-    assert_eq!(core.configuration(&values), [wanted]);
-}
-
-#[test]
-fn what_failed_is_tried_again_after_a_while() {
-    let mut core = asking();
-    core.attached(Err("there is no /lib/bpf/fastpath.o".to_owned()));
-    core.applied(Ok(Applied::Replaced));
-    let asks = |effects: &[Effect]| {
-        effects.iter().filter(|effect| matches!(effect, Effect::Attach(_))).count()
-    };
-    core.now.mono += Duration::from_secs(29);
-    assert_eq!(asks(&core.tick(&Readings::default())), 0);
-    core.now.mono += Duration::from_secs(1);
-    assert_eq!(asks(&core.tick(&Readings::default())), 1);
-    assert_eq!(asks(&core.tick(&Readings::default())), 0);
-    core.attached(Ok(outcome(&Fake::default(), &["lan1", "lan2", "wan"], &[])));
-    core.now.mono += Duration::from_secs(60);
-    assert_eq!(asks(&core.tick(&Readings::default())), 0);
-}
-
-#[test]
-fn another_engine_takes_the_programs_away() {
-    let (mut core, maps) = running();
-    update(&mut core, established(7, false));
-    let effects = core.command(Engine::Flowtable);
-    assert!(effects.contains(&attach(&[])), "{effects:?}");
-    let plans: Vec<_> = effects
-        .iter()
-        .filter_map(|effect| match effect {
-            Effect::Engine(Job::Apply { plan, .. }) => Some(plan.devices.clone()),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(plans, [names(&["lan1", "lan2", "wan"])]);
-    core.applied(Ok(Applied::Replaced));
-    assert_eq!(carried(&maps), 0);
-    core.attached(Ok(outcome(&maps, &[], &[])));
-    assert_eq!(flow(&mut core, 7)["path"], "slow");
-    assert!(core.command(Engine::Ebpf).contains(&attach(&["lan1", "lan2", "wan"])));
 }
 
 #[test]
