@@ -72,7 +72,7 @@ flow_of() {
 
 # measure ENGINE…: a row each. Connections are there before.
 measure() {
-    local name count=${BENCH_count:-20000} warm us
+    local name count=${BENCH_count:-6000} warm us
     [ "$count" -ge "$FLOWS" ] || count=$FLOWS
     traffic
     answers
