@@ -324,6 +324,20 @@ always int parse4(void *at, void *end, __u32 there, struct packet *p, struct key
 	return IS_FLOW;
 }
 
+/* next_header: what else than TCP or UDP stands behind the header of IPv6. */
+always int next_header(__u8 type)
+{
+	switch (type) {
+	case IPPROTO_FRAGMENT:
+		return OUT_FRAGMENT;
+	case IPPROTO_HOPOPTS:
+	case IPPROTO_ROUTING:
+	case IPPROTO_DSTOPTS:
+		return OUT_OPTIONS;
+	}
+	return OUT_PROTOCOL;
+}
+
 always int parse6(void *at, void *end, __u32 there, struct packet *p, struct key6 *key)
 {
 	struct ipv6hdr *ip = at;
@@ -334,17 +348,9 @@ always int parse6(void *at, void *end, __u32 there, struct packet *p, struct key
 	if (unlikely(*(__u8 *)at >> 4 != 6))
 		leave(OUT_MALFORMED);
 	p->l4 = ip->nexthdr;
-	switch (p->l4) {
-	case IPPROTO_FRAGMENT:
-		return OUT_FRAGMENT;
-	case IPPROTO_HOPOPTS:
-	case IPPROTO_ROUTING:
-	case IPPROTO_DSTOPTS:
-		return OUT_OPTIONS;
-	}
 	out = parse_l4(ip + 1, end, p, &key->sport, 0);
 	if (unlikely(out != IS_FLOW))
-		return out;
+		return out == OUT_PROTOCOL ? next_header(p->l4) : out;
 	p->length = sizeof(*ip) + bpf_ntohs(ip->payload_len);
 	if (unlikely(!right_length(p, sizeof(*ip), there)))
 		leave(OUT_MALFORMED);
