@@ -338,17 +338,30 @@ always int next_header(__u8 type)
 	return OUT_PROTOCOL;
 }
 
+/* short6: a frame that has no room for IPv6 and the least transport header. */
+always int short6(void *at, void *end)
+{
+	struct ipv6hdr *ip = at;
+
+	if ((void *)(ip + 1) > end || *(__u8 *)at >> 4 != 6)
+		return OUT_MALFORMED;
+	if (ip->nexthdr == IPPROTO_TCP || ip->nexthdr == IPPROTO_UDP)
+		return OUT_MALFORMED;
+	return next_header(ip->nexthdr);
+}
+
 always int parse6(void *at, void *end, __u32 there, struct packet *p, struct key6 *key)
 {
 	struct ipv6hdr *ip = at;
 	int out;
 
-	if (unlikely((void *)(ip + 1) > end))
-		leave(OUT_MALFORMED);
+	/* One comparison for both headers. */
+	if (unlikely((void *)(ip + 1) + UDP_LEN > end))
+		return short6(at, end);
 	if (unlikely(*(__u8 *)at >> 4 != 6))
 		leave(OUT_MALFORMED);
 	p->l4 = ip->nexthdr;
-	out = parse_l4(ip + 1, end, p, &key->sport, 0);
+	out = parse_l4(ip + 1, end, p, &key->sport, 1);
 	if (unlikely(out != IS_FLOW))
 		return out == OUT_PROTOCOL ? next_header(p->l4) : out;
 	p->length = sizeof(*ip) + bpf_ntohs(ip->payload_len);
