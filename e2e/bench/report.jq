@@ -83,6 +83,6 @@ map((.[0] | del(.run, .cost, .round, .idle, .samples)) + merged) |
     rows: .,
     goals: goals,
     # Of three runs two have to agree; that there were three is not hidden.
-    unsteady: [.[] | select(.apart > limit) | {bench, engine, link, ip, size, costs}],
-    apart: [.[] | select(.spread > limit) | {bench, engine, link, ip, size, costs}]
+    unsteady: [.[] | select(.apart > limit) | {machine, bench, engine, link, ip, size, costs}],
+    apart: [.[] | select(.spread > limit) | {machine, bench, engine, link, ip, size, costs}]
 }
