@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The report as a plot: one bar an engine, NAT IPv4, 60-byte UDP, one flow.
 def escaped: gsub("&"; "&amp;") | gsub("<"; "&lt;");
+# two: with two decimals.
+def two: (. * 100 | round) as $all |
+    "\($all / 100 | floor).\($all % 100 | if . < 10 then "0\(.)" else . end)";
 def bars($rows; $key; $top; $title):
     ([$rows[] | .[$key] // 0] | max) as $most |
     "<text x=\"20\" y=\"\($top)\" class=\"title\">\($title | escaped)</text>",
@@ -11,11 +14,11 @@ def bars($rows; $key; $top; $title):
             " class=\"\(if .value.engine | IN("tcx", "clsact", "native", "generic")
                 then "ours" else "kernel" end)\"/>",
         "<text x=\"\($width + 168)\" y=\"\($y + 14)\">\(.value[$key])" +
-            (if .value.ratio then " (\(.value.ratio))" else "" end) + "</text>");
+            (if .value.ratio then " (\(.value.ratio | two))" else "" end) + "</text>");
 def plain: select(.ip == 4 and .size == 60 and .flows == 1 and .link == "plain" and
     .sum == "full" and .proto == "udp") |
-    select(.nat == 1 or (.nat == 0 and (.engine | startswith("routing") or
-        startswith("xdp-forward"))));
+    (.engine == "routing" or (.engine | startswith("xdp-forward"))) as $bare |
+    select(.nat == if $bare then 0 else 1 end);
 [.rows[] | plain | select(.bench == "veth" and .net)] as $veth |
 [.rows[] | plain | select(.bench == "virtio" and .out == "wan") |
     select(.engine | startswith("drop") | not)] as $virtio |
