@@ -62,9 +62,9 @@ echoes() {
 TCP_BYTES=390000
 UDP_BYTES=60000
 
-# exchanges: lines of HOST ADDRESS PORT; over TCP each, and over UDP from the next port. Of two first
-# packets at once socat may keep one for the other's child, so that nobody answers the second any
-# more: then all begin anew.
+# exchanges: lines of HOST ADDRESS PORT; over TCP each, and over UDP from the next port. Of two
+# first packets at once socat may keep one for the other's child, so that nobody answers the second
+# any more: then all begin anew.
 exchanges() {
     cat >"$BUILD/wanted"
     exchange_all <"$BUILD/wanted"
