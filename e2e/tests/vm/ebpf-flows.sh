@@ -151,8 +151,9 @@ all_close() {
     download h10 "$port" "$ISP_4"
     soon 10 on_path ebpf --proto tcp --text "$port"
     before=$(exits tcp)
-    # Data that nobody reads any more: that is a reset.
-    peers "kill -KILL -- -\$(cat /tmp/e2e/tcp$port.pid); killall -INT socat"
+    # Data that nobody reads any more: that is a reset. The lab's own listeners stay.
+    peers "cd /tmp/e2e; kill -KILL -- -\$(cat tcp$port.pid)
+        kill -INT -- -\$(cat echoes.pid) -\$(cat exchanges.pid)"
     left=${#PORTS[@]}
     soon 5 entries_are $((2 * left))
     # At the least, a FIN of each and the reset.
