@@ -1,0 +1,347 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+
+# Fits a router's configuration to fastpath, and puts back what was there. Only the configuration:
+# nothing is reloaded, so that nobody is cut off by it.
+# shellcheck disable=SC3043 # ash has local
+
+# One changed option a line, OPTION|value or unset|what it was|what we made it. While a change is
+# being made its lines are in the second file; what is found there was cut short.
+RECORD=/etc/fastpath/base
+ATTEMPT=/etc/fastpath/base.new
+BOARD=/etc/board.json
+# The VLAN of lan. Untagged everywhere, so hosts see no difference; 1 is what switches start with.
+VLAN=1
+SECTION=lan_vlan
+
+usage() {
+	cat <<- END
+		usage: fastpath-base status|apply|undo
+
+		  status   what would be changed, what was changed, and what stands in the way
+		  apply    change it now; the network and the firewall take it up when reloaded
+		  undo     put back what was there, except what somebody has changed since
+	END
+}
+
+# Before logd runs, /dev/log is not there and logger's words are lost; logd reads the kernel's.
+say() {
+	if [ -S /dev/log ]; then
+		logger -t fastpath-base "$1"
+	elif [ -n "$QUIET" ]; then
+		echo "fastpath-base: $1" > /dev/kmsg
+	fi
+	[ -n "$QUIET" ] || echo "$1"
+}
+
+# board EXPRESSION…: what it says, one value a line.
+board() {
+	local expression
+	for expression; do jsonfilter -q -i "$BOARD" -e "$expression" 2> /dev/null; done
+}
+
+# The names of the options of a section.
+options() { uci -q show "network.$1" | sed -n "s/^network\.[^.=]*\.\([^.=]*\)=.*/\1/p" | sort; }
+
+# sections CONFIG TYPE
+sections() { uci -q -X show "$1" | sed -n "s/^$1\.\([^.=]*\)=$2\$/\1/p"; }
+
+# The bridge's section: device sections have no names of their own.
+bridge() {
+	local section
+	for section in $(sections network device); do
+		[ "$(uci -q get "network.$section.name")" != br-lan ] || echo "$section"
+	done
+}
+
+ports_of_board() {
+	local ports
+	ports="$(board '@.network.lan.ports[*]')"
+	[ -n "$ports" ] || ports="$(board '@.network.lan.device')"
+	echo "$ports" | xargs
+}
+
+wan_of_board() { board '@.network.wan.ports[*]' '@.network.wan.device' | xargs; }
+
+# subset "WORD…" "WORD…": whether each word of the first is one of the second.
+subset() {
+	local word
+	for word in $1; do
+		case " $2 " in *" $word "*) ;; *) return 1 ;; esac
+	done
+}
+
+# obstacle: why the bridge is not made VLAN-aware; silent where it can be. The configuration has
+# to be what config_generate makes of the board's description, here and of the release before.
+obstacle() {
+	local bridge ports wan
+	if [ -n "$(sections network switch)" ]; then
+		echo "a switch is set up by swconfig (sections switch): VLANs are its business"
+	elif [ -n "$(sections network bridge-vlan)" ]; then
+		echo "there are VLANs on a bridge already"
+	elif [ ! -s "$BOARD" ]; then
+		echo "$BOARD is not there, so the ports are not known"
+	else
+		bridge="$(bridge)"
+		ports="$(uci -q get "network.${bridge:-none}.ports")"
+		wan="$(wan_of_board)"
+		changed_lan "$bridge" || wrong_ports "$ports" "$wan"
+	fi
+}
+
+# changed_lan BRIDGE: says so, or is false.
+changed_lan() {
+	if [ -z "$1" ] || [ "$(echo "$1" | wc -l)" != 1 ]; then
+		echo "there is not one bridge br-lan"
+	elif ! subset "$(options "$1")" "name ports type" ||
+		[ "$(uci -q get "network.$1.type")" != bridge ]; then
+		echo "bridge br-lan has options of its own"
+	elif [ "$(uci -q get network.lan.device)" != br-lan ]; then
+		echo "interface lan is not on br-lan"
+	elif ! generated_lan; then
+		echo "interface lan is not as it came: somebody has set it up"
+	elif [ -n "$(others)" ]; then
+		echo "br-lan is used besides lan: $(others)"
+	else
+		return 1
+	fi
+}
+
+generated_lan() {
+	local address
+	subset "$(options lan)" "device proto ipaddr netmask ip6assign" || return 1
+	[ "$(uci -q get network.lan.proto)" = static ] || return 1
+	address="$(board '@.network.lan.ipaddr')"
+	address="${address:-192.168.1.1}"
+	case "$(uci -q get network.lan.ipaddr)" in
+	"$address") [ -z "$(board '@.network.lan.netmask')" ] ;;
+	"$address"/24) ;;
+	"$address"/*) [ -n "$(board '@.network.lan.netmask')" ] ;;
+	*) false ;;
+	esac
+}
+
+# What else names the bridge or a VLAN device on it: old configurations do.
+others() {
+	uci -q show network |
+		grep -E "^network\.[^=]*\.(device|ifname)='br-lan(\.[0-9]*)?'$" |
+		grep -Ev "^network\.(lan|$SECTION)\.device=" | cut -d = -f 1 | xargs
+}
+
+# wrong_ports PORTS WAN
+wrong_ports() {
+	local port count=0
+	for port in $1; do
+		count=$((count + 1))
+		case "$port" in *.*)
+			echo "port $port is a VLAN device: an old way of VLANs"
+			return
+			;;
+		esac
+		case " $2 " in *" $port "*)
+			echo "port $port is the WAN's"
+			return
+			;;
+		esac
+	done
+	if [ "$count" = 0 ] || [ "$1" != "$(ports_of_board)" ]; then
+		echo "the ports of br-lan are not the board's: $1"
+	elif [ "$count" = 1 ] && [ -z "$2" ]; then
+		echo "the board has one port ($1): which VLANs it carries is yours to say"
+	fi
+}
+
+# record OPTION VALUE: what OPTION was, and what it becomes. What is recorded is not touched
+# again: its owner may have changed it since.
+record() {
+	local was
+	was="$(uci -q get "$1")" && was="value|$was" || was="unset|"
+	echo "$1|$was|$2" >> "$ATTEMPT"
+}
+
+# recorded OPTION
+recorded() { cut -d '|' -f 1 "$RECORD" 2> /dev/null | grep -qxF "$1"; }
+
+# change OPTION VALUE
+change() {
+	recorded "$1" && return
+	record "$1" "$2"
+	uci -q set "$1=$2"
+}
+
+wanted_ports() { echo "$1" | sed 's/[^ ]*/&:u*/g'; }
+
+apply_bridge() {
+	local port
+	recorded network.lan.device && return
+	echo "network.$SECTION|ports|$(wanted_ports "$1")|$VLAN" >> "$ATTEMPT"
+	uci -q batch <<- END
+		set network.$SECTION='bridge-vlan'
+		set network.$SECTION.device='br-lan'
+		set network.$SECTION.vlan='$VLAN'
+	END
+	for port in $1; do uci -q add_list "network.$SECTION.ports=$port:u*"; done
+	change network.lan.device "br-lan.$VLAN"
+	say "br-lan is VLAN-aware, lan is its VLAN $VLAN: $1"
+}
+
+apply_options() {
+	# fastpath's CPU plan steers packets. fw4's own flowtable would be before inspection, and
+	# what a helper has to see must not leave the slow path; who needs one names it in a zone.
+	[ -z "$(uci -q get network.globals)" ] || change network.globals.packet_steering 0
+	if [ -n "$(uci -q get firewall.@defaults[0])" ]; then
+		change firewall.@defaults[0].flow_offloading 0
+		change firewall.@defaults[0].flow_offloading_hw 0
+		change firewall.@defaults[0].auto_helper 0
+	else
+		say "/etc/config/firewall has no section defaults: its options are left"
+	fi
+}
+
+commit() {
+	uci -q commit network
+	uci -q commit firewall
+	sync
+}
+
+# Somebody's half-done work must not come in force with ours.
+pending() { [ -n "$(uci -q changes network)$(uci -q changes firewall)" ]; }
+
+apply() {
+	local why
+	begin
+	why="$(obstacle)"
+	if recorded network.lan.device; then
+		say "br-lan was made VLAN-aware before"
+	elif [ -n "$why" ]; then
+		say "br-lan is left as it is: $why"
+	else
+		apply_bridge "$(ports_of_board)"
+	fi
+	apply_options
+	commit
+	mv "$ATTEMPT" "$RECORD"
+}
+
+begin() {
+	mkdir -p "${RECORD%/*}"
+	touch "$RECORD"
+	grep -vx undone "$RECORD" > "$ATTEMPT"
+}
+
+# What was cut short is put back before anything else.
+recover() {
+	[ -s "$ATTEMPT" ] || return 0
+	touch "$RECORD"
+	# Not grep -f: BusyBox takes an empty file of patterns for one that matches all.
+	awk 'FILENAME == ARGV[1] { old[$0]; next } !($0 in old)' "$RECORD" "$ATTEMPT" > "$ATTEMPT.rest"
+	put_back "$ATTEMPT.rest" > /dev/null
+	commit
+	rm -f "$ATTEMPT" "$ATTEMPT.rest"
+}
+
+# Whether what we made of the bridge is as we made it, and nothing was built on it.
+bridge_untouched() {
+	[ "$(uci -q get "network.$SECTION.ports")" = "$1" ] || return 1
+	[ "$(sections network bridge-vlan)" = "$SECTION" ] || return 1
+	[ "$(options "$SECTION" | xargs)" = "device ports vlan" ] || return 1
+	[ "$(uci -q get network.lan.device)" = "br-lan.$2" ] && [ -z "$(others)" ]
+}
+
+# undo_bridge PORTS VLAN: false where it stays.
+undo_bridge() {
+	if bridge_untouched "$1" "$2"; then
+		uci -q delete "network.$SECTION"
+		return
+	fi
+	say "the VLANs of br-lan stay: they were changed since"
+	false
+}
+
+undo_option() {
+	local option="$1" kind="$2" was="$3" now="$4"
+	if [ "$(uci -q get "$option")" != "$now" ]; then
+		say "$option stays: it was changed since"
+	elif [ "$kind" = unset ]; then
+		uci -q delete "$option"
+	else
+		uci -q set "$option=$was"
+	fi
+}
+
+# put_back FILE
+put_back() {
+	local option kind was now kept_bridge=''
+	while IFS='|' read -r option kind was now; do
+		case "$option" in
+		"" | undone) ;;
+		"network.$SECTION") undo_bridge "$was" "$now" || kept_bridge=1 ;;
+		network.lan.device) [ -n "$kept_bridge" ] || undo_option "$option" "$kind" "$was" "$now" ;;
+		*) undo_option "$option" "$kind" "$was" "$now" ;;
+		esac
+	done < "$1"
+}
+
+undo() {
+	[ -s "$RECORD" ] || return 0
+	put_back "$RECORD"
+	commit
+	# Not again at the next first boot.
+	echo undone > "$RECORD"
+}
+
+status() {
+	local why
+	why="$(obstacle)"
+	if recorded undone; then
+		echo "undone by hand: nothing is changed at a boot"
+	elif recorded network.lan.device; then
+		echo "br-lan was made VLAN-aware; lan is VLAN $VLAN of it"
+	else
+		echo "br-lan: ${why:-can be made VLAN-aware by fastpath-base apply}"
+	fi
+	[ ! -f "$RECORD" ] || sed -n 's/^\([^|]*\)|unset||\(.*\)/\1: was not set, was made \2/p
+		s/^\([^|]*\)|value|\([^|]*\)|\(.*\)/\1: was \2, was made \3/p' "$RECORD"
+}
+
+# netifd comes up after uci-defaults; on a running router it is there.
+router_runs() { ubus list network.interface > /dev/null 2>&1; }
+
+first_boot() {
+	local why
+	QUIET=1
+	if router_runs; then
+		say "the router runs: its configuration is left as it is (fastpath-base apply changes it)"
+		return
+	fi
+	recover
+	grep -qx undone "$RECORD" 2> /dev/null && return
+	# A board with one port is as new as any: only its bridge is left.
+	why="$(obstacle)"
+	case "$why" in
+	"" | "the board has one port"*) apply ;;
+	*) say "the configuration is left as it is: $why" ;;
+	esac
+}
+
+by_hand() {
+	if pending; then
+		echo "fastpath-base: $1 of network and firewall: there are changes by hand that are not" \
+			"committed. Commit or revert them first (uci changes; uci revert network)" >&2
+		exit 1
+	fi
+	recover
+	"$1"
+	echo "In force at the next boot, or by: /etc/init.d/network reload; /etc/init.d/firewall reload"
+}
+
+QUIET=
+case "${1-}" in
+status) status ;;
+apply | undo) by_hand "$1" ;;
+first-boot) first_boot ;;
+*)
+	usage >&2
+	exit 2
+	;;
+esac
