@@ -6,18 +6,36 @@ define lab_newline
 
 endef
 
+# What Package/NAME may set, each time anew.
+lab_fields:=SECTION CATEGORY SUBMENU TITLE DEPENDS PKGARCH USERID MENU
+
 # BuildPackage NAME: prepare, the package's own recipe, then what a package manager would check.
+# lab-fields prints what the package says of itself, one `NAME FIELD: value` a line.
 define BuildPackage
-$(eval USERID:=)
+$(foreach field,$(lab_fields),$(eval $(field):=))
 $(eval $(call Package/$(1)))
-$(eval lab_userid_$(1):=$(USERID))
+$(foreach field,$(lab_fields),$(eval lab_$(field)_$(1):=$($(field))))
 lab-install: lab-install-$(1)
-.PHONY: lab-install-$(1)
+lab-fields: lab-fields-$(1)
+.PHONY: lab-install-$(1) lab-fields-$(1)
 lab-install-$(1):
 	$$(call Build/Prepare)
 	$$(foreach hook,$$(Hooks/Prepare/Post),$$(call $$(hook))$$(lab_newline))
 	$$(call Package/$(1)/install,$$(DESTDIR))
 	$$(foreach file,$$(call Package/$(1)/conffiles),test -e "$$(DESTDIR)$$(file)"$$(lab_newline))
-	$$(if $$(lab_userid_$(1)),mkdir -p "$$(DESTDIR)/usr/lib/lab/userid")
-	$$(if $$(lab_userid_$(1)),echo "$$(lab_userid_$(1))" >"$$(DESTDIR)/usr/lib/lab/userid/$(1)")
+	$$(if $$(lab_USERID_$(1)),mkdir -p "$$(DESTDIR)/usr/lib/lab/userid")
+	$$(if $$(lab_USERID_$(1)),echo "$$(lab_USERID_$(1))" >"$$(DESTDIR)/usr/lib/lab/userid/$(1)")
+lab-fields-$(1):
+	@: $$(foreach field,$$(lab_fields),$$(info $(1) $$(field): $$(strip $$(lab_$$(field)_$(1))))) \
+		$$(foreach field,$$(filter PKG_% CARGO_PKG_%,$$(.VARIABLES)),$$(info $(1) $$(field): $$($$(field)))) \
+		$$(info $(1) description: $$(strip $$(Package/$(1)/description))) \
+		$$(info $(1) conffiles: $$(strip $$(Package/$(1)/conffiles)))
 endef
+
+# PACKAGE and SCRIPT name one: prerm, postinst, …
+lab-script:
+	@: $(info $(Package/$(PACKAGE)/$(SCRIPT)))
+
+lab-configure:
+	$(call Build/Configure)
+.PHONY: lab-script lab-configure

@@ -9,6 +9,14 @@ define Build/Prepare
 	done
 endef
 
+define Package/$(PKG_NAME)
+  SECTION:=luci
+  CATEGORY:=LuCI
+  TITLE:=$(LUCI_TITLE)
+  DEPENDS:=$(LUCI_DEPENDS)
+  PKGARCH:=$(LUCI_PKGARCH)
+endef
+
 define Package/$(PKG_NAME)/install
 	[ ! -d $(PKG_BUILD_DIR)/htdocs ] || { $(INSTALL_DIR) $(1)/www; $(CP) $(PKG_BUILD_DIR)/htdocs/. $(1)/www/; }
 	[ ! -d $(PKG_BUILD_DIR)/root ] || $(CP) $(PKG_BUILD_DIR)/root/. $(1)/

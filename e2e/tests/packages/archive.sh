@@ -1,0 +1,45 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Where fastpathd's sources and crates come from: docs/DESIGN.md, "Packages".
+
+# copied: the package's folder without what somebody has made there.
+copied() {
+    rm -rf "$WORK/copy"
+    mkdir -p "$WORK/copy/fastpathd"
+    cp "$TOP/feeds/fastpathd/Makefile" "$WORK/copy/fastpathd/"
+}
+
+in_copy() {
+    make -s --no-print-directory -C "$WORK/copy/fastpathd" TOPDIR="$SHIM" \
+        BUILD_DIR="$WORK/build" PKG_INSTALL_DIR="$WORK/built" "$@"
+}
+
+test_a_release_names_its_archive() {
+    local hash
+    copied
+    in_copy lab-fields >"$WORK/fields"
+    [ -z "$(field "$WORK/fields" fastpathd PKG_SOURCE)" ] || fail "an archive without source.mk"
+    hash=$(printf x | sha256sum | cut -d ' ' -f 1)
+    printf 'PKG_SOURCE:=%s\nPKG_SOURCE_URL:=%s\nPKG_HASH:=%s\n' fastpathd-0.1.0.tar.xz \
+        file:///dist "$hash" >"$WORK/copy/fastpathd/source.mk"
+    in_copy lab-fields >"$WORK/fields"
+    [ "$(field "$WORK/fields" fastpathd PKG_SOURCE)" = fastpathd-0.1.0.tar.xz ] || fail "no archive"
+    [ "$(field "$WORK/fields" fastpathd PKG_HASH)" = "$hash" ] || fail "no hash"
+}
+
+test_without_crates_it_says_what_to_do() {
+    copied
+    compiled
+    ! in_copy lab-configure 2>"$WORK/said" || fail "it would compile without crates"
+    grep -q './build.sh sources' "$WORK/said" || fail "no way out: $(cat "$WORK/said")"
+    mkdir -p "$WORK/build/fastpathd/vendor"
+    in_copy lab-configure || fail "it does not take vendored crates"
+}
+
+test_cargo_stays_offline() {
+    copied
+    in_copy lab-fields >"$WORK/fields"
+    field "$WORK/fields" fastpathd CARGO_PKG_ARGS | grep -qw -- --offline || fail "no --offline"
+    field "$WORK/fields" fastpathd CARGO_PKG_VARS | grep -q CARGO_NET_OFFLINE=true || fail "not set"
+    ! grep -q 'RUST_PKG_LOCKED' "$TOP/feeds/fastpathd/Makefile" || fail "Cargo.lock may change"
+}

@@ -1,0 +1,76 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The files in /etc/config that packages bring, and what becomes of older ones.
+
+daemon() {
+    FASTPATHD=${FASTPATHD:-$TOP/build/cargo/debug/fastpathd}
+    [ -x "$FASTPATHD" ] || skip "there is no fastpathd at $FASTPATHD"
+}
+
+test_uci_reads_them() {
+    local file
+    make_root
+    install_into_root feeds/fastpathd suricata-pkg
+    for file in fastpath suricata; do
+        in_root /sbin/uci show "$file" >"$WORK/shown"
+        grep -q "^$file\.main=$file\$" "$WORK/shown" || fail "no section main: $(cat "$WORK/shown")"
+        # One line each; comments are none.
+        [ "$(grep -cE '^(config|[[:space:]]+option) ' "$ROOT/etc/config/$file")" = \
+            "$(wc -l <"$WORK/shown")" ] || fail "uci sees other options in $file"
+    done
+}
+
+test_the_daemon_takes_its_own() {
+    daemon
+    make_root
+    install_into_root feeds/fastpathd
+    "$FASTPATHD" --check "$ROOT/etc/config/fastpath" >"$WORK/said" 2>&1 ||
+        fail "$(cat "$WORK/said")"
+    [ "$(cat "$WORK/said")" = "the configuration is good" ] || fail "$(cat "$WORK/said")"
+}
+
+test_its_examples_are_good_too() {
+    daemon
+    local file=$ROOT/etc/config/fastpath
+    make_root
+    install_into_root feeds/fastpathd
+    # Lines that are commented out are sections and options, or words with a blank in front.
+    sed -i 's/^#\(config \|\toption \|\tlist \)/\1/' "$file"
+    grep -q '^config exclude' "$file" || fail "no example found"
+    # The two device lists are for section main, and end up in another one here.
+    sed -i '/^\tlist \(ignore_\)\?device/d' "$file"
+    "$FASTPATHD" --check "$file" >"$WORK/said" 2>&1 || fail "$(cat "$WORK/said")"
+}
+
+migrate() {
+    install_into_root feeds/fastpathd
+    cp "$WORK/config" "$ROOT/etc/config/fastpath"
+    boot
+    cp "$ROOT/etc/config/fastpath" "$WORK/config"
+}
+
+test_an_older_file_is_put_into_today_s_words() {
+    daemon
+    printf '\nconfig %s\n\toption %s\n\toption %s\n\toption %s\n\n' "fastpath 'main'" \
+        "enabled '1'" "engine 'ebpf'" "hook 'xdp'" >"$WORK/config"
+    ! "$FASTPATHD" --check "$WORK/config" 2>/dev/null || fail "there is nothing to put right"
+    make_root
+    migrate
+    "$FASTPATHD" --check "$WORK/config" || fail "the daemon does not take it"
+    printf '\nconfig %s\n\toption %s\n\toption %s\n\toption %s\n' "fastpath 'main'" \
+        "enabled '1'" "engine 'ebpf'" "hook 'auto'" >"$WORK/expected"
+    printf '\nconfig %s\n' "ips 'ips'" "update 'update'" "cpu 'cpu'" >>"$WORK/expected"
+    echo >>"$WORK/expected"
+    diff -u "$WORK/expected" "$WORK/config" || fail "not as expected"
+    migrate
+    diff -u "$WORK/expected" "$WORK/config" || fail "a second run changes it"
+}
+
+test_today_s_file_is_left_alone() {
+    make_root
+    install_into_root feeds/fastpathd
+    cp "$ROOT/etc/config/fastpath" "$WORK/before"
+    boot
+    cmp "$ROOT/etc/config/fastpath" "$WORK/before" || fail "comments are lost"
+    [ ! -e "$ROOT/etc/uci-defaults/80-fastpathd" ] || fail "the script asks to be run again"
+}

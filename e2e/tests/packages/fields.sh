@@ -1,0 +1,124 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What the Makefiles say of the packages: complete, and the same as elsewhere in the tree.
+
+# each FUNCTION: FUNCTION FOLDER PACKAGE, with the fields in $WORK/fields.
+each() {
+    local folder package
+    for folder in $FOLDERS; do
+        fields "$folder" >"$WORK/fields"
+        for package in $(packages_of "$folder"); do "$1" "$folder" "$package"; done
+    done
+}
+
+value() { field "$WORK/fields" "$1" "$2"; }
+
+# matches PACKAGE FIELD REGEX
+matches() {
+    value "$1" "$2" | grep -qxE "$3" || fail "$1: $2 is '$(value "$1" "$2")', which is no $3"
+}
+
+complete() {
+    matches "$2" PKG_VERSION '[0-9]+\.[0-9]+\.[0-9]+'
+    matches "$2" PKG_RELEASE '[1-9][0-9]*'
+    matches "$2" PKG_MAINTAINER '[^<>]+ <[^ @]+@[^ @]+>'
+    matches "$2" PKG_LICENSE 'GPL-2\.0-(only|or-later)'
+    matches "$2" TITLE '.{8,60}'
+    matches "$2" USERID '|([a-z]+):\1'
+    matches "$2" DEPENDS '.+'
+}
+test_nothing_is_missing() { each complete; }
+
+archive() {
+    [ -n "$(value "$2" PKG_SOURCE)" ] || return 0
+    matches "$2" PKG_SOURCE "$(value "$2" PKG_NAME)-$(value "$2" PKG_VERSION)\.tar\.[gx]z"
+    matches "$2" PKG_SOURCE_URL 'https://.*/|file:///.*'
+    matches "$2" PKG_HASH '[0-9a-f]{64}'
+    matches "$2" PKG_LICENSE_FILES '[A-Za-z. ]+'
+}
+test_archives_have_a_hash() { each archive; }
+
+cpe() {
+    case $1 in
+        suricata-pkg) matches "$2" PKG_CPE_ID 'cpe:/a:oisf:suricata' ;;
+        # Ours are registered nowhere; a made-up name would match somebody else's faults.
+        *) [ -z "$(value "$2" PKG_CPE_ID)" ] || fail "$2 has a PKG_CPE_ID" ;;
+    esac
+}
+test_who_has_a_cpe() { each cpe; }
+
+one_version() {
+    local version
+    [ "$1" != suricata-pkg ] || return 0
+    version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' \
+        "$TOP/feeds/fastpathd/src/Cargo.toml")
+    [ "$(value "$2" PKG_VERSION)" = "$version" ] || fail "$2 is not of the workspace's $version"
+    [ "$version" = "$(jq -r .version "$TOP/ui/package.json")" ] || fail "the page is not $version"
+}
+test_versions_are_one() { each one_version; }
+
+test_licences_are_one() {
+    local licence
+    licence=$(sed -n '/^\[workspace.package\]/,/^\[/s/^license = "\(.*\)"/\1/p' \
+        "$TOP/feeds/fastpathd/src/Cargo.toml")
+    [ "$licence" = "$(jq -r .license "$TOP/ui/package.json")" ] || fail "the page's is another"
+    for folder in feeds/fastpathd feeds/fastpath-base feeds/fastpath luci-app-fastpath; do
+        grep -qx "PKG_LICENSE:=$licence" "$TOP/$folder/Makefile" || fail "$folder is not $licence"
+    done
+    cmp "$TOP/LICENSE" "$TOP/feeds/fastpathd/src/LICENSE" || fail "the licence's texts differ"
+}
+
+# The text is what the package manager gets: a blank in front would be part of the name.
+conffile() {
+    local file
+    for file in $(value "$2" conffiles); do
+        case $file in /etc/*) ;; *) fail "$2: conffile $file" ;; esac
+        grep -qxF "$file" "$TOP/$1/Makefile" || fail "$2: conffile $file is indented"
+        if [ "${file%/}" = "$file" ]; then
+            grep -qE " $file\$" "$HERE/golden/$2" || fail "$2: conffile $file is not installed"
+        fi
+    done
+}
+test_conffiles() {
+    each conffile
+    grep -qE ' /etc/config/' "$HERE"/golden/* || fail "no configuration found"
+    local file
+    # shellcheck disable=SC2013 # no blanks in them
+    for file in $(sed -n 's/^-.* \(\/etc\/config\/.*\)/\1/p' "$HERE"/golden/*); do
+        grep -qxF "$file" "$TOP"/feeds/*/Makefile "$TOP/suricata-pkg/Makefile" \
+            "$TOP/luci-app-fastpath/Makefile" || fail "$file is no conffile"
+    done
+}
+
+# OpenWrt's scan of feeds reads Makefiles with simple means.
+test_names_are_literal() {
+    local folder
+    for folder in $FOLDERS; do
+        ! grep -nE '^(define|\$\(eval).*\$\(PKG_NAME\)' "$TOP/$folder/Makefile" || fail "$folder"
+        grep -qE 'call BuildPackage' "$TOP/$folder/Makefile" || fail "$folder: not seen by the scan"
+    done
+}
+
+test_files_named_by_init_scripts_are_installed() {
+    local script file
+    for script in "$TOP"/feeds/*/files/*.init "$TOP"/suricata-pkg/files/*.init; do
+        # shellcheck disable=SC2013 # no blanks in them
+        for file in $(sed -n 's/^\(PROG\|CAPABILITIES\|LOADER\)=\(.*\)/\2/p' "$script"); do
+            grep -qhE " $file\$" "$HERE"/golden/* || fail "$script: no package installs $file"
+        done
+    done
+}
+
+# They run under BusyBox's shell, and on a failure the package manager is left half way.
+scripts_of() {
+    local script
+    for script in postinst prerm postrm preinst; do
+        in_folder "$1" lab-script PACKAGE="$2" SCRIPT="$script" >"$WORK/script"
+        [ -n "$(tr -d '\n' <"$WORK/script")" ] || continue
+        head -n 1 "$WORK/script" | grep -qx '#!/bin/sh' || fail "$2: $script has no first line"
+        busybox ash -n "$WORK/script" || fail "$2: $script"
+        shellcheck -s dash "$WORK/script" || fail "$2: $script"
+        grep -q IPKG_INSTROOT "$WORK/script" || fail "$2: $script runs when an image is made"
+    done
+}
+test_scripts_of_packages() { each scripts_of; }

@@ -1,0 +1,51 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The Makefiles read by a real OpenWrt, named by OPENWRT_DIR, which is not changed by that.
+
+tree() {
+    [ -n "${OPENWRT_DIR-}" ] || skip "OPENWRT_DIR names no tree of OpenWrt"
+    [ -s "$OPENWRT_DIR/tmp/.packageinfo" ] ||
+        fail "$OPENWRT_DIR has no tmp/.packageinfo: run there" \
+            "scripts/feeds update -a, scripts/feeds install -a, make defconfig"
+}
+
+# dump FOLDER: as the scan of feeds asks.
+dump() {
+    make --no-print-directory -r -C "$TOP/$1" DUMP=1 TOPDIR="$OPENWRT_DIR" \
+        INCLUDE_DIR="$OPENWRT_DIR/include" SUBDIR="feeds/fastpath/${1##*/}" 2>"$WORK/warnings"
+}
+
+test_the_scan_takes_them() {
+    tree
+    local folder
+    : >"$WORK/dump"
+    for folder in $FOLDERS; do
+        dump "$folder" >>"$WORK/dump" || fail "$folder: $(cat "$WORK/warnings")"
+        [ ! -s "$WORK/warnings" ] || fail "$folder: $(cat "$WORK/warnings")"
+    done
+    same <(sed -n 's/^Package: //p' "$WORK/dump" | sort) <(cd "$HERE/golden" && printf '%s\n' * |
+        sort) "the packages of the scan"
+}
+
+# provided FILE: names of packages, and what stands for them.
+provided() { sed -n 's/^\(Package\|Provides\): //p' "$1" | tr ' ' '\n' | sed 's/^@//' | sort -u; }
+
+test_dependencies_are_there() {
+    tree
+    local folder missing
+    for folder in $FOLDERS; do dump "$folder"; done >"$WORK/dump"
+    cat "$WORK/dump" "$OPENWRT_DIR/tmp/.packageinfo" >"$WORK/all"
+    missing=$(sed -n 's/^Depends: //p' "$WORK/dump" | tr ' ' '\n' | sed 's/^+//; s/.*://' |
+        grep -v '^@' | grep . | sort -u |
+        comm -23 - <(provided "$WORK/all"))
+    [ -z "$missing" ] || fail "no such packages: $missing"
+}
+
+test_users_collide_with_nobody() {
+    tree
+    local folder
+    for folder in $FOLDERS; do dump "$folder"; done >"$WORK/dump"
+    sed -n 's/^Require-User: //p' "$WORK/dump" | sort -u >"$WORK/users"
+    [ -s "$WORK/users" ] || fail "nobody asks for a user"
+    ! grep '=' "$WORK/users" || fail "a number of its own may be taken: $(cat "$WORK/users")"
+}

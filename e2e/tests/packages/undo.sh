@@ -1,0 +1,121 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What fastpath-base changed is put back, what others changed since is not.
+# shellcheck source=e2e/tests/packages/boards.sh
+. "$HERE/boards.sh"
+
+booted() {
+    set_up dsa
+    boot
+    configured dsa
+}
+
+uci() { in_root /sbin/uci "$@"; }
+
+test_an_option_changed_since_stays() {
+    booted
+    uci set network.globals.packet_steering=2
+    uci set firewall.@defaults[0].auto_helper=1
+    uci commit
+    remove_package
+    [ "$(uci get network.globals.packet_steering)" = 2 ] || fail "the owner's steering is gone"
+    [ "$(uci get firewall.@defaults[0].auto_helper)" = 1 ] || fail "the owner's helpers are gone"
+    ! uci -q get firewall.@defaults[0].flow_offloading || fail "ours is left"
+    [ "$(uci get network.lan.device)" = br-lan ] || fail "the bridge is not put back"
+}
+
+test_a_bridge_with_more_vlans_stays() {
+    booted
+    uci set network.guest_vlan=bridge-vlan
+    uci set network.guest_vlan.device=br-lan
+    uci set network.guest_vlan.vlan=20
+    uci add_list network.guest_vlan.ports=lan4:t
+    uci commit
+    remove_package
+    [ "$(uci get network.lan.device)" = br-lan.1 ] || fail "lan is cut off its VLAN"
+    [ "$(uci get network.lan_vlan.vlan)" = 1 ] || fail "the VLAN of lan is gone"
+    ! uci -q get network.globals.packet_steering || fail "the options are not put back"
+}
+
+test_an_interface_on_the_bridge_keeps_it() {
+    booted
+    uci set network.guest=interface
+    uci set network.guest.device=br-lan.1
+    uci commit
+    remove_package
+    [ "$(uci get network.lan.device)" = br-lan.1 ] || fail "guest has lost its bridge"
+}
+
+test_what_is_undone_by_hand_stays_undone() {
+    booted
+    in_root /usr/sbin/fastpath-base undo
+    unconfigured dsa
+    unpack_again
+    boot
+    unconfigured dsa
+    in_root /usr/sbin/fastpath-base apply
+    configured dsa
+    remove_package
+    unconfigured dsa
+}
+
+test_an_option_put_back_by_hand_is_not_set_again() {
+    booted
+    uci delete network.globals.packet_steering
+    uci commit
+    unpack_again
+    boot
+    ! uci -q get network.globals.packet_steering || fail "set again"
+}
+
+test_uncommitted_changes_are_nobody_s_but_their_owner_s() {
+    booted
+    uci set network.wan.proto=pppoe
+    cp -r "$ROOT/etc" "$WORK/etc.before"
+    ! in_root /usr/sbin/fastpath-base undo 2>"$WORK/said" || fail "undone"
+    grep -q 'uci changes' "$WORK/said" || fail "no reason: $(cat "$WORK/said")"
+    ! in_root /usr/sbin/fastpath-base apply 2>/dev/null || fail "applied"
+    remove_package 2>/dev/null
+    diff -r "$ROOT/etc" "$WORK/etc.before" || fail "something was changed"
+    rm -rf "$WORK/etc.before"
+}
+
+# Power fails between the files: the network is written, the firewall and the record are not.
+test_a_boot_cut_short_is_made_good() {
+    booted
+    cp "$(original dsa firewall)" "$ROOT/etc/config/firewall"
+    mv "$ROOT/etc/fastpath/base" "$ROOT/etc/fastpath/base.new"
+    unpack_again
+    boot
+    configured dsa
+    remove_package
+    unconfigured dsa
+}
+
+test_upgrade_and_image_change_nothing() {
+    booted
+    in_folder feeds/fastpath-base lab-script PACKAGE=fastpath-base SCRIPT=prerm >"$ROOT/tmp/prerm"
+    in_root PKG_UPGRADE=1 /bin/sh /tmp/prerm
+    in_root IPKG_INSTROOT=/tmp/image /bin/sh /tmp/prerm
+    configured dsa
+    [ -s "$ROOT/etc/fastpath/base" ] || fail "the record is gone"
+}
+
+test_status_tells_what_was_changed() {
+    set_up own-vlans
+    in_root /usr/sbin/fastpath-base status >"$WORK/said"
+    grep -q 'VLANs on a bridge already' "$WORK/said" || fail "$(cat "$WORK/said")"
+    booted
+    in_root /usr/sbin/fastpath-base status >"$WORK/said"
+    grep -qx 'network.globals.packet_steering: was not set, was made 0' "$WORK/said" ||
+        fail "$(cat "$WORK/said")"
+    grep -qx 'network.lan.device: was br-lan, was made br-lan.1' "$WORK/said" ||
+        fail "$(cat "$WORK/said")"
+}
+
+test_an_unknown_word_changes_nothing() {
+    set_up dsa
+    ! in_root /usr/sbin/fastpath-base aply 2>"$WORK/said" || fail "taken"
+    grep -q '^usage' "$WORK/said" || fail "no usage"
+    unconfigured dsa
+}
