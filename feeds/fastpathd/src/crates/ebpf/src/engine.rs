@@ -208,15 +208,33 @@ impl Engine {
             self.leave(evicted, Cause::Evicted, now);
         }
         for (key, entry) in &taken.entries {
-            let counted = self.strangers.remove(key).unwrap_or_default().counted;
-            if let Err(error) = self.maps.put(key, entry, counted) {
-                self.withdraw(id);
-                let full = matches!(error, MapError::Full);
-                return Err(if full { Refusal::Full.into() } else { error.into() });
+            match self.place(key, entry) {
+                Ok((found, counted)) => {
+                    let reading = Reading { counters: counted, closing: false };
+                    self.report.grown.extend(self.table.inherit(key, found, now));
+                    self.report.grown.extend(self.table.read(key, reading, now));
+                }
+                Err(error) => {
+                    self.withdraw(id);
+                    let full = matches!(error, MapError::Full);
+                    return Err(if full { Refusal::Full.into() } else { error.into() });
+                }
             }
-            self.report.grown.extend(self.table.inherit(key, counted, now));
         }
         Ok(())
+    }
+
+    /// Writes an entry. What that of a daemon before had counted when it was found, and what it has
+    /// now: the programs have gone on with it.
+    fn place(&mut self, key: &Key, entry: &Entry) -> Result<(Counters, Counters), MapError> {
+        let (mut found, mut counted) = (Counters::default(), Counters::default());
+        if let Some(slot) = self.strangers.remove(key) {
+            found = slot.counted;
+            // Taken out, so that nothing is counted between the reading and the writing.
+            counted = self.maps.remove(key)?.map_or(found, |reading| reading.counters);
+        }
+        self.maps.put(key, entry, counted)?;
+        Ok((found, counted))
     }
 
     /// Takes back what was written of a connection.

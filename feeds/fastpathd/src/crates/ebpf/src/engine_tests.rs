@@ -132,11 +132,14 @@ fn the_next_daemon_goes_on_with_what_it_finds() {
     maps.pass(7, |key| key.sport == 1001);
     drop(before);
     let mut engine = engine(&maps);
+    // Carried on until somebody takes it up.
+    maps.pass(3, |key| key.sport == 1001);
     // Under another number.
     engine.take(Connection { id: 9, ..connection(1) }, [place(1), place(2)], s(0)).unwrap();
     let report = engine.report();
-    assert_eq!(grown(&report), [7, 0]);
-    assert!(report.grown.iter().all(|growth| growth.inherited));
+    assert_eq!(grown(&report), [10, 0]);
+    let inherited = report.grown.iter().filter(|growth| growth.inherited);
+    assert_eq!(inherited.map(|growth| growth.grown.packets).collect::<Vec<_>>(), [7]);
     assert_eq!(engine.sweep(), 2);
     assert_eq!(engine.sweep(), 0);
     maps.pass(1, |_| true);
