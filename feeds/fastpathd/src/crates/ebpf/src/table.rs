@@ -2,7 +2,7 @@
 //! Which connections are in the maps, what they stand on and what they have counted.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -58,7 +58,7 @@ impl Held {
 #[derive(Debug)]
 struct Station {
     place: Place,
-    connections: Vec<u64>,
+    connections: HashSet<u64>,
 }
 
 /// An entry of the maps.
@@ -88,6 +88,8 @@ pub struct Table {
     keys: HashMap<Key, Slot>,
     /// Entries in the maps of IPv4 and IPv6.
     used: [usize; 2],
+    /// Connections whose packets are dropped.
+    rejected: usize,
     stations: HashMap<IpAddr, Station>,
     /// Who leaves first is last.
     victims: Vec<u64>,
@@ -104,6 +106,7 @@ impl Table {
             connections: HashMap::new(),
             keys: HashMap::new(),
             used: [0; 2],
+            rejected: 0,
             stations: HashMap::new(),
             victims: Vec::new(),
             evicted: 0,
@@ -194,11 +197,9 @@ impl Table {
             return Err(Refusal::Twin);
         }
         let family = family(&keys[0]);
-        if fate != Fate::Carried {
-            let dropped = self.connections.values().filter(|held| held.fate != Fate::Carried);
-            if dropped.count() >= self.capacity / DROPPED_PART {
-                return Err(Refusal::Full);
-            }
+        let carried = fate == Fate::Carried;
+        if !carried && self.rejected >= self.capacity / DROPPED_PART {
+            return Err(Refusal::Full);
         }
         let evicted = if self.used[family] + 2 > self.capacity {
             Some(self.victim(family, now).ok_or(Refusal::Full)?)
@@ -206,13 +207,14 @@ impl Table {
             None
         };
         self.used[family] += 2;
+        self.rejected += usize::from(!carried);
         for (direction, key) in keys.into_iter().enumerate() {
             self.keys.insert(key, Slot { id: connection.id, direction, ..Slot::default() });
         }
         let ends = [connection.orig.src, connection.reply.src];
         for (address, place) in ends.into_iter().zip(places) {
-            let new = || Station { place, connections: Vec::new() };
-            self.stations.entry(address).or_insert_with(new).connections.push(connection.id);
+            let new = || Station { place, connections: HashSet::new() };
+            self.stations.entry(address).or_insert_with(new).connections.insert(connection.id);
         }
         let held = Held { connection, keys, fate, packets: 0, active: now, expires: now };
         self.connections.insert(connection.id, held);
@@ -237,10 +239,10 @@ impl Table {
             self.keys.remove(key);
         }
         self.used[family(&held.keys[0])] -= 2;
+        self.rejected -= usize::from(held.fate != Fate::Carried);
         for address in [held.connection.orig.src, held.connection.reply.src] {
             if let Some(station) = self.stations.get_mut(&address) {
-                let at = station.connections.iter().position(|one| *one == id);
-                at.map(|at| station.connections.swap_remove(at));
+                station.connections.remove(&id);
                 if station.connections.is_empty() {
                     self.stations.remove(&address);
                 }
@@ -279,7 +281,7 @@ impl Table {
                 station.place = place;
                 Vec::new()
             }
-            _ => station.connections.clone(),
+            _ => station.connections.iter().copied().collect(),
         }
     }
 

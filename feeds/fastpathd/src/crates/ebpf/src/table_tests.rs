@@ -252,12 +252,15 @@ fn what_is_dropped_is_counted_by_its_rule_and_ends() {
 #[test]
 fn drops_leave_room() {
     let mut table = Table::new(64);
-    let mut reject = |id: u64| {
+    let reject = |table: &mut Table, id: u64| {
         let places = [place(1, 1), place(2, 2)];
         table.reject(connection(id, 1, 2, 6), places, 1, s(60), s(0)).map(|_| ())
     };
-    let refused = (0..10).filter(|id| reject(*id) == Err(Refusal::Full)).count();
+    let refused = (0..10).filter(|id| reject(&mut table, *id) == Err(Refusal::Full)).count();
     assert_eq!(refused, 6);
+    table.leave(0).unwrap();
+    assert_eq!(reject(&mut table, 10), Ok(()));
+    assert_eq!(reject(&mut table, 11), Err(Refusal::Full));
 }
 
 #[derive(Debug, Clone, Copy)]
