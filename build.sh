@@ -22,6 +22,8 @@ usage: ./build.sh COMMAND
   bench [--time]     count the instructions of a forwarded packet, engine by engine;
                      --time adds real time
   test [NAME…]       all tests, or only the named kinds (./build.sh test list)
+  sources PROFILE    the sources of what a router gets, and its bill of materials; --own: our
+                     part alone, which needs nothing of OpenWrt
   shell gw|peers     a shell on a machine of the running lab
   ui-dev             the page with live reload, talking to the running lab
   clean              remove build/ and everything else that was made
@@ -116,6 +118,7 @@ cmd_clean() {
 case ${1-} in
     lab) shift; cmd_lab "$@" ;;
     bench) shift; cmd_bench "$@" ;;
+    sources) shift; exec "$TOP/profiles/sources/bundle" "$@" ;;
     test) shift; cmd_test "$@" ;;
     shell) shift; cmd_shell "$@" ;;
     ui-dev) cmd_ui_dev ;;

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What may be linked into a program under GPL-2.0, and what the check of a bundle refuses.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { normal, parse, refusal } from '../../../profiles/sources/spdx.mjs';
+
+test('linked: what goes with GPL-2.0', () => {
+  for (const licence of [
+    'MIT',
+    'BSD-3-Clause',
+    'MPL-2.0',
+    'GPL-2.0-only',
+    'LGPL-2.1+',
+    'MIT OR Apache-2.0',
+    'MIT/Apache-2.0',
+    'Apache-2.0 / MIT',
+    'Apache-2.0 WITH LLVM-exception OR Apache-2.0 OR MIT',
+    'Apache-2.0 WITH LLVM-exception',
+    '(MIT OR Apache-2.0) AND Unicode-3.0',
+    'CC-BY-NC-4.0 OR (MIT AND (Zlib OR Apache-2.0))',
+  ]) {
+    assert.equal(refusal(licence, 'linked'), undefined, licence);
+  }
+});
+
+test('linked: what does not', () => {
+  for (const licence of [
+    'Apache-2.0',
+    'GPL-3.0-only',
+    'GPL-3.0-or-later',
+    'AGPL-3.0-only',
+    'CC-BY-NC-4.0',
+    'CC-BY-SA-4.0',
+    'BSD-4-Clause',
+    'OpenSSL',
+    'MIT AND Apache-2.0',
+    'MIT AND CC-BY-NC-4.0',
+    'Apache-2.0 OR GPL-3.0-only',
+    'Apache-2.0 WITH Swift-exception',
+    'Apache-2.0+',
+    'Proprietary',
+    'UNLICENSED',
+    'LicenseRef-Company',
+  ]) {
+    assert.match(refusal(licence, 'linked') ?? '', /does not go with GPL-2\.0/, licence);
+  }
+});
+
+test('tools may be under any free licence, and under no other', () => {
+  for (const licence of ['Apache-2.0', 'GPL-3.0-or-later', 'BlueOak-1.0.0', 'MIT']) {
+    assert.equal(refusal(licence, 'build'), undefined, licence);
+  }
+  for (const licence of ['CC-BY-NC-4.0', 'UNLICENSED', 'MIT AND BUSL-1.1']) {
+    assert.match(refusal(licence, 'build') ?? '', /not known to be free/, licence);
+    assert.match(refusal(licence, 'test') ?? '', /not known to be free/, licence);
+  }
+});
+
+test('no licence, or none that can be read', () => {
+  for (const use of ['linked', 'build', 'test']) {
+    assert.match(refusal('', use), /names no licence/);
+    assert.match(refusal(undefined, use), /names no licence/);
+    for (const text of ['MIT OR', '(MIT', 'MIT)', 'SEE LICENSE IN LICENSE.txt', 'AND MIT', 'a b']) {
+      assert.match(refusal(text, use), /is no SPDX expression/, text);
+    }
+  }
+});
+
+test('AND binds closer than OR', () => {
+  assert.deepEqual(parse('MIT OR ISC AND Zlib'), { any: ['MIT', { all: ['ISC', 'Zlib'] }] });
+  assert.equal(normal(' MIT/Apache-2.0'), 'MIT OR Apache-2.0');
+});
+
+/** The check on the real bill after CHANGE to it: its status and what it said. */
+function checked(change) {
+  const bill = JSON.parse(readFileSync(process.env.SBOM, 'utf8'));
+  change(bill.components);
+  const folder = mkdtempSync(join(tmpdir(), 'licences-'));
+  const file = join(folder, 'sbom.json');
+  writeFileSync(file, JSON.stringify(bill));
+  const { status, stderr } = spawnSync('node', [process.env.LICENCES, file], { encoding: 'utf8' });
+  rmSync(folder, { recursive: true });
+  return { status, stderr };
+}
+
+const named = (components, name) => components.find((part) => part.name === name);
+
+test('the bundle as it is passes', () => {
+  assert.deepEqual(checked(() => undefined), { status: 0, stderr: '' });
+});
+
+test('a linked crate and a package of the page may not change to what does not fit', () => {
+  for (const name of ['serde_json', 'svelte']) {
+    for (const licence of ['CC-BY-NC-4.0', 'Apache-2.0', 'Proprietary']) {
+      const { status, stderr } = checked((parts) => {
+        named(parts, name).licenses = [{ license: { id: licence } }];
+      });
+      assert.equal(status, 1);
+      assert.match(stderr, new RegExp(`/${name}@\\S+ \\(linked\\): ${licence} does not go`));
+    }
+    const { status, stderr } = checked((parts) => {
+      named(parts, name).licenses = [{ license: { name: 'NOASSERTION' } }];
+    });
+    assert.equal(status, 1);
+    assert.match(stderr, /names no licence/);
+  }
+});
+
+test('a tool may be under Apache-2.0 and not under a licence that is not free', () => {
+  const licence = (id) => (parts) => {
+    named(parts, 'vite').licenses = [{ license: { id } }];
+  };
+  assert.equal(checked(licence('Apache-2.0')).status, 0);
+  assert.equal(checked(licence('BUSL-1.1')).status, 1);
+});

@@ -1,0 +1,97 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# OpenWrt's part of the bundle, from what ./build.sh firmware has fetched. Needs WORK, PROFILE,
+# NEW, BUILD and what archives.sh needs.
+
+# Kind, name, commit of what is pinned.
+pinned() { sed 's/#.*//' "$PROFILES/pins" | awk '$1 == "source" || $1 == "feed"'; }
+
+folder_of() { if [ "$1" = openwrt ]; then echo "$WORK/tree"; else echo "$WORK/feeds/$1"; fi; }
+
+# Before anything is written: what is missing, and what brings it.
+need_openwrt() {
+    local kind name commit rest lost=''
+    [ -f "$PROFILES/pins" ] || die "sources: there is no profiles/pins"
+    while read -r kind name commit rest; do
+        git -C "$(folder_of "$name")" cat-file -e "$commit^{tree}" 2>/dev/null ||
+            lost+=$(printf '\n  %s %s at %s, in %s' "$kind" "$name" "${commit:0:12}" \
+                "$(folder_of "$name")")
+    done < <(pinned)
+    [ -n "$(archives | head -c 1)" ] ||
+        lost+=$(printf "\n  OpenWrt's archives, in %s" "$WORK/dl")
+    [ -z "$lost" ] || die "sources: of OpenWrt there is not yet:$lost
+Nothing was written. What can be done:
+  ./build.sh firmware $PROFILE      fetches it, and builds the image
+  ./build.sh sources $PROFILE --own   our part alone, which needs nothing of OpenWrt"
+}
+
+# What was downloaded whole; the rest are folders of tools.
+archives() {
+    [ ! -d "$WORK/dl" ] ||
+        find -L "$WORK/dl" -maxdepth 1 -type f ! -name '.*' ! -name '*.dl' ! -name '*.hash' -print0
+}
+
+# one_commit REPOSITORY COMMIT FILE: a git bundle of that commit without its history. Deltas are
+# made anew, so it does not depend on how the clone is packed.
+one_commit() {
+    local objects
+    objects=$(mktemp)
+    {
+        printf '%s\n' "$2"
+        git -C "$1" rev-parse "$2^{tree}"
+        git -C "$1" ls-tree -r -t "$2" | awk -F '\t' '{ split($1, f, " ")
+            if (f[2] != "commit") print f[3] " " $2 }'
+    } >"$objects"
+    {
+        printf '# v2 git bundle\n%s refs/heads/pin\n\n' "$2"
+        git -C "$1" pack-objects --stdout --threads=1 --no-reuse-delta --no-reuse-object -q \
+            <"$objects"
+    } >"$3"
+    rm -f "$objects"
+}
+
+bundles() {
+    local kind name commit rest
+    mkdir -p "$NEW/git"
+    while read -r kind name commit rest; do
+        one_commit "$(folder_of "$name")" "$commit" "$NEW/git/$name.bundle"
+    done < <(pinned)
+    cp "$PROFILES/pins" "$NEW/pins"
+    [ ! -d "$TREE/profiles/patches" ] || cp -r "$TREE/profiles/patches" "$NEW/patches"
+}
+
+downloads() {
+    mkdir -p "$NEW/dl"
+    archives | xargs -0 cp --reflink=auto -t "$NEW/dl"
+}
+
+# How the image was configured, and what OpenWrt says is in it.
+configuration() {
+    local images=$BUILD/images/$PROFILE file
+    mkdir -p "$NEW/configuration"
+    for file in "$images"/*.buildinfo "$images"/*.manifest; do
+        [ ! -f "$file" ] || cp "$file" "$NEW/configuration/"
+    done
+}
+
+openwrt_sources() {
+    local bill
+    step "git bundles of OpenWrt and its feeds" bundles
+    step "archives that packages are made from" downloads
+    configuration
+    bill=$(find "$BUILD/images/$PROFILE" -maxdepth 1 -name '*.bom.cdx.json' 2>/dev/null |
+        LC_ALL=C sort | head -n 1)
+    [ -n "$bill" ] || say "  ! no image of $PROFILE was built: its bill has our own parts only"
+    step "bill of materials" bom ${bill:+--openwrt "$bill"}
+}
+
+# unbundle FILE FOLDER: a repository with that commit, as ./build.sh firmware takes it. Git is
+# told that the commit has no history here.
+unbundle() {
+    local commit
+    commit=$(git bundle list-heads "$1" | cut -d ' ' -f 1)
+    git init -q "$2"
+    echo "$commit" >"$2/.git/shallow"
+    git -C "$2" fetch -q "$(readlink -f "$1")" pin
+    git -C "$2" checkout -q --detach "$commit"
+}
