@@ -24,7 +24,6 @@ updated() { says ".rules.state == \"$1\"" ips; }
 # update STATE: by hand; ends in that state.
 update() {
     same "started" "$(said .started update-rules)" true
-    soon 5 updated updating
     soon 90 says '.rules.state != "updating"' ips
     updated "$1" || fail "the update is not $1: $(ips_value .rules)"
 }
@@ -74,30 +73,35 @@ test_categories_and_disabled_rules() {
     finds 2 || fail "another rule was disabled"
 }
 
-# refuses NAME WORD…: this archive is not taken; why is said, the good rules stay in force.
-refuses() {
+# refused NAME WORD…: this archive is not taken; why is said, the good rules stay in force.
+refused() {
     local name=$1 word message
     shift
-    with_good_rules
     protect "$(source_of "$name")"
     update failed
     message=$(ips_value '.rules.message + " " + .rules.sources[0].message')
-    note "$message"
+    note "$name: $message"
     for word; do has "the message" "$message" "$word"; done
     finds 1 || fail "the good rules are gone"
+    same "rules in force" "$(ips_value .rules.loaded)" "$LOADED"
+}
+
+# One after the other, upon the same good rules; our own are still there at the end, too.
+test_refused_archives() {
+    with_good_rules
+    LOADED=$(ips_value .rules.loaded)
+    refused truncated lab "cut off"
+    refused traversal lab ../rules/mark.rules
+    refused link lab link.rules
+    refused wrong lab SHA-256
+    refused syntax mark.rules "line 1"
+    refused bomb lab "unpacks to more"
+    refused page "no rule"
+    refused nothing 404
     dropped "$ISP_4"
     gw 'test ! -e /var/lib/fastpath/mark.rules && test ! -e /var/lib/mark.rules'
     between "KiB that the daemon holds" "$(daemon_kib)" 1000 40000
 }
-
-test_truncated() { refuses truncated lab "cut off"; }
-test_path_out_of_the_archive() { refuses traversal lab ../rules/mark.rules; }
-test_link_in_the_archive() { refuses link lab link.rules; }
-test_wrong_checksum() { refuses wrong lab SHA-256; }
-test_syntax_error_names_file_and_line() { refuses syntax mark.rules "line 1"; }
-test_bomb_of_two_gigabytes() { refuses bomb lab "unpacks to more"; }
-test_page_instead_of_an_archive() { refuses page lab; }
-test_nothing_there() { refuses nothing lab; }
 
 test_full_disk() {
     with_good_rules
