@@ -24,6 +24,9 @@ usage: ./build.sh COMMAND
   test [NAME…]       all tests, or only the named kinds (./build.sh test list)
   sources PROFILE    the sources of what a router gets, and its bill of materials; --own: our
                      part alone, which needs nothing of OpenWrt
+  firmware PROFILE   an image for a device, from pinned sources (--list names the profiles)
+  image-check [PROFILE|FILE]
+                     the size of images against what the device takes
   shell gw|peers     a shell on a machine of the running lab
   ui-dev             the page with live reload, talking to the running lab
   clean              remove build/ and everything else that was made
@@ -111,7 +114,8 @@ cmd_ui_dev() {
 
 cmd_clean() {
     if [ -x "$TOP/e2e/lab/lab" ]; then "$TOP/e2e/lab/lab" down >/dev/null 2>&1 || true; fi
-    rm -rf "$BUILD" "$TOP/ui/dist" "$TOP/ui/node_modules" "$TOP/e2e/node_modules"
+    rm -rf "$BUILD" "$TOP/ui/dist" "$TOP/ui/node_modules" "$TOP/e2e/node_modules" \
+        "$TOP/profiles/node_modules"
     say "removed build/, ui/dist and the node_modules folders"
 }
 
@@ -119,6 +123,8 @@ case ${1-} in
     lab) shift; cmd_lab "$@" ;;
     bench) shift; cmd_bench "$@" ;;
     sources) shift; exec "$TOP/profiles/sources/bundle" "$@" ;;
+    firmware) shift; exec "$TOP/profiles/scripts/firmware" "$@" ;;
+    image-check) shift; exec "$TOP/profiles/scripts/image-check" "$@" ;;
     test) shift; cmd_test "$@" ;;
     shell) shift; cmd_shell "$@" ;;
     ui-dev) cmd_ui_dev ;;

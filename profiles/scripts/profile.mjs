@@ -2,7 +2,8 @@
 // Profiles as the scripts beside this one and the tests want them:
 //   profile.mjs list                       name, title and target of each
 //   profile.mjs check [FILE…]              against the schema; without files all of them
-//   profile.mjs get NAME KEY               a value; a list one item a line
+//   profile.mjs get NAME KEY…              values, a line each; of a list a line an item
+//   profile.mjs facts KEY…                 of every profile: name, key, value; a list item by item
 //   profile.mjs config NAME                the configuration that OpenWrt is given
 //   profile.mjs survived NAME FILE         what of it is not in FILE, a .config after defconfig
 //   profile.mjs overlay NAME FOLDER        the files that the image gets beside its packages
@@ -42,10 +43,13 @@ function read(file) {
 }
 
 // The shared file has the same keys, and needs none of those that tell one device from another.
+let validate;
 function validators() {
+  if (validate) return validate;
   const schema = JSON.parse(readFileSync(join(HOME, 'schema.json'), 'utf8'));
   const ajv = new Ajv({ allErrors: true, strict: true });
-  return { profile: ajv.compile(schema), common: ajv.compile({ ...schema, required: [] }) };
+  validate = { profile: ajv.compile(schema), common: ajv.compile({ ...schema, required: [] }) };
+  return validate;
 }
 
 function wording(error) {
@@ -79,12 +83,12 @@ function problems(file, value, validate) {
 }
 
 function check(files) {
-  const validate = validators();
+  const { profile, common } = validators();
   const all = files.length > 0 ? files : ['common', ...names()].map((n) => join(HOME, `${n}.yml`));
   const found = all.flatMap((file) => {
     try {
       const value = read(file);
-      const kind = basename(file) === 'common.yml' ? validate.common : validate.profile;
+      const kind = basename(file) === 'common.yml' ? common : profile;
       return problems(file, value, kind);
     } catch (e) {
       if (e instanceof Refusal) return [e.message];
@@ -118,9 +122,25 @@ function load(name) {
 
 function get(profile, key) {
   const value = key.split('.').reduce((at, part) => at?.[part], profile);
-  if (value === undefined) return '';
-  const line = (v) => (typeof v === 'object' ? Object.values(v).join('\t') : String(v));
-  return (Array.isArray(value) ? value.map(line).join('\n') : line(value)) + '\n';
+  const line = (v) => (typeof v === 'object' ? Object.values(v).join('\t') : String(v ?? ''));
+  return Array.isArray(value) ? value.map((v) => `${line(v)}\n`).join('') : `${line(value)}\n`;
+}
+
+function getAll(profile, keys) {
+  return keys.map((key) => get(profile, key)).join('');
+}
+
+function facts(keys) {
+  return names()
+    .map(load)
+    .flatMap((p) => keys.map((key) => [p, key]))
+    .flatMap(([p, key]) =>
+      get(p, key)
+        .split('\n')
+        .filter(Boolean)
+        .map((value) => `${p.name}\t${key}\t${value}\n`),
+    )
+    .join('');
 }
 
 function writeOverlay(profile, folder) {
@@ -149,7 +169,9 @@ function main([command, ...rest]) {
     case 'check':
       return check(rest);
     case 'get':
-      return get(load(rest[0]), rest[1]);
+      return getAll(load(rest[0]), rest.slice(1));
+    case 'facts':
+      return facts(rest);
     case 'config':
       return seed(load(rest[0]));
     case 'survived':
@@ -157,7 +179,7 @@ function main([command, ...rest]) {
     case 'overlay':
       return writeOverlay(load(rest[0]), rest[1]);
     default:
-      throw new Refusal('profile.mjs list | check | get | config | survived | overlay');
+      throw new Refusal('profile.mjs list | check | get | facts | config | survived | overlay');
   }
 }
 

@@ -1,0 +1,62 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Archives and programs: `make download`, then everything, with a line for where it is.
+
+# What is fetched depends on the configuration and on our own packages' versions alone.
+download_state() { digest "$TREE/.config" "$WORK"/own/*/Makefile; }
+fetched() { [ "$(cat "$WORK/downloaded.$PROFILE" 2>/dev/null)" = "$(download_state)" ]; }
+
+# Our own archives are made of this commit; the Makefile of fastpathd learns of it by source.mk.
+own_archives() {
+    local want
+    want=$(git -C "$TOP" rev-parse HEAD)
+    [ "$(cat "$WORK/archives.commit" 2>/dev/null)" != "$want" ] ||
+        ! cmp -s "$WORK/archives/source.mk" "$TOP/feeds/fastpathd/source.mk" || return 0
+    # OpenWrt would take one of the same name for this one.
+    rm -f "$WORK/archives.commit" "$WORK"/dl/fastpathd-*.tar.xz
+    "$TOP/build.sh" sources --archives "$WORK/archives"
+    cp "$WORK/archives/source.mk" "$TOP/feeds/fastpathd/source.mk"
+    echo "$want" >"$WORK/archives.commit"
+}
+
+download() {
+    own_archives
+    fetched && return
+    step "archives, checked against their hashes" \
+        env DOWNLOAD_MIRROR="$MIRROR" "$HERE/run-in" "$TREE" make -j "$JOBS" download ||
+        die "firmware: not every archive came (see above); run the same command again, or name a
+mirror that has them: --download-mirror URL"
+    download_state >"$WORK/downloaded.$PROFILE"
+}
+
+# Folders that are compiled for this configuration: tools, toolchain, packages.
+folders() {
+    in_tree make -s -f "$HERE/folders.mk"
+}
+
+compile() {
+    local status=0 log
+    download
+    # The page is part of an image.
+    "$TOP/build.sh" page
+    folders >"$WORK/folders"
+    rm -rf "$TREE/bin/targets/$PLACE"
+    log=$BUILD/log/firmware-$PROFILE.log
+    say "  … $(wc -l <"$WORK/folders") folders to compile with $JOBS at once; log: $log"
+    "$HERE/run-in" "$TREE" make -j "$JOBS" 2>&1 | tee "$log" |
+        node "$HERE/progress.mjs" "$WORK/folders" || status=$?
+    [ "$status" = 0 ] || failed "$log"
+}
+
+# The package that failed first, and the end of its own log.
+failed() {
+    local what last
+    what=$(sed -n 's/^ *ERROR: \(.*\) failed to build.*/\1/p' "$1" | head -n 1)
+    [ -n "$what" ] || { tail -n 20 "$1" >&2; die "firmware: the build failed (see above)"; }
+    what=${what%% *}
+    last=$(find "$TREE/logs" -path "*/${what##*/}/*.txt" -printf '%T@ %p\n' 2>/dev/null |
+        sort -n | tail -n 1)
+    [ -z "$last" ] || tail -n 30 "${last#* }" >&2
+    die "firmware: $what failed to build; its log: ${last#* }
+To see more: make -C $TREE ${what#"$TREE/"}/compile V=s -j1. The same command continues."
+}

@@ -1,0 +1,187 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# OpenWrt and its feeds at the commits of profiles/pins. Needs WORK, TREE, PROFILES, OPENWRT, FEEDS.
+
+# Seconds after which a server counts as out of reach; all are asked at once.
+REACH=8
+export GIT_TERMINAL_PROMPT=0
+
+# KIND, COMMIT and ADDRESS by name.
+pins() {
+    local kind name commit address
+    declare -gA KIND=() COMMIT=() ADDRESS=()
+    while read -r kind name commit address; do
+        case $kind in '' | '#'*) continue ;; esac
+        [[ $commit =~ ^[0-9a-f]{40}$ && -n $address ]] ||
+            die "profiles/pins: '$kind $name' is not: kind, name, commit of 40 digits, address"
+        KIND[$name]=$kind COMMIT[$name]=$commit ADDRESS[$name]=$address
+    done <"$PROFILES/pins"
+    FEED_NAMES=$(for name in "${!KIND[@]}"; do
+        [ "${KIND[$name]}" != feed ] || echo "$name"
+    done | sort | paste -sd ' ')
+}
+
+is_address() { [[ $1 == *://* ]]; }
+
+# A folder that is a repository of its own, and not a folder of another one.
+is_repository() {
+    [ "$(git -C "$1" rev-parse --show-toplevel 2>/dev/null)" = "$(readlink -f "$1")" ] ||
+        [ "$(git -C "$1" rev-parse --is-bare-repository 2>/dev/null)" = true ]
+}
+
+# The options of the command line in place of the pinned addresses.
+places() {
+    local name from=$FEEDS
+    [ -z "$OPENWRT" ] || ADDRESS[openwrt]=$OPENWRT
+    if [ -z "$from" ] && [ -n "$OPENWRT" ] && ! is_address "$OPENWRT"; then
+        from=$OPENWRT/..
+    fi
+    for name in $FEED_NAMES; do
+        [ -z "$from" ] || ! is_address "$from" || ADDRESS[$name]=${from%/}/$name.git
+        [ -z "$from" ] || is_address "$from" || [ ! -d "$from/$name" ] ||
+            ADDRESS[$name]=$(readlink -f "$from/$name")
+        [ -z "$FEEDS" ] || [ -e "${ADDRESS[$name]}" ] || is_address "$FEEDS" ||
+            die "firmware: --feeds-from $FEEDS has no folder $name"
+    done
+    if ! is_address "${ADDRESS[openwrt]}"; then
+        is_repository "${ADDRESS[openwrt]}" ||
+            die "firmware: --openwrt $OPENWRT is no git repository (a clone or work tree is needed)"
+        ADDRESS[openwrt]=$(readlink -f "${ADDRESS[openwrt]}")
+    fi
+}
+
+# Where NAME is put, and what tells that it is there.
+folder() { if [ "$1" = openwrt ]; then echo "$TREE"; else echo "$WORK/feeds/$1"; fi; }
+have() {
+    [ -d "$(folder "$1")" ] && [ "$(cat "$(folder "$1").commit" 2>/dev/null)" = "${COMMIT[$1]}" ]
+}
+
+# Every server that something has yet to come from is asked, before anything is written.
+reach() {
+    local name waiting=() lost=''
+    command -v git >/dev/null || need_packages "OpenWrt's sources" git
+    REPLIES=$(mktemp -d)
+    trap 'rm -rf "$REPLIES"' EXIT
+    for name in openwrt $FEED_NAMES; do
+        if ! is_address "${ADDRESS[$name]}" || have "$name"; then continue; fi
+        timeout "$REACH" git ls-remote --quiet "${ADDRESS[$name]}" HEAD \
+            >"$REPLIES/$name" 2>&1 </dev/null || echo "$?" >"$REPLIES/$name.status" &
+        waiting+=("$name")
+    done
+    wait
+    for name in "${waiting[@]}"; do
+        [ -e "$REPLIES/$name.status" ] || continue
+        lost+=$(printf '\n  %s: %s\n    %s' "$name" "${ADDRESS[$name]}" "$(unreached "$name")")
+    done
+    [ -z "$lost" ] || unplugged "$lost"
+    [ "$CONFIG_ONLY" = 1 ] || fetched || reach_mirror
+}
+
+unreached() {
+    if [ "$(cat "$REPLIES/$1.status")" = 124 ]; then
+        echo "no answer within $REACH s"
+    else
+        tail -n 1 "$REPLIES/$1"
+    fi
+}
+
+unplugged() {
+    die "firmware: cannot be reached:$1
+Nothing was written. What can be done:
+  with a network that reaches what is named, run the same command again
+  --openwrt DIR|URL      another clone of OpenWrt that has commit ${COMMIT[openwrt]:0:12}
+  --feeds-from DIR|URL   clones of the feeds $FEED_NAMES
+  --download-mirror URL  a mirror of OpenWrt's archives"
+}
+
+# Archives come from the mirror first, or from OpenWrt's own.
+reach_mirror() {
+    local address=${MIRROR:-https://sources.openwrt.org/} said
+    case $address in
+        file://*) [ -d "${address#file://}" ] || unplugged "
+  archives: $address
+    there is no such folder"
+            return ;;
+    esac
+    command -v curl >/dev/null || need_packages "asking the mirror" curl
+    # Any answer of a server counts; not all show their folder.
+    said=$(curl -sS -o /dev/null --max-time "$REACH" "$address" 2>&1) || unplugged "
+  archives: $address
+    ${said##*$'\n'}"
+}
+
+# obtain NAME: its folder is there whole at its commit, or as it was.
+obtain() {
+    local name=$1 commit=${COMMIT[$1]} address=${ADDRESS[$1]} into
+    into=$(folder "$name")
+    have "$name" && return
+    mkdir -p "$(dirname "$into")"
+    rm -rf "$into.new"
+    if is_address "$address" || is_repository "$address"; then
+        is_address "$address" || address=file://$address
+        step "$name at ${commit:0:12}" clone "$address" "$commit" "$into.new" ||
+            die "firmware: $name: commit $commit did not come from $address
+name a repository that has it (--openwrt, --feeds-from)"
+        echo "$commit" >"$into.new.commit"
+    else
+        say "  ! $name: $address is no git repository: that it is ${commit:0:12} is not checked"
+        step "$name from a folder" cp -a --reflink=auto "$address/." "$into.new"
+        echo unchecked >"$into.new.commit"
+    fi
+    rm -rf "$into" "$into.commit"
+    mv "$into.new" "$into"
+    mv "$into.new.commit" "$into.commit"
+}
+
+# Without history: the versions of LuCI's packages come from the date of their last commit, and
+# would differ between a clone that has it and one that has not. OpenWrt's feeds script does it so.
+clone() {
+    git init -q "$3"
+    git -C "$3" fetch -q --depth 1 "$1" "$2" </dev/null || return
+    [ "$(git -C "$3" rev-parse FETCH_HEAD)" = "$2" ] || { echo "it gave another commit"; return 1; }
+    git -C "$3" checkout -q --detach "$2"
+}
+
+# Of files of which some need not be there.
+digest() { { cat /dev/null "$@" 2>/dev/null || true; } | sha256sum; }
+
+# patched FOLDER COMMIT PATCHES: our patches on a branch of their own. The same commits whoever
+# makes them, and when.
+patched() {
+    local into=$1 commit=$2 folder=$3 patch want
+    want=$(digest "$folder"/*.patch)
+    [ -d "$into/.git" ] || return 0
+    [ -z "$(git -C "$into" status --porcelain --untracked-files=no)" ] ||
+        die "firmware: files in $into were changed by hand:
+$(git -C "$into" status --porcelain --untracked-files=no | head -n 5)
+Undo that (git -C $into checkout .), or make it a patch in profiles/patches."
+    [ "$(cat "$into/.git/fastpath-patches" 2>/dev/null)" != "$want" ] || return 0
+    git -C "$into" checkout -q -B fastpath "$commit"
+    for patch in "$folder"/*.patch; do
+        [ -e "$patch" ] || continue
+        GIT_COMMITTER_NAME=fastpath GIT_COMMITTER_EMAIL=fastpath@example.org \
+            git -C "$into" -c commit.gpgsign=false am -q --committer-date-is-author-date "$patch" ||
+            unpatched "$into" "$commit" "$patch"
+    done
+    echo "$want" >"$into/.git/fastpath-patches"
+}
+
+unpatched() {
+    git -C "$1" am --abort 2>/dev/null || true
+    git -C "$1" checkout -q -B fastpath "$2"
+    rm -f "$1/.git/fastpath-patches"
+    die "firmware: ${3#"$PROFILES/"} does not fit commit ${2:0:12} (git's words are above)
+The tree is without patches again."
+}
+
+sources() {
+    local name
+    for name in openwrt $FEED_NAMES; do obtain "$name"; done
+    patched "$TREE" "${COMMIT[openwrt]}" "$PROFILES/patches/openwrt"
+    for name in $FEED_NAMES; do
+        patched "$WORK/feeds/$name" "${COMMIT[$name]}" "$PROFILES/patches/$name"
+    done
+    # Archives outlive the tree.
+    mkdir -p "$WORK/dl"
+    [ -e "$TREE/dl" ] || ln -s ../dl "$TREE/dl"
+}
