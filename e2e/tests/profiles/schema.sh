@@ -1,0 +1,158 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Profiles: the schema, their pages, the configuration they become, the first boot.
+
+test_profiles_fit_the_schema() {
+    profile check
+    [ "$(profile list | wc -l)" -ge 9 ] || fail "fewer than nine profiles"
+}
+
+# broken MESSAGE SED [FILE]: a copy of a profile that SED makes unfit, and what is to be said of it.
+broken() {
+    local folder name=${3:-glinet-gl-mt6000}
+    folder=$NOW/$((++BROKEN))
+    mkdir "$folder"
+    sed "$2" "$TOP/profiles/$name.yml" >"$folder/$name.yml"
+    ! cmp -s "$folder/$name.yml" "$TOP/profiles/$name.yml" || fail "$2 changes nothing"
+    printf '%s: %s\n' "$folder/$name.yml" "$1" >>"$NOW/expected"
+}
+
+# Every copy is refused, and by the right words.
+refused() {
+    local said line
+    ! said=$(profile check "$NOW"/*/*.yml 2>&1) || fail "all pass"
+    while read -r line; do has "$said" "$line"; done <"$NOW/expected"
+}
+
+# shellcheck disable=SC2016 # the last line, to sed
+test_broken_profiles_are_refused() {
+    local BROKEN=0
+    broken "profile: must have required property 'device'" '/^device:/d'
+    broken "profile: devise is no known key" 's/^device:/devise:/'
+    broken "arch: must be one of x86_64, aarch64, mips64" 's/^arch:.*/arch: arm64/'
+    broken "target: must be string" 's/^target:.*/target: [mediatek]/'
+    broken "device: must match pattern" 's/^device:.*/device: "GL MT6000; rm"/'
+    broken "ports.lan: must be array" 's/^  lan:.*/  lan: lan1/'
+    broken "ports: eth1 is in lan and in wan" 's/^  lan:.*/  lan: [lan1, eth1]/'
+    broken "ports.lan.0: must match pattern" 's/^  lan:.*/  lan: [a-name-that-is-too-long]/'
+    broken "images.0.limit_mib: must be >= 1" '0,/limit_mib: .*/s//limit_mib: 0/'
+    broken "images.0: must have required property 'reason'" '0,/    reason: .*/s///'
+    broken "not_tested: must NOT have fewer than 1 items" '/^not_tested:/,$c not_tested: []'
+    broken "name: is gl-mt6000, the file is called glinet-gl-mt6000" 's/^name:.*/name: gl-mt6000/'
+    broken "without: frobnicator is not among" '$a without: [frobnicator]'
+    broken "config: CONFIG_KERNEL_KPROBES is no name that fits here" \
+        '$a config: {CONFIG_KERNEL_KPROBES: y}'
+    broken "config.KERNEL_KPROBES: must be one of y, n" '$a config: {KERNEL_KPROBES: true}'
+    broken "defaults: engine is no name that fits here" '$a defaults: {engine: ebpf}'
+    broken "Map keys must be unique" '$a device: glinet_gl-mt6000'
+    broken "packages.0: must match pattern" '0,/^  - fastpath$/s//  - "fast path"/' common
+    broken "tiers.0: must have required property 'cores'" '0,/    cores:.*/s///' common
+    refused
+    # Nothing is done with a profile while one part of it is unfit.
+    mkdir "$NOW/profiles"
+    cp "$TOP"/profiles/*.yml "$TOP/profiles/schema.json" "$NOW/profiles"
+    sed -i '/^device:/d' "$NOW/profiles/x86-64.yml"
+    ! PROFILES=$NOW/profiles profile config x86-64 >"$NOW/out" 2>/dev/null || fail "it is used"
+    [ ! -s "$NOW/out" ] || fail "half a configuration: $(cat "$NOW/out")"
+}
+
+test_every_profile_has_its_page() {
+    local name key value page heading
+    for name in $(profile list | cut -f 1); do
+        page=$TOP/docs/profiles/$name.md
+        [ -f "$page" ] || fail "docs/profiles/$name.md is missing"
+        for heading in Flash Recover Ports Defaults "Tested and not"; do
+            grep -qx "## $heading" "$page" || fail "$name.md has no heading '$heading'"
+        done
+        grep -q "($name.md)" "$TOP/docs/profiles/README.md" || fail "README.md does not name $name"
+    done
+    while IFS=$'\t' read -r name key value; do
+        [ "$key" = not_tested ] || value="\`$value\`"
+        tr -s '\n' ' ' <"$TOP/docs/profiles/$name.md" | grep -qF -- "${value%.}" ||
+            fail "$name.md does not say: $value ($key)"
+    done < <(profile facts ports.lan ports.wan not_tested)
+    for page in "$TOP"/docs/profiles/*.md; do
+        name=$(basename "$page" .md)
+        [ "$name" = README ] || [ -f "$TOP/profiles/$name.yml" ] || fail "$name.md has no profile"
+    done
+}
+
+test_configuration_is_as_recorded() {
+    local name
+    for name in x86-64 ubnt-edgerouter-4; do
+        profile config "$name" >"$NOW/$name.config"
+        same "$NOW/$name.config" "$name.config"
+    done
+}
+
+# lost SED TEXT…: what defconfig did to the recorded configuration, and what is said of it.
+lost() {
+    local said
+    sed "$1" "$GOLDEN/x86-64.defconfig" >"$NOW/.config"
+    ! said=$(profile survived x86-64 "$NOW/.config" 2>&1) || fail "unseen: $1"
+    shift
+    has "$said" "$@"
+    [ "$(printf '%s\n' "$said" | wc -l)" = 2 ] || fail "more than one line: $said"
+}
+
+# x86-64.defconfig is what the real tree made of the profile: the lines of it that count here.
+test_lost_symbols_are_named() {
+    profile survived x86-64 "$GOLDEN/x86-64.defconfig"
+    lost '/CONFIG_KERNEL_XDP_SOCKETS=/d' KERNEL_XDP_SOCKETS "wanted y, there is no such symbol"
+    lost 's/^\(CONFIG_PACKAGE_suricata\)=y/\1=m/' PACKAGE_suricata "wanted y, is m: built, but not"
+    lost 's/^CONFIG_KERNEL_DEBUG_INFO_BTF=y/# CONFIG_KERNEL_DEBUG_INFO_BTF is not set/' \
+        KERNEL_DEBUG_INFO_BTF "is not set: something it depends on"
+    lost 's/^# CONFIG_KERNEL_DEBUG_INFO_REDUCED is.*/CONFIG_KERNEL_DEBUG_INFO_REDUCED=y/' \
+        "wanted n, is y: something selects it"
+    lost 's/^CONFIG_TARGET_ROOTFS_PARTSIZE=.*/CONFIG_TARGET_ROOTFS_PARTSIZE=104/' \
+        "wanted 512, is 104"
+}
+
+# A root of BusyBox with a memory and a number of cores; the first boot's script in it.
+boot() {
+    local memory=$1 cores=$2
+    printf 'MemTotal:       %s kB\n' $((memory * 1024)) >"$ROOT/proc/meminfo"
+    seq "$cores" | sed 's/.*/processor : &/' >"$ROOT/proc/cpuinfo"
+    unshare --map-root-user chroot "$ROOT" /bin/env -i PATH=/sbin:/bin /bin/sh -c \
+        '. /etc/uci-defaults/95-fastpath-profile' || fail "the script ends with $?"
+}
+
+make_root() {
+    local applet
+    command -v busybox >/dev/null || skip "busybox is not installed"
+    ROOT=$NOW/root
+    rm -rf "$ROOT"
+    mkdir -p "$ROOT"/{bin,sbin,proc,tmp,dev,lib,etc/config}
+    cp "$(command -v busybox)" "$ROOT/bin/busybox"
+    for applet in sh env awk grep cat; do ln -s busybox "$ROOT/bin/$applet"; done
+    : >"$ROOT/dev/null"
+    cp "$TOP/e2e/tests/packages/doubles/uci" "$ROOT/sbin/uci"
+    cp "$TOP/e2e/tests/packages/doubles/uci.awk" "$ROOT/lib/uci-double.awk"
+    cp "$TOP/feeds/fastpathd/files/fastpath.config" "$ROOT/etc/config/fastpath"
+    [ -d "$NOW/overlay" ] || profile overlay glinet-gl-mt6000 "$NOW/overlay"
+    cp -r "$NOW/overlay/." "$ROOT"
+}
+
+option() { sed -n "s/^\toption $1 '\(.*\)'\$/\1/p" "$ROOT/etc/config/fastpath"; }
+
+test_first_boot_sets_defaults_once() {
+    local row memory cores tables
+    for row in 480:1:32 960:4:64 990:1:32 1950:4:128 3900:4:256 3900:2:128 15800:4:256 \
+        15800:8:512; do
+        IFS=: read -r memory cores tables <<<"$row"
+        make_root
+        boot "$memory" "$cores"
+        [ "$(option memory)" = "$tables" ] || fail "$memory MiB, $cores cores: $(option memory)"
+    done
+    [ "$(option engine)" = flowtable ] || fail "engine $(option engine)"
+    grep -qx 'kernel.kptr_restrict=1' "$ROOT/etc/sysctl.d/30-fastpath-profile.conf"
+    # An upgrade brings the owner's configuration back, and the mark: lib/upgrade/keep.d says so.
+    grep -qx /etc/fastpath-profile "$ROOT/lib/upgrade/keep.d/fastpath-profile"
+    sed -i "s/option memory '512'/option memory '99'/" "$ROOT/etc/config/fastpath"
+    boot 15800 8
+    [ "$(option memory)" = 99 ] || fail "an upgrade undid what the owner set: $(option memory)"
+    # A fresh router gets them.
+    rm "$ROOT/etc/fastpath-profile"
+    boot 15800 8
+    [ "$(option memory)" = 512 ] || fail "nothing was set the second time"
+}
