@@ -49,3 +49,46 @@ test_users_collide_with_nobody() {
     [ -s "$WORK/users" ] || fail "nobody asks for a user"
     ! grep '=' "$WORK/users" || fail "a number of its own may be taken: $(cat "$WORK/users")"
 }
+
+# A root with OpenWrt's own functions for packages and for the first boot.
+with_functions() {
+    local files=$OPENWRT_DIR/package/base-files/files
+    # shellcheck source=e2e/tests/packages/boards.sh
+    . "$HERE/boards.sh"
+    set_up dsa
+    mkdir -p "$ROOT/lib/apk/packages" "$ROOT/usr/share/libubox"
+    # Read by them, of another package, and not called here.
+    : >"$ROOT/usr/share/libubox/jshn.sh"
+    cp -r "$files/lib/functions.sh" "$files/lib/functions" "$ROOT/lib/"
+    grep '^-' "$HERE/golden/fastpath-base" | cut -d ' ' -f 3 \
+        >"$ROOT/lib/apk/packages/fastpath-base.list"
+    sed -n '/^uci_apply_defaults()/,/^}/p' "$files/etc/init.d/boot" >"$ROOT/tmp/boot"
+    [ -s "$ROOT/tmp/boot" ] || fail "/etc/init.d/boot has no uci_apply_defaults"
+    echo uci_apply_defaults >>"$ROOT/tmp/boot"
+}
+
+# as_package FUNCTION: as the script that apk runs begins.
+as_package() {
+    in_root /bin/sh -c "export root= pkgname=fastpath-base; . /lib/functions.sh; $1"
+}
+
+test_openwrt_s_first_boot() {
+    tree
+    with_functions
+    in_root /bin/sh /tmp/boot
+    configured dsa
+    [ ! -e "$ROOT/etc/uci-defaults/60-fastpath-base" ] || fail "it would run again"
+    as_package default_prerm
+    remove_package
+    unconfigured dsa
+}
+
+test_openwrt_s_installation_on_a_running_router() {
+    tree
+    with_functions
+    echo network.interface >"$ROOT/tmp/ubus"
+    as_package default_postinst
+    grep -q 'the router runs' "$ROOT/dev/kmsg" || fail "the script was not run"
+    [ ! -e "$ROOT/etc/uci-defaults/60-fastpath-base" ] || fail "it would run at the next boot"
+    unconfigured dsa
+}

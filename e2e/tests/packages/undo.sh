@@ -59,13 +59,18 @@ test_what_is_undone_by_hand_stays_undone() {
     unconfigured dsa
 }
 
+# On the second board there is no VLAN that would tell that it was set up before.
 test_an_option_put_back_by_hand_is_not_set_again() {
-    booted
-    uci delete network.globals.packet_steering
-    uci commit
-    unpack_again
-    boot
-    ! uci -q get network.globals.packet_steering || fail "set again"
+    local board
+    for board in dsa one-port; do
+        set_up "$board"
+        boot
+        uci delete network.globals.packet_steering
+        uci commit
+        unpack_again
+        boot
+        ! uci -q get network.globals.packet_steering || fail "$board: set again"
+    done
 }
 
 test_uncommitted_changes_are_nobody_s_but_their_owner_s() {

@@ -315,7 +315,8 @@ first_boot() {
 		return
 	fi
 	recover
-	grep -qx undone "$RECORD" 2> /dev/null && return
+	# Done by hand, or at the first boot before an upgrade.
+	grep -qx undone "$RECORD" 2> /dev/null || recorded network.lan.device && return
 	# A board with one port is as new as any: only its bridge is left.
 	why="$(obstacle)"
 	case "$why" in

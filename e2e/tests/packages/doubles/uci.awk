@@ -72,7 +72,8 @@ function load(p,   file, line, s, o, first) {
             s = new_section(p, word(), o)
         } else if (first == "option" || first == "list") {
             o = word()
-            if (first == "list") append(p, s, o, word())
+            if (o == "") fail("Parse error (" line ") in " file)
+            else if (first == "list") append(p, s, o, word())
             else put(p, s, o, word())
         } else if (first != "" && first !~ /^#/) fail("Parse error (" line ") in " file)
     }
