@@ -12,7 +12,9 @@ use proptest::prelude::*;
 const NEW: u16 = 0x100;
 const DELETE: u16 = 0x102;
 const CREATE_EXCL: u16 = 0x600;
-const KINDS: &[u8] = include_bytes!("data/kinds.nl");
+#[path = "support/recording.rs"]
+mod recording;
+use recording::KINDS;
 
 type Attrs<'a> = PushConntrackAttrs<&'a mut Vec<u8>>;
 
@@ -126,7 +128,7 @@ fn read_all(bytes: &[u8]) {
 #[test]
 fn a_truncated_recording_gives_the_whole_entries_before_the_cut() {
     let mut all = Vec::new();
-    ctnetlink::entries(KINDS, &mut all);
+    ctnetlink::entries(&KINDS, &mut all);
     for cut in 0..KINDS.len() {
         let mut some = Vec::new();
         ctnetlink::entries(&KINDS[..cut], &mut some);
@@ -136,7 +138,7 @@ fn a_truncated_recording_gives_the_whole_entries_before_the_cut() {
 
 #[test]
 fn a_recording_with_any_byte_changed_is_read_without_panic() {
-    let first: usize = Frames::new(KINDS).take(3).map(|frame| frame.payload.len() + 16).sum();
+    let first: usize = Frames::new(&KINDS).take(3).map(|frame| frame.payload.len() + 16).sum();
     for at in 0..first {
         for value in [0, 1, 3, 4, 0x7f, 0x80, 0xff] {
             let mut bytes = KINDS[..first].to_vec();

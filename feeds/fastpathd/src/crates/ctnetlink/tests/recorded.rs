@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A dump recorded from a kernel 6.18, with as many kinds of entries as loopback makes.
-//!
-//! Made by `cargo run -p flows --example scale -- fixture tests/data/kinds.nl`.
+//! What a recorded dump tells.
 
 #![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
 
@@ -9,11 +7,13 @@ use std::net::IpAddr;
 
 use ctnetlink::{Counters, Entry, Frames, Status, TcpState, Tuple};
 
-const KINDS: &[u8] = include_bytes!("data/kinds.nl");
+#[path = "support/recording.rs"]
+mod recording;
+use recording::KINDS;
 
 fn recorded() -> Vec<Entry> {
     let mut entries = Vec::new();
-    ctnetlink::entries(KINDS, &mut entries);
+    ctnetlink::entries(&KINDS, &mut entries);
     entries
 }
 
@@ -28,7 +28,7 @@ fn address(text: &str) -> IpAddr {
 #[test]
 fn every_message_is_an_entry() {
     let entries = recorded();
-    assert_eq!(entries.len(), Frames::new(KINDS).count());
+    assert_eq!(entries.len(), Frames::new(&KINDS).count());
     assert_eq!(entries.len(), 46);
     assert!(entries.iter().all(|entry| entry.id != 0 && entry.status.has(Status::CONFIRMED)));
     assert!(entries.iter().all(|entry| entry.orig_counters.is_some_and(|c| c.packets > 0)));

@@ -6,13 +6,16 @@ use crate::decode::{News, decode};
 use crate::message::{HEADER, Table, messages};
 use crate::model::Topology;
 use crate::pppoe::parse_sessions;
+use crate::recording;
 use crate::types::{
     Address, FdbEntry, Link, LinkKind, Mac, Neighbour, NeighbourState, PppoeSession, Route,
     RouteKind,
 };
 
-/// `/proc/net/pppoe` of the recorded gateway (little-endian, as x86 prints it).
-pub(crate) const PPPOE: &str = include_str!("../tests/gateway/pppoe.txt");
+/// `/proc/net/pppoe` of the recorded gateway.
+pub(crate) fn pppoe() -> String {
+    recording::native_session(include_str!("../tests/gateway/pppoe.txt"))
+}
 
 pub(crate) fn file(table: Table) -> String {
     format!("{table:?}.bin").to_lowercase()
@@ -21,12 +24,12 @@ pub(crate) fn file(table: Table) -> String {
 /// The kernel's answer to a dump on the lab's gateway (Linux 6.12, x86-64).
 pub(crate) fn recorded(table: Table) -> Vec<u8> {
     match table {
-        Table::Links => include_bytes!("../tests/gateway/links.bin").to_vec(),
-        Table::Vlans => include_bytes!("../tests/gateway/vlans.bin").to_vec(),
-        Table::Addresses => include_bytes!("../tests/gateway/addresses.bin").to_vec(),
-        Table::Routes => include_bytes!("../tests/gateway/routes.bin").to_vec(),
-        Table::Neighbours => include_bytes!("../tests/gateway/neighbours.bin").to_vec(),
-        Table::Stations => include_bytes!("../tests/gateway/stations.bin").to_vec(),
+        Table::Links => recording::native(include_bytes!("../tests/gateway/links.bin")),
+        Table::Vlans => recording::native(include_bytes!("../tests/gateway/vlans.bin")),
+        Table::Addresses => recording::native(include_bytes!("../tests/gateway/addresses.bin")),
+        Table::Routes => recording::native(include_bytes!("../tests/gateway/routes.bin")),
+        Table::Neighbours => recording::native(include_bytes!("../tests/gateway/neighbours.bin")),
+        Table::Stations => recording::native(include_bytes!("../tests/gateway/stations.bin")),
         // Nobody had chosen one.
         Table::Queues => queue(3, 0xffff_ffff, "fq_codel"),
     }
@@ -186,7 +189,7 @@ pub(crate) fn gateway() -> Topology {
             changes.push(Change::BridgeVlans(vlans));
         }
         if table == Table::Links {
-            changes.push(Change::Pppoe(parse_sessions(PPPOE), Vec::new()));
+            changes.push(Change::Pppoe(parse_sessions(&pppoe()), Vec::new()));
         }
         changes
     }))

@@ -14,6 +14,8 @@ mod message;
 mod model;
 mod pppoe;
 mod read;
+#[cfg(test)]
+mod recording;
 mod routes;
 mod side;
 mod socket;

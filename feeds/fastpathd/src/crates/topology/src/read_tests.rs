@@ -32,7 +32,7 @@ impl Kernel for Fake {
 
 fn gateway() -> Reader<Fake> {
     let tables = Table::ALL.map(|table| (table, vec![fixture::recorded(table)]));
-    let sessions = parse_sessions(fixture::PPPOE);
+    let sessions = parse_sessions(&fixture::pppoe());
     Reader::new(Fake { tables: tables.into(), sessions, ..Fake::default() })
 }
 
