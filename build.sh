@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The one entry: ./build.sh lists its commands.
 set -euo pipefail
+# Files are named from where it was called.
+CALLED_IN=$PWD
 cd "$(dirname "$(readlink -f "$0")")"
 TOP=$PWD
 BUILD=$TOP/build
@@ -15,10 +17,11 @@ usage() {
     cat <<'END'
 usage: ./build.sh COMMAND
 
-  lab [--once] [--ips]
+  lab [--once] [--ips] [--image FILE]
                      build everything, boot the gateway and its peers, compare the engines;
                      stays up on a terminal (address and login are printed), --once ends;
-                     --ips measures inspection instead
+                     --ips measures inspection instead; --image boots an OpenWrt image for
+                     x86-64 as the gateway
   bench [--time]     count the instructions of a forwarded packet, engine by engine;
                      --time adds real time
   test [NAME…]       all tests, or only the named kinds (./build.sh test list)
@@ -63,25 +66,34 @@ build_all() {
 }
 
 cmd_lab() {
-    local once=0 bench='' word
-    for word; do
-        case $word in
+    local once=0 bench='' image=()
+    while [ $# != 0 ]; do
+        case $1 in
             --once) once=1 ;;
             --ips) bench=ips ;;
-            *) die "lab: unknown option '$word' (there are --once and --ips)" ;;
+            --image)
+                [ -n "${2-}" ] || die "lab: --image needs a file"
+                image=(--image "$(cd "$CALLED_IN" && realpath -m "$2")")
+                shift
+                ;;
+            *) die "lab: unknown option '$1' (there are --once, --ips and --image FILE)" ;;
         esac
+        shift
     done
     # One CPU to forward, one to inspect.
     [ -z "$bench" ] || export LAB_SMP=${LAB_SMP:-2}
     need_lab_tools
     BUILD_STARTED=$(now)
-    build_all
-    "$TOP/e2e/lab/lab" images
+    # An image brings all of it.
+    if [ ${#image[@]} = 0 ]; then
+        build_all
+        "$TOP/e2e/lab/lab" images
+    fi
     export BUILD_S=$(($(now) - BUILD_STARTED))
     if [ "$once" = 1 ] || [ ! -t 1 ]; then
-        "$TOP/e2e/lab/lab" once $bench
+        "$TOP/e2e/lab/lab" "${image[@]}" once $bench
     else
-        "$TOP/e2e/lab/lab" stay $bench
+        "$TOP/e2e/lab/lab" "${image[@]}" stay $bench
     fi
 }
 

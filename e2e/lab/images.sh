@@ -4,7 +4,7 @@
 #
 #   base.erofs   Debian with the packages of guest/packages, modules   slow, changes seldom
 #   root/        the same as a folder, to run a program without a machine    "
-#   vmlinux      Debian's kernel, uncompressed                         "
+#   vmlinuz      Debian's kernel; vmlinux is the same uncompressed        "
 #   initrd.cpio  busybox and the modules that reach the root           "
 #   gateway.erofs, peers.erofs   our files over the base               a second
 #
@@ -52,7 +52,6 @@ build_base() {
         --customize-hook="sync-out /lab-out '$work'" \
         trixie /dev/null "deb $mirror trixie main" "deb $mirror trixie-backports main"
     zstd_from_kernel "$work/vmlinuz" >"$work/vmlinux"
-    rm "$work/vmlinuz"
     rm -rf "${IMAGES:?}/etc"
     mv "$work"/* "$IMAGES/"
     rmdir "$work"
@@ -150,8 +149,9 @@ build_peers() {
     seal peers "$root"
 }
 
-build_gateway() {
-    local root=$IMAGES/stage.gateway name
+# stage_gateway ROOT: the gateway's own files.
+stage_gateway() {
+    local root=$1 name
     rm -rf "$root" "$IMAGES/stage.bin" "$IMAGES/stage.build"
     mkdir -p "$IMAGES/stage.bin/bin"
     for name in fastpathd fastpathctl fastpath-rules fastpath-bpf; do
@@ -172,7 +172,11 @@ build_gateway() {
     openssl x509 -in "$IMAGES/tls.pem" -out "$root/etc/ssl/certs/ca-certificates.crt"
     [ ! -x "$STANDIN" ] || install -D -m 755 "$STANDIN" "$root/usr/sbin/fastpath-standin"
     rm -rf "$root/usr/lib/lab" "$IMAGES/stage.bin" "$IMAGES/stage.build"
-    seal gateway "$root"
+}
+
+build_gateway() {
+    stage_gateway "$IMAGES/stage.gateway"
+    seal gateway "$IMAGES/stage.gateway"
 }
 
 # seal NAME ROOT: root becomes NAME.erofs, owned by root whoever builds.
@@ -236,10 +240,14 @@ images() {
     keys
     image_base
     image_layer peers "$IMAGES/tls.pem"
-    image_layer gateway "$LAB/openwrt" "$TOP/feeds/fastpathd/Makefile" \
-        "$TOP/feeds/fastpathd/files" "$TOP/luci-app-fastpath" "$PAGE" "$STANDIN" \
-        "$IMAGES/tls.pem" "$TOP/suricata-pkg" "$PROGRAMS/fastpathd" "$PROGRAMS/fastpathctl" \
-        "$PROGRAMS/fastpath-rules" \
-        "$PROGRAMS/fastpath-bpf" "$OBJECT"
+    if [ -n "${LAB_IMAGE-}" ]; then
+        image_medium
+    else
+        image_layer gateway "$LAB/openwrt" "$TOP/feeds/fastpathd/Makefile" \
+            "$TOP/feeds/fastpathd/files" "$TOP/luci-app-fastpath" "$PAGE" "$STANDIN" \
+            "$IMAGES/tls.pem" "$TOP/suricata-pkg" "$PROGRAMS/fastpathd" \
+            "$PROGRAMS/fastpathctl" "$PROGRAMS/fastpath-rules" "$PROGRAMS/fastpath-bpf" \
+            "$OBJECT"
+    fi
     exec 9>&-
 }

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The two virtual machines: start, monitor, stop. Needs paths.sh and verbs.sh.
+# The two virtual machines: start, monitor, stop. Needs the other parts, see lab.
 #
 # $RUN holds what belongs to one running lab: NAME.pid, NAME.console, NAME.monitor (QEMU's, a
 # unix socket), link.N (a cable each), ports (the host's ports as shell assignments).
@@ -32,29 +32,38 @@ kvm_boots() {
 # translates it can leave a breakpoint behind there, "Oops: int3". So the machines boot with one
 # CPU; the gateway takes the others into use when its network is set up.
 #
+# boot NAME: what QEMU starts it from: the kernel, Debian and the machine's own layer.
+boot() {
+    BOOT=(-serial "file:$1.console" -kernel "$IMAGES/vmlinux" -initrd "$IMAGES/initrd.cpio"
+        -append "console=ttyS0 panic=-1 quiet mitigations=off nokaslr maxcpus=1"
+        -drive "if=none,id=base,file=$IMAGES/base.erofs,format=raw,readonly=on"
+        -device "virtio-blk-pci,drive=base"
+        -drive "if=none,id=layer,file=$IMAGES/$1.erofs,format=raw,readonly=on"
+        -device "virtio-blk-pci,drive=layer")
+}
+
 # machine NAME ID MEMORY CPUS SERVER: QEMU in the background; SERVER says whether it opens the
 # cables.
 machine() {
     local name=$1 memory=$3 cpus=$4 server=$5 cable number=0 args cpu mac=52:54:00:0$2:00
+    local BOOT
     case $ACCEL in
         kvm) cpu=(-accel kvm -cpu host) ;;
         # Nehalem: the fewer vector units, the less is emulated; without rdrand the random pool
         # starves pppd. The default translation cache grows without bound.
         *) cpu=(-accel "tcg,thread=multi,tb-size=256" -cpu "Nehalem,+rdrand") ;;
     esac
+    case ${LAB_IMAGE:+$name} in
+        gateway) image_boot "$name" ;;
+        *) boot "$name" ;;
+    esac
     local user="user,id=mgmt,restrict=on"
     # The kernel picks the host's ports (0), the monitor tells which.
     user+=",hostfwd=tcp:127.0.0.1:0-:22,hostfwd=tcp:127.0.0.1:0-:80"
     # Sockets by relative names: the path of one has 108 bytes at the most.
     args=(-machine q35 "${cpu[@]}" -smp "$cpus" -m "$memory" -nodefaults -no-user-config
-        -display none -no-reboot -serial "file:$name.console"
-        -monitor "unix:$name.monitor,server=on,wait=off"
-        -kernel "$IMAGES/vmlinux" -initrd "$IMAGES/initrd.cpio"
-        -append "console=ttyS0 panic=-1 quiet mitigations=off nokaslr maxcpus=1"
-        -drive "if=none,id=base,file=$IMAGES/base.erofs,format=raw,readonly=on"
-        -device "virtio-blk-pci,drive=base"
-        -drive "if=none,id=layer,file=$IMAGES/$name.erofs,format=raw,readonly=on"
-        -device "virtio-blk-pci,drive=layer"
+        -display none -no-reboot -monitor "unix:$name.monitor,server=on,wait=off"
+        "${BOOT[@]}"
         -netdev "$user"
         -device "virtio-net-pci,netdev=mgmt,mac=$mac:00,romfile=")
     for cable in $CABLES; do
@@ -103,10 +112,24 @@ remember_port() {
 
 console_says() { grep -qs "^$2" "$RUN/$1.console"; }
 booted() { console_says peers "READY" && console_says gateway "READY"; }
-booted_or_gone() { booted || ! kill -0 "$KEEPER" 2>/dev/null; }
+ended_or_refused() { ! kill -0 "$KEEPER" 2>/dev/null || console_says gateway "LAB FAILED"; }
+booted_or_gone() { booted || ended_or_refused; }
 
 # Emulation of several CPUs goes wrong now and then, see above: that is no fault of ours.
 panicked() { grep -qs "Kernel panic" "$RUN"/*.console; }
+
+# comes_up: an image is told what it is to be first. WHY says why it does not.
+comes_up() {
+    WHY="the machines did not come up"
+    [ -z "${LAB_IMAGE-}" ] || image_set_up || return
+    poll "${BOOT_LIMIT:-90}" booted_or_gone || return
+    booted && return
+    if console_says gateway "LAB FAILED"; then
+        WHY="the image cannot be the lab's gateway:"$'\n'"$(image_complaints)"$'\n'
+        WHY+="(./build.sh firmware x86-64 makes an image with all packages)"
+    fi
+    return 1
+}
 
 # up: both machines, PPPoE established and the first packet through.
 up() {
@@ -130,7 +153,7 @@ up() {
         stop_machines
         die "QEMU does not say its ports; see $RUN"
     fi
-    if ! poll "${BOOT_LIMIT:-90}" booted_or_gone || ! booted; then
+    if ! comes_up; then
         if panicked && [ "${BOOTS:-1}" -lt 3 ]; then
             say "  … the emulated kernel panicked; once more"
             stop_machines
@@ -141,7 +164,8 @@ up() {
         fi
         keep_logs boot
         stop_machines
-        die "the machines did not come up; see $REPORTS/boot"
+        poll 5 machines_gone || true
+        die "$WHY"$'\n'"(all that the machines said: $REPORTS/boot)"
     fi
     echo "BOOT_MS=$(((${EPOCHREALTIME/./} - started) / 1000))" >>"$RUN/ports"
 }
@@ -165,6 +189,9 @@ down() {
     rm -f "$RUN/ports"
 }
 
+# answers NAME: whether to ask it anything. An image has no key of ours until it is set up.
+answers() { [ -z "${LAB_IMAGE-}" ] || console_says "$1" READY; }
+
 # keep_logs NAME: what the machines said, under build/reports/NAME.
 keep_logs() {
     local to=$REPORTS/$1 name
@@ -174,8 +201,13 @@ keep_logs() {
         cp "$RUN/$name.console" "$RUN/$name.qemu" "$to/" 2>/dev/null || true
     done
     [ -f "$RUN/ports" ] || return 0
+    ! answers gateway || keep_state "$to"
+    ! answers peers || peers 'dmesg; tail -n 200 /var/log/*.log' >"$to/peers.log" 2>&1 || true
+}
+
+keep_state() {
+    local to=$1
     gw 'dmesg; nft list ruleset; ip addr; conntrack -L 2>&1 | head -n 200' \
         >"$to/gateway.state" 2>&1 || true
     gw 'tail -n 500 /var/log/*.log' >"$to/gateway.log" 2>&1 || true
-    peers 'dmesg; tail -n 200 /var/log/*.log' >"$to/peers.log" 2>&1 || true
 }

@@ -63,13 +63,13 @@ test('a silent router is told, and the page recovers by itself', async ({
   watch.expectOutage();
   test.slow();
   await open(page, 'overview');
-  await router.run('kill -STOP $(cat /run/supervise/standin.child)');
+  await router.signal('stop', 'broker');
   const away = banner(page, /The router has not answered since \d/);
   try {
     await expect(away).toBeVisible({ timeout: 30_000 });
     await expect(page.locator('[data-connection]')).toHaveText('No connection');
   } finally {
-    await router.run('kill -CONT $(cat /run/supervise/standin.child)');
+    await router.signal('cont', 'broker');
   }
   await live(page);
   await expect(away).toHaveCount(0);
@@ -82,7 +82,7 @@ test('a restarted broker: no reload, a login, and back', async ({ page, router, 
   await open(page, 'flows');
   await expect(rowOf(page, port)).toContainText('Flowtable');
   await page.evaluate(() => Object.assign(window, { notReloaded: true }));
-  await router.run('kill -TERM $(cat /run/supervise/standin.child)');
+  await router.signal('term', 'broker');
   // Sessions of the web die with their keeper.
   await expect(page.getByText('Your session has ended. Log in to go on')).toBeVisible({
     timeout: 30_000,

@@ -104,13 +104,13 @@ test_daemon_away_for_ten_seconds() {
     port=${PORTS[0]}
     seen=$(kernel_saw "$port")
     # The supervisor held still, so that the daemon stays away.
-    # shellcheck disable=SC2016 # the gateway expands it
-    gw 'kill -STOP $(cat /run/supervise/fastpathd); kill -KILL $(cat /run/supervise/fastpathd.child)
-        sleep 8'
+    instance hold fastpathd
+    kill_daemon
+    sleep 8
     between "packets that the stack sees" $(($(kernel_saw "$port") - seen)) 20 100000
     all_go_on
-    # shellcheck disable=SC2016 # the gateway expands it
-    gw 'sleep 1; kill -CONT $(cat /run/supervise/fastpathd)'
+    sleep 1
+    instance release fastpathd
     soon 15 engine_is ebpf
     [ "$(daemon_pid)" != "$pid" ] || fail "the same daemon"
     all_carried

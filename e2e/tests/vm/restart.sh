@@ -30,14 +30,12 @@ test_daemon_killed() {
     pid=$(daemon_pid)
     before=$(rules)
     # The supervisor held still, so that the daemon stays dead while the kernel is looked at.
-    # shellcheck disable=SC2016 # the gateway expands it
-    gw 'kill -STOP $(cat /run/supervise/fastpathd)'
+    instance hold fastpathd
     kill_daemon
     soon 5 no_answer
     flowing "$PORT"
     same "the table" "$(rules)" "$before"
-    # shellcheck disable=SC2016 # the gateway expands it
-    gw 'kill -CONT $(cat /run/supervise/fastpathd)'
+    instance release fastpathd
     soon 15 new_process "$pid"
     soon 5 on_path flowtable --proto tcp --text "$PORT"
     flowing "$PORT"

@@ -10,10 +10,7 @@ PAGE_LIMIT_MS=2000
 knows() { says ".conntrack.count >= $1" status; }
 
 # Ticks of a hundredth of a second that the daemon's process has used.
-# shellcheck disable=SC2016 # the gateway expands it
-cpu_ticks() {
-    gw 'cat /proc/$(cat /run/supervise/fastpathd.child)/stat' | awk '{ print $14 + $15 }'
-}
+cpu_ticks() { gw cat "/proc/$(daemon_pid)/stat" | awk '{ print $14 + $15 }'; }
 
 page_ms() {
     local started=${EPOCHREALTIME/./}
@@ -36,9 +33,8 @@ test_twenty_thousand_connections() {
     used=$((($(cpu_ticks) - before) / 20))
     note "$(said '.conntrack |
         "\(.count) flows, read in \(.dump_ms) ms every \(.refresh_ms) ms"' status)"
-    # shellcheck disable=SC2016 # the gateway expands it
     note "daemon: $used % of the emulated core, $(gw \
-        'grep VmRSS /proc/$(cat /run/supervise/fastpathd.child)/status' | tr -s '\t ' ' ')"
+        grep VmRSS "/proc/$(daemon_pid)/status" | tr -s '\t ' ' ')"
     between "percent of the core" "$used" 0 "$CPU_LIMIT"
     between "ms for a filtered and sorted page" "$(page_ms)" 0 "$PAGE_LIMIT_MS"
     between "ms for the last page" "$(page_ms --offset $((NUMBER - 300)))" 0 "$PAGE_LIMIT_MS"

@@ -63,7 +63,7 @@ bytes_grow() {
     [ "${now#* }" -gt "$2" ]
 }
 
-daemon_pid() { gw 'cat /run/supervise/fastpathd.child'; }
+daemon_pid() { instance pid fastpathd; }
 
 engine_is() { says ".engine.active == \"$1\" and .engine.wanted == \"$1\"" status; }
 wan_says() { says ".wan[] | select(.name == \"wan\") | $1" status; }

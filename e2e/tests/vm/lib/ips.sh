@@ -28,12 +28,10 @@ working() {
 
 # taken: Suricata was started with what the daemon wrote last. Until then what is said of it may be
 # about the one before.
-# shellcheck disable=SC2016 # the gateway expands it
 taken() {
     gw 'cd /var/run/fastpath/ips && cmp -s suricata.yaml /var/etc/suricata/accepted.yaml &&
-        cmp -s arguments /var/etc/suricata/accepted.arguments &&
-        files=/run/supervise/suricata.files &&
-        cut -c 35- $files | xargs md5sum | cmp -s - $files'
+        cmp -s arguments /var/etc/suricata/accepted.arguments' &&
+        instance fresh suricata
 }
 
 # in_line [LINES]: the same, and Suricata judges packets.
@@ -118,10 +116,8 @@ told_within() {
 }
 
 # Held: the supervisor sleeps, so that Suricata stays dead while that is looked at.
-# shellcheck disable=SC2016 # the gateway expands it
-hold_suricata() { gw 'kill -STOP $(cat /run/supervise/suricata)'; }
-# shellcheck disable=SC2016 # the gateway expands it
-let_suricata() { gw 'kill -CONT $(cat /run/supervise/suricata)'; }
+hold_suricata() { instance hold suricata; }
+let_suricata() { instance release suricata; }
 # Its main thread is not called suricata.
 kill_suricata() { gw 'pkill -KILL -x Suricata-Main; date +%s%3N'; }
 stop_suricata() { gw 'pkill -STOP -x Suricata-Main; date +%s%3N'; }

@@ -1,0 +1,182 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# An OpenWrt image for x86-64 as the lab's gateway. Needs paths.sh, images.sh and verbs.sh.
+#
+# LAB_IMAGE names it. It boots as on a PC: BIOS, its own boot loader, its own kernel. What is
+# written goes to a file that QEMU forgets. A second disk, an archive, brings what makes it the
+# lab's gateway: image/setup, started on the serial console by the one line that is typed there.
+
+# What is waited for: a root shell on the serial console, then the line up.
+LOGIN_LIMIT=${LOGIN_LIMIT:-180}
+
+# Tests ask these of a gateway, and no router needs all of them.
+TOOLS="bpftool bridge conntrack curl ethtool ip nsenter pkill setpriv socat ss taskset tc tcpdump"
+
+# image_disk FILE: prints the disk to boot, unpacked once into build/.
+image_disk() {
+    local file=$1 disk tool
+    [ -f "$file" ] || die "there is no image $file; './build.sh firmware x86-64' makes one in" \
+        "build/images/x86-64"
+    case $file in
+        *.gz) tool=gzip ;;
+        *.xz) tool=xz ;;
+        *)
+            realpath "$file"
+            return
+            ;;
+    esac
+    disk=$IMAGES/unpacked/$(printf '%s ' "$(realpath "$file")" "$(stat -c '%s %Y' "$file")" |
+        sha256sum | cut -c 1-16).img
+    if [ ! -f "$disk" ]; then
+        rm -rf "$IMAGES/unpacked"
+        mkdir -p "$IMAGES/unpacked"
+        unpack "$tool" "$file" "$disk" ||
+            die "$file cannot be unpacked: $(grep -m 1 . "$disk.words")"
+    fi
+    echo "$disk"
+}
+
+# unpack gzip|xz FILE DISK. OpenWrt appends its metadata to the archive: gzip warns of them (2).
+unpack() {
+    local status=0
+    "$1" -dc "$2" >"$3.new" 2>"$3.words" || status=$?
+    [ "$status" = 0 ] || { [ "$1" = gzip ] && [ "$status" = 2 ] && [ -s "$3.new" ]; } || return 1
+    mv "$3.new" "$3"
+}
+
+# check_disk DISK NAME: whether a BIOS would start it.
+check_disk() {
+    local magic
+    magic=$(od -An -tx1 -N 4 "$1" | tr -d ' \n')
+    case $magic in
+        514649fb | 4b444d56 | 76686478 | 3c3c3c20)
+            die "$2 is the disk of another virtual machine; the lab takes the raw image" \
+                "(openwrt-…-x86-64-generic-…-combined.img or .img.gz)"
+            ;;
+        68737173) die "$2 is a root file system; the lab takes the whole disk (…-combined.img)" ;;
+    esac
+    if [ "$(od -An -tx1 -j 510 -N 2 "$1" 2>/dev/null | tr -d ' \n')" != 55aa ] ||
+        ! od -An -v -tx1 -j 446 -N 64 "$1" | grep -q '[1-9a-f]'; then
+        die "$2 is no disk image: its first sector has no partition table" \
+            "(wanted: openwrt-…-x86-64-generic-…-combined.img, or that as .gz or .xz)"
+    fi
+}
+
+# image_ready FILE: LAB_DISK is what boots.
+image_ready() {
+    LAB_DISK=$(image_disk "$1")
+    check_disk "$LAB_DISK" "$1"
+    export LAB_DISK
+}
+
+# tool_files TOOL…: the programs and the libraries of the machines' root that they need.
+tool_files() {
+    # shellcheck disable=SC2153 # of paths.sh
+    local loader=$ROOT/usr/lib64/ld-linux-x86-64.so.2 tool path
+    for tool; do
+        for path in "$ROOT/usr/sbin/$tool" "$ROOT/usr/bin/$tool"; do
+            [ -x "$path" ] || continue
+            echo "$path"
+            "$loader" --library-path "$ROOT/usr/lib/x86_64-linux-gnu" --list "$path" |
+                awk '$2 == "=>" { print $3 }'
+            break
+        done
+    done | sort -u
+    readlink -f "$loader"
+}
+
+# The medium: lab/ with the set-up, the lab's configuration, Debian's tools with their libraries.
+build_medium() {
+    local stage=$IMAGES/stage.medium lab file
+    lab=$stage/lab
+    rm -rf "$stage"
+    mkdir -p "$lab/tools/lib" "$lab/config"
+    cp "$LAB/image/"* "$lab/"
+    cp "$LAB/gateway/lab/"*.nft "$LAB/gateway/lab/dhcp.leases" "$lab/"
+    cp "$LAB/gateway/etc/config/network" "$LAB/gateway/etc/config/firewall" "$lab/config/"
+    cp "$IMAGES/id.pub" "$lab/authorized_keys"
+    openssl x509 -in "$IMAGES/tls.pem" -out "$lab/isp.pem"
+    {
+        echo "root:$(password fastpath)"
+        echo "viewer:$(password look)"
+    } >"$lab/passwords"
+    # shellcheck disable=SC2086 # one tool a word
+    tool_files $TOOLS | while read -r file; do
+        case $file in
+            */ld-linux*) cp -L "$file" "$lab/tools/loader" ;;
+            */lib/*) cp -L "$file" "$lab/tools/lib/" ;;
+            *) cp -L "$file" "$lab/tools/" ;;
+        esac
+    done
+    tar -C "$stage" --owner=0 --group=0 --format=gnu -cf "$IMAGES/medium.tar.new" lab
+    mv "$IMAGES/medium.tar.new" "$IMAGES/medium.tar"
+    rm -rf "$stage"
+}
+
+image_medium() {
+    local hash
+    hash=$(hash_of "$LAB/image" "$LAB/image.sh" "$LAB/gateway/lab" "$LAB/gateway/etc/config" \
+        "$IMAGES/base.stamp" "$IMAGES/id.pub" "$IMAGES/tls.pem")
+    fresh "$IMAGES/medium.stamp" "$hash" && [ -f "$IMAGES/medium.tar" ] && return
+    rm -f "$IMAGES/medium.stamp"
+    image_root
+    step "what makes an image the lab's gateway" build_medium
+    printf '%s' "$hash" >"$IMAGES/medium.stamp"
+}
+
+# What QEMU boots the gateway from. Its console is a socket as well as a file.
+# shellcheck disable=SC2034 # machines.sh uses BOOT
+image_boot() {
+    BOOT=(-drive "if=none,id=disk,file=$LAB_DISK,format=raw,snapshot=on,cache=unsafe"
+        -device "virtio-blk-pci,drive=disk,bootindex=1"
+        -drive "if=none,id=medium,file=$IMAGES/medium.tar,format=raw,readonly=on"
+        -device "virtio-blk-pci,drive=medium"
+        -chardev "socket,id=tty,path=$1.tty,server=on,wait=off,logfile=$1.console"
+        -serial chardev:tty)
+}
+
+# type_line TEXT: on the gateway's console.
+type_line() {
+    (cd "$RUN" && printf '%s\n' "$1" | socat -t 0.2 - UNIX-CONNECT:gateway.tty) >/dev/null 2>&1
+}
+
+# The last bytes of the console, without the terminal's own words.
+console_end() {
+    tail -c 400 "$RUN/gateway.console" 2>/dev/null | tr -d '\r' |
+        sed 's/\x1b\[[0-9;?]*[a-zA-Z]//g; s/\x1b][^\a]*\a//g'
+}
+
+# image_set_up: types the line that sets the gateway up, once there is a shell. WHY says why not.
+# Enter alone does no harm to a boot loader, to OpenWrt's question for failsafe, or to a shell.
+image_set_up() {
+    local end=$((SECONDS + LOGIN_LIMIT)) last
+    while [ "$SECONDS" -lt "$end" ] && alive gateway; do
+        last=$(console_end | tail -n 1)
+        case $last in
+            *[#\$]" ")
+                # Device names are given in the order of QEMU's arguments.
+                type_line "tar -xf /dev/vdb -C / && sh /lab/setup"
+                return
+                ;;
+            *ogin:" ")
+                WHY="the image asks for a login on its serial console; the lab needs OpenWrt's"
+                WHY+=" default, a root shell after Enter (ttylogin off)"
+                return 1
+                ;;
+        esac
+        type_line ""
+        sleep 1
+    done
+    if alive gateway; then
+        WHY="no root shell on the image's serial console (ttyS0) within $LOGIN_LIMIT s"
+    else
+        WHY="the machine with the image has ended"
+    fi
+    WHY+="; the console's last lines:"$'\n'"$(console_end | tail -n 8 | sed 's/^/    /')"
+    return 1
+}
+
+# The image's own complaints about itself, one a line.
+image_complaints() {
+    tr -d '\r' <"$RUN/gateway.console" 2>/dev/null | sed -n 's/^LAB FAILED: /    /p'
+}

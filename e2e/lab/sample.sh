@@ -1,0 +1,91 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A disk image to try --image with, where no OpenWrt can be built: the lab's own gateway on a disk
+# that is laid out like OpenWrt's for a PC. Needs paths.sh and images.sh.
+#
+#   sector 0    boot.img and the partition table       sector 1…   GRUB's core image
+#   1  ext2 "kernel": /boot/grub/grub.cfg, kernel      2  Debian    3  the layer over it, both erofs
+#
+# What runs there starts as OpenWrt does on its first boot: its own names of the ports, 192.168.1.1
+# on a bridge, a shell without a password on the serial console, no key for ssh.
+
+GRUB=${GRUB:-/usr/lib/grub/i386-pc}
+GRUB_MODULES="biosdisk part_msdos ext2 linux normal configfile serial terminal echo"
+
+# The gateway's layer with the sample's own files over it.
+sample_layer() {
+    local root=$IMAGES/stage.sample
+    rm -rf "$root"
+    stage_gateway "$root"
+    # Without fastpathd-ebpf: to load its programs takes longest of all in emulation.
+    rm -rf "$root/usr/libexec/fastpath-bpf" "$root/lib/bpf"
+    install_package "$TOP/feeds/fastpath-base" "$root"
+    cp -a "$LAB/sample/." "$root/"
+    rm -f "$root/etc/config/firewall" "$root/root/.ssh/authorized_keys"
+    ln -s /etc/dropbear/authorized_keys "$root/root/.ssh/authorized_keys"
+    # Nobody's but root's yet, and root has no password.
+    sed -i '/^viewer:/d' "$root/etc/passwd" "$root/etc/group" "$root/etc/shadow"
+    sed -i 's/^root:[^:]*:/root::/' "$root/etc/shadow"
+    seal sample "$root"
+}
+
+# sectors FILE: its length in sectors, in whole MiB and more than it needs.
+sectors() { echo $((($(stat -c %s "$1") / 1048576 + 1) * 2048)); }
+
+sample_boot() {
+    local stage=$IMAGES/stage.boot
+    rm -rf "$stage"
+    mkdir -p "$stage/boot/grub"
+    cp "$IMAGES/vmlinuz" "$stage/boot/vmlinuz"
+    cp "$IMAGES/initrd.cpio" "$stage/boot/initrd"
+    cp "$LAB/sample/grub.cfg" "$stage/boot/grub/"
+    rm -f "$IMAGES/boot.ext2"
+    mke2fs -q -t ext2 -L kernel -d "$stage" "$IMAGES/boot.ext2" 24M
+    rm -rf "$stage"
+}
+
+# write_at SECTOR FILE DISK
+write_at() {
+    dd if="$2" of="$3" bs=1M oflag=seek_bytes seek=$(($1 * 512)) conv=notrunc,sparse status=none
+}
+
+# little NUMBER: four bytes, the lowest first, as escapes.
+little() {
+    printf '\\x%02x\\x%02x\\x%02x\\x%02x' $(($1 & 255)) $(($1 >> 8 & 255)) \
+        $(($1 >> 16 & 255)) $(($1 >> 24))
+}
+
+# partition START SECTORS: an entry of the table, of type Linux; where it lies only by sectors.
+partition() { printf '%b' "\\x00\\xfe\\xff\\xff\\x83\\xfe\\xff\\xff$(little "$1")$(little "$2")"; }
+
+build_sample() {
+    local disk=$1 core=$IMAGES/core.img head=$IMAGES/sector.0 start=2048 file parts
+    sample_layer
+    sample_boot
+    # shellcheck disable=SC2086 # one module a word
+    grub-mkimage -O i386-pc -d "$GRUB" -p '(hd0,msdos1)/boot/grub' -o "$core" $GRUB_MODULES
+    parts=("$IMAGES/boot.ext2" "$IMAGES/base.erofs" "$IMAGES/sample.erofs")
+    head -c 446 "$GRUB/boot.img" >"$head"
+    rm -f "$disk.new"
+    for file in "${parts[@]}"; do
+        partition "$start" "$(sectors "$file")" >>"$head"
+        write_at "$start" "$file" "$disk.new"
+        start=$((start + $(sectors "$file")))
+    done
+    truncate -s $((start * 512)) "$disk.new"
+    head -c 16 /dev/zero >>"$head"
+    printf '\x55\xaa' >>"$head"
+    write_at 0 "$head" "$disk.new"
+    write_at 1 "$core" "$disk.new"
+    mv "$disk.new" "$disk"
+    rm -f "$core" "$head" "$IMAGES/boot.ext2" "$IMAGES/sample.erofs"
+}
+
+# sample FILE
+sample() {
+    images
+    lock_images
+    mkdir -p "$(dirname "$1")"
+    step "sample of an image" build_sample "$(realpath -m "$1")"
+    exec 9>&-
+}
