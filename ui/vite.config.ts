@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig, type Plugin } from 'vitest/config';
+import { sheets } from './build/sheets.ts';
+import { words } from './build/words.ts';
 
 // The page's address: only its origin counts.
 const router = new URL(process.env['FASTPATH_URL'] ?? 'http://127.0.0.1:8080').origin;
@@ -37,7 +39,7 @@ function contentSecurityPolicy(): Plugin {
 
 export default defineConfig({
   base: './',
-  plugins: [svelte(), contentSecurityPolicy()],
+  plugins: [words(), sheets(), svelte(), contentSecurityPolicy()],
   build: {
     target: 'es2022',
     // These know light-dark(); for older ones each colour would be written twice.
@@ -58,5 +60,9 @@ export default defineConfig({
     },
   },
   server: { host: '127.0.0.1', proxy: { '/ubus': { target: router, changeOrigin: true } } },
-  test: { environment: 'node', include: ['src/**/*.test.ts'] },
+  test: {
+    environment: 'node',
+    include: ['src/**/*.test.ts'],
+    setupFiles: ['src/lib/i18n/setup.ts'],
+  },
 });

@@ -18,7 +18,7 @@ async function filesBelow(folder) {
   );
 }
 
-/** What a browser fetches before the page shows: the document, what it and its scripts import. */
+/** What a browser fetches before the page shows: the document, what it and its scripts need. */
 async function firstLoad(files) {
   const seen = new Set(['index.html']);
   for (const name of seen) {
@@ -30,7 +30,12 @@ async function firstLoad(files) {
       if (imported) seen.add(file.name);
     }
   }
-  return files.filter((file) => seen.has(file.name));
+  // And the words of one language, which its scripts ask for before anything is shown.
+  const [words] = files
+    .filter((file) => file.name.endsWith('.words'))
+    .sort((a, b) => b.size - a.size);
+  if (!words) throw new Error(`there are no words in ${dist}`);
+  return [...files.filter((file) => seen.has(file.name)), words];
 }
 
 /** Static imports only: a dynamic import(`…`) is what a screen loads later. */

@@ -2,4 +2,8 @@
 import { mount } from './mount';
 
 const target = document.getElementById('fastpath');
-if (target) mount(target);
+if (target) {
+  // Without its words the page can only say this, in the language that everybody gets.
+  const broken = 'This page could not be loaded from the router. Reload it.';
+  mount(target).catch(() => (target.textContent = broken));
+}

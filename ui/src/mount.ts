@@ -2,19 +2,39 @@
 import { mount as mountComponent, unmount } from 'svelte';
 import './app.css';
 import AppView from './App.svelte';
-import { setNumberLocale } from './lib/format/units';
-import { setLanguage } from './lib/i18n/t';
-import type { AppOptions } from './lib/shell/app.svelte';
+import { App, type AppOptions } from './lib/shell/app.svelte';
+import { wear } from './lib/shell/sheets';
 
 export type { AppOptions };
 
+export interface Mounted {
+  /** Takes the app out again, with its requests, listeners and style sheets. */
+  unmount(): Promise<void>;
+  /** The host page has become dark or light. */
+  dress(dark: boolean): void;
+}
+
 /**
- * Puts the app into `target` and answers a function that takes it out again. The host page links
- * `style.css` itself; every rule in it applies below `.fastpath` only.
+ * Puts the app into `target`, once its words are there. A host page gives a shadow root, so that
+ * neither has rules of style for the other.
+ *
+ * @throws when the words cannot be fetched
  */
-export function mount(target: HTMLElement, options: AppOptions = {}): () => Promise<void> {
-  const language = setLanguage(options.lang, ...navigator.languages);
-  setNumberLocale(language);
-  const app = mountComponent(AppView, { target, props: { options } });
-  return () => unmount(app);
+export async function mount(
+  target: HTMLElement | ShadowRoot,
+  options: AppOptions = {},
+): Promise<Mounted> {
+  const root = target instanceof ShadowRoot ? target : document;
+  const app = new App(options, root);
+  await app.language.load();
+  const strip = wear(root);
+  const view = mountComponent(AppView, { target, props: { app } });
+  return {
+    async unmount() {
+      app.route.leave();
+      await unmount(view);
+      strip();
+    },
+    dress: (dark) => app.theme.dress(dark),
+  };
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { afterEach, expect, it } from 'vitest';
-import en from './en.json';
-import { setLanguage, t } from './t';
+import { known, setLanguage, t, tags } from './t';
 
 afterEach(() => setLanguage('en'));
 
@@ -16,18 +15,26 @@ it('chooses the plural form, of formatted numbers too', () => {
   expect(t('flows.matched', { n: '1,001' })).toBe('1,001 flows');
 });
 
+it('takes a German thousand for what it is', async () => {
+  await setLanguage('de');
+  expect(t('flows.matched', { n: '1.001' })).toBe('1.001 Verbindungen');
+  expect(t('flows.matched', { n: 1 })).toBe('1 Verbindung');
+});
+
 it('shows the name of a word it does not know', () => {
   expect(t('reason.brand-new' as 'reason.idle')).toBe('reason.brand-new');
 });
 
 it('takes the first language it knows, English otherwise', () => {
-  expect(setLanguage('xx', 'en-GB')).toBe('en');
-  expect(setLanguage(undefined)).toBe('en');
+  expect(tags).toEqual(['de', 'en']);
+  expect(known('xx', 'en-GB')).toBe('en');
+  expect(known('fr', 'de-AT', 'en')).toBe('de');
+  expect(known('de_CH')).toBe('de');
+  expect(known('constructor')).toBe('en');
+  expect(known(undefined)).toBe('en');
 });
 
-it('has no empty message', () => {
-  for (const [key, message] of Object.entries(en)) {
-    const forms = typeof message === 'string' ? [message] : Object.values(message);
-    for (const form of forms) expect(form, key).not.toBe('');
-  }
+it('keeps its words when a language is not there', async () => {
+  await expect(setLanguage('xx')).rejects.toThrow('xx');
+  expect(t('nav.flows')).toBe('Flows');
 });

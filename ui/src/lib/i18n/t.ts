@@ -1,46 +1,49 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import en from './en.json';
+import { languages } from 'virtual:words';
+import type en from './en.json';
 
 /** A message, or one for each plural form of its parameter `n`. */
-type Message = string | Partial<Record<Intl.LDMLPluralRule, string>>;
+export type Message = string | Partial<Record<Intl.LDMLPluralRule, string>>;
+/** The messages of one language by the part of the page that they belong to. */
+export type Words = Record<string, Record<string, Message>>;
 export type MessageKey = keyof typeof en;
-export type Catalogue = Record<MessageKey, Message>;
 export type Params = Record<string, string | number>;
 
-/** Every language there is a catalogue for. */
-const languages = ['en'];
+let words: Words = {};
+let plurals = new Intl.PluralRules('en');
 
-let language = 'en';
-let plurals = new Intl.PluralRules(language);
-
-/** Chooses the first of the wanted languages that there is a catalogue for; English otherwise. */
-export function setLanguage(...wanted: (string | undefined)[]): string {
-  const known = wanted.map((tag) => tag?.toLowerCase().split('-')[0] ?? '');
-  language = known.find((tag) => languages.includes(tag)) ?? 'en';
-  plurals = new Intl.PluralRules(language);
-  return language;
+/** The first of the wanted languages that there is a catalogue for; English otherwise. */
+export function known(...wanted: (string | undefined)[]): string {
+  const tags = wanted.map((tag) => tag?.toLowerCase().split(/[-_]/)[0] ?? '');
+  return tags.find((tag) => Object.hasOwn(languages, tag)) ?? 'en';
 }
 
-/**
- * The messages of one catalogue. A screen loaded later brings its own, so that the words of all
- * screens are not part of the first load.
- */
-export function translator<C extends Record<string, Message>>(
-  catalogues: { en: C } & Record<string, C>,
-): (key: keyof C, params?: Params) => string {
+/** Every language there is a catalogue for. */
+export const tags: readonly string[] = Object.keys(languages);
+
+/** Fetches the words of a language; every message after that is in it. */
+export async function setLanguage(tag: string): Promise<void> {
+  const fetched = await languages[tag]?.();
+  if (!fetched) throw new Error(`there are no words for the language ${tag}`);
+  words = fetched;
+  plurals = new Intl.PluralRules(tag);
+}
+
+/** The messages of one part of the page. */
+export function translator<K extends string>(part: string): (key: K, params?: Params) => string {
   return (key, params = {}) => {
-    const message: Message | undefined = (catalogues[language] ?? catalogues.en)[key];
+    const message = words[part]?.[key];
     // A newer daemon may have a word that this page does not know: better shown than fatal.
-    if (message === undefined) return String(key);
+    if (message === undefined) return key;
     return fill(typeof message === 'string' ? message : plural(message, params), params);
   };
 }
 
 /** The message with each `{name}` replaced by its parameter. */
-export const t = translator<Catalogue>({ en });
+export const t = translator<MessageKey>('i18n');
 
 function plural(forms: Partial<Record<Intl.LDMLPluralRule, string>>, params: Params): string {
-  const n = Number(String(params['n'] ?? 0).replaceAll(/[^\d.-]/g, ''));
+  const n = Number(String(params['n'] ?? 0).replaceAll(/[^\d-]/g, ''));
   return forms[plurals.select(n)] ?? forms.other ?? '';
 }
 

@@ -5,6 +5,7 @@ import { RequestPace } from '../api/pace';
 import { Ubus } from '../api/ubus';
 import { Live } from '../live/live.svelte';
 import { Session } from '../session/session.svelte';
+import { Language } from './language.svelte';
 import { Route } from './route.svelte';
 import { Theme } from './theme.svelte';
 
@@ -13,10 +14,14 @@ export interface AppOptions {
   session?: string;
   /** Where uhttpd answers; default `/ubus`. */
   ubusUrl?: string;
-  /** Language; default the browser's. */
+  /** Language; default the user's choice or the browser's. */
   lang?: string;
   /** Dark or light as the host page has it; default as the system or the user wants. */
   dark?: boolean;
+  /** Below this address each screen has its own, such as `/cgi-bin/luci/admin/fastpath`. */
+  base?: string;
+  /** Told when another screen is shown. */
+  onScreen?: (screen: string) => void;
 }
 
 /** The parts every screen shares. */
@@ -27,14 +32,21 @@ export class App {
   readonly live: Live;
   readonly route: Route;
   readonly theme: Theme;
+  readonly language: Language;
+  /** What holds the app: the document, or the shadow root that a host page gave. */
+  readonly root: ParentNode;
+  readonly onScreen: (screen: string) => void;
 
-  constructor(options: AppOptions) {
+  constructor(options: AppOptions, root: ParentNode) {
+    this.root = root;
     this.ubus = new Ubus({ url: options.ubusUrl ?? '/ubus', pace: new RequestPace() });
     this.api = new Fastpath(this.ubus);
     this.session = new Session(this.ubus, options.session, sessionStorage);
     this.live = new Live(this.api, () => this.session.expire());
-    this.route = new Route(window);
+    this.route = new Route(window, options.base);
     this.theme = new Theme(options.dark, localStorage);
+    this.language = new Language(options.lang, navigator.languages, localStorage);
+    this.onScreen = options.onScreen ?? (() => undefined);
   }
 }
 

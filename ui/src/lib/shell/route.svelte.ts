@@ -8,6 +8,15 @@ export interface Place {
   params: URLSearchParams;
 }
 
+/** The part of a window that addresses need. */
+export type Addressed = Pick<
+  Window,
+  'location' | 'history' | 'addEventListener' | 'removeEventListener'
+>;
+
+/** Where a host page has one address for each screen; without it screens are in the hash. */
+let base: string | undefined;
+
 /** Reads `#/flows?path=slow`; anything unknown is the overview. */
 export function readHash(hash: string): Place {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
@@ -15,29 +24,63 @@ export function readHash(hash: string): Place {
   return { screen, params: new URLSearchParams(query) };
 }
 
-export function hashOf(screen: Screen, params?: URLSearchParams): string {
+/** The address of a screen, to be linked. */
+export function addressOf(screen: Screen, params?: URLSearchParams): string {
   const query = params?.toString() ?? '';
-  return query === '' ? `#/${screen}` : `#/${screen}?${query}`;
+  return `${base ?? '#'}/${screen}${query && '?'}${query}`;
 }
 
 /** Where the page is. It lives in the address, so a reload or a login comes back to it. */
 export class Route {
   place = $state.raw<Place>(readHash(''));
 
-  constructor(private readonly window: Pick<Window, 'location' | 'history' | 'addEventListener'>) {
-    this.place = readHash(window.location.hash);
-    window.addEventListener('hashchange', () => {
-      this.place = readHash(this.window.location.hash);
-    });
+  constructor(
+    private readonly window: Addressed,
+    wanted?: string,
+  ) {
+    base = wanted;
+    this.read();
+    window.addEventListener('hashchange', this.read);
+    window.addEventListener('popstate', this.read);
   }
 
   /** Changes the parameters without a step in the browser's history. */
   replace(screen: Screen, params: URLSearchParams): void {
-    this.window.history.replaceState(null, '', hashOf(screen, params));
+    this.window.history.replaceState(null, '', addressOf(screen, params));
     this.place = { screen, params };
   }
 
   go(screen: Screen, params?: URLSearchParams): void {
-    this.window.location.hash = hashOf(screen, params);
+    this.open(addressOf(screen, params));
   }
+
+  /** Follows links between the screens of a host page, which would load all of it again. */
+  follow(event: MouseEvent): void {
+    const link = event.composedPath().find((each) => each instanceof HTMLAnchorElement);
+    const own = base !== undefined && link?.getAttribute('href')?.startsWith(`${base}/`);
+    const elsewhere = event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;
+    if (!link || !own || elsewhere || event.button !== 0 || event.defaultPrevented) return;
+    event.preventDefault();
+    this.open(link.href);
+  }
+
+  /** Takes no more notice of the address. */
+  leave(): void {
+    this.window.removeEventListener('hashchange', this.read);
+    this.window.removeEventListener('popstate', this.read);
+  }
+
+  private open(address: string): void {
+    if (base === undefined) this.window.location.hash = address;
+    else {
+      this.window.history.pushState(null, '', address);
+      this.read();
+    }
+  }
+
+  private readonly read = (): void => {
+    const { hash, pathname, search } = this.window.location;
+    const own = base === undefined ? hash : pathname.slice(base.length) + search;
+    this.place = readHash(own.replace(/^\//, ''));
+  };
 }

@@ -17,12 +17,17 @@ export class Theme {
   ) {
     this.fixed = dark !== undefined;
     const stored = this.storage.getItem(STORED);
-    if (dark !== undefined) this.scheme = dark ? 'dark' : 'light';
+    if (dark !== undefined) this.dress(dark);
     else if (stored === 'light' || stored === 'dark') this.scheme = stored;
   }
 
   toggle(): void {
     this.scheme = next[this.scheme];
     this.storage.setItem(STORED, this.scheme);
+  }
+
+  /** As the host page looks now. */
+  dress(dark: boolean): void {
+    this.scheme = dark ? 'dark' : 'light';
   }
 }

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { catalogues } from '../../../build/words';
+import type { Message } from './t';
+
+type Catalogue = Record<string, Message>;
+
+const all = catalogues();
+const read = (file: string | undefined) =>
+  JSON.parse(readFileSync(file ?? 'missing', 'utf8')) as Catalogue;
+const english = all['en'] ?? {};
+const others = Object.entries(all).filter(([language]) => language !== 'en');
+
+const forms = (message: Message | undefined) =>
+  typeof message === 'object' ? Object.values(message) : [message ?? ''];
+const holes = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(String).sort();
+
+it('has German beside English', () => {
+  expect(Object.keys(all)).toEqual(['de', 'en']);
+  expect(Object.keys(english)).toEqual(['i18n', 'overview', 'protection', 'protection/setup']);
+});
+
+describe.each(Object.entries(english))('the words of %s', (part, file) => {
+  const en = read(file);
+
+  it('are never empty', () => {
+    for (const [key, message] of Object.entries(en)) {
+      for (const form of forms(message)) expect(form, key).not.toBe('');
+    }
+  });
+
+  it.each(others)('are all there in %s, and none is left over', (_, parts) => {
+    expect(Object.keys(read(parts[part]))).toEqual(Object.keys(en));
+  });
+
+  it.each(others)('have the same parameters in %s', (language, parts) => {
+    for (const [key, message] of Object.entries(read(parts[part]))) {
+      const original = en[key];
+      expect(typeof message, key).toBe(typeof original);
+      for (const form of forms(message)) {
+        expect(form, key).not.toBe('');
+        expect(holes(form), key).toEqual(holes(forms(original).at(-1) ?? ''));
+      }
+      if (typeof message === 'string') continue;
+      const wanted = new Intl.PluralRules(language).resolvedOptions().pluralCategories;
+      expect(Object.keys(message).sort(), key).toEqual([...wanted].sort());
+    }
+  });
+
+  it.each(others)('are translated in %s', (_, parts) => {
+    // Names and words that both languages write alike are few; a sentence never is one.
+    const same = Object.entries(read(parts[part])).filter(
+      ([key, message]) => typeof message === 'string' && message === en[key],
+    );
+    for (const [key, message] of same) {
+      const own =
+        String(message)
+          .replaceAll(/\{\w+\}/g, '')
+          .match(/\p{L}+/gu) ?? [];
+      expect(own.length, key).toBeLessThan(3);
+    }
+    expect(same.length).toBeLessThan(Object.keys(en).length / 8);
+  });
+});

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { setNumberLocale } from '../format/units';
+import { known, setLanguage } from '../i18n/t';
+
+const STORED = 'fastpath.language';
+
+/** The language of the page: the host page's, or the user's choice, or the browser's. */
+export class Language {
+  tag = $state('en');
+  /** The host page decides; the user is not offered a choice. */
+  readonly fixed: boolean;
+  private readonly wanted: string;
+
+  constructor(
+    given: string | undefined,
+    browser: readonly string[],
+    private readonly storage: Pick<Storage, 'getItem' | 'setItem'>,
+  ) {
+    this.fixed = given !== undefined;
+    const own = this.fixed ? [given] : [this.storage.getItem(STORED) ?? undefined, ...browser];
+    this.wanted = known(...own);
+  }
+
+  /** Fetches the words; whoever shows any waits for it. */
+  async load(): Promise<void> {
+    await this.use(this.wanted).catch((fault: unknown) => {
+      if (this.wanted === 'en') throw fault;
+      return this.use('en');
+    });
+  }
+
+  /** The choice of the user; what is shown stays when its words cannot be fetched. */
+  async choose(tag: string): Promise<void> {
+    await this.use(tag);
+    this.storage.setItem(STORED, tag);
+  }
+
+  private async use(tag: string): Promise<void> {
+    await setLanguage(tag);
+    setNumberLocale(tag);
+    this.tag = tag;
+  }
+}

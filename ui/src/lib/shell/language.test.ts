@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { afterEach, expect, it } from 'vitest';
+import { rate, setNumberLocale, text } from '../format/units';
+import { setLanguage, t } from '../i18n/t';
+import { Language } from './language.svelte';
+
+function storage(stored: string | null = null) {
+  return { stored, getItem: () => stored, setItem: (_: string, value: string) => (stored = value) };
+}
+
+afterEach(async () => {
+  setNumberLocale(undefined);
+  await setLanguage('en');
+});
+
+it('is the browser’s until somebody chooses', async () => {
+  const language = new Language(undefined, ['fr-FR', 'de-AT', 'en'], storage());
+  expect(language.fixed).toBe(false);
+  await language.load();
+  expect(language.tag).toBe('de');
+  expect(t('nav.flows')).toBe('Verbindungen');
+  expect(text(rate(1_500_000))).toBe('1,50 Mbit/s');
+});
+
+it('is what was chosen the last time', async () => {
+  const kept = storage('de');
+  const language = new Language(undefined, ['en-GB'], kept);
+  await language.load();
+  expect(language.tag).toBe('de');
+  await language.choose('en');
+  expect(kept.getItem()).toBe('en');
+  expect(t('nav.flows')).toBe('Flows');
+});
+
+it('is the host page’s, whatever was chosen, and English when that is not known', async () => {
+  const german = new Language('de', ['en'], storage('en'));
+  expect(german.fixed).toBe(true);
+  await german.load();
+  expect(german.tag).toBe('de');
+  const french = new Language('fr', ['de'], storage('de'));
+  await french.load();
+  expect(french.tag).toBe('en');
+});
+
+it('stays when the words of another cannot be fetched', async () => {
+  const kept = storage();
+  const language = new Language(undefined, ['de'], kept);
+  await language.load();
+  await expect(language.choose('xx')).rejects.toThrow();
+  expect([language.tag, kept.getItem(), t('nav.flows')]).toEqual(['de', null, 'Verbindungen']);
+});
