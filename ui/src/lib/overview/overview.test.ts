@@ -117,7 +117,7 @@ describe('hooks', () => {
       devices = at('xdp-generic', '');
       await choose('xdp-generic');
       expect(hook).toBe('xdp-generic');
-      expect(calls.slice(1)).toEqual(['revert', 'get', 'set', 'apply', 'confirm']);
+      expect(calls.slice(1)).toEqual(['revert', 'get', 'set', 'changes', 'apply', 'confirm']);
       expect([choice.failed, choice.wished, choice.busy]).toEqual([false, 'xdp-generic', false]);
     });
 

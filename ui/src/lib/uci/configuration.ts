@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
+import { t } from '../i18n/t';
 import type { Health } from '../api/types';
 import { bareName, changesOf, isNew, sectionsOf, type Section, type Value } from './sections';
 
@@ -49,8 +50,15 @@ export class Configuration {
     }
   }
 
-  /** Brings what was staged in force; rpcd takes it back unless `confirm` follows. */
+  /**
+   * Brings what was staged in force; rpcd takes it back unless `confirm` follows. It applies all
+   * that the session has staged, so what LuCI has of other files must not be there.
+   *
+   * @throws {Fault} `failed` with the names of those files
+   */
   async apply(): Promise<void> {
+    const names = await this.others();
+    if (names.length > 0) throw new Fault('failed', t('uci.others', { names: names.join(', ') }));
     await this.api.request('uci', 'apply', { rollback: true, timeout: UNDO_S });
   }
 
@@ -62,6 +70,12 @@ export class Configuration {
   async rollBack(): Promise<void> {
     await this.api.request('uci', 'rollback', {});
     await this.revert();
+  }
+
+  /** Other files with changes that this session has staged. */
+  private async others(): Promise<string[]> {
+    const { changes } = await this.api.request('uci', 'changes', {});
+    return Object.keys(changes ?? {}).filter((name) => name !== this.name);
   }
 
   private async change(

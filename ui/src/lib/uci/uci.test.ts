@@ -61,12 +61,13 @@ describe('changes', () => {
 class Rpcd {
   calls: string[] = [];
   fault: Record<string, Fault> = {};
+  answers: Record<string, Record<string, unknown>> = {};
 
   request(_: string, method: string, args: object) {
     this.calls.push(`${method} ${JSON.stringify(args)}`);
     const fault = this.fault[method];
     if (fault) return Promise.reject(fault);
-    return Promise.resolve(method === 'add' ? { section: 'cfg09' } : {});
+    return Promise.resolve(this.answers[method] ?? (method === 'add' ? { section: 'cfg09' } : {}));
   }
 }
 
@@ -108,7 +109,15 @@ describe('Configuration', () => {
 
   it('applies so that rpcd takes it back unless it is confirmed', async () => {
     await configuration.apply();
-    expect(rpcd.calls).toEqual(['apply {"rollback":true,"timeout":40}']);
+    expect(rpcd.calls).toEqual(['changes {}', 'apply {"rollback":true,"timeout":40}']);
+  });
+
+  it('does not apply what the session has staged of other files', async () => {
+    rpcd.answers['changes'] = { changes: { network: [], fastpath: [], dhcp: [] } };
+    const refused = configuration.apply();
+    await expect(refused).rejects.toMatchObject({ kind: 'failed' });
+    await expect(refused).rejects.toThrow('network, dhcp');
+    expect(rpcd.calls).toEqual(['changes {}']);
   });
 
   it('takes back an apply and what was staged', async () => {
