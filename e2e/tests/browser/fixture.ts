@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import { test as base, expect, type BrowserContext, type Page } from '@playwright/test';
+import {
+  test as base,
+  expect,
+  type BrowserContext,
+  type Page,
+  type Request,
+} from '@playwright/test';
 import { Lab, Lan, Router } from './lab';
 
 /** What the page must never do; a test that pulls plugs says what it expects. */
@@ -67,7 +73,7 @@ export const test = base.extend<Fixtures>({
 export { expect };
 
 export type User = 'root' | 'viewer';
-const passwords: Record<User, string> = { root: 'fastpath', viewer: 'look' };
+export const passwords: Record<User, string> = { root: 'fastpath', viewer: 'look' };
 
 /** Fills the login form that is shown. */
 export async function logIn(page: Page, user: User = 'root'): Promise<void> {
@@ -92,6 +98,19 @@ export async function open(page: Page, screen: Screen, user: User = 'root'): Pro
 /** The router's ticks arrive. */
 export async function live(page: Page): Promise<void> {
   await expect(page.locator('[data-connection]')).toHaveText('Live', { timeout: 20_000 });
+}
+
+/** How long is counted. Not a wait for anything: the time itself is what is measured. */
+export const WINDOW_MS = 8000;
+
+/** Requests begun within the window. */
+export async function requests(page: Page): Promise<Request[]> {
+  const seen: Request[] = [];
+  const listener = (request: Request) => seen.push(request);
+  page.on('request', listener);
+  await page.evaluate((ms) => new Promise((resolve) => setTimeout(resolve, ms)), WINDOW_MS);
+  page.off('request', listener);
+  return seen;
 }
 
 /** What the page says about a router or a daemon that is away. */

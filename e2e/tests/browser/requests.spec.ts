@@ -1,20 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import type { Page, Request } from '@playwright/test';
-import { expect, live, note, open, screens, test } from './fixture';
+import type { Page } from '@playwright/test';
+import { expect, live, note, open, requests, screens, test, WINDOW_MS } from './fixture';
 
-/** How long is counted. Not a wait for anything: the time itself is what is measured. */
-const WINDOW_MS = 8000;
 const PER_SECOND = 2;
-
-/** Requests begun within the window. */
-async function requests(page: Page): Promise<Request[]> {
-  const seen: Request[] = [];
-  const listener = (request: Request) => seen.push(request);
-  page.on('request', listener);
-  await page.evaluate((ms) => new Promise((resolve) => setTimeout(resolve, ms)), WINDOW_MS);
-  page.off('request', listener);
-  return seen;
-}
 
 async function setVisible(page: Page, visible: boolean): Promise<void> {
   await page.evaluate(

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Where fastpathd's sources and crates come from: docs/DESIGN.md, "Packages".
+# Where fastpathd's sources and crates come from, and LuCI's page: docs/DESIGN.md, "Packages".
 
 # copied: the package's folder without what somebody has made there.
 copied() {
@@ -42,4 +42,39 @@ test_cargo_stays_offline() {
     field "$WORK/fields" fastpathd CARGO_PKG_ARGS | grep -qw -- --offline || fail "no --offline"
     field "$WORK/fields" fastpathd CARGO_PKG_VARS | grep -q CARGO_NET_OFFLINE=true || fail "not set"
     ! grep -q 'RUST_PKG_LOCKED' "$TOP/feeds/fastpathd/Makefile" || fail "Cargo.lock may change"
+}
+
+# page_archive FOLDER: of a page that is the same each time, by a copy of the package's folder.
+page_archive() {
+    rm -rf "$WORK/luci"
+    cp -a "$TOP/luci-app-fastpath" "$WORK/luci"
+    FASTPATH_PAGE="$WORK/page" "$WORK/luci/archive" "$1" https://releases.invalid >/dev/null
+}
+
+test_the_page_of_a_release_is_one_file() {
+    local name=luci-app-fastpath-page-0.1.0.tar.gz hash
+    compiled
+    mkdir -p "$WORK/page/assets" "$WORK/one" "$WORK/two"
+    echo 1 >"$WORK/page/assets/de.words"
+    page_archive "$WORK/one"
+    touch -d 2001-01-01 "$WORK/page/index.html"
+    chmod 600 "$WORK/page/assets/de.words"
+    (umask 077 && page_archive "$WORK/two")
+    cmp "$WORK/one/$name" "$WORK/two/$name" || fail "the same page gives other bytes"
+    hash=$(sha256sum "$WORK/one/$name" | cut -d ' ' -f 1)
+    make -s --no-print-directory -C "$WORK/luci" TOPDIR="$SHIM" BUILD_DIR="$WORK/build" \
+        lab-fields >"$WORK/fields"
+    [ "$(field "$WORK/fields" luci-app-fastpath PKG_HASH)" = "$hash" ] || fail "another hash"
+    [ "$(field "$WORK/fields" luci-app-fastpath PKG_SOURCE)" = "$name" ] || fail "another name"
+    # Unpacked as OpenWrt does, beside the build folder, it is where the package looks.
+    tar -xzf "$WORK/one/$name" -C "$WORK"
+    [ -e "$WORK/luci-app-fastpath/htdocs/fastpath/assets/de.words" ] || fail "in another place"
+}
+
+test_without_a_page_it_says_what_to_do() {
+    compiled
+    rm -rf "$WORK/page"
+    ! in_folder luci-app-fastpath lab-install-luci-app-fastpath DESTDIR="$WORK/dest" \
+        2>"$WORK/said" || fail "a package without a page"
+    grep -q FASTPATH_PAGE "$WORK/said" || fail "no way out: $(cat "$WORK/said")"
 }

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { expect, live, test } from './fixture';
+
+/** What would be shown in place of a word that is not there. */
+const keys = /\b(flows?|col|wan|chart|paths|engine|health|topology|state|alerts|policy)\.[a-z]/;
+
+test.describe('for a browser that prefers German', () => {
+  test.use({ locale: 'de-AT' });
+
+  test('the page is German, and English when that is chosen, also the next time', async ({
+    page,
+  }) => {
+    await page.goto('#/overview');
+    await expect(page.getByRole('heading', { name: 'Anmelden' })).toBeVisible();
+    await expect(page.locator('html')).toHaveAttribute('lang', 'de');
+    await page.getByLabel('Benutzername').fill('root');
+    await page.getByLabel('Passwort').fill('falsch');
+    await page.getByRole('button', { name: 'Anmelden' }).click();
+    await expect(page.getByRole('alert')).toHaveText('Benutzername oder Passwort ist falsch.');
+    await page.getByLabel('Passwort').fill('fastpath');
+    await page.getByRole('button', { name: 'Anmelden' }).click();
+    await live(page);
+    await expect(page).toHaveTitle('Übersicht · gateway · fastpath');
+    await expect(page.getByRole('region', { name: 'Durchsatz nach Weg' })).toBeVisible();
+    // A decimal comma.
+    await expect(page.locator('[data-figure="offload"]')).toHaveText(/^\d+,\d|^100\b|^–/);
+    for (const screen of ['Verbindungen', 'Schutz', 'Topologie', 'Übersicht']) {
+      const link = page.getByRole('navigation', { name: 'Ansichten' }).getByText(screen);
+      await link.click();
+      await expect(link).toHaveAttribute('aria-current', 'page');
+      await expect(page.getByRole('main')).not.toContainText(keys);
+    }
+
+    await page.getByRole('combobox', { name: 'Sprache' }).selectOption('English');
+    await expect(page.getByRole('heading', { name: 'Throughput by path' })).toBeVisible();
+    await expect(page.locator('html')).toHaveAttribute('lang', 'en');
+    await page.reload();
+    await expect(page.getByRole('heading', { name: 'Throughput by path' })).toBeVisible();
+    await page.getByRole('combobox', { name: 'Language' }).selectOption('Deutsch');
+    await expect(page.getByRole('heading', { name: 'Durchsatz nach Weg' })).toBeVisible();
+  });
+});
+
+test('words that the router does not hand out leave the language as it is', async ({
+  page,
+  watch,
+}) => {
+  watch.expectOutage();
+  await page.goto('#/overview');
+  await expect(page.getByRole('heading', { name: 'Log in' })).toBeVisible();
+  await page.route('**/*.words', (route) => route.abort());
+  const choice = page.getByRole('combobox', { name: 'Language' });
+  await choice.selectOption('Deutsch');
+  await expect(choice).toHaveValue('en');
+  await expect(page.getByRole('heading', { name: 'Log in' })).toBeVisible();
+});

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { expect, live, requests, screens, test } from './fixture';
+import { BASE, openInLuci } from './luci';
+
+test('every screen is at its own address in LuCI, and changes without loading it again', async ({
+  page,
+  request,
+}) => {
+  await openInLuci(page, request, 'overview');
+  await live(page);
+  await page.evaluate(() => Object.assign(window, { stays: true }));
+  const navigation = page.getByRole('navigation', { name: 'Screens' });
+  for (const screen of [...screens].reverse()) {
+    await navigation.getByRole('link', { name: new RegExp(screen, 'i') }).click();
+    await expect(page).toHaveURL(`${BASE}/${screen}`);
+  }
+  await page.goBack();
+  await expect(page).toHaveURL(`${BASE}/flows`);
+  await expect(page.getByRole('table', { name: 'Flows' })).toBeVisible();
+  await expect(page.locator('#menu .active')).toHaveText(['Flows', 'Flows']);
+  await expect(page).toHaveTitle('gateway | Flows');
+  expect(await page.evaluate(() => 'stays' in window)).toBe(true);
+  await expect(page.getByRole('button', { name: 'Log out' })).toHaveCount(0);
+  await expect(page.getByRole('combobox', { name: 'Language' })).toHaveCount(0);
+});
+
+test('shortcuts know a field inside of the shadow root', async ({ page, request }) => {
+  await openInLuci(page, request, 'flows');
+  await live(page);
+  await page.keyboard.press('/');
+  await page.keyboard.type('10.10/16');
+  await expect(page.getByRole('searchbox', { name: 'Filter flows' })).toHaveValue('10.10/16');
+});
+
+test('neither has rules of style for the other', async ({ page, request }) => {
+  await openInLuci(page, request, 'overview');
+  await live(page);
+  const looks = (selector: string) =>
+    page
+      .locator(selector)
+      .first()
+      .evaluate((node) => {
+        const {
+          display,
+          fontSize,
+          fontStyle,
+          letterSpacing,
+          textTransform,
+          borderTopStyle,
+          padding,
+        } = getComputedStyle(node);
+        return {
+          display,
+          fontSize,
+          fontStyle,
+          letterSpacing,
+          textTransform,
+          borderTopStyle,
+          padding,
+        };
+      });
+  const inLuci = [await looks('.panel'), await looks('nav a'), await looks('h2:not(#theirs)')];
+  const theirs = await looks('#theirs');
+  expect(theirs).toMatchObject({ fontSize: '30px', padding: '31px', borderTopStyle: 'dotted' });
+  expect(await page.evaluate(() => document.adoptedStyleSheets.length)).toBe(0);
+
+  await page.unrouteAll();
+  await page.goto('/fastpath/#/overview');
+  await page.getByLabel('Password').fill('fastpath');
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await live(page);
+  expect([await looks('.panel'), await looks('nav a'), await looks('main h2')]).toEqual(inLuci);
+});
+
+test('language and darkness are LuCI’s', async ({ page, request }) => {
+  await openInLuci(page, request, 'overview', { lang: 'de' });
+  await live(page);
+  await expect(page.getByRole('heading', { name: 'Durchsatz nach Weg' })).toBeVisible();
+  const app = page.locator('.fastpath');
+  await expect(app).toHaveAttribute('data-scheme', 'light');
+  const dark = (on: boolean) =>
+    page.evaluate((value) => (document.documentElement.dataset['darkmode'] = String(value)), on);
+  await dark(true);
+  await expect(app).toHaveAttribute('data-scheme', 'dark');
+  await dark(false);
+  await expect(app).toHaveAttribute('data-scheme', 'light');
+});
+
+test('a reader sees no control that writes', async ({ page, request }) => {
+  await openInLuci(page, request, 'overview', { user: 'viewer' });
+  await live(page);
+  await expect(page.getByRole('group', { name: 'Engine' }).getByRole('button')).toHaveCount(0);
+  await page.goto(`${BASE}/protection?part=policy`);
+  await live(page);
+  await expect(page.getByRole('heading', { name: 'Who is inspected' })).toBeVisible();
+  await expect(page.getByRole('main').getByRole('button')).toHaveCount(0);
+  await expect(page.getByRole('main').getByRole('combobox')).toHaveCount(0);
+});
+
+test('taken out of the page, it asks nothing more', async ({ page, request }) => {
+  await openInLuci(page, request, 'flows');
+  await live(page);
+  const ended = page.waitForEvent('requestfailed', (each) => each.url().includes('/subscribe/'));
+  await page.locator('.fastpath-app').evaluate((node) => node.remove());
+  await ended;
+  expect((await requests(page)).map((each) => each.postData() ?? each.url())).toEqual([]);
+});
+
+test('a router that does not hand the page out is told', async ({ page, request, watch }) => {
+  watch.expectOutage();
+  await page.route('**/fastpath/app.js*', (route) => route.abort());
+  await openInLuci(page, request, 'overview');
+  await expect(page.locator('.alert-message')).toContainText('could not be loaded');
+});

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { APIRequestContext, Page } from '@playwright/test';
+import { passwords, type User } from './fixture';
+
+const app = join(import.meta.dirname, '../../../luci-app-fastpath');
+const view = readFileSync(
+  join(app, 'htdocs/luci-static/resources/view/fastpath/screen.js'),
+  'utf8',
+);
+
+export const BASE = '/cgi-bin/luci/admin/fastpath';
+
+/** Rules as themes have them, and worse: on bare elements, on names of classes, inherited. */
+const theme = `
+  :root[data-darkmode="true"] body { background: #222; color: #eee }
+  body { background: #eee; margin: 0; font: italic 22px/3 serif; letter-spacing: 4px;
+    text-align: right; text-transform: uppercase; color: #333 }
+  * { border: 3px dotted red !important; box-sizing: content-box }
+  table, button, input, select, h1, h2, header, nav, .panel, .button, .cell, .hidden {
+    display: inline !important; padding: 31px !important; font-size: 30px !important }
+`;
+
+/** What LuCI 25.12.5 gives to a view, in the shape and the order of its luci.js. */
+const host = (session: string) => `
+  const L = {
+    env: { sessionid: ${JSON.stringify(session)}, ubuspath: '/ubus/', resource_version: '25.12.5' },
+    url: (...parts) => ['/cgi-bin/luci', ...parts].join('/'),
+  };
+  const E = (name, attributes, content) => {
+    const node = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes ?? {})) node.setAttribute(key, value);
+    if (content) node.append(content);
+    return node;
+  };
+  const _ = (text) => text;
+  String.prototype.format = function (...values) {
+    return this.replace(/%s/g, () => values.shift());
+  };
+  const view = { extend: (own) => own };
+  // As LuCI does: the source is a function's body, which returns the class.
+  fetch('/luci-static/resources/view/fastpath/screen.js').then((answer) => answer.text())
+    .then((source) => new Function('L', 'E', '_', 'view', source)(L, E, _, view))
+    .then((screen) => document.querySelector('#view').replaceChildren(screen.render()));
+`;
+
+const page = (session: string, lang: string) => `<!doctype html>
+  <html lang="${lang}"><head><meta charset="utf-8"><title>gateway | Overview</title>
+  <meta name="viewport" content="width=device-width, initial-scale=1">
+  <style>${theme}</style></head><body>
+  <ul id="menu"><li class="active"><a class="active" href="${BASE}/overview">Overview</a></li>
+  <li><a href="${BASE}/flows">Flows</a></li></ul>
+  <h2 id="theirs">Theirs</h2><div id="view"></div>
+  <script>${host(session)}</script></body></html>`;
+
+/** Opens a screen in a page as LuCI makes it, with a session of the router. */
+export async function openInLuci(
+  tab: Page,
+  request: APIRequestContext,
+  screen: string,
+  { user = 'root', lang = 'en' }: { user?: User; lang?: string } = {},
+): Promise<string> {
+  const params = [
+    '0'.repeat(32),
+    'session',
+    'login',
+    { username: user, password: passwords[user] },
+  ];
+  const answer = await request.post('/ubus', {
+    data: { jsonrpc: '2.0', id: 1, method: 'call', params },
+  });
+  const { result } = (await answer.json()) as { result: [number, { ubus_rpc_session: string }] };
+  const session = result[1].ubus_rpc_session;
+  await tab.route(`**${BASE}/**`, (route) =>
+    route.fulfill({ contentType: 'text/html', body: page(session, lang) }),
+  );
+  await tab.route('**/luci-static/resources/view/fastpath/screen.js*', (route) =>
+    route.fulfill({ contentType: 'text/javascript', body: view }),
+  );
+  await tab.goto(`${BASE}/${screen}`);
+  return session;
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+'use strict';
+'require view';
+
+/* The page as `npm run build` leaves it, which also stands alone. */
+const PAGE = '/fastpath';
+
+/* Themes say in different ways that they are dark, some in none: what counts is the colour
+ * behind the view. Painted, since a theme may write it in any notation. */
+function isDark(node) {
+	const pen = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+
+	for (; node instanceof Element; node = node.parentNode) {
+		pen.clearRect(0, 0, 1, 1);
+		pen.fillStyle = getComputedStyle(node).backgroundColor;
+		pen.fillRect(0, 0, 1, 1);
+
+		const [ red, green, blue, alpha ] = pen.getImageData(0, 0, 1, 1).data;
+
+		if (alpha > 127)
+			return 0.299 * red + 0.587 * green + 0.114 * blue < 128;
+	}
+
+	return false;
+}
+
+/* Themes that mark where they are in their menu were told once, when the page was loaded. */
+function markMenu(screen) {
+	const base = L.url('admin/fastpath');
+	const links = [ ...document.querySelectorAll(`a[href^="${base}/"]`) ];
+	const wanted = links.filter(link => link.pathname === `${base}/${screen}`);
+
+	for (const link of links) {
+		const on = wanted.includes(link);
+
+		for (const node of [ link, link.parentNode ])
+			if (node.matches('a, li'))
+				node.classList.toggle('active', on);
+	}
+
+	document.title = document.title.replace(/[^|]*$/, ` ${wanted[0]?.textContent.trim() ?? ''}`);
+}
+
+return view.extend({
+	handleSave: null,
+	handleSaveApply: null,
+	handleReset: null,
+
+	render() {
+		const host = E('div', { 'class': 'fastpath-app' });
+
+		/* Neither LuCI's rules of style nor ours reach through the border of a shadow root. */
+		const shadow = host.attachShadow({ mode: 'open' });
+
+		this.bring(host, shadow).catch(cause => host.replaceWith(E('p', {
+			'class': 'alert-message warning'
+		}, _('The page could not be loaded from the router: %s').format(cause.message))));
+
+		return host;
+	},
+
+	async bring(host, shadow) {
+		const version = L.env.resource_version ? `?v=${L.env.resource_version}` : '';
+		const page = await import(`${PAGE}/app.js${version}`);
+
+		const app = await page.mount(shadow, {
+			session: L.env.sessionid,
+			ubusUrl: L.env.ubuspath.replace(/\/$/, ''),
+			lang: document.documentElement.lang || 'en',
+			dark: isDark(host.isConnected ? host.parentNode : document.body),
+			base: L.url('admin/fastpath'),
+			onScreen: screen => markMenu(screen)
+		});
+
+		const dress = () => app.dress(isDark(host.parentNode));
+		const scheme = matchMedia('(prefers-color-scheme: dark)');
+		const attributes = new MutationObserver(dress);
+		const children = new MutationObserver(() => {
+			if (host.isConnected)
+				return;
+
+			attributes.disconnect();
+			children.disconnect();
+			scheme.removeEventListener('change', dress);
+			app.unmount();
+		});
+
+		attributes.observe(document.documentElement, { attributes: true });
+		attributes.observe(document.body, { attributes: true });
+		children.observe(document.body, { childList: true, subtree: true });
+		scheme.addEventListener('change', dress);
+	}
+});
