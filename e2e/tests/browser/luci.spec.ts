@@ -86,6 +86,20 @@ test('language and darkness are LuCI’s', async ({ page, request }) => {
   await expect(app).toHaveAttribute('data-scheme', 'light');
 });
 
+test('on the narrowest telephone nothing sticks out, in German neither', async ({
+  page,
+  request,
+}) => {
+  await page.setViewportSize({ width: 320, height: 640 });
+  for (const screen of screens) {
+    await openInLuci(page, request, screen, { lang: 'de' });
+    await live(page);
+    const host = page.locator('.fastpath');
+    await expect(page.getByRole('main').getByRole('heading').first()).toBeAttached();
+    expect(await host.evaluate((node) => node.scrollWidth - node.clientWidth)).toBe(0);
+  }
+});
+
 test('a reader sees no control that writes', async ({ page, request }) => {
   await openInLuci(page, request, 'overview', { user: 'viewer' });
   await live(page);
