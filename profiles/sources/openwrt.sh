@@ -8,12 +8,16 @@ pinned() { sed 's/#.*//' "$PROFILES/pins" | awk '$1 == "source" || $1 == "feed"'
 
 folder_of() { if [ "$1" = openwrt ]; then echo "$WORK/tree"; else echo "$WORK/feeds/$1"; fi; }
 
+has() { git -C "$(folder_of "$1")" cat-file -e "$2^{tree}" 2>/dev/null; }
+# A feed that was given as a folder without git.
+unchecked() { [ "$(cat "$(folder_of "$1").commit" 2>/dev/null)" = unchecked ]; }
+
 # Before anything is written: what is missing, and what brings it.
 need_openwrt() {
     local kind name commit rest lost=''
     [ -f "$PROFILES/pins" ] || die "sources: there is no profiles/pins"
     while read -r kind name commit rest; do
-        git -C "$(folder_of "$name")" cat-file -e "$commit^{tree}" 2>/dev/null ||
+        has "$name" "$commit" || unchecked "$name" ||
             lost+=$(printf '\n  %s %s at %s, in %s' "$kind" "$name" "${commit:0:12}" \
                 "$(folder_of "$name")")
     done < <(pinned)
@@ -54,7 +58,13 @@ bundles() {
     local kind name commit rest
     mkdir -p "$NEW/git"
     while read -r kind name commit rest; do
-        one_commit "$(folder_of "$name")" "$commit" "$NEW/git/$name.bundle"
+        if has "$name" "$commit"; then
+            one_commit "$(folder_of "$name")" "$commit" "$NEW/git/$name.bundle"
+        else
+            cp -r "$(folder_of "$name")" "$STAGE/$name"
+            pack "$name"
+            mv "$NEW/$name.tar.xz" "$NEW/git/"
+        fi
     done < <(pinned)
     cp "$PROFILES/pins" "$NEW/pins"
     [ ! -d "$TREE/profiles/patches" ] || cp -r "$TREE/profiles/patches" "$NEW/patches"
@@ -79,8 +89,8 @@ openwrt_sources() {
     step "git bundles of OpenWrt and its feeds" bundles
     step "archives that packages are made from" downloads
     configuration
-    bill=$(find "$BUILD/images/$PROFILE" -maxdepth 1 -name '*.bom.cdx.json' 2>/dev/null |
-        LC_ALL=C sort | head -n 1)
+    bill=$(find "$BUILD/images" -path "*/$PROFILE/*.bom.cdx.json" 2>/dev/null |
+        LC_ALL=C sort | head -n 1 || true)
     [ -n "$bill" ] || say "  ! no image of $PROFILE was built: its bill has our own parts only"
     step "bill of materials" bom ${bill:+--openwrt "$bill"}
 }
