@@ -1,0 +1,39 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A Debian trixie with compilers for other processors and what runs their programs. Needs HERE,
+# CROSS (where it is made), tools.sh, steps.sh and images.sh of the lab.
+#
+# Rust's standard library for another processor is a Debian package of that processor
+# (libstd-rust-dev), and must be of the very version of the compiler. It is taken without making
+# the root multi-arch: two more package lists and two C libraries would come along.
+
+ROOT=$CROSS/root
+ARCHITECTURES="arm64 s390x"
+
+# make_root INTO
+make_root() {
+    local mirror
+    mirror=$(debian_mirror)
+    # apt tells nothing of sources whose lists have been cleaned away.
+    [ -n "$mirror" ] || { apt-get update -q && mirror=$(debian_mirror); }
+    [ -n "$mirror" ] || { echo "no Debian archive in this machine's apt sources" >&2; return 1; }
+    rm -rf "$1"
+    mmdebstrap --mode=root --variant=apt --include="$(list "$HERE/packages" | paste -sd,)" \
+        --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
+        --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/info/*' \
+        --setup-hook="upload '$HERE/preferences' /etc/apt/preferences.d/cross" \
+        --customize-hook="'$HERE/std-hook' \"\$1\" '$HERE' '$mirror' '$ARCHITECTURES'" \
+        trixie "$1" "deb $mirror trixie main" "deb $mirror trixie-backports main"
+}
+
+cross_root() {
+    local hash
+    hash=$(declare -f make_root | cat - <(hash_of "$HERE/packages" "$HERE/preferences" \
+        "$HERE/std-hook" "$HERE/std.sha256") | sha256sum)
+    fresh "$CROSS/root.stamp" "$hash" && return
+    rm -f "$CROSS/root.stamp"
+    step "Debian with compilers for other processors" make_root "$ROOT.new"
+    rm -rf "$ROOT"
+    mv "$ROOT.new" "$ROOT"
+    printf '%s' "$hash" >"$CROSS/root.stamp"
+}
