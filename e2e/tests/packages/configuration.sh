@@ -3,7 +3,7 @@
 # The files in /etc/config that packages bring, and what becomes of older ones.
 
 daemon() {
-    FASTPATHD=${FASTPATHD:-$TOP/build/cargo/debug/fastpathd}
+    FASTPATHD=${FASTPATHD:-$TOP/build/cargo/release/fastpathd}
     [ -x "$FASTPATHD" ] || skip "there is no fastpathd at $FASTPATHD"
 }
 
