@@ -90,7 +90,10 @@ function checked(change) {
 const named = (components, name) => components.find((part) => part.name === name);
 
 test('the bundle as it is passes', () => {
-  assert.deepEqual(checked(() => undefined), { status: 0, stderr: '' });
+  assert.deepEqual(
+    checked(() => undefined),
+    { status: 0, stderr: '' },
+  );
 });
 
 test('a linked crate and a package of the page may not change to what does not fit', () => {
