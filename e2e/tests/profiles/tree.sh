@@ -53,6 +53,8 @@ test_every_profile_configures() {
 test_our_packages_prepare() {
     local name log tree=$TOP/build/profiles-tree/tree done=0
     need_tree "make package/feeds/fastpath/NAME/{clean,prepare}"
+    # luci-app-fastpath takes the built page.
+    "$TOP/build.sh" page
     configured x86-64
     for name in "$tree"/package/feeds/fastpath/*/; do
         name=$(basename "$name")
