@@ -34,6 +34,10 @@ test('hardware that cannot is told in the router’s words', async ({ page, rout
     'true',
   );
   expect(await router.engine()).toMatchObject({ active: 'flowtable', wanted: 'flowtable-hw' });
+  // What is in force can be wanted, too.
+  await choice.getByRole('button', { name: 'Flowtable' }).click();
+  await expect(page.getByText('Switched to Flowtable.')).toBeVisible();
+  expect(await router.engine()).toMatchObject({ active: 'flowtable', wanted: 'flowtable' });
 });
 
 test('the viewer sees the engine and cannot switch it', async ({ page, router }) => {
