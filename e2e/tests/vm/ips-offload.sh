@@ -18,7 +18,7 @@ offloads() {
     flow=$(newest --proto "$proto" --text "$port")
     paths=$(said '[.events[].path] | join(" ")' flow "$(field id "$flow")")
     [[ $paths == *inspect*flowtable* ]] || fail "the flow went $paths"
-    soon 150 ended "$kind"
+    soon 300 ended "$kind"
     ended_well "$kind"
     slow=$(slow_bytes)
     total=$(conntrack_bytes "$port" | tr ' ' + | { read -r sum; echo $((sum)); })

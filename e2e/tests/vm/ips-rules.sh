@@ -73,8 +73,8 @@ test_categories_and_disabled_rules() {
     finds 2 || fail "another rule was disabled"
 }
 
-# refused NAME WORD…: this archive is not taken; why is said, the good rules stay in force.
-refused() {
+# turned_down NAME WORD…: this archive is not taken; why is said, the good rules stay in force.
+turned_down() {
     local name=$1 word message
     shift
     protect "$(source_of "$name")"
@@ -90,14 +90,14 @@ refused() {
 test_refused_archives() {
     with_good_rules
     LOADED=$(ips_value .rules.loaded)
-    refused truncated lab "cut off"
-    refused traversal lab ../rules/mark.rules
-    refused link lab link.rules
-    refused wrong lab SHA-256
-    refused syntax mark.rules "line 1"
-    refused bomb lab "unpacks to more"
-    refused page "no rule"
-    refused nothing 404
+    turned_down truncated lab "cut off"
+    turned_down traversal lab ../rules/mark.rules
+    turned_down link lab link.rules
+    turned_down wrong lab SHA-256
+    turned_down syntax mark.rules "line 1"
+    turned_down bomb lab "unpacks to more"
+    turned_down page "no rule"
+    turned_down nothing 404
     dropped "$ISP_4"
     gw 'test ! -e /var/lib/fastpath/mark.rules && test ! -e /var/lib/mark.rules'
     between "KiB that the daemon holds" "$(daemon_kib)" 1000 40000
