@@ -34,12 +34,17 @@ daemon_archive() {
 
 # The page, and which npm packages went into it: the source maps tell, and are not delivered.
 page() {
-    local name=fastpath-page-$VERSION
     mkdir -p "$STAGE/maps"
     ln -s "$TOP/ui/node_modules" "$TREE/ui/node_modules"
     (cd "$TREE/ui" && node node_modules/vite/bin/vite.js build --sourcemap hidden \
-        --outDir "$STAGE/$name" --emptyOutDir)
+        --outDir "$STAGE/page" --emptyOutDir)
     rm "$TREE/ui/node_modules"
-    (cd "$STAGE/$name" && find . -name "*.map" -print0 | xargs -0 cp --parents -t "$STAGE/maps" &&
+    (cd "$STAGE/page" && find . -name "*.map" -print0 | xargs -0 cp --parents -t "$STAGE/maps" &&
         find . -name "*.map" -delete)
+}
+
+# As its package takes it. The tree is packed later, without what is told of the archive.
+page_archive() {
+    FASTPATH_PAGE=$STAGE/page "$TREE/luci-app-fastpath/archive" "$NEW"
+    rm "$TREE/luci-app-fastpath/source.mk"
 }
