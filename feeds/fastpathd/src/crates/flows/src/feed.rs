@@ -244,7 +244,10 @@ impl FlowTable {
             proto: flow.orig.proto,
             helper: flow.helper,
             seq_adjust: flow.seq_adjust,
-            excluded: self.engine.excludes.iter().any(|e| e.matches(&flow.orig, &flow.reply)),
+            excluded: self.engine.excludes.iter().any(|e| e.matches(&flow.orig, &flow.reply))
+                || [flow.initiator, flow.responder]
+                    .into_iter()
+                    .any(|number| side(number).is_some_and(|side| side.left_out)),
             tcp_state: flow.tcp_state,
             initiator: side(flow.initiator),
             responder: side(flow.responder),

@@ -24,6 +24,8 @@ pub struct Side {
     pub neighbour: bool,
     /// A tunnel or other virtual device that a flowtable cannot hold.
     pub tunnel: bool,
+    /// The rules leave its layer 3 device out: VLAN devices or sessions are switched off.
+    pub left_out: bool,
 }
 
 impl Side {

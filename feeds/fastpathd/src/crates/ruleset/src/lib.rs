@@ -34,4 +34,4 @@ pub use nft::{Nft, NftCommand, NftError};
 pub use plan::{Candidate, Decision, Plan, Protection, plan};
 pub use policy::{Action, Judged, Places, Policy};
 pub use render::{render, render_remove};
-pub use settings::{Engine, OnExit, Settings};
+pub use settings::{Engine, LeftOut, OnExit, Settings};

@@ -8,7 +8,7 @@ use config::{is_device_name, order};
 use crate::exclude::Exclude;
 use crate::inspection::Inspection;
 use crate::marks::Marks;
-use crate::settings::{Engine, Settings};
+use crate::settings::{Engine, LeftOut, Settings};
 
 /// A device and what the topology says about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +51,8 @@ pub struct Plan {
     pub hardware: bool,
     /// Bits of the packet mark that are cleared before a flow is added.
     pub mark_mask: u32,
+    /// Devices whose flows stay on the slow path, whatever is below them.
+    pub left_out: LeftOut,
     /// Flows that stay on the slow path.
     pub excludes: Vec<Exclude>,
     /// Inspection and blocks.
@@ -110,6 +112,7 @@ pub fn plan(candidates: &[Candidate], settings: &Settings, protection: &Protecti
         devices: order::set(included.map(|(name, _)| name.clone())),
         hardware: engine == Engine::FlowtableHw,
         mark_mask: ours.map_or(settings.mark_mask, Marks::mask),
+        left_out: settings.left_out,
         excludes: settings.excludes.clone(),
         protection: protection.clone(),
         decisions,

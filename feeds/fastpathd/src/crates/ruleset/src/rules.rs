@@ -10,6 +10,7 @@ use crate::block::SETS;
 use crate::exclude::Exclude;
 use crate::inspection::Inspection;
 use crate::plan::Plan;
+use crate::settings::LeftOut;
 
 mod inspect;
 
@@ -120,7 +121,11 @@ fn offload(plan: &Plan) -> Vec<Rule> {
         &format!("clear our bits {ours:#010x} before the reverse route look-up"),
     );
     let mut rules = Vec::new();
-    let excludes = if plan.has_flowtable() { excludes(plan) } else { Vec::new() };
+    let excludes = if plan.has_flowtable() {
+        left_out(plan).chain(excludes(plan)).collect()
+    } else {
+        Vec::new()
+    };
     match &plan.protection.inspection {
         None => {
             rules.extend(excludes);
@@ -135,6 +140,20 @@ fn offload(plan: &Plan) -> Vec<Rule> {
         }
     }
     rules
+}
+
+/// By the kind of device, so that one that comes later is meant as well. In the forward hook these
+/// are the layer 3 devices: `br-lan.10`, `pppoe-wan`. (`meta iifkind`: Linux 5.1.)
+fn left_out(plan: &Plan) -> impl Iterator<Item = Rule> {
+    let LeftOut { vlan, pppoe } = plan.left_out;
+    let kinds = [(vlan, "vlan", "VLAN devices"), (pppoe, "ppp", "PPPoE sessions")];
+    let off = kinds.into_iter().filter(|(off, ..)| *off);
+    off.flat_map(|(_, kind, what)| {
+        ["iifkind", "oifkind"].map(|end| {
+            let text = format!("meta {end} \"{kind}\" return");
+            Rule::new(text, &format!("{what} are switched off"))
+        })
+    })
 }
 
 fn excludes(plan: &Plan) -> Vec<Rule> {

@@ -71,6 +71,15 @@ pub enum OnExit {
     Remove,
 }
 
+/// Kinds of layer 3 devices whose flows stay on the slow path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct LeftOut {
+    /// VLAN devices, on a bridge or on a port.
+    pub vlan: bool,
+    /// PPP devices: `PPPoE` sessions.
+    pub pppoe: bool,
+}
+
 /// The sections `fastpath`, `exclude` and `policy` of `/etc/config/fastpath`, checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -92,6 +101,8 @@ pub struct Settings {
     pub devices: BTreeSet<String>,
     /// Never these.
     pub ignore_devices: BTreeSet<String>,
+    /// Options `vlan` and `pppoe`, the other way round.
+    pub left_out: LeftOut,
     /// Flows that stay on the slow path.
     pub excludes: Vec<Exclude>,
     /// What happens to connections when they are inspected at all; the first that matches counts.
@@ -110,6 +121,7 @@ impl Default for Settings {
             refresh: Duration::from_secs(1),
             devices: BTreeSet::new(),
             ignore_devices: BTreeSet::new(),
+            left_out: LeftOut::default(),
             excludes: Vec::new(),
             policies: Vec::new(),
         }
@@ -169,6 +181,8 @@ impl Settings {
         }
         self.devices = device_list(section, "device");
         self.ignore_devices = device_list(section, "ignore_device");
+        let mut off = |option| section.value(option, switch) == Some(false);
+        self.left_out = LeftOut { vlan: off("vlan"), pppoe: off("pppoe") };
     }
 
     /// What our bits mean when packets are inspected.

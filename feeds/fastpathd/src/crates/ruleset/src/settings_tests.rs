@@ -42,6 +42,8 @@ fn everything_said() {
 	list device 'lan1'
 	list device 'wan.35'
 	option ignore_device 'lan4 lan5'
+	option vlan '1'
+	option pppoe '0'
 
 config exclude
 	option name 'nas backup'
@@ -62,6 +64,7 @@ config exclude
         refresh: Duration::from_secs(5),
         devices: ["lan1", "wan.35"].map(str::to_owned).into(),
         ignore_devices: ["lan4", "lan5"].map(str::to_owned).into(),
+        left_out: LeftOut { vlan: false, pppoe: true },
         excludes: vec![Exclude {
             name: "nas backup".to_owned(),
             src: Some(Network { address: IpAddr::from([10, 10, 10, 0]), prefix: 24 }),
@@ -90,6 +93,8 @@ fn every_error_names_section_option_and_value() {
         ("hook", "warp", "is no hook; known are auto, tcx, clsact, xdp-generic"),
         ("engine", "warp", "is no engine; known are off, flowtable, flowtable-hw, ebpf"),
         ("enabled", "maybe", "is neither 1 nor 0"),
+        ("vlan", "maybe", "is neither 1 nor 0"),
+        ("pppoe", "2", "is neither 1 nor 0"),
         ("on_exit", "explode", "is neither keep nor remove"),
         ("mark_mask", "0xfffffffff", "has more than 32 bits"),
         ("mark_mask", "0x", "is no number"),

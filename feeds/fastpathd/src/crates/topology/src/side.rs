@@ -37,6 +37,8 @@ pub struct Side {
     pub neighbour: bool,
     /// How it is reached.
     pub kind: SideKind,
+    /// The layer 3 device is a VLAN device.
+    pub tagged: bool,
 }
 
 /// What is found below a layer 3 device on the way to one station.
@@ -67,6 +69,7 @@ impl Topology {
             port: below.port,
             neighbour: link.point_to_point || hop != Hop::Unresolved,
             kind: below.kind,
+            tagged: matches!(link.kind, LinkKind::Vlan { .. }),
         })
     }
 

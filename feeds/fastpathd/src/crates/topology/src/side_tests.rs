@@ -9,7 +9,9 @@ fn side(model: &Topology, address: &str) -> Option<Side> {
 }
 
 fn expect(device: &str, vlan: u16, port: Option<&str>, neighbour: bool, kind: SideKind) -> Side {
-    Side { device: device.into(), vlan, port: port.map(Name::from), neighbour, kind }
+    // In the recorded gateway VLAN devices have the names that netifd gives them.
+    let tagged = device.contains('.');
+    Side { device: device.into(), vlan, port: port.map(Name::from), neighbour, kind, tagged }
 }
 
 #[test]

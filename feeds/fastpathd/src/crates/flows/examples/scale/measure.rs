@@ -319,6 +319,7 @@ impl Surroundings {
             in_ebpf: false,
             neighbour: true,
             tunnel: false,
+            left_out: false,
         };
         Self {
             generation: 1,

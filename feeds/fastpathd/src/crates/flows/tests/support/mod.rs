@@ -37,6 +37,7 @@ pub(crate) fn side(device: &str, vlan: u16, zone: &str, port: &str) -> Side {
         in_ebpf: false,
         neighbour: true,
         tunnel: false,
+        left_out: false,
     }
 }
 
