@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What is kept beside the rules and told about them.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 /// How an update ended.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// New rules are in force.
@@ -23,7 +24,7 @@ pub enum Outcome {
 }
 
 /// How a source fared in the last update.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SourceState {
     /// Fetched, verified, and in force.
@@ -38,8 +39,7 @@ pub enum SourceState {
 }
 
 /// One source in the state.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct SourceReport {
     /// Name in the settings; `fastpath` for our own rules.
     pub name: String,
@@ -78,8 +78,7 @@ pub struct SourceReport {
 }
 
 /// `state.json`, and the result of an update.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct State {
     /// How the last update ended.
     pub outcome: Outcome,
@@ -101,4 +100,195 @@ pub struct State {
     pub previous: String,
     /// Our own rules first, then the sources in the order of the settings.
     pub sources: Vec<SourceReport>,
+}
+
+/// Why a text is no state.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum StateError {
+    /// It has no fields at all.
+    #[error("reading the state of the rules: it is no JSON object")]
+    NoObject,
+    /// A field has another type or another word than it can have.
+    #[error("reading the state of the rules: {0} has a value that it cannot have")]
+    Field(&'static str),
+}
+
+impl State {
+    /// Reads what its [`Serialize`] writes; fields that are not there are empty, others ignored.
+    /// By hand: with serde's derived code the daemon is larger by a hundredth.
+    ///
+    /// # Errors
+    /// When a field cannot be what it is.
+    pub fn read(value: &Value) -> Result<Self, StateError> {
+        let fields = Fields(value.as_object().ok_or(StateError::NoObject)?);
+        let outcome = match &*fields.text("outcome")? {
+            "updated" => Outcome::Updated,
+            "unchanged" => Outcome::Unchanged,
+            "partly" => Outcome::Partly,
+            "" | "failed" => Outcome::Failed,
+            "busy" => Outcome::Busy,
+            "restored" => Outcome::Restored,
+            _ => return Err(StateError::Field("outcome")),
+        };
+        let mut sources = Vec::new();
+        for source in fields.list("sources")? {
+            sources.push(SourceReport::read(source)?);
+        }
+        Ok(Self {
+            outcome,
+            message: fields.text("message")?,
+            version: fields.text("version")?,
+            since_ms: fields.number("since_ms")?,
+            finished_ms: fields.number("finished_ms")?,
+            rules: fields.count("rules")?,
+            stopping: fields.count("stopping")?,
+            duplicates: fields.count("duplicates")?,
+            previous: fields.text("previous")?,
+            sources,
+        })
+    }
+}
+
+impl SourceReport {
+    fn read(value: &Value) -> Result<Self, StateError> {
+        let fields = Fields(value.as_object().ok_or(StateError::Field("sources"))?);
+        let state = match &*fields.text("state")? {
+            "updated" => SourceState::Updated,
+            "unchanged" => SourceState::Unchanged,
+            "kept" => SourceState::Kept,
+            "" | "failed" => SourceState::Failed,
+            _ => return Err(StateError::Field("state")),
+        };
+        Ok(Self {
+            name: fields.text("name")?,
+            state,
+            message: fields.text("message")?,
+            faults: fields.texts("faults")?,
+            notes: fields.texts("notes")?,
+            rules: fields.count("rules")?,
+            converted: fields.count("converted")?,
+            disabled: fields.count("disabled")?,
+            disabled_by_source: fields.count("disabled_by_source")?,
+            left_out: fields.count("left_out")?,
+            bytes: fields.number("bytes")?,
+            unpacked: fields.number("unpacked")?,
+            sha256: fields.text("sha256")?,
+            verified: fields.text("verified")?,
+            version: fields.text("version")?,
+            fetched_ms: fields.number("fetched_ms")?,
+            checked_ms: fields.number("checked_ms")?,
+        })
+    }
+}
+
+/// Fields of an object, by name.
+struct Fields<'a>(&'a Map<String, Value>);
+
+impl<'a> Fields<'a> {
+    fn text(&self, name: &'static str) -> Result<String, StateError> {
+        match self.0.get(name) {
+            None => Ok(String::new()),
+            Some(Value::String(text)) => Ok(text.clone()),
+            Some(_) => Err(StateError::Field(name)),
+        }
+    }
+
+    fn number(&self, name: &'static str) -> Result<u64, StateError> {
+        let value = self.0.get(name);
+        value.map_or(Some(0), Value::as_u64).ok_or(StateError::Field(name))
+    }
+
+    fn count(&self, name: &'static str) -> Result<u32, StateError> {
+        self.number(name)?.try_into().map_err(|_| StateError::Field(name))
+    }
+
+    fn list(&self, name: &'static str) -> Result<&'a [Value], StateError> {
+        match self.0.get(name) {
+            None => Ok(&[]),
+            Some(Value::Array(list)) => Ok(list),
+            Some(_) => Err(StateError::Field(name)),
+        }
+    }
+
+    fn texts(&self, name: &'static str) -> Result<Vec<String>, StateError> {
+        let mut texts = Vec::new();
+        for value in self.list(name)? {
+            texts.push(value.as_str().ok_or(StateError::Field(name))?.to_owned());
+        }
+        Ok(texts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let source = SourceReport {
+            name: "et".into(),
+            state: SourceState::Kept,
+            message: "moved".into(),
+            faults: vec!["line 7".into()],
+            notes: vec!["old".into()],
+            rules: 3,
+            converted: 4,
+            disabled: 5,
+            disabled_by_source: 6,
+            left_out: 7,
+            bytes: 1 << 40,
+            unpacked: 9,
+            sha256: "ab".into(),
+            verified: "none".into(),
+            version: "11".into(),
+            fetched_ms: 10,
+            checked_ms: 12,
+        };
+        let state = State {
+            outcome: Outcome::Partly,
+            message: "half".into(),
+            version: "0123".into(),
+            since_ms: 1,
+            finished_ms: 2,
+            rules: 3,
+            stopping: 4,
+            duplicates: 5,
+            previous: "4567".into(),
+            sources: vec![source],
+        };
+        assert_eq!(State::read(&serde_json::to_value(&state).unwrap()), Ok(state));
+    }
+
+    #[test]
+    fn every_word_of_an_outcome_is_known() {
+        use Outcome::{Busy, Failed, Partly, Restored, Unchanged, Updated};
+        for outcome in [Updated, Unchanged, Partly, Failed, Busy, Restored] {
+            let state = State { outcome, ..State::default() };
+            assert_eq!(State::read(&serde_json::to_value(&state).unwrap()), Ok(state));
+        }
+        for state in [SourceState::Updated, SourceState::Unchanged, SourceState::Failed] {
+            let report = SourceReport { state, ..SourceReport::default() };
+            let state = State { sources: vec![report], ..State::default() };
+            assert_eq!(State::read(&serde_json::to_value(&state).unwrap()), Ok(state));
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_empty_and_what_is_wrong_is_named() {
+        assert_eq!(State::read(&json!({"event": "result"})), Ok(State::default()));
+        assert_eq!(State::read(&json!([])), Err(StateError::NoObject));
+        for (field, wrong) in [
+            ("outcome", json!("splendid")),
+            ("message", json!(1)),
+            ("rules", json!(1_u64 << 32)),
+            ("since_ms", json!(-1)),
+            ("sources", json!({})),
+        ] {
+            let read = State::read(&json!({field: wrong}));
+            assert_eq!(read, Err(StateError::Field(field)));
+        }
+        let inner = State::read(&json!({"sources": [{"notes": [1]}]}));
+        assert_eq!(inner, Err(StateError::Field("notes")));
+    }
 }

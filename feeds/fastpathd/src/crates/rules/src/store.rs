@@ -236,9 +236,8 @@ pub(crate) fn version(path: &Path) -> Option<String> {
 #[must_use]
 pub fn state(root: &Path) -> State {
     let text = fs::read(root.join("state.json")).unwrap_or_default();
-    // The daemon is told states as values too: with one reader for both it is smaller.
     let value = serde_json::from_slice(&text).unwrap_or(Value::Null);
-    let mut state: State = serde_json::from_value(value).unwrap_or_default();
+    let mut state = State::read(&value).unwrap_or_default();
     state.version = version(&current(root)).unwrap_or_default();
     state.previous = version(&previous(root)).unwrap_or_default();
     state
