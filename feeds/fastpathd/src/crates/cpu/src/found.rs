@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use config::order;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::Value as Json;
 
 use crate::force::{Difference, compare};
 use crate::machine::{Knob, Machine};
@@ -14,22 +15,38 @@ use crate::set::CpuSet;
 /// The values that were there before ours. The daemon keeps it as JSON in [`Found::PATH`], which
 /// does not survive a reboot, as the values do not; the file's being there also tells
 /// `OpenWrt`'s packet steering to stay away (see [`crate::Steering`]).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Found {
     values: Vec<Value>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Value {
     knob: Knob,
     cpus: CpuSet,
 }
 
+/// The file is not what the daemon wrote.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("it is damaged; what was set before the plan is not known any more")]
+pub struct Damaged;
+
 impl Found {
     /// Where the daemon keeps it.
     pub const PATH: &str = "/var/run/fastpath/cpu.found";
+
+    /// Reads what its [`Serialize`] writes. By hand: serde's derived code is larger by far.
+    ///
+    /// # Errors
+    /// When anything in it is missing or cannot be.
+    pub fn read(text: &[u8]) -> Result<Self, Damaged> {
+        let all: Json = serde_json::from_slice(text).map_err(|_| Damaged)?;
+        let mut values = Vec::new();
+        for value in all["values"].as_array().ok_or(Damaged)? {
+            values.push(Value::read(value).ok_or(Damaged)?);
+        }
+        Ok(Self { values })
+    }
 
     /// Remembers what the plan is going to change and is not remembered yet, before
     /// [`crate::lines()`]. True if anything was added, so that the file is to be written.
@@ -65,5 +82,21 @@ impl Found {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
+    }
+}
+
+impl Value {
+    fn read(value: &Json) -> Option<Self> {
+        let (kind, of) = value["knob"].as_object()?.iter().next()?;
+        let number = |name: &str| u32::try_from(of[name].as_u64()?).ok();
+        let text = |name: &str| of[name].as_str().map(str::to_owned);
+        let knob = match kind.as_str() {
+            "irq" => Knob::Irq { irq: number("irq")?, name: text("name")? },
+            "rps" => Knob::Rps { device: text("device")?, queue: number("queue")? },
+            "xps" => Knob::Xps { device: text("device")?, queue: number("queue")? },
+            "thread" => Knob::Thread { pid: number("pid")?, name: text("name")? },
+            _ => return None,
+        };
+        Some(Self { knob, cpus: value["cpus"].as_str()?.parse().ok()? })
     }
 }

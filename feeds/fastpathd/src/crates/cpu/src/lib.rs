@@ -23,7 +23,7 @@ mod steering;
 mod view;
 
 pub use force::{Attempts, Difference, Refused, differences, lines};
-pub use found::Found;
+pub use found::{Damaged, Found};
 pub use machine::{Cpu, Device, FULL_CAPACITY, Irq, Knob, Machine, Serves, Thread};
 pub use plan::{Plan, Suricata, plan};
 pub use read::ReadError;

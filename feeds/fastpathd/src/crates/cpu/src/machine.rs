@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use config::order;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::set::CpuSet;
 
@@ -97,7 +97,7 @@ pub struct Thread {
 }
 
 /// One thing that can be set, with the set of CPUs as its value.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Knob {
     /// Where an interrupt arrives.

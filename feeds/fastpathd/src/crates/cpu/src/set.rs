@@ -6,7 +6,7 @@ use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
 use config::order;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
 /// Largest CPU number taken: the kernel's own limit (`NR_CPUS` of x86-64 is at most 8192).
 const LARGEST: u32 = 8191;
@@ -178,13 +178,6 @@ fn number(text: &str) -> Result<u32, String> {
 impl Serialize for CpuSet {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for CpuSet {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(|what| serde::de::Error::custom(format!("'{text}' {what}")))
     }
 }
 

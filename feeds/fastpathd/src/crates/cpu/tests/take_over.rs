@@ -9,8 +9,8 @@ use std::fs;
 
 use common::{machine, set};
 use cpu::{
-    CpuSet, Difference, Found, Hook, Knob, Machine, Plan, Settings, Steering, differences, lines,
-    plan,
+    CpuSet, Damaged, Difference, Found, Hook, Knob, Machine, Plan, Settings, Steering, differences,
+    lines, plan,
 };
 
 const PORTS: &str = "cpus 0-3\ndevice eth0 rx=2 tx=2 irqs=txrx\n\
@@ -71,7 +71,8 @@ fn what_is_written_is_in_force_and_what_was_found_comes_back() {
     assert_eq!(differences(&wanted, &now), []);
     assert_ne!(now, before);
     // The daemon starts again, and the file tells what was found first.
-    let mut found: Found = serde_json::from_str(&serde_json::to_string(&found).unwrap()).unwrap();
+    let written = serde_json::to_vec(&found).unwrap();
+    let mut found = Found::read(&written).unwrap();
     assert!(!found.remember(&wanted, &now), "ours is not what was found");
     assert_eq!(found.due(&wanted, &now), []);
 
@@ -138,7 +139,7 @@ fn without_inspection_the_plan_changes_and_stays_in_force() {
 #[test]
 fn a_damaged_file_is_refused() {
     for text in ["", "{}", "[]", r#"{"values":[{"knob":{"irq":{}},"cpus":"0"}]}"#] {
-        assert!(serde_json::from_str::<Found>(text).is_err(), "{text}");
+        assert_eq!(Found::read(text.as_bytes()), Err(Damaged), "{text}");
     }
 }
 
