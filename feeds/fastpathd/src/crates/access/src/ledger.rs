@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Who may try a password now.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// Mistyped passwords that cost nothing.
+const FREE: u32 = 4;
+/// The longest that one name is refused. An attacker has 1440 attempts a day, and whoever owns the
+/// name and is kept out by them can still log in by ssh, where dropbear counts for itself.
+const LONGEST: Duration = Duration::from_secs(60);
+/// Attempts under any names that cost nothing: a household that forgot its password, not a list
+/// of names to be tried.
+const FREE_IN_ALL: u32 = 40;
+/// The longest that everybody is refused: two seconds between attempts under changing names.
+const LONGEST_IN_ALL: Duration = Duration::from_secs(2);
+/// Failures count until there was none for so long.
+const REMEMBERED: Duration = Duration::from_secs(15 * 60);
+/// Names remembered at once. Of more, those with the fewest failures are forgotten, so that a
+/// flood of invented names does not forgive the failures of a real one.
+const NAMES: usize = 64;
+/// Bytes of a name that are kept: of longer ones the rest makes no difference here.
+const NAME_BYTES: usize = 64;
+
+/// Failures in a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// How many.
+    failures: u32,
+    /// When the last one was, in milliseconds since the router started.
+    last_ms: u64,
+}
+
+impl Tally {
+    /// How much longer to wait; zero: not at all.
+    fn wait(self, now: Duration, free: u32, longest: Duration) -> Duration {
+        let Some(beyond) = self.failures.checked_sub(free) else { return Duration::ZERO };
+        let seconds = 1u64.checked_shl(beyond).unwrap_or(u64::MAX);
+        let pause = Duration::from_secs(seconds).min(longest);
+        (Duration::from_millis(self.last_ms) + pause).saturating_sub(now)
+    }
+
+    fn count(&mut self, now: Duration) {
+        self.failures = self.remembered(now).failures.saturating_add(1);
+        self.last_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+    }
+
+    fn remembered(self, now: Duration) -> Tally {
+        let old = now.saturating_sub(Duration::from_millis(self.last_ms)) > REMEMBERED;
+        if old { Tally::default() } else { self }
+    }
+}
+
+/// The failed attempts of late. Times are since the router started, as is the file that keeps it:
+/// both begin anew with a reboot, and nobody gains by setting the clock.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ledger {
+    names: BTreeMap<String, Tally>,
+    all: Tally,
+}
+
+impl Ledger {
+    /// Lets an attempt under `name` go ahead, and counts it as failed until [`Ledger::passed`] or
+    /// [`Ledger::unanswered`] says otherwise: many attempts at once are as good as one after the
+    /// other. Answers how many failures that makes for the name.
+    ///
+    /// # Errors
+    /// How long to wait.
+    pub fn admit(&mut self, name: &str, now: Duration) -> Result<u32, Duration> {
+        self.forget(now);
+        let known = self.names.get(key(name)).copied().unwrap_or_default();
+        let own = known.wait(now, FREE, LONGEST);
+        let wait = own.max(self.all.wait(now, FREE_IN_ALL, LONGEST_IN_ALL));
+        if !wait.is_zero() {
+            return Err(wait);
+        }
+        self.all.count(now);
+        let tally = self.names.entry(key(name).to_owned()).or_default();
+        tally.count(now);
+        let failures = tally.failures;
+        self.make_room();
+        Ok(failures)
+    }
+
+    /// The attempt was right. Answers how many failures there had been before it.
+    pub fn passed(&mut self, name: &str) -> u32 {
+        self.all.failures = self.all.failures.saturating_sub(1);
+        self.names.remove(key(name)).map_or(0, |tally| tally.failures.saturating_sub(1))
+    }
+
+    /// Nobody answered whether it was right.
+    pub fn unanswered(&mut self, name: &str) {
+        self.all.failures = self.all.failures.saturating_sub(1);
+        if let Some(tally) = self.names.get_mut(key(name)) {
+            tally.failures = tally.failures.saturating_sub(1);
+        }
+    }
+
+    /// How long the next attempt under `name` has to wait.
+    #[must_use]
+    pub fn wait(&self, name: &str, now: Duration) -> Duration {
+        let own = self.names.get(key(name)).copied().unwrap_or_default();
+        own.wait(now, FREE, LONGEST).max(self.all.wait(now, FREE_IN_ALL, LONGEST_IN_ALL))
+    }
+
+    fn forget(&mut self, now: Duration) {
+        self.all = self.all.remembered(now);
+        self.names.retain(|_, tally| tally.remembered(now) == *tally);
+    }
+
+    fn make_room(&mut self) {
+        while self.names.len() > NAMES {
+            let fewest = self.names.iter().min_by_key(|(_, of)| (of.failures, of.last_ms));
+            let Some(name) = fewest.map(|(name, _)| name.clone()) else { return };
+            self.names.remove(&name);
+        }
+    }
+}
+
+fn key(name: &str) -> &str {
+    let end = (0..=NAME_BYTES.min(name.len())).rev().find(|at| name.is_char_boundary(*at));
+    &name[..end.unwrap_or(0)]
+}
+
+#[cfg(test)]
+#[path = "ledger_tests.rs"]
+mod tests;

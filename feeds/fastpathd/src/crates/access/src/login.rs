@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The object and its methods.
+
+use std::time::Duration;
+
+use plugin::{BusError, Call, Map, Method, Object, Refusal, Sample, map};
+use serde_json::{Value, json};
+use ubus::Status;
+
+use crate::journal;
+use crate::record::Record;
+
+/// The shortest password that is taken for an account.
+const SHORTEST: usize = 8;
+/// The longest that crypt(3) looks at in whole on every libc.
+const LONGEST: usize = 256;
+
+/// `fastpath.access`: method `login {username, password, timeout}` answers what rpcd's `session
+/// login` does. It refuses with `denied` (wrong name or password) or `wait` (not even asked), both
+/// with `wait_s`, the seconds to the next attempt that will be asked.
+/// Method `hash {password}` answers `{hash}` as rpcd compares it.
+pub const OBJECT: Object = Object {
+    name: "fastpath.access",
+    methods: &[
+        Method {
+            name: "login",
+            args: &[
+                ("username", Sample::Text),
+                ("password", Sample::Text),
+                ("timeout", Sample::Number),
+            ],
+            run: |call| Box::pin(login(call, Record::default())),
+        },
+        Method {
+            name: "hash",
+            args: &[("password", Sample::Text)],
+            run: |call| Box::pin(async move { hash(&call) }),
+        },
+    ],
+};
+
+/// The hash of a password, for `/etc/config/rpcd`: what a page hands on is no password then.
+fn hash(call: &Call) -> Result<Map, Refusal> {
+    let password = call.text("password")?.unwrap_or_default();
+    if !(SHORTEST..=LONGEST).contains(&password.len()) {
+        let text = format!(
+            "a password has {SHORTEST} to {LONGEST} bytes; this one has {}",
+            password.len()
+        );
+        return Err(Refusal::new("argument", text));
+    }
+    let hash = crate::crypt::hash(password).map_err(|error| {
+        Refusal::new("failed", format!("making a hash: reading /dev/urandom: {error}"))
+    })?;
+    Ok(map([("hash", hash.into())]))
+}
+
+async fn login(call: Call, record: Record) -> Result<Map, Refusal> {
+    let missing = |what| Refusal::new("argument", format!("logging in: there is no {what}"));
+    let name = call.text("username")?.ok_or_else(|| missing("username"))?.to_owned();
+    let password = call.text("password")?.ok_or_else(|| missing("password"))?.to_owned();
+    let timeout = call.number("timeout")?;
+
+    let admitted = record.update(|ledger, now| ledger.admit(&name, now));
+    admitted.map_err(|error| unusable(&error))?.map_err(slow)?;
+
+    let mut args = map([("username", name.clone().into()), ("password", password.into())]);
+    if let Some(seconds) = timeout {
+        args.insert("timeout".to_owned(), seconds.into());
+    }
+    match call.bus.call("session", "login", &args).await {
+        Ok(session) => {
+            let failures = record
+                .update(|ledger, _| ledger.passed(&name))
+                .map_err(|error| unusable(&error))?;
+            journal::info(&passed_words(&name, failures));
+            Ok(session)
+        }
+        Err(error) if wrong(&error) => {
+            let wait = record
+                .update(|ledger, now| ledger.wait(&name, now))
+                .map_err(|error| unusable(&error))?;
+            let name = journal::spelled(&name);
+            let wait_s = whole_seconds(wait);
+            journal::warn(&format!("wrong password for {name}; next attempt in {wait_s} s"));
+            Err(Refusal::new("denied", "wrong name or password").with("wait_s", json!(wait_s)))
+        }
+        Err(error) => {
+            record
+                .update(|ledger, _| ledger.unanswered(&name))
+                .map_err(|error| unusable(&error))?;
+            Err(error.into())
+        }
+    }
+}
+
+/// rpcd says so of a wrong name and of a wrong password alike.
+fn wrong(error: &BusError) -> bool {
+    error.status() == Status::PermissionDenied
+}
+
+fn passed_words(name: &str, failures: u32) -> String {
+    let name = journal::spelled(name);
+    match failures {
+        0 => format!("{name} logged in"),
+        n => format!("{name} logged in after {n} wrong passwords"),
+    }
+}
+
+fn slow(wait: Duration) -> Refusal {
+    let wait_s = whole_seconds(wait);
+    let text = format!("too many wrong passwords: try again in {wait_s} s");
+    Refusal::new("wait", text).with("wait_s", Value::from(wait_s))
+}
+
+fn unusable(error: &crate::RecordError) -> Refusal {
+    Refusal::new("failed", format!("logging in: {error}"))
+}
+
+/// Never less than it takes.
+fn whole_seconds(wait: Duration) -> u64 {
+    wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The ledger in a file, which one process after the other reads and writes.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::ledger::Ledger;
+
+/// In memory, and in a folder where only root makes files.
+const FILE: &str = "/var/run/fastpath-access.json";
+/// A full ledger has about 8 kB.
+const LONGEST: u64 = 64 * 1024;
+
+/// The file, or the clock, could not be used.
+#[derive(Debug)]
+pub struct RecordError {
+    attempt: &'static str,
+    path: PathBuf,
+    cause: std::io::Error,
+}
+
+impl std::fmt::Display for RecordError {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{} {}: {}", self.attempt, self.path.display(), self.cause)
+    }
+}
+
+impl std::error::Error for RecordError {}
+
+/// Where the ledger is kept, and where time is read.
+#[derive(Clone, Debug)]
+pub struct Record {
+    file: PathBuf,
+    uptime: PathBuf,
+}
+
+impl Default for Record {
+    fn default() -> Self {
+        Self { file: FILE.into(), uptime: "/proc/uptime".into() }
+    }
+}
+
+impl Record {
+    /// Another file, and another clock.
+    #[must_use]
+    pub fn at(file: PathBuf, uptime: PathBuf) -> Self {
+        Self { file, uptime }
+    }
+
+    /// Lets `work` look at the ledger and change it, while nobody else does. A file that cannot be
+    /// read as a ledger is an empty one: only root writes it, and a login must not depend on it.
+    ///
+    /// # Errors
+    /// See [`RecordError`]; the ledger is as it was.
+    pub fn update<T>(
+        &self,
+        work: impl FnOnce(&mut Ledger, Duration) -> T,
+    ) -> Result<T, RecordError> {
+        let mut file = self.open()?;
+        let now = self.now()?;
+        let mut text = String::new();
+        let read = Read::by_ref(&mut file).take(LONGEST).read_to_string(&mut text);
+        let ledger = read.ok().and_then(|_| serde_json::from_str(&text).ok());
+        let mut ledger: Ledger = ledger.unwrap_or_default();
+        let before = ledger.clone();
+        let result = work(&mut ledger, now);
+        if ledger != before {
+            self.write(&mut file, &ledger)?;
+        }
+        Ok(result)
+    }
+
+    fn open(&self) -> Result<File, RecordError> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        let file = options.open(&self.file).map_err(|cause| self.failed("opening", cause))?;
+        file.lock().map_err(|cause| self.failed("locking", cause))?;
+        Ok(file)
+    }
+
+    fn write(&self, file: &mut File, ledger: &Ledger) -> Result<(), RecordError> {
+        let text = serde_json::to_string(ledger).unwrap_or_default();
+        let write = |file: &mut File| {
+            file.seek(SeekFrom::Start(0))?;
+            file.set_len(0)?;
+            file.write_all(text.as_bytes())
+        };
+        write(file).map_err(|cause| self.failed("writing", cause))
+    }
+
+    fn now(&self) -> Result<Duration, RecordError> {
+        let read = |path: &Path| {
+            let text = std::fs::read_to_string(path)?;
+            let seconds = text.split_whitespace().next().and_then(|word| word.parse::<f64>().ok());
+            seconds
+                .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+                .ok_or_else(|| std::io::Error::other(format!("'{}' is no time", text.trim())))
+        };
+        let failed = |cause| RecordError { attempt: "reading", path: self.uptime.clone(), cause };
+        read(&self.uptime).map_err(failed)
+    }
+
+    fn failed(&self, attempt: &'static str, cause: std::io::Error) -> RecordError {
+        RecordError { attempt, path: self.file.clone(), cause }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder of its own for one test, with a clock that stands at 100 s.
+    fn place(name: &str) -> (PathBuf, Record) {
+        let folder = std::env::temp_dir().join(format!("access-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).expect("a folder for the test");
+        std::fs::write(folder.join("uptime"), "100.25 380.00\n").expect("a clock for the test");
+        let record = Record::at(folder.join("ledger"), folder.join("uptime"));
+        (folder, record)
+    }
+
+    fn admitted(record: &Record) -> Result<u32, Duration> {
+        record.update(|ledger, now| ledger.admit("root", now)).expect("a usable file")
+    }
+
+    #[test]
+    fn one_process_knows_what_another_counted() {
+        let (folder, record) = place("kept");
+        for count in 1..=4 {
+            assert_eq!(admitted(&record.clone()), Ok(count));
+        }
+        assert_eq!(admitted(&record), Err(Duration::from_secs(1)));
+        std::fs::write(folder.join("uptime"), "101.25 0\n").expect("a later time");
+        assert_eq!(admitted(&record), Ok(5));
+    }
+
+    #[test]
+    fn only_root_reads_it() {
+        use std::os::unix::fs::PermissionsExt;
+        let (folder, record) = place("mode");
+        assert!(admitted(&record).is_ok());
+        let mode = std::fs::metadata(folder.join("ledger")).expect("the file").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn what_is_no_ledger_is_an_empty_one() {
+        let (folder, record) = place("broken");
+        for text in ["", "{", "[]", "{\"names\": 3}", "\u{0}\u{0}"] {
+            std::fs::write(folder.join("ledger"), text).expect("a broken file");
+            assert_eq!(admitted(&record), Ok(1), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_says_what_could_not_be_used() {
+        let (folder, _) = place("clock");
+        let record = Record::at(folder.join("ledger"), folder.join("none"));
+        let error = record.update(|_, _| ()).expect_err("there is no clock");
+        assert!(error.to_string().starts_with("reading "), "{error}");
+        let record = Record::at(folder.join("no/ledger"), folder.join("uptime"));
+        let error = record.update(|_, _| ()).expect_err("there is no folder");
+        assert!(error.to_string().starts_with("opening "), "{error}");
+    }
+}
