@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The methods of `fastpath.change`. Their shapes are in `schema/change.*.json`.
+
+use plugin::{Bus, Call, Map, Method, Object, Refusal, Sample, map};
+use serde_json::{Value, json};
+
+use crate::caller::Caller;
+use crate::cuts::Cut;
+use crate::diff;
+use crate::draft::Draft;
+use crate::edit::{CONFIGS, Edit, read_edits};
+use crate::force::{self, Seen};
+use crate::package::{Package, Packages, Setting};
+use crate::place;
+use crate::problem::Problem;
+use crate::record::{Record, State};
+use crate::secret::{MASK, is_secret, masked, masked_section};
+use crate::transaction::{Changes, Order, Waiting};
+use crate::uci::Uci;
+use crate::undo::inverse;
+use crate::validate;
+
+/// Seconds to confirm, unless the caller says otherwise.
+const SECONDS: u64 = 30;
+/// As short and as long as it may be.
+const SHORTEST: u64 = 5;
+const LONGEST: u64 = 600;
+/// Bytes of a note.
+const LONGEST_NOTE: usize = 200;
+/// What is judged together: a change of one may contradict another.
+const TOGETHER: &[&str] = &["dhcp", "firewall", "network"];
+
+/// The object on ubus.
+pub const OBJECT: Object = Object {
+    name: "fastpath.change",
+    methods: &[
+        Method {
+            name: "get",
+            args: &[("configs", Sample::List)],
+            run: |call| Box::pin(async move { get(&call).await }),
+        },
+        Method {
+            name: "check",
+            args: &[("edits", Sample::List), ("via", Sample::Text)],
+            run: |call| Box::pin(async move { check(&call).await }),
+        },
+        Method {
+            name: "apply",
+            args: &[
+                ("edits", Sample::List),
+                ("via", Sample::Text),
+                ("seconds", Sample::Number),
+                ("cut_ok", Sample::Flag),
+                ("note", Sample::Text),
+            ],
+            run: |call| Box::pin(async move { apply(&call).await }),
+        },
+        Method {
+            name: "confirm",
+            args: &[("id", Sample::Number)],
+            run: |call| Box::pin(async move { confirm(&call).await }),
+        },
+        Method {
+            name: "revert",
+            args: &[("id", Sample::Number)],
+            run: |call| Box::pin(async move { revert(&call).await }),
+        },
+        Method { name: "list", args: &[], run: |call| Box::pin(async move { list(&call).await }) },
+        Method {
+            name: "undo",
+            args: &[("id", Sample::Number)],
+            run: |call| Box::pin(async move { undo(&call).await }),
+        },
+    ],
+};
+
+/// What edits would do.
+struct Judged {
+    edits: Vec<Edit>,
+    draft: Draft,
+    problems: Vec<Problem>,
+    cuts: Vec<Cut>,
+}
+
+/// Files as they are, without secrets: `{configs: {network: [{section, type, …}]}}`.
+async fn get(call: &Call) -> Result<Map, Refusal> {
+    let asked = call.list("configs")?.cloned().unwrap_or_default();
+    let mut wanted: Vec<&str> = Vec::new();
+    for config in &asked {
+        let known = config.as_str().filter(|config| CONFIGS.contains(config));
+        let text = || format!("the argument 'configs' has {config}, which is none of {CONFIGS:?}");
+        wanted.push(known.ok_or_else(|| Refusal::new("argument", text()))?);
+    }
+    let packages = read(&call.bus, &wanted).await?;
+    let shown = |package: &Package| {
+        let sections = package.sections.iter();
+        let section = |section| {
+            let mut value = masked_section(section);
+            value["label"] = json!(diff::label(package, section));
+            value
+        };
+        Value::Array(sections.map(section).collect())
+    };
+    let configs: Map =
+        packages.iter().map(|(name, package)| (name.clone(), shown(package))).collect();
+    Ok(map([("configs", Value::Object(configs))]))
+}
+
+async fn check(call: &Call) -> Result<Map, Refusal> {
+    let judged = judge(call).await?;
+    Ok(map([
+        ("problems", values(&judged.problems, Problem::value)),
+        ("diff", json!(diff::lines(&judged.draft))),
+        ("cuts", values(&judged.cuts, Cut::value)),
+    ]))
+}
+
+/// Applies a change until it is confirmed. For other objects of this program too: they make a
+/// [`Call`] with the arguments of the method, and the session of whoever called them.
+///
+/// # Errors
+/// See `schema/change.apply.json`.
+pub async fn apply(call: &Call) -> Result<Map, Refusal> {
+    let seconds = call.number("seconds")?.unwrap_or(SECONDS).clamp(SHORTEST, LONGEST);
+    let note = note(call.text("note")?.unwrap_or_default());
+    let cut_ok = call.flag("cut_ok")?;
+    let caller = Caller::of(&call.bus, call.session()).await?;
+    let changes = Changes::open(&call.bus)?;
+    changes.nobody_waits().await?;
+    let Judged { edits, draft, problems, cuts } = judge(call).await?;
+    caller.may_write(&call.bus, &draft.touched()).await?;
+    if !problems.is_empty() {
+        let text = format!("the change cannot be applied: {}", problems[0].text);
+        let problems = values(&problems, Problem::value);
+        return Err(Refusal::new("invalid", text).with("problems", problems));
+    }
+    if draft.touched().is_empty() {
+        return Err(Refusal::new("unchanged", "the configuration is like that already"));
+    }
+    if !cuts.is_empty() && !cut_ok {
+        let text = format!("{}; to apply it all the same, say so (cut_ok)", cuts[0].text);
+        return Err(Refusal::new("cuts", text).with("cuts", values(&cuts, Cut::value)));
+    }
+    let pending = changes.apply(&caller, Order { edits, draft, seconds, note }).await?;
+    Ok(map([
+        ("id", json!(pending.head.id)),
+        ("seconds", json!(seconds)),
+        ("until_ms", json!(pending.head.at_ms + seconds * 1000)),
+    ]))
+}
+
+async fn confirm(call: &Call) -> Result<Map, Refusal> {
+    let caller = Caller::of(&call.bus, call.session()).await?;
+    let id = id(call)?;
+    Changes::open(&call.bus)?.confirm(&caller, id).await?;
+    Ok(ended(id, State::Confirmed))
+}
+
+async fn revert(call: &Call) -> Result<Map, Refusal> {
+    let caller = Caller::of(&call.bus, call.session()).await?;
+    let id = id(call)?;
+    Changes::open(&call.bus)?.revert(&caller, id).await?;
+    Ok(ended(id, State::Reverted))
+}
+
+/// uhttpd tells an answer without fields as none at all, which is what a lost one looks like.
+fn ended(id: u64, state: State) -> Map {
+    map([("id", json!(id)), ("state", json!(state.word()))])
+}
+
+async fn list(call: &Call) -> Result<Map, Refusal> {
+    let caller = Caller::of(&call.bus, call.session()).await?;
+    let changes = Changes::open(&call.bus)?;
+    let waiting = changes.waiting().await?;
+    let records = changes.store.records()?;
+    drop(changes);
+    let mut configs: Vec<&str> = Vec::new();
+    for config in records.iter().flat_map(|record| record.draft.touched()) {
+        if !configs.contains(&config) {
+            configs.push(config);
+        }
+    }
+    let now = if configs.is_empty() { Packages::new() } else { read(&call.bus, &configs).await? };
+    let shown: Vec<Value> = records.iter().map(|record| shown(record, &now)).collect();
+    let pending = match waiting {
+        Some(waiting) => Value::Object(pending(&waiting, &caller, &Seen::now(&call.bus).await)),
+        None => Value::Null,
+    };
+    Ok(map([("pending", pending), ("changes", json!(shown))]))
+}
+
+fn pending(waiting: &Waiting, caller: &Caller, seen: &Seen) -> Map {
+    let Waiting { pending, left_ms, .. } = waiting;
+    let mut answer = pending.head.answer();
+    answer.insert("seconds".to_owned(), json!(pending.seconds));
+    answer.insert("left_s".to_owned(), json!(left_ms.div_ceil(1000)));
+    let in_force = force::in_force(&pending.draft, pending.head.at_ms, seen);
+    answer.insert("in_force".to_owned(), json!(in_force));
+    answer.insert("mine".to_owned(), json!(caller.is(&pending.head.user)));
+    answer.insert("diff".to_owned(), json!(diff::lines(&pending.draft)));
+    answer
+}
+
+fn shown(record: &Record, now: &Packages) -> Value {
+    let kept = record.state == State::Confirmed;
+    let mut answer = record.head.answer();
+    answer.insert("state".to_owned(), json!(record.state.word()));
+    answer.insert("diff".to_owned(), json!(diff::lines(&record.draft)));
+    answer.insert("undoable".to_owned(), json!(kept && inverse(&record.draft, now).is_ok()));
+    Value::Object(answer)
+}
+
+/// The edits that take a change back, without their secrets: [`filled`] finds them again.
+async fn undo(call: &Call) -> Result<Map, Refusal> {
+    let id = id(call)?;
+    let edits = undo_edits(call, id).await?;
+    // Of a URL with a password as well: it could not be put together again.
+    let shown = |option: &str, setting: &Setting| {
+        let hidden = is_secret(option) || masked(option, setting) != setting.value();
+        if hidden { json!(format!("{MASK}{id}")) } else { setting.value() }
+    };
+    Ok(map([("edits", values(&edits, |edit| edit.value(&shown)))]))
+}
+
+async fn undo_edits(call: &Call, id: u64) -> Result<Vec<Edit>, Refusal> {
+    let record = crate::store().record(id)?;
+    let gone = || Refusal::new("gone", format!("there is no change {id} (any more)"));
+    let record = record.ok_or_else(gone)?;
+    if record.state != State::Confirmed {
+        let text = format!("taking change {id} back: that was done already");
+        return Err(Refusal::new("gone", text).with("state", json!(record.state.word())));
+    }
+    let now = read(&call.bus, &record.draft.touched()).await?;
+    inverse(&record.draft, &now).map_err(|error| {
+        let text = format!("taking change {id} back: {error}");
+        let refusal = Refusal::new("changed", text).with("config", json!(error.config));
+        refusal.with("section", json!(error.section)).with("option", json!(error.option))
+    })
+}
+
+async fn judge(call: &Call) -> Result<Judged, Refusal> {
+    let missing = || Refusal::new("argument", "the argument 'edits' is missing: a list");
+    let edits = read_edits(call.list("edits")?.ok_or_else(missing)?).map_err(|error| {
+        let refusal = Refusal::new("argument", error.to_string());
+        refusal.with("edit", json!(error.number)).with("field", json!(error.field))
+    })?;
+    let edits = filled(call, edits).await?;
+    let mut configs = TOGETHER.to_vec();
+    for edit in &edits {
+        if !configs.contains(&edit.config.as_str()) {
+            configs.push(&edit.config);
+        }
+    }
+    let before = read(&call.bus, &configs).await?;
+    let draft = Draft::new(before, &edits).map_err(|error| {
+        Refusal::new("edit", format!("{error}; it may have changed: load the page again"))
+    })?;
+    let problems = validate::problems(&draft, &validate::Surroundings::of_router());
+    let via = call.text("via")?.unwrap_or_default();
+    let cuts = crate::cuts::cuts(&draft, &place::places(via));
+    Ok(Judged { edits, draft, problems, cuts })
+}
+
+/// The edits with the secrets of before where `undo` has shown a mask with its change's number.
+async fn filled(call: &Call, mut edits: Vec<Edit>) -> Result<Vec<Edit>, Refusal> {
+    let Some(id) = edits.iter().find_map(Edit::undone) else { return Ok(edits) };
+    let known = undo_edits(call, id).await?;
+    if edits.iter_mut().all(|edit| edit.fill(id, &known)) {
+        return Ok(edits);
+    }
+    let text = format!("these are not the edits that take change {id} back; ask for them again");
+    Err(Refusal::new("argument", text).with("id", json!(id)))
+}
+
+async fn read(bus: &Bus, configs: &[&str]) -> Result<Packages, Refusal> {
+    let uci = Uci::reader(bus, configs).await?;
+    let packages = uci.packages(configs).await;
+    uci.close().await;
+    packages
+}
+
+fn id(call: &Call) -> Result<u64, Refusal> {
+    let missing = || Refusal::new("argument", "the argument 'id' is missing: a change's number");
+    call.number("id")?.ok_or_else(missing)
+}
+
+fn values<T>(list: &[T], value: impl Fn(&T) -> Value) -> Value {
+    Value::Array(list.iter().map(value).collect())
+}
+
+/// One line, not too long.
+fn note(text: &str) -> String {
+    let mut note = String::new();
+    for c in text.chars().filter(|c| !c.is_control()) {
+        if note.len() + c.len_utf8() > LONGEST_NOTE {
+            break;
+        }
+        note.push(c);
+    }
+    note
+}

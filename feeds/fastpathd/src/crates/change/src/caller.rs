@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Who calls, and what they may.
+
+use plugin::{Bus, Refusal, map};
+use serde_json::{Value, json};
+use ubus::Status;
+
+/// Who somebody on the router itself is: ubusd lets only root call.
+pub const LOCAL: &str = "root (local)";
+
+/// Who calls.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    /// Their session; none on the router itself.
+    session: Option<String>,
+    /// Name of the user.
+    pub(crate) user: String,
+}
+
+impl Caller {
+    /// Whose session it is.
+    pub(crate) async fn of(bus: &Bus, session: Option<&str>) -> Result<Self, Refusal> {
+        let Some(session) = session else {
+            return Ok(Self { session: None, user: LOCAL.to_owned() });
+        };
+        let args = map([("ubus_rpc_session", json!(session)), ("keys", json!(["username"]))]);
+        let answer =
+            bus.call("session", "get", &args).await.map_err(|error| match error.status() {
+                Status::NotFound => Refusal::new("denied", "the session has ended; log in again"),
+                _ => error.into(),
+            })?;
+        let user = answer.get("values").and_then(|values| values["username"].as_str());
+        let user = user.unwrap_or("unknown").to_owned();
+        Ok(Self { session: Some(session.to_owned()), user })
+    }
+
+    /// Whether it is the same user as the one named, or root on the router itself.
+    pub(crate) fn is(&self, user: &str) -> bool {
+        self.session.is_none() || self.user == user
+    }
+
+    /// Asks rpcd whether they may write all of these files.
+    pub(crate) async fn may_write(&self, bus: &Bus, configs: &[&str]) -> Result<(), Refusal> {
+        let Some(session) = &self.session else { return Ok(()) };
+        for config in configs {
+            let args = map([
+                ("ubus_rpc_session", json!(session)),
+                ("scope", json!("uci")),
+                ("object", json!(config)),
+                ("function", json!("write")),
+            ]);
+            let answer = bus.call("session", "access", &args).await?;
+            if answer.get("access") != Some(&Value::Bool(true)) {
+                let text = format!("changing {config}: '{}' has no right to write it", self.user);
+                return Err(Refusal::new("denied", text).with("config", json!(config)));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What a list of edits makes of the configuration.
+
+use std::collections::BTreeMap;
+
+use plugin::Map;
+use serde_json::{Value, json};
+
+use crate::edit::{Edit, Op, Values};
+use crate::package::{Options, Package, Packages, Section};
+
+/// A section on its way through the edits: kept under one number, whatever it is called.
+#[derive(Clone, Debug)]
+struct Place {
+    /// Place in `before`; none if it was added.
+    origin: Option<usize>,
+    section: Section,
+}
+
+/// The configuration before and after, and which section became which.
+#[derive(Clone, Debug, Default)]
+pub struct Draft {
+    /// Before.
+    pub before: Packages,
+    /// After. Anonymous sections that were added are called by their id, or `new`.
+    pub after: Packages,
+    /// For each section after, by package: its place before.
+    origins: BTreeMap<String, Vec<Option<usize>>>,
+}
+
+/// A section before and after; at least one of them is there.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair<'a> {
+    /// Its package.
+    pub config: &'a str,
+    /// None: it was added.
+    pub before: Option<&'a Section>,
+    /// None: it was removed.
+    pub after: Option<&'a Section>,
+}
+
+/// Why an edit cannot be done.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are what the words name")]
+pub enum DraftError {
+    #[error("there is no section '{section}' in {config}")]
+    NoSection { config: String, section: String },
+    #[error("there is a section '{section}' in {config} already")]
+    Taken { config: String, section: String },
+    #[error("there is no configuration {config} on this router")]
+    NoConfig { config: String },
+}
+
+impl Draft {
+    /// Carries the edits out on the packages read, one after the other.
+    ///
+    /// # Errors
+    /// The first edit that cannot be done.
+    pub fn new(before: Packages, edits: &[Edit]) -> Result<Self, DraftError> {
+        let mut rooms: BTreeMap<&String, Vec<Place>> = BTreeMap::new();
+        for (config, package) in &before {
+            let place = |(index, section): (usize, &Section)| Place {
+                origin: Some(index),
+                section: section.clone(),
+            };
+            rooms.insert(config, package.sections.iter().enumerate().map(place).collect());
+        }
+        for edit in edits {
+            let config = &edit.config;
+            let no_config = || DraftError::NoConfig { config: config.clone() };
+            let places = rooms.get_mut(config).ok_or_else(no_config)?;
+            Room { config, places }.carry_out(&edit.op)?;
+        }
+        let mut draft = Draft::default();
+        for (config, places) in rooms {
+            draft.origins.insert(config.clone(), places.iter().map(|of| of.origin).collect());
+            let sections = places.into_iter().map(|place| place.section).collect();
+            draft.after.insert(config.clone(), Package { sections });
+        }
+        draft.before = before;
+        Ok(draft)
+    }
+
+    /// Every section that there was or is: first those after, in their order.
+    #[must_use]
+    pub fn pairs(&self) -> Vec<Pair<'_>> {
+        let mut pairs = Vec::new();
+        for (config, after) in &self.after {
+            let before = self.before.get(config).map_or(&[][..], |package| &package.sections);
+            let origins = self.origins.get(config).map_or(&[][..], Vec::as_slice);
+            for (section, origin) in after.sections.iter().zip(origins) {
+                let before = origin.and_then(|index| before.get(index));
+                pairs.push(Pair { config, before, after: Some(section) });
+            }
+            for (index, section) in before.iter().enumerate() {
+                if !origins.contains(&Some(index)) {
+                    pairs.push(Pair { config, before: Some(section), after: None });
+                }
+            }
+        }
+        pairs
+    }
+
+    /// The pairs that differ.
+    #[must_use]
+    pub fn changed(&self) -> Vec<Pair<'_>> {
+        let differ = |pair: &Pair<'_>| pair.before != pair.after;
+        self.pairs().into_iter().filter(differ).collect()
+    }
+
+    /// Whether sections that stay have another order.
+    #[must_use]
+    pub fn is_reordered(&self, config: &str) -> bool {
+        let kept = self.origins.get(config).map_or(&[][..], Vec::as_slice);
+        let mut last = None;
+        for origin in kept.iter().flatten() {
+            if last > Some(origin) {
+                return true;
+            }
+            last = Some(origin);
+        }
+        // A new section belongs at the end.
+        kept.iter().rposition(Option::is_some) > kept.iter().position(Option::is_none)
+            && kept.iter().any(Option::is_none)
+    }
+
+    /// As it is kept: the packages that change, with their secrets.
+    pub(crate) fn value(&self) -> Value {
+        let sections = |packages: &Packages, config: &str| {
+            let package = packages.get(config).map(|package| package.sections.iter());
+            package.into_iter().flatten().map(Section::value).collect::<Vec<_>>()
+        };
+        let mut kept = Map::new();
+        for config in self.touched() {
+            let value = json!({
+                "before": sections(&self.before, config),
+                "after": sections(&self.after, config),
+                "origins": self.origins.get(config),
+            });
+            kept.insert(config.to_owned(), value);
+        }
+        Value::Object(kept)
+    }
+
+    /// From what [`Draft::value`] made.
+    pub(crate) fn read(value: &Value) -> Option<Self> {
+        let mut draft = Draft::default();
+        for (config, kept) in value.as_object()? {
+            let sections = |field: &str| -> Option<Package> {
+                let list = kept.get(field)?.as_array()?.iter();
+                Some(Package { sections: list.map(Section::read).collect::<Option<_>>()? })
+            };
+            draft.before.insert(config.clone(), sections("before")?);
+            draft.after.insert(config.clone(), sections("after")?);
+            let origin = |value: &Value| value.as_u64().and_then(|number| number.try_into().ok());
+            let origins = kept.get("origins")?.as_array()?.iter().map(origin).collect();
+            draft.origins.insert(config.clone(), origins);
+        }
+        Some(draft)
+    }
+
+    /// The packages in which anything changes.
+    #[must_use]
+    pub fn touched(&self) -> Vec<&str> {
+        let differs = |config: &&String| self.before.get(*config) != self.after.get(*config);
+        self.after.keys().filter(differs).map(String::as_str).collect()
+    }
+}
+
+/// A package under work.
+struct Room<'a> {
+    config: &'a str,
+    places: &'a mut Vec<Place>,
+}
+
+impl Room<'_> {
+    fn carry_out(&mut self, op: &Op) -> Result<(), DraftError> {
+        match op {
+            Op::Add { kind, name, id, options } => {
+                self.add(kind, name.as_deref(), id.as_deref(), options)
+            }
+            Op::Set { section, values } => {
+                let index = self.find(section)?;
+                set(&mut self.places[index].section.options, values);
+                Ok(())
+            }
+            Op::Delete { section } => {
+                let index = self.find(section)?;
+                self.places.remove(index);
+                Ok(())
+            }
+            Op::Rename { section, name } => {
+                let index = self.find(section)?;
+                if section != name {
+                    self.free(name)?;
+                }
+                let section = &mut self.places[index].section;
+                section.name.clone_from(name);
+                section.anonymous = false;
+                Ok(())
+            }
+            Op::Order { sections } => self.order(sections),
+        }
+    }
+
+    fn add(
+        &mut self,
+        kind: &str,
+        name: Option<&str>,
+        id: Option<&str>,
+        options: &Options,
+    ) -> Result<(), DraftError> {
+        let called = name.or(id).unwrap_or("new");
+        if name.is_some() || id.is_some() {
+            self.free(called)?;
+        }
+        let section = Section {
+            name: called.to_owned(),
+            anonymous: name.is_none(),
+            kind: kind.to_owned(),
+            options: options.clone(),
+        };
+        self.places.push(Place { origin: None, section });
+        Ok(())
+    }
+
+    /// As uci does it: each in turn is put where the next one belongs.
+    fn order(&mut self, sections: &[String]) -> Result<(), DraftError> {
+        for (index, name) in sections.iter().enumerate() {
+            let from = self.find(name)?;
+            let place = self.places.remove(from);
+            self.places.insert(index.min(self.places.len()), place);
+        }
+        Ok(())
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        self.places.iter().position(|place| place.section.name == name)
+    }
+
+    fn find(&self, name: &str) -> Result<usize, DraftError> {
+        let (config, section) = (self.config.to_owned(), name.to_owned());
+        self.position(name).ok_or(DraftError::NoSection { config, section })
+    }
+
+    fn free(&self, name: &str) -> Result<(), DraftError> {
+        let (config, section) = (self.config.to_owned(), name.to_owned());
+        match self.position(name) {
+            None => Ok(()),
+            Some(_) => Err(DraftError::Taken { config, section }),
+        }
+    }
+}
+
+fn set(options: &mut Options, values: &Values) {
+    for (name, setting) in values {
+        match setting {
+            Some(setting) => options.insert(name.clone(), setting.clone()),
+            None => options.remove(name),
+        };
+    }
+}
+
+#[cfg(test)]
+#[path = "draft_tests.rs"]
+mod tests;

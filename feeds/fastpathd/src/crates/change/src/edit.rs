@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The edits of a change, as they come in.
+
+use std::collections::BTreeMap;
+
+use plugin::Map;
+use serde_json::{Value, json};
+
+use crate::package::{Options, Setting};
+use crate::secret::{MASK, is_secret};
+
+/// Files that may be changed this way.
+pub const CONFIGS: &[&str] =
+    &["dhcp", "fastpath", "firewall", "network", "rpcd", "suricata", "system"];
+/// More in one change is no form that somebody filled in.
+pub(crate) const MOST_EDITS: usize = 512;
+/// Options of one edit, entries of one list, sections in one order.
+const MOST_ENTRIES: usize = 1024;
+/// Bytes of one value.
+const LONGEST_VALUE: usize = 4096;
+/// Bytes of a name; uci has no limit, its files are to be read by people.
+const LONGEST_NAME: usize = 64;
+
+/// New values of options; none removes the option.
+pub(crate) type Values = BTreeMap<String, Option<Setting>>;
+
+/// One edit of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// The file's name in `/etc/config`.
+    pub config: String,
+    /// What is done.
+    pub op: Op,
+}
+
+/// What an edit does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// A new section, at the end. Without a name it is anonymous, and `id` is what later edits
+    /// of the same list call it.
+    Add {
+        /// Its type.
+        kind: String,
+        /// Its name.
+        name: Option<String>,
+        /// What later edits call it.
+        id: Option<String>,
+        /// Its options.
+        options: Options,
+    },
+    /// New values.
+    Set {
+        /// The section.
+        section: String,
+        /// The values.
+        values: Values,
+    },
+    /// A section less.
+    Delete {
+        /// The section.
+        section: String,
+    },
+    /// Another name.
+    Rename {
+        /// The section.
+        section: String,
+        /// The name it gets.
+        name: String,
+    },
+    /// These sections first, in this order; the others follow as they were.
+    Order {
+        /// The sections.
+        sections: Vec<String>,
+    },
+}
+
+/// Why the list of edits cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("edit {number}{}: {what}", Self::of(.field))]
+pub struct EditError {
+    /// Place in the list, from 1; 0: the list itself.
+    pub number: usize,
+    /// The field meant, or "".
+    pub field: String,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+impl EditError {
+    fn of(field: &str) -> String {
+        if field.is_empty() { String::new() } else { format!(", '{}'", field.escape_debug()) }
+    }
+}
+
+/// Reads a list of edits; whether sections and values make sense is judged later.
+///
+/// # Errors
+/// The first that is none.
+pub fn read_edits(list: &[Value]) -> Result<Vec<Edit>, EditError> {
+    if list.len() > MOST_EDITS {
+        let what = format!("a change has at most {MOST_EDITS} edits, this has {}", list.len());
+        return Err(EditError { number: 0, field: String::new(), what });
+    }
+    list.iter()
+        .enumerate()
+        .map(|(index, value)| Fields { number: index + 1, value }.edit())
+        .collect()
+}
+
+struct Fields<'a> {
+    number: usize,
+    value: &'a Value,
+}
+
+impl<'a> Fields<'a> {
+    fn wrong(&self, field: &str, what: impl Into<String>) -> EditError {
+        EditError { number: self.number, field: field.to_owned(), what: what.into() }
+    }
+
+    fn edit(&self) -> Result<Edit, EditError> {
+        if !self.value.is_object() {
+            return Err(self.wrong("", "is no object"));
+        }
+        let config = self.text("config")?;
+        if !CONFIGS.contains(&config) {
+            return Err(self.wrong("config", format!("is none of {}", CONFIGS.join(", "))));
+        }
+        let op = match self.text("op")? {
+            "add" => self.add()?,
+            "set" => Op::Set { section: self.name("section")?, values: self.values()? },
+            "delete" => Op::Delete { section: self.name("section")? },
+            "rename" => Op::Rename { section: self.name("section")?, name: self.name("name")? },
+            "order" => Op::Order { sections: self.sections()? },
+            _ => return Err(self.wrong("op", "is none of add, set, delete, rename, order")),
+        };
+        Ok(Edit { config: config.to_owned(), op })
+    }
+
+    fn add(&self) -> Result<Op, EditError> {
+        let kind = self.text("type")?;
+        if !is_name(&kind.replace('-', "_")) {
+            return Err(self.wrong("type", "cannot be the type of a section"));
+        }
+        let optional = |field| match self.value.get(field) {
+            None | Some(Value::Null) => Ok(None),
+            Some(_) => self.name(field).map(Some),
+        };
+        let given = self.values()?.into_iter();
+        let mut options = Options::new();
+        options.extend(given.filter_map(|(name, setting)| Some((name, setting?))));
+        let (name, id) = (optional("section")?, optional("id")?);
+        Ok(Op::Add { kind: kind.to_owned(), name, id, options })
+    }
+
+    fn text(&self, field: &str) -> Result<&'a str, EditError> {
+        let text = self.value.get(field).and_then(Value::as_str);
+        text.ok_or_else(|| self.wrong(field, "is missing, or no text"))
+    }
+
+    fn name(&self, field: &str) -> Result<String, EditError> {
+        let name = self.text(field)?;
+        if !is_name(name) {
+            return Err(self.wrong(field, "is no name: letters, digits and _, at most 64"));
+        }
+        Ok(name.to_owned())
+    }
+
+    fn sections(&self) -> Result<Vec<String>, EditError> {
+        let list = self.value.get("sections").and_then(Value::as_array);
+        let list = list.ok_or_else(|| self.wrong("sections", "is missing, or no list"))?;
+        let names: Vec<String> = list
+            .iter()
+            .filter_map(Value::as_str)
+            .filter(|name| is_name(name))
+            .map(str::to_owned)
+            .collect();
+        if names.len() != list.len() || names.len() > MOST_ENTRIES {
+            return Err(self.wrong("sections", "is no list of names of sections"));
+        }
+        Ok(names)
+    }
+
+    fn values(&self) -> Result<Values, EditError> {
+        let empty = Map::new();
+        let values = match self.value.get("values") {
+            None | Some(Value::Null) => &empty,
+            Some(Value::Object(values)) if values.len() <= MOST_ENTRIES => values,
+            Some(_) => return Err(self.wrong("values", "is no object of options")),
+        };
+        let mut read = Values::new();
+        for (option, value) in values {
+            if !is_name(option) {
+                return Err(self.wrong(option, "cannot be the name of an option"));
+            }
+            // A form that shows a secret's mask sends it back untouched.
+            if is_secret(option) && value.as_str() == Some(MASK) {
+                continue;
+            }
+            read.insert(option.clone(), self.setting(option, value)?);
+        }
+        Ok(read)
+    }
+
+    fn setting(&self, option: &str, value: &Value) -> Result<Option<Setting>, EditError> {
+        let text = |value: &Value| match value {
+            Value::String(text) => Ok(text.clone()),
+            Value::Number(number) => Ok(number.to_string()),
+            Value::Bool(on) => Ok(if *on { "1" } else { "0" }.to_owned()),
+            _ => Err(self.wrong(option, "is neither a text nor a list of texts")),
+        };
+        let checked = |text: String| {
+            if text.len() > LONGEST_VALUE {
+                return Err(self.wrong(option, format!("is longer than {LONGEST_VALUE} bytes")));
+            }
+            // As a URL is shown; what is before the mask would lose its password.
+            if text.contains(&format!(":{MASK}@")) {
+                let what = "has a mask where its password was; write the password as well";
+                return Err(self.wrong(option, what));
+            }
+            // A C string ends there.
+            if text.contains('\0') {
+                return Err(self.wrong(option, "has a NUL in it"));
+            }
+            Ok(text)
+        };
+        let setting = match value {
+            Value::Null => return Ok(None),
+            Value::Array(list) if list.len() > MOST_ENTRIES => {
+                return Err(self.wrong(option, format!("has more than {MOST_ENTRIES} entries")));
+            }
+            Value::Array(list) => {
+                let texts: Result<Vec<String>, EditError> =
+                    list.iter().map(|entry| text(entry).and_then(checked)).collect();
+                let texts = texts?.into_iter().filter(|text| !text.is_empty()).collect();
+                Setting::List(texts)
+            }
+            other => Setting::Text(checked(text(other)?)?),
+        };
+        Ok(Some(setting).filter(|setting| setting.texts().iter().any(|text| !text.is_empty())))
+    }
+}
+
+/// What uci takes for a name.
+#[must_use]
+pub(crate) fn is_name(text: &str) -> bool {
+    (1..=LONGEST_NAME).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+impl Op {
+    /// What tells it from other edits of the same list.
+    fn place(&self) -> (bool, Option<&str>) {
+        match self {
+            Op::Add { name, id, .. } => (true, name.as_deref().or(id.as_deref())),
+            Op::Set { section, .. } => (false, Some(section)),
+            _ => (false, None),
+        }
+    }
+
+    fn setting(&self, option: &str) -> Option<&Setting> {
+        match self {
+            Op::Add { options, .. } => options.get(option),
+            Op::Set { values, .. } => values.get(option)?.as_ref(),
+            _ => None,
+        }
+    }
+}
+
+impl Edit {
+    /// The change whose secret stands behind a mask with a number.
+    pub(crate) fn undone(&self) -> Option<u64> {
+        let number = |setting: &Setting| match setting {
+            Setting::Text(text) => text.strip_prefix(MASK)?.parse().ok(),
+            Setting::List(_) => None,
+        };
+        match &self.op {
+            Op::Add { options, .. } => options.values().find_map(number),
+            Op::Set { values, .. } => values.values().find_map(|setting| number(setting.as_ref()?)),
+            _ => None,
+        }
+    }
+
+    /// Puts the secrets of `known` in the place of such masks; false if there is none there.
+    pub(crate) fn fill(&mut self, id: u64, known: &[Edit]) -> bool {
+        let mask = Setting::Text(format!("{MASK}{id}"));
+        let same = |edit: &&Edit| edit.config == self.config && edit.op.place() == self.op.place();
+        let source = known.iter().find(same).map(|edit| edit.op.clone());
+        let from = |name: &String| source.as_ref()?.setting(name).cloned();
+        match &mut self.op {
+            Op::Add { options, .. } => options
+                .iter_mut()
+                .filter(|(_, of)| **of == mask)
+                .all(|(name, of)| from(name).map(|secret| *of = secret).is_some()),
+            Op::Set { values, .. } => values
+                .iter_mut()
+                .filter(|(_, of)| of.as_ref() == Some(&mask))
+                .all(|(name, of)| from(name).map(|secret| *of = Some(secret)).is_some()),
+            _ => true,
+        }
+    }
+
+    /// As it is in JSON; [`read_edits`] takes it back. `show` says how a value is shown.
+    #[must_use]
+    pub fn value(&self, show: &dyn Fn(&str, &Setting) -> Value) -> Value {
+        let config = &self.config;
+        let shown = |option: &str, setting: &Option<Setting>| {
+            setting.as_ref().map_or(Value::Null, |setting| show(option, setting))
+        };
+        match &self.op {
+            Op::Add { kind, name, id, options } => {
+                let values: Map =
+                    options.iter().map(|(name, of)| (name.clone(), show(name, of))).collect();
+                json!({"config": config, "op": "add", "type": kind, "section": name, "id": id,
+                    "values": values})
+            }
+            Op::Set { section, values } => {
+                let values: Map =
+                    values.iter().map(|(name, of)| (name.clone(), shown(name, of))).collect();
+                json!({"config": config, "op": "set", "section": section, "values": values})
+            }
+            Op::Delete { section } => json!({"config": config, "op": "delete", "section": section}),
+            Op::Rename { section, name } => {
+                json!({"config": config, "op": "rename", "section": section, "name": name})
+            }
+            Op::Order { sections } => {
+                json!({"config": config, "op": "order", "sections": sections})
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "edit_tests.rs"]
+mod tests;

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+use proptest::prelude::*;
+
+use super::*;
+
+fn read(edit: Value) -> Result<Edit, EditError> {
+    read_edits(&[edit]).map(|mut edits| edits.remove(0))
+}
+
+#[test]
+fn each_kind_is_read() {
+    let edit = read(json!({"config": "network", "op": "set", "section": "lan",
+        "values": {"ipaddr": ["10.0.0.1/24"], "mtu": null, "metric": 5, "auto": false, "dns": [],
+            "password": MASK, "gateway": ""}}));
+    let values = Values::from([
+        ("auto".to_owned(), Some(Setting::Text("0".into()))),
+        ("dns".to_owned(), None),
+        ("gateway".to_owned(), None),
+        ("ipaddr".to_owned(), Some(Setting::List(vec!["10.0.0.1/24".into()]))),
+        ("metric".to_owned(), Some(Setting::Text("5".into()))),
+        ("mtu".to_owned(), None),
+    ]);
+    let op = Op::Set { section: "lan".into(), values };
+    assert_eq!(edit, Ok(Edit { config: "network".into(), op }));
+    for edit in [
+        json!({"config": "network", "op": "delete", "section": "lan"}),
+        json!({"config": "network", "op": "rename", "section": "lan", "name": "home"}),
+        json!({"config": "network", "op": "order", "sections": ["lan", "cfg0193d4"]}),
+        json!({"config": "firewall", "op": "add", "type": "rule", "section": null, "id": "new1",
+            "values": {"name": "x"}}),
+    ] {
+        assert_eq!(read(edit.clone()).unwrap().value(&|_, setting| setting.value()), edit);
+    }
+}
+
+#[test]
+fn what_is_no_edit_is_told_with_its_place() {
+    let long = "x".repeat(LONGEST_VALUE + 1);
+    for (edit, field) in [
+        (json!(7), ""),
+        (json!({"config": "shadow", "op": "delete", "section": "a"}), "config"),
+        (json!({"config": "../shadow", "op": "delete", "section": "a"}), "config"),
+        (json!({"config": "network", "op": "drop", "section": "a"}), "op"),
+        (json!({"config": "network", "op": "delete"}), "section"),
+        (json!({"config": "network", "op": "delete", "section": "@rule[0]"}), "section"),
+        (json!({"config": "network", "op": "delete", "section": "a\nb"}), "section"),
+        (json!({"config": "network", "op": "add", "type": "a b"}), "type"),
+        (json!({"config": "network", "op": "rename", "section": "a", "name": ""}), "name"),
+        (json!({"config": "network", "op": "order", "sections": [7]}), "sections"),
+        (json!({"config": "network", "op": "set", "section": "a", "values": []}), "values"),
+        (json!({"config": "network", "op": "set", "section": "a", "values": {"a.b": ""}}), "a.b"),
+        (json!({"config": "network", "op": "set", "section": "a", "values": {"a": {}}}), "a"),
+        (json!({"config": "network", "op": "set", "section": "a", "values": {"a": "\0"}}), "a"),
+        (json!({"config": "network", "op": "set", "section": "a", "values": {"a": long}}), "a"),
+    ] {
+        let error = read(edit.clone()).unwrap_err();
+        assert_eq!((error.number, error.field.as_str()), (1, field), "{edit}");
+    }
+    let many = vec![json!({"config": "network", "op": "delete", "section": "a"}); MOST_EDITS + 1];
+    assert_eq!(read_edits(&many).unwrap_err().number, 0);
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        ".{0,8}".prop_map(Value::from),
+        "network|add|set|delete|rename|order|lan|•••".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(3, 24, 6, |inner| {
+        let name = "config|op|section|type|values|name|id|sections|password|.{0,4}";
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            prop::collection::btree_map(name, inner, 0..6)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_json_makes_it_panic(list in prop::collection::vec(any_json(), 0..8)) {
+        if let Ok(edits) = read_edits(&list) {
+            let again: Vec<Value> =
+                edits.iter().map(|edit| edit.value(&|_, setting| setting.value())).collect();
+            // A mask that is really meant to be the value cannot be told from one.
+            prop_assert_eq!(read_edits(&again).unwrap().len(), edits.len());
+        }
+    }
+}
+
+#[test]
+fn a_mask_with_a_number_is_filled() {
+    let edit = |password: &str| {
+        json!([{"config": "network", "op": "set", "section": "wan",
+            "values": {"password": password, "mtu": "1400"}},
+            {"config": "network", "op": "add", "type": "interface", "section": "lte",
+            "values": {"password": password}}])
+    };
+    let read = |password: &str| read_edits(edit(password).as_array().unwrap()).unwrap();
+    let known = read("geheim");
+    let mut masked = read("•••7");
+    assert_eq!((masked[0].undone(), masked[1].undone()), (Some(7), Some(7)));
+    assert!(masked.iter_mut().all(|edit| edit.fill(7, &known)));
+    assert_eq!(masked, known);
+    assert_eq!(known[0].undone(), None);
+    let mut other = read("•••7");
+    assert!(!other[0].fill(7, &known[1..]));
+}
+
+#[test]
+fn a_url_without_its_password_is_none() {
+    let url = |url: &str| {
+        let values = serde_json::json!({"url": url});
+        read_edits(&[serde_json::json!({"config": "fastpath", "op": "set", "section": "et",
+            "values": values})])
+    };
+    let error = url("https://ann:•••@rules.example/x").unwrap_err().to_string();
+    assert!(error.contains("'url'") && error.contains("password"), "{error}");
+    // What `undo` shows of one is filled again.
+    let known = url("https://ann:geheim@rules.example/x").unwrap();
+    let mut edits = url("•••17").unwrap();
+    assert_eq!(edits[0].undone(), Some(17));
+    assert!(edits[0].fill(17, &known));
+    assert_eq!(edits, known);
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Whether a change that waits is in force: `uci apply` answers before netifd and fw4 have begun.
+//!
+//! What can be looked at is told as facts; those that the change makes must hold, those that it
+//! ends must not. A change without any cannot be told.
+
+use std::collections::BTreeSet;
+use std::fs::{File, TryLockError};
+use std::net::IpAddr;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use plugin::{Bus, Map};
+use serde_json::Value;
+
+use crate::draft::Draft;
+use crate::package::{Package, Packages};
+use crate::validate::{Port, networks};
+
+/// fw4 writes its state there with every start and reload, and holds the lock until the rules
+/// are loaded.
+const FW4_STATE: &str = "/var/run/fw4.state";
+const FW4_LOCK: &str = "/var/run/fw4.lock";
+
+/// Something of the configuration that can be seen in the kernel, or that netifd tells.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Fact {
+    Interface { name: String, proto: String, device: String },
+    Address { device: String, address: IpAddr },
+    Member { bridge: String, port: String },
+    Vlan { bridge: String, port: String, vlan: u64, tagged: bool },
+    Mtu { device: String, mtu: u64 },
+}
+
+/// What was seen.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// The daemon's `topology`.
+    topology: Option<Map>,
+    /// netifd's interfaces.
+    interfaces: Option<Vec<Value>>,
+    /// When fw4 has last loaded rules, Unix ms; `u64::MIN` while it does.
+    firewall_ms: Option<u64>,
+}
+
+impl Seen {
+    /// Looks.
+    pub(crate) async fn now(bus: &Bus) -> Self {
+        let dump = bus.call("network.interface", "dump", &Map::new()).await.ok();
+        let interfaces = dump.and_then(|dump| dump.get("interface")?.as_array().cloned());
+        let topology = bus.call("fastpath", "topology", &Map::new()).await.ok();
+        Self { topology, interfaces, firewall_ms: loaded(FW4_STATE, FW4_LOCK) }
+    }
+
+    fn links(&self) -> impl Iterator<Item = &Value> {
+        list(self.topology.as_ref().and_then(|of| of.get("links")))
+    }
+
+    fn link(&self, name: &str) -> Option<&Value> {
+        self.links().find(|link| link["name"] == name)
+    }
+
+    fn vlans(&self, bridge: &str, port: &str) -> impl Iterator<Item = &Value> {
+        let bridges = list(self.topology.as_ref().and_then(|of| of.get("bridges")));
+        let found = bridges.into_iter().find(|of| of["name"] == bridge);
+        let port = list(found.map(|of| &of["ports"])).find(|of| of["name"] == port);
+        list(port.map(|of| &of["vlans"]))
+    }
+
+    /// Whether a fact holds; none if that cannot be told.
+    fn holds(&self, fact: &Fact) -> Option<bool> {
+        match fact {
+            Fact::Interface { name, proto, device } => {
+                let of = self.interfaces.as_ref()?.iter().find(|of| of["interface"] == **name);
+                Some(of.is_some_and(|of| of["proto"] == **proto && of["device"] == **device))
+            }
+            Fact::Address { device, address } => {
+                self.topology.as_ref()?;
+                let is = |of: &Value| {
+                    let text = of.as_str().and_then(|text| text.split('/').next());
+                    text.and_then(|text| text.parse().ok()) == Some(*address)
+                };
+                let link = self.link(device);
+                Some(list(link.map(|link| &link["addresses"])).any(is))
+            }
+            // A port that is not there will not become one.
+            Fact::Member { bridge, port } => Some(self.link(port)?["master"] == **bridge),
+            Fact::Vlan { bridge, port, vlan, tagged } => {
+                self.link(port)?;
+                let mut vlans = self.vlans(bridge, port);
+                Some(vlans.any(|of| of["vid"] == *vlan && of["tagged"] == *tagged))
+            }
+            Fact::Mtu { device, mtu } => Some(self.link(device)?["mtu"] == *mtu),
+        }
+    }
+}
+
+fn list(value: Option<&Value>) -> impl Iterator<Item = &Value> + use<'_> {
+    value.and_then(Value::as_array).into_iter().flatten()
+}
+
+/// When rules were last loaded; nothing of that is known without the state.
+fn loaded(state: &str, lock: &str) -> Option<u64> {
+    let written = Path::new(state).metadata().and_then(|of| of.modified()).ok()?;
+    let busy = File::open(lock)
+        .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)));
+    let ms = written.duration_since(UNIX_EPOCH).ok()?.as_millis();
+    Some(if busy { u64::MIN } else { u64::try_from(ms).ok()? })
+}
+
+/// The facts of a network configuration.
+fn facts(network: Option<&Package>) -> BTreeSet<Fact> {
+    let mut facts = BTreeSet::new();
+    let Some(network) = network else { return facts };
+    for section in network.of("interface").filter(|of| !of.is_on("disabled", false)) {
+        let device = section.text("device").unwrap_or_default();
+        // The device of an alias is another interface's.
+        if device.is_empty() || device.starts_with('@') {
+            continue;
+        }
+        let (name, device) = (section.name.clone(), device.to_owned());
+        let proto = section.text("proto").unwrap_or("none").to_owned();
+        if section.is_on("auto", true) {
+            for (address, _) in networks(section) {
+                facts.insert(Fact::Address { device: device.clone(), address });
+            }
+        }
+        facts.insert(Fact::Interface { name, proto, device });
+    }
+    for section in network.of("device") {
+        let device = section.text("name").unwrap_or_default().to_owned();
+        if section.text("type") == Some("bridge") {
+            for port in section.words("ports") {
+                facts.insert(Fact::Member { bridge: device.clone(), port: port.to_owned() });
+            }
+        }
+        if let Some(mtu) = section.text("mtu").and_then(|mtu| mtu.parse().ok()) {
+            facts.insert(Fact::Mtu { device, mtu });
+        }
+    }
+    for section in network.of("bridge-vlan") {
+        let Some(vlan) = section.text("vlan").and_then(|vlan| vlan.parse().ok()) else { continue };
+        let bridge = section.text("device").unwrap_or_default();
+        for port in section.words("ports").into_iter().filter_map(Port::read) {
+            let (bridge, port, tagged) = (bridge.to_owned(), port.name.to_owned(), port.tagged);
+            facts.insert(Fact::Vlan { bridge, port, vlan, tagged });
+        }
+    }
+    facts
+}
+
+/// Whether what a change, made at `at_ms`, does to the network and the firewall is in force; none
+/// if that cannot be told. Other files cut nobody off.
+pub(crate) fn in_force(draft: &Draft, at_ms: u64, seen: &Seen) -> Option<bool> {
+    let mut answers = Vec::new();
+    for config in draft.touched() {
+        match config {
+            "network" => answers.push(network(draft, seen)),
+            "firewall" => answers.push(seen.firewall_ms.map(|loaded| loaded >= at_ms)),
+            _ => {}
+        }
+    }
+    all(answers)
+}
+
+fn network(draft: &Draft, seen: &Seen) -> Option<bool> {
+    let of = |packages: &Packages| facts(packages.get("network"));
+    let (before, after) = (of(&draft.before), of(&draft.after));
+    let made = after.difference(&before).map(|fact| seen.holds(fact));
+    let ended = before.difference(&after).map(|fact| seen.holds(fact).map(|holds| !holds));
+    let told: Vec<bool> = made.chain(ended).flatten().collect();
+    (!told.is_empty()).then(|| !told.contains(&false))
+}
+
+/// No if one says so, otherwise unknown if one does.
+fn all(answers: Vec<Option<bool>>) -> Option<bool> {
+    if answers.contains(&Some(false)) {
+        return Some(false);
+    }
+    answers.into_iter().collect::<Option<Vec<bool>>>().map(|_| true)
+}
+
+#[cfg(test)]
+#[path = "force_tests.rs"]
+mod tests;

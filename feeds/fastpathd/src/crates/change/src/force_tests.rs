@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+use serde_json::json;
+
+use super::*;
+use crate::edit::read_edits;
+use crate::sample::{FIREWALL, NETWORK, packages};
+
+/// The sample's network with one edit.
+fn draft(edit: Value) -> Draft {
+    let packages = packages(&[("network", NETWORK), ("firewall", FIREWALL)]);
+    Draft::new(packages, &read_edits(&[edit]).unwrap()).unwrap()
+}
+
+/// The kernel with br-lan.10 at an address, and lan1 in these VLANs, tagged.
+fn seen(address: &str, tagged: &[u64]) -> Seen {
+    let vlans: Vec<Value> =
+        tagged.iter().map(|vid| json!({"vid": vid, "tagged": true, "pvid": false})).collect();
+    let topology = json!({
+        "links": [
+            {"name": "br-lan.10", "master": "", "mtu": 1500, "addresses": [address]},
+            {"name": "lan1", "master": "br-lan", "mtu": 1500, "addresses": []},
+        ],
+        "bridges": [{"name": "br-lan", "ports": [{"name": "lan1", "vlans": vlans}]}],
+    });
+    Seen { topology: topology.as_object().cloned(), ..Seen::default() }
+}
+
+fn set(section: &str, values: &Value) -> Value {
+    json!({"config": "network", "op": "set", "section": section, "values": values})
+}
+
+#[test]
+fn an_address_is_in_force_once_the_device_has_it_and_no_other() {
+    let draft = draft(set("lan", &json!({"ipaddr": "10.10.99.1/24"})));
+    let told = |address: &str| in_force(&draft, 0, &seen(address, &[]));
+    assert_eq!(told("10.10.10.1/24"), Some(false));
+    assert_eq!(told("10.10.99.1/24"), Some(true));
+    assert_eq!(in_force(&draft, 0, &Seen::default()), None);
+}
+
+#[test]
+fn a_vlan_is_in_force_once_its_ports_are_in_it() {
+    let values = json!({"device": "br-lan", "vlan": "77", "ports": ["lan1:t", "absent:t"]});
+    let add = json!({"config": "network", "op": "add", "type": "bridge-vlan", "values": values});
+    let draft = draft(add);
+    let told = |tagged: &[u64]| in_force(&draft, 0, &seen("10.10.10.1/24", tagged));
+    assert_eq!((told(&[20]), told(&[20, 77])), (Some(false), Some(true)));
+}
+
+#[test]
+fn what_no_fact_shows_cannot_be_told() {
+    let draft = draft(set("lan", &json!({"metric": "7"})));
+    assert_eq!(in_force(&draft, 0, &seen("10.10.10.1/24", &[])), None);
+}
+
+#[test]
+fn the_firewall_is_in_force_once_it_was_loaded_after_the_change() {
+    let rule = json!({"config": "firewall", "op": "add", "type": "rule", "values": {"name": "x"}});
+    let draft = draft(rule);
+    let told = |firewall_ms| in_force(&draft, 50, &Seen { firewall_ms, ..Seen::default() });
+    assert_eq!((told(Some(49)), told(Some(50)), told(None)), (Some(false), Some(true), None));
+}
+
+#[test]
+fn rules_that_are_being_loaded_are_not_in_force() {
+    let folder = std::env::temp_dir().join(format!("fastpath-force-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    let (state, lock) = (path("state"), path("lock"));
+    assert_eq!(loaded(&state, &lock), None);
+    std::fs::write(&state, "").unwrap();
+    assert!(loaded(&state, &lock).unwrap() > 0);
+    let held = File::create(&lock).unwrap();
+    held.lock().unwrap();
+    assert_eq!(loaded(&state, &lock), Some(0));
+    drop(held);
+    assert!(loaded(&state, &lock).unwrap() > 0);
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! A configuration as values: what `uci get` tells of a package.
+
+use std::collections::BTreeMap;
+
+use config::order;
+use plugin::Map;
+use serde_json::{Value, json};
+
+/// The value of an option. UCI knows no empty ones: they are the same as none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// `option`.
+    Text(String),
+    /// `list`.
+    List(Vec<String>),
+}
+
+/// Options by name. Their order within a section means nothing.
+pub type Options = BTreeMap<String, Setting>;
+
+/// A section.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// Its name; of an anonymous one what uci made up, `cfg…`, which changes with its place and
+    /// contents.
+    pub name: String,
+    /// Whether the file gives it no name.
+    pub anonymous: bool,
+    /// Its type.
+    pub kind: String,
+    /// Its options.
+    pub options: Options,
+}
+
+/// A package: a file of `/etc/config`, its sections in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Package {
+    /// The sections.
+    pub sections: Vec<Section>,
+}
+
+/// Packages by name.
+pub type Packages = BTreeMap<String, Package>;
+
+impl Setting {
+    /// From a text or a list of texts; none if it is empty or anything else.
+    #[must_use]
+    pub fn read(value: &Value) -> Option<Self> {
+        match value {
+            Value::String(text) if text.is_empty() => None,
+            Value::String(text) => Some(Setting::Text(text.clone())),
+            Value::Array(list) => {
+                let texts: Vec<String> =
+                    list.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+                Some(Setting::List(texts)).filter(|setting| !setting.words().is_empty())
+            }
+            _ => None,
+        }
+    }
+
+    /// As it is in JSON.
+    #[must_use]
+    pub fn value(&self) -> Value {
+        match self {
+            Setting::Text(text) => json!(text),
+            Setting::List(list) => json!(list),
+        }
+    }
+
+    /// Its texts, one if it is no list.
+    #[must_use]
+    pub fn texts(&self) -> &[String] {
+        match self {
+            Setting::Text(text) => std::slice::from_ref(text),
+            Setting::List(list) => list,
+        }
+    }
+
+    /// The entries, where a text of several words is a list too, as everywhere in `OpenWrt`.
+    #[must_use]
+    pub fn words(&self) -> Vec<&str> {
+        match self {
+            Setting::Text(text) => text.split_whitespace().collect(),
+            Setting::List(list) => list.iter().map(String::as_str).collect(),
+        }
+    }
+}
+
+impl Section {
+    /// The text of an option; of a list none.
+    #[must_use]
+    pub fn text(&self, option: &str) -> Option<&str> {
+        match self.options.get(option)? {
+            Setting::Text(text) => Some(text),
+            Setting::List(_) => None,
+        }
+    }
+
+    /// The entries of an option.
+    #[must_use]
+    pub fn words(&self, option: &str) -> Vec<&str> {
+        self.options.get(option).map(Setting::words).unwrap_or_default()
+    }
+
+    /// Whether a switch is on; `default` if it is not there or no switch.
+    #[must_use]
+    pub fn is_on(&self, option: &str, default: bool) -> bool {
+        self.text(option).map_or(default, |text| config::switch(text).unwrap_or(default))
+    }
+
+    /// As it is in JSON.
+    #[must_use]
+    pub fn value(&self) -> Value {
+        let values: Map =
+            self.options.iter().map(|(name, setting)| (name.clone(), setting.value())).collect();
+        json!({
+            "section": self.name, "anonymous": self.anonymous, "type": self.kind, "values": values,
+        })
+    }
+
+    /// From what [`Section::value`] made.
+    #[must_use]
+    pub fn read(value: &Value) -> Option<Self> {
+        let values = value.get("values")?.as_object()?;
+        Some(Self {
+            name: value.get("section")?.as_str()?.to_owned(),
+            anonymous: value.get("anonymous")?.as_bool()?,
+            kind: value.get("type")?.as_str()?.to_owned(),
+            options: options(values),
+        })
+    }
+}
+
+fn options(values: &Map) -> Options {
+    let mut options = Options::new();
+    for (name, value) in values.iter().filter(|(name, _)| !name.starts_with('.')) {
+        if let Some(setting) = Setting::read(value) {
+            options.insert(name.clone(), setting);
+        }
+    }
+    options
+}
+
+impl Package {
+    /// The `values` of `uci get`; what is no section there is left out.
+    #[must_use]
+    pub fn read(values: &Map) -> Self {
+        let mut found: Vec<(u64, Section)> = Vec::new();
+        for (name, value) in values {
+            let Some(fields) = value.as_object() else { continue };
+            let Some(kind) = fields.get(".type").and_then(Value::as_str) else { continue };
+            let section = Section {
+                name: name.clone(),
+                anonymous: fields.get(".anonymous").and_then(Value::as_bool).unwrap_or(false),
+                kind: kind.to_owned(),
+                options: options(fields),
+            };
+            let index = fields.get(".index").and_then(Value::as_u64).unwrap_or(u64::MAX);
+            found.push((index, section));
+        }
+        order::sort_by_key(&mut found, |(index, _)| *index);
+        Self { sections: found.into_iter().map(|(_, section)| section).collect() }
+    }
+
+    /// The section of a name.
+    #[must_use]
+    pub fn section(&self, name: &str) -> Option<&Section> {
+        self.sections.iter().find(|section| section.name == name)
+    }
+
+    /// The sections of a type, in order.
+    pub fn of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Section> {
+        self.sections.iter().filter(move |section| section.kind == kind)
+    }
+
+    /// Whether both say the same: names that uci made up do not count.
+    #[must_use]
+    pub fn says(&self, other: &Package) -> bool {
+        let same = |(a, b): (&Section, &Section)| {
+            a.kind == b.kind
+                && a.anonymous == b.anonymous
+                && (a.anonymous || a.name == b.name)
+                && a.options == b.options
+        };
+        self.sections.len() == other.sections.len()
+            && self.sections.iter().zip(&other.sections).all(same)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sections_come_in_their_order() {
+        let values = json!({
+            "wan": {".type": "interface", ".name": "wan", ".anonymous": false, ".index": 1,
+                "proto": "pppoe", "dns": ["1.1.1.1", "9.9.9.9"], "empty": ""},
+            "cfg01": {".type": "device", ".anonymous": true, ".index": 0},
+            "stray": 7,
+        });
+        let package = Package::read(values.as_object().unwrap());
+        let names: Vec<&str> = package.sections.iter().map(|s| s.name.as_str()).collect();
+        assert_eq!(names, ["cfg01", "wan"]);
+        let wan = package.section("wan").unwrap();
+        assert_eq!(wan.words("dns"), ["1.1.1.1", "9.9.9.9"]);
+        assert_eq!(wan.text("dns"), None);
+        assert!(!wan.options.contains_key("empty"));
+        assert_eq!(Section::read(&wan.value()).as_ref(), Some(wan));
+    }
+
+    #[test]
+    fn a_made_up_name_says_nothing() {
+        let section = |name: &str, anonymous| Section {
+            name: name.into(),
+            anonymous,
+            kind: "rule".into(),
+            options: Options::new(),
+        };
+        let package = |section| Package { sections: vec![section] };
+        assert!(package(section("cfg01", true)).says(&package(section("cfg02", true))));
+        assert!(!package(section("a", false)).says(&package(section("b", false))));
+        assert!(!package(section("a", false)).says(&package(section("a", true))));
+        assert!(!package(section("a", false)).says(&Package::default()));
+    }
+}

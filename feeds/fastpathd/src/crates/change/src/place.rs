@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Where administrators sit: from which address, behind which port of the router.
+//!
+//! ubus does not tell who asks, so all who have a connection to the router's page are taken.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::package::Package;
+
+/// Who serves the page, and where unless its configuration says otherwise.
+const UHTTPD: &str = "/etc/config/uhttpd";
+const WEB: &[u16] = &[80, 443];
+/// `TCP_ESTABLISHED` of the kernel.
+const ESTABLISHED: &str = "01";
+
+/// A place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The administrator's address.
+    pub(crate) client: IpAddr,
+    /// The router's address that they use.
+    pub(crate) router: IpAddr,
+    /// The router's TCP port.
+    pub(crate) port: u16,
+    /// The router's device with that address, if their neighbour entry is known.
+    pub(crate) device: Option<String>,
+    /// The port that their frames come in by, if it is known.
+    pub(crate) link: Option<String>,
+}
+
+/// A connection to the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Peer {
+    router: IpAddr,
+    port: u16,
+    client: IpAddr,
+}
+
+/// The places of those who use the page now; of those who use it by the address `via`, if any.
+pub(crate) fn places(via: &str) -> Vec<Place> {
+    let served = ports(&std::fs::read_to_string(UHTTPD).unwrap_or_default());
+    let mut peers = Vec::new();
+    for file in ["/proc/net/tcp", "/proc/net/tcp6"] {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        peers.extend(text.lines().filter_map(|line| peer(line, &served)));
+    }
+    let via: Option<IpAddr> = via.trim_matches(['[', ']']).parse().ok();
+    if peers.iter().any(|peer| Some(peer.router) == via) {
+        peers.retain(|peer| Some(peer.router) == via);
+    }
+    let mut places: Vec<Place> = Vec::new();
+    for peer in peers {
+        let place = place(peer);
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    places
+}
+
+/// The ports that uhttpd listens on, by its configuration: `0.0.0.0:80`, `[::]:443`, `8080`.
+fn ports(uhttpd: &str) -> Vec<u16> {
+    let Ok(Value::Object(sections)) = config::parse_uci(uhttpd) else { return WEB.to_vec() };
+    let package = Package::read(&sections);
+    let mut ports = Vec::new();
+    for section in package.of("uhttpd") {
+        let listens = ["listen_http", "listen_https"];
+        for listen in listens.iter().flat_map(|option| section.words(option)) {
+            ports.extend(listen.rsplit(':').next().and_then(|port| port.parse::<u16>().ok()));
+        }
+    }
+    if ports.is_empty() { WEB.to_vec() } else { ports }
+}
+
+/// A line of `/proc/net/tcp` or `tcp6`, if it is somebody else's connection to the page.
+fn peer(line: &str, served: &[u16]) -> Option<Peer> {
+    let mut words = line.split_whitespace().skip(1);
+    let (local, remote, state) = (words.next()?, words.next()?, words.next()?);
+    let ((router, port), (client, _)) = (end(local)?, end(remote)?);
+    let counts = state == ESTABLISHED && served.contains(&port) && !client.is_loopback();
+    counts.then_some(Peer { router, port, client })
+}
+
+/// `0100007F:0050`: words of the machine's own byte order, the port as a number.
+fn end(text: &str) -> Option<(IpAddr, u16)> {
+    let (address, port) = text.split_once(':')?;
+    let port = u16::from_str_radix(port, 16).ok()?;
+    let word = |at: usize| u32::from_str_radix(address.get(at..at + 8)?, 16).ok();
+    if address.len() == 8 {
+        return Some((Ipv4Addr::from(word(0)?.to_ne_bytes()).into(), port));
+    }
+    let mut bytes = [0; 16];
+    for (index, part) in bytes.chunks_mut(4).enumerate() {
+        part.copy_from_slice(&word(index * 8)?.to_ne_bytes());
+    }
+    Some((Ipv6Addr::from(bytes).to_canonical(), port))
+}
+
+fn place(peer: Peer) -> Place {
+    let Peer { router, port, client } = peer;
+    let neighbour = neighbour(client);
+    let link =
+        neighbour.as_ref().and_then(|(device, mac)| link(Path::new("/sys/class/net"), device, mac));
+    Place { client, router, port, device: neighbour.map(|(device, _)| device), link }
+}
+
+/// The device and link address of a neighbour.
+fn neighbour(client: IpAddr) -> Option<(String, String)> {
+    if client.is_ipv4() {
+        let text = std::fs::read_to_string("/proc/net/arp").ok()?;
+        return arp(&text, client);
+    }
+    // The kernel has no such file for IPv6.
+    let output = Command::new("ip").args(["-6", "neigh", "show", &client.to_string()]).output();
+    neigh(&String::from_utf8_lossy(&output.ok()?.stdout))
+}
+
+/// A line is `10.10.10.10 0x1 0x2 52:54:00:02:00:01 * br-lan.10`.
+fn arp(text: &str, client: IpAddr) -> Option<(String, String)> {
+    text.lines().find_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [address, _, flags, mac, _, device] = words[..] else { return None };
+        // Without ATF_COM the address is still being asked for.
+        let ours = address.parse() == Ok(client) && flags != "0x0";
+        ours.then(|| (device.to_owned(), mac.to_owned()))
+    })
+}
+
+/// `2001:db8:10::10 dev br-lan.10 lladdr 52:54:00:02:00:01 REACHABLE`.
+fn neigh(text: &str) -> Option<(String, String)> {
+    let words: Vec<&str> = text.lines().next()?.split_whitespace().collect();
+    let behind =
+        |word: &str| words.iter().position(|other| *other == word).and_then(|at| words.get(at + 1));
+    Some(((*behind("dev")?).to_owned(), (*behind("lladdr")?).to_owned()))
+}
+
+/// The physical port: of a bridge the one behind which it has last seen the address, otherwise
+/// the device itself, without its VLAN.
+fn link(net: &Path, device: &str, mac: &str) -> Option<String> {
+    let below = device.rsplit_once('.').map_or(device, |(below, _)| below);
+    let Some(bridge) =
+        [device, below].into_iter().find(|name| net.join(name).join("bridge").exists())
+    else {
+        return Some(below.to_owned());
+    };
+    let table = std::fs::read(net.join(bridge).join("brforward")).ok()?;
+    let number = port_number(&table, mac)?;
+    for entry in std::fs::read_dir(net.join(bridge).join("brif")).ok()?.flatten() {
+        let text = std::fs::read_to_string(entry.path().join("port_no")).unwrap_or_default();
+        let of = text.trim().strip_prefix("0x").and_then(|of| u16::from_str_radix(of, 16).ok());
+        if of == Some(number) {
+            return entry.file_name().into_string().ok();
+        }
+    }
+    None
+}
+
+/// Entries are the kernel's `struct __fdb_entry`, 16 bytes: six of the address, the port's number
+/// (its upper half at 12), whether it is the bridge's own.
+fn port_number(table: &[u8], mac: &str) -> Option<u16> {
+    let mut wanted = Vec::new();
+    for part in mac.split(':') {
+        wanted.push(u8::from_str_radix(part, 16).ok()?);
+    }
+    let found = |entry: &&[u8]| entry[..6] == wanted[..] && entry[7] == 0;
+    let entry = table.chunks_exact(16).find(found)?;
+    Some(u16::from(entry[6]) | u16::from(entry[12]) << 8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As this machine's kernel would write it.
+    fn hex(address: IpAddr, port: u16) -> String {
+        let bytes = match address {
+            IpAddr::V4(address) => address.octets().to_vec(),
+            IpAddr::V6(address) => address.octets().to_vec(),
+        };
+        let words = bytes.chunks(4).map(|part| {
+            format!("{:08X}", u32::from_ne_bytes([part[0], part[1], part[2], part[3]]))
+        });
+        format!("{}:{port:04X}", words.collect::<String>())
+    }
+
+    fn line(router: &str, port: u16, client: &str, state: &str) -> String {
+        let (router, client) =
+            (hex(router.parse().unwrap(), port), hex(client.parse().unwrap(), 40_000));
+        format!("   3: {router} {client} {state} 00000000:00000000 00:00000000 00000000 0 0 1 1")
+    }
+
+    #[test]
+    fn the_page_is_where_uhttpd_listens() {
+        let text = "config uhttpd 'main'\n\tlist listen_http '0.0.0.0:8888'\n\
+            \tlist listen_http '[::]:8888'\n\toption listen_https '4443 0.0.0.0:444'\n\
+            config uhttpd 'other'\n\tlist listen_http '81'\n\tlist listen_http 'nonsense'\n";
+        assert_eq!(ports(text), [8888, 8888, 4443, 444, 81]);
+        for nothing in ["", "config uhttpd 'main'\n", "what is this"] {
+            assert_eq!(ports(nothing), WEB, "{nothing:?}");
+        }
+    }
+
+    #[test]
+    fn connections_to_the_page() {
+        let peer = |line: &str| peer(line, WEB);
+        let expected = Peer {
+            router: "10.10.10.1".parse().unwrap(),
+            port: 80,
+            client: "10.10.10.10".parse().unwrap(),
+        };
+        assert_eq!(peer(&line("10.10.10.1", 80, "10.10.10.10", "01")), Some(expected));
+        let mapped = line("::ffff:10.10.10.1", 80, "::ffff:10.10.10.10", "01");
+        assert_eq!(peer(&mapped), Some(expected));
+        let six = peer(&line("2001:db8::1", 443, "2001:db8::2", "01")).unwrap();
+        assert_eq!(six.router.to_string(), "2001:db8::1");
+        assert_eq!(peer(&line("10.10.10.1", 22, "10.10.10.10", "01")), None);
+        assert_eq!(peer(&line("10.10.10.1", 80, "10.10.10.10", "0A")), None);
+        assert_eq!(peer(&line("127.0.0.1", 80, "127.0.0.1", "01")), None);
+        assert_eq!(peer("  sl  local_address rem_address   st tx_queue"), None);
+        assert_eq!(peer("   3: 01:80 02 01"), None);
+    }
+
+    #[test]
+    fn neighbours() {
+        let text = "IP address   HW type  Flags  HW address         Mask  Device\n\
+            10.10.10.11  0x1      0x0    00:00:00:00:00:00  *     br-lan.10\n\
+            10.10.10.10  0x1      0x2    52:54:00:02:00:01  *     br-lan.10\n";
+        let found = Some(("br-lan.10".to_owned(), "52:54:00:02:00:01".to_owned()));
+        assert_eq!(arp(text, "10.10.10.10".parse().unwrap()), found);
+        assert_eq!(arp(text, "10.10.10.11".parse().unwrap()), None);
+        let line = "2001:db8:10::10 dev br-lan.10 lladdr 52:54:00:02:00:01 REACHABLE\n";
+        assert_eq!(neigh(line), found);
+        assert_eq!(neigh("2001:db8:10::10 dev br-lan.10  FAILED\n"), None);
+    }
+
+    #[test]
+    fn ports_of_a_bridge() {
+        let mut table = vec![0; 32];
+        table[..8].copy_from_slice(&[0x52, 0x54, 0, 2, 0, 1, 1, 1]);
+        table[16..24].copy_from_slice(&[0x52, 0x54, 0, 2, 0, 1, 3, 0]);
+        assert_eq!(port_number(&table, "52:54:00:02:00:01"), Some(3));
+        assert_eq!(port_number(&table, "52:54:00:02:00:02"), None);
+        assert_eq!(port_number(&table, "nonsense"), None);
+        assert_eq!(port_number(&[1, 2, 3], "52:54:00:02:00:01"), None);
+    }
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+
+use serde_json::json;
+
+use super::*;
+use crate::record::{Head, State};
+use crate::sample::draft;
+
+/// A folder of this test alone.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("change-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(path.join("etc/config")).unwrap();
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn pending(id: u64) -> Pending {
+    Pending {
+        head: Head { id, at_ms: 7, user: "ann".into(), note: "n".into() },
+        seconds: 30,
+        draft: draft(json!([{"config": "network", "op": "delete", "section": "iot"}])),
+        files: BTreeMap::from([("network".to_owned(), "config x\n".to_owned())]),
+    }
+}
+
+#[test]
+fn a_record_comes_back_as_it_was() {
+    let folder = Folder::new("records");
+    let store = Store::below(&folder.0);
+    assert!(store.pending().unwrap().is_none() && store.records().unwrap().is_empty());
+    store.set_pending(&pending(3)).unwrap();
+    let back = store.pending().unwrap().unwrap();
+    assert_eq!(back.value(), pending(3).value());
+    assert_eq!(back.draft.pairs().len(), pending(3).draft.before["network"].sections.len());
+    store.drop_pending().unwrap();
+    assert!(store.pending().unwrap().is_none());
+    for id in 1..=12 {
+        store.add_record(&pending(id).ended(State::Expired)).unwrap();
+    }
+    let ids: Vec<u64> = store.records().unwrap().iter().map(|record| record.id).collect();
+    assert_eq!(ids, [12, 11, 10, 9, 8, 7, 6, 5, 4, 3]);
+    assert_eq!(store.next_id().unwrap(), 13);
+    assert_eq!(store.record(5).unwrap().unwrap().state, State::Expired);
+    assert!(store.record(1).unwrap().is_none());
+}
+
+#[test]
+fn nobody_else_reads_them() {
+    let folder = Folder::new("modes");
+    let store = Store::below(&folder.0);
+    store.set_pending(&pending(1)).unwrap();
+    store.add_record(&pending(1).ended(State::Confirmed)).unwrap();
+    let mode = |path: &str| fs::metadata(folder.0.join(path)).unwrap().mode() & 0o777;
+    assert_eq!(mode("etc/fastpath/changes"), 0o700);
+    assert_eq!(mode("etc/fastpath/changes/pending.json"), 0o600);
+    assert_eq!(mode("etc/fastpath/changes/1.json"), 0o600);
+}
+
+#[test]
+fn a_broken_history_is_none() {
+    let folder = Folder::new("history");
+    let store = Store::below(&folder.0);
+    store.set_pending(&pending(1)).unwrap();
+    fs::write(folder.0.join("etc/fastpath/changes/4.json"), "nonsense").unwrap();
+    assert!(store.records().unwrap().is_empty());
+}
+
+#[test]
+fn a_configuration_keeps_its_mode() {
+    let folder = Folder::new("config");
+    let store = Store::below(&folder.0);
+    let path = folder.0.join("etc/config/network");
+    fs::write(&path, "old").unwrap();
+    let readable = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    fs::set_permissions(&path, readable).unwrap();
+    store.set_config("network", b"new").unwrap();
+    assert_eq!(store.config("network").unwrap().unwrap(), b"new");
+    assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o644);
+    assert_eq!(fs::read_dir(folder.0.join("etc/config")).unwrap().count(), 1);
+}
+
+#[test]
+fn a_lock_goes_with_who_holds_it() {
+    let folder = Folder::new("lock");
+    let store = Store::below(&folder.0);
+    let held = store.lock().unwrap().unwrap();
+    let path = folder.0.join("var/run/fastpath-change/lock");
+    assert!(matches!(File::open(&path).unwrap().try_lock(), Err(TryLockError::WouldBlock)));
+    drop(held);
+    assert!(store.lock().unwrap().is_some());
+}
+
+#[test]
+fn after_a_power_cut_the_old_files_are_back() {
+    let folder = Folder::new("power");
+    let store = Store::below(&folder.0);
+    store.set_pending(&pending(4)).unwrap();
+    store.set_config("network", b"config new\n").unwrap();
+    crate::watch::put_back(&store).unwrap();
+    assert_eq!(store.config("network").unwrap().unwrap(), b"config x\n");
+    assert_eq!(store.record(4).unwrap().unwrap().state, State::PowerCut);
+    assert!(store.pending().unwrap().is_none());
+    // Another boot finds nothing to do.
+    store.set_config("network", b"config newer\n").unwrap();
+    crate::watch::put_back(&store).unwrap();
+    assert_eq!(store.config("network").unwrap().unwrap(), b"config newer\n");
+}
+
+#[test]
+fn what_somebody_wrote_since_stays() {
+    let folder = Folder::new("since");
+    let store = Store::below(&folder.0);
+    let applied = BTreeMap::from([("network".to_owned(), "config new\n".to_owned())]);
+    store.set_config("network", b"config elsewhere\n").unwrap();
+    let restored = crate::transaction::restore(&store, &pending(1), Some(&applied)).unwrap();
+    assert!(restored.is_empty());
+    assert_eq!(store.config("network").unwrap().unwrap(), b"config elsewhere\n");
+    store.set_config("network", b"config new\n").unwrap();
+    let restored = crate::transaction::restore(&store, &pending(1), Some(&applied)).unwrap();
+    assert_eq!(restored, ["network"]);
+    assert_eq!(store.config("network").unwrap().unwrap(), b"config x\n");
+}
+
+#[test]
+fn a_broken_record_is_put_aside_and_keeps_nothing_up() {
+    let folder = Folder::new("broken");
+    let store = Store::below(&folder.0);
+    store.set_pending(&pending(3)).unwrap();
+    let kept = folder.0.join("etc/fastpath/changes");
+    for text in ["", "{", "{\"id\": 3}", "\u{0}\u{0}"] {
+        fs::write(kept.join("pending.json"), text).unwrap();
+        assert!(store.pending().unwrap().is_none(), "{text:?}");
+        assert_eq!(fs::read_to_string(kept.join("pending.broken")).unwrap(), text);
+        assert!(!kept.join("pending.json").exists());
+    }
+    // At boot as well.
+    fs::write(kept.join("pending.json"), "{").unwrap();
+    crate::watch::put_back(&store).unwrap();
+    assert!(store.records().unwrap().is_empty());
+    store.set_pending(&pending(4)).unwrap();
+    assert_eq!(store.pending().unwrap().unwrap().head.id, 4);
+}
+
+#[test]
+fn a_change_ends_although_it_cannot_be_remembered() {
+    let folder = Folder::new("no-room");
+    let store = Store::below(&folder.0);
+    store.set_config("network", b"new").unwrap();
+    store.set_pending(&pending(3)).unwrap();
+    // What is in the way of the record's file.
+    fs::create_dir(folder.0.join("etc/fastpath/changes/.3.json.new")).unwrap();
+    crate::watch::put_back(&store).unwrap();
+    assert_eq!(store.config("network").unwrap().unwrap(), b"config x\n");
+    assert!(store.pending().unwrap().is_none() && store.records().unwrap().is_empty());
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! rpcd's object `uci`, by a session of our own.
+//!
+//! Edits are staged in a session that is made for one change and has rights for its files alone,
+//! so nothing of the caller's own staged changes is applied with it, and nothing is left in the
+//! caller's session when the change is taken back. Whether the caller may write these files is
+//! asked of rpcd before.
+
+use plugin::{Bus, BusError, Map, Refusal, map};
+use serde_json::{Value, json};
+use ubus::Status;
+
+use crate::edit::{Edit, Op};
+use crate::package::{Package, Packages, Setting};
+
+/// Seconds that a session for reading lives, should we end before we destroy it.
+const BRIEF: u64 = 30;
+
+/// A session with rights for some files.
+pub(crate) struct Uci {
+    bus: Bus,
+    pub(crate) session: String,
+}
+
+impl Uci {
+    /// For looking at these files.
+    pub(crate) async fn reader(bus: &Bus, configs: &[&str]) -> Result<Self, Refusal> {
+        Self::open(bus, configs, &["read"], BRIEF).await
+    }
+
+    /// For changing these files; the session outlives the time to confirm.
+    pub(crate) async fn writer(bus: &Bus, configs: &[&str], seconds: u64) -> Result<Self, Refusal> {
+        Self::open(bus, configs, &["read", "write"], seconds + BRIEF).await
+    }
+
+    async fn open(
+        bus: &Bus,
+        configs: &[&str],
+        rights: &[&str],
+        seconds: u64,
+    ) -> Result<Self, Refusal> {
+        let made = bus.call("session", "create", &map([("timeout", json!(seconds))])).await?;
+        let session = made.get("ubus_rpc_session").and_then(Value::as_str);
+        let none = || Refusal::new("bus", "session create: the answer has no session");
+        let session = session.ok_or_else(none)?.to_owned();
+        let objects: Vec<Value> = configs
+            .iter()
+            .flat_map(|config| rights.iter().map(move |right| json!([config, right])))
+            .collect();
+        let args = map([
+            ("ubus_rpc_session", json!(session)),
+            ("scope", json!("uci")),
+            ("objects", json!(objects)),
+        ]);
+        bus.call("session", "grant", &args).await?;
+        Ok(Self { bus: bus.clone(), session })
+    }
+
+    /// The session of a change that waits.
+    pub(crate) fn of(bus: &Bus, session: &str) -> Self {
+        Self { bus: bus.clone(), session: session.to_owned() }
+    }
+
+    async fn call(&self, method: &str, mut args: Map) -> Result<Map, BusError> {
+        args.insert("ubus_rpc_session".to_owned(), json!(self.session));
+        self.bus.call("uci", method, &args).await
+    }
+
+    /// The files, as they are with what is staged here; those that there are.
+    pub(crate) async fn packages(&self, configs: &[&str]) -> Result<Packages, Refusal> {
+        let mut packages = Packages::new();
+        for config in configs {
+            match self.call("get", map([("config", json!(config))])).await {
+                Ok(answer) => {
+                    let values = answer.get("values").and_then(Value::as_object);
+                    let package = values.map(Package::read).unwrap_or_default();
+                    packages.insert((*config).to_owned(), package);
+                }
+                Err(error) if error.status() == Status::NotFound => {}
+                Err(error) => return Err(failed(&format!("reading {config}"), &error)),
+            }
+        }
+        Ok(packages)
+    }
+
+    /// Stages the edits, none of which takes effect yet.
+    pub(crate) async fn stage(&self, edits: &[Edit]) -> Result<(), Refusal> {
+        let mut names = Map::new();
+        for edit in edits {
+            let attempt = format!("staging a change of {}", edit.config);
+            self.stage_one(edit, &mut names).await.map_err(|error| failed(&attempt, &error))?;
+        }
+        Ok(())
+    }
+
+    async fn stage_one(&self, edit: &Edit, names: &mut Map) -> Result<(), BusError> {
+        let real =
+            |name: &String, names: &Map| names.get(name).cloned().unwrap_or_else(|| json!(name));
+        let mut args = map([("config", json!(edit.config))]);
+        let method = match &edit.op {
+            Op::Add { kind, name, id, options } => {
+                let values: Map =
+                    options.iter().map(|(name, of)| (name.clone(), of.value())).collect();
+                args.insert("type".to_owned(), json!(kind));
+                args.insert("values".to_owned(), Value::Object(values));
+                args.extend(name.iter().map(|name| ("name".to_owned(), json!(name))));
+                let answer = self.call("add", args).await?;
+                let section = answer.get("section").cloned();
+                names.extend(id.clone().zip(section));
+                return Ok(());
+            }
+            Op::Set { section, values } => {
+                args.insert("section".to_owned(), real(section, names));
+                return self.set(args, values).await;
+            }
+            Op::Delete { section } => {
+                args.insert("section".to_owned(), real(section, names));
+                "delete"
+            }
+            Op::Rename { section, name } => {
+                args.insert("section".to_owned(), real(section, names));
+                args.insert("name".to_owned(), json!(name));
+                "rename"
+            }
+            Op::Order { sections } => {
+                let list: Vec<Value> = sections.iter().map(|name| real(name, names)).collect();
+                args.insert("sections".to_owned(), json!(list));
+                "order"
+            }
+        };
+        self.call(method, args).await.map(|_| ())
+    }
+
+    async fn set(&self, args: Map, values: &crate::edit::Values) -> Result<(), BusError> {
+        let mut set = Map::new();
+        let mut gone: Vec<&String> = Vec::new();
+        for (name, setting) in values {
+            match setting {
+                Some(setting) => {
+                    set.insert(name.clone(), Setting::value(setting));
+                }
+                None => gone.push(name),
+            }
+        }
+        if !set.is_empty() {
+            let mut args = args.clone();
+            args.insert("values".to_owned(), Value::Object(set));
+            self.call("set", args).await?;
+        }
+        for name in gone {
+            let mut args = args.clone();
+            args.insert("option".to_owned(), json!(name));
+            // What is not there is gone already.
+            match self.call("delete", args).await {
+                Err(error) if error.status() != Status::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts what is staged into effect; rpcd takes it back by itself after the time.
+    pub(crate) async fn apply(&self, seconds: u64) -> Result<(), BusError> {
+        let args = map([("rollback", json!(true)), ("timeout", json!(seconds))]);
+        self.call("apply", args).await.map(|_| ())
+    }
+
+    /// Keeps it.
+    pub(crate) async fn confirm(&self) -> Result<(), BusError> {
+        self.call("confirm", Map::new()).await.map(|_| ())
+    }
+
+    /// Takes it back now. rpcd may have done so already.
+    pub(crate) async fn roll_back(&self) -> Result<(), BusError> {
+        match self.call("rollback", Map::new()).await {
+            Ok(_) => Ok(()),
+            Err(error) => match error.status() {
+                Status::NoData | Status::PermissionDenied | Status::NotFound => Ok(()),
+                _ => Err(error),
+            },
+        }
+    }
+
+    /// Ends the session and forgets what is staged in it. It would end by itself.
+    pub(crate) async fn close(self) {
+        let args = map([("ubus_rpc_session", json!(self.session))]);
+        let _ = self.bus.call("session", "destroy", &args).await;
+    }
+}
+
+fn failed(attempt: &str, error: &BusError) -> Refusal {
+    Refusal::new("failed", format!("{attempt}: {error}"))
+}

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The edits that take a change back, on the configuration as it is now.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::diff::label;
+use crate::draft::{Draft, Pair};
+use crate::edit::{Edit, Op, Values};
+use crate::package::{Package, Packages, Section};
+
+/// Something that the change wrote has been changed again since.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{config}, section '{section}'{}: it was changed again since", Self::of(.option))]
+pub struct ChangedSince {
+    /// The package.
+    pub config: String,
+    /// What the section is called for people.
+    pub section: String,
+    /// The option, or "" for all of the section.
+    pub option: String,
+}
+
+impl ChangedSince {
+    fn of(option: &str) -> String {
+        if option.is_empty() { String::new() } else { format!(", option '{option}'") }
+    }
+}
+
+/// The inverse of a change.
+///
+/// # Errors
+/// What it wrote is not there any more as it wrote it.
+pub fn inverse(draft: &Draft, current: &Packages) -> Result<Vec<Edit>, ChangedSince> {
+    let mut edits = Vec::new();
+    for config in draft.touched() {
+        let nothing = Package::default();
+        let now = current.get(config).unwrap_or(&nothing);
+        Inverse::new(draft, config, now).edits(&mut edits)?;
+    }
+    Ok(edits)
+}
+
+/// The inverse of one package's part.
+struct Inverse<'a> {
+    draft: &'a Draft,
+    config: &'a str,
+    now: &'a Package,
+    pairs: Vec<Pair<'a>>,
+    /// For each pair the place now.
+    found: Vec<Option<usize>>,
+}
+
+impl<'a> Inverse<'a> {
+    fn new(draft: &'a Draft, config: &'a str, now: &'a Package) -> Self {
+        let pairs: Vec<Pair<'a>> =
+            draft.pairs().into_iter().filter(|pair| pair.config == config).collect();
+        let mut taken = BTreeSet::new();
+        let found = pairs.iter().map(|pair| find(pair.after?, now, &mut taken)).collect();
+        Self { draft, config, now, pairs, found }
+    }
+
+    fn edits(&self, edits: &mut Vec<Edit>) -> Result<(), ChangedSince> {
+        let mut push = |op| edits.push(Edit { config: self.config.to_owned(), op });
+        let mut deleted = BTreeSet::new();
+        // Removed first: a name may have moved to another section.
+        for (pair, found) in self.pairs.iter().zip(&self.found) {
+            let (true, Some(after)) = (is_removed(pair), pair.after) else { continue };
+            let (index, section) = self.still(pair, *found)?;
+            self.untouched(after, section, section.options.keys().chain(after.options.keys()))?;
+            deleted.insert(index);
+            push(Op::Delete { section: section.name.clone() });
+        }
+        let called = self.called(&deleted)?;
+        for (pair, found) in self.pairs.iter().zip(&self.found) {
+            let (false, Some(before), Some(after)) = (is_removed(pair), pair.before, pair.after)
+            else {
+                continue;
+            };
+            let (same, named) = (before.options == after.options, !before.anonymous);
+            if same && !(named && before.name != after.name) {
+                continue;
+            }
+            let (_, section) = self.still(pair, *found)?;
+            let values = self.values(before, after, section)?;
+            if !values.is_empty() {
+                push(Op::Set { section: section.name.clone(), values });
+            }
+        }
+        self.renames(&called, &deleted, &mut push);
+        let mut names = BTreeMap::new();
+        for (number, pair) in self.pairs.iter().enumerate() {
+            let (true, Some(before)) = (is_restored(pair), pair.before) else { continue };
+            names.insert(number, restore(before, number, &mut push));
+        }
+        if let Some(sections) = self.order(&called, &deleted, &names) {
+            push(Op::Order { sections });
+        }
+        Ok(())
+    }
+
+    /// What each section that is there now is called in the end.
+    fn called(&self, deleted: &BTreeSet<usize>) -> Result<Vec<String>, ChangedSince> {
+        let mut called: Vec<String> =
+            self.now.sections.iter().map(|section| section.name.clone()).collect();
+        let mut names: BTreeSet<&String> = BTreeSet::new();
+        for (pair, found) in self.pairs.iter().zip(&self.found) {
+            let Some(before) = pair.before.filter(|before| !before.anonymous) else { continue };
+            if let Some(index) = *found {
+                called[index].clone_from(&before.name);
+            } else {
+                names.insert(&before.name);
+            }
+        }
+        // A name that is needed again may have been taken since.
+        for (index, name) in called.iter().enumerate() {
+            if !deleted.contains(&index) && !names.insert(name) {
+                return Err(self.changed(name, ""));
+            }
+        }
+        Ok(called)
+    }
+
+    /// The values of before.
+    fn values(
+        &self,
+        before: &Section,
+        after: &Section,
+        now: &Section,
+    ) -> Result<Values, ChangedSince> {
+        let mut values = Values::new();
+        for name in before.options.keys().chain(after.options.keys()) {
+            let was = before.options.get(name);
+            if was != after.options.get(name) {
+                values.insert(name.clone(), was.cloned());
+            }
+        }
+        self.untouched(after, now, values.keys())?;
+        Ok(values)
+    }
+
+    /// Names may have been swapped: then each is out of the way before it is given again.
+    fn renames(&self, called: &[String], deleted: &BTreeSet<usize>, push: &mut impl FnMut(Op)) {
+        let sections = || self.now.sections.iter().zip(called).enumerate();
+        let wanted = || {
+            sections().filter(|(index, (section, name))| {
+                !deleted.contains(index) && section.name != **name
+            })
+        };
+        let taken = wanted().any(|(_, (_, name))| {
+            sections().any(|(index, (other, _))| !deleted.contains(&index) && other.name == *name)
+        });
+        let aside = |index: usize| format!("undo{index}_name");
+        if taken {
+            for (index, (section, _)) in wanted() {
+                push(Op::Rename { section: section.name.clone(), name: aside(index) });
+            }
+        }
+        for (index, (section, name)) in wanted() {
+            let section = if taken { aside(index) } else { section.name.clone() };
+            push(Op::Rename { section, name: name.clone() });
+        }
+    }
+
+    fn still(
+        &self,
+        pair: &Pair<'_>,
+        found: Option<usize>,
+    ) -> Result<(usize, &'a Section), ChangedSince> {
+        let section = found.and_then(|index| Some((index, self.now.sections.get(index)?)));
+        let name = || match (pair.after, self.draft.after.get(self.config)) {
+            (Some(after), Some(package)) => label(package, after),
+            _ => String::new(),
+        };
+        section.ok_or_else(|| self.changed(&name(), ""))
+    }
+
+    fn untouched<'n>(
+        &self,
+        after: &Section,
+        now: &Section,
+        options: impl Iterator<Item = &'n String>,
+    ) -> Result<(), ChangedSince> {
+        for name in options {
+            if after.options.get(name) != now.options.get(name) {
+                return Err(self.changed(&label(self.now, now), name));
+            }
+        }
+        Ok(())
+    }
+
+    fn changed(&self, section: &str, option: &str) -> ChangedSince {
+        ChangedSince {
+            config: self.config.to_owned(),
+            section: section.to_owned(),
+            option: option.to_owned(),
+        }
+    }
+
+    /// The order of before, where the other edits do not lead to it: what has come since stays
+    /// behind what it stood behind.
+    fn order(
+        &self,
+        called: &[String],
+        deleted: &BTreeSet<usize>,
+        restored: &BTreeMap<usize, String>,
+    ) -> Option<Vec<String>> {
+        let mut known: BTreeMap<usize, usize> = BTreeMap::new();
+        for (number, found) in self.found.iter().enumerate() {
+            known.extend(found.map(|index| (index, number)));
+        }
+        let mut natural: Vec<String> = Vec::new();
+        let mut wanted: Vec<String> = Vec::new();
+        let stays = |index: &usize| !deleted.contains(index);
+        natural.extend((0..called.len()).filter(stays).map(|index| called[index].clone()));
+        natural.extend(restored.values().cloned());
+        // Before's order, by the numbers of pairs.
+        for section in &self.draft.before.get(self.config)?.sections {
+            let number = self
+                .pairs
+                .iter()
+                .position(|pair| pair.before.is_some_and(|before| std::ptr::eq(before, section)))?;
+            let now = || self.found[number].map(|index| called[index].clone());
+            wanted.extend(restored.get(&number).cloned().or_else(now));
+        }
+        for index in (0..called.len()).filter(stays) {
+            let is_new =
+                known.get(&index).is_none_or(|number| self.pairs[*number].before.is_none());
+            if is_new {
+                let behind = (0..index)
+                    .rev()
+                    .filter(stays)
+                    .find_map(|earlier| wanted.iter().position(|name| *name == called[earlier]));
+                wanted.insert(behind.map_or(0, |place| place + 1), called[index].clone());
+            }
+        }
+        (wanted != natural).then_some(wanted)
+    }
+}
+
+/// What the change made, or gave a name that cannot be taken away again.
+fn is_removed(pair: &Pair<'_>) -> bool {
+    pair.after.is_some() && (pair.before.is_none() || got_a_name(pair))
+}
+
+fn is_restored(pair: &Pair<'_>) -> bool {
+    pair.before.is_some() && (pair.after.is_none() || got_a_name(pair))
+}
+
+fn got_a_name(pair: &Pair<'_>) -> bool {
+    pair.before.is_some_and(|of| of.anonymous) && pair.after.is_some_and(|of| !of.anonymous)
+}
+
+/// Adds a section again that was removed; says what to call it.
+fn restore(before: &Section, number: usize, push: &mut impl FnMut(Op)) -> String {
+    let id = format!("undo{number}");
+    let name = (!before.anonymous).then(|| before.name.clone());
+    let called = name.clone().unwrap_or_else(|| id.clone());
+    let id = name.is_none().then_some(id);
+    push(Op::Add { kind: before.kind.clone(), name, id, options: before.options.clone() });
+    called
+}
+
+/// Where a section is now. A made-up name may have changed since, but not what it says.
+fn find(section: &Section, now: &Package, taken: &mut BTreeSet<usize>) -> Option<usize> {
+    let by_name = |other: &Section| {
+        other.name == section.name
+            && other.kind == section.kind
+            && other.anonymous == section.anonymous
+            && (!section.anonymous || other.options == section.options)
+    };
+    let by_contents = |other: &Section| {
+        section.anonymous
+            && other.anonymous
+            && other.kind == section.kind
+            && other.options == section.options
+    };
+    let mut look = |is: &dyn Fn(&Section) -> bool| {
+        let mut all = now.sections.iter().enumerate();
+        let index = all.find(|(index, other)| !taken.contains(index) && is(other))?.0;
+        taken.insert(index);
+        Some(index)
+    };
+    look(&by_name).or_else(|| look(&by_contents))
+}
+
+#[cfg(test)]
+#[path = "undo_tests.rs"]
+mod tests;

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::package::Setting;
+use crate::sample::{draft, lab, named};
+
+fn undone(draft: &Draft, current: &Packages) -> Packages {
+    let edits = inverse(draft, current).unwrap();
+    Draft::new(current.clone(), &edits).unwrap().after
+}
+
+fn same(a: &Packages, b: &Packages) -> bool {
+    a.len() == b.len() && a.iter().all(|(name, package)| package.says(&b[name]))
+}
+
+#[test]
+fn takes_back_what_was_done() {
+    let vlan = named(&lab(), "network", "vlan", "10").name.clone();
+    let draft = draft(json!([
+        {"config": "network", "op": "set", "section": "wan",
+            "values": {"password": "x", "mtu": "1400"}},
+        {"config": "network", "op": "set", "section": vlan, "values": {"ports": null}},
+        {"config": "network", "op": "delete", "section": "iot"},
+        {"config": "network", "op": "rename", "section": "lan", "name": "home"},
+        {"config": "firewall", "op": "add", "type": "zone", "id": "z", "values": {"name": "guest"}},
+    ]));
+    assert!(same(&undone(&draft, &draft.after), &draft.before));
+}
+
+#[test]
+fn what_came_since_stays() {
+    let draft = draft(json!([{"config": "network", "op": "delete", "section": "lan"}]));
+    let since = crate::sample::edits(json!([
+        {"config": "network", "op": "add", "type": "interface", "section": "vpn"},
+        {"config": "network", "op": "set", "section": "wan", "values": {"mtu": "1400"}},
+    ]));
+    let current = Draft::new(draft.after.clone(), &since).unwrap().after;
+    let after = undone(&draft, &current);
+    let names: Vec<&str> = after["network"].of("interface").map(|s| s.name.as_str()).collect();
+    assert_eq!(names, ["lan", "iot", "wan", "wan6", "vpn"]);
+    assert_eq!(after["network"].section("wan").unwrap().text("mtu"), Some("1400"));
+}
+
+fn refused_after(change: Value, since: Value) -> ChangedSince {
+    let draft = draft(change);
+    let since = crate::sample::edits(since);
+    let current = Draft::new(draft.after.clone(), &since).unwrap().after;
+    inverse(&draft, &current).unwrap_err()
+}
+
+#[test]
+fn what_was_changed_again_is_left_alone() {
+    let set = |mtu: &str| {
+        let values = json!({"mtu": mtu});
+        json!([{"config": "network", "op": "set", "section": "wan", "values": values}])
+    };
+    let error = refused_after(set("1400"), set("1300"));
+    assert_eq!((error.section.as_str(), error.option.as_str()), ("wan", "mtu"));
+    let delete = json!([{"config": "network", "op": "delete", "section": "wan"}]);
+    assert_eq!(refused_after(set("1400"), delete.clone()).section, "wan");
+    let add = json!([{"config": "network", "op": "add", "type": "interface", "section": "wan"}]);
+    assert_eq!(refused_after(delete, add).section, "wan");
+    let add = json!([{"config": "network", "op": "add", "type": "interface", "section": "vpn"}]);
+    let set = json!([{"config": "network", "op": "set", "section": "vpn", "values": {"a": "b"}}]);
+    assert_eq!(refused_after(add, set).option, "a");
+}
+
+#[test]
+fn an_anonymous_section_is_found_under_its_new_name() {
+    let rule = named(&lab(), "firewall", "name", "Allow-Ping").name.clone();
+    let draft = draft(json!([
+        {"config": "firewall", "op": "set", "section": rule, "values": {"enabled": "0"}},
+    ]));
+    let mut current = draft.after.clone();
+    let sections = &mut current.get_mut("firewall").unwrap().sections;
+    for section in sections.iter_mut() {
+        section.name = format!("x{}", section.name);
+    }
+    let after = undone(&draft, &current);
+    assert_eq!(named(&after, "firewall", "name", "Allow-Ping").text("enabled"), None);
+}
+
+/// Any package of a few sections, some alike.
+fn package() -> impl Strategy<Value = Package> {
+    let options = prop::collection::btree_map("[ab]", "[xy]".prop_map(Setting::Text), 0..3);
+    let section = (prop::option::of("[a-f]"), "[st]", options);
+    prop::collection::vec(section, 0..7).prop_map(|list| {
+        let mut package = Package::default();
+        for (index, (name, kind, options)) in list.into_iter().enumerate() {
+            let anonymous = name.as_ref().is_none_or(|name| package.section(name).is_some());
+            let name = name.filter(|_| !anonymous).unwrap_or_else(|| format!("cfg{index}"));
+            package.sections.push(Section { name, anonymous, kind, options });
+        }
+        package
+    })
+}
+
+/// Edits by numbers: each refers to a section that is there.
+fn changed(package: Package, steps: &[(u8, usize, String, String)]) -> Draft {
+    let before = Packages::from([("network".to_owned(), package)]);
+    let mut edits: Vec<Edit> = Vec::new();
+    for (index, (what, place, name, value)) in steps.iter().enumerate() {
+        let now = Draft::new(before.clone(), &edits).unwrap().after;
+        let sections = &now["network"].sections;
+        let section = sections.get(place % sections.len().max(1)).map(|of| of.name.clone());
+        let setting = Some(Setting::Text(value.clone()));
+        let op = match (what % 6, section) {
+            (0 | 1, Some(section)) => {
+                Op::Set { section, values: Values::from([(name.clone(), setting)]) }
+            }
+            (2, Some(section)) => Op::Set { section, values: Values::from([(name.clone(), None)]) },
+            (3, Some(section)) => Op::Delete { section },
+            (4, Some(section)) => Op::Order { sections: vec![section] },
+            (5, Some(section)) if now["network"].section(name).is_none() => {
+                Op::Rename { section, name: name.clone() }
+            }
+            _ => {
+                let id = Some(format!("new{index}"));
+                Op::Add { kind: value.clone(), name: None, id, options: Options::new() }
+            }
+        };
+        edits.push(Edit { config: "network".to_owned(), op });
+    }
+    Draft::new(before, &edits).unwrap()
+}
+
+use crate::package::Options;
+
+proptest! {
+    #[test]
+    fn the_inverse_leads_back_and_its_inverse_there_again(
+        package in package(),
+        steps in prop::collection::vec((any::<u8>(), 0..9usize, "[a-f]", "[stxy]"), 0..8),
+    ) {
+        let there = changed(package, &steps);
+        let edits = inverse(&there, &there.after).unwrap();
+        let back = Draft::new(there.after.clone(), &edits).unwrap();
+        prop_assert!(same(&back.after, &there.before), "{:?}", inverse(&there, &there.after));
+        let again = undone(&back, &back.after);
+        prop_assert!(same(&again, &there.after), "{:?}", inverse(&back, &back.after));
+    }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Zones, forwardings, rules and redirects.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Report;
+use super::common::{is_mac, is_network, is_ports};
+use super::interface::unknown_interface;
+use crate::package::Section;
+
+const POLICIES: &[&str] = &["ACCEPT", "REJECT", "DROP"];
+const TARGETS: &[&str] = &["ACCEPT", "REJECT", "DROP", "NOTRACK", "HELPER", "MARK", "DSCP"];
+/// Longest name of a zone: fw4 makes names of chains and of log prefixes from it.
+const LONGEST_ZONE: usize = 11;
+
+fn is_one_of(words: &'static [&'static str]) -> impl Fn(&str) -> bool {
+    |text| words.iter().any(|word| word.eq_ignore_ascii_case(text))
+}
+
+pub(super) fn judge(report: &mut Report<'_>) {
+    let zones = report.of("zone");
+    zones_themselves(report, &zones);
+    let mut names: BTreeSet<&str> = BTreeSet::new();
+    names.extend(zones.iter().filter_map(|zone| zone.text("name")));
+    for forwarding in report.of("forwarding") {
+        for option in ["src", "dest"] {
+            zone(report, forwarding, option, &names, true);
+        }
+    }
+    for rule in report.of("rule") {
+        zone(report, rule, "src", &names, false);
+        zone(report, rule, "dest", &names, false);
+        report.text(rule, "target", "a target of fw4's", is_one_of(TARGETS));
+        matches(report, rule);
+    }
+    for redirect in report.of("redirect") {
+        zone(report, redirect, "src", &names, false);
+        zone(report, redirect, "dest", &names, false);
+        report.text(redirect, "target", "DNAT or SNAT", is_one_of(&["DNAT", "SNAT"]));
+        report.text(redirect, "src_dport", "a port or a range of them", is_ports);
+        matches(report, redirect);
+        let port_forward = redirect.text("target").is_none_or(is_one_of(&["DNAT"]));
+        if port_forward && redirect.text("src").is_none() {
+            let text = "is missing: the zone from which connections are redirected";
+            report.note(redirect, "src", "missing", &[], text);
+        }
+    }
+    for defaults in report.of("defaults") {
+        policies(report, defaults);
+    }
+}
+
+fn zones_themselves<'a>(report: &mut Report<'a>, zones: &[&'a Section]) {
+    let mut interfaces: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut names = BTreeSet::new();
+    let there = report.others("network", "interface");
+    for section in zones {
+        let name = section.text("name").unwrap_or_default();
+        let fits = (1..=LONGEST_ZONE).contains(&name.len())
+            && name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_' || c == b'-');
+        if !fits {
+            report.wrong(section, "name", name, "a name of at most 11 letters, digits, _ and -");
+        } else if !names.insert(name) {
+            let text = format!("there is another zone '{name}'");
+            report.note(section, "name", "duplicate", &[("value", name)], &text);
+        }
+        for interface in section.words("network") {
+            if !there.iter().any(|of| of.name == interface) {
+                unknown_interface(report, section, "network", interface);
+            }
+            if let Some(other) = interfaces.insert(interface, name) {
+                let text = format!("interface '{interface}' is in the zone '{other}' already");
+                let params = [("interface", interface), ("zone", other)];
+                report.note(section, "network", "zone-twice", &params, &text);
+            }
+        }
+        policies(report, section);
+        report.switches(section, &["masq", "masq6", "mtu_fix", "auto_helper"]);
+    }
+}
+
+fn policies(report: &mut Report<'_>, section: &Section) {
+    for option in ["input", "output", "forward"] {
+        report.text(section, option, "ACCEPT, REJECT or DROP", is_one_of(POLICIES));
+    }
+}
+
+fn zone(
+    report: &mut Report<'_>,
+    section: &Section,
+    option: &str,
+    zones: &BTreeSet<&str>,
+    needed: bool,
+) {
+    let name = section.text(option).unwrap_or_default();
+    let none = name.is_empty() && !needed;
+    if !none && !zones.contains(name) && (name != "*" || needed) {
+        let text = format!("there is no zone '{}'", name.escape_debug());
+        report.note(section, option, "unknown-zone", &[("zone", name)], &text);
+    }
+}
+
+/// A value may be negated by `!` before it.
+fn plain(text: &str) -> &str {
+    text.strip_prefix('!').unwrap_or(text).trim_start()
+}
+
+fn matches(report: &mut Report<'_>, section: &Section) {
+    for option in ["src_ip", "src_dip", "dest_ip"] {
+        report.each(section, option, "an address or a network", |text| is_network(plain(text)));
+    }
+    for option in ["src_port", "dest_port"] {
+        report.each(section, option, "a port or a range of them", |text| is_ports(plain(text)));
+    }
+    report.each(section, "src_mac", "a MAC address", |text| is_mac(plain(text)));
+    report.each(section, "proto", "a protocol", |text| {
+        let text = plain(text);
+        !text.is_empty()
+            && text.len() <= 16
+            && text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-')
+    });
+    report.switches(section, &["enabled"]);
+    report.text(section, "family", "any, ipv4 or ipv6", is_one_of(&["any", "ipv4", "ipv6"]));
+    let has_port = ["src_port", "dest_port", "src_dport"]
+        .iter()
+        .any(|option| section.options.contains_key(*option));
+    let with_ports = |word: &&str| is_one_of(&["tcp", "udp", "tcpudp", "sctp", "udplite"])(word);
+    let protos = section.words("proto");
+    if has_port && !protos.is_empty() && !protos.iter().all(with_ports) {
+        let text = "only TCP and UDP have ports";
+        report.note(section, "proto", "no-ports", &[], text);
+    }
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Whether a configuration makes sense, before anything is told of it.
+//!
+//! netifd, fw4 and dnsmasq take most of what follows without a word and do something else, or
+//! nothing. What was wrong before the change and is no part of it does not stop the change.
+
+mod common;
+mod daemon;
+mod dhcp;
+mod firewall;
+mod fw4;
+mod interface;
+mod network;
+mod system;
+
+use std::collections::BTreeSet;
+
+use plugin::Map;
+use serde_json::json;
+
+use crate::draft::Draft;
+use crate::package::{Packages, Section};
+use crate::problem::Problem;
+
+pub(crate) use daemon::Daemon;
+pub(crate) use fw4::Firewall;
+pub(crate) use interface::networks;
+pub(crate) use network::Port;
+
+/// What a configuration has to fit to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Surroundings {
+    /// Names of the network devices there are.
+    pub(crate) devices: BTreeSet<String>,
+    /// Who judges `/etc/config/fastpath`.
+    pub(crate) daemon: Daemon,
+    /// Who makes rules of `/etc/config/firewall`.
+    pub(crate) firewall: Firewall,
+}
+
+impl Surroundings {
+    /// Those of this router.
+    pub(crate) fn of_router() -> Self {
+        let mut devices = BTreeSet::new();
+        for entry in std::fs::read_dir("/sys/class/net").into_iter().flatten().flatten() {
+            devices.extend(entry.file_name().into_string());
+        }
+        Self { devices, daemon: Daemon::installed(), firewall: Firewall::installed() }
+    }
+}
+
+/// What a change makes wrong.
+pub(crate) fn problems(draft: &Draft, around: &Surroundings) -> Vec<Problem> {
+    let before = examine(&draft.before, around);
+    let mut problems = examine(&draft.after, around);
+    problems.retain(|problem| !before.contains(problem));
+    if draft.touched().contains(&"fastpath") {
+        problems.extend(around.daemon.judge(draft));
+    }
+    // It takes longest, and says least of where it is wrong.
+    if problems.is_empty() {
+        problems.extend(around.firewall.judge(draft));
+    }
+    problems
+}
+
+/// A package, and who judges it.
+type Judge = (&'static str, fn(&mut Report<'_>));
+
+fn examine(packages: &Packages, around: &Surroundings) -> Vec<Problem> {
+    let mut report = Report { packages, around, config: "", problems: Vec::new() };
+    for (config, package) in packages {
+        report.config = config;
+        for section in &package.sections {
+            common::values(&mut report, section);
+        }
+    }
+    let judges: [Judge; 6] = [
+        ("network", network::judge),
+        ("network", interface::judge),
+        ("firewall", firewall::judge),
+        ("dhcp", dhcp::judge),
+        ("system", system::judge),
+        ("rpcd", system::judge_logins),
+    ];
+    for (config, judge) in judges {
+        if packages.contains_key(config) {
+            report.config = config;
+            judge(&mut report);
+        }
+    }
+    report.problems
+}
+
+/// What was found so far.
+struct Report<'a> {
+    packages: &'a Packages,
+    around: &'a Surroundings,
+    config: &'a str,
+    problems: Vec<Problem>,
+}
+
+impl<'a> Report<'a> {
+    /// The sections of a type of the package under judgement.
+    fn of(&self, kind: &'a str) -> Vec<&'a Section> {
+        self.others(self.config, kind)
+    }
+
+    /// The sections of a type of another package.
+    fn others(&self, config: &str, kind: &'a str) -> Vec<&'a Section> {
+        self.packages.get(config).map(|package| package.of(kind).collect()).unwrap_or_default()
+    }
+
+    /// Notes a problem; `text` goes on after "network, section 'lan': ".
+    fn note(
+        &mut self,
+        section: &Section,
+        option: &str,
+        code: &'static str,
+        params: &[(&str, &str)],
+        text: &str,
+    ) {
+        let label = match self.packages.get(self.config) {
+            Some(package) => crate::diff::label(package, section),
+            None => section.name.clone(),
+        };
+        let params: Map =
+            params.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+        let place = format!("{}, section '{}'", self.config, label.escape_debug());
+        let of = if option.is_empty() { String::new() } else { format!(", option '{option}'") };
+        self.problems.push(Problem {
+            config: self.config.to_owned(),
+            section: section.name.clone(),
+            option: option.to_owned(),
+            code,
+            params,
+            text: format!("{place}{of}: {text}"),
+        });
+    }
+
+    /// Notes that a value is not of its kind; the value is shown unless it is a secret.
+    fn wrong(&mut self, section: &Section, option: &str, value: &str, expected: &str) {
+        let shown = if crate::secret::is_secret(option) { crate::secret::MASK } else { value };
+        let text = format!("'{}' is not {expected}", shown.escape_debug());
+        let params = [("value", shown), ("expected", expected)];
+        self.note(section, option, "value", &params, &text);
+    }
+
+    /// Checks an option's text, if there is one.
+    fn text(
+        &mut self,
+        section: &Section,
+        option: &str,
+        expected: &str,
+        fits: impl Fn(&str) -> bool,
+    ) {
+        match section.options.get(option).map(crate::Setting::texts) {
+            None => {}
+            Some([text]) if fits(text) => {}
+            Some(texts) => self.wrong(section, option, &texts.join(" "), expected),
+        }
+    }
+
+    /// Checks each entry of a list.
+    fn each(
+        &mut self,
+        section: &Section,
+        option: &str,
+        expected: &str,
+        fits: impl Fn(&str) -> bool,
+    ) {
+        for word in section.words(option) {
+            if !fits(word) {
+                self.wrong(section, option, word, expected);
+            }
+        }
+    }
+
+    /// Checks a number.
+    fn number(&mut self, section: &Section, option: &str, range: std::ops::RangeInclusive<u32>) {
+        let expected = format!("a number from {} to {}", range.start(), range.end());
+        let fits = |text: &str| config::number(text).is_ok_and(|number| range.contains(&number));
+        self.text(section, option, &expected, fits);
+    }
+
+    /// Checks switches.
+    fn switches(&mut self, section: &Section, options: &[&str]) {
+        for option in options {
+            self.text(section, option, "1 or 0", |text| config::switch(text).is_ok());
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

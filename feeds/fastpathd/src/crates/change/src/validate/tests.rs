@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+use serde_json::{Value, json};
+
+use super::*;
+use crate::draft::Draft;
+use crate::sample::{edits, lab, named, packages};
+
+const MORE: &[(&str, &str)] = &[
+    ("dhcp", "config dhcp 'lan'\n\toption interface lan\nconfig host\n\toption ip 10.10.10.9\n"),
+    ("system", "config system\n\toption hostname gateway\n"),
+    ("rpcd", "config login\n\toption username root\n\toption password '$p$root'\n"),
+];
+
+fn around() -> Surroundings {
+    let devices = ["lan1", "lan2", "lan3", "wan", "lo"].map(str::to_owned);
+    Surroundings { devices: devices.into(), daemon: Daemon(None), ..Surroundings::default() }
+}
+
+fn router() -> Packages {
+    let mut all = lab();
+    all.extend(packages(MORE));
+    all
+}
+
+fn judged(list: Value) -> Vec<Problem> {
+    let draft = Draft::new(router(), &edits(list)).unwrap();
+    problems(&draft, &around())
+}
+
+/// The one problem of one edit: section, option, code.
+fn one(edit: impl Into<Value>) -> (String, String, &'static str) {
+    let edit = edit.into();
+    let mut found = judged(json!([edit]));
+    assert_eq!(found.len(), 1, "{edit}: {found:?}");
+    let Problem { section, option, code, .. } = found.remove(0);
+    (section, option, code)
+}
+
+fn set(config: &str, section: &str, values: impl Into<Value>) -> Value {
+    let values = values.into();
+    json!({"config": config, "op": "set", "section": section, "values": values})
+}
+
+fn add(config: &str, kind: &str, values: impl Into<Value>) -> Value {
+    let values = values.into();
+    json!({"config": config, "op": "add", "type": kind, "id": "new1", "values": values})
+}
+
+fn code(edit: Value) -> &'static str {
+    one(edit).2
+}
+
+#[test]
+fn a_healthy_router_has_none() {
+    assert_eq!(examine(&router(), &around()), []);
+    let good = [
+        set("network", "wan", json!({"username": "ü's \"name\"", "password": "x".repeat(255)})),
+        set("network", "wan", json!({"keepalive": "5 1", "ipv6": "auto", "mtu": "1492"})),
+        set("network", "lan", json!({"ipaddr": ["10.10.10.1/24", "192.168.1.1/24"]})),
+        add("network", "interface", json!({"proto": "dhcp", "device": "lan1.7"})),
+        add("firewall", "rule", json!({"src": "wan", "dest_port": "80 443", "proto": "tcp udp"})),
+        add("dhcp", "host", json!({"mac": "52:54:00:01:02:03", "ip": "10.10.10.7"})),
+    ];
+    for edit in good {
+        assert_eq!(judged(json!([edit])), [], "{edit}");
+    }
+}
+
+#[test]
+fn vlans() {
+    let bridge = |vlan: &str, ports: Value| {
+        add("network", "bridge-vlan", json!({"device": "br-lan", "vlan": vlan, "ports": ports}))
+    };
+    for bad in ["0", "4095", "-1", "abc", "65546"] {
+        assert_eq!(code(bridge(bad, json!(["lan2:t"]))), "vlan-range", "{bad}");
+    }
+    assert_eq!(code(bridge("10", json!(["lan2:t"]))), "vlan-duplicate");
+    assert_eq!(code(bridge("30", json!(["lan1:u*"]))), "pvid-twice");
+    assert_eq!(code(bridge("30", json!(["lan9:t"]))), "unknown-port");
+    assert_eq!(code(bridge("30", json!(["lan2:t", "lan2"]))), "port-twice");
+    assert_eq!(code(bridge("30", json!(["lan2:x"]))), "value");
+    let elsewhere = json!({"device": "br-x", "vlan": "30"});
+    assert_eq!(code(add("network", "bridge-vlan", elsewhere)), "unknown-device");
+    let tagged = json!({"name": "eth.5", "type": "8021q", "vid": "5000"});
+    assert_eq!(code(add("network", "device", tagged)), "vlan-range");
+    let vlan = json!({"proto": "none", "device": "br-lan.30"});
+    assert_eq!(code(add("network", "interface", vlan)), "unknown-vlan");
+    let ten = named(&lab(), "network", "vlan", "10").name.clone();
+    let gone = json!({"config": "network", "op": "delete", "section": ten});
+    assert_eq!(one(gone), ("lan".into(), "device".into(), "unknown-vlan"));
+}
+
+#[test]
+fn devices() {
+    let device = |values: Value| code(add("network", "device", values));
+    assert_eq!(device(json!({"name": "br-lan"})), "duplicate");
+    assert_eq!(device(json!({"name": "a-name-too-long-for-it"})), "value");
+    assert_eq!(device(json!({"name": "br-x", "type": "bridge", "ports": ["lan1"]})), "port-twice");
+    assert_eq!(device(json!({"name": "br-x", "mtu": "20"})), "value");
+    let on = |device: &str| add("network", "interface", json!({"proto": "none", "device": device}));
+    assert_eq!(code(on("eth7")), "unknown-device");
+    assert_eq!(code(on("lan1.5000")), "vlan-range");
+    assert_eq!(code(on("@dmz")), "unknown-interface");
+    assert_eq!(code(on("a b")), "value");
+}
+
+#[test]
+fn addresses() {
+    let at = |address: &str| one(set("network", "iot", json!({"ipaddr": address})));
+    assert_eq!(at("10.10.10.7"), ("iot".into(), "ipaddr".into(), "address-collides"));
+    for (bad, what) in [
+        ("10.10.20.0", "no-host"),
+        ("10.10.20.255", "no-host"),
+        ("224.0.0.1", "no-host"),
+        ("10.10.20.1/33", "value"),
+        ("10.10.20", "value"),
+        ("::1", "value"),
+    ] {
+        assert_eq!(at(bad).2, what, "{bad}");
+    }
+    assert_eq!(code(set("network", "iot", json!({"netmask": "255.0.255.0"}))), "value");
+    assert_eq!(code(set("network", "iot", json!({"netmask": null}))), "prefix");
+    assert_eq!(code(set("network", "iot", json!({"ipaddr": null}))), "missing");
+    let whole = json!({"ipaddr": "10.0.0.1", "netmask": "255.0.0.0"});
+    assert_eq!(code(set("network", "iot", whole)), "address-collides");
+    assert_eq!(code(set("network", "lan", json!({"ip6addr": ["2001:db8::1/129"]}))), "value");
+    assert_eq!(code(set("network", "lan", json!({"proto": null}))), "missing");
+    assert_eq!(code(set("network", "wan", json!({"dns": ["1.1.1"]}))), "value");
+}
+
+#[test]
+fn pppoe() {
+    let wan = |values: Value| one(set("network", "wan", values));
+    let long = "n".repeat(500);
+    assert_eq!(wan(json!({"username": long})), ("wan".into(), "username".into(), "too-long"));
+    assert_eq!(wan(json!({"password": "ü".repeat(128)})).2, "too-long");
+    assert_eq!(wan(json!({"username": "two\nlines"})).2, "control");
+    assert_eq!(wan(json!({"service": "\u{1b}[2J"})).2, "control");
+    assert_eq!(wan(json!({"mtu": "1500"})).2, "mtu-device");
+    assert_eq!(wan(json!({"mtu": "20"})).2, "value");
+    assert_eq!(wan(json!({"keepalive": "often"})).2, "value");
+    assert_eq!(wan(json!({"ipv6": "perhaps"})).2, "value");
+    let name = json!({"config": "network", "op": "add", "type": "interface",
+        "section": "provider_two", "values": {"proto": "pppoe", "device": "lan1.7"}});
+    assert_eq!(code(name), "name-length");
+    let big = |name: &str| {
+        json!({"config": "network", "op": "add", "type": "device", "id": format!("d{}", name.len()),
+            "values": {"name": name, "mtu": "1508"}})
+    };
+    let all = [big("wan"), big("wan.35"), set("network", "wan", json!({"mtu": "1500"}))];
+    assert_eq!(judged(json!(all)), []);
+}
+
+#[test]
+fn firewall() {
+    let zone = |values: Value| code(add("firewall", "zone", values));
+    assert_eq!(zone(json!({"name": "lan"})), "duplicate");
+    assert_eq!(zone(json!({"name": "twelve_chars"})), "value");
+    assert_eq!(zone(json!({"name": "dmz", "network": ["dmz"]})), "unknown-interface");
+    assert_eq!(zone(json!({"name": "dmz", "network": "lan"})), "zone-twice");
+    assert_eq!(zone(json!({"name": "dmz", "input": "MAYBE"})), "value");
+    let forwarding = json!({"src": "lan", "dest": "dmz"});
+    assert_eq!(code(add("firewall", "forwarding", forwarding)), "unknown-zone");
+    let rule = |values: Value| code(add("firewall", "rule", values));
+    assert_eq!(rule(json!({"src": "dmz"})), "unknown-zone");
+    assert_eq!(rule(json!({"src": "lan", "dest_port": "99999"})), "value");
+    assert_eq!(rule(json!({"src": "lan", "proto": "icmp", "dest_port": "80"})), "no-ports");
+    assert_eq!(rule(json!({"src": "lan", "src_ip": "10.0.0.300"})), "value");
+    assert_eq!(rule(json!({"src": "lan", "target": "PERMIT"})), "value");
+    let redirect = json!({"src": "wan", "src_dport": "x", "target": "DNAT"});
+    assert_eq!(code(add("firewall", "redirect", redirect)), "value");
+    assert_eq!(code(add("firewall", "redirect", json!({"target": "DNAT"}))), "missing");
+    let iot = json!({"config": "network", "op": "delete", "section": "iot"});
+    assert_eq!(one(iot).2, "unknown-interface");
+}
+
+#[test]
+fn hosts_names_and_logins() {
+    assert_eq!(code(add("dhcp", "host", json!({"ip": "10.10.10.9"}))), "duplicate");
+    assert_eq!(code(add("dhcp", "host", json!({"mac": "52:54"}))), "value");
+    assert_eq!(code(add("dhcp", "dhcp", json!({"interface": "dmz"}))), "unknown-interface");
+    assert_eq!(code(set("dhcp", "lan", json!({"leasetime": "soon"}))), "value");
+    let system = router()["system"].sections[0].name.clone();
+    for bad in ["-a", "a b", "a.b", "ü", "$(reboot)"] {
+        assert_eq!(code(set("system", &system, json!({"hostname": bad}))), "value", "{bad}");
+    }
+    let login = |name: &str, password: &str| {
+        let problem =
+            judged(json!([add("rpcd", "login", json!({"username": name, "password": password}))]));
+        assert_eq!(problem.len(), 1);
+        assert!(!problem[0].text.contains(password), "{}", problem[0].text);
+        problem[0].code
+    };
+    assert_eq!(login("root", "$p$other"), "duplicate");
+    assert_eq!(login("ann", "geheim"), "plain-password");
+}
+
+#[test]
+fn what_was_wrong_before_does_not_stop_a_change() {
+    let network =
+        format!("{}\nconfig interface 'old'\n\toption device 'gone0'\n", crate::sample::NETWORK);
+    let before = packages(&[("network", &network)]);
+    let list = json!([set("network", "wan", json!({"mtu": "1400"}))]);
+    let draft = Draft::new(before, &edits(list)).unwrap();
+    assert!(!examine(&draft.before, &around()).is_empty());
+    assert_eq!(problems(&draft, &around()), []);
+}
+
+#[test]
+fn the_daemon_judges_its_own_file() {
+    let folder = std::env::temp_dir().join(format!("change-daemon-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let program = folder.join("fastpathd");
+    let script = "#!/bin/sh\n! grep -q warp \"$2\" || {\n\
+        echo \"section 'main', option 'engine', value 'warp': is no engine\" >&2\n\
+        exit 1\n}\n";
+    std::fs::write(&program, script).unwrap();
+    let runnable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&program, runnable).unwrap();
+    let around = Surroundings { daemon: Daemon(Some(program)), ..around() };
+    let before = packages(&[("fastpath", "config fastpath 'main'\n\toption engine 'flowtable'\n")]);
+    let engine = |engine: &str| {
+        let list = json!([set("fastpath", "main", json!({"engine": engine}))]);
+        problems(&Draft::new(before.clone(), &edits(list)).unwrap(), &around)
+    };
+    assert_eq!(engine("ebpf"), []);
+    let found = engine("warp");
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].section.as_str(), found[0].option.as_str()), ("main", "engine"));
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Who looks after a change that waits, and what is done of it at boot.
+
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
+
+use plugin::Bus;
+
+use crate::clock;
+use crate::log;
+use crate::record::State;
+use crate::store::{Store, StoreError};
+use crate::transaction::{Changes, restore};
+
+/// rpcd's own timer comes first.
+const AFTER: Duration = Duration::from_millis(500);
+/// Two minutes at least.
+const ATTEMPTS: u32 = 120;
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Starts `fastpath-rpcd settle`, which lives until the change has ended: rpcd takes it back by
+/// itself, but forgets it when it is started anew, and nobody else would say that it is over.
+pub(crate) fn begin() {
+    let Ok(program) = std::env::current_exe() else { return };
+    // Without it the next call ends the change.
+    let _ = Command::new(program)
+        .arg("settle")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn();
+}
+
+/// `fastpath-rpcd settle`: waits for the end of the change that waits.
+#[must_use]
+pub fn settle(_: &[String]) -> ExitCode {
+    let store = crate::store();
+    loop {
+        let Ok(Some(running)) = store.running() else { return ExitCode::SUCCESS };
+        let left = Duration::from_millis(running.until_up_ms.saturating_sub(clock::up_ms()));
+        if left.is_zero() {
+            break;
+        }
+        // It may be confirmed before.
+        std::thread::sleep(left.min(Duration::from_secs(1)));
+    }
+    std::thread::sleep(AFTER);
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
+        return ExitCode::FAILURE;
+    };
+    // The broker, or rpcd behind it, may be starting anew just now.
+    for _ in 0..ATTEMPTS {
+        let bus = Bus::from_environment();
+        let ended = tokio::task::LocalSet::new()
+            .block_on(&runtime, async { Changes::open(&bus)?.waiting().await.map(|_| ()) });
+        if ended.is_ok() {
+            return ExitCode::SUCCESS;
+        }
+        std::thread::sleep(PAUSE);
+    }
+    ExitCode::FAILURE
+}
+
+/// `fastpath-rpcd boot`: before anything reads the configuration.
+#[must_use]
+pub fn boot(_: &[String]) -> ExitCode {
+    match put_back(&crate::store()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let text = format!("fastpath-rpcd boot: {error}\n");
+            let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+pub(crate) fn put_back(store: &Store) -> Result<(), StoreError> {
+    let Some(pending) = store.pending()? else { return Ok(()) };
+    restore(store, &pending, None)?;
+    let record = pending.ended(State::PowerCut);
+    store.remember(&record);
+    store.drop_pending()?;
+    log::note(&record.head, "power-cut; the old configuration is back", None);
+    Ok(())
+}
