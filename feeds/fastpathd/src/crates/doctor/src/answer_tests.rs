@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::answer;
+use crate::OBJECT;
+use crate::checks::CHECKS;
+use crate::machine::fake::Fake;
+use crate::words::tests::{DE, EN};
+
+fn fake() -> Fake {
+    Fake::new()
+        .file("/usr/share/fastpath/doctor/en.json", EN)
+        .file("/usr/share/fastpath/doctor/de.json", DE)
+        .file("/proc/modules", "")
+        .file("/proc/sys/kernel/osrelease", "6.12.1")
+}
+
+fn ask(fake: &Fake, method: &str, args: &Value) -> Value {
+    answer(fake, method, args.as_object().unwrap())
+}
+
+#[test]
+fn ids_are_unique() {
+    let ids: Vec<_> = CHECKS.iter().flat_map(|group| *group).map(|check| check.id).collect();
+    assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "{ids:?}");
+}
+
+#[test]
+fn rpcd_is_told_what_the_methods_take() {
+    let signature = Value::Object(OBJECT.signature());
+    assert!(signature["run"]["checks"].is_array());
+    assert!(signature["fix"]["seconds"].is_number());
+}
+
+#[test]
+fn a_finding_is_told_in_the_language_asked_for() {
+    let asked = json!({"lang": "de", "checks": ["flowtable-missing"], "sample_ms": 0});
+    let report = ask(&fake(), "run", &asked);
+    assert_eq!(report["summary"]["error"], 1, "{report:#}");
+    let finding = &report["findings"][0];
+    assert_eq!(finding["id"], "flowtable-missing");
+    assert_eq!(finding["severity"], "error");
+    assert_eq!(finding["evidence"][0]["source"], "/proc/modules");
+    assert!(finding["gain"]["text"].as_str().unwrap().contains("Faktor"), "{report:#}");
+}
+
+#[test]
+fn what_cannot_be_read_is_unknown_with_the_reason() {
+    let fake = fake().without("/proc/modules");
+    let report = ask(&fake, "run", &json!({"checks": ["flowtable-missing"]}));
+    assert_eq!(report["summary"]["unknown"], 1, "{report:#}");
+    let text = report["findings"][0]["consequence"].as_str().unwrap().to_owned();
+    assert!(text.contains("/proc/modules"), "{text}");
+}
+
+#[test]
+fn bad_arguments_are_refused_by_name() {
+    for (method, args, part) in [
+        ("run", json!({"checks": "all"}), "'checks'"),
+        ("run", json!({"checks": ["no\u{7}thing"]}), "no\\u{7}thing"),
+        ("run", json!({"sample_ms": "long"}), "'sample_ms'"),
+        ("fix", json!({"id": "rm -rf"}), "'id'"),
+        ("fix", json!({}), "'id'"),
+        ("format", json!({}), "no method format"),
+    ] {
+        let refused = ask(&fake(), method, &args);
+        let text = refused["error"]["text"].as_str().unwrap_or_default();
+        assert!(text.contains(part), "{method} {args}: {refused}");
+    }
+}
+
+#[test]
+fn without_words_nothing_is_told() {
+    let refused = ask(&Fake::new(), "run", &json!({}));
+    assert_eq!(refused["error"]["code"], "words");
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Connection tracking: helpers, room, clocks, counters.
+
+use serde_json::{Value, json};
+
+use super::Check;
+use crate::facts::conntrack::{BUCKETS, SETTINGS};
+use crate::facts::rules::SOURCE;
+use crate::facts::walk::statements;
+use crate::facts::{Facts, Unknown};
+use crate::finding::{Finding, Fix, Severity, Step, Verdict};
+
+const GROUP: &str = "conntrack";
+/// This group's part of the table.
+pub(super) const CHECKS: &[Check] = &[
+    Check { id: "accounting-off", group: GROUP, look: accounting },
+    Check { id: "helpers-global", group: GROUP, look: helpers },
+    Check { id: "conntrack-full", group: GROUP, look: full },
+    Check { id: "conntrack-timeout", group: GROUP, look: timeout },
+    Check { id: "conntrack-hash", group: GROUP, look: hash },
+];
+
+/// Percent of the table from which new connections may soon find no room.
+const FULL: u64 = 80;
+/// A day. The kernel's own is five; `OpenWrt`'s 7440 s is what RFC 5382 asks for.
+const LONG: u64 = 86_400;
+const SHORT: u64 = 7440;
+/// Connections in one bucket of a full table. The kernel sizes them alike since 5.15; `OpenWrt`'s
+/// smallest boxes have four.
+const DENSE: u64 = 8;
+
+fn write(path: String, number: u64) -> Fix {
+    Fix::Steps(vec![Step::Write { path, text: number.to_string() }])
+}
+
+fn accounting(facts: &Facts) -> Verdict {
+    if *facts.conntrack.accounting.get()? != 0 {
+        return Ok(None);
+    }
+    let path = format!("{SETTINGS}/nf_conntrack_acct");
+    let finding = Finding::new(Severity::Error).saw("accounting", "", "0", path.as_str());
+    Ok(Some(finding.fix(Some(write(path, 1)))))
+}
+
+fn full(facts: &Facts) -> Verdict {
+    let (count, limit) = (*facts.conntrack.count.get()?, *facts.conntrack.limit.get()?);
+    if limit == 0 || count * 100 < limit * FULL {
+        return Ok(None);
+    }
+    let path = format!("{SETTINGS}/nf_conntrack_max");
+    let finding = Finding::new(Severity::Warning)
+        .with("count", count)
+        .with("limit", limit)
+        .saw("count", "", count.to_string(), format!("{SETTINGS}/nf_conntrack_count"))
+        .saw("limit", "", limit.to_string(), path.as_str());
+    Ok(Some(finding.fix(Some(write(path, limit * 2)))))
+}
+
+fn timeout(facts: &Facts) -> Verdict {
+    let seconds = *facts.conntrack.established.get()?;
+    if seconds <= LONG {
+        return Ok(None);
+    }
+    let path = format!("{SETTINGS}/nf_conntrack_tcp_timeout_established");
+    let finding = Finding::new(Severity::Advice)
+        .with("seconds", seconds)
+        .with("days", seconds / LONG)
+        .saw("timeout", "", format!("{seconds} s"), path.as_str());
+    Ok(Some(finding.fix(Some(write(path, SHORT)))))
+}
+
+fn hash(facts: &Facts) -> Verdict {
+    let (limit, buckets) = (*facts.conntrack.limit.get()?, *facts.conntrack.buckets.get()?);
+    if buckets == 0 || limit / buckets <= DENSE {
+        return Ok(None);
+    }
+    let finding = Finding::new(Severity::Advice)
+        .with("each", limit / buckets)
+        .saw("buckets", "", buckets.to_string(), format!("{SETTINGS}/nf_conntrack_buckets"))
+        .saw("limit", "", limit.to_string(), format!("{SETTINGS}/nf_conntrack_max"));
+    // Half a connection for each bucket costs eight bytes a connection.
+    Ok(Some(finding.fix(Some(write(BUCKETS.into(), limit / 2)))))
+}
+
+/// The rules that attach helpers: their table and chain.
+fn attached(facts: &Facts) -> Result<Vec<String>, Unknown> {
+    let rules = facts.rules.of("rule")?;
+    let sets = |rule: &&&Value| {
+        statements(rule).any(|(name, value)| {
+            name == "ct helper" || (name == "mangle" && value["key"]["ct"]["key"] == "helper")
+        })
+    };
+    let place = |rule: &&Value| {
+        let text = |key: &str| rule[key].as_str().unwrap_or_default();
+        format!("{} {} {}", text("family"), text("table"), text("chain"))
+    };
+    Ok(rules.iter().filter(sets).map(place).collect())
+}
+
+/// Helpers that look at connections nobody asked them to look at, or that nobody uses.
+fn helpers(facts: &Facts) -> Verdict {
+    let loaded = facts.conntrack.helpers.get()?;
+    let places = attached(facts)?;
+    let mut finding = Finding::new(Severity::Advice).with("helpers", loaded.join(", "));
+    for name in loaded {
+        finding = finding.saw("helper", name.as_str(), "nf_conntrack", "/proc/modules");
+    }
+    for place in &places {
+        finding = finding.saw("attached", place.as_str(), "ct helper", SOURCE);
+    }
+    if let Some((flows, _)) = facts.flowtable.reasons.get().ok().and_then(|of| of.get("helper")) {
+        finding = finding.saw("held", "", flows.to_string(), "ubus call fastpath flows");
+    }
+    if facts.conntrack.automatic {
+        let path = format!("{SETTINGS}/nf_conntrack_helper");
+        let finding = finding.saw("automatic", "", "1", path.as_str()).case("automatic");
+        return Ok(Some(finding.fix(Some(write(path, 0)))));
+    }
+    if loaded.is_empty() {
+        return Ok(None);
+    }
+    // firewall4 attaches every helper to all zones that are not masqueraded, unless told not to.
+    let defaults = facts.uci.firewall.get()?.of("defaults").into_iter().next();
+    let own = places.iter().any(|place| place.contains(" fw4 helper_"));
+    if let Some(defaults) = defaults.filter(|of| own && of.switch("auto_helper", true)) {
+        let edit = json!({
+            "op": "set", "config": "firewall", "section": defaults.name,
+            "values": {"auto_helper": "0"},
+        });
+        return Ok(Some(finding.case("zones").fix(Some(Fix::Change(vec![edit])))));
+    }
+    if !places.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(finding.fix(Some(Fix::Steps(loaded.iter().map(|name| unload(name)).collect())))))
+}
+
+/// The module that translates addresses for it stands on it, and goes first.
+fn unload(name: &str) -> Step {
+    let args = vec!["-r".into(), format!("nf_nat_{name}"), format!("nf_conntrack_{name}")];
+    Step::Run { program: "modprobe", args }
+}
+
+#[cfg(test)]
+#[path = "conntrack_tests.rs"]
+mod tests;

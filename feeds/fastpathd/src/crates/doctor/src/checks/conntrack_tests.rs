@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+use serde_json::json;
+
+use super::CHECKS;
+use crate::facts::{Facts, conntrack, rules, uci};
+use crate::finding::{Finding, Fix, Step};
+use crate::machine::fake::Fake;
+use crate::words::tests::all_found;
+
+fn router(change: &[(&str, &str)]) -> Fake {
+    let mut fake = Fake::new()
+        .prints("nft -j list ruleset", r#"{"nftables": []}"#)
+        .file("/etc/config/firewall", "config defaults 'd'\n")
+        .file(
+            "/proc/modules",
+            "nf_conntrack 1 0 - Live 0x0\nnf_conntrack_netlink 1 0 - Live 0x0\n",
+        );
+    let healthy =
+        [("count", "100"), ("max", "65536"), ("buckets", "65536"), ("acct", "1")].into_iter();
+    for (name, value) in healthy.chain([("tcp_timeout_established", "7440")]) {
+        let value = change.iter().find(|(of, _)| *of == name).map_or(value, |(_, value)| *value);
+        fake = fake.file(&format!("/proc/sys/net/netfilter/nf_conntrack_{name}"), value);
+    }
+    fake
+}
+
+fn found(fake: &Fake) -> Vec<(&'static str, Finding)> {
+    let facts = Facts {
+        conntrack: conntrack::read(fake),
+        rules: rules::read(fake),
+        uci: uci::read(fake),
+        ..Facts::default()
+    };
+    all_found(CHECKS, &facts)
+}
+
+#[test]
+fn a_healthy_router_has_no_finding() {
+    assert_eq!(found(&router(&[])), []);
+}
+
+#[test]
+fn each_setting_is_mended_by_writing_it() {
+    let sysctl = |name: &str| format!("/proc/sys/net/netfilter/nf_conntrack_{name}");
+    let hash = "/sys/module/nf_conntrack/parameters/hashsize".to_owned();
+    for (id, name, value, path, text) in [
+        ("accounting-off", "acct", "0", sysctl("acct"), "1"),
+        ("conntrack-full", "count", "60000", sysctl("max"), "131072"),
+        (
+            "conntrack-timeout",
+            "tcp_timeout_established",
+            "432000",
+            sysctl("tcp_timeout_established"),
+            "7440",
+        ),
+        ("conntrack-hash", "buckets", "4096", hash, "32768"),
+    ] {
+        let mut found = found(&router(&[(name, value)]));
+        let (found_id, finding) = found.remove(0);
+        assert_eq!((found_id, found.len()), (id, 0));
+        let step = Step::Write { path, text: text.into() };
+        assert_eq!(finding.fix, Some(Fix::Steps(vec![step])));
+    }
+}
+
+#[test]
+fn helpers_that_nobody_uses_are_unloaded() {
+    let fake = router(&[]).file("/proc/modules", "nf_conntrack_ftp 1 0 - Live 0x0\n");
+    let (id, finding) = found(&fake).remove(0);
+    assert_eq!((id, &finding.params["helpers"]), ("helpers-global", &json!("ftp")));
+    let args = ["-r", "nf_nat_ftp", "nf_conntrack_ftp"].map(str::to_owned).to_vec();
+    assert_eq!(finding.fix, Some(Fix::Steps(vec![Step::Run { program: "modprobe", args }])));
+}
+
+fn attached_in(table: &str, chain: &str) -> Fake {
+    let rule = json!({
+        "family": "inet", "table": table, "chain": chain, "expr": [{"ct helper": "ftp-std"}],
+    });
+    let rules = json!({"nftables": [{"rule": rule}]}).to_string();
+    router(&[])
+        .file("/proc/modules", "nf_conntrack_ftp 1 0 - Live 0x0\n")
+        .prints("nft -j list ruleset", &rules)
+}
+
+#[test]
+fn a_helper_attached_by_a_rule_of_the_owners_is_well() {
+    assert_eq!(found(&attached_in("own", "prerouting")), []);
+}
+
+#[test]
+fn firewall4_gives_helpers_to_whole_zones_unless_told_not_to() {
+    let (_, finding) = found(&attached_in("fw4", "helper_lan")).remove(0);
+    assert_eq!(finding.case, "zones");
+    let Some(Fix::Change(edits)) = finding.fix else { panic!("no change") };
+    assert_eq!(
+        (&edits[0]["section"], &edits[0]["values"]),
+        (&json!("d"), &json!({"auto_helper": "0"}))
+    );
+    let told = attached_in("fw4", "helper_lan")
+        .file("/etc/config/firewall", "config defaults\n\toption auto_helper '0'\n");
+    assert_eq!(found(&told), []);
+}
+
+#[test]
+fn old_kernels_give_helpers_to_all() {
+    let fake = router(&[]).file("/proc/sys/net/netfilter/nf_conntrack_helper", "1\n");
+    assert_eq!(found(&fake).remove(0).1.case, "automatic");
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What is known to be wrong with the fast path of which kernels.
+//!
+//! Every row names the commit of the mainline that mends it. Ranges of versions with a CVE are
+//! those of the CVE's record (<https://github.com/CVEProject/cvelistV5>, as <https://osv.dev> shows them).
+
+use crate::finding::Severity;
+
+/// Where a defect can be met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Where {
+    /// On every router with a flowtable.
+    Flowtable,
+    /// Where the line is PPPoE.
+    Pppoe,
+    /// Where the flowtable is the hardware's.
+    Hardware,
+    /// Where Suricata is in line.
+    Queue,
+}
+
+/// A defect.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Defect {
+    /// The CVE, or what it is about in a word.
+    pub(super) name: &'static str,
+    /// The commit that mends it.
+    pub(super) commit: &'static str,
+    /// Its words.
+    pub(super) words: &'static str,
+    /// Where it can be met.
+    pub(super) applies: Where,
+    /// How bad that is there.
+    pub(super) severity: Severity,
+    /// Kernels that have it: from the first version to before the second.
+    pub(super) in_versions: &'static [([u32; 3], [u32; 3])],
+}
+
+/// All of them, the worst first.
+pub(super) const DEFECTS: &[Defect] = &[
+    Defect {
+        name: "dev_fill_forward_path",
+        commit: "ddb94eafab8b (net: resolve forwarding path from virtual netdevice)",
+        words: "no path through bridge, VLAN and PPPoE: their connections stay on the slow path",
+        applies: Where::Flowtable,
+        severity: Severity::Error,
+        in_versions: &[([0, 0, 0], [5, 13, 0])],
+    },
+    Defect {
+        name: "CVE-2024-27016",
+        commit: "87b3593bed18 (netfilter: flowtable: validate pppoe header)",
+        words: "a short PPPoE frame from the line has the kernel read behind its end",
+        applies: Where::Pppoe,
+        severity: Severity::Warning,
+        in_versions: &[
+            ([5, 13, 0], [5, 15, 157]),
+            ([5, 16, 0], [6, 1, 88]),
+            ([6, 2, 0], [6, 6, 29]),
+            ([6, 7, 0], [6, 8, 8]),
+        ],
+    },
+    Defect {
+        name: "PPPoE + VLAN",
+        commit: "245607493500 (netfilter: nft_flow_offload: fix offload with pppoe + vlan)",
+        words: "connections over PPPoE in a VLAN are not offloaded, or lose their packets",
+        applies: Where::Pppoe,
+        severity: Severity::Warning,
+        in_versions: &[([5, 13, 0], [5, 15, 42]), ([5, 16, 0], [5, 17, 10])],
+    },
+    Defect {
+        name: "CVE-2026-45859",
+        commit: "207b3ebacb61 (netfilter: nfnetlink_queue: do shared-unconfirmed check before \
+                 segmentation)",
+        words: "first packets of UDP connections that were joined on receiving are dropped \
+                instead of inspected",
+        applies: Where::Queue,
+        severity: Severity::Warning,
+        in_versions: &[
+            ([6, 11, 0], [6, 12, 75]),
+            ([6, 13, 0], [6, 18, 14]),
+            ([6, 19, 0], [6, 19, 4]),
+        ],
+    },
+    Defect {
+        name: "CVE-2026-43084",
+        commit: "936206e3f6ff (netfilter: nfnetlink_queue: make hash table per queue)",
+        words: "several queues share a table that is freed under them: the kernel may crash",
+        applies: Where::Queue,
+        severity: Severity::Warning,
+        in_versions: &[
+            ([6, 12, 75], [6, 12, 83]),
+            ([6, 18, 14], [6, 18, 24]),
+            ([6, 19, 4], [6, 19, 14]),
+        ],
+    },
+    Defect {
+        name: "CVE-2026-43329",
+        commit: "76522fcdbc3a (netfilter: flowtable: strictly check for maximum number of actions)",
+        words: "a connection over IPv6 with NAT and two VLANs writes behind the list that the \
+                hardware gets",
+        applies: Where::Hardware,
+        severity: Severity::Warning,
+        in_versions: &[
+            ([5, 5, 0], [5, 15, 203]),
+            ([5, 16, 0], [6, 1, 168]),
+            ([6, 2, 0], [6, 6, 134]),
+            ([6, 7, 0], [6, 12, 81]),
+            ([6, 13, 0], [6, 18, 22]),
+            ([6, 19, 0], [6, 19, 12]),
+        ],
+    },
+    Defect {
+        name: "CVE-2022-50000",
+        commit: "9afb4b27349a (netfilter: flowtable: fix stuck flows on cleanup due to pending \
+                 work)",
+        words: "a flowtable that is replaced while the hardware works for it is used after it is \
+                freed",
+        applies: Where::Hardware,
+        severity: Severity::Warning,
+        in_versions: &[([5, 5, 0], [5, 15, 64]), ([5, 16, 0], [5, 19, 6])],
+    },
+    Defect {
+        name: "CVE-2024-27403",
+        commit: "9e0f0430389b (netfilter: nft_flow_offload: reset dst in route object after \
+                 setting up flow)",
+        words: "a connection that cannot be offloaded gives its route back twice",
+        applies: Where::Flowtable,
+        severity: Severity::Advice,
+        in_versions: &[
+            ([4, 16, 0], [5, 15, 150]),
+            ([5, 16, 0], [6, 1, 80]),
+            ([6, 2, 0], [6, 6, 19]),
+            ([6, 7, 0], [6, 7, 7]),
+        ],
+    },
+    Defect {
+        name: "CVE-2026-23392",
+        commit: "d73f4b53aaae (netfilter: nf_tables: release flowtable after rcu grace period on \
+                 error)",
+        words: "a flowtable that the kernel refuses may be used by packets after it is freed",
+        applies: Where::Flowtable,
+        severity: Severity::Info,
+        in_versions: &[
+            ([4, 16, 0], [6, 1, 167]),
+            ([6, 2, 0], [6, 6, 130]),
+            ([6, 7, 0], [6, 12, 78]),
+            ([6, 13, 0], [6, 18, 20]),
+            ([6, 19, 0], [6, 19, 10]),
+        ],
+    },
+];
+
+/// The defects of a kernel, worst first.
+pub(super) fn of(version: [u32; 3]) -> impl Iterator<Item = &'static Defect> {
+    let has = move |defect: &&Defect| {
+        defect.in_versions.iter().any(|(first, mended)| *first <= version && version < *mended)
+    };
+    DEFECTS.iter().filter(has)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(version: [u32; 3]) -> Vec<&'static str> {
+        of(version).map(|defect| defect.name).collect()
+    }
+
+    #[test]
+    fn a_kernel_has_what_was_not_mended_in_its_series() {
+        assert!(names([5, 4, 200]).contains(&"dev_fill_forward_path"));
+        assert!(names([5, 15, 156]).contains(&"CVE-2024-27016"));
+        assert!(!names([5, 15, 157]).contains(&"CVE-2024-27016"));
+        assert!(names([6, 6, 28]).contains(&"CVE-2024-27016"));
+        assert_eq!(names([6, 12, 83]), [""; 0]);
+        assert_eq!(names([6, 12, 80]), ["CVE-2026-43084", "CVE-2026-43329"]);
+        assert_eq!(names([7, 0, 0]), [""; 0]);
+    }
+
+    #[test]
+    fn ranges_are_in_order_and_do_not_meet() {
+        for defect in DEFECTS {
+            let all: Vec<_> = defect.in_versions.iter().flat_map(|(a, b)| [a, b]).collect();
+            assert!(all.is_sorted(), "{}", defect.name);
+        }
+    }
+}

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The flowtable: there, as planned, complete, used.
+
+use serde_json::{Map, Value, json};
+
+use super::Check;
+use crate::facts::flowtable::{Module, STALE};
+use crate::facts::{Facts, Unknown};
+use crate::finding::{Finding, Fix, Severity, Step, Verdict};
+
+const GROUP: &str = "flowtable";
+/// This group's part of the table.
+pub(super) const CHECKS: &[Check] = &[
+    Check { id: "flowtable-missing", group: GROUP, look: missing },
+    Check { id: "flowtable-off", group: GROUP, look: off },
+    Check { id: "flowtable-differs", group: GROUP, look: differs },
+    Check { id: "flowtable-devices", group: GROUP, look: devices },
+    Check { id: "flowtable-upper", group: GROUP, look: upper },
+    Check { id: "flowtable-counters", group: GROUP, look: counters },
+    Check { id: "flowtable-share", group: GROUP, look: share },
+    Check { id: "flowtable-fw4", group: GROUP, look: fw4 },
+    Check { id: "flowtable-stale", group: GROUP, look: stale },
+    Check { id: "flowtable-neighbours", group: GROUP, look: neighbours },
+];
+
+/// Five chains, and a flowtable in their place.
+const FIVE_CHAINS: &str = "docs/doctor.md, rows 6 and A";
+/// As many seconds as the kernel keeps a silent entry unless told otherwise.
+const KEPT: u64 = 30;
+/// Below this, bits per second, a share says nothing.
+const WORTH_MEASURING: u64 = 1_000_000;
+/// As many reasons as are named.
+const REASONS: usize = 3;
+
+/// The value at a path such as `engine.active` of the daemon's status.
+fn status<'a>(facts: &'a Facts, path: &str) -> Result<&'a Value, Unknown> {
+    let mut names = path.split('.');
+    let first = names.next().unwrap_or_default();
+    let status = facts.flowtable.status.get()?;
+    let found = status.get(first).unwrap_or(&Value::Null);
+    Ok(names.fold(found, |value, name| &value[name]))
+}
+
+fn engine<'a>(facts: &'a Facts, key: &str) -> Result<&'a str, Unknown> {
+    Ok(status(facts, "engine")?[key].as_str().unwrap_or_default())
+}
+
+/// A fix that has the daemon set an engine, and keep it.
+pub(super) fn set_engine(engine: &str) -> Fix {
+    let mut args = Map::new();
+    args.insert("set".into(), engine.into());
+    args.insert("persist".into(), true.into());
+    Fix::Steps(vec![Step::Call { object: "fastpath", method: "engine", args }])
+}
+
+/// The kernel has no flowtables, or has not loaded them.
+fn missing(facts: &Facts) -> Verdict {
+    let (case, fix) = match facts.flowtable.module.get()? {
+        Module::There => return Ok(None),
+        Module::Loadable => {
+            let args = vec!["nft_flow_offload".into()];
+            ("", Some(Fix::Steps(vec![Step::Run { program: "modprobe", args }])))
+        }
+        Module::Missing => ("absent", None),
+    };
+    let finding = Finding::new(Severity::Error)
+        .case(case)
+        .saw("module", "nft_flow_offload", "–", "/proc/modules")
+        .gain(FIVE_CHAINS);
+    Ok(Some(finding.fix(fix)))
+}
+
+/// Nobody wants the fast path.
+fn off(facts: &Facts) -> Verdict {
+    if engine(facts, "wanted")? != "off" {
+        return Ok(None);
+    }
+    let finding = Finding::new(Severity::Warning)
+        .saw("engine", "", "off", "ubus call fastpath status: engine.wanted")
+        .gain(FIVE_CHAINS)
+        .fix(Some(set_engine("flowtable")));
+    Ok(Some(finding))
+}
+
+/// What is in force is not what is wanted, or the table is gone.
+fn differs(facts: &Facts) -> Verdict {
+    let (wanted, active) = (engine(facts, "wanted")?, engine(facts, "active")?);
+    let why = engine(facts, "why")?;
+    // Hardware that refuses has a check of its own.
+    let hardware = wanted == "flowtable-hw" && active == "flowtable";
+    let listed = facts.flowtable.listed.get()?;
+    let gone = active.starts_with("flowtable")
+        && !listed.iter().any(|table| table.table == "inet fastpath");
+    if !gone && (hardware || (wanted == active && why.is_empty())) {
+        return Ok(None);
+    }
+    let mut finding = Finding::new(Severity::Error)
+        .case(if gone { "gone" } else { "" })
+        .with("wanted", wanted)
+        .with("active", active)
+        .saw("engine", "", active, "ubus call fastpath status: engine.active")
+        .gain(FIVE_CHAINS);
+    if !why.is_empty() {
+        finding = finding.saw("why", "", why, "ubus call fastpath status: engine.why");
+    }
+    if gone {
+        finding = finding.saw("table", "inet fastpath", "–", "nft list flowtables");
+        finding = finding.fix(Some(set_engine(wanted)));
+    }
+    Ok(Some(finding))
+}
+
+fn links(facts: &Facts) -> Result<&[Value], Unknown> {
+    let links = facts.flowtable.topology.get()?.get("links").and_then(Value::as_array);
+    Ok(links.map(Vec::as_slice).unwrap_or_default())
+}
+
+/// A port that could be in the flowtable is not.
+fn devices(facts: &Facts) -> Verdict {
+    if !engine(facts, "active")?.starts_with("flowtable") {
+        return Ok(None);
+    }
+    let left_out: Vec<&Value> = links(facts)?
+        .iter()
+        .filter(|link| {
+            link["lowest"] == true && link["up"] == true && link["in_flowtable"] == false
+        })
+        .collect();
+    let Some(first) = left_out.first() else { return Ok(None) };
+    let name = |link: &Value| link["name"].as_str().unwrap_or_default().to_owned();
+    let names: Vec<String> = left_out.iter().map(|link| name(link)).collect();
+    let mut finding = Finding::new(Severity::Warning)
+        .with("device", name(first))
+        .with("devices", names.join(", "));
+    for link in &left_out {
+        let why = link["why"].as_str().unwrap_or_default();
+        finding = finding.saw("device", name(link), why, "ubus call fastpath topology: links");
+    }
+    let settings = facts.uci.fastpath.get()?;
+    let limited = settings
+        .of("fastpath")
+        .into_iter()
+        .find(|main| !main.list("device").is_empty() || !main.list("ignore_device").is_empty());
+    if let Some(main) = limited {
+        let values = json!({"device": null, "ignore_device": null});
+        let edit =
+            json!({"op": "set", "config": "fastpath", "section": main.name, "values": values});
+        finding = finding.case("settings").fix(Some(Fix::Change(vec![edit])));
+    }
+    Ok(Some(finding))
+}
+
+/// A flowtable of somebody's is hooked to VLAN devices, bridges or ppp devices.
+fn upper(facts: &Facts) -> Verdict {
+    let links = links(facts)?;
+    let is_upper = |name: &&String| {
+        let link = links.iter().find(|link| link["name"] == name.as_str());
+        link.is_some_and(|link| matches!(link["kind"].as_str(), Some("vlan" | "bridge" | "ppp")))
+    };
+    let mut finding = Finding::new(Severity::Warning);
+    for table in facts.flowtable.listed.get()? {
+        let wrong: Vec<&str> = table.devices.iter().filter(is_upper).map(String::as_str).collect();
+        if !wrong.is_empty() {
+            let of = format!("{} {}", table.table, table.name);
+            finding = finding.with("table", of.clone()).with("devices", wrong.join(", ")).saw(
+                "hooked",
+                of,
+                wrong.join(", "),
+                "nft list flowtables",
+            );
+        }
+    }
+    Ok(Some(finding).filter(|finding| !finding.evidence.is_empty()))
+}
+
+/// A flowtable that does not count: its flows look idle.
+fn counters(facts: &Facts) -> Verdict {
+    let silent: Vec<String> = facts
+        .flowtable
+        .listed
+        .get()?
+        .iter()
+        .filter(|table| !table.counter)
+        .map(|table| format!("{} {}", table.table, table.name))
+        .collect();
+    let Some(first) = silent.first() else { return Ok(None) };
+    let mut finding = Finding::new(Severity::Advice).with("table", first.as_str());
+    for table in &silent {
+        finding = finding.saw("counter", table.as_str(), "–", "nft list flowtables");
+    }
+    Ok(Some(finding))
+}
+
+/// Most of what is forwarded takes the slow path although there is a fast one.
+fn share(facts: &Facts) -> Verdict {
+    if engine(facts, "active")? == "off" {
+        return Ok(None);
+    }
+    let Some(now) = status(facts, "ratio.now")?.as_f64() else { return Ok(None) };
+    let paths = status(facts, "paths")?.as_object().into_iter().flatten();
+    let rate: u64 = paths.filter_map(|(_, path)| path["bps"].as_u64()).sum();
+    if now >= 0.5 || rate < WORTH_MEASURING {
+        return Ok(None);
+    }
+    let percent = format!("{:.0}", now * 100.0);
+    let total = status(facts, "ratio.total")?.as_f64().unwrap_or_default() * 100.0;
+    let source = "ubus call fastpath status: ratio";
+    let mut finding = Finding::new(Severity::Advice)
+        .with("percent", percent.as_str())
+        .saw("share-now", "", format!("{percent} %"), source)
+        .saw("share-total", "", format!("{total:.0} %"), source)
+        .gain(FIVE_CHAINS);
+    let mut reasons: Vec<_> = facts.flowtable.reasons.get()?.iter().collect();
+    reasons.sort_by_key(|(_, (_, bytes))| std::cmp::Reverse(*bytes));
+    for (reason, (flows, bytes)) in reasons.into_iter().take(REASONS) {
+        let value = format!("{flows} ({} kB)", bytes / 1000);
+        finding = finding.saw("reason", reason.as_str(), value, "ubus call fastpath flows");
+    }
+    Ok(Some(finding))
+}
+
+/// fw4's own offloading: its rule comes first, so inspection sees handshakes only.
+fn fw4(facts: &Facts) -> Verdict {
+    let firewall = facts.uci.firewall.get()?;
+    let mut finding = Finding::new(Severity::Warning).case("table");
+    if let Ok(listed) = facts.flowtable.listed.get()
+        && let Some(table) = listed.iter().find(|table| table.table == "inet fw4")
+    {
+        let devices = table.devices.join(", ");
+        finding = finding.saw("hooked", "inet fw4", devices, "nft list flowtables");
+    }
+    let set = firewall.of("defaults").into_iter().find(|of| of.switch("flow_offloading", false));
+    if let Some(defaults) = set {
+        let values = json!({"flow_offloading": "0", "flow_offloading_hw": null});
+        let edit = json!({
+            "op": "set", "config": "firewall", "section": defaults.name, "values": values,
+        });
+        finding = finding
+            .case("")
+            .saw("option", "flow_offloading", "1", "/etc/config/firewall")
+            .fix(Some(Fix::Change(vec![edit])));
+    }
+    Ok(Some(finding).filter(|finding| !finding.evidence.is_empty()))
+}
+
+/// Entries that stay long after their last packet.
+fn stale(facts: &Facts) -> Verdict {
+    let long: Vec<_> =
+        facts.flowtable.timeouts.iter().filter(|(_, seconds)| *seconds > STALE).collect();
+    let stale = *facts.flowtable.stale.get()?;
+    if long.is_empty() {
+        return Ok(None);
+    }
+    let mut steps = Vec::new();
+    let mut finding = Finding::new(Severity::Advice).with("flows", stale).saw(
+        "stale",
+        "",
+        stale.to_string(),
+        "ubus call fastpath flows: idle_s",
+    );
+    for (of, seconds) in long {
+        let path = format!("/proc/sys/net/netfilter/nf_flowtable_{of}_timeout");
+        finding = finding.with("seconds", *seconds).saw(
+            "timeout",
+            *of,
+            format!("{seconds} s"),
+            path.as_str(),
+        );
+        steps.push(Step::Write { path, text: KEPT.to_string() });
+    }
+    Ok(Some(finding.fix(Some(Fix::Steps(steps)))))
+}
+
+/// Flows that work but cannot be offloaded, since the kernel does not know a neighbour.
+fn neighbours(facts: &Facts) -> Verdict {
+    let reasons = facts.flowtable.reasons.get()?;
+    let Some((flows, bytes)) = reasons.get("no-neighbour") else { return Ok(None) };
+    let finding = Finding::new(Severity::Advice)
+        .with("flows", *flows)
+        .saw(
+            "reason",
+            "no-neighbour",
+            format!("{flows} ({} kB)", bytes / 1000),
+            "ubus call fastpath flows",
+        )
+        .gain("docs/doctor.md, hardware");
+    Ok(Some(finding))
+}
+
+#[cfg(test)]
+#[path = "flowtable_tests.rs"]
+mod tests;

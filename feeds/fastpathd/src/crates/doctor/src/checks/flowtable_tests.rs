@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+use serde_json::{Value, json};
+
+use super::missing;
+use crate::facts::Facts;
+use crate::facts::flowtable::read;
+use crate::finding::{Finding, Fix, Severity, Step};
+use crate::machine::fake::Fake;
+use crate::words::tests::assert_words;
+
+fn kernel(modules: &str) -> Fake {
+    Fake::new().file("/proc/modules", modules).file("/proc/sys/kernel/osrelease", "6.12.1\n")
+}
+
+fn facts(fake: &Fake) -> Facts {
+    Facts { flowtable: read(fake), ..Facts::default() }
+}
+
+#[test]
+fn a_module_that_is_loaded_or_built_in_is_well() {
+    let loaded = kernel("nft_flow_offload 16384 1 - Live 0x0\n");
+    assert_eq!(missing(&facts(&loaded)), Ok(None));
+    let built_in = kernel("")
+        .file("/lib/modules/6.12.1/modules.builtin", "kernel/net/netfilter/nft_flow_offload.ko\n");
+    assert_eq!(missing(&facts(&built_in)), Ok(None));
+}
+
+#[test]
+fn a_module_that_is_not_loaded_can_be() {
+    let fake = kernel("nf_flow_table 16384 0 - Live 0x0\n")
+        .file("/lib/modules/6.12.1/nft_flow_offload.ko", "");
+    let finding = missing(&facts(&fake)).unwrap().unwrap();
+    assert_eq!(finding.severity, Severity::Error);
+    assert!(finding.fix.is_some());
+    assert_words("flowtable-missing", &finding);
+}
+
+#[test]
+fn a_module_that_is_nowhere_cannot_be_loaded() {
+    let finding = missing(&facts(&kernel(""))).unwrap().unwrap();
+    assert_eq!((finding.case, &finding.fix), ("absent", &None));
+    assert_words("flowtable-missing", &finding);
+}
+
+#[test]
+fn without_the_list_of_modules_nothing_is_said() {
+    let error = missing(&facts(&Fake::new())).unwrap_err().to_string();
+    assert!(error.contains("/proc/modules"), "{error}");
+}
+
+fn router(status: &Value, topology: &Value) -> Fake {
+    let page = json!({"cols": ["reason", "up_bytes", "down_bytes", "idle_s"], "rows": []});
+    kernel("nft_flow_offload 1 0 - Live 0x0\n")
+        .answers("fastpath status", status.clone())
+        .answers("fastpath topology", topology.clone())
+        .answers("fastpath flows", page)
+        .prints("nft list flowtables", TABLE)
+}
+
+const TABLE: &str = "table inet fastpath {\n\tflowtable ft {\n\t\thook ingress priority filter\n\
+                     \t\tdevices = { \"lan1\", wan }\n\t\tcounter\n\t}\n}\n";
+
+fn status() -> Value {
+    let path = |bps: u64| json!({"flows": 1, "bps": bps, "pps": 10});
+    json!({
+        "engine": {"wanted": "flowtable", "active": "flowtable", "why": "", "devices": ["lan1"]},
+        "paths": {"slow": path(1000), "flowtable": path(90_000_000)},
+        "ratio": {"now": 0.98, "total": 0.5},
+    })
+}
+
+fn topology() -> Value {
+    let link = |name: &str, kind: &str, lowest: bool| {
+        json!({
+            "name": name, "kind": kind, "lowest": lowest, "up": true,
+            "in_flowtable": lowest, "why": "a port",
+        })
+    };
+    json!({"links": [
+        link("lan1", "ethernet", true), link("wan", "ethernet", true),
+        link("br-lan", "bridge", false), link("br-lan.10", "vlan", false),
+    ]})
+}
+
+/// All of the group, over a router; those that find something, by id.
+fn found(fake: &Fake) -> Vec<(&'static str, Finding)> {
+    let mut facts = facts(fake);
+    facts.uci = crate::facts::uci::read(fake);
+    let look = |check: &super::Check| {
+        let finding = (check.look)(&facts).unwrap_or_else(|why| panic!("{}: {why}", check.id))?;
+        assert_words(check.id, &finding);
+        Some((check.id, finding))
+    };
+    super::CHECKS.iter().filter_map(look).collect()
+}
+
+fn only(fake: Fake, id: &str) -> Finding {
+    let fake = with_uci(fake, "", "");
+    let mut found = found(&fake);
+    let ids: Vec<_> = found.iter().map(|(id, _)| *id).collect();
+    assert_eq!(ids, [id]);
+    found.remove(0).1
+}
+
+fn with_uci(fake: Fake, fastpath: &str, firewall: &str) -> Fake {
+    fake.file("/etc/config/fastpath", fastpath).file("/etc/config/firewall", firewall)
+}
+
+#[test]
+fn a_healthy_router_has_no_finding() {
+    let fake = with_uci(router(&status(), &topology()), "", "config defaults\n");
+    let fake = fake.file("/proc/sys/net/netfilter/nf_flowtable_tcp_timeout", "30\n");
+    assert_eq!(found(&fake), []);
+}
+
+#[test]
+fn an_engine_that_is_off_can_be_switched_on() {
+    let mut off = status();
+    off["engine"] = json!({"wanted": "off", "active": "off", "why": ""});
+    let finding = only(router(&off, &topology()), "flowtable-off");
+    assert!(matches!(&finding.fix, Some(Fix::Steps(steps)) if steps.len() == 1));
+}
+
+#[test]
+fn a_refused_engine_is_told_in_nfts_words() {
+    let mut refused = status();
+    refused["engine"]["active"] = "off".into();
+    refused["engine"]["why"] = "nft: no such file".into();
+    let finding = only(router(&refused, &topology()), "flowtable-differs");
+    assert!(finding.evidence.iter().any(|seen| seen.value == "nft: no such file"));
+    assert_eq!(finding.fix, None);
+}
+
+#[test]
+fn a_deleted_table_is_seen_in_the_kernel_not_in_the_daemons_words() {
+    let fake = router(&status(), &topology()).prints("nft list flowtables", "");
+    let finding = only(fake, "flowtable-differs");
+    assert_eq!(finding.case, "gone");
+}
+
+#[test]
+fn hardware_that_refuses_is_no_difference_of_the_flowtable() {
+    let mut fallback = status();
+    fallback["engine"]["wanted"] = "flowtable-hw".into();
+    fallback["engine"]["why"] = "lan1 has no hardware offload".into();
+    assert_eq!(found(&with_uci(router(&fallback, &topology()), "", "")), []);
+}
+
+#[test]
+fn a_port_left_out_by_the_settings_can_be_taken_in() {
+    let mut left_out = topology();
+    left_out["links"][1]["in_flowtable"] = false.into();
+    let finding = only(router(&status(), &left_out), "flowtable-devices");
+    assert_eq!((finding.case, &finding.fix), ("", &None));
+    assert_eq!(finding.params["devices"], "wan");
+
+    let settings = "config fastpath 'main'\n\tlist ignore_device 'wan'\n";
+    let fake = with_uci(router(&status(), &left_out), settings, "");
+    let (_, finding) = found(&fake).remove(0);
+    assert_eq!(finding.case, "settings");
+    let Some(Fix::Change(edits)) = &finding.fix else { panic!("{finding:?}") };
+    assert_eq!(edits[0]["section"], "main");
+    assert_eq!(edits[0]["values"], json!({"device": null, "ignore_device": null}));
+}
+
+#[test]
+fn foreign_flowtables_are_looked_at_too() {
+    let own = format!(
+        "{TABLE}table inet own {{\n\tflowtable f {{\n\t\tdevices = {{ br-lan.10 }}\n\t}}\n}}\n"
+    );
+    let fake = with_uci(router(&status(), &topology()).prints("nft list flowtables", &own), "", "");
+    let ids: Vec<_> = found(&fake).into_iter().map(|(id, _)| id).collect();
+    assert_eq!(ids, ["flowtable-upper", "flowtable-counters"]);
+}
+
+#[test]
+fn a_low_share_names_the_reasons_that_weigh_most() {
+    let mut low = status();
+    low["ratio"]["now"] = json!(0.1);
+    let page = json!({"cols": ["reason", "up_bytes", "down_bytes"], "rows": [
+        ["local", 1, 1], ["excluded", 5_000_000, 1], ["helper", 2000, 0], ["excluded", 0, 9],
+        ["pending", 3, 0],
+    ]});
+    let finding =
+        only(router(&low, &topology()).answers("fastpath flows", page), "flowtable-share");
+    let reasons: Vec<_> = finding.evidence.iter().map(|seen| seen.of.as_str()).collect();
+    assert_eq!(reasons, ["", "", "excluded", "helper", "pending"]);
+    low["paths"]["flowtable"]["bps"] = json!(0);
+    assert_eq!(found(&with_uci(router(&low, &topology()), "", "")), []);
+}
+
+#[test]
+fn the_firewalls_own_offloading_is_switched_off() {
+    let on = "config defaults\n\toption flow_offloading '1'\n";
+    let fake = with_uci(router(&status(), &topology()), "", on);
+    let (id, finding) = found(&fake).remove(0);
+    assert_eq!(id, "flowtable-fw4");
+    let Some(Fix::Change(edits)) = finding.fix else { panic!("no fix") };
+    assert_eq!(edits[0]["values"]["flow_offloading"], "0");
+
+    let left = format!("{TABLE}table inet fw4 {{\n\tflowtable ft {{\n\t\tcounter\n\t}}\n}}\n");
+    let fake = router(&status(), &topology()).prints("nft list flowtables", &left);
+    assert_eq!(only(fake, "flowtable-fw4").case, "table");
+}
+
+#[test]
+fn long_timeouts_are_set_back() {
+    let path = "/proc/sys/net/netfilter/nf_flowtable_udp_timeout";
+    let finding = only(router(&status(), &topology()).file(path, "3600\n"), "flowtable-stale");
+    let step = Step::Write { path: path.into(), text: "30".into() };
+    assert_eq!(finding.fix, Some(Fix::Steps(vec![step])));
+}
+
+#[test]
+fn a_missing_neighbour_is_counted() {
+    let page = json!({"cols": ["reason", "up_bytes", "down_bytes"], "rows": [
+        ["no-neighbour", 4000, 1000],
+    ]});
+    let fake = router(&status(), &topology()).answers("fastpath flows", page);
+    let finding = only(fake, "flowtable-neighbours");
+    assert_eq!(finding.evidence[0].value, "1 (5 kB)");
+}
+
+#[test]
+fn without_the_daemon_the_engine_is_unknown() {
+    let facts = facts(&kernel(""));
+    assert!((super::CHECKS[1].look)(&facts).is_err());
+}

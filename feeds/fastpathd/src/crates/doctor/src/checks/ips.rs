@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Inspection: a Suricata that is looked after, really in line, fed with rules, and out of the way.
+
+use serde_json::{Value, json};
+
+use super::Check;
+use crate::facts::cpu::cpus;
+use crate::facts::ips::{PROGRAM, QUEUES, Running};
+use crate::facts::{Facts, Unknown};
+use crate::finding::{Finding, Fix, Severity, Verdict};
+
+/// This group's part of the table.
+pub(super) const CHECKS: &[Check] = &[
+    Check { id: "ips-watching", group: "ips", look: watching },
+    Check { id: "ips-away", group: "ips", look: away },
+    Check { id: "ips-queue-unread", group: "ips", look: unread },
+    Check { id: "ips-end-of-life", group: "ips", look: end_of_life },
+    Check { id: "ips-drops", group: "ips", look: drops },
+    Check { id: "ips-uninspected", group: "ips", look: uninspected },
+    Check { id: "ips-rules", group: "ips", look: rules },
+    Check { id: "ips-threads", group: "ips", look: threads },
+    Check { id: "ips-encrypted", group: "ips", look: encrypted },
+];
+
+/// What the daemon answers about inspection.
+const STATE: &str = "ubus call fastpath ips";
+const DAY: u64 = 24 * 3600 * 1000;
+/// Packets without inspection that are worth a word.
+const MANY: u64 = 1000;
+
+/// Series of Suricata and when nobody mends them any more, Unix ms. Of
+/// <https://suricata.io/our-story/eol-policy/>: "6.0.x: end of life since August 1st, 2024",
+/// "7.0.x: supported until July 2026"; a series ends three years after its first stable release,
+/// and 8.0.0 was released on 8 July 2025.
+const ENDS: &[(u64, u64, &str)] = &[
+    (6, 1_722_470_400_000, "2024-08-01"),
+    (7, 1_782_864_000_000, "2026-07-01"),
+    (8, 1_846_627_200_000, "2028-07-08"),
+];
+const POLICY: &str = "https://suricata.io/our-story/eol-policy/";
+
+/// Suricata sees copies: the packet that fires a rule has arrived already.
+fn watching(facts: &Facts) -> Verdict {
+    let enabled = facts.ips.enabled()?;
+    let mode = facts.ips.field("mode")?;
+    if enabled && mode == "ids" {
+        let finding = Finding::new(Severity::Warning)
+            .saw("mode", "", "ids", "/etc/config/fastpath, ips.mode")
+            .gain("docs/doctor.md, inspection");
+        return Ok(Some(finding.fix(Some(super::cpu::set("fastpath", "ips", "mode", "nfq")))));
+    }
+    let by_hand = |running: &&Running| running.watches().is_some();
+    let Some(running) = facts.ips.running.iter().find(by_hand).filter(|_| !enabled) else {
+        return Ok(None);
+    };
+    let argument = running.watches().unwrap_or_default();
+    let path = format!("/proc/{}/cmdline", running.pid);
+    let finding = Finding::new(Severity::Warning)
+        .case("other")
+        .saw("argument", running.pid.as_str(), argument, path)
+        .with("argument", argument)
+        .gain("docs/doctor.md, inspection");
+    let values = json!({"enabled": "1", "mode": "nfq"});
+    let edit = json!({"config": "fastpath", "op": "set", "section": "ips", "values": values});
+    Ok(Some(finding.fix(Some(Fix::Change(vec![edit])))))
+}
+
+/// Inspection is asked for, and Suricata is not in line.
+fn away(facts: &Facts) -> Verdict {
+    if !facts.ips.enabled()? {
+        return Ok(None);
+    }
+    let state = facts.ips.field("state")?.as_str().unwrap_or_default();
+    let (case, severity) = match state {
+        "failing-open" => ("open", Severity::Error),
+        "failing-closed" => ("closed", Severity::Error),
+        "rules-rejected" => ("rejected", Severity::Error),
+        "inline-degraded" => ("degraded", Severity::Warning),
+        "starting" => ("starting", Severity::Info),
+        _ => return Ok(None),
+    };
+    let why = facts.ips.field("why")?.as_str().unwrap_or_default();
+    let refused = facts.ips.field("suricata.refused")?.as_str().unwrap_or_default();
+    let mut finding = Finding::new(severity)
+        .case(case)
+        .saw("state", "", state, STATE)
+        .saw("why", "", why, STATE)
+        .with("why", why);
+    if !refused.is_empty() {
+        finding = finding.saw("refused", "", refused, "/var/run/suricata/refused");
+    }
+    Ok(Some(finding))
+}
+
+/// The rules send packets into queues; the kernel knows nobody who reads them.
+fn unread(facts: &Facts) -> Verdict {
+    let works = matches!(facts.ips.field("state")?.as_str(), Some("inline" | "inline-degraded"));
+    if !facts.ips.enabled()? || facts.ips.field("mode")? != "nfq" || !works {
+        return Ok(None);
+    }
+    let planned = facts.ips.field("queues")?.as_array().cloned().unwrap_or_default();
+    let numbers = planned.iter().filter_map(|queue| queue["queue"].as_u64());
+    let read = |number: &u64| facts.ips.queues.iter().any(|queue| queue.number == *number);
+    let unread: Vec<u64> = numbers.filter(|number| !read(number)).collect();
+    if unread.is_empty() {
+        return Ok(None);
+    }
+    let mut finding = Finding::new(Severity::Error).with("count", unread.len());
+    for number in unread {
+        finding = finding.saw("unread", number.to_string(), "-", QUEUES);
+    }
+    Ok(Some(finding))
+}
+
+/// A series of Suricata that gets no fixes any more, or that soon does not.
+fn end_of_life(facts: &Facts) -> Verdict {
+    let Some(said) = &facts.ips.version else { return Ok(None) };
+    // "This is Suricata version 8.0.6 RELEASE"
+    let said = said.get()?;
+    let word = said.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    let version = word.unwrap_or_default();
+    let major: u64 =
+        version.split('.').next().and_then(|word| word.parse().ok()).ok_or_else(|| {
+            Unknown(format!("{PROGRAM} -V answers '{}', without a version", said.trim()))
+        })?;
+    // Whatever is older than the table has ended as its oldest row did.
+    let row =
+        ENDS.iter().find(|row| row.0 >= major).filter(|row| row.0 == major || major < ENDS[0].0);
+    let Some(&(_, end, date)) = row else { return Ok(None) };
+    // A clock that was never set must not make an old Suricata a new one.
+    let now = facts.system.now_ms.max(super::system::BUILT_MS);
+    let severity = match () {
+        () if now >= end => Severity::Warning,
+        () if now + 90 * DAY >= end => Severity::Advice,
+        () => return Ok(None),
+    };
+    let finding = Finding::new(severity)
+        .saw("version", "", version, "suricata -V")
+        .saw("end", format!("{major}.x"), date, POLICY)
+        .with("version", version)
+        .with("date", date);
+    Ok(Some(finding))
+}
+
+/// Queues that were full: packets that got no verdict.
+fn drops(facts: &Facts) -> Verdict {
+    let lost = |queue: &crate::facts::ips::Queue| queue.full + queue.reader;
+    let queues: Vec<_> = facts.ips.queues.iter().filter(|queue| lost(queue) > 0).collect();
+    let (dropped, given) =
+        queues.iter().fold((0, 0), |sum, queue| (sum.0 + lost(queue), sum.1 + queue.given));
+    if dropped == 0 {
+        return Ok(None);
+    }
+    // One in a thousand is what a burst at the start of a connection leaves behind.
+    let often = dropped * 1000 > given + dropped;
+    let severity = if often { Severity::Warning } else { Severity::Info };
+    let mut finding = Finding::new(severity).with("lost", dropped).with("given", given);
+    for queue in queues {
+        let value = format!("{} / {}", lost(queue), queue.given);
+        finding = finding.saw("lost", queue.number.to_string(), value, QUEUES);
+    }
+    Ok(Some(finding))
+}
+
+/// Connections that passed without inspection while Suricata was away.
+fn uninspected(facts: &Facts) -> Verdict {
+    let packets = facts.ips.field("counters.uninspected_packets")?.as_u64().unwrap_or(0);
+    let inspected = facts.ips.field("counters.inspected_packets")?.as_u64().unwrap_or(0);
+    if !facts.ips.enabled()? || packets == 0 {
+        return Ok(None);
+    }
+    let fail = facts.ips.field("fail")?.as_str().unwrap_or_default();
+    // What counts is a share of all; but those that passed while it was started are few, and
+    // many of few only says that it was started a moment ago.
+    let often = packets >= MANY && packets * 100 > inspected + packets;
+    let severity = if often { Severity::Advice } else { Severity::Info };
+    let finding = Finding::new(severity)
+        .saw("uninspected", "", packets.to_string(), STATE)
+        .saw("inspected", "", inspected.to_string(), STATE)
+        .saw("fail", "", fail, "/etc/config/fastpath, ips.fail")
+        .with("packets", packets);
+    Ok(Some(finding))
+}
+
+/// Rules that are old, or that could not be renewed.
+fn rules(facts: &Facts) -> Verdict {
+    if !facts.ips.enabled()? {
+        return Ok(None);
+    }
+    let text = |field: &str| Ok(facts.ips.field(field)?.as_str().unwrap_or_default().to_owned());
+    let state: String = text("rules.state")?;
+    let message: String = text("rules.message")?;
+    let made = facts.ips.field("rules.updated_ms")?.as_u64().unwrap_or(0);
+    let loaded = facts.ips.field("rules.loaded")?.as_u64().unwrap_or(0).to_string();
+    let days = facts.system.now_ms.saturating_sub(made) / DAY;
+    let (case, severity) = match state.as_str() {
+        "builtin" => ("builtin", Severity::Info),
+        "failed" => ("failed", Severity::Warning),
+        _ if made > 0 && days > 30 => ("", Severity::Warning),
+        _ if made > 0 && days > 7 => ("", Severity::Advice),
+        _ => return Ok(None),
+    };
+    let mut finding = Finding::new(severity)
+        .case(case)
+        .saw("rules", "", state, STATE)
+        .saw("loaded", "", loaded, STATE)
+        .with("days", days)
+        .with("message", message.as_str());
+    if made > 0 {
+        finding = finding.saw("age", "", days.to_string(), STATE);
+    }
+    if !message.is_empty() {
+        finding = finding.saw("message", "", message, STATE);
+    }
+    Ok(Some(finding))
+}
+
+/// Threads of Suricata's that may run where packets are forwarded.
+fn threads(facts: &Facts) -> Verdict {
+    let pinned = facts.cpu.planned("suricata")?["pinned"] == true;
+    let allowed = |key: &str| {
+        let list = facts.cpu.planned("suricata").map(|of| of[key].as_str().map(cpus));
+        list.ok().flatten().unwrap_or_default()
+    };
+    let own = [allowed("management"), allowed("workers")].concat();
+    let forwarding = forwarding(facts)?;
+    let mut finding = Finding::new(Severity::Warning);
+    let mut strayed = 0;
+    for thread in facts.ips.running.iter().flat_map(|running| &running.threads) {
+        // With two CPUs the plan itself may let management share the forwarding one.
+        let strays =
+            |cpu: u32| if pinned { !own.contains(&cpu) } else { forwarding.contains(&cpu) };
+        if cpus(&thread.cpus).into_iter().any(strays) {
+            strayed += 1;
+            if strayed <= 8 {
+                finding = finding.saw("thread", &*thread.name, &*thread.cpus, "/proc/PID/task");
+            }
+        }
+    }
+    if strayed == 0 {
+        return Ok(None);
+    }
+    let list: Vec<String> = forwarding.iter().map(ToString::to_string).collect();
+    let finding = finding
+        .saw("forwarding", "", list.join(","), "ubus call fastpath cpu")
+        .with("count", strayed)
+        .gain("docs/doctor.md, inspection");
+    let off = facts.cpu.planned("enabled")? == false;
+    Ok(Some(finding.fix(off.then(|| super::cpu::set("fastpath", "cpu", "enabled", "1")))))
+}
+
+/// CPUs to which packets are steered: by the plan, or by masks that leave out others. Empty where
+/// nothing is steered, or all CPUs do everything.
+fn forwarding(facts: &Facts) -> Result<Vec<u32>, Unknown> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let planned = list(facts.cpu.planned("cpus")?);
+    if facts.cpu.planned("active")? == true {
+        let forwards = planned.iter().filter(|cpu| cpu["role"] == "forwarding");
+        return Ok(forwards.filter_map(|cpu| u32::try_from(cpu["cpu"].as_u64()?).ok()).collect());
+    }
+    let mut found = Vec::new();
+    for device in list(facts.cpu.planned("devices")?) {
+        for kind in ["irqs", "rps"] {
+            for at in list(&device[kind]).into_iter().filter(receives) {
+                found.extend(cpus(at["have"].as_str().unwrap_or_default()));
+            }
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    if found.len() >= planned.len() {
+        found.clear();
+    }
+    Ok(found)
+}
+
+/// Whether packets arrive by it: not by `virtio4-output.0`, `eth0-tx-1`, `virtio4-config`.
+fn receives(at: &Value) -> bool {
+    let name = at["name"].as_str().unwrap_or_default().to_ascii_lowercase();
+    let sends = name.contains("output") || (name.contains("tx") && !name.contains("rx"));
+    !sends && !name.ends_with("config")
+}
+
+/// What of the ended flows nobody can read.
+fn encrypted(facts: &Facts) -> Verdict {
+    let visible = facts.ips.field("visible")?.as_array().cloned().unwrap_or_default();
+    let bytes = |kind: &str| {
+        let of = visible.iter().find(|of| of["kind"] == kind);
+        of.and_then(|of| of["bytes"].as_u64()).unwrap_or(0)
+    };
+    let (plain, tls, dark) = (bytes("plain"), bytes("tls"), bytes("encrypted"));
+    let all = plain + tls + dark;
+    if !facts.ips.enabled()? || all == 0 || (tls + dark) * 2 < all {
+        return Ok(None);
+    }
+    let share = (tls + dark) * 100 / all;
+    let mut finding = Finding::new(Severity::Info).with("share", share);
+    for (kind, bytes) in [("plain", plain), ("tls", tls), ("encrypted", dark)] {
+        finding = finding.saw(kind, "", format!("{bytes} B"), STATE);
+    }
+    Ok(Some(finding))
+}
+
+#[cfg(test)]
+#[path = "ips_tests.rs"]
+mod tests;

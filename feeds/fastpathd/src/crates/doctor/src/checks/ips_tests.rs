@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+use serde_json::{Map, Value, json};
+
+use super::*;
+use crate::facts::Known;
+use crate::facts::ips::{Ips, Queue, Thread};
+use crate::facts::system::System;
+use crate::words::tests::{assert_words, found_by};
+
+/// 22 November 2026.
+const NOW: u64 = 1_795_305_600_000;
+
+fn object(value: Value) -> Known<Map<String, Value>> {
+    let Value::Object(map) = value else { unreachable!() };
+    map.into()
+}
+
+fn inline() -> Value {
+    json!({
+        "state": "inline", "why": "", "enabled": true, "mode": "nfq", "fail": "open",
+        "suricata": {"refused": ""},
+        "queues": [{"queue": 0, "bound": true}, {"queue": 1, "bound": true}],
+        "counters": {"uninspected_packets": 0, "inspected_packets": 1000},
+        "visible": [{"kind": "plain", "bytes": 900}, {"kind": "tls", "bytes": 100}],
+        "rules": {"state": "good", "message": "", "loaded": 40_000, "updated_ms": NOW - 2 * DAY},
+    })
+}
+
+fn queue(number: u64, full: u64) -> Queue {
+    Queue { number, full, reader: 0, given: 10_000 }
+}
+
+fn running(arguments: &str, management: &str) -> Running {
+    let thread = |name: &str, cpus: &str| Thread { name: name.into(), cpus: cpus.into() };
+    Running {
+        pid: "70".into(),
+        arguments: arguments.split(' ').map(str::to_owned).collect(),
+        threads: vec![thread("W#01", "2"), thread("W#02", "3"), thread("FM#01", management)],
+    }
+}
+
+fn healthy() -> Facts {
+    let plan = json!({
+        "enabled": true, "active": true,
+        "cpus": [
+            {"cpu": 0, "role": "forwarding"}, {"cpu": 1, "role": "control"},
+            {"cpu": 2, "role": "inspection"}, {"cpu": 3, "role": "inspection"},
+        ],
+        "suricata": {"pinned": true, "management": "1", "workers": "2-3"},
+        "devices": [{"irqs": [{"have": "0"}], "rps": [{"have": ""}]}],
+    });
+    let ips = Ips {
+        state: object(inline()),
+        version: Some("This is Suricata version 8.0.6 RELEASE".to_owned().into()),
+        queues: vec![queue(0, 0), queue(1, 0)],
+        running: vec![running("suricata -q 0 -q 1", "1")],
+    };
+    let mut facts = Facts { ips, ..Facts::default() };
+    facts.cpu.plan = object(plan);
+    facts.system = System { now_ms: NOW, ..System::default() };
+    facts
+}
+
+/// A router whose state of inspection differs in `field`.
+fn differing(field: &str, value: Value) -> Facts {
+    let mut state = inline();
+    state[field] = value;
+    let mut facts = healthy();
+    facts.ips.state = object(state);
+    facts
+}
+
+fn found(id: &str, facts: &Facts) -> Finding {
+    found_by(CHECKS, id, facts)
+}
+
+#[test]
+fn all_is_well_in_line_and_while_nothing_is_asked_for() {
+    let off = json!({
+        "state": "off", "enabled": false, "mode": "nfq", "queues": [], "visible": [],
+        "counters": {"uninspected_packets": 0}, "rules": {"state": "builtin"},
+    });
+    let mut idle = healthy();
+    idle.ips.state = object(off);
+    idle.ips.running.clear();
+    idle.ips.queues.clear();
+    for check in CHECKS {
+        assert_eq!((check.look)(&healthy()), Ok(None), "{}", check.id);
+        assert_eq!((check.look)(&idle), Ok(None), "{}", check.id);
+    }
+}
+
+#[test]
+fn watching_is_not_being_in_line() {
+    let finding = found("ips-watching", &differing("mode", json!("ids")));
+    assert!(matches!(finding.fix, Some(Fix::Change(_))));
+    let mut facts = differing("enabled", json!(false));
+    assert_eq!(watching(&facts), Ok(None));
+    facts.ips.running = vec![running("suricata --pcap=br0", "0-3")];
+    assert_eq!(found("ips-watching", &facts).case, "other");
+}
+
+#[test]
+fn each_way_of_being_away_has_its_words() {
+    for (state, severity) in [
+        ("failing-open", Severity::Error),
+        ("failing-closed", Severity::Error),
+        ("rules-rejected", Severity::Error),
+        ("inline-degraded", Severity::Warning),
+        ("starting", Severity::Info),
+    ] {
+        assert_eq!(found("ips-away", &differing("state", json!(state))).severity, severity);
+    }
+}
+
+#[test]
+fn a_queue_that_nobody_reads_is_an_error() {
+    let mut facts = healthy();
+    facts.ips.queues.remove(1);
+    assert_eq!(found("ips-queue-unread", &facts).evidence[0].of, "1");
+}
+
+#[test]
+fn the_end_of_a_series_is_told_before_it_comes() {
+    let mut facts = healthy();
+    let mut severity = |version: &str, now: u64| {
+        facts.ips.version = Some(format!("This is Suricata version {version} RELEASE").into());
+        facts.system.now_ms = now;
+        end_of_life(&facts).unwrap().map(|finding| {
+            assert_words("ips-end-of-life", &finding);
+            finding.severity
+        })
+    };
+    assert_eq!(severity("6.0.12", NOW), Some(Severity::Warning));
+    assert_eq!(severity("6.0.12", 0), Some(Severity::Warning), "the clock was never set");
+    assert_eq!(severity("5.0.1", NOW), Some(Severity::Warning));
+    assert_eq!(severity("7.0.11", NOW), Some(Severity::Warning));
+    assert_eq!(severity("8.0.6", NOW), None);
+    assert_eq!(severity("8.0.9", 1_846_627_200_000 - 30 * DAY), Some(Severity::Advice));
+    assert_eq!(severity("9.0.0", NOW), None);
+    facts.ips.version = Some("rubbish".to_owned().into());
+    assert!(end_of_life(&facts).is_err());
+}
+
+#[test]
+fn drops_are_bad_when_they_are_many() {
+    let mut facts = healthy();
+    facts.ips.queues = vec![queue(0, 3), queue(1, 0)];
+    assert_eq!(found("ips-drops", &facts).severity, Severity::Info);
+    facts.ips.queues = vec![queue(0, 300)];
+    assert_eq!(found("ips-drops", &facts).severity, Severity::Warning);
+}
+
+#[test]
+fn what_passed_uninspected_is_told() {
+    let counters = |n: u64| json!({"uninspected_packets": n, "inspected_packets": 10});
+    let few = found("ips-uninspected", &differing("counters", counters(2)));
+    let many = found("ips-uninspected", &differing("counters", counters(2000)));
+    assert_eq!((few.severity, many.severity), (Severity::Info, Severity::Advice));
+}
+
+#[test]
+fn rules_age_and_fail() {
+    let rules = |state: &str, days: u64| {
+        let rules = json!({"state": state, "message": "et: 404", "updated_ms": NOW - days * DAY});
+        found("ips-rules", &differing("rules", rules))
+    };
+    assert_eq!(rules("good", 8).severity, Severity::Advice);
+    assert_eq!(rules("good", 31).severity, Severity::Warning);
+    assert_eq!(rules("failed", 1).severity, Severity::Warning);
+    assert_eq!(rules("builtin", 1).severity, Severity::Info);
+}
+
+#[test]
+fn threads_on_a_forwarding_cpu_are_found() {
+    let mut facts = healthy();
+    facts.ips.running = vec![running("suricata -q 0", "0-3")];
+    let finding = found("ips-threads", &facts);
+    assert_eq!(finding.evidence[0].of, "FM#01");
+    assert_eq!(finding.fix, None, "the plan is on already");
+    // Without a plan: interrupts arrive on CPU 0, and management may run there.
+    let mut plan = facts.cpu.plan.get().unwrap().clone();
+    for field in ["enabled", "active"] {
+        plan.insert(field.into(), false.into());
+    }
+    plan["suricata"]["pinned"] = false.into();
+    facts.cpu.plan = plan.clone().into();
+    assert!(found("ips-threads", &facts).fix.is_some());
+    // What packets leave by says nothing of where they arrive.
+    let others = json!([
+        {"name": "virtio4-config", "have": "0-3"}, {"name": "virtio4-input.0", "have": "0"},
+        {"name": "virtio4-output.0", "have": "0-3"}, {"name": "eth1-tx-0", "have": "1-3"},
+    ]);
+    let mut sending = plan.clone();
+    sending["devices"][0]["irqs"] = others;
+    facts.cpu.plan = sending.into();
+    assert!(found("ips-threads", &facts).fix.is_some());
+    // Where packets arrive on all CPUs, no CPU is a forwarding one.
+    plan["devices"][0]["irqs"][0]["have"] = "0-3".into();
+    facts.cpu.plan = plan.into();
+    assert_eq!(threads(&facts), Ok(None));
+}
+
+#[test]
+fn encrypted_bytes_are_told_as_a_share() {
+    let visible = json!([{"kind": "plain", "bytes": 100}, {"kind": "encrypted", "bytes": 900}]);
+    let finding = found("ips-encrypted", &differing("visible", visible));
+    assert_eq!((finding.severity, &finding.params["share"]), (Severity::Info, &json!(90)));
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The kernel: known defects of its fast path, and how well it is closed.
+
+use super::Check;
+use super::defects::{self, Where};
+use crate::facts::kernel::{LOCKDOWN, POINTERS, RELEASE, SIGNED, TAINTED, version};
+use crate::facts::{Facts, Unknown};
+use crate::finding::{Finding, Fix, Severity, Step, Verdict};
+
+/// This part of the group's table.
+pub(super) const CHECKS: &[Check] = &[
+    Check { id: "kernel-defects", group: "system", look: known_defects },
+    Check { id: "kernel-pointers", group: "system", look: pointers },
+    Check { id: "kernel-modules", group: "system", look: modules },
+    Check { id: "kernel-modversions", group: "system", look: modversions },
+    Check { id: "kernel-lockdown", group: "system", look: lockdown },
+];
+
+/// The module was loaded by force, or is not signed although the kernel signs.
+const FORCED: u64 = 1 << 1;
+const UNSIGNED: u64 = 1 << 13;
+
+/// What is known to be wrong with this version. A defect where nothing here can meet it is told as
+/// well, without alarm.
+fn known_defects(facts: &Facts) -> Verdict {
+    let release = facts.kernel.release.get()?;
+    let number = version(release)
+        .ok_or_else(|| Unknown(format!("{RELEASE} has '{release}', which is no version")))?;
+    let mut worst = Severity::Ok;
+    let mut finding = Finding::new(Severity::Info).saw("release", "", release.as_str(), RELEASE);
+    for defect in defects::of(number) {
+        let met = meets(facts, defect.applies);
+        worst = worst.max(if met { defect.severity } else { Severity::Info });
+        let (of, source) = (defect.name, defect.commit);
+        finding = finding.saw("defect", of, defect.words, source);
+    }
+    if worst == Severity::Ok {
+        return Ok(None);
+    }
+    let count = finding.evidence.len() - 1;
+    finding.severity = worst;
+    Ok(Some(finding.with("release", release.as_str()).with("count", count)))
+}
+
+/// Whether something of this box comes to where the defect is. What is not known counts as yes.
+fn meets(facts: &Facts, place: Where) -> bool {
+    let status = facts.flowtable.status.get();
+    let Ok(status) = status else { return true };
+    match place {
+        Where::Flowtable => true,
+        Where::Pppoe => {
+            let lines = status.get("wan").and_then(|wan| wan.as_array());
+            lines.is_none_or(|lines| lines.iter().any(|line| line["proto"] == "pppoe"))
+        }
+        Where::Hardware => {
+            status.get("engine").is_none_or(|engine| engine["active"] == "flowtable-hw")
+        }
+        Where::Queue => facts.ips.enabled().unwrap_or(true),
+    }
+}
+
+/// Whoever gets a word of the kernel's sees where it is in memory.
+fn pointers(facts: &Facts) -> Verdict {
+    let pointers = *facts.kernel.pointers.get()?;
+    if pointers > 0 {
+        return Ok(None);
+    }
+    let step = Step::Write { path: POINTERS.into(), text: "1".into() };
+    let finding = Finding::new(Severity::Advice)
+        .saw("pointers", "", pointers.to_string(), POINTERS)
+        .fix(Some(Fix::Steps(vec![step])));
+    Ok(Some(finding))
+}
+
+/// The kernel takes modules that nobody signed.
+fn modules(facts: &Facts) -> Verdict {
+    let tainted = *facts.kernel.tainted.get()?;
+    let told = |signed: Option<bool>| signed.map_or("-", |signed| if signed { "Y" } else { "N" });
+    let stranger = tainted & (FORCED | UNSIGNED) != 0;
+    if facts.kernel.signed == Some(true) && !stranger {
+        return Ok(None);
+    }
+    let case = match (stranger, facts.kernel.signed) {
+        (true, _) => "stranger",
+        (_, Some(_)) => "",
+        (_, None) => "unsigned",
+    };
+    let finding = Finding::new(Severity::Info)
+        .case(case)
+        .saw("signed", "", told(facts.kernel.signed), SIGNED)
+        .saw("tainted", "", tainted.to_string(), TAINTED);
+    Ok(Some(finding))
+}
+
+/// Modules of another build are not told apart.
+fn modversions(facts: &Facts) -> Verdict {
+    let vermagic = facts.kernel.vermagic.get()?;
+    if vermagic.split(' ').any(|word| word == "modversions") {
+        return Ok(None);
+    }
+    let source = "modinfo -F vermagic nf_tables";
+    Ok(Some(Finding::new(Severity::Info).saw("vermagic", "", vermagic.as_str(), source)))
+}
+
+/// Root may read and change the kernel's memory.
+fn lockdown(facts: &Facts) -> Verdict {
+    let mode = facts.kernel.lockdown.as_str();
+    if matches!(mode, "integrity" | "confidentiality") {
+        return Ok(None);
+    }
+    let mode = if mode.is_empty() { "-" } else { mode };
+    Ok(Some(Finding::new(Severity::Info).saw("lockdown", "", mode, LOCKDOWN)))
+}
+
+#[cfg(test)]
+#[path = "kernel_tests.rs"]
+mod tests;

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! From a bridge for each VLAN to one that tells VLANs apart, as edits of UCI.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use crate::facts::bridges::Bridge;
+use crate::facts::uci::{Package, Section};
+
+/// VLANs that no switch may use: 0 and 4095 are the standard's own.
+const LAST_VLAN: u16 = 4094;
+
+/// The edits; none where a bridge is not in UCI, or carries tags of more than one VLAN.
+pub(super) fn edits(network: &Package, bridges: &[&Bridge]) -> Option<Vec<Value>> {
+    let sections: Vec<Section<'_>> = bridges
+        .iter()
+        .map(|bridge| {
+            let section = network.find("device", "name", &bridge.name)?;
+            (section.text("type") == Some("bridge")).then_some(section)
+        })
+        .collect::<Option<_>>()?;
+    let vlans = numbers(network, bridges)?;
+    let first = bridges.iter().position(|of| of.name == "br-lan").unwrap_or_default();
+    let kept = &bridges.get(first)?.name;
+
+    let mut edits = Vec::new();
+    for (_, section) in sections.iter().enumerate().filter(|(at, _)| *at != first) {
+        edits.push(delete(section.name));
+    }
+    for name in vlan_devices(network, bridges) {
+        edits.push(delete(name));
+    }
+    let values = json!({"ports": ports(bridges), "vlan_filtering": null});
+    edits.push(set(sections.get(first)?.name, &values));
+    for (bridge, vlan) in bridges.iter().zip(&vlans) {
+        let members: Vec<String> = bridge
+            .ports
+            .iter()
+            .map(|port| match &port.vlan {
+                Some((below, _)) => format!("{below}:t"),
+                None => format!("{}:u*", port.name),
+            })
+            .collect();
+        edits.push(json!({
+            "op": "add", "config": "network", "type": "bridge-vlan",
+            "values": {"device": kept, "vlan": vlan.to_string(), "ports": members},
+        }));
+        for interface in network.of("interface") {
+            if interface.text("device") == Some(&bridge.name) {
+                edits.push(set(interface.name, &json!({"device": format!("{kept}.{vlan}")})));
+            }
+        }
+    }
+    Some(edits)
+}
+
+fn set(section: &str, values: &Value) -> Value {
+    json!({"op": "set", "config": "network", "section": section, "values": values})
+}
+
+fn delete(section: &str) -> Value {
+    json!({"op": "delete", "config": "network", "section": section})
+}
+
+/// The VLAN of each bridge: the one its ports are tagged with, or a number nobody has.
+fn numbers(network: &Package, bridges: &[&Bridge]) -> Option<Vec<u16>> {
+    let tags = |bridge: &Bridge| -> BTreeSet<u16> {
+        bridge.ports.iter().filter_map(|port| port.vlan.as_ref().map(|(_, vid)| *vid)).collect()
+    };
+    let mut taken: BTreeSet<u16> = bridges.iter().flat_map(|bridge| tags(bridge)).collect();
+    let devices = network.of("device");
+    taken.extend(devices.iter().filter_map(|of| of.text("vid")?.parse::<u16>().ok()));
+    let mut numbers = Vec::new();
+    for bridge in bridges {
+        let mut tags = tags(bridge).into_iter();
+        let number = match (tags.next(), tags.next()) {
+            (Some(vid), None) => vid,
+            (None, _) => (1..=LAST_VLAN).find(|vid| !taken.contains(vid))?,
+            _ => return None,
+        };
+        taken.insert(number);
+        numbers.push(number);
+    }
+    let distinct: BTreeSet<&u16> = numbers.iter().collect();
+    (distinct.len() == numbers.len()).then_some(numbers)
+}
+
+/// The lowest ports of all of them.
+fn ports(bridges: &[&Bridge]) -> BTreeSet<String> {
+    let lowest = bridges.iter().flat_map(|bridge| &bridge.ports);
+    lowest.map(|port| port.vlan.as_ref().map_or(&port.name, |(below, _)| below).clone()).collect()
+}
+
+/// Sections of the VLAN devices that were ports.
+fn vlan_devices<'a>(network: &'a Package, bridges: &[&Bridge]) -> Vec<&'a str> {
+    let names: BTreeMap<&str, &str> = network
+        .of("device")
+        .into_iter()
+        .filter_map(|section| Some((section.text("name")?, section.name)))
+        .collect();
+    let ports = bridges.iter().flat_map(|bridge| &bridge.ports);
+    let tagged = ports.filter(|port| port.vlan.is_some());
+    tagged.filter_map(|port| names.get(port.name.as_str()).copied()).collect()
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Offloads of the ports: on, off, fixed, and what each means here.
+
+use serde_json::{Value, json};
+
+use super::Check;
+use super::flowtable::set_engine;
+use crate::facts::ports::Port;
+use crate::facts::{Facts, Unknown};
+use crate::finding::{Finding, Fix, Severity, Step, Verdict};
+use crate::machine::Ethtool;
+
+const GROUP: &str = "offload";
+/// This group's part of the table.
+pub(super) const CHECKS: &[Check] = &[
+    Check { id: "gro-off", group: GROUP, look: gro },
+    Check { id: "segmentation-off", group: GROUP, look: segmentation },
+    Check { id: "checksum-off", group: GROUP, look: checksum },
+    Check { id: "lro-on", group: GROUP, look: lro },
+    Check { id: "rx-hash-off", group: GROUP, look: rx_hash },
+    Check { id: "rings-small", group: GROUP, look: rings },
+    Check { id: "queues-few", group: GROUP, look: queues },
+    Check { id: "hw-tc-off", group: GROUP, look: hw_tc },
+    Check { id: "hardware-refused", group: GROUP, look: hardware },
+];
+
+/// Offloads on and off, with a flowtable at MTU 1500.
+const OFFLOADS: &str = "docs/doctor.md, rows A and B";
+/// Descriptors below which bursts at line rate are lost before a poll comes.
+const SMALL_RING: u32 = 256;
+
+/// What sends segments larger than a frame, by the kernel's names.
+const SEGMENTATION: &[&str] = &[
+    "tx-generic-segmentation",
+    "tx-scatter-gather",
+    "tx-tcp-segmentation",
+    "tx-tcp6-segmentation",
+];
+const CHECKSUM: &[&str] = &["rx-checksum", "tx-checksum-ip-generic", "tx-checksum-ipv4"];
+
+/// Ports whose offloads are known, each with them.
+fn known(facts: &Facts) -> Result<Vec<(&Port, &Ethtool)>, Unknown> {
+    let mut found = Vec::new();
+    for port in facts.ports.all.get()? {
+        found.push((port, port.ethtool.get()?));
+    }
+    Ok(found)
+}
+
+fn named(finding: Finding, ports: &[&str]) -> Finding {
+    let mut ports = ports.to_vec();
+    ports.dedup();
+    finding.with("ports", ports.join(", "))
+}
+
+/// A finding about offloads that are `on` but should not be, or the other way round, with steps
+/// that last until the next boot. None if no port has one that can be changed.
+fn switched(
+    facts: &Facts,
+    features: &[&'static str],
+    wrong: bool,
+    severity: Severity,
+) -> Result<Option<Finding>, Unknown> {
+    let (mut finding, mut ports, mut steps) = (Finding::new(severity), Vec::new(), Vec::new());
+    for (port, ethtool) in known(facts)? {
+        for feature in features.iter().copied() {
+            let now = ethtool.feature(feature);
+            if now.on != wrong || now.wanted != wrong || now.fixed {
+                continue;
+            }
+            let value = if now.on { "on" } else { "off" };
+            let source = format!("ethtool -k {} ({})", port.name, port.driver);
+            finding = finding.saw("feature", format!("{}: {feature}", port.name), value, source);
+            ports.push(port.name.as_str());
+            steps.push(Step::Feature { device: port.name.clone(), feature, on: !wrong });
+        }
+    }
+    if steps.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(named(finding, &ports).fix(Some(Fix::Steps(steps)))))
+}
+
+/// Without GRO each frame is handled by itself. netifd has an option for it.
+fn gro(facts: &Facts) -> Verdict {
+    let Some(finding) = switched(facts, &["rx-gro"], false, Severity::Warning)? else {
+        return Ok(None);
+    };
+    let edits: Vec<Value> = match (&finding.fix, facts.uci.network.get()) {
+        (Some(Fix::Steps(steps)), Ok(network)) => {
+            let ports = steps.iter().filter_map(|step| match step {
+                Step::Feature { device, .. } => Some(device.as_str()),
+                _ => None,
+            });
+            ports
+                .map(|port| match network.find("device", "name", port) {
+                    Some(section) => json!({
+                        "op": "set", "config": "network", "section": section.name,
+                        "values": {"gro": "1"},
+                    }),
+                    None => json!({
+                        "op": "add", "config": "network", "type": "device",
+                        "values": {"name": port, "gro": "1"},
+                    }),
+                })
+                .collect()
+        }
+        _ => return Ok(Some(finding.case("step").gain(OFFLOADS))),
+    };
+    Ok(Some(finding.gain(OFFLOADS).fix(Some(Fix::Change(edits)))))
+}
+
+fn segmentation(facts: &Facts) -> Verdict {
+    let finding = switched(facts, SEGMENTATION, false, Severity::Advice)?;
+    Ok(finding.map(|finding| finding.gain(OFFLOADS)))
+}
+
+fn checksum(facts: &Facts) -> Verdict {
+    switched(facts, CHECKSUM, false, Severity::Advice)
+}
+
+/// Frames merged by the NIC cannot be sent on as they came.
+fn lro(facts: &Facts) -> Verdict {
+    switched(facts, &["rx-lro"], true, Severity::Warning)
+}
+
+/// With several queues and no hash, software has to find the flow of each packet.
+fn rx_hash(facts: &Facts) -> Verdict {
+    switched(facts, &["rx-hashing"], false, Severity::Advice)
+}
+
+fn rings(facts: &Facts) -> Verdict {
+    let (mut finding, mut ports) = (Finding::new(Severity::Advice), Vec::new());
+    for (port, ethtool) in known(facts)? {
+        let Some(rings) = ethtool.rings else { continue };
+        if rings.rx >= rings.rx_max || (rings.rx >= SMALL_RING && port.missed == 0) {
+            continue;
+        }
+        let source = format!("ethtool -g {}", port.name);
+        let value = format!("{} / {}", rings.rx, rings.rx_max);
+        finding = finding.saw("ring", port.name.as_str(), value, source);
+        if port.missed > 0 {
+            finding = finding.saw(
+                "missed",
+                port.name.as_str(),
+                port.missed.to_string(),
+                format!("/sys/class/net/{}/statistics", port.name),
+            );
+        }
+        finding = finding.with("rx", rings.rx).with("most", rings.rx_max);
+        ports.push(port.name.as_str());
+    }
+    Ok((!ports.is_empty()).then(|| named(finding, &ports)))
+}
+
+fn queues(facts: &Facts) -> Verdict {
+    let (mut finding, mut ports) = (Finding::new(Severity::Advice), Vec::new());
+    for (port, ethtool) in known(facts)? {
+        let Some(queues) = ethtool.channels else { continue };
+        let could = queues.rx_max.min(facts.ports.cpus);
+        if queues.rx >= could {
+            continue;
+        }
+        let value = format!("{} / {}", queues.rx, queues.rx_max);
+        finding = finding.with("queues", queues.rx).with("most", could).saw(
+            "queues",
+            port.name.as_str(),
+            value,
+            format!("ethtool -l {}", port.name),
+        );
+        ports.push(port.name.as_str());
+    }
+    let gain = "docs/doctor.md, rows 6 and 7";
+    Ok((!ports.is_empty()).then(|| named(finding, &ports).gain(gain)))
+}
+
+/// A NIC that could forward by itself is not allowed to.
+fn hw_tc(facts: &Facts) -> Verdict {
+    let finding = switched(facts, &["hw-tc-offload"], false, Severity::Advice)?;
+    Ok(finding.map(|finding| finding.gain("docs/doctor.md, hardware")))
+}
+
+/// Hardware offload is wanted, and some driver cannot do it.
+fn hardware(facts: &Facts) -> Verdict {
+    let status = facts.flowtable.status.get()?;
+    let engine = status.get("engine").unwrap_or(&Value::Null);
+    if engine["wanted"] != "flowtable-hw" || engine["active"] == "flowtable-hw" {
+        return Ok(None);
+    }
+    let text = |key: &str| engine[key].as_str().unwrap_or_default();
+    let source = "ubus call fastpath status";
+    let flows = &status.get("paths").unwrap_or(&Value::Null)["hardware"]["flows"];
+    let (mut finding, mut ports) = (Finding::new(Severity::Warning), Vec::new());
+    for (port, ethtool) in known(facts)? {
+        let offload = ethtool.feature("hw-tc-offload");
+        if !offload.on {
+            let value = if offload.fixed { "off [fixed]" } else { "off" };
+            let of = format!("{}: hw-tc-offload", port.name);
+            let source = format!("ethtool -k {} ({})", port.name, port.driver);
+            finding = finding.saw("feature", of, value, source);
+            ports.push(port.name.as_str());
+        }
+    }
+    finding = finding
+        .saw("why", "", text("why"), source)
+        .saw("in-hardware", "", flows.to_string(), source)
+        .with("active", text("active"))
+        .fix(Some(set_engine("flowtable")));
+    Ok(Some(named(finding, &ports)))
+}
+
+#[cfg(test)]
+#[path = "offload_tests.rs"]
+mod tests;

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+use serde_json::{Value, json};
+
+use super::CHECKS;
+use crate::facts::ports::{Port, Ports};
+use crate::facts::{Facts, Known, uci};
+use crate::finding::{Finding, Fix, Step};
+use crate::machine::fake::Fake;
+use crate::machine::{Channels, Ethtool, Feature, Rings};
+use crate::words::tests::all_found;
+
+/// What `ethtool -k` shows, as the kernel's names: a line each, `[fixed]` behind it.
+fn recorded(text: &str) -> Ethtool {
+    let lines = text.lines().filter_map(|line| line.trim().split_once(": "));
+    let feature = |state: &str| Feature {
+        on: state.starts_with("on"),
+        wanted: state.starts_with("on") || state.ends_with("[requested on]"),
+        fixed: state.ends_with("[fixed]"),
+    };
+    let features = lines.map(|(name, state)| (name.to_owned(), feature(state))).collect();
+    Ethtool { features, ..Ethtool::default() }
+}
+
+/// virtio-net under QEMU, Linux 6.12.
+const VIRTIO: &str = "rx-checksum: on [fixed]
+    tx-checksum-ip-generic: on
+    tx-scatter-gather: on
+    tx-tcp-segmentation: on
+    tx-tcp6-segmentation: on
+    tx-generic-segmentation: on
+    rx-gro: on
+    rx-lro: off [fixed]
+    rx-hashing: off [fixed]
+    hw-tc-offload: off [fixed]";
+/// A `ConnectX` port (mlx5) as its driver starts.
+const CONNECTX: &str = "rx-checksum: on
+    tx-checksum-ip-generic: on
+    tx-scatter-gather: on
+    tx-tcp-segmentation: on
+    tx-tcp6-segmentation: on
+    tx-generic-segmentation: on
+    rx-gro: on
+    rx-lro: off
+    rx-hashing: on
+    hw-tc-offload: off";
+
+fn port(name: &str, driver: &str, of: Ethtool) -> Port {
+    let (name, driver) = (name.to_owned(), driver.to_owned());
+    Port { name, driver, carrier: true, ethtool: of.into(), missed: 0 }
+}
+
+fn facts(ports: Vec<Port>, network: &str, engine: &Value) -> Facts {
+    let fake = Fake::new().file("/etc/config/network", network);
+    let status = json!({"engine": engine, "paths": {"hardware": {"flows": 0}}});
+    let mut facts = Facts { uci: uci::read(&fake), ..Facts::default() };
+    facts.ports = Ports { all: ports.into(), cpus: 4 };
+    facts.flowtable.status = status.as_object().unwrap().clone().into();
+    facts
+}
+
+fn found(facts: &Facts) -> Vec<(&'static str, Finding)> {
+    all_found(CHECKS, facts)
+}
+
+fn one(port: Port) -> (&'static str, Finding) {
+    let mut found = found(&facts(vec![port], "", &json!({})));
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.remove(0)
+}
+
+#[test]
+fn what_a_driver_cannot_is_no_finding() {
+    let ports = vec![port("lan1", "virtio_net", recorded(VIRTIO))];
+    assert_eq!(found(&facts(ports, "", &json!({"wanted": "flowtable"}))), []);
+}
+
+#[test]
+fn gro_is_switched_on_by_uci() {
+    let off = || recorded(&VIRTIO.replace("rx-gro: on", "rx-gro: off"));
+    let ports = vec![port("lan1", "virtio_net", off()), port("lan2", "virtio_net", off())];
+    let network = "config device 'p'\n\toption name 'lan2'\n";
+    let (id, finding) = found(&facts(ports, network, &json!({}))).remove(0);
+    assert_eq!((id, &finding.params["ports"]), ("gro-off", &json!("lan1, lan2")));
+    assert_eq!(finding.evidence[0].source, "ethtool -k lan1 (virtio_net)");
+    let Some(Fix::Change(edits)) = finding.fix else { panic!("no change") };
+    assert_eq!((&edits[0]["op"], &edits[0]["values"]["name"]), (&json!("add"), &json!("lan1")));
+    assert_eq!((&edits[1]["op"], &edits[1]["section"]), (&json!("set"), &json!("p")));
+}
+
+#[test]
+fn offloads_without_an_option_are_switched_until_the_next_boot() {
+    for (id, on, off, to) in [
+        ("segmentation-off", "tx-tcp-segmentation: on", "tx-tcp-segmentation: off", true),
+        ("checksum-off", "tx-checksum-ip-generic: on", "tx-checksum-ip-generic: off", true),
+        ("lro-on", "rx-lro: off [fixed]", "rx-lro: on", false),
+        ("rx-hash-off", "rx-hashing: off [fixed]", "rx-hashing: off", true),
+    ] {
+        let (found, finding) = one(port("lan1", "virtio_net", recorded(&VIRTIO.replace(on, off))));
+        assert_eq!(found, id);
+        let Some(Fix::Steps(steps)) = finding.fix else { panic!("{id}: no steps") };
+        assert!(matches!(&steps[..], [Step::Feature { on, .. }] if *on == to), "{steps:?}");
+    }
+}
+
+#[test]
+fn what_waits_for_another_offload_was_not_switched_off() {
+    let (on, waits) =
+        ("tx-generic-segmentation: on", "tx-generic-segmentation: off [requested on]");
+    let ports = vec![port("lan1", "virtio_net", recorded(&VIRTIO.replace(on, waits)))];
+    assert_eq!(found(&facts(ports, "", &json!({}))), []);
+}
+
+#[test]
+fn a_ring_is_small_by_itself_or_by_what_it_lost() {
+    let with = |rx, missed| {
+        let rings = Some(Rings { rx, rx_max: 4096, tx: 256, tx_max: 4096 });
+        Port { missed, ..port("eth0", "igc", Ethtool { rings, ..recorded(VIRTIO) }) }
+    };
+    assert_eq!(found(&facts(vec![with(256, 0)], "", &json!({}))), []);
+    assert_eq!(one(with(256, 7)).1.evidence[1].value, "7");
+    assert_eq!(one(with(64, 0)).0, "rings-small");
+}
+
+#[test]
+fn queues_are_counted_against_cpus() {
+    let with = |rx, rx_max| {
+        let channels = Some(Channels { rx, rx_max, tx: rx, tx_max: rx_max });
+        port("eth0", "ixgbe", Ethtool { channels, ..recorded(VIRTIO) })
+    };
+    assert_eq!(found(&facts(vec![with(4, 63), with(1, 1)], "", &json!({}))), []);
+    let (id, finding) = one(with(1, 63));
+    assert_eq!((id, &finding.params["most"]), ("queues-few", &json!(4)));
+}
+
+#[test]
+fn a_connectx_may_forward_in_hardware() {
+    let (id, finding) = one(port("eth0", "mlx5_core", recorded(CONNECTX)));
+    assert_eq!(id, "hw-tc-off");
+    assert!(finding.gain.is_some() && finding.fix.is_some());
+}
+
+#[test]
+fn hardware_that_is_wanted_and_refused_names_the_drivers() {
+    let ports = || {
+        let on = CONNECTX.replace("hw-tc-offload: off", "hw-tc-offload: on");
+        vec![port("lan1", "virtio_net", recorded(VIRTIO)), port("eth0", "mlx5_core", recorded(&on))]
+    };
+    let why = "lan1: no hardware offload";
+    let engine = json!({"wanted": "flowtable-hw", "active": "flowtable", "why": why});
+    let (id, finding) = found(&facts(ports(), "", &engine)).remove(0);
+    assert_eq!((id, &finding.params["ports"]), ("hardware-refused", &json!("lan1")));
+    assert_eq!(finding.evidence[0].value, "off [fixed]");
+    let engine = json!({"wanted": "flowtable-hw", "active": "flowtable-hw", "why": ""});
+    assert_eq!(found(&facts(ports(), "", &engine)), []);
+}
+
+#[test]
+fn a_port_that_cannot_be_read_makes_it_unknown() {
+    let mut unreadable = port("lan1", "virtio_net", Ethtool::default());
+    unreadable.ethtool = Known::new(Err("offloads of lan1: not permitted"));
+    let facts = facts(vec![unreadable], "", &json!({}));
+    assert!((CHECKS[0].look)(&facts).unwrap_err().to_string().contains("lan1"));
+}

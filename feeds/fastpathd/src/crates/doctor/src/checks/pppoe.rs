@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! PPPoE: sizes that fit, the session in the fast path, redials.
+
+use serde_json::{Value, json};
+
+use super::Check;
+use super::rules::clamps_mss;
+use crate::facts::Facts;
+use crate::facts::rules::SOURCE;
+use crate::finding::{Finding, Fix, Severity, Step, Verdict};
+
+const GROUP: &str = "pppoe";
+/// This group's part of the table.
+pub(super) const CHECKS: &[Check] = &[
+    Check { id: "pppoe-mtu", group: GROUP, look: mtu },
+    Check { id: "pppoe-mss", group: GROUP, look: mss },
+    Check { id: "pppoe-slow", group: GROUP, look: slow },
+    Check { id: "pppoe-redials", group: GROUP, look: redials },
+];
+
+/// Bytes that PPPoE takes of each frame: 6 of its own, 2 of PPP's.
+const OVERHEAD: u64 = 8;
+/// What a host believes to be the way's MTU, unless told otherwise.
+const ETHERNET: u64 = 1500;
+/// Sessions that may end within a day: many lines are cut once a day by the ISP.
+const REDIALS: u64 = 2;
+
+/// The session's MTU does not fit into the frames below it.
+fn mtu(facts: &Facts) -> Verdict {
+    for session in facts.pppoe.sessions.get()? {
+        let room = session.lower_mtu.saturating_sub(OVERHEAD);
+        if session.mtu <= room || session.lower_mtu == 0 {
+            continue;
+        }
+        let path = |device: &str| format!("/sys/class/net/{device}/mtu");
+        let words = ["link", "set", "dev", session.device.as_str(), "mtu"];
+        let mut args: Vec<String> = words.map(str::to_owned).to_vec();
+        args.push(room.to_string());
+        let finding = Finding::new(Severity::Error)
+            .with("device", session.device.as_str())
+            .with("mtu", session.mtu)
+            .with("room", room)
+            .saw("mtu", session.device.as_str(), session.mtu.to_string(), path(&session.device))
+            .saw("mtu", session.lower.as_str(), session.lower_mtu.to_string(), path(&session.lower))
+            .fix(Some(Fix::Steps(vec![Step::Run { program: "ip", args }])));
+        return Ok(Some(finding));
+    }
+    Ok(None)
+}
+
+/// The line carries less than hosts believe, and no rule tells them.
+fn mss(facts: &Facts) -> Verdict {
+    let sessions = facts.pppoe.sessions.get()?;
+    let Some(small) = sessions.iter().find(|of| of.mtu > 0 && of.mtu < ETHERNET) else {
+        return Ok(None);
+    };
+    if clamps_mss(facts)? {
+        return Ok(None);
+    }
+    let firewall = facts.uci.firewall.get()?;
+    let interface = small.device.strip_prefix("pppoe-").unwrap_or(&small.device);
+    let zone =
+        firewall.of("zone").into_iter().find(|zone| zone.list("network").contains(&interface));
+    let finding = Finding::new(Severity::Warning)
+        .with("device", small.device.as_str())
+        .with("mtu", small.mtu)
+        .saw(
+            "mtu",
+            small.device.as_str(),
+            small.mtu.to_string(),
+            format!("/sys/class/net/{}/mtu", small.device),
+        )
+        .saw("clamp", "", "–", SOURCE);
+    Ok(Some(finding.fix(zone.map(|zone| {
+        let edit = json!({
+            "op": "set", "config": "firewall", "section": zone.name, "values": {"mtu_fix": "1"},
+        });
+        Fix::Change(vec![edit])
+    }))))
+}
+
+/// The port that the session runs over is in no fast path.
+fn slow(facts: &Facts) -> Verdict {
+    let status = facts.flowtable.status.get()?;
+    let engine = status.get("engine").unwrap_or(&Value::Null);
+    let wans = status.get("wan").and_then(Value::as_array).cloned().unwrap_or_default();
+    let devices = engine["devices"].as_array().cloned().unwrap_or_default();
+    if engine["active"] == "off" {
+        return Ok(None);
+    }
+    let left_out = wans.iter().find(|wan| {
+        let port = wan["port"].as_str().unwrap_or_default();
+        wan["proto"] == "pppoe"
+            && wan["up"] == true
+            && !port.is_empty()
+            && !devices.iter().any(|device| device == port)
+    });
+    Ok(left_out.map(|wan| {
+        let text = |key: &str| wan[key].as_str().unwrap_or_default();
+        Finding::new(Severity::Warning)
+            .with("device", text("device"))
+            .with("port", text("port"))
+            .saw("session", text("device"), text("port"), "ubus call fastpath status: wan")
+            .saw(
+                "devices",
+                "",
+                engine["devices"].to_string(),
+                "ubus call fastpath status: engine.devices",
+            )
+            .gain("docs/doctor.md, PPPoE")
+    }))
+}
+
+fn redials(facts: &Facts) -> Verdict {
+    if facts.pppoe.sessions.get()?.is_empty() {
+        return Ok(None);
+    }
+    let ended = *facts.pppoe.ended.get()?;
+    let finding = Finding::new(Severity::Warning).with("count", ended).saw(
+        "ended",
+        "",
+        ended.to_string(),
+        "ubus call log read",
+    );
+    Ok((ended > REDIALS).then_some(finding))
+}
+
+#[cfg(test)]
+#[path = "pppoe_tests.rs"]
+mod tests;

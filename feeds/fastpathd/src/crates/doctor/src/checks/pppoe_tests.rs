@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+use serde_json::{Value, json};
+
+use super::CHECKS;
+use crate::facts::pppoe::{Pppoe, Session};
+use crate::facts::{Facts, Known, pppoe, rules, uci};
+use crate::finding::{Finding, Fix, Step};
+use crate::machine::Machine;
+use crate::machine::fake::Fake;
+use crate::words::tests::all_found;
+
+fn router(clamped: bool) -> Fake {
+    let clamp = json!({"mangle": {"key": {"tcp option": {"name": "maxseg", "field": "size"}}}});
+    let expr = if clamped { json!([clamp]) } else { json!([]) };
+    let rule = json!({"family": "inet", "table": "fw4", "chain": "mangle_forward", "expr": expr});
+    let rules = json!({"nftables": [{"rule": rule}]}).to_string();
+    let zone = "config zone 'z'\n\toption name 'wan'\n\tlist network 'wan'\n";
+    Fake::new().prints("nft -j list ruleset", &rules).file("/etc/config/firewall", zone)
+}
+
+fn facts(fake: &Fake, mtu: u64, lower_mtu: u64, ended: u64, devices: &Value) -> Facts {
+    let (device, lower) = ("pppoe-wan".to_owned(), "wan.35".to_owned());
+    let session = Session { device, lower, mtu, lower_mtu };
+    let wan = json!({"device": "pppoe-wan", "port": "wan", "proto": "pppoe", "up": true});
+    let engine = json!({"active": "flowtable", "devices": devices});
+    let mut facts = Facts { rules: rules::read(fake), uci: uci::read(fake), ..Facts::default() };
+    facts.pppoe = Pppoe { sessions: vec![session].into(), ended: ended.into() };
+    let status = json!({"engine": engine, "wan": [wan]});
+    facts.flowtable.status = status.as_object().unwrap().clone().into();
+    facts
+}
+
+fn found(facts: &Facts) -> Vec<(&'static str, Finding)> {
+    all_found(CHECKS, facts)
+}
+
+fn ports() -> Value {
+    json!(["lan1", "wan"])
+}
+
+#[test]
+fn a_line_that_fits_is_well() {
+    let fake = router(true);
+    assert_eq!(found(&facts(&fake, 1492, 1500, 2, &ports())), []);
+    assert_eq!(found(&facts(&fake, 1500, 1508, 0, &ports())), []);
+}
+
+#[test]
+fn an_mtu_that_does_not_fit_is_set_to_what_does() {
+    let (id, finding) = found(&facts(&router(true), 1500, 1500, 0, &ports())).remove(0);
+    assert_eq!(id, "pppoe-mtu");
+    let args = ["link", "set", "dev", "pppoe-wan", "mtu", "1492"].map(str::to_owned).to_vec();
+    assert_eq!(finding.fix, Some(Fix::Steps(vec![Step::Run { program: "ip", args }])));
+}
+
+#[test]
+fn without_a_clamp_the_zone_gets_one() {
+    let (id, finding) = found(&facts(&router(false), 1492, 1500, 0, &ports())).remove(0);
+    assert_eq!(id, "pppoe-mss");
+    let Some(Fix::Change(edits)) = finding.fix else { panic!("no change") };
+    assert_eq!(
+        (&edits[0]["section"], &edits[0]["values"]),
+        (&json!("z"), &json!({"mtu_fix": "1"}))
+    );
+    // A line as wide as Ethernet needs none.
+    assert_eq!(found(&facts(&router(false), 1500, 1508, 0, &ports())), []);
+}
+
+#[test]
+fn a_port_left_out_is_named() {
+    let (id, finding) = found(&facts(&router(true), 1492, 1500, 0, &json!(["lan1"]))).remove(0);
+    assert_eq!((id, &finding.params["port"]), ("pppoe-slow", &json!("wan")));
+}
+
+#[test]
+fn redials_are_counted_over_a_day() {
+    let (id, _) = found(&facts(&router(true), 1492, 1500, 3, &ports())).remove(0);
+    assert_eq!(id, "pppoe-redials");
+}
+
+#[test]
+fn the_log_is_counted_by_pppds_own_words() {
+    let fake = Fake::new();
+    let now = fake.now_ms();
+    let line = |time: u64, msg: &str| json!({"time": time, "msg": msg});
+    let log = json!({"log": [
+        line(now - 90_000_000, "pppd[1]: Connect time 5.0 minutes."),
+        line(now - 1000, "pppd[2]: Connect time 0.1 minutes."),
+        line(now - 900, "pppd[2]: Connection terminated."),
+        line(now - 800, "somebody[3]: Connect time is money"),
+    ]});
+    let read = pppoe::read(&fake.answers("log read", log), &Known::default());
+    assert_eq!(read.ended.get(), Ok(&1));
+    assert!(pppoe::read(&Fake::new(), &Known::default()).ended.get().is_err());
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Rules that every packet of the slow path pays for.
+
+use serde_json::Value;
+
+use super::Check;
+use crate::facts::rules::SOURCE;
+use crate::facts::walk::{Walk, decides_nothing, forward};
+use crate::facts::{Facts, Unknown};
+use crate::finding::{Finding, Fix, Severity, Step, Verdict};
+
+const GROUP: &str = "rules";
+/// This group's part of the table.
+pub(super) const CHECKS: &[Check] = &[
+    Check { id: "legacy-tables", group: GROUP, look: legacy },
+    Check { id: "forward-deep", group: GROUP, look: deep },
+    Check { id: "established-late", group: GROUP, look: late },
+];
+
+/// Tables that are not somebody's firewall: ours.
+const OWN: &[&str] = &["fastpath"];
+/// Chains and rules that an established packet may walk through; firewall4 needs one chain for
+/// its MSS rules and one with the shortcut.
+const CHAINS: usize = 3;
+const RULES: usize = 12;
+/// Rules before the shortcut: firewall4 has its flow rule there, and somebody may count.
+const BEFORE: usize = 3;
+/// Row 3 is without rules, row 6 with five chains.
+const FIVE_CHAINS: &str = "docs/doctor.md, rows 3 and 6";
+
+fn legacy(facts: &Facts) -> Verdict {
+    let mut finding = Finding::new(Severity::Warning);
+    let (mut tables, mut rules) = (0, 0);
+    for table in &facts.rules.legacy {
+        tables += 1;
+        rules += table.rules.unwrap_or_default();
+        let size = table.rules.map_or("?".to_owned(), |rules| rules.to_string());
+        let of = format!("{} {}", table.family, table.name);
+        finding = finding.saw("legacy", of, size, table.source);
+    }
+    let finding = finding.with("tables", tables).with("rules", rules);
+    Ok((tables > 0).then(|| finding.gain(FIVE_CHAINS)))
+}
+
+/// What walking costs now: packets of the slow path a second, times rules.
+fn cost(facts: &Facts, finding: Finding, rules: usize) -> Finding {
+    let status = facts.flowtable.status.get().ok();
+    let slow = status.and_then(|status| status.get("paths")?.get("slow")?["pps"].as_u64());
+    let finding = finding.with("rules", rules);
+    let Some(pps) = slow else { return finding };
+    let value = format!("{pps} × {rules} = {}", pps * rules as u64);
+    finding.saw("cost", "", value, "ubus call fastpath status: paths.slow.pps")
+}
+
+fn told(finding: Finding, walk: &Walk) -> Finding {
+    let of = format!("{} {}", walk.table, walk.chain);
+    let mut value = format!("{} / {}", walk.rules, walk.chains);
+    if let Some(packets) = walk.packets {
+        value = format!("{value}, {packets} × {} = {}", walk.rules, packets * walk.rules as u64);
+    }
+    finding.saw("walk", of, value, SOURCE)
+}
+
+/// Deletes tables that decide nothing, after showing them; none where one does decide.
+fn deletion(facts: &Facts, walks: &[&Walk]) -> Result<Option<Fix>, Unknown> {
+    let mut steps = Vec::new();
+    for walk in walks {
+        let (family, name) = walk.table.split_once(' ').unwrap_or_default();
+        if !decides_nothing(&facts.rules, family, name)? {
+            return Ok(None);
+        }
+        let words = |verb: &str| [verb, "table", family, name].map(str::to_owned).to_vec();
+        steps.push(Step::Run { program: "nft", args: words("list") });
+        steps.push(Step::Run { program: "nft", args: words("delete") });
+    }
+    Ok((!steps.is_empty()).then_some(Fix::Steps(steps)))
+}
+
+/// Packets of established connections walk through many chains or rules.
+fn deep(facts: &Facts) -> Verdict {
+    let walks = forward(&facts.rules, OWN)?;
+    let long: Vec<&Walk> =
+        walks.iter().filter(|walk| walk.chains > CHAINS || walk.rules > RULES).collect();
+    let Some(first) = long.first() else { return Ok(None) };
+    let chains: usize = long.iter().map(|walk| walk.chains).sum();
+    let rules = long.iter().map(|walk| walk.rules).sum();
+    let mut finding =
+        Finding::new(Severity::Warning).with("table", first.table.as_str()).with("chains", chains);
+    for walk in &long {
+        finding = told(finding, walk);
+    }
+    let fix = deletion(facts, &long)?;
+    let case = if fix.is_some() { "idle" } else { "" };
+    Ok(Some(cost(facts, finding.case(case).gain(FIVE_CHAINS), rules).fix(fix)))
+}
+
+/// The rule that accepts established connections comes late.
+fn late(facts: &Facts) -> Verdict {
+    let walks = forward(&facts.rules, OWN)?;
+    let late: Vec<&Walk> =
+        walks.iter().filter(|walk| walk.shortcut && walk.rules > BEFORE + 1).collect();
+    let Some(first) = late.first() else { return Ok(None) };
+    let mut finding = Finding::new(Severity::Advice)
+        .with("table", first.table.as_str())
+        .with("chain", first.chain.as_str())
+        .with("before", first.rules - 1);
+    for walk in &late {
+        finding = told(finding, walk);
+    }
+    let fix = deletion(facts, &late)?;
+    let case = if fix.is_some() { "idle" } else { "" };
+    Ok(Some(cost(facts, finding.case(case), first.rules - 1).fix(fix)))
+}
+
+/// Whether some rule of the forward hook clamps the MSS of TCP to the route's MTU.
+pub(super) fn clamps_mss(facts: &Facts) -> Result<bool, Unknown> {
+    let clamp = |(name, value): (&str, &Value)| {
+        name == "mangle" && value["key"]["tcp option"]["name"] == "maxseg"
+    };
+    let rules = facts.rules.of("rule")?;
+    Ok(rules.iter().any(|rule| crate::facts::walk::statements(rule).any(clamp)))
+}
+
+#[cfg(test)]
+#[path = "rules_tests.rs"]
+mod tests;

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The rest of the box: whole, closed, on time, with room.
+
+use serde_json::Value;
+
+use super::Check;
+use crate::facts::sockets::Listener;
+use crate::facts::system::{Guess, MEMINFO, MOUNTS, PRESSURE, SHADOW, VMSTAT};
+use crate::facts::uci::{Package, Section};
+use crate::facts::{Facts, Unknown};
+use crate::finding::{Finding, Fix, Severity, Step, Verdict};
+
+/// This part of the group's table.
+pub(super) const CHECKS: &[Check] = &[
+    Check { id: "system-daemon", group: "system", look: daemon },
+    Check { id: "system-parts", group: "system", look: parts },
+    Check { id: "system-password", group: "system", look: password },
+    Check { id: "system-no-filter", group: "system", look: no_filter },
+    Check { id: "system-wan-open", group: "system", look: wan_open },
+    Check { id: "system-clock", group: "system", look: clock },
+    Check { id: "system-memory", group: "system", look: memory },
+    Check { id: "system-oom", group: "system", look: killed },
+    Check { id: "system-storage", group: "system", look: storage },
+    Check { id: "system-root", group: "system", look: root },
+];
+
+/// No clock of a box that runs this is right if it is before this: 1 November 2026.
+pub(super) const BUILT_MS: u64 = 1_793_491_200_000;
+const FIREWALL: &str = "/etc/config/firewall";
+
+/// The daemon does not answer.
+fn daemon(facts: &Facts) -> Verdict {
+    let Err(why) = facts.system.answers.get() else { return Ok(None) };
+    let process = if facts.system.daemon { "fastpathd" } else { "-" };
+    let args = vec!["restart".into()];
+    let step = Step::Run { program: "/etc/init.d/fastpathd", args };
+    let finding = Finding::new(Severity::Error)
+        .case(if facts.system.daemon { "silent" } else { "" })
+        .saw("process", "", process, "/proc")
+        .saw("answer", "", why.to_string(), "ubus call fastpath status");
+    Ok(Some(finding.fix(Some(Fix::Steps(vec![step])))))
+}
+
+/// Files of the packages are gone.
+fn parts(facts: &Facts) -> Verdict {
+    let missing = &facts.system.missing;
+    if missing.is_empty() {
+        return Ok(None);
+    }
+    let mut packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
+    packages.dedup();
+    let packages = packages.join(" ");
+    let mut finding = Finding::new(Severity::Error).with("packages", packages);
+    for (path, package) in missing {
+        finding = finding.saw("part", *package, "-", *path);
+    }
+    Ok(Some(finding))
+}
+
+/// An account whose password is none.
+fn password(facts: &Facts) -> Verdict {
+    let guessed = facts
+        .system
+        .accounts
+        .get()?
+        .iter()
+        .filter_map(|account| account.guess.map(|guess| (account.name.as_str(), guess)));
+    let mut finding = Finding::new(Severity::Warning).case("common");
+    let mut names = Vec::new();
+    for (name, guess) in guessed {
+        names.push(name);
+        if guess == Guess::Empty {
+            finding.severity = Severity::Error;
+            finding.case = "";
+        }
+        let kind = if guess == Guess::Empty { "empty" } else { "common" };
+        finding = finding.saw(kind, name, "-", SHADOW);
+    }
+    if names.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(finding.with("names", names.join(", "))))
+}
+
+/// Nothing stands before the box's own services.
+fn no_filter(facts: &Facts) -> Verdict {
+    let guards = |chain: &&Value| {
+        let family = matches!(chain["family"].as_str(), Some("inet" | "ip" | "ip6"));
+        family && chain["hook"] == "input" && chain["type"] == "filter"
+    };
+    let chains = facts.rules.of("chain")?;
+    if chains.iter().any(guards) {
+        return Ok(None);
+    }
+    let source = crate::facts::rules::SOURCE;
+    let restart = Step::Run { program: "/etc/init.d/firewall", args: vec!["restart".into()] };
+    let finding = Finding::new(Severity::Error)
+        .saw("input", "", "-", source)
+        .fix(Some(Fix::Steps(vec![restart])));
+    Ok(Some(finding))
+}
+
+/// Services of the box that somebody on the Internet can reach.
+fn wan_open(facts: &Facts) -> Verdict {
+    let firewall = facts.uci.firewall.get()?;
+    let listeners = facts.system.listeners.get()?;
+    let outer = outer_zones(facts, firewall)?;
+    let mut finding = Finding::new(Severity::Warning);
+    let mut names = Vec::new();
+    let mut opened = None;
+    for zone in firewall.of("zone") {
+        let name = zone.text("name").unwrap_or_default();
+        if !outer.contains(&name) || !accepts(zone, "input") {
+            continue;
+        }
+        let option = format!("{FIREWALL}, zone {name}, input");
+        finding = finding.saw("policy", name, "ACCEPT", option);
+        for listener in listeners {
+            finding = reached(finding, listener, &mut names);
+        }
+        opened = opened.or(Some(zone.name));
+    }
+    for rule in firewall.of("rule") {
+        for listener in listeners.iter().filter(|listener| lets(rule, &outer, listener)) {
+            let text = |option| rule.text(option).unwrap_or_default();
+            let option = format!("{FIREWALL}, rule {}", text("name"));
+            finding = finding.saw("rule", text("src"), text("dest_port"), option);
+            finding = reached(finding, listener, &mut names);
+        }
+    }
+    // Where nobody listens there is nothing to reach.
+    if names.is_empty() {
+        return Ok(None);
+    }
+    names.sort_unstable();
+    names.dedup();
+    let fix = opened.map(|section| super::cpu::set("firewall", section, "input", "REJECT"));
+    Ok(Some(finding.with("services", names.join(", ")).fix(fix)))
+}
+
+/// What a line from the provider needs: its answers come to these ports.
+const NEEDED: &[(&str, u16)] = &[("udp", 68), ("udp", 546)];
+
+fn reached(finding: Finding, listener: &Listener, names: &mut Vec<String>) -> Finding {
+    if NEEDED.contains(&(listener.proto, listener.port)) {
+        return finding;
+    }
+    let port = format!("{}/{}", listener.proto, listener.port);
+    let name = if listener.program.is_empty() { &port } else { &listener.program };
+    names.push(name.clone());
+    finding.saw("listener", name.clone(), &*port, format!("/proc/net/{}", listener.proto))
+}
+
+/// Zones of the line: those that hide others behind one address, and those of the daemon's WANs.
+fn outer_zones<'a>(facts: &Facts, firewall: &'a Package) -> Result<Vec<&'a str>, Unknown> {
+    let status = facts.flowtable.status.get()?;
+    let lines = status.get("wan").and_then(Value::as_array).cloned().unwrap_or_default();
+    let names: Vec<&str> = lines.iter().filter_map(|line| line["name"].as_str()).collect();
+    let outer = |zone: &Section<'_>| {
+        zone.switch("masq", false) || zone.list("network").iter().any(|of| names.contains(of))
+    };
+    let zones = firewall.of("zone").into_iter().filter(outer);
+    Ok(zones.filter_map(|zone| zone.text("name")).collect())
+}
+
+fn accepts(section: Section<'_>, option: &str) -> bool {
+    section.text(option).is_some_and(|target| target.eq_ignore_ascii_case("accept"))
+}
+
+/// Whether a rule lets strangers in to this service.
+fn lets(rule: Section<'_>, outer: &[&str], listener: &Listener) -> bool {
+    let from = rule.text("src").unwrap_or_default();
+    let into = rule.text("dest").is_none() && rule.switch("enabled", true);
+    // Who names senders has thought about them.
+    let anybody = rule.list("src_ip").is_empty() && rule.list("src_mac").is_empty();
+    if !into || !accepts(rule, "target") || !anybody || !(from == "*" || outer.contains(&from)) {
+        return false;
+    }
+    let protos = rule.list("proto");
+    let all = protos.is_empty() || protos.iter().any(|proto| matches!(*proto, "all" | "tcpudp"));
+    let proto = all || protos.contains(&listener.proto);
+    let ports = rule.list("dest_port");
+    proto && (ports.is_empty() || ports.iter().any(|range| holds(range, listener.port)))
+}
+
+/// Whether `80` or `8000-8100` has the port.
+fn holds(range: &str, port: u16) -> bool {
+    let (low, high) = range.split_once(['-', ':']).unwrap_or((range, range));
+    let number = |word: &str| word.parse::<u16>().ok();
+    matches!((number(low), number(high)), (Some(low), Some(high)) if (low..=high).contains(&port))
+}
+
+/// The clock is wrong, or nobody keeps it right.
+fn clock(facts: &Facts) -> Verdict {
+    let now = facts.system.now_ms;
+    let seconds = (now / 1000).to_string();
+    if now < BUILT_MS {
+        let finding = Finding::new(Severity::Error).case("wrong");
+        return Ok(Some(finding.saw("now", "", seconds, "date +%s")));
+    }
+    if !facts.system.clock.is_empty() {
+        return Ok(None);
+    }
+    // Who switches it off has his reasons: a clock of its own, a machine whose host keeps it.
+    let settings = facts.uci.system.get();
+    let servers = settings.map(|system| system.of("timeserver")).unwrap_or_default();
+    let wanted = servers.iter().any(|server| server.switch("enabled", true));
+    let severity = if wanted { Severity::Warning } else { Severity::Info };
+    let enabled = if wanted { "1" } else { "0" };
+    let finding = Finding::new(severity).saw("program", "", "-", "/proc").saw(
+        "servers",
+        "",
+        enabled,
+        "/etc/config/system, timeserver",
+    );
+    let args = vec!["restart".into()];
+    let restart = Step::Run { program: "/etc/init.d/sysntpd", args };
+    Ok(Some(finding.fix(wanted.then(|| Fix::Steps(vec![restart])))))
+}
+
+/// Programs wait for memory, or little is left.
+fn memory(facts: &Facts) -> Verdict {
+    let lines = facts.system.memory.get()?;
+    let field = |name: &str| {
+        let line = lines.lines().find_map(|line| line.strip_prefix(name))?;
+        line.trim_start_matches(':').split_ascii_whitespace().next()?.parse::<u64>().ok()
+    };
+    let (Some(all), Some(left)) = (field("MemTotal"), field("MemAvailable")) else {
+        return Err(Unknown(format!("{MEMINFO} tells no MemTotal and MemAvailable")));
+    };
+    let share = left * 100 / all.max(1);
+    let waiting = facts.system.pressure.get().ok().and_then(|text| waiting(text));
+    let presses = waiting.is_some_and(|waiting| waiting >= 10.0);
+    if share >= 5 && !presses {
+        return Ok(None);
+    }
+    let finding = Finding::new(Severity::Warning)
+        .saw("available", "", format!("{left} KiB ({share} %)"), MEMINFO)
+        .with("share", share);
+    Ok(Some(match waiting {
+        Some(waiting) => finding.saw("pressure", "", format!("{waiting} %"), PRESSURE),
+        None => finding,
+    }))
+}
+
+/// Percent of the last minute in which some program waited.
+fn waiting(pressure: &str) -> Option<f64> {
+    let line = pressure.lines().find(|line| line.starts_with("some "))?;
+    line.split(' ').find_map(|word| word.strip_prefix("avg60="))?.parse().ok()
+}
+
+/// The kernel ended programs for want of memory.
+fn killed(facts: &Facts) -> Verdict {
+    let killed = facts.system.killed;
+    if killed == 0 {
+        return Ok(None);
+    }
+    let finding = Finding::new(Severity::Warning)
+        .saw("killed", "", killed.to_string(), format!("{VMSTAT}, oom_kill"))
+        .with("count", killed);
+    Ok(Some(finding))
+}
+
+/// A file system is full, or nearly.
+fn storage(facts: &Facts) -> Verdict {
+    let full: Vec<_> = facts.system.rooms.get()?.iter().filter(|room| room.used >= 90).collect();
+    if full.is_empty() {
+        return Ok(None);
+    }
+    let over = full.iter().any(|room| room.used >= 98);
+    let mut finding = Finding::new(if over { Severity::Error } else { Severity::Warning });
+    for room in &full {
+        let value = format!("{} %, {} KiB", room.used, room.free);
+        finding = finding.saw("room", room.place, value, format!("df {}", room.place));
+    }
+    let places: Vec<&str> = full.iter().map(|room| room.place).collect();
+    Ok(Some(finding.with("places", places.join(", "))))
+}
+
+/// The system itself can be written: there is no way back to how it was flashed.
+fn root(facts: &Facts) -> Verdict {
+    let (kind, options) = facts.system.root.get()?;
+    let writable = options.split(',').any(|option| option == "rw");
+    // A layer over what was flashed, or a copy of it in memory.
+    if !writable || matches!(kind.as_str(), "overlay" | "ramfs" | "tmpfs" | "rootfs") {
+        return Ok(None);
+    }
+    Ok(Some(Finding::new(Severity::Info).saw("root", "", format!("{kind}, rw"), MOUNTS)))
+}
+
+#[cfg(test)]
+#[path = "system_tests.rs"]
+mod tests;

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+use serde_json::{Map, Value, json};
+
+use super::*;
+use crate::facts::Known;
+use crate::facts::rules::Rules;
+use crate::facts::system::{Account, Room, System};
+use crate::words::tests::found_by;
+
+fn object(value: Value) -> Known<Map<String, Value>> {
+    let Value::Object(map) = value else { unreachable!() };
+    map.into()
+}
+
+fn package(value: Value) -> Known<Package> {
+    Package::new(object(value).get().unwrap().clone()).into()
+}
+
+fn listener(proto: &'static str, port: u16, program: &str) -> Listener {
+    Listener { proto, port, program: program.into() }
+}
+
+fn account(name: &str, guess: Option<Guess>) -> Account {
+    Account { name: name.into(), guess }
+}
+
+fn firewall() -> Value {
+    json!({
+        "lan": {".type": "zone", "name": "lan", "network": ["lan"], "input": "ACCEPT"},
+        "wan": {".type": "zone", "name": "wan", "network": ["wan", "wan6"], "input": "REJECT"},
+        "ping": {".type": "rule", "name": "Allow-Ping", "src": "*", "proto": "icmp",
+            "target": "ACCEPT"},
+        "dhcp": {".type": "rule", "name": "Allow-DHCP-Renew", "src": "wan", "proto": "udp",
+            "dest_port": "68", "target": "ACCEPT"},
+        "forward": {".type": "rule", "name": "IPsec", "src": "wan", "dest": "lan",
+            "target": "ACCEPT"},
+    })
+}
+
+fn facts() -> Facts {
+    let system = System {
+        accounts: vec![account("root", None), account("viewer", None)].into(),
+        listeners: vec![listener("tcp", 22, "dropbear"), listener("udp", 68, "udhcpc")].into(),
+        now_ms: BUILT_MS + 1000,
+        clock: "ntpd".into(),
+        pressure: "some avg10=0.00 avg60=0.10 avg300=0.00 total=5\n".to_owned().into(),
+        memory: "MemTotal: 100000 kB\nMemFree: 1 kB\nMemAvailable: 40000 kB\n".to_owned().into(),
+        killed: 0,
+        rooms: vec![Room { place: "/etc/config", free: 50, used: 40 }].into(),
+        root: ("overlay".to_owned(), "rw,noatime".to_owned()).into(),
+        daemon: true,
+        answers: "0.1.0".to_owned().into(),
+        missing: Vec::new(),
+    };
+    let chain = json!({"chain": {"family": "inet", "table": "fw4", "name": "input",
+        "type": "filter", "hook": "input", "policy": "drop"}});
+    let mut facts = Facts { system, ..Facts::default() };
+    facts.rules = Rules { nft: vec![chain].into(), ..Rules::default() };
+    facts.uci.firewall = package(firewall());
+    facts.uci.system = package(json!({"ntp": {".type": "timeserver", "enabled": "1"}}));
+    facts.flowtable.status = object(json!({"wan": [{"name": "wan", "proto": "pppoe"}]}));
+    facts
+}
+
+fn found(id: &str, facts: &Facts) -> Finding {
+    found_by(CHECKS, id, facts)
+}
+
+#[test]
+fn all_is_well_on_a_healthy_router() {
+    for check in CHECKS {
+        assert_eq!((check.look)(&facts()), Ok(None), "{}", check.id);
+    }
+}
+
+#[test]
+fn a_daemon_that_is_silent_or_gone_is_an_error() {
+    let mut facts = facts();
+    facts.system.answers = Known::new(Err::<String, _>("there is no object fastpath on ubus"));
+    assert_eq!(found("system-daemon", &facts).case, "silent");
+    facts.system.daemon = false;
+    assert!(found("system-daemon", &facts).fix.is_some());
+}
+
+#[test]
+fn parts_that_are_gone_are_named() {
+    let mut facts = facts();
+    facts.system.missing = vec![("/usr/libexec/fastpath-rules", "fastpathd")];
+    assert_eq!(found("system-parts", &facts).evidence[0].source, "/usr/libexec/fastpath-rules");
+}
+
+#[test]
+fn passwords_that_are_none_are_told_without_the_password() {
+    let mut facts = facts();
+    let common = account("viewer", Some(Guess::Common));
+    facts.system.accounts = vec![account("root", None), common.clone()].into();
+    let finding = found("system-password", &facts);
+    assert_eq!((finding.severity, finding.case), (Severity::Warning, "common"));
+    facts.system.accounts = vec![account("root", Some(Guess::Empty)), common].into();
+    let finding = found("system-password", &facts);
+    assert_eq!((finding.severity, finding.case), (Severity::Error, ""));
+}
+
+#[test]
+fn a_box_without_a_chain_before_it_is_open() {
+    let mut facts = facts();
+    facts.rules = Rules { nft: Vec::new().into(), ..Rules::default() };
+    assert!(found("system-no-filter", &facts).fix.is_some());
+}
+
+#[test]
+fn a_zone_that_accepts_opens_what_listens() {
+    let mut open = firewall();
+    open["wan"]["input"] = "ACCEPT".into();
+    let mut facts = facts();
+    facts.uci.firewall = package(open);
+    let finding = found("system-wan-open", &facts);
+    assert_eq!(finding.params["services"], "dropbear");
+    let edit = json!({"config": "firewall", "op": "set", "section": "wan",
+        "values": {"input": "REJECT"}});
+    assert_eq!(finding.fix, Some(Fix::Change(vec![edit])));
+    facts.system.listeners = vec![listener("udp", 68, "udhcpc")].into();
+    assert_eq!(wan_open(&facts), Ok(None), "nobody listens");
+}
+
+#[test]
+fn a_rule_opens_the_port_it_names() {
+    let rule = |of: Value| {
+        let mut firewall = firewall();
+        firewall["new"] = of;
+        firewall["new"][".type"] = "rule".into();
+        firewall["new"]["target"] = "ACCEPT".into();
+        let mut facts = facts();
+        facts.uci.firewall = package(firewall);
+        facts
+    };
+    let open = rule(json!({"name": "ssh", "src": "wan", "dest_port": "20-22", "proto": ["tcp"]}));
+    let finding = found("system-wan-open", &open);
+    assert_eq!(finding.fix, None);
+    for closed in [
+        json!({"src": "lan", "dest_port": "22"}),
+        json!({"src": "wan", "dest_port": "23"}),
+        json!({"src": "wan", "dest_port": "22", "proto": "udp"}),
+        json!({"src": "wan", "dest_port": "22", "src_ip": ["192.0.2.1"]}),
+        json!({"src": "wan", "dest_port": "22", "enabled": "0"}),
+    ] {
+        assert_eq!(wan_open(&rule(closed.clone())), Ok(None), "{closed}");
+    }
+}
+
+#[test]
+fn a_clock_is_wrong_or_left_alone() {
+    let mut facts = facts();
+    facts.system.clock.clear();
+    assert_eq!(found("system-clock", &facts).severity, Severity::Warning);
+    facts.uci.system = package(json!({}));
+    assert_eq!(found("system-clock", &facts).severity, Severity::Info);
+    facts.system.now_ms = 0;
+    let finding = found("system-clock", &facts);
+    assert_eq!((finding.severity, finding.case), (Severity::Error, "wrong"));
+}
+
+#[test]
+fn memory_may_be_short_or_waited_for() {
+    let mut short = facts();
+    short.system.memory = "MemTotal: 100000 kB\nMemAvailable: 900 kB\n".to_owned().into();
+    found("system-memory", &short);
+    let mut pressed = facts();
+    pressed.system.pressure = "some avg10=1 avg60=35.20 total=5\n".to_owned().into();
+    assert_eq!(found("system-memory", &pressed).evidence[1].value, "35.2 %");
+    pressed.system.pressure = Known::default();
+    assert_eq!(memory(&pressed), Ok(None), "a kernel without pressure");
+    pressed.system.memory = String::new().into();
+    assert!(memory(&pressed).is_err());
+    pressed.system.killed = 2;
+    found("system-oom", &pressed);
+}
+
+#[test]
+fn full_file_systems_are_named() {
+    let mut facts = facts();
+    facts.system.rooms = vec![Room { place: "/tmp", free: 1, used: 92 }].into();
+    assert_eq!(found("system-storage", &facts).severity, Severity::Warning);
+    facts.system.rooms = vec![Room { place: "/tmp", free: 0, used: 100 }].into();
+    assert_eq!(found("system-storage", &facts).severity, Severity::Error);
+}
+
+#[test]
+fn a_root_without_a_layer_is_told() {
+    let mut facts = facts();
+    facts.system.root = ("ext4".to_owned(), "rw,relatime".to_owned()).into();
+    assert_eq!(found("system-root", &facts).severity, Severity::Info);
+    facts.system.root = ("squashfs".to_owned(), "ro".to_owned()).into();
+    assert_eq!(root(&facts), Ok(None));
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Bridges, their ports, and who is in which VLAN.
+
+use serde_json::{Map, Value};
+
+use super::ports::DEVICES;
+use super::{Known, number};
+use crate::machine::Machine;
+
+/// One bridge.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Bridge {
+    /// Its name.
+    pub name: String,
+    /// Whether it tells VLANs apart.
+    pub vlan_aware: bool,
+    /// Its ports.
+    pub ports: Vec<BridgePort>,
+    /// VLANs of its inner side, which the router itself is in.
+    pub own: Vec<u16>,
+}
+
+/// One port of a bridge.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BridgePort {
+    /// Its name.
+    pub name: String,
+    /// Device below and tag, if it is a VLAN device.
+    pub vlan: Option<(String, u16)>,
+    /// Membership: VLAN, tagged, its own for frames without a tag.
+    pub members: Vec<(u16, bool, bool)>,
+    /// What the kernel's spanning tree has it do; 3 is forwarding.
+    pub state: u64,
+    /// Whether it has a link.
+    pub carrier: bool,
+}
+
+/// All bridges.
+#[derive(Debug, Default)]
+pub struct Bridges {
+    /// By name.
+    pub all: Known<Vec<Bridge>>,
+    /// Whether VLANs of ports are known: the daemon tells them.
+    pub members: Known<()>,
+}
+
+/// Reads them: bridges and ports of `/sys`, VLANs of the daemon's `topology`.
+#[must_use]
+pub fn read(machine: &dyn Machine, topology: &Known<Map<String, Value>>) -> Bridges {
+    let vlans = machine.read("/proc/net/vlan/config").unwrap_or_default();
+    let told = topology.get().ok();
+    let all = match machine.list(DEVICES) {
+        Ok(names) => {
+            let found = names.iter().filter_map(|name| bridge(machine, name, &vlans, told));
+            found.collect::<Vec<_>>().into()
+        }
+        Err(error) => Known::new(Err(format!("listing {DEVICES}: {error}"))),
+    };
+    Bridges { all, members: Known(topology.get().map(drop)) }
+}
+
+fn bridge(
+    machine: &dyn Machine,
+    name: &str,
+    vlans: &str,
+    topology: Option<&Map<String, Value>>,
+) -> Option<Bridge> {
+    let folder = format!("{DEVICES}/{name}");
+    let filtering = number(machine, &format!("{folder}/bridge/vlan_filtering"));
+    let vlan_aware = *filtering.get().ok()? == 1;
+    let told = topology.and_then(|topology| {
+        let bridges = topology.get("bridges")?.as_array()?;
+        bridges.iter().find(|bridge| bridge["name"] == name)?["ports"].as_array()
+    });
+    let members = |port: &str| {
+        let told = told.and_then(|ports| ports.iter().find(|of| of["name"] == port));
+        told.map(|port| members(&port["vlans"])).unwrap_or_default()
+    };
+    let ports = machine.list(&format!("{folder}/brif")).unwrap_or_default();
+    let port = |port: &String| BridgePort {
+        name: port.clone(),
+        vlan: vlan_device(vlans, port),
+        members: members(port),
+        state: *number(machine, &format!("{DEVICES}/{port}/brport/state")).get().unwrap_or(&0),
+        carrier: number(machine, &format!("{DEVICES}/{port}/carrier")).get() == Ok(&1),
+    };
+    let own = members(name).into_iter().map(|(vid, ..)| vid).collect();
+    Some(Bridge { name: name.to_owned(), vlan_aware, ports: ports.iter().map(port).collect(), own })
+}
+
+fn members(vlans: &Value) -> Vec<(u16, bool, bool)> {
+    let vlans = vlans.as_array().map(Vec::as_slice).unwrap_or_default();
+    vlans
+        .iter()
+        .filter_map(|vlan| {
+            let vid = u16::try_from(vlan["vid"].as_u64()?).ok()?;
+            Some((vid, vlan["tagged"] == true, vlan["pvid"] == true))
+        })
+        .collect()
+}
+
+/// A line of `/proc/net/vlan/config`: `lan1.10  | 10  | lan1`.
+fn vlan_device(config: &str, name: &str) -> Option<(String, u16)> {
+    let mut lines = config.lines().map(|line| line.split('|').map(str::trim));
+    let mut of = lines.find_map(|mut words| (words.next() == Some(name)).then_some(words))?;
+    let vid = of.next()?.parse().ok()?;
+    Some((of.next()?.to_owned(), vid))
+}

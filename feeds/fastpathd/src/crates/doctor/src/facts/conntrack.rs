@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Connection tracking: its table, its clocks, its helpers.
+
+use super::{Known, number, text};
+use crate::machine::Machine;
+
+/// Where its settings are.
+pub const SETTINGS: &str = "/proc/sys/net/netfilter";
+/// Where the size of its hash is.
+pub const BUCKETS: &str = "/sys/module/nf_conntrack/parameters/hashsize";
+/// What the modules of helpers are called, without `nf_conntrack_`.
+const HELPERS: &[&str] =
+    &["amanda", "ftp", "h323", "irc", "netbios_ns", "pptp", "sane", "sip", "snmp", "tftp"];
+
+/// What is set, and how full it is.
+#[derive(Debug, Default)]
+pub struct Conntrack {
+    /// Connections known.
+    pub count: Known<u64>,
+    /// As many as there may be.
+    pub limit: Known<u64>,
+    /// Buckets of the hash.
+    pub buckets: Known<u64>,
+    /// Whether bytes and packets are counted.
+    pub accounting: Known<u64>,
+    /// Seconds an established TCP connection is kept without packets.
+    pub established: Known<u64>,
+    /// Whether helpers look at all connections by port (gone with Linux 6.0).
+    pub automatic: bool,
+    /// Modules of helpers that are loaded, by what the kernel calls the helper.
+    pub helpers: Known<Vec<String>>,
+}
+
+/// Reads it.
+#[must_use]
+pub fn read(machine: &dyn Machine) -> Conntrack {
+    let of = |name: &str| number(machine, &format!("{SETTINGS}/{name}"));
+    let helpers = text(machine, "/proc/modules").get().map(|modules| {
+        let names = modules.lines().filter_map(|line| line.split(' ').next());
+        let short = names.filter_map(|name| name.strip_prefix("nf_conntrack_"));
+        short.filter(|name| HELPERS.contains(name)).map(str::to_owned).collect()
+    });
+    Conntrack {
+        count: of("nf_conntrack_count"),
+        limit: of("nf_conntrack_max"),
+        buckets: of("nf_conntrack_buckets"),
+        accounting: of("nf_conntrack_acct"),
+        established: of("nf_conntrack_tcp_timeout_established"),
+        automatic: of("nf_conntrack_helper").get() == Ok(&1),
+        helpers: Known(helpers),
+    }
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The flowtable: module, what is in force, and what the daemon says of it.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::conntrack::SETTINGS;
+use super::{Known, number};
+use crate::machine::Machine;
+
+/// Where modules are.
+const MODULES: &str = "/lib/modules";
+/// Flows of which reasons are counted: those that move most.
+const FLOWS: u64 = 500;
+
+/// Silent for so many seconds, an entry is of no use: the kernel's own limit is 30.
+pub const STALE: u64 = 120;
+
+/// What there is of flowtables.
+#[derive(Debug, Default)]
+pub struct Flowtable {
+    /// Where the code is.
+    pub module: Known<Module>,
+    /// All flowtables in nft's own words, since its JSON lacks their flags (nft 1.1.3).
+    pub listed: Known<Vec<Listed>>,
+    /// The daemon's `status`.
+    pub status: Known<Map<String, Value>>,
+    /// The daemon's `topology`.
+    pub topology: Known<Map<String, Value>>,
+    /// Flows and bytes on the slow path by reason, of those that moved most.
+    pub reasons: Known<BTreeMap<String, (u64, u64)>>,
+    /// Flows in the flowtable that nothing was heard of for longer than [`STALE`] seconds, of the
+    /// longest silent.
+    pub stale: Known<u64>,
+    /// Seconds that an entry stays without packets: protocol and setting.
+    pub timeouts: Vec<(&'static str, u64)>,
+}
+
+/// Where the code of `nft_flow_offload` is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Module {
+    /// In the kernel: loaded or built in.
+    There,
+    /// A file that was not loaded.
+    Loadable,
+    /// Nowhere.
+    Missing,
+}
+
+/// One flowtable in force.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Listed {
+    /// Family and name of its table.
+    pub table: String,
+    /// Its name.
+    pub name: String,
+    /// Its devices.
+    pub devices: Vec<String>,
+    /// Whether it counts.
+    pub counter: bool,
+}
+
+/// Reads it.
+#[must_use]
+pub fn read(machine: &dyn Machine) -> Flowtable {
+    let call = |method, args: Value| {
+        machine.call("fastpath", method, args.as_object().unwrap_or(&Map::new()))
+    };
+    let flows = |paths: &[&str]| {
+        call("flows", json!({"filter": {"path": paths}, "sort": "bytes", "limit": FLOWS}))
+    };
+    let silent = json!({"filter": {"path": ["flowtable"]}, "sort": "idle_s", "limit": FLOWS});
+    Flowtable {
+        module: module(machine),
+        listed: Known::new(machine.run("nft", &["list", "flowtables"]).map(|text| listed(&text))),
+        status: Known::new(call("status", json!({}))),
+        topology: Known::new(call("topology", json!({}))),
+        reasons: Known::new(flows(&["slow"]).map(|page| reasons(&page))),
+        stale: Known::new(call("flows", silent).map(|page| stale(&page))),
+        timeouts: ["tcp", "udp"].into_iter().filter_map(|of| timeout(machine, of)).collect(),
+    }
+}
+
+fn module(machine: &dyn Machine) -> Known<Module> {
+    let modules = match machine.read("/proc/modules") {
+        Ok(modules) => modules,
+        Err(error) => return Known::new(Err(format!("reading /proc/modules: {error}"))),
+    };
+    if modules.lines().any(|line| line.split(' ').next() == Some("nft_flow_offload")) {
+        return Module::There.into();
+    }
+    let release = machine.read("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let folder = format!("{MODULES}/{}", release.trim());
+    let names = |file: &str| machine.read(&format!("{folder}/{file}")).unwrap_or_default();
+    // OpenWrt has no modules.dep: its modules are all in the one folder.
+    let files = machine.list(&folder).unwrap_or_default();
+    let file = |text: &str| text.contains("/nft_flow_offload.ko");
+    if file(&names("modules.builtin")) {
+        Module::There.into()
+    } else if file(&names("modules.dep")) || files.iter().any(|f| f == "nft_flow_offload.ko") {
+        Module::Loadable.into()
+    } else {
+        Module::Missing.into()
+    }
+}
+
+/// `table inet fastpath {`, `flowtable ft {`, `devices = { lan1, wan }`, `counter`.
+fn listed(text: &str) -> Vec<Listed> {
+    let mut found: Vec<Listed> = Vec::new();
+    let mut table = String::new();
+    for line in text.lines().map(str::trim) {
+        if let Some(name) = line.strip_prefix("table ") {
+            name.trim_end_matches(" {").clone_into(&mut table);
+        } else if let Some(name) = line.strip_prefix("flowtable ") {
+            let name = name.trim_end_matches(" {").to_owned();
+            found.push(Listed { table: table.clone(), name, ..Listed::default() });
+        } else if let Some(last) = found.last_mut() {
+            last.counter |= line == "counter";
+            if let Some(devices) = line.strip_prefix("devices = {") {
+                let names = devices.trim_end_matches('}').split(',').map(str::trim);
+                last.devices = names.map(|name| name.trim_matches('"').to_owned()).collect();
+            }
+        }
+    }
+    found
+}
+
+/// The rows of a page as functions from the name of a column.
+fn rows(page: &Map<String, Value>) -> Vec<impl Fn(&str) -> Value> {
+    let array = |key: &str| page.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+    let cols = array("cols");
+    let row = |row: Value| {
+        let cols = cols.clone();
+        move |name: &str| {
+            cols.iter().position(|col| col == name).map_or(Value::Null, |at| row[at].clone())
+        }
+    };
+    array("rows").into_iter().map(row).collect()
+}
+
+fn reasons(page: &Map<String, Value>) -> BTreeMap<String, (u64, u64)> {
+    let mut found = BTreeMap::new();
+    for row in rows(page) {
+        let bytes = |name| row(name).as_u64().unwrap_or_default();
+        let reason = row("reason").as_str().unwrap_or_default().to_owned();
+        let of: &mut (u64, u64) = found.entry(reason).or_default();
+        *of = (of.0 + 1, of.1 + bytes("up_bytes") + bytes("down_bytes"));
+    }
+    found
+}
+
+fn stale(page: &Map<String, Value>) -> u64 {
+    let silent = |row: &dyn Fn(&str) -> Value| row("idle_s").as_u64() > Some(STALE);
+    rows(page).iter().filter(|row| silent(row)).count() as u64
+}
+
+fn timeout(machine: &dyn Machine, of: &'static str) -> Option<(&'static str, u64)> {
+    let path = format!("{SETTINGS}/nf_flowtable_{of}_timeout");
+    number(machine, &path).get().ok().map(|seconds| (of, *seconds))
+}

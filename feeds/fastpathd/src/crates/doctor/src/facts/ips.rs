@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Suricata: what the daemon says, what the kernel's queues say, how its threads stand.
+
+use serde_json::{Map, Value};
+
+use super::{Known, Unknown};
+use crate::machine::Machine;
+
+/// The kernel's list of packet queues that somebody reads.
+pub const QUEUES: &str = "/proc/net/netfilter/nfnetlink_queue";
+/// Where the program is.
+pub const PROGRAM: &str = "/usr/bin/suricata";
+
+/// What there is of inspection.
+#[derive(Debug, Default)]
+pub struct Ips {
+    /// The daemon's `ips`.
+    pub state: Known<Map<String, Value>>,
+    /// What `suricata -V` says; none: the program is not installed.
+    pub version: Option<Known<String>>,
+    /// The kernel's queues.
+    pub queues: Vec<Queue>,
+    /// Suricatas that run, whoever started them.
+    pub running: Vec<Running>,
+}
+
+/// A packet queue that is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Queue {
+    /// Its number.
+    pub number: u64,
+    /// Packets lost because it was full.
+    pub full: u64,
+    /// Packets lost because the reader's memory was.
+    pub reader: u64,
+    /// Packets that were given to the reader.
+    pub given: u64,
+}
+
+/// A Suricata that runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Running {
+    /// Its process id.
+    pub pid: String,
+    /// Its arguments, the program first.
+    pub arguments: Vec<String>,
+    /// Its threads.
+    pub threads: Vec<Thread>,
+}
+
+/// A thread of Suricata's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Thread {
+    /// Its name: `W-NFQ#0` or `W#01` for a worker, `FM#01` for a flow manager, and so on.
+    pub name: String,
+    /// The kernel's list of CPUs it may run on.
+    pub cpus: String,
+}
+
+impl Running {
+    /// The argument by which it takes copies of packets and can stop none; none: it does not.
+    #[must_use]
+    pub fn watches(&self) -> Option<&str> {
+        let copies = |word: &&String| {
+            let name = word.split('=').next().unwrap_or_default();
+            matches!(name, "-i" | "--pcap" | "--af-packet" | "--netmap")
+        };
+        let queued = self.arguments.iter().any(|word| word == "-q" || word.starts_with("-q"));
+        self.arguments.iter().find(copies).filter(|_| !queued).map(String::as_str)
+    }
+}
+
+/// Reads it.
+#[must_use]
+pub fn read(machine: &dyn Machine) -> Ips {
+    let programs = machine.list("/usr/bin").unwrap_or_default();
+    let installed = programs.iter().any(|name| name == "suricata");
+    Ips {
+        state: Known::new(machine.call("fastpath", "ips", &Map::new())),
+        version: installed.then(|| Known::new(machine.run(PROGRAM, &["-V"]))),
+        queues: queues(&machine.read(QUEUES).unwrap_or_default()),
+        running: running(machine),
+    }
+}
+
+/// Columns: number, port id of the reader, waiting, copy mode, copy range, lost because full,
+/// lost by the reader, id of the last packet, 1.
+fn queues(text: &str) -> Vec<Queue> {
+    let mut queues = Vec::new();
+    for line in text.lines() {
+        let column: Vec<u64> =
+            line.split_ascii_whitespace().filter_map(|word| word.parse().ok()).collect();
+        if let [number, _, _, _, _, full, reader, given, ..] = column[..] {
+            queues.push(Queue { number, full, reader, given });
+        }
+    }
+    queues
+}
+
+fn running(machine: &dyn Machine) -> Vec<Running> {
+    let mut running = Vec::new();
+    for pid in machine.list("/proc").unwrap_or_default() {
+        if !pid.bytes().all(|byte| byte.is_ascii_digit()) {
+            continue;
+        }
+        let line = machine.read(&format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let arguments: Vec<String> =
+            line.split('\0').filter(|word| !word.is_empty()).map(str::to_owned).collect();
+        let program = arguments.first().and_then(|path| path.rsplit('/').next());
+        if program == Some("suricata") {
+            let threads = threads(machine, &pid);
+            running.push(Running { pid, arguments, threads });
+        }
+    }
+    running
+}
+
+fn threads(machine: &dyn Machine, pid: &str) -> Vec<Thread> {
+    let folder = format!("/proc/{pid}/task");
+    let mut threads = Vec::new();
+    for task in machine.list(&folder).unwrap_or_default() {
+        let status = machine.read(&format!("{folder}/{task}/status")).unwrap_or_default();
+        let field = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name));
+            line.map(|value| value.trim().to_owned())
+        };
+        if let (Some(name), Some(cpus)) = (field("Name:"), field("Cpus_allowed_list:")) {
+            threads.push(Thread { name, cpus });
+        }
+    }
+    threads
+}
+
+impl Ips {
+    /// A field of what the daemon says, by a path such as `rules.state`.
+    ///
+    /// # Errors
+    /// Why nothing is known.
+    pub fn field(&self, path: &str) -> Result<&Value, Unknown> {
+        let mut parts = path.split('.');
+        let first = parts.next().unwrap_or_default();
+        let mut value = self.state.get()?.get(first).unwrap_or(&Value::Null);
+        for part in parts {
+            value = &value[part];
+        }
+        Ok(value)
+    }
+
+    /// Whether inspection is asked for.
+    ///
+    /// # Errors
+    /// Why nothing is known.
+    pub fn enabled(&self) -> Result<bool, Unknown> {
+        Ok(self.field("enabled")?.as_bool().unwrap_or(false))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::fake::Fake;
+
+    #[test]
+    fn queues_are_lines_of_numbers() {
+        let text = "    0   4711     0 2 65531     3     1      900  1\nrubbish\n";
+        assert_eq!(queues(text), [Queue { number: 0, full: 3, reader: 1, given: 900 }]);
+    }
+
+    fn suricata(arguments: &str) -> Running {
+        let line = format!("/usr/bin/suricata {arguments}").replace(' ', "\0");
+        let status = "Name:\tW#01\nCpus_allowed_list:\t2-3\n";
+        let fake = Fake::new()
+            .file("/proc/70/cmdline", &line)
+            .file("/proc/70/task/71/status", status)
+            .file("/proc/71/cmdline", "grep\0suricata\0")
+            .file("/proc/self/cmdline", "/usr/bin/suricata");
+        let mut running = running(&fake);
+        assert_eq!(running.len(), 1);
+        running.remove(0)
+    }
+
+    #[test]
+    fn suricata_is_found_by_its_program_with_its_threads() {
+        let running = suricata("-q 0 -q 1");
+        assert_eq!((running.pid.as_str(), running.watches()), ("70", None));
+        assert_eq!(running.threads, [Thread { name: "W#01".into(), cpus: "2-3".into() }]);
+    }
+
+    #[test]
+    fn who_takes_copies_watches() {
+        assert_eq!(suricata("--pcap=br0 -D").watches(), Some("--pcap=br0"));
+        assert_eq!(suricata("--af-packet").watches(), Some("--af-packet"));
+        assert_eq!(suricata("-c x.yaml -q0").watches(), None);
+    }
+
+    #[test]
+    fn fields_are_found_by_path() {
+        let state = serde_json::json!({"enabled": true, "rules": {"state": "good"}});
+        let fake = Fake::new().answers("fastpath ips", state);
+        let ips = read(&fake);
+        assert_eq!(ips.field("rules.state").unwrap(), "good");
+        assert!(ips.field("no.such").unwrap().is_null());
+        assert_eq!((ips.enabled(), ips.version), (Ok(true), None));
+    }
+}

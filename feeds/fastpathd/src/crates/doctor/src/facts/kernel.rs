@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The kernel: its version, and what it lets others see and do.
+
+use super::{Known, number, text};
+use crate::machine::Machine;
+
+/// Where its version is.
+pub const RELEASE: &str = "/proc/sys/kernel/osrelease";
+/// Whether modules without a signature are refused; not there: the kernel knows no signatures.
+pub const SIGNED: &str = "/sys/module/module/parameters/sig_enforce";
+/// How far root itself is kept from the kernel; not there: not at all.
+pub const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
+/// Whether addresses of the kernel are hidden.
+pub const POINTERS: &str = "/proc/sys/kernel/kptr_restrict";
+/// What happened to it since boot, as bits.
+pub const TAINTED: &str = "/proc/sys/kernel/tainted";
+/// A module that every router with a firewall has.
+const MODULE: &str = "nf_tables";
+
+/// What there is of the kernel.
+#[derive(Debug, Default)]
+pub struct Kernel {
+    /// `6.12.107+deb13-amd64`.
+    pub release: Known<String>,
+    /// Whether unsigned modules are refused; none: it cannot tell signatures.
+    pub signed: Option<bool>,
+    /// The mode in brackets of the lockdown file; empty: it has none.
+    pub lockdown: String,
+    /// `kernel.kptr_restrict`.
+    pub pointers: Known<u64>,
+    /// `kernel.tainted`.
+    pub tainted: Known<u64>,
+    /// What a module says it fits, `6.12.107 SMP preempt mod_unload modversions`.
+    pub vermagic: Known<String>,
+}
+
+/// Reads it.
+#[must_use]
+pub fn read(machine: &dyn Machine) -> Kernel {
+    let word = |path: &str| machine.read(path).ok().map(|text| text.trim().to_owned());
+    let vermagic = machine.run("modinfo", &["-F", "vermagic", MODULE]);
+    Kernel {
+        release: text(machine, RELEASE),
+        signed: word(SIGNED).map(|word| word == "Y"),
+        lockdown: word(LOCKDOWN).map(|text| chosen(&text).to_owned()).unwrap_or_default(),
+        pointers: number(machine, POINTERS),
+        tainted: number(machine, TAINTED),
+        vermagic: Known::new(vermagic.map(|text| text.trim().to_owned())),
+    }
+}
+
+/// `integrity` of `none [integrity] confidentiality`.
+fn chosen(modes: &str) -> &str {
+    let inside = modes.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    inside.map_or("", |(mode, _)| mode)
+}
+
+/// Major, minor, patch of a kernel's version; a part that is not there is 0.
+#[must_use]
+pub fn version(release: &str) -> Option<[u32; 3]> {
+    let digits = release.split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
+    let mut parts = digits.split('.').map(str::parse::<u32>);
+    let major = parts.next()?.ok()?;
+    let minor = parts.next()?.ok()?;
+    Some([major, minor, parts.next().and_then(Result::ok).unwrap_or(0)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::fake::Fake;
+
+    #[test]
+    fn versions_have_three_numbers() {
+        assert_eq!(version("6.12.107+deb13-amd64"), Some([6, 12, 107]));
+        assert_eq!(version("5.15.150"), Some([5, 15, 150]));
+        assert_eq!(version("7.0-rc3"), Some([7, 0, 0]));
+        assert_eq!(version("unknown"), None);
+    }
+
+    #[test]
+    fn what_is_not_there_is_told_apart() {
+        let bare = read(&Fake::new());
+        assert_eq!((bare.signed, bare.lockdown.as_str()), (None, ""));
+        let fake = Fake::new()
+            .file(SIGNED, "N\n")
+            .file(LOCKDOWN, "[none] integrity confidentiality\n")
+            .prints("modinfo -F vermagic nf_tables", "6.12.1 SMP modversions \n");
+        let kernel = read(&fake);
+        assert_eq!((kernel.signed, kernel.lockdown.as_str()), (Some(false), "none"));
+        assert_eq!(kernel.vermagic.get().unwrap(), "6.12.1 SMP modversions");
+    }
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What was read of the router, an area each.
+
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::machine::Machine;
+
+pub mod bridges;
+pub mod conntrack;
+pub mod cpu;
+pub mod flowtable;
+pub mod ips;
+pub mod kernel;
+pub mod ports;
+pub mod pppoe;
+pub mod rules;
+pub mod sockets;
+pub mod system;
+pub mod uci;
+pub mod walk;
+
+/// Why something is not known, as a sentence.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct Unknown(pub String);
+
+/// A value that may be unreadable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Known<T>(Result<T, Unknown>);
+
+impl<T> Known<T> {
+    /// What was read, or why it could not be.
+    pub fn new<E: ToString>(read: Result<T, E>) -> Self {
+        Self(read.map_err(|error| Unknown(error.to_string())))
+    }
+
+    /// The value.
+    ///
+    /// # Errors
+    /// Why there is none; a check passes it on.
+    pub fn get(&self) -> Result<&T, Unknown> {
+        self.0.as_ref().map_err(Clone::clone)
+    }
+}
+
+impl<T> From<T> for Known<T> {
+    fn from(value: T) -> Self {
+        Self(Ok(value))
+    }
+}
+
+impl<T> Default for Known<T> {
+    fn default() -> Self {
+        Self(Err(Unknown("it was not looked at".into())))
+    }
+}
+
+/// A file's text, without the space around it.
+#[must_use]
+pub fn text(machine: &dyn Machine, path: &str) -> Known<String> {
+    let text = machine.read(path).map(|text| text.trim().to_owned());
+    Known::new(text.map_err(|error| format!("reading {path}: {error}")))
+}
+
+/// A file's number.
+#[must_use]
+pub fn number(machine: &dyn Machine, path: &str) -> Known<u64> {
+    Known(text(machine, path).0.and_then(|text| {
+        text.parse().map_err(|_| Unknown(format!("{path} has '{text}' where a number is expected")))
+    }))
+}
+
+/// Everything the checks look at.
+#[derive(Debug, Default)]
+pub struct Facts {
+    /// All tables of nftables.
+    pub rules: rules::Rules,
+    /// The flowtable and what the daemon says of it.
+    pub flowtable: flowtable::Flowtable,
+    /// Devices with hardware below them.
+    pub ports: ports::Ports,
+    /// Bridges and their VLANs.
+    pub bridges: bridges::Bridges,
+    /// Connection tracking.
+    pub conntrack: conntrack::Conntrack,
+    /// PPPoE sessions.
+    pub pppoe: pppoe::Pppoe,
+    /// What UCI says.
+    pub uci: uci::Configuration,
+    /// Processors.
+    pub cpu: cpu::Cpu,
+    /// Inspection.
+    pub ips: ips::Ips,
+    /// The kernel.
+    pub kernel: kernel::Kernel,
+    /// Accounts, clock, memory, parts.
+    pub system: system::System,
+}
+
+impl Facts {
+    /// Reads what the checks of `groups` look at; the rest says that nobody looked. `sample` is
+    /// the time between two readings of counters that only tell something as a difference; zero
+    /// leaves those out.
+    #[must_use]
+    pub fn gather(machine: &dyn Machine, groups: &[&str], sample: Duration) -> Self {
+        let of = |some: &[&str]| groups.iter().any(|group| some.contains(group));
+        let mut facts = Self::default();
+        if of(&["flowtable", "offload", "rules", "bridge", "conntrack", "pppoe", "system"]) {
+            facts.flowtable = flowtable::read(machine);
+        }
+        let topology = &facts.flowtable.topology;
+        if of(&["bridge"]) {
+            facts.bridges = bridges::read(machine, topology);
+        }
+        if of(&["pppoe"]) {
+            facts.pppoe = pppoe::read(machine, topology);
+        }
+        if of(&["rules", "conntrack", "pppoe", "system"]) {
+            facts.rules = rules::read(machine);
+        }
+        if of(&["offload"]) {
+            facts.ports = ports::read(machine);
+        }
+        if of(&["conntrack"]) {
+            facts.conntrack = conntrack::read(machine);
+        }
+        if of(&["flowtable", "offload", "bridge", "conntrack", "pppoe", "system"]) {
+            facts.uci = uci::read(machine);
+        }
+        if of(&["cpu", "ips"]) {
+            facts.cpu = cpu::read(machine, sample);
+        }
+        if of(&["ips", "system"]) {
+            facts.ips = ips::read(machine);
+            facts.system = system::read(machine);
+        }
+        if of(&["system"]) {
+            facts.kernel = kernel::read(machine);
+        }
+        facts
+    }
+}

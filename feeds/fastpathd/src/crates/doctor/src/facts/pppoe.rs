@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! PPPoE sessions, what they stand on, and how often they ended.
+
+use serde_json::{Map, Value};
+
+use super::ports::DEVICES;
+use super::{Known, number};
+use crate::machine::Machine;
+
+/// Time in which redials are counted, ms.
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+/// As many lines of the log as are looked at.
+const LINES: u64 = 5000;
+
+/// One session.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Session {
+    /// Its ppp device.
+    pub device: String,
+    /// The device it runs over.
+    pub lower: String,
+    /// MTU of its device; 0: unknown.
+    pub mtu: u64,
+    /// MTU of the device it runs over; 0: unknown.
+    pub lower_mtu: u64,
+}
+
+/// All sessions.
+#[derive(Debug, Default)]
+pub struct Pppoe {
+    /// As the daemon tells them.
+    pub sessions: Known<Vec<Session>>,
+    /// Sessions that ended within a day, by the system's log; unknown without a log.
+    pub ended: Known<u64>,
+}
+
+/// Reads them.
+#[must_use]
+pub fn read(machine: &dyn Machine, topology: &Known<Map<String, Value>>) -> Pppoe {
+    let sessions = topology.get().map(|topology| {
+        let told = topology.get("pppoe").and_then(Value::as_array).cloned().unwrap_or_default();
+        told.iter().map(|told| session(machine, told)).collect()
+    });
+    Pppoe { sessions: Known(sessions), ended: ended(machine) }
+}
+
+fn session(machine: &dyn Machine, told: &Value) -> Session {
+    let name = |key: &str| told[key].as_str().unwrap_or_default().to_owned();
+    let mtu =
+        |device: &str| *number(machine, &format!("{DEVICES}/{device}/mtu")).get().unwrap_or(&0);
+    let (device, lower) = (name("device"), name("lower"));
+    Session { mtu: mtu(&device), lower_mtu: mtu(&lower), device, lower }
+}
+
+/// What pppd logs once for each session that was up and ended.
+fn ended(machine: &dyn Machine) -> Known<u64> {
+    let mut args = Map::new();
+    args.insert("lines".into(), LINES.into());
+    args.insert("stream".into(), false.into());
+    args.insert("oneshot".into(), true.into());
+    let since = machine.now_ms().saturating_sub(DAY_MS);
+    Known::new(machine.call("log", "read", &args).map(|answer| {
+        let lines = answer.get("log").and_then(Value::as_array).cloned().unwrap_or_default();
+        let ends = lines.iter().filter(|line| {
+            let text = line["msg"].as_str().unwrap_or_default();
+            let recent = line["time"].as_u64().is_some_and(|at| at >= since);
+            recent && text.contains("pppd") && text.contains("Connect time")
+        });
+        ends.count() as u64
+    }))
+}

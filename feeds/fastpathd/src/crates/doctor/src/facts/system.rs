@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The rest of the box: accounts, what listens, clock, memory, storage, parts of the package.
+
+use serde_json::{Map, Value, json};
+
+use super::sockets::{self, Listener};
+use super::{Known, text};
+use crate::machine::Machine;
+
+/// Where hashes of passwords are.
+pub const SHADOW: &str = "/etc/shadow";
+/// How long programs waited for memory; not every kernel tells.
+pub const PRESSURE: &str = "/proc/pressure/memory";
+/// Counters of the memory since boot.
+pub const VMSTAT: &str = "/proc/vmstat";
+/// Memory as it is now.
+pub const MEMINFO: &str = "/proc/meminfo";
+/// What is mounted.
+pub const MOUNTS: &str = "/proc/mounts";
+/// Where room is looked for: settings, and what is in memory.
+const PLACES: [&str; 2] = ["/etc/config", "/tmp"];
+/// What every installation has, and the package that brings it.
+const PARTS: &[(&str, &str)] = &[
+    ("/usr/sbin/fastpathd", "fastpathd"),
+    ("/usr/libexec/fastpath-rules", "fastpathd"),
+    ("/usr/share/fastpath/rules/fastpath.rules", "fastpathd"),
+    ("/usr/share/acl.d/fastpathd.json", "fastpathd"),
+    ("/etc/init.d/fastpathd", "fastpathd"),
+    ("/etc/init.d/fastpath-cpu", "fastpathd"),
+];
+
+/// What there is of the system.
+#[derive(Debug, Default)]
+pub struct System {
+    /// Accounts that may log in with a password.
+    pub accounts: Known<Vec<Account>>,
+    /// Who listens for others.
+    pub listeners: Known<Vec<Listener>>,
+    /// The clock, Unix ms.
+    pub now_ms: u64,
+    /// A program that sets the clock; empty: none runs.
+    pub clock: String,
+    /// Lines of [`PRESSURE`]; unknown where the kernel does not tell.
+    pub pressure: Known<String>,
+    /// Lines of [`MEMINFO`].
+    pub memory: Known<String>,
+    /// Programs that the kernel ended for want of memory, since boot.
+    pub killed: u64,
+    /// Room on file systems.
+    pub rooms: Known<Vec<Room>>,
+    /// How `/` is mounted: type and options.
+    pub root: Known<(String, String)>,
+    /// Whether there is a process of the daemon's.
+    pub daemon: bool,
+    /// Whether it answers: its version.
+    pub answers: Known<String>,
+    /// Files of the package that are not there: path and package.
+    pub missing: Vec<(&'static str, &'static str)>,
+}
+
+/// An account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// Its name.
+    pub name: String,
+    /// How its password is none: empty, or a word that anybody tries.
+    pub guess: Option<Guess>,
+}
+
+/// A password that is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Guess {
+    /// No password at all.
+    Empty,
+    /// One of the first words that are tried.
+    Common,
+}
+
+/// Room on a file system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Room {
+    /// What was asked for.
+    pub place: &'static str,
+    /// KiB that are free.
+    pub free: u64,
+    /// Percent that are used.
+    pub used: u64,
+}
+
+/// Reads it.
+#[must_use]
+pub fn read(machine: &dyn Machine) -> System {
+    let status = machine.call("fastpath", "status", &Map::new());
+    let version =
+        |status: Map<String, Value>| status.get("version").unwrap_or(&json!("")).to_string();
+    let programs = programs(machine);
+    let runs = |names: &[&str]| programs.iter().find(|program| names.contains(&program.as_str()));
+    System {
+        accounts: accounts(machine),
+        listeners: sockets::read(machine),
+        now_ms: machine.now_ms(),
+        clock: runs(CLOCKS).cloned().unwrap_or_default(),
+        pressure: text(machine, PRESSURE),
+        memory: text(machine, MEMINFO),
+        killed: killed(&machine.read(VMSTAT).unwrap_or_default()),
+        rooms: rooms(machine),
+        root: root(machine),
+        daemon: runs(&["fastpathd"]).is_some(),
+        answers: Known::new(status.map(version)),
+        missing: missing(machine),
+    }
+}
+
+/// Programs that set the clock.
+const CLOCKS: &[&str] = &["ntpd", "chronyd", "systemd-timesyn", "ntpclient", "openntpd", "ptp4l"];
+
+fn programs(machine: &dyn Machine) -> Vec<String> {
+    let processes = machine.list("/proc").unwrap_or_default();
+    let numbers = processes.into_iter().filter(|name| name.bytes().all(|b| b.is_ascii_digit()));
+    let name = |pid: String| machine.read(&format!("/proc/{pid}/comm")).ok();
+    numbers.filter_map(name).map(|name| name.trim().to_owned()).collect()
+}
+
+/// Words that are tried first; the account's own name is another.
+const COMMON: &[&str] = &["password", "admin", "root", "openwrt", "12345678", "1234"];
+
+fn accounts(machine: &dyn Machine) -> Known<Vec<Account>> {
+    let shadow = machine.read(SHADOW).map_err(|error| format!("reading {SHADOW}: {error}"));
+    Known::new(
+        shadow
+            .map(|text| text.lines().filter_map(|line| account(machine, line)).collect::<Vec<_>>()),
+    )
+}
+
+/// Of a locked account, none.
+fn account(machine: &dyn Machine, line: &str) -> Option<Account> {
+    let mut fields = line.split(':');
+    let (name, hash) = (fields.next()?, fields.next()?);
+    let guess = match hash {
+        "" => Some(Guess::Empty),
+        hash if hash.starts_with(['*', '!', 'x']) => return None,
+        hash => {
+            let matches = |word: &&str| machine.crypt(word, hash).as_deref() == Some(hash);
+            let mut words = COMMON.iter().copied().chain([name]);
+            if matches(&"") {
+                Some(Guess::Empty)
+            } else {
+                words.any(|word| matches(&word)).then_some(Guess::Common)
+            }
+        }
+    };
+    Some(Account { name: name.to_owned(), guess })
+}
+
+fn killed(vmstat: &str) -> u64 {
+    let line = vmstat.lines().find_map(|line| line.strip_prefix("oom_kill "));
+    line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
+}
+
+fn rooms(machine: &dyn Machine) -> Known<Vec<Room>> {
+    let [settings, memory] = PLACES;
+    let said = machine.run("df", &["-kP", settings, memory]);
+    Known::new(said.map(|text| {
+        // A heading, then a line for each place, in their order.
+        let lines = text.lines().skip(1).zip(PLACES);
+        lines.filter_map(|(line, place)| room(line, place)).collect::<Vec<_>>()
+    }))
+}
+
+fn room(line: &str, place: &'static str) -> Option<Room> {
+    let mut words = line.split_ascii_whitespace().skip(3);
+    let free = words.next()?.parse().ok()?;
+    let used = words.next()?.strip_suffix('%')?.parse().ok()?;
+    Some(Room { place, free, used })
+}
+
+/// The last line of `/` is what is seen.
+fn root(machine: &dyn Machine) -> Known<(String, String)> {
+    let mounts = machine.read(MOUNTS).map_err(|error| format!("reading {MOUNTS}: {error}"));
+    Known::new(mounts.and_then(|text| {
+        let of = |line: &str| {
+            let mut words = line.split(' ').skip(1);
+            (words.next()? == "/").then_some(())?;
+            Some((words.next()?.to_owned(), words.next()?.to_owned()))
+        };
+        text.lines().rev().find_map(of).ok_or_else(|| format!("{MOUNTS} has no line for /"))
+    }))
+}
+
+fn missing(machine: &dyn Machine) -> Vec<(&'static str, &'static str)> {
+    let there = |path: &str| {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        machine.list(folder).is_ok_and(|names| names.iter().any(|found| found == name))
+    };
+    PARTS.iter().filter(|(path, _)| !there(path)).copied().collect()
+}
+
+#[cfg(test)]
+#[path = "system_tests.rs"]
+mod tests;

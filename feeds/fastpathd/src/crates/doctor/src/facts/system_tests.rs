@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+use super::*;
+use crate::machine::fake::Fake;
+
+#[test]
+fn accounts_are_those_with_a_password() {
+    let shadow = "root::0:0:99999:7:::\ndaemon:*:0:::::\nops:$6$salt$admin:0:::::\n\
+        viewer:$6$salt$viewer:0:::::\nsafe:$6$salt$kQ8w:0:::::\nold:!:0:::::\n";
+    let read = accounts(&Fake::new().file(SHADOW, shadow));
+    let seen: Vec<_> = read.get().unwrap().iter().map(|a| (a.name.as_str(), a.guess)).collect();
+    let common = Some(Guess::Common);
+    let want = [("root", Some(Guess::Empty)), ("ops", common), ("viewer", common), ("safe", None)];
+    assert_eq!(seen, want);
+}
+
+#[test]
+fn an_empty_password_may_have_a_hash() {
+    let read = accounts(&Fake::new().file(SHADOW, "root:$6$salt$:0:::::\n"));
+    assert_eq!(read.get().unwrap()[0].guess, Some(Guess::Empty));
+}
+
+#[test]
+fn rooms_are_lines_of_df() {
+    let said = "Filesystem 1024-blocks Used Available Capacity Mounted on\n\
+        overlayfs:/overlay 1000 900 100 90% /\ntmpfs 500 5 495 1% /tmp\n";
+    let fake = Fake::new().prints("df -kP /etc/config /tmp", said);
+    let want = [
+        Room { place: "/etc/config", free: 100, used: 90 },
+        Room { place: "/tmp", free: 495, used: 1 },
+    ];
+    assert_eq!(rooms(&fake).get().unwrap(), &want);
+}
+
+#[test]
+fn the_root_is_what_was_mounted_last() {
+    let mounts =
+        "rootfs / rootfs rw 0 0\noverlay / overlay rw,noatime 0 0\nproc /proc proc rw 0 0\n";
+    let read = root(&Fake::new().file(MOUNTS, mounts));
+    assert_eq!(read.get().unwrap(), &("overlay".to_owned(), "rw,noatime".to_owned()));
+}
+
+#[test]
+fn parts_that_are_not_there_are_named() {
+    let all = PARTS.iter().fold(Fake::new(), |fake, (path, _)| fake.file(path, ""));
+    assert_eq!(missing(&all), []);
+    let all = all.without("/usr/libexec/fastpath-rules");
+    assert_eq!(missing(&all), [("/usr/libexec/fastpath-rules", "fastpathd")]);
+}
+
+#[test]
+fn programs_are_found_by_name() {
+    let fake = Fake::new().file("/proc/9/comm", "chronyd\n").file("/proc/net/comm", "fastpathd\n");
+    let system = read(&fake);
+    assert_eq!((system.clock.as_str(), system.daemon), ("chronyd", false));
+    assert_eq!(killed("pgfault 3\noom_kill 2\noom_kill_x 9\n"), 2);
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What a packet of an established connection walks through in a chain, read off the rules.
+
+use serde_json::Value;
+
+use super::Unknown;
+use super::rules::Rules;
+
+/// Jumps deeper than the kernel allows (`NFT_JUMP_STACK_SIZE` is 16) are a loop of ours.
+const DEEPEST: usize = 16;
+/// Statements that neither drop, change nor remember anything.
+const HARMLESS: &[&str] =
+    &["match", "counter", "jump", "goto", "return", "accept", "continue", "log", "limit"];
+
+/// A base chain, walked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Walk {
+    /// Family and name of its table.
+    pub table: String,
+    /// Its name.
+    pub chain: String,
+    /// Rules that are looked at, those of chains jumped to among them.
+    pub rules: usize,
+    /// Chains, itself among them.
+    pub chains: usize,
+    /// Whether it ends with a rule that accepts all that is established.
+    pub shortcut: bool,
+    /// Packets that its first counter counted.
+    pub packets: Option<u64>,
+}
+
+fn is(object: &Value, family: &str, table: &str) -> bool {
+    object["family"] == family && object["table"] == table
+}
+
+/// Walks each chain of the forward hook, except those of tables in `own`.
+///
+/// # Errors
+/// Why the rules are not known.
+pub fn forward(rules: &Rules, own: &[&str]) -> Result<Vec<Walk>, Unknown> {
+    let all = rules.of("rule")?;
+    let mut walks = Vec::new();
+    for base in rules.of("chain")? {
+        let text = |key: &str| base[key].as_str().unwrap_or_default();
+        let ours = own.contains(&text("table"));
+        if base["hook"] != "forward" || base["type"] != "filter" || ours {
+            continue;
+        }
+        let mut step =
+            Step { all: &all, family: text("family"), table: text("table"), walk: Walk::default() };
+        step.walk.shortcut = step.chain(text("name"), 0);
+        let (table, chain) = (format!("{} {}", step.family, step.table), text("name").to_owned());
+        walks.push(Walk { table, chain, ..step.walk });
+    }
+    Ok(walks)
+}
+
+/// Whether a table decides nothing: it drops, marks and changes nothing, and all its base chains
+/// accept what comes to their end. Without it the same packets pass.
+///
+/// # Errors
+/// Why the rules are not known.
+pub fn decides_nothing(rules: &Rules, family: &str, table: &str) -> Result<bool, Unknown> {
+    let chains = rules.of("chain")?;
+    let mut chains = chains.iter().filter(|chain| is(chain, family, table));
+    let open = chains.all(|chain| chain["policy"].is_null() || chain["policy"] == "accept");
+    let all = rules.of("rule")?;
+    let harmless = all
+        .iter()
+        .filter(|rule| is(rule, family, table))
+        .all(|rule| statements(rule).all(|(name, _)| HARMLESS.contains(&name)));
+    let kinds = ["set", "map", "flowtable", "ct helper", "ct timeout", "quota", "secmark"];
+    let mut plain = true;
+    for kind in kinds {
+        plain &= !rules.of(kind)?.iter().any(|object| is(object, family, table));
+    }
+    Ok(open && harmless && plain)
+}
+
+/// A rule's statements by name.
+pub fn statements(rule: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    let list = rule["expr"].as_array().map(Vec::as_slice).unwrap_or_default();
+    list.iter().filter_map(Value::as_object).flatten().map(|(name, value)| (name.as_str(), value))
+}
+
+struct Step<'a> {
+    all: &'a [&'a Value],
+    family: &'a str,
+    table: &'a str,
+    walk: Walk,
+}
+
+impl Step<'_> {
+    /// Walks a chain; whether an established packet ends there.
+    fn chain(&mut self, name: &str, depth: usize) -> bool {
+        if depth > DEEPEST {
+            return false;
+        }
+        self.walk.chains += 1;
+        let all = self.all;
+        let mine = |rule: &&&Value| is(rule, self.family, self.table) && rule["chain"] == name;
+        for rule in all.iter().filter(mine).collect::<Vec<_>>() {
+            self.walk.rules += 1;
+            let mut only_established = true;
+            for (name, value) in statements(rule) {
+                match name {
+                    "match" => only_established &= is_established(value),
+                    "counter" if self.walk.packets.is_none() => {
+                        self.walk.packets = value["packets"].as_u64();
+                    }
+                    "vmap" if accepts_established(value) => return true,
+                    "accept" if only_established => return true,
+                    "jump" | "goto" => {
+                        let target = value["target"].as_str().unwrap_or_default();
+                        if self.chain(target, depth + 1) {
+                            return true;
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        false
+    }
+}
+
+/// `ct state established`, perhaps with related ones.
+fn is_established(value: &Value) -> bool {
+    let right = &value["right"];
+    let names = |name: &str| {
+        right == name
+            || right.as_array().is_some_and(|list| list.iter().any(|of| of == name))
+            || right["set"].as_array().is_some_and(|list| list.iter().any(|of| of == name))
+    };
+    value["left"]["ct"]["key"] == "state" && value["op"] != "!=" && names("established")
+}
+
+/// `ct state vmap { established : accept, … }`.
+fn accepts_established(value: &Value) -> bool {
+    let pairs = value["data"]["set"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let accepted = |pair: &Value| pair[0] == "established" && pair[1].get("accept").is_some();
+    value["key"]["ct"]["key"] == "state" && pairs.iter().any(accepted)
+}

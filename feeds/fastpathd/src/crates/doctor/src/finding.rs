@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What a check says.
+
+use serde_json::{Map, Value};
+
+use crate::facts::Unknown;
+
+/// What a check comes to: nothing wrong, a finding, or what it needed and could not read.
+pub type Verdict = Result<Option<Finding>, Unknown>;
+
+/// How bad it is, worst last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Looked at, and well.
+    Ok,
+    /// Good to know; nothing to be done.
+    Info,
+    /// Could not be looked at.
+    Unknown,
+    /// Would be better otherwise.
+    Advice,
+    /// Slow or unsafe.
+    Warning,
+    /// Broken, or far slower than the box could be.
+    Error,
+}
+
+impl Severity {
+    /// Its name in the API.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Info => "info",
+            Self::Unknown => "unknown",
+            Self::Advice => "advice",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// One finding of a check, still without words.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// Which of several wordings; empty: the check's own.
+    pub case: &'static str,
+    /// The very values, and where they were read.
+    pub evidence: Vec<Evidence>,
+    /// What the holes of the words are filled with.
+    pub params: Map<String, Value>,
+    /// Where the figure of the expected gain is from.
+    pub gain: Option<Gain>,
+    /// What one click can do.
+    pub fix: Option<Fix>,
+}
+
+impl Finding {
+    /// A finding without evidence yet.
+    #[must_use]
+    pub fn new(severity: Severity) -> Self {
+        Self { severity, case: "", evidence: Vec::new(), params: Map::new(), gain: None, fix: None }
+    }
+
+    /// With the wording `case` instead of the check's own.
+    #[must_use]
+    pub fn case(mut self, case: &'static str) -> Self {
+        self.case = case;
+        self
+    }
+
+    /// With one more piece of evidence: a name of `what` in the words, what it is about (may be
+    /// empty), the value, and where it was read.
+    #[must_use]
+    pub fn saw(
+        mut self,
+        what: &'static str,
+        of: impl Into<String>,
+        value: impl Into<String>,
+        source: impl Into<String>,
+    ) -> Self {
+        let (of, value, source) = (of.into(), value.into(), source.into());
+        self.evidence.push(Evidence { what, of, value, source });
+        self
+    }
+
+    /// With a value for the hole `{name}` of the words.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.params.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// With an expected gain, whose text is in the words and whose figure is from `source`.
+    #[must_use]
+    pub fn gain(mut self, source: &'static str) -> Self {
+        self.gain = Some(Gain { source });
+        self
+    }
+
+    /// With what one click can do.
+    #[must_use]
+    pub fn fix(mut self, fix: Option<Fix>) -> Self {
+        self.fix = fix;
+        self
+    }
+}
+
+/// A value, and where it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Evidence {
+    /// Its name under `what` in the group's words.
+    pub what: &'static str,
+    /// What it is about, a port for example; empty: nothing in particular.
+    pub of: String,
+    /// As it was read, with its unit.
+    pub value: String,
+    /// A path, a command or a method.
+    pub source: String,
+}
+
+/// What mending is expected to bring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gain {
+    /// Where it was measured.
+    pub source: &'static str,
+}
+
+/// What one click can do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fix {
+    /// Edits of UCI, as `fastpath.change apply` takes them: rolled back without confirmation.
+    Change(Vec<Value>),
+    /// Steps that last until the next boot, or change no setting at all.
+    Steps(Vec<Step>),
+}
+
+/// One thing done outside of UCI.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// Writes a text into a file of `/proc/sys` or `/sys`.
+    Write {
+        /// The file.
+        path: String,
+        /// What is written.
+        text: String,
+    },
+    /// Runs a program.
+    Run {
+        /// Its name in `PATH`.
+        program: &'static str,
+        /// Its arguments.
+        args: Vec<String>,
+    },
+    /// Switches an offload of a port, as `ethtool -K` would.
+    Feature {
+        /// The port.
+        device: String,
+        /// The kernel's name of the offload, `rx-gro` for example.
+        feature: &'static str,
+        /// What it is to be.
+        on: bool,
+    },
+    /// Calls a method on ubus.
+    Call {
+        /// The object.
+        object: &'static str,
+        /// The method.
+        method: &'static str,
+        /// Its arguments.
+        args: Map<String, Value>,
+    },
+}

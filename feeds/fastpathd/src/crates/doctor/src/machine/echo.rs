@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! One ICMP echo that must not be fragmented.
+
+use std::io;
+use std::mem::{size_of, zeroed};
+use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use super::Echo;
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_millis(800);
+/// Headers of IPv4 (without options) and of an echo.
+const IP: usize = 20;
+const ICMP: usize = 8;
+const ECHO_REQUEST: u8 = 8;
+const ECHO_REPLY: u8 = 0;
+
+/// Sends an echo in a packet of `size` bytes and waits for its answer.
+pub(super) fn echo(target: Ipv4Addr, size: u16) -> io::Result<Echo> {
+    let socket = open(target)?;
+    let packet = request(size);
+    // SAFETY: `packet` is valid for reads of its length during the call.
+    let sent = unsafe { libc::send(socket.as_raw_fd(), packet.as_ptr().cast(), packet.len(), 0) };
+    if sent < 0 {
+        return too_large(Echo::TooLarge);
+    }
+    let until = Instant::now() + PATIENCE;
+    let mut buffer = [0; 2048];
+    while Instant::now() < until {
+        // SAFETY: `buffer` is valid for writes of its length during the call.
+        let got =
+            unsafe { libc::recv(socket.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0) };
+        match usize::try_from(got) {
+            Ok(got) if is_answer(&buffer[..got], &packet) => return Ok(Echo::Answered),
+            Ok(_) => {}
+            Err(_) => match io::Error::last_os_error() {
+                error if error.kind() == io::ErrorKind::WouldBlock => {}
+                _ => return too_large(Echo::Told),
+            },
+        }
+    }
+    Ok(Echo::Lost)
+}
+
+/// What `EMSGSIZE` means here: by sending, our own device; later, a router on the way. Another
+/// error of the way (host unreachable) is a lost packet.
+fn too_large(means: Echo) -> io::Result<Echo> {
+    let error = io::Error::last_os_error();
+    match error.raw_os_error() {
+        Some(libc::EMSGSIZE) => Ok(means),
+        _ if means == Echo::Told => Ok(Echo::Lost),
+        _ => Err(error),
+    }
+}
+
+/// Connected, so that it gets answers of this host alone, and errors about packets to it.
+fn open(target: Ipv4Addr) -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
+    // SAFETY: plain system call without pointers.
+    let fd = unsafe { libc::socket(libc::AF_INET, kind, libc::IPPROTO_ICMP) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: `fd` was just opened and belongs to nobody else.
+    let socket = unsafe { OwnedFd::from_raw_fd(fd) };
+    // Never fragment, and do not believe what was learnt before.
+    set(&socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, &libc::IP_PMTUDISC_PROBE)?;
+    let mut time: libc::timeval = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    time.tv_usec = 100_000;
+    set(&socket, libc::SOL_SOCKET, libc::SO_RCVTIMEO, &time)?;
+    // SAFETY: an all-zero `sockaddr_in` is a valid value.
+    let mut address: libc::sockaddr_in = unsafe { zeroed() };
+    address.sin_family = libc::sa_family_t::try_from(libc::AF_INET).unwrap_or_default();
+    address.sin_addr.s_addr = u32::from(target).to_be();
+    let length = libc::socklen_t::try_from(size_of::<libc::sockaddr_in>()).unwrap_or_default();
+    // SAFETY: `address` is valid for reads of `length` bytes during the call.
+    let result =
+        unsafe { libc::connect(socket.as_raw_fd(), std::ptr::from_ref(&address).cast(), length) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(socket) }
+}
+
+fn set<T>(socket: &OwnedFd, level: i32, option: i32, value: &T) -> io::Result<()> {
+    let length = libc::socklen_t::try_from(size_of::<T>()).unwrap_or_default();
+    let value = std::ptr::from_ref(value).cast();
+    // SAFETY: `value` is valid for reads of its own size during the call.
+    let result = unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, value, length) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// An echo that fills a packet of `size` bytes; its number is the size, its name this process.
+fn request(size: u16) -> Vec<u8> {
+    let mut packet = vec![0; usize::from(size).saturating_sub(IP).max(ICMP)];
+    packet[0] = ECHO_REQUEST;
+    let [.., high, low] = std::process::id().to_be_bytes();
+    packet[4..8].copy_from_slice(&[high, low, size.to_be_bytes()[0], size.to_be_bytes()[1]]);
+    let sum = checksum(&packet).to_be_bytes();
+    packet[2..4].copy_from_slice(&sum);
+    packet
+}
+
+/// The Internet's checksum (RFC 1071).
+fn checksum(bytes: &[u8]) -> u16 {
+    let word = |pair: &[u8]| u32::from(pair[0]) << 8 | pair.get(1).map_or(0, |low| u32::from(*low));
+    let mut sum: u32 = bytes.chunks(2).map(word).sum();
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !u16::try_from(sum).unwrap_or_default()
+}
+
+/// A raw socket gets the IP header too, and the echoes of all programs.
+fn is_answer(packet: &[u8], asked: &[u8]) -> bool {
+    let header = usize::from(packet.first().copied().unwrap_or_default() & 0xf) * 4;
+    let Some(icmp) = packet.get(header..) else { return false };
+    icmp.first() == Some(&ECHO_REPLY) && icmp.get(4..8) == asked.get(4..8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{checksum, echo, is_answer, request};
+    use crate::machine::Echo;
+
+    #[test]
+    fn a_request_fills_its_packet_and_sums_to_nothing() {
+        for size in [576_u16, 1499, 1500] {
+            let packet = request(size);
+            assert_eq!((packet.len() + 20, checksum(&packet)), (usize::from(size), 0));
+        }
+    }
+
+    #[test]
+    fn only_its_own_answer_counts() {
+        let asked = request(600);
+        let mut packet = vec![0; 20];
+        packet[0] = 0x45;
+        packet.extend(&asked);
+        assert!(!is_answer(&packet, &asked), "the request itself, as on the loopback");
+        packet[20] = 0;
+        assert!(is_answer(&packet, &asked));
+        assert!(!is_answer(&packet, &request(601)));
+        assert!(!is_answer(&[0x4f], &asked));
+    }
+
+    /// Where the tests may open such a socket.
+    #[test]
+    fn the_loopback_answers() {
+        match echo([127, 0, 0, 1].into(), 1500) {
+            Ok(answer) => assert_eq!(answer, Echo::Answered),
+            Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied),
+        }
+    }
+}

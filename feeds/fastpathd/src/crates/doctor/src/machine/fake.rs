@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! A router that is a table of answers.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::{Echo, Ethtool, Feature, Machine};
+
+/// What each question is answered with; whatever is not there fails as it would on a router.
+#[derive(Debug, Default)]
+pub(crate) struct Fake {
+    files: RefCell<BTreeMap<String, String>>,
+    links: BTreeMap<String, String>,
+    programs: BTreeMap<String, Result<String, String>>,
+    calls: BTreeMap<String, Value>,
+    ports: RefCell<BTreeMap<String, Ethtool>>,
+    done: RefCell<Vec<String>>,
+    way: Option<(u16, Echo)>,
+}
+
+impl Fake {
+    /// A router without anything.
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// With a file; the folders above it are there too.
+    pub(crate) fn file(self, path: &str, text: &str) -> Self {
+        self.files.borrow_mut().insert(path.to_owned(), text.to_owned());
+        self
+    }
+
+    /// Without a file, or without a folder and what is in it.
+    pub(crate) fn without(self, path: &str) -> Self {
+        let inside = format!("{path}/");
+        self.files.borrow_mut().retain(|file, _| file != path && !file.starts_with(&inside));
+        self
+    }
+
+    /// With a symbolic link.
+    pub(crate) fn symlink(mut self, path: &str, to: &str) -> Self {
+        self.links.insert(path.to_owned(), to.to_owned());
+        self
+    }
+
+    /// With what a command line (program and arguments, joined by spaces) prints.
+    pub(crate) fn prints(mut self, command: &str, text: &str) -> Self {
+        self.programs.insert(command.to_owned(), Ok(text.to_owned()));
+        self
+    }
+
+    /// With what a command line says when it fails.
+    pub(crate) fn refuses(mut self, command: &str, why: &str) -> Self {
+        self.programs.insert(command.to_owned(), Err(why.to_owned()));
+        self
+    }
+
+    /// With what a method (`object method`) answers, whatever its arguments.
+    pub(crate) fn answers(mut self, call: &str, answer: Value) -> Self {
+        self.calls.insert(call.to_owned(), answer);
+        self
+    }
+
+    /// With a port's offloads.
+    pub(crate) fn port(self, device: &str, of: Ethtool) -> Self {
+        self.ports.borrow_mut().insert(device.to_owned(), of);
+        self
+    }
+
+    /// With a way to all hosts that packets of so many bytes pass, and what becomes of larger ones.
+    pub(crate) fn passes(mut self, most: u16, beyond: Echo) -> Self {
+        self.way = Some((most, beyond));
+        self
+    }
+
+    /// What was done to it, a line each.
+    pub(crate) fn done(&self) -> Vec<String> {
+        self.done.borrow().clone()
+    }
+
+    fn note(&self, line: String) {
+        self.done.borrow_mut().push(line);
+    }
+}
+
+fn absent(path: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, format!("{path} is not there"))
+}
+
+impl Machine for Fake {
+    fn read(&self, path: &str) -> io::Result<String> {
+        self.files.borrow().get(path).cloned().ok_or_else(|| absent(path))
+    }
+
+    fn list(&self, path: &str) -> io::Result<Vec<String>> {
+        let inside = format!("{path}/");
+        let files = self.files.borrow();
+        let names: BTreeSet<String> = files
+            .keys()
+            .chain(self.links.keys())
+            .filter_map(|file| file.strip_prefix(&inside))
+            .filter_map(|rest| rest.split('/').next())
+            .map(str::to_owned)
+            .collect();
+        if names.is_empty() { Err(absent(path)) } else { Ok(names.into_iter().collect()) }
+    }
+
+    fn link(&self, path: &str) -> io::Result<String> {
+        self.links.get(path).cloned().ok_or_else(|| absent(path))
+    }
+
+    fn write(&self, path: &str, text: &str) -> io::Result<()> {
+        let mut files = self.files.borrow_mut();
+        let file = files.get_mut(path).ok_or_else(|| absent(path))?;
+        text.clone_into(file);
+        self.note(format!("write {path} {text}"));
+        Ok(())
+    }
+
+    fn run(&self, program: &'static str, args: &[&str]) -> Result<String, String> {
+        let command = std::iter::once(&program).chain(args).copied().collect::<Vec<_>>().join(" ");
+        self.note(format!("run {command}"));
+        self.programs.get(&command).cloned().unwrap_or(Err(format!("{program} is not there")))
+    }
+
+    fn call(
+        &self,
+        object: &str,
+        method: &str,
+        args: &Map<String, Value>,
+    ) -> Result<Map<String, Value>, String> {
+        self.note(format!("call {object} {method} {}", Value::Object(args.clone())));
+        match self.calls.get(&format!("{object} {method}")) {
+            Some(Value::Object(answer)) => Ok(answer.clone()),
+            _ => Err(format!("there is no object {object} on ubus")),
+        }
+    }
+
+    fn ethtool(&self, device: &str) -> Result<Ethtool, String> {
+        let found = self.ports.borrow().get(device).cloned();
+        found.ok_or_else(|| format!("offloads of {device}: no such device"))
+    }
+
+    fn set_feature(&self, device: &str, feature: &str, on: bool) -> Result<(), String> {
+        let mut ports = self.ports.borrow_mut();
+        let port = ports.get_mut(device).ok_or_else(|| format!("{device}: no such device"))?;
+        port.features.insert(feature.to_owned(), Feature { on, fixed: false, wanted: on });
+        self.note(format!("feature {device} {feature} {on}"));
+        Ok(())
+    }
+
+    /// The hash of a word is the word.
+    fn crypt(&self, word: &str, setting: &str) -> Option<String> {
+        setting.rsplit_once('$').map(|(salt, _)| format!("{salt}${word}"))
+    }
+
+    fn echo(&self, _: Ipv4Addr, size: u16) -> Result<Echo, String> {
+        match self.way {
+            Some((most, _)) if size <= most => Ok(Echo::Answered),
+            Some((_, beyond)) => Ok(beyond),
+            None => Err("there is no network".into()),
+        }
+    }
+
+    fn pause(&self, time: Duration) {
+        self.note(format!("pause {} ms", time.as_millis()));
+    }
+
+    fn now_ms(&self) -> u64 {
+        1_790_000_000_000
+    }
+}
+
+#[test]
+fn each_question_has_its_answer() {
+    let fake = Fake::new()
+        .symlink("/sys/class/net/lan1/device/driver", "../../virtio_net")
+        .prints("nft -j list ruleset", "{}")
+        .refuses("modprobe x", "x is not there");
+    assert_eq!(fake.list("/sys/class/net").unwrap(), ["lan1"]);
+    assert_eq!(fake.link("/sys/class/net/lan1/device/driver").unwrap(), "../../virtio_net");
+    assert_eq!(fake.run("nft", &["-j", "list", "ruleset"]).unwrap(), "{}");
+    assert_eq!(fake.run("modprobe", &["x"]).unwrap_err(), "x is not there");
+    assert_eq!(fake.run("nft", &[]).unwrap_err(), "nft is not there");
+}

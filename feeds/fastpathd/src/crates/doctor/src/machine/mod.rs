@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The router as the doctor sees it: files, ubus, programs, ports.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+mod echo;
+#[cfg(test)]
+pub(crate) mod fake;
+mod genetlink;
+mod ports;
+mod router;
+mod secret;
+
+pub use router::Router;
+
+/// What the doctor may ask of the router it runs on, and do to it.
+pub trait Machine {
+    /// The text of a file.
+    ///
+    /// # Errors
+    /// As of the system.
+    fn read(&self, path: &str) -> io::Result<String>;
+
+    /// The names in a folder, sorted.
+    ///
+    /// # Errors
+    /// As of the system.
+    fn list(&self, path: &str) -> io::Result<Vec<String>>;
+
+    /// Where a symbolic link points to.
+    ///
+    /// # Errors
+    /// As of the system.
+    fn link(&self, path: &str) -> io::Result<String>;
+
+    /// Replaces the contents of an existing file (a switch of the kernel's).
+    ///
+    /// # Errors
+    /// As of the system.
+    fn write(&self, path: &str, text: &str) -> io::Result<()>;
+
+    /// Runs a program and gives its standard output.
+    ///
+    /// # Errors
+    /// Why it could not be run, or what it said when it failed, as a sentence.
+    fn run(&self, program: &'static str, args: &[&str]) -> Result<String, String>;
+
+    /// Calls a method on ubus.
+    ///
+    /// # Errors
+    /// What is wrong with the bus or the call, as a sentence.
+    fn call(
+        &self,
+        object: &str,
+        method: &str,
+        args: &Map<String, Value>,
+    ) -> Result<Map<String, Value>, String>;
+
+    /// Offloads, rings and queues of a port.
+    ///
+    /// # Errors
+    /// What was asked, and the kernel's answer, as a sentence.
+    fn ethtool(&self, device: &str) -> Result<Ethtool, String>;
+
+    /// Switches an offload of a port.
+    ///
+    /// # Errors
+    /// What was tried, and the kernel's answer, as a sentence.
+    fn set_feature(&self, device: &str, feature: &str, on: bool) -> Result<(), String>;
+
+    /// The hash of a word made as `setting`, which is such a hash, was made.
+    fn crypt(&self, word: &str, setting: &str) -> Option<String>;
+
+    /// Sends an ICMP echo that may not be fragmented, in an IPv4 packet of `size` bytes.
+    ///
+    /// # Errors
+    /// Why nothing could be sent.
+    fn echo(&self, target: Ipv4Addr, size: u16) -> Result<Echo, String>;
+
+    /// Waits, so that two readings of a counter are this far apart.
+    fn pause(&self, time: Duration);
+
+    /// The clock, Unix ms.
+    fn now_ms(&self) -> u64;
+}
+
+/// What became of an echo.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Echo {
+    /// It was answered.
+    Answered,
+    /// Our own device takes no packets of that size.
+    TooLarge,
+    /// A router on the way said that it was too large.
+    Told,
+    /// Nobody said anything.
+    Lost,
+}
+
+impl Echo {
+    /// What it says of the way, by name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Answered => "none",
+            Self::TooLarge => "device",
+            Self::Told => "told",
+            Self::Lost => "silent",
+        }
+    }
+}
+
+/// What `ethtool -k`, `-g` and `-l` show of a port.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ethtool {
+    /// Offloads by the kernel's name (`rx-gro`, `tx-tcp-segmentation`, …).
+    pub features: BTreeMap<String, Feature>,
+    /// Descriptors of its rings; none: the driver does not tell.
+    pub rings: Option<Rings>,
+    /// Its queues; none: the driver does not tell.
+    pub channels: Option<Channels>,
+}
+
+impl Ethtool {
+    /// An offload by the kernel's name; one that the kernel does not tell of is off for ever.
+    #[must_use]
+    pub fn feature(&self, name: &str) -> Feature {
+        let absent = Feature { on: false, fixed: true, wanted: false };
+        self.features.get(name).copied().unwrap_or(absent)
+    }
+}
+
+/// One offload of a port.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Feature {
+    /// Whether it is in force.
+    pub on: bool,
+    /// Whether it cannot be changed.
+    pub fixed: bool,
+    /// Whether it was asked for. One that is asked for and not on waits for what it stands on
+    /// (`off [requested on]` of ethtool).
+    pub wanted: bool,
+}
+
+/// Descriptors of a port's rings, now and at most.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Rings {
+    /// Receiving.
+    pub rx: u32,
+    /// Receiving, at most.
+    pub rx_max: u32,
+    /// Sending.
+    pub tx: u32,
+    /// Sending, at most.
+    pub tx_max: u32,
+}
+
+/// Queues of a port, now and at most; combined ones count for both directions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Channels {
+    /// Receiving.
+    pub rx: u32,
+    /// Receiving, at most.
+    pub rx_max: u32,
+    /// Sending.
+    pub tx: u32,
+    /// Sending, at most.
+    pub tx_max: u32,
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Offloads, rings and queues of a port, over ethtool's netlink family (Linux 5.10).
+
+use std::collections::BTreeSet;
+use std::io;
+
+use netlink_bindings::ethtool::{
+    IterableBitset, OpChannelsGetDo, OpFeaturesGetDo, OpFeaturesSetDo, OpRingsGetDo,
+};
+use thiserror::Error;
+
+use super::genetlink::Genetlink;
+use super::{Channels, Ethtool, Feature, Rings};
+
+// Commands of the kernel's `ethtool_netlink.h`. Those of netlink-bindings 0.3.5 are others: it
+// counts the notifications among them.
+const FEATURES_GET: u8 = 11;
+const FEATURES_SET: u8 = 12;
+const RINGS_GET: u8 = 15;
+const CHANNELS_GET: u8 = 17;
+
+/// Why a port's offloads are not known, or not changed.
+#[derive(Debug, Error)]
+pub(super) enum PortError {
+    #[error("asking the kernel for ethtool's netlink family: {0}")]
+    Family(#[source] io::Error),
+    #[error("reading the offloads of {0}: {1}")]
+    Read(String, #[source] io::Error),
+    #[error("switching {feature} of {device} {}: {error}", if *on { "on" } else { "off" })]
+    Set { device: String, feature: String, on: bool, error: io::Error },
+    #[error("the driver of {device} did not switch {feature} {}", if *on { "on" } else { "off" })]
+    Kept { device: String, feature: String, on: bool },
+}
+
+/// What the kernel tells of `device`. Rings and queues are left out where the driver has none.
+pub(super) fn read(device: &str) -> Result<Ethtool, PortError> {
+    let kernel = Genetlink::open("ethtool").map_err(PortError::Family)?;
+    let mut port = Ethtool::default();
+    features(&kernel, device, &mut port)
+        .map_err(|error| PortError::Read(device.to_owned(), error))?;
+    port.rings = rings(&kernel, device).ok();
+    port.channels = channels(&kernel, device).ok();
+    Ok(port)
+}
+
+/// Switches one offload, and looks whether it is so.
+pub(super) fn set_feature(device: &str, feature: &str, on: bool) -> Result<(), PortError> {
+    let kernel = Genetlink::open("ethtool").map_err(PortError::Family)?;
+    let mut request = Genetlink::request();
+    {
+        let push = OpFeaturesSetDo::encode_request(&mut request)
+            .nested_header()
+            .push_dev_name_bytes(device.as_bytes())
+            .end_nested();
+        let bit = push.nested_wanted().nested_bits().nested_bit();
+        let bit = bit.push_name_bytes(feature.as_bytes());
+        if on {
+            bit.push_value(());
+        }
+    }
+    kernel.ask(FEATURES_SET, request, |_| {}).map_err(|error| PortError::Set {
+        device: device.to_owned(),
+        feature: feature.to_owned(),
+        on,
+        error,
+    })?;
+    // A driver may keep it as it is without an error. One that waits for another is as asked.
+    if read(device)?.features.get(feature).is_some_and(|now| now.on == on || now.wanted == on) {
+        return Ok(());
+    }
+    Err(PortError::Kept { device: device.to_owned(), feature: feature.to_owned(), on })
+}
+
+fn features(kernel: &Genetlink, device: &str, port: &mut Ethtool) -> io::Result<()> {
+    let mut request = Genetlink::request();
+    OpFeaturesGetDo::encode_request(&mut request)
+        .nested_header()
+        .push_dev_name_bytes(device.as_bytes());
+    kernel.ask(FEATURES_GET, request, |answer| {
+        let answer = OpFeaturesGetDo::decode_request(answer);
+        let bits = |set: Result<IterableBitset<'_>, _>| set.map(names).unwrap_or_default();
+        let (hw, active) = (bits(answer.get_hw()), bits(answer.get_active()));
+        let (fixed, wanted) = (bits(answer.get_nochange()), bits(answer.get_wanted()));
+        for name in hw.iter().chain(&active).chain(&fixed) {
+            // As ethtool has it: fixed is what no driver lets go of, and what this one has not.
+            let changeable = hw.contains(name) && !fixed.contains(name);
+            let feature = Feature {
+                on: active.contains(name),
+                fixed: !changeable,
+                wanted: wanted.contains(name),
+            };
+            port.features.insert(name.clone(), feature);
+        }
+    })
+}
+
+/// The bits that are set, by name: the kernel sends no others of a bitset without a mask.
+fn names(set: IterableBitset<'_>) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let masked = set.get_nomask().is_err();
+    for bit in set.get_bits().map(|bits| bits.get_bit()).into_iter().flatten() {
+        if masked && bit.get_value().is_err() {
+            continue;
+        }
+        if let Ok(name) = bit.get_name() {
+            names.insert(name.to_string_lossy().into_owned());
+        }
+    }
+    names
+}
+
+fn rings(kernel: &Genetlink, device: &str) -> io::Result<Rings> {
+    let mut request = Genetlink::request();
+    OpRingsGetDo::encode_request(&mut request)
+        .nested_header()
+        .push_dev_name_bytes(device.as_bytes());
+    let mut rings = Rings::default();
+    kernel.ask(RINGS_GET, request, |answer| {
+        let answer = OpRingsGetDo::decode_request(answer);
+        rings = Rings {
+            rx: answer.get_rx().unwrap_or_default(),
+            rx_max: answer.get_rx_max().unwrap_or_default(),
+            tx: answer.get_tx().unwrap_or_default(),
+            tx_max: answer.get_tx_max().unwrap_or_default(),
+        };
+    })?;
+    Ok(rings)
+}
+
+fn channels(kernel: &Genetlink, device: &str) -> io::Result<Channels> {
+    let mut request = Genetlink::request();
+    OpChannelsGetDo::encode_request(&mut request)
+        .nested_header()
+        .push_dev_name_bytes(device.as_bytes());
+    let mut channels = Channels::default();
+    kernel.ask(CHANNELS_GET, request, |answer| {
+        let answer = OpChannelsGetDo::decode_request(answer);
+        let both = answer.get_combined_count().unwrap_or_default();
+        let both_max = answer.get_combined_max().unwrap_or_default();
+        channels = Channels {
+            rx: both + answer.get_rx_count().unwrap_or_default(),
+            rx_max: both_max + answer.get_rx_max().unwrap_or_default(),
+            tx: both + answer.get_tx_count().unwrap_or_default(),
+            tx_max: both_max + answer.get_tx_max().unwrap_or_default(),
+        };
+    })?;
+    Ok(channels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Feature, read};
+
+    /// The loopback of whatever runs the tests.
+    #[test]
+    fn loopback_has_fixed_and_changeable_offloads() {
+        let port = read("lo").unwrap();
+        let gro = port.feature("rx-gro");
+        assert!(!gro.fixed, "{gro:?}");
+        assert_eq!(port.feature("hw-tc-offload"), Feature { fixed: true, ..Feature::default() });
+        let fixed = port.feature("loopback");
+        assert!(fixed.on && fixed.fixed, "{fixed:?}");
+    }
+
+    #[test]
+    fn a_device_that_is_not_there_is_named() {
+        let error = read("no-such-port").unwrap_err().to_string();
+        assert!(error.contains("no-such-port"), "{error}");
+    }
+}

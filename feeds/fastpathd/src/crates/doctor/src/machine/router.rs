@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The router that this program runs on.
+
+use std::cell::OnceCell;
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde_json::{Map, Value};
+use tokio::runtime::Runtime;
+use ubus::{Connection, Handle};
+
+use super::{Echo, Ethtool, Machine, echo, ports, secret};
+
+/// The daemon answers in milliseconds; a change that makes one bridge of several took more than
+/// 15 s on a busy lab. rpcd ends the program after 30 s.
+const PATIENCE: Duration = Duration::from_secs(25);
+
+/// The real thing: `/proc`, `/sys`, programs in `PATH`, and ubus when it is first asked for.
+pub struct Router {
+    socket: PathBuf,
+    bus: OnceCell<Result<Bus, String>>,
+}
+
+struct Bus {
+    runtime: Runtime,
+    handle: Handle,
+    /// Its end would close the socket.
+    _connection: Connection,
+}
+
+impl Router {
+    /// With ubusd's socket at `socket`.
+    #[must_use]
+    pub fn new(socket: &Path) -> Self {
+        Self { socket: socket.to_owned(), bus: OnceCell::new() }
+    }
+
+    fn connect(&self) -> Result<Bus, String> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| format!("starting: {error}"))?;
+        let opened = runtime.block_on(Connection::open(&self.socket));
+        let connection = opened.map_err(|error| error.to_string())?;
+        Ok(Bus { runtime, handle: connection.handle(), _connection: connection })
+    }
+}
+
+impl Machine for Router {
+    fn read(&self, path: &str) -> io::Result<String> {
+        // Names of processes and of files need not be UTF-8.
+        std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn list(&self, path: &str) -> io::Result<Vec<String>> {
+        let mut names = std::fs::read_dir(path)?
+            .map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()))
+            .collect::<io::Result<Vec<_>>>()?;
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn link(&self, path: &str) -> io::Result<String> {
+        std::fs::read_link(path).map(|target| target.to_string_lossy().into_owned())
+    }
+
+    fn write(&self, path: &str, text: &str) -> io::Result<()> {
+        use std::io::Write;
+        // Not created: the kernel has a switch of that name, or there is nothing to switch.
+        std::fs::OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes())
+    }
+
+    fn run(&self, program: &'static str, args: &[&str]) -> Result<String, String> {
+        let mut command = Command::new(program);
+        // rpcd's is 077, and what an init script leaves behind is for other users as well.
+        // SAFETY: umask may be called between fork and exec.
+        unsafe {
+            command.pre_exec(|| {
+                libc::umask(0o022);
+                Ok(())
+            });
+        }
+        let output = command
+            .args(args)
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| format!("running {program}: {error}"))?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        let said = said.lines().next().unwrap_or_default();
+        Err(format!("{program} {}: {}: {said}", args.join(" "), output.status))
+    }
+
+    fn call(
+        &self,
+        object: &str,
+        method: &str,
+        args: &Map<String, Value>,
+    ) -> Result<Map<String, Value>, String> {
+        let bus = self.bus.get_or_init(|| self.connect()).as_ref().map_err(Clone::clone)?;
+        let answer = bus.handle.call(object, method, args, PATIENCE);
+        bus.runtime.block_on(answer).map_err(|error| error.to_string())
+    }
+
+    fn ethtool(&self, device: &str) -> Result<Ethtool, String> {
+        ports::read(device).map_err(|error| error.to_string())
+    }
+
+    fn set_feature(&self, device: &str, feature: &str, on: bool) -> Result<(), String> {
+        ports::set_feature(device, feature, on).map_err(|error| error.to_string())
+    }
+
+    fn crypt(&self, word: &str, setting: &str) -> Option<String> {
+        secret::crypt(word, setting)
+    }
+
+    fn echo(&self, target: Ipv4Addr, size: u16) -> Result<Echo, String> {
+        echo::echo(target, size).map_err(|error| error.to_string())
+    }
+
+    fn pause(&self, time: Duration) {
+        std::thread::sleep(time);
+    }
+
+    fn now_ms(&self) -> u64 {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
+    }
+}

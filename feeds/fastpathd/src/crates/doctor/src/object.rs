@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The doctor as an object on ubus, answered by the program that rpcd runs.
+
+use std::future::ready;
+use std::path::PathBuf;
+
+use plugin::{Call, Map, Method, Object, Refusal, SESSION, Sample};
+use serde_json::Value;
+
+use crate::answer::answer;
+use crate::machine::Router;
+
+/// The object on ubus.
+pub const OBJECT: Object = Object {
+    name: "fastpath.doctor",
+    methods: &[
+        Method { name: "run", args: RUN, run: |call| Box::pin(ready(answered("run", RUN, &call))) },
+        Method { name: "fix", args: FIX, run: |call| Box::pin(ready(answered("fix", FIX, &call))) },
+        Method {
+            name: "pmtu",
+            args: PMTU,
+            run: |call| Box::pin(ready(answered("pmtu", PMTU, &call))),
+        },
+    ],
+};
+
+const RUN: &[(&str, Sample)] =
+    &[("lang", Sample::Text), ("checks", Sample::List), ("sample_ms", Sample::Number)];
+const FIX: &[(&str, Sample)] = &[
+    ("id", Sample::Text),
+    ("seconds", Sample::Number),
+    ("via", Sample::Text),
+    ("cut_ok", Sample::Flag),
+];
+
+const PMTU: &[(&str, Sample)] = &[("target", Sample::Text)];
+
+fn answered(
+    method: &'static str,
+    known: &'static [(&'static str, Sample)],
+    call: &Call,
+) -> Result<Map, Refusal> {
+    let names = known.iter().map(|(name, _)| *name).chain([SESSION]);
+    let given = names.filter_map(|name| Some((name.to_owned(), call.value(name)?.clone())));
+    let args: Map = given.collect();
+    // The router waits for its programs and for the bus, which a task must not.
+    let looked = std::thread::spawn(move || {
+        let socket = std::env::var_os("UBUS_SOCKET").map(PathBuf::from);
+        answer(&Router::new(&socket.unwrap_or_else(|| ubus::SOCKET.into())), method, &args)
+    });
+    match looked.join() {
+        Ok(Value::Object(answer)) => Ok(answer),
+        _ => Err(Refusal::new("failed", "the doctor's look ended early; its words are in the log")),
+    }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Whether large packets get through to a host, and whether anybody tells when they do not.
+
+use std::net::Ipv4Addr;
+
+use serde_json::{Map, Value, json};
+use thiserror::Error;
+
+use crate::machine::{Echo, Machine};
+
+/// What every IPv4 host has to take (RFC 791); a way that is narrower is broken altogether.
+const LEAST: u16 = 576;
+/// Ethernet's, and as much as a line to the Internet ever carries.
+const MOST: u16 = 1500;
+/// One lost packet is no black hole.
+const TRIES: usize = 2;
+
+/// Why the way was not measured.
+#[derive(Debug, Error)]
+pub enum PmtuError {
+    /// The target is no IPv4 address of a single host.
+    #[error("the target '{0}' is no IPv4 address of a host, such as 203.0.113.1")]
+    Target(String),
+    /// Not even small packets are answered.
+    #[error("{0} answers no echo of {LEAST} bytes: choose a host that answers ping")]
+    Silent(Ipv4Addr),
+    /// No echo could be sent.
+    #[error("sending an echo to {0}: {1}")]
+    Send(Ipv4Addr, String),
+}
+
+impl PmtuError {
+    /// Its name in the API.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Target(_) => "invalid",
+            Self::Silent(_) => "silent",
+            Self::Send(..) => "failed",
+        }
+    }
+}
+
+/// Finds the largest packet that `target` answers, by halves, and what becomes of a larger one:
+/// `limit` is `none` (all of 1500 bytes pass), `device` (our own device takes no more), `told`
+/// (a router on the way said so), or `silent`: a black hole.
+///
+/// # Errors
+/// See [`PmtuError`].
+pub fn measure(machine: &dyn Machine, target: &str) -> Result<Map<String, Value>, PmtuError> {
+    let refused = || PmtuError::Target(target.escape_debug().to_string());
+    let host: Ipv4Addr = target.parse().map_err(|_| refused())?;
+    if host.is_multicast() || host.is_broadcast() || host.is_unspecified() {
+        return Err(refused());
+    }
+    let echo = |size: u16| {
+        let mut last = Echo::Lost;
+        for _ in 0..TRIES {
+            last = machine.echo(host, size).map_err(|why| PmtuError::Send(host, why))?;
+            if last != Echo::Lost {
+                break;
+            }
+        }
+        Ok(last)
+    };
+    if echo(LEAST)? != Echo::Answered {
+        return Err(PmtuError::Silent(host));
+    }
+    let (mut fits, mut fails) = (LEAST, MOST + 1);
+    let mut limit = "none";
+    let mut next = MOST;
+    while fits + 1 < fails {
+        match echo(next)? {
+            Echo::Answered => fits = next,
+            other => {
+                fails = next;
+                limit = other.name();
+            }
+        }
+        next = fits.midpoint(fails);
+    }
+    let answer = json!({
+        "target": host.to_string(), "mtu": fits, "limit": limit, "black_hole": limit == "silent",
+    });
+    Ok(match answer {
+        Value::Object(answer) => answer,
+        _ => Map::new(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::measure;
+    use crate::machine::Echo;
+    use crate::machine::fake::Fake;
+
+    fn limit(fake: &Fake) -> (u64, String) {
+        let answer = measure(fake, "203.0.113.1").unwrap();
+        assert_eq!(answer["black_hole"], answer["limit"] == "silent");
+        (answer["mtu"].as_u64().unwrap(), answer["limit"].as_str().unwrap().to_owned())
+    }
+
+    #[test]
+    fn the_largest_packet_that_passes_is_found() {
+        assert_eq!(limit(&Fake::new().passes(1500, Echo::Lost)), (1500, "none".into()));
+        for size in [576, 1000, 1280, 1492, 1499] {
+            for (beyond, name) in
+                [(Echo::Lost, "silent"), (Echo::Told, "told"), (Echo::TooLarge, "device")]
+            {
+                let found = limit(&Fake::new().passes(size, beyond));
+                assert_eq!(found, (u64::from(size), name.into()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_host_that_does_not_answer_is_no_black_hole() {
+        let error = measure(&Fake::new().passes(0, Echo::Lost), "203.0.113.1").unwrap_err();
+        assert_eq!(error.code(), "silent");
+    }
+
+    #[test]
+    fn only_a_hosts_address_is_a_target() {
+        for target in ["", "example.org", "224.0.0.1", "0.0.0.0", "1.2.3.4; reboot", "::1"] {
+            let error = measure(&Fake::new(), target).unwrap_err();
+            assert_eq!(error.code(), "invalid", "{target}");
+        }
+    }
+}
