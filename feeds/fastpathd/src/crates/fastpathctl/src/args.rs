@@ -7,6 +7,8 @@ use lexopt::Arg::{Long, Short, Value as Word};
 use lexopt::ValueExt;
 use serde_json::{Map, Value, json};
 
+use crate::doctor::Request;
+
 /// What was asked for.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Args {
@@ -36,6 +38,7 @@ pub(crate) enum Command {
     Reinspect,
     UpdateRules,
     Cpu,
+    Doctor(Request),
     /// What the eBPF programs do.
     Ebpf,
     /// `None` shows the engine.
@@ -80,6 +83,9 @@ usage: fastpathctl [--json] [--socket PATH] COMMAND
   reinspect              inspect again what had left inspection
   update-rules           fetch, test and load rules now
   cpu                    which CPUs forward and which inspect
+  doctor [--check ID]… [--lang de] [--fix ID|all]… [--yes]
+                         what is slow or unsafe here, and how to mend it; the exit status is
+                         0 nothing above info, 1 advice or warnings, 2 errors, 3 not looked at
   ebpf                   where eBPF programs are, and how packets leave them
 
 FILTER: --path P  --reason R  --inspection I  --proto P  --vlan N  --zone Z  --host ADDRESS
@@ -97,6 +103,7 @@ struct Seen {
     filter: Map<String, Value>,
     page: Map<String, Value>,
     persist: bool,
+    doctor: Request,
 }
 
 pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Args, ArgsError> {
@@ -112,6 +119,10 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Args, Ar
             Short('j') | Long("json") => json = true,
             Short('s') | Long("socket") => socket = parser.value()?.string()?,
             Long("persist") => seen.persist = true,
+            Long("yes") => seen.doctor.yes = true,
+            Long("fix") => seen.doctor.fixes.push(parser.value()?.string()?),
+            Long("check") => seen.doctor.checks.push(parser.value()?.string()?),
+            Long("lang") => seen.doctor.language = parser.value()?.string()?,
             Long("ascending") => drop(seen.page.insert("desc".into(), false.into())),
             Word(word) => seen.words.push(word.string()?),
             Long(name) if FILTERS.contains(&name) => {
@@ -197,6 +208,7 @@ impl Seen {
             "update-rules" => Command::UpdateRules,
             "cpu" => Command::Cpu,
             "ebpf" => Command::Ebpf,
+            "doctor" => Command::Doctor(std::mem::take(&mut self.doctor)),
             "release" => {
                 let missing = ArgsError::Missing { command: "release", what: "an address" };
                 Command::Release(words.next().ok_or(missing)?)
@@ -268,6 +280,18 @@ mod tests {
         assert_eq!(parsed("engine").unwrap().command, Command::Engine(None));
         let change = EngineChange { set: "off".into(), persist: true };
         assert_eq!(parsed("engine off --persist").unwrap().command, Command::Engine(Some(change)));
+    }
+
+    #[test]
+    fn the_doctor_may_be_asked_for_parts_and_for_fixes() {
+        let args = parsed("doctor --check a --check b --lang de --fix c --yes --json").unwrap();
+        let request = Request {
+            checks: vec!["a".into(), "b".into()],
+            language: "de".into(),
+            fixes: vec!["c".into()],
+            yes: true,
+        };
+        assert_eq!((args.command, args.json), (Command::Doctor(request), true));
     }
 
     #[test]

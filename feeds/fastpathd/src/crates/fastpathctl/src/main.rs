@@ -3,7 +3,9 @@
 
 mod args;
 mod cpu_plan;
+mod doctor;
 mod ebpf;
+mod examination;
 mod protection;
 mod show;
 mod table;
@@ -38,6 +40,8 @@ enum Failure {
     NoFlow(u64),
     #[error("{0} is not blocked")]
     NotBlocked(String),
+    #[error("{0}")]
+    Doctor(#[from] doctor::DoctorError),
     #[error("starting: {0}")]
     Runtime(#[source] std::io::Error),
 }
@@ -45,7 +49,7 @@ enum Failure {
 fn main() -> ExitCode {
     let failure = match args::parse(std::env::args_os().skip(1)) {
         Ok(args) => match run(args) {
-            Ok(()) => return ExitCode::SUCCESS,
+            Ok(status) => return status,
             Err(failure) => failure,
         },
         Err(error) => Failure::Args(error),
@@ -54,19 +58,30 @@ fn main() -> ExitCode {
     let usage = if misused { args::USAGE } else { "" };
     // A closed pipe is no reason to panic, here and below.
     let _ = write!(std::io::stderr(), "fastpathctl: {failure}\n{usage}");
-    if misused { ExitCode::from(2) } else { ExitCode::FAILURE }
+    match failure {
+        // 1 and 2 would be findings.
+        Failure::Doctor(_) => ExitCode::from(3),
+        Failure::Args(_) if std::env::args_os().any(|word| word == "doctor") => ExitCode::from(3),
+        Failure::Args(_) => ExitCode::from(2),
+        _ => ExitCode::FAILURE,
+    }
 }
 
-fn run(args: Args) -> Result<(), Failure> {
+fn run(args: Args) -> Result<ExitCode, Failure> {
     match args.command {
         Command::Help => print(args::USAGE),
         Command::Version => print(&format!("fastpathctl {}\n", env!("CARGO_PKG_VERSION"))),
         _ => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            return runtime.map_err(Failure::Runtime)?.block_on(ask(args));
+            let runtime = runtime.map_err(Failure::Runtime)?;
+            if let Command::Doctor(request) = args.command {
+                let doctor = doctor::doctor(&args.socket, request, args.json);
+                return Ok(runtime.block_on(doctor)?);
+            }
+            runtime.block_on(ask(args))?;
         }
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
 async fn ask(args: Args) -> Result<(), Failure> {

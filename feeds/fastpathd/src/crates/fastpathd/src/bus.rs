@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use tokio::sync::mpsc::Sender;
-use ubus::PolicyType::{Bool, Int32, Int64, String as Text, Table};
-use ubus::{CallError, Connection, Handle, Incoming, Method, Object, Status};
+use ubus::PolicyType::{Array, Bool, Int32, Int64, String as Text, Table};
+use ubus::{CallError, Connection, Handle, Incoming, Method, Object, Reply, Status};
 
 use crate::happening::Happening;
 
@@ -52,6 +52,10 @@ pub(crate) const METHODS: &[Method] = &[
     Method { name: "block_release", policy: &[("address", Text), SESSION] },
     Method { name: "reinspect", policy: &[SESSION] },
     Method { name: "rules_update", policy: &[SESSION] },
+    Method {
+        name: "doctor",
+        policy: &[("lang", Text), ("checks", Array), ("sample_ms", Int32), SESSION],
+    },
     Method { name: "engine", policy: &[("set", Text), ("persist", Bool), SESSION] },
 ];
 
@@ -59,6 +63,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// rpcd answers in milliseconds; under emulation and load that can be a second.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// rpcd gives its plugins 120 s.
+const LONG_PATIENCE: Duration = Duration::from_secs(120);
 
 /// Keeps the connection to ubusd for good: connects, publishes, passes on what comes, and starts
 /// over with growing pauses when ubusd goes away. Ends when the daemon does.
@@ -172,6 +178,21 @@ pub(crate) async fn interfaces(handle: &Handle) -> Result<Value, CallError> {
 /// Tells init scripts what has happened, as procd passes it on.
 pub(crate) async fn event(handle: &Handle, args: &Map<String, Value>) -> Result<(), CallError> {
     handle.call("service", "event", args, PATIENCE).await.map(drop)
+}
+
+/// Has `fastpath.doctor` look at the box, and answers with what it found. What it is asked is its
+/// own to check; whoever waits has to wait for it.
+pub(crate) async fn doctor(handle: Handle, args: Map<String, Value>, reply: Reply) {
+    let answered = match handle.call("fastpath.doctor", "run", &args, LONG_PATIENCE).await {
+        Ok(answer) => reply.data(&answer).map_err(|error| chain(&error)),
+        Err(error) => {
+            reply.status(error.status());
+            Err(chain(&error))
+        }
+    };
+    if let Err(why) = answered {
+        log::warn!("ubus: doctor: {why}");
+    }
 }
 
 /// Writes the engine into `/etc/config/fastpath`.

@@ -265,6 +265,7 @@ impl Core {
     pub(crate) fn command(&mut self, engine: Engine) -> Vec<Effect> {
         self.commanded = Some(engine);
         let mut effects = self.replan();
+        self.room.look_soon();
         effects.extend(self.engine_answer());
         effects
     }
@@ -458,17 +459,15 @@ impl Core {
 
     /// Tells the flow table which engine is in force.
     fn engine_changed(&mut self) {
-        let (engine, devices) = match self.room.in_force() {
+        let (engine, devices, left_out) = match self.room.in_force() {
             Some(plan) if plan.engine != Engine::Off => {
-                let engine = EngineState {
-                    engine: flow_engine(plan.engine),
-                    excludes: plan.excludes.iter().map(flow_exclude).collect(),
-                };
-                (engine, plan.devices.clone())
+                let excludes = plan.excludes.iter().map(flow_exclude).collect();
+                let engine = EngineState { engine: flow_engine(plan.engine), excludes };
+                (engine, plan.devices.clone(), plan.left_out)
             }
             _ => Default::default(),
         };
-        self.around.set_devices(devices);
+        self.around.set_devices(devices, left_out);
         self.flows.engine(engine, self.now);
         self.inspection_changed();
     }

@@ -237,6 +237,10 @@ impl Daemon {
                 log::info!("ubus: {method} refused: {why}");
                 reply.status(ubus::Status::InvalidArgument);
             }
+            Outcome::Doctor(args) => match &self.bus {
+                Some(bus) => spawn_local(bus::doctor(bus.clone(), args, reply)),
+                None => reply.status(ubus::Status::NotFound),
+            },
             Outcome::Reinspect => {
                 self.held_reinspect.push(reply);
                 self.carry_out(vec![Effect::Reinspect]);

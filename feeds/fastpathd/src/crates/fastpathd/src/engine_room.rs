@@ -166,6 +166,12 @@ impl EngineRoom {
         None
     }
 
+    /// The kernel is asked with the next tick: whoever names the engine that is in force may do so
+    /// because the table is gone.
+    pub(crate) fn look_soon(&mut self) {
+        self.watch_at = Duration::ZERO;
+    }
+
     /// Whether nothing is under way or due: what was asked for is in force or refused.
     pub(crate) fn settled(&self) -> bool {
         !matches!(self.job, Some(Job::Apply { .. })) && self.due().is_none()

@@ -10,6 +10,7 @@ fn plan(engine: Engine, devices: &[&str]) -> Plan {
         devices: devices.iter().map(|d| (*d).to_owned()).collect::<BTreeSet<_>>(),
         hardware: engine == Engine::FlowtableHw,
         mark_mask: 0x6000_0000,
+        left_out: ruleset::LeftOut::default(),
         excludes: Vec::new(),
         protection: ruleset::Protection::default(),
         decisions: BTreeMap::new(),
@@ -140,4 +141,7 @@ fn a_flushed_table_is_put_back() {
     assert_eq!(applied_plan(room.watched(false, at(21))), plan(Engine::Flowtable, &["lan1"]));
     room.applied(Ok(Applied::Replaced), at(22));
     assert_eq!(room.watched(false, at(23)), None, "an answer nobody asked for");
+    assert_eq!(room.tick(at(24)), None);
+    room.look_soon();
+    assert_eq!(room.tick(at(25)), Some(Job::Watch(plan(Engine::Flowtable, &["lan1"]))));
 }

@@ -9,6 +9,7 @@ pub(crate) struct Load {
     pub(crate) cpu: u32,
     pub(crate) busy: f64,
     pub(crate) softirq: f64,
+    pub(crate) user: f64,
 }
 
 /// Jiffies of one CPU since boot.
@@ -18,6 +19,7 @@ struct Jiffies {
     total: u64,
     idle: u64,
     softirq: u64,
+    user: u64,
 }
 
 /// Remembers the last reading.
@@ -62,6 +64,7 @@ fn difference(before: Jiffies, now: Jiffies) -> Load {
         cpu: now.cpu,
         busy: share(total - idle),
         softirq: share(now.softirq.saturating_sub(before.softirq).min(total)),
+        user: share(now.user.saturating_sub(before.user).min(total)),
     }
 }
 
@@ -75,10 +78,11 @@ fn parse_line(line: &str) -> Option<Jiffies> {
     let cpu = fields.next()?.parse().ok()?;
     // guest and guest_nice (9th, 10th) are already part of user and nice.
     let values: Vec<u64> = fields.take(8).map_while(|f| f.parse().ok()).collect();
-    let [_, _, _, idle, iowait, _, softirq, ..] = values[..] else {
+    let [user, nice, _, idle, iowait, _, softirq, ..] = values[..] else {
         return None;
     };
-    Some(Jiffies { cpu, total: values.iter().sum(), idle: idle + iowait, softirq })
+    let total = values.iter().sum();
+    Some(Jiffies { cpu, total, idle: idle + iowait, softirq, user: user + nice })
 }
 
 #[cfg(test)]
@@ -92,9 +96,9 @@ mod tests {
     fn load_is_the_difference_of_two_readings() {
         let mut meter = CpuMeter::default();
         meter.read(FIRST);
-        assert_eq!(meter.load(), [Load { cpu: 0, busy: 0.0, softirq: 0.0 }]);
+        assert_eq!(meter.load(), [Load { cpu: 0, busy: 0.0, softirq: 0.0, user: 0.0 }]);
         meter.read(SECOND);
-        assert_eq!(meter.load(), [Load { cpu: 0, busy: 0.6, softirq: 0.4 }]);
+        assert_eq!(meter.load(), [Load { cpu: 0, busy: 0.6, softirq: 0.4, user: 0.1 }]);
     }
 
     #[test]
@@ -102,7 +106,7 @@ mod tests {
         let mut meter = CpuMeter::default();
         meter.read(SECOND);
         meter.read(FIRST);
-        assert_eq!(meter.load(), [Load { cpu: 0, busy: 0.0, softirq: 0.0 }]);
+        assert_eq!(meter.load(), [Load { cpu: 0, busy: 0.0, softirq: 0.0, user: 0.0 }]);
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub(crate) enum Outcome {
     NoMethod,
     /// The answer, and what it leads to.
     Done(Map<String, Value>, Vec<Effect>),
+    /// The doctor answers, with these arguments.
+    Doctor(Map<String, Value>),
     /// The answer follows when connections have been made new to inspection.
     Reinspect,
     /// The answer follows with [`Effect::AnswerEngine`]; `persist`: also write it into UCI.
@@ -34,6 +36,9 @@ pub(crate) enum Outcome {
 /// Answers one request. `args` as they came, with the session id that uhttpd adds.
 pub(crate) fn call(core: &mut Core, method: &str, mut args: Map<String, Value>) -> Outcome {
     args.remove("ubus_rpc_session");
+    if method == "doctor" {
+        return Outcome::Doctor(args);
+    }
     let args = Value::Object(args);
     match method {
         "status" => nothing(&args).unwrap_or_else(|| reply(&answers::status(core))),

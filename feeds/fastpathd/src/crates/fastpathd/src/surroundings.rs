@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use std::rc::Rc;
 
 use flows::{Network, Side};
+use ruleset::LeftOut;
 use topology::{Name, SideKind, Topology};
 
 use crate::interfaces::Interface;
@@ -24,6 +25,8 @@ pub(crate) struct Surroundings {
     devices: BTreeSet<String>,
     /// Devices with an eBPF program of ours.
     programs: BTreeSet<String>,
+    /// Kinds of devices that the rules in force leave out.
+    left_out: LeftOut,
     generation: u64,
     /// Names are handed out by the hundred thousand: one copy of each.
     interned: RefCell<HashMap<Name, Rc<str>>>,
@@ -60,9 +63,11 @@ impl Surroundings {
         }
     }
 
-    pub(crate) fn set_devices(&mut self, devices: BTreeSet<String>) {
-        if devices != self.devices {
+    /// What the rules in force carry: the flowtable's devices, and what is left out above them.
+    pub(crate) fn set_devices(&mut self, devices: BTreeSet<String>, left_out: LeftOut) {
+        if devices != self.devices || left_out != self.left_out {
             self.devices = devices;
+            self.left_out = left_out;
             self.generation += 1;
         }
     }
@@ -119,6 +124,8 @@ impl Network for Surroundings {
             vlan: side.vlan,
             neighbour: side.neighbour,
             tunnel: side.kind == SideKind::Tunnel,
+            left_out: (self.left_out.vlan && side.tagged)
+                || (self.left_out.pppoe && side.kind == SideKind::Pppoe),
         })
     }
 
@@ -144,9 +151,9 @@ mod tests {
     fn only_a_real_change_moves_the_generation() {
         let mut around = Surroundings::default();
         let devices = BTreeSet::from(["wan".to_owned()]);
-        around.set_devices(devices.clone());
+        around.set_devices(devices.clone(), LeftOut::default());
         let generation = around.generation();
-        around.set_devices(devices);
+        around.set_devices(devices, LeftOut::default());
         around.set_names(Names::default());
         around.set_interfaces(Vec::new());
         assert_eq!(around.generation(), generation);

@@ -20,7 +20,7 @@ impl Daemon {
         spawn_local(watch_ips::look(attention.clone(), happenings.clone()));
         spawn_local(watch_ips::ask(self.paths.commands.clone(), attention, happenings.clone()));
         spawn_local(suricata::listen(self.paths.folder(), self.started, happenings));
-        match std::fs::read(Found::PATH).map(|text| serde_json::from_slice(&text)) {
+        match std::fs::read(Found::PATH).map(|text| Found::read(&text)) {
             Ok(Ok(found)) => self.core.cpus.remember(found),
             Ok(Err(error)) => log::error!("CPU plan: {}: {error}", Found::PATH),
             // Nothing was taken over before.

@@ -4,7 +4,7 @@
 use std::env;
 
 fn main() {
-    println!("cargo::rerun-if-changed=release.ld");
+    println!("cargo::rerun-if-changed=../../release.ld");
     let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
     // A debug build unwinds.
     if env::var("PROFILE").as_deref() != Ok("release") {
@@ -15,6 +15,6 @@ fn main() {
     // mold knows no such scripts.
     if !flags.contains("fuse-ld=mold") {
         let folder = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
-        println!("cargo::rustc-link-arg-bins=-Wl,-T,{folder}/release.ld");
+        println!("cargo::rustc-link-arg-bins=-Wl,-T,{folder}/../../release.ld");
     }
 }

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The doctor: what it finds, and its fixes carried out with a way back.
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+use ubus::{Connection, Handle, Status};
+
+use crate::examination::{self, Paint};
+use crate::print;
+use crate::show::{list, number, text};
+
+/// What is asked of the doctor.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Request {
+    /// Only these checks; empty: all.
+    pub(crate) checks: Vec<String>,
+    /// Language of the findings; empty: English.
+    pub(crate) language: String,
+    /// Checks whose findings are to be mended; `all`: whatever can be.
+    pub(crate) fixes: Vec<String>,
+    /// Do not ask before a fix.
+    pub(crate) yes: bool,
+}
+
+/// Why the doctor could not look, or could not mend.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DoctorError {
+    #[error("there is no {object} on ubus and no program {path}: {cause}; is fastpathd installed?")]
+    Absent { object: &'static str, path: String, cause: String },
+    #[error("{object} {method}: {cause}")]
+    Call { object: &'static str, method: &'static str, cause: String },
+    #[error("{0}")]
+    Refused(String),
+    #[error("{0}: nobody is there to agree; --yes agrees beforehand")]
+    Unasked(String),
+}
+
+/// Folder of what rpcd runs for the objects; without rpcd they are run here.
+const PLUGINS: &str = "/usr/libexec/rpcd";
+/// rpcd ends a plugin after 30 s, the lab's after 120.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Seconds until a change that nobody confirmed is taken back.
+const TRIAL: u64 = 90;
+/// How long a fix may take to show: the daemon looks at its table every 20 s, and tries again
+/// after 30.
+const EFFECT: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_millis(500);
+
+const DOCTOR: &str = "fastpath.doctor";
+const CHANGE: &str = "fastpath.change";
+
+/// The way to the objects.
+struct Objects {
+    /// With the connection, whose end would close the socket.
+    bus: Option<(Connection, Handle)>,
+}
+
+impl Objects {
+    async fn open(socket: &str) -> Self {
+        let opened = Connection::open(Path::new(socket)).await;
+        let with_handle = |connection: Connection| {
+            let handle = connection.handle();
+            (connection, handle)
+        };
+        Self { bus: opened.ok().map(with_handle) }
+    }
+
+    /// Over the bus; where the object is not there, by running its program.
+    async fn ask(
+        &self,
+        object: &'static str,
+        method: &'static str,
+        args: &Value,
+    ) -> Result<Value, DoctorError> {
+        let fields = args.as_object().cloned().unwrap_or_else(Map::new);
+        let answer = match &self.bus {
+            Some((_, handle)) => match handle.call(object, method, &fields, PATIENCE).await {
+                Ok(answer) => Value::Object(answer),
+                Err(error) if error.status() == Status::NotFound => run(object, method, args)?,
+                Err(error) => {
+                    let cause = error.to_string();
+                    return Err(DoctorError::Call { object, method, cause });
+                }
+            },
+            None => run(object, method, args)?,
+        };
+        match answer.get("error") {
+            Some(error) => Err(DoctorError::Refused(refusal(error))),
+            None => Ok(answer),
+        }
+    }
+
+    async fn look(&self, request: &Value) -> Result<Value, DoctorError> {
+        self.ask(DOCTOR, "run", request).await
+    }
+}
+
+/// What rpcd would do.
+fn run(object: &'static str, method: &'static str, args: &Value) -> Result<Value, DoctorError> {
+    let path = format!("{PLUGINS}/{object}");
+    let output = Command::new(&path)
+        .args(["call", method, &args.to_string()])
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| DoctorError::Absent { object, path, cause: error.to_string() })?;
+    serde_json::from_slice(&output.stdout).map_err(|error| {
+        let cause = format!("its program ended with {} and said no JSON: {error}", output.status);
+        DoctorError::Call { object, method, cause }
+    })
+}
+
+/// The words of an error, with what it lists.
+fn refusal(error: &Value) -> String {
+    let mut words = text(error, "text").to_owned();
+    for key in ["problems", "cuts"] {
+        for part in list(error, key) {
+            words.push_str("\n  ");
+            words.push_str(text(part, "text"));
+        }
+    }
+    words
+}
+
+/// Looks, and mends what was asked for. The exit status says what is left: 0 nothing above info,
+/// 1 advice or warnings, 2 errors, 3 something could not be looked at.
+pub(crate) async fn doctor(
+    socket: &str,
+    request: Request,
+    json: bool,
+) -> Result<ExitCode, DoctorError> {
+    let objects = Objects::open(socket).await;
+    let asked = json!({"lang": request.language, "checks": request.checks});
+    let mut fixes = request.fixes.clone();
+    if fixes.iter().any(|id| id == "all") {
+        fixes = mendable(&objects.look(&asked).await?);
+    }
+    for id in fixes {
+        mend(&objects, &id, &request).await?;
+    }
+    let answer = objects.look(&asked).await?;
+    if json {
+        print(&format!("{answer:#}\n"));
+    } else {
+        let coloured = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        print(&examination::report(&answer, Paint(coloured)));
+    }
+    Ok(status(&answer["summary"]))
+}
+
+fn status(summary: &Value) -> ExitCode {
+    let any = |name: &str| number(summary, name) > 0;
+    ExitCode::from(match () {
+        () if any("error") => 2,
+        () if any("warning") || any("advice") => 1,
+        () if any("unknown") => 3,
+        () => 0,
+    })
+}
+
+/// The findings above info that have a fix, in the doctor's order.
+fn mendable(answer: &Value) -> Vec<String> {
+    let bad =
+        |finding: &&Value| matches!(text(finding, "severity"), "error" | "warning" | "advice");
+    let found = list(answer, "findings").filter(bad).filter(|found| !found["fix"].is_null());
+    found.map(|finding| text(finding, "id").to_owned()).collect()
+}
+
+/// The finding of a check; none: it finds nothing any more.
+async fn finding(
+    objects: &Objects,
+    id: &str,
+    language: &str,
+) -> Result<Option<Value>, DoctorError> {
+    let mut answer = objects.look(&json!({"lang": language, "checks": [id]})).await?;
+    let found = answer["findings"].as_array_mut().and_then(Vec::pop);
+    Ok(found.filter(|found| !matches!(text(found, "severity"), "ok" | "info")))
+}
+
+async fn mend(objects: &Objects, id: &str, request: &Request) -> Result<(), DoctorError> {
+    let Some(found) = finding(objects, id, &request.language).await? else {
+        print(&format!("{id}: nothing to mend\n"));
+        return Ok(());
+    };
+    let fix = &found["fix"];
+    if fix.is_null() {
+        let words = format!("{id}: no fix of its own. {}", text(&found, "remedy"));
+        return Err(DoctorError::Refused(words));
+    }
+    print(&format!("{id}: {}\n", text(fix, "label")));
+    let mut fields = json!({"id": id, "seconds": TRIAL});
+    if text(fix, "kind") == "change" {
+        let checked = objects.ask(CHANGE, "check", &json!({"edits": fix["edits"]})).await?;
+        print(&examination::diff(&checked));
+        fields["cut_ok"] = true.into();
+    }
+    agree(id, request.yes)?;
+    let answer = objects.ask(DOCTOR, "fix", &fields).await?;
+    let gone = gone(objects, id, &request.language).await;
+    if answer.get("done").is_some() {
+        print(&format!("{}\n", text(&answer, "said")));
+        return if gone? { Ok(()) } else { Err(still(id, "")) };
+    }
+    let change = json!({"id": answer["id"]});
+    if matches!(gone, Ok(true)) {
+        objects.ask(CHANGE, "confirm", &change).await?;
+        print(&format!("{id}: mended and kept\n"));
+        return Ok(());
+    }
+    // Without it the router does the same by itself when the time is over.
+    objects.ask(CHANGE, "revert", &change).await?;
+    gone?;
+    Err(still(id, "; the settings are as they were"))
+}
+
+fn still(id: &str, end: &str) -> DoctorError {
+    DoctorError::Refused(format!("{id}: still found after the fix{end}"))
+}
+
+fn agree(id: &str, yes: bool) -> Result<(), DoctorError> {
+    if yes {
+        return Ok(());
+    }
+    let mut line = String::new();
+    if !std::io::stdin().is_terminal() {
+        return Err(DoctorError::Unasked(id.to_owned()));
+    }
+    print("Do it? [y/N] ");
+    let _ = std::io::stdout().flush();
+    let _ = std::io::stdin().lock().read_line(&mut line);
+    if matches!(line.trim(), "y" | "Y" | "yes" | "j" | "ja") {
+        return Ok(());
+    }
+    Err(DoctorError::Refused(format!("{id}: left as it is")))
+}
+
+/// Whether the finding goes away in time. A box that does not answer for a moment is one whose
+/// services start anew.
+async fn gone(objects: &Objects, id: &str, language: &str) -> Result<bool, DoctorError> {
+    let began = Instant::now();
+    loop {
+        let last = finding(objects, id, language).await;
+        let over = began.elapsed() > EFFECT;
+        match last {
+            Ok(None) => return Ok(true),
+            Ok(Some(_)) if over => return Ok(false),
+            Err(error) if over => return Err(error),
+            _ => tokio::time::sleep(PAUSE).await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exit_status_is_that_of_the_worst() {
+        let of = |summary: Value| format!("{:?}", status(&summary));
+        let code = |n: u8| format!("{:?}", ExitCode::from(n));
+        assert_eq!(of(json!({"ok": 9, "info": 2})), code(0));
+        assert_eq!(of(json!({"unknown": 1})), code(3));
+        assert_eq!(of(json!({"advice": 1, "unknown": 1})), code(1));
+        assert_eq!(of(json!({"warning": 1})), code(1));
+        assert_eq!(of(json!({"warning": 1, "error": 1})), code(2));
+    }
+
+    #[test]
+    fn all_are_those_that_can_be_mended() {
+        let found = |id: &str, of: &str, fix: Value| json!({"id": id, "severity": of, "fix": fix});
+        let answer = json!({"findings": [
+            found("a", "error", json!({"kind": "step"})), found("b", "warning", Value::Null),
+            found("c", "info", json!({"kind": "step"})), found("d", "advice", json!({})),
+        ]});
+        assert_eq!(mendable(&answer), ["a", "d"]);
+    }
+
+    #[test]
+    fn a_refusal_lists_what_is_wrong() {
+        let error = json!({"code": "invalid", "text": "not applied",
+            "problems": [{"text": "VLAN 0 is none"}]});
+        assert_eq!(refusal(&error), "not applied\n  VLAN 0 is none");
+    }
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The doctor's findings as text.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use crate::protection::plain;
+use crate::show::{list, number, text};
+use crate::units::duration;
+
+/// Whether words may have colours.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Paint(pub(crate) bool);
+
+impl Paint {
+    /// A severity, padded to the widest.
+    fn severity(self, name: &str) -> String {
+        let colour = match name {
+            "error" => "1;31",
+            "warning" => "33",
+            "advice" => "36",
+            "unknown" => "35",
+            _ => "2",
+        };
+        self.with(colour, &format!("{name:<8}"))
+    }
+
+    fn with(self, colour: &str, text: &str) -> String {
+        if self.0 { format!("\x1b[{colour}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+}
+
+/// Columns of a line; longer words make it longer.
+const WIDTH: usize = 100;
+/// Columns before the text under a heading.
+const INDENT: usize = 9;
+
+/// The answer of `fastpath.doctor run`.
+pub(crate) fn report(answer: &Value, paint: Paint) -> String {
+    let mut out = String::new();
+    for found in list(answer, "findings").filter(|found| text(found, "severity") != "ok") {
+        one(&mut out, found, paint);
+    }
+    let summary = &answer["summary"];
+    let mut parts = Vec::new();
+    for (key, words) in [
+        ("error", "errors"),
+        ("warning", "warnings"),
+        ("advice", "pieces of advice"),
+        ("unknown", "not looked at"),
+        ("info", "notes"),
+        ("ok", "in order"),
+    ] {
+        if number(summary, key) > 0 || key == "error" {
+            parts.push(format!("{} {words}", number(summary, key)));
+        }
+    }
+    let took = duration(number(answer, "took_ms") / 1000);
+    let _ = writeln!(out, "{} (looked for {took})", parts.join(", "));
+    out
+}
+
+fn one(out: &mut String, found: &Value, paint: Paint) {
+    let title = paint.with("1", &plain(text(found, "title")));
+    let severity = paint.severity(text(found, "severity"));
+    let _ = writeln!(out, "{severity} {title}  [{}]", text(found, "id"));
+    paragraph(out, "", text(found, "consequence"));
+    for seen in list(found, "evidence") {
+        let line =
+            format!("{}: {}  ({})", text(seen, "what"), text(seen, "value"), text(seen, "source"));
+        paragraph(out, "· ", &line);
+    }
+    paragraph(out, "→ ", text(found, "remedy"));
+    let gain = &found["gain"];
+    if !gain.is_null() {
+        paragraph(out, "+ ", &format!("{} ({})", text(gain, "text"), text(gain, "source")));
+    }
+    let fix = &found["fix"];
+    if !fix.is_null() {
+        let command = format!("fastpathctl doctor --fix {}", text(found, "id"));
+        paragraph(out, "$ ", &format!("{command}  ({})", text(fix, "label")));
+    }
+    out.push('\n');
+}
+
+/// Words under a heading, behind a sign; nothing if there are none.
+fn paragraph(out: &mut String, sign: &str, words: &str) {
+    let words = plain(words);
+    if words.is_empty() {
+        return;
+    }
+    let indent = INDENT + sign.chars().count();
+    let mut line = format!("{}{sign}", " ".repeat(INDENT));
+    let mut column = indent;
+    for word in words.split(' ') {
+        let wide = word.chars().count();
+        if column + wide > WIDTH && column > indent {
+            out.push_str(line.trim_end());
+            out.push('\n');
+            line = " ".repeat(indent);
+            column = indent;
+        }
+        line.push_str(word);
+        line.push(' ');
+        column += wide + 1;
+    }
+    out.push_str(line.trim_end());
+    out.push('\n');
+}
+
+/// What `fastpath.change check` says would change.
+pub(crate) fn diff(checked: &Value) -> String {
+    let mut out = String::new();
+    let value = |of: &Value| match of {
+        Value::Null => "(nothing)".to_owned(),
+        Value::String(text) => plain(text),
+        Value::Array(list) => {
+            list.iter().filter_map(Value::as_str).map(plain).collect::<Vec<_>>().join(" ")
+        }
+        other => other.to_string(),
+    };
+    for change in list(checked, "diff") {
+        let option = text(change, "option");
+        // Sections come, go and are put in order; only options have values.
+        let what = text(change, "what");
+        if matches!(what, "add" | "remove" | "order") {
+            let sign = match what {
+                "add" => "+",
+                "remove" => "-",
+                _ => "in another order:",
+            };
+            let place = [text(change, "config"), text(change, "section")];
+            let place = if what == "order" { place[0].to_owned() } else { place.join(".") };
+            let _ = writeln!(out, "  {sign} {place}");
+            continue;
+        }
+        let dot = if option.is_empty() { "" } else { "." };
+        let _ = writeln!(
+            out,
+            "  {}.{}{dot}{option}: {} → {}",
+            text(change, "config"),
+            text(change, "section"),
+            value(&change["from"]),
+            value(&change["to"])
+        );
+    }
+    for cut in list(checked, "cuts") {
+        let _ = writeln!(out, "  careful: {}", plain(text(cut, "text")));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn answer() -> Value {
+        json!({
+            "took_ms": 2100,
+            "summary": {"error": 1, "warning": 0, "advice": 0, "info": 0, "unknown": 0, "ok": 4},
+            "findings": [
+                {"id": "x", "severity": "error", "title": "Broken",
+                 "consequence": "Slow. ".repeat(30),
+                 "evidence": [{"what": "module", "value": "-", "source": "/proc/modules"}],
+                 "remedy": "Load it.", "gain": {"text": "Factor 3", "source": "row 6"},
+                 "fix": {"kind": "step", "label": "Load"}},
+                {"id": "y", "severity": "ok", "title": "All well", "evidence": []},
+            ],
+        })
+    }
+
+    #[test]
+    fn a_finding_has_all_its_parts_and_lines_are_folded() {
+        let text = report(&answer(), Paint(false));
+        for part in [
+            "error    Broken  [x]\n",
+            "         · module: -  (/proc/modules)\n",
+            "         → Load it.\n",
+            "         + Factor 3 (row 6)\n",
+            "         $ fastpathctl doctor --fix x  (Load)\n",
+            "1 errors, 4 in order (looked for 2s)\n",
+        ] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        assert!(!text.contains("All well"));
+    }
+
+    #[test]
+    fn colours_are_only_for_terminals() {
+        assert!(report(&answer(), Paint(true)).contains("\x1b[1;31merror"));
+        assert!(!report(&answer(), Paint(false)).contains('\x1b'));
+    }
+
+    #[test]
+    fn a_diff_tells_from_and_to() {
+        let checked = json!({"diff": [
+            {"config": "fastpath", "section": "cpu", "option": "enabled", "from": "0", "to": "1"},
+            {"config": "network", "section": "lan", "option": "ipaddr", "from": ["a", "b"],
+             "to": null},
+            {"config": "network", "section": "guest", "what": "add", "option": null,
+             "from": null, "to": null},
+            {"config": "network", "section": "old", "what": "remove", "option": null,
+             "from": null, "to": null},
+            {"config": "firewall", "section": null, "what": "order", "option": null,
+             "from": null, "to": null},
+        ], "cuts": [{"text": "you would be cut off"}]});
+        assert_eq!(
+            diff(&checked),
+            "  fastpath.cpu.enabled: 0 → 1\n  network.lan.ipaddr: a b → (nothing)\n  \
+             + network.guest\n  - network.old\n  in another order: firewall\n  \
+             careful: you would be cut off\n"
+        );
+    }
+}

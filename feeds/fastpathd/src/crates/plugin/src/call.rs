@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! One call: what it brings, and how it can be refused.
+
+use serde_json::{Value, json};
+
+use crate::bus::{Bus, BusError};
+use crate::object::{Map, SESSION};
+
+/// A call of a method. Reading an argument of a wrong type is refused as `argument`.
+pub struct Call {
+    args: Map,
+    /// The way to other objects; connects with the first use.
+    pub bus: Bus,
+}
+
+/// Why a call is refused; `{"error": {"code": …, "text": …}}` on the bus.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refusal {
+    /// A stable name of the reason, for programs.
+    pub code: &'static str,
+    /// What was attempted on what, why it cannot be, and what to do; in English.
+    pub text: String,
+    /// Further fields of `error`.
+    pub more: Map,
+}
+
+impl Refusal {
+    /// A refusal without further fields.
+    #[must_use]
+    pub fn new(code: &'static str, text: impl Into<String>) -> Self {
+        Self { code, text: text.into(), more: Map::new() }
+    }
+
+    /// With one more field.
+    #[must_use]
+    pub fn with(mut self, field: &str, value: Value) -> Self {
+        self.more.insert(field.to_owned(), value);
+        self
+    }
+
+    /// As it is answered.
+    #[must_use]
+    pub fn answer(self) -> Map {
+        let mut error = self.more;
+        error.insert("code".to_owned(), self.code.into());
+        error.insert("text".to_owned(), self.text.into());
+        crate::map([("error", Value::Object(error))])
+    }
+}
+
+impl From<BusError> for Refusal {
+    fn from(error: BusError) -> Self {
+        Refusal::new("bus", error.to_string())
+    }
+}
+
+impl Call {
+    /// A call with these arguments.
+    #[must_use]
+    pub fn new(args: Map, bus: Bus) -> Self {
+        Self { args, bus }
+    }
+
+    /// The caller's session; none if somebody on the router itself calls, which ubusd lets only
+    /// root do.
+    #[must_use]
+    pub fn session(&self) -> Option<&str> {
+        self.args.get(SESSION).and_then(Value::as_str)
+    }
+
+    /// An argument as it came; null is the same as none.
+    #[must_use]
+    pub fn value(&self, name: &str) -> Option<&Value> {
+        self.args.get(name).filter(|value| !value.is_null())
+    }
+
+    /// A text.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn text(&self, name: &str) -> Result<Option<&str>, Refusal> {
+        self.typed(name, "a text", Value::as_str)
+    }
+
+    /// A number from 0.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn number(&self, name: &str) -> Result<Option<u64>, Refusal> {
+        self.typed(name, "a number from 0", Value::as_u64)
+    }
+
+    /// A switch; false unless given.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn flag(&self, name: &str) -> Result<bool, Refusal> {
+        Ok(self.typed(name, "true or false", Value::as_bool)?.unwrap_or(false))
+    }
+
+    /// A list.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn list(&self, name: &str) -> Result<Option<&Vec<Value>>, Refusal> {
+        self.typed(name, "a list", Value::as_array)
+    }
+
+    fn typed<'a, T>(
+        &'a self,
+        name: &str,
+        what: &str,
+        read: impl FnOnce(&'a Value) -> Option<T>,
+    ) -> Result<Option<T>, Refusal> {
+        let Some(value) = self.value(name) else { return Ok(None) };
+        let wrong = || Refusal::new("argument", format!("the argument '{name}' is not {what}"));
+        read(value).map(Some).ok_or_else(|| wrong().with("argument", json!(name)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(args: Value) -> Call {
+        let Value::Object(args) = args else { unreachable!() };
+        Call::new(args, Bus::default())
+    }
+
+    #[test]
+    fn arguments_have_types() {
+        let call = call(json!({"name": "x", "size": -1, "deep": true, "none": null}));
+        assert_eq!(call.text("name"), Ok(Some("x")));
+        assert_eq!(call.text("none"), Ok(None));
+        assert_eq!(call.flag("deep"), Ok(true));
+        assert_eq!(call.flag("absent"), Ok(false));
+        let error = call.number("size").err();
+        assert_eq!(error.as_ref().map(|refusal| refusal.code), Some("argument"));
+        assert_eq!(error.map(|r| r.more["argument"].clone()), Some(json!("size")));
+    }
+
+    #[test]
+    fn a_refusal_is_an_answer() {
+        let refusal = Refusal::new("pending", "wait").with("user", json!("ann"));
+        let expected = json!({"error": {"code": "pending", "text": "wait", "user": "ann"}});
+        assert_eq!(Value::Object(refusal.answer()), expected);
+    }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Objects on ubus without a process that stays: rpcd runs a program once for each call.
+//!
+//! rpcd starts every program of `/usr/libexec/rpcd` with `list` and publishes an object of the
+//! file's name with the methods it prints; a call runs it with `call METHOD`, the arguments as
+//! JSON on its standard input, and takes one JSON object from its standard output. A program
+//! cannot answer an ubus status of its own, so what is refused is an answer too, see
+//! [`Refusal`]. rpcd kills what takes longer than its option `timeout` (30 s on `OpenWrt`).
+//!
+//! ```no_run
+//! use plugin::{Call, Method, Object, Refusal, Sample};
+//!
+//! async fn greet(call: Call) -> Result<plugin::Map, Refusal> {
+//!     let name = call.text("name")?.unwrap_or("you");
+//!     Ok(plugin::map([("text", format!("good day, {name}").into())]))
+//! }
+//!
+//! const GREETER: Object = Object {
+//!     name: "greeter",
+//!     methods: &[Method {
+//!         name: "greet",
+//!         args: &[("name", Sample::Text)],
+//!         run: |call| Box::pin(greet(call)),
+//!     }],
+//! };
+//!
+//! fn main() -> std::process::ExitCode {
+//!     plugin::main("greeter", &[&GREETER], &[])
+//! }
+//! ```
+
+mod bus;
+mod call;
+mod object;
+mod program;
+
+pub use bus::{Bus, BusError};
+pub use call::{Call, Refusal};
+pub use object::{Answer, Map, Method, Object, SESSION, Sample, map};
+pub use program::{Errand, main};

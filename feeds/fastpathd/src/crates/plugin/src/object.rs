@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What an object has, and how rpcd is told of it.
+
+use std::pin::Pin;
+
+use serde_json::{Value, json};
+
+use crate::call::{Call, Refusal};
+
+/// Arguments and answers.
+pub type Map = serde_json::Map<String, Value>;
+
+/// A method at work.
+pub type Answer = Pin<Box<dyn Future<Output = Result<Map, Refusal>>>>;
+
+/// The argument that uhttpd adds to each call: the caller's session.
+pub const SESSION: &str = "ubus_rpc_session";
+
+/// Type of an argument. rpcd takes a value's type for the argument's, and of a number the value
+/// for its width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are JSON's own")]
+pub enum Sample {
+    Text,
+    /// 32 bits.
+    Number,
+    Flag,
+    List,
+    Table,
+}
+
+impl Sample {
+    fn value(self) -> Value {
+        match self {
+            Sample::Text => json!(""),
+            Sample::Number => json!(32),
+            Sample::Flag => json!(true),
+            Sample::List => json!([]),
+            Sample::Table => json!({}),
+        }
+    }
+}
+
+/// A method, its arguments (all optional; the session is added) and what answers it.
+pub struct Method {
+    /// Its name.
+    pub name: &'static str,
+    /// Names and types.
+    pub args: &'static [(&'static str, Sample)],
+    /// Begins the work.
+    pub run: fn(Call) -> Answer,
+}
+
+/// An object on the bus.
+pub struct Object {
+    /// Its name, which is the name of the file that rpcd runs.
+    pub name: &'static str,
+    /// Its methods.
+    pub methods: &'static [Method],
+}
+
+impl Object {
+    /// What rpcd wants to be told of it: sample arguments by method and name.
+    #[must_use]
+    pub fn signature(&self) -> Map {
+        let table = |method: &Method| {
+            let mut args: Map =
+                method.args.iter().map(|(name, of)| ((*name).to_owned(), of.value())).collect();
+            args.insert(SESSION.to_owned(), Sample::Text.value());
+            (method.name.to_owned(), Value::Object(args))
+        };
+        self.methods.iter().map(table).collect()
+    }
+
+    pub(crate) fn method(&self, name: &str) -> Option<&'static Method> {
+        self.methods.iter().find(|method| method.name == name)
+    }
+}
+
+/// A map of these fields.
+#[must_use]
+pub fn map<const N: usize>(fields: [(&str, Value); N]) -> Map {
+    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OBJECT: Object = Object {
+        name: "thing",
+        methods: &[Method {
+            name: "make",
+            args: &[("size", Sample::Number), ("parts", Sample::List)],
+            run: |_| Box::pin(async { Ok(Map::new()) }),
+        }],
+    };
+
+    #[test]
+    fn every_method_takes_the_session() {
+        let expected = json!({"make": {"size": 32, "parts": [], "ubus_rpc_session": ""}});
+        assert_eq!(Value::Object(OBJECT.signature()), expected);
+    }
+
+    #[test]
+    fn only_its_own_methods_are_found() {
+        assert!(OBJECT.method("make").is_some());
+        assert!(OBJECT.method("break").is_none());
+    }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The program that rpcd runs: `PROGRAM list`, `PROGRAM call METHOD`.
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use serde_json::{Deserializer, Value};
+
+use crate::bus::Bus;
+use crate::call::{Call, Refusal};
+use crate::object::{Map, Object};
+
+/// A message on ubus is at most 1 MiB, and uhttpd takes 64 KiB.
+const LONGEST: u64 = 1 << 20;
+
+/// Something the program does besides, by a word on its command line, with the words after it.
+pub type Errand = (&'static str, fn(&[String]) -> ExitCode);
+
+/// The whole program: answers for the object whose name it was started by (rpcd starts a link of
+/// the object's name), or which its first argument names.
+#[must_use]
+pub fn main(program: &str, objects: &[&Object], errands: &[Errand]) -> ExitCode {
+    let mut words: Vec<String> =
+        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let started = if words.is_empty() { String::new() } else { words.remove(0) };
+    let link = Path::new(&started).file_name().unwrap_or_default().to_string_lossy();
+    let named = |name: &str| objects.iter().find(|object| object.name == name);
+    let object = named(&link).or_else(|| {
+        let found = named(words.first()?)?;
+        words.remove(0);
+        Some(found)
+    });
+    if let Some(object) = object {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        return match words[..] {
+            ["list"] => print(object.signature()),
+            ["call", method] => print(answer(object, method, &mut std::io::stdin())),
+            ["call", method, args] => print(answer(object, method, &mut args.as_bytes())),
+            _ => usage(program, objects),
+        };
+    }
+    let errand = errands.iter().find(|(name, _)| words.first().is_some_and(|word| word == name));
+    errand.map_or_else(|| usage(program, objects), |(_, run)| run(&words[1..]))
+}
+
+fn usage(program: &str, objects: &[&Object]) -> ExitCode {
+    let names: Vec<&str> = objects.iter().map(|object| object.name).collect();
+    let usage = format!("usage: {program} {} list | call METHOD [ARGUMENTS]\n", names.join("|"));
+    let _ = std::io::stderr().write_all(usage.as_bytes());
+    ExitCode::from(2)
+}
+
+/// A closed pipe is no reason to panic: rpcd may have given up.
+fn print(map: Map) -> ExitCode {
+    match writeln!(std::io::stdout(), "{}", Value::Object(map)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn answer(object: &Object, method: &str, input: &mut dyn Read) -> Map {
+    carry_out(object, method, input).unwrap_or_else(Refusal::answer)
+}
+
+fn carry_out(object: &Object, method: &str, input: &mut dyn Read) -> Result<Map, Refusal> {
+    let unknown = || format!("{} has no method '{}'", object.name, method.escape_debug());
+    let method = object.method(method).ok_or_else(|| Refusal::new("method", unknown()))?;
+    let args = arguments(input)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Refusal::new("failed", format!("starting: {error}")))?;
+    let bus = Bus::from_environment();
+    tokio::task::LocalSet::new().block_on(&runtime, (method.run)(Call::new(args, bus)))
+}
+
+/// Reads one object and no further: rpcd may leave the other end open.
+fn arguments(input: &mut dyn Read) -> Result<Map, Refusal> {
+    let refused = |what: &str| Refusal::new("argument", format!("the arguments are {what}"));
+    let mut values = Deserializer::from_reader(input.take(LONGEST)).into_iter::<Value>();
+    match values.next() {
+        None => Ok(Map::new()),
+        Some(Ok(Value::Object(args))) => Ok(args),
+        Some(Ok(_)) => Err(refused("no JSON object")),
+        Some(Err(error)) => Err(refused(&format!("no JSON: {error}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::object::{Method, Sample};
+
+    const ECHO: Object = Object {
+        name: "echo",
+        methods: &[Method {
+            name: "say",
+            args: &[("text", Sample::Text)],
+            run: |call| {
+                Box::pin(async move {
+                    let text = call.text("text")?.ok_or_else(|| Refusal::new("silent", "no"))?;
+                    Ok(crate::map([("said", text.into())]))
+                })
+            },
+        }],
+    };
+
+    fn say(input: &str) -> Value {
+        Value::Object(answer(&ECHO, "say", &mut input.as_bytes()))
+    }
+
+    #[test]
+    fn answers_and_refusals_are_objects() {
+        assert_eq!(say(r#"{"text":"good day"}"#), json!({"said": "good day"}));
+        for (input, code) in [("", "silent"), ("[]", "argument"), ("{", "argument")] {
+            assert_eq!(say(input)["error"]["code"], code, "{input}");
+        }
+        assert_eq!(say(r#"{"text":7}"#)["error"]["argument"], "text");
+        let unknown = Value::Object(answer(&ECHO, "shout\n", &mut "{}".as_bytes()));
+        assert_eq!(unknown["error"]["text"], r"echo has no method 'shout\n'");
+    }
+
+    #[test]
+    fn reads_one_object_of_a_stream_that_goes_on() {
+        assert_eq!(say(r#"{"text":"a"}{"text":"b"}"#), json!({"said": "a"}));
+    }
+}
