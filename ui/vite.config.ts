@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig, type Plugin } from 'vitest/config';
-import { sheets } from './build/sheets.ts';
+import { packed } from './build/packed.ts';
+import { scripts } from './build/scripts.ts';
 import { words } from './build/words.ts';
 
 // The page's address: only its origin counts.
@@ -13,7 +14,8 @@ const router = new URL(process.env['FASTPATH_URL'] ?? 'http://127.0.0.1:8080').o
  */
 const policy = [
   "default-src 'none'",
-  "script-src 'self'",
+  // Blobs: see build/scripts.ts.
+  "script-src 'self' blob:",
   "style-src 'self'",
   "img-src 'self' data:",
   "connect-src 'self'",
@@ -39,21 +41,37 @@ function contentSecurityPolicy(): Plugin {
 
 export default defineConfig({
   base: './',
-  plugins: [words(), sheets(), svelte(), contentSecurityPolicy()],
+  plugins: [words(), packed(), svelte(), contentSecurityPolicy(), scripts()],
   build: {
     target: 'es2022',
     // These know light-dark(); for older ones each colour would be written twice.
     cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
     sourcemap: false,
-    modulePreload: { polyfill: false },
+    // Screens are fetched one by one: the loader that names their parts was kilobytes.
+    modulePreload: false,
     assetsInlineLimit: 0,
     rolldownOptions: {
       // app.js keeps its name and its export for a host page that mounts the app itself.
-      input: { index: 'index.html', app: 'src/mount.ts' },
+      input: { index: 'index.html', app: 'src/app.ts' },
       preserveEntrySignatures: 'exports-only',
       output: {
         entryFileNames: (chunk) => (chunk.name === 'app' ? 'app.js' : 'assets/[name]-[hash].js'),
         chunkFileNames: 'assets/[name]-[hash].js',
+        codeSplitting: {
+          // What several screens show, as one file instead of a dozen with a head each.
+          groups: [
+            {
+              name: 'base',
+              test: /node_modules|src\/lib\/(api|i18n|session|shell\/(?!scripts))\//,
+              priority: 1,
+            },
+            { name: 'parts', test: /src\/lib\/(form|chart|uci|format\/\w+\.svelte$|live\/poll)/ },
+            {
+              name: 'setup',
+              test: /src\/lib\/(network|wan|fastpath|firewall|cpu|system|wizard)\//,
+            },
+          ],
+        },
         assetFileNames: (asset) =>
           asset.names.includes('mount.css') ? 'style.css' : 'assets/[name]-[hash][extname]',
       },

@@ -52,18 +52,9 @@ export function words(): Plugin {
         const hash = createHash('sha256').update(packed).digest('hex').slice(0, 8);
         const file = `${language}-${hash}.words`;
         this.emitFile({ type: 'asset', fileName: `assets/${file}`, source: packed });
-        return `${language}: () => unpack('${file}')`;
+        return `${language}: () => fastpathScript.unpack('${file}').then((words) => words.json())`;
       });
-      return `
-        // Not in one expression, which Vite would take as an asset of its own.
-        const here = import.meta.url;
-        const unpack = async (file) => {
-          const answer = await fetch(new URL(file, here));
-          if (!answer.ok) throw new Error(\`\${file}: HTTP \${answer.status}\`);
-          const text = answer.body.pipeThrough(new DecompressionStream('deflate-raw'));
-          return new Response(text).json();
-        };
-        export const languages = {${names.join()}};`;
+      return `export const languages = {${names.join()}};`;
     },
   };
 }

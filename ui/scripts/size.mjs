@@ -3,6 +3,7 @@
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { inflateRawSync } from 'node:zlib';
 
 const dist = fileURLToPath(new URL('../dist', import.meta.url));
 const limits = { first: 110_000, total: 300_000, files: 30 };
@@ -18,40 +19,58 @@ async function filesBelow(folder) {
   );
 }
 
+/** A script as it is run: compressed ones with the names of others between marks. */
+async function scriptOf(name) {
+  const bytes = await readFile(join(dist, name));
+  return name.endsWith('.script') ? inflateRawSync(bytes).toString() : bytes.toString();
+}
+
 /** What a browser fetches before the page shows: the document, what it and its scripts need. */
 async function firstLoad(files) {
   const seen = new Set(['index.html']);
   for (const name of seen) {
-    if (name.endsWith('.css')) continue;
-    const text = await readFile(join(dist, name), 'utf8');
-    for (const file of files) {
-      const base = file.name.split('/').at(-1);
-      const imported = name === 'index.html' ? text.includes(base) : importsOf(text).has(base);
-      if (imported) seen.add(file.name);
+    if (!/\.(html|js|script)$/.test(name)) continue;
+    const text = await scriptOf(name);
+    // What a first script asks for by the loader is needed at once; of others, a screen is.
+    const needed = [
+      ...text.matchAll(/["'`/]([\w.-]+\.(?:js|svg))["'`]/g),
+      ...[...text.matchAll(/\0([\w.-]+)\0/g)].filter((match) => !match[1].endsWith('.js')),
+      ...(name.endsWith('.js') ? text.matchAll(/fastpathScript\("([\w.-]+)"\)/g) : []),
+    ].map((match) => match[1]);
+    for (const { name: file } of files) {
+      const base = file.split('/').at(-1);
+      if (needed.some((each) => base === each || base === `${each}.script`)) seen.add(file);
     }
   }
-  // And the words of one language, which its scripts ask for before anything is shown.
-  const [words] = files
-    .filter((file) => file.name.endsWith('.words'))
-    .sort((a, b) => b.size - a.size);
-  if (!words) throw new Error(`there are no words in ${dist}`);
-  return [...files.filter((file) => seen.has(file.name)), words];
+  // And what its scripts ask for before anything is shown: the look, and one language's words.
+  const packed = ['.packed', '.words'].map((kind) => {
+    const [largest] = files
+      .filter((file) => file.name.endsWith(kind))
+      .sort((a, b) => b.size - a.size);
+    if (!largest) throw new Error(`there is no *${kind} in ${dist}`);
+    return largest;
+  });
+  if (process.argv.includes('-v')) console.log([...seen].join('\n'));
+  if (seen.size < 5) throw new Error(`the first load is only ${[...seen].join(', ')}`);
+  return [...files.filter((file) => seen.has(file.name)), ...packed];
 }
 
-/** Static imports only: a dynamic import(`…`) is what a screen loads later. */
-function importsOf(text) {
-  const found = text.matchAll(/(?:\bfrom|\bimport)\s*["'`]([^"'`]+)["'`]/g);
-  return new Set([...found].map((match) => match[1].split('/').at(-1)));
+/** Bytes that a browser runs and wears: what uhttpd sends, unpacked. */
+async function unpacked(name) {
+  const bytes = await readFile(join(dist, name));
+  return /\.(script|packed|words)$/.test(name) ? inflateRawSync(bytes).length : bytes.length;
 }
 
 const sum = (files) => files.reduce((total, file) => total + file.size, 0);
 
 const files = await filesBelow(dist);
+const whole = await Promise.all(files.map(({ name }) => unpacked(name)));
 const measured = { first: sum(await firstLoad(files)), total: sum(files), files: files.length };
 const maps = files.filter((file) => file.name.endsWith('.map'));
 
 console.log(`first load ${measured.first} of ${limits.first} bytes`);
 console.log(`dist       ${measured.total} of ${limits.total} bytes`);
+console.log(`unpacked   ${whole.reduce((total, size) => total + size, 0)} bytes`);
 console.log(`files      ${measured.files} of ${limits.files}`);
 const over = Object.keys(limits).filter((key) => measured[key] > limits[key]);
 if (maps.length > 0) over.push('source maps');

@@ -5,7 +5,11 @@ import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { compile } from 'json-schema-to-typescript';
 
 const schemas = new URL('../../feeds/fastpathd/src/schema/', import.meta.url);
-const target = new URL('../src/lib/api/types.ts', import.meta.url);
+/** Each object of ours: its folder there, its name on the bus, what becomes of it. */
+const objects = [
+  { folder: '', object: 'fastpath', title: 'FastpathApi', file: 'types.ts' },
+  { folder: 'change/', object: 'fastpath.change', title: 'ChangeApi', file: 'types-change.ts' },
+];
 const banner = `// SPDX-License-Identifier: GPL-2.0-or-later
 // Made by \`npm run types\` from feeds/fastpathd/src/schema. Do not edit.
 `;
@@ -15,16 +19,17 @@ function localise(schema) {
   return JSON.parse(JSON.stringify(schema).replaceAll('"types.json#', '"#'));
 }
 
-async function readSchema(name) {
-  return localise(JSON.parse(await readFile(new URL(name, schemas), 'utf8')));
+async function readSchema(name, folder) {
+  return localise(JSON.parse(await readFile(new URL(name, folder), 'utf8')));
 }
 
-async function generate() {
-  const names = (await readdir(schemas)).filter((name) => name.endsWith('.json')).sort();
-  const shared = await readSchema('types.json');
+async function generate({ folder: path, object, title }) {
+  const folder = new URL(path, schemas);
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.json')).sort();
+  const shared = await readSchema('types.json', folder);
   const methods = {};
   for (const name of names.filter((each) => each !== 'types.json')) {
-    const schema = await readSchema(name);
+    const schema = await readSchema(name, folder);
     const { request, reply } = schema.properties;
     const parts = { request: request ?? { type: 'object', additionalProperties: false }, reply };
     methods[schema.title] = {
@@ -36,15 +41,15 @@ async function generate() {
     };
   }
   const root = {
-    title: 'FastpathApi',
-    description: 'What each method of the ubus object `fastpath` takes and answers.',
+    title,
+    description: `What each method of the ubus object \`${object}\` takes and answers.`,
     type: 'object',
     properties: methods,
     required: Object.keys(methods),
     additionalProperties: false,
     $defs: shared.$defs,
   };
-  return compile(root, 'FastpathApi', {
+  return compile(root, title, {
     bannerComment: banner,
     additionalProperties: false,
     unreachableDefinitions: true,
@@ -53,14 +58,17 @@ async function generate() {
   });
 }
 
-const wanted = await generate();
-if (process.argv.includes('--check')) {
+for (const each of objects) {
+  const target = new URL(`../src/lib/api/${each.file}`, import.meta.url);
+  const wanted = await generate(each);
+  if (!process.argv.includes('--check')) {
+    await writeFile(target, wanted);
+    continue;
+  }
   const found = await readFile(target, 'utf8').catch(() => '');
   if (found !== wanted) {
-    console.error('src/lib/api/types.ts is not what the schemas give: run `npm run types`');
+    console.error(`src/lib/api/${each.file} is not what the schemas give: run \`npm run types\``);
     process.exit(1);
   }
-  console.log('src/lib/api/types.ts agrees with the schemas');
-} else {
-  await writeFile(target, wanted);
+  console.log(`src/lib/api/${each.file} agrees with the schemas`);
 }

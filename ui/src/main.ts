@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import { mount } from './mount';
+import { mount } from './app';
 
 const target = document.getElementById('fastpath');
 if (target) {

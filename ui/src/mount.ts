@@ -2,8 +2,9 @@
 import { mount as mountComponent, unmount } from 'svelte';
 import './app.css';
 import AppView from './App.svelte';
+import { breath } from './lib/live/pause';
 import { App, type AppOptions } from './lib/shell/app.svelte';
-import { wear } from './lib/shell/sheets';
+import { fetchSheet, wear } from './lib/shell/sheets';
 
 export type { AppOptions };
 
@@ -15,10 +16,10 @@ export interface Mounted {
 }
 
 /**
- * Puts the app into `target`, once its words are there. A host page gives a shadow root, so that
- * neither has rules of style for the other.
+ * Puts the app into `target`, once its words and its style are there. A host page gives a shadow
+ * root, so that neither has rules of style for the other.
  *
- * @throws when the words cannot be fetched
+ * @throws when they cannot be fetched
  */
 export async function mount(
   target: HTMLElement | ShadowRoot,
@@ -26,8 +27,9 @@ export async function mount(
 ): Promise<Mounted> {
   const root = target instanceof ShadowRoot ? target : document;
   const app = new App(options, root);
-  await app.language.load();
-  const strip = wear(root);
+  const [sheet] = await Promise.all([fetchSheet(), app.language.load()]);
+  await breath();
+  const strip = wear(root, sheet);
   const view = mountComponent(AppView, { target, props: { app } });
   return {
     async unmount() {

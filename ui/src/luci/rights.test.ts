@@ -18,15 +18,22 @@ const acl = JSON.parse(readFileSync(aclFile, 'utf8')) as Record<
 /** What changes something on the router; everything else only looks. */
 const writes = [
   ...['engine', 'block_release', 'reinspect', 'rules_update'].map((each) => `fastpath ${each}`),
+  'fastpath.access hash',
+  'fastpath.doctor fix',
+  'file exec',
+  ...['reboot', 'upgrade_clean', 'upgrade_start', 'upgrade_test'].map((each) => `rpc-sys ${each}`),
   ...['add', 'apply', 'confirm', 'delete', 'order', 'revert', 'rollback', 'set'].map(
     (each) => `uci ${each}`,
   ),
+  ...['apply', 'confirm', 'revert', 'undo'].map((each) => `fastpath.change ${each}`),
+  ...['down', 'up'].map((each) => `network.interface ${each}`),
+  'rpc-sys password_set',
   // Of one's own session, asked only before a write.
   'uci changes',
 ];
 
-/** Anybody may, before there is a session: the group `unauthenticated` that rpcd brings. */
-const open = ['session login'];
+/** Anybody may, before there is a session. */
+const open = ['session login', 'fastpath.access login'];
 
 const files = readdirSync(source, { recursive: true })
   .map(String)
@@ -35,8 +42,8 @@ const files = readdirSync(source, { recursive: true })
 /** The ways in which the page calls a method, each with how to read object and method. */
 const ways: [pattern: RegExp, named: (parts: string[]) => string][] = [
   [/\bapi\s*\.call\(\s*'(\w+)'/g, ([method]) => `fastpath ${method}`],
-  [/\bubus\s*\.call\(\s*'([\w.]+)',\s*'(\w+)'/g, ([object, method]) => `${object} ${method}`],
-  [/\bapi\s*\.request\(\s*'([\w.]+)',\s*'(\w+)'/g, ([object, method]) => `${object} ${method}`],
+  [/\bubus\s*\.call\(\s*'([\w.-]+)',\s*'(\w+)'/g, ([object, method]) => `${object} ${method}`],
+  [/\bapi\s*\.request\(\s*'([\w.-]+)',\s*'(\w+)'/g, ([object, method]) => `${object} ${method}`],
   [/(?<!api\s*|ubus\s*)\.call\(\s*'(\w+)'/g, ([method]) => `uci ${method}`],
   [/\bsubscribe\(\s*[\w.]+,\s*'(\w+)'/g, ([object]) => `${object} :subscribe`],
 ];
@@ -44,6 +51,7 @@ const ways: [pattern: RegExp, named: (parts: string[]) => string][] = [
 /** Where a method's name is a parameter: in the functions that everything above goes through. */
 const passages: Record<string, number> = {
   'lib/api/fastpath.ts': 2,
+  'lib/form/change.svelte.ts': 1,
   'lib/uci/configuration.ts': 1,
 };
 
@@ -63,6 +71,9 @@ const granted = (group: Group) =>
     methods.map((method) => `${object} ${method}`),
   );
 
+/** Objects that are whole interfaces: scripts of the same rights use more of them than the page. */
+const whole = (call: string) => call.startsWith('fastpath.');
+
 describe('luci-app-fastpath.json', () => {
   const group = acl['luci-app-fastpath'];
   if (!group) throw new Error(`${aclFile} has no group luci-app-fastpath`);
@@ -71,20 +82,36 @@ describe('luci-app-fastpath.json', () => {
     expect(Object.keys(acl)).toEqual(['luci-app-fastpath']);
     expect(Object.keys(group)).toEqual(['description', 'read', 'write']);
     expect(group.description).not.toBe('');
-    for (const rights of [group.read, group.write]) {
-      expect(Object.keys(rights)).toEqual(['ubus', 'uci']);
-      expect(rights.uci).toEqual(['fastpath']);
-    }
+    expect(Object.keys(group.read)).toEqual(['ubus', 'uci']);
+    expect(Object.keys(group.write)).toEqual(['cgi-io', 'file', 'ubus', 'uci']);
+    // What holds a password is read through fastpath.change, which masks it.
+    expect(group.read.uci).toEqual(['fastpath']);
+  });
+
+  it('lets a writer have one program run, and two files written', () => {
+    const restore = '/sbin/sysupgrade --restore-backup /tmp/backup.tar.gz';
+    expect(group.write).toMatchObject({
+      'cgi-io': { backup: ['read'], upload: ['write'] },
+      file: {
+        [restore]: ['exec'],
+        '/tmp/backup.tar.gz': ['write'],
+        '/tmp/firmware.bin': ['write'],
+      },
+    });
   });
 
   it('lets a reader call what only looks, and nothing else', () => {
     const looks = [...called].filter((call) => !writes.includes(call) && !open.includes(call));
-    expect(granted(group.read).sort()).toEqual(looks.sort());
+    expect(granted(group.read)).toEqual(expect.arrayContaining(looks));
+    const more = granted(group.read).filter((call) => !looks.includes(call));
+    expect(more.filter((call) => !whole(call) || writes.includes(call))).toEqual([]);
   });
 
   it('lets a writer call what changes something, and nothing else', () => {
     const changes = [...called].filter((call) => writes.includes(call));
-    expect(granted(group.write).sort()).toEqual(changes.sort());
+    expect(granted(group.write)).toEqual(expect.arrayContaining(changes));
+    const more = granted(group.write).filter((call) => !changes.includes(call));
+    expect(more.filter((call) => !whole(call) || !writes.includes(call))).toEqual([]);
   });
 });
 
@@ -96,4 +123,12 @@ it('knows every call in the sources', () => {
     const named = callsOf(text).filter((call) => !call.endsWith(' :subscribe')).length;
     expect(named, file).toBe(all - passed);
   }
+});
+
+it('lets somebody without a session log in, and nothing else', () => {
+  const file = join(aclFile, '../fastpath-access.json');
+  const access = JSON.parse(readFileSync(file, 'utf8')) as Record<string, { read: Group }>;
+  expect(Object.keys(access)).toEqual(['unauthenticated']);
+  expect(Object.keys(access['unauthenticated'] ?? {})).toEqual(['description', 'read']);
+  expect(access['unauthenticated']?.read).toEqual({ ubus: { 'fastpath.access': ['login'] } });
 });

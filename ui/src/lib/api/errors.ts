@@ -8,18 +8,24 @@
  * - `denied`: the session lives, but may not make this call.
  * - `absent`: the router answers, the daemon does not run.
  * - `gone`: what was asked for does not exist any more.
+ * - `slowed`: too many wrong passwords; not even looked at, for so many seconds.
  * - `failed`: the daemon refused or could not.
  */
-export type FaultKind = 'unreachable' | 'session' | 'denied' | 'absent' | 'gone' | 'failed';
+export type FaultKind =
+  'unreachable' | 'session' | 'denied' | 'absent' | 'gone' | 'slowed' | 'failed';
 
 /** A call that did not give an answer. */
 export class Fault extends Error {
+  /** Before it makes sense to try again; 0: at once. */
+  readonly seconds: number;
+
   constructor(
     readonly kind: FaultKind,
     message: string,
-    options?: ErrorOptions,
+    options?: ErrorOptions & { seconds?: number },
   ) {
     super(message, options);
+    this.seconds = options?.seconds ?? 0;
     this.name = 'Fault';
   }
 }

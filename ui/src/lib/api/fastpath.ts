@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import { Fault } from './errors';
+import { Fault, type FaultKind } from './errors';
 import { subscribe } from './stream';
 import type { AlertNews, FastpathApi, Tick } from './types';
 import { NULL_SESSION, type Ubus } from './ubus';
@@ -26,15 +26,18 @@ export class Fastpath {
   /**
    * Calls a method of any object. uhttpd answers a missing grant and a dead session alike, so
    * after a refusal it is asked which of the two it was: `denied` or `session`.
+   *
+   * @param limit how long its answer may take, in milliseconds
    */
   async request(
     object: string,
     method: string,
     args: object,
     signal?: AbortSignal,
+    limit?: number,
   ): Promise<Record<string, unknown>> {
     try {
-      return await this.ubus.call(object, method, args, signal);
+      return await this.ubus.call(object, method, args, signal, limit);
     } catch (fault) {
       const refused = fault instanceof Fault && fault.kind === 'session';
       if (refused && (await this.sessionLives())) throw new Fault('denied', fault.message);
@@ -71,14 +74,33 @@ const SESSION_S = 3600;
 /**
  * Logs in, makes the new session the one of later calls, and answers it.
  *
- * @throws {Fault} `denied` for a wrong name or password
+ * @throws {Fault} `denied` for a wrong name or password, `slowed` after too many of them
  */
 export async function logIn(ubus: Ubus, username: string, password: string): Promise<string> {
   ubus.session = NULL_SESSION;
   const args = { username, password, timeout: SESSION_S };
-  const reply = await ubus.call('session', 'login', args);
+  const reply = await ask(ubus, args);
   const session = reply['ubus_rpc_session'];
-  if (typeof session !== 'string') throw new Fault('failed', 'session login: no session');
+  if (typeof session !== 'string') throw new Fault('failed', 'login: no session');
   ubus.session = session;
   return session;
+}
+
+/** The login that counts wrong passwords; rpcd's own on a router that does not have it. */
+async function ask(ubus: Ubus, args: object): Promise<Record<string, unknown>> {
+  try {
+    return admitted(await ubus.call('fastpath.access', 'login', args));
+  } catch (fault) {
+    // Not there, or (to uhttpd the same as no session) granted to nobody.
+    const missing = fault instanceof Fault && ['absent', 'session', 'gone'].includes(fault.kind);
+    if (!missing) throw fault;
+    return ubus.call('session', 'login', args);
+  }
+}
+
+function admitted(reply: Record<string, unknown>): Record<string, unknown> {
+  const { error } = reply as { error?: { code: string; text: string; wait_s?: number } };
+  if (!error) return reply;
+  const kind = { denied: 'denied', wait: 'slowed' }[error.code] ?? 'failed';
+  throw new Fault(kind as FaultKind, error.text, { seconds: error.wait_s ?? 0 });
 }

@@ -1,6 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Made by `npm run types` from feeds/fastpathd/src/schema. Do not edit.
 
+export type DoctorGain = {
+  text: string;
+  source: string;
+} | null;
+/**
+ * what method fix of fastpath.doctor does
+ */
+export type DoctorFix = {
+  /**
+   * change: settings, taken back unless confirmed; step: done at once
+   */
+  kind: 'change' | 'step';
+  label: string;
+  /**
+   * of a change, as fastpath.change takes them
+   */
+  edits?: {}[];
+} | null;
 /**
  * How established flows leave the slow path.
  *
@@ -123,6 +141,13 @@ export interface FastpathApi {
   cpu: {
     request: {};
     reply: CpuPlan;
+  };
+  /**
+   * What makes this box slow or unsafe, as the object fastpath.doctor found it just now (its method run; fix and pmtu are methods of that object). Takes seconds: load and counters are sampled. Status 4 (not found) when rpcd has no fastpath.doctor. docs/doctor.md lists the checks.
+   */
+  doctor: {
+    request: DoctorRequest;
+    reply: Doctor;
   };
   /**
    * The programs of the engine ebpf: where they are, what they carry, and how packets leave them.
@@ -530,6 +555,72 @@ export interface CpuDifference {
    * in words, with the reason if the kernel refuses it
    */
   text: string;
+}
+export interface DoctorRequest {
+  /**
+   * language of the texts, such as de; English where there is none
+   */
+  lang?: string;
+  /**
+   * only these checks; absent or empty: all
+   */
+  checks?: string[];
+  /**
+   * time between two readings of counters; default 1000; 0: what needs two readings is unknown
+   */
+  sample_ms?: number;
+}
+export interface Doctor {
+  /**
+   * when it began to look, Unix ms
+   */
+  at_ms: number;
+  took_ms: number;
+  summary: DoctorSummary;
+  /**
+   * one for each check, the worst first, those in order too
+   */
+  findings: DoctorFinding[];
+}
+/**
+ * Checks by what they came to.
+ */
+export interface DoctorSummary {
+  error: number;
+  warning: number;
+  advice: number;
+  info: number;
+  ok: number;
+  unknown: number;
+}
+export interface DoctorFinding {
+  /**
+   * of the check, stable
+   */
+  id: string;
+  group: string;
+  /**
+   * unknown: could not be looked at, consequence says why
+   */
+  severity: 'error' | 'warning' | 'advice' | 'info' | 'ok' | 'unknown';
+  title: string;
+  evidence: DoctorEvidence[];
+  consequence: string;
+  remedy: string;
+  gain: DoctorGain;
+  fix: DoctorFix;
+  /**
+   * values that the texts were filled with
+   */
+  params: {};
+}
+export interface DoctorEvidence {
+  what: string;
+  value: string;
+  /**
+   * file, command or document it was read from
+   */
+  source: string;
 }
 export interface EbpfState {
   /**
@@ -1234,6 +1325,10 @@ export interface Cpu {
    * of that, softirq: where packets are forwarded
    */
   softirq: number;
+  /**
+   * of that, programs; the rest is the kernel for them
+   */
+  user: number;
 }
 /**
  * Intrusion prevention in a few numbers.

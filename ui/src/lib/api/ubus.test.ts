@@ -75,6 +75,8 @@ describe('call', () => {
   });
 });
 
+const answers = (data: object) => JSON.stringify({ jsonrpc: '2.0', id: 1, result: [0, data] });
+
 describe('logIn', () => {
   it('asks without a session and keeps the new one', async () => {
     const { ubus, asked } = router(login);
@@ -87,9 +89,36 @@ describe('logIn', () => {
   });
 
   it('is denied for a wrong password', async () => {
-    const { ubus } = router('{"jsonrpc":"2.0","id":2,"result":[6]}');
-    expect(await kindOf(logIn(ubus, 'root', 'no'))).toBe('denied');
+    const { ubus } = router(answers({ error: { code: 'denied', text: 'wrong', wait_s: 2 } }));
+    await expect(logIn(ubus, 'root', 'no')).rejects.toMatchObject({ kind: 'denied', seconds: 2 });
     expect(ubus.session).toBe(NULL_SESSION);
+  });
+
+  it('says how long a router that was asked too often looks at nothing', async () => {
+    const { ubus } = router(answers({ error: { code: 'wait', text: 'slow', wait_s: 31 } }));
+    const refused = { kind: 'slowed', seconds: 31 };
+    await expect(logIn(ubus, 'root', 'no')).rejects.toMatchObject(refused);
+  });
+
+  it.each([
+    ['has no such object', '{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"none"}}'],
+    ['grants it to nobody', accessDenied],
+  ])('asks rpcd itself where the router %s', async (_, refusal) => {
+    const asked: string[] = [];
+    const fetch = (_url: unknown, init?: RequestInit) => {
+      const object = (JSON.parse(String(init?.body)) as { params: string[] }).params[1] ?? '';
+      asked.push(object);
+      return Promise.resolve(new Response(object === 'session' ? login : refusal));
+    };
+    const ubus = new Ubus({ url: '/ubus', fetch: fetch as typeof globalThis.fetch });
+    await logIn(ubus, 'root', 'secret');
+    expect(asked).toEqual(['fastpath.access', 'session']);
+  });
+
+  it('is denied by rpcd itself, too', async () => {
+    const denied = '{"jsonrpc":"2.0","id":2,"result":[6]}';
+    const { ubus } = router(denied);
+    expect(await kindOf(logIn(ubus, 'root', 'no'))).toBe('denied');
   });
 });
 

@@ -5,7 +5,7 @@ import type { RequestPace } from './pace';
 /** The session of somebody who has not logged in. */
 export const NULL_SESSION = '0'.repeat(32);
 
-/** No answer takes this long; a router silent for it is taken as unreachable. */
+/** A router silent for this long is taken as unreachable; few calls may take longer. */
 const ANSWER_MS = 8000;
 
 export interface UbusOptions {
@@ -40,16 +40,17 @@ export class Ubus {
     method: string,
     args: object,
     signal?: AbortSignal,
+    limit = ANSWER_MS,
   ): Promise<Record<string, unknown>> {
     await this.pace?.turn(signal);
     const id = ++this.lastId;
     const params = [this.session, object, method, args];
     const body = JSON.stringify({ jsonrpc: '2.0', id, method: 'call', params });
-    return readReply(await this.post(body, signal), `${object} ${method}`);
+    return readReply(await this.post(body, limit, signal), `${object} ${method}`);
   }
 
-  private async post(body: string, signal?: AbortSignal): Promise<unknown> {
-    const limit = AbortSignal.timeout(ANSWER_MS);
+  private async post(body: string, ms: number, signal?: AbortSignal): Promise<unknown> {
+    const limit = AbortSignal.timeout(ms);
     try {
       const response = await this.fetch(this.url, {
         method: 'POST',

@@ -30,7 +30,8 @@ export class FlowWindow {
   /** Pointer or focus is on the rows. */
   reading = $state(false);
 
-  private query: FlowsQuery = {};
+  /** Nothing is asked before it is known what for. */
+  private query: FlowsQuery | null = null;
   private visible: Range = { first: 0, end: 40 };
   private pending: { rows: readonly Row[]; offset: number } | null = null;
   private asking: { stop: AbortController; cause: Cause } | null = null;
@@ -62,7 +63,7 @@ export class FlowWindow {
   /** New figures are to be had. */
   refresh(): void {
     if (this.paused) this.held += 1;
-    else if (!this.asking) void this.fetch('refresh');
+    else if (this.query && !this.asking) void this.fetch('refresh');
   }
 
   /** Shows what was held back. */
@@ -82,7 +83,11 @@ export class FlowWindow {
 
   pause(paused: boolean): void {
     this.paused = paused;
-    if (paused) return;
+    if (paused) {
+      // What was asked for before would come after.
+      if (this.asking?.cause === 'refresh') this.stop();
+      return;
+    }
     this.release();
     void this.fetch('refresh');
   }
@@ -102,6 +107,7 @@ export class FlowWindow {
     try {
       const request = { ...this.query, ...around };
       const page = await this.api.call('flows', request, asking.stop.signal);
+      if (asking.stop.signal.aborted) return;
       this.total = page.total;
       this.matched = page.matched;
       this.trouble = '';

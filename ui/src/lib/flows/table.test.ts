@@ -66,6 +66,13 @@ describe('a refresh', () => {
     expect(table.held).toBe(0);
   });
 
+  it('is not shown when its answer comes after the pause', async () => {
+    table.refresh();
+    table.pause(true);
+    await settled();
+    expect(keys()).toEqual(['f1', 'f2', 'f3']);
+  });
+
   it('asks for nothing while paused, and for everything after', async () => {
     table.pause(true);
     const before = daemon.asked.length;

@@ -8,8 +8,11 @@ export interface Range {
 
 /** Rows fetched around the visible ones; 200 rows are about 30 kB. */
 export const WINDOW_ROWS = 160;
-/** Rows drawn above and below the visible ones, so that a quick scroll does not show white. */
-const OVERSCAN = 8;
+/**
+ * Rows drawn above and below the visible ones, so that a quick scroll does not show white. Each
+ * costs a slow browser two milliseconds.
+ */
+const OVERSCAN = 4;
 /** A new window is fetched when fewer known rows than this are left before its end. */
 const MARGIN = 30;
 

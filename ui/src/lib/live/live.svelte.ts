@@ -74,6 +74,11 @@ export class Live {
     return ['connecting', 'live', 'polling'].includes(this.connection);
   }
 
+  /** The router does, whether or not the daemon runs on it. */
+  get reachable(): boolean {
+    return this.answering || this.connection === 'absent';
+  }
+
   /** The engine after a change, until the next tick says it. */
   engineChanged(engine: EngineState): void {
     if (this.status) this.status = { ...this.status, engine };

@@ -4,12 +4,18 @@ import type { Live } from './live.svelte';
 import { pause } from './pause';
 
 /**
- * Asks again and again while the component lives, the tab is visible and the router answers.
- * A failure is reported and the next round comes all the same; `ask` keeps what it last knew.
+ * Asks again and again while the component lives, the tab is visible and the daemon answers, or
+ * `whom` says that the router is enough. A failure is reported and the next round comes all the
+ * same; `ask` keeps what it last knew.
  */
-export function poll(live: Live, ms: number, ask: (signal: AbortSignal) => Promise<void>): void {
+export function poll(
+  live: Live,
+  ms: number,
+  ask: (signal: AbortSignal) => Promise<void>,
+  whom: 'answering' | 'reachable' = 'answering',
+): void {
   $effect(() => {
-    if (!live.visible || !live.answering) return;
+    if (!live.visible || !live[whom]) return;
     const stop = new AbortController();
     untrack(() => void rounds(live, ms, ask, stop.signal));
     return () => stop.abort();

@@ -31,6 +31,8 @@ export class AlertFeed {
   private filter: AlertFilter = {};
   private last = 0;
   private asking: AbortController | null = null;
+  /** The question that waits for the pause to end. */
+  private later: ReturnType<typeof setTimeout> | undefined;
   private askedAt = -Infinity;
 
   constructor(
@@ -70,7 +72,12 @@ export class AlertFeed {
     if (last < this.last) this.last = 0;
     const since = performance.now() - this.askedAt;
     if (since >= PAUSE_MS) void this.fetch();
-    // Else the next tick asks: it tells the newest id once a second.
+    else this.later ??= setTimeout(() => this.seeAgain(last), PAUSE_MS - since);
+  }
+
+  private seeAgain(last: number): void {
+    this.later = undefined;
+    this.see(last);
   }
 
   read(reading: boolean): void {
@@ -86,6 +93,8 @@ export class AlertFeed {
   }
 
   stop(): void {
+    clearTimeout(this.later);
+    this.later = undefined;
     this.asking?.abort();
     this.asking = null;
   }

@@ -68,6 +68,26 @@ describe('what the daemon tells', () => {
     expect(daemon.asked).toHaveLength(1);
   });
 
+  it('is asked for when a pause is over, however little is told after', async () => {
+    await vi.advanceTimersByTimeAsync(400);
+    daemon.fire(1);
+    feed.see(4);
+    expect(daemon.asked).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(599);
+    expect(daemon.asked).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1);
+    await settled();
+    expect(ids()).toEqual([4, 3, 2]);
+    feed.stop();
+  });
+
+  it('asks nothing of a pause that ends when nobody looks', async () => {
+    feed.see(daemon.fire(1).last);
+    feed.stop();
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(daemon.asked).toHaveLength(1);
+  });
+
   it('is completed by asking when it cannot tell all', async () => {
     await vi.advanceTimersByTimeAsync(1000);
     feed.heard(daemon.fire(40));

@@ -1,7 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-export const screens = ['overview', 'flows', 'protection', 'topology'] as const;
+/** The screens of the navigation: where the owner looks, and where they change something. */
+export const groups = {
+  watch: ['overview', 'flows', 'protection', 'topology', 'health'],
+  configure: ['network', 'wan', 'fastpath', 'firewall', 'cpu', 'system'],
+} as const;
+
+/** Every screen that has an address; the last one is reached by links alone. */
+export const screens = [...groups.watch, ...groups.configure, 'wizard'] as const;
 export type Screen = (typeof screens)[number];
+
+/** Screens that need the router, but not the daemon. */
+export const ownWay: readonly Screen[] = [
+  'health',
+  'network',
+  'wan',
+  'firewall',
+  'system',
+  'wizard',
+];
 
 export interface Place {
   screen: Screen;

@@ -8,41 +8,38 @@ class Sheet {
   }
 }
 
-interface Root {
-  adoptedStyleSheets: Sheet[];
-}
+const fetchPacked = vi.fn<() => Promise<string>>();
+vi.mock('virtual:packed', () => ({ fetchPacked: () => fetchPacked() }));
 
-async function sheets() {
+beforeEach(() => {
   vi.resetModules();
-  return (await import('./sheets')) as unknown as {
-    adopt: (text: string, first: boolean) => void;
-    wear: (root: Root) => () => void;
-  };
-}
-
-const textsOf = (root: Root) => root.adoptedStyleSheets.map((sheet) => sheet.text);
-
-beforeEach(() => void vi.stubGlobal('CSSStyleSheet', Sheet));
-
-it('gives every root what there is and what comes later, the common rules first', async () => {
-  const { adopt, wear } = await sheets();
-  const root: Root = { adoptedStyleSheets: [] };
-  adopt('.button.s1', false);
-  adopt('.button', true);
-  wear(root);
-  adopt('.field.s2', false);
-  expect(textsOf(root)).toEqual(['.button', '.button.s1', '.field.s2']);
+  vi.stubGlobal('CSSStyleSheet', Sheet);
+  fetchPacked.mockReset();
 });
 
-it('takes only its own away again', async () => {
-  const { adopt, wear } = await sheets();
-  const theirs = new Sheet();
-  theirs.replaceSync('.theirs');
-  const root: Root = { adoptedStyleSheets: [theirs] };
-  const strip = wear(root);
-  adopt('.ours', false);
-  expect(textsOf(root)).toEqual(['.theirs', '.ours']);
+it('is fetched once for all places where the app is', async () => {
+  const { fetchSheet } = await import('./sheets');
+  fetchPacked.mockResolvedValue('.button');
+  const [one, other] = await Promise.all([fetchSheet(), fetchSheet()]);
+  expect(one).toBe(other);
+  expect(one).toMatchObject({ text: '.button' });
+  expect(fetchPacked).toHaveBeenCalledTimes(1);
+});
+
+it('is asked for again after it could not be had', async () => {
+  const { fetchSheet } = await import('./sheets');
+  fetchPacked.mockRejectedValueOnce(new Error('HTTP 404')).mockResolvedValue('.button');
+  await expect(fetchSheet()).rejects.toThrow('HTTP 404');
+  await expect(fetchSheet()).resolves.toMatchObject({ text: '.button' });
+});
+
+it('goes again without what the host page has there', async () => {
+  const { wear } = await import('./sheets');
+  const [theirs, ours] = [new CSSStyleSheet(), new CSSStyleSheet()];
+  const root = { adoptedStyleSheets: [theirs] } as unknown as ShadowRoot;
+  const strip = wear(root, ours);
+  expect(root.adoptedStyleSheets).toEqual([theirs, ours]);
   strip();
-  adopt('.late', false);
-  expect(textsOf(root)).toEqual(['.theirs']);
+  expect(root.adoptedStyleSheets).toHaveLength(1);
+  expect(root.adoptedStyleSheets[0]).toBe(theirs);
 });

@@ -1,36 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import { fetchPacked } from 'virtual:packed';
 
-type Root = Document | ShadowRoot;
+let sheet: Promise<CSSStyleSheet> | undefined;
 
-const common: CSSStyleSheet[] = [];
-const special: CSSStyleSheet[] = [];
-const roots = new Set<Root>();
-
-/** Puts a style sheet on every place where the app is; `first`: before those of components. */
-export function adopt(text: string, first: boolean): void {
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(text);
-  (first ? common : special).push(sheet);
-  for (const root of roots) dress(root);
+/** Fetches what the page looks like; asked for again after it could not be had. */
+export function fetchSheet(): Promise<CSSStyleSheet> {
+  sheet ??= fetchPacked().then((text = '') => {
+    const made = new CSSStyleSheet();
+    made.replaceSync(text);
+    return made;
+  });
+  sheet.catch(() => (sheet = undefined));
+  return sheet;
 }
 
-/** Gives `root` all sheets there are and those to come; answers how to take them away. */
-export function wear(root: Root): () => void {
-  roots.add(root);
-  dress(root);
+/** Adds a style sheet to those that `root` has; answers how to take it away. */
+export function wear(root: Document | ShadowRoot, worn: CSSStyleSheet): () => void {
+  root.adoptedStyleSheets = [...root.adoptedStyleSheets, worn];
   return () => {
-    roots.delete(root);
-    root.adoptedStyleSheets = others(root);
+    root.adoptedStyleSheets = root.adoptedStyleSheets.filter((each) => each !== worn);
   };
-}
-
-function dress(root: Root): void {
-  root.adoptedStyleSheets = [...others(root), ...common, ...special];
-}
-
-/** What the host page has there stays. */
-function others(root: Root): CSSStyleSheet[] {
-  return root.adoptedStyleSheets.filter(
-    (sheet) => !common.includes(sheet) && !special.includes(sheet),
-  );
 }

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Router } from '../form/change.svelte';
+import { Draft } from '../form/draft.svelte';
+import type { Options, Section } from '../form/sections';
+import * as features from './features';
+
+const section = (name: string, type: string, values: Options): Section => ({
+  section: name,
+  type,
+  anonymous: false,
+  values,
+});
+
+let draft: Draft;
+
+beforeEach(async () => {
+  const configs = {
+    fastpath: [
+      section('main', 'fastpath', { enabled: '1', ignore_device: ['lan4'] }),
+      section('nas', 'exclude', { name: 'nas', src: '10.0.0.0/8' }),
+    ],
+    firewall: [
+      section('cfg01', 'defaults', {}),
+      section('lan', 'zone', { name: 'lan', helper: ['ftp', 'RAS', 'Q.931'] }),
+    ],
+  };
+  const request = () => Promise.resolve({ configs });
+  draft = new Draft(new Router({ request } as never), ['fastpath', 'firewall']);
+  await draft.load();
+});
+
+describe('ports', () => {
+  it('are kept out and let in again', () => {
+    expect(features.ignored(draft, 'lan4')).toBe(true);
+    features.use(draft, 'lan1', false);
+    features.use(draft, 'lan4', true);
+    expect(draft.edits).toEqual([
+      { config: 'fastpath', op: 'set', section: 'main', values: { ignore_device: ['lan1'] } },
+    ]);
+    features.use(draft, 'lan1', true);
+    features.use(draft, 'lan4', false);
+    expect(draft.edits).toEqual([]);
+  });
+});
+
+describe('hardware', () => {
+  it('is one of the engines', () => {
+    expect(features.inHardware(draft)).toBe(false);
+    features.useHardware(draft, true);
+    expect(features.inHardware(draft)).toBe(true);
+    expect(draft.edits).toMatchObject([{ op: 'set', values: { engine: 'flowtable-hw' } }]);
+    features.useHardware(draft, false);
+    expect(features.inHardware(draft)).toBe(false);
+  });
+});
+
+describe('IPv6', () => {
+  it('is kept on the slow path by one exclusion, which is no other’s', () => {
+    expect(features.carriesIpv6(draft)).toBe(true);
+    features.carryIpv6(draft, false);
+    features.carryIpv6(draft, false);
+    expect(draft.edits).toMatchObject([
+      { op: 'add', type: 'exclude', values: { name: 'IPv6', src: '::/0' } },
+    ]);
+    expect(features.carriesIpv6(draft)).toBe(false);
+    expect(features.excludes(draft).map((each) => each.section)).toEqual(['nas']);
+    features.carryIpv6(draft, true);
+    expect(draft.edits).toEqual([]);
+  });
+
+  it('is carried although some of it is excluded', () => {
+    draft.add('fastpath', 'exclude', { src: '::/0', dest_port: '53' });
+    expect(features.carriesIpv6(draft)).toBe(true);
+  });
+});
+
+describe('helpers', () => {
+  it('are fw4’s for all unless it is told otherwise', () => {
+    expect(features.automatic(draft)).toBe(true);
+    features.setAutomatic(draft, false);
+    expect(features.automatic(draft)).toBe(false);
+  });
+
+  it('are given to a zone by fw4’s names', () => {
+    const zone = () => draft.all('firewall', 'zone')[0] as Section;
+    expect(features.helpers.filter((each) => features.helps(zone(), each))).toEqual([
+      'ftp',
+      'h323',
+    ]);
+    features.help(draft, zone(), 'h323', false);
+    features.help(draft, zone(), 'sip', true);
+    expect(zone().values['helper']).toEqual(['ftp', 'sip']);
+  });
+});

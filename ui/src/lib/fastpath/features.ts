@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import type { Draft } from '../form/draft.svelte';
+import { isOn, list, text, type Section } from '../form/sections';
+
+type Sections = Pick<Draft, 'all' | 'set' | 'add' | 'remove'>;
+
+const FILE = 'fastpath';
+
+/** The section that says what the fast path is. */
+export const main = (draft: Pick<Sections, 'all'>): Section | undefined =>
+  draft.all(FILE, 'fastpath')[0];
+
+/** Whether a port was told to stay out of the fast path. */
+export const ignored = (draft: Pick<Sections, 'all'>, device: string): boolean =>
+  list(main(draft), 'ignore_device').includes(device);
+
+/** Lets a port be in the fast path if it can, or keeps it out. */
+export function use(draft: Sections, device: string, on: boolean): void {
+  const section = main(draft);
+  if (!section) return;
+  const rest = list(section, 'ignore_device').filter((each) => each !== device);
+  draft.set(FILE, section.section, { ignore_device: on ? rest : [...rest, device] });
+}
+
+/** Every IPv6 address: excluded, all of IPv6 stays on the slow path. */
+const IPV6 = '::/0';
+
+const ipv6Excludes = (draft: Pick<Sections, 'all'>) =>
+  draft
+    .all(FILE, 'exclude')
+    .filter((each) => text(each, 'src') === IPV6)
+    .filter((each) => !['dest', 'proto', 'dest_port'].some((option) => text(each, option)));
+
+/** Whether flows of IPv6 may leave the slow path. */
+export const carriesIpv6 = (draft: Pick<Sections, 'all'>): boolean =>
+  ipv6Excludes(draft).length === 0;
+
+export function carryIpv6(draft: Sections, on: boolean): void {
+  const known = ipv6Excludes(draft).map(({ section }) => section);
+  if (on) draft.remove(FILE, ...known);
+  else if (known.length === 0) draft.add(FILE, 'exclude', { name: 'IPv6', src: IPV6 });
+}
+
+/** Whether the network chip is asked to carry flows: an engine of its own, not with eBPF. */
+export const inHardware = (draft: Pick<Sections, 'all'>): boolean =>
+  text(main(draft), 'engine') === 'flowtable-hw';
+
+export function useHardware(draft: Sections, on: boolean): void {
+  const section = main(draft);
+  if (section) draft.set(FILE, section.section, { engine: on ? 'flowtable-hw' : 'flowtable' });
+}
+
+/** What the owner excluded, but for what has a switch of its own. */
+export function excludes(draft: Pick<Sections, 'all'>): Section[] {
+  const own = ipv6Excludes(draft);
+  return draft.all(FILE, 'exclude').filter((each) => !own.includes(each));
+}
+
+/** Helpers that fw4 knows by these names (its helpers.conf), the usual ones first. */
+export const helpers = ['ftp', 'tftp', 'sip', 'pptp', 'irc', 'h323', 'snmp', 'amanda'] as const;
+
+/** fw4's names of a helper: H.323 has two parts. */
+const partsOf = (helper: string): string[] => (helper === 'h323' ? ['RAS', 'Q.931'] : [helper]);
+
+const defaults = (draft: Pick<Sections, 'all'>) => draft.all('firewall', 'defaults')[0];
+
+/** Whether fw4 gives every helper that is loaded to every zone that is not the Internet's. */
+export const automatic = (draft: Pick<Sections, 'all'>): boolean =>
+  isOn(defaults(draft), 'auto_helper', '1');
+
+export function setAutomatic(draft: Sections, on: boolean): void {
+  const section = defaults(draft);
+  if (section) draft.set('firewall', section.section, { auto_helper: on ? '1' : '0' });
+}
+
+/** Whether a zone's hosts have a helper. */
+export const helps = (zone: Section, helper: string): boolean =>
+  partsOf(helper).every((part) => list(zone, 'helper').includes(part));
+
+/** Gives a zone's hosts a helper, or takes it away. */
+export function help(draft: Sections, zone: Section, helper: string, on: boolean): void {
+  const parts = partsOf(helper);
+  const rest = list(zone, 'helper').filter((each) => !parts.includes(each));
+  draft.set('firewall', zone.section, { helper: on ? [...rest, ...parts] : rest });
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Router } from '../form/change.svelte';
+import { Draft } from '../form/draft.svelte';
+import type { Options, Section } from '../form/sections';
+import { connect, isIsolated, isolate, reaches, strays, zoneName, zonesOf } from './zones';
+
+const section = (name: string, type: string, values: Options): Section => ({
+  section: name,
+  type,
+  anonymous: false,
+  values,
+});
+
+const zone = (name: string, values: Options) => section(name, 'zone', { name, ...values });
+const forwarding = (name: string, src: string, dest: string, values: Options = {}) =>
+  section(name, 'forwarding', { src, dest, ...values });
+
+let draft: Draft;
+
+beforeEach(async () => {
+  const configs = {
+    firewall: [
+      zone('lan', { network: ['lan'], input: 'ACCEPT', forward: 'ACCEPT' }),
+      zone('iot', { network: 'iot cams', input: 'ACCEPT', forward: 'REJECT' }),
+      zone('wan', { network: ['wan'], input: 'REJECT', forward: 'REJECT', masq: '1' }),
+      forwarding('f1', 'lan', 'wan'),
+      forwarding('f2', 'lan', 'iot'),
+      forwarding('f3', 'iot', 'lan', { enabled: '0' }),
+    ],
+    network: [
+      section('loopback', 'interface', {}),
+      ...['lan', 'iot', 'cams', 'wan', 'guest'].map((name) => section(name, 'interface', {})),
+    ],
+  };
+  const request = () => Promise.resolve({ configs });
+  draft = new Draft(new Router({ request } as never), ['firewall', 'network']);
+  await draft.load();
+});
+
+const zoneOf = (name: string) => {
+  const found = zonesOf(draft).find((each) => each.name === name);
+  if (!found) throw new Error(`there is no zone ${name}`);
+  return found;
+};
+
+describe('the matrix', () => {
+  it('has what rules in force allow', () => {
+    expect(reaches(draft, 'lan', 'wan')).toBe('yes');
+    expect(reaches(draft, 'iot', 'lan')).toBe('no');
+    draft.add('firewall', 'forwarding', { src: '*', dest: 'wan' });
+    expect(reaches(draft, 'iot', 'wan')).toBe('always');
+  });
+
+  it('adds one rule and takes all away', () => {
+    connect(draft, 'iot', 'wan', true);
+    connect(draft, 'iot', 'wan', true);
+    expect(draft.edits).toMatchObject([{ op: 'add', values: { src: 'iot', dest: 'wan' } }]);
+    connect(draft, 'iot', 'wan', false);
+    connect(draft, 'lan', 'iot', false);
+    expect(draft.edits).toEqual([{ config: 'firewall', op: 'delete', section: 'f2' }]);
+  });
+
+  it('reads networks as a list or as words', () => {
+    expect(zoneOf('iot').networks).toEqual(['iot', 'cams']);
+    expect(strays(draft)).toEqual(['guest']);
+  });
+});
+
+describe('a zone of guests', () => {
+  it('reaches the Internet, and of the router an address and names', () => {
+    isolate(draft, { network: 'guest' });
+    expect(strays(draft)).toEqual([]);
+    const guest = zoneOf('guest');
+    expect(guest).toMatchObject({ networks: ['guest'], input: false, within: false });
+    expect(['lan', 'iot', 'wan'].map((to) => reaches(draft, 'guest', to))).toEqual([
+      'no',
+      'no',
+      'yes',
+    ]);
+    expect(isIsolated(draft, guest)).toBe(true);
+    const rules = draft.all('firewall', 'rule').map((each) => each.values);
+    expect(rules.map((each) => each['dest_port'])).toEqual(['67', '547', '53']);
+    expect(rules.every((each) => each['src'] === 'guest' && each['dest'] === undefined)).toBe(true);
+  });
+
+  it('is made of one that is there, whatever reached it before', () => {
+    expect(isIsolated(draft, zoneOf('iot'))).toBe(false);
+    isolate(draft, { zone: zoneOf('iot') });
+    expect(isIsolated(draft, zoneOf('iot'))).toBe(true);
+    expect(reaches(draft, 'lan', 'iot')).toBe('no');
+    isolate(draft, { zone: zoneOf('iot') });
+    expect(draft.all('firewall', 'rule')).toHaveLength(3);
+  });
+
+  it('has a name that fw4 takes and no other zone has', () => {
+    expect(zoneName('a-very-long-network', [])).toBe('a_very_long');
+    expect(zoneName('lan', zonesOf(draft))).toBe('lan2');
+  });
+});

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import type { Draft } from '../form/draft.svelte';
+import { isOn, list, text, type Section } from '../form/sections';
+
+type Sections = Pick<Draft, 'all' | 'set' | 'add' | 'remove'>;
+
+const FILE = 'firewall';
+
+/** A firewall zone as the matrix shows it. */
+export interface Zone {
+  /** Its section. */
+  section: string;
+  name: string;
+  /** Interfaces of /etc/config/network in it. */
+  networks: string[];
+  /** What it opens to the router itself is accepted. */
+  input: boolean;
+  /** Its networks reach one another. */
+  within: boolean;
+  masq: boolean;
+}
+
+const accepts = (zone: Section, option: string) => text(zone, option) === 'ACCEPT';
+
+/** The zones in the order of the file. */
+export function zonesOf(draft: Pick<Sections, 'all'>): Zone[] {
+  return draft.all(FILE, 'zone').map((zone) => ({
+    section: zone.section,
+    name: text(zone, 'name'),
+    networks: list(zone, 'network'),
+    input: accepts(zone, 'input'),
+    within: accepts(zone, 'forward'),
+    masq: isOn(zone, 'masq'),
+  }));
+}
+
+/** The rules that let one zone open connections to another; fw4 takes '*' for every zone. */
+function forwardings(draft: Pick<Sections, 'all'>, src: string, dest: string): Section[] {
+  return draft
+    .all(FILE, 'forwarding')
+    .filter((each) => isOn(each, 'enabled', '1'))
+    .filter((each) => ['*', src].includes(text(each, 'src')))
+    .filter((each) => ['*', dest].includes(text(each, 'dest')));
+}
+
+/** `always`: by a rule for every zone, which is no single cell's to take away. */
+export function reaches(
+  draft: Pick<Sections, 'all'>,
+  src: string,
+  dest: string,
+): 'yes' | 'no' | 'always' {
+  const found = forwardings(draft, src, dest);
+  if (found.some((each) => text(each, 'src') === '*' || text(each, 'dest') === '*')) {
+    return 'always';
+  }
+  return found.length > 0 ? 'yes' : 'no';
+}
+
+/** Lets `src` open connections to `dest`, or not. */
+export function connect(draft: Sections, src: string, dest: string, on: boolean): void {
+  const found = forwardings(draft, src, dest).map(({ section }) => section);
+  if (!on) draft.remove(FILE, ...found);
+  else if (found.length === 0) draft.add(FILE, 'forwarding', { src, dest });
+}
+
+/** Networks with an address plan of their own that no zone has: fw4 lets nothing through them. */
+export function strays(draft: Pick<Sections, 'all'>): string[] {
+  const taken = new Set(zonesOf(draft).flatMap(({ networks }) => networks));
+  return draft
+    .all('network', 'interface')
+    .map(({ section }) => section)
+    .filter((name) => name !== 'loopback' && !taken.has(name));
+}
+
+/** fw4's longest name of a zone. */
+const NAME = 11;
+
+/** A name for the zone of a network that no other zone has. */
+export function zoneName(network: string, zones: readonly Zone[]): string {
+  const taken = new Set(zones.map(({ name }) => name));
+  const base = network.replaceAll(/[^\w]/g, '_').slice(0, NAME);
+  const tries = [base, ...[...'23456789'].map((n) => base.slice(0, NAME - 1) + n)];
+  return tries.find((name) => !taken.has(name)) ?? base;
+}
+
+/** What guests need of the router: an address and names. */
+const services = [
+  { name: 'DHCP', proto: 'udp', dest_port: '67' },
+  { name: 'DHCPv6', proto: 'udp', dest_port: '547', family: 'ipv6' },
+  { name: 'DNS', proto: ['tcp', 'udp'], dest_port: '53' },
+];
+
+/**
+ * Makes a zone of guests: to the Internet and nowhere else, not to the router either but for an
+ * address and names, and reached from nowhere. Without a zone a new one is made for the network.
+ */
+export function isolate(draft: Sections, of: { zone: Zone } | { network: string }): void {
+  const zones = zonesOf(draft);
+  const closed = { input: 'REJECT', output: 'ACCEPT', forward: 'REJECT' };
+  let name: string;
+  if ('zone' in of) {
+    name = of.zone.name;
+    draft.set(FILE, of.zone.section, closed);
+  } else {
+    name = zoneName(of.network, zones);
+    draft.add(FILE, 'zone', { name, network: [of.network], ...closed });
+  }
+  const others = zones.filter((each) => each.name !== name);
+  for (const other of others) {
+    connect(draft, name, other.name, other.masq);
+    connect(draft, other.name, name, false);
+  }
+  const known = draft.all(FILE, 'rule').filter((each) => text(each, 'src') === name);
+  for (const service of services) {
+    const there = known.some(
+      (each) => text(each, 'dest_port') === service.dest_port && text(each, 'target') === 'ACCEPT',
+    );
+    const rule = { ...service, name: `Allow-${service.name}-${name}`, src: name, target: 'ACCEPT' };
+    if (!there) draft.add(FILE, 'rule', rule);
+  }
+}
+
+/** Whether a zone is as `isolate` leaves it. */
+export function isIsolated(draft: Pick<Sections, 'all'>, zone: Zone): boolean {
+  const others = zonesOf(draft).filter(({ name }) => name !== zone.name);
+  const open = others.some(
+    ({ name, masq }) =>
+      reaches(draft, name, zone.name) !== 'no' ||
+      (!masq && reaches(draft, zone.name, name) !== 'no'),
+  );
+  return !zone.input && !zone.within && !zone.masq && !open;
+}

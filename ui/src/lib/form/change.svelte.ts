@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { Fault } from '../api/errors';
+import type { Fastpath } from '../api/fastpath';
+import type { Params } from '../i18n/t';
+import { pause } from '../live/pause';
+import type { App } from '../shell/app.svelte';
+import type { Edit, Value } from './sections';
+
+/** What the router says is wrong, at an option of a section. */
+export interface Problem {
+  config: string;
+  section: string;
+  option: string;
+  code: string;
+  params?: Params;
+  text: string;
+}
+
+export interface Line {
+  config: string;
+  section: string | null;
+  label?: string | null;
+  type: string | null;
+  what?: 'add' | 'remove' | 'rename' | 'order' | 'set';
+  option: string | null;
+  from: Value | null;
+  to: Value | null;
+}
+
+export interface Cut {
+  code: string;
+  params?: Params;
+  text: string;
+}
+
+/** What a change is made of: edits, or the number of an older change that is taken back. */
+export type Wanted = { edits: readonly Edit[] } | { undo: number };
+
+/** What a change would do. */
+export interface Review {
+  problems: Problem[];
+  diff: Line[];
+  cuts: Cut[];
+}
+
+export interface Noted {
+  id: number;
+  at_ms: number;
+  user: string;
+  note: string;
+  diff: Line[];
+}
+
+/** A change that is in force and is taken back unless it is confirmed. */
+export type Pending = Noted & {
+  left_s: number;
+  mine?: boolean;
+  /** Network and firewall are as the change wants them; null: the router cannot tell. */
+  in_force?: boolean | null;
+};
+
+/** A change that has ended. */
+export type Done = Noted & {
+  state: 'confirmed' | 'reverted' | 'expired' | 'power-cut';
+  undoable: boolean;
+};
+
+/** How the last change on this page ended: `kept`, taken back by somebody, or by itself. */
+export type Outcome = '' | 'kept' | 'reverted' | 'expired' | 'power-cut';
+
+/** An object of rpcd's plug-ins cannot fail a call: it refuses in its answer. */
+export class Refusal extends Fault {
+  constructor(
+    readonly code: string,
+    text: string,
+    readonly more: Record<string, unknown>,
+  ) {
+    super('failed', text);
+  }
+}
+
+/** The object `fastpath.change`. */
+export class Router {
+  constructor(private readonly api: Pick<Fastpath, 'request'>) {}
+
+  /** @throws {Fault} a `Refusal` when the router understood and does not want to */
+  async ask(
+    method: 'get' | 'check' | 'apply' | 'confirm' | 'revert' | 'list' | 'undo',
+    args: object,
+    signal?: AbortSignal,
+    limit?: number,
+  ): Promise<Record<string, unknown>> {
+    const reply = await this.api.request('fastpath.change', method, args, signal, limit);
+    const error = reply['error'] as { code: string; text: string } | undefined;
+    if (error) throw new Refusal(error.code, error.text, error);
+    return reply;
+  }
+}
+
+/** Time in which the page has to find the router again. */
+export const UNDO_S = 60;
+/**
+ * The router brings a change into force after it has answered: only then an answer proves that it
+ * can still be reached. What it cannot tell of is waited for. Interfaces take longest; other
+ * settings cannot cut anybody off.
+ */
+const SETTLE_MS = 12_000;
+const SETTLE_OTHERS_MS = 3000;
+/** A part that never comes into force, such as a line nobody answers, must not undo the rest. */
+const PATIENCE_MS = 35_000;
+const cutting = ['network', 'firewall'];
+/** A router that was cut off answers nothing: asked again soon. */
+const ASK_MS = 2500;
+/** Staging and comparing takes a small router its time. */
+const APPLY_MS = 25_000;
+
+const OWN = 'fastpath.change';
+
+/** The one change that may be under way on a router, seen from this page. */
+export class Change {
+  /** In force, waiting for its confirmation. */
+  pending = $state.raw<Pending | null>(null);
+  /** When it is taken back, by this browser's clock. */
+  until_ms = $state(0);
+  /** The last changes, newest first. */
+  changes = $state.raw<readonly Done[]>([]);
+  outcome = $state<Outcome>('');
+  /** The change that ended so. */
+  ended = $state.raw<Done | null>(null);
+  /** The page made the pending one, and confirms it when it can. */
+  own = $state(false);
+  busy = $state(false);
+  readonly router: Router;
+  private settled = 0;
+  private patient = 0;
+
+  constructor(
+    api: Pick<Fastpath, 'request'>,
+    private readonly storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>,
+    private readonly via: string,
+  ) {
+    this.router = new Router(api);
+  }
+
+  async check(wanted: Wanted): Promise<Review> {
+    const args = { edits: await this.editsOf(wanted), via: this.via };
+    const reply = await this.router.ask('check', args, undefined, APPLY_MS);
+    return reply as unknown as Review;
+  }
+
+  /** Brings edits into force, for a while: `follow` confirms them. */
+  async apply(wanted: Wanted, cut_ok: boolean, note = ''): Promise<void> {
+    this.busy = true;
+    try {
+      const edits = await this.editsOf(wanted);
+      const args = { edits, via: this.via, seconds: UNDO_S, cut_ok, note };
+      const reply = await this.router.ask('apply', args, undefined, APPLY_MS);
+      const harmless = edits.every(({ config }) => !cutting.includes(config));
+      const settle = harmless ? SETTLE_OTHERS_MS : SETTLE_MS;
+      this.begun(reply['id'] as number, Number(reply['seconds'] ?? UNDO_S), settle);
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  /** What takes a change back only the router knows: it has the values of before. */
+  private async editsOf(wanted: Wanted): Promise<readonly Edit[]> {
+    if ('edits' in wanted) return wanted.edits;
+    const reply = await this.router.ask('undo', { id: wanted.undo }, undefined, APPLY_MS);
+    return reply['edits'] as readonly Edit[];
+  }
+
+  /** The router has begun a change for this page, asked by whatever method. */
+  begun(id: number, seconds: number, settle = SETTLE_MS): void {
+    this.storage.setItem(OWN, String(id));
+    this.own = true;
+    this.outcome = '';
+    this.settled = Date.now() + settle;
+    this.patient = Date.now() + PATIENCE_MS;
+    this.until_ms = Date.now() + seconds * 1000;
+    this.pending = { id, at_ms: Date.now(), user: '', note: '', diff: [], left_s: seconds };
+  }
+
+  /** Asks what waits and what was; finds out how a change of this page ended. */
+  async look(signal?: AbortSignal): Promise<void> {
+    const limit = this.pending ? ASK_MS : undefined;
+    const reply = await this.router.ask('list', {}, signal, limit);
+    this.changes = (reply['changes'] ?? []) as Done[];
+    this.pending = (reply['pending'] ?? null) as Pending | null;
+    const mine = this.storage.getItem(OWN);
+    this.own = mine !== null && String(this.pending?.id) === mine;
+    if (this.pending) this.until_ms = Date.now() + this.pending.left_s * 1000;
+    else if (mine !== null) this.end(this.changes.find(({ id }) => String(id) === mine));
+  }
+
+  /** Keeps a change; also one of this administrator's from another window. */
+  async confirm(): Promise<void> {
+    if (this.pending) await this.router.ask('confirm', { id: this.pending.id });
+    await this.look();
+  }
+
+  /** Takes a change back at once. */
+  async revert(): Promise<void> {
+    if (this.pending) await this.router.ask('revert', { id: this.pending.id });
+    await this.look();
+  }
+
+  /**
+   * Follows a change until it has ended, through the time in which the router cannot be reached.
+   * One of this page's own is confirmed as soon as the router answers after it.
+   */
+  async follow(signal: AbortSignal): Promise<void> {
+    await this.look(signal).catch(tolerated);
+    while (this.pending && !signal.aborted) {
+      await pause(1000, signal);
+      try {
+        await this.look(signal);
+        if (this.own && this.proven()) await this.confirm();
+      } catch (fault) {
+        if (!signal.aborted) tolerated(fault);
+      }
+    }
+  }
+
+  /** Whether the answer just had was one of a router that works as the change wants it. */
+  private proven(): boolean {
+    if (!this.pending) return false;
+    const { in_force } = this.pending;
+    if (in_force === true) return true;
+    return Date.now() >= (in_force === false ? this.patient : this.settled);
+  }
+
+  private end(done: Done | undefined): void {
+    this.storage.removeItem(OWN);
+    this.ended = done ?? null;
+    this.outcome = done?.state === 'confirmed' ? 'kept' : (done?.state ?? 'expired');
+  }
+}
+
+/** No answer is what a change of the network may lead to; a refusal will not change. */
+function tolerated(fault: unknown): void {
+  if (!(fault instanceof Fault)) throw fault;
+  if (fault.kind === 'session') throw fault;
+}
+
+const known = new WeakMap<App, Change>();
+
+/** The change of this app. */
+export function changeOf(app: App): Change {
+  const change = known.get(app) ?? new Change(app.api, sessionStorage, location.hostname);
+  known.set(app, change);
+  return change;
+}

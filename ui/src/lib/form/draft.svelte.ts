@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import type { Problem, Router } from './change.svelte';
+import { editsOf, type Edit, type Files, type Options, type Section, type Value } from './sections';
+import { judgement } from './words';
+
+/** What is being edited of several configuration files; nothing of it is on the router yet. */
+export class Draft {
+  private before = $state.raw<Files>({});
+  /** The sections of each file as they would be. */
+  files = $state.raw<Files>({});
+  /** The files have been read. */
+  loaded = $state(false);
+  /** What the router found wrong with it when it was last asked. */
+  problems = $state.raw<readonly Problem[]>([]);
+  readonly edits: Edit[] = $derived.by(() => this.difference());
+  private was = $state.raw<ReadonlyMap<string, string>>(new Map());
+  private made = 0;
+
+  constructor(
+    private readonly router: Router,
+    /** The names of the files. */
+    readonly configs: readonly string[],
+  ) {}
+
+  /** Reads the files; what was edited is gone. */
+  async load(signal?: AbortSignal): Promise<void> {
+    const { configs } = this;
+    const reply = await this.router.ask('get', { configs: [...configs] }, signal);
+    const files = reply['configs'] as Record<string, Section[]>;
+    this.before = Object.fromEntries(configs.map((each) => [each, files[each] ?? []]));
+    this.discard();
+    this.loaded = true;
+  }
+
+  discard(): void {
+    this.files = this.before;
+    this.was = new Map();
+    this.problems = [];
+  }
+
+  all(config: string, type?: string): readonly Section[] {
+    const sections = this.files[config] ?? [];
+    return type === undefined ? sections : sections.filter((each) => each.type === type);
+  }
+
+  get(config: string, name: string): Section | undefined {
+    return this.files[config]?.find(({ section }) => section === name);
+  }
+
+  /** Sets options; an empty value takes one away. */
+  set(config: string, name: string, options: Record<string, Value>): void {
+    this.change(config, (all) =>
+      all.map((each) =>
+        each.section === name ? { ...each, values: given({ ...each.values, ...options }) } : each,
+      ),
+    );
+  }
+
+  /** A new section, anonymous without a name; answers what it is called here. */
+  add(config: string, type: string, values: Options, name?: string): string {
+    const section = name ?? `new${++this.made}`;
+    const added = { section, type, anonymous: name === undefined, values: given(values) };
+    this.change(config, (all) => [...all, added]);
+    return section;
+  }
+
+  remove(config: string, ...names: string[]): void {
+    this.change(config, (all) => all.filter(({ section }) => !names.includes(section)));
+  }
+
+  rename(config: string, name: string, to: string): void {
+    if (this.before[config]?.some(({ section }) => section === (this.was.get(name) ?? name))) {
+      this.was = new Map([...this.was, [to, this.was.get(name) ?? name]]);
+    }
+    this.change(config, (all) =>
+      all.map((each) => (each.section === name ? { ...each, section: to } : each)),
+    );
+  }
+
+  /** Puts a section before (-1) or after (1) its neighbour of the same type. */
+  move(config: string, name: string, by: -1 | 1): void {
+    this.change(config, (all) => {
+      const at = all.findIndex(({ section }) => section === name);
+      const peers = all.filter(({ type }) => type === all[at]?.type);
+      const peer = peers[peers.findIndex(({ section }) => section === name) + by];
+      const other = peer ? all.indexOf(peer) : at;
+      return all.map((each, i) => (i === at ? all[other] : i === other ? all[at] : each) ?? each);
+    });
+  }
+
+  problem(config: string, name: string, option: string): string {
+    const here = (each: Problem) =>
+      each.config === config && each.section === name && each.option === option;
+    const found = this.problems.find(here);
+    return found ? judgement('problem', found) : '';
+  }
+
+  private change(config: string, how: (all: readonly Section[]) => readonly Section[]): void {
+    this.files = { ...this.files, [config]: how(this.files[config] ?? []) };
+  }
+
+  private difference(): Edit[] {
+    const { before, files, was } = this;
+    return this.configs.flatMap((each) =>
+      editsOf(each, before[each] ?? [], files[each] ?? [], was),
+    );
+  }
+}
+
+const given = (values: Options) =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value.length > 0));

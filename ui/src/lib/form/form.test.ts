@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { Fault } from '../api/errors';
+import { Change, Refusal, UNDO_S, type Wanted } from './change.svelte';
+import { Draft } from './draft.svelte';
+import { editsOf, type Section } from './sections';
+
+const section = (name: string, type: string, values: Section['values'] = {}): Section => ({
+  section: name,
+  type,
+  anonymous: name.startsWith('cfg'),
+  values,
+});
+
+const bridge = section('cfg02', 'device', { name: 'br-lan', ports: ['lan1', 'lan2'] });
+const lan = section('lan', 'interface', { proto: 'static', ipaddr: ['10.0.0.1/24'] });
+const guest = section('guest', 'interface', { proto: 'none' });
+const file = [bridge, lan, guest];
+
+describe('edits', () => {
+  it('are none between equals, whatever the order of the options', () => {
+    const turned = { ...lan, values: { ipaddr: ['10.0.0.1/24'], proto: 'static' } };
+    expect(editsOf('network', file, [bridge, turned, guest])).toEqual([]);
+  });
+
+  it('remove, set, take away and add, and nothing else', () => {
+    const changed = { ...lan, values: { proto: 'dhcp', mtu: '1400' } };
+    const added = section('iot', 'interface', { proto: 'none', dns: [] });
+    expect(editsOf('network', file, [bridge, changed, added])).toEqual([
+      { config: 'network', op: 'delete', section: 'guest' },
+      {
+        config: 'network',
+        op: 'set',
+        section: 'lan',
+        values: { proto: 'dhcp', ipaddr: null, mtu: '1400' },
+      },
+      {
+        config: 'network',
+        op: 'add',
+        type: 'interface',
+        section: 'iot',
+        values: { proto: 'none' },
+      },
+    ]);
+  });
+
+  it('rename after values were set by the old name', () => {
+    const renamed = section('visitors', 'interface', { proto: 'static' });
+    const was = new Map([['visitors', 'guest']]);
+    expect(editsOf('network', file, [bridge, lan, renamed], was)).toEqual([
+      { config: 'network', op: 'set', section: 'guest', values: { proto: 'static' } },
+      { config: 'network', op: 'rename', section: 'guest', name: 'visitors' },
+    ]);
+  });
+
+  it('order only what is not where it would come to be', () => {
+    const rule = { ...section('new1', 'rule'), anonymous: true };
+    expect(editsOf('network', file, [...file, rule])).toEqual([
+      { config: 'network', op: 'add', type: 'rule', id: 'new1', values: {} },
+    ]);
+    expect(editsOf('network', file, [rule, ...file]).at(-1)).toEqual({
+      config: 'network',
+      op: 'order',
+      sections: ['new1', 'cfg02', 'lan', 'guest'],
+    });
+  });
+});
+
+/** What the router was asked, and what it answers. */
+class Rpcd {
+  asked: [method: string, args: Record<string, unknown>][] = [];
+  answers: Record<string, unknown> = {};
+
+  request = (object: string, method: string, args: object): Promise<Record<string, unknown>> => {
+    expect(object).toBe('fastpath.change');
+    this.asked.push([method, args as Record<string, unknown>]);
+    const answer = this.answers[method] ?? {};
+    if (answer instanceof Error) return Promise.reject(answer);
+    return Promise.resolve(answer as Record<string, unknown>);
+  };
+
+  get methods() {
+    return this.asked.map(([method]) => method);
+  }
+}
+
+describe('a draft', () => {
+  let rpcd: Rpcd;
+  let draft: Draft;
+
+  beforeEach(async () => {
+    rpcd = new Rpcd();
+    rpcd.answers['get'] = { configs: { network: file, firewall: [] } };
+    draft = new Draft(new Change(rpcd, new Map() as never, 'router').router, [
+      'network',
+      'firewall',
+    ]);
+    await draft.load();
+  });
+
+  it('has no edits until something is edited, and none when it is discarded', () => {
+    expect(draft.edits).toEqual([]);
+    draft.set('network', 'lan', { mtu: '1400' });
+    const name = draft.add('firewall', 'zone', { name: 'guest', network: ['guest'] });
+    expect(draft.edits.map(({ config, op }) => `${config} ${op}`)).toEqual([
+      'network set',
+      'firewall add',
+    ]);
+    draft.remove('firewall', name);
+    draft.set('network', 'lan', { mtu: '' });
+    expect(draft.edits).toEqual([]);
+    draft.remove('network', 'lan');
+    draft.discard();
+    expect(draft.edits).toEqual([]);
+  });
+
+  it('knows a section by its old name, renamed more than once', () => {
+    draft.rename('network', 'guest', 'a');
+    draft.rename('network', 'a', 'visitors');
+    expect(draft.edits).toEqual([
+      { config: 'network', op: 'rename', section: 'guest', name: 'visitors' },
+    ]);
+  });
+
+  it('moves a section past its neighbour of the same type', () => {
+    draft.move('network', 'guest', -1);
+    expect(draft.all('network').map((each) => each.section)).toEqual(['cfg02', 'guest', 'lan']);
+  });
+});
+
+describe('a change', () => {
+  const pending = { id: 7, at_ms: 5, user: 'root', note: '', diff: [], left_s: 20 };
+  const done = (state: string) => ({ id: 7, at_ms: 5, user: 'root', note: '', diff: [], state });
+  let rpcd: Rpcd;
+  const network = {
+    edits: [{ config: 'network', op: 'delete', section: 'guest' }],
+  } satisfies Wanted;
+  let storage: Map<string, string>;
+  let change: Change;
+
+  const opened = () =>
+    new Change(
+      rpcd,
+      {
+        getItem: (key) => storage.get(key) ?? null,
+        setItem: (key, value) => void storage.set(key, value),
+        removeItem: (key) => void storage.delete(key),
+      },
+      'router',
+    );
+
+  beforeEach(() => {
+    vi.useFakeTimers();
+    rpcd = new Rpcd();
+    storage = new Map();
+    rpcd.answers['apply'] = { id: 7, seconds: UNDO_S };
+    change = opened();
+    return () => vi.useRealTimers();
+  });
+
+  it('is taken back by the edits that the router makes of it', async () => {
+    rpcd.answers['undo'] = network;
+    await change.check({ undo: 7 });
+    await change.apply({ undo: 7 }, false);
+    expect(rpcd.methods).toEqual(['undo', 'check', 'undo', 'apply']);
+    expect(rpcd.asked[0]?.[1]).toEqual({ id: 7 });
+    expect(rpcd.asked[1]?.[1]).toEqual({ ...network, via: 'router' });
+    expect(rpcd.asked[3]?.[1]).toMatchObject(network);
+  });
+
+  /** Follows for a time, with what the router says of the change meanwhile. */
+  async function followed(in_force: boolean | null, ms: number): Promise<boolean> {
+    rpcd.answers['list'] = { pending: { ...pending, in_force }, changes: [] };
+    const stop = new AbortController();
+    const following = change.follow(stop.signal);
+    await vi.advanceTimersByTimeAsync(ms);
+    stop.abort();
+    await vi.advanceTimersByTimeAsync(1000);
+    await following;
+    return rpcd.methods.includes('confirm');
+  }
+
+  it('is confirmed as soon as it is seen to be in force, and not before', async () => {
+    await change.apply(network, false);
+    expect(await followed(false, 25_000)).toBe(false);
+    expect(await followed(true, 1500)).toBe(true);
+  });
+
+  it('is confirmed in the end if a part of it never comes into force', async () => {
+    await change.apply(network, false);
+    expect(await followed(false, 40_000)).toBe(true);
+  });
+
+  it('is confirmed by the page that made it, after a time if nobody can tell', async () => {
+    await change.apply(network, false);
+    expect(rpcd.asked[0]?.[1]).toMatchObject({ via: 'router', seconds: UNDO_S, cut_ok: false });
+    expect(await followed(null, 9000)).toBe(false);
+    rpcd.answers['list'] = { pending, changes: [] };
+    const stop = new AbortController();
+    const following = change.follow(stop.signal);
+    await vi.advanceTimersByTimeAsync(4000);
+    expect(rpcd.methods).toContain('confirm');
+    rpcd.answers['list'] = { pending: null, changes: [done('confirmed')] };
+    await vi.advanceTimersByTimeAsync(2000);
+    await following;
+    expect(change.outcome).toBe('kept');
+    expect(storage.size).toBe(0);
+  });
+
+  it('that cannot cut anybody off is confirmed sooner', async () => {
+    await change.apply({ edits: [{ config: 'fastpath', op: 'delete', section: 'old' }] }, false);
+    rpcd.answers['list'] = { pending, changes: [] };
+    const stop = new AbortController();
+    const following = change.follow(stop.signal);
+    await vi.advanceTimersByTimeAsync(4500);
+    expect(rpcd.methods).toContain('confirm');
+    stop.abort();
+    await vi.advanceTimersByTimeAsync(1000);
+    await following;
+  });
+
+  it('is looked for until the router is back, and then told to be taken back', async () => {
+    await change.apply({ edits: [] }, true);
+    rpcd.answers['list'] = new Fault('unreachable', 'no answer');
+    const following = change.follow(new AbortController().signal);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(change.pending).not.toBe(null);
+    rpcd.answers['list'] = { pending: null, changes: [done('expired')] };
+    await vi.advanceTimersByTimeAsync(2000);
+    await following;
+    expect(change.outcome).toBe('expired');
+    expect(rpcd.methods).not.toContain('confirm');
+  });
+
+  it('is still this page’s own after a reload', async () => {
+    await change.apply({ edits: [] }, false);
+    rpcd.answers['list'] = { pending, changes: [] };
+    change = opened();
+    await change.look();
+    expect(change.own).toBe(true);
+    rpcd.answers['list'] = { pending: null, changes: [done('power-cut')] };
+    change = opened();
+    await change.look();
+    expect(change.outcome).toBe('power-cut');
+  });
+
+  it('of somebody else is not confirmed', async () => {
+    rpcd.answers['list'] = { pending, changes: [] };
+    const stop = new AbortController();
+    const following = change.follow(stop.signal);
+    await vi.advanceTimersByTimeAsync(10_000);
+    stop.abort();
+    await vi.advanceTimersByTimeAsync(1000);
+    await following;
+    expect(change.own).toBe(false);
+    expect(rpcd.methods).not.toContain('confirm');
+  });
+
+  it('that the router refuses is told with its reason', async () => {
+    rpcd.answers['apply'] = { error: { code: 'pending', text: 'viewer is at it', user: 'anna' } };
+    const refused = change.apply({ edits: [] }, false);
+    await expect(refused).rejects.toBeInstanceOf(Refusal);
+    await expect(refused).rejects.toMatchObject({ code: 'pending', more: { user: 'anna' } });
+    expect(change.pending).toBe(null);
+  });
+});

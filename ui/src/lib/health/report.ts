@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+import type { Edit } from '../form/sections';
+
+/** The worst first; `unknown`: could not be looked at. */
+export const severities = ['error', 'warning', 'advice', 'unknown', 'info', 'ok'] as const;
+export type Severity = (typeof severities)[number];
+
+/** A value that was read, and where. */
+export interface Evidence {
+  what: string;
+  value: string;
+  source: string;
+}
+
+/** What the router can do about a finding by itself. */
+export interface Fix {
+  /** A `change` of the configuration can be taken back, a `step` is done at once. */
+  kind: 'change' | 'step';
+  label: string;
+  edits?: readonly Edit[];
+}
+
+/** What one check of the doctor found. */
+export interface Finding {
+  /** Stable, such as `flowtable-missing`. */
+  id: string;
+  group: string;
+  severity: Severity;
+  title: string;
+  evidence: readonly Evidence[];
+  consequence: string;
+  remedy: string;
+  gain: { text: string; source: string } | null;
+  fix: Fix | null;
+}
+
+/** What `fastpath.doctor run` answers. */
+export interface Report {
+  at_ms: number;
+  took_ms: number;
+  findings: readonly Finding[];
+}
+
+/** How the largest packet that a host answers is bounded, and by whom. */
+export interface Way {
+  target: string;
+  /** Bytes. */
+  mtu: number;
+  /** Not at all, by our own device, by a router that says so, by one that does not. */
+  limit: 'none' | 'device' | 'told' | 'silent';
+}
+
+/** Findings about one part of the router, the worst first. */
+export interface Group {
+  name: string;
+  findings: Finding[];
+}
+
+const rank = (finding: Finding) => severities.indexOf(finding.severity);
+
+/** What there is to be read, by group; the group with the worst finding first. */
+export function groupsOf(findings: readonly Finding[]): Group[] {
+  const groups = new Map<string, Finding[]>();
+  for (const finding of findings.filter((each) => each.severity !== 'ok')) {
+    const mine = groups.get(finding.group) ?? [];
+    groups.set(finding.group, [...mine, finding]);
+  }
+  const sorted = [...groups].map(([name, mine]) => ({
+    name,
+    findings: mine.sort((a, b) => rank(a) - rank(b)),
+  }));
+  const worst = (group: Group) => Math.min(...group.findings.map(rank));
+  return sorted.sort((a, b) => worst(a) - worst(b));
+}
+
+/** How many findings there are of a severity. */
+export function countOf(findings: readonly Finding[], severity: Severity): number {
+  return findings.filter((each) => each.severity === severity).length;
+}
+
+/** The worst severity among the findings that ask for something; `ok` without any. */
+export function verdictOf(findings: readonly Finding[]): Severity {
+  const asked = ['error', 'warning', 'advice'] as const;
+  return asked.find((each) => countOf(findings, each) > 0) ?? 'ok';
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { translator } from '../i18n/t';
+import type en from './en.json';
+
+type WordKey = keyof typeof en;
+type Explained<K> = K extends `term.${infer T}.why` ? T : never;
+
+/** A word of the field that has an explanation. */
+export type Term = Explained<WordKey>;
+
+/** Explained where they are used, and together behind the key `?`. */
+export const terms: readonly Term[] = [
+  ...(['flow', 'flowtable', 'hardware', 'ebpf', 'conntrack', 'helper', 'budget'] as const),
+  ...(['bridge', 'vlan', 'pvid', 'tagged', 'zone', 'port-forward', 'masquerade'] as const),
+  ...(['pppoe', 'mtu', 'offload', 'gro', 'irq', 'rps', 'softirq', 'nfqueue'] as const),
+];
+
+/** Explanations, and the keys of the page. */
+export const k = translator<WordKey>('help');
+
+/** Names that are the same in every language. */
+const names: Partial<Record<Term, string>> = {
+  flowtable: 'Flowtable',
+  hardware: 'Hardware',
+  ebpf: 'eBPF',
+  vlan: 'VLAN',
+  pvid: 'PVID',
+  zone: 'Zone',
+  pppoe: 'PPPoE',
+  mtu: 'MTU',
+  gro: 'GRO',
+  irq: 'Interrupt',
+  rps: 'RPS',
+  softirq: 'Softirq',
+  nfqueue: 'NFQUEUE',
+};
+
+/** What a word is called. */
+export const nameOf = (term: Term): string => names[term] ?? k(`term.${term}` as WordKey);

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import type { Draft } from '../form/draft.svelte';
+import { list, text, type Section } from '../form/sections';
+
+/** How a port is in a VLAN: tagged, untagged; with a star untagged frames go into it. */
+export const members = ['', 'u*', 't', 'u', 't*'] as const;
+export type Member = (typeof members)[number];
+
+export interface Bridge {
+  section: Section;
+  name: string;
+  ports: readonly string[];
+}
+
+export interface Vlan {
+  section: Section;
+  bridge: string;
+  vid: string;
+  members: ReadonlyMap<string, Member>;
+  /** The router's own interface in it. */
+  interface: Section | undefined;
+  zone: Section | undefined;
+}
+
+export const bridgesOf = (draft: Draft): Bridge[] =>
+  draft
+    .all('network', 'device')
+    .filter((each) => text(each, 'type') === 'bridge')
+    .map((section) => ({ section, name: text(section, 'name'), ports: list(section, 'ports') }));
+
+/** netifd's notation: `lan1`, `lan1:t`, `lan1:u*`; without a letter it is untagged. */
+export function memberOf(entry: string): [port: string, member: Member] {
+  const [port = '', flags = ''] = entry.split(':', 2);
+  const kind = flags.includes('t') ? 't' : 'u';
+  return [port, flags.includes('*') ? `${kind}*` : kind];
+}
+
+const device = (vlan: { bridge: string; vid: string }) => `${vlan.bridge}.${vlan.vid}`;
+
+export const zoneOf = (draft: Draft, name: string): Section | undefined =>
+  draft.all('firewall', 'zone').find((zone) => list(zone, 'network').includes(name));
+
+export function vlansOf(draft: Draft, bridge: string): Vlan[] {
+  const found = draft.all('network', 'bridge-vlan').filter((each) => {
+    return text(each, 'device') === bridge;
+  });
+  const vlans = found.map((section): Vlan => {
+    const vid = text(section, 'vlan');
+    const own = draft.all('network', 'interface').find((each) => {
+      return text(each, 'device') === device({ bridge, vid });
+    });
+    const zone = own && zoneOf(draft, own.section);
+    const entries = new Map(list(section, 'ports').map(memberOf));
+    return { section, bridge, vid, members: entries, interface: own, zone };
+  });
+  return vlans.sort((a, b) => Number(a.vid) - Number(b.vid));
+}
+
+function write(draft: Draft, vlan: Vlan, entries: ReadonlyMap<string, Member>): void {
+  const ports = [...entries].filter(([, member]) => member !== '');
+  draft.set('network', vlan.section.section, {
+    ports: ports.map(([port, member]) => `${port}:${member}`),
+  });
+}
+
+/** Puts a port into a VLAN. Untagged frames of a port go into one VLAN: it leaves the other. */
+export function join(draft: Draft, vlan: Vlan, port: string, member: Member): void {
+  if (member.includes('*')) {
+    for (const other of vlansOf(draft, vlan.bridge)) {
+      const now = other.members.get(port) ?? '';
+      if (other.vid === vlan.vid || !now.includes('*')) continue;
+      write(draft, other, new Map([...other.members, [port, now === 't*' ? 't' : '']]));
+    }
+  }
+  write(draft, vlan, new Map([...vlan.members, [port, member]]));
+}
+
+/** A VLAN as the form for a new one has it. */
+export interface Wanted {
+  vid: string;
+  name: string;
+  /** The router's address in it, with the length of the prefix; none without. */
+  address: string;
+  /** A zone's name; `+` is a new one of its own, let out to the Internet and to nothing else. */
+  zone: string;
+  /** Whether addresses are given out. */
+  dhcp: boolean;
+}
+
+export type Wrong = 'vid' | 'vid.taken' | 'name' | 'name.taken' | 'address';
+
+export function wrongWith(draft: Draft, bridge: string, wanted: Wanted): Wrong[] {
+  const { vid, name, address } = wanted;
+  const number = /^\d{1,4}$/.test(vid) ? Number(vid) : 0;
+  const wrong: Wrong[] = [];
+  if (number < 1 || number > 4094) wrong.push('vid');
+  else if (vlansOf(draft, bridge).some((each) => Number(each.vid) === number)) {
+    wrong.push('vid.taken');
+  }
+  const zones = draft.all('firewall', 'zone').map((zone) => text(zone, 'name'));
+  const taken = draft.get('network', name) || (wanted.zone === '+' && zones.includes(name));
+  // fw4 makes names of rules out of it, and dnsmasq of files.
+  if (!/^[a-z][a-z0-9_]{0,10}$/.test(name)) wrong.push('name');
+  else if (taken) wrong.push('name.taken');
+  if (address !== '' && !isPrefixed(address)) wrong.push('address');
+  return wrong;
+}
+
+function isPrefixed(address: string): boolean {
+  const [, a, b, c, d, length] = /^(\d+)\.(\d+)\.(\d+)\.(\d+)\/(\d+)$/.exec(address) ?? [];
+  return length !== undefined && Number(length) <= 30 && [a, b, c, d].every((n) => Number(n) < 256);
+}
+
+/** What a guest may ask of the router itself: an address, and names. */
+const services = [
+  { name: 'DHCP', proto: 'udp', dest_port: '67' },
+  { name: 'DNS', proto: ['tcp', 'udp'], dest_port: '53' },
+];
+
+/** A VLAN with its interface and zone, in one step. */
+export function addVlan(draft: Draft, bridge: string, wanted: Wanted): void {
+  const { vid, name, address, zone } = wanted;
+  draft.add('network', 'bridge-vlan', { device: bridge, vlan: vid });
+  const proto: Section['values'] = address
+    ? { proto: 'static', ipaddr: [address] }
+    : { proto: 'none' };
+  draft.add('network', 'interface', { device: `${bridge}.${vid}`, ...proto }, name);
+  if (wanted.dhcp && address) {
+    draft.add(
+      'dhcp',
+      'dhcp',
+      { interface: name, start: '100', limit: '150', leasetime: '12h' },
+      name,
+    );
+  }
+  if (zone === '+') isolate(draft, name);
+  else enter(draft, name, zone);
+}
+
+/** A zone of its own: out to the Internet, to nothing else, and nobody in. */
+function isolate(draft: Draft, name: string): void {
+  const policy = { input: 'REJECT', output: 'ACCEPT', forward: 'REJECT' };
+  draft.add('firewall', 'zone', { name, network: [name], ...policy });
+  for (const out of draft.all('firewall', 'zone').filter((each) => text(each, 'masq') === '1')) {
+    draft.add('firewall', 'forwarding', { src: name, dest: text(out, 'name') });
+  }
+  for (const { name: service, ...rest } of services) {
+    const rule = { name: `Allow-${service}-${name}`, src: name, ...rest, target: 'ACCEPT' };
+    draft.add('firewall', 'rule', rule);
+  }
+}
+
+/** Puts an interface into a zone, and out of the one that it was in. */
+export function enter(draft: Draft, name: string, zone: string): void {
+  leave(draft, name);
+  const found = draft.all('firewall', 'zone').find((each) => text(each, 'name') === zone);
+  if (found) draft.set('firewall', found.section, { network: [...list(found, 'network'), name] });
+}
+
+function leave(draft: Draft, name: string): void {
+  const zone = zoneOf(draft, name);
+  const rest = list(zone, 'network').filter((each) => each !== name);
+  if (zone) draft.set('firewall', zone.section, { network: rest });
+}
+
+/** What refers to an interface by its name, beside its zone. */
+const references = (draft: Draft, name: string) =>
+  draft.all('dhcp', 'dhcp').filter((each) => text(each, 'interface') === name);
+
+export function renameVlan(draft: Draft, vlan: Vlan, name: string): void {
+  const old = vlan.interface?.section;
+  if (!old || old === name) return;
+  if (vlan.zone) {
+    const network = list(vlan.zone, 'network').map((each) => (each === old ? name : each));
+    draft.set('firewall', vlan.zone.section, { network });
+  }
+  for (const each of references(draft, old)) draft.set('dhcp', each.section, { interface: name });
+  draft.rename('network', old, name);
+}
+
+/** Takes a VLAN away with its interface, and its zone if that held nothing else. */
+export function removeVlan(draft: Draft, vlan: Vlan): void {
+  draft.remove('network', vlan.section.section);
+  if (!vlan.interface) return;
+  const name = vlan.interface.section;
+  draft.remove('network', name);
+  draft.remove('dhcp', ...references(draft, name).map((each) => each.section));
+  leave(draft, name);
+  if (!vlan.zone || list(vlan.zone, 'network').length > 1) return;
+  const zone = text(vlan.zone, 'name');
+  const about = draft.all('firewall').filter((each) => {
+    return [text(each, 'src'), text(each, 'dest')].includes(zone);
+  });
+  draft.remove('firewall', vlan.zone.section, ...about.map((each) => each.section));
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Draft } from '../form/draft.svelte';
+import { Router } from '../form/change.svelte';
+import type { Section } from '../form/sections';
+import { addVlan, join, memberOf, removeVlan, renameVlan, vlansOf, wrongWith } from './matrix';
+import { migrate, perVlanBridges } from './migration';
+
+let last = 0;
+const section = (type: string, values: Section['values'], name?: string): Section => ({
+  section: name ?? `cfg${(++last).toString(16).padStart(2, '0')}`,
+  type,
+  anonymous: name === undefined,
+  values,
+});
+
+const network = () => [
+  section('device', { name: 'br-lan', type: 'bridge', ports: ['lan1', 'lan2', 'lan3'] }),
+  section('bridge-vlan', { device: 'br-lan', vlan: '20', ports: ['lan2:t'] }),
+  section('bridge-vlan', { device: 'br-lan', vlan: '10', ports: ['lan1:u*', 'lan3:u*'] }),
+  section('interface', { device: 'br-lan.10', proto: 'static', ipaddr: ['10.0.10.1/24'] }, 'lan'),
+  section('interface', { device: 'br-lan.20', proto: 'static', ipaddr: ['10.0.20.1/24'] }, 'iot'),
+];
+const firewall = () => [
+  section('zone', { name: 'lan', network: ['lan'] }),
+  section('zone', { name: 'iot', network: ['iot'] }),
+  section('zone', { name: 'wan', network: ['wan'], masq: '1' }),
+  section('forwarding', { src: 'lan', dest: 'wan' }),
+  section('forwarding', { src: 'iot', dest: 'wan' }),
+  section('rule', { src: 'lan', dest: 'iot', target: 'ACCEPT' }),
+];
+
+async function opened(configs: Record<string, Section[]>): Promise<Draft> {
+  const router = new Router({ request: () => Promise.resolve({ configs }) });
+  const draft = new Draft(router, ['network', 'firewall', 'dhcp']);
+  await draft.load();
+  return draft;
+}
+
+const guest = { vid: '30', name: 'guest', address: '10.0.30.1/24', zone: '+', dhcp: true };
+const vlan = (draft: Draft, vid: string) => {
+  const found = vlansOf(draft, 'br-lan').find((each) => each.vid === vid);
+  if (!found) throw new Error(`no VLAN ${vid}`);
+  return found;
+};
+const said = (draft: Draft) =>
+  draft.edits.map((edit) => `${edit.config} ${edit.op} ${JSON.stringify({ ...edit, config: 0 })}`);
+
+it('reads how netifd writes members', () => {
+  expect(['lan1', 'lan1:t', 'lan1:u*', 'lan1:t*'].map(memberOf)).toEqual([
+    ['lan1', 'u'],
+    ['lan1', 't'],
+    ['lan1', 'u*'],
+    ['lan1', 't*'],
+  ]);
+});
+
+describe('the matrix', () => {
+  let draft: Draft;
+  beforeEach(async () => (draft = await opened({ network: network(), firewall: firewall() })));
+
+  it('shows VLANs by number, with interface and zone', () => {
+    const rows = vlansOf(draft, 'br-lan');
+    expect(rows.map(({ vid }) => vid)).toEqual(['10', '20']);
+    expect(rows[1]?.interface?.section).toBe('iot');
+    expect(rows[1]?.zone?.values['name']).toBe('iot');
+  });
+
+  it('moves a port’s PVID instead of giving it two', () => {
+    join(draft, vlan(draft, '20'), 'lan3', 'u*');
+    expect(vlan(draft, '10').members.has('lan3')).toBe(false);
+    expect(vlan(draft, '20').members.get('lan3')).toBe('u*');
+    join(draft, vlan(draft, '10'), 'lan3', 'u*');
+    join(draft, vlan(draft, '20'), 'lan3', '');
+    expect(draft.edits).toEqual([]);
+  });
+
+  it('adds a VLAN with interface, addresses and a zone that only reaches the Internet', () => {
+    expect(wrongWith(draft, 'br-lan', guest)).toEqual([]);
+    addVlan(draft, 'br-lan', guest);
+    join(draft, vlan(draft, '30'), 'lan3', 'u*');
+    const added = draft.edits.filter((edit) => edit.op === 'add');
+    expect(added.map((edit) => `${edit.config} ${edit.op === 'add' ? edit.type : ''}`)).toEqual([
+      'network bridge-vlan',
+      'network interface',
+      'firewall zone',
+      'firewall forwarding',
+      'firewall rule',
+      'firewall rule',
+      'dhcp dhcp',
+    ]);
+    expect(said(draft).join()).toContain('"src":"guest","dest":"wan"');
+    expect(vlan(draft, '30').members.get('lan3')).toBe('u*');
+  });
+
+  it('takes no numbers, names and addresses that are none', () => {
+    const wrong = (change: object) => wrongWith(draft, 'br-lan', { ...guest, ...change });
+    for (const vid of ['0', '4095', '-1', '1.5', '', 'x']) expect(wrong({ vid })).toEqual(['vid']);
+    expect(wrong({ vid: '20' })).toEqual(['vid.taken']);
+    expect(wrong({ name: 'iot' })).toEqual(['name.taken']);
+    for (const name of ['', 'Guest', 'a b', '9a', 'abcdefghijkl']) {
+      expect(wrong({ name }), name).toEqual(['name']);
+    }
+    for (const address of ['10.0.0.1', '10.0.0.256/24', '10.0.0.1/33', 'x']) {
+      expect(wrong({ address }), address).toEqual(['address']);
+    }
+  });
+
+  it('renames a VLAN’s interface where it is spoken of', () => {
+    renameVlan(draft, vlan(draft, '20'), 'things');
+    expect(draft.edits).toHaveLength(2);
+    expect(draft.edits[0]).toMatchObject({ op: 'rename', section: 'iot', name: 'things' });
+    expect(draft.edits[1]).toMatchObject({ op: 'set', values: { network: ['things'] } });
+  });
+
+  it('removes a VLAN with all that was only there for it', () => {
+    removeVlan(draft, vlan(draft, '20'));
+    expect(draft.edits.every((edit) => edit.op === 'delete')).toBe(true);
+    // VLAN, interface; zone, forwarding, rule.
+    expect(draft.edits).toHaveLength(5);
+  });
+
+  it('is nothing to migrate', () => {
+    expect(perVlanBridges(draft)).toEqual([]);
+  });
+});
+
+it('prepares one bridge instead of one for each VLAN', async () => {
+  const draft = await opened({
+    network: [
+      section('device', { name: 'br-lan', type: 'bridge', ports: ['lan1', 'lan3'] }),
+      section('device', { name: 'br-iot', type: 'bridge', ports: ['lan2.20', 'lan1.20'] }),
+      section('device', { name: 'lan2.20', type: '8021q', ifname: 'lan2', vid: '20' }),
+      section('interface', { device: 'br-lan', proto: 'static' }, 'lan'),
+      section('interface', { device: 'br-iot', proto: 'static' }, 'iot'),
+    ],
+  });
+  expect(perVlanBridges(draft).map(({ name }) => name)).toEqual(['br-lan', 'br-iot']);
+  migrate(draft);
+  expect(draft.all('network', 'device').map((each) => each.values['ports'])).toEqual([
+    ['lan1', 'lan3', 'lan2'],
+  ]);
+  const [plain, iot] = vlansOf(draft, 'br-lan');
+  expect([plain?.vid, plain?.interface?.section]).toEqual(['1', 'lan']);
+  expect([...(plain?.members ?? [])]).toEqual([
+    ['lan1', 'u*'],
+    ['lan3', 'u*'],
+  ]);
+  expect([iot?.vid, iot?.interface?.section]).toEqual(['20', 'iot']);
+  expect([...(iot?.members ?? [])]).toEqual([
+    ['lan2', 't'],
+    ['lan1', 't'],
+  ]);
+  expect(perVlanBridges(draft)).toEqual([]);
+});

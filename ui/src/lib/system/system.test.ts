@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { gzipSync } from 'node:zlib';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Router } from '../form/change.svelte';
+import { Draft } from '../form/draft.svelte';
+import type { Options, Section } from '../form/sections';
+import { namesOf } from './archive';
+import { filtered, type Entry } from './log';
+import { enrol, hasAdministrator, isName, usersOf } from './users';
+
+/** An entry of a tar archive, as busybox writes them. */
+function entry(name: string, content = '', kind = '0', target = ''): Buffer {
+  const head = Buffer.alloc(512);
+  head.write(name, 0);
+  head.write('0000600\0', 100);
+  head.write(`${content.length.toString(8).padStart(11, '0')}\0`, 124);
+  head.write(' '.repeat(8), 148);
+  head.write(kind, 156);
+  head.write(target, 157);
+  head.write('ustar\0', 257);
+  const sum = head.reduce((total, byte) => total + byte, 0);
+  head.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+  const body = Buffer.alloc(Math.ceil(content.length / 512) * 512);
+  body.write(content);
+  return Buffer.concat([head, body]);
+}
+
+const end = Buffer.alloc(1024);
+const network = entry('etc/config/network', "option password 'secret'");
+const packed = (...parts: Buffer[]) => new Blob([gzipSync(Buffer.concat([...parts, end]))]);
+const flawOf = (file: Blob) =>
+  namesOf(file).then(
+    (names) => names,
+    ({ flaw, entry: name }: { flaw: string; entry: string }) => [flaw, name].join(' ').trim(),
+  );
+
+describe('a backup', () => {
+  it('is told by the names in it, and by nothing else', async () => {
+    const names = await namesOf(packed(entry('etc/', '', '5'), entry('./etc/passwd'), network));
+    expect(names).toEqual(['etc/config/network', 'etc/passwd']);
+    expect(JSON.stringify(names)).not.toContain('secret');
+  });
+
+  it('may have long names and links within itself', async () => {
+    const long = `etc/${'long/'.repeat(40)}name`;
+    const pax = `${String(long.length + 10)} path=${long}\n`;
+    const names = await namesOf(
+      packed(
+        network,
+        entry('././@LongLink', long, 'L'),
+        entry('etc/long', 'x'),
+        entry('pax', pax, 'x'),
+        entry('etc/other', ''),
+        entry('etc/link', '', '2', 'passwd'),
+      ),
+    );
+    expect(names).toEqual(['etc/config/network', long, long]);
+  });
+
+  it.each([
+    ['not-gzip', new Blob(['PK\u0003\u0004 another kind of archive'])],
+    ['not-gzip', new Blob([])],
+    ['not-tar', new Blob([gzipSync('a letter, '.repeat(200))])],
+    ['not-tar', new Blob([gzipSync('')])],
+    ['foreign', packed(entry('photos/cat.jpg', 'meow'))],
+    ['outside etc/../../bin/sh', packed(network, entry('etc/../../bin/sh'))],
+    ['outside ../etc/passwd', packed(network, entry('../etc/passwd'))],
+    ['outside /etc/passwd', packed(network, entry('/etc/passwd'))],
+    ['link etc/x', packed(network, entry('etc/x', '', '2', '/etc'))],
+    ['link etc/y', packed(network, entry('etc/y', '', '1', '../../bin/sh'))],
+    ['link etc/tty', packed(network, entry('etc/tty', '', '3'))],
+  ])('is refused: %s', async (flaw, file) => {
+    expect(await flawOf(file)).toBe(flaw);
+  });
+
+  it('is refused when it ends in the middle, wherever that is', async () => {
+    const whole = gzipSync(Buffer.concat([network, entry('etc/b', 'x'.repeat(4000)), end]));
+    for (const share of [0.3, 0.6, 0.95]) {
+      const cut = new Blob([whole.subarray(0, Math.floor(whole.length * share))]);
+      expect(await flawOf(cut), String(share)).toBe('truncated');
+    }
+    const tar = Buffer.concat([network, entry('etc/b', 'x'.repeat(4000))]);
+    expect(await flawOf(new Blob([gzipSync(tar.subarray(0, 2048))]))).toBe('truncated');
+  });
+
+  it('is refused when it unpacks to more than a router holds', async () => {
+    const bomb = new Blob([gzipSync(Buffer.alloc(40 * 1024 * 1024))]);
+    expect(await flawOf(bomb)).toBe('large');
+  });
+});
+
+describe('the log', () => {
+  const lines: Entry[] = [
+    { id: 1, time: 1, priority: 30, msg: 'netifd: wan is up' },
+    { id: 2, time: 2, priority: 28, msg: 'netifd: wan lost its carrier' },
+    { id: 3, time: 3, priority: 3, msg: 'kernel: wan: out of memory' },
+  ];
+  const ids = (...found: Entry[]) => found.map(({ id }) => id);
+
+  it('has the newest first', () => {
+    expect(ids(...filtered(lines, '', 'all'))).toEqual([3, 2, 1]);
+  });
+
+  it('is filtered by all words, in any case, and by how bad it is', () => {
+    expect(ids(...filtered(lines, ' WAN netifd ', 'all'))).toEqual([2, 1]);
+    expect(ids(...filtered(lines, '', 'warning'))).toEqual([3, 2]);
+    expect(ids(...filtered(lines, 'wan', 'error'))).toEqual([3]);
+  });
+});
+
+describe('users', () => {
+  const login = (username: string, options: Options): Section => ({
+    section: username,
+    type: 'login',
+    anonymous: true,
+    values: { username, password: '•••', ...options },
+  });
+  let draft: Draft;
+
+  beforeEach(async () => {
+    const rpcd = [
+      login('root', { read: ['*'], write: ['*'] }),
+      login('viewer', { read: ['unauthenticated', 'luci-app-fastpath'] }),
+    ];
+    const request = () => Promise.resolve({ configs: { rpcd } });
+    draft = new Draft(new Router({ request } as never), ['rpcd']);
+    await draft.load();
+  });
+
+  it('have roles by what they may write', () => {
+    expect(usersOf(draft).map(({ role }) => role)).toEqual(['administrator', 'viewer']);
+    draft.remove('rpcd', 'root');
+    expect(hasAdministrator(draft)).toBe(false);
+  });
+
+  it('are enrolled with a hash, and a viewer without any right to write', () => {
+    enrol(draft, 'guest', 'viewer', '$6$salt$hash');
+    expect(draft.edits).toMatchObject([
+      { op: 'add', type: 'login', values: { username: 'guest', password: '$6$salt$hash' } },
+    ]);
+    expect(JSON.stringify(draft.edits)).not.toContain('write');
+  });
+
+  it('have names that stay in one line', () => {
+    expect(['root', 'a.b-c', 'x'.repeat(33), '', '1st', 'a b', 'a\nb'].map(isName)).toEqual([
+      true,
+      true,
+      false,
+      false,
+      false,
+      false,
+      false,
+    ]);
+  });
+});

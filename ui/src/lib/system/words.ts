@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { Fault } from '../api/errors';
+import { translator } from '../i18n/t';
+import type en from './en.json';
+
+export type WordKey = keyof typeof en;
+
+/** The words of the screen System. */
+export const y = translator<WordKey>('system');
+
+/** What a fault means here. */
+export function wordsFor(fault: unknown): string {
+  if (!(fault instanceof Fault)) throw fault;
+  if (fault.kind === 'denied') return y('denied');
+  if (fault.kind === 'absent') return y('absent', { text: fault.message });
+  return y('failed', { text: fault.message });
+}

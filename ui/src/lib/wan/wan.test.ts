@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { beforeEach, expect, it } from 'vitest';
+import { Router } from '../form/change.svelte';
+import { Draft } from '../form/draft.svelte';
+import { MASK, text, type Section } from '../form/sections';
+import { about, isJumbo, lineOf, portsOf, setJumbo, setLine, wansOf } from './wan';
+
+const section = (name: string, type: string, values: Section['values']): Section => ({
+  section: name,
+  type,
+  anonymous: name.startsWith('cfg'),
+  values,
+});
+
+let draft: Draft;
+
+beforeEach(async () => {
+  const configs = {
+    network: [
+      section('cfg01', 'device', { name: 'br-lan', type: 'bridge', ports: ['lan1', 'lan2'] }),
+      section('cfg02', 'device', { name: 'wan.35', type: '8021q', ifname: 'wan', vid: '35' }),
+      section('lan', 'interface', { device: 'br-lan.10', proto: 'static' }),
+      section('wan', 'interface', { device: 'wan.35', proto: 'pppoe', password: MASK }),
+      section('wan6', 'interface', { device: '@wan', proto: 'dhcpv6' }),
+    ],
+    firewall: [
+      section('cfg03', 'zone', { name: 'lan', network: ['lan'] }),
+      section('cfg04', 'zone', { name: 'wan', network: ['wan', 'wan6'], masq: '1' }),
+    ],
+  };
+  draft = new Draft(new Router({ request: () => Promise.resolve({ configs }) }), [
+    'network',
+    'firewall',
+  ]);
+  await draft.load();
+});
+
+it('finds the line by its zone, and what it goes over', () => {
+  expect(wansOf(draft)).toEqual(['wan']);
+  expect(lineOf(draft, 'wan')).toEqual({ port: 'wan', vid: '35' });
+  expect(portsOf(draft, ['wan', 'lan1', 'sfp', 'wan.35'], 'wan')).toEqual(['wan', 'sfp']);
+});
+
+it('changes the VLAN with the device that describes it, or does without one', () => {
+  setLine(draft, 'wan', 'wan', '7');
+  expect(draft.edits).toEqual([
+    { config: 'network', op: 'set', section: 'cfg02', values: { name: 'wan.7', vid: '7' } },
+    { config: 'network', op: 'set', section: 'wan', values: { device: 'wan.7' } },
+  ]);
+  setLine(draft, 'wan', 'sfp', '');
+  expect(draft.edits).toEqual([
+    { config: 'network', op: 'delete', section: 'cfg02' },
+    { config: 'network', op: 'set', section: 'wan', values: { device: 'sfp' } },
+  ]);
+  setLine(draft, 'wan', 'sfp', '8');
+  expect(text(draft.get('network', 'wan'), 'device')).toBe('sfp.8');
+});
+
+it('makes room for whole packets on port and VLAN, and takes it away again', () => {
+  expect(isJumbo(draft, 'wan')).toBe(false);
+  setJumbo(draft, 'wan', true);
+  expect(isJumbo(draft, 'wan')).toBe(true);
+  expect(draft.edits).toHaveLength(3);
+  expect(draft.edits).toContainEqual({
+    config: 'network',
+    op: 'add',
+    type: 'device',
+    id: 'new1',
+    values: { name: 'wan', mtu: '1508' },
+  });
+  setJumbo(draft, 'wan', false);
+  expect(isJumbo(draft, 'wan')).toBe(false);
+});
+
+it('never sends a password that was not typed', () => {
+  draft.set('network', 'wan', { username: 'a"b\nö' });
+  expect(draft.edits).toEqual([
+    { config: 'network', op: 'set', section: 'wan', values: { username: 'a"b\nö' } },
+  ]);
+});
+
+it('takes out of the log what is about the line', () => {
+  const log = [
+    'pppd[7]: CHAP authentication succeeded',
+    'dnsmasq: query',
+    "netifd: Interface 'wan' is now up",
+    "netifd: Interface 'lan' is now up",
+  ].map((msg, i) => ({ msg, time: i }));
+  expect(about('wan', log).map(({ time }) => time)).toEqual([0, 2]);
+});

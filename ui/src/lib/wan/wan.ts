@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import type { Draft } from '../form/draft.svelte';
+import type { Spec } from '../form/Form.svelte';
+import { isOn, list, text } from '../form/sections';
+
+/** What PPPoE takes of each Ethernet frame (RFC 2516). */
+const PPPOE_BYTES = 8;
+/** With frames this long the session carries whole packets (RFC 4638). */
+const FULL = 1500;
+
+const when =
+  (...protos: string[]) =>
+  (value: (option: string) => string) =>
+    protos.includes(value('proto'));
+
+/** How an interface connects, as a form. */
+export const specs: readonly Spec[] = [
+  { option: 'proto', choices: ['pppoe', 'dhcp', 'static', 'none'] },
+  { option: 'username', when: when('pppoe') },
+  { option: 'password', kind: 'secret', when: when('pppoe') },
+  { option: 'service', when: when('pppoe') },
+  { option: 'ac', when: when('pppoe') },
+  { option: 'keepalive', when: when('pppoe') },
+  { option: 'ipaddr', kind: 'list', when: when('static') },
+  { option: 'gateway', when: when('static') },
+  { option: 'hostname', when: when('dhcp') },
+  { option: 'dns', kind: 'list', when: when('pppoe', 'dhcp', 'static') },
+  { option: 'mtu', range: [576, 9000], when: when('pppoe', 'dhcp', 'static') },
+  { option: 'ipv6', choices: ['auto', '1', '0'], otherwise: 'auto', when: when('pppoe') },
+];
+
+/** Interfaces to the Internet: those whose zone hides what is behind it. */
+export function wansOf(draft: Draft): string[] {
+  const outside = draft.all('firewall', 'zone').filter((zone) => isOn(zone, 'masq'));
+  const names = outside.flatMap((zone) => list(zone, 'network'));
+  const real = names.filter((name) => {
+    const device = text(draft.get('network', name), 'device');
+    return draft.get('network', name) && !device.startsWith('@');
+  });
+  return real.length > 0 ? real : draft.get('network', 'wan') ? ['wan'] : [];
+}
+
+/** The port and the VLAN that an interface connects over: `wan.35`. */
+export function lineOf(draft: Draft, name: string): { port: string; vid: string } {
+  const device = text(draft.get('network', name), 'device');
+  const described = deviceOf(draft, device);
+  if (text(described, 'type') === '8021q') {
+    return { port: text(described, 'ifname'), vid: text(described, 'vid') };
+  }
+  const [, port = device, vid = ''] = /^(.+)\.(\d+)$/.exec(device) ?? [];
+  return { port, vid };
+}
+
+const deviceOf = (draft: Draft, name: string) =>
+  draft.all('network', 'device').find((each) => text(each, 'name') === name);
+
+/** Connects over another port or VLAN; netifd makes `wan.35` by its name. */
+export function setLine(draft: Draft, name: string, port: string, vid: string): void {
+  const old = text(draft.get('network', name), 'device');
+  const described = deviceOf(draft, old);
+  const device = vid ? `${port}.${vid}` : port;
+  if (described && text(described, 'type') === '8021q') {
+    if (vid) draft.set('network', described.section, { name: device, ifname: port, vid });
+    else draft.remove('network', described.section);
+  }
+  draft.set('network', name, { device });
+}
+
+/** Ports of the router that a line may be on. */
+export function portsOf(draft: Draft, known: readonly string[], name: string): string[] {
+  const bridged = draft.all('network', 'device').flatMap((each) => list(each, 'ports'));
+  const free = known.filter((port) => !bridged.includes(port) && !port.includes('.'));
+  return [...new Set([lineOf(draft, name).port, ...free])].filter(Boolean);
+}
+
+/** The devices below a session: the VLAN's and the port's. */
+function below(draft: Draft, name: string): string[] {
+  const { port, vid } = lineOf(draft, name);
+  const device = text(draft.get('network', name), 'device');
+  return vid ? [port, device] : [port];
+}
+
+/** Packets of 1500 bytes through PPPoE, for which frames have to be longer (RFC 4638). */
+export function isJumbo(draft: Draft, name: string): boolean {
+  const wide = below(draft, name).every((device) => {
+    return Number(text(deviceOf(draft, device), 'mtu')) >= FULL + PPPOE_BYTES;
+  });
+  return wide && text(draft.get('network', name), 'mtu') === String(FULL);
+}
+
+export function setJumbo(draft: Draft, name: string, on: boolean): void {
+  const mtu = on ? String(FULL + PPPOE_BYTES) : '';
+  for (const device of below(draft, name)) {
+    const described = deviceOf(draft, device);
+    if (described) draft.set('network', described.section, { mtu });
+    else if (on) draft.add('network', 'device', { name: device, mtu });
+  }
+  draft.set('network', name, { mtu: on ? String(FULL) : '' });
+}
+
+/** netifd's answer about one interface. */
+export interface State {
+  interface: string;
+  up?: boolean;
+  pending?: boolean;
+  uptime?: number;
+  l3_device?: string;
+  'ipv4-address'?: { address: string; mask: number }[];
+  'ipv6-address'?: { address: string; mask: number }[];
+  errors?: { code: string }[];
+}
+
+/** A line of the router's log. */
+export interface Logged {
+  msg: string;
+  time: number;
+}
+
+/** What of the log is about a line: the programs that dial, and netifd's words on the interface. */
+export function about(name: string, log: readonly Logged[]): Logged[] {
+  const own = new RegExp(`\\bpppd\\b|\\bpppoe\\b|udhcpc|'${name}'|\\b${name}\\b`);
+  return log.filter(({ msg }) => own.test(msg)).slice(-40);
+}

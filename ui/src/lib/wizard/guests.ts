@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import type { Draft } from '../form/draft.svelte';
+import { list } from '../form/sections';
+import { addVlan, bridgesOf, join, removeVlan, vlansOf } from '../network/matrix';
+
+const NAME = 'guest';
+/** The first number tried, which is the third part of the network's address as well. */
+const FIRST = 30;
+
+/** The bridge that guests get a VLAN of: one that knows VLANs. */
+const bridgeOf = (draft: Draft) =>
+  bridgesOf(draft).find(({ name }) => vlansOf(draft, name).length > 0);
+
+export const guestPorts = (draft: Draft): readonly string[] => bridgeOf(draft)?.ports ?? [];
+
+/** The VLAN of the guests, if there is one. */
+export function guestsOf(draft: Draft) {
+  const bridge = bridgeOf(draft);
+  if (!bridge) return undefined;
+  return vlansOf(draft, bridge.name).find((vlan) => vlan.interface?.section === NAME);
+}
+
+/** A network for guests: a VLAN that nobody has, addresses that nobody has, a zone of its own. */
+export function inviteGuests(draft: Draft): void {
+  const bridge = bridgeOf(draft);
+  if (!bridge) return;
+  const numbers = vlansOf(draft, bridge.name).map(({ vid }) => Number(vid));
+  const all = draft.all('network', 'interface').flatMap((each) => list(each, 'ipaddr'));
+  let vid = FIRST;
+  while (numbers.includes(vid) || all.some((each) => each.startsWith(`10.10.${vid}.`))) vid += 1;
+  const address = `10.10.${vid}.1/24`;
+  addVlan(draft, bridge.name, { vid: String(vid), name: NAME, address, zone: '+', dhcp: true });
+}
+
+export function sendGuestsAway(draft: Draft): void {
+  const guests = guestsOf(draft);
+  if (guests) removeVlan(draft, guests);
+}
+
+/** The port at which guests need no VLAN number. */
+export function guestPort(draft: Draft): string {
+  const members = [...(guestsOf(draft)?.members ?? [])];
+  return members.find(([, member]) => member === 'u*')?.[0] ?? '';
+}
+
+export function setGuestPort(draft: Draft, port: string): void {
+  const [now, guests] = [guestPort(draft), guestsOf(draft)];
+  if (guests && now) join(draft, guests, now, '');
+  const after = guestsOf(draft);
+  if (after && port) join(draft, after, port, 'u*');
+}
