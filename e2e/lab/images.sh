@@ -154,7 +154,7 @@ stage_gateway() {
     local root=$1 name
     rm -rf "$root" "$IMAGES/stage.bin" "$IMAGES/stage.build"
     mkdir -p "$IMAGES/stage.bin/bin"
-    for name in fastpathd fastpathctl fastpath-rules fastpath-bpf; do
+    for name in fastpathd fastpathctl fastpath-rules fastpath-rpcd fastpath-bpf; do
         [ ! -x "$PROGRAMS/$name" ] || cp "$PROGRAMS/$name" "$IMAGES/stage.bin/bin/"
     done
     mkdir -p "$root"
@@ -230,7 +230,9 @@ lock_images() {
 # The progress goes to stderr: stdout is the answer.
 root() {
     lock_images >&2
-    { image_base && image_root; } >&2
+    # Not joined by &&: a failure within the first would pass unseen.
+    image_base >&2
+    image_root >&2
     exec 9>&-
     echo "$ROOT"
 }
@@ -246,8 +248,8 @@ images() {
         image_layer gateway "$LAB/openwrt" "$TOP/feeds/fastpathd/Makefile" \
             "$TOP/feeds/fastpathd/files" "$TOP/luci-app-fastpath" "$PAGE" "$STANDIN" \
             "$IMAGES/tls.pem" "$TOP/suricata-pkg" "$PROGRAMS/fastpathd" \
-            "$PROGRAMS/fastpathctl" "$PROGRAMS/fastpath-rules" "$PROGRAMS/fastpath-bpf" \
-            "$OBJECT"
+            "$PROGRAMS/fastpathctl" "$PROGRAMS/fastpath-rules" "$PROGRAMS/fastpath-rpcd" \
+            "$PROGRAMS/fastpath-bpf" "$OBJECT"
     fi
     exec 9>&-
 }

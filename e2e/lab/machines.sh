@@ -32,14 +32,35 @@ kvm_boots() {
 # translates it can leave a breakpoint behind there, "Oops: int3". So the machines boot with one
 # CPU; the gateway takes the others into use when its network is set up.
 #
-# boot NAME: what QEMU starts it from: the kernel, Debian and the machine's own layer.
+# boot NAME: what QEMU starts it from: the kernel, Debian, the machine's own layer and, where it has
+# one, its own disk.
 boot() {
+    local line="console=ttyS0 panic=-1 quiet mitigations=off nokaslr maxcpus=1" disk=()
+    if [ -f "$RUN/$1.disk" ]; then
+        line+=" overlay"
+        # What the guest has flushed is in this machine's memory: that outlives a killed QEMU.
+        disk=(-drive "if=none,id=own,file=$1.disk,format=raw,cache=unsafe"
+            -device "virtio-blk-pci,drive=own")
+    fi
     BOOT=(-serial "file:$1.console" -kernel "$IMAGES/vmlinux" -initrd "$IMAGES/initrd.cpio"
-        -append "console=ttyS0 panic=-1 quiet mitigations=off nokaslr maxcpus=1"
+        -append "$line"
         -drive "if=none,id=base,file=$IMAGES/base.erofs,format=raw,readonly=on"
         -device "virtio-blk-pci,drive=base"
         -drive "if=none,id=layer,file=$IMAGES/$1.erofs,format=raw,readonly=on"
-        -device "virtio-blk-pci,drive=layer")
+        -device "virtio-blk-pci,drive=layer" "${disk[@]}")
+}
+
+# make_disk NAME: empty; only what is written takes room.
+make_disk() {
+    truncate -s 512M "$RUN/$1.disk"
+    mke2fs -q -F -t ext4 -m 0 -J size=8 -E lazy_itable_init=1,lazy_journal_init=1 "$RUN/$1.disk"
+}
+
+# known_port NAME SSH|HTTP: of the gateway, once it has one.
+known_port() {
+    local port
+    [ "$1" != gateway ] || port=$(sed -n "s/^GW_$2=//p" "$RUN/ports" 2>/dev/null) || true
+    echo "${port:-0}"
 }
 
 # machine NAME ID MEMORY CPUS SERVER: QEMU in the background; SERVER says whether it opens the
@@ -58,8 +79,10 @@ machine() {
         *) boot "$name" ;;
     esac
     local user="user,id=mgmt,restrict=on"
-    # The kernel picks the host's ports (0), the monitor tells which.
-    user+=",hostfwd=tcp:127.0.0.1:0-:22,hostfwd=tcp:127.0.0.1:0-:80"
+    # The kernel picks the host's ports (0), the monitor tells which; a machine that is switched on
+    # again has those that it had.
+    user+=",hostfwd=tcp:127.0.0.1:$(known_port "$name" SSH)-:22"
+    user+=",hostfwd=tcp:127.0.0.1:$(known_port "$name" HTTP)-:80"
     # Sockets by relative names: the path of one has 108 bytes at the most.
     args=(-machine q35 "${cpu[@]}" -smp "$cpus" -m "$memory" -nodefaults -no-user-config
         -display none -no-reboot -monitor "unix:$name.monitor,server=on,wait=off"
@@ -78,6 +101,9 @@ machine() {
     echo $! >"$RUN/$name.pid"
 }
 
+# on_again: whether the gateway was switched off by cut_power, or rebooted, rather than ended.
+on_again() { [ -e "$RUN/gateway.off" ] || console_says gateway REBOOTING; }
+
 # keep: the parent of both machines; ends with them, and they with it.
 keep() {
     local peers gateway
@@ -86,10 +112,15 @@ keep() {
     machine peers 2 384 1 on
     peers=$!
     poll 30 test -S "$RUN/link.4" || { kill "$peers"; exit 1; }
-    machine gateway 1 768 "${LAB_SMP:-1}" off
-    gateway=$!
-    # One machine alone is no lab.
-    wait -n
+    [ -n "${LAB_IMAGE-}" ] || make_disk gateway
+    while :; do
+        machine gateway 1 768 "${LAB_SMP:-1}" off
+        gateway=$!
+        # One machine alone is no lab, unless the other one comes back.
+        wait -n "$peers" "$gateway" || true
+        if ! on_again || ! alive peers; then break; fi
+        while [ -e "$RUN/gateway.off" ] && alive peers; do sleep 0.1; done
+    done
     poll 10 machines_gone || kill "$peers" "$gateway" 2>/dev/null
     wait
 }

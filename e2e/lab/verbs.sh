@@ -25,6 +25,9 @@ on() {
 # A unix socket's path has 108 bytes at the most, a build folder may lie deeper.
 control_path() { echo "${TMPDIR:-/tmp}/fastpath-lab.$UID.$1"; }
 
+# h30_port tagged|untagged|lease|off: how h30 meets VLAN 30 on lan3.
+h30_port() { peers ip netns exec h30 /lab/guest-port "$1"; }
+
 quoted() { printf '%q' "$*"; }
 
 gw() { on GW_SSH "$@"; }
@@ -32,6 +35,7 @@ peers() { on PEERS_SSH "$@"; }
 h10() { peers ip netns exec h10 sh -c "$(quoted "$@")"; }
 h20() { peers ip netns exec h20 sh -c "$(quoted "$@")"; }
 h11() { peers ip netns exec h11 sh -c "$(quoted "$@")"; }
+h30() { peers ip netns exec h30 sh -c "$(quoted "$@")"; }
 isp() { peers ip netns exec isp sh -c "$(quoted "$@")"; }
 
 # The page's address.
@@ -65,3 +69,22 @@ pppoe_end() { local signal=${1:-KILL}; instance "${signal,,}" pppoe-wan; }
 # The daemon or the ubus broker ends at once; each is started again by its supervisor.
 kill_daemon() { instance kill fastpathd; }
 restart_broker() { instance term broker; }
+
+# cut_power [gw]: the gateway ends at once, as when its plug is pulled; its disk keeps what it had
+# been told to keep. power_on [gw]: it boots from it, with the same ports of this machine.
+cut_power() {
+    # shellcheck disable=SC2153 # lab's own variable
+    [ -f "$RUN/gateway.disk" ] || { echo "skipped: an image's disk forgets"; return 77; }
+    local pid
+    pid=$(cat "$RUN/gateway.pid")
+    : >"$RUN/gateway.off"
+    kill -KILL "$pid"
+    rm -f "$RUN/gateway.console" "$(control_path "$(lab_port GW_SSH)")"
+    poll 10 eval "! kill -0 $pid 2>/dev/null"
+}
+
+power_on() {
+    rm -f "$RUN/gateway.off"
+    poll "${BOOT_LIMIT:-90}" grep -qs "^READY" "$RUN/gateway.console" ||
+        { echo "the gateway does not boot again; see $RUN/gateway.console" >&2; return 1; }
+}

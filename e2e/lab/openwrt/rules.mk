@@ -9,6 +9,7 @@
 SHELL:=/bin/bash
 INCLUDE_DIR:=$(TOPDIR)/include
 CP:=cp -fpR
+LN:=ln -sf
 INSTALL_DIR:=install -d -m 0755
 INSTALL_BIN:=install -m 0755
 INSTALL_DATA:=install -m 0644

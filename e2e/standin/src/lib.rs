@@ -4,24 +4,30 @@
 //! (`tests/contract.rs`).
 //!
 //! One process, one thread: [`broker`] is the bus; [`objects`] is a client of it that publishes
-//! `session`, `uci`, `system`, `service` and `network.interface`; [`http`] is another that lets
-//! the web in.
+//! `session`, `uci`, `file`, `rpc-sys`, `system`, `service`, `log` and
+//! netifd's; [`plugins`] is another that publishes programs, [`http`] a third that lets the web in.
 
 mod accounts;
 pub mod broker;
+pub mod devices;
 mod errors;
+pub mod exec;
+pub mod file;
 pub mod http;
 mod json;
 pub mod network;
 pub mod objects;
 pub mod options;
 mod pattern;
+pub mod plugins;
 mod random;
 mod reload;
 mod reply;
 pub mod routes;
+pub mod rpcsys;
 pub mod service;
 pub mod session;
+pub mod syslog;
 pub mod system;
 pub mod uci;
 
@@ -73,16 +79,24 @@ pub async fn run(
     let broker = broker::Broker::new(acl, Box::new(random::number));
     let _bus = broker::Server::listen(&options.ubus_socket, broker)?;
     let Options { ubus_socket, listen, www, shadow, acl, config, run, .. } = options;
+    let plugins = plugins::Plugins { folder: options.plugins, limit: options.exec_limit };
     std::fs::create_dir_all(&run)
         .map_err(|source| RunError::Folder { path: run.clone(), source })?;
     let store = uci::Store { config: config.clone(), run };
     let accounts = session::Accounts { config, shadow, acl };
-    let told = objects::Told { reload: options.reload_command, event: options.event_command };
-    let mut objects = objects::Objects::new(accounts, store, told);
+    let told = objects::Told {
+        reload: options.reload_command,
+        event: options.event_command,
+        limit: options.exec_limit,
+    };
+    let log = syslog::Log::new(options.syslog.as_deref(), options.logs);
+    let parts = objects::Parts { down: options.down, log, told };
+    let mut objects = objects::Objects::new(accounts, store, parts);
     let (published, all_published) = oneshot::channel();
+    let (plugged, all_plugged) = oneshot::channel();
     let web = async {
         // Whoever sees the web server may call at once. If the objects fail, they say so.
-        if all_published.await.is_err() {
+        if all_published.await.is_err() || all_plugged.await.is_err() {
             return std::future::pending().await;
         }
         let gateway = http::Gateway::open(ubus_socket.clone()).await?;
@@ -93,6 +107,7 @@ pub async fn run(
     };
     tokio::select! {
         outcome = objects.serve(&ubus_socket, published) => Ok(outcome?),
+        outcome = plugins.serve(&ubus_socket, plugged) => Ok(outcome?),
         outcome = web => outcome,
     }
 }

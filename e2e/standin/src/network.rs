@@ -19,8 +19,23 @@ const SESSION: ubus::Argument = ("ubus_rpc_session", PolicyType::String);
 /// The methods of netifd's object that a page or the daemon asks for.
 pub const METHODS: &[Method] = &[
     Method { name: "dump", policy: &[SESSION] },
-    Method { name: "status", policy: &[("interface", PolicyType::String), SESSION] },
+    Method { name: "status", policy: BY_NAME },
+    Method { name: "up", policy: BY_NAME },
+    Method { name: "down", policy: BY_NAME },
+    Method { name: "renew", policy: BY_NAME },
 ];
+
+/// The methods of `network.interface.NAME`.
+pub const OF_ONE: &[Method] = &[
+    Method { name: "status", policy: &[SESSION] },
+    Method { name: "up", policy: &[SESSION] },
+    Method { name: "down", policy: &[SESSION] },
+    Method { name: "renew", policy: &[SESSION] },
+];
+
+/// What the path of an interface's own object begins with.
+pub const PATH: &str = "network.interface.";
+const BY_NAME: &[ubus::Argument] = &[("interface", PolicyType::String), SESSION];
 
 /// An address of a device: the address and the length of its prefix.
 pub type Addresses = BTreeMap<String, Vec<(IpAddr, u8)>>;
@@ -50,15 +65,21 @@ pub struct Network {
     up: BTreeMap<String, Up>,
     /// Where `up` outlives a restart.
     memory: PathBuf,
+    /// Has a file for each interface that was told to go down.
+    down: PathBuf,
+    /// Whether one was told something that has to be carried out.
+    told: bool,
 }
 
 impl Network {
-    /// The interfaces of the configuration in `store`.
+    /// The interfaces of the configuration in `store`; `down` is the folder that tells who carries
+    /// the configuration out which of them are not to be up.
     #[must_use]
-    pub fn new(store: Store) -> Network {
+    pub fn new(store: Store, down: PathBuf) -> Network {
         let memory = store.run.join("interfaces.json");
         let up = remembered(&memory);
-        Network { store, sys: PathBuf::from("/sys/class/net"), up, memory }
+        let sys = PathBuf::from("/sys/class/net");
+        Network { store, sys, up, memory, down, told: false }
     }
 
     fn config(&self) -> Package {
@@ -120,13 +141,17 @@ impl Network {
     /// # Errors
     /// The status that the caller gets.
     pub fn answer(
-        &self,
+        &mut self,
         (method, args): (&str, &Map),
         addresses: &Addresses,
         now: Duration,
     ) -> Answer {
         let config = self.config();
         let routes = routes::read();
+        if matches!(method, "up" | "down" | "renew") {
+            let name = text(args, "interface").ok_or(Status::InvalidArgument)?;
+            return self.tell(name, method, &config);
+        }
         let one = |section: &Section| self.describe(section, &config, addresses, &routes, now);
         match method {
             "dump" => {
@@ -145,6 +170,34 @@ impl Network {
         }
     }
 
+    /// Interfaces by name, as they are configured now.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        Self::interfaces(&self.config()).map(|section| section.name.clone()).collect()
+    }
+
+    /// Whether the configuration has to be carried out because an interface was told to go up or
+    /// down; says so once.
+    pub fn take_told(&mut self) -> bool {
+        std::mem::take(&mut self.told)
+    }
+
+    fn tell(&mut self, name: &str, method: &str, config: &Package) -> Answer {
+        let known = Self::interfaces(config).any(|section| section.name == name);
+        if !known {
+            return Err(Status::NotFound);
+        }
+        let flag = self.down.join(name);
+        let done = match method {
+            "down" => std::fs::create_dir_all(&self.down).and_then(|()| std::fs::write(flag, "")),
+            "up" if flag.exists() => std::fs::remove_file(flag),
+            _ => return Ok(Map::new()),
+        };
+        done.map_err(|_| Status::UnknownError)?;
+        self.told = true;
+        Ok(Map::new())
+    }
+
     fn describe(
         &self,
         section: &Section,
@@ -156,13 +209,16 @@ impl Network {
         let device = layer3(section, config);
         let up = self.up.get(&section.name);
         let option = |name| section.option(name).and_then(|value| value.text()).unwrap_or_default();
+        let wanted = option("auto") != "0" && !self.down.join(&section.name).exists();
+        // A session that is being set up; a static interface is up or lacks its device.
+        let pending = wanted && up.is_none() && matches!(option("proto"), "pppoe" | "dhcp");
         let metric: u32 = option("metric").parse().unwrap_or(0);
         let mut map = Map::from_iter([
             ("interface".to_owned(), json!(section.name)),
             ("up".to_owned(), json!(up.is_some())),
-            ("pending".to_owned(), json!(false)),
+            ("pending".to_owned(), json!(pending)),
             ("available".to_owned(), json!(true)),
-            ("autostart".to_owned(), json!(option("auto") != "0")),
+            ("autostart".to_owned(), json!(wanted)),
             ("dynamic".to_owned(), json!(false)),
         ]);
         if let Some(up) = up {

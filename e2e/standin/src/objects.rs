@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! One client of the bus that publishes everything rpcd, procd and netifd answer for.
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,11 +13,14 @@ use ubus::{
     Status,
 };
 
+use crate::exec::Deed;
+use crate::file::{self, Asker};
 use crate::network::{self, Network};
 use crate::reply::Answer;
 use crate::session::{self, Accounts, Sessions};
+use crate::syslog::{self, Log};
 use crate::uci::{self, Store, Uci};
-use crate::{reload, service, system};
+use crate::{devices, reload, rpcsys, service, system};
 
 /// How often the interfaces are looked at.
 const LOOK: Duration = Duration::from_secs(1);
@@ -30,6 +34,9 @@ pub enum ServeError {
     /// The bus takes an object not.
     #[error("publishing our own objects")]
     Publish(#[from] CallError),
+    /// No signal can be waited for.
+    #[error("waiting for the signal to reload")]
+    Signal(#[source] std::io::Error),
     /// The bus went away.
     #[error("serving our own objects")]
     Lost(#[from] ConnectionError),
@@ -42,6 +49,18 @@ pub struct Told {
     pub reload: Option<PathBuf>,
     /// Run with the type of each event.
     pub event: Option<PathBuf>,
+    /// Longest that a program may take which runs for a caller.
+    pub limit: Duration,
+}
+
+/// What the objects are made from beside accounts and configurations.
+pub struct Parts {
+    /// Has a file for each interface that was told to go down.
+    pub down: PathBuf,
+    /// The log.
+    pub log: Log,
+    /// Programs that stand for procd.
+    pub told: Told,
 }
 
 /// The objects and their state.
@@ -50,20 +69,26 @@ pub struct Objects {
     sessions: Sessions,
     uci: Uci,
     network: Network,
+    log: Log,
     told: Told,
+    /// Interfaces that have an object.
+    published: BTreeSet<String>,
     start: Instant,
 }
 
 impl Objects {
     /// Objects over these files.
     #[must_use]
-    pub fn new(accounts: Accounts, store: Store, told: Told) -> Objects {
+    pub fn new(accounts: Accounts, store: Store, parts: Parts) -> Objects {
+        let Parts { down, log, told } = parts;
         Objects {
             sessions: Sessions::new(accounts.nobody()),
             uci: Uci::new(store.clone()),
-            network: Network::new(store),
+            network: Network::new(store, down),
+            log,
             accounts,
             told,
+            published: BTreeSet::new(),
             start: Instant::now(),
         }
     }
@@ -86,9 +111,14 @@ impl Objects {
             ("system", system::METHODS),
             ("service", service::METHODS),
             ("network.interface", network::METHODS),
+            ("network.device", devices::METHODS),
+            ("log", syslog::METHODS),
+            ("file", file::METHODS),
+            ("rpc-sys", rpcsys::METHODS),
         ] {
             bus.publish_unchecked(Object { path: path.to_owned(), methods }).await?;
         }
+        self.publish_interfaces(&bus).await;
         // Nobody may wait for it.
         let _ = published.send(());
         let mut look = tokio::time::interval(LOOK);
@@ -106,7 +136,32 @@ impl Objects {
         }
     }
 
+    /// Each interface has an object of its own. That of one which is gone answers that it is.
+    async fn publish_interfaces(&mut self, bus: &Handle) {
+        for name in self.network.names() {
+            if self.published.contains(&name) {
+                continue;
+            }
+            let path = format!("{}{name}", network::PATH);
+            let object = Object { path, methods: network::OF_ONE };
+            match bus.publish_unchecked(object).await {
+                Ok(()) => drop(self.published.insert(name)),
+                Err(error) => log::warn!("publishing interface {name}: {error}"),
+            }
+        }
+    }
+
     fn serve_one(&mut self, request: Request) {
+        if let Some(deed) = self.deed(&request) {
+            match deed {
+                Ok(deed) => {
+                    let work = deed.carry_out(self.told.limit, request.reply);
+                    tokio::task::spawn_local(work);
+                }
+                Err(status) => request.reply.status(status),
+            }
+            return;
+        }
         let called = (request.method.as_str(), &request.args);
         match self.answer(&request.object, called) {
             Ok(map) => {
@@ -116,6 +171,20 @@ impl Objects {
                 }
             }
             Err(status) => request.reply.status(status),
+        }
+    }
+
+    /// What a call comes to that a program carries out; `None` for the others.
+    fn deed(&mut self, request: &Request) -> Option<Result<Deed, Status>> {
+        let called = (request.method.as_str(), &request.args);
+        match request.object.as_str() {
+            "file" if called.0 == "exec" => {
+                let asker = Asker { sessions: &mut self.sessions, now: self.start.elapsed() };
+                Some(file::program(asker, called.1).map(Deed::Told))
+            }
+            "rpc-sys" => Some(rpcsys::deed(called)),
+            "system" => system::deed(called),
+            _ => None,
         }
     }
 
@@ -144,10 +213,21 @@ impl Objects {
             "network.interface" => {
                 self.network.answer(called, &network::addresses(), system::since_boot())
             }
-            _ => Err(Status::NotFound),
+            "network.device" => devices::answer(Path::new("/sys/class/net"), called),
+            "log" => self.log.answer(called),
+            "file" => file::answer(Asker { sessions: &mut self.sessions, now }, called),
+            _ => self.answer_interface(object, called),
         };
         self.tell_changes();
         answer
+    }
+
+    /// An interface's own object is the other one with the name filled in.
+    fn answer_interface(&mut self, object: &str, (method, args): (&str, &Map)) -> Answer {
+        let name = object.strip_prefix(network::PATH).ok_or(Status::NotFound)?;
+        let mut args = args.clone();
+        args.insert("interface".to_owned(), json!(name));
+        self.network.answer((method, &args), &network::addresses(), system::since_boot())
     }
 
     fn pass_time(&mut self) {
@@ -161,7 +241,8 @@ impl Objects {
 
     /// procd's part: whoever uses a changed configuration reloads it.
     fn tell_changes(&mut self) {
-        for config in self.uci.take_changed() {
+        let told = self.network.take_told().then(|| "network".to_owned());
+        for config in self.uci.take_changed().into_iter().chain(told) {
             if let Some(command) = &self.told.reload {
                 reload::start(command, &config);
             }
@@ -170,6 +251,8 @@ impl Objects {
 
     /// Tells what became of interfaces as netifd does: to subscribers, and as an event.
     async fn look(&mut self, bus: &Handle) {
+        self.log.take_in();
+        self.publish_interfaces(bus).await;
         for change in self.network.look(system::since_boot()) {
             let (name, action) =
                 if change.up { ("interface.update", "ifup") } else { ("interface.down", "ifdown") };

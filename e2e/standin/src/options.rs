@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use lexopt::prelude::*;
 
@@ -25,6 +26,16 @@ pub struct Options {
     pub config: PathBuf,
     /// Folder of what ends with a reboot: changes of sessions, snapshots.
     pub run: PathBuf,
+    /// Folder of programs that are objects of the bus.
+    pub plugins: PathBuf,
+    /// Longest that one of them, or any other program for a caller, may take.
+    pub exec_limit: Duration,
+    /// Socket that programs send their log to; none is offered without.
+    pub syslog: Option<PathBuf>,
+    /// Folder of the files that services' words are in.
+    pub logs: Option<PathBuf>,
+    /// Folder that has a file for each interface that was told to go down.
+    pub down: PathBuf,
     /// Run with the name of each configuration that changed.
     pub reload_command: Option<PathBuf>,
     /// Run with the type of each event that services may have triggers for.
@@ -42,6 +53,11 @@ impl Default for Options {
             ubus_acl: PathBuf::from("/usr/share/acl.d"),
             config: PathBuf::from("/etc/config"),
             run: PathBuf::from("/var/run/rpcd"),
+            plugins: PathBuf::from("/usr/libexec/rpcd"),
+            exec_limit: Duration::from_secs(120),
+            syslog: None,
+            logs: None,
+            down: PathBuf::from("/run/lab/down"),
             reload_command: None,
             event_command: None,
         }
@@ -60,6 +76,11 @@ fastpath-standin: answers for ubusd, rpcd and uhttpd, in the lab only
   --ubus-acl FOLDER      rights of bus clients that are not root (/usr/share/acl.d)
   --config FOLDER        UCI files (/etc/config)
   --run FOLDER           changes of sessions, snapshots (/var/run/rpcd)
+  --plugins FOLDER       programs that are objects of the bus (/usr/libexec/rpcd)
+  --exec-timeout SECONDS longest that one of them may take (120)
+  --syslog PATH          socket that programs send their log to
+  --log-folder FOLDER    what services say, a file NAME.log each
+  --down-folder FOLDER   interfaces that were told to go down (/run/lab/down)
   --reload-command FILE  run with the name of each configuration that changed
   --event-command FILE   run with the type of each event for services
 ";
@@ -84,6 +105,13 @@ impl Options {
                 Long("ubus-acl") => options.ubus_acl = parser.value()?.into(),
                 Long("config") => options.config = parser.value()?.into(),
                 Long("run") => options.run = parser.value()?.into(),
+                Long("plugins") => options.plugins = parser.value()?.into(),
+                Long("exec-timeout") => {
+                    options.exec_limit = Duration::from_secs(parser.value()?.parse()?);
+                }
+                Long("syslog") => options.syslog = Some(parser.value()?.into()),
+                Long("log-folder") => options.logs = Some(parser.value()?.into()),
+                Long("down-folder") => options.down = parser.value()?.into(),
                 Long("reload-command") => options.reload_command = Some(parser.value()?.into()),
                 Long("event-command") => options.event_command = Some(parser.value()?.into()),
                 Long("help") | Short('h') => return Ok(None),

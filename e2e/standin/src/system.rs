@@ -4,15 +4,34 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use ubus::{Method, PolicyType, Status};
+use ubus::{Map, Method, PolicyType, Status};
 
-use crate::reply::Answer;
+use crate::exec::{Deed, Program};
+use crate::reply::{Answer, text};
 
 const SESSION: ubus::Argument = ("ubus_rpc_session", PolicyType::String);
 
 /// The methods of procd's object that a page asks for.
-pub const METHODS: &[Method] =
-    &[Method { name: "board", policy: &[SESSION] }, Method { name: "info", policy: &[SESSION] }];
+pub const METHODS: &[Method] = &[
+    Method { name: "board", policy: &[SESSION] },
+    Method { name: "info", policy: &[SESSION] },
+    Method { name: "reboot", policy: &[SESSION] },
+    Method { name: "validate_firmware_image", policy: &[("path", PolicyType::String), SESSION] },
+];
+
+/// What a call comes to that a program carries out; `None` for the others.
+#[must_use]
+pub fn deed((method, args): (&str, &Map)) -> Option<Result<Deed, Status>> {
+    match method {
+        "reboot" => Some(Ok(Deed::Later(Program::new::<&str>("/sbin/reboot", &[])))),
+        "validate_firmware_image" => {
+            let check = "/usr/libexec/validate_firmware_image";
+            let path = text(args, "path").ok_or(Status::InvalidArgument);
+            Some(path.map(|path| Deed::Answers(Program::new(check, &[path]))))
+        }
+        _ => None,
+    }
+}
 
 /// Answers one call.
 ///

@@ -55,7 +55,19 @@ impl Gateway {
 
     /// Whether the session may call `function` of `object`.
     pub(crate) async fn allows(&self, session: &str, object: &str, function: &str) -> bool {
+        self.may(session, "ubus", object, function).await
+    }
+
+    /// Whether the session has a right in this scope.
+    pub(crate) async fn may(
+        &self,
+        session: &str,
+        scope: &str,
+        object: &str,
+        function: &str,
+    ) -> bool {
         let args = json!({
+            "scope": scope,
             "ubus_rpc_session": session,
             "object": object,
             "function": function,

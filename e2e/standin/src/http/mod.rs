@@ -2,7 +2,9 @@
 //! uhttpd's part: `/ubus` and static files.
 
 mod body;
+mod cgi;
 mod files;
+mod form;
 mod gateway;
 mod rest;
 mod rpc;

@@ -21,13 +21,15 @@ use tokio::net::{TcpListener, TcpStream};
 use super::body::{self, IDLE_S, Payload};
 use super::gateway::Gateway;
 use super::rpc::{self, Fault};
-use super::{files, rest};
+use super::{cgi, files, rest};
 use crate::session::NOBODY;
 
 /// Connections served at the same time; one more is told to come back later.
 pub const MAX_CONNECTIONS: usize = 100;
 /// Largest body of a request to `/ubus`.
 const MAX_BODY: usize = 65_536;
+/// Largest body of a request to a program: a backup or an image.
+const MAX_UPLOAD: usize = 64 << 20;
 /// What is read of a larger one before it is refused, so that its sender gets to see why.
 const MAX_DRAIN: usize = 16 * MAX_BODY;
 /// Longest that the body of a request may take.
@@ -152,20 +154,20 @@ enum Body {
     Broken,
 }
 
-async fn read(mut incoming: Incoming) -> Body {
+async fn read(mut incoming: Incoming, limit: usize) -> Body {
     let (mut bytes, mut seen) = (Vec::new(), 0);
     while let Some(frame) = incoming.frame().await {
         let Ok(frame) = frame else { return Body::Broken };
         let Some(data) = frame.data_ref() else { continue };
         seen += data.len();
-        if seen > MAX_DRAIN {
+        if seen > limit.max(MAX_DRAIN) {
             return Body::TooLarge;
         }
-        if seen <= MAX_BODY {
+        if seen <= limit {
             bytes.extend_from_slice(data);
         }
     }
-    if seen > MAX_BODY { Body::TooLarge } else { Body::Whole(bytes) }
+    if seen > limit { Body::TooLarge } else { Body::Whole(bytes) }
 }
 
 fn parse_error() -> String {
@@ -179,10 +181,24 @@ impl Site {
             Some(rest) if rest.is_empty() || rest.starts_with('/') => {
                 self.ubus(request, rest).await
             }
+            _ if path.starts_with("/cgi-bin/") && *request.method() == Method::POST => {
+                self.program(request, &path["/cgi-bin/".len()..]).await
+            }
             _ if matches!(*request.method(), Method::GET | Method::HEAD) => {
                 files::get(&self.www, &path, request.headers())
             }
             _ => body::error_page(StatusCode::METHOD_NOT_ALLOWED, "Only GET and HEAD."),
+        }
+    }
+
+    async fn program(&self, request: Request<Incoming>, name: &str) -> Response<Payload> {
+        let (head, body) = request.into_parts();
+        match read(body, MAX_UPLOAD).await {
+            Body::Whole(bytes) => cgi::answer(&self.gateway, name, &head.headers, &bytes).await,
+            Body::TooLarge | Body::Broken => body::closing(body::error_page(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "The request is too large.",
+            )),
         }
     }
 
@@ -201,7 +217,7 @@ impl Site {
                 },
             },
             Method::POST => {
-                let body = tokio::time::timeout(BODY, read(request.into_body())).await;
+                let body = tokio::time::timeout(BODY, read(request.into_body(), MAX_BODY)).await;
                 match body.unwrap_or(Body::Broken) {
                     Body::Whole(bytes) => self.post(path, &session, &bytes).await,
                     Body::TooLarge | Body::Broken => body::closing(body::json(parse_error())),

@@ -181,13 +181,15 @@ impl Store {
     }
 }
 
-/// Puts `bytes` in the place of a file at once, keeping its mode.
+/// Puts `bytes` in the place of a file at once, keeping its mode; on the disk before it counts, as
+/// libuci does.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let new = path.with_file_name(format!(".{name}.uci-new"));
     let mode = std::fs::metadata(path).map_or(0o600, |known| known.permissions().mode());
     let written = std::fs::write(&new, bytes)
         .and_then(|()| std::fs::set_permissions(&new, std::fs::Permissions::from_mode(mode)))
+        .and_then(|()| std::fs::File::open(&new)?.sync_all())
         .and_then(|()| std::fs::rename(&new, path));
     written.map_err(refused(path))
 }

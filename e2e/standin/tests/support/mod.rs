@@ -4,6 +4,7 @@
 #![allow(dead_code, reason = "each test program uses its own part")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+pub(crate) mod bus;
 pub(crate) mod demo;
 pub(crate) mod http;
 pub(crate) mod router;

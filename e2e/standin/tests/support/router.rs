@@ -72,10 +72,17 @@ pub(crate) struct Router {
     pub(crate) socket: PathBuf,
     /// Folder of the stand-in's files; none for a real OpenWrt.
     pub(crate) folder: Option<PathBuf>,
+    options: Vec<String>,
     child: Option<Child>,
 }
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
+
+/// A path for files of this test and no other.
+pub(crate) fn folder(name: &str) -> PathBuf {
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    std::env::temp_dir().join(format!("{name}-{}-{number}", std::process::id()))
+}
 
 impl Router {
     /// The router of `CONTRACT_ADDRESS` (`host:port`) and `CONTRACT_UBUS_SOCKET`, which must have
@@ -83,18 +90,25 @@ impl Router {
     pub(crate) fn from_environment() -> Router {
         let variable = |name| std::env::var(name).ok();
         match (variable("CONTRACT_ADDRESS"), variable("CONTRACT_UBUS_SOCKET")) {
-            (Some(address), Some(socket)) => {
-                Router { address, socket: socket.into(), folder: None, child: None }
-            }
+            (Some(address), Some(socket)) => Router {
+                address,
+                socket: socket.into(),
+                folder: None,
+                options: Vec::new(),
+                child: None,
+            },
             _ => Router::start(),
         }
     }
 
     /// Starts a stand-in.
     pub(crate) fn start() -> Router {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("standin-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
+        Router::with(&[])
+    }
+
+    /// Starts a stand-in with more options.
+    pub(crate) fn with(options: &[&str]) -> Router {
+        let folder = folder("standin");
         let shadow = |user: &str, hash: &str| format!("{user}:{hash}:0:0:99999:7:::\n");
         write(&folder, "shadow", &(shadow("root", ROOT) + &shadow("viewer", VIEWER)));
         write(&folder, "config/rpcd", LOGINS);
@@ -111,6 +125,7 @@ impl Router {
             address: String::new(),
             socket: folder.join("ubus.sock"),
             folder: Some(folder),
+            options: options.iter().map(|&option| option.to_owned()).collect(),
             child: None,
         };
         router.run();
@@ -130,16 +145,24 @@ impl Router {
             ("--config", "config"),
             ("--run", "run"),
             ("--reload-command", "reload"),
+            ("--plugins", "plugins"),
+            ("--down-folder", "down"),
             ("--event-command", "event"),
         ] {
             command.arg(option).arg(folder.join(path));
         }
+        command.args(&self.options);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("ready http://").expect("the stand-in is ready");
         address.trim_end_matches('/').clone_into(&mut self.address);
         self.child = Some(child);
+    }
+
+    /// Number of the running program.
+    pub(crate) fn process(&self) -> u32 {
+        self.child.as_ref().unwrap().id()
     }
 
     /// Asks the program to end and returns whether it did so in order.

@@ -33,7 +33,12 @@ pub(crate) fn call(
 
 /// Logs root in for `timeout` seconds.
 pub(crate) fn log_in(address: &str, timeout: u32) -> String {
-    let args = json!({"username": "root", "password": "fastpath", "timeout": timeout});
+    log_in_as(address, "root", "fastpath", timeout)
+}
+
+/// Logs somebody in.
+pub(crate) fn log_in_as(address: &str, user: &str, password: &str, timeout: u32) -> String {
+    let args = json!({"username": user, "password": password, "timeout": timeout});
     let result = call(address, NOBODY, "session", "login", &args);
-    result[1]["ubus_rpc_session"].as_str().expect("root may log in").to_owned()
+    result[1]["ubus_rpc_session"].as_str().expect("who has this password may log in").to_owned()
 }

@@ -1,16 +1,46 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A UCI file as shell assignments. Values are single words or quoted by ' or ", one line each,
-# which is all that this lab's files hold. `quote` is a single quote, passed in.
+# A UCI file as shell assignments. `quote` is a single quote, passed in. Words are as libuci reads
+# them: quoted by ' or ", or neither with \ before a character; parts without a space between them
+# are one word, and a quoted one goes on in the next line.
 
-function value(line,    first) {
-    first = substr(line, 1, 1)
-    if (first == quote || first == "\"") {
-        line = substr(line, 2)
-        sub(first "[ \t]*(#.*)?$", "", line)
-    } else {
-        sub(/[ \t].*$/, "", line)
+# take(): the next word of `rest`, which it shortens; the flag `found` says whether there was one.
+function take(    word, c) {
+    sub(/^[ \t]+/, "", rest)
+    found = rest != "" && substr(rest, 1, 1) != "#"
+    word = ""
+    while (rest != "") {
+        c = substr(rest, 1, 1)
+        if (c == " " || c == "\t" || (c == "#" && word == "")) break
+        rest = substr(rest, 2)
+        if (c == quote || c == "\"") word = word quoted(c)
+        else if (c == "\\") {
+            word = word substr(rest, 1, 1)
+            rest = substr(rest, 2)
+        } else word = word c
     }
-    return line
+    return word
+}
+
+# quoted(END): up to the quote END, over as many lines as it takes.
+function quoted(end,    text, c) {
+    text = ""
+    for (;;) {
+        while (rest == "") {
+            text = text "\n"
+            if ((getline rest) <= 0) {
+                rest = ""
+                return text
+            }
+        }
+        c = substr(rest, 1, 1)
+        rest = substr(rest, 2)
+        if (c == end) return text
+        if (c == "\\" && end == "\"") {
+            c = substr(rest, 1, 1)
+            rest = substr(rest, 2)
+        }
+        text = text c
+    }
 }
 
 function shell(text) {
@@ -18,39 +48,38 @@ function shell(text) {
     return quote text quote
 }
 
-function finish() {
+function name(text) {
+    gsub(/[^A-Za-z0-9_]/, "_", text)
+    return text
+}
+
+function finish(    option) {
     if (section == "") return
     for (option in options)
         print "UCI_" section "_" option "=" shell(options[option])
     delete options
 }
 
-{ sub(/^[ \t]+/, "") }
-
-$1 == "config" {
-    finish()
-    name = ""
+{
     rest = $0
-    sub(/^config[ \t]+[^ \t]+[ \t]*/, "", rest)
-    if (rest != "") name = value(rest)
-    section = name != "" ? name : sprintf("cfg%02d", count)
-    gsub(/[^A-Za-z0-9_]/, "_", section)
+    keyword = take()
+}
+
+keyword == "config" {
+    finish()
+    type = take()
+    section = take()
+    section = section != "" ? name(section) : sprintf("cfg%02d", count)
     count++
     sections = sections " " section
-    type = $2
-    gsub("[" quote "\"]", "", type)
     options["TYPE"] = type
 }
 
-$1 == "option" || $1 == "list" {
-    rest = $0
-    sub(/^(option|list)[ \t]+[^ \t]+[ \t]*/, "", rest)
-    rest = value(rest)
-    key = $2
-    gsub("[" quote "\"]", "", key)
-    gsub(/[^A-Za-z0-9_]/, "_", key)
-    if ($1 == "list" && key in options) rest = options[key] " " rest
-    options[key] = rest
+keyword == "option" || keyword == "list" {
+    key = name(take())
+    value = take()
+    if (keyword == "list" && key in options) value = options[key] " " value
+    options[key] = value
 }
 
 END {

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Programs that run for a caller: their input, their output, and the end of their time.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::Command;
+use ubus::{Map, Reply, Status};
+
+use crate::reply::Answer;
+
+/// rpcd's for all that it makes and starts.
+const UMASK: libc::mode_t = 0o077;
+/// rpcd writes once and closes: what does not fit into the pipe is lost.
+const PIPE: usize = 65_536;
+/// Largest output that is passed on.
+const MAX_OUTPUT: usize = 4096 * 64;
+/// For what nobody waits for.
+const LONG: Duration = Duration::from_secs(600);
+
+/// A program and what it gets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Program {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its words after its own name.
+    pub words: Vec<OsString>,
+    /// What it reads.
+    pub input: Vec<u8>,
+}
+
+/// What became of a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// The status it ended with; none when it was killed.
+    pub code: Option<i32>,
+    /// What it printed, or as much as there was when its time was over.
+    pub stdout: Vec<u8>,
+    /// What it complained.
+    pub stderr: Vec<u8>,
+    /// Its time was over.
+    pub late: bool,
+}
+
+impl Program {
+    /// A program with these words and no input.
+    pub fn new<W: AsRef<str>>(path: impl Into<PathBuf>, words: &[W]) -> Program {
+        let words = words.iter().map(|word| OsString::from(word.as_ref())).collect();
+        Program { path: path.into(), words, input: Vec::new() }
+    }
+
+    /// Runs it until it ends and has closed its output, at the most for `limit`.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub async fn run(&self, limit: Duration) -> io::Result<Outcome> {
+        let mut outcome = Outcome::default();
+        match tokio::time::timeout(limit, self.talk(&mut outcome)).await {
+            Ok(ended) => ended?,
+            Err(_) => outcome.late = true,
+        }
+        Ok(outcome)
+    }
+
+    async fn talk(&self, outcome: &mut Outcome) -> io::Result<()> {
+        let mut command = Command::new(&self.path);
+        command.args(&self.words).kill_on_drop(true);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // SAFETY: umask is safe to call between fork and exec.
+        unsafe {
+            command.pre_exec(|| {
+                libc::umask(UMASK);
+                Ok(())
+            });
+        }
+        let mut child = command.spawn()?;
+        let (stdin, stdout, stderr) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let write = async {
+            if let Some(mut stdin) = stdin {
+                // Who does not read its input may have ended.
+                let _ = stdin.write_all(&self.input[..self.input.len().min(PIPE)]).await;
+            }
+        };
+        let print = async {
+            let Some(mut stdout) = stdout else { return Ok(0) };
+            stdout.read_to_end(&mut outcome.stdout).await
+        };
+        let complain = async {
+            let Some(mut stderr) = stderr else { return Ok(0) };
+            stderr.read_to_end(&mut outcome.stderr).await
+        };
+        let ((), printed, complained) = tokio::join!(write, print, complain);
+        printed?;
+        complained?;
+        outcome.code = child.wait().await?.code();
+        Ok(())
+    }
+}
+
+/// The file that a command means: itself, or the first of its name in `PATH`.
+pub(crate) fn lookup(command: &str) -> Option<PathBuf> {
+    if Path::new(command).is_file() {
+        return Some(PathBuf::from(command));
+    }
+    let search = std::env::var_os("PATH");
+    let search = search.unwrap_or_else(|| "/bin:/usr/bin:/sbin:/usr/sbin".into());
+    std::env::split_paths(&search).map(|folder| folder.join(command)).find(|path| path.is_file())
+}
+
+/// What a call comes to that a program of the router carries out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// It is done.
+    Done,
+    /// The program's end and its output are the answer.
+    Told(Program),
+    /// The JSON object that the program prints is the answer.
+    Answers(Program),
+    /// The answer is empty, and comes when the program is over, whatever it says.
+    Waited(Program),
+    /// The answer is empty; nobody waits for the program.
+    Later(Program),
+}
+
+impl Deed {
+    /// Carries it out and answers.
+    pub(crate) async fn carry_out(self, limit: Duration, reply: Reply) {
+        let answer = match self {
+            Deed::Done => Ok(Map::new()),
+            Deed::Told(program) => told(program.run(limit).await),
+            Deed::Answers(program) => match program.run(limit).await.map_err(status) {
+                Ok(outcome) => {
+                    serde_json::from_slice(&outcome.stdout).map_err(|_| Status::InvalidArgument)
+                }
+                Err(error) => Err(error),
+            },
+            Deed::Waited(program) => program.run(limit).await.map(|_| Map::new()).map_err(status),
+            Deed::Later(program) => {
+                tokio::task::spawn_local(async move {
+                    // A restart ends us before it ends itself.
+                    if let Err(error) = program.run(LONG).await {
+                        log::error!("{}: {error}", program.path.display());
+                    }
+                });
+                Ok(Map::new())
+            }
+        };
+        match answer {
+            Ok(map) => {
+                if let Err(error) = reply.data(&map) {
+                    log::warn!("answering: {error}");
+                }
+            }
+            Err(status) => reply.status(status),
+        }
+    }
+}
+
+/// rpcd's answer to the end of a program that it ran for a caller.
+fn told(outcome: io::Result<Outcome>) -> Answer {
+    let outcome = outcome.map_err(status)?;
+    if outcome.late {
+        return Err(Status::Timeout);
+    }
+    if outcome.stdout.len().max(outcome.stderr.len()) >= MAX_OUTPUT {
+        return Err(Status::NotSupported);
+    }
+    let mut map = Map::from_iter([("code".to_owned(), json!(outcome.code.unwrap_or(0)))]);
+    for (name, bytes) in [("stdout", outcome.stdout), ("stderr", outcome.stderr)] {
+        if !bytes.is_empty() {
+            map.insert(name.to_owned(), json!(String::from_utf8_lossy(&bytes)));
+        }
+    }
+    Ok(map)
+}
+
+/// What rpcd makes of the kernel's words.
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+pub(crate) fn status(error: io::Error) -> Status {
+    match error.raw_os_error() {
+        Some(libc::EACCES) => Status::PermissionDenied,
+        Some(libc::ENOTDIR | libc::EINVAL) => Status::InvalidArgument,
+        Some(libc::ENOENT) => Status::NotFound,
+        _ => Status::UnknownError,
+    }
+}

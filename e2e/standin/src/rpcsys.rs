@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The ubus object `rpc-sys`, rpcd's plug-in, less lists of packages: passwords, a new image, a
+//! restart. What it does is done by programs of the router.
+
+use serde_json::Value;
+use ubus::{Argument, Map, Method, PolicyType, Status};
+
+use crate::exec::{self, Deed, Program};
+use crate::reply::text;
+
+const SESSION: Argument = ("ubus_rpc_session", PolicyType::String);
+const IMAGE: &str = "/tmp/firmware.bin";
+/// Seconds between the answer and the deed, so that the caller gets the answer.
+const GRACE: &str = "2";
+
+/// The methods of rpcd's object.
+pub const METHODS: &[Method] = &[
+    Method {
+        name: "password_set",
+        policy: &[("user", PolicyType::String), ("password", PolicyType::String), SESSION],
+    },
+    Method { name: "upgrade_test", policy: &[SESSION] },
+    Method { name: "upgrade_start", policy: &[("keep", PolicyType::Bool), SESSION] },
+    Method { name: "upgrade_clean", policy: &[SESSION] },
+    Method { name: "factory", policy: &[SESSION] },
+    Method { name: "reboot", policy: &[SESSION] },
+];
+
+/// Decides what a call comes to.
+///
+/// # Errors
+/// The status that the caller gets.
+pub fn deed((method, args): (&str, &Map)) -> Result<Deed, Status> {
+    let later = |line: &str| {
+        let words = ["-c", &format!("sleep {GRACE}; exec {line}")].map(str::to_owned);
+        Ok(Deed::Later(Program::new("/bin/sh", &words)))
+    };
+    match method {
+        "password_set" => {
+            let (user, password) = (text(args, "user"), text(args, "password"));
+            let (Some(user), Some(password)) = (user, password) else {
+                return Err(Status::InvalidArgument);
+            };
+            let mut program = Program::new("/bin/passwd", &[user]);
+            program.input = format!("{password}\n{password}\n").into_bytes();
+            Ok(Deed::Waited(program))
+        }
+        "upgrade_test" => Ok(Deed::Told(Program::new("/sbin/sysupgrade", &["--test", IMAGE]))),
+        "upgrade_start" => {
+            let keep = args.get("keep").and_then(Value::as_bool).unwrap_or(false);
+            let option = if keep { "" } else { "-n " };
+            later(&format!("/sbin/sysupgrade {option}{IMAGE}"))
+        }
+        "upgrade_clean" => {
+            std::fs::remove_file(IMAGE).map_err(exec::status)?;
+            Ok(Deed::Done)
+        }
+        "factory" => later("/sbin/jffs2reset -y -r"),
+        "reboot" => later("/sbin/reboot"),
+        _ => Err(Status::MethodNotFound),
+    }
+}
