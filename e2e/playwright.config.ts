@@ -6,6 +6,8 @@ const url = process.env['FASTPATH_URL'];
 if (!url) throw new Error('FASTPATH_URL: start the tests by e2e/tests/browser/run');
 
 const reports = process.env['REPORTS'] ?? '../build/reports';
+/** What this run's results are kept under. */
+const kind = process.env['RESULTS'] ?? 'browser';
 
 export default defineConfig({
   testDir: 'tests/browser',
@@ -19,10 +21,10 @@ export default defineConfig({
   expect: { timeout: 10_000 },
   forbidOnly: true,
   reporter: [
-    ['./tests/browser/reporter.ts'],
-    ['html', { outputFolder: `${reports}/browser/html`, open: 'never' }],
+    ['./tests/browser/reporter.ts', { kind }],
+    ['html', { outputFolder: `${reports}/${kind}/html`, open: 'never' }],
   ],
-  outputDir: `${reports}/browser/artefacts`,
+  outputDir: `${reports}/${kind}/artefacts`,
   use: {
     baseURL: url,
     // A click waits for its element no longer than an expectation does.

@@ -20,6 +20,7 @@ const order = [
   'ips',
   'alerts',
   'blocks',
+  'doctor',
   'engine',
   'reinspect',
   'rules_update',
@@ -27,6 +28,11 @@ const order = [
   'tick',
   'alert',
 ];
+
+/** Objects of a process that does not stay, each with a folder of its own. */
+const plugins = {
+  change: ['get', 'check', 'apply', 'confirm', 'revert', 'list', 'undo'],
+};
 
 const load = (name) => JSON.parse(readFileSync(join(folder, name), 'utf8'));
 const types = load('types.json').$defs;
@@ -40,6 +46,7 @@ function typeOf(schema) {
   const ref = refName(schema);
   if (ref) return `[${ref}](#${ref.toLowerCase()})`;
   if (schema.enum) return schema.enum.map((v) => `\`${JSON.stringify(v)}\``).join(' ');
+  if (schema.anyOf) return schema.anyOf.map(typeOf).join(' or ');
   if (schema.type === 'array') return `list of ${typeOf(schema.items)}`;
   if (Array.isArray(schema.type)) return schema.type.join(' or ');
   return schema.type ?? 'any';
@@ -76,11 +83,11 @@ function fields(title, schema) {
   return [`${title}:`, '', '| field | type | meaning |', '| --- | --- | --- |', ...lines, ''];
 }
 
-function method(name) {
+function method(name, title = name) {
   const schema = load(`${name}.json`);
   const { request, reply } = schema.properties;
   return [
-    `## ${name}`,
+    `## ${title}`,
     '',
     `${schema.description} Access: **${schema.access}**.`,
     '',
@@ -91,12 +98,32 @@ function method(name) {
 
 function type([name, schema]) {
   const head = [`### ${name}`, '', schema.description, ''];
-  if (schema.enum) return [...head, typeOf(schema), ''];
+  if (schema.enum || schema.anyOf) return [...head, typeOf(schema), ''];
   return [...head, '| field | type | meaning |', '| --- | --- | --- |', ...rows(schema), ''];
 }
 
+function plugin([name, methods]) {
+  const known = readdirSync(join(folder, name)).map((f) => f.replace('.json', ''));
+  const missing = known.filter((n) => n !== 'types' && !methods.includes(n));
+  if (missing.length) throw new Error(`not among the methods here: ${missing.join(', ')}`);
+  return [
+    `# The ubus object \`fastpath.${name}\``,
+    '',
+    `Made from \`feeds/fastpathd/src/schema/${name}/*.json\`. rpcd runs a program for each call,`,
+    'so a refusal is an answer as well: `{"error": {"code": …, "text": …}}`, with more fields',
+    'as each method says. `argument` is an argument of a wrong type, `bus` an object of rpcd that',
+    'does not answer.',
+    '',
+    ...methods.flatMap((each) => method(join(name, each), `fastpath.${name} ${each}`)),
+    `## Types of fastpath.${name}`,
+    '',
+    ...Object.entries(load(join(name, 'types.json')).$defs).flatMap(type),
+  ];
+}
+
 function page() {
-  const known = readdirSync(folder).map((f) => f.replace('.json', ''));
+  const files = readdirSync(folder).filter((f) => f.endsWith('.json'));
+  const known = files.map((f) => f.replace('.json', ''));
   const missing = known.filter((n) => n !== 'types' && !order.includes(n));
   if (missing.length) throw new Error(`not in the order of this script: ${missing.join(', ')}`);
   return [
@@ -112,10 +139,11 @@ function page() {
     'found). Unknown fields may be added to answers; none listed here is ever removed or renamed',
     'within a major version.',
     '',
-    ...order.flatMap(method),
+    ...order.flatMap((name) => method(name)),
     '## Types',
     '',
     ...Object.entries(types).flatMap(type),
+    ...Object.entries(plugins).flatMap(plugin),
   ].join('\n');
 }
 

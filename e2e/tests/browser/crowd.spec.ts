@@ -1,43 +1,114 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import type { Browser, Locator, Page } from '@playwright/test';
 import { expect, note, open, test } from './fixture';
 
 const NUMBER = 20_000;
 /** From typing to the filtered rows, the gateway's emulated answer included. */
 const FILTERED_MS = 5000;
+/** How much slower than this machine's the browser's CPU is. */
+const SLOWED = 4;
 /** The browser's longest stretch of work without a break. */
-const LONGEST_TASK_MS = 300;
+const LONGEST_TASK_MS = 100;
+
+// By CSS alone: finding roles and texts is work for the page's own thread, which is measured.
+const table = (page: Page) => page.locator('main .flow-table');
+const amount = (page: Page) => page.locator('main .amount');
+const ALL = /^20,\d{3} flows$/;
+
+interface TraceEvent {
+  name: string;
+  ph: string;
+  pid: number;
+  tid: number;
+  /** CPU time of the thread, µs. */
+  tdur?: number;
+  args?: { name?: string };
+}
+
+/**
+ * The page's longest task while `step` runs, ms of CPU time: others use this machine's CPUs, too,
+ * and what they take of the clock is not the page's. The browser spins for what it is slowed by.
+ */
+async function longestTask(browser: Browser, page: Page, step: () => Promise<void>) {
+  await browser.startTracing(page, { categories: ['toplevel', '__metadata'] });
+  await step();
+  const trace = (await browser.stopTracing()).toString();
+  const { traceEvents: events } = JSON.parse(trace) as { traceEvents: TraceEvent[] };
+  const mains = events
+    .filter(({ name, args }) => name === 'thread_name' && args?.name === 'CrRendererMain')
+    .map(({ pid, tid }) => `${pid} ${tid}`);
+  const tasks = events.filter(
+    ({ name, ph, pid, tid }) =>
+      ph === 'X' && name.endsWith('::RunTask') && mains.includes(`${pid} ${tid}`),
+  );
+  expect(tasks.length, 'tasks in the trace').toBeGreaterThan(10);
+  return Math.round(Math.max(...tasks.map(({ tdur }) => tdur ?? 0)) / 1000);
+}
+
+async function loaded(page: Page): Promise<void> {
+  await page.reload();
+  await expect(amount(page)).toHaveText(ALL, { timeout: 30_000 });
+  await expect(table(page).locator('[data-index="0"]')).toContainText(/TCP|UDP|ICMP/);
+}
+
+/** The row at the top is there, and known. */
+async function scrolledTo(body: Locator, part: number): Promise<void> {
+  const first = await body.evaluate((element, at) => {
+    element.scrollTop = (element.scrollHeight - element.clientHeight) * at;
+    return Math.floor(element.scrollTop / 32) + 2;
+  }, part);
+  const row = body.locator(`[aria-rowindex="${first}"]`);
+  await expect(row).toContainText(/TCP|UDP|ICMP/, { timeout: FILTERED_MS });
+}
+
+const steps: Record<string, (page: Page) => Promise<void>> = {
+  loading: loaded,
+  scrolling: async (page) => {
+    const body = table(page).locator('.body');
+    for (const part of [0.5, 1, 0.25, 0]) await scrolledTo(body, part);
+  },
+  filtering: async (page) => {
+    const words = page.locator('main input[type=search]');
+    await words.fill('203.0.113.103 10.10.10.110');
+    const some = /^[\d,]+ of 20,\d{3} flows$/;
+    await expect(amount(page)).toHaveText(some, { timeout: FILTERED_MS });
+    await expect(table(page).locator('[data-index="0"]')).toContainText('203.0.113.103');
+    await words.fill('');
+    await expect(amount(page)).toHaveText(ALL, { timeout: FILTERED_MS });
+  },
+  sorting: async (page) => {
+    for (const [sort, name] of Object.entries({ src: 'Source', bytes: 'Bytes', age_s: 'Age' })) {
+      const sorted = page.waitForResponse(
+        (response) => response.request().postData()?.includes(`"sort":"${sort}"`) ?? false,
+      );
+      await table(page).locator('.head button', { hasText: name }).click();
+      await sorted;
+      await expect(table(page)).toHaveAttribute('aria-busy', 'false', { timeout: FILTERED_MS });
+    }
+  },
+};
 
 test.afterEach(async ({ router }) => router.crowdOut());
 
-test('20,000 flows can be scrolled and filtered', async ({ page, router }) => {
-  test.setTimeout(120_000);
-  await router.crowdIn(NUMBER);
-  await page.addInitScript(() => {
-    const tasks: number[] = [];
-    Object.assign(window, { tasks });
-    new PerformanceObserver((list) => {
-      for (const entry of list.getEntries()) tasks.push(entry.duration);
-    }).observe({ type: 'longtask' });
-  });
-  await open(page, 'flows');
-  await expect(page.getByText(/^20,\d{3} flows$/)).toBeVisible({ timeout: 30_000 });
-  const table = page.getByRole('table', { name: 'Flows' });
-  const body = table.getByRole('rowgroup').nth(1);
-  for (const part of [0.5, 1, 0.25]) {
-    await body.evaluate((element, at) => {
-      element.scrollTop = (element.scrollHeight - element.clientHeight) * at;
-    }, part);
-    const first = await body.evaluate((element) => Math.floor(element.scrollTop / 32) + 2);
-    const row = table.locator(`[aria-rowindex="${first}"]`);
-    await expect(row).toContainText('UDP', { timeout: FILTERED_MS });
-  }
-  const typed = Date.now();
-  await page.getByRole('searchbox', { name: 'Filter flows' }).fill('203.0.113.103 10.10.10.110');
-  await expect(page.getByText(/^[\d,]+ of 20,\d{3} flows$/)).toBeVisible({ timeout: FILTERED_MS });
-  await expect(table.getByRole('row').nth(1)).toContainText('203.0.113.103');
-  const filtered = Date.now() - typed;
-  const tasks = await page.evaluate(() => (window as unknown as { tasks: number[] }).tasks);
-  const longest = Math.round(Math.max(0, ...tasks));
-  note(`filtered after ${filtered} ms, longest task ${longest} ms`);
-  expect(longest).toBeLessThan(LONGEST_TASK_MS);
-});
+const timed = { tag: '@timed' };
+
+test(
+  '20,000 flows are loaded, scrolled, filtered and sorted on a slow CPU',
+  timed,
+  async ({ browser, page, router }) => {
+    test.setTimeout(180_000);
+    await router.crowdIn(NUMBER);
+    await open(page, 'flows');
+    const cdp = await page.context().newCDPSession(page);
+    await cdp.send('Emulation.setCPUThrottlingRate', { rate: SLOWED });
+    for (const [what, step] of Object.entries(steps)) {
+      // What else the machine does can only make it longer.
+      let longest = Infinity;
+      for (let times = 0; times < 3 && longest >= LONGEST_TASK_MS; times += 1) {
+        longest = Math.min(longest, await longestTask(browser, page, () => step(page)));
+      }
+      note(`longest task while ${what}: ${longest} ms`);
+      expect.soft(longest, what).toBeLessThan(LONGEST_TASK_MS);
+    }
+  },
+);

@@ -31,9 +31,19 @@ export class Watch {
     this.expected.push(/Failed to load resource|net::ERR_/);
   }
 
+  /** Something is refused by a stricter policy in this test. */
+  expectRefusal(): void {
+    this.expected.push(/securitypolicyviolation|Content Security Policy/);
+  }
+
   get unexpected(): string[] {
     return this.faults.filter((fault) => !this.expected.some((each) => each.test(fault)));
   }
+}
+
+interface Options {
+  /** Tests find inspection on and Suricata in line: its start takes ten seconds in the lab. */
+  inspected: boolean;
 }
 
 interface Fixtures {
@@ -45,10 +55,10 @@ interface Fixtures {
   watch: Watch;
 }
 
-export const test = base.extend<Fixtures>({
-  // eslint-disable-next-line no-empty-pattern -- Playwright reads the names out of it
-  lab: async ({}, use) => {
-    const lab = new Lab();
+export const test = base.extend<Fixtures & Options>({
+  inspected: [false, { option: true }],
+  lab: async ({ inspected }, use) => {
+    const lab = new Lab(inspected ? 'inspect' : 'config');
     await lab.verb('good_state');
     await use(lab);
     await lab.verb('put_back');
@@ -89,7 +99,7 @@ export const screens = ['overview', 'flows', 'protection', 'topology'] as const;
 export type Screen = (typeof screens)[number];
 
 /** Opens a screen as a user, and waits until it is live. */
-export async function open(page: Page, screen: Screen, user: User = 'root'): Promise<void> {
+export async function open(page: Page, screen: string, user: User = 'root'): Promise<void> {
   await page.goto(`#/${screen}`);
   await logIn(page, user);
   await live(page);

@@ -26,12 +26,19 @@ export type Port = 'lan1' | 'lan2' | 'lan3' | 'wan';
 export class Lab {
   touched = false;
 
+  /** The configuration that the test begins with, and leaves: `config`, or `inspect`. */
+  constructor(private readonly config: 'config' | 'inspect' = 'config') {}
+
   /** Runs one verb and gives what it printed; fails as it fails. */
   async verb(...words: string[]): Promise<string> {
     this.touched = true;
     const args = ['-c', '. "$0"; "$@"', verbs, ...words];
     try {
-      const { stdout } = await run('bash', args, { timeout: VERB_MS, maxBuffer: 1 << 26 });
+      const { stdout } = await run('bash', args, {
+        timeout: VERB_MS,
+        maxBuffer: 1 << 26,
+        env: { ...process.env, CONFIG: this.config },
+      });
       return stdout;
     } catch (error) {
       const { code, stdout } = error as { code?: unknown; stdout?: string };

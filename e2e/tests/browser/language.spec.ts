@@ -25,7 +25,9 @@ test.describe('for a browser that prefers German', () => {
     // A decimal comma.
     await expect(page.locator('[data-figure="offload"]')).toHaveText(/^\d+,\d|^100\b|^–/);
     for (const screen of ['Verbindungen', 'Schutz', 'Topologie', 'Übersicht']) {
-      const link = page.getByRole('navigation', { name: 'Ansichten' }).getByText(screen);
+      const link = page
+        .getByRole('navigation', { name: 'Ansichten' })
+        .getByRole('link', { name: screen });
       await link.click();
       await expect(link).toHaveAttribute('aria-current', 'page');
       await expect(page.getByRole('main')).not.toContainText(keys);

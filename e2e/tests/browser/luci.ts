@@ -59,7 +59,11 @@ export async function openInLuci(
   tab: Page,
   request: APIRequestContext,
   screen: string,
-  { user = 'root', lang = 'en' }: { user?: User; lang?: string } = {},
+  {
+    user = 'root',
+    lang = 'en',
+    headers = {},
+  }: { user?: User; lang?: string; headers?: Record<string, string> } = {},
 ): Promise<string> {
   const params = [
     '0'.repeat(32),
@@ -73,7 +77,7 @@ export async function openInLuci(
   const { result } = (await answer.json()) as { result: [number, { ubus_rpc_session: string }] };
   const session = result[1].ubus_rpc_session;
   await tab.route(`**${BASE}/**`, (route) =>
-    route.fulfill({ contentType: 'text/html', body: page(session, lang) }),
+    route.fulfill({ headers, contentType: 'text/html', body: page(session, lang) }),
   );
   await tab.route('**/luci-static/resources/view/fastpath/screen.js*', (route) =>
     route.fulfill({ contentType: 'text/javascript', body: view }),

@@ -22,13 +22,13 @@ async function known(page: Page): Promise<number> {
   return alerts(page).getByRole('button').count();
 }
 
+test.use({ inspected: true });
 test.beforeEach(() => test.setTimeout(SLOW_MS));
 
-test('a blocked answer is told within two seconds, never arrived, and leads to its flow', async ({
-  page,
-  router,
-  lan,
-}) => {
+const timed = { tag: '@timed' };
+const blocked = 'a blocked answer is told within two seconds, never arrived, and leads to its flow';
+
+test(blocked, timed, async ({ page, router, lan }) => {
   await router.inLine();
   await open(page, 'protection');
   await expect(state(page)).toHaveText(/In line/);

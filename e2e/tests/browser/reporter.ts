@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Reporter, TestCase, TestResult } from '@playwright/test/reporter';
 
 /** A line a test, and the closing line that ./build.sh test counts by. */
 export default class Lines implements Reporter {
+  private readonly told: { name: string; status: string; seconds: number }[] = [];
   private readonly counts = { passed: 0, failed: 0, skipped: 0 };
+  private readonly kind: string;
+
+  /** Results are kept under the name of the kind; `e2e/scripts/e2e-report.mjs` reads them. */
+  constructor({ kind }: { kind: string }) {
+    this.kind = kind;
+  }
 
   printsToStdio(): boolean {
     return true;
@@ -12,6 +21,9 @@ export default class Lines implements Reporter {
   onTestEnd(test: TestCase, result: TestResult): void {
     const name = test.titlePath().slice(2).join(': ').replace('.spec.ts', '');
     const seconds = (result.duration / 1000).toFixed(1);
+    const good = result.status === test.expectedStatus;
+    const status = result.status === 'skipped' ? 'skipped' : good ? 'passed' : 'failed';
+    this.told.push({ name, status, seconds: Number(seconds) });
     if (result.status === 'skipped') {
       this.counts.skipped += 1;
       const why = test.annotations.find((each) => each.type === 'skip')?.description;
@@ -38,6 +50,9 @@ export default class Lines implements Reporter {
   onEnd(): void {
     const { passed, failed, skipped } = this.counts;
     this.print(`${passed} passed, ${failed} failed, ${skipped} skipped`);
+    const results = join(process.env['REPORTS'] ?? '../build/reports', 'results');
+    mkdirSync(results, { recursive: true });
+    writeFileSync(join(results, `${this.kind}.json`), `${JSON.stringify(this.told, null, 2)}\n`);
   }
 
   private print(line: string): void {

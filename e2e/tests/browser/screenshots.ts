@@ -25,6 +25,23 @@ config policy
 	option action 'none'
 	option enabled '0'`;
 
+test('pictures of health and network', async ({ page, router }) => {
+  await page.setViewportSize({ width: 1280, height: 860 });
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+  await router.run('ethtool -K lan2 gro off');
+  try {
+    await open(page, 'health');
+    const finding = page.locator('details[data-finding="gro-off"]');
+    await expect(finding).toBeVisible({ timeout: 40_000 });
+    await page.screenshot({ path: docs('health'), animations: 'disabled' });
+  } finally {
+    await router.run('ethtool -K lan2 gro on');
+  }
+  await page.goto('#/network');
+  await expect(page.getByRole('table').first()).toBeVisible();
+  await page.screenshot({ path: docs('network'), animations: 'disabled' });
+});
+
 /** A household's evening: bulk, chatter, a ping; answers the port of the first download. */
 async function evening(lan: Lan, router: Router): Promise<number> {
   const first = await lan.download(hosts.isp, '900k');

@@ -12,3 +12,23 @@ done
 
 # told LINE: as if Suricata had written it.
 told() { printf '%s\n' "$1" | feed; }
+
+# free_port: a port of this machine's that nobody listens on.
+free_port() {
+    local port
+    while port=$((20000 + RANDOM % 20000)); do
+        (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null || { echo "$port"; return; }
+    done
+}
+
+# seen_from_h10 ADDRESS: a port here that leads to the gateway's page as h10 reaches it.
+seen_from_h10() {
+    local port ssh
+    port=$(free_port)
+    begin h10 page "exec socat UNIX-LISTEN:/tmp/e2e/page.sock,fork,unlink-early TCP:$1:80"
+    wait_for 10 peers '[ -S /tmp/e2e/page.sock ]'
+    ssh=$(lab_port PEERS_SSH)
+    ssh -q -O forward -o ControlPath="$(control_path "$ssh")" -p "$ssh" \
+        -L "127.0.0.1:$port:/tmp/e2e/page.sock" root@127.0.0.1
+    echo "$port"
+}

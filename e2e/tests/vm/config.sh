@@ -41,6 +41,62 @@ END
     has "our rules" "$(gw nft list table inet fastpath)" "web of the isp"
 }
 
+# carried VLAN PPPOE: which kinds of devices the fast path may carry.
+carried() {
+    configure <<END
+config fastpath 'main'
+	option engine 'flowtable'
+	option vlan '$1'
+	option pppoe '$2'
+END
+}
+
+# h20 is reached through VLAN devices alone, the isp through one and the session.
+test_switches_of_vlans_and_sessions() {
+    local internet inside
+    internet=$(fresh_port)
+    inside=$((internet + 1))
+    carried 1 0
+    soon 5 engine_is flowtable
+    download h10 "$internet" "$ISP_4"
+    download h10 "$inside" "$H20_4"
+    soon 10 on_path slow/excluded --proto tcp --text "$internet"
+    soon 10 on_path flowtable --proto tcp --text "$inside"
+    lacks conntrack "$(conntrack_of "$internet")" OFFLOAD
+    carried 0 1
+    soon 10 on_path slow/excluded --proto tcp --text "$inside"
+    has "our rules" "$(gw nft list table inet fastpath)" 'iifkind "vlan"'
+    carried 1 1
+    soon 10 on_path flowtable --proto tcp --text "$inside"
+    soon 10 on_path flowtable --proto tcp --text "$internet"
+}
+
+# What the page makes of its switch for IPv6.
+test_exclusion_of_all_of_ipv6() {
+    local port other
+    configure <<'END'
+config fastpath 'main'
+	option engine 'flowtable'
+
+config exclude
+	option name 'IPv6'
+	option src '::/0'
+END
+    soon 5 engine_is flowtable
+    port=$(fresh_port)
+    other=$((port + 1))
+    download h10 "$port" "$ISP_6"
+    download h10 "$other" "$ISP_4"
+    soon 10 on_path slow/excluded --proto tcp --text "$port"
+    soon 10 on_path flowtable --proto tcp --text "$other"
+    # It takes effect for what comes, and ends with the section.
+    configure <<<"config fastpath 'main'
+	option engine 'flowtable'"
+    port=$((port + 2))
+    download h10 "$port" "$ISP_6"
+    soon 10 on_path flowtable --proto tcp --text "$port"
+}
+
 test_reload_of_a_good_change() {
     local pid
     pid=$(daemon_pid)

@@ -144,7 +144,7 @@ forgotten() { ! conntrack_of "$1"; }
 # packets does so for ever, and all the rest goes, entries included.
 test_long_silence() {
     local port seen udp updates
-    trap 'gw sysctl -qw net.netfilter.nf_conntrack_tcp_timeout_established=432000 \
+    trap 'gw sysctl -qw net.netfilter.nf_conntrack_tcp_timeout_established=7440 \
         net.netfilter.nf_conntrack_udp_timeout_stream=120' EXIT
     # With what earlier tests have left.
     gw conntrack -F

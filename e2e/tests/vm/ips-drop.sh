@@ -134,5 +134,3 @@ test_switched_off_nothing_is_left() {
     lacks "our rules" "$(gw nft list table inet fastpath)" queue
     same "bytes of the bad page" "$(bad_page h10 "$ISP_4" | cut -d ' ' -f 2)" 39
 }
-
-cp_config_back() { gw 'cp /run/e2e/config /etc/config/fastpath; /etc/init.d/fastpathd reload'; }

@@ -174,7 +174,7 @@ END
 
 test_program_is_missing() {
     gw 'mv /usr/bin/suricata /usr/bin/suricata.e2e'
-    protect
+    kill_suricata
     soon 15 says '.state == "failing-open" or .state == "rules-rejected"' ips
     note "$(ips_value '"\(.state): \(.why)"')"
     good_page "$ISP_4"

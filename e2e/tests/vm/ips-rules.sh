@@ -89,7 +89,9 @@ turned_down() {
 # One after the other, upon the same good rules; our own are still there at the end, too.
 test_refused_archives() {
     with_good_rules
-    LOADED=$(ips_value .rules.loaded)
+    # What the daemon says of it comes a moment later.
+    LOADED=$(suricatas ruleset-stats | jq '.message[0].rules_loaded')
+    soon 15 says ".rules.loaded == $LOADED" ips
     turned_down truncated lab "cut off"
     turned_down traversal lab ../rules/mark.rules
     turned_down link lab link.rules

@@ -10,13 +10,14 @@ const [url, session, folder] = process.argv.slice(2);
 const LIMIT_MS = 20_000;
 
 const ajv = new Ajv({ strict: false, allErrors: true });
-const names = readdirSync(folder).map((file) => file.replace('.json', ''));
+const files = readdirSync(folder).filter((file) => file.endsWith('.json'));
+const names = files.map((file) => file.replace('.json', ''));
 for (const name of names) {
   ajv.addSchema(JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8')));
 }
 
-async function call(method, args) {
-  const params = [session, 'fastpath', method, args];
+async function call(method, args, object = 'fastpath') {
+  const params = [session, object, method, args];
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'call', params });
   const signal = AbortSignal.timeout(LIMIT_MS);
   const reply = await (await fetch(url, { method: 'POST', body, signal })).json();
@@ -70,6 +71,8 @@ for (const series of ['rate', 'flows']) {
   for (const step_s of [1, 10, 60]) await checkCall('history', { series, step_s });
 }
 await checkCall('topology', {});
+// The page asks the doctor himself; the daemon only hands on what it is asked.
+check('doctor', '', await call('run', { sample_ms: 100 }, 'fastpath.doctor'));
 for (const method of ['cpu', 'ebpf', 'ips', 'alerts', 'blocks', 'reinspect', 'rules_update']) {
   await checkCall(method, {});
 }

@@ -73,22 +73,49 @@ wan_is_down() { wan_says '.up | not'; }
 wan_address() { said '.wan[0].addresses[0] | sub("/.*"; "")' status; }
 internet() { h10 ping -c 1 -W 2 203.0.113.1; }
 
-# What every test begins with: the engine in force, the line up, packets through.
+# What every test begins with: the engine in force, the line up, packets through. Inspection is off,
+# unless the subject leaves it on: a start of Suricata takes ten seconds here.
 good_state() {
+    gw cmp -s "/run/e2e/$CONFIG" /etc/config/fastpath || put_back
     soon 30 engine_is flowtable
     soon 30 wan_is_up
     soon 10 internet
-    # Of the test before.
-    soon 30 gw "! pgrep -x Suricata-Main"
+    case $CONFIG in
+        inspect) soon 60 working ;;
+        # Of the test before.
+        *) soon 30 gw "! pgrep -x Suricata-Main" ;;
+    esac
     same "flowtable's devices" "$(said '.engine.devices - ["mgmt"] | join(" ")' status)" \
         "lan1 lan2 lan3 wan"
 }
 
+# The configuration that tests begin with, a file in /run/e2e: config, or inspect.
+CONFIG=${CONFIG:-config}
+
 # Once, before the first test.
+# shellcheck disable=SC2016 # the gateway expands it
 prepare() {
-    gw 'mkdir -p /run/e2e && cp /etc/config/fastpath /run/e2e/config'
+    gw 'mkdir -p /run/e2e/etc && cp /etc/config/fastpath /run/e2e/config &&
+        for name in network firewall dhcp; do
+            [ ! -e "/etc/config/$name" ] || cp "/etc/config/$name" /run/e2e/etc/
+        done'
+    protection | gw 'cat >/run/e2e/inspect'
     prepare_peers
     (good_state)
+}
+
+# configuration_back: network, firewall and leases as they were before the first test.
+# shellcheck disable=SC2016 # the gateway expands it
+configuration_back() {
+    gw 'for file in /run/e2e/etc/*; do
+            cmp -s "$file" "/etc/config/${file##*/}" && continue
+            cp "$file" /etc/config/
+            set -- "$@" "${file##*/}"
+        done
+        for file in /run/lab/down/*; do
+            [ ! -e "$file" ] || { rm "$file"; set -- "$@" network; }
+        done
+        [ $# = 0 ] || reload_config "$@"'
 }
 
 # After every test, whatever became of it.
@@ -97,9 +124,10 @@ put_back() {
     ips_put_back
     local port
     for port in lan1 lan2 lan3 wan; do cable "$port" on; done
+    configuration_back 2>&1
     gw 'nft delete table inet e2e; ip link delete e2e0
-        cmp -s /run/e2e/config /etc/config/fastpath || {
-            cp /run/e2e/config /etc/config/fastpath
+        cmp -s /run/e2e/'"$CONFIG"' /etc/config/fastpath || {
+            cp /run/e2e/'"$CONFIG"' /etc/config/fastpath
             /etc/init.d/fastpathd reload
         }
         /etc/init.d/fastpathd running || /etc/init.d/fastpathd start
@@ -111,6 +139,9 @@ put_back() {
 configure() {
     gw 'cat >/etc/config/fastpath && /etc/init.d/fastpathd reload'
 }
+
+# cp_config_back: the configuration before all tests, and the reload.
+cp_config_back() { gw 'cp /run/e2e/config /etc/config/fastpath; /etc/init.d/fastpathd reload'; }
 
 # daemon_log: what the daemon said since mark_log.
 mark_log() { gw 'wc -l </var/log/fastpathd.log >/run/e2e/log'; }

@@ -7,9 +7,9 @@
 BAD_SID=8100001
 EVENTS=/var/run/fastpath/ips/eve.sock
 
-# protect [LINES]: inspection on; LINES follow `config ips`, options first, then sections.
-protect() {
-    configure <<END
+# protection [LINES]: inspection on; LINES follow `config ips`, options first, then sections.
+protection() {
+    cat <<END
 config fastpath 'main'
 	option engine 'flowtable'
 
@@ -18,6 +18,8 @@ config ips 'ips'
 ${1-}
 END
 }
+
+protect() { protection "${1-}" | configure; }
 
 ips_is() { says ".state == \"$1\"" ips; }
 
@@ -134,5 +136,7 @@ ips_put_back() {
         [ ! -e /usr/bin/suricata.e2e ] || mv -f /usr/bin/suricata.e2e /usr/bin/suricata
         busybox umount /var/log/suricata; busybox umount /var/lib/fastpath; rm -f /tmp/flood
         ip netns pids e2ea | xargs -r kill; ip netns delete e2ea; ip netns delete e2eb
-        [ ! -e /run/e2e/network ] || mv -f /run/e2e/network /etc/config/network' 2>/dev/null || true
+        [ ! -e /run/e2e/network ] || mv -f /run/e2e/network /etc/config/network
+        # A watching Suricata switches it off, and one that was killed has not put it back.
+        ethtool -K lan1 gro on' 2>/dev/null || true
 }

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { defineConfig } from '@playwright/test';
+
+const reports = process.env['REPORTS'] ?? '../build/reports';
+
+/** The page as a picture, from recorded answers: no gateway is needed, but to record them. */
+export default defineConfig({
+  testDir: 'tests/snapshots',
+  testMatch: process.env['FASTPATH_URL'] ? 'record.ts' : '*.spec.ts',
+  fullyParallel: true,
+  workers: 2,
+  timeout: 30_000,
+  forbidOnly: true,
+  // The ones in the repository are renewed only by who looked at them.
+  updateSnapshots: process.env['RENEW'] ? 'all' : 'none',
+  snapshotPathTemplate: '{testDir}/pictures/{arg}{ext}',
+  expect: { toHaveScreenshot: { animations: 'disabled', maxDiffPixels: 0, threshold: 0.01 } },
+  reporter: [
+    ['./tests/browser/reporter.ts', { kind: 'snapshots' }],
+    ['./tests/snapshots/review.ts'],
+  ],
+  outputDir: `${reports}/snapshots/artefacts`,
+  use: {
+    baseURL: process.env['FASTPATH_URL'] ?? 'http://localhost/fastpath/',
+    timezoneId: 'UTC',
+    launchOptions: {
+      executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
+      args: ['--no-sandbox', '--disable-background-networking', '--font-render-hinting=none'],
+    },
+  },
+});

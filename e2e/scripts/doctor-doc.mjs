@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Writes the table of checks in docs/doctor.md from the doctor's words; --check only compares.
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const top = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+const target = join(top, 'docs/doctor.md');
+const words = JSON.parse(
+  readFileSync(join(top, 'feeds/fastpathd/src/crates/doctor/words/en.json'), 'utf8'),
+);
+const [begin, end] = ['<!-- checks -->', '<!-- end of checks -->'];
+
+const cell = (text) => text.replaceAll('|', '\\|');
+
+/** A row for a check; what differs by case is in brackets behind it. */
+function row(id, texts, all) {
+  const cases = Object.keys(all).filter((key) => key.startsWith(`${id}/`));
+  const titles = [texts.title, ...cases.map((key) => all[key].title)].filter(Boolean);
+  const fixes = [texts.fix, ...cases.map((key) => all[key].fix)].filter(Boolean);
+  const found = titles.join('; ');
+  return `| \`${id}\` | ${cell(found)} | ${cell(texts.remedy ?? '')} | ${cell(fixes.join('; '))} |`;
+}
+
+function table(group, all) {
+  const rows = Object.entries(all)
+    .filter(([id]) => id !== 'what' && !id.includes('/'))
+    .map(([id, texts]) => row(id, texts, all));
+  return [
+    `### ${group}`,
+    '',
+    '| check | what it finds | remedy | one click |',
+    '| --- | --- | --- | --- |',
+    ...rows,
+    '',
+  ];
+}
+
+const tables = Object.entries(words)
+  .filter(([group]) => group !== 'general')
+  .flatMap(([group, all]) => table(group, all));
+const before = readFileSync(target, 'utf8');
+const [head, rest] = before.split(begin);
+const tail = rest.split(end)[1];
+const after = `${head}${begin}\n\n${tables.join('\n')}\n${end}${tail}`;
+if (process.argv.includes('--check')) {
+  if (before !== after) {
+    console.error('docs/doctor.md is not what the words say: node e2e/scripts/doctor-doc.mjs');
+    process.exit(1);
+  }
+} else {
+  writeFileSync(target, after);
+}

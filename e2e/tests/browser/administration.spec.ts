@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Page } from '@playwright/test';
+import { expect, open, test } from './fixture';
+
+/** Applies what is edited, and waits until the page has confirmed it by itself. */
+async function apply(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Review and apply' }).click();
+  const dialog = page.getByRole('dialog', { name: 'What changes' });
+  await expect(dialog).toBeVisible({ timeout: 30_000 });
+  await dialog.getByRole('button', { name: 'Apply' }).click();
+  await expect(page.getByText('The change is kept.')).toBeVisible({ timeout: 60_000 });
+}
+
+test('a port forward goes to the router, and is taken back by its line', async ({
+  page,
+  router,
+}) => {
+  test.setTimeout(180_000);
+  const forwards = () => router.run('grep -c "e2e web" /etc/config/firewall || true');
+  await open(page, 'firewall');
+  await page.getByRole('button', { name: 'Add a port forward' }).click();
+  const form = page.locator('details[open][data-forward]').last();
+  await form.getByRole('textbox', { name: 'Name' }).fill('e2e web');
+  await form.getByLabel('Port outside').fill('8443');
+  await form.getByLabel('Host', { exact: true }).fill('10.10.10.10');
+  await form.getByLabel('Port of the host').fill('443');
+  await apply(page);
+  expect((await forwards()).trim()).toBe('1');
+  await page.getByRole('button', { name: 'Understood' }).click();
+  await page.goto('#/system');
+  const last = page.locator('details[data-change]').first();
+  await last.locator('summary').click();
+  await expect(last).toContainText('e2e web');
+  await last.getByRole('button', { name: 'Undo this change' }).click();
+  await apply(page);
+  expect((await forwards()).trim()).toBe('0');
+});
+
+test('the log is found by its words and by how bad it is', async ({ page, router }) => {
+  const tag = `e2e${Date.now().toString(36)}`;
+  // The one that sends to the log; the lab has another before it.
+  const logger = `/usr/bin/logger -t ${tag}`;
+  await router.run(
+    `${logger} -p daemon.err a needle; ${logger} -p daemon.warn a blunt needle; ${logger} hay`,
+  );
+  await open(page, 'system');
+  const log = page.getByRole('list', { name: 'System log' });
+  await page
+    .getByRole('searchbox', { name: 'Words to look for' })
+    .fill(`needle ${tag.toUpperCase()}`);
+  await expect(log.getByRole('listitem')).toHaveCount(2, { timeout: 30_000 });
+  const level = page.getByRole('combobox', { name: 'How bad' });
+  await level.selectOption('Errors');
+  await expect(log.getByRole('listitem')).toHaveCount(1);
+  await expect(log).toContainText('a needle');
+  await expect(log).not.toContainText('blunt');
+  await level.selectOption('Warnings and errors');
+  await expect(log.getByRole('listitem')).toHaveCount(2);
+  await page.getByRole('searchbox', { name: 'Words to look for' }).fill(`straw ${tag}`);
+  await expect(log.getByRole('listitem')).toHaveText('No line has these words.');
+});
+
+/** An archive made by tar itself, with entries that lead elsewhere if asked for. */
+function archive(...args: string[]): string {
+  const folder = mkdtempSync(join(tmpdir(), 'backup-'));
+  execFileSync('mkdir', ['-p', join(folder, 'etc/config')]);
+  writeFileSync(join(folder, 'etc/config/network'), "option password 'very secret'\n");
+  const file = join(folder, 'backup.tar.gz');
+  execFileSync('tar', ['-C', folder, '-czf', file, ...args, 'etc']);
+  return file;
+}
+
+test('a backup is shown by its names, and what is none is refused', async ({ page }) => {
+  await open(page, 'system');
+  const choose = page.getByLabel('Restore from');
+  const whole = archive();
+  await choose.setInputFiles(whole);
+  await expect(page.locator('[data-preview]')).toContainText('etc/config/network');
+  await expect(page.locator('main')).not.toContainText('very secret');
+  const name = { name: 'backup.tar.gz', mimeType: 'application/gzip' };
+  const cut = readFileSync(whole);
+  const bad: [Buffer, RegExp][] = [
+    [cut.subarray(0, cut.length / 2), /not complete/],
+    [Buffer.from('PK\u0003\u0004'), /no backup: it is not compressed/],
+    [readFileSync(archive('--transform=s,etc/config,../../etc,')), /would be written outside/],
+    [readFileSync(archive('--transform=s,etc/config,photos,')), /nothing in it belongs/],
+  ];
+  for (const [buffer, words] of bad) {
+    await choose.setInputFiles({ ...name, buffer });
+    await expect(page.getByRole('status').filter({ hasText: words })).toBeVisible();
+    await expect(page.locator('[data-preview]')).toHaveCount(0);
+    await expect(page.getByRole('button', { name: 'Restore and reboot' })).toHaveCount(0);
+  }
+});
+
+test('an account made here logs in, and its password is nowhere', async ({
+  page,
+  request,
+  router,
+}) => {
+  test.setTimeout(120_000);
+  await router.run('cp /etc/config/rpcd /tmp/rpcd.e2e');
+  try {
+    await open(page, 'system');
+    await page.getByRole('button', { name: 'Add somebody' }).click();
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('e2e-guest');
+    await page.getByRole('textbox', { name: /^New password/ }).fill('correct horse');
+    await page.getByRole('button', { name: 'Take over' }).click();
+    await expect(page.locator('[data-user="e2e-guest"]')).toBeVisible();
+    await apply(page);
+    expect(await page.content()).not.toContain('correct horse');
+    expect(await router.run('cat /etc/config/rpcd')).toMatch(/password '\$6\$[\s\S]*e2e-guest/);
+    await router.run('! grep -rq "correct horse" /etc /var/run/fastpath-access.json');
+    const login = { username: 'e2e-guest', password: 'correct horse' };
+    const params = ['0'.repeat(32), 'fastpath.access', 'login', login];
+    const answer = await request.post('/ubus', {
+      data: { jsonrpc: '2.0', id: 1, method: 'call', params },
+    });
+    expect(await answer.json()).toHaveProperty('result.1.ubus_rpc_session');
+  } finally {
+    await router.run('cp /tmp/rpcd.e2e /etc/config/rpcd');
+  }
+});

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import type { Page } from '@playwright/test';
+import { expect, logIn, type User } from './fixture';
+
+/** What a change takes on an emulated gateway: checked, staged, in force, confirmed. */
+export const CHANGE_MS = 90_000;
+/** The time to confirm, and what a slow gateway needs to have everything back. */
+export const BACK_MS = 180_000;
+
+/** Opens a screen whose figures do not come from the daemon. */
+export async function openSetup(page: Page, screen: string, user: User = 'root'): Promise<void> {
+  await page.goto(`#/${screen}`);
+  await logIn(page, user);
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+}
+
+export const review = (page: Page) => page.getByRole('dialog', { name: 'What changes' });
+
+/** Asks the router what would change, and answers the lines. */
+export async function looked(page: Page): Promise<string[]> {
+  await page.getByRole('button', { name: 'Review and apply' }).click();
+  await expect(review(page)).toBeVisible({ timeout: CHANGE_MS });
+  return review(page).locator('[data-line]').allInnerTexts();
+}
+
+export const how = (page: Page, state: string) => page.locator(`[data-change="${state}"]`);
+
+/** Applies what was looked at; in force, nothing decided. */
+export async function apply(page: Page): Promise<void> {
+  await review(page).getByRole('button', { name: 'Apply', exact: true }).click();
+  await expect(how(page, 'pending')).toBeVisible({ timeout: CHANGE_MS });
+}
+
+/** The page has found the router again. */
+export async function kept(page: Page): Promise<void> {
+  await expect(how(page, 'kept')).toBeVisible({ timeout: CHANGE_MS });
+}
+
+/** Keeps the page from confirming: a busy lab brings a change into force later than a router. */
+export async function withhold(page: Page): Promise<void> {
+  await page.route('**/ubus', (route) =>
+    route.request().postData()?.includes('"confirm"')
+      ? route.fulfill({ json: { jsonrpc: '2.0', id: 0, result: [7] } })
+      : route.continue(),
+  );
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import type { Page } from '@playwright/test';
+import { violations } from './axe';
+import { apply, kept, looked, openSetup } from './change';
+import { expect, test } from './fixture';
+
+const cell = (page: Page, port: string, vid: number) =>
+  page.getByLabel(`${port} in VLAN ${vid}`, { exact: true });
+
+async function newVlan(page: Page, vid: string, name: string, address = ''): Promise<void> {
+  await page.getByRole('button', { name: 'Add a VLAN' }).click();
+  const form = page.getByRole('form', { name: 'New VLAN' });
+  await form.getByLabel('Number').fill(vid);
+  await form.getByLabel('Name').fill(name);
+  await form.getByLabel('Address of the router').fill(address);
+  await form.getByRole('button', { name: 'Take over' }).click();
+}
+
+test('the matrix shows what the file says, also after it was changed elsewhere', async ({
+  page,
+  router,
+}) => {
+  await openSetup(page, 'network');
+  await expect(cell(page, 'lan1', 10)).toHaveValue('u*');
+  await expect(cell(page, 'lan2', 20)).toHaveValue('t');
+  await expect(cell(page, 'lan3', 20)).toHaveValue('');
+  await router.run(
+    `sed -i "s/list ports 'lan2:t'/&\\n\\tlist ports 'lan3:t'/" /etc/config/network`,
+  );
+  await page.reload();
+  await expect(cell(page, 'lan3', 20)).toHaveValue('t');
+});
+
+test('a VLAN for guests with interface and zone, in one step', async ({ page, router }) => {
+  test.setTimeout(180_000);
+  await openSetup(page, 'network');
+  await newVlan(page, '30', 'guest', '10.10.30.1/24');
+  await cell(page, 'lan3', 30).selectOption('u*');
+  // Untagged frames of a port go into one VLAN.
+  await expect(cell(page, 'lan3', 10)).toHaveValue('');
+  const lines = (await looked(page)).join('\n');
+  expect(lines).toContain('lan3:u*');
+  expect(lines).toContain('10.10.30.1/24');
+  expect(await violations(page)).toEqual([]);
+  await apply(page);
+  await kept(page);
+  const lan3 = () => router.run('bridge vlan show dev lan3');
+  await expect.poll(lan3, { timeout: 60_000 }).toMatch(/30 PVID Egress Untagged/);
+  expect(await router.run('ip -4 addr show br-lan.30')).toContain('10.10.30.1/24');
+  expect(await router.run('nft list table inet fw4')).toContain('guest');
+  expect(await router.run('cat /etc/config/network')).toContain("option vlan '30'");
+  await page.reload();
+  await expect(cell(page, 'lan3', 30)).toHaveValue('u*');
+});
+
+test('numbers, names and addresses that are none are told at their fields', async ({ page }) => {
+  await openSetup(page, 'network');
+  for (const [vid, words] of [
+    ['0', 'A VLAN has a number from 1 to 4094.'],
+    ['4095', 'A VLAN has a number from 1 to 4094.'],
+    ['20', 'This number is taken.'],
+  ] as const) {
+    await newVlan(page, vid, 'guest', '10.10.30.1/24');
+    await expect(page.getByText(words)).toBeVisible();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+  }
+  // What only the router knows.
+  await newVlan(page, '30', 'guest', '10.10.20.9/24');
+  await page.getByRole('button', { name: 'Review and apply' }).click();
+  await expect(page.getByText('1 value is not accepted:')).toBeVisible({ timeout: 20_000 });
+  await page.getByRole('button', { name: 'Discard' }).click();
+  await expect(page.getByRole('button', { name: 'Review and apply' })).toBeHidden();
+});
+
+test('bridges of one VLAN each are shown as the one bridge they could be', async ({
+  page,
+  router,
+}) => {
+  await router.run(`cp /etc/config/network /tmp/network.e2e; cat >/etc/config/network <<'END'
+config device
+	option name 'br-lan'
+	option type 'bridge'
+	list ports 'lan1'
+	list ports 'lan3'
+
+config device
+	option name 'br-iot'
+	option type 'bridge'
+	list ports 'lan2.20'
+
+config interface 'lan'
+	option device 'br-lan'
+	option proto 'static'
+	list ipaddr '10.10.10.1/24'
+
+config interface 'iot'
+	option device 'br-iot'
+	option proto 'static'
+	list ipaddr '10.10.20.1/24'
+END
+`);
+  try {
+    await openSetup(page, 'network');
+    await page.getByRole('button', { name: 'Prepare the change to one bridge' }).click();
+    await expect(cell(page, 'lan1', 1)).toHaveValue('u*');
+    await expect(cell(page, 'lan2', 20)).toHaveValue('t');
+    const lines = (await looked(page)).join('\n');
+    expect(lines).toContain('br-lan.20');
+    expect(await router.run('cat /etc/config/network')).not.toContain('bridge-vlan');
+  } finally {
+    await router.run('mv /tmp/network.e2e /etc/config/network');
+  }
+});
+
+test('a viewer sees the matrix and nothing to change it with', async ({ page }) => {
+  await openSetup(page, 'network', 'viewer');
+  await expect(cell(page, 'lan1', 10)).toBeDisabled();
+  await expect(page.getByText('Your account may look at this and change nothing.')).toBeVisible();
+  // Words are explained to viewers, too.
+  const buttons = page.getByRole('main').getByRole('button').filter({ hasNotText: /^\?$/ });
+  await expect(buttons).toHaveCount(0);
+});
+
+for (const screen of ['network', 'wan', 'wizard']) {
+  test(`axe and 320 px: ${screen}`, async ({ page }) => {
+    await openSetup(page, screen);
+    await expect(page.locator('main .panel').first()).toBeVisible();
+    for (const width of [1280, 320]) {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize({ width, height: 640 });
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+        expect.soft(wide, `${width} px`).toBeLessThanOrEqual(width);
+        expect.soft(await violations(page), `${width} px, ${colorScheme}`).toEqual([]);
+      }
+    }
+  });
+}
+
+test('at 320 px the screens are behind a button, for the keyboard too', async ({ page }) => {
+  await page.setViewportSize({ width: 320, height: 640 });
+  await openSetup(page, 'network');
+  const menu = page.getByRole('button', { name: 'Screens: Network' });
+  await menu.focus();
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('link', { name: 'Internet' })).toBeVisible();
+  expect(await violations(page)).toEqual([]);
+  await page.keyboard.press('Escape');
+  await expect(page.getByRole('link', { name: 'Internet' })).toBeHidden();
+  await expect(menu).toBeFocused();
+  await page.keyboard.press('Enter');
+  await page.getByRole('link', { name: 'Internet' }).focus();
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('heading', { level: 1, name: 'Internet' })).toBeVisible();
+  await expect(page.getByRole('link', { name: 'Flows' })).toBeHidden();
+});

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { apply, CHANGE_MS, kept, looked, openSetup } from './change';
+import { expect, rowOf, test } from './fixture';
+import { hosts } from './lab';
+
+/** What a newcomer may need for all of it, in the lab. */
+const LIMIT_MS = 180_000;
+
+test('from the first login to a healthy gateway', async ({ page, router, lan, lab }) => {
+  test.setTimeout(LIMIT_MS + 60_000);
+  const begun = Date.now();
+  const next = () => page.getByRole('button', { name: 'Next' }).click();
+  await openSetup(page, 'wizard');
+  await page.getByLabel('New password').fill('fastpath');
+  await page.getByLabel('Once more').fill('fastpath');
+  await page.getByRole('button', { name: 'Set the password' }).click();
+  await expect(page.getByText('The password is set.')).toBeVisible();
+  await next();
+  await expect(page.getByLabel('How it connects')).toHaveValue('pppoe');
+  await page.getByLabel('User name').fill('subscriber');
+  await page.getByLabel('Password', { exact: true }).fill('line');
+  await next();
+  await page.getByLabel('A network for guests').check();
+  await page.getByLabel('Port for guests').selectOption('lan3');
+  await next();
+  await page.getByLabel('Inspect new connections in line').check();
+  await next();
+  const lines = (await looked(page)).join('\n');
+  expect(lines).toContain('lan3:u*');
+  await apply(page);
+  await kept(page);
+
+  // Guests get out, and nowhere else.
+  await lab.verb('h30_port', 'untagged');
+  await lab.verb('wait_for', '40', 'h30', 'ping -c 1 -W 1 203.0.113.1');
+  await expect(router.run('nft list table inet fw4')).resolves.toContain('guest');
+  await lab.verb('h30', '! ping -c 1 -W 1 10.10.10.10');
+
+  // Inspected first, then past the stack.
+  await lab.verb('soon', '110', 'ips_is', 'inline');
+  const port = await lan.download(hosts.isp);
+  await page.goto('#/flows');
+  await expect(rowOf(page, port)).toContainText('Inspect', { timeout: CHANGE_MS });
+  await expect(rowOf(page, port)).toContainText('Flowtable', { timeout: CHANGE_MS });
+
+  await page.goto('#/health');
+  await expect(page.locator('[data-verdict]')).toBeVisible({ timeout: CHANGE_MS });
+  expect(Date.now() - begun).toBeLessThan(LIMIT_MS);
+});

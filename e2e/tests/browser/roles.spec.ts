@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { APIRequestContext } from '@playwright/test';
+import { expect, open, passwords, test, type User } from './fixture';
+
+const rights = fileURLToPath(
+  new URL(
+    '../../../luci-app-fastpath/root/usr/share/rpcd/acl.d/luci-app-fastpath.json',
+    import.meta.url,
+  ),
+);
+
+interface Group {
+  write: { ubus: Record<string, string[]> };
+}
+
+/** Everything that changes something, as the package grants it to an administrator. */
+const writes = Object.entries(
+  (JSON.parse(readFileSync(rights, 'utf8')) as Record<string, Group>)['luci-app-fastpath']?.write
+    .ubus ?? {},
+).flatMap(([object, methods]) => methods.map((method) => [object, method] as const));
+
+const NOBODY = '0'.repeat(32);
+
+async function rpc(request: APIRequestContext, session: string, ...call: unknown[]) {
+  const data = { jsonrpc: '2.0', id: 1, method: 'call', params: [session, ...call] };
+  return (await (await request.post('/ubus', { data })).json()) as {
+    error?: { code: number };
+    result?: [number, Record<string, unknown>?];
+  };
+}
+
+async function sessionOf(request: APIRequestContext, username: User): Promise<string> {
+  const args = { username, password: passwords[username] };
+  const { result } = await rpc(request, NOBODY, 'fastpath.access', 'login', args);
+  return String(result?.[1]?.['ubus_rpc_session']);
+}
+
+test('a viewer may call nothing that changes something', async ({ request }) => {
+  expect(writes.length).toBeGreaterThan(20);
+  const session = await sessionOf(request, 'viewer');
+  const status = await rpc(request, session, 'fastpath', 'status', {});
+  expect(status.result?.[0], 'what only looks').toBe(0);
+  for (const [object, method] of writes) {
+    const { error } = await rpc(request, session, object, method, {});
+    expect.soft(error?.code, `${object} ${method}`).toBe(-32002);
+  }
+});
+
+test('a viewer takes no backup and leaves no file', async ({ request }) => {
+  const session = await sessionOf(request, 'viewer');
+  const backup = await request.post('/cgi-bin/cgi-backup', { form: { sessionid: session } });
+  expect(backup.status()).toBe(403);
+  const file = { name: 'x', mimeType: 'application/gzip', buffer: Buffer.from('x') };
+  const multipart = { sessionid: session, filename: '/tmp/backup.tar.gz', filedata: file };
+  const upload = await request.post('/cgi-bin/cgi-upload', { multipart });
+  const taken = upload.ok() && !('failure' in ((await upload.json()) as object));
+  expect(taken).toBe(false);
+});
+
+test('a viewer sees every screen, and no control on it that writes', async ({ page }) => {
+  await open(page, 'overview', 'viewer');
+  for (const screen of ['fastpath', 'firewall', 'cpu', 'system', 'network', 'wan', 'health']) {
+    await page.goto(`#/${screen}`);
+    await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+    await expect(page.locator('main section.panel').first()).toBeVisible({ timeout: 30_000 });
+    for (const name of [/Review and apply/, /^Remove/, /^Add /, /Restore/, /Reboot/, /Save a/]) {
+      await expect(page.getByRole('button', { name }), `${screen} ${name}`).toHaveCount(0);
+    }
+    const open = page.locator('main :is(input[type=checkbox], select):enabled:not([aria-label])');
+    await expect(open, screen).toHaveCount(0);
+  }
+});
+
+test('who guesses passwords waits, and whoever knows it comes in', async ({ page, router }) => {
+  await router.run('rm -f /var/run/fastpath-access.json');
+  await page.goto('');
+  const enter = async (password: string) => {
+    await page.getByLabel('User name').fill('viewer');
+    await page.getByLabel('Password').fill(password);
+    await page.getByRole('button', { name: 'Log in', exact: true }).click();
+  };
+  for (let tries = 1; tries <= 5; tries += 1) {
+    await enter(`wrong ${tries}`);
+    await expect(page.getByRole('alert')).toHaveText(/is wrong|Too many/);
+  }
+  const waits = page.getByRole('button', { name: /^Log in in \d+ seconds?$/ });
+  await expect(waits).toBeDisabled();
+  const told = await router.run('cat /var/run/fastpath-access.json');
+  expect(JSON.parse(told)).toMatchObject({ names: { viewer: { failures: 5 } } });
+  expect(told).not.toContain('wrong');
+  await enter(passwords.viewer);
+  await expect(page.getByRole('navigation', { name: 'Screens' })).toBeVisible();
+  await router.run('! grep -q viewer /var/run/fastpath-access.json');
+});

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import type { Page } from '@playwright/test';
+import { apply, kept, looked, openSetup } from './change';
+import { expect, test } from './fixture';
+
+/** A session that is dialled, refused or ended on an emulated gateway. */
+const DIAL_MS = 60_000;
+
+const line = (page: Page, state: 'up' | 'down') => page.locator(`[data-line="${state}"]`);
+const said = (page: Page) => page.getByRole('list', { name: 'The last dial' });
+
+test('a line is disconnected and connected, and the log tells of the dial', async ({
+  page,
+  router,
+}) => {
+  test.setTimeout(180_000);
+  await openSetup(page, 'wan');
+  await expect(line(page, 'up')).toBeVisible({ timeout: DIAL_MS });
+  await page.getByRole('button', { name: 'Disconnect' }).click();
+  await expect(line(page, 'down')).toBeVisible({ timeout: DIAL_MS });
+  expect(await router.run('ip link show pppoe-wan 2>&1 || true')).not.toContain('UP,LOWER_UP');
+  await page.getByRole('button', { name: 'Connect', exact: true }).click();
+  await expect(line(page, 'up')).toBeVisible({ timeout: DIAL_MS });
+  expect(await router.run('ip link show pppoe-wan')).toContain('UP');
+  await expect(said(page)).toContainText('pppd');
+});
+
+test('a new user name reaches the router, the password never the page', async ({
+  page,
+  router,
+}) => {
+  test.setTimeout(180_000);
+  const answers: string[] = [];
+  page.on('response', (response) => {
+    if (!response.url().endsWith('/ubus')) return;
+    // The page before the login is left while it is still asked for something.
+    const gone = () => '';
+    void response.text().then((text) => answers.push(text), gone);
+  });
+  await openSetup(page, 'wan');
+  const password = page.getByLabel('Password', { exact: true });
+  await expect(password).toHaveValue('');
+  await expect(password).toHaveAttribute('placeholder', 'stays as it is');
+  await page.getByLabel('User name').fill(`o'neil "x" ü`);
+  await password.fill('geheim-1');
+  const lines = (await looked(page)).join('\n');
+  expect(lines).toContain(`o'neil "x" ü`);
+  expect(lines).toContain('•••');
+  expect(lines).not.toContain('geheim-1');
+  await apply(page);
+  await kept(page);
+  const file = await router.run('cat /etc/config/network');
+  expect(file).toContain(`option password 'geheim-1'`);
+  expect(file).toContain('neil "x" ü');
+  await expect(password).toHaveValue('');
+  expect(await page.content()).not.toContain('geheim-1');
+  expect(answers.join()).not.toContain('geheim-1');
+  expect(await router.run('logread 2>/dev/null; cat /var/log/*.log')).not.toContain('geheim-1');
+});
+
+test('names that no provider gives out are told at the field, and change nothing', async ({
+  page,
+  router,
+}) => {
+  const before = await router.run('cat /etc/config/network');
+  await openSetup(page, 'wan');
+  await page.getByLabel('User name').fill('x'.repeat(500));
+  await page.getByRole('button', { name: 'Review and apply' }).click();
+  await expect(page.getByLabel('User name')).toHaveAttribute('aria-invalid', 'true', {
+    timeout: 20_000,
+  });
+  await expect(page.getByText('1 value is not accepted:')).toBeVisible();
+  expect(await router.run('cat /etc/config/network')).toBe(before);
+});
+
+test('whole packets through PPPoE make port, VLAN and session wider', async ({
+  page,
+  lab,
+  router,
+}) => {
+  test.setTimeout(180_000);
+  await openSetup(page, 'wan');
+  await page.getByLabel('Whole packets through PPPoE (1500 bytes)').check();
+  await expect(page.getByLabel('MTU', { exact: true })).toHaveValue('1500');
+  await looked(page);
+  await apply(page);
+  await kept(page);
+  expect(await router.run('cat /sys/class/net/wan/mtu /sys/class/net/wan.35/mtu')).toBe(
+    '1508\n1508\n',
+  );
+  // The provider of the lab agrees (RFC 4638), and such a packet arrives in one piece.
+  await expect
+    .poll(() => router.run('cat /sys/class/net/pppoe-wan/mtu || true'), { timeout: DIAL_MS })
+    .toBe('1500\n');
+  await lab.verb('wait_for', '20', 'h10', 'ping -M do -s 1472 -c 1 -W 2 203.0.113.1');
+});

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test, type Page } from '@playwright/test';
+import { replay } from './replay';
+import { entered, screens, shown } from './screens';
+
+/** Half of each length: a moved line is still seen, and the pictures stay small. */
+const SCALE = 0.5;
+const HEIGHT = 640;
+const DRAWN_MS = 300;
+const ASKED_MS = 4000;
+
+const looks = [
+  { look: 'light', locale: 'en-GB', colorScheme: 'light', width: 1280 },
+  { look: 'dark', locale: 'en-GB', colorScheme: 'dark', width: 1280 },
+  { look: 'mobile', locale: 'en-GB', colorScheme: 'light', width: 320 },
+  { look: 'german', locale: 'de-DE', colorScheme: 'light', width: 1280 },
+] as const;
+
+const LINE = '<span style="font: 16px system-ui; background: white">Ångström 0123 → fjord</span>';
+const LETTERS = fileURLToPath(new URL('pictures/letters.png', import.meta.url));
+
+/** Another browser or font draws other letters: then no picture can be compared. */
+async function lettersAreTheSame(page: Page): Promise<boolean> {
+  await page.setContent(LINE);
+  const drawn = await page.locator('span').screenshot();
+  if (process.env['RENEW']) {
+    writeFileSync(LETTERS, drawn);
+    return true;
+  }
+  return existsSync(LETTERS) && drawn.equals(readFileSync(LETTERS));
+}
+
+/** The whole of a screen, however long. */
+async function picture(page: Page, name: string): Promise<void> {
+  // What the last answer brought is drawn when there is nothing else to do.
+  await page.evaluate(
+    (ms) => new Promise((done) => setTimeout(() => requestIdleCallback(done), ms)),
+    DRAWN_MS,
+  );
+  const same = () =>
+    expect(page).toHaveScreenshot(`${name}.png`, {
+      fullPage: true,
+      scale: 'device',
+      timeout: 15_000,
+    });
+  // An answer that came while the page still looked for the router is asked for again.
+  await expect(same).toPass({ timeout: 3 * ASKED_MS, intervals: [ASKED_MS] });
+}
+
+for (const { look, locale, colorScheme, width } of looks) {
+  test.describe(look, () => {
+    const viewport = { width, height: HEIGHT };
+    test.use({ locale, colorScheme, viewport, deviceScaleFactor: SCALE });
+
+    test.beforeEach(async ({ page }) => {
+      await page.emulateMedia({ reducedMotion: 'reduce', colorScheme: 'light' });
+      const why = 'this browser draws letters otherwise than the one of the pictures (--renew)';
+      test.skip(!(await lettersAreTheSame(page)), why);
+      await page.emulateMedia({ reducedMotion: 'reduce', colorScheme });
+    });
+
+    test('login', async ({ page }) => {
+      await replay(page);
+      await page.goto('');
+      await expect(page.locator('form')).toBeVisible();
+      await picture(page, `${look}-login`);
+    });
+
+    for (const [screen, address] of Object.entries(screens)) {
+      test(screen, async ({ page }) => {
+        const { unknown, awaited } = await replay(page);
+        await entered(page);
+        await page.goto(`#/${address}`);
+        await shown(page);
+        await expect(page.locator('[data-connection=polling]')).toBeVisible();
+        const questions = () => awaited(`${locale.slice(0, 2)} ${screen}`);
+        await expect.poll(questions, { intervals: [100], timeout: 15_000 }).toEqual([]);
+        await shown(page);
+        await picture(page, `${look}-${screen}`);
+        expect(unknown, 'questions that were not recorded (run --record)').toEqual([]);
+      });
+    }
+  });
+}

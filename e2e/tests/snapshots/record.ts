@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { writeFileSync } from 'node:fs';
+import type { Page } from '@playwright/test';
+import { expect, logIn, test } from '../browser/fixture';
+import { hosts, type Lan } from '../browser/lab';
+import { keyOf, RECORDING, type Recording } from './replay';
+import { screens, shown } from './screens';
+
+/** Nothing new was asked for this long: the screen has what it wants. */
+const QUIET_MS = 5000;
+
+/** Everything the router answers this page from now on; the first answer to a question counts. */
+function listen(page: Page, answers: Recording['answers'], asked: Set<string>): () => boolean {
+  const waiting = new Set<unknown>();
+  let newest = Date.now();
+  page.on('request', (request) => {
+    if (new URL(request.url()).pathname !== '/ubus') return;
+    const { params } = request.postDataJSON() as { params: [string, string, string, object] };
+    const key = keyOf(params[1], params[2], params[3]);
+    if (asked.has(key)) return;
+    asked.add(key);
+    waiting.add(request);
+    newest = Date.now();
+  });
+  // Whoever goes on to the next screen wants no answer any more.
+  page.on('requestfailed', (request) => waiting.delete(request));
+  page.on('response', (response) => {
+    const { pathname } = new URL(response.url());
+    if (pathname !== '/ubus') return;
+    waiting.delete(response.request());
+    const call = response.request().postDataJSON() as { params: unknown[] };
+    const [, object, method, args] = call.params as [string, string, string, object];
+    void response.json().then(
+      ({ result, error }: { result?: unknown[]; error?: unknown }) => {
+        const login = method === 'login' ? [0, { ubus_rpc_session: '1'.repeat(32) }] : result;
+        answers[keyOf(object, method, args)] ??= error ? { error } : { result: login };
+      },
+      () => undefined,
+    );
+  });
+  return () => waiting.size === 0 && Date.now() - newest > QUIET_MS;
+}
+
+/** What came in the meantime has figures in the chart. */
+const BULK_MS = 40_000;
+
+/** The last of the past is the present: asking again then changes nothing. */
+function together(answers: Recording['answers']): void {
+  const of = (start: string) => {
+    const key = Object.keys(answers).find((each) => each.startsWith(start)) ?? '';
+    return (answers[key] as { result: [number, unknown] }).result[1];
+  };
+  const { now_ms, paths } = of('fastpath status') as {
+    now_ms: number;
+    paths: Record<string, { bps: number }>;
+  };
+  const history = of('fastpath history') as { cols: string[]; rows: number[][] };
+  const now = history.cols.map((col) => paths[col]?.bps ?? now_ms);
+  history.rows = [...history.rows.filter(([at]) => (at ?? 0) < now_ms - 200), now];
+}
+
+async function evening(lan: Lan): Promise<void> {
+  await lan.download(hosts.isp, '900k');
+  await lan.download(hosts.h20, '400k');
+  const curl = 'exec curl -gsS -o /dev/null --limit-rate';
+  await lan.begin('h11', 'h11', `${curl} 300k http://[2001:db8:ffff::1]/256.bin`);
+  await lan.begin('h10', 'ping', `exec ping -i 1 ${hosts.h20}`);
+}
+
+test('answers of every screen', async ({ page, lan, router }) => {
+  test.setTimeout(900_000);
+  const answers: Recording['answers'] = {};
+  await router.inLine(`	option block '1'
+
+config policy
+	option name 'cameras'
+	option src 'iot'
+	option dest 'wan'
+	option action 'always'`);
+  await evening(lan);
+  const begun = Date.now();
+  await lan.badPage(hosts.h20);
+  await lan.badPage();
+  // The page without its stream asks for what the pictures will ask for.
+  await page.route('**/ubus/subscribe/**', (route) => route.fulfill({ json: { code: -13 } }));
+  const asked: Recording['asked'] = {};
+  const questions = new Set<string>();
+  const quiet = listen(page, answers, questions);
+  await expect.poll(() => Date.now() - begun, { timeout: 2 * BULK_MS }).toBeGreaterThan(BULK_MS);
+  await page.goto('#/overview');
+  await logIn(page);
+  for (const locale of ['en', 'de']) {
+    await page.getByRole('combobox').first().selectOption(locale);
+    const chosen = () => page.evaluate(() => localStorage.getItem('fastpath.language'));
+    await expect.poll(chosen).toBe(locale);
+    for (const [screen, address] of Object.entries(screens)) {
+      await page.goto('about:blank');
+      questions.clear();
+      await page.goto(`#/${address}`);
+      await shown(page);
+      await expect.poll(quiet, { timeout: 60_000 }).toBe(true);
+      asked[`${locale} ${screen}`] = [...questions].sort();
+    }
+  }
+  await expect.poll(() => Object.keys(answers).length).toBeGreaterThan(20);
+  const sorted = Object.fromEntries(Object.entries(answers).sort(([a], [b]) => (a < b ? -1 : 1)));
+  together(sorted);
+  const recording: Recording = { at_ms: begun + BULK_MS, answers: sorted, asked };
+  writeFileSync(RECORDING, `${JSON.stringify(recording, null, 1)}\n`);
+});

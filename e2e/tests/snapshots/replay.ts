@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { readFileSync } from 'node:fs';
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Page, Route } from '@playwright/test';
+
+/** What a gateway answered, by object, method and arguments. */
+export interface Recording {
+  /** The browser's clock while it was recorded. */
+  at_ms: number;
+  answers: Record<string, unknown>;
+  /** What each screen asks when it is opened, by language and screen. */
+  asked: Record<string, string[]>;
+}
+
+export const RECORDING = fileURLToPath(new URL('answers.json', import.meta.url));
+const PAGE = fileURLToPath(new URL('../../../ui/dist/', import.meta.url));
+
+const types: Record<string, string> = {
+  '.html': 'text/html',
+  '.js': 'text/javascript',
+  '.svg': 'image/svg+xml',
+};
+
+export interface Replay {
+  /** Questions without a recorded answer. */
+  unknown: string[];
+  /** The questions of a screen that it has not asked yet. */
+  awaited: (screen: string) => string[];
+}
+
+/** A login's key tells no password. */
+export function keyOf(object: string, method: string, args: object): string {
+  return `${object} ${method} ${method === 'login' ? '{}' : JSON.stringify(args)}`;
+}
+
+/** The page with its router: files from the last build, answers from the recording. */
+export async function replay(page: Page): Promise<Replay> {
+  const { at_ms, answers, asked } = JSON.parse(readFileSync(RECORDING, 'utf8')) as Recording;
+  const unknown: string[] = [];
+  const answered = new Set<string>();
+  const answer = (route: Route): Promise<void> => {
+    const { id, params } = route.request().postDataJSON() as { id: number; params: unknown[] };
+    const [, object, method, args] = params as [string, string, string, object];
+    const key = keyOf(object, method, args);
+    if (!(key in answers)) unknown.push(key);
+    const json = { jsonrpc: '2.0', id, ...(answers[key] ?? { result: [5] }) };
+    return route.fulfill({ json });
+  };
+  page.on('requestfinished', (request) => {
+    if (new URL(request.url()).pathname !== '/ubus') return;
+    const { params } = request.postDataJSON() as { params: [string, string, string, object] };
+    answered.add(keyOf(params[1], params[2], params[3]));
+  });
+  await page.clock.setFixedTime(at_ms);
+  await page.route('**/*', (route) => {
+    const { pathname } = new URL(route.request().url());
+    // Without a stream the page asks for the same state again, and nothing moves.
+    if (pathname.startsWith('/ubus/')) return route.fulfill({ json: { code: -13 } });
+    if (pathname === '/ubus') return answer(route);
+    const file = pathname.replace('/fastpath/', '') || 'index.html';
+    const contentType = types[extname(file)] ?? 'application/octet-stream';
+    return route.fulfill({ path: PAGE + file, contentType });
+  });
+  const awaited = (screen: string) =>
+    (asked[screen] ?? ['no such screen']).filter((key) => !answered.has(key));
+  return { unknown, awaited };
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { expect, type Page } from '@playwright/test';
+
+/** Every screen and its parts, by the address in the page. */
+export const screens: Record<string, string> = {
+  overview: 'overview',
+  flows: 'flows',
+  protection: 'protection',
+  policy: 'protection?part=policy',
+  rules: 'protection?part=rules',
+  topology: 'topology',
+  health: 'health',
+  network: 'network',
+  wan: 'wan',
+  fastpath: 'fastpath',
+  firewall: 'firewall',
+  cpu: 'cpu',
+  system: 'system',
+  wizard: 'wizard',
+};
+
+const session = JSON.stringify({ session: '1'.repeat(32), user: 'root' });
+
+/** Somebody who has logged in already. */
+export async function entered(page: Page): Promise<void> {
+  await page.addInitScript((stored) => {
+    sessionStorage.setItem('fastpath.session', stored);
+  }, session);
+}
+
+/** What the screen asked for is there. */
+export async function shown(page: Page): Promise<void> {
+  await expect(page.locator('main').locator('.panel, [role=table]').first()).toBeVisible();
+  await expect(page.locator('main .waiting')).toHaveCount(0, { timeout: 60_000 });
+  await expect(page.locator('[role=table] .message')).toHaveCount(0);
+}

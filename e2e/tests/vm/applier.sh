@@ -1,0 +1,198 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The lab's own netifd and fw4: a change of /etc/config/network and firewall is carried out, and
+# nothing else is touched. On an OpenWrt image these are netifd's and fw4's tests to pass.
+
+# edit_config NAME SED-SCRIPT…: and the reload that follows a commit.
+edit_config() {
+    local name=$1
+    shift
+    gw "sed -i $(printf ' -e %q' "$@") /etc/config/$name && reload_config $name"
+}
+
+# add_config NAME: sections from stdin.
+add_config() { gw "cat >>/etc/config/$1 && reload_config $1"; }
+
+# kernel_state: all that the configuration decides, less what counts on by itself.
+kernel_state() {
+    gw '/usr/libexec/lab/state | sort; nft -s list table inet fw4; cat /run/supervise/pppoe-wan'
+}
+
+reaches() { "$1" ping -c 1 -W 1 "$2"; }
+apart() { ! reaches "$1" "$2" >/dev/null; }
+# nothing_at HOST ADDRESS PORT: whether HOST finds no web server there.
+nothing_at() { ! "$1" curl -s -m 2 -o /dev/null "http://$2:$3/index.html"; }
+
+GUEST_NETWORK="
+config bridge-vlan
+	option device 'br-lan'
+	option vlan '30'
+	list ports 'lan3:u*'
+
+config interface 'guest'
+	option device 'br-lan.30'
+	option proto 'static'
+	list ipaddr '10.10.30.1/24'
+"
+GUEST_FIREWALL="
+config zone
+	option name 'guest'
+	list network 'guest'
+	option input 'REJECT'
+	option output 'ACCEPT'
+	option forward 'REJECT'
+
+config forwarding
+	option src 'guest'
+	option dest 'wan'
+
+config rule
+	option name 'Allow-DHCP-Guest'
+	option src 'guest'
+	option proto 'udp'
+	option dest_port '67-68'
+	option target 'ACCEPT'
+"
+
+test_what_is_as_wanted_is_left_alone() {
+    local before
+    before=$(kernel_state)
+    gw reload_config network firewall
+    same "plan" "$(gw cat /run/lab/network/plan)" ""
+    same "state" "$(kernel_state)" "$before"
+}
+
+test_guest_vlan_comes_and_goes() {
+    local before port
+    before=$(kernel_state)
+    port=$(fresh_port)
+    download h10 "$port" "$ISP_4"
+    edit_config network "/vlan '10'/,/^\$/s/.*lan3:u.*//"
+    add_config network <<<"$GUEST_NETWORK"
+    add_config firewall <<<"$GUEST_FIREWALL"
+    add_config dhcp <<<"
+config dhcp 'guest'
+	option interface 'guest'"
+    h30_port lease
+    soon 10 reaches h30 203.0.113.1
+    has "lease" "$(h30 ip -4 addr show dev eth0)" "inet 10.10.30."
+    soon 5 apart h30 10.10.10.10
+    soon 5 nothing_at h30 10.10.10.1 80
+    soon 5 apart h10 "$(h30 "ip -4 -o addr show dev eth0 | sed 's/.*inet //; s,/.*,,'")"
+    bytes_grow "$port" "$(conntrack_bytes "$port" | cut -d ' ' -f 2)" ||
+        soon 10 offloaded "$port"
+    configuration_back
+    h30_port off
+    soon 5 gw '! ip link show br-lan.30'
+    same "state" "$(kernel_state)" "$before"
+    soon 10 reaches h11 10.10.10.1
+}
+
+test_bridges_for_each_vlan_and_back() {
+    local before
+    before=$(kernel_state)
+    gw 'cat >/etc/config/network && reload_config network' <<<"$(per_vlan_bridges)"
+    same "kind of the bridges" "$(gw "/usr/libexec/lab/state | grep ^filtering | sort")" \
+        "filtering br-home 0
+filtering br-iot 0"
+    soon 10 reaches h10 10.10.20.10
+    soon 30 internet
+    configuration_back
+    same "state" "$(kernel_state)" "$before"
+    soon 10 reaches h10 10.10.20.10
+}
+
+# As a router has them that knows no VLAN-aware bridge.
+per_vlan_bridges() {
+    gw cat /etc/config/network | awk '
+        /^config/ { keep = !/bridge-vlan/ }
+        keep' | sed "/name 'br-lan'/,/^\$/d; s/br-lan\.10/br-home/; s/br-lan\.20/br-iot/"
+    cat <<'END'
+
+config device
+	option name 'br-home'
+	option type 'bridge'
+	list ports 'lan1'
+	list ports 'lan3'
+
+config device
+	option name 'br-iot'
+	option type 'bridge'
+	list ports 'lan2.20'
+END
+}
+
+test_device_options() {
+    add_config network <<<"
+config device
+	option name 'lan2'
+	option mtu '1600'
+	option gro '0'
+	option ipv6 '0'"
+    has "lan2" "$(gw ip link show lan2)" "mtu 1600"
+    has "features of lan2" "$(gw ethtool -k lan2)" "generic-receive-offload: off"
+    same "IPv6 of lan2" "$(gw cat /proc/sys/net/ipv6/conf/lan2/disable_ipv6)" 1
+    configuration_back
+    has "lan2" "$(gw ip link show lan2)" "mtu 1500"
+    has "features of lan2" "$(gw ethtool -k lan2)" "generic-receive-offload: on"
+    same "IPv6 of lan2" "$(gw cat /proc/sys/net/ipv6/conf/lan2/disable_ipv6)" 0
+}
+
+test_another_mtu_dials_again() {
+    local link
+    link=$(gw cat /sys/class/net/br-lan/ifindex)
+    edit_config network "s/option mtu '1492'/option mtu '1480'/"
+    soon 20 gw 'ip link show pppoe-wan | grep -q "mtu 1480"'
+    same "index of the bridge" "$(gw cat /sys/class/net/br-lan/ifindex)" "$link"
+    soon 20 wan_is_up
+    same "MTU of the session" "$(gw cat /sys/class/net/pppoe-wan/mtu)" 1480
+}
+
+test_wan_by_lease_and_by_hand() {
+    local text="config interface 'wan'
+	option device 'wan'
+	option proto 'dhcp'"
+    edit_config network "/^config interface 'wan'/,/^\$/d"
+    add_config network <<<"
+$text"
+    soon 15 gw 'ip -4 addr show dev wan | grep -q 192.0.2.1'
+    soon 10 gw ping -c 1 -W 1 203.0.113.1
+    edit_config network "/^config interface 'wan'/,/^\$/d"
+    add_config network <<<"
+${text/dhcp/static}
+	option ipaddr '192.0.2.9'
+	option netmask '255.255.255.0'
+	option gateway '192.0.2.1'"
+    soon 5 gw 'ip -4 addr show dev wan | grep -q 192.0.2.9/24'
+    soon 10 internet
+    same "processes of leases" "$(gw 'pgrep -x udhcpc' || true)" ""
+    configuration_back
+    soon 20 wan_is_up
+    same "addresses of wan" "$(gw ip -4 addr show dev wan)" ""
+}
+
+test_port_forward() {
+    add_config firewall <<<"
+config redirect
+	option name 'web'
+	option src 'wan'
+	option src_dport '8080'
+	option dest 'iot'
+	option dest_ip '10.10.20.10'
+	option dest_port '80'
+	option proto 'tcp'"
+    soon 5 isp curl -sf -m 3 -o /dev/null "http://$(wan_address):8080/index.html"
+    configuration_back
+    soon 5 nothing_at isp "$(wan_address)" 8080
+}
+
+test_bad_rules_leave_the_old_ones() {
+    local before
+    before=$(gw nft -s list table inet fw4)
+    add_config firewall <<<"
+config rule
+	option src 'lan'
+	option dest_port 'none'
+	option target 'ACCEPT'" || true
+    same "rules" "$(gw nft -s list table inet fw4)" "$before"
+}

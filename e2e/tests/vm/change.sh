@@ -1,0 +1,340 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Changes of the configuration: applied, confirmed, taken back; who may, and who is told what.
+
+# change SESSION METHOD ARGUMENTS: the answer; a refusal is one too.
+change() { rpc "$1" fastpath.change "$2" "$3" | jq -c '.result[1] // .error'; }
+
+# edited SECTION VALUES [CONFIG]: edits that set values.
+edited() {
+    jq -nc --arg s "$1" --argjson v "$2" --arg c "${3:-network}" \
+        '[{config: $c, op: "set", section: $s, values: $v}]'
+}
+
+# guest VLAN: edits that make one, its interface and its zone.
+guest() {
+    jq -nc --arg v "$1" '[
+        {config: "network", op: "add", type: "bridge-vlan", id: "vlan",
+            values: {device: "br-lan", vlan: $v, ports: ["lan3:t"]}},
+        {config: "network", op: "add", type: "interface", section: "guest",
+            values: {device: ("br-lan." + $v), proto: "static", ipaddr: ["10.10.30.1/24"]}},
+        {config: "firewall", op: "add", type: "zone", id: "zone",
+            values: {name: "guest", network: ["guest"], input: "REJECT", forward: "REJECT"}}]'
+}
+
+# with EDITS [MORE]: arguments of apply and check.
+with() { jq -nc --argjson e "$1" --argjson m "${2:-{\}}" '{edits: $e} + $m'; }
+
+# applied SESSION EDITS [MORE]: the number of the change.
+applied() {
+    local answer
+    answer=$(change "$1" apply "$(with "$2" "${3:-{\}}")")
+    jq -er .id <<<"$answer" || fail "not applied: $answer"
+}
+
+# refusal CODE SESSION METHOD ARGUMENTS: the call is refused so; its answer in ANSWER.
+refusal() {
+    ANSWER=$(change "$2" "$3" "$4")
+    same "the refusal of $3 $4" "$(jq -r '.error.code // .' <<<"$ANSWER")" "$1"
+}
+
+# schema METHOD ANSWER
+schema() {
+    node "$VM/answer.mjs" "$TOP/feeds/fastpathd/src/schema" change "$1" <<<"$2" || fail "the schema"
+}
+
+state_of() {
+    change "$1" list '{}' | jq -r --argjson i "$2" '.changes[] | select(.id == $i).state'
+}
+state_is() { [ "$(state_of "$1" "$2")" = "$3" ]; }
+waits() { [ "$(change "$1" list '{}' | jq -r .pending.id)" = "$2" ]; }
+
+# said_of SESSION: what the files say, whatever uci calls the sections and however it writes them.
+said_of() {
+    change "$1" get '{"configs": ["network", "firewall"]}' |
+        jq -c '.configs | map_values(map(del(.section)))'
+}
+
+# What the tests change, as it was.
+keep() { gw 'mkdir -p /run/e2e/kept && cp /etc/config/* /run/e2e/kept/'; }
+# unchanged: every file is as keep found it.
+# shellcheck disable=SC2016 # the gateway expands it
+unchanged() {
+    gw 'for file in /run/e2e/kept/*; do cmp "$file" "/etc/config/${file##*/}" || exit 1; done'
+}
+
+# The stand-in's log: what was noted of changes.
+noted() { gw 'cat /var/log/*.log /var/log/messages 2>/dev/null; logread 2>/dev/null; true'; }
+
+test_confirmed_and_undone() {
+    local root id answer before
+    keep
+    root=$(session root fastpath)
+    before=$(said_of "$root")
+    answer=$(change "$root" get '{"configs": ["network", "firewall", "nothing"]}')
+    same "a file that may not be read" "$(jq -r .error.code <<<"$answer")" argument
+    schema get "$(change "$root" get '{"configs": ["network", "firewall"]}')"
+    answer=$(change "$root" check "$(with "$(guest 30)")")
+    schema check "$answer"
+    same problems "$(jq -c .problems <<<"$answer")" '[]'
+    unchanged || fail "checking changed something"
+    answer=$(change "$root" apply "$(with "$(guest 30)" '{"seconds": 60, "note": "guests"}')")
+    schema apply "$answer"
+    id=$(jq -r .id <<<"$answer")
+    soon 60 gw 'ip -4 addr show br-lan.30 | grep 10.10.30.1'
+    schema list "$(change "$root" list '{}')"
+    waits "$root" "$id" || fail "it does not wait"
+    schema confirm "$(change "$root" confirm "{\"id\": $id}")"
+    state_is "$root" "$id" confirmed || fail "it is not confirmed: $(change "$root" list '{}')"
+    refusal gone "$root" confirm "{\"id\": $id}"
+    answer=$(change "$root" undo "{\"id\": $id}")
+    schema undo "$answer"
+    id=$(applied "$root" "$(jq -c .edits <<<"$answer")")
+    change "$root" confirm "{\"id\": $id}" >/dev/null
+    soon 60 gw '! ip link show br-lan.30'
+    same "what the files say" "$(said_of "$root")" "$before"
+    internet || fail "no way to the Internet any more"
+}
+
+test_expires_and_is_reverted() {
+    local root id
+    keep
+    root=$(session root fastpath)
+    id=$(applied "$root" "$(guest 31)" '{"seconds": 5}')
+    if unchanged >/dev/null; then fail "nothing was applied"; fi
+    # Who asks nobody has it taken back all the same.
+    soon 12 unchanged
+    state_is "$root" "$id" expired || fail "it has not expired"
+    refusal gone "$root" confirm "{\"id\": $id}"
+    same "how it ended" "$(jq -r .error.state <<<"$ANSWER")" expired
+    id=$(applied "$root" "$(guest 32)" '{"seconds": 60}')
+    change "$root" revert "{\"id\": $id}" >/dev/null
+    unchanged || fail "not as before"
+    state_is "$root" "$id" reverted || fail "it is not reverted"
+    soon 60 gw '! ip link show br-lan.31 && ! ip link show br-lan.32'
+}
+
+test_two_administrators() {
+    local first second id
+    keep
+    first=$(session root fastpath)
+    second=$(session root fastpath)
+    id=$(applied "$first" "$(guest 30)" '{"seconds": 60}')
+    refusal pending "$second" apply "$(with "$(guest 33)")"
+    same who "$(jq -r .error.user <<<"$ANSWER")" root
+    between "since when" "$(jq -r .error.left_s <<<"$ANSWER")" 30 60
+    # The first one's session ends; the same user confirms by another.
+    rpc "$first" session destroy '{}' >/dev/null
+    waits "$second" "$id" || fail "the change went with the session"
+    change "$second" revert "{\"id\": $id}" >/dev/null
+    unchanged || fail "not as before"
+    # Both at once: one is told.
+    first=$(session root fastpath)
+    change "$first" apply "$(with "$(guest 30)" '{"seconds": 30}')" >"$RUN/change.1" &
+    change "$second" apply "$(with "$(guest 33)" '{"seconds": 30}')" >"$RUN/change.2" &
+    wait %% && wait
+    same "who was applied" "$(jq -rs 'map(.id // .error.code) | map(type) | sort | join(" ")' \
+        "$RUN/change.1" "$RUN/change.2")" "number string"
+    same "what the other was told" "$(jq -rs 'map(.error.code // empty) | join(" ")' \
+        "$RUN/change.1" "$RUN/change.2")" pending
+    id=$(jq -rs 'map(.id // empty)[0]' "$RUN/change.1" "$RUN/change.2")
+    change "$second" revert "{\"id\": $id}" >/dev/null
+    unchanged || fail "not as before"
+}
+
+test_viewer_changes_nothing() {
+    local viewer method answer
+    keep
+    viewer=$(session viewer look)
+    for method in apply confirm revert undo; do
+        answer=$(rpc "$viewer" fastpath.change "$method" "$(with "$(guest 30)" '{"id": 1}')")
+        same "$method by a viewer" "$(jq -c .error.code <<<"$answer")" -32002
+        answer=$(rpc "$NOBODY" fastpath.change "$method" '{}')
+        same "$method by nobody" "$(jq -c .error.code <<<"$answer")" -32002
+    done
+    for method in add set delete order apply confirm rollback revert commit; do
+        answer=$(rpc "$viewer" uci "$method" \
+            '{"config": "network", "section": "lan", "values": {}}')
+        same "uci $method by a viewer" "$(jq -c .error.code <<<"$answer")" -32002
+    done
+    # The object of a plug-in cannot be talked into it by another session of the same call.
+    answer=$(change "$viewer" check "$(with "$(guest 30)" '{"cut_ok": true, "seconds": 5}')")
+    has "what a viewer may look at" "$answer" '"cuts"'
+    unchanged || fail "a viewer changed something"
+}
+
+test_secrets_stay() {
+    local root id answer secret old word="Gr31f-n1cht" new="Zw3it-W0rt"
+    keep
+    root=$(session root fastpath)
+    id=$(applied "$root" "$(edited iot "{\"password\": \"$word\"}")")
+    change "$root" confirm "{\"id\": $id}" >/dev/null
+    has "the file" "$(gw cat /etc/config/network)" "$word"
+    id=$(applied "$root" "$(edited iot "{\"password\": \"$new\", \"metric\": \"5\"}")")
+    change "$root" confirm "{\"id\": $id}" >/dev/null
+    answer=$(change "$root" undo "{\"id\": $id}")
+    has "the edits" "$answer" "•••$id"
+    answer+=$(change "$root" list '{}')$(change "$root" get '{"configs": ["network", "rpcd"]}')
+    answer+=$(change "$root" check "$(with "$(edited iot '{"password": "x"}')")")
+    answer+=$(change "$(session viewer look)" get '{"configs": ["network"]}')
+    has "what is told of it" "$answer" '•••'
+    old=$(gw "sed -n \"s/.*password '\\(.*\\)'/\\1/p\" /run/e2e/kept/network")
+    for secret in "$word" "$new" "$old"; do
+        lacks "an answer" "$answer" "\"$secret\""
+        lacks "the log" "$(noted)" "'$secret'"
+        same "readable for others" "$(gw "find /etc/fastpath /var/run/fastpath-change \
+            -perm /077 2>/dev/null | grep changes; true")" ""
+    done
+    # The masked edits bring the secret back that they do not show.
+    id=$(applied "$root" "$(change "$root" undo "{\"id\": $id}" | jq -c .edits)")
+    change "$root" confirm "{\"id\": $id}" >/dev/null
+    has "the file" "$(gw cat /etc/config/network)" "$word"
+    gw 'cp /run/e2e/kept/network /etc/config/network'
+}
+
+# bad CODE EDITS: refused with this problem, and nothing changed.
+bad() {
+    refusal invalid "$ROOT" apply "$(with "$2")"
+    same "what is wrong with $2" "$(jq -r '.error.problems[0].code' <<<"$ANSWER")" "$1"
+    unchanged || fail "the refused change changed something: $2"
+}
+
+test_bad_input_changes_nothing() {
+    local long newline vlan
+    keep
+    ROOT=$(session root fastpath)
+    for vlan in 0 4095 x; do bad vlan-range "$(guest "$vlan" | jq -c '[.[0]]')"; done
+    bad vlan-duplicate "$(guest 10 | jq -c '[.[0]]')"
+    bad pvid-twice "$(guest 30 | jq -c '.[0].values.ports = ["lan1:u*"] | [.[0]]')"
+    bad address-collides "$(edited iot '{"ipaddr": ["10.10.10.9/24"]}')"
+    long=$(printf 'n%.0s' {1..500})
+    bad too-long "$(edited wan "{\"username\": \"$long\"}")"
+    newline=$(edited wan '{"username": "a\noption password x"}')
+    bad control "$newline"
+    bad unknown-interface "$(guest 30 | jq -c '[.[2]]')"
+    bad fw4 '[{"config": "firewall", "op": "add", "type": "rule", "id": "rule",
+        "values": {"name": "x", "src": "lan", "proto": "nosuch", "target": "ACCEPT"}}]'
+    bad fastpathd "$(edited main '{"engine": "warp"}' fastpath)"
+    same "what the daemon says of" "$(jq -r '.error.problems[0].option' <<<"$ANSWER")" engine
+    refusal argument "$ROOT" apply \
+        '{"edits": [{"config": "../shadow", "op": "delete", "section": "a"}]}'
+    refusal argument "$ROOT" apply '{"edits": 7}'
+    refusal argument "$ROOT" apply '{}'
+    refusal edit "$ROOT" apply "$(with "$(edited dmz '{"a": "b"}')")"
+    refusal gone "$ROOT" undo '{"id": 999999}'
+    unchanged || fail "something was changed"
+    # Quotes and Unicode are no harm: they arrive as they are.
+    local id name="it's \"ümläut\" \\\\ #1; \$(reboot)"
+    id=$(applied "$ROOT" "$(jq -nc --arg n "$name" '[{config: "network", op: "set", section: "iot",
+        values: {service: $n}}]')" '{"seconds": 30}')
+    same "the value" "$(change "$ROOT" get '{"configs": ["network"]}' |
+        jq -r '.configs.network[] | select(.section == "iot").values.service')" "$name"
+    change "$ROOT" revert "{\"id\": $id}" >/dev/null
+    unchanged || fail "not as before"
+}
+
+# asked_by_h10 METHOD ARGUMENTS: an administrator at h10, in VLAN 10 behind lan1.
+asked_by_h10() {
+    local body
+    body=$(jq -nc --arg s "$ROOT" --arg m "$1" --argjson a "$2" '{jsonrpc: "2.0", id: 1,
+        method: "call", params: [$s, "fastpath.change", $m, $a]}')
+    # The host's shell reads it once more.
+    h10 curl -sS -m 20 -d "'$body'" http://10.10.10.1/ubus | jq -c '.result[1] // .error'
+}
+
+reaches() { h10 curl -s -m 2 -o /dev/null http://10.10.10.1/ubus; }
+
+test_lock_out() {
+    local answer edits id vlan
+    keep
+    ROOT=$(session root fastpath)
+    vlan=$(change "$ROOT" get '{"configs": ["network"]}' |
+        jq -r '.configs.network[] | select(.values.vlan == "10").section')
+    edits=$(with "$(edited "$vlan" '{"ports": ["lan3:u*"]}')" \
+        '{"via": "10.10.10.1", "seconds": 25}')
+    answer=$(asked_by_h10 check "$edits")
+    same "the cut" "$(jq -r '.cuts[] | .code + " " + .params.port' <<<"$answer")" "port lan1"
+    answer=$(asked_by_h10 apply "$edits")
+    same "without being sure" "$(jq -r .error.code <<<"$answer")" cuts
+    unchanged || fail "it was applied all the same"
+    # Another port than theirs is none of it.
+    answer=$(asked_by_h10 check "$(with "$(edited "$vlan" '{"ports": ["lan1:u*"]}')" \
+        '{"via": "10.10.10.1"}')")
+    same "no cut" "$(jq -c .cuts <<<"$answer")" '[]'
+    answer=$(asked_by_h10 apply "$(jq -c '.cut_ok = true' <<<"$edits")")
+    id=$(jq -er .id <<<"$answer") || fail "not applied: $answer"
+    soon 24 eval "! reaches"
+    soon 60 reaches
+    state_is "$ROOT" "$id" expired || fail "it was not taken back: $(change "$ROOT" list '{}')"
+    unchanged || fail "not as before"
+}
+
+test_rpcd_ends_in_the_countdown() {
+    local root id
+    keep
+    root=$(session root fastpath)
+    id=$(applied "$root" "$(guest 30)" '{"seconds": 6}')
+    # What would have taken it back forgets it; who looks after it does not.
+    restart_broker
+    soon 60 unchanged
+    soon 60 answers_again
+    root=$(session root fastpath)
+    soon 30 state_is "$root" "$id" expired
+}
+
+answers_again() { [ -n "$(session root fastpath)" ]; }
+
+test_power_cut() {
+    local root id
+    keep
+    # What later tests put back is needed after the cut, too.
+    gw 'cp -a /run/e2e /etc/e2e.kept && sync'
+    root=$(session root fastpath)
+    id=$(applied "$root" "$(guest 30)" '{"seconds": 600}')
+    has "the new configuration" "$(gw cat /etc/config/network)" 10.10.30.1
+    cut_power gw || return
+    power_on gw
+    gw 'mv /etc/e2e.kept /run/e2e'
+    unchanged || fail "the configuration from before is not back"
+    if gw ip link show br-lan.30; then fail "the network was made from the other one"; fi
+    soon 20 answers_again
+    root=$(session root fastpath)
+    state_is "$root" "$id" power-cut || fail "not noted: $(change "$root" list '{}')"
+    good_state
+}
+
+# in_force SESSION WORD: what is said of the change that waits.
+in_force() { [ "$(change "$1" list '{}' | jq -r .pending.in_force)" = "$2" ]; }
+
+test_the_router_says_when_a_change_is_in_force() {
+    local id change
+    id=$(session root fastpath)
+    change=$(applied "$id" "$(guest 30)" '{"seconds": 60}')
+    soon 20 in_force "$id" true
+    # Looked at, not assumed: the VLAN is taken from the port behind everybody's back.
+    gw bridge vlan del dev lan3 vid 30
+    soon 5 in_force "$id" false
+    gw bridge vlan add dev lan3 vid 30
+    soon 5 in_force "$id" true
+    gw touch -d @1000000000 /var/run/fw4.state
+    soon 5 in_force "$id" false
+    gw rm /var/run/fw4.state
+    soon 5 in_force "$id" null
+    change "$id" revert "{\"id\": $change}" >/dev/null
+}
+
+# What a medium that fails may leave behind: told, put aside, and in nobody's way.
+test_a_broken_record_keeps_nothing_up() {
+    local root id
+    root=$(session root fastpath)
+    gw 'mkdir -p -m 700 /etc/fastpath/changes && cd /etc/fastpath/changes &&
+        echo "{" >pending.json &&
+        /usr/libexec/fastpath-rpcd boot && grep -x "{" pending.broken && echo "[" >pending.json'
+    id=$(applied "$root" "$(edited lan '{"metric": "7"}')")
+    change "$root" revert "{\"id\": $id}" >/dev/null
+    state_is "$root" "$id" reverted || fail "it is not reverted: $(change "$root" list '{}')"
+    same "what was put aside" "$(gw cat /etc/fastpath/changes/pending.broken)" "["
+    has "the log" "$(noted)" "pending.json is no record of a change"
+    has "the log" "$(noted)" "change $id of root: network.lan.metric: '7' instead of nothing"
+    lacks "the log" "$(noted | sed 's/ *$/;/')" "fastpath-change:;"
+}

@@ -1,0 +1,230 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The doctor on CPUs, kernel and system: each thing broken on the gateway itself, or, where that
+# would be another machine, in files that he alone sees otherwise.
+
+# shellcheck source=e2e/tests/vm/lib/examination.sh
+. "$VM/lib/examination.sh"
+# shellcheck source=e2e/tests/vm/lib/cpus.sh
+. "$VM/lib/cpus.sh"
+
+# loud: what the groups of this file say above info.
+loud() {
+    gw 'fastpathctl --json doctor || true' | jq -c '[.findings[] |
+        select(.group | IN("cpu", "ips", "system")) | select(.severity | IN("ok", "info") | not)]'
+}
+
+all_silent() { loud | grep -x '\[\]'; }
+
+test_silent_on_a_healthy_box() {
+    soon 30 all_silent
+}
+
+# As a method of the daemon's, who hands it on; the daemon's own user may do that.
+test_the_daemon_hands_the_question_on() {
+    local group=/usr/share/rpcd/acl.d/e2e.json id
+    gw "cat >$group" <<<'{"e2e": {"read": {"ubus": {"fastpath": ["doctor"]}}}}'
+    id=$(session root fastpath)
+    same "the daemon's answer" "$(rpc "$id" fastpath doctor \
+        '{"checks": ["system-root"], "lang": "de", "sample_ms": 0}' |
+        jq -c '[.result[0], .result[1].findings[0].title]')" \
+        '[0,"Das System kann in den Auslieferungszustand zurück."]'
+    same "what it does not know" "$(rpc "$id" fastpath doctor '{"colour": 1}' |
+        jq -c .result)" "[2]"
+    gw rm "$group"
+}
+
+test_daemon_gone() {
+    gw /etc/init.d/fastpathd stop
+    soon 10 finds system-daemon error "fastpath status"
+    # Others that need it say that they could not look; nothing is said to be well.
+    same "exit status without the daemon" "$(gw 'fastpathctl doctor >/dev/null; echo $?')" 2
+    mend system-daemon
+    soon 30 engine_is flowtable
+}
+
+# given HASH NAME: an account of that password; an empty one is none.
+given() { gw "sed -i 's|^$2:[^:]*:|$2:$1:|' /etc/shadow"; }
+
+test_passwords() {
+    keep /etc/shadow
+    given "" viewer
+    finds system-password error viewer
+    given "$(openssl passwd -6 viewer)" viewer
+    given "$(openssl passwd -1 admin)" root
+    finds system-password warning root
+    kept
+    well system-password
+}
+
+test_services_open_to_the_line() {
+    keep /etc/config/firewall
+    gw 'nft list table inet fw4 >/run/e2e/fw4; nft delete table inet fw4'
+    finds system-no-filter error
+    gw nft -f /run/e2e/fw4
+    well system-no-filter
+    gw "sed -i '/option name .wan.\$/,/option input/s/REJECT/ACCEPT/' /etc/config/firewall"
+    finds system-wan-open warning dropbear
+    kept
+    gw 'cat >>/etc/config/firewall' <<'END'
+
+config rule
+	option name 'Allow-SSH'
+	option src 'wan'
+	option proto 'tcp'
+	option dest_port '22'
+	option target 'ACCEPT'
+END
+    finds system-wan-open warning Allow-SSH
+    kept
+    well system-wan-open
+}
+
+test_clock() {
+    local found
+    # One look at a clock of 2001, in one command: little else is to see it.
+    # shellcheck disable=SC2016 # the gateway expands it
+    found=$(gw 'now=$(date +%s); busybox date -s @946684800 >/dev/null
+        fastpathctl --json doctor --check system-clock
+        busybox date -s @$((now + 2)) >/dev/null' | jq -c .findings)
+    is "$found" system-clock error 9466848
+    # NTP is asked for, and nobody sets the clock; then somebody of that trade.
+    found=$(view system-clock "mkdir -p /run/e2e/etc; cp /etc/config/* /run/e2e/etc
+        printf '%s\\n' \"config timeserver 'ntp'\" >/run/e2e/etc/system
+        bind /run/e2e/etc /etc/config; export UBUS_SOCKET=/nowhere")
+    is "$found" system-clock warning timeserver
+    # shellcheck disable=SC2016 # the gateway expands it
+    gw 'cp "$(readlink -f "$(command -v sleep)")" /run/e2e/ntpd
+        setsid /run/e2e/ntpd 60 >/dev/null 2>&1 & echo $! >/run/e2e/ntpd.pid'
+    found=$(gw fastpathctl --json doctor --check system-clock | jq -c .findings)
+    # shellcheck disable=SC2016 # the gateway expands it
+    gw 'kill "$(cat /run/e2e/ntpd.pid)"'
+    is "$found" system-clock ok
+}
+
+# What cannot be broken here without another kernel, other hardware, or harm.
+test_what_he_alone_sees() {
+    local found checks="cpu-saturated cpu-isolated cpu-governor system-parts system-memory"
+    checks+=" system-oom system-storage kernel-defects kernel-modules kernel-modversions"
+    checks+=" kernel-pointers kernel-lockdown system-root"
+    # shellcheck disable=SC2016 # the gateway expands it
+    found=$(view "$checks" '
+put /proc/meminfo "MemTotal: 360000 kB
+MemAvailable: 7000 kB"
+put /proc/vmstat "oom_kill 3"
+put /proc/sys/kernel/osrelease 6.6.28
+put /proc/sys/kernel/tainted 8192
+put /proc/sys/kernel/kptr_restrict 0
+printf "#!/bin/sh\necho 6.12.1 SMP\n" >/run/e2e/modinfo
+chmod +x /run/e2e/modinfo
+bind /run/e2e/modinfo "$(readlink -f "$(command -v modinfo)")"
+busybox mount -t tmpfs none /usr/share/fastpath/rules
+busybox mount -t tmpfs -o size=100k none /tmp
+head -c 96000 /dev/zero >/tmp/full
+mkdir -p /run/e2e/cpu/cpufreq/policy0
+cd /run/e2e/cpu/cpufreq/policy0
+echo powersave >scaling_governor
+echo acpi-cpufreq >scaling_driver
+echo 0-1 >affected_cpus
+echo performance schedutil powersave >scaling_available_governors
+echo 7 >/run/e2e/cpu/isolated
+bind /run/e2e/cpu /sys/devices/system/cpu
+put /proc/stat "cpu0 0 0 0 1000 0 0 0 0
+cpu1 0 0 0 1000 0 0 0 0"
+busybox mount -t tmpfs none /sys/kernel/security
+echo "[none] integrity confidentiality" >/sys/kernel/security/lockdown
+echo "/dev/sda2 / ext4 rw,noatime 0 0" >/run/e2e/mounts
+bind /run/e2e/mounts /proc/$$/mounts
+(sleep 1; echo "cpu0 0 0 0 1002 0 3 95 0
+cpu1 0 0 0 1100 0 0 0 0" >/run/e2e/viewstat) &
+')
+    is "$found" cpu-saturated warning "98 %"
+    is "$found" cpu-isolated advice '"7"'
+    is "$found" cpu-governor warning powersave
+    is "$found" system-parts error /usr/share/fastpath/rules/fastpath.rules
+    is "$found" system-memory warning "7000 KiB"
+    is "$found" system-oom warning '"3"'
+    is "$found" system-storage warning /tmp
+    is "$found" kernel-defects warning CVE-2024-27016
+    is "$found" kernel-modules info 8192
+    is "$found" kernel-modversions info "6.12.1 SMP"
+    is "$found" kernel-pointers advice kptr_restrict
+    is "$found" kernel-lockdown info '"none"'
+    is "$found" system-root info "ext4, rw"
+    # The governor's fix, on the same files; and kernels with other defects.
+    found=$(view "cpu-governor kernel-defects system-storage kernel-lockdown system-root" '
+busybox mount -t tmpfs none /sys/kernel/security
+echo "none [integrity] confidentiality" >/sys/kernel/security/lockdown
+bind /run/e2e/cpu /sys/devices/system/cpu
+put /proc/sys/kernel/osrelease 6.12.80
+busybox mount -t tmpfs -o size=100k none /tmp
+head -c 200000 /dev/zero >/tmp/full 2>/dev/null || true
+/usr/libexec/rpcd/fastpath.doctor call fix "{\"id\": \"cpu-governor\"}" >&2')
+    is "$found" cpu-governor ok
+    same "the governor" "$(gw cat /run/e2e/cpu/cpufreq/policy0/scaling_governor)" schedutil
+    is "$found" kernel-defects info CVE-2026-43329
+    is "$found" kernel-lockdown ok
+    is "$found" system-root ok
+    is "$found" system-storage error /tmp
+}
+
+test_an_open_kernel() {
+    gw 'echo 0 >/proc/sys/kernel/kptr_restrict'
+    finds kernel-pointers advice
+    mend kernel-pointers
+    same kptr_restrict "$(gw cat /proc/sys/kernel/kptr_restrict)" 1
+}
+
+enabled() { gw "sed -n 's/.*option enabled //p' /etc/config/fastpath"; }
+
+# A fix that is a change of settings: shown, applied, and kept because it helped.
+test_plan_off() {
+    local said
+    several_cpus 2
+    configure <<END
+config fastpath 'main'
+	option engine 'flowtable'
+
+config cpu 'cpu'
+	option enabled '0'
+END
+    soon 15 finds cpu-plan-off advice
+    same "without anybody to agree" "$(gw 'fastpathctl doctor --fix cpu-plan-off 2>&1 </dev/null |
+        grep -c -- --yes')" 1
+    same "the option, not agreed to" "$(enabled)" "'0'"
+    said=$(mend cpu-plan-off)
+    has "what fastpathctl said" "$said" "fastpath.cpu.enabled: 0 → 1"
+    has "what fastpathctl said" "$said" "mended and kept"
+    same "the option" "$(enabled)" "'1'"
+    soon 15 says '.enabled and .active' cpu
+}
+
+# Not in line, not ours: it takes copies of packets.
+test_a_suricata_started_by_hand() {
+    # shellcheck disable=SC2016 # the gateway expands it
+    gw 'setsid bash -c "exec -a suricata bash -c \"sleep 60; :\" --pcap=lan1" \
+        >/dev/null 2>&1 & echo $! >/run/e2e/byhand'
+    soon 5 finds ips-watching warning "--pcap=lan1"
+    gw 'xargs kill </run/e2e/byhand'
+    soon 5 well ips-watching
+}
+
+test_masks_and_steering_of_others() {
+    several_cpus 2
+    keep /etc/config/network /usr/libexec/platform/packet-steering.sh
+    soon 15 well cpu-masks
+    # Nobody can write the plan's masks any more, and somebody writes others.
+    gw 'chmod -x /etc/init.d/fastpath-cpu; echo 3 >/sys/class/net/lan1/queues/rx-0/rps_cpus'
+    soon 40 finds cpu-masks warning lan1
+    # shellcheck disable=SC2016 # the gateway expands it
+    gw 'chmod +x /etc/init.d/fastpath-cpu
+        hook=/usr/libexec/platform/packet-steering.sh
+        rm $hook; printf "#!/bin/sh\n" >$hook; chmod +x $hook
+        sed -i "s/option packet_steering .*/option packet_steering 2/" /etc/config/network'
+    soon 60 well cpu-masks
+    soon 40 finds cpu-steering warning foreign
+    # The remedy: the script of fastpathd again.
+    gw rm /usr/libexec/platform/packet-steering.sh
+    kept
+    soon 40 well cpu-steering
+}

@@ -1,0 +1,143 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The doctor on inspection: with Suricata in line, then away, watching, misplaced.
+
+# shellcheck source=e2e/tests/vm/lib/examination.sh
+. "$VM/lib/examination.sh"
+# shellcheck source=e2e/tests/vm/lib/cpus.sh
+. "$VM/lib/cpus.sh"
+# shellcheck source=e2e/tests/vm/lib/archives.sh
+. "$VM/lib/archives.sh"
+
+# But for what other tests have let pass without inspection: the table counts that as long as it
+# stands.
+all_well() {
+    gw 'fastpathctl --json doctor || true' | jq -c '[.findings[] | select(.group == "ips") |
+        select(.id != "ips-uninspected") |
+        select(.severity | IN("ok", "info") | not)]' | grep -x '\[\]'
+}
+
+# What it is by nature: inspection switched on, on a small box with our own rules only.
+test_silent_while_suricata_is_in_line() {
+    soon 30 all_well
+    # Rules that another test has fetched are of this week.
+    case $(ips_value .rules.state) in
+        builtin) finds ips-rules info builtin ;;
+        *) well ips-rules ;;
+    esac
+}
+
+test_what_he_alone_sees() {
+    local found queue
+    queue=$(said '.queues[0].queue' ips)
+    # shellcheck disable=SC2016 # the gateway expands it
+    found=$(view "ips-end-of-life ips-queue-unread ips-drops" '
+printf "#!/bin/sh\necho This is Suricata version 6.0.12 RELEASE\n" >/run/e2e/suricata6
+chmod +x /run/e2e/suricata6
+bind /run/e2e/suricata6 "$(readlink -f /usr/bin/suricata)"
+# Files in there cannot be covered one by one, and each process has a net of its own: this shell,
+# who becomes the doctor.
+mkdir -p /run/e2e/net/netfilter
+echo "   77   4711     0 2 65531   300     0     1000  1" >/run/e2e/net/netfilter/nfnetlink_queue
+bind /run/e2e/net /proc/$$/net')
+    is "$found" ips-end-of-life warning 6.0.12
+    is "$found" ips-queue-unread error "\"queue $queue: reader\""
+    is "$found" ips-drops warning "300 / 1000"
+}
+
+test_suricata_away() {
+    hold_suricata
+    kill_suricata >/dev/null
+    soon 20 finds ips-away error failing-open
+    # A flood that no rule sees, more than one in a hundred of all.
+    h10 ping -f -q -c 3000 "$ISP_4"
+    soon 10 finds ips-uninspected advice open
+    good_page "$ISP_4" || fail "nothing passes although inspection fails open"
+    let_suricata
+    soon 60 well ips-away
+}
+
+test_suricata_only_watches() {
+    gw "sed -i \"/^config ips/a\\	option mode 'ids'\\n	list device 'lan1'\" /etc/config/fastpath &&
+        /etc/init.d/fastpathd reload"
+    soon 10 finds ips-watching warning ids
+    mend ips-watching
+    soon 60 working
+    well ips-watching
+}
+
+# pin NAME CPUS: one thread of Suricata's, whatever the plan says.
+pin() {
+    # shellcheck disable=SC2016 # the gateway expands it
+    gw 'for task in /proc/$(pgrep -x Suricata-Main)/task/*; do
+        [ "$(cat $task/comm)" != '"'$1'"' ] || taskset -pc '"$2"' "${task##*/}"
+    done'
+}
+
+test_a_thread_on_a_forwarding_cpu() {
+    local forwarding management
+    several_cpus 2
+    soon 15 says '.active and .suricata.pinned' cpu
+    soon 40 threads_obey
+    well ips-threads
+    forwarding=$(planned '[.cpus[] | select(.role == "forwarding") | .cpu][0]')
+    management=$(planned .suricata.management)
+    pin FM#01 "$forwarding"
+    finds ips-threads warning FM#01
+    pin FM#01 "$management"
+    well ips-threads
+}
+
+test_rules_that_cannot_be_renewed() {
+    gw 'cat >>/etc/config/fastpath && /etc/init.d/fastpathd reload' <<'END'
+
+config rules 'gone'
+	option enabled '1'
+	option url 'https://127.0.0.1:9/rules.tar.gz'
+	option unverified '1'
+END
+    soon 10 says '.rules.sources | length == 1' ips
+    gw fastpathctl update-rules
+    soon 30 finds ips-rules warning gone
+    gw "sed -i '/^config rules .gone/,\$d' /etc/config/fastpath; /etc/init.d/fastpathd reload"
+    soon 10 says '.rules.sources | length == 0' ips
+    gw fastpathctl update-rules
+    soon 30 well ips-rules
+}
+
+# in_days NUMBER: the doctor's word on the rules, so much later by the clock; little else sees it.
+in_days() {
+    # shellcheck disable=SC2016 # the gateway expands it
+    gw 'now=$(date +%s); busybox date -s "@$((now + '"$1"' * 86400))" >/dev/null
+        fastpathctl --json doctor --check ips-rules
+        busybox date -s "@$now" >/dev/null' | jq -c .findings
+}
+
+test_rules_grow_old() {
+    serve_archives
+    protect "
+config update 'update'
+	option hour '-1'
+
+config rules 'lab'
+	option url '$RULES_URL/good.tar.gz'
+	option sha256_url '$SUMS_URL/good.tar.gz.sha256'"
+    soon 10 says '.rules.sources | length == 1' ips
+    gw fastpathctl update-rules
+    soon 30 says '.rules.state == "good"' ips
+    well ips-rules
+    is "$(in_days 10)" ips-rules advice '"10"'
+    is "$(in_days 40)" ips-rules warning '"40"'
+    # The remedy: rules that are renewed.
+    gw fastpathctl update-rules
+    well ips-rules
+}
+
+test_what_nobody_can_read() {
+    tr -d '\n' <<'END' | sed 's/$/\n/' | feed
+{"timestamp":"2026-11-22T00:00:00.000000+0000","event_type":"flow","proto":"UDP",
+"src_ip":"10.10.10.10","dest_ip":"203.0.113.1","dest_port":443,"app_proto":"quic",
+"flow":{"pkts_toserver":9,"pkts_toclient":9,"bytes_toserver":99999999,"bytes_toclient":9}}
+END
+    soon 10 finds ips-encrypted info 99
+}

@@ -1,0 +1,314 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What the doctor says of the network: each check is broken in its own way, found, mended, silent.
+# shellcheck disable=SC2016 # the gateway expands it
+
+# The groups this file is about.
+GROUPS_HERE='["flowtable", "offload", "rules", "bridge", "conntrack", "pppoe"]'
+
+test_healthy_gateway_is_silent() {
+    local report loud
+    report=$(gw "echo '{\"sample_ms\":0}' | /usr/libexec/rpcd/fastpath.doctor call run")
+    loud=$(jq -c --argjson groups "$GROUPS_HERE" \
+        '[.findings[] | select(.severity != "ok" and .severity != "info")
+            | select([.group] - $groups == []) | {id, severity, title, consequence}]' <<<"$report")
+    same "what the doctor finds on a healthy gateway" "$loud" "[]"
+    note "checks: $(jq --argjson groups "$GROUPS_HERE" \
+        '[.findings[] | select([.group] - $groups == [])] | length' <<<"$report")," \
+        "took $(jq .took_ms <<<"$report") ms"
+}
+
+test_engine_and_its_module() {
+    doctor '
+        fastpathctl engine off >/dev/null
+        finds flowtable-off
+        silent flowtable-missing
+        rmmod nft_flow_offload
+        finds flowtable-missing
+        files=/lib/modules/$(uname -r)
+        mv $files/modules.dep.bin $files/hidden.bin
+        mv $files/modules.dep $files/hidden
+        look flowtable-missing | grep -q kmod-nft-offload
+        fastpathctl engine flowtable >/dev/null || true
+        silent flowtable-off
+        soon 5 finds flowtable-differs
+        mv $files/hidden $files/modules.dep
+        mv $files/hidden.bin $files/modules.dep.bin
+        mends flowtable-missing
+        silent flowtable-missing
+        fastpathctl engine off >/dev/null
+        mends flowtable-off
+        soon 5 silent flowtable-off
+        soon 5 silent flowtable-differs'
+}
+
+test_table_that_was_deleted() {
+    doctor '
+        silent flowtable-differs
+        nft delete table inet fastpath
+        finds flowtable-differs
+        mends flowtable-differs
+        soon 5 silent flowtable-differs'
+}
+
+# A fix that changes the settings: reviewed, applied, confirmed.
+test_ports_left_out_by_the_settings() {
+    configure <<'END'
+config fastpath 'main'
+	option engine 'flowtable'
+	list ignore_device 'lan3'
+	list ignore_device 'wan'
+END
+    doctor 'soon 10 finds flowtable-devices; finds pppoe-slow'
+    change_confirmed flowtable-devices
+    doctor 'soon 10 silent flowtable-devices; silent pppoe-slow'
+}
+
+test_flowtable_of_somebody_elses() {
+    doctor '
+        silent flowtable-upper; silent flowtable-counters
+        nft "table inet e2e { flowtable f { hook ingress priority 9; devices = { br-lan.10 }; }; }"
+        finds flowtable-upper; finds flowtable-counters
+        nft delete table inet e2e
+        silent flowtable-upper; silent flowtable-counters'
+}
+
+test_traffic_kept_from_the_fast_path() {
+    local port
+    configure <<'END'
+config fastpath 'main'
+	option engine 'flowtable'
+
+config exclude
+	option src '10.10.10.10'
+END
+    port=$(fresh_port)
+    download h10 "$port" "$ISP_4" 2M
+    doctor 'soon 20 finds flowtable-share
+        look flowtable-share | grep -q "kept back: excluded"'
+    configure <<<"config fastpath 'main'
+	option engine 'flowtable'"
+    doctor 'soon 20 silent flowtable-share'
+}
+
+test_firewall_that_offloads_itself() {
+    doctor '
+        silent flowtable-fw4
+        cp /etc/config/firewall /run/e2e/firewall
+        sed -i "s/flow_offloading .0./flow_offloading 1/" /etc/config/firewall
+        finds flowtable-fw4'
+    change_confirmed flowtable-fw4
+    doctor 'soon 10 silent flowtable-fw4
+        grep "flow_offloading .0." /etc/config/firewall
+        cp /run/e2e/firewall /etc/config/firewall'
+}
+
+test_timeouts_of_the_flowtable() {
+    doctor '
+        silent flowtable-stale
+        sysctl -qw net.netfilter.nf_flowtable_tcp_timeout=3600
+        finds flowtable-stale
+        mends flowtable-stale
+        silent flowtable-stale
+        [ "$(sysctl -n net.netfilter.nf_flowtable_tcp_timeout)" = 30 ]'
+}
+
+# A connection of a host that nobody has met, as after a restart while its owner is away.
+test_hosts_without_a_neighbour() {
+    doctor '
+        trap "conntrack -D -s 10.10.10.99; ip neigh del 10.10.10.99 dev br-lan.10" EXIT
+        silent flowtable-neighbours
+        conntrack -I -p tcp -s 10.10.10.99 -d 203.0.113.1 --sport 4711 --dport 80 \
+            --state ESTABLISHED -u SEEN_REPLY,ASSURED -t 600
+        soon 10 finds flowtable-neighbours
+        ip neigh add 10.10.10.99 lladdr 52:54:00:02:00:99 dev br-lan.10 nud permanent
+        soon 10 silent flowtable-neighbours'
+}
+
+test_offloads_of_a_port() {
+    doctor '
+        for check in gro-off segmentation-off rings-small; do silent $check; done
+        ethtool -K lan1 gro off gso off
+        ethtool -G lan1 rx 64
+        finds gro-off; finds segmentation-off; finds rings-small
+        mends segmentation-off
+        silent segmentation-off
+        ethtool -G lan1 rx 256
+        silent rings-small'
+    change_confirmed gro-off
+    doctor 'soon 10 silent gro-off
+        ethtool -k lan1 | grep "^generic-receive-offload: on"'
+}
+
+# Unit tests look at what ethtool showed of real ones.
+test_offloads_that_no_emulated_port_has() {
+    skip "hw-tc-offload, LRO, receive hash, checksums and several queues: virtio here has none"
+}
+
+test_hardware_that_cannot() {
+    doctor '
+        silent hardware-refused
+        fastpathctl engine flowtable-hw >/dev/null || true
+        soon 5 finds hardware-refused
+        silent flowtable-differs
+        mends hardware-refused
+        soon 5 silent hardware-refused'
+}
+
+test_rules_for_each_packet() {
+    doctor '
+        silent forward-deep; silent established-late
+        nft -f /lab/five-chain.nft
+        finds forward-deep
+        look forward-deep | grep -q "inet lab_five_chain"
+        mends forward-deep
+        silent forward-deep
+        ! nft list table inet lab_five_chain 2>/dev/null
+        nft "table inet e2e { chain forward { type filter hook forward priority 5; policy accept;
+            counter; counter; counter; counter; counter; ct state established,related accept; }; }"
+        finds established-late
+        nft add rule inet e2e forward ip saddr 192.0.2.1 drop
+        # Now it decides something, and stays.
+        plugin fix "{\"id\":\"established-late\"}" | grep -q no-fix
+        nft list table inet e2e >/dev/null
+        nft delete table inet e2e
+        silent established-late'
+}
+
+test_tables_of_iptables() {
+    gw 'modprobe -n iptable_filter' || skip "the kernel has no iptable_filter"
+    # Only with this parameter is the table there before somebody asks for it. It drops what is
+    # forwarded for as long.
+    doctor '
+        silent legacy-tables
+        modprobe iptable_filter forward=0
+        finds legacy-tables
+        rmmod iptable_filter
+        silent legacy-tables'
+}
+
+test_vlans_of_the_bridge() {
+    doctor '
+        for check in pvid vlan-empty per-vlan stp; do silent bridge-$check; done
+        bridge vlan add dev lan3 vid 10 untagged
+        soon 5 finds bridge-pvid
+        bridge vlan del dev lan3 vid 10
+        soon 5 finds bridge-pvid
+        look bridge-pvid | grep -q "lan3 is in no VLAN"
+        bridge vlan add dev lan3 vid 10 pvid untagged
+        soon 5 silent bridge-pvid
+        bridge vlan add dev br-lan vid 77 self
+        soon 5 finds bridge-vlan-empty
+        bridge vlan del dev br-lan vid 77 self
+        soon 5 silent bridge-vlan-empty
+        # Ports that forward already go on; one whose link comes up listens first.
+        ip link set br-lan type bridge forward_delay 600 stp_state 1
+        ip link set lan3 down
+        ip link set lan3 up
+        soon 5 finds bridge-stp
+        ip link set br-lan type bridge stp_state 0 forward_delay 1500
+        ip link set lan3 down
+        ip link set lan3 up
+        soon 20 silent bridge-stp'
+}
+
+test_bridges_for_a_vlan_each() {
+    doctor '
+        trap "ip link delete e2ea; ip link delete e2eb; ip link delete e2e0" EXIT
+        printf "link add %s\n" "e2e0 type dummy" "e2ea type bridge" "e2eb type bridge" \
+            "link e2e0 name e2e0.5 type vlan id 5" "link e2e0 name e2e0.6 type vlan id 6" |
+            ip -b -
+        ip link set e2e0.5 master e2ea
+        silent bridge-per-vlan
+        ip link set e2e0.6 master e2eb
+        finds bridge-per-vlan
+        ip link set e2e0.6 nomaster
+        silent bridge-per-vlan'
+}
+
+test_connection_tracking() {
+    doctor '
+        for check in accounting-off conntrack-full conntrack-timeout conntrack-hash; do
+            silent $check
+        done
+        sysctl=/proc/sys/net/netfilter hash=/sys/module/nf_conntrack/parameters/hashsize
+        limit=$(cat $sysctl/nf_conntrack_max) buckets=$(cat $hash)
+        sysctl -qw net.netfilter.nf_conntrack_acct=0 \
+            net.netfilter.nf_conntrack_tcp_timeout_established=432000
+        finds accounting-off; finds conntrack-timeout
+        mends accounting-off; mends conntrack-timeout
+        silent accounting-off; silent conntrack-timeout
+        echo 512 >$hash
+        finds conntrack-hash
+        mends conntrack-hash
+        silent conntrack-hash
+        echo $buckets >$hash
+        cat $sysctl/nf_conntrack_count >$sysctl/nf_conntrack_max
+        finds conntrack-full
+        mends conntrack-full
+        echo $limit >$sysctl/nf_conntrack_max
+        silent conntrack-full'
+}
+
+test_helpers_that_nobody_asked_for() {
+    doctor '
+        modprobe -r nf_nat_ftp nf_conntrack_ftp
+        silent helpers-global
+        modprobe nf_nat_ftp
+        finds helpers-global
+        nft "table inet e2e { ct helper ftp { type \"ftp\" protocol tcp; };
+            chain pre { type filter hook prerouting priority 0;
+                tcp dport 21 ct helper set ftp; }; }"
+        silent helpers-global
+        nft delete table inet e2e
+        finds helpers-global
+        mends helpers-global
+        silent helpers-global
+        ! lsmod | grep nf_conntrack_ftp'
+}
+
+test_line_whose_sizes_do_not_fit() {
+    doctor '
+        silent pppoe-mtu; silent pppoe-mss
+        ip link set pppoe-wan mtu 1500
+        finds pppoe-mtu
+        mends pppoe-mtu
+        silent pppoe-mtu
+        cp /etc/config/firewall /run/e2e/firewall
+        sed -i /mtu_fix/d /etc/config/firewall
+        reload_config firewall
+        finds pppoe-mss'
+    change_confirmed pppoe-mss
+    doctor '
+        grep "option mtu_fix .1." /etc/config/firewall
+        soon 10 silent pppoe-mss
+        cp /run/e2e/firewall /etc/config/firewall'
+}
+
+# The days before yesterday, for as long as it takes: what is logged then is forgotten now.
+test_line_that_ends_again_and_again() {
+    doctor '
+        silent pppoe-redials
+        now=$(date +%s)
+        busybox date -s "@$((now - 200000))" >/dev/null
+        for n in 1 2 3; do logger -t "pppd[4711]" "Connect time $n.0 minutes."; done
+        found=
+        (soon 5 finds pppoe-redials) || found=nothing
+        busybox date -s "@$((now + 2))" >/dev/null
+        [ -z "$found" ]
+        silent pppoe-redials'
+}
+
+# pmtu: MTU and limit of the way to the ISP.
+pmtu() {
+    gw "echo '{\"target\":\"$ISP_4\"}' | /usr/libexec/rpcd/fastpath.doctor call pmtu" |
+        jq -r '"\(.mtu) \(.limit)"'
+}
+
+test_packets_that_vanish_on_the_way() {
+    trap 'isp nft delete table inet e2e' EXIT
+    same "way to the ISP" "$(pmtu)" "1492 device"
+    isp "nft 'table inet e2e { chain c {
+        type filter hook input priority 0; meta length > 1400 drop; }; }'"
+    same "way to the ISP" "$(pmtu)" "1400 silent"
+}

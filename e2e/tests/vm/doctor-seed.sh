@@ -1,0 +1,89 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The slow gateway that this project began with: the doctor lists what is wrong with it, mends it,
+# and both are measured in one run, in build/reports/doctor.json.
+# shellcheck source=e2e/lab/measure.sh
+. "$LAB/measure.sh"
+
+# What is wrong there: five chains, a bridge for each VLAN, helpers, no flowtable, no GRO,
+# inspection that only watches, and no plan for the CPUs.
+OF_SEED="bridge-per-vlan cpu-plan-off flowtable-off forward-deep gro-off"
+OF_SEED+=" helpers-global ips-watching"
+TRANSFER=6
+
+# transfer HOST OPTIONS…: Mbit/s, and CPU seconds of the gateway's machine for each GB.
+transfer() {
+    local ticks report
+    ticks=$(gateway_ticks)
+    report=$(h10 timeout $((TRANSFER + 20)) iperf3 -J -t "$TRANSFER" -c "$@")
+    ticks=$(($(gateway_ticks) - ticks))
+    jq -c --argjson cpu "$ticks" --argjson hz "$(getconf CLK_TCK)" '
+        def round(digits): . * pow(10; digits) | round / pow(10; digits);
+        .end.sum_received | { mbit_s: (.bits_per_second / 1e6 | round(1)),
+            cpu_s_per_gb: ($cpu / $hz / (.bytes / 1e9) | round(2)) }' <<<"$report"
+}
+
+# measured: both ways of the lab as one object.
+measured() {
+    jq -nc --argjson vlans "$(transfer "$H20_4")" --argjson pppoe "$(transfer "$ISP_4" -R)" \
+        '{"inter-vlan": $vlans, $pppoe}'
+}
+
+# report: what the doctor says, whatever its exit status.
+report() { gw 'fastpathctl doctor --json || true'; }
+
+# ids REPORT: of what is worse than good to know, sorted, in one line.
+ids() {
+    jq -r '[.findings[] | select(.severity | IN("error", "warning", "advice")) | .id]
+        | sort | join(" ")' <<<"$1"
+}
+
+reaches_both() { h10 ping -c 1 -W 1 "$H20_4" && h10 ping -c 1 -W 1 "$ISP_4"; }
+green() {
+    local now
+    now=$(report)
+    # No answer is not green.
+    jq -e '.summary.ok > 30' <<<"$now" >/dev/null || return 1
+    [ -z "$(ids "$now")" ] || { ids "$now"; return 1; }
+}
+
+# are_found "ID…": each of them.
+are_found() {
+    local id now
+    now=" $(ids "$(report)") "
+    for id in $1; do [[ $now == *" $id "* ]] || { echo "$id is not in$now"; return 1; }; done
+}
+
+test_seed_is_found_mended_and_green() {
+    local sick before after id said wrong=$OF_SEED
+    trap '"$LAB/seed" off' EXIT
+    green || fail "the gateway was not healthy at first: $(ids "$(report)")"
+    "$LAB/seed" on
+    soon 20 reaches_both
+    # Its management threads are where packets are forwarded; with one CPU there is no other.
+    [ "$(gw nproc)" -lt 2 ] || wrong+=" ips-threads"
+    # The daemon looks at interrupts every ten seconds.
+    soon 25 are_found "$wrong"
+    sick=$(report)
+    before=$(measured)
+    # More than once: some only show when others are mended.
+    for id in {1..3}; do
+        said=$(gw 'fastpathctl doctor --yes --fix all' 2>&1) || true
+        printf '%s\n' "$said"
+        ! poll 20 green >/dev/null || break
+    done
+    green || fail "not green: $(ids "$(report)")"
+    soon 20 reaches_both
+    after=$(measured)
+    mkdir -p "$REPORTS"
+    jq -n --argjson before "$before" --argjson after "$after" --argjson sick "$sick" '
+        { $before, $after,
+          findings: [$sick.findings[] | select(.severity | IN("error", "warning", "advice"))
+            | {id, severity, title, fix: .fix.kind}] }' >"$REPORTS/doctor.json"
+    note "before $(jq -c .before "$REPORTS/doctor.json")"
+    note "after  $(jq -c .after "$REPORTS/doctor.json")"
+    for id in inter-vlan pppoe; do
+        jq -e --arg way "$id" '.after[$way].cpu_s_per_gb < .before[$way].cpu_s_per_gb' \
+            "$REPORTS/doctor.json" || fail "$id costs as much as before"
+    done
+}

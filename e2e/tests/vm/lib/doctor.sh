@@ -1,0 +1,47 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What the doctor finds on the gateway, and what it mends. A check is broken, found, mended and
+# silent in one go there, since a shell on the gateway costs more than a look.
+
+# The same on the gateway: severity of each check named, its fix, and what was expected of it.
+# shellcheck disable=SC2016 # the gateway expands it
+DOCTOR='
+plugin() { echo "$2" | /usr/libexec/rpcd/fastpath.doctor call "$1"; }
+look() { plugin run "{\"checks\":[\"$1\"],\"sample_ms\":0}"; }
+severity() { look "$1" | sed "s/.*\"severity\":\"\([a-z]*\)\".*/\1/"; }
+failed() { echo "failed: $*"; look "$2"; echo; exit 1; }
+silent() { [ "$(severity "$1")" = ok ] || failed silent "$1"; }
+finds() {
+    found=$(severity "$1")
+    case $found in error | warning | advice) ;; *) failed finds "$1" "($found)" ;; esac
+    echo "$1: $found"
+}
+mends() {
+    said=$(plugin fix "{\"id\":\"$1\"}")
+    case $said in *"\"done\":true"*) ;; *) echo "failed: mends $1: $said"; exit 1 ;; esac
+}
+soon() {
+    seconds=$1
+    shift
+    until ("$@") >/dev/null; do
+        [ $((seconds -= 1)) -gt 0 ] || { "$@"; exit 1; }
+        sleep 1
+    done
+}
+'
+
+# doctor SCRIPT: runs it on the gateway with the words above; its first failure ends the test.
+doctor() { gw "$DOCTOR
+set -e
+$1"; }
+
+# change_confirmed ID: the fix of a check is a change of the settings; it is applied and confirmed.
+change_confirmed() {
+    local answer id
+    answer=$(gw "echo '{\"id\":\"$1\",\"seconds\":60}' |
+        /usr/libexec/rpcd/fastpath.doctor call fix")
+    id=$(jq -r '.id // empty' <<<"$answer")
+    [ -n "$id" ] || fail "the fix of $1 was not applied: $answer"
+    answer=$(gw "echo '{\"id\":$id}' | /usr/libexec/rpcd/fastpath.change call confirm")
+    lacks "the answer of confirm" "$answer" '"error"'
+}

@@ -1,0 +1,62 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The doctor: what he finds, and what becomes of it.
+
+# examined ID: the doctor's word on one check.
+examined() { gw "fastpathctl --json doctor --check $1 || true" | jq -c '.findings[0]'; }
+
+# finds ID SEVERITY [PART]: a finding of that severity, with PART somewhere in it.
+finds() {
+    local found
+    found=$(examined "$1")
+    if [ "$(jq -r .severity <<<"$found")" != "$2" ] || [[ $found != *"${3-}"* ]] ||
+        ! complete "$found"; then
+        echo "$found"
+        return 1
+    fi
+}
+
+# complete FINDING: it has evidence, read somewhere, what it costs, and what to do.
+complete() {
+    jq -e '(.evidence | length > 0 and all(.value != "" and .source != "")) and
+        .consequence != "" and .remedy != ""' <<<"$1" >/dev/null
+}
+
+# well ID: nothing above info.
+well() {
+    local found
+    found=$(examined "$1")
+    [[ $(jq -r .severity <<<"$found") =~ ^(ok|info)$ ]] || { echo "$found"; return 1; }
+}
+
+# mend ID: the fix of its own; what it said is kept.
+mend() { gw fastpathctl doctor --fix "$1" --check "$1" --yes; }
+
+# keep FILE…: as they are now when the test ends, however that is.
+keep() {
+    gw "rm -rf /run/e2e/kept; mkdir /run/e2e/kept; cp -p --parents $* /run/e2e/kept"
+    trap "gw cp -a /run/e2e/kept/. /" EXIT
+}
+kept() { gw cp -a /run/e2e/kept/. /; }
+
+# view "ID…" COMMANDS: the doctor's findings in a view of the files of his own, which COMMANDS make
+# (bind is `mount`'s, put writes a text where a file was); nobody else on the gateway sees it.
+view() {
+    local id checks=
+    for id in $1; do checks+=",\"$id\""; done
+    gw 'unshare -m sh -e' <<END | jq -c .findings
+bind() { busybox mount -o bind "\$1" "\$2"; }
+put() { echo "\$2" >"/run/e2e/view\${1##*/}"; bind "/run/e2e/view\${1##*/}" "\$1"; }
+$2
+exec /usr/libexec/rpcd/fastpath.doctor call run '{"checks": [${checks#,}], "sample_ms": 2000}'
+END
+}
+
+# is FINDINGS ID SEVERITY [PART]: with evidence and a remedy, if it is none that is in order.
+is() {
+    local found
+    found=$(jq -c --arg id "$2" '.[] | select(.id == $id)' <<<"$1")
+    same "severity of $2 in $found" "$(jq -r .severity <<<"$found")" "$3"
+    has "the finding" "$found" "${4-}"
+    [ "$3" = ok ] || complete "$found" || fail "parts lack: $found"
+}

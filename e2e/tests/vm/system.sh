@@ -1,0 +1,93 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What the page administers of the gateway itself, through the objects that it uses: the log, the
+# line up and down, passwords, backups, images.
+
+root() { session root fastpath; }
+cgi() { echo "http://127.0.0.1:$(lab_port GW_HTTP)/cgi-bin/$1"; }
+status_of() { jq -c '.result[0] // .error.code'; }
+
+# log_says SESSION TEXT: among the newest messages.
+log_says() {
+    rpc "$1" log read '{"lines": 200, "stream": false}' |
+        jq -e --arg text "$2" '[.result[1].log[].msg | select(contains($text))] | length > 0'
+}
+
+# line SESSION up|down
+line() { rpc "$1" network.interface "$2" '{"interface": "wan"}' | status_of; }
+
+test_line_goes_down_and_up_and_the_log_tells() {
+    local id mark="mark $RANDOM"
+    id=$(root)
+    same "answer" "$(line "$id" down)" 0
+    soon 30 wan_is_down
+    never 2 wan_is_up
+    gw "logger -t lab $mark"
+    same "answer" "$(line "$id" up)" 0
+    soon 40 wan_is_up
+    soon 10 log_says "$id" "lab: $mark"
+    soon 10 log_says "$id" "pppd["
+    same "for viewer" "$(line "$(session viewer look)" down)" -32002
+    wan_is_up || fail "viewer took the line down"
+}
+
+# restored SESSION FILE: uploaded and given to sysupgrade; prints the answer.
+restored() {
+    curl -sS -m 20 -F "sessionid=$1" -F filename=/tmp/backup.tar.gz -F "filedata=@$2" \
+        "$(cgi cgi-upload)" | jq -e .size >/dev/null || fail "not uploaded"
+    rpc "$1" file exec '{"command": "/sbin/sysupgrade",
+        "params": ["--restore-backup", "/tmp/backup.tar.gz"]}'
+}
+
+test_backup_is_taken_and_restored() {
+    local id folder before bad
+    id=$(root)
+    folder=$(mktemp -d)
+    before=$(gw 'md5sum /etc/config/* /etc/shadow')
+    curl -sSf -m 20 -d "sessionid=$id" -o "$folder/good" "$(cgi cgi-backup)"
+    has "backup" "$(tar -tzf "$folder/good")" etc/config/network
+    gw 'echo "# later" >>/etc/config/system; sed -i s/10.10.10.1/10.10.10.9/ /etc/config/network'
+    head -c 300 "$folder/good" >"$folder/truncated"
+    echo foreign >"$folder/foreign"
+    mkdir "$folder/in"
+    echo bad >"$folder/escaped"
+    (cd "$folder/in" && tar -czPf "$folder/upwards" ../escaped)
+    for bad in truncated foreign upwards; do
+        has "answer to $bad" "$(restored "$id" "$folder/$bad")" '"code":1'
+        has "configuration after $bad" "$(gw cat /etc/config/network)" 10.10.10.9
+    done
+    same "what leads upwards" "$(gw 'ls /escaped /tmp/escaped 2>/dev/null')" ""
+    same "answer" "$(restored "$id" "$folder/good" | jq -c .result[1].code)" 0
+    gw 'sed -i "/^# later/d" /etc/config/system; [ -s /etc/config/system ] || rm /etc/config/system'
+    same "configuration" "$(gw 'md5sum /etc/config/* /etc/shadow')" "$before"
+    same "for viewer" "$(curl -sS -o /dev/null -w '%{http_code}' \
+        -d "sessionid=$(session viewer look)" "$(cgi cgi-backup)")" 403
+    rm -rf "$folder"
+}
+
+test_images_are_checked() {
+    local id
+    id=$(root)
+    # shellcheck disable=SC2016 # the gateway expands it
+    gw 'head -c 100000 /dev/urandom >/tmp/firmware.bin; echo >>/tmp/firmware.bin
+        echo "lab-image $(sha256sum /tmp/firmware.bin | cut -d " " -f 1)" >>/tmp/firmware.bin'
+    same "a good one" "$(rpc "$id" rpc-sys upgrade_test '{}' | jq -c .result[1].code)" 0
+    gw 'echo x | dd of=/tmp/firmware.bin conv=notrunc bs=1 seek=500 2>/dev/null'
+    has "a broken one" "$(rpc "$id" rpc-sys upgrade_test '{}')" "checksum"
+    gw 'head -c 5000 /dev/urandom >/tmp/firmware.bin'
+    has "a foreign one" "$(rpc "$id" rpc-sys upgrade_test '{}')" "metadata not present"
+    same "taken away" "$(rpc "$id" rpc-sys upgrade_clean '{}' | status_of)" 0
+    gw '[ ! -e /tmp/firmware.bin ]' || fail "the image is still there"
+}
+
+test_password_is_set() {
+    local id shadow
+    id=$(root)
+    shadow=$(gw cat /etc/shadow)
+    same "answer" "$(rpc "$id" rpc-sys password_set \
+        '{"user": "viewer", "password": "it'"'"'s new"}' | status_of)" 0
+    [ -n "$(session viewer "it's new")" ] || fail "the new password is not taken"
+    [ -z "$(session viewer look)" ] || fail "the old password is still taken"
+    gw 'cat >/etc/shadow' <<<"$shadow"
+    [ -n "$(session viewer look)" ] || fail "the old password is not back"
+}
