@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { normal } from './spdx.mjs';
 
 /** The programs that are installed on a router. */
-const PROGRAMS = ['fastpathd', 'fastpathctl', 'rules', 'ebpf'];
+const PROGRAMS = ['fastpathd', 'fastpathctl', 'rules', 'fastpath-rpcd', 'ebpf'];
 /** One of each way the crates choose what they need: pointer width, byte order, atomics. */
 const TARGETS = [
   'aarch64-unknown-linux-musl',
