@@ -99,6 +99,7 @@ impl EngineRoom {
     pub(crate) fn applied(&mut self, result: Result<Applied, String>, now: Now) -> Option<Job> {
         let Some(Job::Apply { plan, .. }) = self.job.take() else { return None };
         self.watch_at = now.mono + WATCH;
+        let outdated = self.target().as_ref() != Some(&plan);
         match result {
             Ok(how) => self.in_effect(plan, how, now),
             Err(why) => {
@@ -110,6 +111,12 @@ impl EngineRoom {
                     self.retry_at = Some(now.mono + RETRY);
                 }
             }
+        }
+        if outdated {
+            // Another plan was asked for meanwhile, often for this very reason: a device is gone.
+            self.refused.clear();
+            self.retry_at = None;
+            self.software = false;
         }
         self.next_job()
     }

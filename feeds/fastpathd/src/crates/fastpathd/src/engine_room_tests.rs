@@ -68,6 +68,23 @@ fn a_change_during_a_job_waits_for_its_end() {
 }
 
 #[test]
+fn a_change_during_a_job_does_not_wait_because_the_job_failed() {
+    for outcome in [
+        Err("no e2e0".into()),
+        Ok(Applied::WithoutFlowtable { why: "no e2e0".into() }),
+        Ok(Applied::Partly { devices: BTreeSet::from(["lan1".to_owned()]) }),
+    ] {
+        let mut room = EngineRoom::new();
+        room.want(plan(Engine::Flowtable, &["e2e0", "lan1", "lan2"]), Source::Config);
+        assert_eq!(room.want(plan(Engine::Flowtable, &["lan1", "lan2"]), Source::Config), None);
+        let next = room.applied(outcome, at(1));
+        assert_eq!(applied_plan(next), plan(Engine::Flowtable, &["lan1", "lan2"]));
+        assert_eq!(room.applied(Ok(Applied::Replaced), at(2)), None);
+        assert_eq!(room.report().why, "");
+    }
+}
+
+#[test]
 fn a_change_while_the_table_is_looked_at_is_not_settled() {
     let mut room = running(&["lan1"]);
     assert!(matches!(room.tick(at(60)), Some(Job::Watch(_))));
