@@ -71,6 +71,13 @@ export class Router {
     return status.engine;
   }
 
+  /** How many milliseconds its clock is ahead of ours, to some hundred. */
+  async ahead(): Promise<number> {
+    const asked = Date.now();
+    const { now_ms } = (await this.ask('status')) as { now_ms: number };
+    return Math.round(now_ms - (asked + Date.now()) / 2);
+  }
+
   /** Inspection on and in line; `lines` follow `config ips`, options first, then sections. */
   async inLine(lines = ''): Promise<void> {
     await this.lab.verb('protect', lines);

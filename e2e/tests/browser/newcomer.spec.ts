@@ -38,8 +38,8 @@ test('from the first login to a healthy gateway', async ({ page, router, lan, la
 
   // Inspected first, then past the stack.
   await lab.verb('soon', '110', 'ips_is', 'inline');
-  const port = await lan.download(hosts.isp);
   await page.goto('#/flows');
+  const port = await lan.download(hosts.isp, '100k');
   await expect(rowOf(page, port)).toContainText('Inspect', { timeout: CHANGE_MS });
   await expect(rowOf(page, port)).toContainText('Flowtable', { timeout: CHANGE_MS });
 

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import type { Page } from '@playwright/test';
+import { apply, CHANGE_MS, kept, looked, openSetup } from './change';
+import { expect, test } from './fixture';
+import { hosts } from './lab';
+
+/** The doctor takes samples, and an emulated machine its time. */
+const LOOK_MS = 60_000;
+
+/** A finding that is there to be mended; what is in order is listed without its details. */
+const finding = (page: Page, id: string) => page.locator(`details[data-finding="${id}"]`);
+const fix = (page: Page, id: string) => page.locator(`[data-fix="${id}"]`);
+
+test.beforeEach(() => test.setTimeout(240_000));
+
+test('what the doctor can do itself is asked about, done, and gone', async ({ page, router }) => {
+  await router.run('modprobe nf_nat_ftp');
+  await openSetup(page, 'health');
+  await expect(finding(page, 'helpers-global')).toBeVisible({ timeout: LOOK_MS });
+  await expect(page.locator('[data-verdict]')).not.toHaveAttribute('data-verdict', 'ok');
+  const helpers = finding(page, 'helpers-global');
+  // Advice is closed until somebody wants to read it.
+  if (!(await fix(page, 'helpers-global').isVisible())) await helpers.locator('summary').click();
+  await expect(helpers.getByRole('table')).toContainText('nf_conntrack_ftp');
+  await fix(page, 'helpers-global').click();
+  const dialog = page.getByRole('dialog');
+  await expect(dialog).toBeVisible();
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await router.run('lsmod | grep -q nf_conntrack_ftp');
+  await fix(page, 'helpers-global').click();
+  await dialog.getByRole('button').last().click();
+  await expect(page.getByRole('status').filter({ hasText: 'Done.' })).toBeVisible();
+  await expect(helpers).toHaveCount(0, { timeout: LOOK_MS });
+  await expect(page.locator('[data-verdict]')).toHaveAttribute('data-verdict', 'ok');
+  await router.run('! lsmod | grep nf_conntrack_ftp');
+});
+
+test('a remedy in the configuration is shown, applied and confirmed', async ({ page, router }) => {
+  await router.run('sed -i /mtu_fix/d /etc/config/firewall; reload_config firewall');
+  await openSetup(page, 'health');
+  await expect(finding(page, 'pppoe-mss')).toBeVisible({ timeout: LOOK_MS });
+  await fix(page, 'pppoe-mss').click();
+  expect((await looked(page)).join('\n')).toContain('mtu_fix');
+  await apply(page);
+  await kept(page);
+  await expect(finding(page, 'pppoe-mss')).toHaveCount(0, { timeout: CHANGE_MS });
+  await router.run('grep -q "option mtu_fix .1." /etc/config/firewall');
+});
+
+test('whether whole packets arrive is tried on demand', async ({ page }) => {
+  await openSetup(page, 'health');
+  const host = page.getByLabel('IPv4 address of a host');
+  await expect(host).toBeVisible({ timeout: LOOK_MS });
+  await host.fill('not an address');
+  await page.getByRole('button', { name: 'Test', exact: true }).click();
+  await expect(page.getByText('“not an address” is no IPv4 address')).toBeVisible();
+  await host.fill(hosts.isp);
+  await page.getByRole('button', { name: 'Test', exact: true }).click();
+  await expect(page.getByText(/^(All of )?1492 bytes arrive at/)).toBeVisible({ timeout: LOOK_MS });
+});
