@@ -72,7 +72,9 @@ function route(f,    text) {
     return f[6] == "-" ? text : text " metric " f[6]
 }
 
-function ipv6(name, on) { return "echo " (1 - on) " >/proc/sys/net/ipv6/conf/" name "/disable_ipv6" }
+function ipv6(name, on) {
+    return "echo " (1 - on) " >/proc/sys/net/ipv6/conf/" name "/disable_ipv6"
+}
 
 function address(f) {
     if (f[3] ~ /:/) return "addr add " f[3] " dev " f[2] " nodad"
@@ -82,7 +84,8 @@ function address(f) {
 # make_device(FACT): devices first, so that all else finds its own.
 function make_device(fact,    f) {
     split(fact, f, " ")
-    if (f[1] == "bridge" && !there(fact)) say(3, "link add " f[2] " type bridge vlan_default_pvid 0")
+    if (f[1] == "bridge" && !there(fact))
+        say(3, "link add " f[2] " type bridge vlan_default_pvid 0")
     else if (f[1] == "vdev" && !there(fact))
         say(3, "link add link " f[3] " name " f[2] " type vlan protocol " f[5] " id " f[4])
     else return
