@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The machines' images. Needs paths.sh.
+# The machines' images. Needs paths.sh, and emulator.sh for `images`.
 #
 #   base.erofs   Debian with the packages of guest/packages, modules   slow, changes seldom
 #   root/        the same as a folder, to run a program without a machine    "
@@ -164,6 +164,10 @@ stage_gateway() {
     fi
     # The program itself is in the base, from Debian.
     install_package "$TOP/suricata-pkg" "$root"
+    # As in OpenWrt's package without its switch for Hyperscan, whose compiler takes most of the
+    # time of each test of a configuration and of each start in emulation.
+    sed -i 's/^mpm-algo: auto$/mpm-algo: ac/; s/^spm-algo: auto$/spm-algo: bm/' \
+        "$root/etc/suricata/suricata.yaml"
     [ ! -d "$PAGE" ] || install_package "$TOP/luci-app-fastpath" "$root"
     stage_common gateway "$root"
     add_users "$root"
@@ -240,6 +244,7 @@ root() {
 images() {
     lock_images
     keys
+    image_emulator
     image_base
     image_layer peers "$IMAGES/tls.pem"
     if [ -n "${LAB_IMAGE-}" ]; then

@@ -11,7 +11,7 @@ CABLES="lan1 lan2 lan3 wan"
 # /dev/kvm that opens is no proof, so a kernel is booted, once for each kernel and QEMU.
 accelerator() {
     local verdict=$IMAGES/accel hash
-    hash=$(printf '%s' "$(qemu-system-x86_64 --version) $(cat "$IMAGES/base.stamp")" |
+    hash=$(printf '%s' "$(emulator_version) $(cat "$IMAGES/base.stamp")" |
         sha256sum | cut -d ' ' -f 1)
     if ! grep -qs "^$hash " "$verdict"; then
         if [ -w /dev/kvm ] && kvm_boots; then echo "$hash kvm"; else echo "$hash tcg"; fi \
@@ -22,7 +22,7 @@ accelerator() {
 }
 
 kvm_boots() {
-    timeout -k 1 8 qemu-system-x86_64 -accel kvm -machine q35 -cpu host -m 256 -nodefaults \
+    timeout -k 1 8 "$(emulator)" -accel kvm -machine q35 -cpu host -m 256 -nodefaults \
         -no-user-config -display none -no-reboot -serial stdio -kernel "$IMAGES/vmlinux" \
         -initrd "$IMAGES/initrd.cpio" -append "console=ttyS0 quiet panic=-1 probe" \
         </dev/null 2>&1 | grep -q "PROBE OK"
@@ -96,7 +96,7 @@ machine() {
     done
     # Without the parent-death signal a killed lab would leave its machines running.
     cd "$RUN" || return
-    setpriv --pdeathsig KILL qemu-system-x86_64 "${args[@]}" \
+    setpriv --pdeathsig KILL "$(emulator)" "${args[@]}" \
         </dev/null >"$name.qemu" 2>&1 &
     echo $! >"$RUN/$name.pid"
 }
