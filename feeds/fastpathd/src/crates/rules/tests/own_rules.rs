@@ -32,6 +32,8 @@ fn suricata() -> Option<Command> {
     let mut command = Command::new(program);
     command.args(["-c", "/etc/suricata/suricata.yaml"]);
     command.args(["--set", "vars.address-groups.HOME_NET=[10.0.0.0/8,fd00::/8]"]);
+    // The tests beside this one would write into the same cache, which is complained of.
+    command.args(["--set", "detect.sgh-mpm-caching=no"]);
     command.arg("-S").arg(own_rules());
     Some(command)
 }
