@@ -9,6 +9,7 @@ mod conntrack;
 mod limits;
 mod measure;
 mod record;
+mod yardstick;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
