@@ -13,8 +13,10 @@ need_packages() {
     [ ${#missing[@]} = 0 ] && return 0
     say "installing for $why: ${missing[*]}"
     [ "$(id -u)" = 0 ] || die "installing needs root: apt-get install ${missing[*]}"
-    step "package lists" apt-get update -q
-    step "packages for $why" env DEBIAN_FRONTEND=noninteractive \
+    mkdir -p "$BUILD"
+    # Kinds of tests run beside each other.
+    step "package lists" flock "$BUILD/packages.lock" apt-get update -q
+    step "packages for $why" flock "$BUILD/packages.lock" env DEBIAN_FRONTEND=noninteractive \
         apt-get install -q -y --no-install-recommends "${missing[@]}"
 }
 

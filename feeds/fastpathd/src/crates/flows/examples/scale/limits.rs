@@ -3,8 +3,8 @@
 
 use crate::measure::Figures;
 
-/// Limits at 100,000 flows, on a machine that the yardstick takes [`YARD_MS`]: on a slower one, or one
-/// whose caches others use as well, they are that much wider.
+/// Limits at 100,000 flows, on a machine that the yardstick takes [`YARD_MS`]: on a slower one, or
+/// one whose caches others use as well, they are that much wider.
 const REFRESH_MS: f64 = 150.0;
 const PAGE_MS: f64 = 5.0;
 const MEMORY_MB: f64 = 60.0;
