@@ -21,7 +21,7 @@ test('what the doctor can do itself is asked about, done, and gone', async ({ pa
   const helpers = finding(page, 'helpers-global');
   // Advice is closed until somebody wants to read it.
   if (!(await fix(page, 'helpers-global').isVisible())) await helpers.locator('summary').click();
-  await expect(helpers.getByRole('table')).toContainText('nf_conntrack_ftp');
+  await expect(helpers.getByRole('table')).toContainText('helper ftp');
   await fix(page, 'helpers-global').click();
   const dialog = page.getByRole('dialog');
   await expect(dialog).toBeVisible();
