@@ -14,12 +14,14 @@ RUN=$(realpath -m "${LAB_RUN:-$IMAGES/run.1}")
 . "$TOP/e2e/scripts/steps.sh"
 die() { printf 'lab: %s\n' "$*" >&2; exit 1; }
 
-# poll SECONDS COMMAND…: every tenth of a second, until COMMAND succeeds or the time is over.
+# poll SECONDS COMMAND…: every tenth of a second, until COMMAND succeeds or the time is over. What
+# takes longer is asked for less often: an emulated machine has enough to do.
 poll() {
-    local end=$((${EPOCHREALTIME/./} + $1 * 1000000))
+    local end=$((${EPOCHREALTIME/./} + $1 * 1000000)) tries=0
     shift
     until "$@"; do
         [ "${EPOCHREALTIME/./}" -lt "$end" ] || return 1
-        sleep 0.1
+        tries=$((tries + 1))
+        if [ "$tries" -lt 15 ]; then sleep 0.1; else sleep 0.4; fi
     done
 }
