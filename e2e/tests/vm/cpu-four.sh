@@ -25,7 +25,7 @@ wrong_threads() {
             for server in "$ISP_4" "[$ISP_6]" "$H20_4" "[$H20_6]"; do
                 i=$((i + 1))
                 begin "$host" "busy$i" \
-                    "curl -gs -o /dev/null --limit-rate 300k http://$server/2.bin"
+                    "curl -gs -o /dev/null -r 0-599999 --limit-rate 300k http://$server/2.bin"
             done
         done
     done
