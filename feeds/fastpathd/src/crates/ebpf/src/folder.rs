@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The folder of the BPF file system where maps, programs and links outlive the daemon.
 //!
-//! Maps lie in it; programs in a folder of the switch whose tags they take off; links in `links`.
+//! Maps lie in it; programs in a folder of the switch whose tags they take off, and what they were
+//! made of in `loaded` there; links in `links`.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use crate::programs::{Dsa, Role};
+use crate::layout::LAYOUT;
+use crate::programs::{Dsa, Role, Settings};
 use crate::sys;
 
 /// Where the product has it.
@@ -39,6 +42,21 @@ impl Folder {
     #[must_use]
     pub fn program(&self, dsa: Dsa, role: Role) -> PathBuf {
         self.0.join(dsa.word()).join(role.name())
+    }
+
+    /// The mark that programs made of `object` are loaded, for so many flows: an empty folder, since
+    /// this file system has no files of ours.
+    #[must_use]
+    pub fn mark(&self, object: &[u8], settings: Settings) -> PathBuf {
+        let mut hasher = DefaultHasher::new();
+        (object, settings.flows, LAYOUT).hash(&mut hasher);
+        self.marks(settings.dsa).join(format!("{:016x}", hasher.finish()))
+    }
+
+    /// Where that mark is, and those of older programs were.
+    #[must_use]
+    pub fn marks(&self, dsa: Dsa) -> PathBuf {
+        self.0.join(dsa.word()).join("loaded")
     }
 
     /// Where links are pinned.

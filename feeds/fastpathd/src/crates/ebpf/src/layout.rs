@@ -267,6 +267,14 @@ pub struct Control {
     pub layout: u64,
 }
 
+impl Control {
+    /// Whether programs of another layout have written it.
+    #[must_use]
+    pub fn is_foreign(&self) -> bool {
+        ![0, LAYOUT].contains(&self.layout)
+    }
+}
+
 // SAFETY: all are `repr(C)` of numbers and arrays, without padding (asserted below).
 unsafe impl Pod for Way {}
 // SAFETY: as above.

@@ -18,7 +18,7 @@ const USAGE: &str = "\
 usage: fastpath-bpf [--folder DIR] COMMAND
 
   load [--object FILE] [--flows N] [--dsa KIND]
-        put the programs into the kernel; attached ones are replaced
+        put the programs into the kernel unless they are there; attached ones are replaced
   attach [--hook HOOK] [--dsa KIND] DEVICE…
         attach them, at the best hook that the devices have together
   set [--hook HOOK] [--dsa KIND] [DEVICE…]
@@ -142,12 +142,12 @@ fn load(folder: &Folder, words: &Words) -> Answer {
     let path = words.object.clone().unwrap_or_else(|| OBJECT.into());
     let object = std::fs::read(&path).map_err(|e| format!("reading {}: {e}", path.display()))?;
     let settings = Settings { flows: words.flows.unwrap_or(65536), dsa: words.dsa };
-    Programs::load(&object, Some(folder), settings)?;
+    let anew = Programs::ensure(&object, folder, settings)?;
     for old in attached(folder)?.into_iter().filter(|old| old.dsa == words.dsa) {
-        if name(old.ifindex).is_ok() {
-            renew(folder, old)?;
-        } else {
+        if name(old.ifindex).is_err() {
             detach(folder, old.ifindex)?;
+        } else if anew {
+            renew(folder, old)?;
         }
     }
     show(folder)

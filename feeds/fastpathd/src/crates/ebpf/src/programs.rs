@@ -12,7 +12,7 @@ use aya::{Ebpf, EbpfError, EbpfLoader};
 use thiserror::Error;
 
 use crate::folder::Folder;
-use crate::layout::{Control, Entry4, Entry6, Exits, Key4, Key6, LAYOUT};
+use crate::layout::{Control, Entry4, Entry6, Exits, Key4, Key6};
 use crate::sys;
 
 /// Which switch's tags a device carries.
@@ -95,6 +95,18 @@ struct Shape {
     value: usize,
 }
 
+impl Shape {
+    /// Whether the kernel's map is of this shape, with so many flows.
+    fn fits(&self, map: &MapData, flows: u32) -> bool {
+        map.info().is_ok_and(|info| {
+            let sized = self.name.starts_with("flows");
+            info.key_size() as usize == self.key
+                && (info.value_size() as usize == self.value || self.name == "devices")
+                && (!sized || info.max_entries() == flows)
+        })
+    }
+}
+
 const fn shape<K, V>(name: &'static str) -> Shape {
     Shape { name, object: name, key: size_of::<K>(), value: size_of::<V>() }
 }
@@ -117,6 +129,9 @@ pub enum LoadError {
     /// A map of another layout cannot be taken away.
     #[error("removing {0}, which is of another layout")]
     Remove(PathBuf, #[source] io::Error),
+    /// What the programs were made of cannot be noted.
+    #[error("noting what is loaded in {0}")]
+    Mark(PathBuf, #[source] io::Error),
     /// The object or a map of it is refused.
     #[error("loading the object")]
     Object(#[source] Box<EbpfError>),
@@ -159,7 +174,7 @@ impl Programs {
         if let Some(folder) = folder {
             make_folder(folder.path())?;
             let told = told(&folder.map("control"));
-            let foreign = told.is_some_and(|control| ![0, LAYOUT].contains(&control.layout));
+            let foreign = told.is_some_and(|control| control.is_foreign());
             for shape in &PINNED {
                 let path = folder.map(shape.name);
                 discard_other(&path, shape, settings.flows, foreign)?;
@@ -178,6 +193,35 @@ impl Programs {
             }
         }
         Ok(programs)
+    }
+
+    /// Loads `object` into `folder`, unless what is there was made of the same: the kernel takes a
+    /// second or more on a small machine to verify it, and every reload of the service asks for it.
+    /// Says whether it has.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError`], as of [`Self::load`].
+    pub fn ensure(object: &[u8], folder: &Folder, settings: Settings) -> Result<bool, LoadError> {
+        let mark = folder.mark(object, settings);
+        let stays = maps_stay(folder, settings.flows);
+        let mut roles = Role::ALL.into_iter();
+        if stays && mark.exists() && roles.all(|role| folder.program(settings.dsa, role).exists()) {
+            return Ok(false);
+        }
+        // With other maps, programs for other switches have to be loaded again as well.
+        for dsa in Dsa::ALL.into_iter().filter(|dsa| !stays || *dsa == settings.dsa) {
+            let marks = folder.marks(dsa);
+            match std::fs::remove_dir_all(&marks) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => {
+                    return Err(LoadError::Mark(marks, e));
+                }
+                _ => {}
+            }
+        }
+        Self::load(object, Some(folder), settings)?;
+        std::fs::create_dir_all(&mark).map_err(|e| LoadError::Mark(mark, e))?;
+        Ok(true)
     }
 
     fn enter(&mut self, role: Role) -> Result<(), LoadError> {
@@ -254,16 +298,18 @@ fn told(path: &Path) -> Option<Control> {
     Array::<MapData, Control>::try_from(control).ok()?.get(&0, 0).ok()
 }
 
+/// Whether all maps are there, and this object can work with them.
+fn maps_stay(folder: &Folder, flows: u32) -> bool {
+    let fits = |shape: &Shape| {
+        MapData::from_pin(folder.map(shape.name)).is_ok_and(|map| shape.fits(&map, flows))
+    };
+    PINNED.iter().all(fits) && told(&folder.map("control")).is_some_and(|told| !told.is_foreign())
+}
+
 /// Unpins a map that this object could not work with.
 fn discard_other(path: &Path, shape: &Shape, flows: u32, foreign: bool) -> Result<(), LoadError> {
     let Ok(map) = MapData::from_pin(path) else { return Ok(()) };
-    let same = map.info().is_ok_and(|info| {
-        let sized = shape.name.starts_with("flows");
-        info.key_size() as usize == shape.key
-            && (info.value_size() as usize == shape.value || shape.name == "devices")
-            && (!sized || info.max_entries() == flows)
-    });
-    if same && !foreign {
+    if shape.fits(&map, flows) && !foreign {
         return Ok(());
     }
     std::fs::remove_file(path).map_err(|e| LoadError::Remove(path.to_path_buf(), e))

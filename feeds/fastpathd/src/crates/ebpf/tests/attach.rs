@@ -59,6 +59,13 @@ impl Gateway {
         self.run(&["load", "--object", object, "--flows", &flows.to_string()]).expect("loads")
     }
 
+    /// What follows the sections of an object is read by nobody, but it is another file.
+    fn alter_object(&self) {
+        let mut object = std::fs::read(&self.object).expect("read");
+        object.push(0);
+        std::fs::write(&self.object, object).expect("written");
+    }
+
     fn map(&self, name: &str) -> Map {
         let data = MapData::from_pin(format!("{}/{name}", self.folder)).expect("pinned");
         Map::from_map_data(data).expect("a map")
@@ -225,6 +232,24 @@ fn another_user_of_clsact_keeps_it() {
 }
 
 #[test]
+fn programs_for_another_switch_are_told_of_new_maps() {
+    on_gateway(|gateway| {
+        let object = gateway.object.to_str().expect("a path");
+        let load = |dsa: &str, flows: &str| {
+            let words = ["load", "--object", object, "--flows", flows, "--dsa", dsa];
+            gateway.run(&words).expect("loads");
+            let none = format!("{}/none/fastpath_tc", gateway.folder);
+            aya::programs::ProgramInfo::from_pin(none).expect("pinned").id()
+        };
+        let first = load("none", "16");
+        assert_eq!(load("mtk", "16"), first, "maps are shared");
+        load("mtk", "32");
+        load("mtk", "16");
+        assert_ne!(load("none", "16"), first, "its maps are others by now");
+    });
+}
+
+#[test]
 fn flows_stay_when_programs_are_replaced() {
     on_gateway(|gateway| {
         if !has_tcx() {
@@ -236,6 +261,10 @@ fn flows_stay_when_programs_are_replaced() {
         let key = Key4 { sport: [1, 2], ..Key4::default() };
         gateway.flows4().insert(key, Entry4::default(), 0).expect("put");
         let old = program_at("a1");
+        let shown = gateway.load(16);
+        assert_eq!(shown.as_array().map(Vec::len), Some(2));
+        assert_eq!(program_at("a1"), old, "the same object is not loaded again");
+        gateway.alter_object();
         let shown = gateway.load(16);
         assert_eq!(shown.as_array().map(Vec::len), Some(2));
         assert_ne!(program_at("a1"), old, "a new program");
