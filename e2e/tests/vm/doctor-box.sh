@@ -89,9 +89,9 @@ test_clock() {
         busybox date -s @$((now + 2)) >/dev/null' | jq -c .findings)
     is "$found" system-clock error 9466848
     # NTP is asked for, and nobody sets the clock; then somebody of that trade.
-    found=$(view system-clock "mkdir -p /run/e2e/etc; cp /etc/config/* /run/e2e/etc
-        printf '%s\\n' \"config timeserver 'ntp'\" >/run/e2e/etc/system
-        bind /run/e2e/etc /etc/config; export UBUS_SOCKET=/nowhere")
+    found=$(view system-clock "mkdir -p /run/e2e/clock; cp /etc/config/* /run/e2e/clock
+        printf '%s\\n' \"config timeserver 'ntp'\" >/run/e2e/clock/system
+        bind /run/e2e/clock /etc/config; export UBUS_SOCKET=/nowhere")
     is "$found" system-clock warning timeserver
     # shellcheck disable=SC2016 # the gateway expands it
     gw 'cp "$(readlink -f "$(command -v sleep)")" /run/e2e/ntpd

@@ -133,11 +133,17 @@ config rules 'lab'
     well ips-rules
 }
 
+# How much that is, depends on what else has passed.
+encrypted_at_least() { [ "$(examined ips-encrypted | jq .params.share)" -ge "$1" ]; }
+
 test_what_nobody_can_read() {
+    ! encrypted_at_least 99 || fail "nobody could read anything before"
+
     tr -d '\n' <<'END' | sed 's/$/\n/' | feed
 {"timestamp":"2026-11-22T00:00:00.000000+0000","event_type":"flow","proto":"UDP",
 "src_ip":"10.10.10.10","dest_ip":"203.0.113.1","dest_port":443,"app_proto":"quic",
 "flow":{"pkts_toserver":9,"pkts_toclient":9,"bytes_toserver":99999999,"bytes_toclient":9}}
 END
-    soon 10 finds ips-encrypted info 99
+    soon 10 encrypted_at_least 99
+    finds ips-encrypted info 'not readable at all'
 }
