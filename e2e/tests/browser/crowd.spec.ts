@@ -9,6 +9,8 @@ const FILTERED_MS = 5000;
 const SLOWED = 4;
 /** The browser's longest stretch of work without a break. */
 const LONGEST_TASK_MS = 100;
+/** What the yardstick takes where that holds. */
+const YARD_MS = 180;
 
 // By CSS alone: finding roles and texts is work for the page's own thread, which is measured.
 const table = (page: Page) => page.locator('main .flow-table');
@@ -49,6 +51,30 @@ async function loaded(page: Page): Promise<void> {
   await page.reload();
   await expect(amount(page)).toHaveText(ALL, { timeout: 30_000 });
   await expect(table(page).locator('[data-index="0"]')).toContainText(/TCP|UDP|ICMP/);
+}
+
+/**
+ * A piece of work whose length is known where the limit was set, ms: on a machine that does less in
+ * the same time, a processor four times slower than its own is not what the limit is for.
+ */
+async function yardstick(browser: Browser, page: Page): Promise<number> {
+  const work = () =>
+    page.evaluate(async () => {
+      const list = document.createElement('ul');
+      for (let at = 0; at < 1500; at += 1) {
+        const row = document.createElement('li');
+        row.textContent = `${(at * 7919) % 1500} of a list`;
+        list.append(row);
+      }
+      document.body.append(list);
+      list.getBoundingClientRect();
+      list.remove();
+      // The browser's own tasks are seen by now.
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    });
+  const times = [];
+  for (let time = 0; time < 3; time += 1) times.push(await longestTask(browser, page, work));
+  return Math.min(...times);
 }
 
 /** The row at the top is there, and known. */
@@ -101,14 +127,17 @@ test(
     await open(page, 'flows');
     const cdp = await page.context().newCDPSession(page);
     await cdp.send('Emulation.setCPUThrottlingRate', { rate: SLOWED });
+    const yard = await yardstick(browser, page);
+    const limit = LONGEST_TASK_MS * Math.max(1, yard / YARD_MS);
+    note(`yardstick: ${yard} ms, so the limit is ${Math.round(limit)} ms`);
     for (const [what, step] of Object.entries(steps)) {
       // What else the machine does can only make it longer.
       let longest = Infinity;
-      for (let times = 0; times < 3 && longest >= LONGEST_TASK_MS; times += 1) {
+      for (let times = 0; times < 3 && longest >= limit; times += 1) {
         longest = Math.min(longest, await longestTask(browser, page, () => step(page)));
       }
       note(`longest task while ${what}: ${longest} ms`);
-      expect.soft(longest, what).toBeLessThan(LONGEST_TASK_MS);
+      expect.soft(longest, what).toBeLessThan(limit);
     }
   },
 );
