@@ -17,6 +17,8 @@ export default defineConfig({
   workers: 1,
   fullyParallel: false,
   timeout: 60_000,
+  // Other machines can take most of this one's time away for seconds; what is broken fails twice.
+  retries: 1,
   // The gateway is emulated, and so is its answer's speed.
   expect: { timeout: 10_000 },
   forbidOnly: true,
@@ -32,7 +34,8 @@ export default defineConfig({
     viewport: { width: 1280, height: 800 },
     locale: 'en-GB',
     screenshot: 'only-on-failure',
-    trace: 'retain-on-failure',
+    // A trace costs as much as the page itself.
+    trace: 'on-first-retry',
     launchOptions: {
       executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
       args: ['--no-sandbox', '--disable-background-networking'],

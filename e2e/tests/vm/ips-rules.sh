@@ -86,17 +86,27 @@ turned_down() {
     same "rules in force" "$(ips_value .rules.loaded)" "$LOADED"
 }
 
-# One after the other, upon the same good rules; our own are still there at the end, too.
-test_refused_archives() {
+# What the daemon says of the good rules comes a moment after they are in force.
+upon_good_rules() {
     with_good_rules
-    # What the daemon says of it comes a moment later.
     LOADED=$(suricatas ruleset-stats | jq '.message[0].rules_loaded')
     soon 15 says ".rules.loaded == $LOADED" ips
-    turned_down truncated lab "cut off"
+}
+
+# One after the other, upon the same good rules; our own are still there at the end, too.
+test_refused_archives() {
+    upon_good_rules
     turned_down traversal lab ../rules/mark.rules
-    turned_down link lab link.rules
     turned_down wrong lab SHA-256
     turned_down syntax mark.rules "line 1"
+    dropped "$ISP_4"
+    gw 'test ! -e /var/lib/fastpath/mark.rules && test ! -e /var/lib/mark.rules'
+}
+
+test_other_refused_archives() {
+    upon_good_rules
+    turned_down truncated lab "cut off"
+    turned_down link lab link.rules
     turned_down bomb lab "unpacks to more"
     turned_down page "no rule"
     turned_down nothing 404
