@@ -37,8 +37,11 @@ async function everyView(page: Page, port: number, look: (what: string) => Promi
   await look('flows by host');
 }
 
+/** Every screen is looked at by regression.spec.ts as well; here, what is opened there, too. */
+const long = { tag: '@long' };
+
 for (const colorScheme of ['light', 'dark'] as const) {
-  test(`axe finds nothing on any screen, ${colorScheme}`, async ({ page, lan }) => {
+  test(`axe finds nothing on any screen, ${colorScheme}`, long, async ({ page, lan }) => {
     test.slow();
     const port = await lan.download(hosts.isp);
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });

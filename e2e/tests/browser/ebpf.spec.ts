@@ -123,10 +123,8 @@ async function occupied(router: Router, taken: readonly string[], body: () => Pr
   }
 }
 
-test('a hook that no port takes is taken back; what one port refuses stays there', async ({
-  page,
-  router,
-}) => {
+const refused = 'a hook that no port takes is taken back; what one port refuses stays there';
+test(refused, { tag: '@long' }, async ({ page, router }) => {
   test.setTimeout(150_000);
   // Native and generic programs cannot be at a port together, whoever has put them there.
   await router.run(`${TCX}; fastpathctl engine ebpf`);

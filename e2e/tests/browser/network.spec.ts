@@ -121,8 +121,11 @@ test('a viewer sees the matrix and nothing to change it with', async ({ page }) 
   await expect(buttons).toHaveCount(0);
 });
 
+// regression.spec.ts has two of the four.
+const long = { tag: '@long' };
+
 for (const screen of ['network', 'wan', 'wizard']) {
-  test(`axe and 320 px: ${screen}`, async ({ page }) => {
+  test(`axe and 320 px: ${screen}`, long, async ({ page }) => {
     await openSetup(page, screen);
     await expect(page.locator('main .panel').first()).toBeVisible();
     for (const width of [1280, 320]) {

@@ -113,10 +113,8 @@ test('what the router has is shown; what it refuses is told at its field and tak
   expect(await router.run('cat /etc/config/fastpath')).toContain('better');
 });
 
-test('what cannot work is not sent; switched off, nothing is inspected', async ({
-  page,
-  router,
-}) => {
+const senseless = 'what cannot work is not sent; switched off, nothing is inspected';
+test(senseless, { tag: '@long' }, async ({ page, router }) => {
   await router.inLine();
   await openPart(page, 'policy');
   await page.getByLabel('Budget of a connection, bytes').fill('-1');

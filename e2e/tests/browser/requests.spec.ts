@@ -15,7 +15,9 @@ async function setVisible(page: Page, visible: boolean): Promise<void> {
 }
 
 for (const screen of screens) {
-  test(`at most two requests a second: ${screen}`, async ({ page }) => {
+  // The one that asks most is enough for every change.
+  const tag = screen === 'flows' ? [] : ['@long'];
+  test(`at most two requests a second: ${screen}`, { tag }, async ({ page }) => {
     await open(page, screen);
     const seen = await requests(page);
     note(`${seen.length} requests in ${WINDOW_MS / 1000} s`);
