@@ -130,13 +130,27 @@ feed() { gw "socat -u - UNIX-CONNECT:$EVENTS"; }
 
 daemon_kib() { gw "sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' /proc/$(daemon_pid)/status"; }
 
-# After every test.
-ips_put_back() {
-    gw 'pkill -x socat; pkill -CONT -x Suricata-Main; pkill -CONT -f "supervise suricata"
-        [ ! -e /usr/bin/suricata.e2e ] || mv -f /usr/bin/suricata.e2e /usr/bin/suricata
-        busybox umount /var/log/suricata; busybox umount /var/lib/fastpath; rm -f /tmp/flood
-        ip netns pids e2ea | xargs -r kill; ip netns delete e2ea; ip netns delete e2eb
-        [ ! -e /run/e2e/network ] || mv -f /run/e2e/network /etc/config/network
-        # A watching Suricata switches it off, and one that was killed has not put it back.
-        ethtool -K lan1 gro on' 2>/dev/null || true
-}
+# On the gateway after every test. Suricata itself and who supervises it may be held.
+# shellcheck disable=SC2016 # the gateway expands it
+IPS_BACK='
+pkill -x socat
+pkill -CONT -f suricata
+[ ! -e /usr/bin/suricata.e2e ] || mv -f /usr/bin/suricata.e2e /usr/bin/suricata
+while read -r _ where _; do
+    # OpenWrt's /var is /tmp.
+    case $where in
+        /var/log/suricata | /var/lib/fastpath | /tmp/log/suricata | /tmp/lib/fastpath)
+            busybox umount "$where"
+            ;;
+    esac
+done </proc/mounts
+[ ! -e /tmp/flood ] || rm /tmp/flood
+if [ -e /run/netns/e2ea ]; then
+    ip netns pids e2ea | xargs -r kill
+    ip netns delete e2ea
+    ip netns delete e2eb
+fi
+[ ! -e /run/e2e/network ] || mv -f /run/e2e/network /etc/config/network
+# A watching Suricata switches it off, and one that was killed has not put it back.
+ethtool -K lan1 gro on
+'
