@@ -137,7 +137,7 @@ pkill -x socat
 pkill -CONT -f suricata
 [ ! -e /usr/bin/suricata.e2e ] || mv -f /usr/bin/suricata.e2e /usr/bin/suricata
 while read -r _ where _; do
-    # OpenWrt's /var is /tmp.
+    # On OpenWrt /var is /tmp.
     case $where in
         /var/log/suricata | /var/lib/fastpath | /tmp/log/suricata | /tmp/lib/fastpath)
             busybox umount "$where"
