@@ -30,7 +30,9 @@ async function known(page: Page): Promise<number> {
 async function toldAfter(page: Page, router: Router, lan: Lan): Promise<number> {
   const before = await known(page);
   await lan.badPage();
-  await expect(alerts(page).getByRole('button')).toHaveCount(before + 1);
+  // An expectation of its own looks once a second after a while.
+  const listed = () => alerts(page).getByRole('button').count();
+  await expect.poll(listed, { intervals: [50] }).toBe(before + 1);
   const shown = Date.now();
   const { alerts: newest } = (await router.ask('alerts --limit 1')) as { alerts: Alert[] };
   return shown + (await router.ahead()) - (newest[0]?.at_ms ?? NaN);
