@@ -17,8 +17,6 @@ export default defineConfig({
   workers: 1,
   fullyParallel: false,
   timeout: 60_000,
-  // Other machines can take most of this one's time away for seconds; what is broken fails twice.
-  retries: 1,
   // The gateway is emulated, and so is its answer's speed.
   expect: { timeout: 10_000 },
   forbidOnly: true,
@@ -34,8 +32,7 @@ export default defineConfig({
     viewport: { width: 1280, height: 800 },
     locale: 'en-GB',
     screenshot: 'only-on-failure',
-    // A trace costs as much as the page itself.
-    trace: 'on-first-retry',
+    trace: 'retain-on-failure',
     launchOptions: {
       executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
       args: ['--no-sandbox', '--disable-background-networking'],

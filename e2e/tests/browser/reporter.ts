@@ -7,7 +7,6 @@ import type { Reporter, TestCase, TestResult } from '@playwright/test/reporter';
 export default class Lines implements Reporter {
   private readonly told: { name: string; status: string; seconds: number }[] = [];
   private readonly counts = { passed: 0, failed: 0, skipped: 0 };
-  private again = 0;
   private readonly kind: string;
 
   /** Results are kept under the name of the kind; `e2e/scripts/e2e-report.mjs` reads them. */
@@ -22,12 +21,7 @@ export default class Lines implements Reporter {
   onTestEnd(test: TestCase, result: TestResult): void {
     const name = test.titlePath().slice(2).join(': ').replace('.spec.ts', '');
     const seconds = (result.duration / 1000).toFixed(1);
-    const good = result.status === test.expectedStatus || result.status === 'skipped';
-    if (!good && result.retry < test.retries) {
-      this.print(`  ↻ ${name} (${seconds} s), once more after`);
-      for (const error of result.errors) this.print(indented(plain(error)));
-      return;
-    }
+    const good = result.status === test.expectedStatus;
     const status = result.status === 'skipped' ? 'skipped' : good ? 'passed' : 'failed';
     this.told.push({ name, status, seconds: Number(seconds) });
     if (result.status === 'skipped') {
@@ -37,9 +31,7 @@ export default class Lines implements Reporter {
       this.print(`skipped: ${why ?? 'no reason given'}`);
     } else if (result.status === test.expectedStatus) {
       this.counts.passed += 1;
-      if (result.retry > 0) this.again += 1;
-      const twice = result.retry > 0 ? ', at the second attempt' : '';
-      this.print(`  ✓ ${name} (${seconds} s${twice})`);
+      this.print(`  ✓ ${name} (${seconds} s)`);
     } else {
       this.counts.failed += 1;
       this.print(`  ✗ ${name} (${seconds} s)`);
@@ -57,7 +49,6 @@ export default class Lines implements Reporter {
 
   onEnd(): void {
     const { passed, failed, skipped } = this.counts;
-    if (this.again > 0) this.print(`${this.again} of them at the second attempt`);
     this.print(`${passed} passed, ${failed} failed, ${skipped} skipped`);
     const results = join(process.env['REPORTS'] ?? '../build/reports', 'results');
     mkdirSync(results, { recursive: true });

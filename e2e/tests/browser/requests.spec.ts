@@ -15,7 +15,7 @@ async function setVisible(page: Page, visible: boolean): Promise<void> {
 }
 
 for (const screen of screens) {
-  // The one that asks most is enough for every change.
+  // One screen for every change, the others by name.
   const tag = screen === 'flows' ? [] : ['@long'];
   test(`at most two requests a second: ${screen}`, { tag }, async ({ page }) => {
     await open(page, screen);

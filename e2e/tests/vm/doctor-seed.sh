@@ -64,8 +64,8 @@ test_seed_is_found_mended_and_green() {
     soon 20 reaches_both
     # Its management threads are where packets are forwarded; with one CPU there is no other.
     [ "$(gw nproc)" -lt 2 ] || wrong+=" ips-threads"
-    # The daemon looks at interrupts every ten seconds, and a report of all takes some.
-    soon 60 are_found "$wrong"
+    # The daemon looks at interrupts every ten seconds.
+    soon 25 are_found "$wrong"
     sick=$(report)
     before=$(measured)
     # More than once: some only show when others are mended.
