@@ -150,6 +150,7 @@ fn load(folder: &Folder, words: &Words) -> Answer {
             renew(folder, old)?;
         }
     }
+    Programs::note(&object, folder, settings)?;
     show(folder)
 }
 

@@ -220,8 +220,18 @@ impl Programs {
             }
         }
         Self::load(object, Some(folder), settings)?;
-        std::fs::create_dir_all(&mark).map_err(|e| LoadError::Mark(mark, e))?;
         Ok(true)
+    }
+
+    /// Notes that `object` is loaded and at every port that had programs: not before, or a port
+    /// that failed would keep its old ones for good.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::Mark`].
+    pub fn note(object: &[u8], folder: &Folder, settings: Settings) -> Result<(), LoadError> {
+        let mark = folder.mark(object, settings);
+        std::fs::create_dir_all(&mark).map_err(|e| LoadError::Mark(mark, e))
     }
 
     fn enter(&mut self, role: Role) -> Result<(), LoadError> {
