@@ -198,7 +198,7 @@ read_frames() {
 arrived() {
     local number
     number=$(peers "cd $THERE; for host in h10 h11 h20 isp; do
-            tcpdump -n -r \$host.pcap 2>/dev/null
+            tcpdump -tn -r \$host.pcap 2>/dev/null
         done | grep -c '[.]7[0-2]0[1-6]'")
     [ "$number" = "$1" ] || { echo "$number"; return 1; }
 }
