@@ -56,7 +56,10 @@ test_packet_steering_does_not_undo_it() {
     says '.steering.taken_over' cpu
     protect "$PLAN_OFF"
     soon 15 rps_is wan "$(all_cpus)"
+    # Before that the service does nothing, and its masks would stay for every test after this.
+    soon 15 given_back
     gw 'cp /run/e2e/network /etc/config/network; /etc/init.d/packet_steering reload'
+    soon 5 rps_is wan 0
 }
 
 all_cpus() { mask_of "0-$(($(gw nproc) - 1))"; }
