@@ -108,7 +108,7 @@ export type Level = 'ok' | 'notice' | 'warning' | 'error';
  */
 export interface FastpathApi {
   /**
-   * Notification: rules fired. At most once a second; alerts tells all that the ring holds.
+   * Notification: rules fired. The first of a while at once, a flood about once a second; alerts tells all that the ring holds.
    */
   alert: {
     request: {};

@@ -28,6 +28,7 @@ use crate::programs;
 use crate::suricata::Folder;
 use crate::task::spawn_local;
 use crate::watch_ips::Attention;
+use watching::AlertsTold;
 
 /// Happenings that may wait. A full channel slows the sources down, and the kernel keeps their
 /// events meanwhile.
@@ -84,8 +85,7 @@ struct Daemon {
     programs: Rc<Mutex<()>>,
     attention: Attention,
     offset_s: i64,
-    /// Id of the newest alert that was notified.
-    notified: u64,
+    alerts_told: AlertsTold,
     nft: NftCommand,
     happenings: mpsc::Sender<Happening>,
     ticks: u64,
@@ -137,7 +137,7 @@ impl Daemon {
             programs: Rc::default(),
             attention: Attention::default(),
             offset_s: 0,
-            notified: 0,
+            alerts_told: AlertsTold::default(),
             nft,
             happenings,
             ticks: 0,
@@ -195,6 +195,7 @@ impl Daemon {
         self.carry_out(effects);
         self.attention.wanted.set(self.core.protection.settings.enabled);
         self.attention.curious.set(self.core.protection.unasked());
+        self.notify_alerts();
     }
 
     fn tick(&mut self) {
@@ -213,6 +214,8 @@ impl Daemon {
         if self.unread && self.ticks.is_multiple_of(ASK_AGAIN) {
             self.read_configuration();
         }
+        // The tick names the newest one: who was told of it by then need not ask.
+        self.notify_alerts();
         if let Some(bus) = self.bus.as_ref().filter(|_| self.watched) {
             let sent =
                 object(&answers::tick(&self.core)).map(|t| bus.notify(bus::OBJECT, "tick", &t));
@@ -220,7 +223,6 @@ impl Daemon {
                 log::debug!("ubus: tick: {error}");
             }
         }
-        self.notify_alerts();
     }
 
     fn invoke(&mut self, request: ubus::Request) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What reaches the loop about inspection, CPUs and rules.
 
+use std::time::Duration;
+
 use cpu::Found;
 use serde_json::Value;
 
@@ -65,19 +67,57 @@ impl Daemon {
         if changed { vec![Effect::ReloadRules] } else { Vec::new() }
     }
 
-    /// At most once a second, to whoever listens.
+    /// To whoever listens.
     pub(super) fn notify_alerts(&mut self) {
-        let last = self.core.events.alerts.last();
-        if last == self.notified {
-            return;
-        }
-        let news = protection_view::news(&self.core, self.notified);
-        self.notified = last;
+        let newest = self.core.events.alerts.last();
+        let Some(since) = self.alerts_told.tell(newest, self.core.now.mono) else { return };
+        let news = protection_view::news(&self.core, since);
         if let Some(bus) = self.bus.as_ref().filter(|_| self.watched)
             && let Some(Err(error)) =
                 object(&news).map(|news| bus.notify(bus::OBJECT, "alert", &news))
         {
             log::debug!("ubus: alert: {error}");
         }
+    }
+}
+
+/// Which alerts were notified: the first of a while at once, a flood about once a second.
+#[derive(Debug, Default)]
+pub(super) struct AlertsTold {
+    /// Id of the newest one.
+    last: u64,
+    at: Option<Duration>,
+}
+
+impl AlertsTold {
+    /// Less than a second, so that a tick that comes early is not one missed.
+    const PAUSE: Duration = Duration::from_millis(900);
+
+    /// Whether it is time to tell of those up to `newest`: since which one, if so.
+    fn tell(&mut self, newest: u64, now: Duration) -> Option<u64> {
+        let paused = self.at.is_none_or(|at| now.saturating_sub(at) >= Self::PAUSE);
+        if newest == self.last || !paused {
+            return None;
+        }
+        self.at = Some(now);
+        Some(std::mem::replace(&mut self.last, newest))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_alert_is_told_at_once_and_a_flood_once_a_second() {
+        let ms = Duration::from_millis;
+        let mut told = AlertsTold::default();
+        assert_eq!(told.tell(0, ms(0)), None, "there is none");
+        assert_eq!(told.tell(1, ms(300)), Some(0), "the first one waits for nothing");
+        assert_eq!(told.tell(1, ms(5000)), None, "it was told");
+        assert_eq!(told.tell(2, ms(5100)), Some(1));
+        assert_eq!(told.tell(3, ms(5200)), None, "too soon");
+        assert_eq!(told.tell(9, ms(5999)), None);
+        assert_eq!(told.tell(9, ms(6000)), Some(2), "all of a flood in one");
     }
 }
