@@ -17,6 +17,16 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
 /** Lets the browser draw and answer before more is done: long work is felt as a page that hangs. */
 export const breath = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
 
+/** Calls when the browser has drawn what there is now. What it answers takes that back. */
+export function onceDrawn(call: () => void): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const frame = requestAnimationFrame(() => (timer = setTimeout(call)));
+  return () => {
+    cancelAnimationFrame(frame);
+    clearTimeout(timer);
+  };
+}
+
 /** Asks once a second, and answers whether it was so before the time was over. */
 export async function until(met: () => boolean | Promise<boolean>, ms: number): Promise<boolean> {
   const end = performance.now() + ms;
