@@ -10,7 +10,7 @@ STOLEN_MUCH=25
 # shellcheck disable=SC2034 # for who runs tests
 ATTEMPTS=3
 # Longer than that nobody waits for it to be over, s.
-CALM_WAIT=120
+CALM_WAIT=60
 
 # cpu_time: 1/100 s that the CPUs ran, and that others took, until now.
 cpu_time() { awk '$1 == "cpu" { print $2 + $3 + $4 + $7 + $8, $9; exit }' /proc/stat; }
