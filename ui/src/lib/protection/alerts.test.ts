@@ -18,7 +18,8 @@ class Daemon {
 
   /** So many more; what the daemon then tells. */
   fire(number: number): AlertNews {
-    for (let i = 0; i < number; i++) this.ring.unshift(anAlert(this.last + 1));
+    const newest = this.last + number;
+    this.ring = [...Array.from({ length: number }, (_, i) => anAlert(newest - i)), ...this.ring];
     return { last: this.last, new: number, alerts: this.ring.slice(0, Math.min(number, 10)) };
   }
 
