@@ -293,3 +293,32 @@ fn flows_stay_when_programs_are_replaced() {
         assert_eq!(control.get(&0, 0).expect("there"), other, "the daemon is still there");
     });
 }
+
+#[test]
+fn a_port_that_failed_is_tried_again() {
+    on_gateway(|gateway| {
+        if !has_tcx() {
+            return;
+        }
+        gateway.load(16);
+        gateway.run(&["attach", "--hook", "tcx", "a1"]).expect("attached");
+        let old = program_at("a1");
+        gateway.alter_object();
+        // Where the link was is something that takes no programs.
+        let links = format!("{}/links", gateway.folder);
+        let link = shell(&format!("ls {links}"));
+        let link = format!("{links}/{}", link.trim());
+        shell(&format!(
+            "mv {link} {}/kept && ln {}/control {link}",
+            gateway.folder, gateway.folder
+        ));
+        let object = gateway.object.to_str().expect("a path");
+        let load = ["load", "--object", object, "--flows", "16"];
+        let told = gateway.run(&load).expect_err("no link to change");
+        assert!(told.contains("attaching to device"), "{told}");
+        shell(&format!("rm {link} && mv {}/kept {link}", gateway.folder));
+        assert_eq!(program_at("a1"), old);
+        gateway.load(16);
+        assert_ne!(program_at("a1"), old, "it waits for no other object");
+    });
+}
