@@ -9,7 +9,7 @@ import type { TestInfo } from '@playwright/test';
 const run = promisify(execFile);
 const verbs = fileURLToPath(new URL('../../scripts/stolen.sh', import.meta.url));
 
-/** Percent of its time that a machine lacks whose results say nothing. */
+/** Percent of a machine that it lacks whose results say nothing. */
 const MUCH = Number(process.env['STOLEN_MUCH']);
 
 /** The reporter's words for an attempt that is made again, and for one that is not made. */
@@ -22,8 +22,8 @@ async function machine(...words: string[]): Promise<string> {
 }
 
 /**
- * One attempt at a test. There is another one only if others took much of the machine's time
- * (e2e/scripts/stolen.sh), and then the machine is waited for first.
+ * One attempt at a test. There is another one only if others took much of the machine
+ * (e2e/scripts/stolen.sh), and then it is waited for first.
  */
 export async function attempt(use: () => Promise<void>, info: TestInfo): Promise<void> {
   const tells = join(info.project.outputDir, 'stolen', info.testId);
@@ -37,8 +37,8 @@ export async function attempt(use: () => Promise<void>, info: TestInfo): Promise
   const since = await machine('cpu_time');
   await use();
   if (info.status === info.expectedStatus) return;
-  const taken = await machine('stolen', since);
-  info.annotations.push({ type: 'note', description: `others took ${taken} % of the time` });
+  const taken = await machine('lost', since);
+  info.annotations.push({ type: 'note', description: `others took ${taken} % of the machine` });
   if (Number(taken) < MUCH || info.retry >= info.project.retries) return;
   info.annotations.push({ type: AGAIN });
   mkdirSync(dirname(tells), { recursive: true });
