@@ -17,8 +17,6 @@ export default defineConfig({
   workers: 1,
   fullyParallel: false,
   timeout: 60_000,
-  // Most are refused: see tests/browser/attempt.ts.
-  retries: Number(process.env['ATTEMPTS'] ?? 1) - 1,
   // The gateway is emulated, and so is its answer's speed.
   expect: { timeout: 10_000 },
   forbidOnly: true,

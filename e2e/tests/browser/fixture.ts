@@ -6,7 +6,6 @@ import {
   type Page,
   type Request,
 } from '@playwright/test';
-import { attempt } from './attempt';
 import { Lab, Lan, Router } from './lab';
 
 /** What the page must never do; a test that pulls plugs says what it expects. */
@@ -48,8 +47,6 @@ interface Options {
 }
 
 interface Fixtures {
-  /** Around everything else. */
-  attempt: undefined;
   lab: Lab;
   /** Runs commands on the gateway; the test begins with everything up and in force. */
   router: Router;
@@ -60,11 +57,6 @@ interface Fixtures {
 
 export const test = base.extend<Fixtures & Options>({
   inspected: [false, { option: true }],
-  attempt: [
-    // eslint-disable-next-line no-empty-pattern -- Playwright reads the names from a pattern
-    ({}, use, info) => attempt(() => use(undefined), info),
-    { auto: true, timeout: 180_000 },
-  ],
   lab: async ({ inspected }, use) => {
     const lab = new Lab(inspected ? 'inspect' : 'config');
     await lab.verb('good_state');
