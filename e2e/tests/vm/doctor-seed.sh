@@ -4,6 +4,8 @@
 # and both are measured in one run, in build/reports/doctor.json.
 # shellcheck source=e2e/lab/measure.sh
 . "$LAB/measure.sh"
+# shellcheck source=e2e/tests/vm/lib/examination.sh
+. "$VM/lib/examination.sh"
 
 # What is wrong there: five chains, a bridge for each VLAN, helpers, no flowtable, no GRO,
 # inspection that only watches, and no plan for the CPUs.
@@ -59,8 +61,9 @@ test_seed_is_found_mended_and_green() {
     trap '"$LAB/seed" off' EXIT
     # Tests of FTP have it loaded.
     gw modprobe -r nf_nat_ftp nf_conntrack_ftp
-    # The daemon looks every ten seconds whether its masks are as planned.
-    soon 15 green
+    # Of ports that a test before this made anew; the daemon looks at masks every ten seconds.
+    soon 15 well cpu-masks
+    green || fail "the gateway was not healthy at first: $(ids "$(report)")"
     "$LAB/seed" on
     soon 20 reaches_both
     # Its management threads are where packets are forwarded; with one CPU there is no other.
