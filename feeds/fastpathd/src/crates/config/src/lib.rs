@@ -5,6 +5,7 @@
 //! through [`Section`], which notes every problem with section, option, value and words. At the
 //! end [`Package::finish`] tells all problems at once, and what nobody asked for.
 
+pub mod exposure;
 mod network;
 pub mod order;
 mod package;
