@@ -57,15 +57,23 @@ test_passwords() {
     well system-password
 }
 
+# health_tells CODE LEVEL, health_is_silent_about CODE: of the daemon's own findings.
+health_tells() { says ".health | any(.code == \"$1\" and .level == \"$2\")" status; }
+health_is_silent_about() { says ".health | all(.code != \"$1\")" status; }
+
 test_services_open_to_the_line() {
     keep /etc/config/firewall
     gw 'nft list table inet fw4 >/run/e2e/fw4; nft delete table inet fw4'
     finds system-no-filter error
     gw nft -f /run/e2e/fw4
     well system-no-filter
-    gw "sed -i '/option name .wan.\$/,/option input/s/REJECT/ACCEPT/' /etc/config/firewall"
-    finds system-wan-open warning dropbear
+    gw "sed -i '/option name .wan.\$/,/option input/s/REJECT/ACCEPT/' /etc/config/firewall
+        /etc/init.d/fastpathd reload"
+    finds system-wan-open error dropbear
+    soon 5 health_tells open-to-internet error
     kept
+    gw /etc/init.d/fastpathd reload
+    soon 5 health_is_silent_about open-to-internet
     gw 'cat >>/etc/config/firewall' <<'END'
 
 config rule

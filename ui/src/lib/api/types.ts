@@ -1356,11 +1356,31 @@ export interface IpsSummary {
  */
 export interface Health {
   /**
-   * stable name, such as nft-refused, accounting-off, fw4-offload-on, wan-down, resync
+   * stable name, such as nft-refused, accounting-off, fw4-offload-on, wan-down, open-to-internet, resync
    */
   code: string;
   level: Level;
   text: string;
+  /**
+   * of open-to-internet: what the firewall's configuration opens as a whole; absent otherwise
+   */
+  open?: Open[];
+}
+/**
+ * What anybody on the Internet reaches: by a zone's policy, a forwarding, or a rule without port and address.
+ *
+ * This interface was referenced by `FastpathApi`'s JSON-Schema
+ * via the `definition` "Open".
+ */
+export interface Open {
+  /**
+   * the zone that leads to the Internet
+   */
+  zone: string;
+  /**
+   * the zone that is open from there; *: every zone; empty: the router itself
+   */
+  to: string;
 }
 export interface Tick {
   now_ms: number;

@@ -169,6 +169,29 @@ fn status_knows_the_way_to_the_internet() {
 }
 
 #[test]
+fn a_router_open_to_the_internet_is_an_error_at_once() {
+    let mut core = running();
+    let mut firewall = lab_firewall();
+    firewall["z2"]["input"] = json!("ACCEPT");
+    firewall["f"] = json!({".type": "forwarding", "src": "wan", "dest": "lan"});
+    core.firewall(&firewall);
+    let finding = ask(&mut core, "status", json!({}))["health"][0].take();
+    assert_eq!(
+        (&finding["code"], &finding["level"]),
+        (&json!("open-to-internet"), &json!("error"))
+    );
+    assert_eq!(
+        finding["open"],
+        json!([{"zone": "wan", "to": ""}, {"zone": "wan", "to": "lan"}]),
+        "{finding}"
+    );
+    let text = finding["text"].as_str().unwrap();
+    assert!(text.contains("the router itself") && text.contains("zone lan"), "{text}");
+    core.firewall(&lab_firewall());
+    assert_eq!(ask(&mut core, "status", json!({}))["health"], json!([]), "closed again");
+}
+
+#[test]
 fn an_alias_is_not_a_second_way_even_while_the_first_is_down() {
     let mut core = running();
     let mut firewall = lab_firewall();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What is wrong, or worth a word.
 
+use config::exposure::{Exposure, Opening};
 use config::order;
 use ebpf::connection::Timeouts;
 use serde::Serialize;
@@ -23,6 +24,18 @@ pub(crate) struct Finding {
     pub(crate) code: &'static str,
     pub(crate) level: Level,
     pub(crate) text: String,
+    /// What is open to the Internet.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) open: Vec<Open>,
+}
+
+/// One thing that anybody on the Internet reaches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Open {
+    /// The zone that leads to the Internet.
+    pub(crate) zone: String,
+    /// The zone that is open from there; `*`: every zone, empty: the router itself.
+    pub(crate) to: String,
 }
 
 /// Switches and limits of the running kernel.
@@ -41,7 +54,9 @@ pub(crate) struct Facts {
 /// All findings, worst first.
 pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
     let mut found = Vec::new();
-    let mut add = |code, level, text: String| found.push(Finding { code, level, text });
+    found.extend(open_to_internet(&core.firewall.exposures));
+    let mut add =
+        |code, level, text: String| found.push(Finding { code, level, text, open: Vec::new() });
     if !core.configuration_error.is_empty() {
         let text = format!("/etc/config/fastpath is not used: {}", core.configuration_error);
         add("config-refused", Level::Error, text);
@@ -84,6 +99,35 @@ pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
     }
     order::sort_by_key(&mut found, |f| std::cmp::Reverse(f.level));
     found
+}
+
+/// A policy or a rule of the firewall lets everybody in.
+fn open_to_internet(exposures: &[Exposure]) -> Option<Finding> {
+    let mut open = Vec::new();
+    for Exposure { zone, opening, section: _, kind: _ } in exposures {
+        let to = match opening {
+            Opening::Router => String::new(),
+            Opening::Zone(to) => to.clone(),
+        };
+        let found = Open { zone: zone.clone(), to };
+        if !open.contains(&found) {
+            open.push(found);
+        }
+    }
+    if open.is_empty() {
+        return None;
+    }
+    let words = |open: &Open| match open.to.as_str() {
+        "" => format!("the router itself from zone {}", open.zone),
+        "*" => format!("every zone from zone {}", open.zone),
+        to => format!("zone {to} from zone {}", open.zone),
+    };
+    let reached: Vec<String> = open.iter().map(words).collect();
+    let text = format!(
+        "Open to the Internet: anybody there reaches {}. Close it in the firewall.",
+        reached.join(", ")
+    );
+    Some(Finding { code: "open-to-internet", level: Level::Error, text, open })
 }
 
 fn kernel(facts: Facts, add: &mut impl FnMut(&'static str, Level, String)) {

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use config::exposure::{Exposure, exposures};
 use serde_json::Value;
 
 /// One interface of `/etc/config/network`, from `network.interface dump`.
@@ -31,12 +32,14 @@ pub(crate) struct Firewall {
     masqueraded: Vec<String>,
     /// fw4's own flow offloading is switched on.
     pub(crate) own_offload: bool,
+    /// What it opens to the Internet as a whole.
+    pub(crate) exposures: Vec<Exposure>,
 }
 
 impl Firewall {
     /// Reads `values` of `uci get {"config":"firewall"}`.
     pub(crate) fn parse(values: &Value) -> Self {
-        let mut firewall = Self::default();
+        let mut firewall = Self { exposures: exposures(values), ..Self::default() };
         for section in values.as_object().into_iter().flat_map(|m| m.values()) {
             match text(section, ".type") {
                 "defaults" => {

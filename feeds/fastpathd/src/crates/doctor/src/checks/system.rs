@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The rest of the box: whole, closed, on time, with room.
 
+use std::collections::BTreeSet;
+
+use config::exposure::{Exposure, Opening, exposures, outer_zones};
 use serde_json::Value;
 
 use super::Check;
 use crate::facts::sockets::Listener;
 use crate::facts::system::{Guess, MEMINFO, MOUNTS, PRESSURE, SHADOW, VMSTAT};
-use crate::facts::uci::{Package, Section};
+use crate::facts::uci::Section;
 use crate::facts::{Facts, Unknown};
 use crate::finding::{Finding, Fix, Severity, Step, Verdict};
 
@@ -100,25 +103,33 @@ fn no_filter(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// Services of the box that somebody on the Internet can reach.
+/// Services of the box, or zones behind it, that somebody on the Internet can reach.
 fn wan_open(facts: &Facts) -> Verdict {
     let firewall = facts.uci.firewall.get()?;
     let listeners = facts.system.listeners.get()?;
-    let outer = outer_zones(facts, firewall)?;
+    let values = firewall.values();
+    let outer = outer_zones(&values);
     let mut finding = Finding::new(Severity::Warning);
-    let mut names = Vec::new();
+    let (mut names, mut zones) = (Vec::new(), Vec::new());
     let mut opened = None;
-    for zone in firewall.of("zone") {
-        let name = zone.text("name").unwrap_or_default();
-        if !outer.contains(&name) || !accepts(zone, "input") {
-            continue;
+    for Exposure { section, kind, zone, opening } in exposures(&values) {
+        let option = format!("{FIREWALL}, {kind} {section}");
+        match opening {
+            // Rules are looked at below, port by port.
+            Opening::Router if kind == "rule" => continue,
+            Opening::Router => {
+                finding = finding.saw("policy", zone, "ACCEPT", option);
+                for listener in listeners {
+                    finding = reached(finding, listener, &mut names);
+                }
+                opened = opened.or(Some(section));
+            }
+            Opening::Zone(to) => {
+                finding = finding.saw("forwarding", zone, &*to, option);
+                zones.push(to);
+            }
         }
-        let option = format!("{FIREWALL}, zone {name}, input");
-        finding = finding.saw("policy", name, "ACCEPT", option);
-        for listener in listeners {
-            finding = reached(finding, listener, &mut names);
-        }
-        opened = opened.or(Some(zone.name));
+        finding.severity = Severity::Error;
     }
     for rule in firewall.of("rule") {
         for listener in listeners.iter().filter(|listener| lets(rule, &outer, listener)) {
@@ -128,14 +139,20 @@ fn wan_open(facts: &Facts) -> Verdict {
             finding = reached(finding, listener, &mut names);
         }
     }
-    // Where nobody listens there is nothing to reach.
-    if names.is_empty() {
-        return Ok(None);
+    let case = match (names.is_empty(), zones.is_empty()) {
+        // Where nobody listens there is nothing to reach.
+        (true, true) => return Ok(None),
+        (false, true) => "",
+        (true, false) => "zones",
+        (false, false) => "both",
+    };
+    for list in [&mut names, &mut zones] {
+        list.sort_unstable();
+        list.dedup();
     }
-    names.sort_unstable();
-    names.dedup();
-    let fix = opened.map(|section| super::cpu::set("firewall", section, "input", "REJECT"));
-    Ok(Some(finding.with("services", names.join(", ")).fix(fix)))
+    let fix = opened.map(|section| super::cpu::set("firewall", &section, "input", "REJECT"));
+    let finding = finding.case(case).with("services", names.join(", "));
+    Ok(Some(finding.with("zones", zones.join(", ")).fix(fix)))
 }
 
 /// What a line from the provider needs: its answers come to these ports.
@@ -151,29 +168,17 @@ fn reached(finding: Finding, listener: &Listener, names: &mut Vec<String>) -> Fi
     finding.saw("listener", name.clone(), &*port, format!("/proc/net/{}", listener.proto))
 }
 
-/// Zones of the line: those that hide others behind one address, and those of the daemon's WANs.
-fn outer_zones<'a>(facts: &Facts, firewall: &'a Package) -> Result<Vec<&'a str>, Unknown> {
-    let status = facts.flowtable.status.get()?;
-    let lines = status.get("wan").and_then(Value::as_array).cloned().unwrap_or_default();
-    let names: Vec<&str> = lines.iter().filter_map(|line| line["name"].as_str()).collect();
-    let outer = |zone: &Section<'_>| {
-        zone.switch("masq", false) || zone.list("network").iter().any(|of| names.contains(of))
-    };
-    let zones = firewall.of("zone").into_iter().filter(outer);
-    Ok(zones.filter_map(|zone| zone.text("name")).collect())
-}
-
 fn accepts(section: Section<'_>, option: &str) -> bool {
     section.text(option).is_some_and(|target| target.eq_ignore_ascii_case("accept"))
 }
 
 /// Whether a rule lets strangers in to this service.
-fn lets(rule: Section<'_>, outer: &[&str], listener: &Listener) -> bool {
+fn lets(rule: Section<'_>, outer: &BTreeSet<String>, listener: &Listener) -> bool {
     let from = rule.text("src").unwrap_or_default();
     let into = rule.text("dest").is_none() && rule.switch("enabled", true);
     // Who names senders has thought about them.
     let anybody = rule.list("src_ip").is_empty() && rule.list("src_mac").is_empty();
-    if !into || !accepts(rule, "target") || !anybody || !(from == "*" || outer.contains(&from)) {
+    if !into || !accepts(rule, "target") || !anybody || !(from == "*" || outer.contains(from)) {
         return false;
     }
     let protos = rule.list("proto");

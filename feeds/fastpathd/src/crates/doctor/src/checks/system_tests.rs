@@ -6,6 +6,7 @@ use super::*;
 use crate::facts::Known;
 use crate::facts::rules::Rules;
 use crate::facts::system::{Account, Room, System};
+use crate::facts::uci::Package;
 use crate::words::tests::found_by;
 
 fn object(value: Value) -> Known<Map<String, Value>> {
@@ -34,7 +35,7 @@ fn firewall() -> Value {
         "dhcp": {".type": "rule", "name": "Allow-DHCP-Renew", "src": "wan", "proto": "udp",
             "dest_port": "68", "target": "ACCEPT"},
         "forward": {".type": "rule", "name": "IPsec", "src": "wan", "dest": "lan",
-            "target": "ACCEPT"},
+            "proto": "esp", "target": "ACCEPT"},
     })
 }
 
@@ -116,12 +117,27 @@ fn a_zone_that_accepts_opens_what_listens() {
     let mut facts = facts();
     facts.uci.firewall = package(open);
     let finding = found("system-wan-open", &facts);
+    assert_eq!((finding.severity, finding.case), (Severity::Error, ""));
     assert_eq!(finding.params["services"], "dropbear");
     let edit = json!({"config": "firewall", "op": "set", "section": "wan",
         "values": {"input": "REJECT"}});
     assert_eq!(finding.fix, Some(Fix::Change(vec![edit])));
     facts.system.listeners = vec![listener("udp", 68, "udhcpc")].into();
     assert_eq!(wan_open(&facts), Ok(None), "nobody listens");
+}
+
+#[test]
+fn a_forwarding_from_the_line_opens_a_zone() {
+    let mut open = firewall();
+    open["way"] = json!({".type": "forwarding", "src": "wan", "dest": "lan"});
+    let mut facts = facts();
+    facts.uci.firewall = package(open.clone());
+    let finding = found("system-wan-open", &facts);
+    assert_eq!((finding.severity, finding.case), (Severity::Error, "zones"));
+    assert_eq!((&finding.params["zones"], finding.fix), (&json!("lan"), None));
+    open["wan"]["input"] = "ACCEPT".into();
+    facts.uci.firewall = package(open);
+    assert_eq!(found("system-wan-open", &facts).case, "both");
 }
 
 #[test]
@@ -137,7 +153,7 @@ fn a_rule_opens_the_port_it_names() {
     };
     let open = rule(json!({"name": "ssh", "src": "wan", "dest_port": "20-22", "proto": ["tcp"]}));
     let finding = found("system-wan-open", &open);
-    assert_eq!(finding.fix, None);
+    assert_eq!((finding.severity, finding.fix), (Severity::Warning, None));
     for closed in [
         json!({"src": "lan", "dest_port": "22"}),
         json!({"src": "wan", "dest_port": "23"}),

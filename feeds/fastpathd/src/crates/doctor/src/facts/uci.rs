@@ -39,6 +39,12 @@ impl Package {
         Self(values)
     }
 
+    /// As `uci get` answers it.
+    #[must_use]
+    pub fn values(&self) -> Value {
+        Value::Object(self.0.clone())
+    }
+
     /// The sections of one type, in the file's order.
     #[must_use]
     pub fn of(&self, kind: &str) -> Vec<Section<'_>> {
