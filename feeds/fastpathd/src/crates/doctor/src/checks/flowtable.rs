@@ -4,7 +4,8 @@
 use serde_json::{Map, Value, json};
 
 use super::Check;
-use crate::facts::flowtable::{Module, STALE};
+use crate::facts::flowtable::{Listed, Module, STALE};
+use crate::facts::walk::stays;
 use crate::facts::{Facts, Unknown};
 use crate::finding::{Finding, Fix, Severity, Step, Verdict};
 
@@ -150,6 +151,12 @@ fn devices(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
+/// Flowtables of tables that the owner may change: fw4's has a check of its own, and of ours
+/// `flowtable-devices` tells.
+fn foreign(facts: &Facts) -> Result<impl Iterator<Item = &Listed>, Unknown> {
+    Ok(facts.flowtable.listed.get()?.iter().filter(|of| !stays(&of.table)))
+}
+
 /// A flowtable of somebody's is hooked to VLAN devices, bridges or ppp devices.
 fn upper(facts: &Facts) -> Verdict {
     let links = links(facts)?;
@@ -158,11 +165,12 @@ fn upper(facts: &Facts) -> Verdict {
         link.is_some_and(|link| matches!(link["kind"].as_str(), Some("vlan" | "bridge" | "ppp")))
     };
     let mut finding = Finding::new(Severity::Warning);
-    for table in facts.flowtable.listed.get()? {
-        let wrong: Vec<&str> = table.devices.iter().filter(is_upper).map(String::as_str).collect();
+    for flowtable in foreign(facts)? {
+        let wrong: Vec<&str> =
+            flowtable.devices.iter().filter(is_upper).map(String::as_str).collect();
         if !wrong.is_empty() {
-            let of = format!("{} {}", table.table, table.name);
-            finding = finding.with("table", of.clone()).with("devices", wrong.join(", ")).saw(
+            let of = format!("{} {}", flowtable.table, flowtable.name);
+            finding = finding.with("flowtable", of.clone()).with("devices", wrong.join(", ")).saw(
                 "hooked",
                 of,
                 wrong.join(", "),
@@ -175,18 +183,14 @@ fn upper(facts: &Facts) -> Verdict {
 
 /// A flowtable that does not count: its flows look idle.
 fn counters(facts: &Facts) -> Verdict {
-    let silent: Vec<String> = facts
-        .flowtable
-        .listed
-        .get()?
-        .iter()
-        .filter(|table| !table.counter)
-        .map(|table| format!("{} {}", table.table, table.name))
+    let silent: Vec<String> = foreign(facts)?
+        .filter(|flowtable| !flowtable.counter)
+        .map(|flowtable| format!("{} {}", flowtable.table, flowtable.name))
         .collect();
     let Some(first) = silent.first() else { return Ok(None) };
-    let mut finding = Finding::new(Severity::Advice).with("table", first.as_str());
-    for table in &silent {
-        finding = finding.saw("counter", table.as_str(), "–", "nft list flowtables");
+    let mut finding = Finding::new(Severity::Advice).with("flowtable", first.as_str());
+    for flowtable in &silent {
+        finding = finding.saw("counter", flowtable.as_str(), "–", "nft list flowtables");
     }
     Ok(Some(finding))
 }
@@ -227,7 +231,8 @@ fn fw4(facts: &Facts) -> Verdict {
         && let Some(table) = listed.iter().find(|table| table.table == "inet fw4")
     {
         let devices = table.devices.join(", ");
-        finding = finding.saw("hooked", "inet fw4", devices, "nft list flowtables");
+        let of = format!("{} {}", table.table, table.name);
+        finding = finding.saw("hooked", of, devices, "nft list flowtables");
     }
     let set = firewall.of("defaults").into_iter().find(|of| of.switch("flow_offloading", false));
     if let Some(defaults) = set {

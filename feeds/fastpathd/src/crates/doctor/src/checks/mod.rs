@@ -46,3 +46,6 @@ pub const CHECKS: &[&[Check]] = &[
     kernel::CHECKS,
     system::CHECKS,
 ];
+
+#[cfg(test)]
+mod deletion_tests;

@@ -12,6 +12,15 @@ const DEEPEST: usize = 16;
 const HARMLESS: &[&str] =
     &["match", "counter", "jump", "goto", "return", "accept", "continue", "log", "limit"];
 
+/// The firewall's table, and ours: whatever is in them, their owners put it there, and would again.
+const STAYING: &[&str] = &["inet fw4", "inet fastpath"];
+
+/// Whether nobody may be advised to delete this table (family and name).
+#[must_use]
+pub fn stays(table: &str) -> bool {
+    STAYING.contains(&table)
+}
+
 /// A base chain, walked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Walk {
@@ -61,6 +70,9 @@ pub fn forward(rules: &Rules, own: &[&str]) -> Result<Vec<Walk>, Unknown> {
 /// # Errors
 /// Why the rules are not known.
 pub fn decides_nothing(rules: &Rules, family: &str, table: &str) -> Result<bool, Unknown> {
+    if stays(&format!("{family} {table}")) {
+        return Ok(false);
+    }
     let chains = rules.of("chain")?;
     let mut chains = chains.iter().filter(|chain| is(chain, family, table));
     let open = chains.all(|chain| chain["policy"].is_null() || chain["policy"] == "accept");
