@@ -227,3 +227,16 @@ fn without_the_daemon_the_engine_is_unknown() {
     let facts = facts(&kernel(""));
     assert!((super::CHECKS[1].look)(&facts).is_err());
 }
+
+/// fw4 writes `counter` into its flowtable.
+#[test]
+fn the_firewalls_flowtable_is_not_said_to_be_without_counters() {
+    use crate::words::Words;
+    use crate::words::tests::{DE, EN};
+    let on = "config defaults\n\toption flow_offloading '1'\n";
+    let (id, finding) = found(&with_uci(router(&status(), &topology()), "", on)).remove(0);
+    for text in [EN, DE] {
+        let said = Words::parse(text).unwrap().finding("flowtable", id, &finding, "consequence");
+        assert!(!said.contains("count") && !said.contains("zähl"), "{said}");
+    }
+}
