@@ -76,6 +76,31 @@ test_table_comes_back() {
     same "fw4's table" "$(rules fw4)" "$before"
 }
 
+# One line of the log for each time that the kernel told of it. A look of the daemon's own, which is
+# seldom, has other words.
+put_back_at_once() {
+    [ "$(daemon_log | grep -c 'was removed by somebody: putting it back')" = "$1" ]
+}
+
+test_table_is_put_back_at_once() {
+    local times=0 command
+    trap 'gw fw4 restart' EXIT
+    mark_log
+    for command in 'fw4 flush' 'nft flush ruleset' 'nft delete table inet fastpath'; do
+        times=$((times + 1))
+        gw "$command"
+        soon 15 put_back_at_once $times
+        soon 15 table_is_there
+        soon 5 engine_is flowtable
+    done
+    lacks "the log" "$(daemon_log)" "was changed or removed"
+    # Less than the table: a rule.
+    gw nft flush chain inet fastpath fastpath
+    soon 15 rules_are_back
+}
+
+rules_are_back() { gw 'nft list chain inet fastpath fastpath' | grep 'flow add'; }
+
 test_persist_outlives_the_daemon() {
     gw fastpathctl engine off --persist >/dev/null
     has "the configuration" "$(gw cat /etc/config/fastpath)" "option engine 'off'"

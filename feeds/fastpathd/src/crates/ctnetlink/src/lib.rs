@@ -3,7 +3,8 @@
 //!
 //! Nothing here keeps state: [`Dump`] reads the whole table batch by batch, [`EventSocket`] reports
 //! changes, [`Lookup`] asks for one entry; [`Reinspection`] makes connections new to inspection,
-//! [`set_mark`], [`keep`] and [`delete`] change single ones. Attributes are decoded by
+//! [`set_mark`], [`keep`] and [`delete`] change single ones. [`RevisionSocket`] tells of changes of
+//! the rules, which come over the same family. Attributes are decoded by
 //! `netlink-bindings`, whose tables are generated from the kernel's own specification.
 
 mod change;
@@ -14,6 +15,7 @@ mod event;
 mod lookup;
 mod reinspect;
 mod request;
+mod revision;
 mod socket;
 
 pub use change::{Changed, DeleteError, KeepError, MarkError, Upkeep, delete, keep, set_mark};
@@ -24,3 +26,4 @@ pub use event::{Event, EventError, EventSocket, events};
 pub use lookup::{Lookup, LookupError};
 pub use reinspect::{ReinspectError, Reinspection, Select};
 pub use request::MarkBits;
+pub use revision::{Revision, RevisionError, RevisionSocket, Revisions, Touch};

@@ -9,8 +9,11 @@ mod support;
 use std::net::UdpSocket;
 use std::time::Duration;
 
-use ctnetlink::{Dump, Event, EventError, EventSocket, Lookup, Status, Tuple};
-use support::{in_namespace, talk, whole_table};
+use ctnetlink::{
+    Dump, Event, EventError, EventSocket, Lookup, Revision, RevisionSocket, Revisions, Status,
+    Touch, Tuple,
+};
+use support::{in_namespace, shell, talk, whole_table};
 
 /// Removes every entry: `IPCTNL_MSG_CT_DELETE` without a tuple.
 fn flush() {
@@ -127,5 +130,28 @@ fn an_overflow_is_told_and_the_socket_goes_on() {
         let events = tokio::time::timeout(quiet, socket.recv()).await.expect("in time");
         let events = events.expect("events");
         assert!(matches!(events[0], Event::New(entry) if entry.orig.sport == 30_000));
+    });
+}
+
+#[test]
+fn transactions_of_nft_are_told() {
+    in_namespace(|| async {
+        let mut socket = RevisionSocket::open(Revisions::of(1, "fastpath")).expect("a socket");
+        let table = "add table inet fastpath\ndelete table inet fastpath\ntable inet fastpath {\n\
+            set s { type ipv4_addr; }\nchain f { type filter hook forward priority 0; return; }\n}";
+        let ours = |table| Revision { table, ..Revision::default() };
+        for (script, expected) in [
+            (table, ours(Touch::Changed)),
+            (table, ours(Touch::Changed)),
+            ("add element inet fastpath s { 192.0.2.1 }", Revision::default()),
+            ("flush chain inet fastpath f", ours(Touch::Changed)),
+            ("add chain inet t c", Revision { others: true, ..Revision::default() }),
+            ("delete table inet fastpath", ours(Touch::Gone)),
+            (table, ours(Touch::Changed)),
+            ("flush ruleset", Revision { others: true, ..ours(Touch::Gone) }),
+        ] {
+            shell("nft -f -", script);
+            assert_eq!(socket.recv().await.expect("a transaction"), expected, "{script}");
+        }
     });
 }

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ctnetlink::{Entry, Event, Tuple, Upkeep};
-use flows::{EngineState, FlowTable, Now, Offer};
-use ruleset::{Applied, Candidate, Engine, OnExit, Plan, Settings};
+use flows::{FlowTable, Now, Offer};
+use ruleset::{Candidate, Engine, OnExit, Plan, Settings};
 use serde_json::Value;
 
 use crate::configuration::Configuration;
@@ -290,42 +290,6 @@ impl Core {
         effects
     }
 
-    /// Outcome of an apply job.
-    pub(crate) fn applied(&mut self, result: Result<Applied, String>) -> Vec<Effect> {
-        match &result {
-            Ok(how) => log::info!("table inet fastpath: {how:?}"),
-            Err(why) => log::error!("table inet fastpath is as before: {why}"),
-        }
-        // The rest of nft's words points into a script that the owner does not see.
-        let result = result.map_err(|why| why.lines().next().unwrap_or_default().to_owned());
-        let next = self.room.applied(result, self.now);
-        self.engine_changed();
-        self.answer_when_settled(next)
-    }
-
-    /// The next job; without one whoever waits for the engine gets an answer.
-    fn answer_when_settled(&mut self, next: Option<Job>) -> Vec<Effect> {
-        let mut effects: Vec<Effect> = next.into_iter().map(Effect::Engine).collect();
-        effects.extend(self.serve_ebpf());
-        effects.extend(self.engine_answer());
-        effects
-    }
-
-    /// What whoever waits for the engine is told, once neither rules nor programs are under way.
-    pub(crate) fn engine_answer(&self) -> Option<Effect> {
-        (self.room.settled() && self.ebpf.known()).then_some(Effect::AnswerEngine)
-    }
-
-    /// Outcome of a watch job.
-    pub(crate) fn watched(&mut self, still: bool) -> Vec<Effect> {
-        if !still {
-            log::warn!("table inet fastpath was changed or removed by somebody: putting it back");
-        }
-        let next = self.room.watched(still, self.now);
-        self.engine_changed();
-        self.answer_when_settled(next)
-    }
-
     /// A batch of the dump under way.
     pub(crate) fn batch(&mut self, entries: &[Entry]) -> Vec<Effect> {
         for entry in entries {
@@ -455,42 +419,6 @@ impl Core {
         let job = self.room.want(plan, source);
         effects.extend(job.map(Effect::Engine));
         effects
-    }
-
-    /// Tells the flow table which engine is in force.
-    fn engine_changed(&mut self) {
-        let (engine, devices, left_out) = match self.room.in_force() {
-            Some(plan) if plan.engine != Engine::Off => {
-                let excludes = plan.excludes.iter().map(flow_exclude).collect();
-                let engine = EngineState { engine: flow_engine(plan.engine), excludes };
-                (engine, plan.devices.clone(), plan.left_out)
-            }
-            _ => Default::default(),
-        };
-        self.around.set_devices(devices, left_out);
-        self.flows.engine(engine, self.now);
-        self.inspection_changed();
-    }
-}
-
-const fn flow_engine(engine: Engine) -> flows::Engine {
-    match engine {
-        Engine::Off => flows::Engine::Off,
-        Engine::Flowtable => flows::Engine::Flowtable,
-        Engine::FlowtableHw => flows::Engine::FlowtableHw,
-        Engine::Ebpf => flows::Engine::Ebpf,
-    }
-}
-
-fn flow_exclude(exclude: &ruleset::Exclude) -> flows::Exclude {
-    // Every field by name: a new one must be thought of here.
-    let ruleset::Exclude { name: _, src, dest, proto, src_port, dest_port } = exclude;
-    flows::Exclude {
-        src: *src,
-        dest: *dest,
-        proto: *proto,
-        src_port: src_port.as_ref().map(|p| p.first..=p.last),
-        dest_port: dest_port.as_ref().map(|p| p.first..=p.last),
     }
 }
 

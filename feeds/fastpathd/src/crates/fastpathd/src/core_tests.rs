@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use ctnetlink::{Revision, Touch};
+use ruleset::Applied;
 use serde_json::{Map, json};
 
 use super::*;
@@ -284,4 +286,20 @@ fn lost_events_are_followed_by_a_dump() {
     assert!(core.dump_if_due().is_empty(), "not due yet");
     assert_eq!(core.events_lost(), [Effect::Dump]);
     assert_eq!(ask(&mut core, "status", json!({}))["conntrack"]["resyncs"], 1);
+}
+
+#[test]
+fn a_flushed_table_is_put_back_before_it_is_looked_at() {
+    let mut core = running();
+    let others = Revision { others: true, elements: true, ..Revision::default() };
+    assert_eq!(core.revised(others), []);
+    let effects = core.revised(Revision { table: Touch::Gone, ..others });
+    let [Effect::Engine(Job::Apply { plan, in_force: None })] = &effects[..] else {
+        panic!("{effects:?}")
+    };
+    assert_eq!(plan.devices.len(), 3);
+    let status = ask(&mut core, "status", json!({}));
+    assert_eq!(status["engine"]["active"], "off");
+    assert_eq!(core.applied(Ok(Applied::Replaced)), [Effect::AnswerEngine]);
+    assert_eq!(ask(&mut core, "status", json!({}))["engine"]["active"], "flowtable");
 }

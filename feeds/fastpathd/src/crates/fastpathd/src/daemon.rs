@@ -102,6 +102,7 @@ pub(crate) async fn run(paths: Paths) -> std::io::Result<()> {
     spawn_local(bus::keep(paths.socket.clone(), happenings.clone()));
     spawn_local(happening::watch_network(happenings.clone()));
     spawn_local(happening::watch_flows(happenings.clone()));
+    spawn_local(happening::watch_rules(happenings.clone()));
     let mut daemon = Daemon::new(paths, happenings);
     daemon.start_watching();
     let mut second = tokio::time::interval(Duration::from_secs(1));
@@ -183,6 +184,7 @@ impl Daemon {
             }
             Happening::Interfaces(dump) => self.core.interfaces(&dump),
             Happening::Network(changes) => self.core.changes(changes),
+            Happening::Rules(revision) => self.core.revised(revision),
             Happening::Flows(events) => self.core.events(&events),
             Happening::FlowsLost => self.core.events_lost(),
             Happening::Batch(entries) => self.core.batch(&entries),

@@ -5,14 +5,19 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use ctnetlink::Touch;
 use flows::Now;
 use ruleset::{Applied, Engine, Plan};
 use serde::Serialize;
 
 /// A refused plan is tried again after this long: a missing module may have been loaded since.
 const RETRY: Duration = Duration::from_secs(30);
-/// How often the kernel is asked whether our table is still there: `fw4 flush` deletes every table.
+/// How often the kernel is asked whether our table is still there. It tells of every change: this
+/// is for what cannot be heard.
 const WATCH: Duration = Duration::from_secs(20);
+/// Shortest time between two answers to changes of others: whoever changes our table again and
+/// again must not keep us busy.
+const CALM: Duration = Duration::from_secs(2);
 
 /// Work for the one who can run nft.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +68,10 @@ pub(crate) struct EngineRoom {
     /// The refused hardware plan's stand-in has been chosen.
     software: bool,
     watch_at: Duration,
+    /// When a change of somebody else was last answered at once.
+    answered_at: Option<Duration>,
+    /// The table was changed while a job was under way, perhaps by that job.
+    stale: bool,
 }
 
 impl EngineRoom {
@@ -79,6 +88,8 @@ impl EngineRoom {
             bare: String::new(),
             software: false,
             watch_at: WATCH,
+            answered_at: None,
+            stale: false,
         }
     }
 
@@ -98,7 +109,7 @@ impl EngineRoom {
     /// The outcome of the apply job; the next job, if there is more to do.
     pub(crate) fn applied(&mut self, result: Result<Applied, String>, now: Now) -> Option<Job> {
         let Some(Job::Apply { plan, .. }) = self.job.take() else { return None };
-        self.watch_at = now.mono + WATCH;
+        self.look_later(now);
         let outdated = self.target().as_ref() != Some(&plan);
         match result {
             Ok(how) => self.in_effect(plan, how, now),
@@ -150,7 +161,7 @@ impl EngineRoom {
         if !matches!(self.job.take(), Some(Job::Watch(_))) {
             return None;
         }
-        self.watch_at = now.mono + WATCH;
+        self.look_later(now);
         if !still {
             self.in_force = None;
         }
@@ -164,13 +175,53 @@ impl EngineRoom {
             self.software = false;
             return self.next_job();
         }
-        if self.job.is_none() && now.mono >= self.watch_at {
-            self.watch_at = now.mono + WATCH;
-            let plan = self.in_force.clone()?;
-            self.job = Some(Job::Watch(plan.clone()));
-            return Some(Job::Watch(plan));
+        self.look(now)
+    }
+
+    /// Our table was changed or removed, perhaps by a job of ours.
+    pub(crate) fn touched(&mut self, touch: Touch, now: Now) -> Option<Job> {
+        if self.job.is_some() {
+            self.stale |= touch != Touch::None;
+            return None;
         }
-        None
+        let in_force = self.in_force.as_ref()?;
+        match touch {
+            Touch::Gone if in_force.has_table() => {
+                let at = self.answer_at(now);
+                self.in_force = None;
+                self.retry_at = (at > now.mono).then_some(at);
+                self.next_job()
+            }
+            Touch::Changed => {
+                self.watch_at = self.watch_at.min(self.answer_at(now));
+                self.look(now)
+            }
+            Touch::None | Touch::Gone => None,
+        }
+    }
+
+    /// When a change of somebody else is to be answered.
+    fn answer_at(&mut self, now: Now) -> Duration {
+        let at = self.answered_at.map_or(now.mono, |at| now.mono.max(at + CALM));
+        if at == now.mono {
+            self.answered_at = Some(at);
+        }
+        at
+    }
+
+    fn look_later(&mut self, now: Now) {
+        let stale = std::mem::take(&mut self.stale);
+        self.watch_at = if stale { Duration::ZERO } else { now.mono + WATCH };
+    }
+
+    fn look(&mut self, now: Now) -> Option<Job> {
+        if self.job.is_some() || now.mono < self.watch_at {
+            return None;
+        }
+        self.watch_at = now.mono + WATCH;
+        let plan = self.in_force.clone()?;
+        self.job = Some(Job::Watch(plan.clone()));
+        Some(Job::Watch(plan))
     }
 
     /// The kernel is asked with the next tick: whoever names the engine that is in force may do so

@@ -162,3 +162,75 @@ fn a_flushed_table_is_put_back() {
     room.look_soon();
     assert_eq!(room.tick(at(25)), Some(Job::Watch(plan(Engine::Flowtable, &["lan1"]))));
 }
+
+#[test]
+fn a_removed_table_is_not_claimed_and_put_back_at_once() {
+    let mut room = running(&["lan1"]);
+    let next = room.touched(Touch::Gone, at(5));
+    assert_eq!(next, Some(Job::Apply { plan: plan(Engine::Flowtable, &["lan1"]), in_force: None }));
+    assert_eq!((room.report().active, &*room.report().why), ("off", "being applied"));
+    room.applied(Ok(Applied::Replaced), at(5));
+    assert_eq!(room.report().active, "flowtable");
+}
+
+#[test]
+fn a_table_that_is_removed_again_and_again_is_put_back_in_calm() {
+    let mut room = running(&["lan1"]);
+    applied_plan(room.touched(Touch::Gone, at(5)));
+    room.applied(Ok(Applied::Replaced), at(5));
+    for _ in 0..100 {
+        assert_eq!(room.touched(Touch::Gone, at(6)), None);
+    }
+    assert_eq!(room.report().active, "off");
+    assert_eq!(room.tick(at(6)), None);
+    applied_plan(room.tick(at(7)));
+    room.applied(Ok(Applied::Replaced), at(7));
+    applied_plan(room.touched(Touch::Gone, at(8)));
+}
+
+#[test]
+fn a_changed_table_is_looked_at_at_once_and_then_in_calm() {
+    let mut room = running(&["lan1"]);
+    let look = Some(Job::Watch(plan(Engine::Flowtable, &["lan1"])));
+    assert_eq!(room.touched(Touch::Changed, at(5)), look);
+    room.watched(true, at(5));
+    for _ in 0..100 {
+        assert_eq!(room.touched(Touch::Changed, at(6)), None);
+    }
+    assert_eq!(room.tick(at(6)), None);
+    assert_eq!(room.tick(at(7)), look);
+    room.watched(true, at(7));
+    assert_eq!(room.tick(at(26)), None, "a look of its own is not due");
+    assert_eq!(room.touched(Touch::None, at(26)), None);
+}
+
+#[test]
+fn what_is_changed_during_a_job_is_looked_at_after_it() {
+    let mut room = EngineRoom::new();
+    assert_eq!(room.touched(Touch::Changed, at(0)), None, "nothing is in force");
+    room.want(plan(Engine::Flowtable, &["lan1"]), Source::Config);
+    assert_eq!(room.touched(Touch::Gone, at(1)), None);
+    assert_eq!(room.applied(Ok(Applied::Replaced), at(1)), None);
+    assert!(matches!(room.tick(at(2)), Some(Job::Watch(_))));
+    applied_plan(room.watched(false, at(2)));
+    room.applied(Ok(Applied::Replaced), at(2));
+    assert_eq!(room.tick(at(3)), None);
+}
+
+#[test]
+fn what_was_refused_is_tried_at_once_when_the_table_is_removed() {
+    let mut room = running(&["lan1"]);
+    room.want(plan(Engine::Flowtable, &["lan1", "lan9"]), Source::Config);
+    room.applied(Err("no lan9".into()), at(10));
+    let next = room.touched(Touch::Gone, at(11));
+    assert_eq!(applied_plan(next), plan(Engine::Flowtable, &["lan1", "lan9"]));
+}
+
+#[test]
+fn a_table_that_is_not_ours_to_have_is_not_put_back() {
+    let mut room = EngineRoom::new();
+    room.want(plan(Engine::Off, &["lan1"]), Source::Config);
+    room.applied(Ok(Applied::Removed), at(1));
+    assert_eq!(room.touched(Touch::Gone, at(2)), None);
+    assert_eq!(room.report().why, "");
+}

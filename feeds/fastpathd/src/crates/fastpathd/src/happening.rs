@@ -3,7 +3,10 @@
 
 use std::time::Duration;
 
-use ctnetlink::{Dump, Entry, Event, EventError, EventSocket, Lookup, LookupError, Tuple};
+use ctnetlink::{
+    Dump, Entry, Event, EventError, EventSocket, Lookup, LookupError, Revision, RevisionSocket,
+    Revisions, Tuple,
+};
 use flows::Offer;
 use ips::Batch;
 use ruleset::{Applied, InForce};
@@ -35,6 +38,8 @@ pub(crate) enum Happening {
     /// The answer of `network.interface dump`.
     Interfaces(Value),
     Network(Vec<Change>),
+    /// Somebody, perhaps we ourselves, has changed nftables.
+    Rules(Revision),
     Flows(Vec<Event>),
     FlowsLost,
     /// Entries of the dump under way.
@@ -92,6 +97,37 @@ pub(crate) async fn watch_network(happenings: Sender<Happening>) {
         };
         log::error!("network: {}", chain(&failure));
         tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// Family and name of our table.
+const TABLE: (u8, &str) = (1, "fastpath");
+
+/// Follows nftables until the daemon ends.
+pub(crate) async fn watch_rules(happenings: Sender<Happening>) {
+    let (family, table) = TABLE;
+    loop {
+        let failure = match RevisionSocket::open(Revisions::of(family, table)) {
+            Ok(mut socket) => loop {
+                match socket.recv().await {
+                    // Elements of our own sets.
+                    Ok(revision) if revision == Revision::default() => {}
+                    Ok(revision) => {
+                        if happenings.send(Happening::Rules(revision)).await.is_err() {
+                            return;
+                        }
+                    }
+                    Err(error) => break error,
+                }
+            },
+            Err(error) => error,
+        };
+        log::error!("rules: {}", chain(&failure));
+        tokio::time::sleep(PAUSE).await;
+        // What happened meanwhile is unknown.
+        if happenings.send(Happening::Rules(Revision::UNKNOWN)).await.is_err() {
+            return;
+        }
     }
 }
 

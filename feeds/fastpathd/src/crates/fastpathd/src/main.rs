@@ -10,6 +10,7 @@ mod daemon;
 mod ebpf_places;
 mod ebpf_room;
 mod ebpf_view;
+mod enforcement;
 mod engine_room;
 #[cfg(test)]
 mod fixture;

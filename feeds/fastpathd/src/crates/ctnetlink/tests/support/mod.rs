@@ -43,7 +43,7 @@ pub(crate) fn in_namespace<F: Future<Output = ()>>(test: impl FnOnce() -> F + Se
     std::thread::spawn(run).join().expect("the test holds");
 }
 
-fn shell(command: &str, input: &str) {
+pub(crate) fn shell(command: &str, input: &str) {
     let mut child =
         Command::new("sh").args(["-c", command]).stdin(Stdio::piped()).spawn().expect("a shell");
     child.stdin.take().expect("piped").write_all(input.as_bytes()).expect("written");

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Transactions of nftables as they happen, told apart by whether they touch one table.
+
+use std::io;
+
+use rustix::io::Errno;
+
+use crate::decode::{Frame, Frames};
+use crate::socket::Socket;
+
+/// `NFNLGRP_NFTABLES` as a bind mask.
+const GROUPS: u32 = 1 << 6;
+/// Room for what is told of a few thousand rules or elements, while the daemon is busy.
+const KERNEL_BUFFER: usize = 1024 * 1024;
+/// Datagrams taken in one go.
+const BURST: usize = 256;
+
+const SUBSYSTEM: u16 = 10 << 8; // NFNL_SUBSYS_NFTABLES
+const NEWTABLE: u16 = SUBSYSTEM;
+const DELTABLE: u16 = SUBSYSTEM | 2;
+const NEWSETELEM: u16 = SUBSYSTEM | 0x0c;
+const DELSETELEM: u16 = SUBSYSTEM | 0x0e;
+const NEWGEN: u16 = SUBSYSTEM | 0x0f;
+const DESTROYSETELEM: u16 = SUBSYSTEM | 0x1e;
+
+/// `struct nfgenmsg`.
+const HEADER: usize = 4;
+/// `NFTA_TABLE_NAME`, and the table's name in whatever else is told.
+const TABLE: u16 = 1;
+/// `NLA_F_NESTED` and `NLA_F_NET_BYTEORDER` beside the type of an attribute.
+const FLAGS: u16 = 0xc000;
+
+/// What was done to the table that is followed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Touch {
+    /// Nothing, or elements of its sets came and went.
+    #[default]
+    None,
+    /// It was made, or something in it was added or removed.
+    Changed,
+    /// It was removed, and not made again in the same transaction.
+    Gone,
+}
+
+/// What one or more transactions did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Revision {
+    /// To the table that is followed.
+    pub table: Touch,
+    /// Tables, chains, rules, sets or objects of others are other ones.
+    pub others: bool,
+    /// Elements of others' sets came or went.
+    pub elements: bool,
+}
+
+impl Revision {
+    /// What must be assumed when it is not known what was done.
+    pub const UNKNOWN: Self = Self { table: Touch::Changed, others: true, elements: true };
+
+    fn add(&mut self, kind: u16, followed: bool) {
+        match (kind, followed) {
+            (NEWSETELEM | DELSETELEM | DESTROYSETELEM, true) => {}
+            (NEWSETELEM | DELSETELEM | DESTROYSETELEM, false) => self.elements = true,
+            (DELTABLE, true) => self.table = Touch::Gone,
+            (NEWTABLE, true) => self.table = Touch::Changed,
+            // A table takes its chains and rules along: these may be told after it.
+            (_, true) => {
+                if self.table == Touch::None {
+                    self.table = Touch::Changed;
+                }
+            }
+            (_, false) => self.others = true,
+        }
+    }
+
+    fn then(&mut self, later: Self) {
+        if later.table != Touch::None {
+            self.table = later.table;
+        }
+        self.others |= later.others;
+        self.elements |= later.elements;
+    }
+}
+
+/// Why nothing is told.
+#[derive(Debug, thiserror::Error)]
+pub enum RevisionError {
+    /// No socket, or not allowed to listen.
+    #[error("cannot listen to nftables")]
+    Open(#[source] io::Error),
+    /// Reading failed.
+    #[error("cannot read what nftables tells")]
+    Read(#[source] io::Error),
+}
+
+/// Puts messages together to transactions. The kernel tells of a transaction in one or more
+/// datagrams after it is in force, and ends with its generation.
+#[derive(Debug, Clone)]
+pub struct Revisions {
+    family: u8,
+    table: Vec<u8>,
+    /// The transaction that has no end yet.
+    open: Revision,
+}
+
+impl Revisions {
+    /// Follows the table of this name in this family (`NFPROTO_INET` is 1).
+    #[must_use]
+    pub fn of(family: u8, table: &str) -> Self {
+        Self { family, table: table.as_bytes().to_owned(), open: Revision::default() }
+    }
+
+    /// Takes a datagram in; what the transactions did that end in it, if any does.
+    pub fn take(&mut self, datagram: &[u8]) -> Option<Revision> {
+        let mut ended = None;
+        for frame in Frames::new(datagram) {
+            if frame.kind & 0xff00 != SUBSYSTEM {
+                continue;
+            }
+            if frame.kind == NEWGEN {
+                let done = std::mem::take(&mut self.open);
+                ended.get_or_insert_with(Revision::default).then(done);
+            } else {
+                self.open.add(frame.kind, self.is_followed(&frame));
+            }
+        }
+        ended
+    }
+
+    fn is_followed(&self, frame: &Frame<'_>) -> bool {
+        frame.payload.first() == Some(&self.family) && table(frame) == Some(&self.table)
+    }
+}
+
+/// Name of the table that a message is about, without its zero byte.
+fn table<'a>(frame: &Frame<'a>) -> Option<&'a [u8]> {
+    let mut rest = frame.payload.get(HEADER..)?;
+    loop {
+        let [l0, l1, k0, k1] = *rest.first_chunk()?;
+        let length = usize::from(u16::from_ne_bytes([l0, l1]));
+        let value = rest.get(4..length)?;
+        if u16::from_ne_bytes([k0, k1]) & !FLAGS == TABLE {
+            return Some(value.strip_suffix(&[0]).unwrap_or(value));
+        }
+        rest = rest.get(length.next_multiple_of(4)..)?;
+    }
+}
+
+/// A socket that hears of every transaction.
+#[derive(Debug)]
+pub struct RevisionSocket {
+    socket: Socket,
+    revisions: Revisions,
+}
+
+impl RevisionSocket {
+    /// Starts listening. Needs `CAP_NET_ADMIN` and a tokio runtime.
+    ///
+    /// # Errors
+    /// When there is no socket or the group cannot be joined.
+    pub fn open(revisions: Revisions) -> Result<Self, RevisionError> {
+        let socket = Socket::open(GROUPS).map_err(RevisionError::Open)?;
+        socket.grow(KERNEL_BUFFER).map_err(RevisionError::Open)?;
+        Ok(Self { socket, revisions })
+    }
+
+    /// Waits for a transaction and takes those that are there as one. After an overflow of the
+    /// socket it is [`Revision::UNKNOWN`] what they did.
+    ///
+    /// # Errors
+    /// Reading failed.
+    pub async fn recv(&mut self) -> Result<Revision, RevisionError> {
+        let mut found = None;
+        while found.is_none() {
+            let datagram = self.socket.recv().await;
+            found = known(datagram.map(|bytes| self.revisions.take(bytes)))?;
+        }
+        let mut all = found.unwrap_or_default();
+        for _ in 1..BURST {
+            let more = self.socket.try_recv().transpose();
+            let Some(datagram) = more else { break };
+            let later = known(datagram.map(|bytes| self.revisions.take(bytes)))?;
+            all.then(later.unwrap_or_default());
+        }
+        Ok(all)
+    }
+}
+
+fn known(taken: io::Result<Option<Revision>>) -> Result<Option<Revision>, RevisionError> {
+    match taken {
+        Err(error) if error.raw_os_error() == Some(Errno::NOBUFS.raw_os_error()) => {
+            Ok(Some(Revision::UNKNOWN))
+        }
+        taken => taken.map_err(RevisionError::Read),
+    }
+}
+
+#[cfg(test)]
+#[path = "revision_tests.rs"]
+mod tests;

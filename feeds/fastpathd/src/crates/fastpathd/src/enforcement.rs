@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The core's part about the rules: what of the plan is in force, and who changes rules beside us.
+
+use ctnetlink::{Revision, Touch};
+use flows::EngineState;
+use ruleset::{Applied, Engine};
+
+use crate::core::{Core, Effect};
+use crate::engine_room::Job;
+
+impl Core {
+    /// Outcome of an apply job.
+    pub(crate) fn applied(&mut self, result: Result<Applied, String>) -> Vec<Effect> {
+        match &result {
+            Ok(how) => log::info!("table inet fastpath: {how:?}"),
+            Err(why) => log::error!("table inet fastpath is as before: {why}"),
+        }
+        // The rest of nft's words points into a script that the owner does not see.
+        let result = result.map_err(|why| why.lines().next().unwrap_or_default().to_owned());
+        let next = self.room.applied(result, self.now);
+        self.engine_changed();
+        self.answer_when_settled(next)
+    }
+
+    /// The next job; without one whoever waits for the engine gets an answer.
+    fn answer_when_settled(&mut self, next: Option<Job>) -> Vec<Effect> {
+        let mut effects: Vec<Effect> = next.into_iter().map(Effect::Engine).collect();
+        effects.extend(self.serve_ebpf());
+        effects.extend(self.engine_answer());
+        effects
+    }
+
+    /// What whoever waits for the engine is told, once neither rules nor programs are under way.
+    pub(crate) fn engine_answer(&self) -> Option<Effect> {
+        (self.room.settled() && self.ebpf.known()).then_some(Effect::AnswerEngine)
+    }
+
+    /// Outcome of a watch job.
+    pub(crate) fn watched(&mut self, still: bool) -> Vec<Effect> {
+        if !still {
+            log::warn!("table inet fastpath was changed or removed by somebody: putting it back");
+        }
+        let next = self.room.watched(still, self.now);
+        self.engine_changed();
+        self.answer_when_settled(next)
+    }
+
+    /// Somebody, perhaps we ourselves, has changed rules.
+    pub(crate) fn revised(&mut self, revision: Revision) -> Vec<Effect> {
+        if revision.table == Touch::None {
+            return Vec::new();
+        }
+        let was_there = self.room.in_force().is_some();
+        let next = self.room.touched(revision.table, self.now);
+        if was_there && self.room.in_force().is_none() {
+            log::warn!("table inet fastpath was removed by somebody: putting it back");
+            self.engine_changed();
+        }
+        self.answer_when_settled(next)
+    }
+
+    /// Tells the flow table which engine is in force.
+    fn engine_changed(&mut self) {
+        let (engine, devices, left_out) = match self.room.in_force() {
+            Some(plan) if plan.engine != Engine::Off => {
+                let excludes = plan.excludes.iter().map(flow_exclude).collect();
+                let engine = EngineState { engine: flow_engine(plan.engine), excludes };
+                (engine, plan.devices.clone(), plan.left_out)
+            }
+            _ => Default::default(),
+        };
+        self.around.set_devices(devices, left_out);
+        self.flows.engine(engine, self.now);
+        self.inspection_changed();
+    }
+}
+
+const fn flow_engine(engine: Engine) -> flows::Engine {
+    match engine {
+        Engine::Off => flows::Engine::Off,
+        Engine::Flowtable => flows::Engine::Flowtable,
+        Engine::FlowtableHw => flows::Engine::FlowtableHw,
+        Engine::Ebpf => flows::Engine::Ebpf,
+    }
+}
+
+fn flow_exclude(exclude: &ruleset::Exclude) -> flows::Exclude {
+    // Every field by name: a new one must be thought of here.
+    let ruleset::Exclude { name: _, src, dest, proto, src_port, dest_port } = exclude;
+    flows::Exclude {
+        src: *src,
+        dest: *dest,
+        proto: *proto,
+        src_port: src_port.as_ref().map(|p| p.first..=p.last),
+        dest_port: dest_port.as_ref().map(|p| p.first..=p.last),
+    }
+}
