@@ -27,7 +27,7 @@ async function enter(page: Page, locale: Locale): Promise<void> {
 /** Shows a screen, and waits until what it asked for is there. */
 async function show(page: Page, screen: string): Promise<void> {
   await page.goto(`#/${screen}`);
-  await expect(page.locator('main').locator('.panel, [role=table]').first()).toBeVisible();
+  await expect(page.locator('main').locator('.panel:visible, [role=table]').first()).toBeVisible();
   await expect(page.locator('main .waiting')).toHaveCount(0, { timeout: 40_000 });
   await expect(page.locator('[role=table] .message')).toHaveCount(0);
 }

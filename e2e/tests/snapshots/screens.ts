@@ -30,7 +30,7 @@ export async function entered(page: Page): Promise<void> {
 
 /** What the screen asked for is there. */
 export async function shown(page: Page): Promise<void> {
-  await expect(page.locator('main').locator('.panel, [role=table]').first()).toBeVisible();
+  await expect(page.locator('main').locator('.panel:visible, [role=table]').first()).toBeVisible();
   await expect(page.locator('main .waiting')).toHaveCount(0, { timeout: 60_000 });
   await expect(page.locator('[role=table] .message')).toHaveCount(0);
 }

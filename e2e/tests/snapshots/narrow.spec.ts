@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { expect, test, type Locator, type Page } from '@playwright/test';
+import { replay } from './replay';
+import { entered, screens, shown } from './screens';
+
+/** The narrowest telephone, and a window where nothing has to be left out. */
+const NARROW = { width: 320, height: 640 };
+const WIDE = { width: 1280, height: 800 };
+
+/** What each screen is for, by the words of its panels; a list or table has its role before it. */
+const content: Record<string, readonly (string | RegExp)[]> = {
+  overview: [
+    ...['At a glance', 'Throughput by path', 'Flows by path', 'Protection', 'Busiest hosts'],
+    ...['Internet', 'Processor', 'Health'],
+  ],
+  flows: [],
+  protection: [
+    ...['Inspection', 'Alerts', 'Inspected and offloaded', 'Blocked addresses', 'What can be seen'],
+    ...['Suricata', 'Who does what', 'Queues and their processors'],
+  ],
+  policy: ['Who is inspected', 'Inspection'],
+  rules: ['Sources', 'Schedule', 'Rules in force'],
+  topology: ['Devices', 'VLAN membership', 'Hosts'],
+  health: [
+    ...['Something needs your attention', 'Protection', /^PPPoE and path MTU/, /^Path MTU test/],
+    ...['Kernel and system', /checks found nothing/],
+  ],
+  network: ['Ports and VLANs of br-lan'],
+  wan: ['Connection', 'How wan connects'],
+  fastpath: [
+    ...['Which engine', 'Which ports', 'What it carries', 'Flows by path', 'Inspection budget'],
+    ...['Flows that stay on the slow path', 'Helpers', 'At once'],
+  ],
+  firewall: ['Who reaches whom', 'Port forwards'],
+  cpu: ['Who does what now', 'Change the plan'],
+  system: ['Firmware', 'Backup', 'Who may log in', 'System log', 'The last changes'],
+  wizard: ['A password'],
+};
+
+/** Panels that a telephone does without: the drawing, since its tables say the same. */
+const left_out: Record<string, readonly string[]> = {
+  topology: ['How the networks hang together'],
+};
+
+const within: Record<string, readonly (readonly ['table' | 'list' | 'img' | 'search', string])[]> =
+  {
+    overview: [['img', 'Throughput of the last 5 minutes']],
+    flows: [
+      ['search', 'Filters'],
+      ['table', 'Flows'],
+    ],
+    protection: [
+      ['list', 'Alerts'],
+      ['img', 'Throughput of the last 5 minutes'],
+      ['list', 'Blocked addresses'],
+    ],
+    policy: [['list', 'Who is inspected']],
+    rules: [['list', 'Sources']],
+    topology: [['table', 'VLANs of br-lan']],
+    network: [['table', 'Ports and VLANs of br-lan']],
+    wan: [['list', 'The last dial']],
+    fastpath: [['table', 'Which ports']],
+    firewall: [['table', 'Zones: rows open connections']],
+    system: [['list', 'System log']],
+  };
+
+test.use({ locale: 'en-GB', viewport: NARROW });
+
+async function open(page: Page, screen: string): Promise<void> {
+  await page.emulateMedia({ reducedMotion: 'reduce' });
+  const { awaited } = await replay(page);
+  await entered(page);
+  await page.goto(`#/${screens[screen] ?? screen}`);
+  await shown(page);
+  const questions = () => awaited(`en ${screen}`);
+  await expect.poll(questions, { intervals: [100], timeout: 15_000 }).toEqual([]);
+  await shown(page);
+}
+
+/** That a part is there, as wide as a telephone less its margins; and its edges. */
+async function shownSize(part: Locator, what: string): Promise<{ left: number; right: number }> {
+  await expect.soft(part, what).toBeVisible({ timeout: 1000 });
+  const box = (await part.isVisible()) ? await part.boundingBox() : null;
+  const { x, width, height } = box ?? { x: 0, width: 0, height: 0 };
+  expect.soft(width, `width of ${what}`).toBeGreaterThan(200);
+  expect.soft(height, `height of ${what}`).toBeGreaterThan(30);
+  return { left: x, right: x + width };
+}
+
+test('there is a list of what belongs on each screen', () => {
+  expect(Object.keys(content)).toEqual(Object.keys(screens));
+});
+
+for (const [screen, panels] of Object.entries(content)) {
+  test(`${screen} shows at 320 px what it is for`, async ({ page }) => {
+    await open(page, screen);
+    const main = page.locator('main');
+    for (const name of panels) {
+      const edges = await shownSize(main.getByRole('region', { name }), `${name} on ${screen}`);
+      expect.soft(edges.left, `left edge of ${name}`).toBeGreaterThanOrEqual(0);
+      expect.soft(edges.right, `right edge of ${name}`).toBeLessThanOrEqual(NARROW.width);
+    }
+    // A table may be broader than its panel, which scrolls it.
+    for (const [role, name] of within[screen] ?? []) {
+      await shownSize(main.getByRole(role, { name }), `${role} ${name} on ${screen}`);
+    }
+    const regions = main.getByRole('region');
+    await expect(regions, `panels of ${screen} at 320 px`).toHaveCount(panels.length);
+    await page.setViewportSize(WIDE);
+    const without = left_out[screen] ?? [];
+    for (const name of without) await expect(main.getByRole('region', { name })).toBeVisible();
+    await expect(regions, `${screen} has a panel that is in no list`).toHaveCount(
+      panels.length + without.length,
+    );
+  });
+}
