@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { APIRequestContext } from '@playwright/test';
+import { apply, kept, looked } from './change';
 import { expect, open, passwords, test, type User } from './fixture';
 
 const rights = fileURLToPath(
@@ -31,8 +32,12 @@ async function rpc(request: APIRequestContext, session: string, ...call: unknown
   };
 }
 
-async function sessionOf(request: APIRequestContext, username: User): Promise<string> {
-  const args = { username, password: passwords[username] };
+async function sessionOf(
+  request: APIRequestContext,
+  username: string,
+  password = passwords[username as User],
+): Promise<string> {
+  const args = { username, password };
   const { result } = await rpc(request, NOBODY, 'fastpath.access', 'login', args);
   return String(result?.[1]?.['ubus_rpc_session']);
 }
@@ -57,6 +62,61 @@ test('a viewer takes no backup and leaves no file', async ({ request }) => {
   const upload = await request.post('/cgi-bin/cgi-upload', { multipart });
   const taken = upload.ok() && !('failure' in ((await upload.json()) as object));
   expect(taken).toBe(false);
+});
+
+/** Where rpcd keeps what a session has staged: a folder each, named after the session. */
+const STAGED = { path: '/var/run/rpcd' };
+const REFUSED = { error: { code: -32002 } };
+
+test('a viewer made by the page lists no folder', async ({ page, request, router }) => {
+  test.setTimeout(240_000);
+  await router.run('cp /etc/config/rpcd /tmp/rpcd.e2e; mkdir -p /var/run/rpcd');
+  try {
+    await open(page, 'system');
+    await page.getByRole('button', { name: 'Add somebody' }).click();
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('e2e-made');
+    await page.getByRole('textbox', { name: /^New password/ }).fill('correct horse');
+    await page.getByRole('button', { name: 'Take over' }).click();
+    await expect(page.locator('[data-user="e2e-made"]')).toBeVisible();
+    await looked(page);
+    await apply(page);
+    await kept(page);
+    const root = await sessionOf(request, 'root');
+    expect((await rpc(request, root, 'file', 'list', STAGED)).result?.[0], 'root').toBe(0);
+    const made = await sessionOf(request, 'e2e-made', 'correct horse');
+    expect((await rpc(request, made, 'fastpath', 'status', {})).result?.[0]).toBe(0);
+    expect(await rpc(request, made, 'file', 'list', STAGED)).toMatchObject(REFUSED);
+  } finally {
+    await router.run('cp /tmp/rpcd.e2e /etc/config/rpcd');
+  }
+});
+
+test('a viewer with LuCI’s rights is told of, and loses them on the page', async ({
+  page,
+  request,
+  router,
+}) => {
+  test.setTimeout(240_000);
+  await router.run('cp /etc/config/rpcd /tmp/rpcd.e2e; mkdir -p /var/run/rpcd');
+  const list = async () => {
+    const session = await sessionOf(request, 'viewer');
+    return rpc(request, session, 'file', 'list', STAGED);
+  };
+  try {
+    await router.run(`sed -i "/username 'viewer'/a list read luci-base" /etc/config/rpcd`);
+    expect((await list()).result?.[0], 'luci-base lists folders').toBe(0);
+    await open(page, 'system');
+    const row = page.locator('[data-user="viewer"]');
+    await expect(row).toContainText('session');
+    await row.getByRole('button', { name: 'Take these rights away from viewer' }).click();
+    await expect(row).not.toContainText('session');
+    await looked(page);
+    await apply(page);
+    await kept(page);
+    expect(await list()).toMatchObject(REFUSED);
+  } finally {
+    await router.run('cp /tmp/rpcd.e2e /etc/config/rpcd');
+  }
 });
 
 test('a viewer sees every screen, and no control on it that writes', async ({ page }) => {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Router } from '../form/change.svelte';
@@ -6,7 +8,7 @@ import { Draft } from '../form/draft.svelte';
 import type { Options, Section } from '../form/sections';
 import { namesOf } from './archive';
 import { filtered, type Entry } from './log';
-import { enrol, hasAdministrator, isName, usersOf } from './users';
+import { enrol, hasAdministrator, isName, narrow, renew, rightsOf, usersOf } from './users';
 
 /** An entry of a tar archive, as busybox writes them. */
 function entry(name: string, content = '', kind = '0', target = ''): Buffer {
@@ -139,6 +141,55 @@ describe('users', () => {
       { op: 'add', type: 'login', values: { username: 'guest', password: '$6$salt$hash' } },
     ]);
     expect(JSON.stringify(draft.edits)).not.toContain('write');
+  });
+
+  it('are viewers of the page and of nothing that lists folders', () => {
+    expect(rightsOf('viewer')).toEqual({
+      read: ['unauthenticated', 'luci-app-fastpath'],
+      write: [],
+    });
+  });
+
+  it('have in the lab the rights that the page gives', () => {
+    for (const file of ['gateway/etc/config/rpcd', 'image/viewer.rpcd']) {
+      const path = join(import.meta.dirname, '../../../../e2e/lab', file);
+      const viewer = readFileSync(path, 'utf8').split("username 'viewer'")[1] ?? '';
+      const read = [...viewer.matchAll(/list read '([^']+)'/g)].map(([, group]) => group);
+      expect(read.sort(), file).toEqual(rightsOf('viewer').read.sort());
+      expect(viewer, file).not.toContain('list write');
+    }
+  });
+
+  it.each([
+    [['luci-base', 'luci-app-fastpath'], true],
+    [['*'], true],
+    [['luci-*'], true],
+    ['unauthenticated luci-base', true],
+    [['*', '!luci-base'], false],
+    [['luci-*', '! luci-b*'], false],
+    [['luci-base-network-status', 'luci-app-fastpath'], false],
+    [['unauthenticated', 'luci-app-fastpath'], false],
+  ])('who read %j are exposed: %s', (read, exposed) => {
+    const all = () => [login('guest', { read })];
+    expect(usersOf({ all })[0]?.exposed).toBe(exposed);
+    const root = () => [login('root', { read, write: ['*'] })];
+    expect(usersOf({ all: root })[0]?.exposed, 'an administrator').toBe(false);
+  });
+
+  it('lose what exposes them on demand, and with another password', () => {
+    const exposed = { read: ['luci-base', 'luci-app-fastpath'] };
+    const by = (change: (section: string) => void, section: string) => {
+      draft.set('rpcd', section, exposed);
+      expect(usersOf(draft).find((user) => user.section === section)?.exposed).toBe(true);
+      change(section);
+      expect(usersOf(draft).find((user) => user.section === section)?.exposed).toBe(false);
+    };
+    by((section) => narrow(draft, section), 'viewer');
+    const user = { section: 'viewer', name: 'viewer', role: 'viewer', exposed: true } as const;
+    by(() => renew(draft, user, '$6$salt$hash'), 'viewer');
+    expect(JSON.stringify(draft.edits)).toContain('$6$salt$hash');
+    renew(draft, { ...user, exposed: false }, '$6$salt$other');
+    expect(usersOf(draft).map(({ role }) => role)).toEqual(['administrator', 'viewer']);
   });
 
   it('have names that stay in one line', () => {
