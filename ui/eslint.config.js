@@ -6,6 +6,19 @@ import globals from 'globals';
 import ts from 'typescript-eslint';
 import svelteConfig from './svelte.config.js';
 
+const derived = "CallExpression:matches([callee.name='$derived'], [callee.object.name='$derived'])";
+const effect =
+  "CallExpression:matches([callee.name='$effect'], [callee.object.name='$effect'][callee.property.name='pre'])";
+
+/**
+ * A store may be kept when the component is gone in which it was first asked for. What that
+ * component owned answers its last value from then on (Svelte warns `derived_inert`).
+ */
+const outliving = {
+  derived: 'may outlive the component that owns it: a getter',
+  effect: 'may outlive the component that owns it: in a function that a component calls',
+};
+
 export default ts.config(
   { ignores: ['dist/', 'node_modules/', 'src/lib/api/types*.ts'] },
   js.configs.recommended,
@@ -36,12 +49,30 @@ export default ts.config(
           selector: "SvelteAttribute[key.name='style']",
           message: 'blocked by the policy: style:x',
         },
+        {
+          selector: `SvelteScriptElement:has([key.name='module']) ${derived}`,
+          message: outliving.derived,
+        },
+        { selector: `ClassBody ${derived}`, message: outliving.derived },
+        { selector: `ClassBody ${effect}`, message: outliving.effect },
       ],
       // Parameters are replaced as a whole, never changed in place.
       'svelte/prefer-svelte-reactivity': 'off',
       'svelte/no-target-blank': 'error',
       'svelte/button-has-type': 'error',
       'svelte/require-each-key': 'error',
+    },
+  },
+  {
+    files: ['**/*.svelte.ts'],
+    ignores: ['**/*.test.ts'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        { selector: derived, message: outliving.derived },
+        { selector: `ClassBody ${effect}`, message: outliving.effect },
+        { selector: `Program > ExpressionStatement ${effect}`, message: outliving.effect },
+      ],
     },
   },
   { files: ['scripts/**'], rules: { 'no-console': 'off' } },

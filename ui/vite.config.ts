@@ -79,8 +79,25 @@ export default defineConfig({
   },
   server: { host: '127.0.0.1', proxy: { '/ubus': { target: router, changeOrigin: true } } },
   test: {
-    environment: 'node',
-    include: ['src/**/*.test.ts'],
     setupFiles: ['src/lib/i18n/setup.ts'],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'node',
+          environment: 'node',
+          include: ['src/**/*.test.ts'],
+          exclude: ['src/**/*.svelte.test.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'runes',
+          environment: './build/browser-environment.ts',
+          include: ['src/**/*.svelte.test.ts'],
+        },
+      },
+    ],
   },
 });

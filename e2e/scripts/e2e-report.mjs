@@ -78,7 +78,7 @@ function printed() {
   }
   // vitest names the tests of a file only when one has failed.
   for (const line of text(logs, 'unit-tests-of-the-page.log').split('\n')) {
-    const [, sign, file] = /^ *([✓❯]) src\/lib\/(\S+\.test\.ts) /.exec(line) ?? [];
+    const [, sign, file] = /^ *([✓❯]) \|\w+\| src\/lib\/(\S+\.test\.ts) /.exec(line) ?? [];
     if (file) all.set(`page: ${file}`, sign === '✓' ? 'passed' : 'failed');
   }
   return all;

@@ -12,7 +12,6 @@ export class Draft {
   loaded = $state(false);
   /** What the router found wrong with it when it was last asked. */
   problems = $state.raw<readonly Problem[]>([]);
-  readonly edits: Edit[] = $derived.by(() => this.difference());
   private was = $state.raw<ReadonlyMap<string, string>>(new Map());
   private made = 0;
 
@@ -21,6 +20,18 @@ export class Draft {
     /** The names of the files. */
     readonly configs: readonly string[],
   ) {}
+
+  /**
+   * What leads from the files to what is shown. Computed at each look: a draft is kept when the
+   * component that made it is gone, and a `$derived` of that component would answer its last
+   * value from then on.
+   */
+  get edits(): Edit[] {
+    const { before, files, was } = this;
+    return this.configs.flatMap((each) =>
+      editsOf(each, before[each] ?? [], files[each] ?? [], was),
+    );
+  }
 
   /** Reads the files; what was edited is gone. */
   async load(signal?: AbortSignal): Promise<void> {
@@ -97,13 +108,6 @@ export class Draft {
 
   private change(config: string, how: (all: readonly Section[]) => readonly Section[]): void {
     this.files = { ...this.files, [config]: how(this.files[config] ?? []) };
-  }
-
-  private difference(): Edit[] {
-    const { before, files, was } = this;
-    return this.configs.flatMap((each) =>
-      editsOf(each, before[each] ?? [], files[each] ?? [], was),
-    );
   }
 }
 

@@ -2,7 +2,7 @@
 import { Fault } from '../../api/errors';
 import type { Health, Ips } from '../../api/types';
 import { refusalOf, type Configuration } from '../../uci/configuration';
-import { changesOf, newName, type Section, type Value } from '../../uci/sections';
+import { changesOf, newName, type Change, type Section, type Value } from '../../uci/sections';
 import { until } from '../../live/pause';
 import { agrees } from './agreement';
 import { readRefusals, type Problem } from './problems';
@@ -44,7 +44,10 @@ export class Draft {
     private readonly router: Router,
   ) {}
 
-  readonly changes = $derived(changesOf(this.base, $state.snapshot(this.sections)));
+  /** Computed at each look: a draft outlives the component whose `$derived` this would be. */
+  get changes(): Change[] {
+    return changesOf(this.base, $state.snapshot(this.sections));
+  }
 
   get busy(): boolean {
     return ['loading', 'writing', 'waiting', 'undoing'].includes(this.stage);

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import type { Page } from '@playwright/test';
+import { looked, openSetup, review } from './change';
+import { expect, test } from './fixture';
+
+const screen = async (page: Page, name: string) => {
+  const screens = page.getByRole('navigation', { name: 'Screens' });
+  await screens.getByRole('link', { name, exact: true }).click();
+  await expect(screens.getByRole('link', { name, exact: true })).toHaveAttribute(
+    'aria-current',
+    'page',
+  );
+};
+const may = (page: Page, src: string, dest: string) =>
+  page.getByLabel(`${src} may open connections to ${dest}`, { exact: true });
+const applied = (page: Page) => page.getByRole('button', { name: 'Review and apply' });
+
+test('what is reviewed is what the controls show, also after another screen', async ({
+  page,
+  router,
+}) => {
+  test.setTimeout(180_000);
+  const before = await router.run('cat /etc/config/firewall');
+  await openSetup(page, 'firewall');
+  await may(page, 'wan', 'lan').check();
+  await may(page, 'wan', 'the router').check();
+  await expect(page.getByText('2 edits', { exact: true })).toBeVisible();
+
+  await screen(page, 'Overview');
+  await screen(page, 'Firewall');
+  await expect(may(page, 'wan', 'lan')).toBeChecked();
+  await expect(may(page, 'wan', 'the router')).toBeChecked();
+  await expect(page.getByText('2 edits', { exact: true })).toBeVisible();
+
+  await page.getByRole('button', { name: 'Discard' }).click();
+  await expect(may(page, 'wan', 'lan')).not.toBeChecked();
+  await expect(may(page, 'wan', 'the router')).not.toBeChecked();
+  await expect(applied(page)).toBeHidden();
+
+  await may(page, 'iot', 'mgmt').check();
+  await expect(page.getByText('1 edit', { exact: true })).toBeVisible();
+  const lines = (await looked(page)).join('\n');
+  expect(lines).toContain('iot');
+  expect(lines).toContain('mgmt');
+  expect(lines).not.toContain('wan');
+  await review(page).getByRole('button', { name: 'Back' }).click();
+  await page.getByRole('button', { name: 'Discard' }).click();
+  await expect(applied(page)).toBeHidden();
+  expect(await router.run('cat /etc/config/firewall')).toBe(before);
+});
+
+test('so it is with policies', async ({ page, router }) => {
+  const before = await router.run('cat /etc/config/fastpath');
+  await openSetup(page, 'protection?part=policy');
+  const add = page.getByRole('button', { name: 'Add a policy' });
+  const changes = page.locator('.number');
+  await add.click();
+  await expect(changes).toHaveText('1 change not applied');
+  await screen(page, 'Overview');
+  await screen(page, 'Protection');
+  await page.getByRole('link', { name: 'Policy', exact: true }).click();
+  await expect(changes).toHaveText('1 change not applied');
+  await page.getByRole('button', { name: 'Discard' }).click();
+  await expect(changes).toHaveCount(0);
+  await add.click();
+  await expect(changes).toHaveText('1 change not applied');
+  await page.getByRole('button', { name: 'Discard' }).click();
+  await expect(changes).toHaveCount(0);
+  expect(await router.run('cat /etc/config/fastpath')).toBe(before);
+});

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { draftOf } from '../protection/setup/kept';
+import type { App } from '../shell/app.svelte';
+import { changeOf } from './change.svelte';
+import { opened } from './opened.svelte';
+
+/** A screen as Svelte makes it: what begins with it is its own, and ends when it is left. */
+function show<T>(begin: () => T): { of: T; leave: () => void } {
+  let of: T | undefined;
+  const leave = $effect.root(() => void (of = begin()));
+  return { of: of as T, leave };
+}
+
+const files = {
+  firewall: [
+    { section: 'lan', type: 'zone', anonymous: false, values: { name: 'lan', input: 'ACCEPT' } },
+    { section: 'wan', type: 'zone', anonymous: false, values: { name: 'wan', input: 'REJECT' } },
+  ],
+};
+const policies = {
+  cfg01: { '.name': 'cfg01', '.type': 'policy', '.anonymous': true, '.index': 0, name: 'a' },
+  cfg02: { '.name': 'cfg02', '.type': 'policy', '.anonymous': true, '.index': 1, name: 'b' },
+};
+
+let app: App;
+let sessions = 0;
+
+beforeEach(() => {
+  const storage = { getItem: () => null, setItem: () => undefined, removeItem: () => undefined };
+  vi.stubGlobal('sessionStorage', storage);
+  vi.stubGlobal('location', { hostname: '192.0.2.1' });
+  const answers: Record<string, unknown> = { get: { configs: files, values: policies }, list: {} };
+  app = {
+    ubus: { session: `session ${++sessions}` },
+    api: { request: (_: string, method: string) => Promise.resolve(answers[method] ?? {}) },
+    live: { visible: true, status: null, report: (fault: unknown) => expect.fail(String(fault)) },
+  } as unknown as App;
+});
+afterEach(() => vi.unstubAllGlobals());
+
+describe('a draft of files, kept while another screen is looked at', () => {
+  const screen = () => show(() => opened(app, ['firewall']).draft);
+
+  it('has the edits that its controls show, whichever screen they were made on', async () => {
+    const first = screen();
+    await first.of.load();
+    first.of.set('firewall', 'wan', { input: 'ACCEPT' });
+    expect(first.of.edits).toHaveLength(1);
+    first.leave();
+
+    const second = screen();
+    expect(second.of.get('firewall', 'wan')?.values['input']).toBe('ACCEPT');
+    expect(second.of.edits).toMatchObject([{ section: 'wan', values: { input: 'ACCEPT' } }]);
+    second.of.discard();
+    expect(second.of.get('firewall', 'wan')?.values['input']).toBe('REJECT');
+    expect(second.of.edits).toEqual([]);
+    second.of.set('firewall', 'lan', { input: 'DROP' });
+    expect(second.of.edits).toMatchObject([{ section: 'lan', values: { input: 'DROP' } }]);
+    second.leave();
+  });
+
+  it('tells whoever shows them', async () => {
+    const first = screen();
+    await first.of.load();
+    first.of.set('firewall', 'wan', { input: 'ACCEPT' });
+    void first.of.edits;
+    first.leave();
+
+    const second = show(() => {
+      const { draft } = opened(app, ['firewall']);
+      const number = $derived(draft.edits.length);
+      return { draft, number: () => number };
+    });
+    expect(second.of.number()).toBe(1);
+    second.of.draft.discard();
+    expect(second.of.number()).toBe(0);
+    second.of.draft.set('firewall', 'lan', { input: 'DROP' });
+    expect(second.of.number()).toBe(1);
+    second.leave();
+  });
+});
+
+describe('a draft of policies and rules, kept while another screen is looked at', () => {
+  it('has the changes that its controls show, whichever screen they were made on', async () => {
+    const first = show(() => draftOf(app));
+    await first.of.load();
+    const [a] = first.of.of('policy');
+    if (a) first.of.set(a, 'src', 'lan');
+    expect(first.of.changes).toHaveLength(1);
+    first.leave();
+
+    const second = show(() => draftOf(app));
+    expect(second.of.of('policy')[0]?.options['src']).toBe('lan');
+    expect(second.of.changes).toHaveLength(1);
+    second.of.discard();
+    expect(second.of.of('policy')[0]?.options['src']).toBeUndefined();
+    expect(second.of.changes).toEqual([]);
+    const b = second.of.of('policy')[1];
+    if (b) second.of.set(b, 'src', 'wan');
+    expect(second.of.changes).toMatchObject([{ section: { name: 'cfg02' } }]);
+    second.leave();
+  });
+});
+
+describe('the change under way, kept while another screen is looked at', () => {
+  it('is told to the next screen too', async () => {
+    const first = show(() => changeOf(app));
+    expect(first.of.pending).toBeNull();
+    first.leave();
+    const second = show(() => {
+      const change = changeOf(app);
+      const waits = $derived(change.pending !== null);
+      return { change, waits: () => waits };
+    });
+    expect(second.of.change).toBe(first.of);
+    expect(second.of.waits()).toBe(false);
+    second.of.change.begun(7, 60);
+    expect(second.of.waits()).toBe(true);
+    await second.of.change.look();
+    expect(second.of.waits()).toBe(false);
+    second.leave();
+  });
+});
