@@ -4,6 +4,7 @@ import type { Fastpath } from '../api/fastpath';
 import type { Params } from '../i18n/t';
 import { pause } from '../live/pause';
 import type { App } from '../shell/app.svelte';
+import type { Exposure } from './exposure';
 import type { Edit, Value } from './sections';
 
 /** What the router says is wrong, at an option of a section. */
@@ -41,6 +42,16 @@ export interface Review {
   problems: Problem[];
   diff: Line[];
   cuts: Cut[];
+  /** What it would open to the Internet. */
+  exposes?: Exposure[];
+}
+
+/** What the administrator has agreed to. */
+export interface Consent {
+  /** That it may cut somebody off. */
+  cut_ok?: boolean;
+  /** Zones that may be opened to the Internet, by name. */
+  accept_exposure?: readonly string[];
 }
 
 export interface Noted {
@@ -149,11 +160,13 @@ export class Change {
   }
 
   /** Brings edits into force, for a while: `follow` confirms them. */
-  async apply(wanted: Wanted, cut_ok: boolean, note = ''): Promise<void> {
+  async apply(wanted: Wanted, consent: Consent = {}, note = ''): Promise<void> {
     this.busy = true;
     try {
       const edits = await this.editsOf(wanted);
-      const args = { edits, via: this.via, seconds: UNDO_S, cut_ok, note };
+      const { cut_ok = false, accept_exposure = [] } = consent;
+      const opened = accept_exposure.length > 0 ? { accept_exposure: [...accept_exposure] } : {};
+      const args = { edits, via: this.via, seconds: UNDO_S, cut_ok, ...opened, note };
       const reply = await this.router.ask('apply', args, undefined, APPLY_MS);
       const harmless = edits.every(({ config }) => !cutting.includes(config));
       const settle = harmless ? SETTLE_OTHERS_MS : SETTLE_MS;

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Fault } from '../api/errors';
 import { Change, Refusal, UNDO_S, type Wanted } from './change.svelte';
 import { Draft } from './draft.svelte';
+import { consents, danger, type Exposure } from './exposure';
 import { editsOf, type Section } from './sections';
 
 const section = (name: string, type: string, values: Section['values'] = {}): Section => ({
@@ -63,6 +64,37 @@ describe('edits', () => {
       op: 'order',
       sections: ['new1', 'cfg02', 'lan', 'guest'],
     });
+  });
+});
+
+describe('what a change opens to the Internet', () => {
+  const exposed = (code: string, to: string, zone = 'wan'): Exposure => ({
+    code,
+    zone,
+    to,
+    text: 'in the words of the router',
+  });
+
+  it('is told in a sentence each, of an unknown kind in the words of the router', () => {
+    expect(danger(exposed('input', 'router'))).toContain('connections to the router itself');
+    expect(danger(exposed('forward', 'lan'))).toContain('hosts of zone lan (from zone wan)');
+    expect(danger(exposed('forward', '*'))).toContain('hosts of every zone (from zone wan)');
+    expect(danger(exposed('rule', 'router'))).toContain('A rule');
+    expect(danger(exposed('tunnel', 'lan'))).toBe('in the words of the router');
+  });
+
+  it('is consented to zone by zone, each named with all that it opens', () => {
+    const all = [
+      exposed('input', 'router'),
+      exposed('forward', 'lan'),
+      exposed('rule', 'router'),
+      exposed('forward', 'iot', 'vpn'),
+    ];
+    expect(consents(all)).toEqual([
+      { zone: 'wan', words: 'Open to the Internet (zone wan): the router, zone lan' },
+      { zone: 'vpn', words: 'Open to the Internet (zone vpn): zone iot' },
+    ]);
+    expect(consents([])).toEqual([]);
   });
 });
 
@@ -161,7 +193,7 @@ describe('a change', () => {
   it('is taken back by the edits that the router makes of it', async () => {
     rpcd.answers['undo'] = network;
     await change.check({ undo: 7 });
-    await change.apply({ undo: 7 }, false);
+    await change.apply({ undo: 7 });
     expect(rpcd.methods).toEqual(['undo', 'check', 'undo', 'apply']);
     expect(rpcd.asked[0]?.[1]).toEqual({ id: 7 });
     expect(rpcd.asked[1]?.[1]).toEqual({ ...network, via: 'router' });
@@ -181,18 +213,18 @@ describe('a change', () => {
   }
 
   it('is confirmed as soon as it is seen to be in force, and not before', async () => {
-    await change.apply(network, false);
+    await change.apply(network);
     expect(await followed(false, 25_000)).toBe(false);
     expect(await followed(true, 1500)).toBe(true);
   });
 
   it('is confirmed in the end if a part of it never comes into force', async () => {
-    await change.apply(network, false);
+    await change.apply(network);
     expect(await followed(false, 40_000)).toBe(true);
   });
 
   it('is confirmed by the page that made it, after a time if nobody can tell', async () => {
-    await change.apply(network, false);
+    await change.apply(network);
     expect(rpcd.asked[0]?.[1]).toMatchObject({ via: 'router', seconds: UNDO_S, cut_ok: false });
     expect(await followed(null, 9000)).toBe(false);
     rpcd.answers['list'] = { pending, changes: [] };
@@ -208,7 +240,7 @@ describe('a change', () => {
   });
 
   it('that cannot cut anybody off is confirmed sooner', async () => {
-    await change.apply({ edits: [{ config: 'fastpath', op: 'delete', section: 'old' }] }, false);
+    await change.apply({ edits: [{ config: 'fastpath', op: 'delete', section: 'old' }] });
     rpcd.answers['list'] = { pending, changes: [] };
     const stop = new AbortController();
     const following = change.follow(stop.signal);
@@ -220,7 +252,7 @@ describe('a change', () => {
   });
 
   it('is looked for until the router is back, and then told to be taken back', async () => {
-    await change.apply({ edits: [] }, true);
+    await change.apply({ edits: [] }, { cut_ok: true });
     rpcd.answers['list'] = new Fault('unreachable', 'no answer');
     const following = change.follow(new AbortController().signal);
     await vi.advanceTimersByTimeAsync(60_000);
@@ -233,7 +265,7 @@ describe('a change', () => {
   });
 
   it('is still this page’s own after a reload', async () => {
-    await change.apply({ edits: [] }, false);
+    await change.apply({ edits: [] });
     rpcd.answers['list'] = { pending, changes: [] };
     change = opened();
     await change.look();
@@ -256,9 +288,16 @@ describe('a change', () => {
     expect(rpcd.methods).not.toContain('confirm');
   });
 
+  it('opens a zone to the Internet only with a consent to that zone', async () => {
+    await change.apply(network);
+    expect(rpcd.asked[0]?.[1]).not.toHaveProperty('accept_exposure');
+    await change.apply(network, { accept_exposure: ['wan'] });
+    expect(rpcd.asked[1]?.[1]).toMatchObject({ cut_ok: false, accept_exposure: ['wan'] });
+  });
+
   it('that the router refuses is told with its reason', async () => {
     rpcd.answers['apply'] = { error: { code: 'pending', text: 'viewer is at it', user: 'anna' } };
-    const refused = change.apply({ edits: [] }, false);
+    const refused = change.apply({ edits: [] });
     await expect(refused).rejects.toBeInstanceOf(Refusal);
     await expect(refused).rejects.toMatchObject({ code: 'pending', more: { user: 'anna' } });
     expect(change.pending).toBe(null);

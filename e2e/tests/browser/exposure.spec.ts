@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { violations } from './axe';
+import { apply, CHANGE_MS, kept, looked, openSetup, review } from './change';
+import { expect, test } from './fixture';
+
+test('what opens the router to the Internet is told in red and wants a consent by name', async ({
+  page,
+  router,
+}) => {
+  test.setTimeout(240_000);
+  await openSetup(page, 'firewall');
+  await page.getByLabel('wan may open connections to the router', { exact: true }).check();
+  await looked(page);
+  const danger = review(page).locator('[data-exposes]');
+  await expect(danger).toContainText('This opens your network to the Internet');
+  await expect(danger).toContainText('connections to the router itself (from zone wan)');
+  const applied = review(page).getByRole('button', { name: 'Apply', exact: true });
+  await expect(applied).toBeDisabled();
+  expect(await violations(page)).toEqual([]);
+  const consent = danger.getByRole('checkbox', {
+    name: 'Open to the Internet (zone wan): the router',
+    exact: true,
+  });
+  await consent.check();
+  await expect(applied).toBeEnabled();
+  // A consent is to one review: the next one asks again.
+  await review(page).getByRole('button', { name: 'Back' }).click();
+  await looked(page);
+  await expect(applied).toBeDisabled();
+  await consent.check();
+  await apply(page);
+  await kept(page);
+  await page.goto('#/overview');
+  const open = page.locator('[data-code="open-to-internet"]');
+  await expect(open).toContainText('the router itself (zone wan)', { timeout: CHANGE_MS });
+  await expect(page.getByText('Nothing to report.')).toBeHidden();
+  expect(await router.run('cat /etc/config/firewall')).toMatch(/option\s+input\s+'ACCEPT'/);
+});
+
+test('what opens nothing to the Internet asks for no consent to it', async ({ page }) => {
+  await openSetup(page, 'firewall');
+  await page.getByLabel('iot may open connections to mgmt', { exact: true }).check();
+  await looked(page);
+  await expect(review(page).locator('[data-exposes]')).toHaveCount(0);
+  await expect(review(page).getByRole('button', { name: 'Apply', exact: true })).toBeEnabled();
+});

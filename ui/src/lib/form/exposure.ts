@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { f, maybe } from './words';
+
+/** What a change would open to the Internet, as `fastpath.change check` answers it. */
+export interface Exposure {
+  /** `input` and `forward` by a zone's policy or a forwarding, `rule` by a rule. */
+  code: string;
+  /** The zone that leads to the Internet. */
+  zone: string;
+  /** A zone; `router`: the router itself; `*`: every zone. */
+  to: string;
+  text: string;
+}
+
+function target({ to }: Exposure): string {
+  if (to === 'router') return f('exposes.router');
+  return to === '*' ? f('exposes.every') : f('exposes.zone', { zone: to });
+}
+
+/** One sentence; of a code that this page does not know, the router's own. */
+export const danger = (each: Exposure): string =>
+  maybe(`exposes.${each.code}.why`, { zone: each.zone, to: target(each) }) || each.text;
+
+/** What is consented to at once: each zone that leads to the Internet, with all that it opens. */
+export function consents(exposes: readonly Exposure[]): { zone: string; words: string }[] {
+  const zones = [...new Set(exposes.map(({ zone }) => zone))];
+  return zones.map((zone) => {
+    const opened = exposes.filter((each) => each.zone === zone).map(target);
+    return { zone, words: f('exposes.ok', { zone, to: [...new Set(opened)].join(', ') }) };
+  });
+}
