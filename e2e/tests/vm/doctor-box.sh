@@ -46,10 +46,26 @@ test_daemon_gone() {
 # given HASH NAME: an account of that password; an empty one is none.
 given() { gw "sed -i 's|^$2:[^:]*:|$2:$1:|' /etc/shadow"; }
 
+# passwords SESSION: what the doctor says of them to that caller.
+passwords() {
+    rpc "$1" fastpath.doctor run '{"checks": ["system-password"], "sample_ms": 0}' |
+        jq -c '.result[1].findings'
+}
+
 test_passwords() {
+    local viewer root found
+    viewer=$(session viewer look)
+    root=$(session root fastpath)
     keep /etc/shadow
     given "" viewer
     finds system-password error viewer
+    # Whoever may only look is not told whom to try.
+    found=$(passwords "$viewer")
+    has "what the viewer is told" "$found" '"severity":"unknown"'
+    lacks "what the viewer is told" "$found" '/etc/shadow'
+    has "what root is told" "$(passwords "$root")" '"severity":"error"'
+    same "the way to a host, for the viewer" \
+        "$(rpc "$viewer" fastpath.doctor pmtu '{"target": "192.0.2.1"}' | jq .error.code)" -32002
     given "$(openssl passwd -6 viewer)" viewer
     given "$(openssl passwd -1 admin)" root
     finds system-password warning root

@@ -20,6 +20,8 @@ const writes = [
   ...['engine', 'block_release', 'reinspect', 'rules_update'].map((each) => `fastpath ${each}`),
   'fastpath.access hash',
   'fastpath.doctor fix',
+  // Has the router send packets to any address.
+  'fastpath.doctor pmtu',
   'file exec',
   ...['reboot', 'upgrade_clean', 'upgrade_start', 'upgrade_test'].map((each) => `rpc-sys ${each}`),
   ...['add', 'apply', 'confirm', 'delete', 'order', 'revert', 'rollback', 'set'].map(

@@ -143,7 +143,7 @@ export interface FastpathApi {
     reply: CpuPlan;
   };
   /**
-   * What makes this box slow or unsafe, as the object fastpath.doctor found it just now (its method run; fix and pmtu are methods of that object). Takes seconds: load and counters are sampled. Status 4 (not found) when rpcd has no fastpath.doctor. docs/doctor.md lists the checks.
+   * What makes this box slow or unsafe, as the object fastpath.doctor found it just now (its method run; fix and pmtu are methods of that object, for those who may change settings). system-password tells its findings only to callers with the right to fix, and is unknown to all others; one caller at a time is served, the others wait. Takes seconds: load and counters are sampled. Status 4 (not found) when rpcd has no fastpath.doctor. docs/doctor.md lists the checks.
    */
   doctor: {
     request: DoctorRequest;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use crate::audience::Audience;
 use crate::checks::CHECKS;
 use crate::machine::Machine;
 use crate::mend::mend;
@@ -47,7 +48,8 @@ fn looked(machine: &dyn Machine, args: &Map<String, Value>) -> Result<Map<String
     let words =
         Words::read(machine, language).map_err(|error| refusal("words", &error.to_string()))?;
     let began = machine.now_ms();
-    let mut answer = run(machine, only.as_deref(), sample).answer(&words);
+    let audience = Audience::of(machine, args);
+    let mut answer = run(machine, only.as_deref(), sample, audience).answer(&words);
     answer.insert("at_ms".into(), began.into());
     answer.insert("took_ms".into(), machine.now_ms().saturating_sub(began).into());
     Ok(answer)
@@ -58,7 +60,8 @@ fn fixed(machine: &dyn Machine, args: &Map<String, Value>) -> Result<Map<String,
     if !is_check(id) {
         return Err(invalid("id", "names no check; run lists them"));
     }
-    let report = run(machine, Some(&[id.to_owned()]), sample(args)?);
+    let audience = Audience::of(machine, args);
+    let report = run(machine, Some(&[id.to_owned()]), sample(args)?, audience);
     mend(machine, id, report.finding(id), args)
         .map_err(|error| refusal(error.code(), &error.to_string()))
 }

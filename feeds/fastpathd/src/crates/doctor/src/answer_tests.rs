@@ -77,3 +77,46 @@ fn without_words_nothing_is_told() {
     let refused = ask(&Fake::new(), "run", &json!({}));
     assert_eq!(refused["error"]["code"], "words");
 }
+
+/// A router whose root has no password, and what rpcd says of the caller's rights.
+fn open_account(writes: &Value) -> Fake {
+    fake()
+        .file("/etc/shadow", "root::19000:0:99999:7:::\nviewer:$1$x$viewer:19000::::::\n")
+        .answers("session access", json!({"access": writes}))
+}
+
+#[test]
+fn a_reader_is_not_told_whose_password_is_none() {
+    let asked = json!({"checks": ["system-password"], "ubus_rpc_session": "0123"});
+    for answer in [
+        ask(&open_account(&json!(false)), "run", &asked),
+        ask(&open_account(&Value::Null), "run", &asked),
+        ask(&fake().file("/etc/shadow", "root::1::::::\n"), "run", &asked),
+        ask(
+            &open_account(&json!(true)),
+            "run",
+            &json!({"checks": ["system-password"],
+            "ubus_rpc_session": 7}),
+        ),
+    ] {
+        let finding = &answer["findings"][0];
+        assert_eq!(finding["severity"], "unknown", "{answer:#}");
+        let text = answer.to_string();
+        assert!(!text.contains("root") && !text.contains("viewer"), "{answer:#}");
+        assert!(text.contains("who may change settings"), "{answer:#}");
+    }
+}
+
+#[test]
+fn who_may_mend_is_told_whose_password_is_none() {
+    let router = open_account(&json!(true));
+    let asked = json!({"checks": ["system-password"], "ubus_rpc_session": "0123"});
+    let answer = ask(&router, "run", &asked);
+    assert_eq!(answer["findings"][0]["title"], "No password: root, viewer", "{answer:#}");
+    let right = json!({"ubus_rpc_session": "0123", "scope": "ubus", "object": "fastpath.doctor",
+        "function": "fix"});
+    assert!(router.done().contains(&format!("call session access {right}")), "{:?}", router.done());
+    // On the router itself there is no session: ubusd lets only root call.
+    let answer = ask(&open_account(&json!(false)), "run", &json!({"checks": ["system-password"]}));
+    assert_eq!(answer["findings"][0]["severity"], "error", "{answer:#}");
+}

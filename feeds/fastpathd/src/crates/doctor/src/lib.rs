@@ -26,6 +26,7 @@
 //!    `node e2e/scripts/doctor-tests.mjs` tells which check has neither.
 
 mod answer;
+mod audience;
 pub mod checks;
 pub mod facts;
 mod finding;
@@ -34,9 +35,11 @@ mod mend;
 mod object;
 mod pmtu;
 mod report;
+mod turn;
 mod words;
 
 pub use answer::answer;
+pub use audience::{Audience, WITHHELD};
 pub use checks::{CHECKS, Check};
 pub use facts::{Facts, Known, Unknown};
 pub use finding::{Evidence, Finding, Fix, Gain, Severity, Step, Verdict};

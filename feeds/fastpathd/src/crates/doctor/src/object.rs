@@ -2,13 +2,14 @@
 //! The doctor as an object on ubus, answered by the program that rpcd runs.
 
 use std::future::ready;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use plugin::{Call, Map, Method, Object, Refusal, SESSION, Sample};
 use serde_json::Value;
 
 use crate::answer::answer;
 use crate::machine::Router;
+use crate::turn::{LOCK, PATIENCE, turn};
 
 /// The object on ubus.
 pub const OBJECT: Object = Object {
@@ -43,6 +44,11 @@ fn answered(
     let names = known.iter().map(|(name, _)| *name).chain([SESSION]);
     let given = names.filter_map(|name| Some((name.to_owned(), call.value(name)?.clone())));
     let args: Map = given.collect();
+    let failed = |error| Refusal::new("failed", format!("locking {LOCK}: {error}"));
+    let Some(_turn) = turn(Path::new(LOCK), PATIENCE).map_err(failed)? else {
+        let text = "the router is being looked at for others; ask again in a few seconds";
+        return Err(Refusal::new("busy", text));
+    };
     // The router waits for its programs and for the bus, which a task must not.
     let looked = std::thread::spawn(move || {
         let socket = std::env::var_os("UBUS_SOCKET").map(PathBuf::from);

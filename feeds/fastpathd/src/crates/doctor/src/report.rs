@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use crate::audience::Audience;
 use crate::checks::{CHECKS, Check, SAMPLED};
 use crate::facts::Facts;
 use crate::finding::{Finding, Fix, Severity, Verdict};
@@ -19,13 +20,19 @@ pub struct Report {
 
 /// Looks at everything, or only at the checks named in `only`.
 #[must_use]
-pub fn run(machine: &dyn Machine, only: Option<&[String]>, sample: Duration) -> Report {
+pub fn run(
+    machine: &dyn Machine,
+    only: Option<&[String]>,
+    sample: Duration,
+    audience: Audience,
+) -> Report {
     let wanted = |check: &&Check| only.is_none_or(|only| only.iter().any(|id| id == check.id));
     let checks: Vec<&Check> = CHECKS.iter().flat_map(|group| *group).filter(wanted).collect();
     let groups: Vec<&str> = checks.iter().map(|check| check.group).collect();
     // Nobody waits for what nobody asked for.
     let sampled = checks.iter().any(|check| SAMPLED.contains(&check.id));
-    let facts = Facts::gather(machine, &groups, if sampled { sample } else { Duration::ZERO });
+    let sample = if sampled { sample } else { Duration::ZERO };
+    let facts = Facts::gather(machine, &groups, sample, audience);
     Report { verdicts: checks.into_iter().map(|check| (check, (check.look)(&facts))).collect() }
 }
 

@@ -194,6 +194,16 @@ fn a_router_open_to_the_internet_is_an_error_at_once() {
 }
 
 #[test]
+fn the_doctor_learns_who_asks() {
+    let asked = json!({"checks": ["system-root"], "ubus_rpc_session": "0123"});
+    let args = asked.as_object().unwrap().clone();
+    match crate::methods::call(&mut running(), "doctor", args.clone()) {
+        crate::methods::Outcome::Doctor(handed_on) => assert_eq!(handed_on, args),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
 fn an_alias_is_not_a_second_way_even_while_the_first_is_down() {
     let mut core = running();
     let mut firewall = lab_firewall();

@@ -35,10 +35,11 @@ pub(crate) enum Outcome {
 
 /// Answers one request. `args` as they came, with the session id that uhttpd adds.
 pub(crate) fn call(core: &mut Core, method: &str, mut args: Map<String, Value>) -> Outcome {
-    args.remove("ubus_rpc_session");
+    // Whose session it is decides what the doctor tells.
     if method == "doctor" {
         return Outcome::Doctor(args);
     }
+    args.remove("ubus_rpc_session");
     let args = Value::Object(args);
     match method {
         "status" => nothing(&args).unwrap_or_else(|| reply(&answers::status(core))),

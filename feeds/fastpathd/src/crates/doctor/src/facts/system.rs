@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::sockets::{self, Listener};
 use super::{Known, text};
+use crate::audience::{Audience, WITHHELD};
 use crate::machine::Machine;
 
 /// Where hashes of passwords are.
@@ -89,14 +90,17 @@ pub struct Room {
 
 /// Reads it.
 #[must_use]
-pub fn read(machine: &dyn Machine) -> System {
+pub fn read(machine: &dyn Machine, audience: Audience) -> System {
     let status = machine.call("fastpath", "status", &Map::new());
     let version =
         |status: Map<String, Value>| status.get("version").unwrap_or(&json!("")).to_string();
     let programs = programs(machine);
     let runs = |names: &[&str]| programs.iter().find(|program| names.contains(&program.as_str()));
     System {
-        accounts: accounts(machine),
+        accounts: match audience {
+            Audience::Writer => accounts(machine),
+            Audience::Reader => Known::new(Err(WITHHELD)),
+        },
         listeners: sockets::read(machine),
         now_ms: machine.now_ms(),
         clock: runs(CLOCKS).cloned().unwrap_or_default(),

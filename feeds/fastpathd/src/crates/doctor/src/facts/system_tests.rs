@@ -51,7 +51,7 @@ fn parts_that_are_not_there_are_named() {
 #[test]
 fn programs_are_found_by_name() {
     let fake = Fake::new().file("/proc/9/comm", "chronyd\n").file("/proc/net/comm", "fastpathd\n");
-    let system = read(&fake);
+    let system = read(&fake, Audience::Writer);
     assert_eq!((system.clock.as_str(), system.daemon), ("chronyd", false));
     assert_eq!(killed("pgfault 3\noom_kill 2\noom_kill_x 9\n"), 2);
 }
