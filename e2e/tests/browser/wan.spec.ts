@@ -19,6 +19,11 @@ test('a line is disconnected and connected, and the log tells of the dial', asyn
   await page.getByRole('button', { name: 'Disconnect' }).click();
   await expect(line(page, 'down')).toBeVisible({ timeout: DIAL_MS });
   expect(await router.run('ip link show pppoe-wan 2>&1 || true')).not.toContain('UP,LOWER_UP');
+  // netifd takes the port down with it, and nobody is sent to look for a cable.
+  await page.goto('#/overview');
+  await expect(page.locator('[data-wan="wan"] .state')).toContainText('Disconnected');
+  await expect(page.locator('[data-code="wan-disconnected"]')).toBeVisible();
+  await page.goto('#/wan');
   await page.getByRole('button', { name: 'Connect', exact: true }).click();
   await expect(line(page, 'up')).toBeVisible({ timeout: DIAL_MS });
   expect(await router.run('ip link show pppoe-wan')).toContain('UP');

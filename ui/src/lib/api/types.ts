@@ -1285,6 +1285,10 @@ export interface Wan {
    */
   carrier: boolean;
   /**
+   * what keeps it from working: disconnected (somebody switched it off; its port may be down for that alone), port-down (the port is administratively down), no-link (it is up and has no carrier); empty: nothing that is known
+   */
+  hindrance: '' | 'disconnected' | 'port-down' | 'no-link';
+  /**
    * Unix ms; 0 while down
    */
   up_since_ms: number;
@@ -1356,7 +1360,7 @@ export interface IpsSummary {
  */
 export interface Health {
   /**
-   * stable name, such as nft-refused, accounting-off, fw4-offload-on, wan-down, open-to-internet, resync
+   * stable name, such as nft-refused, accounting-off, fw4-offload-on, wan-down, wan-disconnected, open-to-internet, resync
    */
   code: string;
   level: Level;

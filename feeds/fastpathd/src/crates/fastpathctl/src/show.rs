@@ -66,8 +66,13 @@ pub(crate) fn status(answer: &Value) -> String {
 fn wan_line(wan: &Value, now_ms: i64) -> String {
     let name = text(wan, "name");
     if !flag(wan, "up") {
-        let link = if flag(wan, "carrier") { "" } else { ", no link on the port" };
-        return format!("{name:<18} down ({}{link})\n", text(wan, "proto"));
+        let (state, why) = match text(wan, "hindrance") {
+            "disconnected" => ("disconnected", ""),
+            "port-down" => ("down", ", the port is switched off"),
+            "no-link" => ("down", ", no link on the port"),
+            _ => ("down", ""),
+        };
+        return format!("{name:<18} {state} ({}{why})\n", text(wan, "proto"));
     }
     format!(
         "{name:<18} up {} over {}, {}  ↓ {}  ↑ {}\n",

@@ -37,7 +37,8 @@ fn status_says_why_the_engine_differs() {
         "wan": [
             {"name": "wan", "up": true, "up_since_ms": 40_000, "proto": "pppoe",
              "addresses": ["198.51.100.10/32"], "rx_bps": 5, "tx_bps": 6},
-            {"name": "lte", "up": false, "carrier": false, "proto": "dhcp"},
+            {"name": "lte", "up": false, "hindrance": "no-link", "proto": "dhcp"},
+            {"name": "dsl", "up": false, "hindrance": "disconnected", "proto": "pppoe"},
         ],
         "health": [{"code": "x", "level": "error", "text": "all is lost"}],
         "paths": {"slow": {"flows": 7, "bps": 1, "pps": 2, "bytes": 3}},
@@ -47,6 +48,7 @@ fn status_says_why_the_engine_differs() {
     assert!(text.contains("– now, 50.0 % since the start"), "{text}");
     assert!(text.contains("wan                up 1m00s over pppoe, 198.51.100.10/32"), "{text}");
     assert!(text.contains("lte                down (dhcp, no link on the port)"), "{text}");
+    assert!(text.contains("dsl                disconnected (pppoe)"), "{text}");
     assert!(text.contains("error              all is lost\n"), "{text}");
     assert!(text.contains("slow           7"), "{text}");
 }

@@ -203,6 +203,60 @@ fn the_doctor_learns_who_asks() {
     }
 }
 
+/// As netifd leaves it after `ifdown wan`: the session and its VLAN device are gone, and the port,
+/// which nobody uses, is administratively down and so without carrier.
+fn disconnected(core: &mut Core, autostart: bool) {
+    let port = core.around.topology().link_named("wan").unwrap().clone();
+    let gone = ["pppoe-wan", "wan.35"].map(|name| {
+        topology::Change::LinkGone(core.around.topology().link_named(name).unwrap().index)
+    });
+    core.changes(gone.into_iter().chain([topology::Change::Pppoe(vec![], vec![])]).collect());
+    core.changes(vec![topology::Change::Link(topology::Link {
+        up: false,
+        carrier: false,
+        ..port
+    })]);
+    let mut dump = lab_dump();
+    dump["interface"][1] = json!({"interface": "wan", "up": false, "autostart": autostart,
+        "device": "wan", "proto": "pppoe"});
+    core.interfaces(&dump);
+}
+
+#[test]
+fn a_line_that_somebody_disconnected_is_no_error_and_no_cable() {
+    let mut core = running();
+    disconnected(&mut core, false);
+    let status = ask(&mut core, "status", json!({}));
+    assert_eq!(status["wan"][0]["hindrance"], "disconnected");
+    let finding = &status["health"][0];
+    assert_eq!(
+        (&finding["code"], &finding["level"]),
+        (&json!("wan-disconnected"), &json!("warning")),
+        "{finding}"
+    );
+    assert!(!finding["text"].as_str().unwrap().contains("link"), "{finding}");
+}
+
+#[test]
+fn only_a_port_that_is_switched_on_can_lack_a_link() {
+    let mut core = running();
+    disconnected(&mut core, true);
+    let told = |core: &mut Core| {
+        let status = ask(core, "status", json!({}));
+        let text = status["health"][0]["text"].as_str().unwrap().to_owned();
+        (status["wan"][0]["hindrance"].as_str().unwrap().to_owned(), text)
+    };
+    let (why, text) = told(&mut core);
+    assert_eq!((why.as_str(), text.contains("link")), ("port-down", false), "{text}");
+    let port = core.around.topology().link_named("wan").unwrap().clone();
+    core.changes(vec![topology::Change::Link(topology::Link { up: true, ..port.clone() })]);
+    let (why, text) = told(&mut core);
+    assert_eq!(why, "no-link");
+    assert_eq!(text, "wan is down: its port has no link.");
+    core.changes(vec![topology::Change::Link(topology::Link { up: true, carrier: true, ..port })]);
+    assert_eq!(told(&mut core), (String::new(), "wan is down.".to_owned()));
+}
+
 #[test]
 fn an_alias_is_not_a_second_way_even_while_the_first_is_down() {
     let mut core = running();

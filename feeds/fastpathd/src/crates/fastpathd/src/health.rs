@@ -7,7 +7,7 @@ use ebpf::connection::Timeouts;
 use serde::Serialize;
 
 use crate::core::Core;
-use crate::wan::Wan;
+use crate::wan::{Hindrance, Wan};
 
 /// How bad it is, worst last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -82,8 +82,21 @@ pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
         add("fw4-offload-on", Level::Warning, text.to_owned());
     }
     for wan in wans.iter().filter(|w| !w.up) {
-        let link = if wan.carrier { "" } else { ": its port has no link" };
-        add("wan-down", Level::Error, format!("{} is down{link}.", wan.name));
+        let name = &wan.name;
+        match wan.hindrance {
+            Hindrance::None => add("wan-down", Level::Error, format!("{name} is down.")),
+            Hindrance::Disconnected => {
+                let text = format!("{name} is disconnected: somebody switched it off.");
+                add("wan-disconnected", Level::Warning, text);
+            }
+            Hindrance::PortDown => {
+                let text = format!("{name} is down: its port {} is switched off.", wan.port);
+                add("wan-down", Level::Error, text);
+            }
+            Hindrance::NoLink => {
+                add("wan-down", Level::Error, format!("{name} is down: its port has no link."));
+            }
+        }
     }
     let (count, max) = (core.flows.len() as u64, core.facts.conntrack_max);
     if max > 0 && count * 10 > max * 9 {

@@ -14,6 +14,8 @@ pub(crate) struct Interface {
     pub(crate) zone: String,
     pub(crate) proto: String,
     pub(crate) up: bool,
+    /// netifd brings it up by itself; off after `ifdown`, and with `option auto 0`.
+    pub(crate) autostart: bool,
     pub(crate) uptime_s: u64,
     /// Layer 3 device while up, the configured device otherwise; empty: none.
     pub(crate) device: String,
@@ -109,6 +111,7 @@ fn interface(entry: &Value, firewall: &Firewall) -> Option<Interface> {
         zone: firewall.zone_of.get(&name).cloned().unwrap_or_default(),
         proto: text(entry, "proto").to_owned(),
         up: entry.get("up").and_then(Value::as_bool).unwrap_or(false),
+        autostart: entry.get("autostart").and_then(Value::as_bool).unwrap_or(true),
         uptime_s: entry.get("uptime").and_then(Value::as_u64).unwrap_or(0),
         name,
         device,

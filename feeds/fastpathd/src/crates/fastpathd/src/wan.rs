@@ -17,12 +17,41 @@ pub(crate) struct Wan {
     pub(crate) vlan: u16,
     pub(crate) up: bool,
     pub(crate) carrier: bool,
+    pub(crate) hindrance: Hindrance,
     pub(crate) up_since_ms: u64,
     pub(crate) addresses: Vec<String>,
     pub(crate) peer: String,
     pub(crate) session: u16,
     pub(crate) rx_bps: u64,
     pub(crate) tx_bps: u64,
+}
+
+/// What keeps a way from working, as far as it can be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Hindrance {
+    /// Nothing that we know of.
+    #[serde(rename = "")]
+    None,
+    /// Somebody switched the interface off. netifd then takes a port down that nobody else uses,
+    /// so there is no carrier either: that says nothing of the cable.
+    Disconnected,
+    /// The port is administratively down.
+    PortDown,
+    /// The port is up and has no carrier.
+    NoLink,
+}
+
+fn hindrance(up: bool, interface: &Interface, port: Option<&Link>) -> Hindrance {
+    if !up && !interface.autostart {
+        return Hindrance::Disconnected;
+    }
+    match port {
+        None => Hindrance::None,
+        Some(port) if !port.up => Hindrance::PortDown,
+        Some(port) if !port.carrier => Hindrance::NoLink,
+        Some(_) => Hindrance::None,
+    }
 }
 
 /// The interfaces that lead to the Internet, in their configured order.
@@ -71,11 +100,13 @@ fn wan(interface: &Interface, topology: &Topology, rates: &NetMeter, seen_ms: u6
     // netifd may not have noticed yet that the device is gone; the kernel knows.
     let device = topology.link_named(&interface.device);
     let up = interface.up && device.is_some_and(|link| link.up);
+    let lowest = topology.link_named(&port);
     Wan {
         name: interface.name.clone(),
         device: interface.device.clone(),
         proto: interface.proto.clone(),
-        carrier: topology.link_named(&port).is_some_and(|link| link.carrier),
+        carrier: lowest.is_some_and(|link| link.carrier),
+        hindrance: hindrance(up, interface, lowest),
         up_since_ms: if up { seen_ms.saturating_sub(interface.uptime_s * 1000) } else { 0 },
         addresses: if up { interface.addresses.clone() } else { Vec::new() },
         peer: session.as_ref().map(|s| s.peer.to_string()).unwrap_or_default(),
