@@ -77,6 +77,55 @@ test_every_profile_has_its_page() {
     done
 }
 
+# What a package's dependency `kernel=…~HASH` is made from: CONFIG_KERNEL_* and the modules that
+# are chosen (Kernel/Configure/Default in OpenWrt's kernel-defaults.mk). The modules of
+# downloads.openwrt.org install only where both are the release's: its build machines choose all
+# modules and leave CONFIG_KERNEL_* at the defaults. These symbols do not touch the kernel's.
+KERNEL_NEUTRAL='BPF_TOOLCHAIN_HOST BUILD_LOG DEVEL GRUB_EFI_IMAGES GRUB_IMAGES JSON_CYCLONEDX_SBOM
+    PKG_ASLR_PIE_ALL PKG_CC_STACKPROTECTOR_STRONG PKG_FORTIFY_SOURCE_2 PKG_RELRO_FULL
+    SIGNATURE_CHECK SIGNED_PACKAGES SURICATA_HYPERSCAN VMDK_IMAGES'
+
+# kernel_symbols NAME: lines of a profile's configuration that may make another kernel of it.
+kernel_symbols() {
+    local line symbol made
+    made=$(profile config "$1") || fail "no configuration of $1"
+    while read -r line; do
+        symbol=${line#\# }
+        symbol=${symbol#CONFIG_}
+        symbol=${symbol%%[= ]*}
+        case $line in "# Profile "*) continue ;; esac
+        case $symbol in PACKAGE_* | TARGET_*) continue ;; esac
+        case $line in
+            # The defaults of v25.12.5; SECCOMP selects KERNEL_SECCOMP, there as here.
+            CONFIG_USE_SECCOMP=y | CONFIG_ALL_KMODS=y) continue ;;
+        esac
+        [[ " ${KERNEL_NEUTRAL//[[:space:]]/ } " == *" $symbol "* ]] || echo "$line"
+    done <<<"$made"
+}
+
+test_kernel_is_the_releases() {
+    local name names symbols
+    names=$(profile list | cut -f 1)
+    [ "$(wc -l <<<"$names")" -ge 9 ] || fail "fewer than nine profiles"
+    for name in $names; do
+        symbols=$(kernel_symbols "$name")
+        [ -z "$symbols" ] || fail "$name: the release's modules would not install: $symbols"
+        profile config "$name" | grep -qx CONFIG_ALL_KMODS=y ||
+            fail "$name: without all modules the kernel has another hash"
+    done
+}
+
+test_another_kernel_is_seen() {
+    local option
+    mkdir "$NOW/profiles"
+    cp "$TOP"/profiles/*.yml "$TOP/profiles/schema.json" "$NOW/profiles"
+    for option in 'KERNEL_DEBUG_INFO_BTF: y' 'KERNEL_KALLSYMS: n' 'SELINUX: y' 'USE_SECCOMP: n'; do
+        sed "s/^config:/&\n  $option/; /^  USE_SECCOMP: y/d" "$TOP/profiles/common.yml" \
+            >"$NOW/profiles/common.yml"
+        has "$(PROFILES=$NOW/profiles kernel_symbols x86-64)" "${option%:*}"
+    done
+}
+
 test_configuration_is_as_recorded() {
     local name
     for name in x86-64 ubnt-edgerouter-4; do
@@ -98,11 +147,11 @@ lost() {
 # x86-64.defconfig is what the real tree made of the profile: the lines of it that count here.
 test_lost_symbols_are_named() {
     profile survived x86-64 "$GOLDEN/x86-64.defconfig"
-    lost '/CONFIG_KERNEL_XDP_SOCKETS=/d' KERNEL_XDP_SOCKETS "wanted y, there is no such symbol"
+    lost '/CONFIG_SURICATA_HYPERSCAN=/d' SURICATA_HYPERSCAN "wanted y, there is no such symbol"
     lost 's/^\(CONFIG_PACKAGE_suricata\)=y/\1=m/' PACKAGE_suricata "wanted y, is m: built, but not"
-    lost 's/^CONFIG_KERNEL_DEBUG_INFO_BTF=y/# CONFIG_KERNEL_DEBUG_INFO_BTF is not set/' \
-        KERNEL_DEBUG_INFO_BTF "is not set: something it depends on"
-    lost 's/^# CONFIG_KERNEL_DEBUG_INFO_REDUCED is.*/CONFIG_KERNEL_DEBUG_INFO_REDUCED=y/' \
+    lost 's/^CONFIG_PKG_ASLR_PIE_ALL=y/# CONFIG_PKG_ASLR_PIE_ALL is not set/' \
+        PKG_ASLR_PIE_ALL "is not set: something it depends on"
+    lost 's/^# CONFIG_VMDK_IMAGES is.*/CONFIG_VMDK_IMAGES=y/' \
         "wanted n, is y: something selects it"
     lost 's/^CONFIG_TARGET_ROOTFS_PARTSIZE=.*/CONFIG_TARGET_ROOTFS_PARTSIZE=104/' \
         "wanted 512, is 104"
