@@ -40,6 +40,34 @@ test('a port forward goes to the router, and is taken back by its line', async (
   expect((await forwards()).trim()).toBe('0');
 });
 
+test('a port forward without its values is refused at its fields', async ({ page }) => {
+  const asked: string[] = [];
+  page.on('request', (request) => {
+    if (request.postData()?.includes('"fastpath.change","check"')) asked.push(request.url());
+  });
+  await open(page, 'firewall');
+  await page.getByRole('button', { name: 'Add a port forward' }).click();
+  const form = page.locator('details[open][data-forward]').last();
+  const port = form.getByLabel('Port outside');
+  const host = form.getByLabel('Host', { exact: true });
+  await expect(form.locator('[aria-invalid]')).toHaveCount(0);
+  await form.locator('summary').click();
+  await page.getByRole('button', { name: 'Review and apply' }).click();
+  // The first bad field has the focus, though its forward was folded.
+  await expect(port).toBeFocused();
+  await expect(form.getByText('Enter the port that is open on the outside.')).toBeVisible();
+  await expect(host).toHaveAccessibleDescription(/Enter the address of the host/);
+  await expect(page.getByText('2 values are not accepted:')).toBeVisible();
+  await port.fill('8443');
+  await expect(page.getByText('1 value is not accepted:')).toBeVisible();
+  await page.getByRole('button', { name: 'Review and apply' }).click();
+  await expect(host).toBeFocused();
+  expect(asked).toEqual([]);
+  await host.fill('10.10.10.10');
+  await expect(form.locator('[aria-invalid]')).toHaveCount(0);
+  await page.getByRole('button', { name: 'Discard' }).click();
+});
+
 test('the log is found by its words and by how bad it is', async ({ page, router }) => {
   const tag = `e2e${Date.now().toString(36)}`;
   // The one that sends to the log; the lab has another before it.

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { Router } from '../form/change.svelte';
 import { Draft } from '../form/draft.svelte';
 import type { Options, Section } from '../form/sections';
+import { faultsOf } from './forwards';
 import { connect, isIsolated, isolate, reaches, strays, zoneName, zonesOf } from './zones';
 
 const section = (name: string, type: string, values: Options): Section => ({
@@ -27,6 +28,8 @@ beforeEach(async () => {
       forwarding('f1', 'lan', 'wan'),
       forwarding('f2', 'lan', 'iot'),
       forwarding('f3', 'iot', 'lan', { enabled: '0' }),
+      section('old', 'redirect', { src: 'wan', dest: 'lan', dest_ip: '10.0.0.2', proto: 'tcp' }),
+      section('hide', 'redirect', { target: 'SNAT', src: 'lan' }),
     ],
     network: [
       section('loopback', 'interface', {}),
@@ -96,5 +99,50 @@ describe('a zone of guests', () => {
   it('has a name that fw4 takes and no other zone has', () => {
     expect(zoneName('a-very-long-network', [])).toBe('a_very_long');
     expect(zoneName('lan', zonesOf(draft))).toBe('lan2');
+  });
+});
+
+describe('a port forward', () => {
+  const faults = () => faultsOf(draft).map(({ section, option }) => `${section} ${option}`);
+  const whole = { src: 'wan', src_dport: '443', dest: 'lan', dest_ip: '10.0.0.3' };
+
+  it('needs zones, a port and a host, each told at its field', () => {
+    const name = draft.add('firewall', 'redirect', { target: 'DNAT', proto: 'tcp' });
+    expect(faultsOf(draft).map(({ option, code }) => [option, code])).toEqual([
+      ['src', 'zone-missing'],
+      ['src_dport', 'port-missing'],
+      ['dest', 'zone-missing'],
+      ['dest_ip', 'host-missing'],
+    ]);
+    draft.problems = faultsOf(draft);
+    expect(draft.problem('firewall', name, 'dest_ip')).toContain('address of the host');
+    expect(draft.problem('firewall', name, 'src_dport')).toContain('port');
+    expect(draft.problem('firewall', name, 'dest')).toBe('Choose a zone.');
+    draft.set('firewall', name, whole);
+    expect(faults()).toEqual([]);
+    draft.set('firewall', name, { dest_ip: '' });
+    expect(faults()).toEqual([`${name} dest_ip`]);
+  });
+
+  it('has ports with TCP and UDP only', () => {
+    const name = draft.add('firewall', 'redirect', { ...whole, src_dport: '', proto: 'icmp' });
+    expect(faults()).toEqual([]);
+    draft.set('firewall', name, { proto: 'tcp udp' });
+    expect(faults()).toEqual([`${name} src_dport`]);
+    draft.set('firewall', name, { proto: ['udp'] });
+    expect(faults()).toEqual([`${name} src_dport`]);
+    draft.set('firewall', name, { proto: '' });
+    expect(faults()).toEqual([`${name} src_dport`]);
+  });
+
+  it('of before is judged when it is edited, and one that is off not at all', () => {
+    expect(faults()).toEqual([]);
+    draft.set('firewall', 'old', { name: 'web' });
+    expect(faults()).toEqual(['old src_dport']);
+    draft.set('firewall', 'old', { enabled: '0' });
+    expect(faults()).toEqual([]);
+    draft.set('firewall', 'hide', { name: 'x' });
+    draft.add('firewall', 'zone', { name: 'x' });
+    expect(faults()).toEqual([]);
   });
 });

@@ -10,7 +10,7 @@ export class Draft {
   files = $state.raw<Files>({});
   /** The files have been read. */
   loaded = $state(false);
-  /** What the router found wrong with it when it was last asked. */
+  /** What was found wrong with it when it was last reviewed, as long as it stands. */
   problems = $state.raw<readonly Problem[]>([]);
   private was = $state.raw<ReadonlyMap<string, string>>(new Map());
   private made = 0;
@@ -60,6 +60,7 @@ export class Draft {
 
   /** Sets options; an empty value takes one away. */
   set(config: string, name: string, options: Record<string, Value>): void {
+    this.forget(config, ({ section, option }) => section === name && option in options);
     this.change(config, (all) =>
       all.map((each) =>
         each.section === name ? { ...each, values: given({ ...each.values, ...options }) } : each,
@@ -76,6 +77,7 @@ export class Draft {
   }
 
   remove(config: string, ...names: string[]): void {
+    this.forget(config, ({ section }) => names.includes(section));
     this.change(config, (all) => all.filter(({ section }) => !names.includes(section)));
   }
 
@@ -104,6 +106,10 @@ export class Draft {
       each.config === config && each.section === name && each.option === option;
     const found = this.problems.find(here);
     return found ? judgement('problem', found) : '';
+  }
+
+  private forget(config: string, which: (problem: Problem) => boolean): void {
+    this.problems = this.problems.filter((each) => each.config !== config || !which(each));
   }
 
   private change(config: string, how: (all: readonly Section[]) => readonly Section[]): void {

@@ -154,6 +154,22 @@ describe('a draft', () => {
     ]);
   });
 
+  it('forgets what was wrong with a value when that is changed', () => {
+    const wrong = (section: string, option: string) => ({
+      config: 'network',
+      section,
+      option,
+      code: 'missing',
+      text: 'missing',
+    });
+    draft.problems = [wrong('lan', 'mtu'), wrong('lan', 'ipaddr'), wrong('guest', 'proto')];
+    draft.set('network', 'lan', { mtu: '1400' });
+    expect(draft.problem('network', 'lan', 'mtu')).toBe('');
+    expect(draft.problem('network', 'lan', 'ipaddr')).toBe('A value is missing here.');
+    draft.remove('network', 'guest');
+    expect(draft.problems).toHaveLength(1);
+  });
+
   it('moves a section past its neighbour of the same type', () => {
     draft.move('network', 'guest', -1);
     expect(draft.all('network').map((each) => each.section)).toEqual(['cfg02', 'guest', 'lan']);

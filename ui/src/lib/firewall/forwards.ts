@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import type { Problem } from '../form/change.svelte';
+import type { Draft } from '../form/draft.svelte';
+import { isOn, list, text, type Edit, type Section } from '../form/sections';
+
+const FILE = 'firewall';
+
+/** The port forwards; other redirects change where connections come from. */
+export const forwardsOf = (draft: Pick<Draft, 'all'>): Section[] =>
+  draft.all(FILE, 'redirect').filter((each) => text(each, 'target', 'DNAT') === 'DNAT');
+
+/** What stands for a section in the edits of it. */
+function edited(edit: Edit): string[] {
+  if (edit.config !== FILE) return [];
+  if (edit.op === 'add') return [edit.section ?? edit.id ?? ''];
+  return edit.op === 'set' ? [edit.section] : [];
+}
+
+/** fw4 refuses its whole configuration for a forward without these. */
+function lacking(forward: Section): { option: string; code: string }[] {
+  const protos = list(forward, 'proto');
+  const ports = protos.every((each) => ['tcp', 'udp'].includes(each));
+  const needed = [
+    { option: 'src', code: 'zone-missing' },
+    ...(ports ? [{ option: 'src_dport', code: 'port-missing' }] : []),
+    { option: 'dest', code: 'zone-missing' },
+    { option: 'dest_ip', code: 'host-missing' },
+  ];
+  return needed.filter(({ option }) => text(forward, option) === '');
+}
+
+/** What is missing in port forwards in force; one that nobody edited is left as it is. */
+export function faultsOf(draft: Pick<Draft, 'all' | 'edits'>): Problem[] {
+  const changed = new Set(draft.edits.flatMap(edited));
+  return forwardsOf(draft)
+    .filter((each) => changed.has(each.section) && isOn(each, 'enabled', '1'))
+    .flatMap((each) =>
+      lacking(each).map((one) => ({ config: FILE, section: each.section, text: one.code, ...one })),
+    );
+}

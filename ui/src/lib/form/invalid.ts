@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/** Brings the first field with a bad value into view, and the focus to it. */
+export function focusInvalid(root: ParentNode): void {
+  const field = root.querySelector<HTMLElement>('main [aria-invalid="true"]');
+  if (!field) return;
+  for (let each = field.closest('details'); each; each = parentOf(each)) each.open = true;
+  field.focus({ preventScroll: true });
+  // In the middle: what sticks to the edges of the window covers what is only just in view.
+  field.scrollIntoView({ block: 'center' });
+}
+
+const parentOf = (details: HTMLElement) => details.parentElement?.closest('details') ?? null;
