@@ -114,3 +114,74 @@ for (const [screen, panels] of Object.entries(content)) {
     );
   });
 }
+
+/** Where a key has brought the focus, and what of it can be seen there. */
+interface Stop {
+  name: string;
+  seen: boolean;
+}
+
+/** In the page: a place of the focused element, within the window, at which nothing else is. */
+function lookAtFocus(): Stop | null {
+  let focused = document.activeElement;
+  while (focused?.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
+  if (!focused || focused === document.body) return null;
+  const words = focused.getAttribute('aria-label') ?? (focused.textContent || focused.id);
+  const { left, top, width, height } = focused.getBoundingClientRect();
+  const shares = [0.1, 0.5, 0.9];
+  const hit = (x: number, y: number) => {
+    const there = document.elementFromPoint(left + width * x, top + height * y);
+    // Of a label, too: it stands for its box.
+    return there !== null && (focused.contains(there) || there.closest('label')?.contains(focused));
+  };
+  const seen = width > 4 && height > 4 && shares.some((x) => shares.some((y) => hit(x, y)));
+  return { name: `${focused.localName} “${words.trim().slice(0, 60)}”`, seen };
+}
+
+/** No screen has more of them; the list of the log is none. */
+const MOST_STOPS = 400;
+
+for (const screen of Object.keys(screens)) {
+  test(`each Tab stop of ${screen} is seen at 320 px`, async ({ page }) => {
+    test.setTimeout(60_000);
+    await open(page, screen);
+    const stops: Stop[] = [];
+    for (let n = 0; n < MOST_STOPS; n += 1) {
+      await page.keyboard.press('Tab');
+      const stop = await page.evaluate(lookAtFocus);
+      if (stop === null) break;
+      stops.push(stop);
+    }
+    expect(stops.length, 'stops of the header alone').toBeGreaterThan(4);
+    expect(stops.length).toBeLessThan(MOST_STOPS);
+    expect(stops.filter(({ seen }) => !seen).map(({ name }) => name)).toEqual([]);
+  });
+}
+
+for (const width of [320, 900, 1280]) {
+  test(`cells of flows have the heads of their columns, ${width} px`, async ({ page }) => {
+    await page.setViewportSize({ width, height: 800 });
+    await open(page, 'flows');
+    const table = page.getByRole('table', { name: 'Flows' });
+    const places = (role: 'columnheader' | 'cell') =>
+      table
+        .getByRole('row')
+        .nth(role === 'cell' ? 1 : 0)
+        .getByRole(role)
+        .evaluateAll((all) => all.map((each) => Number(each.getAttribute('aria-colindex'))));
+    await expect(table).toHaveAttribute('aria-colcount', '9');
+    const heads = await places('columnheader');
+    expect(heads.length).toBe({ 320: 6, 900: 8, 1280: 9 }[width]);
+    expect(await places('cell')).toEqual(heads);
+    expect([...heads].sort((a, b) => a - b)).toEqual(heads);
+    expect(heads.every((place) => place >= 1 && place <= 9)).toBe(true);
+  });
+}
+
+test('flows are sorted at 320 px by what can be seen', async ({ page }) => {
+  await open(page, 'flows');
+  const sort = page.getByRole('combobox', { name: 'Sort' });
+  await expect(sort).toBeVisible();
+  await sort.selectOption('age_s');
+  await expect(page).toHaveURL(/sort=age_s/);
+});

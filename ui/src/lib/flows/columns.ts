@@ -2,38 +2,61 @@
 import type { MessageKey } from '../i18n/t';
 import type { Group } from './query';
 
+/** How much of the table there is room for. */
+export const layouts = ['narrow', 'medium', 'wide'] as const;
+export type Layout = (typeof layouts)[number];
+
 export interface Column {
   /** The daemon's name to sort by; empty: not sortable. */
   sort: string;
   label: MessageKey;
   numeric: boolean;
+  /** The narrowest layout that has it; `table.css` hides its cells in narrower ones. */
+  from: Layout;
 }
 
-const word = (sort: string, label: MessageKey): Column => ({ sort, label, numeric: false });
-const number = (sort: string, label: MessageKey): Column => ({ sort, label, numeric: true });
+const word = (sort: string, label: MessageKey, from: Layout = 'narrow'): Column => ({
+  sort,
+  label,
+  numeric: false,
+  from,
+});
+const number = (sort: string, label: MessageKey, from: Layout = 'narrow'): Column => ({
+  sort,
+  label,
+  numeric: true,
+  from,
+});
 
 const flowColumns: readonly Column[] = [
   word('path', 'col.path'),
   word('proto', 'col.proto'),
   word('src', 'col.src'),
   word('dst', 'col.dst'),
-  word('', 'col.zones'),
-  word('reason', 'col.reason'),
+  word('', 'col.zones', 'wide'),
+  word('reason', 'col.reason', 'medium'),
   number('bps', 'col.bps'),
   number('bytes', 'col.bytes'),
-  number('age_s', 'col.age_s'),
+  number('age_s', 'col.age_s', 'medium'),
 ];
 
 const groupColumns: readonly Column[] = [
   word('key', 'col.key'),
   number('flows', 'col.flows'),
-  number('offloaded', 'col.offloaded'),
+  number('offloaded', 'col.offloaded', 'medium'),
   number('down_bps', 'col.down_bps'),
   number('up_bps', 'col.up_bps'),
-  number('bytes', 'col.bytes'),
-  number('ratio', 'col.ratio'),
+  number('bytes', 'col.bytes', 'medium'),
+  number('ratio', 'col.ratio', 'medium'),
 ];
 
 export function columnsFor(group: Group): readonly Column[] {
   return group === '' ? flowColumns : groupColumns;
+}
+
+/** The columns that a layout has, each with its place among all, from 1. */
+export function columnsIn(group: Group, layout: Layout): { column: Column; place: number }[] {
+  return columnsFor(group)
+    .map((column, i) => ({ column, place: i + 1 }))
+    .filter(({ column }) => layouts.indexOf(column.from) <= layouts.indexOf(layout));
 }
