@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { expect, test } from '@playwright/test';
+import { replay } from './replay';
+import { entered, shown } from './screens';
+
+const words = {
+  'en-GB': /^Connected for \d+ (s|min|h|d)\b/,
+  'de-DE': /^Seit \d+ (s|min|h|d)\b.* verbunden/,
+};
+
+for (const [locale, said] of Object.entries(words)) {
+  test.describe(locale, () => {
+    test.use({ locale });
+
+    test('a line tells for how long it is up', async ({ page }) => {
+      await replay(page);
+      await entered(page);
+      await page.goto('#/wan');
+      await shown(page);
+      await expect(page.locator('[data-line="up"]')).toHaveText(said);
+    });
+  });
+}
