@@ -29,13 +29,46 @@ describe('areas', () => {
     const drawn = areas(
       [
         [800, 900, 1100],
-        [0, 0, 0],
+        [1, 1, 1],
       ],
       frame,
     );
     expect(drawn[0]).toContain('M-100.0 ');
     expect(drawn[0]).not.toContain('-200.0');
     expect(areas([[], []], frame)).toEqual(['']);
+  });
+
+  it('have no line where they have no height', () => {
+    const drawn = areas(
+      [
+        [1000, 1100, 1200, 1300],
+        [1e6, 1e6, 1e6, 1e6],
+        [1e6, 1e6, 1e6, 1e6],
+        [1e6, 1e6, 1e6, 2e6],
+        [1e6, 1e6, 1e6, 2e6],
+      ],
+      frame,
+    );
+    expect(drawn[0]).not.toBe('');
+    // A path that carried nothing; one that begins in the last sample, with the slope to it; and
+    // one that lies upon that and carried nothing either.
+    expect(drawn.slice(1)).toEqual(['', 'M200.0 100.0L300.0 0.0L300.0 100.0L200.0 100.0Z', '']);
+  });
+
+  it('are one for each time that something was carried', () => {
+    const drawn = areas(
+      [
+        [1000, 1060, 1120, 1180, 1240, 1300],
+        [2e6, 0, 0, 0, 2e6, 2e6],
+      ],
+      frame,
+    );
+    expect(drawn[0]).toBe(
+      'M0.0 0.0L60.0 200.0L60.0 200.0L0.0 200.0Z' +
+        'M180.0 200.0L240.0 0.0L300.0 0.0L300.0 200.0L240.0 200.0L180.0 200.0Z',
+    );
+    expect(areas([[1300], [1e6]], frame)).toEqual(['M300.0 100.0L300.0 200.0Z']);
+    expect(areas([[1300], [0]], frame)).toEqual(['']);
   });
 });
 

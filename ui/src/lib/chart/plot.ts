@@ -29,20 +29,41 @@ export function yOf(frame: Frame, value: number): number {
   return frame.height * (1 - value / frame.top);
 }
 
-/** One closed path a row of the stack, each from the row below it up to its own. */
+/**
+ * From where to where a row has a height, as pairs of indexes from `first` on: with the samples
+ * beside it, from which its edge rises and to which it falls.
+ */
+function spans(row: readonly number[], below: readonly number[], first: number) {
+  const found: [number, number][] = [];
+  const high = (i: number) => (row[i] ?? 0) > (below[i] ?? 0);
+  for (let i = first; i < row.length; i += 1) {
+    if (!high(i)) continue;
+    const from = Math.max(first, i - 1);
+    const to = Math.min(row.length - 1, i + 1);
+    const last = found.at(-1);
+    if (last && from < last[1]) last[1] = to;
+    else found.push([from, to]);
+  }
+  return found;
+}
+
+/**
+ * The areas of each row of the stack, each from the row below it up to its own. Where a row has no
+ * height it has no area: its edge would be a line in the colour of what carried nothing.
+ */
 export function areas(stack: Stack, frame: Frame): string[] {
   const [times = [], ...rows] = stack;
   // One more before the span, so that the first line comes from outside.
   const first = Math.max(0, times.findIndex((at) => at >= frame.from) - 1);
-  const points = (row: readonly number[] | undefined) =>
-    times.slice(first).map((at, i) => {
-      const value = row?.[first + i] ?? 0;
-      return `${xOf(frame, at).toFixed(1)} ${yOf(frame, value).toFixed(1)}`;
+  const points = (row: readonly number[], [from, to]: [number, number]) =>
+    times.slice(from, to + 1).map((at, i) => {
+      return `${xOf(frame, at).toFixed(1)} ${yOf(frame, row[from + i] ?? 0).toFixed(1)}`;
     });
-  if (times.length === 0) return rows.map(() => '');
   return rows.map((row, i) => {
-    const below = points(rows[i - 1]).reverse();
-    return `M${points(row).join('L')}L${below.join('L')}Z`;
+    const below = rows[i - 1] ?? row.map(() => 0);
+    const area = (span: [number, number]) =>
+      `M${[...points(row, span), ...points(below, span).reverse()].join('L')}Z`;
+    return spans(row, below, first).map(area).join('');
   });
 }
 
