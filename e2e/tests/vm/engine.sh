@@ -101,6 +101,37 @@ test_table_is_put_back_at_once() {
 
 rules_are_back() { gw 'nft list chain inet fastpath fastpath' | grep 'flow add'; }
 
+# on_the_flowtable PORT…: data arrives at these downloads, and the flowtable carries them.
+on_the_flowtable() {
+    local port
+    for port; do
+        goes_on "$port"
+        soon 10 on_path flowtable --proto tcp --text "$port"
+        soon 5 offloaded "$port"
+    done
+}
+
+test_host_that_moves_is_followed() {
+    local here out4 out6
+    here=$(fresh_port) out4=$(fresh_port) out6=$(fresh_port)
+    download h10 "$here" "$H20_4"
+    download h10 "$out4" "$ISP_4"
+    download h10 "$out6" "$ISP_6"
+    on_the_flowtable "$here" "$out4" "$out6"
+    trap home EXIT
+    second_port
+    mark_log
+    roam eth1 eth0
+    on_the_flowtable "$here" "$out4" "$out6"
+    has "the log" "$(daemon_log)" "hosts have moved"
+    roam eth0 eth1
+    on_the_flowtable "$here" "$out4" "$out6"
+    # A neighbour with another MAC.
+    peers ip netns exec h20 sysctl -qw net.ipv4.conf.eth0/20.arp_notify=1
+    peers ip -n h20 link set eth0.20 address 52:54:00:02:00:22
+    on_the_flowtable "$here"
+}
+
 test_persist_outlives_the_daemon() {
     gw fastpathctl engine off --persist >/dev/null
     has "the configuration" "$(gw cat /etc/config/fastpath)" "option engine 'off'"

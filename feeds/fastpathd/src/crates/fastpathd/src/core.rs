@@ -24,6 +24,7 @@ use crate::netdev::NetMeter;
 use crate::protection::{Orders, Protection};
 use crate::refresh::Refresh;
 use crate::rules_room::RulesRoom;
+use crate::stations::Stations;
 use crate::surroundings::Surroundings;
 
 /// Something to be done outside.
@@ -129,6 +130,7 @@ pub(crate) struct Core {
     /// When our table is to be read back.
     pub(crate) table_at: Duration,
     pub(crate) topology_known: bool,
+    pub(crate) stations: Stations,
     /// The blocks of the daemon before have been taken over.
     pub(crate) adopted: bool,
     /// The topology has changed since the interfaces were asked for.
@@ -172,6 +174,7 @@ impl Core {
             rules: RulesRoom::default(),
             table_at: Duration::ZERO,
             topology_known: false,
+            stations: Stations::default(),
             adopted: false,
             interfaces_stale: false,
             interfaces_age: 0,
@@ -273,7 +276,9 @@ impl Core {
     /// The network changed.
     pub(crate) fn changes(&mut self, changes: Vec<topology::Change>) -> Vec<Effect> {
         let mut news = Vec::new();
+        let mut moved = Vec::new();
         for change in changes {
+            self.stations.learn(&change, &mut moved);
             let what = change_of(&change);
             if self.around.change(change) {
                 news.push(what);
@@ -287,6 +292,7 @@ impl Core {
         // Packets go the wrong way until the entries are gone.
         let mut effects = self.rerouted(&news);
         effects.extend(self.look_again());
+        effects.extend(self.follow(&moved));
         effects
     }
 

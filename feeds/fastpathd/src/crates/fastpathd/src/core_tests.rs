@@ -367,3 +367,42 @@ fn a_flushed_table_is_put_back_before_it_is_looked_at() {
     assert_eq!(core.applied(Ok(Applied::Replaced)), [Effect::AnswerEngine]);
     assert_eq!(ask(&mut core, "status", json!({}))["engine"]["active"], "flowtable");
 }
+
+/// The station of the lab's host is seen on the port of this index.
+fn seen_on(port: u32) -> Vec<topology::Change> {
+    let mac = topology::Mac([2, 0, 0, 0, 1, 10]);
+    vec![topology::Change::Fdb(topology::FdbEntry { bridge: 4, port, mac, vlan: 10, own: false })]
+}
+
+#[test]
+fn the_flowtable_follows_a_host_to_another_port() {
+    let mut core = running();
+    assert_eq!(core.changes(seen_on(2)), [], "it has no connection");
+    core.batch(&[established(1, true)]);
+    assert_eq!(core.changes(seen_on(2)), [], "it is where it was");
+    let effects = core.changes(seen_on(1));
+    assert!(matches!(&effects[..], [Effect::Engine(Job::Renew(_))]), "{effects:?}");
+    core.applied(Ok(Applied::Replaced));
+    // Of another host.
+    let mac = topology::Mac([2, 0, 0, 0, 1, 11]);
+    for port in [1, 2] {
+        let entry = topology::FdbEntry { bridge: 4, port, mac, vlan: 10, own: false };
+        core.now.mono += Duration::from_secs(60);
+        assert_eq!(core.changes(vec![topology::Change::Fdb(entry)]), []);
+    }
+}
+
+#[test]
+fn a_host_that_roams_back_and_forth_is_followed_in_calm() {
+    let mut core = running();
+    core.batch(&[established(1, true)]);
+    let effects = core.changes(seen_on(2));
+    assert!(matches!(&effects[..], [Effect::Engine(Job::Renew(_))]), "{effects:?}");
+    core.applied(Ok(Applied::Replaced));
+    for port in [1, 2, 1, 2] {
+        assert_eq!(core.changes(seen_on(port)), []);
+    }
+    core.now.mono += Duration::from_secs(10);
+    let again = core.room.tick(core.now);
+    assert!(matches!(again, Some(Job::Renew(_))), "{again:?}");
+}

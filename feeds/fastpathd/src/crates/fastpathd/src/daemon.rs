@@ -291,6 +291,10 @@ impl Daemon {
                     let result = ruleset::apply(&nft, &plan, in_force.as_ref(), &blocks).await;
                     Happening::Applied(result.map_err(|error| bus::chain(&error)))
                 }
+                Job::Renew(plan) => {
+                    let result = ruleset::renew(&nft, &plan, &blocks).await;
+                    Happening::Applied(result.map_err(|error| bus::chain(&error)))
+                }
                 Job::Watch(plan) => Happening::Looked(still_in_force(&nft, &plan).await),
             };
             let _ = happenings.send(happening).await;

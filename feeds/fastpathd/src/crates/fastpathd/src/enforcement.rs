@@ -7,6 +7,7 @@ use ruleset::{Applied, Engine};
 
 use crate::core::{Core, Effect};
 use crate::engine_room::Job;
+use crate::stations::{self, Moved};
 
 impl Core {
     /// Outcome of an apply job.
@@ -57,6 +58,20 @@ impl Core {
             self.engine_changed();
         }
         self.answer_when_settled(next)
+    }
+
+    /// Stations are somewhere else. Flows to them are taken out of the flowtable, and with their next
+    /// packet they are in it again, as the network is now. eBPF knows by itself.
+    pub(crate) fn follow(&mut self, moved: &[Moved]) -> Option<Effect> {
+        if moved.is_empty() || !self.room.in_force()?.has_flowtable() {
+            return None;
+        }
+        let addresses = stations::addresses(moved, self.around.topology());
+        if !self.flows.forwards(addresses.as_deref()) {
+            return None;
+        }
+        log::info!("hosts have moved to another port: their flows follow");
+        self.room.renew(self.now).map(Effect::Engine)
     }
 
     /// Tells the flow table which engine is in force.

@@ -18,12 +18,18 @@ const WATCH: Duration = Duration::from_secs(20);
 /// Shortest time between two answers to changes of others: whoever changes our table again and
 /// again must not keep us busy.
 const CALM: Duration = Duration::from_secs(2);
+/// Shortest time between two renewals: a station that roams back and forth must not keep all flows
+/// on the slow path.
+const RENEWALS: Duration = Duration::from_secs(4);
 
 /// Work for the one who can run nft.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Job {
     /// Put `plan` in force; `in_force` is what was applied last.
     Apply { plan: Plan, in_force: Option<Plan> },
+    /// Replace the table of the plan in force by itself, so that no flow stays offloaded until its
+    /// next packet.
+    Renew(Plan),
     /// Look whether the plan is still in force.
     Watch(Plan),
 }
@@ -72,6 +78,9 @@ pub(crate) struct EngineRoom {
     answered_at: Option<Duration>,
     /// The table was changed while a job was under way, perhaps by that job.
     stale: bool,
+    /// When the table is to be renewed; none: it need not be.
+    renew_at: Option<Duration>,
+    renewed_at: Option<Duration>,
 }
 
 impl EngineRoom {
@@ -90,6 +99,8 @@ impl EngineRoom {
             watch_at: WATCH,
             answered_at: None,
             stale: false,
+            renew_at: None,
+            renewed_at: None,
         }
     }
 
@@ -108,7 +119,7 @@ impl EngineRoom {
 
     /// The outcome of the apply job; the next job, if there is more to do.
     pub(crate) fn applied(&mut self, result: Result<Applied, String>, now: Now) -> Option<Job> {
-        let Some(Job::Apply { plan, .. }) = self.job.take() else { return None };
+        let Some(Job::Apply { plan, .. } | Job::Renew(plan)) = self.job.take() else { return None };
         self.look_later(now);
         let outdated = self.target().as_ref() != Some(&plan);
         match result {
@@ -129,7 +140,7 @@ impl EngineRoom {
             self.retry_at = None;
             self.software = false;
         }
-        self.next_job()
+        self.next_job().or_else(|| self.renewal(now))
     }
 
     fn in_effect(&mut self, plan: Plan, how: Applied, now: Now) {
@@ -165,7 +176,7 @@ impl EngineRoom {
         if !still {
             self.in_force = None;
         }
-        self.next_job()
+        self.next_job().or_else(|| self.renewal(now))
     }
 
     /// Once a second.
@@ -175,7 +186,26 @@ impl EngineRoom {
             self.software = false;
             return self.next_job();
         }
-        self.look(now)
+        self.renewal(now).or_else(|| self.look(now))
+    }
+
+    /// Flows in the flowtable in force go where nobody is any more: none shall stay offloaded until
+    /// its next packet has gone through the rules.
+    pub(crate) fn renew(&mut self, now: Now) -> Option<Job> {
+        let at = self.renewed_at.map_or(now.mono, |at| now.mono.max(at + RENEWALS));
+        self.renew_at.get_or_insert(at);
+        self.renewal(now)
+    }
+
+    fn renewal(&mut self, now: Now) -> Option<Job> {
+        if self.job.is_some() || self.renew_at.is_none_or(|at| now.mono < at) {
+            return None;
+        }
+        self.renew_at = None;
+        let plan = self.in_force.clone().filter(Plan::has_flowtable)?;
+        self.renewed_at = Some(now.mono);
+        self.job = Some(Job::Renew(plan.clone()));
+        Some(Job::Renew(plan))
     }
 
     /// Our table was changed or removed, perhaps by a job of ours.

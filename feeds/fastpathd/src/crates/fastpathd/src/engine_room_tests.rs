@@ -234,3 +234,45 @@ fn a_table_that_is_not_ours_to_have_is_not_put_back() {
     assert_eq!(room.touched(Touch::Gone, at(2)), None);
     assert_eq!(room.report().why, "");
 }
+
+#[test]
+fn a_table_is_renewed_at_once_and_then_in_calm() {
+    let mut room = running(&["lan1"]);
+    let renewal = Some(Job::Renew(plan(Engine::Flowtable, &["lan1"])));
+    assert_eq!(room.renew(at(5)), renewal);
+    assert!(room.settled(), "the plan is in force all the time");
+    assert_eq!(room.renew(at(5)), None, "one at a time");
+    assert_eq!(room.applied(Ok(Applied::Replaced), at(5)), None);
+    for _ in 0..100 {
+        assert_eq!(room.renew(at(6)), None);
+    }
+    assert_eq!(room.tick(at(8)), None);
+    assert_eq!(room.tick(at(9)), renewal);
+    assert_eq!(room.applied(Ok(Applied::Replaced), at(9)), None);
+    assert_eq!(room.tick(at(14)), None, "nobody has asked again");
+    assert_eq!(room.renew(at(14)), renewal);
+}
+
+#[test]
+fn a_renewal_waits_for_the_job_under_way() {
+    let mut room = running(&["lan1"]);
+    room.look_soon();
+    room.tick(at(5));
+    assert_eq!(room.renew(at(5)), None);
+    assert!(matches!(room.watched(true, at(6)), Some(Job::Renew(_))));
+    room.applied(Ok(Applied::Replaced), at(6));
+    let other = plan(Engine::Flowtable, &["lan1", "lan2"]);
+    room.want(other.clone(), Source::Config);
+    assert_eq!(room.renew(at(20)), None);
+    assert_eq!(room.applied(Ok(Applied::Devices), at(20)), Some(Job::Renew(other)));
+}
+
+#[test]
+fn without_a_flowtable_nothing_is_renewed() {
+    let mut room = EngineRoom::new();
+    room.want(plan(Engine::Off, &["lan1"]), Source::Config);
+    room.applied(Ok(Applied::Removed), at(1));
+    assert_eq!(room.renew(at(5)), None);
+    room.want(plan(Engine::Flowtable, &["lan1"]), Source::Config);
+    assert_eq!(room.applied(Ok(Applied::Replaced), at(6)), None);
+}

@@ -32,6 +32,7 @@ mod protection;
 mod protection_view;
 mod refresh;
 mod rules_room;
+mod stations;
 mod suricata;
 mod surroundings;
 mod task;

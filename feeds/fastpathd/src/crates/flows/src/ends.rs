@@ -8,7 +8,7 @@ use ctnetlink::Tuple;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::flow::Flow;
-use crate::proto::has_ports;
+use crate::proto::{TCP, UDP, has_ports};
 use crate::table::FlowTable;
 use crate::takeup::Offer;
 
@@ -220,5 +220,16 @@ impl FlowTable {
     pub fn offers_of(&self, address: IpAddr) -> Vec<Offer> {
         let flows = self.flows.iter().filter(|flow| flow.addresses().contains(&address));
         flows.map(Flow::offer).collect()
+    }
+
+    /// Whether any TCP or UDP flow is forwarded; to or from one of these addresses, if they are
+    /// given.
+    #[must_use]
+    pub fn forwards(&self, addresses: Option<&[IpAddr]>) -> bool {
+        let its = |flow: &Flow| {
+            addresses.is_none_or(|wanted| flow.addresses().iter().any(|one| wanted.contains(one)))
+        };
+        let mut flows = self.flows.iter().filter(|flow| flow.forwarded());
+        flows.any(|flow| matches!(flow.orig.proto, TCP | UDP) && its(flow))
     }
 }

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Stations that move: to another port of a bridge, or to another network card.
+//!
+//! An entry of the flowtable keeps port and MAC that were right when it was made. It lives as long
+//! as packets come, so that what is sent to a station that moved goes to the port where it was.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use topology::{Change, Mac, NeighbourState, Topology};
+
+/// Stations remembered of each kind; beyond that all are forgotten. Anybody can invent MACs.
+const LIMIT: usize = 8192;
+
+/// What is somewhere else now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Moved {
+    /// A station behind a bridge.
+    Station(Mac),
+    /// A neighbour has another MAC.
+    Neighbour(IpAddr),
+}
+
+/// Where stations were last. The kernel forgets them sooner: a bridge after five minutes in which
+/// the flowtable carried all of their packets.
+#[derive(Debug, Default)]
+pub(crate) struct Stations {
+    /// By bridge, MAC and VLAN.
+    ports: HashMap<(u32, Mac, u16), u32>,
+    /// By link and address.
+    macs: HashMap<(u32, IpAddr), Mac>,
+}
+
+impl Stations {
+    /// Learns from a change of the network.
+    pub(crate) fn learn(&mut self, change: &Change, moved: &mut Vec<Moved>) {
+        match change {
+            Change::Full(all) => all.iter().for_each(|change| self.learn(change, moved)),
+            Change::Fdb(entry) if !entry.own && entry.port != entry.bridge => {
+                let key = (entry.bridge, entry.mac, entry.vlan);
+                if put(&mut self.ports, key, entry.port) {
+                    moved.push(Moved::Station(entry.mac));
+                }
+            }
+            Change::Neighbour(neighbour) if neighbour.state == NeighbourState::Valid => {
+                let key = (neighbour.index, neighbour.address);
+                if neighbour.mac.is_some_and(|mac| put(&mut self.macs, key, mac)) {
+                    moved.push(Moved::Neighbour(neighbour.address));
+                }
+            }
+            Change::LinkGone(index) => {
+                // The kernel has dropped the entries over it.
+                self.ports.retain(|(bridge, ..), port| bridge != index && port != index);
+                self.macs.retain(|(link, _), _| link != index);
+            }
+            Change::Fdb(_) | Change::Neighbour(_) => {}
+            // A station that is gone is remembered. The others are about no station.
+            Change::FdbGone(_) | Change::NeighbourGone(..) => {}
+            Change::Link(_) | Change::BridgeVlans(_) | Change::Queues(_) | Change::Pppoe(..) => {}
+            Change::Address(_) | Change::AddressGone(_) => {}
+            Change::Route(_) | Change::RouteReplaced(_) => {}
+            Change::RouteGone(_) | Change::Routes(_) => {}
+        }
+    }
+}
+
+/// True if it was another one.
+fn put<K: Eq + std::hash::Hash, V: PartialEq>(known: &mut HashMap<K, V>, key: K, value: V) -> bool {
+    if known.len() >= LIMIT && !known.contains_key(&key) {
+        known.clear();
+    }
+    let differs = known.get(&key).is_some_and(|before| *before != value);
+    known.insert(key, value);
+    differs
+}
+
+/// The addresses that are reached through what has moved; none: all of them may be.
+pub(crate) fn addresses(moved: &[Moved], topology: &Topology) -> Option<Vec<IpAddr>> {
+    let mut found = Vec::new();
+    for one in moved {
+        match one {
+            Moved::Neighbour(address) => found.push(*address),
+            Moved::Station(mac) => {
+                let its = topology.neighbours().filter(|neighbour| neighbour.mac == Some(*mac));
+                found.extend(its.map(|neighbour| neighbour.address));
+            }
+        }
+    }
+    let router =
+        topology.routes().filter_map(|route| route.gateway).any(|via| found.contains(&via));
+    (!router).then_some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use topology::{FdbEntry, Neighbour};
+
+    use super::*;
+
+    const HOST: Mac = Mac([2, 0, 0, 0, 1, 10]);
+
+    fn seen(port: u32) -> FdbEntry {
+        FdbEntry { bridge: 4, port, mac: HOST, vlan: 10, own: false }
+    }
+
+    fn neighbour(last: u8, state: NeighbourState) -> Change {
+        let mac = (state == NeighbourState::Valid).then_some(Mac([2, 0, 0, 0, 1, last]));
+        Change::Neighbour(Neighbour { index: 5, address: "10.0.0.9".parse().unwrap(), mac, state })
+    }
+
+    fn moves(stations: &mut Stations, changes: &[Change]) -> Vec<Moved> {
+        let mut moved = Vec::new();
+        changes.iter().for_each(|change| stations.learn(change, &mut moved));
+        moved
+    }
+
+    #[test]
+    fn a_station_moves_when_it_is_seen_on_another_port() {
+        let mut stations = Stations::default();
+        assert_eq!(moves(&mut stations, &[Change::Fdb(seen(1)), Change::Fdb(seen(1))]), []);
+        assert_eq!(moves(&mut stations, &[Change::Fdb(seen(3))]), [Moved::Station(HOST)]);
+        let other = FdbEntry { vlan: 20, ..seen(1) };
+        let own = FdbEntry { own: true, ..seen(1) };
+        assert_eq!(moves(&mut stations, &[Change::Fdb(other), Change::Fdb(own)]), []);
+    }
+
+    #[test]
+    fn a_station_that_was_forgotten_has_moved_all_the_same() {
+        let mut stations = Stations::default();
+        let gone = [Change::Fdb(seen(1)), Change::FdbGone(seen(1))];
+        assert_eq!(moves(&mut stations, &gone), []);
+        let all = Change::Full(vec![Change::Fdb(seen(3))]);
+        assert_eq!(moves(&mut stations, &[all]), [Moved::Station(HOST)]);
+    }
+
+    #[test]
+    fn nothing_is_left_where_there_is_no_port() {
+        let mut stations = Stations::default();
+        assert_eq!(moves(&mut stations, &[Change::Fdb(seen(1)), Change::LinkGone(1)]), []);
+        assert_eq!(moves(&mut stations, &[Change::Fdb(seen(3))]), []);
+    }
+
+    #[test]
+    fn a_neighbour_moves_to_another_mac() {
+        use NeighbourState::{Invalid, Valid};
+        let mut stations = Stations::default();
+        let first = [neighbour(1, Valid), neighbour(1, Invalid), neighbour(1, Valid)];
+        assert_eq!(moves(&mut stations, &first), []);
+        let address = "10.0.0.9".parse().unwrap();
+        let then = [neighbour(1, Invalid), neighbour(2, Valid)];
+        assert_eq!(moves(&mut stations, &then), [Moved::Neighbour(address)]);
+    }
+
+    #[test]
+    fn invented_stations_take_no_more_room() {
+        let mut stations = Stations::default();
+        for number in 0..20_000_u32 {
+            let [_, _, a, b] = number.to_be_bytes();
+            let entry = FdbEntry { mac: Mac([2, 0, 0, 0, a, b]), ..seen(1) };
+            assert_eq!(moves(&mut stations, &[Change::Fdb(entry)]), []);
+        }
+        assert!(stations.ports.len() <= LIMIT);
+    }
+}
