@@ -146,7 +146,7 @@ test_viewer_changes_nothing() {
     local viewer method answer
     keep
     viewer=$(session viewer look)
-    for method in apply confirm revert undo; do
+    for method in apply check confirm revert undo; do
         answer=$(rpc "$viewer" fastpath.change "$method" "$(with "$(guest 30)" '{"id": 1}')")
         same "$method by a viewer" "$(jq -c .error.code <<<"$answer")" -32002
         answer=$(rpc "$NOBODY" fastpath.change "$method" '{}')
@@ -157,15 +157,67 @@ test_viewer_changes_nothing() {
             '{"config": "network", "section": "lan", "values": {}}')
         same "uci $method by a viewer" "$(jq -c .error.code <<<"$answer")" -32002
     done
-    # The object of a plug-in cannot be talked into it by another session of the same call.
-    answer=$(change "$viewer" check "$(with "$(guest 30)" '{"cut_ok": true, "seconds": 5}')")
-    has "what a viewer may look at" "$answer" '"cuts"'
     unchanged || fail "a viewer changed something"
 }
 
 test_secrets_stay() {
     local root id answer secret old word="Gr31f-n1cht" new="Zw3it-W0rt"
     keep
+# reading KIND VALUES: edits with a section of the firewall's that has a file read.
+reading() {
+    jq -nc --arg k "$1" --argjson v "$2" \
+        '[{config: "firewall", op: "add", type: $k, section: "reading", values: $v}]'
+}
+
+# The mark is a line that nft cannot read and would quote.
+test_no_file_is_read_by_a_check() {
+    local root viewer session edits answer mark=root:marker-of-the-lab:19000:0:99999:7:::
+    keep
+    gw "umask 077; echo '$mark' >/etc/marked"
+    root=$(session root fastpath)
+    viewer=$(session viewer look)
+    for edits in "$(reading include '{"type": "nftables", "path": "/etc/marked"}')" \
+        "$(reading ipset '{"name": "reading", "match": "src_ip", "loadfile": "/etc/marked"}')" \
+        "$(reading ipset '{"name": "reading", "match": "src_ip", "loadfile": "/dev/zero"}')" \
+        "$(reading helper '{"name": "x", "module": "/etc/marked"}')"; do
+        for session in "$viewer" "$root"; do
+            answer=$(rpc "$session" fastpath.change check "$(with "$edits")")
+            lacks "the answer to $edits" "$answer" 'marker'
+            if [ "$session" = "$viewer" ]; then
+                same "a viewer's check" "$(jq -c .error.code <<<"$answer")" -32002
+            else
+                same "what is wrong with $edits" \
+                    "$(jq -r '.result[1].problems[0].code' <<<"$answer")" reads-file
+            fi
+        done
+        refusal invalid "$root" apply "$(with "$edits")"
+        lacks "the answer to $edits" "$ANSWER" 'marker'
+    done
+    lacks "the log" "$(noted)" 'marker'
+    # What is included already may be wrong: its lines are told to nobody all the same.
+    gw "printf 'config include\n\toption type nftables\n\toption path /etc/marked\n' \
+        >>/etc/config/firewall"
+    answer=$(change "$root" check "$(with "$(guest 30)")")
+    lacks "the answer" "$answer" 'marker'
+    lacks "the log" "$(noted)" 'marker'
+    gw 'cp /run/e2e/kept/firewall /etc/config/firewall; rm /etc/marked'
+    same "what still runs" "$(gw 'pgrep -x fw4; true')" ""
+    unchanged || fail "a check changed something"
+}
+
+# What uci does not read, as an editor or a backup leaves it behind.
+test_a_folder_there_is_no_way_past_the_firewall() {
+    local answer
+    keep
+    ROOT=$(session root fastpath)
+    gw 'mkdir /etc/config/old'
+    answer=$(change "$ROOT" check "$(with "$NO_RULE")")
+    gw 'rmdir /etc/config/old'
+    same "what is wrong" "$(jq -r '.problems[0].code' <<<"$answer")" fw4
+    lacks "what is said of it" "$answer" stdin
+    unchanged || fail "it was applied"
+}
+
     root=$(session root fastpath)
     id=$(applied "$root" "$(edited iot "{\"password\": \"$word\"}")")
     change "$root" confirm "{\"id\": $id}" >/dev/null
@@ -195,6 +247,10 @@ test_secrets_stay() {
 # bad CODE EDITS: refused with this problem, and nothing changed.
 bad() {
     refusal invalid "$ROOT" apply "$(with "$2")"
+# Each option is right, and together nft takes them not: one family and an address of the other.
+NO_RULE='[{"config": "firewall", "op": "add", "type": "rule", "id": "rule", "values": {"name": "x",
+    "src": "lan", "family": "ipv4", "src_ip": "2001:db8::1", "target": "ACCEPT"}}]'
+
     same "what is wrong with $2" "$(jq -r '.error.problems[0].code' <<<"$ANSWER")" "$1"
     unchanged || fail "the refused change changed something: $2"
 }
@@ -212,8 +268,14 @@ test_bad_input_changes_nothing() {
     newline=$(edited wan '{"username": "a\noption password x"}')
     bad control "$newline"
     bad unknown-interface "$(guest 30 | jq -c '[.[2]]')"
-    bad fw4 '[{"config": "firewall", "op": "add", "type": "rule", "id": "rule",
-        "values": {"name": "x", "src": "lan", "proto": "nosuch", "target": "ACCEPT"}}]'
+    local forward='[{"config": "firewall", "op": "add", "type": "redirect", "id": "forward",
+        "values": {"target": "DNAT", "proto": "tcp", "src": "wan", "dest": "lan"}}]'
+    bad forward-host "$forward"
+    same "where" "$(jq -r '.error.problems[0] | .section + "." + .option' <<<"$ANSWER")" \
+        forward.dest_ip
+    bad value "$(jq -c '.[0].values += {dest_ip: "10.10.10.10", proto: "nosuch"}' <<<"$forward")"
+    bad fw4 "$NO_RULE"
+    same "where" "$(jq -r '.error.problems[0].section' <<<"$ANSWER")" rule
     bad fastpathd "$(edited main '{"engine": "warp"}' fastpath)"
     same "what the daemon says of" "$(jq -r '.error.problems[0].option' <<<"$ANSWER")" engine
     refusal argument "$ROOT" apply \

@@ -27,7 +27,7 @@ const writes = [
   ...['add', 'apply', 'confirm', 'delete', 'order', 'revert', 'rollback', 'set'].map(
     (each) => `uci ${each}`,
   ),
-  ...['apply', 'confirm', 'revert', 'undo'].map((each) => `fastpath.change ${each}`),
+  ...['apply', 'check', 'confirm', 'revert', 'undo'].map((each) => `fastpath.change ${each}`),
   ...['down', 'up'].map((each) => `network.interface ${each}`),
   'rpc-sys password_set',
   // Of one's own session, asked only before a write.

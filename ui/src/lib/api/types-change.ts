@@ -272,6 +272,7 @@ export interface Problem {
     | 'value'
     | 'vlan-duplicate'
     | 'vlan-range'
+    | 'reads-file'
     | 'zone-twice';
   /**
    * what fills the words: value, expected, port, vlan, other, device, interface, zone, needed, longest

@@ -106,8 +106,10 @@ async fn get(call: &Call) -> Result<Map, Refusal> {
     Ok(map([("configs", Value::Object(configs))]))
 }
 
+/// For who may write: what a draft is tried with runs as root.
 async fn check(call: &Call) -> Result<Map, Refusal> {
-    let judged = judge(call).await?;
+    let caller = Caller::of(&call.bus, call.session()).await?;
+    let judged = judge(call, &caller).await?;
     Ok(map([
         ("problems", values(&judged.problems, Problem::value)),
         ("diff", json!(diff::lines(&judged.draft))),
@@ -127,8 +129,7 @@ pub async fn apply(call: &Call) -> Result<Map, Refusal> {
     let caller = Caller::of(&call.bus, call.session()).await?;
     let changes = Changes::open(&call.bus)?;
     changes.nobody_waits().await?;
-    let Judged { edits, draft, problems, cuts } = judge(call).await?;
-    caller.may_write(&call.bus, &draft.touched()).await?;
+    let Judged { edits, draft, problems, cuts } = judge(call, &caller).await?;
     if !problems.is_empty() {
         let text = format!("the change cannot be applied: {}", problems[0].text);
         let problems = values(&problems, Problem::value);
@@ -238,19 +239,22 @@ async fn undo_edits(call: &Call, id: u64) -> Result<Vec<Edit>, Refusal> {
     })
 }
 
-async fn judge(call: &Call) -> Result<Judged, Refusal> {
+async fn judge(call: &Call, caller: &Caller) -> Result<Judged, Refusal> {
     let missing = || Refusal::new("argument", "the argument 'edits' is missing: a list");
     let edits = read_edits(call.list("edits")?.ok_or_else(missing)?).map_err(|error| {
         let refusal = Refusal::new("argument", error.to_string());
         refusal.with("edit", json!(error.number)).with("field", json!(error.field))
     })?;
+    let mut written: Vec<&str> = edits.iter().map(|edit| &*edit.config).collect();
+    written.sort_unstable();
+    written.dedup();
+    // Before anything is made of them: an answer tells of secrets, and programs of root's run.
+    caller.may_write(&call.bus, &written).await?;
+    let mut configs: Vec<String> = TOGETHER.iter().chain(&written).map(|&of| of.into()).collect();
+    configs.sort_unstable();
+    configs.dedup();
+    let configs: Vec<&str> = configs.iter().map(String::as_str).collect();
     let edits = filled(call, edits).await?;
-    let mut configs = TOGETHER.to_vec();
-    for edit in &edits {
-        if !configs.contains(&edit.config.as_str()) {
-            configs.push(&edit.config);
-        }
-    }
     let before = read(&call.bus, &configs).await?;
     let draft = Draft::new(before, &edits).map_err(|error| {
         Refusal::new("edit", format!("{error}; it may have changed: load the page again"))

@@ -2,8 +2,9 @@
 //! Every change leaves lines in the router's log: who, what became of it, what it changed.
 
 use std::fmt::Write as _;
-use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::Command;
+
+use plugin::process::{self, Limits};
 
 use crate::diff;
 use crate::draft::Draft;
@@ -23,25 +24,17 @@ pub(crate) fn note(head: &Head, what: &str, draft: Option<&Draft>) {
     if lines.len() > MOST_LINES {
         let _ = writeln!(text, "change {id} of {user}: and {} more", lines.len() - MOST_LINES);
     }
-    // A change is not refused for want of a log.
-    let _ = send(&text);
+    send(&text);
 }
 
 /// A line that is about no change.
 pub(crate) fn say(text: &str) {
-    let _ = send(&format!("{}\n", text.escape_debug()));
+    send(&format!("{}\n", text.escape_debug()));
 }
 
-/// Each line a message.
-fn send(text: &str) -> std::io::Result<()> {
-    let mut logger = Command::new("logger")
-        .args(["-t", "fastpath-change", "-p", "daemon.notice"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()?;
-    if let Some(mut input) = logger.stdin.take() {
-        input.write_all(text.as_bytes())?;
-    }
-    logger.wait().map(|_| ())
+/// Each line a message. A change is not refused for want of a log.
+fn send(text: &str) {
+    let mut logger = Command::new("logger");
+    logger.args(["-t", "fastpath-change", "-p", "daemon.notice"]);
+    let _ = process::run(&mut logger, text.as_bytes(), Limits::short(5));
 }

@@ -7,6 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 use std::process::Command;
 
+use plugin::process::{self, Limits};
 use serde_json::Value;
 
 use crate::package::Package;
@@ -115,8 +116,10 @@ fn neighbour(client: IpAddr) -> Option<(String, String)> {
         return arp(&text, client);
     }
     // The kernel has no such file for IPv6.
-    let output = Command::new("ip").args(["-6", "neigh", "show", &client.to_string()]).output();
-    neigh(&String::from_utf8_lossy(&output.ok()?.stdout))
+    let mut ip = Command::new("ip");
+    ip.args(["-6", "neigh", "show", &client.to_string()]);
+    let output = process::run(&mut ip, b"", Limits::short(5)).ok()?;
+    neigh(&String::from_utf8_lossy(&output.stdout))
 }
 
 /// A line is `10.10.10.10 0x1 0x2 52:54:00:02:00:01 * br-lan.10`.

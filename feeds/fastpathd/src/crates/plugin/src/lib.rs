@@ -32,6 +32,7 @@
 mod bus;
 mod call;
 mod object;
+pub mod process;
 mod program;
 
 pub use bus::{Bus, BusError};

@@ -4,9 +4,10 @@
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use plugin::Map;
+use plugin::process::{self, Limits, RunError};
 
 use crate::draft::Draft;
 use crate::package::Package;
@@ -47,12 +48,17 @@ fn lines(program: &Path, package: &Package) -> Vec<String> {
         .mode(0o600)
         .open(&file)
         .and_then(|mut to| to.write_all(text(package).as_bytes()));
-    let output = written.and_then(|()| {
-        Command::new(program).arg("--check").arg(&file).stdin(Stdio::null()).output()
+    let output = written.map_err(RunError::from).and_then(|()| {
+        process::run(Command::new(program).arg("--check").arg(&file), b"", Limits::short(5))
     });
     let _ = std::fs::remove_file(&file);
-    let Some(output) = output.ok().filter(|output| !output.status.success()) else {
-        return Vec::new();
+    let output = match output {
+        Ok(output) if output.status.success() => return Vec::new(),
+        Ok(output) => output,
+        Err(error) => {
+            crate::log::say(&format!("{} --check could not be asked: {error}", program.display()));
+            return Vec::new();
+        }
     };
     let said = String::from_utf8_lossy(&output.stderr).replace(&file.display().to_string(), "");
     let said = said.lines().map(str::trim).filter(|line| line.starts_with("section '"));

@@ -7,6 +7,7 @@
 mod common;
 mod daemon;
 mod dhcp;
+mod files;
 mod firewall;
 mod fw4;
 mod interface;
@@ -57,7 +58,9 @@ pub(crate) fn problems(draft: &Draft, around: &Surroundings) -> Vec<Problem> {
     if draft.touched().contains(&"fastpath") {
         problems.extend(around.daemon.judge(draft));
     }
-    // It takes longest, and says least of where it is wrong.
+    problems.extend(files::judge(draft));
+    // It takes longest, and says least of where it is wrong. Nor does it ever see a draft that
+    // would have it read another file.
     if problems.is_empty() {
         problems.extend(around.firewall.judge(draft));
     }

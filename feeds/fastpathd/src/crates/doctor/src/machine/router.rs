@@ -6,9 +6,10 @@ use std::io;
 use std::net::Ipv4Addr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use plugin::process::{self, Limits};
 use serde_json::{Map, Value};
 use tokio::runtime::Runtime;
 use ubus::{Connection, Handle};
@@ -18,6 +19,11 @@ use super::{Echo, Ethtool, Machine, echo, ports, secret};
 /// The daemon answers in milliseconds; a change that makes one bridge of several took more than
 /// 15 s on a busy lab. rpcd ends the program after 30 s.
 const PATIENCE: Duration = Duration::from_secs(25);
+
+/// A ruleset as JSON is long.
+const LIMITS: Limits = Limits { time: Limits::LONGEST, output: 16 << 20, resources: true };
+/// Scripts there start services, which stay.
+const SERVICES: &str = "/etc/init.d/";
 
 /// The real thing: `/proc`, `/sys`, programs in `PATH`, and ubus when it is first asked for.
 pub struct Router {
@@ -84,10 +90,8 @@ impl Machine for Router {
                 Ok(())
             });
         }
-        let output = command
-            .args(args)
-            .stdin(Stdio::null())
-            .output()
+        let limits = Limits { resources: !program.starts_with(SERVICES), ..LIMITS };
+        let output = process::run(command.args(args), b"", limits)
             .map_err(|error| format!("running {program}: {error}"))?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Files that a firewall would have read. fw4 and nft read them as root and quote what they do
+//! not understand, so a draft that names another file than the router's own configuration does
+//! is never tried, whoever asks.
+
+use plugin::Map;
+
+use crate::draft::Draft;
+use crate::package::{Package, Section, Setting};
+use crate::problem::Problem;
+
+/// Sections that are about a file, or are given to nft as they are.
+const KINDS: &[&str] = &["include", "helper"];
+/// An option that names a file, of whatever section.
+const OPTION: &str = "loadfile";
+
+/// The sections that would have a file read which the firewall does not read now.
+pub(super) fn judge(draft: &Draft) -> Vec<Problem> {
+    let Some(after) = draft.after.get("firewall") else { return Vec::new() };
+    let none = Package::default();
+    let before = draft.before.get("firewall").unwrap_or(&none);
+    let mut problems = Vec::new();
+    for section in &after.sections {
+        if let Some(option) = named(section, before) {
+            problems.push(problem(after, section, &option));
+        }
+    }
+    problems
+}
+
+/// The option by which a section names a file that is not named before; "" if all of it counts.
+fn named(section: &Section, before: &Package) -> Option<String> {
+    if KINDS.contains(&&*section.kind) {
+        let known = |old: &Section| old.kind == section.kind && old.options == section.options;
+        return (!before.sections.iter().any(known)).then(String::new);
+    }
+    let found = section.options.iter().find(|(option, setting)| {
+        let known = |old: &Section| old.options.get(*option) == Some(setting);
+        names_a_file(option, setting) && !before.sections.iter().any(known)
+    });
+    found.map(|(option, _)| option.clone())
+}
+
+/// A name is for people: nothing is read by it.
+fn names_a_file(option: &str, setting: &Setting) -> bool {
+    let path = |text: &String| text.trim_start().starts_with(['/', '.', '~']);
+    option == OPTION || (option != "name" && setting.texts().iter().any(path))
+}
+
+fn problem(package: &Package, section: &Section, option: &str) -> Problem {
+    let label = crate::diff::label(package, section);
+    let of = if option.is_empty() { String::new() } else { format!(", option '{option}'") };
+    let text = format!(
+        "firewall, section '{}'{of}: what has the firewall read a file is not changed here; do it \
+         on the router itself",
+        label.escape_debug()
+    );
+    Problem {
+        config: "firewall".to_owned(),
+        section: section.name.clone(),
+        option: option.to_owned(),
+        code: "reads-file",
+        params: Map::new(),
+        text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::sample::{edits, packages};
+
+    const FIREWALL: &str = "
+config include 'user'
+    option path '/etc/firewall.user'
+config ipset 'seen'
+    option name 'seen'
+    option loadfile '/etc/seen'
+config rule 'ping'
+    option name '/ping'
+    option src 'wan'
+";
+
+    fn judged(list: impl Into<Value>) -> Vec<(String, String)> {
+        let draft = Draft::new(packages(&[("firewall", FIREWALL)]), &edits(list)).unwrap();
+        let found = judge(&draft).into_iter();
+        found.map(|problem| (problem.section, problem.option)).collect()
+    }
+
+    fn set(section: &str, values: impl Into<Value>) -> Value {
+        let values = values.into();
+        json!([{"config": "firewall", "op": "set", "section": section, "values": values}])
+    }
+
+    fn add(kind: &str, values: impl Into<Value>) -> Value {
+        let values = values.into();
+        json!([{"config": "firewall", "op": "add", "type": kind, "section": "x",
+            "values": values}])
+    }
+
+    #[test]
+    fn a_file_that_is_not_read_yet_is_named() {
+        let is = |edits: Value, option: &str, section: &str| {
+            assert_eq!(judged(edits.clone()), [(section.into(), option.into())], "{edits}");
+        };
+        is(add("include", json!({"type": "nftables", "path": "/etc/shadow"})), "", "x");
+        is(set("user", json!({"path": "/etc/shadow"})), "", "user");
+        is(set("user", json!({"type": "nftables"})), "", "user");
+        is(add("helper", json!({"name": "x"})), "", "x");
+        is(add("ipset", json!({"loadfile": "/dev/zero"})), "loadfile", "x");
+        is(add("ipset", json!({"loadfile": ["/dev/zero"]})), "loadfile", "x");
+        is(set("seen", json!({"loadfile": "shadow"})), "loadfile", "seen");
+        is(add("rule", json!({"extra": " /etc/shadow"})), "extra", "x");
+    }
+
+    #[test]
+    fn what_is_read_already_stays() {
+        for edits in [
+            set("ping", json!({"name": "/pong"})),
+            set("seen", json!({"match": "src_ip"})),
+            json!([{"config": "firewall", "op": "rename", "section": "user", "name": "mine"}]),
+            json!([{"config": "firewall", "op": "delete", "section": "user"}]),
+        ] {
+            assert_eq!(judged(edits.clone()), [], "{edits}");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+use super::*;
+
+fn shell(script: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", script]);
+    command
+}
+
+fn said(script: &str) -> String {
+    let output = run(&mut shell(script), b"", Limits::short(20)).unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Whether a process lives that is more than an entry in its parent's books.
+fn lives(id: &str) -> bool {
+    std::fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+#[test]
+fn a_program_says_what_it_has_to() {
+    let output = run(&mut shell("cat; echo no >&2; exit 3"), b"yes", Limits::short(20)).unwrap();
+    assert_eq!((&*output.stdout, &*output.stderr), (&b"yes"[..], &b"no\n"[..]));
+    assert_eq!(output.status.code(), Some(3));
+    let missing = run(&mut Command::new("/no/such/program"), b"", Limits::short(20));
+    assert!(matches!(missing, Err(RunError::System(_))));
+    // One that reads nothing of much input.
+    assert!(run(&mut shell("true"), &vec![b'x'; 1 << 20], Limits::short(20)).is_ok());
+}
+
+#[test]
+fn the_kernel_limits_it() {
+    let kib: u64 = said("ulimit -v").trim().parse().unwrap();
+    assert!((LEAST_MEMORY >> 10..=MOST_MEMORY >> 10).contains(&kib), "{kib}");
+    assert_eq!(said("ulimit -t").trim(), "20");
+    assert_eq!(said("ulimit -c").trim(), "0");
+    let all = Limits { resources: false, ..Limits::short(20) };
+    let output = run(&mut shell("ulimit -t"), b"", all).unwrap();
+    let ours = Command::new("sh").args(["-c", "ulimit -t"]).output().unwrap();
+    assert_eq!(output.stdout, ours.stdout);
+    // A file without an end, as a name in an option may lead to.
+    let endless = "exec awk 'BEGIN { x = \"x\"; while (1) x = x x }'";
+    let ended = run(&mut shell(endless), b"", Limits::short(20));
+    assert!(!matches!(ended, Ok(output) if output.status.success()));
+}
+
+#[test]
+fn nothing_of_it_stays() {
+    let mut ids = tempfile("stays");
+    let script = format!("sleep 300 & echo $! $$ >{}; wait", ids.0.display());
+    let late = run(&mut shell(&script), b"", Limits::short(1));
+    assert!(matches!(late, Err(RunError::Late(1))), "{late:?}");
+    for id in ids.text().split_whitespace() {
+        // The one that is not our child dies in its own time.
+        while lives(id) {
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+    let loud = run(&mut shell("cat /dev/zero"), b"", Limits::short(20));
+    assert!(matches!(loud, Err(RunError::Loud(_))));
+}
+
+/// The kernel counts the thread that started it.
+#[test]
+fn it_does_not_outlive_who_started_it() {
+    let start = || {
+        let mut command = shell("exec sleep 300");
+        limit(&mut command, Limits::short(20));
+        command.spawn().unwrap()
+    };
+    let mut child = thread::spawn(start).join().unwrap();
+    let status = child.wait().unwrap();
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(libc::SIGKILL));
+}
+
+/// A file of one test.
+struct Temporary(std::path::PathBuf);
+
+fn tempfile(name: &str) -> Temporary {
+    Temporary(std::env::temp_dir().join(format!("plugin-{name}-{}", std::process::id())))
+}
+
+impl Temporary {
+    fn text(&mut self) -> String {
+        std::fs::read_to_string(&self.0).unwrap()
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
