@@ -368,6 +368,57 @@ test_power_cut() {
 # in_force SESSION WORD: what is said of the change that waits.
 in_force() { [ "$(change "$1" list '{}' | jq -r .pending.in_force)" = "$2" ]; }
 
+# The answer to a confirmation is a promise: the old files are in nobody's reach any more.
+test_power_cut_after_the_confirmation() {
+    local root id
+    keep
+    gw 'cp -a /run/e2e /etc/e2e.kept && sync'
+    root=$(session root fastpath)
+    id=$(applied "$root" "$(guest 30)" '{"seconds": 600}')
+    same "how it ended" "$(change "$root" confirm "{\"id\": $id}" | jq -r .state)" confirmed
+    cut_power gw || return
+    power_on gw
+    gw 'mv /etc/e2e.kept /run/e2e'
+    has "the configuration that was confirmed" "$(gw cat /etc/config/network)" 10.10.30.1
+    gw '! test -e /etc/fastpath/changes/pending.json' || fail "it still waits"
+    soon 20 answers_again
+    root=$(session root fastpath)
+    state_is "$root" "$id" confirmed || fail "not kept: $(change "$root" list '{}')"
+    id=$(applied "$root" "$(change "$root" undo "{\"id\": $id}" | jq -c .edits)")
+    change "$root" confirm "{\"id\": $id}" >/dev/null
+    soon 60 gw '! ip link show br-lan.30'
+    gw 'cp /run/e2e/kept/* /etc/config/'
+    good_state
+}
+
+# The wan's zone with another policy for what comes in to the router.
+open_wan() {
+    local zone
+    zone=$(change "$ROOT" get '{"configs": ["firewall"]}' |
+        jq -r '.configs.firewall[] | select(.type == "zone" and .values.name == "wan").section')
+    edited "$zone" '{"input": "ACCEPT"}' firewall
+}
+
+test_the_internet_is_let_in_by_name_only() {
+    local answer edits id names
+    keep
+    ROOT=$(session root fastpath)
+    edits=$(open_wan)
+    answer=$(change "$ROOT" check "$(with "$edits")")
+    schema check "$answer"
+    same "what it opens" "$(jq -r '.exposes[] | .code + " " + .zone + " " + .to' <<<"$answer")" \
+        "input wan router"
+    for names in null '[]' '["lan"]'; do
+        refusal exposes "$ROOT" apply "$(with "$edits" "{\"accept_exposure\": $names}")"
+        same "what it opens" "$(jq -r '.error.exposes[0].zone' <<<"$ANSWER")" wan
+    done
+    refusal argument "$ROOT" apply "$(with "$edits" '{"accept_exposure": [7]}')"
+    unchanged || fail "it was applied all the same"
+    id=$(applied "$ROOT" "$edits" '{"accept_exposure": ["wan"], "seconds": 60}')
+    change "$ROOT" revert "{\"id\": $id}" >/dev/null
+    unchanged || fail "not as before"
+}
+
 test_the_router_says_when_a_change_is_in_force() {
     local id change
     id=$(session root fastpath)

@@ -108,12 +108,28 @@ impl Store {
         replace(&path, text, mode & 0o777)
     }
 
-    /// The change that waits for its confirmation. A file that is no record is put aside and
-    /// told of: nothing can be taken back by it, and it must not keep all changes from being made.
+    /// The change that waits for its confirmation. One that has ended is none: its file came back
+    /// with a loss of power that was faster than its removal, or with a backup from before.
     ///
     /// # Errors
-    /// The file cannot be read, or not be put aside.
+    /// A file cannot be read, or the one of no use not be removed.
     pub(crate) fn pending(&self) -> Result<Option<Pending>, StoreError> {
+        let Some(pending) = self.noted()? else { return Ok(None) };
+        let id = pending.head.id;
+        // Numbers rise, and there is one change at a time.
+        if self.records()?.first().is_none_or(|newest| newest.id < id) {
+            return Ok(Some(pending));
+        }
+        self.drop_pending()?;
+        log::say(&format!(
+            "change {id} has ended before; what was kept to take it back is removed"
+        ));
+        Ok(None)
+    }
+
+    /// What is noted of a change that waits. A file that is no record is put aside and told of:
+    /// nothing can be taken back by it, and it must not keep all changes from being made.
+    fn noted(&self) -> Result<Option<Pending>, StoreError> {
         let path = self.kept.join("pending.json");
         let Some(text) = read(&path)? else { return Ok(None) };
         let pending = serde_json::from_slice::<Value>(&text).ok().and_then(|of| Pending::read(&of));
@@ -138,20 +154,30 @@ impl Store {
         replace(&self.kept.join("pending.json"), pending.value().to_string().as_bytes(), 0o600)
     }
 
-    /// The change has ended.
+    /// The change has ended, on the medium too when this returns: at the next boot it would be
+    /// taken back otherwise.
     ///
     /// # Errors
     /// The file cannot be removed.
     pub(crate) fn drop_pending(&self) -> Result<(), StoreError> {
-        for path in [self.running.join("running.json"), self.kept.join("pending.json")] {
+        for (folder, name) in [(&self.kept, "pending.json"), (&self.running, "running.json")] {
+            let path = folder.join(name);
             match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(failed("removing", &path)(error));
-                }
-                _ => {}
+                Ok(()) => sync(folder)?,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(failed("removing", &path)(error)),
             }
         }
         Ok(())
+    }
+
+    /// Has files of the configuration on the medium before this returns. uci flushes a new file,
+    /// and not the folder in which it has taken the place of the old one.
+    ///
+    /// # Errors
+    /// The kernel cannot write them.
+    pub(crate) fn flush_configs(&self) -> Result<(), StoreError> {
+        sync(&self.config)
     }
 
     /// What of the waiting change ends with this boot; none if it began before it.
@@ -247,6 +273,11 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
 fn private_folder(path: &Path) -> Result<(), StoreError> {
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
     made.map_err(failed("making the folder", path))
+}
+
+/// What was renamed and removed in a folder is on the medium before this returns.
+fn sync(folder: &Path) -> Result<(), StoreError> {
+    File::open(folder).and_then(|of| of.sync_all()).map_err(failed("flushing", folder))
 }
 
 /// A new file in the place of the old one, on the medium before this returns.

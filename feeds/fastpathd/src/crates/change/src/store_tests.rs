@@ -118,6 +118,23 @@ fn after_a_power_cut_the_old_files_are_back() {
     assert_eq!(store.config("network").unwrap().unwrap(), b"config newer\n");
 }
 
+/// The record was flushed, the removal of the other file was not; or that file came with a backup.
+#[test]
+fn what_has_ended_is_not_taken_back() {
+    let folder = Folder::new("ended");
+    let store = Store::below(&folder.0);
+    for (newest, state) in [(4, State::Confirmed), (5, State::Confirmed), (6, State::Expired)] {
+        store.set_config("network", b"config new\n").unwrap();
+        store.set_pending(&pending(4)).unwrap();
+        store.add_record(&pending(newest).ended(state)).unwrap();
+        crate::watch::put_back(&store).unwrap();
+        assert_eq!(store.config("network").unwrap().unwrap(), b"config new\n");
+        assert_eq!(store.record(newest).unwrap().unwrap().state, state);
+        assert!(!folder.0.join("etc/fastpath/changes/pending.json").exists());
+    }
+    assert_eq!(store.record(4).unwrap().unwrap().state, State::Confirmed);
+}
+
 #[test]
 fn what_somebody_wrote_since_stays() {
     let folder = Folder::new("since");

@@ -182,6 +182,10 @@ impl<'a> Changes<'a> {
             Err(error) => return Err(error.into()),
         }
         let record = pending.ended(State::Confirmed);
+        if let Err(error) = self.store.flush_configs() {
+            // It is in force and confirmed; only a loss of power in these seconds would show it.
+            log::say(&format!("change {id}: {error}"));
+        }
         self.store.remember(&record);
         self.store.drop_pending()?;
         uci.close().await;
