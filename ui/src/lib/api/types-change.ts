@@ -14,7 +14,7 @@ export type Setting = string | string[];
  */
 export interface ChangeApi {
   /**
-   * Applies a change for some seconds; unless it is confirmed within, what was before is back. Refusals: `argument`, `edit` (a section is not there any more), `denied`, `invalid` (with `problems`), `cuts` (with `cuts`), `pending` (with `id`, `user`, `since_ms`, `left_s` of the change that waits), `unchanged`, `busy`, `failed`.
+   * Applies a change for some seconds; unless it is confirmed within, what was before is back. Refusals: `argument`, `edit` (a section is not there any more), `denied`, `invalid` (with `problems`), `cuts` (with `cuts`), `exposes` (with `exposes`), `pending` (with `id`, `user`, `since_ms`, `left_s` of the change that waits), `unchanged`, `busy`, `failed`.
    */
   apply: {
     request: {
@@ -37,6 +37,10 @@ export interface ChangeApi {
        */
       cut_ok?: boolean;
       /**
+       * apply it although it opens these zones to the Internet: every zone that `check` names in `exposes`
+       */
+      accept_exposure?: string[];
+      /**
        * a line for the list of changes
        */
       note?: string;
@@ -57,7 +61,7 @@ export interface ChangeApi {
     };
   };
   /**
-   * What a change would do. Nothing is changed.
+   * What a change would do. Nothing is changed. For who may write the files: to judge them, programs run as root on what the edits say. Refusals: `argument`, `edit` (a section is not there any more), `denied`.
    */
   check: {
     request: {
@@ -85,6 +89,10 @@ export interface ChangeApi {
        * whom it would cut off
        */
       cuts: Cut[];
+      /**
+       * what it would open to the Internet; port forwards are not listed
+       */
+      exposes: Exposure[];
     };
   };
   /**
@@ -253,6 +261,7 @@ export interface Problem {
     | 'control'
     | 'duplicate'
     | 'fastpathd'
+    | 'forward-host'
     | 'fw4'
     | 'missing'
     | 'mtu-device'
@@ -263,6 +272,7 @@ export interface Problem {
     | 'port-twice'
     | 'prefix'
     | 'pvid-twice'
+    | 'reads-file'
     | 'too-long'
     | 'unknown-device'
     | 'unknown-interface'
@@ -272,7 +282,6 @@ export interface Problem {
     | 'value'
     | 'vlan-duplicate'
     | 'vlan-range'
-    | 'reads-file'
     | 'zone-twice';
   /**
    * what fills the words: value, expected, port, vlan, other, device, interface, zone, needed, longest
@@ -342,6 +351,30 @@ export interface Cut {
   params: {
     [k: string]: string;
   };
+  /**
+   * in English
+   */
+  text: string;
+}
+/**
+ * What a change opens to the Internet that was closed before.
+ *
+ * This interface was referenced by `ChangeApi`'s JSON-Schema
+ * via the `definition` "Exposure".
+ */
+export interface Exposure {
+  /**
+   * `input`: the zone's input policy (or the default) is ACCEPT; `forward`: a forwarding or the default policy leads to another zone; `rule`: a rule without port and address accepts all
+   */
+  code: 'input' | 'forward' | 'rule';
+  /**
+   * the zone that leads to the Internet
+   */
+  zone: string;
+  /**
+   * `router`, the zone that can be reached, or `*` for every zone
+   */
+  to: string;
   /**
    * in English
    */

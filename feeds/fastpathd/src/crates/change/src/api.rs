@@ -9,6 +9,7 @@ use crate::cuts::Cut;
 use crate::diff;
 use crate::draft::Draft;
 use crate::edit::{CONFIGS, Edit, read_edits};
+use crate::exposes::{self, Exposure};
 use crate::force::{self, Seen};
 use crate::package::{Package, Packages, Setting};
 use crate::place;
@@ -51,6 +52,7 @@ pub const OBJECT: Object = Object {
                 ("via", Sample::Text),
                 ("seconds", Sample::Number),
                 ("cut_ok", Sample::Flag),
+                ("accept_exposure", Sample::List),
                 ("note", Sample::Text),
             ],
             run: |call| Box::pin(async move { apply(&call).await }),
@@ -80,6 +82,7 @@ struct Judged {
     draft: Draft,
     problems: Vec<Problem>,
     cuts: Vec<Cut>,
+    exposes: Vec<Exposure>,
 }
 
 /// Files as they are, without secrets: `{configs: {network: [{section, type, …}]}}`.
@@ -114,6 +117,7 @@ async fn check(call: &Call) -> Result<Map, Refusal> {
         ("problems", values(&judged.problems, Problem::value)),
         ("diff", json!(diff::lines(&judged.draft))),
         ("cuts", values(&judged.cuts, Cut::value)),
+        ("exposes", values(&judged.exposes, Exposure::value)),
     ]))
 }
 
@@ -126,10 +130,11 @@ pub async fn apply(call: &Call) -> Result<Map, Refusal> {
     let seconds = call.number("seconds")?.unwrap_or(SECONDS).clamp(SHORTEST, LONGEST);
     let note = note(call.text("note")?.unwrap_or_default());
     let cut_ok = call.flag("cut_ok")?;
+    let accepted = accepted(call)?;
     let caller = Caller::of(&call.bus, call.session()).await?;
     let changes = Changes::open(&call.bus)?;
     changes.nobody_waits().await?;
-    let Judged { edits, draft, problems, cuts } = judge(call, &caller).await?;
+    let Judged { edits, draft, problems, cuts, exposes } = judge(call, &caller).await?;
     if !problems.is_empty() {
         let text = format!("the change cannot be applied: {}", problems[0].text);
         let problems = values(&problems, Problem::value);
@@ -142,12 +147,31 @@ pub async fn apply(call: &Call) -> Result<Map, Refusal> {
         let text = format!("{}; to apply it all the same, say so (cut_ok)", cuts[0].text);
         return Err(Refusal::new("cuts", text).with("cuts", values(&cuts, Cut::value)));
     }
+    if let Some(new) = exposes.iter().find(|of| !accepted.contains(&&*of.zone)) {
+        let zone = new.zone.escape_debug();
+        let text = format!(
+            "{}; to apply it all the same, name the zone '{zone}' (accept_exposure)",
+            new.text
+        );
+        let exposes = values(&exposes, Exposure::value);
+        return Err(Refusal::new("exposes", text).with("exposes", exposes));
+    }
     let pending = changes.apply(&caller, Order { edits, draft, seconds, note }).await?;
     Ok(map([
         ("id", json!(pending.head.id)),
         ("seconds", json!(seconds)),
         ("until_ms", json!(pending.head.at_ms + seconds * 1000)),
     ]))
+}
+
+/// The zones by which the caller knows that the Internet is let in.
+fn accepted(call: &Call) -> Result<Vec<&str>, Refusal> {
+    let mut zones = Vec::new();
+    for zone in call.list("accept_exposure")?.into_iter().flatten() {
+        let text = || format!("the argument 'accept_exposure' has {zone}, which is no name");
+        zones.push(zone.as_str().ok_or_else(|| Refusal::new("argument", text()))?);
+    }
+    Ok(zones)
 }
 
 async fn confirm(call: &Call) -> Result<Map, Refusal> {
@@ -262,7 +286,8 @@ async fn judge(call: &Call, caller: &Caller) -> Result<Judged, Refusal> {
     let problems = validate::problems(&draft, &validate::Surroundings::of_router());
     let via = call.text("via")?.unwrap_or_default();
     let cuts = crate::cuts::cuts(&draft, &place::places(via));
-    Ok(Judged { edits, draft, problems, cuts })
+    let exposes = exposes::exposes(&draft);
+    Ok(Judged { edits, draft, problems, cuts, exposes })
 }
 
 /// The edits with the secrets of before where `undo` has shown a mask with its change's number.

@@ -17,6 +17,7 @@ mod cuts;
 mod diff;
 mod draft;
 mod edit;
+mod exposes;
 mod force;
 mod input;
 mod log;

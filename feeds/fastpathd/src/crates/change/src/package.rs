@@ -163,6 +163,22 @@ impl Package {
         Self { sections: found.into_iter().map(|(_, section)| section).collect() }
     }
 
+    /// As `uci get` answers: sections by name, with type and place beside their options.
+    #[must_use]
+    pub fn values(&self) -> Value {
+        let section = |(index, section): (usize, &Section)| {
+            let mut values: Map = section
+                .options
+                .iter()
+                .map(|(name, setting)| (name.clone(), setting.value()))
+                .collect();
+            values.insert(".type".to_owned(), json!(section.kind));
+            values.insert(".index".to_owned(), json!(index));
+            (section.name.clone(), Value::Object(values))
+        };
+        self.sections.iter().enumerate().map(section).collect::<Map>().into()
+    }
+
     /// The section of a name.
     #[must_use]
     pub fn section(&self, name: &str) -> Option<&Section> {

@@ -33,16 +33,19 @@ pub enum Opening {
     Zone(String),
 }
 
-/// The zones that lead to the Internet: the one named `wan`, and those that hide others behind
-/// their address. A zone may do the latter for reasons of its own (a VPN server, a LAN whose
-/// hosts reach their own public address); it is left out if it reaches the Internet through
-/// another one.
+/// The zones that lead to the Internet: those named `wan` or with the interface `wan` or `wan6`,
+/// and those that hide others behind their address. A zone may do the latter for reasons of its own
+/// (a VPN server, a LAN whose hosts reach their own public address); it is left out if it reaches
+/// the Internet through another one.
 #[must_use]
 pub fn outer_zones(firewall: &Value) -> BTreeSet<String> {
+    let mut lines = BTreeSet::new();
     let mut outward = BTreeSet::new();
     for zone in sections(firewall, "zone") {
         let name = zone.text("name");
-        if name == WAN || zone.on("masq", false) || zone.on("masq6", false) {
+        if name == WAN || zone.words("network").iter().any(|of| LINES.contains(of)) {
+            lines.insert(name.to_owned());
+        } else if zone.on("masq", false) || zone.on("masq6", false) {
             outward.insert(name.to_owned());
         }
     }
@@ -52,13 +55,14 @@ pub fn outer_zones(firewall: &Value) -> BTreeSet<String> {
         .collect();
     let behind = |zone: &str| {
         ways.iter().any(|(src, dest)| {
-            *src == zone
-                && *dest != zone
-                && outward.contains(*dest)
-                && (*dest == WAN || !ways.contains(&(*dest, zone)))
+            let mutual = || ways.contains(&(*dest, zone));
+            let outside = lines.contains(*dest) || (outward.contains(*dest) && !mutual());
+            *src == zone && *dest != zone && outside
         })
     };
-    order::set(outward.iter().filter(|zone| *zone == WAN || !behind(zone)).cloned())
+    let masqueraded = order::set(outward.iter().filter(|zone| !behind(zone)).cloned());
+    lines.extend(masqueraded);
+    lines
 }
 
 /// Everything that is open to the Internet as a whole, in the order of the file.
@@ -102,6 +106,8 @@ pub fn exposures(firewall: &Value) -> Vec<Exposure> {
 }
 
 const WAN: &str = "wan";
+/// Interfaces that lead to the Internet by `OpenWrt`'s own naming.
+const LINES: &[&str] = &["wan", "wan6"];
 const ANY: &str = "*";
 
 fn exposure(section: &str, kind: &'static str, zone: &str, opening: Opening) -> Exposure {
@@ -151,6 +157,15 @@ impl<'a> Section<'a> {
         self.options.get(option).and_then(Value::as_str).unwrap_or_default()
     }
 
+    /// The entries of a list, or the words of a text, which is a list too.
+    fn words(&self, option: &str) -> Vec<&'a str> {
+        match self.options.get(option) {
+            Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).collect(),
+            Some(other) => other.as_str().unwrap_or_default().split_ascii_whitespace().collect(),
+            None => Vec::new(),
+        }
+    }
+
     fn on(&self, option: &str, absent: bool) -> bool {
         switch(self.text(option)).unwrap_or(absent)
     }
@@ -170,14 +185,8 @@ impl<'a> Section<'a> {
         let carries = |proto: &str| {
             matches!(proto, "all" | "any" | "*" | "tcp" | "udp" | "tcpudp" | "6" | "17" | "0")
         };
-        match self.options.get("proto") {
-            None => true,
-            Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).any(carries),
-            Some(other) => {
-                let text = other.as_str().unwrap_or_default();
-                text.is_empty() || text.split_ascii_whitespace().any(carries)
-            }
-        }
+        let protocols = self.words("proto");
+        protocols.is_empty() || protocols.into_iter().any(carries)
     }
 }
 

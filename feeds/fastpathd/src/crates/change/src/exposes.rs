@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Whether a change lets the Internet in where it could not come before.
+
+use config::exposure::{self, Opening, exposures};
+use serde_json::{Value, json};
+
+use crate::draft::Draft;
+use crate::package::Packages;
+
+/// What a change opens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Exposure {
+    /// What lets the Internet in.
+    code: &'static str,
+    /// The zone by which it comes.
+    pub(crate) zone: String,
+    /// What it reaches: `router`, a zone, or `*` for every zone.
+    to: String,
+    /// In English.
+    pub(crate) text: String,
+}
+
+impl Exposure {
+    /// As it is answered.
+    pub(crate) fn value(&self) -> Value {
+        json!({"code": self.code, "zone": self.zone, "to": self.to, "text": self.text})
+    }
+
+    fn of(found: &exposure::Exposure) -> Self {
+        let zone = found.zone.clone();
+        let from = zone.escape_debug();
+        let (code, to, what) = match &found.opening {
+            Opening::Router => ("input", "router".to_owned(), "the router itself".to_owned()),
+            Opening::Zone(to) if to == "*" => ("forward", to.clone(), "every zone".to_owned()),
+            Opening::Zone(to) => ("forward", to.clone(), format!("zone '{}'", to.escape_debug())),
+        };
+        let code = if found.kind == "rule" { "rule" } else { code };
+        let text = format!("anybody on the Internet could reach {what} by zone '{from}'");
+        Self { code, zone, to, text }
+    }
+}
+
+/// What a draft opens to the Internet that was closed before.
+pub(crate) fn exposes(draft: &Draft) -> Vec<Exposure> {
+    let before = found(&draft.before);
+    let open = |new: &exposure::Exposure| {
+        before.iter().any(|old| old.zone == new.zone && covers(&old.opening, &new.opening))
+    };
+    let mut new: Vec<Exposure> = Vec::new();
+    for each in found(&draft.after).iter().filter(|each| !open(each)) {
+        let each = Exposure::of(each);
+        if !new.contains(&each) {
+            new.push(each);
+        }
+    }
+    new
+}
+
+fn covers(old: &Opening, new: &Opening) -> bool {
+    match (old, new) {
+        (Opening::Router, Opening::Router) => true,
+        (Opening::Zone(old), Opening::Zone(new)) => old == "*" || old == new,
+        (Opening::Router, Opening::Zone(_)) | (Opening::Zone(_), Opening::Router) => false,
+    }
+}
+
+/// What is open in a configuration. Without the file there is no firewall, before as after.
+fn found(packages: &Packages) -> Vec<exposure::Exposure> {
+    packages.get("firewall").map(|firewall| exposures(&firewall.values())).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[path = "exposes_tests.rs"]
+mod tests;

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+use serde_json::{Value, json};
+
+use super::*;
+use crate::package::Section;
+use crate::sample::{draft, lab, named};
+
+fn opened(list: impl Into<Value>) -> Vec<String> {
+    let found = exposes(&draft(list));
+    found.iter().map(|of| format!("{} {} {}", of.code, of.zone, of.to)).collect()
+}
+
+fn zone(name: &str) -> String {
+    named(&lab(), "firewall", "name", name).name.clone()
+}
+
+fn set(config: &str, section: &str, values: impl Into<Value>) -> Value {
+    let values = values.into();
+    json!({"config": config, "op": "set", "section": section, "values": values})
+}
+
+fn add(kind: &str, values: impl Into<Value>) -> Value {
+    let values = values.into();
+    json!({"config": "firewall", "op": "add", "type": kind, "values": values})
+}
+
+fn defaults() -> String {
+    lab()["firewall"].sections[0].name.clone()
+}
+
+#[test]
+fn a_zone_that_lets_in() {
+    let wan = zone("wan");
+    let open = set("firewall", &wan, json!({"input": "accept"}));
+    assert_eq!(opened(json!([open.clone()])), ["input wan router"]);
+    let text = &exposes(&draft(json!([open])))[0].text;
+    assert_eq!(text, "anybody on the Internet could reach the router itself by zone 'wan'");
+    let all = set("firewall", &defaults(), json!({"input": "ACCEPT"}));
+    let own = set("firewall", &wan, json!({"input": null}));
+    assert_eq!(opened(json!([all.clone()])), [""; 0], "the zone has a policy of its own");
+    assert_eq!(opened(json!([all, own])), ["input wan router"]);
+}
+
+#[test]
+fn what_becomes_a_line() {
+    let moved = set("firewall", &zone("lan"), json!({"network": ["lan", "wan"]}));
+    assert_eq!(opened(json!([moved])), ["input lan router"]);
+    let masked = set("firewall", &zone("lan"), json!({"masq": "1"}));
+    assert_eq!(opened(json!([masked])), [""; 0], "it reaches the Internet by wan");
+    let iot = set("firewall", &zone("iot"), json!({"input": "ACCEPT"}));
+    assert_eq!(opened(json!([iot])), [""; 0]);
+}
+
+#[test]
+fn forwardings() {
+    let to = |dest: &str| add("forwarding", json!({"src": "wan", "dest": dest}));
+    assert_eq!(opened(json!([to("iot")])), ["forward wan iot"]);
+    assert_eq!(opened(json!([to("*")])), ["forward wan *"]);
+    let off = add("forwarding", json!({"src": "wan", "dest": "iot", "enabled": "0"}));
+    assert_eq!(opened(json!([off])), [""; 0]);
+    let inner = add("forwarding", json!({"src": "iot", "dest": "lan"}));
+    assert_eq!(opened(json!([inner])), [""; 0]);
+    let own = set("firewall", &zone("wan"), json!({"forward": "ACCEPT"}));
+    assert_eq!(opened(json!([own])), [""; 0], "from one line to another nobody of ours is reached");
+    let all = set("firewall", &defaults(), json!({"forward": "ACCEPT"}));
+    assert_eq!(opened(json!([all.clone()])), ["forward wan *"]);
+    assert_eq!(opened(json!([all, to("iot")])), ["forward wan *", "forward wan iot"]);
+}
+
+#[test]
+fn rules() {
+    let rule = |values: Value| {
+        let mut all = json!({"src": "wan", "target": "ACCEPT", "name": "Ssh"});
+        all.as_object_mut().unwrap().extend(values.as_object().unwrap().clone());
+        opened(json!([add("rule", all)]))
+    };
+    assert_eq!(rule(json!({"src": "*", "proto": "all"})), ["rule wan router"]);
+    assert_eq!(rule(json!({"dest": "lan"})), ["rule wan lan"]);
+    for closed in [
+        json!({"proto": "icmp"}),
+        json!({"proto": "tcp", "dest_port": "22"}),
+        json!({"src_ip": "192.0.2.1"}),
+        json!({"target": "REJECT"}),
+        json!({"enabled": "0"}),
+        json!({"src": "lan"}),
+        json!({"dest": "lan", "dest_ip": "10.10.10.10"}),
+    ] {
+        assert_eq!(rule(closed.clone()), [""; 0], "{closed}");
+    }
+}
+
+#[test]
+fn a_port_forward_names_what_it_opens() {
+    let host = json!({"src": "wan", "dest": "lan", "src_dport": "80", "dest_ip": "10.10.10.10"});
+    assert_eq!(opened(json!([add("redirect", host)])), [""; 0]);
+}
+
+#[test]
+fn only_what_was_closed_before() {
+    let mut packages = lab();
+    let wan = zone("wan");
+    let find = |of: &Section| of.name == wan;
+    let place = packages["firewall"].sections.iter().position(find).unwrap();
+    let firewall = packages.get_mut("firewall").unwrap();
+    let input = crate::Setting::Text("ACCEPT".into());
+    firewall.sections[place].options.insert("input".into(), input);
+    let at = |list: Value| {
+        let edits = crate::sample::edits(list);
+        exposes(&Draft::new(packages.clone(), &edits).unwrap()).len()
+    };
+    let all = add("rule", json!({"src": "wan", "target": "ACCEPT", "proto": "all"}));
+    assert_eq!(at(json!([all])), 0, "the router is open already");
+    assert_eq!(at(json!([set("firewall", &wan, json!({"mtu_fix": "1"}))])), 0);
+    assert_eq!(at(json!([add("forwarding", json!({"src": "wan", "dest": "lan"}))])), 1);
+}
