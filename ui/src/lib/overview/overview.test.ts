@@ -96,8 +96,9 @@ describe('hooks', () => {
         calls.push(method);
         if (method === denied) return Promise.reject(new Fault('denied', 'uci: no'));
         if (method === 'set') hook = args.values?.hook ?? '';
-        const main = { '.name': 'main', '.type': 'fastpath', engine: 'ebpf', hook };
-        return Promise.resolve(method === 'get' ? { values: { main } } : {});
+        const values = { engine: 'ebpf', hook };
+        const main = { section: 'main', type: 'fastpath', anonymous: false, values };
+        return Promise.resolve(method === 'get' ? { configs: { fastpath: [main] } } : {});
       };
       choice = new HookChoice(new Configuration({ request }), {
         ebpf: () => Promise.resolve({ devices } as EbpfState),

@@ -3,7 +3,8 @@ import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
 import { t } from '../i18n/t';
 import type { Health } from '../api/types';
-import { bareName, changesOf, isNew, sectionsOf, type Section, type Value } from './sections';
+import { bareName, changesOf, hasMask, isNew, sectionsOf } from './sections';
+import type { Answered, Change, Section, Value } from './sections';
 
 /** Longer than the daemon may take to say what it thinks; then rpcd undoes everything itself. */
 export const UNDO_S = 40;
@@ -13,7 +14,10 @@ export function refusalOf(health: readonly Health[]): string {
   return health.find((each) => each.code === 'config-refused')?.text ?? '';
 }
 
-/** `/etc/config/fastpath` over the ubus object `uci`, with changes that can be taken back. */
+/**
+ * `/etc/config/fastpath`: read without its secrets, as everybody may, and written over the ubus
+ * object `uci`, with changes that can be taken back.
+ */
 export class Configuration {
   constructor(
     private readonly api: Pick<Fastpath, 'request'>,
@@ -21,8 +25,9 @@ export class Configuration {
   ) {}
 
   async read(signal?: AbortSignal): Promise<Section[]> {
-    const reply = await this.api.request('uci', 'get', { config: this.name }, signal);
-    return sectionsOf(reply['values']);
+    const wanted = { configs: [this.name] };
+    const reply = await this.api.request('fastpath.change', 'get', wanted, signal);
+    return sectionsOf((reply['configs'] as Record<string, Answered[]> | undefined)?.[this.name]);
   }
 
   /** Drops what this session had begun to change. There is nothing to drop most of the time. */
@@ -35,6 +40,7 @@ export class Configuration {
   /** Notes in the session what leads from `before` to `after`; the files stay as they are. */
   async stage(before: readonly Section[], after: readonly Section[]): Promise<void> {
     const changes = changesOf(before, after);
+    if (changes.some(isMasked)) throw new Fault('failed', t('uci.masked'));
     for (const change of changes) {
       if (change.kind === 'removed') await this.call('delete', { section: change.section.name });
     }
@@ -103,6 +109,19 @@ export class Configuration {
 
   private call(method: string, args: object): Promise<Record<string, unknown>> {
     return this.api.request('uci', method, { config: this.name, ...args });
+  }
+}
+
+/** What is shown instead of a secret would be written in its place. */
+function isMasked(change: Change): boolean {
+  switch (change.kind) {
+    case 'set':
+      return change.to !== undefined && hasMask(change.to);
+    case 'added':
+      return Object.values(change.section.options).some(hasMask);
+    case 'removed':
+    case 'moved':
+      return false;
   }
 }
 

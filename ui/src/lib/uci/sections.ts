@@ -12,18 +12,29 @@ export interface Section {
   options: Record<string, Value>;
 }
 
-/** The sections of `uci get`'s `values`, in the order of the file. */
-export function sectionsOf(values: unknown): Section[] {
-  const all = Object.values((values ?? {}) as Record<string, Record<string, unknown>>);
-  all.sort((a, b) => Number(a['.index'] ?? 0) - Number(b['.index'] ?? 0));
-  return all.map((each) => ({
-    name: String(each['.name']),
-    type: String(each['.type']),
-    anonymous: each['.anonymous'] === true,
-    options: Object.fromEntries(
-      Object.entries(each).filter(([option]) => !option.startsWith('.')),
-    ) as Section['options'],
+/** A section as `fastpath.change get` answers it. */
+export interface Answered {
+  section: string;
+  type: string;
+  anonymous: boolean;
+  values: Record<string, Value>;
+}
+
+/** The sections of a file, in its order. */
+export function sectionsOf(answered: readonly Answered[] = []): Section[] {
+  return answered.map(({ section, type, anonymous, values }) => ({
+    name: section,
+    type,
+    anonymous,
+    options: values,
   }));
+}
+
+/** What the router shows instead of a password or a code. */
+const MASK = '•••';
+
+export function hasMask(value: Value): boolean {
+  return [value].flat().some((text) => text.includes(MASK));
 }
 
 /** What the page calls a section that is not written yet; no name that uci would take. */

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Fault } from '../api/errors';
 import { Configuration } from './configuration';
-import { changesOf, newName, sectionsOf, type Section } from './sections';
+import { changesOf, newName, type Section } from './sections';
 
 const section = (name: string, type: string, options: Section['options'] = {}): Section => ({
   name,
@@ -17,18 +17,6 @@ const a = section('cfg01', 'policy', { name: 'a', src: 'lan' });
 const b = section('cfg02', 'policy', { name: 'b' });
 const c = section('cfg03', 'policy', { name: 'c' });
 const file = [main, ips, a, b, c];
-
-it('reads sections in the order of the file', () => {
-  const values = {
-    cfg01: { '.name': 'cfg01', '.type': 'policy', '.anonymous': true, '.index': 1, src: 'lan' },
-    main: { '.name': 'main', '.type': 'fastpath', '.anonymous': false, '.index': 0, list: ['x'] },
-  };
-  expect(sectionsOf(values)).toEqual([
-    { name: 'main', type: 'fastpath', anonymous: false, options: { list: ['x'] } },
-    { name: 'cfg01', type: 'policy', anonymous: true, options: { src: 'lan' } },
-  ]);
-  expect(sectionsOf(undefined)).toEqual([]);
-});
 
 describe('changes', () => {
   it('are none between equals, whatever the order of the options', () => {
@@ -78,6 +66,28 @@ describe('Configuration', () => {
   beforeEach(() => {
     rpcd = new Rpcd();
     configuration = new Configuration(rpcd);
+  });
+
+  it('is read as everybody may read it, without secrets', async () => {
+    const values = { url: 'https://ann:•••@rules.example/' };
+    const answered = { section: 'et', label: 'et', type: 'rules', anonymous: false, values };
+    rpcd.answers['get'] = { configs: { fastpath: [answered] } };
+    expect(await configuration.read()).toEqual([section('et', 'rules', values)]);
+    expect(rpcd.calls).toEqual(['get {"configs":["fastpath"]}']);
+    rpcd.answers['get'] = { configs: {} };
+    expect(await configuration.read()).toEqual([]);
+  });
+
+  it('does not write what is shown instead of a secret', async () => {
+    const rules = section('et', 'rules', { url: 'https://ann:•••@rules.example/' });
+    await configuration.stage([rules], [rules, section(newName('b'), 'rules')]);
+    rpcd.calls = [];
+    const moved = section('et', 'rules', { url: 'https://ann:•••@rules.example/new' });
+    const added = section(newName('c'), 'rules', { url: ['https://rules.example/?key=•••'] });
+    for (const after of [[moved], [rules, added]]) {
+      await expect(configuration.stage([rules], after)).rejects.toThrow('•••');
+    }
+    expect(rpcd.calls).toEqual([]);
   });
 
   it('writes only what differs', async () => {

@@ -17,6 +17,17 @@ const file: Values = {
   cfg02: { '.name': 'cfg02', '.type': 'policy', '.anonymous': true, '.index': 2, name: 'b' },
 };
 
+/** As `fastpath.change get` answers them. */
+function answered(values: Values) {
+  const all = Object.values(structuredClone(values));
+  all.sort((a, b) => Number(a['.index']) - Number(b['.index']));
+  return all.map((each) => {
+    const options = Object.entries(each).filter(([option]) => !option.startsWith('.'));
+    const { '.name': section, '.type': type, '.anonymous': anonymous } = each;
+    return { section, type, anonymous, values: Object.fromEntries(options) };
+  });
+}
+
 /** A router with rpcd's way back, and a daemon that reads a configuration a second later. */
 class Router {
   committed: Values = structuredClone(file);
@@ -38,7 +49,7 @@ class Router {
   private answer(method: string, args: Record<string, unknown>): Record<string, unknown> {
     const edited = (this.staged ??= structuredClone(this.committed));
     const section = edited[String(args['section'])] ?? {};
-    if (method === 'get') return { values: structuredClone(edited) };
+    if (method === 'get') return { configs: { fastpath: answered(edited) } };
     if (method === 'set') Object.assign(section, args['values']);
     if (method === 'delete') Reflect.deleteProperty(edited, String(args['section']));
     if (method === 'add') {

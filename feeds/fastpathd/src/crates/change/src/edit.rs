@@ -7,7 +7,7 @@ use plugin::Map;
 use serde_json::{Value, json};
 
 use crate::package::{Options, Setting};
-use crate::secret::{MASK, is_secret};
+use crate::secret::{MASK, has_mask, is_secret};
 
 /// Files that may be changed this way.
 pub const CONFIGS: &[&str] =
@@ -212,9 +212,9 @@ impl<'a> Fields<'a> {
             if text.len() > LONGEST_VALUE {
                 return Err(self.wrong(option, format!("is longer than {LONGEST_VALUE} bytes")));
             }
-            // As a URL is shown; what is before the mask would lose its password.
-            if text.contains(&format!(":{MASK}@")) {
-                let what = "has a mask where its password was; write the password as well";
+            // As a URL is shown.
+            if has_mask(&text) {
+                let what = "has a mask where a password or code was; write that as well";
                 return Err(self.wrong(option, what));
             }
             // A C string ends there.

@@ -11,6 +11,8 @@ pub const MASK: &str = "•••";
 /// Names of options that hold a secret anywhere in `OpenWrt`.
 const NAMES: &[&str] = &[
     "password",
+    "password2",
+    "passgroup",
     "passwd",
     "pass",
     "passphrase",
@@ -34,6 +36,7 @@ const NAMES: &[&str] = &[
     "token",
     "pppd_options",
     "update_key",
+    "updatekey",
     "wps_pin",
     "fixed_key",
 ];
@@ -73,20 +76,51 @@ pub(crate) fn masked_section(section: &Section) -> Value {
     value
 }
 
-/// A text without what is a password in a URL: `https://user:password@host/`.
+/// Letters and digits of a part of a URL's path that is a subscriber's code and no name.
+const SHORTEST_CODE: usize = 16;
+
+/// A URL without what gives its owner access: `https://user:password@host/`, values of its query
+/// (`?oinkcode=…`), and codes in its path.
 fn masked_text(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
-    let (authority, path) = match rest.find(['/', '?', '#']) {
-        Some(end) => rest.split_at(end),
-        None => (rest, ""),
-    };
-    match authority.rsplit_once('@') {
+    let (authority, rest) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let (path, query) = rest.split_at(rest.find('?').unwrap_or(rest.len()));
+    let authority = match authority.rsplit_once('@') {
         Some((user, host)) if user.contains(':') => {
             let name = user.split(':').next().unwrap_or_default();
-            format!("{scheme}://{name}:{MASK}@{host}{path}")
+            format!("{name}:{MASK}@{host}")
         }
-        _ => text.to_owned(),
+        _ => authority.to_owned(),
+    };
+    let path: Vec<&str> =
+        path.split('/').map(|part| if is_code(part) { MASK } else { part }).collect();
+    format!("{scheme}://{authority}{}{}", path.join("/"), masked_query(query))
+}
+
+fn is_code(part: &str) -> bool {
+    part.len() >= SHORTEST_CODE
+        && part.bytes().all(|c| c.is_ascii_alphanumeric())
+        && part.bytes().any(|c| c.is_ascii_digit())
+}
+
+/// `?a=b&c`: the names stay; what has none is a value.
+fn masked_query(query: &str) -> String {
+    let Some(query) = query.strip_prefix('?') else { return query.to_owned() };
+    let mut parts = Vec::new();
+    for part in query.split('&') {
+        parts.push(match part.split_once('=') {
+            Some((name, value)) if !value.is_empty() => format!("{name}={MASK}"),
+            None if !part.is_empty() => MASK.to_owned(),
+            _ => part.to_owned(),
+        });
     }
+    format!("?{}", parts.join("&"))
+}
+
+/// Whether a text is a URL as it is shown, with a mask in it: what was there would be lost.
+#[must_use]
+pub(crate) fn has_mask(text: &str) -> bool {
+    text.contains("://") && text.contains(MASK)
 }
 
 #[cfg(test)]
@@ -95,7 +129,9 @@ mod tests {
 
     #[test]
     fn secrets_are_known_by_name() {
-        for name in ["password", "key", "psk", "private_key", "preshared_key", "wifi_password"] {
+        for name in
+            ["password", "key", "psk", "private_key", "preshared_key", "wifi_password", "updatekey"]
+        {
             assert!(is_secret(name), "{name}");
         }
         for name in ["username", "proto", "keepalive", "passive", "ac", "monkey"] {
@@ -118,6 +154,12 @@ mod tests {
             ("https://ann@rules.example/x", "https://ann@rules.example/x"),
             ("https://rules.example/a:b@c", "https://rules.example/a:b@c"),
             ("a@b:c", "a@b:c"),
+            ("https://a:b:c@h?oinkcode=0f1e2d&x=&y", "https://a:•••@h?oinkcode=•••&x=&•••"),
+            ("https://h/rules/x.tar.gz?", "https://h/rules/x.tar.gz?"),
+            (
+                "https://h.example/0123456789abcdef/suricata-8.0.2/et.rules.tar.gz",
+                "https://h.example/•••/suricata-8.0.2/et.rules.tar.gz",
+            ),
         ] {
             assert_eq!(masked("url", &Setting::Text(url.into())), json!(shown));
         }
