@@ -163,9 +163,6 @@ test_viewer_changes_nothing() {
     unchanged || fail "a viewer changed something"
 }
 
-test_secrets_stay() {
-    local root id answer secret old word="Gr31f-n1cht" new="Zw3it-W0rt"
-    keep
 # reading KIND VALUES: edits with a section of the firewall's that has a file read.
 reading() {
     jq -nc --arg k "$1" --argjson v "$2" \
@@ -221,6 +218,9 @@ test_a_folder_there_is_no_way_past_the_firewall() {
     unchanged || fail "it was applied"
 }
 
+test_secrets_stay() {
+    local root id answer secret old word="Gr31f-n1cht" new="Zw3it-W0rt"
+    keep
     root=$(session root fastpath)
     id=$(applied "$root" "$(edited iot "{\"password\": \"$word\"}")")
     change "$root" confirm "{\"id\": $id}" >/dev/null
@@ -247,13 +247,13 @@ test_a_folder_there_is_no_way_past_the_firewall() {
     gw 'cp /run/e2e/kept/network /etc/config/network'
 }
 
-# bad CODE EDITS: refused with this problem, and nothing changed.
-bad() {
-    refusal invalid "$ROOT" apply "$(with "$2")"
 # Each option is right, and together nft takes them not: one family and an address of the other.
 NO_RULE='[{"config": "firewall", "op": "add", "type": "rule", "id": "rule", "values": {"name": "x",
     "src": "lan", "family": "ipv4", "src_ip": "2001:db8::1", "target": "ACCEPT"}}]'
 
+# bad CODE EDITS: refused with this problem, and nothing changed.
+bad() {
+    refusal invalid "$ROOT" apply "$(with "$2")"
     same "what is wrong with $2" "$(jq -r '.error.problems[0].code' <<<"$ANSWER")" "$1"
     unchanged || fail "the refused change changed something: $2"
 }
@@ -368,9 +368,6 @@ test_power_cut() {
     good_state
 }
 
-# in_force SESSION WORD: what is said of the change that waits.
-in_force() { [ "$(change "$1" list '{}' | jq -r .pending.in_force)" = "$2" ]; }
-
 # The answer to a confirmation is a promise: the old files are in nobody's reach any more.
 test_power_cut_after_the_confirmation() {
     local root id
@@ -421,6 +418,9 @@ test_the_internet_is_let_in_by_name_only() {
     change "$ROOT" revert "{\"id\": $id}" >/dev/null
     unchanged || fail "not as before"
 }
+
+# in_force SESSION WORD: what is said of the change that waits.
+in_force() { [ "$(change "$1" list '{}' | jq -r .pending.in_force)" = "$2" ]; }
 
 test_the_router_says_when_a_change_is_in_force() {
     local id change

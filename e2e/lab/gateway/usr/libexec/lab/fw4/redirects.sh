@@ -18,7 +18,11 @@ redirect() {
     located daddr "$value"
     config_get value "$1" src_dport
     matched dport "$value"
-    echo "    ${match}counter dnat ip to $to${port:+:$port} comment \"!fw4: $name\""
+    # Without a host fw4 redirects to the gateway itself, by default to the same port.
+    statement="dnat ip to $to"
+    [ -n "$to" ] || statement="redirect to "
+    [ -n "$to" ] || [ -n "$port" ] || port=$value
+    echo "    ${match}counter $statement${port:+:$port} comment \"!fw4: $name\""
 }
 
 redirect_zone() {

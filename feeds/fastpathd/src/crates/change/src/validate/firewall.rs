@@ -10,6 +10,16 @@ use crate::package::Section;
 
 const POLICIES: &[&str] = &["ACCEPT", "REJECT", "DROP"];
 const TARGETS: &[&str] = &["ACCEPT", "REJECT", "DROP", "NOTRACK", "HELPER", "MARK", "DSCP"];
+/// Names that fw4 knows itself, and those of `OpenWrt`'s `/etc/protocols`.
+#[rustfmt::skip]
+const PROTOCOLS: &[&str] = &[
+    "all", "any", "*", "tcpudp", "ip", "icmp", "igmp", "ggp", "ipencap", "st", "tcp", "egp", "igp",
+    "pup", "udp", "hmp", "xns-idp", "rdp", "iso-tp4", "dccp", "xtp", "ddp", "idpr-cmtp", "ipv6",
+    "ipv6-route", "ipv6-frag", "idrp", "rsvp", "gre", "esp", "ah", "skip", "ipv6-icmp", "icmpv6",
+    "ipv6-nonxt", "ipv6-opts", "rspf", "vmtp", "eigrp", "ospf", "ax.25", "ipip", "etherip", "encap",
+    "pim", "ipcomp", "vrrp", "l2tp", "isis", "sctp", "fc", "mh", "mobility-header", "udplite",
+    "mpls-in-ip", "manet", "hip", "shim6", "wesp", "rohc",
+];
 /// Longest name of a zone: fw4 makes names of chains and of log prefixes from it.
 const LONGEST_ZONE: usize = 11;
 
@@ -33,17 +43,11 @@ pub(super) fn judge(report: &mut Report<'_>) {
         report.text(rule, "target", "a target of fw4's", is_one_of(TARGETS));
         matches(report, rule);
     }
-    for redirect in report.of("redirect") {
-        zone(report, redirect, "src", &names, false);
-        zone(report, redirect, "dest", &names, false);
-        report.text(redirect, "target", "DNAT or SNAT", is_one_of(&["DNAT", "SNAT"]));
-        report.text(redirect, "src_dport", "a port or a range of them", is_ports);
-        matches(report, redirect);
-        let port_forward = redirect.text("target").is_none_or(is_one_of(&["DNAT"]));
-        if port_forward && redirect.text("src").is_none() {
-            let text = "is missing: the zone from which connections are redirected";
-            report.note(redirect, "src", "missing", &[], text);
-        }
+    for section in report.of("redirect") {
+        zone(report, section, "src", &names, false);
+        zone(report, section, "dest", &names, false);
+        redirect(report, section);
+        matches(report, section);
     }
     for defaults in report.of("defaults") {
         policies(report, defaults);
@@ -100,9 +104,40 @@ fn zone(
     }
 }
 
+/// fw4 makes something of a redirect that lacks a field as well: a port forward without a host
+/// leads to the router itself.
+fn redirect(report: &mut Report<'_>, section: &Section) {
+    report.text(section, "target", "DNAT or SNAT", is_one_of(&["DNAT", "SNAT"]));
+    report.text(section, "src_dport", "a port or a range of them", is_ports);
+    report.text(section, "dest_port", "a port or a range of them", is_ports);
+    let none = |option: &str| section.words(option).is_empty();
+    if !section.text("target").is_none_or(is_one_of(&["DNAT"])) {
+        for option in ["dest", "src_dip"].into_iter().filter(|option| none(option)) {
+            report.note(section, option, "missing", &[], "is missing");
+        }
+        return;
+    }
+    if none("src") {
+        let text = "is missing: the zone from which connections are redirected";
+        report.note(section, "src", "missing", &[], text);
+    } else if section.text("src") == Some("*") {
+        let text = "a port forward is for the connections of one zone";
+        report.note(section, "src", "unknown-zone", &[("zone", "*")], text);
+    }
+    // What is meant for the router itself names no zone, and the port that it takes from others.
+    if none("dest_ip") && (!none("dest") || none("src_dport")) {
+        let text = "a port forward needs the address of a host";
+        report.note(section, "dest_ip", "forward-host", &[], text);
+    }
+}
+
 /// A value may be negated by `!` before it.
 fn plain(text: &str) -> &str {
     text.strip_prefix('!').unwrap_or(text).trim_start()
+}
+
+fn is_protocol(text: &str) -> bool {
+    is_one_of(PROTOCOLS)(text) || config::number(text).is_ok_and(|number| number <= 255)
 }
 
 fn matches(report: &mut Report<'_>, section: &Section) {
@@ -113,12 +148,7 @@ fn matches(report: &mut Report<'_>, section: &Section) {
         report.each(section, option, "a port or a range of them", |text| is_ports(plain(text)));
     }
     report.each(section, "src_mac", "a MAC address", |text| is_mac(plain(text)));
-    report.each(section, "proto", "a protocol", |text| {
-        let text = plain(text);
-        !text.is_empty()
-            && text.len() <= 16
-            && text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-')
-    });
+    report.each(section, "proto", "a protocol", |text| is_protocol(plain(text)));
     report.switches(section, &["enabled"]);
     report.text(section, "family", "any, ipv4 or ipv6", is_one_of(&["any", "ipv4", "ipv6"]));
     let has_port = ["src_port", "dest_port", "src_dport"]
@@ -126,7 +156,8 @@ fn matches(report: &mut Report<'_>, section: &Section) {
         .any(|option| section.options.contains_key(*option));
     let with_ports = |word: &&str| is_one_of(&["tcp", "udp", "tcpudp", "sctp", "udplite"])(word);
     let protos = section.words("proto");
-    if has_port && !protos.is_empty() && !protos.iter().all(with_ports) {
+    let known = protos.iter().all(|proto| is_protocol(plain(proto)));
+    if has_port && known && !protos.is_empty() && !protos.iter().all(with_ports) {
         let text = "only TCP and UDP have ports";
         report.note(section, "proto", "no-ports", &[], text);
     }

@@ -169,7 +169,44 @@ fn firewall() {
     assert_eq!(rule(json!({"src": "lan", "target": "PERMIT"})), "value");
     let redirect = json!({"src": "wan", "src_dport": "x", "target": "DNAT"});
     assert_eq!(code(add("firewall", "redirect", redirect)), "value");
-    assert_eq!(code(add("firewall", "redirect", json!({"target": "DNAT"}))), "missing");
+    assert_eq!(code(add("firewall", "rule", json!({"src": "lan", "proto": "nosuch"}))), "value");
+}
+
+#[test]
+fn port_forwards() {
+    let wrong = |values: Value| {
+        let found = judged(json!([add("firewall", "redirect", values)]));
+        let told = found.iter().map(|of| (of.section.clone(), of.option.clone(), of.code));
+        told.map(|(section, option, code)| format!("{section} {option} {code}")).collect::<Vec<_>>()
+    };
+    // As the page adds one.
+    let empty = json!({"name": "", "target": "DNAT", "proto": "tcp", "src": "wan", "dest": "lan"});
+    assert_eq!(wrong(empty), ["new1 dest_ip forward-host"]);
+    let both = ["new1 src missing", "new1 dest_ip forward-host"];
+    assert_eq!(wrong(json!({"target": "DNAT"})), both);
+    let with = |option: &str, value: &str| {
+        let mut values = json!({"src": "wan", "src_dport": "80", "dest": "lan", "proto": "tcp",
+            "dest_ip": "10.10.10.10", "dest_port": "8080"});
+        values[option] = json!(value);
+        wrong(values)
+    };
+    assert_eq!(with("name", "Web"), [""; 0]);
+    for (option, bad, code) in [
+        ("src", "*", "unknown-zone"),
+        ("src", "cellar", "unknown-zone"),
+        ("dest", "cellar", "unknown-zone"),
+        ("proto", "nosuch", "value"),
+        ("src_dport", "0", "value"),
+        ("dest_port", "80 81", "value"),
+        ("dest_ip", "host", "value"),
+        ("dest_ip", "", "forward-host"),
+    ] {
+        assert_eq!(with(option, bad), [format!("new1 {option} {code}")], "{option} {bad}");
+    }
+    // Names of hosts are asked at the router itself, whomever a host of the lan means to ask.
+    assert_eq!(wrong(json!({"src": "lan", "src_dport": "53", "proto": "tcp udp"})), [""; 0]);
+    let all = ["new1 dest missing", "new1 src_dip missing"];
+    assert_eq!(wrong(json!({"target": "SNAT"})), all);
     let iot = json!({"config": "network", "op": "delete", "section": "iot"});
     assert_eq!(one(iot).2, "unknown-interface");
 }
