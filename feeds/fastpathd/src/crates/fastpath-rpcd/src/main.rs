@@ -11,5 +11,7 @@ const ERRANDS: &[plugin::Errand] =
     &[("boot", change::boot), ("login", access::gate), ("settle", change::settle)];
 
 fn main() -> ExitCode {
+    // SAFETY: this is the first thing done, and only later does anything start a thread.
+    unsafe { launch::ensure_path() };
     plugin::main("fastpath-rpcd", OBJECTS, ERRANDS)
 }

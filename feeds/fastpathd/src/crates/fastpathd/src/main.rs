@@ -92,6 +92,8 @@ fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, lexopt::Er
 }
 
 fn main() -> ExitCode {
+    // SAFETY: this is the first thing done, and only later does anything start a thread.
+    unsafe { launch::ensure_path() };
     match parse(std::env::args_os().skip(1)) {
         Ok(Command::Run { paths, verbose }) => run(paths, verbose),
         Ok(Command::Check(path)) => check(&path),

@@ -21,6 +21,8 @@ const STORE: &str = "/var/lib/fastpath/rules";
 const MOST_REQUEST: u64 = 4 * 1024 * 1024;
 
 fn main() -> ExitCode {
+    // SAFETY: this is the first thing done, and only later does anything start a thread.
+    unsafe { launch::ensure_path() };
     let mut words = std::env::args_os().skip(1);
     let verb = words.next().unwrap_or_default();
     let store = words.next().map_or_else(|| PathBuf::from(STORE), PathBuf::from);
