@@ -9,6 +9,7 @@
 
 mod accounts;
 pub mod broker;
+pub mod client;
 pub mod devices;
 mod errors;
 pub mod exec;

@@ -25,6 +25,10 @@ impl log::Log for Stderr {
 }
 
 fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if words.first().is_some_and(|word| word == "call") {
+        return told(call(&words[1..]));
+    }
     let options = match Options::parse(std::env::args_os().skip(1)) {
         Ok(Some(options)) => options,
         Ok(None) => {
@@ -39,13 +43,22 @@ fn main() -> ExitCode {
     if log::set_logger(&Stderr).is_ok() {
         log::set_max_level(log::LevelFilter::Info);
     }
-    match serve(options) {
+    told(serve(options))
+}
+
+fn told(outcome: Result<(), Box<dyn Error>>) -> ExitCode {
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("fastpath-standin: {error}: {}", standin::chain(&*error));
             ExitCode::FAILURE
         }
     }
+}
+
+fn call(words: &[String]) -> Result<(), Box<dyn Error>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    tokio::task::LocalSet::new().block_on(&runtime, standin::client::call(words))
 }
 
 fn serve(options: Options) -> Result<(), Box<dyn Error>> {

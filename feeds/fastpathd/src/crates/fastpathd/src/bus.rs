@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::sync::mpsc::Sender;
 use ubus::PolicyType::{Array, Bool, Int32, Int64, String as Text, Table};
-use ubus::{CallError, Connection, Handle, Incoming, Method, Object, Reply, Status};
+use ubus::{CallError, Connection, Handle, Incoming, Method, Object, Reply};
 
 use crate::happening::Happening;
 
@@ -154,18 +154,40 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// Whether rpcd answers for UCI: after a restart of ubusd it comes back later than we do.
-pub(crate) async fn has_uci(handle: &Handle) -> bool {
-    handle.list("uci").await.is_ok_and(|found| !found.is_empty())
+/// What `fastpath-rpcd` reads and writes of UCI for us, as root.
+const CONFIG: &str = "fastpath.config";
+
+/// Why the configuration is not read or written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConfigError {
+    /// Nobody answered.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// It was refused.
+    #[error("{0}")]
+    Refused(String),
 }
 
-/// The `values` of a UCI package; `None` if there is no such package.
-pub(crate) async fn package(handle: &Handle, name: &str) -> Result<Option<Value>, CallError> {
-    let args = Map::from_iter([("config".to_owned(), name.into())]);
-    match handle.call("uci", "get", &args, PATIENCE).await {
-        Ok(mut answer) => Ok(Some(answer.remove("values").unwrap_or_default())),
-        Err(error) if error.status() == Status::NotFound => Ok(None),
-        Err(error) => Err(error),
+/// Whether rpcd answers for UCI: after a restart of ubusd it comes back later than we do.
+pub(crate) async fn has_config(handle: &Handle) -> bool {
+    handle.list(CONFIG).await.is_ok_and(|found| !found.is_empty())
+}
+
+/// The `values` of what we read of a UCI package; `None` if there is no such package.
+pub(crate) async fn package(handle: &Handle, name: &str) -> Result<Option<Value>, ConfigError> {
+    Ok(config(handle, "get", ("config", name)).await?.remove("values"))
+}
+
+async fn config(
+    handle: &Handle,
+    method: &str,
+    (name, value): (&str, &str),
+) -> Result<Map<String, Value>, ConfigError> {
+    let args = Map::from_iter([(name.to_owned(), value.into())]);
+    let answer = handle.call(CONFIG, method, &args, PATIENCE).await?;
+    match answer.get("error").map(|error| error["text"].as_str().unwrap_or_default()) {
+        None => Ok(answer),
+        Some(why) => Err(ConfigError::Refused(why.to_owned())),
     }
 }
 
@@ -196,16 +218,6 @@ pub(crate) async fn doctor(handle: Handle, args: Map<String, Value>, reply: Repl
 }
 
 /// Writes the engine into `/etc/config/fastpath`.
-pub(crate) async fn persist(handle: &Handle, engine: &str) -> Result<(), CallError> {
-    let values =
-        Map::from_iter([("enabled".to_owned(), "1".into()), ("engine".to_owned(), engine.into())]);
-    let mut args = Map::from_iter([
-        ("config".to_owned(), "fastpath".into()),
-        ("section".to_owned(), "main".into()),
-        ("values".to_owned(), values.into()),
-    ]);
-    handle.call("uci", "set", &args, PATIENCE).await?;
-    args.retain(|name, _| name == "config");
-    handle.call("uci", "commit", &args, PATIENCE).await?;
-    Ok(())
+pub(crate) async fn persist(handle: &Handle, engine: &str) -> Result<(), ConfigError> {
+    config(handle, "engine", ("engine", engine)).await.map(drop)
 }

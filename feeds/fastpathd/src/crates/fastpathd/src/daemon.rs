@@ -314,7 +314,8 @@ impl Daemon {
                         "writing the engine into the configuration: {}",
                         bus::chain(&error)
                     );
-                    return reply.status(error.status());
+                    reply.status(ubus::Status::UnknownError);
+                    return;
                 }
                 if let Err(error) = reply.data(&report) {
                     log::error!("ubus: answer of engine: {error}");
@@ -339,7 +340,7 @@ impl Daemon {
 
     fn read_file(&mut self) {
         let path = self.paths.config.display();
-        log::warn!("nobody answers for uci on ubus: reading {path} itself");
+        log::warn!("nobody answers for fastpath.config on ubus: reading {path} itself");
         let effects = match file_values(&self.paths.config) {
             Ok(values) => self.core.configuration(&values),
             Err(why) => {
@@ -389,8 +390,8 @@ async fn still_in_force(nft: &NftCommand, plan: &ruleset::Plan) -> bool {
 }
 
 async fn read_configuration(bus: ubus::Handle, happenings: mpsc::Sender<Happening>) {
-    if !bus::has_uci(&bus).await {
-        let why = "nobody answers for uci on ubus yet".to_owned();
+    if !bus::has_config(&bus).await {
+        let why = "nobody answers for fastpath.config on ubus yet".to_owned();
         let _ = happenings.send(Happening::NoConfiguration(why, false)).await;
         return;
     }

@@ -39,7 +39,7 @@ pub(crate) struct Firewall {
 }
 
 impl Firewall {
-    /// Reads `values` of `uci get {"config":"firewall"}`.
+    /// Reads `values` of `fastpath.config get {"config":"firewall"}`.
     pub(crate) fn parse(values: &Value) -> Self {
         let mut firewall = Self { exposures: exposures(values), ..Self::default() };
         for section in values.as_object().into_iter().flat_map(|m| m.values()) {

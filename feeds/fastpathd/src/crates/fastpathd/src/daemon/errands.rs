@@ -283,8 +283,10 @@ async fn update_rules(request: String, happenings: Sender<Happening>) {
 
 async fn run_updater(request: &str, happenings: &Sender<Happening>) -> Result<Value, String> {
     let failed = |what: &str, error: std::io::Error| format!("{what} {UPDATER}: {error}");
-    let mut child = Command::new(UPDATER)
-        .arg("update")
+    // It reads what strangers' servers send, and so do the programs it starts.
+    let mut updater = std::process::Command::new(UPDATER);
+    launch::without_capabilities(updater.arg("update"));
+    let mut child = Command::from(updater)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .kill_on_drop(true)

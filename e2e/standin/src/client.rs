@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! `OpenWrt`'s program `ubus`, as far as the tests use it: `call PATH METHOD [JSON]`, as whatever
+//! user it is run by.
+
+use std::error::Error;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+use ubus::{Connection, Map};
+
+/// As the true one has it unless told.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Prints the answer.
+///
+/// # Errors
+/// The words are not understood, ubusd is not there, or the call has no answer.
+pub async fn call(words: &[String]) -> Result<(), Box<dyn Error>> {
+    let (path, method, args) = match words {
+        [path, method] => (path, method, Map::new()),
+        [path, method, args] => match serde_json::from_str(args)? {
+            Value::Object(args) => (path, method, args),
+            _ => return Err("the arguments are no JSON object".into()),
+        },
+        _ => return Err("usage: ubus call PATH METHOD [ARGUMENTS]".into()),
+    };
+    let connection = Connection::open(Path::new(ubus::SOCKET)).await?;
+    let answer = connection.handle().call(path, method, &args, PATIENCE).await?;
+    println!("{}", Value::Object(answer));
+    Ok(())
+}

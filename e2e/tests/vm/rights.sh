@@ -1,0 +1,109 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What the daemon's own user may do, and what it starts.
+
+# as_daemon COMMAND: what whoever takes over the daemon could run.
+as_daemon() { gw "setpriv --reuid=fastpath --regid=fastpath --init-groups $1" 2>&1; }
+
+# denied OBJECT METHOD ARGUMENTS: of an object that is there. ubusd shows a user no object of which
+# he may call nothing.
+denied() {
+    local said
+    said=$(as_daemon "ubus call $1 $2 '$3'") && fail "$1 $2 is allowed: $said"
+    [[ $said == *"ermission denied"* || $said == *"call $1 $2: Not found"* ]] ||
+        fail "answer of $1 $2: $said"
+}
+
+login='"config": "rpcd", "section": "@login[0]"'
+
+test_the_daemon_s_user_writes_no_configuration() {
+    local before
+    before=$(gw 'md5sum /etc/config/*')
+    gw "ubus call uci get '{\"config\": \"rpcd\"}'" >/dev/null
+    denied uci set "{$login, \"values\": {\"password\": \"x\", \"write\": [\"*\"]}}"
+    denied uci add '{"config": "rpcd", "type": "login"}'
+    denied uci delete "{$login}"
+    denied uci commit '{"config": "rpcd"}'
+    denied uci apply '{}'
+    denied session create '{}'
+    same "the configuration" "$(gw 'md5sum /etc/config/*')" "$before"
+    has "what is read" "$(as_daemon 'ubus call fastpath.config get '\''{"config": "fastpath"}'\')" \
+        '".type":"fastpath"'
+}
+
+test_the_daemon_s_user_reads_no_password_of_a_line() {
+    local said
+    has "the configuration" "$(gw cat /etc/config/network)" password
+    denied uci get '{"config": "network"}'
+    said=$(as_daemon 'ubus call fastpath.config get '\''{"config": "network"}'\')
+    lacks "what is read" "$said" password
+    has "what is read of rpcd" \
+        "$(as_daemon 'ubus call fastpath.config get '\''{"config": "rpcd"}'\')" '"error"'
+    has "a wrong engine" \
+        "$(as_daemon 'ubus call fastpath.config engine '\''{"engine": "warp"}'\')" '"error"'
+    soon 5 engine_is flowtable
+}
+
+# Somebody has begun to change something in a shell.
+test_persist_writes_the_engine_alone() {
+    gw "ubus call uci set '{\"config\": \"fastpath\", \"section\": \"main\",
+        \"values\": {\"on_exit\": \"remove\"}}'" >/dev/null
+    gw fastpathctl engine off --persist >/dev/null
+    has "the configuration" "$(gw cat /etc/config/fastpath)" "option engine 'off'"
+    lacks "the configuration" "$(gw cat /etc/config/fastpath)" "option on_exit 'remove'"
+    gw fastpathctl engine flowtable --persist >/dev/null
+    gw "ubus call uci revert '{\"config\": \"fastpath\"}'" >/dev/null
+}
+
+# sets: inheritable, permitted, effective, bounding, ambient.
+no_capabilities() {
+    local name
+    for name in CapInh CapPrm CapEff CapAmb; do
+        same "$2: $name" "$(awk -v n="$name:" '$1 == n { print $2 }' <<<"$1")" 0000000000000000
+    done
+    same "$2: NoNewPrivs" "$(awk '$1 == "NoNewPrivs:" { print $2 }' <<<"$1")" 1
+}
+
+# A program to download with that only notes what it, and who started it, may do.
+test_a_rule_update_has_no_capabilities() {
+    gw 'cat >/usr/sbin/uclient-fetch && chmod +x /usr/sbin/uclient-fetch' <<'END'
+#!/bin/sh
+cat /proc/self/status >/var/lib/fastpath/download.status
+cat /proc/$PPID/status >/var/lib/fastpath/updater.status
+exit 4
+END
+    configure <<END
+config fastpath 'main'
+	option engine 'flowtable'
+
+config ips 'ips'
+	option enabled '0'
+
+config update 'update'
+	option hour '-1'
+
+config rules 'lab'
+	option url 'http://203.0.113.1/x.tar.gz'
+	option sha256_url 'https://203.0.113.1/x.tar.gz.sha256'
+END
+    soon 5 engine_is flowtable
+    same "started" "$(said .started update-rules)" true
+    soon 30 gw 'test -s /var/lib/fastpath/updater.status'
+    gw 'rm /usr/sbin/uclient-fetch'
+    has "who started it" "$(gw head -n 1 /var/lib/fastpath/updater.status)" fastpath-rules
+    no_capabilities "$(gw cat /var/lib/fastpath/updater.status)" updater
+    no_capabilities "$(gw cat /var/lib/fastpath/download.status)" download
+    # The daemon itself keeps the one that it needs.
+    has "the daemon" "$(gw "grep CapAmb /proc/$(daemon_pid)/status")" 0000000000001000
+    gw 'rm /var/lib/fastpath/*.status'
+}
+
+# Its init script names PATH; it does not depend on that.
+test_the_daemon_finds_nft_without_a_path() {
+    gw 'sed -i.kept "/procd_set_param env/d" /etc/init.d/fastpathd && /etc/init.d/fastpathd stop
+        nft delete table inet fastpath; /etc/init.d/fastpathd start'
+    soon 15 engine_is flowtable
+    lacks "what it was started with" "$(gw "tr '\0' '\n' </proc/$(daemon_pid)/environ")" PATH
+    gw 'mv /etc/init.d/fastpathd.kept /etc/init.d/fastpathd; /etc/init.d/fastpathd restart'
+    soon 15 engine_is flowtable
+}
