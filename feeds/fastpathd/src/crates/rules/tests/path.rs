@@ -13,7 +13,7 @@ fn downloads_without_a_path() {
     let there = |name: &&str| {
         launch::PATH.split(':').any(|folder| std::path::Path::new(folder).join(name).is_file())
     };
-    if !known.iter().any(|name| there(&name)) {
+    if !known.iter().any(there) {
         eprintln!("skipped: no program to download with");
         return;
     }
