@@ -8,16 +8,23 @@ use standin::options::{Options, USAGE};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Prints what is logged, for the lab's own log.
-struct Stderr;
+struct Stdio;
 
-impl log::Log for Stderr {
+impl log::Log for Stdio {
     fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
         metadata.level() <= log::max_level()
     }
 
     fn log(&self, record: &log::Record<'_>) {
         if self.enabled(record.metadata()) {
-            eprintln!("standin {}: {}", record.level().as_str().to_lowercase(), record.args());
+            let line =
+                format!("standin {}: {}", record.level().as_str().to_lowercase(), record.args());
+            // What procd's log takes for an error, and what not.
+            if record.level() <= log::Level::Warn {
+                eprintln!("{line}");
+            } else {
+                println!("{line}");
+            }
         }
     }
 
@@ -40,7 +47,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    if log::set_logger(&Stderr).is_ok() {
+    if log::set_logger(&Stdio).is_ok() {
         log::set_max_level(log::LevelFilter::Info);
     }
     told(serve(options))

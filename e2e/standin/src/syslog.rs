@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The ubus object `log`, logd's: the newest messages of the kernel's and the programs' log, in
-//! memory. Programs send theirs to a socket. What a supervisor writes to `NAME.log` is taken up as
-//! procd would pass it on, so that it is there as well.
+//! memory. Programs send theirs to a socket. What a supervisor writes to `NAME.log` and
+//! `NAME.err.log` is taken up as procd would pass it on, so that it is there as well.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -19,8 +19,10 @@ use crate::reply::{Answer, text};
 const KEPT: usize = 1500;
 /// Longest message.
 const LONGEST: usize = 1024;
-/// `daemon.info`, what procd gives to the words of a service.
+/// `daemon.info` and `daemon.err`, what procd gives to what a service prints on its standard
+/// output and on its standard error.
 const DAEMON_INFO: u32 = 30;
+const DAEMON_ERR: u32 = 27;
 /// `user.notice`, for a message that names no priority.
 const USER_NOTICE: u32 = 13;
 /// logd's number for what came from a program.
@@ -117,6 +119,10 @@ impl Log {
         else {
             return;
         };
+        let (name, priority) = match name.strip_suffix(".err") {
+            Some(name) => (name, DAEMON_ERR),
+            None => (name, DAEMON_INFO),
+        };
         let known = self.read.get(path).copied().unwrap_or(0);
         let Ok(mut file) = File::open(path) else { return };
         let length = file.metadata().map_or(0, |meta| meta.len());
@@ -135,7 +141,7 @@ impl Log {
         for line in String::from_utf8_lossy(&bytes[..end]).lines() {
             // `logger` has put the name of its caller before it.
             let line = if name == "messages" { line.to_owned() } else { format!("{name}: {line}") };
-            self.add(DAEMON_INFO, &line);
+            self.add(priority, &line);
         }
     }
 

@@ -42,13 +42,14 @@ fn the_log_keeps_the_newest() {
     log.answer(("write", &map(json!({"event": "plain\nin two lines"})))).unwrap();
     std::fs::write(folder.join("messages.log"), "netifd: up\nnot yet wh").unwrap();
     std::fs::write(folder.join("fastpathd.log"), "one\n").unwrap();
+    std::fs::write(folder.join("fastpathd.err.log"), "two\n").unwrap();
     std::fs::write(folder.join("pppoe-wan.log"), "told already\n").unwrap();
     std::fs::write(folder.join("other"), "no log\n").unwrap();
     let all = lines(&mut log, json!({"stream": false}));
     assert_eq!(all[..3], ["29 pppd[12]: Connected", "13 by ubus", "13 plain in two lines"]);
     let mut files = all[3..].to_vec();
     files.sort();
-    assert_eq!(files, ["30 fastpathd: one", "30 netifd: up"]);
+    assert_eq!(files, ["27 fastpathd: two", "30 fastpathd: one", "30 netifd: up"]);
     std::fs::write(folder.join("messages.log"), "netifd: up\nnot yet whole\n").unwrap();
     assert_eq!(lines(&mut log, json!({"stream": false, "lines": 1})), ["30 not yet whole"]);
     std::fs::write(folder.join("messages.log"), "anew\n").unwrap();

@@ -36,6 +36,30 @@ test_line_goes_down_and_up_and_the_log_tells() {
     wan_is_up || fail "viewer took the line down"
 }
 
+# words SESSION: what the daemon has said, its level before each line.
+words() {
+    rpc "$1" log read '{"lines": 500, "stream": false}' |
+        jq -r '.result[1].log[] | select(.msg | startswith("fastpathd: ")) |
+            "\(.priority % 8) \(.msg)"'
+}
+words_have() { words "$1" | grep -q -- "$2"; }
+
+# procd takes what a service prints on its standard error for an error.
+test_only_faults_are_errors_of_the_log() {
+    local id wrong
+    id=$(root)
+    gw '/etc/init.d/fastpathd restart'
+    soon 15 engine_is flowtable
+    soon 10 words_have "$id" "^6 fastpathd: ubus: published fastpath"
+    configure <<<"config fastpath 'main'
+	option engine 'warp'"
+    soon 10 words_have "$id" "^3 fastpathd: .*warp"
+    gw 'cp /run/e2e/config /etc/config/fastpath; /etc/init.d/fastpathd reload'
+    wrong=$(words "$id" | grep '^3 ' | grep -vE '^3 fastpathd: (error|warning): ' || true)
+    same "errors that are none" "$wrong" ""
+    soon 5 engine_is flowtable
+}
+
 # restored SESSION FILE: uploaded and given to sysupgrade; prints the answer.
 restored() {
     curl -sS -m 20 -F "sessionid=$1" -F filename=/tmp/backup.tar.gz -F "filedata=@$2" \

@@ -168,9 +168,17 @@ configure() {
 cp_config_back() { gw 'cp /run/e2e/config /etc/config/fastpath; /etc/init.d/fastpathd reload'; }
 
 # daemon_log: what the daemon said since mark_log.
-mark_log() { gw 'wc -l </var/log/fastpathd.log >/run/e2e/log'; }
 # shellcheck disable=SC2016 # the gateway expands it
-daemon_log() { gw 'tail -n +$(($(cat /run/e2e/log) + 1)) /var/log/fastpathd.log'; }
+mark_log() {
+    gw 'for file in /var/log/fastpathd.*; do wc -l <"$file" >"/run/e2e/${file##*/}"; done'
+}
+# shellcheck disable=SC2016 # the gateway expands it
+daemon_log() {
+    gw 'for file in /var/log/fastpathd.*; do
+            mark=$(cat "/run/e2e/${file##*/}" 2>/dev/null)
+            tail -n "+$((${mark:-0} + 1))" "$file"
+        done'
+}
 
 # refused TEXT PART…: a reload of TEXT is refused with every PART in the log and in the health;
 # what runs goes on.

@@ -1,40 +1,59 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Log lines on standard error, which procd passes on to the system log.
+//! Log lines. procd passes standard output on to the system log as `daemon.info` and standard
+//! error as `daemon.err`: what is no fault goes to standard output.
 
 use std::io::Write;
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
-struct Stderr;
+struct Stdio;
 
-impl Log for Stderr {
+impl Log for Stdio {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.level() <= log::max_level()
     }
 
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
-            // Nobody is left to tell when standard error is gone.
-            let _ = writeln!(std::io::stderr(), "{}{}", prefix(record.level()), record.args());
+            write(record, &mut std::io::stdout(), &mut std::io::stderr());
         }
     }
 
     fn flush(&self) {}
 }
 
-fn prefix(level: Level) -> &'static str {
-    match level {
-        Level::Error => "error: ",
-        Level::Warn => "warning: ",
-        Level::Info => "",
-        Level::Debug | Level::Trace => "debug: ",
-    }
+/// A line at a time, so that a reader never waits for the end of one.
+fn write<'a>(record: &Record<'_>, out: &'a mut (dyn Write + 'a), err: &'a mut (dyn Write + 'a)) {
+    let (to, prefix) = match record.level() {
+        Level::Error => (err, "error: "),
+        Level::Warn => (err, "warning: "),
+        Level::Info => (out, ""),
+        Level::Debug | Level::Trace => (out, "debug: "),
+    };
+    // Nobody is left to tell when the other end is gone.
+    let _ = to.write_all(format!("{prefix}{}\n", record.args()).as_bytes());
 }
 
 /// Starts logging; `verbose` adds debug lines.
 pub(crate) fn start(verbose: bool) {
-    static SINK: Stderr = Stderr;
+    static SINK: Stdio = Stdio;
     // Fails only when a logger is set already, which then serves as well.
     let _ = log::set_logger(&SINK);
     log::set_max_level(if verbose { LevelFilter::Debug } else { LevelFilter::Info });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_faults_go_where_procd_expects_them() {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        for level in Level::iter() {
+            let mut record = Record::builder();
+            write(&record.level(level).args(format_args!("{level}")).build(), &mut out, &mut err);
+        }
+        assert_eq!(String::from_utf8_lossy(&err), "error: ERROR\nwarning: WARN\n");
+        assert_eq!(String::from_utf8_lossy(&out), "INFO\ndebug: DEBUG\ndebug: TRACE\n");
+    }
 }
