@@ -2,6 +2,9 @@
 //! Every change leaves lines in the router's log: who, what became of it, what it changed.
 
 use std::fmt::Write as _;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
 use std::process::Command;
 
 use plugin::process::{self, Limits};
@@ -32,9 +35,50 @@ pub(crate) fn say(text: &str) {
     send(&format!("{}\n", text.escape_debug()));
 }
 
-/// Each line a message. A change is not refused for want of a log.
+/// Where logd listens, once it runs.
+const LOGD: &str = "/dev/log";
+/// The kernel's log, which logd reads when it starts.
+const KERNEL: &str = "/dev/kmsg";
+/// daemon.notice
+const PRIORITY: u8 = 29;
+
+/// Each line a message. At boot we come before logd, and logger's words would be lost.
 fn send(text: &str) {
+    // A change is not refused for want of a log.
+    if Path::new(LOGD).exists() {
+        send_to_logd(text);
+    } else {
+        let _ = send_to_kernel(KERNEL, text);
+    }
+}
+
+/// The kernel takes each write for a message.
+fn send_to_kernel(kernel: impl AsRef<Path>, text: &str) -> std::io::Result<()> {
+    let mut log = OpenOptions::new().append(true).open(kernel)?;
+    for line in text.lines() {
+        log.write_all(format!("<{PRIORITY}>fastpath-change: {line}\n").as_bytes())?;
+    }
+    Ok(())
+}
+
+fn send_to_logd(text: &str) {
     let mut logger = Command::new("logger");
     logger.args(["-t", "fastpath-change", "-p", "daemon.notice"]);
     let _ = process::run(&mut logger, text.as_bytes(), Limits::short(5));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_gets_a_message_a_line() {
+        let file = std::env::temp_dir().join(format!("change-kmsg-{}", std::process::id()));
+        std::fs::write(&file, "").expect("a file for the test");
+        send_to_kernel(&file, "change 7 of ann: power-cut\nand more\n").expect("written");
+        let said = std::fs::read_to_string(&file).expect("the file");
+        std::fs::remove_file(&file).expect("the file");
+        let lines = ["change 7 of ann: power-cut", "and more"];
+        assert_eq!(said, lines.map(|line| format!("<29>fastpath-change: {line}\n")).concat());
+    }
 }
