@@ -36,7 +36,7 @@ test('what the doctor can do itself is asked about, done, and gone', async ({ pa
 });
 
 test('a remedy in the configuration is shown, applied and confirmed', async ({ page, router }) => {
-  await router.run('sed -i /mtu_fix/d /etc/config/firewall; reload_config firewall');
+  await router.run('sed -i /mtu_fix/d /etc/config/firewall; /etc/init.d/firewall reload');
   await openSetup(page, 'health');
   await expect(finding(page, 'pppoe-mss')).toBeVisible({ timeout: LOOK_MS });
   await fix(page, 'pppoe-mss').click();

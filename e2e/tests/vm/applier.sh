@@ -3,19 +3,22 @@
 # The lab's own netifd and fw4: a change of /etc/config/network and firewall is carried out, and
 # nothing else is touched. On an OpenWrt image these are netifd's and fw4's tests to pass.
 
-# edit_config NAME SED-SCRIPT…: and the reload that follows a commit.
+# edit_config NAME SED-SCRIPT…: and the reloads that follow a commit.
 edit_config() {
     local name=$1
     shift
-    gw "sed -i $(printf ' -e %q' "$@") /etc/config/$name && reload_config $name"
+    gw "$RELOAD sed -i $(printf ' -e %q' "$@") /etc/config/$name && reload $name"
 }
 
 # add_config NAME: sections from stdin.
-add_config() { gw "cat >>/etc/config/$1 && reload_config $1"; }
+add_config() { gw "$RELOAD cat >>/etc/config/$1 && reload $1"; }
 
-# kernel_state: all that the configuration decides, less what counts on by itself.
+# kernel_state: all that the configuration decides, less what counts on by itself, and less routes
+# of link-local addresses: the kernel makes them when it notices a carrier, up to a second later.
 kernel_state() {
-    gw '/usr/libexec/lab/state | sort; nft -s list table inet fw4; cat /run/supervise/pppoe-wan'
+    gw '/usr/libexec/lab/state | grep -v "^route 6 fe80:" | sort
+        nft -s list table inet fw4
+        cat /run/supervise/pppoe-wan'
 }
 
 reaches() { "$1" ping -c 1 -W 1 "$2"; }
@@ -57,9 +60,24 @@ config rule
 test_what_is_as_wanted_is_left_alone() {
     local before
     before=$(kernel_state)
-    gw reload_config network firewall
+    gw "$RELOAD reload network firewall"
     same "plan" "$(gw cat /run/lab/network/plan)" ""
     same "state" "$(kernel_state)" "$before"
+}
+
+test_reload_config_tells_what_differs() {
+    local before
+    gw reload_config
+    gw 'cat >>/etc/config/firewall && reload_config' <<<"
+config rule
+	option src 'lan'
+	option proto 'tcp'
+	option dest_port '4711'
+	option target 'ACCEPT'"
+    soon 10 gw 'nft list table inet fw4 | grep -q "dport 4711"'
+    before=$(gw stat -c %y /var/run/fw4.state)
+    gw 'echo "# nothing" >>/etc/config/firewall && reload_config'
+    never 3 gw "[ \"\$(stat -c %y /var/run/fw4.state)\" != '$before' ]"
 }
 
 test_guest_vlan_comes_and_goes() {
@@ -91,7 +109,7 @@ config dhcp 'guest'
 test_bridges_for_each_vlan_and_back() {
     local before
     before=$(kernel_state)
-    gw 'cat >/etc/config/network && reload_config network' <<<"$(per_vlan_bridges)"
+    gw "$RELOAD cat >/etc/config/network && reload network" <<<"$(per_vlan_bridges)"
     same "kind of the bridges" "$(gw "/usr/libexec/lab/state | grep ^filtering | sort")" \
         "filtering br-home 0
 filtering br-iot 0"

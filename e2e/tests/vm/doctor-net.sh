@@ -276,7 +276,7 @@ test_line_whose_sizes_do_not_fit() {
         silent pppoe-mtu
         cp /etc/config/firewall /run/e2e/firewall
         sed -i /mtu_fix/d /etc/config/firewall
-        reload_config firewall
+        /etc/init.d/firewall reload
         finds pppoe-mss'
     change_confirmed pppoe-mss
     doctor '

@@ -120,9 +120,32 @@ prepare() {
     (good_state)
 }
 
+# On the gateway: reload CONFIG… has the services of these configurations reloaded, in their order,
+# as procd does after a commit, and waits for them. `reload_config` takes no name, and waits for
+# nobody.
+# shellcheck disable=SC2016 # the gateway expands it
+RELOAD='
+reload() {
+    concerned=
+    for config; do
+        case $config in
+            network) concerned="$concerned network firewall dnsmasq packet_steering fastpathd " ;;
+            firewall) concerned="$concerned firewall packet_steering fastpathd " ;;
+            dhcp) concerned="$concerned dnsmasq " ;;
+            *) echo "no service is known for $config" >&2; return 1 ;;
+        esac
+    done
+    set --
+    for service in network firewall dnsmasq packet_steering fastpathd; do
+        case $concerned in *" $service "*) "/etc/init.d/$service" reload || set -- failed ;; esac
+    done
+    [ $# = 0 ]
+}
+'
+
 # configuration_back: network, firewall and leases as they were before the first test.
 # shellcheck disable=SC2016 # the gateway expands it
-CONFIGURATION_BACK='
+CONFIGURATION_BACK=$RELOAD'
 for file in /run/e2e/etc/*; do
     cmp -s "$file" "/etc/config/${file##*/}" && continue
     cp "$file" /etc/config/
@@ -131,7 +154,7 @@ done
 for file in /run/lab/down/*; do
     [ ! -e "$file" ] || { rm "$file"; set -- "$@" network; }
 done
-[ $# = 0 ] || reload_config "$@"
+[ $# = 0 ] || reload "$@"
 '
 configuration_back() { gw "$CONFIGURATION_BACK"; }
 
