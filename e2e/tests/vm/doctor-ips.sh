@@ -9,17 +9,29 @@
 # shellcheck source=e2e/tests/vm/lib/archives.sh
 . "$VM/lib/archives.sh"
 
-# But for what other tests have let pass without inspection: the table counts that as long as it
-# stands.
+# ips_checks: the names of the group's checks.
+ips_checks() {
+    gw 'fastpathctl --json doctor || true' | jq -r '.findings[] | select(.group == "ips") | .id' |
+        xargs
+}
+
+# all_well ID…: of these checks alone, since all of them take most of the time there is. But for
+# what other tests have let pass without inspection: the table counts that as long as it stands.
 all_well() {
-    gw 'fastpathctl --json doctor || true' | jq -c '[.findings[] | select(.group == "ips") |
-        select(.id != "ips-uninspected") |
-        select(.severity | IN("ok", "info") | not)]' | grep -x '\[\]'
+    local found
+    found=$(gw "fastpathctl --json doctor $(printf -- ' --check %s' "$@") || true" |
+        jq -c '[.findings[] | select(.id != "ips-uninspected") |
+            select(.severity | IN("ok", "info") | not)]')
+    [ "$found" = "[]" ] || { echo "$found"; return 1; }
 }
 
 # What it is by nature: inspection switched on, on a small box with our own rules only.
 test_silent_while_suricata_is_in_line() {
-    soon 30 all_well
+    local checks
+    checks=$(ips_checks)
+    has "the checks" "$checks" ips-away
+    # shellcheck disable=SC2086 # one a word
+    soon 30 all_well $checks
     # Rules that another test has fetched are of this week.
     case $(ips_value .rules.state) in
         builtin) finds ips-rules info builtin ;;
@@ -133,17 +145,27 @@ config rules 'lab'
     well ips-rules
 }
 
-# How much that is, depends on what else has passed.
-encrypted_at_least() { [ "$(examined ips-encrypted | jq .params.share)" -ge "$1" ]; }
-
-test_what_nobody_can_read() {
-    ! encrypted_at_least 99 || fail "nobody could read anything before"
-
-    tr -d '\n' <<'END' | sed 's/$/\n/' | feed
+# flow_of PROTOCOL BYTES: a connection that has ended, as Suricata tells it.
+flow_of() {
+    tr -d '\n' <<END | sed 's/$/\n/' | feed
 {"timestamp":"2026-11-22T00:00:00.000000+0000","event_type":"flow","proto":"UDP",
-"src_ip":"10.10.10.10","dest_ip":"203.0.113.1","dest_port":443,"app_proto":"quic",
-"flow":{"pkts_toserver":9,"pkts_toclient":9,"bytes_toserver":99999999,"bytes_toclient":9}}
+"src_ip":"10.10.10.10","dest_ip":"203.0.113.1","dest_port":5000,"app_proto":"$1",
+"flow":{"pkts_toserver":9,"pkts_toclient":9,"bytes_toserver":$2,"bytes_toclient":9}}
 END
-    soon 10 encrypted_at_least 99
-    finds ips-encrypted info 'not readable at all'
 }
+
+# seen_bytes FILTER: of the connections that have ended since the daemon was started.
+seen_bytes() { said "[.visible[] | select($1) | .bytes] | add" ips; }
+
+# Whatever has passed before, and whatever ends meanwhile: first twice as much that can be read, and
+# then twice as much as all that cannot, and each much more than other tests send.
+test_what_nobody_can_read() {
+    local much=100000000000
+    flow_of http $((2 * $(seen_bytes '.kind != "plain"') + much))
+    soon 10 well_read
+    flow_of quic $((2 * $(seen_bytes true)))
+    soon 10 finds ips-encrypted info 'not readable at all'
+    between "share" "$(examined ips-encrypted | jq .params.share)" 60 80
+}
+
+well_read() { [ "$(examined ips-encrypted | jq -r .severity)" = ok ]; }

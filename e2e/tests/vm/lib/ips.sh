@@ -30,11 +30,10 @@ working() {
 
 # taken: Suricata was started with what the daemon wrote last. Until then what is said of it may be
 # about the one before.
-taken() {
-    gw 'cd /var/run/fastpath/ips && cmp -s suricata.yaml /var/etc/suricata/accepted.yaml &&
-        cmp -s arguments /var/etc/suricata/accepted.arguments' &&
-        instance fresh suricata
-}
+TAKEN='cd /var/run/fastpath/ips && cmp -s suricata.yaml /var/etc/suricata/accepted.yaml &&
+    cmp -s arguments /var/etc/suricata/accepted.arguments &&
+    /usr/libexec/lab/instance fresh suricata'
+taken() { gw "$TAKEN"; }
 
 # in_line [LINES]: the same, and Suricata judges packets.
 in_line() {
