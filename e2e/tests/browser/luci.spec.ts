@@ -24,6 +24,14 @@ test('every screen is at its own address in LuCI, and changes without loading it
   await expect(page.getByRole('combobox', { name: 'Language' })).toHaveCount(0);
 });
 
+test('a screen that is in no menu has a title, too', async ({ page, request }) => {
+  await openInLuci(page, request, 'wizard', { title: 'gateway' });
+  await expect(page.getByRole('heading', { name: 'First steps' })).toBeVisible();
+  await expect(page).toHaveTitle('gateway | First steps');
+  await page.goto(`${BASE}/flows`);
+  await expect(page).toHaveTitle('gateway | Flows');
+});
+
 test('shortcuts know a field inside of the shadow root', async ({ page, request }) => {
   await openInLuci(page, request, 'flows');
   await live(page);

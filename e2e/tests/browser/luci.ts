@@ -45,8 +45,8 @@ const host = (session: string) => `
     .then((screen) => document.querySelector('#view').replaceChildren(screen.render()));
 `;
 
-const page = (session: string, lang: string) => `<!doctype html>
-  <html lang="${lang}"><head><meta charset="utf-8"><title>gateway | Overview</title>
+const page = (session: string, lang: string, title: string) => `<!doctype html>
+  <html lang="${lang}"><head><meta charset="utf-8"><title>${title}</title>
   <meta name="viewport" content="width=device-width, initial-scale=1">
   <style>${theme}</style></head><body>
   <ul id="menu"><li class="active"><a class="active" href="${BASE}/overview">Overview</a></li>
@@ -63,7 +63,9 @@ export async function openInLuci(
     user = 'root',
     lang = 'en',
     headers = {},
-  }: { user?: User; lang?: string; headers?: Record<string, string> } = {},
+    // LuCI's, which is the router's name alone where the menu has no title.
+    title = 'gateway | Overview',
+  }: { user?: User; lang?: string; headers?: Record<string, string>; title?: string } = {},
 ): Promise<string> {
   const params = [
     '0'.repeat(32),
@@ -77,7 +79,7 @@ export async function openInLuci(
   const { result } = (await answer.json()) as { result: [number, { ubus_rpc_session: string }] };
   const session = result[1].ubus_rpc_session;
   await tab.route(`**${BASE}/**`, (route) =>
-    route.fulfill({ headers, contentType: 'text/html', body: page(session, lang) }),
+    route.fulfill({ headers, contentType: 'text/html', body: page(session, lang, title) }),
   );
   await tab.route('**/luci-static/resources/view/fastpath/screen.js*', (route) =>
     route.fulfill({ contentType: 'text/javascript', body: view }),

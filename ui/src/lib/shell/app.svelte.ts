@@ -21,7 +21,7 @@ export interface AppOptions {
   /** Below this address each screen has its own, such as `/cgi-bin/luci/admin/fastpath`. */
   base?: string;
   /** Told when another screen is shown. */
-  onScreen?: (screen: string) => void;
+  onScreen?: (screen: string, title: string) => void;
 }
 
 /** The parts every screen shares. */
@@ -35,7 +35,7 @@ export class App {
   readonly language: Language;
   /** What holds the app: the document, or the shadow root that a host page gave. */
   readonly root: ParentNode;
-  readonly onScreen: (screen: string) => void;
+  readonly onScreen: (screen: string, title: string) => void;
 
   constructor(options: AppOptions, root: ParentNode) {
     this.root = root;

@@ -24,8 +24,9 @@ function isDark(node) {
 	return false;
 }
 
-/* Themes that mark where they are in their menu were told once, when the page was loaded. */
-function markMenu(screen) {
+/* Themes that mark where they are in their menu were told once, when the page was loaded. So was the
+ * title, and of a screen that is in no menu LuCI knows none: then it is the page's own. */
+function markMenu(screen, title) {
 	const base = L.url('admin/fastpath');
 	const links = [ ...document.querySelectorAll(`a[href^="${base}/"]`) ];
 	const wanted = links.filter(link => link.pathname === `${base}/${screen}`);
@@ -38,7 +39,9 @@ function markMenu(screen) {
 				node.classList.toggle('active', on);
 	}
 
-	document.title = document.title.replace(/[^|]*$/, ` ${wanted[0]?.textContent.trim() ?? ''}`);
+	const router = document.title.split('|')[0].trim();
+
+	document.title = `${router} | ${wanted[0]?.textContent.trim() ?? title}`;
 }
 
 return view.extend({
@@ -69,7 +72,7 @@ return view.extend({
 			lang: document.documentElement.lang || 'en',
 			dark: isDark(host.isConnected ? host.parentNode : document.body),
 			base: L.url('admin/fastpath'),
-			onScreen: screen => markMenu(screen)
+			onScreen: markMenu
 		});
 
 		const dress = () => app.dress(isDark(host.parentNode));
