@@ -48,7 +48,16 @@ test('a VLAN for guests with interface and zone, in one step', async ({ page, ro
   await expect.poll(lan3, { timeout: 60_000 }).toMatch(/30 PVID Egress Untagged/);
   expect(await router.run('ip -4 addr show br-lan.30')).toContain('10.10.30.1/24');
   expect(await router.run('nft list table inet fw4')).toContain('guest');
-  expect(await router.run('cat /etc/config/network')).toContain("option vlan '30'");
+  const network = await router.run('cat /etc/config/network');
+  expect(network).toContain("option vlan '30'");
+  // IPv6 as OpenWrt's own lan has it, and neighbour discovery let in.
+  expect(network).toMatch(/config interface 'guest'[^]*option ip6assign '60'/);
+  const pools = await router.run('cat /etc/config/dhcp');
+  expect(pools).toMatch(/config dhcp 'guest'[^]*option ra 'server'/);
+  expect(pools).toContain("list ra_flags 'managed-config'");
+  expect(await router.run('nft list chain inet fw4 input_guest')).toMatch(
+    /icmpv6 type .*nd-neighbor-solicit.*Allow-ICMPv6-guest/,
+  );
   await page.reload();
   await expect(cell(page, 'lan3', 30)).toHaveValue('u*');
 });

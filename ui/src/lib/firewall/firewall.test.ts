@@ -83,7 +83,13 @@ describe('a zone of guests', () => {
     ]);
     expect(isIsolated(draft, guest)).toBe(true);
     const rules = draft.all('firewall', 'rule').map((each) => each.values);
-    expect(rules.map((each) => each['dest_port'])).toEqual(['67', '547', '53']);
+    expect(rules.map((each) => each['dest_port'])).toEqual(['67', '547', '53', undefined]);
+    // Of ICMPv6 what IPv6 does not work without, and no ping.
+    expect(rules[3]).toMatchObject({ proto: 'icmp', family: 'ipv6' });
+    expect(rules[3]?.['icmp_type']).toEqual(
+      expect.arrayContaining(['router-solicitation', 'neighbour-solicitation', 'packet-too-big']),
+    );
+    expect(rules[3]?.['icmp_type']).not.toContain('echo-request');
     expect(rules.every((each) => each['src'] === 'guest' && each['dest'] === undefined)).toBe(true);
   });
 
@@ -93,7 +99,7 @@ describe('a zone of guests', () => {
     expect(isIsolated(draft, zoneOf('iot'))).toBe(true);
     expect(reaches(draft, 'lan', 'iot')).toBe('no');
     isolate(draft, { zone: zoneOf('iot') });
-    expect(draft.all('firewall', 'rule')).toHaveLength(3);
+    expect(draft.all('firewall', 'rule')).toHaveLength(4);
   });
 
   it('has a name that fw4 takes and no other zone has', () => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Draft } from '../form/draft.svelte';
-import { isOn, list, text, type Section } from '../form/sections';
+import { isOn, list, text, type Options, type Section } from '../form/sections';
 
 type Sections = Pick<Draft, 'all' | 'set' | 'add' | 'remove'>;
 
@@ -83,12 +83,43 @@ export function zoneName(network: string, zones: readonly Zone[]): string {
   return tries.find((name) => !taken.has(name)) ?? base;
 }
 
-/** What guests need of the router: an address and names. */
-const services = [
-  { name: 'DHCP', proto: 'udp', dest_port: '67' },
-  { name: 'DHCPv6', proto: 'udp', dest_port: '547', family: 'ipv6' },
-  { name: 'DNS', proto: ['tcp', 'udp'], dest_port: '53' },
+/**
+ * What guests need of the router: addresses and names. Without neighbour discovery it has no IPv6
+ * with them at all, and without the errors of ICMPv6 large packets get lost.
+ */
+const services: { name: string; values: Options }[] = [
+  { name: 'DHCP', values: { proto: 'udp', dest_port: '67' } },
+  { name: 'DHCPv6', values: { proto: 'udp', dest_port: '547', family: 'ipv6' } },
+  { name: 'DNS', values: { proto: ['tcp', 'udp'], dest_port: '53' } },
+  {
+    name: 'ICMPv6',
+    values: {
+      proto: 'icmp',
+      family: 'ipv6',
+      icmp_type: [
+        'router-solicitation',
+        'neighbour-solicitation',
+        'neighbour-advertisement',
+        'destination-unreachable',
+        'packet-too-big',
+        'time-exceeded',
+        'bad-header',
+        'unknown-header-type',
+      ],
+      limit: '1000/sec',
+    },
+  },
 ];
+
+/** Whether a rule lets a service in: one of the same ports, or with the same types of ICMP. */
+function allows(rule: Section, values: Options): boolean {
+  const same = (option: string) => {
+    const there = list(rule, option);
+    const wanted = [values[option] ?? []].flat();
+    return wanted.length === 0 ? there.length === 0 : wanted.every((each) => there.includes(each));
+  };
+  return text(rule, 'target') === 'ACCEPT' && same('dest_port') && same('icmp_type');
+}
 
 /**
  * Makes a zone of guests: to the Internet and nowhere else, not to the router either but for an
@@ -111,12 +142,10 @@ export function isolate(draft: Sections, of: { zone: Zone } | { network: string 
     connect(draft, other.name, name, false);
   }
   const known = draft.all(FILE, 'rule').filter((each) => text(each, 'src') === name);
-  for (const service of services) {
-    const there = known.some(
-      (each) => text(each, 'dest_port') === service.dest_port && text(each, 'target') === 'ACCEPT',
-    );
-    const rule = { ...service, name: `Allow-${service.name}-${name}`, src: name, target: 'ACCEPT' };
-    if (!there) draft.add(FILE, 'rule', rule);
+  for (const { name: service, values } of services) {
+    if (known.some((each) => allows(each, values))) continue;
+    const rule = { ...values, name: `Allow-${service}-${name}`, src: name, target: 'ACCEPT' };
+    draft.add(FILE, 'rule', rule);
   }
 }
 

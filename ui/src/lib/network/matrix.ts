@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Draft } from '../form/draft.svelte';
+import { isolate } from '../firewall/zones';
 import { list, text, type Section } from '../form/sections';
 
 /** How a port is in a VLAN: tagged, untagged; with a star untagged frames go into it. */
@@ -111,43 +112,29 @@ function isPrefixed(address: string): boolean {
   return length !== undefined && Number(length) <= 30 && [a, b, c, d].every((n) => Number(n) < 256);
 }
 
-/** What a guest may ask of the router itself: an address, and names. */
-const services = [
-  { name: 'DHCP', proto: 'udp', dest_port: '67' },
-  { name: 'DNS', proto: ['tcp', 'udp'], dest_port: '53' },
-];
+/** As OpenWrt's own lan has it: of a prefix that the provider delegates, else of the local one. */
+const PREFIX6 = '60';
+const pool4 = { start: '100', limit: '150', leasetime: '12h' };
+/** Router advertisements, and addresses by DHCPv6 beside them. */
+const pool6 = {
+  ra: 'server',
+  dhcpv6: 'server',
+  ra_flags: ['managed-config', 'other-config'],
+};
 
 /** A VLAN with its interface and zone, in one step. */
 export function addVlan(draft: Draft, bridge: string, wanted: Wanted): void {
   const { vid, name, address, zone } = wanted;
   draft.add('network', 'bridge-vlan', { device: bridge, vlan: vid });
   const proto: Section['values'] = address
-    ? { proto: 'static', ipaddr: [address] }
+    ? { proto: 'static', ipaddr: [address], ip6assign: PREFIX6 }
     : { proto: 'none' };
   draft.add('network', 'interface', { device: `${bridge}.${vid}`, ...proto }, name);
   if (wanted.dhcp && address) {
-    draft.add(
-      'dhcp',
-      'dhcp',
-      { interface: name, start: '100', limit: '150', leasetime: '12h' },
-      name,
-    );
+    draft.add('dhcp', 'dhcp', { interface: name, ...pool4, ...pool6 }, name);
   }
-  if (zone === '+') isolate(draft, name);
+  if (zone === '+') isolate(draft, { network: name });
   else enter(draft, name, zone);
-}
-
-/** A zone of its own: out to the Internet, to nothing else, and nobody in. */
-function isolate(draft: Draft, name: string): void {
-  const policy = { input: 'REJECT', output: 'ACCEPT', forward: 'REJECT' };
-  draft.add('firewall', 'zone', { name, network: [name], ...policy });
-  for (const out of draft.all('firewall', 'zone').filter((each) => text(each, 'masq') === '1')) {
-    draft.add('firewall', 'forwarding', { src: name, dest: text(out, 'name') });
-  }
-  for (const { name: service, ...rest } of services) {
-    const rule = { name: `Allow-${service}-${name}`, src: name, ...rest, target: 'ACCEPT' };
-    draft.add('firewall', 'rule', rule);
-  }
 }
 
 /** Puts an interface into a zone, and out of the one that it was in. */

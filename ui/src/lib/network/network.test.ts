@@ -87,10 +87,39 @@ describe('the matrix', () => {
       'firewall forwarding',
       'firewall rule',
       'firewall rule',
+      'firewall rule',
+      'firewall rule',
       'dhcp dhcp',
     ]);
     expect(said(draft).join()).toContain('"src":"guest","dest":"wan"');
     expect(vlan(draft, '30').members.get('lan3')).toBe('u*');
+  });
+
+  it('gives a new VLAN IPv6 as OpenWrt’s own lan has it', () => {
+    addVlan(draft, 'br-lan', guest);
+    expect(draft.get('network', 'guest')?.values).toMatchObject({
+      proto: 'static',
+      ipaddr: ['10.0.30.1/24'],
+      ip6assign: '60',
+    });
+    expect(draft.get('dhcp', 'guest')?.values).toEqual({
+      interface: 'guest',
+      start: '100',
+      limit: '150',
+      leasetime: '12h',
+      ra: 'server',
+      dhcpv6: 'server',
+      ra_flags: ['managed-config', 'other-config'],
+    });
+    const rules = draft.all('firewall', 'rule').filter((each) => each.values['src'] === 'guest');
+    expect(rules.map((each) => each.values['dest_port'])).toEqual(['67', '547', '53', undefined]);
+    expect(rules[3]?.values['icmp_type']).toContain('neighbour-solicitation');
+  });
+
+  it('gives none to a VLAN that the router is not in', () => {
+    addVlan(draft, 'br-lan', { ...guest, address: '' });
+    expect(draft.get('network', 'guest')?.values).not.toHaveProperty('ip6assign');
+    expect(draft.all('dhcp')).toEqual([]);
   });
 
   it('takes no numbers, names and addresses that are none', () => {

@@ -44,6 +44,26 @@ located() {
     case $2 in *:*) match="${match}ip6 $1 $set_text " ;; *) match="${match}ip $1 $set_text " ;; esac
 }
 
+# icmpv6_set TYPE…: sets `set_text` to pairs of type and code; a type of all codes has one for each.
+icmpv6_set() {
+    pairs=
+    for type; do
+        case $type in
+            router-solicitation) of='nd-router-solicit:0' ;;
+            neighbour-solicitation) of='nd-neighbor-solicit:0' ;;
+            neighbour-advertisement) of='nd-neighbor-advert:0' ;;
+            destination-unreachable) of='1:0 1:1 1:2 1:3 1:4 1:5 1:6' ;;
+            packet-too-big) of='packet-too-big:0' ;;
+            time-exceeded) of='time-exceeded:0 time-exceeded:1' ;;
+            bad-header) of='parameter-problem:0' ;;
+            unknown-header-type) of='parameter-problem:1' ;;
+            *) echo "icmp_type '$type' is not known here" >&2; return 1 ;;
+        esac
+        for of in $of; do pairs="$pairs${pairs:+, }${of%:*} . ${of#*:}"; done
+    done
+    set_text="{ $pairs }"
+}
+
 # conditions SECTION: sets `match` from a rule's or redirect's options.
 conditions() {
     config_get proto "$1" proto "tcp udp"
@@ -52,6 +72,16 @@ conditions() {
     protocol "$proto"
     case $family in ipv4 | ipv6) match="meta nfproto $family $match" ;; esac
     [ "$proto:$icmp:$family" != icmp:echo-request:ipv4 ] || match="icmp type echo-request "
+    # Of other combinations nothing here has any; a type that was ignored would let all of ICMP in.
+    case $proto:$family:$icmp in
+        icmp:ipv6:?*)
+            # shellcheck disable=SC2086 # words they are
+            icmpv6_set $icmp
+            match="icmpv6 type . icmpv6 code $set_text "
+            ;;
+    esac
+    config_get value "$1" limit
+    [ -z "$value" ] || match="${match}limit rate ${value%sec}second "
     config_get value "$1" src_ip
     located saddr "$value"
     config_get value "$1" src_port
