@@ -49,6 +49,31 @@ test('what is reviewed is what the controls show, also after another screen', as
   expect(await router.run('cat /etc/config/firewall')).toBe(before);
 });
 
+test('what is discarded while the router looks at it is not reviewed', async ({ page }) => {
+  await openSetup(page, 'firewall');
+  let answer: () => void = () => undefined;
+  const discarded = new Promise<void>((done) => (answer = done));
+  let checks = 0;
+  await page.route('**/ubus', async (route) => {
+    if (!route.request().postData()?.includes('"fastpath.change","check"')) return route.fallback();
+    checks += 1;
+    await discarded;
+    return route.fallback();
+  });
+  await may(page, 'iot', 'mgmt').check();
+  await applied(page).click();
+  await expect.poll(() => checks).toBe(1);
+  await page.getByRole('button', { name: 'Discard' }).click();
+  await expect(may(page, 'iot', 'mgmt')).not.toBeChecked();
+  await may(page, 'iot', 'lan').check();
+  answer();
+  await expect(review(page)).toBeVisible({ timeout: 60_000 });
+  expect(checks).toBe(2);
+  const lines = (await review(page).locator('[data-line]').allInnerTexts()).join('\n');
+  expect(lines).toContain('lan');
+  expect(lines).not.toContain('mgmt');
+});
+
 test('so it is with policies', async ({ page, router }) => {
   const before = await router.run('cat /etc/config/fastpath');
   await openSetup(page, 'protection?part=policy');

@@ -118,7 +118,7 @@ describe('a port forward', () => {
       ['src', 'zone-missing'],
       ['src_dport', 'port-missing'],
       ['dest', 'zone-missing'],
-      ['dest_ip', 'host-missing'],
+      ['dest_ip', 'forward-host'],
     ]);
     draft.problems = faultsOf(draft);
     expect(draft.problem('firewall', name, 'dest_ip')).toContain('address of the host');

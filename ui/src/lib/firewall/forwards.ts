@@ -24,7 +24,7 @@ function lacking(forward: Section): { option: string; code: string }[] {
     { option: 'src', code: 'zone-missing' },
     ...(ports ? [{ option: 'src_dport', code: 'port-missing' }] : []),
     { option: 'dest', code: 'zone-missing' },
-    { option: 'dest_ip', code: 'host-missing' },
+    { option: 'dest_ip', code: 'forward-host' },
   ];
   return needed.filter(({ option }) => text(forward, option) === '');
 }

@@ -17,9 +17,12 @@ function target({ to }: Exposure): string {
   return to === '*' ? f('exposes.every') : f('exposes.zone', { zone: to });
 }
 
-/** One sentence; of a code that this page does not know, the router's own. */
-export const danger = (each: Exposure): string =>
-  maybe(`exposes.${each.code}.why`, { zone: each.zone, to: target(each) }) || each.text;
+/** A sentence each, alike ones once; of a code that this page does not know, the router's own. */
+export function dangers(exposes: readonly Exposure[]): string[] {
+  const sentence = (each: Exposure) =>
+    maybe(`exposes.${each.code}.why`, { zone: each.zone, to: target(each) }) || each.text;
+  return [...new Set(exposes.map(sentence))];
+}
 
 /** What is consented to at once: each zone that leads to the Internet, with all that it opens. */
 export function consents(exposes: readonly Exposure[]): { zone: string; words: string }[] {

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Fault } from '../api/errors';
 import { Change, Refusal, UNDO_S, type Wanted } from './change.svelte';
 import { Draft } from './draft.svelte';
-import { consents, danger, type Exposure } from './exposure';
+import { consents, dangers, type Exposure } from './exposure';
 import { editsOf, type Section } from './sections';
 
 const section = (name: string, type: string, values: Section['values'] = {}): Section => ({
@@ -76,11 +76,21 @@ describe('what a change opens to the Internet', () => {
   });
 
   it('is told in a sentence each, of an unknown kind in the words of the router', () => {
-    expect(danger(exposed('input', 'router'))).toContain('connections to the router itself');
-    expect(danger(exposed('forward', 'lan'))).toContain('hosts of zone lan (from zone wan)');
-    expect(danger(exposed('forward', '*'))).toContain('hosts of every zone (from zone wan)');
-    expect(danger(exposed('rule', 'router'))).toContain('A rule');
-    expect(danger(exposed('tunnel', 'lan'))).toBe('in the words of the router');
+    const told = dangers([
+      exposed('input', 'router'),
+      exposed('forward', 'lan'),
+      exposed('forward', '*'),
+      exposed('rule', 'router'),
+      exposed('rule', 'router'),
+      exposed('tunnel', 'lan'),
+    ]);
+    expect(told).toEqual([
+      expect.stringContaining('connections to the router itself (from zone wan)'),
+      expect.stringContaining('hosts of zone lan (from zone wan)'),
+      expect.stringContaining('hosts of every zone (from zone wan)'),
+      expect.stringContaining('A rule of the firewall'),
+      'in the words of the router',
+    ]);
   });
 
   it('is consented to zone by zone, each named with all that it opens', () => {
