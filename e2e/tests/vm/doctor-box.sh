@@ -139,7 +139,7 @@ put /proc/vmstat "oom_kill 3"
 put /proc/sys/kernel/osrelease 6.6.28
 put /proc/sys/kernel/tainted 8192
 put /proc/sys/kernel/kptr_restrict 0
-printf "#!/bin/sh\necho 6.12.1 SMP\n" >/run/e2e/modinfo
+printf "#!/bin/sh\necho vermagic: 6.12.1 SMP\n" >/run/e2e/modinfo
 chmod +x /run/e2e/modinfo
 bind /run/e2e/modinfo "$(readlink -f "$(command -v modinfo)")"
 busybox mount -t tmpfs none /usr/share/fastpath/rules

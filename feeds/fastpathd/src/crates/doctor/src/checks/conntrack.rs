@@ -132,13 +132,20 @@ fn helpers(facts: &Facts) -> Verdict {
     if !places.is_empty() {
         return Ok(None);
     }
-    Ok(Some(finding.fix(Some(Fix::Steps(loaded.iter().map(|name| unload(name)).collect())))))
+    let translated = &facts.conntrack.translated;
+    let steps = loaded.iter().flat_map(|name| unload(name, translated.contains(name)));
+    Ok(Some(finding.fix(Some(Fix::Steps(steps.collect())))))
 }
 
-/// The module that translates addresses for it stands on it, and goes first.
-fn unload(name: &str) -> Step {
-    let args = vec!["-r".into(), format!("nf_nat_{name}"), format!("nf_conntrack_{name}")];
-    Step::Run { program: "modprobe", args }
+/// The module that translates addresses for it stands on it, and goes first. OpenWrt's modprobe
+/// knows no `-r`, and its rmmod takes one module.
+fn unload(name: &str, translated: bool) -> Vec<Step> {
+    let step = |module: String| Step::Run { program: "rmmod", args: vec![module] };
+    let mut steps = vec![step(format!("nf_conntrack_{name}"))];
+    if translated {
+        steps.insert(0, step(format!("nf_nat_{name}")));
+    }
+    steps
 }
 
 #[cfg(test)]

@@ -69,8 +69,12 @@ fn helpers_that_nobody_uses_are_unloaded() {
     let fake = router(&[]).file("/proc/modules", "nf_conntrack_ftp 1 0 - Live 0x0\n");
     let (id, finding) = found(&fake).remove(0);
     assert_eq!((id, &finding.params["helpers"]), ("helpers-global", &json!("ftp")));
-    let args = ["-r", "nf_nat_ftp", "nf_conntrack_ftp"].map(str::to_owned).to_vec();
-    assert_eq!(finding.fix, Some(Fix::Steps(vec![Step::Run { program: "modprobe", args }])));
+    let step = |module: &str| Step::Run { program: "rmmod", args: vec![module.to_owned()] };
+    assert_eq!(finding.fix, Some(Fix::Steps(vec![step("nf_conntrack_ftp")])));
+    let both = "nf_nat_ftp 1 0 - Live 0x0\nnf_conntrack_ftp 1 1 nf_nat_ftp, Live 0x0\n";
+    let (_, finding) = found(&router(&[]).file("/proc/modules", both)).remove(0);
+    let steps = vec![step("nf_nat_ftp"), step("nf_conntrack_ftp")];
+    assert_eq!(finding.fix, Some(Fix::Steps(steps)), "the one that stands on the other goes first");
 }
 
 fn attached_in(table: &str, chain: &str) -> Fake {

@@ -98,7 +98,7 @@ fn modversions(facts: &Facts) -> Verdict {
     if vermagic.split(' ').any(|word| word == "modversions") {
         return Ok(None);
     }
-    let source = "modinfo -F vermagic nf_tables";
+    let source = "modinfo nf_tables: vermagic";
     Ok(Some(Finding::new(Severity::Info).saw("vermagic", "", vermagic.as_str(), source)))
 }
 

@@ -29,17 +29,22 @@ pub struct Conntrack {
     pub automatic: bool,
     /// Modules of helpers that are loaded, by what the kernel calls the helper.
     pub helpers: Known<Vec<String>>,
+    /// Those of them that have a module for address translation loaded, which stands on them.
+    pub translated: Vec<String>,
 }
 
 /// Reads it.
 #[must_use]
 pub fn read(machine: &dyn Machine) -> Conntrack {
     let of = |name: &str| number(machine, &format!("{SETTINGS}/{name}"));
-    let helpers = text(machine, "/proc/modules").get().map(|modules| {
+    let modules = text(machine, "/proc/modules");
+    let named = |modules: &String, prefix: &str| {
         let names = modules.lines().filter_map(|line| line.split(' ').next());
-        let short = names.filter_map(|name| name.strip_prefix("nf_conntrack_"));
-        short.filter(|name| HELPERS.contains(name)).map(str::to_owned).collect()
-    });
+        let short = names.filter_map(|name| name.strip_prefix(prefix));
+        short.filter(|name| HELPERS.contains(name)).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let helpers = modules.get().map(|modules| named(modules, "nf_conntrack_"));
+    let translated = modules.get().map(|modules| named(modules, "nf_nat_"));
     Conntrack {
         count: of("nf_conntrack_count"),
         limit: of("nf_conntrack_max"),
@@ -48,5 +53,6 @@ pub fn read(machine: &dyn Machine) -> Conntrack {
         established: of("nf_conntrack_tcp_timeout_established"),
         automatic: of("nf_conntrack_helper").get() == Ok(&1),
         helpers: Known(helpers),
+        translated: translated.unwrap_or_default(),
     }
 }

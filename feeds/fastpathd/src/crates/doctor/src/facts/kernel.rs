@@ -38,15 +38,23 @@ pub struct Kernel {
 #[must_use]
 pub fn read(machine: &dyn Machine) -> Kernel {
     let word = |path: &str| machine.read(path).ok().map(|text| text.trim().to_owned());
-    let vermagic = machine.run("modinfo", &["-F", "vermagic", MODULE]);
     Kernel {
         release: text(machine, RELEASE),
         signed: word(SIGNED).map(|word| word == "Y"),
         lockdown: word(LOCKDOWN).map(|text| chosen(&text).to_owned()).unwrap_or_default(),
         pointers: number(machine, POINTERS),
         tainted: number(machine, TAINTED),
-        vermagic: Known::new(vermagic.map(|text| text.trim().to_owned())),
+        vermagic: vermagic(machine),
     }
+}
+
+/// OpenWrt's modinfo (ubox) takes the name of a module and nothing else.
+fn vermagic(machine: &dyn Machine) -> Known<String> {
+    Known::new(machine.run("modinfo", &[MODULE]).and_then(|text| {
+        let told = text.lines().find_map(|line| line.strip_prefix("vermagic:"));
+        told.map(|magic| magic.trim().to_owned())
+            .ok_or_else(|| format!("module {MODULE} tells no vermagic"))
+    }))
 }
 
 /// `integrity` of `none [integrity] confidentiality`.
@@ -70,6 +78,11 @@ mod tests {
     use super::*;
     use crate::machine::fake::Fake;
 
+    /// As OpenWrt's modinfo prints it, which takes one argument and no option.
+    const UBOX: &str = "filename:\t/lib/modules/6.12.1/nf_tables.ko\nlicense:\tGPL\n\
+                        depends:\tnfnetlink\nvermagic:\t6.12.1 SMP modversions \n\
+                        description:\tsays vermagic: too\n";
+
     #[test]
     fn versions_have_three_numbers() {
         assert_eq!(version("6.12.107+deb13-amd64"), Some([6, 12, 107]));
@@ -85,9 +98,17 @@ mod tests {
         let fake = Fake::new()
             .file(SIGNED, "N\n")
             .file(LOCKDOWN, "[none] integrity confidentiality\n")
-            .prints("modinfo -F vermagic nf_tables", "6.12.1 SMP modversions \n");
+            .refuses("modinfo -F vermagic nf_tables", "modinfo: exit status: 255")
+            .prints("modinfo nf_tables", UBOX);
         let kernel = read(&fake);
         assert_eq!((kernel.signed, kernel.lockdown.as_str()), (Some(false), "none"));
         assert_eq!(kernel.vermagic.get().unwrap(), "6.12.1 SMP modversions");
+        let kmod = "filename:       /x.ko.xz\nvermagic:       6.12.2 SMP \nparm: a:b\n";
+        let kernel = read(&Fake::new().prints("modinfo nf_tables", kmod));
+        assert_eq!(kernel.vermagic.get().unwrap(), "6.12.2 SMP");
+        let built_in = "name:\t\tnf_tables\nfilename:\t(builtin)\nlicense:\tGPL\n";
+        let kernel = read(&Fake::new().prints("modinfo nf_tables", built_in));
+        let why = kernel.vermagic.get().unwrap_err().to_string();
+        assert!(why.contains("nf_tables tells no vermagic"), "{why}");
     }
 }
