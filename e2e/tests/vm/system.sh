@@ -24,7 +24,8 @@ test_line_goes_down_and_up_and_the_log_tells() {
     # netifd takes the port down with it: that is no cable that was pulled.
     soon 15 says '.wan[0].hindrance == "disconnected" and
         ([.health[] | [.code, .level]] == [["wan-disconnected", "warning"]])' status
-    same "the port's flags" "$(gw 'ip -j link show dev wan' | jq -c '.[0].flags | index("UP")')" null
+    same "the port's flag UP" \
+        "$(gw 'ip -j link show dev wan' | jq -c '.[0].flags | index("UP")')" null
     has "fastpathctl" "$(gw fastpathctl status)" "disconnected (pppoe)"
     never 2 wan_is_up
     gw "logger -t lab $mark"

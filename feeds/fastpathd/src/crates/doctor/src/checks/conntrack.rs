@@ -137,7 +137,7 @@ fn helpers(facts: &Facts) -> Verdict {
     Ok(Some(finding.fix(Some(Fix::Steps(steps.collect())))))
 }
 
-/// The module that translates addresses for it stands on it, and goes first. OpenWrt's modprobe
+/// The module that translates addresses for it stands on it, and goes first. `OpenWrt`'s modprobe
 /// knows no `-r`, and its rmmod takes one module.
 fn unload(name: &str, translated: bool) -> Vec<Step> {
     let step = |module: String| Step::Run { program: "rmmod", args: vec![module] };

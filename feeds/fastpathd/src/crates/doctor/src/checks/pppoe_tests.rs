@@ -94,3 +94,42 @@ fn the_log_is_counted_by_pppds_own_words() {
     assert_eq!(read.ended.get(), Ok(&1));
     assert!(pppoe::read(&Fake::new(), &Known::default()).ended.get().is_err());
 }
+
+/// What pppd and netifd log when a session ends, and why.
+#[test]
+fn ends_that_the_owner_caused_are_no_fault_of_the_line() {
+    let count = |lines: &[(u64, &str)]| {
+        let now = Fake::new().now_ms();
+        let lines = lines.iter().map(|(at, msg)| json!({"time": now - 60_000 + at, "msg": msg}));
+        let log = json!({"log": lines.collect::<Vec<_>>()});
+        let read = pppoe::read(&Fake::new().answers("log read", log), &Known::default());
+        *read.ended.get().unwrap()
+    };
+    let disconnected = [
+        (10, "pppd[7]: Terminating on signal 15"),
+        (20, "pppd[7]: Connect time 5.0 minutes."),
+        (90, "netifd: Interface 'wan' is now down"),
+    ];
+    assert_eq!(count(&disconnected), 0);
+    let by_the_isp = [
+        (10, "pppd[8]: LCP terminated by peer"),
+        (20, "pppd[8]: Connect time 5.0 minutes."),
+        (30, "pppd[8]: Modem hangup"),
+    ];
+    assert_eq!(count(&by_the_isp), 1);
+    let silent = [
+        (10, "pppd[9]: No response to 5 echo-requests"),
+        (20, "pppd[9]: Connect time 5.0 minutes."),
+        // Another one is told to end at the same time.
+        (15, "pppd[10]: Terminating on signal 15"),
+    ];
+    assert_eq!(count(&silent), 1);
+    let cable = [
+        (10, "netifd: Interface 'wan' has link connectivity loss"),
+        (20, "pppd[11]: Terminating on signal 15"),
+        (30, "pppd[11]: Connect time 5.0 minutes."),
+    ];
+    assert_eq!(count(&cable), 1, "netifd ends the session when the cable is out");
+    let later = [cable[0], (30_000, disconnected[0].1), (30_010, disconnected[1].1)];
+    assert_eq!(count(&later), 0, "the cable was out long before");
+}

@@ -48,7 +48,7 @@ pub fn read(machine: &dyn Machine) -> Kernel {
     }
 }
 
-/// OpenWrt's modinfo (ubox) takes the name of a module and nothing else.
+/// `OpenWrt`'s modinfo (ubox) takes the name of a module and nothing else.
 fn vermagic(machine: &dyn Machine) -> Known<String> {
     Known::new(machine.run("modinfo", &[MODULE]).and_then(|text| {
         let told = text.lines().find_map(|line| line.strip_prefix("vermagic:"));
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
     use crate::machine::fake::Fake;
 
-    /// As OpenWrt's modinfo prints it, which takes one argument and no option.
+    /// As `OpenWrt`'s modinfo prints it, which takes one argument and no option.
     const UBOX: &str = "filename:\t/lib/modules/6.12.1/nf_tables.ko\nlicense:\tGPL\n\
                         depends:\tnfnetlink\nvermagic:\t6.12.1 SMP modversions \n\
                         description:\tsays vermagic: too\n";

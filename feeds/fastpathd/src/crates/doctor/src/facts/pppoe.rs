@@ -52,7 +52,12 @@ fn session(machine: &dyn Machine, told: &Value) -> Session {
     Session { mtu: mtu(&device), lower_mtu: mtu(&lower), device, lower }
 }
 
-/// What pppd logs once for each session that was up and ended.
+/// A cable that is out has netifd end the session within this time, ms.
+const CABLE_MS: u64 = 10_000;
+
+/// What pppd logs once for each session that was up and ended, unless somebody ended it: with
+/// `ifdown`, a restart or changed settings netifd tells pppd to end (signal 15). It does the same
+/// when the port has lost its link, which is a fault of the line.
 fn ended(machine: &dyn Machine) -> Known<u64> {
     let mut args = Map::new();
     args.insert("lines".into(), LINES.into());
@@ -61,11 +66,33 @@ fn ended(machine: &dyn Machine) -> Known<u64> {
     let since = machine.now_ms().saturating_sub(DAY_MS);
     Known::new(machine.call("log", "read", &args).map(|answer| {
         let lines = answer.get("log").and_then(Value::as_array).cloned().unwrap_or_default();
-        let ends = lines.iter().filter(|line| {
-            let text = line["msg"].as_str().unwrap_or_default();
-            let recent = line["time"].as_u64().is_some_and(|at| at >= since);
-            recent && text.contains("pppd") && text.contains("Connect time")
-        });
-        ends.count() as u64
+        faults(&lines, since)
     }))
+}
+
+fn faults(lines: &[Value], since: u64) -> u64 {
+    let mut cable_out = None;
+    // By name and number of the process.
+    let mut told_to_end: Vec<&str> = Vec::new();
+    let mut count = 0;
+    for line in lines {
+        let Some(at) = line["time"].as_u64().filter(|at| *at >= since) else { continue };
+        let text = line["msg"].as_str().unwrap_or_default();
+        let Some((process, said)) = text.split_once(": ") else { continue };
+        let pppd = process.contains("pppd");
+        if process.contains("netifd") && said.contains("link connectivity loss") {
+            cable_out = Some(at);
+        } else if pppd && said.contains("Terminating on signal") {
+            if cable_out.is_none_or(|out| at > out + CABLE_MS) {
+                told_to_end.push(process);
+            }
+        } else if pppd && said.contains("Connect time") {
+            // Another process may get the number later.
+            match told_to_end.iter().position(|told| *told == process) {
+                Some(place) => drop(told_to_end.swap_remove(place)),
+                None => count += 1,
+            }
+        }
+    }
+    count
 }
