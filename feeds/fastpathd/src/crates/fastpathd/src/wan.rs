@@ -47,10 +47,9 @@ fn hindrance(up: bool, interface: &Interface, port: Option<&Link>) -> Hindrance 
         return Hindrance::Disconnected;
     }
     match port {
-        None => Hindrance::None,
         Some(port) if !port.up => Hindrance::PortDown,
         Some(port) if !port.carrier => Hindrance::NoLink,
-        Some(_) => Hindrance::None,
+        Some(_) | None => Hindrance::None,
     }
 }
 

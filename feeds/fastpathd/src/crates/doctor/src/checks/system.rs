@@ -116,7 +116,7 @@ fn wan_open(facts: &Facts) -> Verdict {
         let option = format!("{FIREWALL}, {kind} {section}");
         match opening {
             // Rules are looked at below, port by port.
-            Opening::Router if kind == "rule" => continue,
+            Opening::Router if kind == "rule" => {}
             Opening::Router => {
                 finding = finding.saw("policy", zone, "ACCEPT", option);
                 for listener in listeners {

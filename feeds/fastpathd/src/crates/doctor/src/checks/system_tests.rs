@@ -154,6 +154,8 @@ fn a_rule_opens_the_port_it_names() {
     let open = rule(json!({"name": "ssh", "src": "wan", "dest_port": "20-22", "proto": ["tcp"]}));
     let finding = found("system-wan-open", &open);
     assert_eq!((finding.severity, finding.fix), (Severity::Warning, None));
+    let every_port = rule(json!({"src": "wan"}));
+    assert_eq!(found("system-wan-open", &every_port).severity, Severity::Error);
     for closed in [
         json!({"src": "lan", "dest_port": "22"}),
         json!({"src": "wan", "dest_port": "23"}),
