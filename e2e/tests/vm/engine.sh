@@ -132,6 +132,46 @@ test_host_that_moves_is_followed() {
     on_the_flowtable "$here"
 }
 
+# queue_bytes DEVICE: what has gone through its queue.
+queue_bytes() { gw tc -s qdisc show dev "$1" root | sed -n 's/^ Sent \([0-9]*\) bytes.*/\1/p'; }
+queue_grows() { [ "$(queue_bytes "$1")" -gt "$2" ]; }
+queues_away() {
+    gw 'tc qdisc del dev wan root
+        tc qdisc del dev pppoe-wan root
+        tc qdisc del dev pppoe-wan ingress' 2>/dev/null
+}
+
+test_flows_over_a_queue_keep_it() {
+    local old new lan port
+    old=$(fresh_port) lan=$(fresh_port) new=$(fresh_port)
+    download h10 "$old" "$ISP_4"
+    download h10 "$lan" "$H20_4"
+    on_the_flowtable "$old" "$lan"
+    trap queues_away EXIT
+    doctor 'silent flowtable-shaped'
+    gw tc qdisc add dev pppoe-wan root tbf rate 50mbit burst 100kb latency 50ms
+    download h10 "$new" "$ISP_6"
+    for port in "$old" "$new"; do
+        soon 10 on_path slow/shaped --proto tcp --text "$port"
+        lacks "conntrack" "$(conntrack_of "$port")" OFFLOAD
+        goes_on "$port"
+    done
+    soon 10 queue_grows pppoe-wan $(($(queue_bytes pppoe-wan) + 2000))
+    on_the_flowtable "$lan"
+    doctor 'finds flowtable-shaped'
+    # The queue of the port itself is kept by the flowtable.
+    gw 'tc qdisc del dev pppoe-wan root
+        tc qdisc add dev wan root tbf rate 50mbit burst 100kb latency 50ms'
+    on_the_flowtable "$old" "$new"
+    soon 10 queue_grows wan $(($(queue_bytes wan) + 2000))
+    doctor 'silent flowtable-shaped'
+    # What comes in.
+    gw tc qdisc add dev pppoe-wan ingress
+    soon 10 on_path slow/shaped --proto tcp --text "$old"
+    gw tc qdisc del dev pppoe-wan ingress
+    on_the_flowtable "$old"
+}
+
 test_persist_outlives_the_daemon() {
     gw fastpathctl engine off --persist >/dev/null
     has "the configuration" "$(gw cat /etc/config/fastpath)" "option engine 'off'"

@@ -1483,6 +1483,10 @@ export interface Link {
   lowest: boolean;
   in_flowtable: boolean;
   /**
+   * a queue or filter that the flowtable would carry packets of this device past, as `tbf on pppoe-wan`; its flows stay on the slow path then; empty: none
+   */
+  shaped: string;
+  /**
    * in words, why it is or is not in the flowtable
    */
   why: string;

@@ -17,8 +17,8 @@ let index = 0;
 function link(name: string, kind: string, more: Partial<Link> = {}): Link {
   // As a kernel gives them: every device has a link-local address.
   const state = { mac: '', mtu: 1500, up: true, carrier: true, master: '', lower: '', vlan: 0 };
-  const place = { addresses: ['fe80::1/64'], lowest: false, in_flowtable: false, why: '' };
-  return { index: ++index, name, kind, ...state, ...place, ...more };
+  const place = { addresses: ['fe80::1/64'], lowest: false, in_flowtable: false };
+  return { index: ++index, name, kind, ...state, ...place, shaped: '', why: '', ...more };
 }
 
 /** The lab's gateway. */

@@ -406,3 +406,34 @@ fn a_host_that_roams_back_and_forth_is_followed_in_calm() {
     let again = core.room.tick(core.now);
     assert!(matches!(again, Some(Job::Renew(_))), "{again:?}");
 }
+
+#[test]
+fn a_queue_above_the_lowest_device_keeps_flows_slow_and_they_say_so() {
+    let mut core = running();
+    core.batch(&[established(1, true)]);
+    let queue = |index| topology::Queue { index, incoming: false, kind: "cake".into() };
+    assert_eq!(core.changes(vec![topology::Change::Queues(vec![queue(3)])]), [], "the lowest");
+    let effects = core.changes(vec![topology::Change::Queues(vec![queue(3), queue(8)])]);
+    let [Effect::Engine(Job::Apply { plan, .. })] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(plan.shaped.iter().collect::<Vec<_>>(), ["pppoe-wan"]);
+    core.applied(Ok(Applied::Replaced));
+    core.now.mono += Duration::from_secs(1);
+    core.batch(&[established(1, false)]);
+    let reasons = |core: &mut Core| {
+        let flows = ask(core, "flows", json!({}));
+        let column = flows["cols"].as_array().unwrap().iter().position(|c| c == "reason").unwrap();
+        flows["rows"][0][column].clone()
+    };
+    assert_eq!(reasons(&mut core), "shaped");
+    let links = ask(&mut core, "topology", json!({}))["links"].take();
+    let shaped = |name: &str| {
+        let mut links = links.as_array().unwrap().iter();
+        links.find(|link| link["name"] == name).unwrap()["shaped"].clone()
+    };
+    assert_eq!((shaped("pppoe-wan"), shaped("wan")), (json!("cake on pppoe-wan"), json!("")));
+    let effects = core.changes(vec![topology::Change::Queues(Vec::new())]);
+    assert!(matches!(&effects[..], [Effect::Engine(Job::Apply { .. })]), "{effects:?}");
+    core.applied(Ok(Applied::Replaced));
+    core.batch(&[established(1, false)]);
+    assert_ne!(reasons(&mut core), "shaped");
+}

@@ -14,7 +14,7 @@ use ebpf::ground::{Change, Ground, Place};
 use ebpf::layout::Exits;
 use ebpf::table::Table;
 use flows::{FlowTable, Now, Offer, Reason, Wish};
-use topology::Topology;
+use topology::{Kept, Queue, Topology, passed_by};
 
 use crate::ebpf_places::{place, reason};
 use crate::surroundings::Surroundings;
@@ -99,8 +99,8 @@ pub(crate) struct EbpfRoom {
     /// Why there is no program at all.
     failure: String,
     timeouts: Timeouts,
-    /// Links where the owner shapes or polices what leaves (false) or comes in (true).
-    shaped: Vec<(u32, bool)>,
+    /// Queues and limits of the owner's.
+    shaped: Vec<Queue>,
     exits: Exits,
     dumps: u8,
 }
@@ -214,7 +214,7 @@ impl EbpfRoom {
             let ours =
                 |program: &Program| Some(&*program.device) == name && program.word == &*queue.kind;
             if !self.programs.iter().any(ours) {
-                shaped.push((queue.index, queue.incoming));
+                shaped.push(queue.clone());
             }
         }
         let before = std::mem::replace(&mut self.shaped, shaped);
@@ -223,7 +223,7 @@ impl EbpfRoom {
             .filter(|one| !self.shaped.contains(one))
             .chain(new.filter(|one| !before.contains(one)));
         let touched: Vec<Change> =
-            differ.map(|(index, _)| Change::Ground(Ground::Link(*index))).collect();
+            differ.map(|queue| Change::Ground(Ground::Link(queue.index))).collect();
         // Their ways are the same: all over these links are looked at again.
         if let Some(engine) = &mut self.engine {
             engine.changed(&touched, |_| None, now.mono);
@@ -330,14 +330,14 @@ impl EbpfRoom {
     /// Whether packets to and from there would go past a queue or limit of the owner's. The lowest
     /// device's queue is kept by what TC sends on, and not by XDP.
     fn is_shaped(&self, to: &Place, from: Hook) -> bool {
-        to.grounds.iter().any(|ground| match ground {
-            Ground::Link(index) => {
-                let kept = *index == to.side.device && from == Hook::Tc;
-                self.shaped.contains(&(*index, true))
-                    || (self.shaped.contains(&(*index, false)) && !kept)
+        let links = to.grounds.iter().filter_map(|ground| match ground {
+            Ground::Link(index) => Some((*index, *index == to.side.device)),
+            Ground::Neighbour(..) | Ground::Station(..) | Ground::Vlans(_) | Ground::Session => {
+                None
             }
-            _ => false,
-        })
+        });
+        let kept = Kept { leaving: from == Hook::Tc, incoming: false };
+        passed_by(&self.shaped, links, kept).is_some()
     }
 
     fn place(&self, topology: &Topology, address: IpAddr) -> Result<Place, Reason> {

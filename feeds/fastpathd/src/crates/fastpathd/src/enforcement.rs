@@ -60,8 +60,8 @@ impl Core {
         self.answer_when_settled(next)
     }
 
-    /// Stations are somewhere else. Flows to them are taken out of the flowtable, and with their next
-    /// packet they are in it again, as the network is now. eBPF knows by itself.
+    /// Stations are somewhere else. Flows to them are taken out of the flowtable, and with their
+    /// next packet they are in it again, as the network is now. eBPF knows by itself.
     pub(crate) fn follow(&mut self, moved: &[Moved]) -> Option<Effect> {
         if moved.is_empty() || !self.room.in_force()?.has_flowtable() {
             return None;
@@ -76,15 +76,15 @@ impl Core {
 
     /// Tells the flow table which engine is in force.
     fn engine_changed(&mut self) {
-        let (engine, devices, left_out) = match self.room.in_force() {
+        let (engine, devices, left_out, shaped) = match self.room.in_force() {
             Some(plan) if plan.engine != Engine::Off => {
                 let excludes = plan.excludes.iter().map(flow_exclude).collect();
                 let engine = EngineState { engine: flow_engine(plan.engine), excludes };
-                (engine, plan.devices.clone(), plan.left_out)
+                (engine, plan.devices.clone(), plan.left_out, plan.shaped.clone())
             }
             _ => Default::default(),
         };
-        self.around.set_devices(devices, left_out);
+        self.around.set_devices(devices, left_out, shaped);
         self.flows.engine(engine, self.now);
         self.inspection_changed();
     }

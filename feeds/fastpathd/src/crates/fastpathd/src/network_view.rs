@@ -40,6 +40,7 @@ struct LinkView {
     addresses: Vec<String>,
     lowest: bool,
     in_flowtable: bool,
+    shaped: String,
     why: String,
 }
 
@@ -105,11 +106,16 @@ pub(crate) fn view(core: &Core) -> NetworkView {
 fn links(core: &Core) -> Vec<LinkView> {
     let topology = core.around.topology();
     let lowest = topology.lowest();
+    let shaped = topology.shaped();
     let mut views: Vec<LinkView> = topology.links().map(|link| link_view(core, link)).collect();
     for view in &mut views {
         if let Some(device) = lowest.iter().find(|d| d.index == view.index) {
             view.lowest = device.eligible;
             view.why.clone_from(&device.why);
+        }
+        if let Some(queue) = shaped.get(&*view.name) {
+            let on = topology.link(queue.index).map_or("", |link| &link.name);
+            view.shaped = format!("{} on {on}", queue.kind);
         }
         // The plan knows the settings too, so its words come first.
         if let Some(decision) = core.wanted.as_ref().and_then(|p| p.decisions.get(&view.name)) {
@@ -143,6 +149,7 @@ fn link_view(core: &Core, link: &Link) -> LinkView {
             .collect(),
         lowest: false,
         in_flowtable: core.around.devices().contains(&*link.name),
+        shaped: String::new(),
         why: String::new(),
     }
 }

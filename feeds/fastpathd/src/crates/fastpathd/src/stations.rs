@@ -35,7 +35,11 @@ impl Stations {
     /// Learns from a change of the network.
     pub(crate) fn learn(&mut self, change: &Change, moved: &mut Vec<Moved>) {
         match change {
-            Change::Full(all) => all.iter().for_each(|change| self.learn(change, moved)),
+            Change::Full(all) => {
+                for change in all {
+                    self.learn(change, moved);
+                }
+            }
             Change::Fdb(entry) if !entry.own && entry.port != entry.bridge => {
                 let key = (entry.bridge, entry.mac, entry.vlan);
                 if put(&mut self.ports, key, entry.port) {
@@ -53,13 +57,21 @@ impl Stations {
                 self.ports.retain(|(bridge, ..), port| bridge != index && port != index);
                 self.macs.retain(|(link, _), _| link != index);
             }
-            Change::Fdb(_) | Change::Neighbour(_) => {}
             // A station that is gone is remembered. The others are about no station.
-            Change::FdbGone(_) | Change::NeighbourGone(..) => {}
-            Change::Link(_) | Change::BridgeVlans(_) | Change::Queues(_) | Change::Pppoe(..) => {}
-            Change::Address(_) | Change::AddressGone(_) => {}
-            Change::Route(_) | Change::RouteReplaced(_) => {}
-            Change::RouteGone(_) | Change::Routes(_) => {}
+            Change::Fdb(_)
+            | Change::FdbGone(_)
+            | Change::Neighbour(_)
+            | Change::NeighbourGone(..)
+            | Change::Link(_)
+            | Change::BridgeVlans(_)
+            | Change::Queues(_)
+            | Change::Pppoe(..)
+            | Change::Address(_)
+            | Change::AddressGone(_)
+            | Change::Route(_)
+            | Change::RouteReplaced(_)
+            | Change::RouteGone(_)
+            | Change::Routes(_) => {}
         }
     }
 }
@@ -110,7 +122,9 @@ mod tests {
 
     fn moves(stations: &mut Stations, changes: &[Change]) -> Vec<Moved> {
         let mut moved = Vec::new();
-        changes.iter().for_each(|change| stations.learn(change, &mut moved));
+        for change in changes {
+            stations.learn(change, &mut moved);
+        }
         moved
     }
 

@@ -27,6 +27,8 @@ pub(crate) struct Surroundings {
     programs: BTreeSet<String>,
     /// Kinds of devices that the rules in force leave out.
     left_out: LeftOut,
+    /// Layer 3 devices that they leave out because of a queue.
+    shaped: BTreeSet<String>,
     generation: u64,
     /// Names are handed out by the hundred thousand: one copy of each.
     interned: RefCell<HashMap<Name, Rc<str>>>,
@@ -64,10 +66,16 @@ impl Surroundings {
     }
 
     /// What the rules in force carry: the flowtable's devices, and what is left out above them.
-    pub(crate) fn set_devices(&mut self, devices: BTreeSet<String>, left_out: LeftOut) {
-        if devices != self.devices || left_out != self.left_out {
+    pub(crate) fn set_devices(
+        &mut self,
+        devices: BTreeSet<String>,
+        left_out: LeftOut,
+        shaped: BTreeSet<String>,
+    ) {
+        if devices != self.devices || left_out != self.left_out || shaped != self.shaped {
             self.devices = devices;
             self.left_out = left_out;
+            self.shaped = shaped;
             self.generation += 1;
         }
     }
@@ -126,6 +134,7 @@ impl Network for Surroundings {
             tunnel: side.kind == SideKind::Tunnel,
             left_out: (self.left_out.vlan && side.tagged)
                 || (self.left_out.pppoe && side.kind == SideKind::Pppoe),
+            shaped: self.shaped.contains(&*side.device),
         })
     }
 
@@ -151,9 +160,9 @@ mod tests {
     fn only_a_real_change_moves_the_generation() {
         let mut around = Surroundings::default();
         let devices = BTreeSet::from(["wan".to_owned()]);
-        around.set_devices(devices.clone(), LeftOut::default());
+        around.set_devices(devices.clone(), LeftOut::default(), BTreeSet::new());
         let generation = around.generation();
-        around.set_devices(devices, LeftOut::default());
+        around.set_devices(devices, LeftOut::default(), BTreeSet::new());
         around.set_names(Names::default());
         around.set_interfaces(Vec::new());
         assert_eq!(around.generation(), generation);

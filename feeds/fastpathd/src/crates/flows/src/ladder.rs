@@ -65,7 +65,7 @@ pub type Verdict = (Path, Option<Reason>);
 type Rung = fn(&Facts<'_>) -> Option<Verdict>;
 
 /// What keeps a flow from being carried at all.
-const KEPT: [Rung; 15] = [
+const KEPT: [Rung; 16] = [
     inspected,
     engine_off,
     local,
@@ -81,6 +81,7 @@ const KEPT: [Rung; 15] = [
     no_device,
     no_neighbour,
     same_side,
+    shaped,
 ];
 
 /// Why a flow that nothing keeps is not carried.
@@ -252,6 +253,12 @@ fn same_side(facts: &Facts<'_>) -> Option<Verdict> {
     let same = |a: &Side, b: &Side| a.device == b.device && a.vlan == b.vlan;
     let both = facts.initiator.zip(facts.responder);
     slow_if(both.is_some_and(|(a, b)| same(a, b)), Reason::SameSide)
+}
+
+/// Our rule set returns before `flow add`. What the eBPF engine goes past it knows itself.
+fn shaped(facts: &Facts<'_>) -> Option<Verdict> {
+    let ebpf = facts.engine == Engine::Ebpf && sides(facts).all(|side| side.in_ebpf);
+    slow_if(!ebpf && sides(facts).any(|side| side.shaped), Reason::Shaped)
 }
 
 /// What the eBPF engine says.

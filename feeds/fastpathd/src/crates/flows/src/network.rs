@@ -26,6 +26,8 @@ pub struct Side {
     pub tunnel: bool,
     /// The rules leave its layer 3 device out: VLAN devices or sessions are switched off.
     pub left_out: bool,
+    /// The rules leave its layer 3 device out: the flowtable would go past a queue of the owner's.
+    pub shaped: bool,
 }
 
 impl Side {

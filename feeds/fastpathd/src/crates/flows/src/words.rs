@@ -94,7 +94,7 @@ pub enum Reason {
     SameSide,
     /// The way to one side is too narrow for any packet of its protocol.
     Mtu,
-    /// The owner shapes or polices traffic where eBPF would go past it.
+    /// The owner shapes or polices traffic where the engine would go past it.
     Shaped,
     /// The eBPF engine's table is full of flows that are not idle.
     TableFull,

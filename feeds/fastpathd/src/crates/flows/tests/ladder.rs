@@ -8,7 +8,7 @@ mod support;
 use std::time::Duration;
 
 use ctnetlink::{Status, TcpState};
-use flows::{Engine, Facts, Inspection, Network, Path, Reason, Takeup, climb};
+use flows::{Engine, Facts, Inspection, Network, Path, Reason, Side, Takeup, climb};
 use proptest::prelude::*;
 use support::{Net, TCP, UDP, address};
 
@@ -235,4 +235,24 @@ fn the_small_router_is_as_described() {
     assert!(net.is_local(address("10.0.0.1")) && !net.is_local(address("10.10.0.2")));
     assert_eq!(net.side(address("10.20.0.9")), Some(net.guest.clone()));
     assert_eq!(net.side(address("172.16.0.1")), None);
+}
+
+#[test]
+fn a_queue_above_either_side_keeps_a_flow_off_the_flowtable() {
+    let net = Net::default();
+    let queued = |side: &Side| Side { shaped: true, ..side.clone() };
+    let (lan, wan) = (queued(&net.lan), queued(&net.wan));
+    for facts in [taken(&lan, &net.wan), taken(&net.lan, &wan)] {
+        assert_eq!(climb(&facts), (Path::Slow, Some(Reason::Shaped)));
+        // Until its entry is gone.
+        let there = Facts { status: Status::OFFLOAD, ..facts };
+        assert_eq!(climb(&there), (Path::Flowtable, None));
+    }
+    // The eBPF engine knows by itself, and goes past other queues.
+    let held = |side: &Side| Side { in_ebpf: true, in_flowtable: false, ..side.clone() };
+    let (lan, wan) = (held(&lan), held(&wan));
+    let facts = Facts { engine: Engine::Ebpf, takeup: Takeup::Carried, ..taken(&lan, &wan) };
+    assert_eq!(climb(&facts), (Path::Ebpf, None));
+    let waits = Facts { takeup: Takeup::Offered, active_for: Duration::ZERO, ..facts };
+    assert_eq!(climb(&waits), (Path::Slow, Some(Reason::Pending)));
 }

@@ -53,6 +53,9 @@ pub struct Plan {
     pub mark_mask: u32,
     /// Devices whose flows stay on the slow path, whatever is below them.
     pub left_out: LeftOut,
+    /// Layer 3 devices whose flows stay on the slow path, since they would go past a queue or limit
+    /// of the owner's. [`plan`] knows of none.
+    pub shaped: BTreeSet<String>,
     /// Flows that stay on the slow path.
     pub excludes: Vec<Exclude>,
     /// Inspection and blocks.
@@ -78,6 +81,12 @@ impl Plan {
                 self.decisions.insert(device, no(&why));
             }
         }
+    }
+
+    /// Keeps flows over these layer 3 devices on the slow path.
+    pub fn shape(&mut self, devices: impl IntoIterator<Item = String>) {
+        // A device with another name cannot be written in nft rules.
+        self.shaped = order::set(devices.into_iter().filter(|name| is_device_name(name)));
     }
 
     /// Whether flows are offloaded by a flowtable.
@@ -113,6 +122,7 @@ pub fn plan(candidates: &[Candidate], settings: &Settings, protection: &Protecti
         hardware: engine == Engine::FlowtableHw,
         mark_mask: ours.map_or(settings.mark_mask, Marks::mask),
         left_out: settings.left_out,
+        shaped: BTreeSet::new(),
         excludes: settings.excludes.clone(),
         protection: protection.clone(),
         decisions,

@@ -122,7 +122,7 @@ fn offload(plan: &Plan) -> Vec<Rule> {
     );
     let mut rules = Vec::new();
     let excludes = if plan.has_flowtable() {
-        left_out(plan).chain(excludes(plan)).collect()
+        left_out(plan).chain(shaped(plan)).chain(excludes(plan)).collect()
     } else {
         Vec::new()
     };
@@ -153,6 +153,16 @@ fn left_out(plan: &Plan) -> impl Iterator<Item = Rule> {
             let text = format!("meta {end} \"{kind}\" return");
             Rule::new(text, &format!("{what} are switched off"))
         })
+    })
+}
+
+/// A flow is added as a whole: a queue on one side counts for both directions.
+fn shaped(plan: &Plan) -> impl Iterator<Item = Rule> {
+    let names: Vec<String> = plan.shaped.iter().map(|name| format!("\"{name}\"")).collect();
+    let ends: &[&str] = if names.is_empty() { &[] } else { &["iifname", "oifname"] };
+    ends.iter().map(move |end| {
+        let text = format!("{end} {{ {} }} return", names.join(", "));
+        Rule::new(text, "you shape this: it stays on the slow path")
     })
 }
 

@@ -8,6 +8,7 @@
 //! * `inspection`, if packets go to Suricata: what differs from the defaults, a line each
 //!   (`fail closed`, `default always`, `exempt NETWORK`, `bytes N`, `packets N`,
 //!   `queues FIRST COUNT hash|fanout`, `gate open`);
+//! * `shaped`, if there are queues above the lowest devices: a layer 3 device a line;
 //! * `blocks`, if addresses can be blocked: `limit N`, and `ADDRESS SECONDS LEFT COMMENT` a line;
 //! * `rules`: the whole script, or why there is none.
 //!
@@ -167,7 +168,10 @@ fn rules(golden: &Golden) -> String {
     };
     let (limit, blocks) = blocks(golden);
     let protection = Protection { inspection, blocks: limit };
-    render(&plan(&devices(golden), &settings, &protection), &blocks)
+    let mut plan = plan(&devices(golden), &settings, &protection);
+    let shaped = lines(golden, "shaped").unwrap_or_default();
+    plan.shape(shaped.into_iter().map(|words| words[0].to_owned()));
+    render(&plan, &blocks)
 }
 
 #[test]

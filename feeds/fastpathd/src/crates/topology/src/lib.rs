@@ -17,6 +17,7 @@ mod read;
 #[cfg(test)]
 mod recording;
 mod routes;
+mod shaped;
 mod side;
 mod socket;
 mod types;
@@ -28,6 +29,7 @@ pub use change::Change;
 pub use lowest::LowestDevice;
 pub use model::Topology;
 pub use pppoe::{parse_dialer, parse_sessions};
+pub use shaped::{Kept, passed_by};
 pub use side::{Side, SideKind};
 pub use types::{
     Address, BridgeVlan, Dialer, FdbEntry, Link, LinkKind, Mac, Name, Neighbour, NeighbourState,

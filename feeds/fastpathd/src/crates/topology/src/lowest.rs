@@ -26,7 +26,7 @@ pub struct LowestDevice {
 }
 
 /// Lowest devices, each with the layer 3 devices above it.
-type Carries = BTreeMap<u32, BTreeSet<Name>>;
+pub(crate) type Carries = BTreeMap<u32, BTreeSet<Name>>;
 
 impl Topology {
     /// Every link by index, with the verdict whether a flowtable lists it.
@@ -83,7 +83,7 @@ impl Topology {
                 }))
     }
 
-    fn descend(
+    pub(crate) fn descend(
         &self,
         link: &Link,
         vlan: u16,

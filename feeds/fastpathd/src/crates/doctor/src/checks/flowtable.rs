@@ -22,6 +22,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "flowtable-fw4", group: GROUP, look: fw4 },
     Check { id: "flowtable-stale", group: GROUP, look: stale },
     Check { id: "flowtable-neighbours", group: GROUP, look: neighbours },
+    Check { id: "flowtable-shaped", group: GROUP, look: shaped },
 ];
 
 /// Five chains, and a flowtable in their place.
@@ -290,6 +291,23 @@ fn neighbours(facts: &Facts) -> Verdict {
         )
         .gain("docs/doctor.md, hardware");
     Ok(Some(finding))
+}
+
+/// A queue above the lowest device: the flowtable would go past it, so its flows stay slow.
+fn shaped(facts: &Facts) -> Verdict {
+    if !engine(facts, "active")?.starts_with("flowtable") {
+        return Ok(None);
+    }
+    let text = |link: &Value, key: &str| link[key].as_str().unwrap_or_default().to_owned();
+    let queued = links(facts)?.iter().filter(|link| !text(link, "shaped").is_empty());
+    let mut finding = Finding::new(Severity::Advice);
+    let mut names = Vec::new();
+    for link in queued {
+        let (name, queue) = (text(link, "name"), text(link, "shaped"));
+        finding = finding.saw("shaped", name.clone(), queue, "ubus call fastpath topology: links");
+        names.push(name);
+    }
+    Ok((!names.is_empty()).then(|| finding.with("devices", names.join(", "))))
 }
 
 #[cfg(test)]

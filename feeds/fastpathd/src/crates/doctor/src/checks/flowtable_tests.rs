@@ -223,6 +223,21 @@ fn a_missing_neighbour_is_counted() {
 }
 
 #[test]
+fn a_queue_that_the_flowtable_would_go_past_is_named() {
+    let mut queued = topology();
+    queued["links"][0]["shaped"] = "cake on pppoe-wan".into();
+    let finding = only(router(&status(), &queued), "flowtable-shaped");
+    assert_eq!(finding.severity, Severity::Advice);
+    assert_eq!(finding.evidence[0].value, "cake on pppoe-wan");
+    assert_eq!(finding.params["devices"], queued["links"][0]["name"]);
+    let mut ebpf = status();
+    ebpf["engine"]["active"] = "ebpf".into();
+    let facts = facts(&router(&ebpf, &queued));
+    let check = super::CHECKS.iter().find(|check| check.id == "flowtable-shaped").unwrap();
+    assert_eq!((check.look)(&facts), Ok(None), "it knows by itself");
+}
+
+#[test]
 fn without_the_daemon_the_engine_is_unknown() {
     let facts = facts(&kernel(""));
     assert!((super::CHECKS[1].look)(&facts).is_err());

@@ -327,6 +327,7 @@ impl Surroundings {
             neighbour: true,
             tunnel: false,
             left_out: false,
+            shaped: false,
         };
         Self {
             generation: 1,

@@ -38,6 +38,7 @@ pub(crate) fn side(device: &str, vlan: u16, zone: &str, port: &str) -> Side {
         neighbour: true,
         tunnel: false,
         left_out: false,
+        shaped: false,
     }
 }
 
