@@ -109,7 +109,8 @@ fn zone(
 fn redirect(report: &mut Report<'_>, section: &Section) {
     report.text(section, "target", "DNAT or SNAT", is_one_of(&["DNAT", "SNAT"]));
     report.text(section, "src_dport", "a port or a range of them", is_ports);
-    report.text(section, "dest_port", "a port or a range of them", is_ports);
+    // A rule has several; where to lead connections has one.
+    report.text(section, "dest_port", "one port or range", |text| !text.contains(' '));
     let none = |option: &str| section.words(option).is_empty();
     if !section.text("target").is_none_or(is_one_of(&["DNAT"])) {
         for option in ["dest", "src_dip"].into_iter().filter(|option| none(option)) {

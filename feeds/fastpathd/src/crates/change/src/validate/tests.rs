@@ -198,6 +198,7 @@ fn port_forwards() {
         ("proto", "nosuch", "value"),
         ("src_dport", "0", "value"),
         ("dest_port", "80 81", "value"),
+        ("dest_port", "x", "value"),
         ("dest_ip", "host", "value"),
         ("dest_ip", "", "forward-host"),
     ] {
