@@ -5,20 +5,25 @@
 //! taken back in the file that gives them. `LuCI` does not need this one: its pages log in inside
 //! of uhttpd, on the bus and as root.
 
+use std::fs::File;
+use std::io::Write;
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 
 use serde_json::{Value, json};
 
+/// rpcd reads the grants when it starts, and when its script has it do so: it starts itself anew
+/// and keeps its sessions.
+const RPCD: &str = "/etc/init.d/rpcd";
 /// The file of rpcd's package.
 const FILE: &str = "/usr/share/rpcd/acl.d/unauthenticated.json";
 
-/// `close` takes the grant away, `open` gives it back; rpcd reads it when it starts.
+/// `close` takes the grant away, `open` gives it back; rpcd is told, should it run.
 #[must_use]
 pub fn gate(words: &[String]) -> ExitCode {
     let done = match words {
-        [word] if word == "close" => turn(Path::new(FILE), true),
-        [word] if word == "open" => turn(Path::new(FILE), false),
+        [word] if word == "close" => settle(Path::new(FILE), true, Path::new(RPCD)),
+        [word] if word == "open" => settle(Path::new(FILE), false, Path::new(RPCD)),
         _ => Err("usage: fastpath-rpcd login close|open".to_owned()),
     };
     match done {
@@ -30,19 +35,37 @@ pub fn gate(words: &[String]) -> ExitCode {
     }
 }
 
-fn turn(file: &Path, closed: bool) -> Result<(), String> {
+fn settle(file: &Path, closed: bool, rpcd: &Path) -> Result<(), String> {
+    if !turn(file, closed)? || !rpcd.exists() {
+        return Ok(());
+    }
+    let failed = |cause: &dyn std::fmt::Display| format!("{} reload: {cause}", rpcd.display());
+    let mut reload = Command::new(rpcd);
+    reload.arg("reload").stdin(Stdio::null()).stdout(Stdio::null());
+    let status = reload.status().map_err(|cause| failed(&cause))?;
+    if status.success() { Ok(()) } else { Err(failed(&status)) }
+}
+
+/// Whether it was otherwise before.
+fn turn(file: &Path, closed: bool) -> Result<bool, String> {
     let failed =
         |what: &str, cause: &dyn std::fmt::Display| format!("{what} {}: {cause}", file.display());
     let text = std::fs::read_to_string(file).map_err(|cause| failed("reading", &cause))?;
     let before: Value = serde_json::from_str(&text).map_err(|cause| failed("reading", &cause))?;
     let after = turned(&before, closed);
     if after == before {
-        return Ok(());
+        return Ok(false);
     }
-    // Beside it and renamed: rpcd never sees half of a file.
+    // Beside it and renamed: rpcd never sees half of a file. On the medium before it is renamed:
+    // after a power cut it may be empty otherwise, and then nobody logs in by the web.
     let aside = file.with_extension("new");
-    std::fs::write(&aside, format!("{after:#}\n")).map_err(|cause| failed("writing", &cause))?;
-    std::fs::rename(&aside, file).map_err(|cause| failed("replacing", &cause))
+    let written = File::create(&aside).and_then(|mut new| {
+        new.write_all(format!("{after:#}\n").as_bytes())?;
+        new.sync_all()
+    });
+    written.map_err(|cause| failed("writing", &cause))?;
+    std::fs::rename(&aside, file).map_err(|cause| failed("replacing", &cause))?;
+    Ok(true)
 }
 
 /// The groups with the grant as wanted, and everything else as it was.
@@ -86,12 +109,35 @@ mod tests {
     }
 
     #[test]
+    fn rpcd_is_told_of_what_changed_and_of_nothing_else() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let folder = std::env::temp_dir().join(format!("access-rpcd-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder for the test");
+        let (file, rpcd) = (folder.join("unauthenticated.json"), folder.join("rpcd"));
+        std::fs::write(&file, groups(&["access"]).to_string()).expect("a file");
+        std::fs::write(&rpcd, "#!/bin/sh\necho \"$1\" >>\"$0.told\"\n").expect("a script");
+        let executable = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&rpcd, executable).expect("a script that can be run");
+        let told = || std::fs::read_to_string(folder.join("rpcd.told")).unwrap_or_default();
+        for (closed, expected) in
+            [(true, ""), (false, "reload\n"), (false, "reload\n"), (true, "reload\nreload\n")]
+        {
+            assert_eq!(settle(&file, closed, &rpcd), Ok(()));
+            assert_eq!(told(), expected);
+        }
+        assert_eq!(settle(&file, false, &folder.join("none")), Ok(()), "no rpcd, nobody to tell");
+        std::fs::remove_dir_all(&folder).expect("the folder");
+    }
+
+    #[test]
     fn a_file_is_replaced_as_a_whole_or_stays() {
         let folder = std::env::temp_dir().join(format!("access-gate-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder for the test");
         let file = folder.join("unauthenticated.json");
         std::fs::write(&file, groups(&["access", "login"]).to_string()).expect("a file");
-        assert_eq!(turn(&file, true), Ok(()));
+        assert_eq!(turn(&file, true), Ok(true));
+        assert_eq!(turn(&file, true), Ok(false));
         let text = std::fs::read_to_string(&file).expect("the file");
         assert_eq!(serde_json::from_str::<Value>(&text).ok(), Some(groups(&["access"])));
         std::fs::write(&file, "{ broken").expect("a file");

@@ -1,0 +1,14 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Whether the web may ask rpcd's own `session login`, which slows nobody down: not where the page
+# logs in by fastpath.access, unless /etc/config/rpcd says so for other programs:
+#	uci set rpcd.fastpath=access; uci set rpcd.fastpath.session_login=1; uci commit rpcd
+# Run at first boot and after each change of that file.
+[ -e /usr/libexec/rpcd/fastpath.access ] || exit 0
+[ -e /usr/share/rpcd/acl.d/fastpath-access.json ] || exit 0
+
+if [ "$(uci -q get rpcd.fastpath.session_login)" = 1 ]; then
+	/usr/libexec/fastpath-rpcd login open
+else
+	/usr/libexec/fastpath-rpcd login close
+fi
