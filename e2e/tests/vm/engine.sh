@@ -161,7 +161,7 @@ test_flows_over_a_queue_keep_it() {
     doctor 'finds flowtable-shaped'
     # The queue of the port itself is kept by the flowtable.
     gw 'tc qdisc del dev pppoe-wan root
-        tc qdisc add dev wan root tbf rate 50mbit burst 100kb latency 50ms'
+        tc qdisc replace dev wan root tbf rate 50mbit burst 100kb latency 50ms'
     on_the_flowtable "$old" "$new"
     soon 10 queue_grows wan $(($(queue_bytes wan) + 2000))
     doctor 'silent flowtable-shaped'
