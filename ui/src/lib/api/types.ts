@@ -54,6 +54,7 @@ export type Reason =
   | 'excluded'
   | 'not-established'
   | 'closing'
+  | 'policy-routed'
   | 'no-route'
   | 'no-device'
   | 'no-neighbour'
@@ -1449,6 +1450,10 @@ export interface Topology {
    * neighbours in use, at most 500
    */
   hosts: Host[];
+  /**
+   * what decides about ways beside destinations: VRFs and routing rules, as ip rule writes them; eBPF carries no flow that one of them may match
+   */
+  policies: string[];
 }
 export interface Link {
   index: number;

@@ -52,6 +52,7 @@ function gateway(): Topology {
       { name: 'wan', zone: 'wan', device: 'pppoe-wan', proto: 'pppoe', up: true },
       { name: 'lan', zone: 'lan', device: 'br-lan.10', proto: 'static', up: true },
     ],
+    policies: [],
     hosts: Array.from({ length: 6 }, (_, i) => ({
       address: `10.10.10.${i + 2}`,
       mac: `02::${i}`,
@@ -166,7 +167,8 @@ describe('layout', () => {
   });
 
   it('makes something of an empty box', () => {
-    const empty = { generation: 0, links: [], bridges: [], pppoe: [], interfaces: [], hosts: [] };
+    const none = { links: [], bridges: [], pppoe: [], interfaces: [], hosts: [], policies: [] };
+    const empty = { generation: 0, ...none };
     expect(layOut(empty, [], words).boxes.map((box) => box.kind)).toEqual(['router']);
   });
 });

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::configuration::Configuration;
 use crate::cpu_room::CpuRoom;
-use crate::ebpf_places::change_of;
+use crate::ebpf_places::{change_of, decides_ways};
 use crate::ebpf_room::{EbpfRoom, Wanted};
 use crate::engine_room::{EngineRoom, Job, Source};
 use crate::health::Facts;
@@ -277,11 +277,14 @@ impl Core {
     pub(crate) fn changes(&mut self, changes: Vec<topology::Change>) -> Vec<Effect> {
         let mut news = Vec::new();
         let mut moved = Vec::new();
+        let mut ways = false;
         for change in changes {
             self.stations.learn(&change, &mut moved);
             let what = change_of(&change);
+            let decides = decides_ways(&change, self.around.topology());
             if self.around.change(change) {
                 news.push(what);
+                ways |= decides;
             }
         }
         if news.is_empty() && self.topology_known {
@@ -290,6 +293,9 @@ impl Core {
         self.topology_known = true;
         self.interfaces_stale = true;
         // Packets go the wrong way until the entries are gone.
+        if ways {
+            self.flows.rerouted(self.now, &self.around);
+        }
         let mut effects = self.rerouted(&news);
         effects.extend(self.look_again());
         effects.extend(self.follow(&moved));

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use ebpf::entry::{Refusal, Side, Tag, Way};
 use ebpf::ground::{Change, Ground, Place};
 use flows::Reason;
-use topology::{NoWay, Topology, VlanTag};
+use topology::{LinkKind, NoWay, Topology, VlanTag};
 
 use crate::ebpf_room::Program;
 
@@ -58,7 +58,7 @@ pub(crate) fn change_of(change: &topology::Change) -> Change {
     use topology::Change as News;
     let host = |address: IpAddr| Change::Route(address, if address.is_ipv4() { 32 } else { 128 });
     match change {
-        News::Full(_) | News::Routes(_) | News::Queues(_) => Change::All,
+        News::Full(_) | News::Routes(_) | News::Rules(_) | News::Queues(_) => Change::All,
         News::Link(link) => Change::Ground(Ground::Link(link.index)),
         News::LinkGone(index) => Change::Ground(Ground::Link(*index)),
         News::BridgeVlans(_) => Change::Vlans,
@@ -75,6 +75,33 @@ pub(crate) fn change_of(change: &topology::Change) -> Change {
             Change::Ground(Ground::Station(entry.bridge, entry.mac.0))
         }
         News::Pppoe(..) => Change::Ground(Ground::Session),
+    }
+}
+
+/// Whether the ways of flows that stand on nothing of this change may be others after it: by
+/// routing rules, VRFs, and routes that are not for every packet to their destination.
+pub(crate) fn decides_ways(change: &topology::Change, topology: &Topology) -> bool {
+    use topology::Change as News;
+    let vrf = |index| {
+        let kind = topology.link(index).map(|link| &link.kind);
+        matches!(kind, Some(LinkKind::Other(kind)) if &**kind == "vrf")
+    };
+    match change {
+        News::Full(_) | News::Routes(_) | News::Rules(_) => true,
+        News::Route(route) | News::RouteReplaced(route) | News::RouteGone(route) => {
+            route.source.is_some() || route.several
+        }
+        News::Link(link) => link.master.is_some_and(vrf),
+        News::LinkGone(index) => vrf(*index),
+        News::BridgeVlans(_)
+        | News::Address(_)
+        | News::AddressGone(_)
+        | News::Neighbour(_)
+        | News::NeighbourGone(..)
+        | News::Fdb(_)
+        | News::FdbGone(_)
+        | News::Queues(_)
+        | News::Pppoe(..) => false,
     }
 }
 

@@ -35,6 +35,8 @@ fn route(network: &str, prefix: u8, index: u32, gateway: Option<&str>) -> Change
         metric: 0,
         index: Some(index),
         gateway: gateway.map(|g| g.parse().unwrap()),
+        source: None,
+        several: false,
     })
 }
 
@@ -48,6 +50,8 @@ fn address(index: u32, address: &str, prefix: u8) -> [Change; 2] {
         metric: 0,
         index: Some(index),
         gateway: None,
+        source: None,
+        several: false,
     };
     [Change::Address(Address { index, address, prefix, peer: None }), Change::Route(local)]
 }

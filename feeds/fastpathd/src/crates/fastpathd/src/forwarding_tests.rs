@@ -9,7 +9,7 @@ use ebpf::fake::Fake;
 use flows::Now;
 use ruleset::Applied;
 use serde_json::{Value, json};
-use topology::{FdbEntry, Mac, Neighbour, NeighbourState, PppoeSession};
+use topology::{FdbEntry, Mac, Neighbour, NeighbourState, PppoeSession, Prefix, Rule, RuleAction};
 
 use super::*;
 use crate::core::{Machine, Readings};
@@ -392,6 +392,42 @@ fn a_shaped_way_is_not_gone_past() {
         update(&mut core, established(7, false));
         assert_eq!(carried(&maps), 2);
     }
+}
+
+/// A rule of somebody's for packets from this network, beside those of every kernel.
+fn routing_rules(from: Option<&str>) -> topology::Change {
+    let plain = |priority, table| Rule {
+        ipv6: false,
+        priority,
+        action: RuleAction::Lookup(table),
+        invert: false,
+        from: None,
+        to: None,
+        iif: None,
+        oif: None,
+        vrf: false,
+        more: false,
+    };
+    let network = from.map(|from| Prefix { network: from.parse().unwrap(), length: 24 });
+    let made = network.map(|from| Rule { from: Some(from), ..plain(100, 100) });
+    let usual = [plain(32766, 254), plain(32767, 253)];
+    topology::Change::Rules([plain(0, 255)].into_iter().chain(made).chain(usual).collect())
+}
+
+#[test]
+fn a_routing_rule_takes_its_flows_out_at_once() {
+    let (mut core, maps) = running();
+    changes(&mut core, vec![routing_rules(None)]);
+    update(&mut core, established(7, false));
+    assert_eq!(carried(&maps), 2);
+    changes(&mut core, vec![routing_rules(Some("10.10.77.0"))]);
+    assert_eq!(carried(&maps), 2, "for others");
+    changes(&mut core, vec![routing_rules(Some("10.10.10.0"))]);
+    assert_eq!(carried(&maps), 0);
+    let stopped = flow(&mut core, 7);
+    assert_eq!((&stopped["path"], &stopped["reason"]), (&json!("slow"), &json!("policy-routed")));
+    changes(&mut core, vec![routing_rules(None)]);
+    assert_eq!(carried(&maps), 2);
 }
 
 /// The reason of a connection through programs at this hook, with these queues.

@@ -22,6 +22,7 @@ pub(crate) struct NetworkView {
     pppoe: Vec<PppoeView>,
     interfaces: Vec<InterfaceView>,
     hosts: Vec<HostView>,
+    policies: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -100,6 +101,7 @@ pub(crate) fn view(core: &Core) -> NetworkView {
         pppoe: pppoe(around),
         interfaces: interfaces(around),
         hosts: hosts(around),
+        policies: around.topology().policies(),
     }
 }
 

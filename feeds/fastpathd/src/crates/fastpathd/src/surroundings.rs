@@ -138,6 +138,10 @@ impl Network for Surroundings {
         })
     }
 
+    fn is_policy_routed(&self, one: IpAddr, other: IpAddr) -> bool {
+        self.topology.is_policy_routed(one, other)
+    }
+
     fn name(&self, address: IpAddr) -> Option<&str> {
         self.names.get(address)
     }

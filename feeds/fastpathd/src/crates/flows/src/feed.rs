@@ -50,6 +50,16 @@ impl FlowTable {
         self.epoch += 1;
     }
 
+    /// The ways of all flows may be others now: those that the eBPF engine must not carry any more
+    /// leave at once, not when they are read next.
+    pub fn rerouted(&mut self, now: Now, net: &dyn Network) {
+        for at in 0..self.flows.len() {
+            self.survey(at, net);
+            self.judge(at, now.millis());
+        }
+        self.epoch += 1;
+    }
+
     /// A dump of the conntrack table starts. An unfinished earlier one is forgotten.
     pub fn dump_begin(&mut self, now: Now) {
         self.now = now;
@@ -205,6 +215,7 @@ impl FlowTable {
         }
         let (initiator, responder) = (flow.orig.src, flow.reply.src);
         flow.local = net.is_local(initiator) || net.is_local(responder);
+        flow.policy_routed = net.is_policy_routed(initiator, responder);
         let sides = [initiator, responder].map(|address| net.side(address));
         flow.unlisted = [0, 1].map(|i| sides[i].as_ref().is_some_and(Side::unlisted));
         [flow.initiator, flow.responder] =
@@ -249,6 +260,7 @@ impl FlowTable {
                     .into_iter()
                     .any(|number| side(number).is_some_and(|side| side.left_out)),
             tcp_state: flow.tcp_state,
+            policy_routed: flow.policy_routed,
             initiator: side(flow.initiator),
             responder: side(flow.responder),
             quiet: span(at - flow.active),

@@ -115,6 +115,7 @@ pub(crate) struct Flow {
     pub(crate) seq_adjust: bool,
     pub(crate) local: bool,
     pub(crate) multicast: bool,
+    pub(crate) policy_routed: bool,
     /// The flowtable does not see what the initiator, the responder sends: it comes in through a
     /// device that is not listed.
     pub(crate) unlisted: [bool; 2],
@@ -162,6 +163,7 @@ impl Flow {
             seq_adjust: entry.seq_adjust,
             local: false,
             multicast: is_multicast(&entry.orig),
+            policy_routed: false,
             unlisted: [false; 2],
             reading: Reading::Foreign,
             takeup: Takeup::Not,

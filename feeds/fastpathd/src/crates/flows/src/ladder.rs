@@ -49,6 +49,8 @@ pub struct Facts<'a> {
     pub excluded: bool,
     /// TCP state, where the kernel told it.
     pub tcp_state: Option<TcpState>,
+    /// More than the destination may decide about the way of its packets.
+    pub policy_routed: bool,
     /// The way to the initiator; `None`: no route.
     pub initiator: Option<&'a Side>,
     /// The way to the responder, after destination NAT; `None`: no route.
@@ -76,6 +78,7 @@ const KEPT: [Rung; 16] = [
     excluded,
     closing,
     not_established,
+    policy_routed,
     no_route,
     tunnel,
     no_device,
@@ -210,6 +213,15 @@ fn not_established(facts: &Facts<'_>) -> Option<Verdict> {
     let handshake =
         facts.proto == TCP && facts.tcp_state.is_some_and(|state| state != TcpState::Established);
     slow_if(handshake || !facts.status.has(Status::SEEN_REPLY), Reason::NotEstablished)
+}
+
+/// Where our programs send packets is found by their destination. The kernel's flowtable keeps the
+/// routes that the kernel found, whatever decided about them.
+fn policy_routed(facts: &Facts<'_>) -> Option<Verdict> {
+    let both = facts.initiator.zip(facts.responder);
+    let theirs = both.is_some_and(|(a, b)| a.in_flowtable && b.in_flowtable);
+    let ours = facts.engine == Engine::Ebpf && !theirs;
+    slow_if(ours && facts.policy_routed, Reason::PolicyRouted)
 }
 
 /// `nft_flow_route`: a flow needs a route both ways.

@@ -50,6 +50,8 @@ pub trait Network {
     fn is_local(&self, address: IpAddr) -> bool;
     /// The way to the address; `None`: no route.
     fn side(&self, address: IpAddr) -> Option<Side>;
+    /// Whether packets between the two may go another way than [`side`](Self::side) tells.
+    fn is_policy_routed(&self, one: IpAddr, other: IpAddr) -> bool;
     /// Host name of the address, if known.
     fn name(&self, address: IpAddr) -> Option<&str>;
     /// A number that changes when any answer of the others can have changed.

@@ -82,6 +82,8 @@ pub enum Reason {
     NotEstablished,
     /// Ending.
     Closing,
+    /// More than the destination decides about its way: a routing rule, a VRF, its source.
+    PolicyRouted,
     /// No route to one side.
     NoRoute,
     /// One side's lowest device is not in the fast path, or the other's is in another one.
@@ -108,7 +110,7 @@ pub enum Reason {
 
 impl Reason {
     /// All of them, in the order of the ladder.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::Inspecting,
         Self::AlwaysInspected,
         Self::Uninspected,
@@ -122,6 +124,7 @@ impl Reason {
         Self::Excluded,
         Self::Closing,
         Self::NotEstablished,
+        Self::PolicyRouted,
         Self::NoRoute,
         Self::Tunnel,
         Self::NoDevice,
@@ -152,6 +155,7 @@ impl Reason {
             Self::Excluded => "excluded",
             Self::NotEstablished => "not-established",
             Self::Closing => "closing",
+            Self::PolicyRouted => "policy-routed",
             Self::NoRoute => "no-route",
             Self::NoDevice => "no-device",
             Self::NoNeighbour => "no-neighbour",

@@ -26,6 +26,7 @@ fn taken<'a>(initiator: &'a flows::Side, responder: &'a flows::Side) -> Facts<'a
         seq_adjust: false,
         excluded: false,
         tcp_state: Some(TcpState::Established),
+        policy_routed: false,
         initiator: Some(initiator),
         responder: Some(responder),
         quiet: Duration::ZERO,
@@ -135,6 +136,27 @@ fn where_the_ends_are() {
 }
 
 #[test]
+fn routing_rules_keep_from_ebpf_alone() {
+    let ruled = |facts: &mut Facts<'_>, _: &Net| facts.policy_routed = true;
+    slow(Reason::NotTaken, ruled);
+    let net = &mut Net::default();
+    for side in [&mut net.lan, &mut net.wan] {
+        (side.in_flowtable, side.in_ebpf) = (false, true);
+    }
+    let mut facts = taken(&net.lan, &net.wan);
+    (facts.engine, facts.policy_routed) = (Engine::Ebpf, true);
+    assert_eq!(climb(&facts), (Path::Slow, Some(Reason::PolicyRouted)));
+    facts.responder = None;
+    assert_eq!(climb(&facts).1, Some(Reason::PolicyRouted), "another table may have the route");
+    facts.policy_routed = false;
+    assert_eq!(climb(&facts).1, Some(Reason::NoRoute));
+    let net = Net::default();
+    let mut facts = taken(&net.lan, &net.wan);
+    (facts.engine, facts.policy_routed) = (Engine::Ebpf, true);
+    assert_eq!(climb(&facts).1, Some(Reason::NotTaken), "a flowtable keeps the kernel's route");
+}
+
+#[test]
 fn two_vlans_of_a_device_are_not_one_side() {
     let net = Net::default();
     let mut other = net.lan.clone();
@@ -190,6 +212,7 @@ proptest! {
             seq_adjust,
             excluded,
             tcp_state: TcpState::from_kernel(state),
+            policy_routed: false,
             initiator: sides[ends.0],
             responder: sides[ends.1],
             quiet: Duration::from_secs(times.0),

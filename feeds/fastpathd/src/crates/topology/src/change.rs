@@ -3,6 +3,7 @@
 
 use std::net::IpAddr;
 
+use crate::rules::Rule;
 use crate::types::{
     Address, BridgeVlan, Dialer, FdbEntry, Link, Neighbour, PppoeSession, Queue, Route,
 };
@@ -31,6 +32,8 @@ pub enum Change {
     /// All routes. The kernel drops IPv4 routes of a link that goes down, and those with a
     /// source address that goes, without telling; so they are read again then.
     Routes(Vec<Route>),
+    /// All routing rules, as the kernel lists them.
+    Rules(Vec<Rule>),
     /// A neighbour appeared or changed.
     Neighbour(Neighbour),
     /// A neighbour is gone from the link with this index.

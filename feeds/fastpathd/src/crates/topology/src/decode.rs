@@ -16,6 +16,8 @@ use netlink_bindings::utils::chop_header;
 use crate::change::Change;
 use crate::message::Message;
 use crate::pppoe::in_order;
+use crate::routes::Prefix;
+use crate::rules::Rule;
 use crate::types::{
     Address, BridgeVlan, FdbEntry, Link, LinkKind, Mac, Name, Neighbour, NeighbourState, PortVlan,
     Queue, Route, RouteKind,
@@ -38,6 +40,8 @@ pub(crate) enum News {
     Queue(Option<Queue>),
     /// A route whose effect on its like cannot be told from the message.
     Routes,
+    /// A routing rule, in a dump; of an event only that there was one is of use.
+    Rule(Option<Rule>),
     /// Nothing of interest.
     Nothing,
 }
@@ -51,6 +55,7 @@ pub(crate) fn decode(message: &Message<'_>) -> News {
         libc::RTM_NEWROUTE | libc::RTM_DELROUTE => route_message(message),
         libc::RTM_NEWNEIGH | libc::RTM_DELNEIGH => neighbour_message(message),
         libc::RTM_NEWQDISC | libc::RTM_DELQDISC => Some(News::Queue(queue(message.payload))),
+        libc::RTM_NEWRULE | libc::RTM_DELRULE => Some(News::Rule(Rule::decode(message.payload))),
         RTM_NEWVLAN | RTM_DELVLAN => Some(News::Vlans(None)),
         _ => None,
     };
@@ -206,7 +211,7 @@ fn port_vlans(index: u32, attrs: &[u8]) -> BridgeVlan {
 }
 
 /// Attributes as type and value.
-fn attributes(buf: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+pub(crate) fn attributes(buf: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     let mut at = 0;
     std::iter::from_fn(move || {
         let (header, value) = chop_header(buf, &mut at)?;
@@ -240,8 +245,8 @@ fn route_message(message: &Message<'_>) -> Option<News> {
     const RTM_F_CLONED: u32 = 1 << 9;
     let (header, attrs) = split(message.payload, Rtmsg::len())?;
     let header = Rtmsg::new_from_slice(header)?;
-    // Cloned: an entry of the route cache. With a type of service or a source prefix: policy.
-    if header.rtm_flags & RTM_F_CLONED != 0 || header.rtm_tos != 0 || header.rtm_src_len != 0 {
+    // Cloned: an entry of the route cache. With a type of service: for marked packets only.
+    if header.rtm_flags & RTM_F_CLONED != 0 || header.rtm_tos != 0 {
         return None;
     }
     let multipath = attributes(attrs).any(|(kind, _)| kind == libc::RTA_MULTIPATH);
@@ -277,6 +282,8 @@ fn route(header: &Rtmsg, attrs: &[u8]) -> Option<Route> {
         metric: 0,
         index: None,
         gateway: None,
+        source: (header.rtm_src_len != 0).then_some(Prefix { network, length: header.rtm_src_len }),
+        several: false,
     };
     for attr in RouteAttrs::new(attrs).flatten() {
         match attr {
@@ -291,7 +298,15 @@ fn route(header: &Rtmsg, attrs: &[u8]) -> Option<Route> {
     for (kind, value) in attributes(attrs) {
         match kind {
             libc::RTA_VIA => route.gateway = via(value),
-            libc::RTA_MULTIPATH => (route.index, route.gateway) = first_hop(value)?,
+            libc::RTA_SRC => {
+                route.source = route
+                    .source
+                    .zip(ip(value))
+                    .map(|(source, network)| Prefix { network, ..source });
+            }
+            libc::RTA_MULTIPATH => {
+                (route.index, route.gateway, route.several) = first_hop(value)?;
+            }
             _ => {}
         }
     }
@@ -321,8 +336,9 @@ fn via(value: &[u8]) -> Option<IpAddr> {
     }
 }
 
-/// The first next hop of `RTA_MULTIPATH` that is alive: its link and router.
-fn first_hop(mut hops: &[u8]) -> Option<(Option<u32>, Option<IpAddr>)> {
+/// The first next hop of `RTA_MULTIPATH` that is alive: its link and router, and whether there are
+/// further ones.
+fn first_hop(mut hops: &[u8]) -> Option<(Option<u32>, Option<IpAddr>, bool)> {
     const RTNEXTHOP: usize = 8;
     const RTNH_F_DEAD: u8 = 1;
     loop {
@@ -339,13 +355,14 @@ fn first_hop(mut hops: &[u8]) -> Option<(Option<u32>, Option<IpAddr>)> {
                     _ => {}
                 }
             }
-            return Some((positive(i32::from_ne_bytes([i0, i1, i2, i3])), gateway));
+            let further = hops.len() > length.next_multiple_of(4);
+            return Some((positive(i32::from_ne_bytes([i0, i1, i2, i3])), gateway, further));
         }
         hops = hops.get(length.next_multiple_of(4)..)?;
     }
 }
 
-fn ip(value: &[u8]) -> Option<IpAddr> {
+pub(crate) fn ip(value: &[u8]) -> Option<IpAddr> {
     <[u8; 4]>::try_from(value)
         .map(IpAddr::from)
         .or_else(|_| <[u8; 16]>::try_from(value).map(IpAddr::from))

@@ -30,6 +30,7 @@ pub(crate) fn recorded(table: Table) -> Vec<u8> {
         Table::Routes => recording::native(include_bytes!("../tests/gateway/routes.bin")),
         Table::Neighbours => recording::native(include_bytes!("../tests/gateway/neighbours.bin")),
         Table::Stations => recording::native(include_bytes!("../tests/gateway/stations.bin")),
+        Table::Rules => default_rules(),
         // Nobody had chosen one.
         Table::Queues => queue(3, 0xffff_ffff, "fq_codel"),
     }
@@ -155,6 +156,8 @@ pub(crate) fn route(index: u32, text: &str, gateway: Option<&str>) -> Route {
         metric: 0,
         index: Some(index),
         gateway: gateway.map(|gateway| gateway.parse().unwrap()),
+        source: None,
+        several: false,
     }
 }
 
@@ -182,7 +185,7 @@ pub(crate) fn gateway() -> Topology {
             match news {
                 News::Change(change) => changes.push(change),
                 News::Vlans(ports) => vlans.extend(ports),
-                News::Queue(_) | News::Routes | News::Nothing => {}
+                News::Queue(_) | News::Rule(_) | News::Routes | News::Nothing => {}
             }
         }
         if !vlans.is_empty() {
@@ -193,4 +196,33 @@ pub(crate) fn gateway() -> Topology {
         }
         changes
     }))
+}
+
+/// A routing rule as the kernel tells of it: `FRA_*` and their values.
+pub(crate) fn rule(family: i32, lengths: [u8; 2], attrs: &[(u16, &[u8])]) -> Vec<u8> {
+    let [to, from] = lengths;
+    let mut payload = vec![u8::try_from(family).unwrap(), to, from, 0, 254, 0, 0, 1];
+    payload.extend(0_u32.to_ne_bytes());
+    for (kind, value) in attrs {
+        payload.extend(attr(*kind, value));
+    }
+    // As it always comes: no suppression, and made by the kernel.
+    payload.extend(attr(14, &u32::MAX.to_ne_bytes()));
+    payload.extend(attr(21, &[2]));
+    message(libc::RTM_NEWRULE, &payload)
+}
+
+/// Those that every kernel begins with.
+pub(crate) fn default_rules() -> Vec<u8> {
+    let plain = |family, priority: u32, table: u32| {
+        rule(family, [0, 0], &[(6, &priority.to_ne_bytes()), (15, &table.to_ne_bytes())])
+    };
+    [
+        plain(libc::AF_INET, 0, 255),
+        plain(libc::AF_INET, 32766, 254),
+        plain(libc::AF_INET, 32767, 253),
+        plain(libc::AF_INET6, 0, 255),
+        plain(libc::AF_INET6, 32766, 254),
+    ]
+    .concat()
 }

@@ -12,11 +12,13 @@ mod fixture;
 mod lowest;
 mod message;
 mod model;
+mod policy;
 mod pppoe;
 mod read;
 #[cfg(test)]
 mod recording;
 mod routes;
+mod rules;
 mod shaped;
 mod side;
 mod socket;
@@ -29,6 +31,8 @@ pub use change::Change;
 pub use lowest::LowestDevice;
 pub use model::Topology;
 pub use pppoe::{parse_dialer, parse_sessions};
+pub use routes::Prefix;
+pub use rules::{Rule, RuleAction};
 pub use shaped::{Kept, passed_by};
 pub use side::{Side, SideKind};
 pub use types::{

@@ -45,10 +45,11 @@ pub(crate) enum Table {
     Neighbours,
     Stations,
     Queues,
+    Rules,
 }
 
 impl Table {
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Links,
         Self::Vlans,
         Self::Addresses,
@@ -56,6 +57,7 @@ impl Table {
         Self::Neighbours,
         Self::Stations,
         Self::Queues,
+        Self::Rules,
     ];
 
     /// What the owner would call it, for messages.
@@ -68,6 +70,7 @@ impl Table {
             Self::Neighbours => "neighbours",
             Self::Stations => "bridge forwarding databases",
             Self::Queues => "queueing disciplines",
+            Self::Rules => "routing rules",
         }
     }
 
@@ -80,6 +83,7 @@ impl Table {
         // `struct ndmsg`.
         const NDMSG: usize = 12;
         const TCMSG: usize = 20;
+        const FIB_RULE: usize = 12;
         const IFLA_EXT_MASK: u16 = 29;
         const RTEXT_FILTER_BRVLAN: u32 = 2;
         let (kind, family, length) = match self {
@@ -90,6 +94,7 @@ impl Table {
             Self::Neighbours => (libc::RTM_GETNEIGH, libc::AF_UNSPEC, NDMSG),
             Self::Stations => (libc::RTM_GETNEIGH, libc::AF_BRIDGE, NDMSG),
             Self::Queues => (libc::RTM_GETQDISC, libc::AF_UNSPEC, TCMSG),
+            Self::Rules => (libc::RTM_GETRULE, libc::AF_UNSPEC, FIB_RULE),
         };
         let mut payload = vec![0; length];
         payload[0] = u8::try_from(family).unwrap_or_default();

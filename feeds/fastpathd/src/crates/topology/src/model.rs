@@ -7,6 +7,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use crate::change::Change;
 use crate::pppoe;
 use crate::routes::Routes;
+use crate::rules::Rules;
 use crate::types::{
     Address, BridgeVlan, Dialer, FdbEntry, Link, LinkKind, Mac, Name, Neighbour, NeighbourState,
     PortVlan, PppoeSession, Queue, Route, RouteKind,
@@ -31,6 +32,7 @@ pub struct Topology {
     addresses: BTreeSet<Address>,
     own: HashSet<IpAddr>,
     pub(crate) routes: Routes,
+    pub(crate) rules: Rules,
     neighbours: HashMap<(u32, IpAddr), Neighbour>,
     fdb: HashMap<(u32, Mac, u16), FdbEntry>,
     vlans: BTreeMap<u32, Vec<PortVlan>>,
@@ -79,6 +81,7 @@ impl Topology {
         self.links == other.links
             && self.addresses == other.addresses
             && self.routes == other.routes
+            && self.rules == other.rules
             && self.fdb == other.fdb
             && self.vlans == other.vlans
             && self.queues == other.queues
@@ -100,6 +103,10 @@ impl Topology {
             Change::RouteReplaced(route) => self.routes.insert(route, true),
             Change::RouteGone(route) => self.routes.remove(&route),
             Change::Routes(all) => self.put_routes(all),
+            Change::Rules(all) => {
+                let fresh = Rules::new(all);
+                std::mem::replace(&mut self.rules, fresh.clone()) != fresh
+            }
             Change::Neighbour(neighbour) => self.put_neighbour(neighbour),
             Change::NeighbourGone(index, address) => {
                 let old = self.neighbours.remove(&(index, address));

@@ -115,6 +115,7 @@ struct Stale {
     vlans: bool,
     routes: bool,
     queues: bool,
+    rules: bool,
     pppoe: bool,
 }
 
@@ -143,6 +144,7 @@ impl<K: Kernel> Reader<K> {
             match table {
                 Table::Vlans => all.push(self.vlans()?),
                 Table::Queues => all.push(self.queues()?),
+                Table::Rules => all.push(self.rules()?),
                 _ => self.changes(table, &mut all)?,
             }
         }
@@ -165,6 +167,7 @@ impl<K: Kernel> Reader<K> {
                 News::Vlans(_) => self.stale.vlans = true,
                 News::Queue(_) => self.stale.queues = true,
                 News::Routes => self.stale.routes = true,
+                News::Rule(_) => self.stale.rules = true,
                 News::Nothing => {}
             }
         }
@@ -186,6 +189,9 @@ impl<K: Kernel> Reader<K> {
         }
         if std::mem::take(&mut self.stale.queues) {
             changes.push(self.queues()?);
+        }
+        if std::mem::take(&mut self.stale.rules) {
+            changes.push(self.rules()?);
         }
         if std::mem::take(&mut self.stale.pppoe) {
             changes.push(self.pppoe()?);
@@ -253,15 +259,27 @@ impl<K: Kernel> Reader<K> {
         Ok(Change::BridgeVlans(ports))
     }
 
-    /// A kernel without traffic control has none.
+    /// What a kernel may be built without.
+    fn optional(&mut self, table: Table) -> Result<Vec<Vec<u8>>, WatchError> {
+        match self.kernel.dump(table) {
+            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(Vec::new()),
+            read => read.map_err(|source| WatchError::Read { what: table.name(), source }),
+        }
+    }
+
+    fn rules(&mut self) -> Result<Change, WatchError> {
+        let mut rules = Vec::new();
+        for datagram in self.optional(Table::Rules)? {
+            rules.extend(messages(&datagram).filter_map(|message| match decode(&message) {
+                News::Rule(rule) => rule,
+                _ => None,
+            }));
+        }
+        Ok(Change::Rules(rules))
+    }
+
     fn queues(&mut self) -> Result<Change, WatchError> {
-        let datagrams = match self.kernel.dump(Table::Queues) {
-            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Vec::new(),
-            read => {
-                let what = Table::Queues.name();
-                read.map_err(|source| WatchError::Read { what, source })?
-            }
-        };
+        let datagrams = self.optional(Table::Queues)?;
         let mut queues = Vec::new();
         for datagram in datagrams {
             queues.extend(messages(&datagram).filter_map(|message| match decode(&message) {

@@ -2,17 +2,43 @@
 //! Longest prefix match over the tables that the default routing rules consult.
 //!
 //! Policy routing (further rules and tables, VRF) is not modelled: a flow that is routed by it
-//! is shown with the route it would have without.
+//! is shown with the route it would have without. That it may be is told by
+//! [`Topology::is_policy_routed`](crate::Topology::is_policy_routed).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::net::IpAddr;
 
 use crate::types::{Route, RouteKind};
 
-const LOCAL: u32 = 255;
-const MAIN: u32 = 254;
-const DEFAULT: u32 = 253;
+pub(crate) const LOCAL: u32 = 255;
+pub(crate) const MAIN: u32 = 254;
+pub(crate) const DEFAULT: u32 = 253;
+
+/// A network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Prefix {
+    /// Its address; host bits are zero.
+    pub network: IpAddr,
+    /// Bits of it.
+    pub length: u8,
+}
+
+impl Prefix {
+    /// Whether the address is in it.
+    #[must_use]
+    pub fn contains(&self, address: IpAddr) -> bool {
+        self.network.is_ipv4() == address.is_ipv4()
+            && mask(bits(address), self.length) == mask(bits(self.network), self.length)
+    }
+}
+
+impl fmt::Display for Prefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.network, self.length)
+    }
+}
 
 /// Addresses of both families as numbers whose leading bits are the address's.
 fn bits(address: IpAddr) -> u128 {
@@ -38,7 +64,8 @@ impl Table {
         let same = self.0.entry(Reverse(route.prefix)).or_default().entry(net).or_default();
         let before = same.len();
         if replace {
-            same.retain(|old| old.metric != route.metric || *old == route);
+            let like = |old: &Route| old.metric == route.metric && old.source == route.source;
+            same.retain(|old| !like(old) || *old == route);
         }
         let removed = same.len() != before;
         if same.contains(&route) {
@@ -65,10 +92,11 @@ impl Table {
         removed
     }
 
-    fn find(&self, address: u128) -> Option<&Route> {
-        self.0
-            .iter()
-            .find_map(|(Reverse(prefix), level)| level.get(&mask(address, *prefix))?.first())
+    /// The routes to the smallest network that the address is in.
+    fn best(&self, address: u128) -> Option<&[Route]> {
+        self.0.iter().find_map(|(Reverse(prefix), level)| {
+            Some(level.get(&mask(address, *prefix))?.as_slice())
+        })
     }
 
     fn iter(&self) -> impl Iterator<Item = &Route> {
@@ -114,12 +142,31 @@ impl Routes {
         }
     }
 
-    /// The route the kernel would take. None where it has none or refuses.
-    pub(crate) fn find(&self, address: IpAddr) -> Option<&Route> {
+    /// The routes to the smallest network of the first table that has the address in any.
+    fn best(&self, address: IpAddr) -> &[Route] {
         let tables = if address.is_ipv4() { &self.v4 } else { &self.v6 };
         let address = bits(address);
-        let route = tables.iter().find_map(|table| table.find(address))?;
+        tables.iter().find_map(|table| table.best(address)).unwrap_or_default()
+    }
+
+    /// The route the kernel would take. None where it has none or refuses.
+    pub(crate) fn find(&self, address: IpAddr) -> Option<&Route> {
+        let route = self.best(address).first()?;
         (route.kind != RouteKind::Refuse).then_some(route)
+    }
+
+    /// Whether more than the destination decides about the way from there: one of several hops is
+    /// chosen by a hash, or the route is for other sources, or for others there is another one.
+    /// Routes for some sources that all lead the same way (netifd makes one for each address and
+    /// prefix of a WAN) are like one.
+    pub(crate) fn depends(&self, from: IpAddr, to: IpAddr) -> bool {
+        let best = self.best(to);
+        let Some(first) = best.first() else { return false };
+        let way = |route: &Route| (route.kind, route.index, route.gateway);
+        let fits = |route: &Route| route.source.is_none_or(|source| source.contains(from));
+        let by_source = best.iter().any(|route| route.source.is_some());
+        let one = best.iter().all(|route| way(route) == way(first)) && best.iter().any(fits);
+        first.several || (by_source && !one)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Route> {

@@ -5,6 +5,8 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use crate::routes::Prefix;
+
 /// A device name; cheap to copy, because every flow carries a few.
 pub type Name = Arc<str>;
 
@@ -133,6 +135,10 @@ pub struct Route {
     pub index: Option<u32>,
     /// Next router, none if the destination is on the link.
     pub gateway: Option<IpAddr>,
+    /// Only packets from there take it.
+    pub source: Option<Prefix>,
+    /// It has several hops, and each flow is sent to one of them.
+    pub several: bool,
 }
 
 /// Whether a neighbour's address is resolved.

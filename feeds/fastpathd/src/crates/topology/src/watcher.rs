@@ -34,8 +34,9 @@ pub enum WatchError {
     Receive(#[source] io::Error),
 }
 
-/// `RTNLGRP_*`: link, neighbour (and FDB), traffic control, IPv4 and IPv6 addresses and routes.
-const GROUPS: [u32; 7] = [1, 3, 4, 5, 7, 9, 11];
+/// `RTNLGRP_*`: link, neighbour (and FDB), traffic control, IPv4 and IPv6 addresses, routes and
+/// rules.
+const GROUPS: [u32; 9] = [1, 3, 4, 5, 7, 8, 9, 11, 19];
 /// `RTNLGRP_BRVLAN`, since Linux 5.6. Without it, VLANs are read again on link events only.
 const BRIDGE_VLANS: u32 = 36;
 

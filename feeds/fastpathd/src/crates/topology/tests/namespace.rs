@@ -133,6 +133,33 @@ link set far mtu 1400
 }
 
 #[test]
+fn routing_rules_are_followed() {
+    in_namespace(|| async {
+        ip(PAIR);
+        ip("addr add 10.1.0.1/24 dev far\n");
+        let (here, there) = (address("10.0.0.2"), address("10.1.0.2"));
+        let mut watcher = Watcher::open().unwrap();
+        let mut model = Topology::new();
+        until(&mut watcher, &mut model, |model| model.side(there).is_some()).await;
+        assert!(!model.is_policy_routed(here, there), "{:?}", model.policies());
+
+        ip("rule add from 10.0.0.0/24 lookup 100\n");
+        until(&mut watcher, &mut model, |model| model.is_policy_routed(here, there)).await;
+        assert_eq!(model.policies(), ["32765: from 10.0.0.0/24 lookup 100"]);
+        ip("rule del from 10.0.0.0/24 lookup 100\nrule add not fwmark 0xca6c lookup 100\n");
+        let inverted = |model: &Topology| model.policies() == ["32765: not from all … lookup 100"];
+        until(&mut watcher, &mut model, inverted).await;
+        assert!(model.is_policy_routed(here, there));
+        ip("rule del not fwmark 0xca6c lookup 100\n");
+        let six = ["-6", "rule", "add", "from", "all", "lookup", "100"];
+        assert!(Command::new("ip").args(six).status().unwrap().success());
+        until(&mut watcher, &mut model, |model| !model.is_policy_routed(here, there)).await;
+        let v6 = |last: u8| address(&format!("2001:db8::{last}"));
+        until(&mut watcher, &mut model, |model| model.is_policy_routed(v6(1), v6(2))).await;
+    });
+}
+
+#[test]
 fn a_replaced_route_is_followed() {
     in_namespace(|| async {
         ip(PAIR);

@@ -23,6 +23,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "flowtable-stale", group: GROUP, look: stale },
     Check { id: "flowtable-neighbours", group: GROUP, look: neighbours },
     Check { id: "flowtable-shaped", group: GROUP, look: shaped },
+    Check { id: "policy-routing", group: GROUP, look: policy_routing },
 ];
 
 /// Five chains, and a flowtable in their place.
@@ -110,6 +111,24 @@ fn differs(facts: &Facts) -> Verdict {
         finding = finding.fix(Some(set_engine(wanted)));
     }
     Ok(Some(finding))
+}
+
+/// More than the destination decides about ways, and the engine knows nothing but the destination.
+fn policy_routing(facts: &Facts) -> Verdict {
+    if engine(facts, "wanted")? != "ebpf" {
+        return Ok(None);
+    }
+    let policies = facts.flowtable.topology.get()?.get("policies").and_then(Value::as_array);
+    let policies = policies.map(Vec::as_slice).unwrap_or_default();
+    if policies.is_empty() {
+        return Ok(None);
+    }
+    let mut finding = Finding::new(Severity::Warning).with("count", policies.len());
+    for policy in policies {
+        let text = policy.as_str().unwrap_or_default();
+        finding = finding.saw("policy", "", text, "ip rule");
+    }
+    Ok(Some(finding.fix(Some(set_engine("flowtable")))))
 }
 
 fn links(facts: &Facts) -> Result<&[Value], Unknown> {

@@ -255,3 +255,25 @@ fn the_firewalls_flowtable_is_not_said_to_be_without_counters() {
         assert!(!said.contains("count") && !said.contains("zähl"), "{said}");
     }
 }
+
+#[test]
+fn ebpf_asks_no_routing_rules() {
+    let routed = |wanted: &str, policies: &[&str]| {
+        let (mut status, mut topology) = (status(), topology());
+        status["engine"]["wanted"] = wanted.into();
+        status["engine"]["active"] = wanted.into();
+        topology["policies"] = json!(policies);
+        router(&status, &topology)
+    };
+    let rule = "100: from 10.10.10.0/24 lookup 100";
+    let finding = only(routed("ebpf", &["vrf blue", rule]), "policy-routing");
+    assert_eq!(finding.severity, Severity::Warning);
+    let seen: Vec<&str> = finding.evidence.iter().map(|seen| seen.value.as_str()).collect();
+    assert_eq!(seen, ["vrf blue", rule]);
+    assert!(matches!(&finding.fix, Some(Fix::Steps(steps)) if steps.len() == 1));
+    assert_eq!(finding.params["count"], 2);
+    for (engine, policies) in [("ebpf", &[][..]), ("flowtable", &[rule])] {
+        let fake = with_uci(routed(engine, policies), "", "");
+        assert!(!found(&fake).iter().any(|(id, _)| *id == "policy-routing"));
+    }
+}

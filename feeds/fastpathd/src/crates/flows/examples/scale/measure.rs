@@ -353,6 +353,10 @@ impl Network for Surroundings {
         })
     }
 
+    fn is_policy_routed(&self, _: IpAddr, _: IpAddr) -> bool {
+        false
+    }
+
     fn name(&self, address: IpAddr) -> Option<&str> {
         let IpAddr::V4(v4) = address else { return None };
         let [first, .., last] = v4.octets();

@@ -50,6 +50,8 @@ pub(crate) struct Net {
     pub(crate) guest: Side,
     pub(crate) wan: Side,
     pub(crate) desk: &'static str,
+    /// A routing rule matches it.
+    pub(crate) policy: Option<IpAddr>,
 }
 
 impl Default for Net {
@@ -60,6 +62,7 @@ impl Default for Net {
             guest: side("br-lan.20", 20, "guest", "lan2"),
             wan: side("pppoe-wan", 35, "wan", "wan"),
             desk: "desk",
+            policy: None,
         }
     }
 }
@@ -82,6 +85,10 @@ impl Network for Net {
         } else {
             self.wan.clone()
         })
+    }
+
+    fn is_policy_routed(&self, one: IpAddr, other: IpAddr) -> bool {
+        self.policy.is_some_and(|policy| [one, other].contains(&policy))
     }
 
     fn name(&self, address: IpAddr) -> Option<&str> {

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Whether packets may go another way than their destination tells.
+
+use std::net::IpAddr;
+
+use crate::model::Topology;
+use crate::rules::Packet;
+use crate::types::LinkKind;
+
+impl Topology {
+    /// Whether more than the destination decides about the way of packets between two addresses, in
+    /// one of both directions: routing rules that may match them, a VRF, routes for some sources
+    /// only, or one with several hops. False only where that is sure.
+    ///
+    /// Both addresses as they are when packets are routed: behind destination NAT, before source
+    /// NAT.
+    #[must_use]
+    pub fn is_policy_routed(&self, one: IpAddr, other: IpAddr) -> bool {
+        let vrf = self.has_vrf();
+        vrf || self.is_diverted(one, other) || self.is_diverted(other, one)
+    }
+
+    fn is_diverted(&self, from: IpAddr, to: IpAddr) -> bool {
+        let came_in = self.routes.find(from).and_then(|route| self.link(route.index?));
+        let iif = came_in.map(|link| &*link.name);
+        let packet = Packet { from, to, iif };
+        let found = self.routes.find(to).map(|route| route.table);
+        self.rules.divert(&packet, found) || self.routes.depends(from, to)
+    }
+
+    /// Packets of these devices have tables of their own, and may have the addresses of others: of
+    /// none it is known from its addresses alone that it is not theirs.
+    fn has_vrf(&self) -> bool {
+        self.links().any(|link| {
+            let master = link.master.and_then(|index| self.link(index));
+            master.is_some_and(|master| is_vrf(&master.kind))
+        })
+    }
+
+    /// What makes [`is_policy_routed`](Self::is_policy_routed) true of some flows, in words of
+    /// `ip rule` and `ip route`.
+    #[must_use]
+    pub fn policies(&self) -> Vec<String> {
+        let vrfs = self.links().filter(|link| is_vrf(&link.kind));
+        let mut policies: Vec<String> = vrfs.map(|link| format!("vrf {}", link.name)).collect();
+        policies.extend(self.rules.made(self.has_vrf()).map(ToString::to_string));
+        policies
+    }
+}
+
+fn is_vrf(kind: &LinkKind) -> bool {
+    matches!(kind, LinkKind::Other(kind) if &**kind == "vrf")
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Routing rules (`ip rule`), and whether they may send a packet another way than the tables that
+//! the default rules consult.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::decode::attributes;
+use crate::routes::{DEFAULT, LOCAL, MAIN, Prefix};
+use crate::types::Name;
+
+/// What a rule does with a packet that it matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum RuleAction {
+    /// Looks the destination up in this table.
+    Lookup(u32),
+    /// Goes on with another rule.
+    Goto,
+    /// Anything that finds no route: unreachable, prohibit, blackhole, nop.
+    Other,
+}
+
+/// A routing rule.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[expect(clippy::struct_excessive_bools, reason = "independent conditions, as the kernel has them")]
+pub struct Rule {
+    /// IPv6 instead of IPv4.
+    pub ipv6: bool,
+    /// Smaller is asked first.
+    pub priority: u32,
+    /// What it does.
+    pub action: RuleAction,
+    /// It matches what does not fit (`not`).
+    pub invert: bool,
+    /// Sources.
+    pub from: Option<Prefix>,
+    /// Destinations.
+    pub to: Option<Prefix>,
+    /// Device that packets came in by; `lo` for the router's own.
+    pub iif: Option<Name>,
+    /// Device that a socket of the router is bound to; a forwarded packet has none.
+    pub oif: Option<Name>,
+    /// For devices of a VRF.
+    pub vrf: bool,
+    /// Further conditions (mark, type of service, ports, …), or routes that it passes over.
+    pub more: bool,
+}
+
+/// A packet that is to be forwarded, as rules see it. It belongs to no VRF.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Packet<'a> {
+    pub(crate) from: IpAddr,
+    pub(crate) to: IpAddr,
+    /// None: it is not known.
+    pub(crate) iif: Option<&'a str>,
+}
+
+impl Rule {
+    /// From the payload of `RTM_NEWRULE`. None for families other than IPv4 and IPv6: multicast
+    /// routing has rules, too.
+    pub(crate) fn decode(payload: &[u8]) -> Option<Self> {
+        const HEADER: usize = 12;
+        const INVERT: u32 = 2;
+        let (header, attrs) = payload.split_first_chunk::<HEADER>()?;
+        let [family, to_len, from_len, tos, table, _, _, action, flags @ ..] = *header;
+        let ipv6 = match i32::from(family) {
+            libc::AF_INET => false,
+            libc::AF_INET6 => true,
+            _ => return None,
+        };
+        let any =
+            if ipv6 { Ipv6Addr::UNSPECIFIED.into() } else { IpAddr::from(Ipv4Addr::UNSPECIFIED) };
+        let mut table = u32::from(table);
+        let mut rule = Self {
+            ipv6,
+            priority: 0,
+            action: RuleAction::Other,
+            invert: u32::from_ne_bytes(flags) & INVERT != 0,
+            from: (from_len != 0).then_some(Prefix { network: any, length: from_len }),
+            to: (to_len != 0).then_some(Prefix { network: any, length: to_len }),
+            iif: None,
+            oif: None,
+            vrf: false,
+            more: tos != 0,
+        };
+        for (kind, value) in attributes(attrs) {
+            rule.take(kind, value, &mut table);
+        }
+        rule.action = match action {
+            1 => RuleAction::Lookup(table),
+            2 => RuleAction::Goto,
+            _ => RuleAction::Other,
+        };
+        Some(rule)
+    }
+
+    /// `FRA_*`.
+    fn take(&mut self, kind: u16, value: &[u8], table: &mut u32) {
+        const NO_SUPPRESSION: u32 = u32::MAX;
+        let word = || value.first_chunk().map_or(0, |word| u32::from_ne_bytes(*word));
+        let name = || Some(str::from_utf8(value).ok()?.trim_end_matches('\0').into());
+        let put = |prefix: &mut Option<Prefix>| {
+            if let (Some(prefix), Some(network)) = (prefix, crate::decode::ip(value)) {
+                prefix.network = network;
+            }
+        };
+        match kind {
+            1 => put(&mut self.to),
+            2 => put(&mut self.from),
+            3 => self.iif = name(),
+            6 => self.priority = word(),
+            15 => *table = word(),
+            17 => self.oif = name(),
+            19 => self.vrf = value != [0],
+            // Interface group and prefix length of routes that are passed over.
+            13 | 14 => self.more |= word() != NO_SUPPRESSION,
+            // Target of goto, realm, padding, and who made it.
+            4 | 11 | 18 | 21 => {}
+            // Mark, mask, tunnel, users, protocol, ports, DSCP, and what comes later.
+            _ => self.more = true,
+        }
+    }
+
+    /// The table that it looks every packet up in.
+    fn plain(&self) -> Option<u32> {
+        let picky = self.invert || self.vrf || self.more || self.from.is_some();
+        match self.action {
+            _ if picky || self.to.is_some() || self.iif.is_some() || self.oif.is_some() => None,
+            RuleAction::Lookup(table) => Some(table),
+            RuleAction::Goto | RuleAction::Other => None,
+        }
+    }
+
+    /// One of those that every kernel begins with.
+    fn is_default(&self) -> bool {
+        let defaults = [(0, LOCAL), (32766, MAIN), (32767, DEFAULT)];
+        self.plain().is_some_and(|table| defaults.contains(&(self.priority, table)))
+    }
+
+    /// Whether it may match; false only where that is sure.
+    fn may_match(&self, packet: &Packet<'_>) -> bool {
+        if self.invert {
+            return true;
+        }
+        let fits = |prefix: Option<Prefix>, address| prefix.is_none_or(|p| p.contains(address));
+        let came_in = match (&self.iif, packet.iif) {
+            (Some(iif), Some(device)) => **iif == *device,
+            (Some(iif), None) => &**iif != "lo",
+            (None, _) => true,
+        };
+        came_in
+            && self.oif.is_none()
+            && !self.vrf
+            && fits(self.from, packet.from)
+            && fits(self.to, packet.to)
+    }
+}
+
+impl fmt::Display for Rule {
+    /// As `ip rule` writes it, as far as it is known.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:", self.priority)?;
+        if self.invert {
+            write!(f, " not")?;
+        }
+        match self.from {
+            Some(prefix) => write!(f, " from {prefix}")?,
+            None => write!(f, " from all")?,
+        }
+        if let Some(prefix) = self.to {
+            write!(f, " to {prefix}")?;
+        }
+        for (word, name) in [("iif", &self.iif), ("oif", &self.oif)] {
+            if let Some(name) = name {
+                write!(f, " {word} {name}")?;
+            }
+        }
+        if self.more {
+            write!(f, " …")?;
+        }
+        match self.action {
+            _ if self.vrf => write!(f, " lookup [l3mdev-table]"),
+            RuleAction::Lookup(table) => write!(f, " lookup {table}"),
+            RuleAction::Goto => write!(f, " goto"),
+            RuleAction::Other => Ok(()),
+        }
+    }
+}
+
+/// All rules, of each family in the order in which the kernel asks them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Rules(Vec<Rule>);
+
+impl Rules {
+    /// As the kernel lists them.
+    pub(crate) fn new(rules: Vec<Rule>) -> Self {
+        Self(rules)
+    }
+
+    /// Whether the packet may go another way than by the table that has a route for it, if any has.
+    /// A kernel without rules asks the three tables in their order.
+    pub(crate) fn divert(&self, packet: &Packet<'_>, found: Option<u32>) -> bool {
+        let mut rules = self.0.iter().filter(|rule| rule.ipv6 == packet.to.is_ipv6()).peekable();
+        if rules.peek().is_none() {
+            return false;
+        }
+        let place = |table: u32| [LOCAL, MAIN, DEFAULT].iter().position(|t| *t == table);
+        let asked = found.and_then(place).unwrap_or(3);
+        for rule in rules {
+            match rule.plain() {
+                Some(table) if Some(table) == found => return false,
+                // One that was asked in vain.
+                Some(table) if place(table).is_some_and(|at| at < asked) => {}
+                Some(_) => return true,
+                // Without a route there is none to be refused.
+                None if found.is_none() && rule.action == RuleAction::Other => {}
+                None if rule.may_match(packet) => return true,
+                None => {}
+            }
+        }
+        // The rule that should have led to the route is not there.
+        found.is_some()
+    }
+
+    /// Those that somebody has made, where they can match forwarded packets at all.
+    pub(crate) fn made(&self, vrf: bool) -> impl Iterator<Item = &Rule> {
+        self.0.iter().filter(move |rule| {
+            // Behind the tables, to refuse what has no route: netifd has one for each device.
+            let refuses = rule.action == RuleAction::Other && rule.priority > 32767;
+            let local = rule.oif.is_some() || rule.iif.as_deref() == Some("lo");
+            let idle = !rule.invert && (local || (rule.vrf && !vrf));
+            !rule.is_default() && !refuses && !idle
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "rules_tests.rs"]
+mod tests;
