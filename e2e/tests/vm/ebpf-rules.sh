@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Routing rules count for what the eBPF programs carry.
+# Rules of the firewall and of routing count for what the eBPF programs carry.
 
 # arrived PORT: bytes that the program behind that port of h10's has got.
 arrived() {
@@ -8,10 +8,81 @@ arrived() {
 }
 more_arrived() { [ "$(arrived "$1")" -gt "$2" ]; }
 
+# forbid END…: fw4 drops what comes from (saddr) or goes to (daddr) the ISP's server, before it
+# accepts what is established.
+forbid() {
+    local end
+    for end; do
+        echo "insert rule inet fw4 forward ip $end $ISP_4 counter drop comment \"e2e\""
+    done | gw nft -f -
+}
+
+# shellcheck disable=SC2016 # the gateway expands it
+allow() {
+    gw 'nft -a list chain inet fw4 forward | sed -n "s/.*comment \"e2e\" # handle //p" |
+        while read -r handle; do nft delete rule inet fw4 forward handle "$handle"; done'
+}
+
+# dropped: packets that these rules have dropped.
+dropped() {
+    gw nft list chain inet fw4 forward |
+        awk '/comment "e2e"/ { for (i = 1; i < NF; i++) if ($i == "packets") n += $(i + 1) }
+            END { print n + 0 }'
+}
+more_dropped() { [ "$(dropped)" -gt "$1" ]; }
+
+# not_revived PORT: programs do not take the connection up, however long it is tried again, and
+# nothing more arrives.
+not_revived() {
+    local before
+    before=$(arrived "$1")
+    never 8 on_path ebpf --proto tcp --text "$1"
+    same "what had arrived when the rules came" "$(arrived "$1")" "$before"
+    # They still come, and do not pass.
+    soon 40 more_dropped "$(dropped)"
+}
+
 # goes_on_over_ebpf PORT
 goes_on_over_ebpf() {
     soon 60 more_arrived "$1" "$(arrived "$1")"
     soon 20 on_path ebpf --proto tcp --text "$1"
+}
+
+stopped_before() {
+    local port
+    port=$(fresh_port)
+    trap allow EXIT
+    gw fastpathctl engine off >/dev/null
+    soon 10 engine_is off
+    download h10 "$port" "$ISP_4" 300k
+    soon 15 more_arrived "$port" 300000
+    forbid "$@"
+    soon 20 more_dropped 0
+    # What had been queued behind the rules when they came.
+    sleep 1
+    engine_ebpf
+    not_revived "$port"
+    allow
+    goes_on_over_ebpf "$port"
+}
+
+test_stopped_connections_are_not_taken_up() { stopped_before saddr daddr; }
+# The answers still pass.
+test_connections_stopped_one_way_are_not_taken_up() { stopped_before daddr; }
+
+test_a_new_rule_stops_what_is_carried() {
+    local port
+    port=$(fresh_port)
+    trap allow EXIT
+    engine_ebpf
+    download h10 "$port" "$ISP_4" 300k
+    soon 15 on_path ebpf --proto tcp --text "$port"
+    forbid saddr daddr
+    soon 20 more_dropped 0
+    sleep 1
+    not_revived "$port"
+    allow
+    goes_on_over_ebpf "$port"
 }
 
 # leaving_by DEVICE: packets from h10 to the ISP's server that were forwarded to there.

@@ -26,4 +26,4 @@ pub use event::{Event, EventError, EventSocket, events};
 pub use lookup::{Lookup, LookupError};
 pub use reinspect::{ReinspectError, Reinspection, Select};
 pub use request::MarkBits;
-pub use revision::{Revision, RevisionError, RevisionSocket, Revisions, Touch};
+pub use revision::{Revision, RevisionError, RevisionSocket, Revisions, Touch, generation};

@@ -134,15 +134,53 @@ impl Revisions {
 
 /// Name of the table that a message is about, without its zero byte.
 fn table<'a>(frame: &Frame<'a>) -> Option<&'a [u8]> {
+    attribute(frame).map(|name| name.strip_suffix(&[0]).unwrap_or(name))
+}
+
+/// The first attribute of type 1: the name of the table, the generation's number.
+fn attribute<'a>(frame: &Frame<'a>) -> Option<&'a [u8]> {
     let mut rest = frame.payload.get(HEADER..)?;
     loop {
         let [l0, l1, k0, k1] = *rest.first_chunk()?;
         let length = usize::from(u16::from_ne_bytes([l0, l1]));
         let value = rest.get(4..length)?;
         if u16::from_ne_bytes([k0, k1]) & !FLAGS == TABLE {
-            return Some(value.strip_suffix(&[0]).unwrap_or(value));
+            return Some(value);
         }
         rest = rest.get(length.next_multiple_of(4)..)?;
+    }
+}
+
+/// The number of the rules in force: another one after each transaction. Needs `CAP_NET_ADMIN` and
+/// a tokio runtime.
+///
+/// # Errors
+/// The kernel cannot be asked, or has no nftables.
+pub async fn generation() -> io::Result<u32> {
+    const GETGEN: u16 = SUBSYSTEM | 16;
+    const REQUEST: u16 = 1;
+    const ERROR: u16 = 2;
+    /// Length, type, flags, number and port, then `struct nfgenmsg`.
+    const LENGTH: u32 = 20;
+    let mut socket = Socket::open(0)?;
+    let mut request = LENGTH.to_ne_bytes().to_vec();
+    request.extend(GETGEN.to_ne_bytes());
+    request.extend(REQUEST.to_ne_bytes());
+    request.extend([0; 12]);
+    socket.send(&request)?;
+    loop {
+        let datagram = socket.recv().await?;
+        for frame in Frames::new(datagram) {
+            match frame.kind {
+                NEWGEN => {
+                    let found = attribute(&frame).and_then(|id| id.first_chunk());
+                    let missing = || io::Error::other("no generation in the kernel's answer");
+                    return found.map(|id| u32::from_be_bytes(*id)).ok_or_else(missing);
+                }
+                ERROR => return Err(io::Error::from_raw_os_error(frame.errno())),
+                _ => {}
+            }
+        }
     }
 }
 

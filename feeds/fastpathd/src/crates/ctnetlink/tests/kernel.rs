@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use ctnetlink::{
     Dump, Event, EventError, EventSocket, Lookup, Revision, RevisionSocket, Revisions, Status,
-    Touch, Tuple,
+    Touch, Tuple, generation,
 };
 use support::{in_namespace, shell, talk, whole_table};
 
@@ -150,7 +150,9 @@ fn transactions_of_nft_are_told() {
             (table, ours(Touch::Changed)),
             ("flush ruleset", Revision { others: true, ..ours(Touch::Gone) }),
         ] {
+            let before = generation().await.expect("a number");
             shell("nft -f -", script);
+            assert_ne!(generation().await.expect("a number"), before, "{script}");
             assert_eq!(socket.recv().await.expect("a transaction"), expected, "{script}");
         }
     });

@@ -69,6 +69,10 @@ pub(crate) enum Effect {
     Keep(Vec<Upkeep>),
     /// Tell conntrack not to mind the windows of these connections, and tell when it knows.
     Free(Vec<Offer>),
+    /// Take bits off the marks of these connections, and tell when they are off.
+    Renew(Vec<Offer>, u32),
+    /// Note that all rules are known as they are.
+    NoteRules,
     /// Have Suricata load its rules anew.
     ReloadRules,
 }

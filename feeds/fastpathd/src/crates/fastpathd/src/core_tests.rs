@@ -356,9 +356,10 @@ fn lost_events_are_followed_by_a_dump() {
 fn a_flushed_table_is_put_back_before_it_is_looked_at() {
     let mut core = running();
     let others = Revision { others: true, elements: true, ..Revision::default() };
-    assert_eq!(core.revised(others), []);
+    assert_eq!(core.revised(others), [Effect::NoteRules]);
     let effects = core.revised(Revision { table: Touch::Gone, ..others });
-    let [Effect::Engine(Job::Apply { plan, in_force: None })] = &effects[..] else {
+    let [Effect::NoteRules, Effect::Engine(Job::Apply { plan, in_force: None })] = &effects[..]
+    else {
         panic!("{effects:?}")
     };
     assert_eq!(plan.devices.len(), 3);

@@ -14,6 +14,7 @@ use tokio::sync::{Mutex, mpsc};
 use tokio::time::MissedTickBehavior;
 
 mod errands;
+mod rules;
 mod watching;
 
 use crate::answers;
@@ -57,6 +58,11 @@ pub(crate) struct Paths {
 }
 
 impl Paths {
+    /// The number of the rules that this daemon has seen.
+    fn rules(&self) -> PathBuf {
+        self.run.join("rules")
+    }
+
     /// What Suricata and the daemon share.
     fn folder(&self) -> Folder {
         Folder(self.run.join("ips"))
@@ -103,7 +109,11 @@ pub(crate) async fn run(paths: Paths) -> std::io::Result<()> {
     spawn_local(happening::watch_network(happenings.clone()));
     spawn_local(happening::watch_flows(happenings.clone()));
     spawn_local(happening::watch_rules(happenings.clone()));
+    let known = rules::are_known(&paths.rules()).await;
     let mut daemon = Daemon::new(paths, happenings);
+    if known {
+        daemon.core.flows.trust_found();
+    }
     daemon.start_watching();
     let mut second = tokio::time::interval(Duration::from_secs(1));
     second.set_missed_tick_behavior(MissedTickBehavior::Delay);

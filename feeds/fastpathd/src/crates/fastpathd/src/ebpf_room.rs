@@ -81,6 +81,8 @@ pub(crate) struct Served {
     /// Before that, an answer that comes between the writing of two entries would be invalid to it:
     /// it acknowledges what conntrack has not seen.
     pub(crate) free: Vec<Offer>,
+    /// Connections that have to pass the rules anew.
+    pub(crate) renew: Vec<Offer>,
 }
 
 /// The eBPF engine.
@@ -239,6 +241,7 @@ impl EbpfRoom {
     ) -> Served {
         let mut upkeep = Vec::new();
         let mut free = Vec::new();
+        let mut renew = Vec::new();
         for _ in 0..ROUNDS {
             self.settle(flows, around, now, &mut upkeep);
             let wishes = flows.wishes();
@@ -251,6 +254,7 @@ impl EbpfRoom {
                     Wish::Take(offer) => {
                         self.answer(&offer, flows, around, now);
                     }
+                    Wish::Renew(offer) => renew.push(offer),
                     Wish::Leave(id) => {
                         if let Some(engine) = &mut self.engine {
                             engine.release(id, now.mono);
@@ -259,7 +263,7 @@ impl EbpfRoom {
                 }
             }
         }
-        Served { upkeep, free }
+        Served { upkeep, free, renew }
     }
 
     /// Takes a flow up that was offered, and still is. Whether it is carried now.

@@ -48,8 +48,15 @@ impl Core {
 
     /// Somebody, perhaps we ourselves, has changed rules.
     pub(crate) fn revised(&mut self, revision: Revision) -> Vec<Effect> {
+        let mut effects = vec![Effect::NoteRules];
+        if revision.others || revision.elements {
+            // Elements change all the time where names are resolved into sets (dnsmasq): what is
+            // carried goes on then, as in a flowtable.
+            self.flows.distrust(revision.others, self.now);
+            effects.extend(self.serve_ebpf());
+        }
         if revision.table == Touch::None {
-            return Vec::new();
+            return effects;
         }
         let was_there = self.room.in_force().is_some();
         let next = self.room.touched(revision.table, self.now);
@@ -57,7 +64,8 @@ impl Core {
             log::warn!("table inet fastpath was removed by somebody: putting it back");
             self.engine_changed();
         }
-        self.answer_when_settled(next)
+        effects.extend(self.answer_when_settled(next));
+        effects
     }
 
     /// Stations are somewhere else. Flows to them are taken out of the flowtable, and with their
@@ -79,7 +87,11 @@ impl Core {
         let (engine, devices, left_out, shaped) = match self.room.in_force() {
             Some(plan) if plan.engine != Engine::Off => {
                 let excludes = plan.excludes.iter().map(flow_exclude).collect();
-                let engine = EngineState { engine: flow_engine(plan.engine), excludes };
+                let engine = EngineState {
+                    engine: flow_engine(plan.engine),
+                    excludes,
+                    passed: plan.passed().unwrap_or_default(),
+                };
                 (engine, plan.devices.clone(), plan.left_out, plan.shaped.clone())
             }
             _ => Default::default(),

@@ -62,15 +62,29 @@ impl Core {
 
     /// Does what the table of flows wishes.
     pub(crate) fn serve_ebpf(&mut self) -> Vec<Effect> {
-        let Served { upkeep, free } = self.ebpf.serve(&mut self.flows, &self.around, self.now);
+        let Served { upkeep, free, renew } =
+            self.ebpf.serve(&mut self.flows, &self.around, self.now);
         let mut effects = Vec::new();
         if !free.is_empty() {
             effects.push(Effect::Free(free));
+        }
+        let bits = self.room.in_force().and_then(Plan::passed).map(|[a, b]| a | b);
+        if let (Some(bits), false) = (bits, renew.is_empty()) {
+            effects.push(Effect::Renew(renew, bits));
         }
         if !upkeep.is_empty() {
             effects.push(Effect::Keep(upkeep));
         }
         effects
+    }
+
+    /// These connections have passed nothing yet, as far as their marks tell; they may have passed
+    /// the rules since.
+    pub(crate) fn distrusted(&mut self, offers: &[Offer]) -> Vec<Effect> {
+        for offer in offers {
+            self.flows.renewed(offer.id);
+        }
+        vec![Effect::LookUp(offers.iter().map(|offer| (offer.zone, offer.orig)).collect())]
     }
 
     /// Conntrack does not mind the windows of these connections any more, or could not be told. It

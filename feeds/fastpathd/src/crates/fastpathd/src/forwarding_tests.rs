@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use ctnetlink::{Counters, Entry, Event, TcpState, Upkeep};
+use ctnetlink::{Counters, Entry, Event, Revision, TcpState, Upkeep};
 use ebpf::entry::{Hook, Key};
 use ebpf::fake::Fake;
 use flows::Now;
@@ -71,9 +71,14 @@ fn running() -> (Core, Fake) {
     (core, maps)
 }
 
+/// Its packets have passed the rules both ways.
+const PASSED: u32 = 0x3000_0000;
+
 fn update(core: &mut Core, entry: Entry) -> Vec<Effect> {
-    let event = Entry { orig_counters: None, reply_counters: None, ..entry };
-    let effects = core.events(&[Event::Update(event)]);
+    let mark = entry.mark | PASSED;
+    let event = Entry { orig_counters: None, reply_counters: None, mark, ..entry };
+    // Known from its beginning.
+    let effects = core.events(&[Event::New(event), Event::Update(event)]);
     settle(core, effects)
 }
 
@@ -174,11 +179,12 @@ fn who_ends_while_conntrack_is_told_is_not_taken_up() {
         [Effect::Free(offers)] => offers.clone(),
         other => panic!("{other:?}"),
     };
-    let first = offers(core.events(&[Event::Update(established(7, false))]));
+    let begins = |id| Event::New(Entry { mark: PASSED, ..established(id, false) });
+    let first = offers(core.events(&[begins(7)]));
     core.events(&[Event::Destroy(established(7, false))]);
     core.freed(&first, true);
     assert_eq!(carried(&maps), 0);
-    let second = offers(core.events(&[Event::Update(established(8, false))]));
+    let second = offers(core.events(&[begins(8)]));
     core.freed(&second, false);
     assert_eq!(carried(&maps), 0);
     assert_eq!(flow(&mut core, 8)["reason"], "not-taken");
@@ -291,12 +297,13 @@ fn the_next_daemon_adopts_what_the_last_one_left() {
     maps.pass(5, from_host);
     assert_eq!(carried(&maps), 4);
     let mut next = asking();
+    next.flows.trust_found();
     next.attached(Ok(outcome(&maps, &["lan1", "lan2", "wan"], &[])));
     next.applied(Ok(Applied::Removed));
     for _ in 0..2 {
         next.now.mono += Duration::from_secs(2);
         next.dump_if_due();
-        let mut effects = next.batch(&[established(7, false)]);
+        let mut effects = next.batch(&[Entry { mark: PASSED, ..established(7, false) }]);
         effects.extend(next.dumped(true));
         settle(&mut next, effects);
     }
@@ -392,6 +399,33 @@ fn a_shaped_way_is_not_gone_past() {
         update(&mut core, established(7, false));
         assert_eq!(carried(&maps), 2);
     }
+}
+
+#[test]
+fn other_rules_of_the_firewall_have_to_be_passed_anew() {
+    let (mut core, maps) = running();
+    update(&mut core, established(7, false));
+    assert_eq!(carried(&maps), 2);
+    let elements = Revision { elements: true, ..Revision::default() };
+    core.revised(elements);
+    assert_eq!(carried(&maps), 2, "of a set");
+    let effects = core.revised(Revision { others: true, ..elements });
+    assert_eq!(carried(&maps), 0);
+    let renewed = effects.into_iter().find_map(|effect| match effect {
+        Effect::Renew(offers, PASSED) => Some(offers),
+        _ => None,
+    });
+    let offers = renewed.unwrap();
+    // Told before the bits were off.
+    update(&mut core, established(7, false));
+    assert_eq!(carried(&maps), 0);
+    let looked_up = core.distrusted(&offers);
+    assert_eq!(looked_up, [Effect::LookUp(vec![(0, offers[0].orig)])]);
+    core.looked_up(&[established(7, false)]);
+    assert_eq!(carried(&maps), 0, "a rule stops it now");
+    let effects = core.looked_up(&[Entry { mark: PASSED, ..established(7, false) }]);
+    settle(&mut core, effects);
+    assert_eq!(carried(&maps), 2);
 }
 
 /// A rule of somebody's for packets from this network, beside those of every kernel.

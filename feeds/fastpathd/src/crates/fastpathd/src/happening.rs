@@ -70,6 +70,8 @@ pub(crate) enum Happening {
     /// Conntrack does not mind the windows of these connections any more; false: it could not be
     /// told.
     Freed(Vec<Offer>, bool),
+    /// The marks of these connections do not tell any more that they passed the rules.
+    Distrusted(Vec<Offer>),
     /// Devices have been given eBPF programs, or could not be.
     Attached(Box<Result<Attached, String>>),
     /// Connections were made new to inspection: how many, or why not.

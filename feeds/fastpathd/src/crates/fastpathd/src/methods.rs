@@ -2,7 +2,7 @@
 //! The methods of the ubus object: requests in, answers out.
 
 use flows::{FlowsQuery, HistoryQuery, QueryError, TopQuery};
-use ruleset::Engine;
+use ruleset::{Engine, Settings};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -150,6 +150,10 @@ fn engine(core: &mut Core, args: &Value) -> Outcome {
             return Outcome::Invalid(format!("persist: {other} is neither true nor false"));
         }
     };
+    let passed = core.settings.as_ref().map(Settings::passed);
+    if let (Engine::Ebpf, Some(Err(problem))) = (engine, passed) {
+        return Outcome::Invalid(problem.to_string());
+    }
     let effects = core.command(engine);
     Outcome::Engine { persist, effects, engine }
 }

@@ -29,6 +29,9 @@ pub struct EngineState {
     pub engine: Engine,
     /// Flows that stay on the slow path by configuration.
     pub excludes: Vec<Exclude>,
+    /// Bits of the connection mark that the rules set behind all others, on packets of the opener
+    /// and to it; zeros: they do not.
+    pub passed: [u32; 2],
 }
 
 /// Flows that stay on the slow path: all given conditions hold.

@@ -84,7 +84,11 @@ impl FlowTable {
             Some(position) => position,
             // Read before it was destroyed, handed in after that was told.
             None if self.gone.contains(&(entry.id, entry.zone)) => return,
-            None => self.insert(entry, now, !self.first),
+            None => {
+                let position = self.insert(entry, now, !self.first);
+                self.flows[position].trusted = if self.first { self.found } else { 0 };
+                position
+            }
         };
         self.flows[position].seen = self.dump;
         self.read(position, entry, now.millis(), false, net);
@@ -119,8 +123,12 @@ impl FlowTable {
             Event::New(entry) => (entry, true),
             Event::Update(entry) => (entry, false),
         };
-        let position =
-            self.known(entry).unwrap_or_else(|| self.insert(entry, now, new || !self.first));
+        let position = self.known(entry).unwrap_or_else(|| {
+            let position = self.insert(entry, now, new || !self.first);
+            // Whatever its mark says is of these days.
+            self.flows[position].trusted = if new { self.rules } else { 0 };
+            position
+        });
         self.flows[position].seen = self.dump;
         self.update(position, entry, false);
         self.survey(position, net);
@@ -266,8 +274,12 @@ impl FlowTable {
             quiet: span(at - flow.active),
             active_for: span(flow.active_for()),
         };
+        let (takeable, passed) = (takeable(&facts), self.passed(&self.flows[position]));
         let flow = &mut self.flows[position];
-        self.wishes.extend(flow.wish(takeable(&facts)));
+        self.wishes.extend(flow.wish(takeable && passed));
+        if takeable && !passed {
+            self.wishes.extend(flow.renew(self.rules));
+        }
         facts.takeup = flow.takeup;
         let (path, reason) = climb(&facts);
         let before = flow.path;

@@ -121,6 +121,10 @@ pub(crate) struct Flow {
     pub(crate) unlisted: [bool; 2],
     pub(crate) reading: Reading,
     pub(crate) takeup: Takeup,
+    /// Number of the firewall's rules of which its mark tells that it passed them.
+    pub(crate) trusted: u64,
+    /// Of those for which its mark was last to be made anew.
+    pub(crate) asked: u64,
     /// Bytes carried by eBPF since the rates were made, from and to the initiator.
     pub(crate) unrated: [u64; 2],
 }
@@ -167,6 +171,8 @@ impl Flow {
             unlisted: [false; 2],
             reading: Reading::Foreign,
             takeup: Takeup::Not,
+            trusted: 0,
+            asked: 0,
             unrated: [0; 2],
         }
     }

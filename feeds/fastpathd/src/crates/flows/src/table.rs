@@ -70,6 +70,12 @@ pub struct FlowTable {
     pub(crate) departed: Vec<(u16, Tuple)>,
     /// What the eBPF engine has not been told yet.
     pub(crate) wishes: Vec<Wish>,
+    /// Number of the firewall's rules in force.
+    pub(crate) rules: u64,
+    /// Number of those that what is carried has to have passed.
+    pub(crate) rules_for_carried: u64,
+    /// Number of those that flows of the first dump have passed; 0: that is not known.
+    pub(crate) found: u64,
     /// No dump has been complete yet: counters found are from before our time.
     pub(crate) first: bool,
     /// Serial number of the flows whose kernel id was taken.
@@ -96,6 +102,9 @@ impl Default for FlowTable {
             reset: HashSet::new(),
             departed: Vec::new(),
             wishes: Vec::new(),
+            rules: 1,
+            rules_for_carried: 1,
+            found: 0,
             first: true,
             twins: 0,
             now: Now::default(),

@@ -29,6 +29,9 @@ pub enum Wish {
     Take(Offer),
     /// That of this id must not be carried any more.
     Leave(u64),
+    /// The rules may be others since this flow passed them: the bits that say that it did are to be
+    /// taken off, and the answer is [`renewed`](FlowTable::renewed).
+    Renew(Offer),
 }
 
 /// A flow that can be carried.
@@ -57,6 +60,52 @@ impl FlowTable {
         self.flows[position].takeup = answer.map_or_else(Takeup::Refused, |()| Takeup::Carried);
         self.judge(position, now.millis());
         self.epoch += 1;
+    }
+
+    /// The rules of the firewall are others. What a connection has passed before counts no more,
+    /// and nothing is carried until its packets have passed them, both ways. `carried`: this is so
+    /// of what is carried now, too.
+    pub fn distrust(&mut self, carried: bool, now: Now) {
+        self.rules += 1;
+        if carried {
+            self.rules_for_carried = self.rules;
+            for at in 0..self.flows.len() {
+                self.judge(at, now.millis());
+            }
+            self.epoch += 1;
+        }
+    }
+
+    /// Flows of the first dump have passed the rules as they are, if their marks say so: nobody
+    /// has changed any since a daemon before saw to that.
+    pub fn trust_found(&mut self) {
+        self.found = self.rules;
+    }
+
+    /// The bits of a flow were taken off, as was wished: those that it has from now on count. It is
+    /// to be looked up, since it may have got them already.
+    pub fn renewed(&mut self, id: u64) {
+        let Some(position) = self.position(id) else { return };
+        let passed = self.engine.passed;
+        let flow = &mut self.flows[position];
+        flow.mark &= !(passed[0] | passed[1]);
+        flow.trusted = flow.asked;
+        // Read before that, handed in later.
+        if self.dumping {
+            self.reset.insert((flow.kernel_id(), flow.zone));
+        }
+    }
+
+    /// Whether a flow has passed the rules that are in force, both ways. What is carried has, and
+    /// needs no mark for that any more, until these rules are others.
+    pub(crate) fn passed(&self, flow: &Flow) -> bool {
+        let both = self.engine.passed[0] | self.engine.passed[1];
+        match flow.takeup {
+            Takeup::Carried => flow.trusted >= self.rules_for_carried,
+            Takeup::Not | Takeup::Offered | Takeup::Refused(_) => {
+                both != 0 && flow.mark & both == both && flow.trusted >= self.rules
+            }
+        }
     }
 
     /// The engine carries a flow no more, without a wish: for this reason, or none, and then it is
@@ -118,6 +167,15 @@ impl Flow {
     pub(crate) fn offer(&self) -> Offer {
         let Self { id, zone, orig, reply, .. } = *self;
         Offer { id, zone, orig, reply }
+    }
+
+    /// Whether what it has passed is to be found out anew, for rules of this number.
+    pub(crate) fn renew(&mut self, rules: u64) -> Option<Wish> {
+        let due = self.trusted < rules && self.asked < rules;
+        due.then(|| {
+            self.asked = rules;
+            Wish::Renew(self.offer())
+        })
     }
 
     /// Whether the flow is to be offered or taken back, now that it may be taken or not.

@@ -57,6 +57,9 @@ fn the_page_says_so() {
     let mut table = watching();
     dump(&mut table, 1.0, &[web(1)]);
     let exclude = Exclude { dest_port: Some(443..=443), ..Exclude::default() };
-    table.engine(EngineState { engine: Engine::Flowtable, excludes: vec![exclude] }, at(2.0));
+    table.engine(
+        EngineState { engine: Engine::Flowtable, excludes: vec![exclude], passed: [0; 2] },
+        at(2.0),
+    );
     assert_eq!(verdict(&only(&table, 2.0)), ("slow", "excluded"));
 }

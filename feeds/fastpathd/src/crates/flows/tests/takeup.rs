@@ -12,15 +12,31 @@ use support::{
     web, with_programs, with_status,
 };
 
+const PASSED: [u32; 2] = [0x100, 0x200];
+
+fn ebpf() -> EngineState {
+    EngineState { engine: Engine::Ebpf, excludes: Vec::new(), passed: PASSED }
+}
+
+/// As it is when its packets have passed the rules both ways.
+fn passed(entry: Entry) -> Entry {
+    Entry { mark: entry.mark | PASSED[0] | PASSED[1], ..entry }
+}
+
 fn table() -> FlowTable {
     let mut table = FlowTable::new();
-    table.engine(EngineState { engine: Engine::Ebpf, excludes: Vec::new() }, at(0.0));
+    table.engine(ebpf(), at(0.0));
     dump_in(&mut table, 0.0, &[], &with_programs());
     table
 }
 
 fn update(table: &mut FlowTable, seconds: f64, entry: Entry, net: &Net) {
-    table.event(&Event::Update(uncounted(entry)), at(seconds), net);
+    let entry = passed(uncounted(entry));
+    // It is known from its beginning.
+    if table.is_empty() {
+        table.event(&Event::New(Entry { status: Status::CONFIRMED, ..entry }), at(seconds), net);
+    }
+    table.event(&Event::Update(entry), at(seconds), net);
 }
 
 fn offer(table: &mut FlowTable) -> Offer {
@@ -81,9 +97,9 @@ fn who_found_no_room_asks_again_while_he_sends() {
     update(&mut table, 1.0, web(1), &with_programs());
     let id = offer(&mut table).id;
     table.taken(id, Err(Reason::TableFull), at(1.0));
-    dump_in(&mut table, 2.0, &[web(1)], &with_programs());
+    dump_in(&mut table, 2.0, &[passed(web(1))], &with_programs());
     assert_eq!(table.wishes(), []);
-    dump_in(&mut table, 3.0, &[counted(web(1), 1000, 0)], &with_programs());
+    dump_in(&mut table, 3.0, &[passed(counted(web(1), 1000, 0))], &with_programs());
     offer(&mut table);
 }
 
@@ -163,7 +179,10 @@ fn only_what_is_translated_goes_back_where_it_came_from() {
 #[test]
 fn the_sum_is_the_kernels_and_ours() {
     let mut table = table();
-    let first = counted(uncounted(web(1)), 2000, 3000);
+    let first = passed(counted(uncounted(web(1)), 2000, 3000));
+    table.trust_found();
+    let begun = Entry { status: Status::CONFIRMED, ..passed(uncounted(web(1))) };
+    table.event(&Event::New(begun), at(0.4), &with_programs());
     dump_in(&mut table, 0.5, &[first], &with_programs());
     let id = offer(&mut table).id;
     table.taken(id, Ok(()), at(0.5));
@@ -193,8 +212,11 @@ fn the_sum_is_the_kernels_and_ours() {
 #[test]
 fn what_a_daemon_before_has_counted_is_shown_and_in_no_sum() {
     let mut table = FlowTable::new();
-    table.engine(EngineState { engine: Engine::Ebpf, excludes: Vec::new() }, at(0.0));
+    table.engine(ebpf(), at(0.0));
     table.event(&Event::Update(uncounted(web(1))), at(0.0), &with_programs());
+    assert!(matches!(table.wishes()[..], [Wish::Renew(_)]));
+    table.renewed(1);
+    table.event(&Event::Update(passed(uncounted(web(1)))), at(0.0), &with_programs());
     let id = offer(&mut table).id;
     table.taken(id, Ok(()), at(0.0));
     table.carried(id, 0, Counters { packets: 5, bytes: 5000 }, true, at(0.0));
@@ -205,4 +227,87 @@ fn what_a_daemon_before_has_counted_is_shown_and_in_no_sum() {
     dump_in(&mut table, 2.0, &[counted(web(1), 1000, 2000)], &with_programs());
     assert_eq!(table.totals().paths.slow.bytes, 1000);
     assert_eq!(only(&table, 2.0)["up_bytes"].as_u64(), Some(6000));
+}
+
+/// Found by a dump, established, with a mark that says that it passed the rules.
+fn found(table: &mut FlowTable) -> Offer {
+    dump_in(table, 1.0, &[passed(web(1))], &with_programs());
+    match table.wishes()[..] {
+        [Wish::Renew(offer)] => offer,
+        ref other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_old_mark_tells_nothing_of_the_rules_in_force() {
+    let mut table = table();
+    let asked = found(&mut table);
+    dump_in(&mut table, 2.0, &[passed(web(1))], &with_programs());
+    assert_eq!(table.wishes(), [], "asked once");
+    table.renewed(asked.id);
+    let one_way = Entry { mark: PASSED[1], ..web(1) };
+    for stopped in [web(1), one_way] {
+        dump_in(&mut table, 3.0, &[stopped], &with_programs());
+        assert_eq!(table.wishes(), [], "{:#x}", stopped.mark);
+    }
+    assert_eq!(verdict(&only(&table, 3.0)).0, "slow");
+    table.event(&Event::Update(passed(uncounted(web(1)))), at(4.0), &with_programs());
+    assert_eq!(offer(&mut table).id, asked.id);
+}
+
+#[test]
+fn what_was_read_before_the_mark_was_made_anew_does_not_count() {
+    let mut table = table();
+    let asked = found(&mut table);
+    table.dump_begin(at(2.0));
+    table.renewed(asked.id);
+    table.merge(&passed(web(1)), at(2.0), &with_programs());
+    table.dump_end(at(2.0), true);
+    assert_eq!(table.wishes(), []);
+    dump_in(&mut table, 3.0, &[passed(web(1))], &with_programs());
+    offer(&mut table);
+}
+
+#[test]
+fn other_rules_have_to_be_passed_anew() {
+    let mut table = table();
+    let id = carried(&mut table, web(1));
+    // Elements of a set: what is carried goes on, and is not taken up again.
+    table.distrust(false, at(2.0));
+    update(&mut table, 2.0, web(1), &with_programs());
+    assert_eq!(table.wishes(), []);
+    table.left(id, None, at(2.1), &with_programs());
+    let wishes = table.wishes();
+    assert!(matches!(wishes[..], [Wish::Renew(offer)] if offer.id == id), "{wishes:?}");
+
+    let mut table = self::table();
+    let id = carried(&mut table, web(1));
+    table.distrust(true, at(2.0));
+    let wishes = table.wishes();
+    let renewed = |wish: &Wish| matches!(wish, Wish::Renew(offer) if offer.id == id);
+    assert!(wishes[0] == Wish::Leave(id) && renewed(&wishes[1]), "{wishes:?}");
+    table.renewed(id);
+    update(&mut table, 3.0, web(1), &with_programs());
+    offer(&mut table);
+}
+
+#[test]
+fn a_daemon_before_may_have_seen_the_rules_in_force() {
+    let mut table = FlowTable::new();
+    table.engine(ebpf(), at(0.0));
+    table.trust_found();
+    dump_in(&mut table, 0.0, &[passed(web(1))], &with_programs());
+    offer(&mut table);
+    // What no event has told of later is as old as it may be.
+    dump_in(&mut table, 1.0, &[passed(web(1)), passed(web(2))], &with_programs());
+    let wishes = table.wishes();
+    assert!(matches!(wishes[..], [Wish::Renew(offer)] if offer.id == 2), "{wishes:?}");
+}
+
+#[test]
+fn nothing_is_taken_up_without_rules_that_tell() {
+    let mut table = FlowTable::new();
+    table.engine(EngineState { passed: [0; 2], ..ebpf() }, at(0.0));
+    update(&mut table, 1.0, web(1), &with_programs());
+    assert_eq!(table.wishes(), []);
 }

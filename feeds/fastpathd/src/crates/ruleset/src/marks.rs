@@ -7,9 +7,10 @@
 /// | --- | --- | --- |
 /// | bypass | Suricata has seen enough | Suricata says so now |
 /// | spent | its inspection budget is spent | need not be inspected (any more) |
+/// | passed | a packet in this direction has passed all rules, a bit for each | – |
 ///
-/// Both on a packet: it passes uninspected, through an open gate. They live on a packet only
-/// between the chains `ips` and `fastpath`, which clears them.
+/// Bypass and spent on a packet: it passes uninspected, through an open gate. They live on a packet
+/// only between the chains `ips` and `fastpath`, which clears them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Marks {
     mask: u32,
@@ -40,6 +41,16 @@ impl Marks {
         1 << self.mask.trailing_zeros()
     }
 
+    /// For what the opener sends, and for what is sent to it; none if the mask has fewer than four
+    /// bits.
+    #[must_use]
+    pub fn passed(self) -> Option<[u32; 2]> {
+        let lowest = |mask: u32| mask & mask.wrapping_neg();
+        let original = lowest(self.mask & !self.done());
+        let reply = lowest(self.mask & !self.done() & !original);
+        (reply != 0).then_some([original, reply])
+    }
+
     /// Inspection of a connection is over if its mark has one of these.
     #[must_use]
     pub fn done(self) -> u32 {
@@ -60,6 +71,15 @@ mod tests {
         assert_eq!((marks.done(), marks.mask()), (0x0081_0000, 0x00ff_0000));
         let marks = Marks::within(u32::MAX).unwrap();
         assert_eq!((marks.bypass(), marks.spent()), (1 << 31, 1));
+    }
+
+    #[test]
+    fn what_has_passed_needs_two_bits_more() {
+        let passed = |mask| Marks::within(mask).unwrap().passed();
+        assert_eq!(passed(0x7800_0000), Some([0x1000_0000, 0x2000_0000]));
+        assert_eq!(passed(0x8000_0301), Some([0x100, 0x200]));
+        assert_eq!(passed(u32::MAX), Some([2, 4]));
+        assert_eq!((passed(0x6000_0000), passed(0x7000_0000)), (None, None));
     }
 
     #[test]

@@ -69,8 +69,17 @@ impl Plan {
     #[must_use]
     pub fn has_table(&self) -> bool {
         self.has_flowtable()
+            || self.passed().is_some()
             || self.protection.inspection.is_some()
             || self.protection.blocks.is_some()
+    }
+
+    /// Bits that tell of a connection that its packets have passed the rules, by direction: what
+    /// eBPF may carry. None with other engines, which take up where the rules end.
+    #[must_use]
+    pub fn passed(&self) -> Option<[u32; 2]> {
+        let marks = Marks::within(self.mark_mask).filter(|_| self.engine == Engine::Ebpf);
+        marks.and_then(Marks::passed)
     }
 
     /// Leaves the devices that eBPF holds out of the flowtable, with the words for each: packets

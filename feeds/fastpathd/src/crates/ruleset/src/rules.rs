@@ -139,7 +139,34 @@ fn offload(plan: &Plan) -> Vec<Rule> {
             rules.extend(excludes);
         }
     }
+    rules.extend(plan.passed().into_iter().flat_map(passed));
     rules
+}
+
+/// Notes of connections that their packets come this far. A packet that some rule drops does not.
+fn passed([original, reply]: [u32; 2]) -> [Rule; 3] {
+    let both = original | reply;
+    let l4 = "meta l4proto { tcp, udp }";
+    let note = |direction: &str, bit: u32| {
+        let text = format!(
+            "{l4} ct direction {direction} ct mark & {bit:#010x} == 0x00000000 \
+             ct mark set ct mark | {bit:#010x}"
+        );
+        Rule::new(text, &format!("passed the rules, direction {direction}"))
+    };
+    [
+        // The kernel copies the mark of the master when an expected connection begins.
+        Rule::new(
+            format!(
+                "{l4} ct state related ct status expected ct mark & {both:#010x} != 0x00000000 \
+                 ct mark set ct mark & {:#010x}",
+                !both
+            ),
+            "an expected connection has not passed because its master has",
+        ),
+        note("original", original),
+        note("reply", reply),
+    ]
 }
 
 /// By the kind of device, so that one that comes later is meant as well. In the forward hook these

@@ -117,7 +117,7 @@ impl Default for Settings {
             engine: Engine::default(),
             hook: None,
             on_exit: OnExit::default(),
-            mark_mask: 0x6000_0000,
+            mark_mask: 0x7800_0000,
             refresh: Duration::from_secs(1),
             devices: BTreeSet::new(),
             ignore_devices: BTreeSet::new(),
@@ -176,6 +176,11 @@ impl Settings {
         if let Some(mask) = section.value("mark_mask", mask) {
             self.mark_mask = mask;
         }
+        if self.engine == Engine::Ebpf
+            && let Err(problem) = self.passed()
+        {
+            section.error("mark_mask", &problem.value, &problem.what);
+        }
         if let Some(seconds) = section.value("refresh", refresh) {
             self.refresh = Duration::from_secs(seconds.into());
         }
@@ -195,6 +200,19 @@ impl Settings {
             option: "mark_mask".to_owned(),
             value: format!("{:#010x}", self.mark_mask),
             what: "has one bit; inspection needs two".to_owned(),
+        })
+    }
+
+    /// Bits of connections whose packets have passed the rules, by direction.
+    ///
+    /// # Errors
+    /// `mark_mask` has too few for engine [`Engine::Ebpf`].
+    pub fn passed(&self) -> Result<[u32; 2], Problem> {
+        Marks::within(self.mark_mask).and_then(Marks::passed).ok_or_else(|| Problem {
+            section: self.section.clone(),
+            option: "mark_mask".to_owned(),
+            value: format!("{:#010x}", self.mark_mask),
+            what: format!("has {} bits; engine ebpf needs four", self.mark_mask.count_ones()),
         })
     }
 

@@ -236,3 +236,18 @@ fn a_hook_is_the_best_unless_it_is_named() {
         assert_eq!(settings(&text).hook, hook);
     }
 }
+
+#[test]
+fn ebpf_needs_four_bits() {
+    let read = |engine: &str, mask: &str| {
+        let main =
+            json!({".type": "fastpath", ".name": "main", "engine": engine, "mark_mask": mask});
+        Settings::from_uci(&json!({"main": main}))
+    };
+    let error = read("ebpf", "0x60000000").unwrap_err().to_string();
+    assert!(error.contains("has 2 bits; engine ebpf needs four"), "{error}");
+    assert!(read("flowtable", "0x60000000").unwrap().0.passed().is_err());
+    let settings = read("ebpf", "0xf0").unwrap().0;
+    assert_eq!(settings.passed(), Ok([0x20, 0x40]));
+    assert!(Settings::default().passed().is_ok());
+}

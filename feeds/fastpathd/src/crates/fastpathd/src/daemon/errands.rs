@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use cpu::{Found, Steering};
-use ctnetlink::{Reinspection, Select, Tuple, Upkeep};
+use ctnetlink::{MarkBits, Reinspection, Select, Tuple, Upkeep};
 use flows::Offer;
 use ruleset::NftCommand;
 use serde_json::{Map, Value, json};
@@ -16,7 +16,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::Command;
 use tokio::sync::mpsc::Sender;
 
-use super::Daemon;
+use super::{Daemon, rules};
 use crate::bus::{self, chain};
 use crate::core::Effect;
 use crate::cpu_room::Seen;
@@ -54,6 +54,12 @@ impl Daemon {
             Effect::Reinspect => self.reinspect(),
             Effect::Attach(wanted) => self.attach(wanted),
             Effect::Keep(upkeep) => keep(upkeep),
+            Effect::NoteRules => {
+                spawn_local(rules::note(self.paths.rules()));
+            }
+            Effect::Renew(offers, bits) => {
+                spawn_local(distrust(offers, bits, self.happenings.clone()));
+            }
             Effect::Free(offers) => spawn_local(free(offers, self.happenings.clone())),
             // The others are the loop's own.
             _ => {}
@@ -220,6 +226,16 @@ async fn free(offers: Vec<Offer>, happenings: Sender<Happening>) {
         log::error!("{}", chain(error));
     }
     let _ = happenings.send(Happening::Freed(offers, told.is_ok())).await;
+}
+
+/// Takes bits off the marks of these connections.
+async fn distrust(offers: Vec<Offer>, mask: u32, happenings: Sender<Happening>) {
+    let keys: Vec<_> = offers.iter().map(|offer| (offer.zone, offer.orig)).collect();
+    match ctnetlink::set_mark(&keys, MarkBits { value: 0, mask }).await {
+        Ok(_) => drop(happenings.send(Happening::Distrusted(offers)).await),
+        // They stay on the slow path.
+        Err(error) => log::error!("{}", chain(&error)),
+    }
 }
 
 /// Tells conntrack of connections that it sees no packets of. It has its own turn: the loop does

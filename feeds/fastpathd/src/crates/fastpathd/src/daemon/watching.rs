@@ -29,6 +29,7 @@ impl Daemon {
             Err(_) => {}
         }
         self.run_errand(Effect::ReadTable);
+        self.run_errand(Effect::NoteRules);
     }
 
     pub(super) fn take_more(&mut self, happening: Happening) -> Vec<Effect> {
@@ -48,6 +49,7 @@ impl Daemon {
             Happening::RulesDone(result) => self.rules_done(result),
             Happening::Renewed(entries) => self.core.renewed(&entries),
             Happening::Freed(offers, told) => self.core.freed(&offers, told),
+            Happening::Distrusted(offers) => self.core.distrusted(&offers),
             Happening::Attached(result) => self.core.attached(*result),
             Happening::Reinspected(result) => {
                 match &result {

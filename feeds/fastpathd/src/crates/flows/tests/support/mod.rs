@@ -163,7 +163,7 @@ pub(crate) fn watching() -> FlowTable {
 }
 
 pub(crate) fn flowtable() -> EngineState {
-    EngineState { engine: Engine::Flowtable, excludes: Vec::new() }
+    EngineState { engine: Engine::Flowtable, ..EngineState::default() }
 }
 
 /// Programs on all devices of a router, and no flowtable.
