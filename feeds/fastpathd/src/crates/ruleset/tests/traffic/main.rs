@@ -10,6 +10,7 @@
 mod blocks;
 mod network;
 mod offload;
+mod passed;
 
 use std::future::Future;
 use std::process::Command;
