@@ -95,24 +95,26 @@ more_leave_by() { [ "$(leaving_by "$1")" -gt "$2" ]; }
 test_flows_of_a_routing_rule_go_its_way() {
     local port
     port=$(fresh_port)
-    trap 'gw "ip rule del from 10.10.10.0/24 lookup 100; ip route flush table 100" 2>/dev/null' EXIT
+    trap 'gw "ip -6 rule del from 2001:db8:10::/64 lookup 100
+        ip -6 route flush table 100" 2>/dev/null' EXIT
     engine_ebpf
-    download h10 "$port" "$ISP_4" 300k
+    # Over IPv6: the kernel ends a masqueraded connection that leaves by another device.
+    download h10 "$port" "$ISP_6" 300k
     soon 15 on_path ebpf --proto tcp --text "$port"
     gw "nft -f - <<END
 table inet e2e {
     chain forward {
         type filter hook forward priority 0
-        oifname \"br-lan.20\" ip saddr 10.10.10.10 ip daddr $ISP_4 counter
+        oifname \"br-lan.20\" ip6 saddr 2001:db8:10::10 ip6 daddr $ISP_6 counter
     }
 }
 END
-    ip route add default via $H20_4 table 100
-    ip rule add from 10.10.10.0/24 lookup 100"
+    ip -6 route add default via $H20_6 table 100
+    ip -6 rule add from 2001:db8:10::/64 lookup 100"
     soon 20 more_leave_by br-lan.20 0
     soon 5 on_path slow/policy-routed --proto tcp --text "$port"
     gw 'fastpathctl --json doctor --check policy-routing || true' |
         jq -e '.findings[0].severity == "warning"' >/dev/null || fail "the doctor finds nothing"
-    gw ip rule del from 10.10.10.0/24 lookup 100
+    gw ip -6 rule del from 2001:db8:10::/64 lookup 100
     goes_on_over_ebpf "$port"
 }
