@@ -42,13 +42,42 @@ test_engine_and_its_module() {
         soon 5 silent flowtable-differs'
 }
 
+# A table that is deleted comes back at once, so the daemon has to be kept from making it.
 test_table_that_was_deleted() {
+    trap 'gw "umount /usr/sbin/nft" 2>/dev/null' EXIT
     doctor '
         silent flowtable-differs
+        cp /usr/sbin/nft /run/e2e/nft
+        printf "%s\n" "#!/bin/sh" "[ \$(id -u) = 0 ] && exec /run/e2e/nft \"\$@\"" >/run/e2e/for-root
+        chmod +x /run/e2e/nft /run/e2e/for-root
+        mount --bind /run/e2e/for-root /usr/sbin/nft
         nft delete table inet fastpath
-        finds flowtable-differs
+        soon 5 finds flowtable-differs
+        umount /usr/sbin/nft
         mends flowtable-differs
         soon 5 silent flowtable-differs'
+}
+
+test_queue_that_the_flowtable_would_pass() {
+    trap 'gw "tc qdisc del dev pppoe-wan root" 2>/dev/null' EXIT
+    doctor '
+        silent flowtable-shaped
+        tc qdisc add dev pppoe-wan root tbf rate 50mbit burst 100kb latency 50ms
+        soon 5 finds flowtable-shaped
+        tc qdisc del dev pppoe-wan root
+        soon 5 silent flowtable-shaped'
+}
+
+test_routing_rule_that_ebpf_does_not_follow() {
+    trap 'gw "ip -6 rule del from 2001:db8:77::/64 lookup 100
+        fastpathctl engine flowtable" >/dev/null 2>&1' EXIT
+    doctor '
+        fastpathctl engine ebpf >/dev/null
+        silent policy-routing
+        ip -6 rule add from 2001:db8:77::/64 lookup 100
+        soon 5 finds policy-routing
+        mends policy-routing
+        soon 5 silent policy-routing'
 }
 
 # A fix that changes the settings: reviewed, applied, confirmed.

@@ -71,7 +71,8 @@ impl Stations {
             | Change::Route(_)
             | Change::RouteReplaced(_)
             | Change::RouteGone(_)
-            | Change::Routes(_) => {}
+            | Change::Routes(_)
+            | Change::Rules(_) => {}
         }
     }
 }

@@ -67,7 +67,7 @@ pub type Verdict = (Path, Option<Reason>);
 type Rung = fn(&Facts<'_>) -> Option<Verdict>;
 
 /// What keeps a flow from being carried at all.
-const KEPT: [Rung; 16] = [
+const KEPT: [Rung; 17] = [
     inspected,
     engine_off,
     local,
