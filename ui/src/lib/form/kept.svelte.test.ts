@@ -17,12 +17,13 @@ const files = {
     { section: 'lan', type: 'zone', anonymous: false, values: { name: 'lan', input: 'ACCEPT' } },
     { section: 'wan', type: 'zone', anonymous: false, values: { name: 'wan', input: 'REJECT' } },
   ],
+  fastpath: ['a', 'b'].map((name, index) => ({
+    section: `cfg0${index + 1}`,
+    type: 'policy',
+    anonymous: true,
+    values: { name },
+  })),
 };
-const policies = {
-  cfg01: { '.name': 'cfg01', '.type': 'policy', '.anonymous': true, '.index': 0, name: 'a' },
-  cfg02: { '.name': 'cfg02', '.type': 'policy', '.anonymous': true, '.index': 1, name: 'b' },
-};
-
 let app: App;
 let sessions = 0;
 
@@ -30,7 +31,7 @@ beforeEach(() => {
   const storage = { getItem: () => null, setItem: () => undefined, removeItem: () => undefined };
   vi.stubGlobal('sessionStorage', storage);
   vi.stubGlobal('location', { hostname: '192.0.2.1' });
-  const answers: Record<string, unknown> = { get: { configs: files, values: policies }, list: {} };
+  const answers: Record<string, unknown> = { get: { configs: files }, list: {} };
   app = {
     ubus: { session: `session ${++sessions}` },
     api: { request: (_: string, method: string) => Promise.resolve(answers[method] ?? {}) },
