@@ -44,22 +44,21 @@ test_engine_and_its_module() {
 
 # A table that is deleted comes back at once, so the daemon has to be kept from making it.
 test_table_that_was_deleted() {
-    trap 'gw "umount /usr/sbin/nft" 2>/dev/null' EXIT
+    trap 'gw "busybox umount /usr/sbin/nft" 2>/dev/null || true' EXIT
     doctor '
         silent flowtable-differs
         cp /usr/sbin/nft /run/e2e/nft
         printf "%s\n" "#!/bin/sh" "[ \$(id -u) = 0 ] && exec /run/e2e/nft \"\$@\"" >/run/e2e/for-root
         chmod +x /run/e2e/nft /run/e2e/for-root
-        mount --bind /run/e2e/for-root /usr/sbin/nft
+        busybox mount --bind /run/e2e/for-root /usr/sbin/nft
         nft delete table inet fastpath
         soon 5 finds flowtable-differs
-        umount /usr/sbin/nft
-        mends flowtable-differs
-        soon 5 silent flowtable-differs'
+        busybox umount /usr/sbin/nft
+        soon 60 silent flowtable-differs'
 }
 
 test_queue_that_the_flowtable_would_pass() {
-    trap 'gw "tc qdisc del dev pppoe-wan root" 2>/dev/null' EXIT
+    trap 'gw "tc qdisc del dev pppoe-wan root" 2>/dev/null || true' EXIT
     doctor '
         silent flowtable-shaped
         tc qdisc add dev pppoe-wan root tbf rate 50mbit burst 100kb latency 50ms
