@@ -74,7 +74,7 @@ test_what_is_as_wanted_is_left_alone() {
 }
 
 # Reloads go on when reload_config has returned. (The brackets keep pgrep from finding its shell.)
-nothing_reloads() { gw '! pgrep -f "lab/[c]onfig_change"'; }
+nothing_reloads() { gw '! pgrep -f "^/bin/sh /usr/libexec/lab/[c]onfig_change"'; }
 
 test_reload_config_tells_what_differs() {
     local before

@@ -148,6 +148,10 @@ impl EngineRoom {
             self.applied_ms = now.unix_ms;
         }
         let mut plan = plan;
+        if !self.software {
+            // Of an attempt before this one. The refusal of hardware still says why it is software.
+            self.refused.clear();
+        }
         if let Applied::WithoutFlowtable { why } = &how {
             self.refused.clone_from(why);
             self.retry_at = Some(now.mono + RETRY);

@@ -111,6 +111,18 @@ fn a_refused_plan_leaves_the_old_one_and_is_tried_again_later() {
 }
 
 #[test]
+fn a_plan_that_is_taken_at_last_was_not_refused() {
+    let mut room = running(&["lan1"]);
+    room.touched(Touch::Gone, at(10)).expect("an attempt to make the table again");
+    room.applied(Err("nft: exit status 1".into()), at(11));
+    assert_eq!(room.report().why, "nft: exit status 1");
+    assert_eq!(room.tick(at(20)), None);
+    applied_plan(room.tick(at(41)));
+    room.applied(Ok(Applied::Replaced), at(42));
+    assert_eq!((room.report().active, room.report().why.as_str()), ("flowtable", ""));
+}
+
+#[test]
 fn devices_that_vanished_meanwhile_are_not_claimed() {
     let mut room = EngineRoom::new();
     room.want(plan(Engine::Flowtable, &["lan1", "usb0"]), Source::Config);
