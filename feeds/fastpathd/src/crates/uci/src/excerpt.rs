@@ -9,30 +9,44 @@ use serde_json::Value;
 pub(crate) enum Keep {
     /// It is the daemon's own.
     All,
-    /// Of the sections of a type, these options.
-    Options(&'static [(&'static str, &'static [&'static str])]),
+    /// Of the sections of these types, these options.
+    Sections(&'static [(&'static str, Options)]),
+}
+
+/// What is kept of a section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Options {
+    All,
+    Named(&'static [&'static str]),
 }
 
 /// What the daemon reads of `config`; none: nothing.
 pub(crate) fn of(config: &str) -> Option<Keep> {
+    use Options::Named;
     match config {
         "fastpath" => Some(Keep::All),
-        "firewall" => Some(Keep::Options(&[
-            ("defaults", &["flow_offloading"]),
-            ("zone", &["name", "device", "network", "masq"]),
+        // With all that `config::exposure` decides by: any option of a rule may narrow it down.
+        "firewall" => Some(Keep::Sections(&[
+            ("defaults", Named(&["enabled", "flow_offloading", "input", "forward"])),
+            ("zone", Named(&["enabled", "name", "device", "network", "masq", "masq6", "input"])),
+            ("forwarding", Named(&["enabled", "src", "dest"])),
+            ("rule", Options::All),
         ])),
-        "network" => Some(Keep::Options(&[("globals", &["packet_steering"])])),
+        "network" => Some(Keep::Sections(&[("globals", Named(&["packet_steering"]))])),
         _ => None,
     }
 }
 
 /// The sections with what is kept of them; `.type` and the like stay.
 pub(crate) fn cut(values: &Map, keep: Keep) -> Map {
-    let Keep::Options(kinds) = keep else { return values.clone() };
+    let Keep::Sections(kinds) = keep else { return values.clone() };
     let cut = |(name, section): (&String, &Value)| {
         let kind = section.get(".type")?.as_str()?;
         let (_, options) = kinds.iter().find(|(known, _)| *known == kind)?;
-        let kept = |name: &str| name.starts_with('.') || options.contains(&name);
+        let kept = |name: &str| match options {
+            Options::All => true,
+            Options::Named(names) => name.starts_with('.') || names.contains(&name),
+        };
         let section = section.as_object()?.iter().filter(|(name, _)| kept(name));
         let section: Map = section.map(|(name, value)| (name.clone(), value.clone())).collect();
         Some((name.clone(), Value::Object(section)))
@@ -42,6 +56,7 @@ pub(crate) fn cut(values: &Map, keep: Keep) -> Map {
 
 #[cfg(test)]
 mod tests {
+    use config::exposure::exposures;
     use serde_json::json;
 
     use super::*;
@@ -72,14 +87,35 @@ mod tests {
         let zone = json!({".type": "zone", ".anonymous": true, "name": "wan", "masq": "1",
             "network": ["wan"], "device": ["tun0"]});
         let mut more = map(zone.clone());
-        more.insert("input".to_owned(), json!("REJECT"));
+        more.insert("output".to_owned(), json!("REJECT"));
         let firewall = json!({
-            "cfg01": {".type": "defaults", "flow_offloading": "1", "input": "REJECT"},
+            "cfg01": {".type": "defaults", "flow_offloading": "1", "output": "REJECT"},
             "cfg02": more,
             "cfg03": {".type": "redirect", "dest_ip": "192.168.1.7"},
         });
         let defaults = json!({".type": "defaults", "flow_offloading": "1"});
         assert_eq!(kept("firewall", firewall), json!({"cfg01": defaults, "cfg02": zone}));
+    }
+
+    /// The daemon judges the excerpt, the page and the doctor the whole file.
+    #[test]
+    fn what_is_open_to_the_internet_is_seen_in_the_excerpt() {
+        let firewall = json!({
+            "cfg00": {".type": "defaults", ".index": 0, "input": "ACCEPT", "forward": "ACCEPT"},
+            "cfg01": {".type": "zone", ".index": 1, "name": "wan", "network": ["wan"]},
+            "cfg02": {".type": "zone", ".index": 2, "name": "off", "masq": "1", "enabled": "0"},
+            "cfg03": {".type": "zone", ".index": 3, "name": "six", "masq6": "1", "input": "ACCEPT"},
+            "cfg04": {".type": "forwarding", ".index": 4, "src": "wan", "dest": "lan"},
+            "cfg05": {".type": "forwarding", ".index": 5, "src": "wan", "dest": "guest",
+                "enabled": "0"},
+            "cfg06": {".type": "rule", ".index": 6, "src": "wan", "target": "ACCEPT"},
+            "cfg07": {".type": "rule", ".index": 7, "src": "wan", "target": "ACCEPT",
+                "dest_port": "22"},
+        });
+        let whole = exposures(&firewall);
+        let kinds: Vec<&str> = whole.iter().map(|found| found.kind).collect();
+        assert_eq!(kinds, ["defaults", "defaults", "zone", "zone", "forwarding", "rule"]);
+        assert_eq!(exposures(&kept("firewall", firewall)), whole);
     }
 
     #[test]
