@@ -51,19 +51,33 @@ migrate() {
 
 test_an_older_file_is_put_into_today_s_words() {
     daemon
-    printf '\nconfig %s\n\toption %s\n\toption %s\n\toption %s\n\n' "fastpath 'main'" \
-        "enabled '1'" "engine 'ebpf'" "hook 'xdp'" >"$WORK/config"
+    printf '\nconfig %s\n\toption %s\n\toption %s\n\toption %s\n\toption %s\n\n' "fastpath 'main'" \
+        "enabled '1'" "engine 'ebpf'" "hook 'xdp'" "mark_mask '0x60000000'" >"$WORK/config"
     ! "$FASTPATHD" --check "$WORK/config" 2>/dev/null || fail "there is nothing to put right"
     make_root
     migrate
     "$FASTPATHD" --check "$WORK/config" || fail "the daemon does not take it"
-    printf '\nconfig %s\n\toption %s\n\toption %s\n\toption %s\n' "fastpath 'main'" \
-        "enabled '1'" "engine 'ebpf'" "hook 'auto'" >"$WORK/expected"
+    printf '\nconfig %s\n\toption %s\n\toption %s\n\toption %s\n\toption %s\n' "fastpath 'main'" \
+        "enabled '1'" "engine 'ebpf'" "hook 'auto'" "mark_mask '0x78000000'" >"$WORK/expected"
     printf '\nconfig %s\n' "ips 'ips'" "update 'update'" "cpu 'cpu'" >>"$WORK/expected"
     echo >>"$WORK/expected"
     diff -u "$WORK/expected" "$WORK/config" || fail "not as expected"
     migrate
     diff -u "$WORK/expected" "$WORK/config" || fail "a second run changes it"
+}
+
+test_a_file_with_the_former_mark_still_takes_ebpf() {
+    daemon
+    printf '\nconfig %s\n\toption %s\n\toption %s\n\n' "fastpath 'main'" "engine 'ebpf'" \
+        "mark_mask '0x60000000'" >"$WORK/config"
+    ! "$FASTPATHD" --check "$WORK/config" 2>/dev/null || fail "there is nothing to put right"
+    make_root
+    migrate
+    "$FASTPATHD" --check "$WORK/config" || fail "the daemon does not take it"
+    grep -qF "option mark_mask '0x78000000'" "$WORK/config" || fail "$(cat "$WORK/config")"
+    sed -i 's/0x78000000/0xf00/' "$WORK/config"
+    migrate
+    grep -qF "option mark_mask '0xf00'" "$WORK/config" || fail "the owner's own mask is lost"
 }
 
 test_today_s_file_is_left_alone() {
