@@ -288,7 +288,7 @@ fn our_bits_stay_on_no_packet_and_other_bits_are_left_alone() {
              meta mark set 0x40000007\n}\n\
              chain after {\ntype filter hook postrouting priority mangle\n\
              meta mark 0x00000007 counter name good\n\
-             meta mark & 0x60000000 != 0 counter name bad\n}\n}\n",
+             meta mark & 0x78000000 != 0 counter name bad\n}\n}\n",
         )
         .await
         .unwrap();
