@@ -108,7 +108,9 @@ pub(crate) async fn run(paths: Paths) -> std::io::Result<()> {
     spawn_local(bus::keep(paths.socket.clone(), happenings.clone()));
     spawn_local(happening::watch_network(happenings.clone()));
     spawn_local(happening::watch_flows(happenings.clone()));
-    spawn_local(happening::watch_rules(happenings.clone()));
+    // Opened before the generation is read, so that no change in between is missed.
+    let changes = happening::listen_to_rules();
+    spawn_local(happening::watch_rules(changes, happenings.clone()));
     let known = rules::are_known(&paths.rules()).await;
     let mut daemon = Daemon::new(paths, happenings);
     if known {

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use ctnetlink::{
-    Dump, Entry, Event, EventError, EventSocket, Lookup, LookupError, Revision, RevisionSocket,
-    Revisions, Tuple,
+    Dump, Entry, Event, EventError, EventSocket, Lookup, LookupError, Revision, RevisionError,
+    RevisionSocket, Revisions, Tuple,
 };
 use flows::Offer;
 use ips::Batch;
@@ -105,15 +105,21 @@ pub(crate) async fn watch_network(happenings: Sender<Happening>) {
 /// Family and name of our table.
 const TABLE: (u8, &str) = (1, "fastpath");
 
-/// Follows nftables until the daemon ends.
-pub(crate) async fn watch_rules(happenings: Sender<Happening>) {
+/// A socket that hears of every change of nftables from now on.
+pub(crate) fn listen_to_rules() -> Result<RevisionSocket, RevisionError> {
     let (family, table) = TABLE;
+    RevisionSocket::open(Revisions::of(family, table))
+}
+
+/// Follows nftables until the daemon ends.
+pub(crate) async fn watch_rules(
+    mut opened: Result<RevisionSocket, RevisionError>,
+    happenings: Sender<Happening>,
+) {
     loop {
-        let failure = match RevisionSocket::open(Revisions::of(family, table)) {
+        let failure = match opened {
             Ok(mut socket) => loop {
                 match socket.recv().await {
-                    // Elements of our own sets.
-                    Ok(revision) if revision == Revision::default() => {}
                     Ok(revision) => {
                         if happenings.send(Happening::Rules(revision)).await.is_err() {
                             return;
@@ -126,7 +132,8 @@ pub(crate) async fn watch_rules(happenings: Sender<Happening>) {
         };
         log::error!("rules: {}", chain(&failure));
         tokio::time::sleep(PAUSE).await;
-        // What happened meanwhile is unknown.
+        opened = listen_to_rules();
+        // What happened before is unknown.
         if happenings.send(Happening::Rules(Revision::UNKNOWN)).await.is_err() {
             return;
         }
