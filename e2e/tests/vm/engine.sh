@@ -84,7 +84,7 @@ test_table_comes_back() {
 # One line of the log for each time that the kernel told of it. A look of the daemon's own, which is
 # seldom, has other words.
 put_back_at_once() {
-    [ "$(daemon_log | grep -c 'was removed by somebody: putting it back')" = "$1" ]
+    [ "$(daemon_log | grep -c 'was removed from outside: restoring it')" = "$1" ]
 }
 
 test_table_is_put_back_at_once() {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Whether the web may ask rpcd's own `session login`, which slows nobody down: not where the page
-# logs in by fastpath.access, unless /etc/config/rpcd says so for other programs:
+# Closes rpcd's own `session login` for the web, since it does not limit attempts, where the page
+# logs in through fastpath.access. Other programs that need it can have it open:
 #	uci set rpcd.fastpath=access; uci set rpcd.fastpath.session_login=1; uci commit rpcd
 # Run at first boot and after each change of that file.
 [ -e /usr/libexec/rpcd/fastpath.access ] || exit 0

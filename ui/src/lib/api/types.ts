@@ -144,7 +144,7 @@ export interface FastpathApi {
     reply: CpuPlan;
   };
   /**
-   * What makes this box slow or unsafe, as the object fastpath.doctor found it just now (its method run; fix and pmtu are methods of that object, for those who may change settings). system-password tells its findings only to callers with the right to fix, and is unknown to all others; one caller at a time is served, the others wait. Takes seconds: load and counters are sampled. Status 4 (not found) when rpcd has no fastpath.doctor. docs/doctor.md lists the checks.
+   * What makes this box slow or unsafe, as the object fastpath.doctor found it just now (its method run; fix and pmtu are methods of that object, for those who may change settings). system-password shows its findings only to callers with the right to fix, and is unknown to all others; callers are served one at a time. Takes seconds: load and counters are sampled. Status 4 (not found) when rpcd has no fastpath.doctor. docs/doctor.md lists the checks.
    */
   doctor: {
     request: DoctorRequest;
@@ -1286,7 +1286,7 @@ export interface Wan {
    */
   carrier: boolean;
   /**
-   * what keeps it from working: disconnected (somebody switched it off; its port may be down for that alone), port-down (the port is administratively down), no-link (it is up and has no carrier); empty: nothing that is known
+   * what keeps it down: disconnected (it was switched off; its port may be down only for that), port-down (the port is administratively down), no-link (the port is up without carrier); empty: not known
    */
   hindrance: '' | 'disconnected' | 'port-down' | 'no-link';
   /**
@@ -1367,12 +1367,12 @@ export interface Health {
   level: Level;
   text: string;
   /**
-   * of open-to-internet: what the firewall's configuration opens as a whole; absent otherwise
+   * with open-to-internet: what the firewall's configuration opens without limits; absent otherwise
    */
   open?: Open[];
 }
 /**
- * What anybody on the Internet reaches: by a zone's policy, a forwarding, or a rule without port and address.
+ * What everyone on the Internet can reach: by a zone's policy, a forwarding, or a rule without port and address.
  *
  * This interface was referenced by `FastpathApi`'s JSON-Schema
  * via the `definition` "Open".
@@ -1451,7 +1451,7 @@ export interface Topology {
    */
   hosts: Host[];
   /**
-   * what decides about ways beside destinations: VRFs and routing rules, as ip rule writes them; eBPF carries no flow that one of them may match
+   * what routes packets besides their destination: VRFs and routing rules, as ip rule prints them; eBPF carries no flow that one of them may match
    */
   policies: string[];
 }

@@ -12,13 +12,13 @@ use std::process::{Command, ExitCode, Stdio};
 
 use serde_json::{Value, json};
 
-/// rpcd reads the grants when it starts, and when its script has it do so: it starts itself anew
-/// and keeps its sessions.
+/// rpcd reads the grants when it starts and when it is reloaded: then it executes itself again and
+/// keeps its sessions.
 const RPCD: &str = "/etc/init.d/rpcd";
 /// The file of rpcd's package.
 const FILE: &str = "/usr/share/rpcd/acl.d/unauthenticated.json";
 
-/// `close` takes the grant away, `open` gives it back; rpcd is told, should it run.
+/// `close` takes the grant away, `open` gives it back; rpcd is reloaded if it runs.
 #[must_use]
 pub fn gate(words: &[String]) -> ExitCode {
     let done = match words {
@@ -56,8 +56,8 @@ fn turn(file: &Path, closed: bool) -> Result<bool, String> {
     if after == before {
         return Ok(false);
     }
-    // Beside it and renamed: rpcd never sees half of a file. On the medium before it is renamed:
-    // after a power cut it may be empty otherwise, and then nobody logs in by the web.
+    // Written to a second file and renamed, so that rpcd never sees half of it. Flushed before:
+    // after a power cut it could be empty otherwise, and then no login over the web works.
     let aside = file.with_extension("new");
     let written = File::create(&aside).and_then(|mut new| {
         new.write_all(format!("{after:#}\n").as_bytes())?;
@@ -109,24 +109,24 @@ mod tests {
     }
 
     #[test]
-    fn rpcd_is_told_of_what_changed_and_of_nothing_else() {
+    fn rpcd_is_reloaded_only_after_a_change() {
         use std::os::unix::fs::PermissionsExt;
 
         let folder = std::env::temp_dir().join(format!("access-rpcd-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder for the test");
         let (file, rpcd) = (folder.join("unauthenticated.json"), folder.join("rpcd"));
         std::fs::write(&file, groups(&["access"]).to_string()).expect("a file");
-        std::fs::write(&rpcd, "#!/bin/sh\necho \"$1\" >>\"$0.told\"\n").expect("a script");
+        std::fs::write(&rpcd, "#!/bin/sh\necho \"$1\" >>\"$0.calls\"\n").expect("a script");
         let executable = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(&rpcd, executable).expect("a script that can be run");
-        let told = || std::fs::read_to_string(folder.join("rpcd.told")).unwrap_or_default();
+        let calls = || std::fs::read_to_string(folder.join("rpcd.calls")).unwrap_or_default();
         for (closed, expected) in
             [(true, ""), (false, "reload\n"), (false, "reload\n"), (true, "reload\nreload\n")]
         {
             assert_eq!(settle(&file, closed, &rpcd), Ok(()));
-            assert_eq!(told(), expected);
+            assert_eq!(calls(), expected);
         }
-        assert_eq!(settle(&file, false, &folder.join("none")), Ok(()), "no rpcd, nobody to tell");
+        assert_eq!(settle(&file, false, &folder.join("none")), Ok(()), "there is no rpcd");
         std::fs::remove_dir_all(&folder).expect("the folder");
     }
 

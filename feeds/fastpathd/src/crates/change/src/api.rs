@@ -109,7 +109,7 @@ async fn get(call: &Call) -> Result<Map, Refusal> {
     Ok(map([("configs", Value::Object(configs))]))
 }
 
-/// For who may write: what a draft is tried with runs as root.
+/// For writers only: the programs that check a draft run as root.
 async fn check(call: &Call) -> Result<Map, Refusal> {
     let caller = Caller::of(&call.bus, call.session()).await?;
     let judged = judge(call, &caller).await?;
@@ -164,11 +164,11 @@ pub async fn apply(call: &Call) -> Result<Map, Refusal> {
     ]))
 }
 
-/// The zones by which the caller knows that the Internet is let in.
+/// The zones that the caller knowingly opens to the Internet.
 fn accepted(call: &Call) -> Result<Vec<&str>, Refusal> {
     let mut zones = Vec::new();
     for zone in call.list("accept_exposure")?.into_iter().flatten() {
-        let text = || format!("the argument 'accept_exposure' has {zone}, which is no name");
+        let text = || format!("the argument 'accept_exposure' has {zone}, which is not a name");
         zones.push(zone.as_str().ok_or_else(|| Refusal::new("argument", text()))?);
     }
     Ok(zones)
@@ -272,7 +272,7 @@ async fn judge(call: &Call, caller: &Caller) -> Result<Judged, Refusal> {
     let mut written: Vec<&str> = edits.iter().map(|edit| &*edit.config).collect();
     written.sort_unstable();
     written.dedup();
-    // Before anything is made of them: an answer tells of secrets, and programs of root's run.
+    // Before anything else: answers reveal secrets, and programs run as root on the draft.
     caller.may_write(&call.bus, &written).await?;
     let mut configs: Vec<String> = TOGETHER.iter().chain(&written).map(|&of| of.into()).collect();
     configs.sort_unstable();

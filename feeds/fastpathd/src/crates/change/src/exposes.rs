@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Whether a change lets the Internet in where it could not come before.
+//! Whether a change opens to the Internet what was closed before.
 
 use config::exposure::{self, Opening, exposures};
 use serde_json::{Value, json};
@@ -10,11 +10,11 @@ use crate::package::Packages;
 /// What a change opens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Exposure {
-    /// What lets the Internet in.
+    /// What kind of setting opens it.
     code: &'static str,
-    /// The zone by which it comes.
+    /// The zone that leads to the Internet.
     pub(crate) zone: String,
-    /// What it reaches: `router`, a zone, or `*` for every zone.
+    /// What can be reached: `router`, a zone, or `*` for every zone.
     to: String,
     /// In English.
     pub(crate) text: String,
@@ -64,7 +64,7 @@ fn covers(old: &Opening, new: &Opening) -> bool {
     }
 }
 
-/// What is open in a configuration. Without the file there is no firewall, before as after.
+/// What is open in a configuration. Without the file nothing is judged.
 fn found(packages: &Packages) -> Vec<exposure::Exposure> {
     packages.get("firewall").map(|firewall| exposures(&firewall.values())).unwrap_or_default()
 }

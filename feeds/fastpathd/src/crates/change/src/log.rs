@@ -42,7 +42,7 @@ const KERNEL: &str = "/dev/kmsg";
 /// daemon.notice
 const PRIORITY: u8 = 29;
 
-/// Each line a message. At boot we come before logd, and logger's words would be lost.
+/// Each line is a message. At boot we run before logd, and what logger sends would be lost.
 fn send(text: &str) {
     // A change is not refused for want of a log.
     if Path::new(LOGD).exists() {
@@ -52,7 +52,7 @@ fn send(text: &str) {
     }
 }
 
-/// The kernel takes each write for a message.
+/// The kernel takes each write as one message.
 fn send_to_kernel(kernel: impl AsRef<Path>, text: &str) -> std::io::Result<()> {
     let mut log = OpenOptions::new().append(true).open(kernel)?;
     for line in text.lines() {

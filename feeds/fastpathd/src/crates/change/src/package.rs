@@ -163,7 +163,7 @@ impl Package {
         Self { sections: found.into_iter().map(|(_, section)| section).collect() }
     }
 
-    /// As `uci get` answers: sections by name, with type and place beside their options.
+    /// As `uci get` answers: sections by name, with `.type` and `.index` among their options.
     #[must_use]
     pub fn values(&self) -> Value {
         let section = |(index, section): (usize, &Section)| {

@@ -108,8 +108,8 @@ impl Store {
         replace(&path, text, mode & 0o777)
     }
 
-    /// The change that waits for its confirmation. One that has ended is none: its file came back
-    /// with a loss of power that was faster than its removal, or with a backup from before.
+    /// The change that waits for its confirmation. Not one that has ended: its file may be there
+    /// after a power cut before the removal was on disk, or from a backup.
     ///
     /// # Errors
     /// A file cannot be read, or the one of no use not be removed.
@@ -122,13 +122,13 @@ impl Store {
         }
         self.drop_pending()?;
         log::say(&format!(
-            "change {id} has ended before; what was kept to take it back is removed"
+            "change {id} has already ended; the copy kept for reverting it is removed"
         ));
         Ok(None)
     }
 
-    /// What is noted of a change that waits. A file that is no record is put aside and told of:
-    /// nothing can be taken back by it, and it must not keep all changes from being made.
+    /// The record of the change that waits. A file that cannot be read as one is moved aside and
+    /// logged: it cannot be used to revert anything, and must not block all further changes.
     fn noted(&self) -> Result<Option<Pending>, StoreError> {
         let path = self.kept.join("pending.json");
         let Some(text) = read(&path)? else { return Ok(None) };
@@ -154,8 +154,8 @@ impl Store {
         replace(&self.kept.join("pending.json"), pending.value().to_string().as_bytes(), 0o600)
     }
 
-    /// The change has ended, on the medium too when this returns: at the next boot it would be
-    /// taken back otherwise.
+    /// The change has ended, on disk too when this returns: otherwise the next boot would revert
+    /// it.
     ///
     /// # Errors
     /// The file cannot be removed.
@@ -171,8 +171,8 @@ impl Store {
         Ok(())
     }
 
-    /// Has files of the configuration on the medium before this returns. uci flushes a new file,
-    /// and not the folder in which it has taken the place of the old one.
+    /// Flushes the configuration's folder to disk. uci flushes a new file, but not the folder in
+    /// which it replaces the old one.
     ///
     /// # Errors
     /// The kernel cannot write them.
@@ -275,7 +275,7 @@ fn private_folder(path: &Path) -> Result<(), StoreError> {
     made.map_err(failed("making the folder", path))
 }
 
-/// What was renamed and removed in a folder is on the medium before this returns.
+/// Flushes what was renamed and removed in a folder to disk.
 fn sync(folder: &Path) -> Result<(), StoreError> {
     File::open(folder).and_then(|of| of.sync_all()).map_err(failed("flushing", folder))
 }

@@ -11,10 +11,10 @@ use serde_json::{Map, Value};
 use crate::order;
 use crate::value::switch;
 
-/// One thing in the configuration that lets anybody on the Internet in.
+/// One setting that lets everyone on the Internet in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exposure {
-    /// UCI's name of the section that does it.
+    /// UCI's name of its section.
     pub section: String,
     /// The type of that section: `zone`, `forwarding`, `rule` or `defaults`.
     pub kind: &'static str,
@@ -65,7 +65,7 @@ pub fn outer_zones(firewall: &Value) -> BTreeSet<String> {
     lines
 }
 
-/// Everything that is open to the Internet as a whole, in the order of the file.
+/// All that is open to the Internet without limits, in the order of the file.
 ///
 /// `firewall` are the `values` of `uci get {"config":"firewall"}`, or what [`crate::parse_uci`]
 /// makes of the file.

@@ -3,7 +3,7 @@
 //!
 //! Nothing here keeps state: [`Dump`] reads the whole table batch by batch, [`EventSocket`] reports
 //! changes, [`Lookup`] asks for one entry; [`Reinspection`] makes connections new to inspection,
-//! [`set_mark`], [`keep`] and [`delete`] change single ones. [`RevisionSocket`] tells of changes of
+//! [`set_mark`], [`keep`] and [`delete`] change single ones. [`RevisionSocket`] reports changes of
 //! the rules, which come over the same family. Attributes are decoded by
 //! `netlink-bindings`, whose tables are generated from the kernel's own specification.
 

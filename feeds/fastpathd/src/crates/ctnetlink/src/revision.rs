@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Transactions of nftables as they happen, told apart by whether they touch one table.
+//! Transactions of nftables as they happen, by whether they touch one table.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use crate::socket::Socket;
 
 /// `NFNLGRP_NFTABLES` as a bind mask.
 const GROUPS: u32 = 1 << 6;
-/// Room for what is told of a few thousand rules or elements, while the daemon is busy.
+/// Room for notifications of a few thousand rules or elements while the daemon is busy.
 const KERNEL_BUFFER: usize = 1024 * 1024;
 /// Datagrams taken in one go.
 const BURST: usize = 256;
@@ -25,9 +25,9 @@ const DESTROYSETELEM: u16 = SUBSYSTEM | 0x1e;
 
 /// `struct nfgenmsg`.
 const HEADER: usize = 4;
-/// `NFTA_TABLE_NAME`, and the table's name in whatever else is told.
+/// `NFTA_TABLE_NAME`, and the table's name in the other messages.
 const TABLE: u16 = 1;
-/// `NLA_F_NESTED` and `NLA_F_NET_BYTEORDER` beside the type of an attribute.
+/// `NLA_F_NESTED` and `NLA_F_NET_BYTEORDER` in the type of an attribute.
 const FLAGS: u16 = 0xc000;
 
 /// What was done to the table that is followed.
@@ -47,14 +47,14 @@ pub enum Touch {
 pub struct Revision {
     /// To the table that is followed.
     pub table: Touch,
-    /// Tables, chains, rules, sets or objects of others are other ones.
+    /// Tables, chains, rules, sets or objects of others changed.
     pub others: bool,
     /// Elements of others' sets came or went.
     pub elements: bool,
 }
 
 impl Revision {
-    /// What must be assumed when it is not known what was done.
+    /// What must be assumed when messages were lost.
     pub const UNKNOWN: Self = Self { table: Touch::Changed, others: true, elements: true };
 
     fn add(&mut self, kind: u16, followed: bool) {
@@ -63,7 +63,7 @@ impl Revision {
             (NEWSETELEM | DELSETELEM | DESTROYSETELEM, false) => self.elements = true,
             (DELTABLE, true) => self.table = Touch::Gone,
             (NEWTABLE, true) => self.table = Touch::Changed,
-            // A table takes its chains and rules along: these may be told after it.
+            // A table takes its chains and rules along: their messages may follow it.
             (_, true) => {
                 if self.table == Touch::None {
                     self.table = Touch::Changed;
@@ -82,18 +82,18 @@ impl Revision {
     }
 }
 
-/// Why nothing is told.
+/// Why changes cannot be followed.
 #[derive(Debug, thiserror::Error)]
 pub enum RevisionError {
     /// No socket, or not allowed to listen.
     #[error("cannot listen to nftables")]
     Open(#[source] io::Error),
     /// Reading failed.
-    #[error("cannot read what nftables tells")]
+    #[error("cannot read notifications of nftables")]
     Read(#[source] io::Error),
 }
 
-/// Puts messages together to transactions. The kernel tells of a transaction in one or more
+/// Groups messages into transactions. The kernel reports a transaction in one or more
 /// datagrams after it is in force, and ends with its generation.
 #[derive(Debug, Clone)]
 pub struct Revisions {

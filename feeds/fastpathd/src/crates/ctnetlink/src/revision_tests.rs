@@ -41,7 +41,7 @@ fn touched(messages: &[Vec<u8>]) -> Touch {
 }
 
 #[test]
-fn nothing_is_told_before_a_transaction_ends() {
+fn nothing_is_reported_before_a_transaction_ends() {
     let mut revisions = Revisions::of(INET, "fastpath");
     assert_eq!(revisions.take(&about(6, INET, b"fw4\0")), None);
     assert_eq!(revisions.take(&about(2, INET, b"fastpath\0")), None);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Who is told: a look at the router sees what helps to break into it.
+//! Who reads the answer: some findings would help to break into the router.
 
 use serde_json::{Map, Value};
 
@@ -8,18 +8,18 @@ use crate::machine::Machine;
 /// Who asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
-    /// Somebody who may mend what is found.
+    /// May fix what is found.
     Writer,
-    /// Somebody who may only look.
+    /// May only read.
     Reader,
 }
 
-/// Why a reader is not told.
-pub const WITHHELD: &str = "it is told only to those who may change settings";
+/// What a reader gets instead.
+pub const WITHHELD: &str = "shown only to those who may change settings";
 
 impl Audience {
-    /// Asks rpcd for the caller's right to `fix`. Without a session it is somebody on the router
-    /// itself: ubusd lets only root call. Whoever cannot be asked about is a reader.
+    /// Asks rpcd for the caller's right to `fix`. A call without a session comes from the
+    /// router itself: ubusd lets only root call. If rpcd does not answer, it is a reader.
     #[must_use]
     pub fn of(machine: &dyn Machine, request: &Map<String, Value>) -> Self {
         let Some(session) = request.get(plugin::SESSION) else { return Self::Writer };

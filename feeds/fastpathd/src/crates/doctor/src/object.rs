@@ -46,7 +46,7 @@ fn answered(
     let args: Map = given.collect();
     let failed = |error| Refusal::new("failed", format!("locking {LOCK}: {error}"));
     let Some(_turn) = turn(Path::new(LOCK), PATIENCE).map_err(failed)? else {
-        let text = "the router is being looked at for others; ask again in a few seconds";
+        let text = "the doctor is busy with other requests; try again in a few seconds";
         return Err(Refusal::new("busy", text));
     };
     // The router waits for its programs and for the bus, which a task must not.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One look at a time: each reads all rules and runs a dozen programs, and whoever may look may
-//! ask as often as they like.
+//! One run at a time: each reads all rules and runs a dozen programs, and every reader may ask as
+//! often as they like.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -8,13 +8,13 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Whoever looks holds it; the kernel lets go of it however the process ends.
+/// Held during a run; the kernel releases it however the process ends.
 pub(crate) const LOCK: &str = "/var/run/fastpath-doctor.lock";
-/// Longer than a look takes; rpcd ends the program after 30 s.
+/// Longer than a run takes; rpcd ends the program after 30 s.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The right to look, until it is dropped; none if others have it for longer than `patience`.
+/// The lock, until it is dropped; none if others hold it for longer than `patience`.
 ///
 /// # Errors
 /// The file cannot be made or locked.
@@ -37,14 +37,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_one_looks_at_a_time() {
+    fn only_one_runs_at_a_time() {
         let name = format!("fastpath-doctor-{}.lock", std::process::id());
         let path = std::env::temp_dir().join(name);
         let first = turn(&path, Duration::ZERO).unwrap();
         assert!(first.is_some());
-        assert!(turn(&path, PAUSE).unwrap().is_none(), "somebody looks");
+        assert!(turn(&path, PAUSE).unwrap().is_none(), "held by the first");
         drop(first);
-        assert!(turn(&path, Duration::ZERO).unwrap().is_some(), "the look is over");
+        assert!(turn(&path, Duration::ZERO).unwrap().is_some(), "released");
         std::fs::remove_file(&path).unwrap();
         assert!(turn(&path.join("no"), Duration::ZERO).is_err(), "no such folder");
     }

@@ -160,7 +160,7 @@ const CONFIG: &str = "fastpath.config";
 /// Why the configuration is not read or written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConfigError {
-    /// Nobody answered.
+    /// The call failed.
     #[error(transparent)]
     Call(#[from] CallError),
     /// It was refused.
@@ -173,7 +173,7 @@ pub(crate) async fn has_config(handle: &Handle) -> bool {
     handle.list(CONFIG).await.is_ok_and(|found| !found.is_empty())
 }
 
-/// The `values` of what we read of a UCI package; `None` if there is no such package.
+/// The `values` of what we read of a UCI package; `None` if it does not exist.
 pub(crate) async fn package(handle: &Handle, name: &str) -> Result<Option<Value>, ConfigError> {
     Ok(config(handle, "get", ("config", name)).await?.remove("values"))
 }

@@ -14,7 +14,7 @@ pub(crate) struct Configuration {
 }
 
 impl Configuration {
-    /// Reads `values` of `fastpath.config get` of `fastpath`. Beside it come warnings: what was
+    /// Reads `values` of `fastpath.config get` of `fastpath`. Warnings come with it: what was
     /// ignored.
     pub(crate) fn read(values: &Value) -> Result<(Self, Vec<Problem>), SettingsError> {
         let mut package = Package::new(values)?;

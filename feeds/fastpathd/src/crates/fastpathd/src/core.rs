@@ -69,9 +69,9 @@ pub(crate) enum Effect {
     Keep(Vec<Upkeep>),
     /// Tell conntrack not to mind the windows of these connections, and tell when it knows.
     Free(Vec<Offer>),
-    /// Take bits off the marks of these connections, and tell when they are off.
+    /// Clear bits of these connections' marks, and report when they are cleared.
     Renew(Vec<Offer>, u32),
-    /// Note that all rules are known as they are.
+    /// Note that the rules in force are known.
     NoteRules,
     /// Have Suricata load its rules anew.
     ReloadRules,

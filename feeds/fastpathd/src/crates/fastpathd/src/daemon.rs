@@ -58,7 +58,7 @@ pub(crate) struct Paths {
 }
 
 impl Paths {
-    /// The number of the rules that this daemon has seen.
+    /// The generation of the rules that this daemon has seen.
     fn rules(&self) -> PathBuf {
         self.run.join("rules")
     }
@@ -352,7 +352,7 @@ impl Daemon {
 
     fn read_file(&mut self) {
         let path = self.paths.config.display();
-        log::warn!("nobody answers for fastpath.config on ubus: reading {path} itself");
+        log::warn!("fastpath.config is not on ubus: reading {path} itself");
         let effects = match file_values(&self.paths.config) {
             Ok(values) => self.core.configuration(&values),
             Err(why) => {
@@ -403,7 +403,7 @@ async fn still_in_force(nft: &NftCommand, plan: &ruleset::Plan) -> bool {
 
 async fn read_configuration(bus: ubus::Handle, happenings: mpsc::Sender<Happening>) {
     if !bus::has_config(&bus).await {
-        let why = "nobody answers for fastpath.config on ubus yet".to_owned();
+        let why = "fastpath.config is not on ubus yet".to_owned();
         let _ = happenings.send(Happening::NoConfiguration(why, false)).await;
         return;
     }

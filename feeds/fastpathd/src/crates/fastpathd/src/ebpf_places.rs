@@ -78,8 +78,8 @@ pub(crate) fn change_of(change: &topology::Change) -> Change {
     }
 }
 
-/// Whether the ways of flows that stand on nothing of this change may be others after it: by
-/// routing rules, VRFs, and routes that are not for every packet to their destination.
+/// Whether this change may reroute flows that do not depend on what changed: through routing
+/// rules, VRFs, and routes that do not apply to every packet to their destination.
 pub(crate) fn decides_ways(change: &topology::Change, topology: &Topology) -> bool {
     use topology::Change as News;
     let vrf = |index| {

@@ -81,7 +81,7 @@ pub(crate) struct Served {
     /// Before that, an answer that comes between the writing of two entries would be invalid to it:
     /// it acknowledges what conntrack has not seen.
     pub(crate) free: Vec<Offer>,
-    /// Connections that have to pass the rules anew.
+    /// Connections that have to pass the rules again.
     pub(crate) renew: Vec<Offer>,
 }
 

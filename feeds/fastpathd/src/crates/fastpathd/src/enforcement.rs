@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The core's part about the rules: what of the plan is in force, and who changes rules beside us.
+//! The core's part about the rules: which plan is in force, and changes made by others.
 
 use ctnetlink::{Revision, Touch};
 use flows::EngineState;
@@ -39,14 +39,14 @@ impl Core {
     /// Outcome of a watch job.
     pub(crate) fn watched(&mut self, still: bool) -> Vec<Effect> {
         if !still {
-            log::warn!("table inet fastpath was changed or removed by somebody: putting it back");
+            log::warn!("table inet fastpath was changed or removed from outside: restoring it");
         }
         let next = self.room.watched(still, self.now);
         self.engine_changed();
         self.answer_when_settled(next)
     }
 
-    /// Somebody, perhaps we ourselves, has changed rules.
+    /// Rules were changed, perhaps by ourselves.
     pub(crate) fn revised(&mut self, revision: Revision) -> Vec<Effect> {
         let mut effects = vec![Effect::NoteRules];
         if revision.others || revision.elements {
@@ -61,15 +61,15 @@ impl Core {
         let was_there = self.room.in_force().is_some();
         let next = self.room.touched(revision.table, self.now);
         if was_there && self.room.in_force().is_none() {
-            log::warn!("table inet fastpath was removed by somebody: putting it back");
+            log::warn!("table inet fastpath was removed from outside: restoring it");
             self.engine_changed();
         }
         effects.extend(self.answer_when_settled(next));
         effects
     }
 
-    /// Stations are somewhere else. Flows to them are taken out of the flowtable, and with their
-    /// next packet they are in it again, as the network is now. eBPF knows by itself.
+    /// Stations have moved. Flows to them leave the flowtable and enter it again with their next
+    /// packet, by the network as it is now. The eBPF engine follows without this.
     pub(crate) fn follow(&mut self, moved: &[Moved]) -> Option<Effect> {
         if moved.is_empty() || !self.room.in_force()?.has_flowtable() {
             return None;

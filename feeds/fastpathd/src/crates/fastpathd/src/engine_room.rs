@@ -12,11 +12,11 @@ use serde::Serialize;
 
 /// A refused plan is tried again after this long: a missing module may have been loaded since.
 const RETRY: Duration = Duration::from_secs(30);
-/// How often the kernel is asked whether our table is still there. It tells of every change: this
-/// is for what cannot be heard.
+/// How often the kernel is asked whether our table is still there. It reports every
+/// change: this is for reports that are lost.
 const WATCH: Duration = Duration::from_secs(20);
-/// Shortest time between two answers to changes of others: whoever changes our table again and
-/// again must not keep us busy.
+/// Shortest time between two reactions to changes by others: a program that keeps changing our
+/// table must not keep us busy.
 const CALM: Duration = Duration::from_secs(2);
 /// Shortest time between two renewals: a station that roams back and forth must not keep all flows
 /// on the slow path.
@@ -27,8 +27,8 @@ const RENEWALS: Duration = Duration::from_secs(4);
 pub(crate) enum Job {
     /// Put `plan` in force; `in_force` is what was applied last.
     Apply { plan: Plan, in_force: Option<Plan> },
-    /// Replace the table of the plan in force by itself, so that no flow stays offloaded until its
-    /// next packet.
+    /// Load the table of the plan in force again, so that no flow stays offloaded until its next
+    /// packet.
     Renew(Plan),
     /// Look whether the plan is still in force.
     Watch(Plan),
@@ -74,7 +74,7 @@ pub(crate) struct EngineRoom {
     /// The refused hardware plan's stand-in has been chosen.
     software: bool,
     watch_at: Duration,
-    /// When a change of somebody else was last answered at once.
+    /// When a change by others was last reacted to at once.
     answered_at: Option<Duration>,
     /// The table was changed while a job was under way, perhaps by that job.
     stale: bool,
@@ -193,8 +193,8 @@ impl EngineRoom {
         self.renewal(now).or_else(|| self.look(now))
     }
 
-    /// Flows in the flowtable in force go where nobody is any more: none shall stay offloaded until
-    /// its next packet has gone through the rules.
+    /// Flows in the flowtable in force go to ports where their hosts no longer are: none stays
+    /// offloaded until its next packet has passed the rules.
     pub(crate) fn renew(&mut self, now: Now) -> Option<Job> {
         let at = self.renewed_at.map_or(now.mono, |at| now.mono.max(at + RENEWALS));
         self.renew_at.get_or_insert(at);
@@ -234,7 +234,7 @@ impl EngineRoom {
         }
     }
 
-    /// When a change of somebody else is to be answered.
+    /// When to react to a change by others.
     fn answer_at(&mut self, now: Now) -> Duration {
         let at = self.answered_at.map_or(now.mono, |at| now.mono.max(at + CALM));
         if at == now.mono {

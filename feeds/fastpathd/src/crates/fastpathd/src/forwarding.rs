@@ -78,8 +78,7 @@ impl Core {
         effects
     }
 
-    /// These connections have passed nothing yet, as far as their marks tell; they may have passed
-    /// the rules since.
+    /// The marks of these connections are cleared; they may have passed the rules since.
     pub(crate) fn distrusted(&mut self, offers: &[Offer]) -> Vec<Effect> {
         for offer in offers {
             self.flows.renewed(offer.id);

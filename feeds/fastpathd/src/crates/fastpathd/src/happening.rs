@@ -38,7 +38,7 @@ pub(crate) enum Happening {
     /// The answer of `network.interface dump`.
     Interfaces(Value),
     Network(Vec<Change>),
-    /// Somebody, perhaps we ourselves, has changed nftables.
+    /// Rules of nftables were changed, perhaps by ourselves.
     Rules(Revision),
     Flows(Vec<Event>),
     FlowsLost,
@@ -70,7 +70,7 @@ pub(crate) enum Happening {
     /// Conntrack does not mind the windows of these connections any more; false: it could not be
     /// told.
     Freed(Vec<Offer>, bool),
-    /// The marks of these connections do not tell any more that they passed the rules.
+    /// The marks of these connections no longer say that they passed the rules.
     Distrusted(Vec<Offer>),
     /// Devices have been given eBPF programs, or could not be.
     Attached(Box<Result<Attached, String>>),

@@ -29,7 +29,7 @@ pub(crate) struct Finding {
     pub(crate) open: Vec<Open>,
 }
 
-/// One thing that anybody on the Internet reaches.
+/// One thing that everyone on the Internet can reach.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Open {
     /// The zone that leads to the Internet.
@@ -86,7 +86,7 @@ pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
         match wan.hindrance {
             Hindrance::None => add("wan-down", Level::Error, format!("{name} is down.")),
             Hindrance::Disconnected => {
-                let text = format!("{name} is disconnected: somebody switched it off.");
+                let text = format!("{name} is disconnected: it was switched off.");
                 add("wan-disconnected", Level::Warning, text);
             }
             Hindrance::PortDown => {
@@ -114,7 +114,7 @@ pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
     found
 }
 
-/// A policy or a rule of the firewall lets everybody in.
+/// A policy or a rule of the firewall lets everyone in.
 fn open_to_internet(exposures: &[Exposure]) -> Option<Finding> {
     let mut open = Vec::new();
     for Exposure { zone, opening, section: _, kind: _ } in exposures {

@@ -34,7 +34,7 @@ pub(crate) struct Firewall {
     masqueraded: Vec<String>,
     /// fw4's own flow offloading is switched on.
     pub(crate) own_offload: bool,
-    /// What it opens to the Internet as a whole.
+    /// What it opens to the Internet without limits.
     pub(crate) exposures: Vec<Exposure>,
 }
 

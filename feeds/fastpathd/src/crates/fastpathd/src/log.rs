@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Log lines. procd passes standard output on to the system log as `daemon.info` and standard
-//! error as `daemon.err`: what is no fault goes to standard output.
+//! error as `daemon.err`: only errors and warnings go to standard error.
 
 use std::io::Write;
 
@@ -22,7 +22,7 @@ impl Log for Stdio {
     fn flush(&self) {}
 }
 
-/// A line at a time, so that a reader never waits for the end of one.
+/// A whole line with one write, so that a reader never gets half of one.
 fn write<'a>(record: &Record<'_>, out: &'a mut (dyn Write + 'a), err: &'a mut (dyn Write + 'a)) {
     let (to, prefix) = match record.level() {
         Level::Error => (err, "error: "),
@@ -30,7 +30,7 @@ fn write<'a>(record: &Record<'_>, out: &'a mut (dyn Write + 'a), err: &'a mut (d
         Level::Info => (out, ""),
         Level::Debug | Level::Trace => (out, "debug: "),
     };
-    // Nobody is left to tell when the other end is gone.
+    // If the other end is gone, there is nowhere to report it.
     let _ = to.write_all(format!("{prefix}{}\n", record.args()).as_bytes());
 }
 

@@ -35,7 +35,7 @@ pub(crate) enum Outcome {
 
 /// Answers one request. `args` as they came, with the session id that uhttpd adds.
 pub(crate) fn call(core: &mut Core, method: &str, mut args: Map<String, Value>) -> Outcome {
-    // Whose session it is decides what the doctor tells.
+    // What the doctor shows depends on whose session it is.
     if method == "doctor" {
         return Outcome::Doctor(args);
     }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Stations that move: to another port of a bridge, or to another network card.
 //!
-//! An entry of the flowtable keeps port and MAC that were right when it was made. It lives as long
-//! as packets come, so that what is sent to a station that moved goes to the port where it was.
+//! An entry of the flowtable keeps the port and MAC from when it was made. It lives as long as
+//! packets come, so packets to a station that has moved go to its former port.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 
 use topology::{Change, Mac, NeighbourState, Topology};
 
-/// Stations remembered of each kind; beyond that all are forgotten. Anybody can invent MACs.
+/// Stations remembered of each kind; beyond that all are forgotten. Any host can invent MACs.
 const LIMIT: usize = 8192;
 
-/// What is somewhere else now.
+/// What has moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Moved {
     /// A station behind a bridge.

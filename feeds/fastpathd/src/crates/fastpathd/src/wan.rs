@@ -26,15 +26,15 @@ pub(crate) struct Wan {
     pub(crate) tx_bps: u64,
 }
 
-/// What keeps a way from working, as far as it can be told.
+/// What keeps a line down, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Hindrance {
     /// Nothing that we know of.
     #[serde(rename = "")]
     None,
-    /// Somebody switched the interface off. netifd then takes a port down that nobody else uses,
-    /// so there is no carrier either: that says nothing of the cable.
+    /// The interface was switched off. netifd then also takes the port down if nothing else uses
+    /// it, so the missing carrier says nothing about the cable.
     Disconnected,
     /// The port is administratively down.
     PortDown,

@@ -50,7 +50,7 @@ impl FlowTable {
         self.epoch += 1;
     }
 
-    /// The ways of all flows may be others now: those that the eBPF engine must not carry any more
+    /// Any flow may be routed differently now: those that the eBPF engine must not carry any more
     /// leave at once, not when they are read next.
     pub fn rerouted(&mut self, now: Now, net: &dyn Network) {
         for at in 0..self.flows.len() {
@@ -125,7 +125,7 @@ impl FlowTable {
         };
         let position = self.known(entry).unwrap_or_else(|| {
             let position = self.insert(entry, now, new || !self.first);
-            // Whatever its mark says is of these days.
+            // A new one's mark was set by the rules in force.
             self.flows[position].trusted = if new { self.rules } else { 0 };
             position
         });

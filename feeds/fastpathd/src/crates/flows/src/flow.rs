@@ -121,9 +121,9 @@ pub(crate) struct Flow {
     pub(crate) unlisted: [bool; 2],
     pub(crate) reading: Reading,
     pub(crate) takeup: Takeup,
-    /// Number of the firewall's rules of which its mark tells that it passed them.
+    /// Number of the rules that it has passed, if its mark says so.
     pub(crate) trusted: u64,
-    /// Of those for which its mark was last to be made anew.
+    /// Number of the rules for which its mark was last cleared.
     pub(crate) asked: u64,
     /// Bytes carried by eBPF since the rates were made, from and to the initiator.
     pub(crate) unrated: [u64; 2],

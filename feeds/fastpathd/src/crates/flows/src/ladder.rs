@@ -49,7 +49,7 @@ pub struct Facts<'a> {
     pub excluded: bool,
     /// TCP state, where the kernel told it.
     pub tcp_state: Option<TcpState>,
-    /// More than the destination may decide about the way of its packets.
+    /// Its packets may be routed by more than their destination.
     pub policy_routed: bool,
     /// The way to the initiator; `None`: no route.
     pub initiator: Option<&'a Side>,
@@ -267,7 +267,7 @@ fn same_side(facts: &Facts<'_>) -> Option<Verdict> {
     slow_if(both.is_some_and(|(a, b)| same(a, b)), Reason::SameSide)
 }
 
-/// Our rule set returns before `flow add`. What the eBPF engine goes past it knows itself.
+/// Our rule set returns before `flow add`. The eBPF engine itself knows what it bypasses.
 fn shaped(facts: &Facts<'_>) -> Option<Verdict> {
     let ebpf = facts.engine == Engine::Ebpf && sides(facts).all(|side| side.in_ebpf);
     slow_if(!ebpf && sides(facts).any(|side| side.shaped), Reason::Shaped)

@@ -26,7 +26,7 @@ pub struct Side {
     pub tunnel: bool,
     /// The rules leave its layer 3 device out: VLAN devices or sessions are switched off.
     pub left_out: bool,
-    /// The rules leave its layer 3 device out: the flowtable would go past a queue of the owner's.
+    /// The rules leave its layer 3 device out: the flowtable would bypass a queue of the owner's.
     pub shaped: bool,
 }
 
@@ -50,7 +50,7 @@ pub trait Network {
     fn is_local(&self, address: IpAddr) -> bool;
     /// The way to the address; `None`: no route.
     fn side(&self, address: IpAddr) -> Option<Side>;
-    /// Whether packets between the two may go another way than [`side`](Self::side) tells.
+    /// Whether packets between the two may go another way than [`side`](Self::side) says.
     fn is_policy_routed(&self, one: IpAddr, other: IpAddr) -> bool;
     /// Host name of the address, if known.
     fn name(&self, address: IpAddr) -> Option<&str>;

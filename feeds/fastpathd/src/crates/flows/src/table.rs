@@ -72,7 +72,7 @@ pub struct FlowTable {
     pub(crate) wishes: Vec<Wish>,
     /// Number of the firewall's rules in force.
     pub(crate) rules: u64,
-    /// Number of those that what is carried has to have passed.
+    /// Number of those that carried flows must have passed.
     pub(crate) rules_for_carried: u64,
     /// Number of those that flows of the first dump have passed; 0: that is not known.
     pub(crate) found: u64,

@@ -29,8 +29,8 @@ pub enum Wish {
     Take(Offer),
     /// That of this id must not be carried any more.
     Leave(u64),
-    /// The rules may be others since this flow passed them: the bits that say that it did are to be
-    /// taken off, and the answer is [`renewed`](FlowTable::renewed).
+    /// The rules may have changed since this flow passed them: the bits that say so are to be
+    /// cleared, and the answer is [`renewed`](FlowTable::renewed).
     Renew(Offer),
 }
 
@@ -62,9 +62,8 @@ impl FlowTable {
         self.epoch += 1;
     }
 
-    /// The rules of the firewall are others. What a connection has passed before counts no more,
-    /// and nothing is carried until its packets have passed them, both ways. `carried`: this is so
-    /// of what is carried now, too.
+    /// The rules of the firewall have changed. A connection is carried only after its packets have
+    /// passed the new ones, both ways. `carried`: this holds for those carried now, too.
     pub fn distrust(&mut self, carried: bool, now: Now) {
         self.rules += 1;
         if carried {
@@ -76,14 +75,14 @@ impl FlowTable {
         }
     }
 
-    /// Flows of the first dump have passed the rules as they are, if their marks say so: nobody
-    /// has changed any since a daemon before saw to that.
+    /// Flows of the first dump have passed the rules in force, if their marks say so: no rule has
+    /// changed since the previous daemon.
     pub fn trust_found(&mut self) {
         self.found = self.rules;
     }
 
-    /// The bits of a flow were taken off, as was wished: those that it has from now on count. It is
-    /// to be looked up, since it may have got them already.
+    /// The bits of a flow were cleared, as was wished: those set from now on count. It has to be
+    /// looked up, since they may be set already.
     pub fn renewed(&mut self, id: u64) {
         let Some(position) = self.position(id) else { return };
         let passed = self.engine.passed;
@@ -96,8 +95,8 @@ impl FlowTable {
         }
     }
 
-    /// Whether a flow has passed the rules that are in force, both ways. What is carried has, and
-    /// needs no mark for that any more, until these rules are others.
+    /// Whether a flow has passed the rules in force, both ways. A carried flow has, and needs no
+    /// mark for that until the rules change.
     pub(crate) fn passed(&self, flow: &Flow) -> bool {
         let both = self.engine.passed[0] | self.engine.passed[1];
         match flow.takeup {
@@ -169,7 +168,7 @@ impl Flow {
         Offer { id, zone, orig, reply }
     }
 
-    /// Whether what it has passed is to be found out anew, for rules of this number.
+    /// Asks to clear its mark, once for each number of the rules.
     pub(crate) fn renew(&mut self, rules: u64) -> Option<Wish> {
         let due = self.trusted < rules && self.asked < rules;
         due.then(|| {

@@ -82,7 +82,7 @@ pub enum Reason {
     NotEstablished,
     /// Ending.
     Closing,
-    /// More than the destination decides about its way: a routing rule, a VRF, its source.
+    /// It may be routed by more than its destination: a routing rule, a VRF, its source.
     PolicyRouted,
     /// No route to one side.
     NoRoute,
@@ -96,7 +96,7 @@ pub enum Reason {
     SameSide,
     /// The way to one side is too narrow for any packet of its protocol.
     Mtu,
-    /// The owner shapes or polices traffic where the engine would go past it.
+    /// The owner shapes or polices traffic where the engine would bypass it.
     Shaped,
     /// The eBPF engine's table is full of flows that are not idle.
     TableFull,

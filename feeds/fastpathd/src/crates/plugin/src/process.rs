@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Programs that are run for a call. They run as root, on what others have written, on routers
-//! with little memory: each has limits, and none outlives its call.
+//! with little memory: each has limits, and is killed if its call ends before it.
 
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -23,12 +23,12 @@ pub struct Limits {
     /// Bytes of its standard output, and as many of its standard error.
     pub output: usize,
     /// Whether memory and time on a CPU are limited. What a program starts and leaves behind keeps
-    /// these limits, so an init script, which is nobody's input, has none.
+    /// these limits, so an init script has none: its services would inherit them.
     pub resources: bool,
 }
 
 impl Limits {
-    /// rpcd kills us after 30 s, and then nobody is left to kill what the program has started.
+    /// rpcd kills us after 30 s, and then what the program has started would live on.
     pub const LONGEST: Duration = Duration::from_secs(25);
 
     /// For a program that says little.
@@ -58,7 +58,7 @@ pub enum RunError {
 /// as well when this process ends before it.
 ///
 /// # Errors
-/// It did not come to its own end. A bad exit status is no error here.
+/// It did not come to its own end. A bad exit status is not an error here.
 pub fn run(command: &mut Command, input: &[u8], limits: Limits) -> Result<Output, RunError> {
     command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
@@ -139,7 +139,7 @@ fn memory() -> u64 {
     (total / 2).clamp(LEAST_MEMORY, MOST_MEMORY)
 }
 
-/// Kills what is left of a program when nobody waits for it any more.
+/// Kills a program and what it has started, unless it has ended.
 struct Group {
     child: Child,
     ended: bool,

@@ -53,7 +53,7 @@ pub struct Plan {
     pub mark_mask: u32,
     /// Devices whose flows stay on the slow path, whatever is below them.
     pub left_out: LeftOut,
-    /// Layer 3 devices whose flows stay on the slow path, since they would go past a queue or limit
+    /// Layer 3 devices whose flows stay on the slow path, since they would bypass a queue or limit
     /// of the owner's. [`plan`] knows of none.
     pub shaped: BTreeSet<String>,
     /// Flows that stay on the slow path.
@@ -74,8 +74,8 @@ impl Plan {
             || self.protection.blocks.is_some()
     }
 
-    /// Bits that tell of a connection that its packets have passed the rules, by direction: what
-    /// eBPF may carry. None with other engines, which take up where the rules end.
+    /// Bits of connections whose packets have passed the rules, by direction: those that eBPF may
+    /// carry. None with other engines: a flow enters a flowtable only behind the rules.
     #[must_use]
     pub fn passed(&self) -> Option<[u32; 2]> {
         let marks = Marks::within(self.mark_mask).filter(|_| self.engine == Engine::Ebpf);

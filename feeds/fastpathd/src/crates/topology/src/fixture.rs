@@ -198,7 +198,7 @@ pub(crate) fn gateway() -> Topology {
     }))
 }
 
-/// A routing rule as the kernel tells of it: `FRA_*` and their values.
+/// A routing rule as the kernel lists it: `FRA_*` and their values.
 pub(crate) fn rule(family: i32, lengths: [u8; 2], attrs: &[(u16, &[u8])]) -> Vec<u8> {
     let [to, from] = lengths;
     let mut payload = vec![u8::try_from(family).unwrap(), to, from, 0, 254, 0, 0, 1];

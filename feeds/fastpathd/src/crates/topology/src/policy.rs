@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Whether packets may go another way than their destination tells.
+//! Whether packets may be routed by more than their destination.
 
 use std::net::IpAddr;
 
@@ -8,9 +8,9 @@ use crate::rules::Packet;
 use crate::types::LinkKind;
 
 impl Topology {
-    /// Whether more than the destination decides about the way of packets between two addresses, in
-    /// one of both directions: routing rules that may match them, a VRF, routes for some sources
-    /// only, or one with several hops. False only where that is sure.
+    /// Whether packets between two addresses are routed by more than their destination, in either
+    /// direction: routing rules that may match them, a VRF, routes for some sources
+    /// only, or one with several hops. False only if that is certain.
     ///
     /// Both addresses as they are when packets are routed: behind destination NAT, before source
     /// NAT.
@@ -28,8 +28,8 @@ impl Topology {
         self.rules.divert(&packet, found) || self.routes.depends(from, to)
     }
 
-    /// Packets of these devices have tables of their own, and may have the addresses of others: of
-    /// none it is known from its addresses alone that it is not theirs.
+    /// Packets of these devices have tables of their own and may use the same addresses as others:
+    /// from its addresses alone no packet can be known not to be theirs.
     fn has_vrf(&self) -> bool {
         self.links().any(|link| {
             let master = link.master.and_then(|index| self.link(index));

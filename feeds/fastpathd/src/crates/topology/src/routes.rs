@@ -2,7 +2,7 @@
 //! Longest prefix match over the tables that the default routing rules consult.
 //!
 //! Policy routing (further rules and tables, VRF) is not modelled: a flow that is routed by it
-//! is shown with the route it would have without. That it may be is told by
+//! is shown with the route it would have without. Whether it may be, see
 //! [`Topology::is_policy_routed`](crate::Topology::is_policy_routed).
 
 use std::cmp::Reverse;
@@ -155,7 +155,7 @@ impl Routes {
         (route.kind != RouteKind::Refuse).then_some(route)
     }
 
-    /// Whether more than the destination decides about the way from there: one of several hops is
+    /// Whether the route depends on more than the destination: one of several hops is
     /// chosen by a hash, or the route is for other sources, or for others there is another one.
     /// Routes for some sources that all lead the same way (netifd makes one for each address and
     /// prefix of a WAN) are like one.

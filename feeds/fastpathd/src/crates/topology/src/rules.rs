@@ -137,7 +137,7 @@ impl Rule {
         self.plain().is_some_and(|table| defaults.contains(&(self.priority, table)))
     }
 
-    /// Whether it may match; false only where that is sure.
+    /// Whether it may match; false only if that is certain.
     fn may_match(&self, packet: &Packet<'_>) -> bool {
         if self.invert {
             return true;
@@ -212,7 +212,7 @@ impl Rules {
                 // One that was asked in vain.
                 Some(table) if place(table).is_some_and(|at| at < asked) => {}
                 Some(_) => return true,
-                // Without a route there is none to be refused.
+                // Without a route there is nothing to refuse.
                 None if found.is_none() && rule.action == RuleAction::Other => {}
                 None if rule.may_match(packet) => return true,
                 None => {}
@@ -222,7 +222,7 @@ impl Rules {
         found.is_some()
     }
 
-    /// Those that somebody has made, where they can match forwarded packets at all.
+    /// Those besides the defaults, if they can match forwarded packets at all.
     pub(crate) fn made(&self, vrf: bool) -> impl Iterator<Item = &Rule> {
         self.0.iter().filter(move |rule| {
             // Behind the tables, to refuse what has no route: netifd has one for each device.

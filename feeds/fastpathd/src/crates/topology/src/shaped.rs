@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Queues and limits of the owner's that packets go past when they skip the stack. The one
+//! Queues and limits of the owner's that packets bypass when they skip the stack. The one
 //! definition for all engines.
 
 use std::collections::{BTreeMap, BTreeSet};

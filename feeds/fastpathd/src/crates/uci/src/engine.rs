@@ -23,8 +23,8 @@ pub(crate) async fn persist(call: &Call) -> Result<Map, Refusal> {
     Ok(Map::new())
 }
 
-/// A session of its own has staged changes of its own: what somebody has staged in a shell, in
-/// /tmp/.uci, is not committed with ours.
+/// A new session has its own staged changes: what is staged in a shell, in /tmp/.uci, is not
+/// committed with ours.
 async fn open(bus: &Bus) -> Result<String, BusError> {
     let made = bus.call("session", "create", &map([("timeout", json!(BRIEF))])).await?;
     let session = made.get(plugin::SESSION).and_then(Value::as_str).unwrap_or_default().to_owned();

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// What is kept of a package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keep {
-    /// It is the daemon's own.
+    /// All of it: it is the daemon's own.
     All,
     /// Of the sections of these types, these options.
     Sections(&'static [(&'static str, Options)]),

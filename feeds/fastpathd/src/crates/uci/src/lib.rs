@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The ubus object `fastpath.config`: what the daemon, which is no root, reads and writes of UCI.
+//! The ubus object `fastpath.config`: UCI as far as the daemon reads and writes it, which does not
+//! run as root.
 //!
 //! Without a session rpcd's own object `uci` checks nothing, and ubusd allows methods, not
 //! packages: who may call `uci get` there reads the passwords of PPPoE and Wi-Fi, and who may call
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 use ubus::Status;
 
 /// Method `get {config}` answers `{values}` as `uci get` does, with what the daemon reads of the
-/// packages `fastpath`, `firewall` and `network`; `{}` if there is no such file. Method `engine
+/// packages `fastpath`, `firewall` and `network`; `{}` if the file does not exist. Method `engine
 /// {engine}` writes the engine into `/etc/config/fastpath`.
 pub const OBJECT: Object = Object {
     name: "fastpath.config",

@@ -24,8 +24,8 @@ function isDark(node) {
 	return false;
 }
 
-/* Themes that mark where they are in their menu were told once, when the page was loaded. So was the
- * title, and of a screen that is in no menu LuCI knows none: then it is the page's own. */
+/* Themes mark the menu entry only once, when the page is loaded, and the title is set then, too.
+ * LuCI has no title for a screen that is in no menu: that one takes the page's. */
 function markMenu(screen, title) {
 	const base = L.url('admin/fastpath');
 	const links = [ ...document.querySelectorAll(`a[href^="${base}/"]`) ];

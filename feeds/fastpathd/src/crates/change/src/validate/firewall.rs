@@ -125,7 +125,7 @@ fn redirect(report: &mut Report<'_>, section: &Section) {
         let text = "a port forward is for the connections of one zone";
         report.note(section, "src", "unknown-zone", &[("zone", "*")], text);
     }
-    // What is meant for the router itself names no zone, and the port that it takes from others.
+    // A forward to the router itself has no destination zone, but a port.
     if none("dest_ip") && (!none("dest") || none("src_dport")) {
         let text = "a port forward needs the address of a host";
         report.note(section, "dest_ip", "forward-host", &[], text);

@@ -2,7 +2,7 @@
 //! What fw4 would make of a change is tried on the kernel before: `fw4 check`, which applies
 //! nothing.
 //!
-//! It runs as root and quotes what it reads: its words are logged in part, and answered never.
+//! It runs as root and quotes what it reads: its output is logged in part and never answered.
 
 use std::ffi::CString;
 use std::fs;
@@ -67,8 +67,8 @@ impl Firewall {
         let before = verdict(program, &draft.before);
         let about = match (&after, &before) {
             (Verdict::Silent(_), Verdict::Refuses(_) | Verdict::Silent(_)) => "could not be asked",
-            (_, Verdict::Takes) => "would not take a change",
-            _ => "does not take the present configuration, so no change is tried on it",
+            (_, Verdict::Takes) => "refused a change",
+            _ => "refuses the present configuration, so changes are not checked with it",
         };
         crate::log::say(&format!("{} {about}: {}", program.display(), errors(words)));
         (before == Verdict::Takes).then(|| problem(draft, words))
@@ -92,14 +92,14 @@ fn verdict(program: &Path, packages: &Packages) -> Verdict {
     }
 }
 
-/// The lines that tell an error, without those that quote where it is.
+/// The lines with errors, without those that quote the place.
 fn errors(words: &str) -> String {
     let mut errors = Vec::new();
     for line in words.lines().filter(|line| line.contains(" Error: ")).take(MOST_ERRORS) {
         let line: String = line.chars().filter(|c| !c.is_control()).take(LONGEST_ERROR).collect();
         errors.push(line.trim().to_owned());
     }
-    if errors.is_empty() { "it says no error".to_owned() } else { errors.join("; ") }
+    if errors.is_empty() { "it printed no error".to_owned() } else { errors.join("; ") }
 }
 
 fn problem(draft: &Draft, words: &str) -> Problem {

@@ -176,8 +176,10 @@ fn firewall() {
 fn port_forwards() {
     let wrong = |values: Value| {
         let found = judged(json!([add("firewall", "redirect", values)]));
-        let told = found.iter().map(|of| (of.section.clone(), of.option.clone(), of.code));
-        told.map(|(section, option, code)| format!("{section} {option} {code}")).collect::<Vec<_>>()
+        let notes = found.iter().map(|of| (of.section.clone(), of.option.clone(), of.code));
+        notes
+            .map(|(section, option, code)| format!("{section} {option} {code}"))
+            .collect::<Vec<_>>()
     };
     // As the page adds one.
     let empty = json!({"name": "", "target": "DNAT", "proto": "tcp", "src": "wan", "dest": "lan"});

@@ -137,8 +137,8 @@ fn helpers(facts: &Facts) -> Verdict {
     Ok(Some(finding.fix(Some(Fix::Steps(steps.collect())))))
 }
 
-/// The module that translates addresses for it stands on it, and goes first. `OpenWrt`'s modprobe
-/// knows no `-r`, and its rmmod takes one module.
+/// The module that translates addresses for it depends on it, and goes first. `OpenWrt`'s modprobe
+/// has no `-r`, and its rmmod takes one module.
 fn unload(name: &str, translated: bool) -> Vec<Step> {
     let step = |module: String| Step::Run { program: "rmmod", args: vec![module] };
     let mut steps = vec![step(format!("nf_conntrack_{name}"))];

@@ -113,7 +113,7 @@ fn differs(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// More than the destination decides about ways, and the engine knows nothing but the destination.
+/// Routing by more than the destination, while engine ebpf routes by the destination alone.
 fn policy_routing(facts: &Facts) -> Verdict {
     if engine(facts, "wanted")? != "ebpf" {
         return Ok(None);
@@ -171,8 +171,8 @@ fn devices(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// Flowtables of tables that the owner may change: fw4's has a check of its own, and of ours
-/// `flowtable-devices` tells.
+/// Flowtables of tables that the owner may change: fw4's has a check of its own, and ours is
+/// checked by `flowtable-devices`.
 fn foreign(facts: &Facts) -> Result<impl Iterator<Item = &Listed>, Unknown> {
     Ok(facts.flowtable.listed.get()?.iter().filter(|of| !stays(&of.table)))
 }
@@ -312,7 +312,7 @@ fn neighbours(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// A queue above the lowest device: the flowtable would go past it, so its flows stay slow.
+/// A queue above the lowest device: the flowtable would bypass it, so its flows stay slow.
 fn shaped(facts: &Facts) -> Verdict {
     if !engine(facts, "active")?.starts_with("flowtable") {
         return Ok(None);

@@ -103,7 +103,7 @@ fn no_filter(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// Services of the box, or zones behind it, that somebody on the Internet can reach.
+/// Services of the router, or zones behind it, that can be reached from the Internet.
 fn wan_open(facts: &Facts) -> Verdict {
     let firewall = facts.uci.firewall.get()?;
     let listeners = facts.system.listeners.get()?;

@@ -29,7 +29,7 @@ pub struct Conntrack {
     pub automatic: bool,
     /// Modules of helpers that are loaded, by what the kernel calls the helper.
     pub helpers: Known<Vec<String>>,
-    /// Those of them that have a module for address translation loaded, which stands on them.
+    /// Those of them with a module for address translation loaded, which depends on them.
     pub translated: Vec<String>,
 }
 

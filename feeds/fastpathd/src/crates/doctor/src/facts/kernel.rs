@@ -51,9 +51,10 @@ pub fn read(machine: &dyn Machine) -> Kernel {
 /// `OpenWrt`'s modinfo (ubox) takes the name of a module and nothing else.
 fn vermagic(machine: &dyn Machine) -> Known<String> {
     Known::new(machine.run("modinfo", &[MODULE]).and_then(|text| {
-        let told = text.lines().find_map(|line| line.strip_prefix("vermagic:"));
-        told.map(|magic| magic.trim().to_owned())
-            .ok_or_else(|| format!("module {MODULE} tells no vermagic"))
+        let found = text.lines().find_map(|line| line.strip_prefix("vermagic:"));
+        found
+            .map(|magic| magic.trim().to_owned())
+            .ok_or_else(|| format!("modinfo prints no vermagic of {MODULE}"))
     }))
 }
 
@@ -109,6 +110,6 @@ mod tests {
         let built_in = "name:\t\tnf_tables\nfilename:\t(builtin)\nlicense:\tGPL\n";
         let kernel = read(&Fake::new().prints("modinfo nf_tables", built_in));
         let why = kernel.vermagic.get().unwrap_err().to_string();
-        assert!(why.contains("nf_tables tells no vermagic"), "{why}");
+        assert!(why.contains("no vermagic of nf_tables"), "{why}");
     }
 }

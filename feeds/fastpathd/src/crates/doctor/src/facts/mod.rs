@@ -103,8 +103,8 @@ pub struct Facts {
 impl Facts {
     /// Reads what the checks of `groups` look at; the rest says that nobody looked. `sample` is
     /// the time between two readings of counters that only tell something as a difference; zero
-    /// leaves those out. What a reader must not know is not even read: the time it takes tells
-    /// something, too.
+    /// leaves those out. What a reader must not see is not even read: the time it takes
+    /// would reveal something, too.
     #[must_use]
     pub fn gather(
         machine: &dyn Machine,

@@ -55,8 +55,8 @@ fn session(machine: &dyn Machine, told: &Value) -> Session {
 /// A cable that is out has netifd end the session within this time, ms.
 const CABLE_MS: u64 = 10_000;
 
-/// What pppd logs once for each session that was up and ended, unless somebody ended it: with
-/// `ifdown`, a restart or changed settings netifd tells pppd to end (signal 15). It does the same
+/// What pppd logs once for each session that was up and ended, unless it was ended on purpose:
+/// with `ifdown`, a restart or changed settings netifd ends pppd (signal 15). It does the same
 /// when the port has lost its link, which is a fault of the line.
 fn ended(machine: &dyn Machine) -> Known<u64> {
     let mut args = Map::new();
@@ -73,7 +73,7 @@ fn ended(machine: &dyn Machine) -> Known<u64> {
 fn faults(lines: &[Value], since: u64) -> u64 {
     let mut cable_out = None;
     // By name and number of the process.
-    let mut told_to_end: Vec<&str> = Vec::new();
+    let mut terminated: Vec<&str> = Vec::new();
     let mut count = 0;
     for line in lines {
         let Some(at) = line["time"].as_u64().filter(|at| *at >= since) else { continue };
@@ -84,12 +84,12 @@ fn faults(lines: &[Value], since: u64) -> u64 {
             cable_out = Some(at);
         } else if pppd && said.contains("Terminating on signal") {
             if cable_out.is_none_or(|out| at > out + CABLE_MS) {
-                told_to_end.push(process);
+                terminated.push(process);
             }
         } else if pppd && said.contains("Connect time") {
             // Another process may get the number later.
-            match told_to_end.iter().position(|told| *told == process) {
-                Some(place) => drop(told_to_end.swap_remove(place)),
+            match terminated.iter().position(|other| *other == process) {
+                Some(place) => drop(terminated.swap_remove(place)),
                 None => count += 1,
             }
         }

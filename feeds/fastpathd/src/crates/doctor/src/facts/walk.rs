@@ -12,10 +12,10 @@ const DEEPEST: usize = 16;
 const HARMLESS: &[&str] =
     &["match", "counter", "jump", "goto", "return", "accept", "continue", "log", "limit"];
 
-/// The firewall's table, and ours: whatever is in them, their owners put it there, and would again.
+/// The firewall's table, and ours: if deleted, their services would create them again.
 const STAYING: &[&str] = &["inet fw4", "inet fastpath"];
 
-/// Whether nobody may be advised to delete this table (family and name).
+/// Whether the doctor must never advise to delete this table (family and name).
 #[must_use]
 pub fn stays(table: &str) -> bool {
     STAYING.contains(&table)

@@ -228,7 +228,7 @@ async fn free(offers: Vec<Offer>, happenings: Sender<Happening>) {
     let _ = happenings.send(Happening::Freed(offers, told.is_ok())).await;
 }
 
-/// Takes bits off the marks of these connections.
+/// Clears bits of these connections' marks.
 async fn distrust(offers: Vec<Offer>, mask: u32, happenings: Sender<Happening>) {
     let keys: Vec<_> = offers.iter().map(|offer| (offer.zone, offer.orig)).collect();
     match ctnetlink::set_mark(&keys, MarkBits { value: 0, mask }).await {
@@ -299,7 +299,7 @@ async fn update_rules(request: String, happenings: Sender<Happening>) {
 
 async fn run_updater(request: &str, happenings: &Sender<Happening>) -> Result<Value, String> {
     let failed = |what: &str, error: std::io::Error| format!("{what} {UPDATER}: {error}");
-    // It reads what strangers' servers send, and so do the programs it starts.
+    // It reads what servers on the Internet send, and so do the programs it starts.
     let mut updater = std::process::Command::new(UPDATER);
     launch::without_capabilities(updater.arg("update"));
     let mut child = Command::from(updater)

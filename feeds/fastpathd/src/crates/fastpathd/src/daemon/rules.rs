@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Whether the rules of nftables are those that the daemon before has seen.
+//! Whether the rules of nftables are those that the previous daemon saw.
 
 use std::path::{Path, PathBuf};
 
 use crate::suricata;
 
-/// Nobody has changed the rules since they were noted.
+/// The rules have not changed since they were noted.
 pub(super) async fn are_known(noted: &Path) -> bool {
     let before = std::fs::read_to_string(noted).unwrap_or_default();
     let now = ctnetlink::generation().await;
     now.is_ok_and(|now| before == now.to_string())
 }
 
-/// Notes the rules in force. Whatever happens to them from now on is told, and noted after it.
+/// Notes the rules in force. Each later change is reported, and noted after that.
 pub(super) async fn note(noted: PathBuf) {
     let written = match ctnetlink::generation().await {
         Ok(now) => suricata::write(&noted, &now.to_string()),
-        Err(error) => Err(format!("asking for the number of the rules: {error}")),
+        Err(error) => Err(format!("reading the generation of the rules: {error}")),
     };
     if let Err(why) = written {
         log::warn!("{why}");
-        // An old number must not be believed.
+        // An outdated number must not be trusted.
         let _ = std::fs::remove_file(noted);
     }
 }
