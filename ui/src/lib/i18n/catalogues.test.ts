@@ -24,6 +24,15 @@ it('has German beside English', () => {
 describe.each(Object.entries(english))('the words of %s', (part, file) => {
   const en = read(file);
 
+  it('are there once, in every language', () => {
+    for (const of of [file, ...others.map(([, parts]) => parts[part])]) {
+      const text = readFileSync(of ?? 'missing', 'utf8');
+      const keys = [...text.matchAll(/^ {2}"(.+?)": /gm)].map(([, key]) => key);
+      expect(new Set(keys).size).toBe(Object.keys(read(of)).length);
+      expect(keys.filter((key, i) => keys.indexOf(key) !== i)).toEqual([]);
+    }
+  });
+
   it('are never empty', () => {
     for (const [key, message] of Object.entries(en)) {
       for (const form of forms(message)) expect(form, key).not.toBe('');
