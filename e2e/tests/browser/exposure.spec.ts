@@ -32,7 +32,7 @@ test('what opens the router to the Internet is told in red and wants a consent b
   await kept(page);
   await page.goto('#/overview');
   const open = page.locator('[data-code="open-to-internet"]');
-  await expect(open).toContainText('the router itself (zone wan, input)', { timeout: CHANGE_MS });
+  await expect(open).toContainText('the router itself (from zone wan)', { timeout: CHANGE_MS });
   await expect(page.getByText('Nothing to report.')).toBeHidden();
   expect(await router.run('cat /etc/config/firewall')).toMatch(/option\s+input\s+'ACCEPT'/);
 });

@@ -18,13 +18,13 @@ describe('a finding of the daemon', () => {
     ],
   };
 
-  it('that the router is open is told in the language of the page', async () => {
+  it('about an open router is in the language of the page', async () => {
     expect(textOf(open)).toBe(
-      'Open to the Internet: anybody there reaches the router itself (zone wan, input), ' +
-        'zone lan (from zone wan), every zone (from zone lte). Close it on the screen Firewall.',
+      'Open to the Internet: anyone there can reach the router itself (from zone wan), ' +
+        'zone lan (from zone wan), every zone (from zone lte). Close it in the firewall settings.',
     );
     await setLanguage('de');
-    expect(textOf(open)).toContain('Von dort erreicht jeder den Router selbst (Zone wan, Eingang)');
+    expect(textOf(open)).toContain('Von dort erreicht jeder den Router selbst (aus Zone wan)');
   });
 
   it('of another kind has the daemon’s words', () => {
