@@ -91,7 +91,7 @@ test('a viewer made by the page lists no folder', async ({ page, request, router
   }
 });
 
-test('a viewer with LuCI’s rights is told of, and loses them on the page', async ({
+test('the page shows a viewer with LuCI’s rights, and revokes them', async ({
   page,
   request,
   router,
@@ -108,7 +108,7 @@ test('a viewer with LuCI’s rights is told of, and loses them on the page', asy
     await open(page, 'system');
     const row = page.locator('[data-user="viewer"]');
     await expect(row).toContainText('session');
-    await row.getByRole('button', { name: 'Take these rights away from viewer' }).click();
+    await row.getByRole('button', { name: 'Revoke these rights of viewer' }).click();
     await expect(row).not.toContainText('session');
     await looked(page);
     await apply(page);

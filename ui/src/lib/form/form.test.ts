@@ -75,8 +75,8 @@ describe('what a change opens to the Internet', () => {
     text: 'in the words of the router',
   });
 
-  it('is told in a sentence each, of an unknown kind in the words of the router', () => {
-    const told = dangers([
+  it('has a sentence for each, with the router’s words for an unknown kind', () => {
+    const sentences = dangers([
       exposed('input', 'router'),
       exposed('forward', 'lan'),
       exposed('forward', '*'),
@@ -84,16 +84,16 @@ describe('what a change opens to the Internet', () => {
       exposed('rule', 'router'),
       exposed('tunnel', 'lan'),
     ]);
-    expect(told).toEqual([
+    expect(sentences).toEqual([
       expect.stringContaining('connections to the router itself (from zone wan)'),
       expect.stringContaining('hosts of zone lan (from zone wan)'),
       expect.stringContaining('hosts of every zone (from zone wan)'),
-      expect.stringContaining('A rule of the firewall'),
+      expect.stringContaining('A firewall rule'),
       'in the words of the router',
     ]);
   });
 
-  it('is consented to zone by zone, each named with all that it opens', () => {
+  it('needs consent for each zone, which names all that it opens', () => {
     const all = [
       exposed('input', 'router'),
       exposed('forward', 'lan'),
