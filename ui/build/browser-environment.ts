@@ -2,8 +2,8 @@
 import type { Environment } from 'vitest/runtime';
 
 /**
- * Runes as the browser has them: made for a server, a derived value is computed anew at each look
- * and an effect never runs, so a test could not see what outlives its component. There is no
+ * Runes as in the browser. Compiled for a server, a derived value is recomputed at each read and
+ * an effect never runs, so a test could not see what outlives its component. There is no
  * document: unit tests draw nothing.
  */
 const environment: Environment = {

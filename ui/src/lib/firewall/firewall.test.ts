@@ -112,7 +112,7 @@ describe('a port forward', () => {
   const faults = () => faultsOf(draft).map(({ section, option }) => `${section} ${option}`);
   const whole = { src: 'wan', src_dport: '443', dest: 'lan', dest_ip: '10.0.0.3' };
 
-  it('needs zones, a port and a host, each told at its field', () => {
+  it('needs zones, a port and a host, each named at its field', () => {
     const name = draft.add('firewall', 'redirect', { target: 'DNAT', proto: 'tcp' });
     expect(faultsOf(draft).map(({ option, code }) => [option, code])).toEqual([
       ['src', 'zone-missing'],
@@ -141,7 +141,7 @@ describe('a port forward', () => {
     expect(faults()).toEqual([`${name} src_dport`]);
   });
 
-  it('of before is judged when it is edited, and one that is off not at all', () => {
+  it('that was there before is judged when edited, and one that is off never', () => {
     expect(faults()).toEqual([]);
     draft.set('firewall', 'old', { name: 'web' });
     expect(faults()).toEqual(['old src_dport']);

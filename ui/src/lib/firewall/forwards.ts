@@ -9,7 +9,7 @@ const FILE = 'firewall';
 export const forwardsOf = (draft: Pick<Draft, 'all'>): Section[] =>
   draft.all(FILE, 'redirect').filter((each) => text(each, 'target', 'DNAT') === 'DNAT');
 
-/** What stands for a section in the edits of it. */
+/** The names of the sections that an edit is about. */
 function edited(edit: Edit): string[] {
   if (edit.config !== FILE) return [];
   if (edit.op === 'add') return [edit.section ?? edit.id ?? ''];
@@ -29,7 +29,7 @@ function lacking(forward: Section): { option: string; code: string }[] {
   return needed.filter(({ option }) => text(forward, option) === '');
 }
 
-/** What is missing in port forwards in force; one that nobody edited is left as it is. */
+/** What is missing in enabled port forwards; one without edits is left as it is. */
 export function faultsOf(draft: Pick<Draft, 'all' | 'edits'>): Problem[] {
   const changed = new Set(draft.edits.flatMap(edited));
   return forwardsOf(draft)

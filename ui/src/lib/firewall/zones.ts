@@ -84,8 +84,8 @@ export function zoneName(network: string, zones: readonly Zone[]): string {
 }
 
 /**
- * What guests need of the router: addresses and names. Without neighbour discovery it has no IPv6
- * with them at all, and without the errors of ICMPv6 large packets get lost.
+ * What guests need from the router: addresses and names. Without neighbour discovery there is no
+ * IPv6 between them at all, and without ICMPv6 errors large packets get lost.
  */
 const services: { name: string; values: Options }[] = [
   { name: 'DHCP', values: { proto: 'udp', dest_port: '67' } },

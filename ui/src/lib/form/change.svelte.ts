@@ -48,7 +48,7 @@ export interface Review {
 
 /** What the administrator has agreed to. */
 export interface Consent {
-  /** That it may cut somebody off. */
+  /** That it may cut off a client. */
   cut_ok?: boolean;
   /** Zones that may be opened to the Internet, by name. */
   accept_exposure?: readonly string[];

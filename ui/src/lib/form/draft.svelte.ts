@@ -10,7 +10,7 @@ export class Draft {
   files = $state.raw<Files>({});
   /** The files have been read. */
   loaded = $state(false);
-  /** What was found wrong with it when it was last reviewed, as long as it stands. */
+  /** What the last review found wrong, less what has been edited since. */
   problems = $state.raw<readonly Problem[]>([]);
   private was = $state.raw<ReadonlyMap<string, string>>(new Map());
   private made = 0;
@@ -22,9 +22,9 @@ export class Draft {
   ) {}
 
   /**
-   * What leads from the files to what is shown. Computed at each look: a draft is kept when the
-   * component that made it is gone, and a `$derived` of that component would answer its last
-   * value from then on.
+   * What leads from the files to what is shown. Computed at each read: a draft is kept when the
+   * component that made it is gone, and a `$derived` of that component would keep its last value
+   * from then on.
    */
   get edits(): Edit[] {
     const { before, files, was } = this;

@@ -61,7 +61,7 @@ describe('a draft of files, kept while another screen is looked at', () => {
     second.leave();
   });
 
-  it('tells whoever shows them', async () => {
+  it('updates what is derived from them', async () => {
     const first = screen();
     await first.of.load();
     first.of.set('firewall', 'wan', { input: 'ACCEPT' });
@@ -105,7 +105,7 @@ describe('a draft of policies and rules, kept while another screen is looked at'
 });
 
 describe('the change under way, kept while another screen is looked at', () => {
-  it('is told to the next screen too', async () => {
+  it('is seen by the next screen too', async () => {
     const first = show(() => changeOf(app));
     expect(first.of.pending).toBeNull();
     first.leave();

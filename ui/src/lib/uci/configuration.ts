@@ -112,7 +112,7 @@ export class Configuration {
   }
 }
 
-/** What is shown instead of a secret would be written in its place. */
+/** Whether a mask would be written in place of the secret. */
 function isMasked(change: Change): boolean {
   switch (change.kind) {
     case 'set':

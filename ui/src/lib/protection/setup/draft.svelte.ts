@@ -44,7 +44,7 @@ export class Draft {
     private readonly router: Router,
   ) {}
 
-  /** Computed at each look: a draft outlives the component whose `$derived` this would be. */
+  /** Computed at each read: a draft outlives the component whose `$derived` this would be. */
   get changes(): Change[] {
     return changesOf(this.base, $state.snapshot(this.sections));
   }

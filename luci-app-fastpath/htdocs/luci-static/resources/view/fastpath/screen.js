@@ -24,8 +24,8 @@ function isDark(node) {
 	return false;
 }
 
-/* Themes mark the menu entry only once, when the page is loaded, and the title is set then, too.
- * LuCI has no title for a screen that is in no menu: that one takes the page's. */
+/* Themes mark the current menu entry, and LuCI sets the title, once when the page loads. For a screen
+ * that is in no menu LuCI has no title: then it is the page's own. */
 function markMenu(screen, title) {
 	const base = L.url('admin/fastpath');
 	const links = [ ...document.querySelectorAll(`a[href^="${base}/"]`) ];
