@@ -16,7 +16,11 @@ function edited(edit: Edit): string[] {
   return edit.op === 'set' ? [edit.section] : [];
 }
 
-/** fw4 refuses its whole configuration for a forward without these. */
+/**
+ * What the page requires of a port forward, which is more than fw4 does: fw4 skips one without
+ * `src`, finds `dest` by the address, and forwards all ports where none is named. Without a host
+ * and a port it loads no rules at all.
+ */
 function lacking(forward: Section): { option: string; code: string }[] {
   const protos = list(forward, 'proto');
   const ports = protos.every((each) => ['tcp', 'udp'].includes(each));
