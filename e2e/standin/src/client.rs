@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 use ubus::{Connection, Map};
 
-/// As the true one has it unless told.
+/// The default of `OpenWrt`'s program.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Prints the answer.

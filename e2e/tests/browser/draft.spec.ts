@@ -15,10 +15,7 @@ const may = (page: Page, src: string, dest: string) =>
   page.getByLabel(`${src} may open connections to ${dest}`, { exact: true });
 const applied = (page: Page) => page.getByRole('button', { name: 'Review and apply' });
 
-test('what is reviewed is what the controls show, also after another screen', async ({
-  page,
-  router,
-}) => {
+test('a review has what the controls show, also after another screen', async ({ page, router }) => {
   test.setTimeout(180_000);
   const before = await router.run('cat /etc/config/firewall');
   await openSetup(page, 'firewall');
@@ -49,7 +46,7 @@ test('what is reviewed is what the controls show, also after another screen', as
   expect(await router.run('cat /etc/config/firewall')).toBe(before);
 });
 
-test('what is discarded while the router looks at it is not reviewed', async ({ page }) => {
+test('edits discarded during the check are not reviewed', async ({ page }) => {
   await openSetup(page, 'firewall');
   let answer: () => void = () => undefined;
   const discarded = new Promise<void>((done) => (answer = done));
@@ -74,7 +71,10 @@ test('what is discarded while the router looks at it is not reviewed', async ({ 
   expect(lines).not.toContain('mgmt');
 });
 
-test('so it is with policies', async ({ page, router }) => {
+test('policies keep what the controls show, also after another screen', async ({
+  page,
+  router,
+}) => {
   const before = await router.run('cat /etc/config/fastpath');
   await openSetup(page, 'protection?part=policy');
   const add = page.getByRole('button', { name: 'Add a policy' });

@@ -3,10 +3,7 @@ import { violations } from './axe';
 import { apply, CHANGE_MS, kept, looked, openSetup, review } from './change';
 import { expect, test } from './fixture';
 
-test('what opens the router to the Internet is told in red and wants a consent by name', async ({
-  page,
-  router,
-}) => {
+test('opening the router to the Internet needs consent by name', async ({ page, router }) => {
   test.setTimeout(240_000);
   await openSetup(page, 'firewall');
   await page.getByLabel('wan may open connections to the router', { exact: true }).check();
@@ -23,7 +20,7 @@ test('what opens the router to the Internet is told in red and wants a consent b
   });
   await consent.check();
   await expect(applied).toBeEnabled();
-  // A consent is to one review: the next one asks again.
+  // Consent is for one review: the next one asks again.
   await review(page).getByRole('button', { name: 'Back' }).click();
   await looked(page);
   await expect(applied).toBeDisabled();
@@ -37,7 +34,7 @@ test('what opens the router to the Internet is told in red and wants a consent b
   expect(await router.run('cat /etc/config/firewall')).toMatch(/option\s+input\s+'ACCEPT'/);
 });
 
-test('what opens nothing to the Internet asks for no consent to it', async ({ page }) => {
+test('a change that opens nothing to the Internet needs no consent', async ({ page }) => {
   await openSetup(page, 'firewall');
   await page.getByLabel('iot may open connections to mgmt', { exact: true }).check();
   await looked(page);

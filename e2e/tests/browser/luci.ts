@@ -63,7 +63,7 @@ export async function openInLuci(
     user = 'root',
     lang = 'en',
     headers = {},
-    // LuCI's, which is the router's name alone where the menu has no title.
+    // As LuCI sets it: the router's name alone for a screen that is in no menu.
     title = 'gateway | Overview',
   }: { user?: User; lang?: string; headers?: Record<string, string>; title?: string } = {},
 ): Promise<string> {

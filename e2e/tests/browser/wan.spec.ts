@@ -19,7 +19,7 @@ test('a line is disconnected and connected, and the log tells of the dial', asyn
   await page.getByRole('button', { name: 'Disconnect' }).click();
   await expect(line(page, 'down')).toBeVisible({ timeout: DIAL_MS });
   expect(await router.run('ip link show pppoe-wan 2>&1 || true')).not.toContain('UP,LOWER_UP');
-  // netifd takes the port down with it, and nobody is sent to look for a cable.
+  // netifd takes the port down with it: that is not reported as a missing link.
   await page.goto('#/overview');
   await expect(page.locator('[data-wan="wan"] .state')).toContainText('Disconnected');
   await expect(page.locator('[data-code="wan-disconnected"]')).toBeVisible();

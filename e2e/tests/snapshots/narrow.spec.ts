@@ -37,7 +37,7 @@ const content: Record<string, readonly (string | RegExp)[]> = {
   wizard: ['A password'],
 };
 
-/** Panels that a telephone does without: the drawing, since its tables say the same. */
+/** Panels left out on a telephone: the drawing, since the tables have the same facts. */
 const left_out: Record<string, readonly string[]> = {
   topology: ['How the networks hang together'],
 };
@@ -77,7 +77,7 @@ async function open(page: Page, screen: string): Promise<void> {
   await shown(page);
 }
 
-/** That a part is there, as wide as a telephone less its margins; and its edges. */
+/** Expects a part to be visible and of a useful size; answers its edges. */
 async function shownSize(part: Locator, what: string): Promise<{ left: number; right: number }> {
   await expect.soft(part, what).toBeVisible({ timeout: 1000 });
   const box = (await part.isVisible()) ? await part.boundingBox() : null;
@@ -121,7 +121,7 @@ interface Stop {
   seen: boolean;
 }
 
-/** In the page: a place of the focused element, within the window, at which nothing else is. */
+/** In the page: whether a point of the focused element is in the window and not covered. */
 function lookAtFocus(): Stop | null {
   let focused = document.activeElement;
   while (focused?.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
@@ -131,14 +131,14 @@ function lookAtFocus(): Stop | null {
   const shares = [0.1, 0.5, 0.9];
   const hit = (x: number, y: number) => {
     const there = document.elementFromPoint(left + width * x, top + height * y);
-    // Of a label, too: it stands for its box.
+    // Its label counts, too: a click there reaches it.
     return there !== null && (focused.contains(there) || there.closest('label')?.contains(focused));
   };
   const seen = width > 4 && height > 4 && shares.some((x) => shares.some((y) => hit(x, y)));
   return { name: `${focused.localName} “${words.trim().slice(0, 60)}”`, seen };
 }
 
-/** No screen has more of them; the list of the log is none. */
+/** More than any screen has; lines of the log are no stops. */
 const MOST_STOPS = 400;
 
 for (const screen of Object.keys(screens)) {

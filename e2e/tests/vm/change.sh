@@ -194,7 +194,7 @@ test_no_file_is_read_by_a_check() {
         lacks "the answer to $edits" "$ANSWER" 'marker'
     done
     lacks "the log" "$(noted)" 'marker'
-    # What is included already may be wrong: its lines are told to nobody all the same.
+    # A file that is included already may be wrong: its lines stay out of the answer all the same.
     gw "printf 'config include\n\toption type nftables\n\toption path /etc/marked\n' \
         >>/etc/config/firewall"
     answer=$(change "$root" check "$(with "$(guest 30)")")
@@ -247,7 +247,7 @@ test_secrets_stay() {
     gw 'cp /run/e2e/kept/network /etc/config/network'
 }
 
-# Each option is right, and together nft takes them not: one family and an address of the other.
+# Each option is right, but nft refuses them together: one family and an address of the other.
 NO_RULE='[{"config": "firewall", "op": "add", "type": "rule", "id": "rule", "values": {"name": "x",
     "src": "lan", "family": "ipv4", "src_ip": "2001:db8::1", "target": "ACCEPT"}}]'
 
@@ -365,12 +365,12 @@ test_power_cut() {
     soon 20 answers_again
     root=$(session root fastpath)
     state_is "$root" "$id" power-cut || fail "not noted: $(change "$root" list '{}')"
-    # It was taken back before logd ran, which takes up what the kernel was told.
+    # It was reverted before logd ran, which reads the kernel's log later.
     has "the log" "$(gw dmesg)" "fastpath-change: change $id of root: power-cut"
     good_state
 }
 
-# The answer to a confirmation is a promise: the old files are in nobody's reach any more.
+# The answer to a confirmation is a promise: the old files cannot come back any more.
 test_power_cut_after_the_confirmation() {
     local root id
     keep

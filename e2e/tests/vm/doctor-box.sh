@@ -59,11 +59,11 @@ test_passwords() {
     keep /etc/shadow
     given "" viewer
     finds system-password error viewer
-    # Whoever may only look is not told whom to try.
+    # A viewer does not learn which account to try.
     found=$(passwords "$viewer")
-    has "what the viewer is told" "$found" '"severity":"unknown"'
-    lacks "what the viewer is told" "$found" '/etc/shadow'
-    has "what root is told" "$(passwords "$root")" '"severity":"error"'
+    has "the viewer's answer" "$found" '"severity":"unknown"'
+    lacks "the viewer's answer" "$found" '/etc/shadow'
+    has "root's answer" "$(passwords "$root")" '"severity":"error"'
     same "the way to a host, for the viewer" \
         "$(rpc "$viewer" fastpath.doctor pmtu '{"target": "192.0.2.1"}' | jq .error.code)" -32002
     given "$(openssl passwd -6 viewer)" viewer

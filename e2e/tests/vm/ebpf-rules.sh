@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Rules of the firewall and of routing count for what the eBPF programs carry.
+# Firewall and routing rules apply to what the eBPF programs carry.
 
 # arrived PORT: bytes that the program behind that port of h10's has got.
 arrived() {

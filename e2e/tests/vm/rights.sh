@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What the daemon's own user may do, and what it starts.
 
-# as_daemon COMMAND: what whoever takes over the daemon could run.
+# as_daemon COMMAND: runs it with the rights of a compromised daemon.
 as_daemon() { gw "setpriv --reuid=fastpath --regid=fastpath --init-groups $1" 2>&1; }
 
-# denied OBJECT METHOD ARGUMENTS: of an object that is there. ubusd shows a user no object of which
-# he may call nothing.
+# denied OBJECT METHOD ARGUMENTS: of an object that is there. ubusd hides an object from a user who
+# may call none of its methods.
 denied() {
     local said
     said=$(as_daemon "ubus call $1 $2 '$3'") && fail "$1 $2 is allowed: $said"
@@ -44,7 +44,7 @@ test_the_daemon_s_user_reads_no_password_of_a_line() {
     soon 5 engine_is flowtable
 }
 
-# Somebody has begun to change something in a shell.
+# A change is staged in a shell.
 test_persist_writes_the_engine_alone() {
     gw "ubus call uci set '{\"config\": \"fastpath\", \"section\": \"main\",
         \"values\": {\"on_exit\": \"remove\"}}'" >/dev/null

@@ -23,7 +23,7 @@ test_line_goes_down_and_up_and_the_log_tells() {
     id=$(root)
     same "answer" "$(line "$id" down)" 0
     soon 30 wan_is_down
-    # netifd takes the port down with it: that is no cable that was pulled.
+    # netifd takes the port down with it: that does not mean a cable is unplugged.
     soon 15 says '.wan[0].hindrance == "disconnected" and
         ([.health[] | [.code, .level]] == [["wan-disconnected", "warning"]])' status
     soon 10 port_is_down wan

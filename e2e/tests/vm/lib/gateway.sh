@@ -125,8 +125,8 @@ prepare() {
 }
 
 # On the gateway: reload CONFIG… has the services of these configurations reloaded, in their order,
-# as procd does after a commit, and waits for them. `reload_config` takes no name, and waits for
-# nobody.
+# as procd does after a commit, and waits for them. `reload_config` takes no name and does not
+# wait.
 # shellcheck disable=SC2016 # the gateway expands it
 RELOAD='
 reload() {
