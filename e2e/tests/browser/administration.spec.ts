@@ -56,7 +56,7 @@ test('a port forward without its values is refused at its fields', async ({ page
   // The first bad field has the focus, though its forward was folded.
   await expect(port).toBeFocused();
   await expect(form.getByText('Enter the port to forward.')).toBeVisible();
-  await expect(host).toHaveAccessibleDescription(/Enter the address of the host/);
+  await expect(host).toHaveAccessibleDescription(/address of the host/);
   await expect(page.getByText('2 values are not accepted:')).toBeVisible();
   await port.fill('8443');
   await expect(page.getByText('1 value is not accepted:')).toBeVisible();

@@ -69,7 +69,7 @@ export async function openInLuci(
 ): Promise<string> {
   const params = [
     '0'.repeat(32),
-    'session',
+    'fastpath.access',
     'login',
     { username: user, password: passwords[user] },
   ];

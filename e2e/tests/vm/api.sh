@@ -7,8 +7,10 @@ code() { jq -c '.error.code // .result[0]' <<<"$1"; }
 
 test_login() {
     local answer
-    answer=$(rpc "$NOBODY" session login '{"username": "root", "password": "wrong"}')
-    same "status of a bad login" "$(code "$answer")" 6
+    answer=$(rpc "$NOBODY" fastpath.access login '{"username": "root", "password": "wrong"}')
+    same "code of a bad login" "$(jq -r '.result[1].error.code' <<<"$answer")" denied
+    answer=$(rpc "$NOBODY" session login '{"username": "root", "password": "fastpath"}')
+    same "code of rpcd's own login" "$(code "$answer")" -32002
     answer=$(rpc "$NOBODY" fastpath status '{}')
     same "code for nobody" "$(code "$answer")" -32002
     answer=$(rpc 00000000000000000000000000000001 fastpath status '{}')

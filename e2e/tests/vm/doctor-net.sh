@@ -48,7 +48,8 @@ test_table_that_was_deleted() {
     doctor '
         silent flowtable-differs
         cp /usr/sbin/nft /run/e2e/nft
-        printf "%s\n" "#!/bin/sh" "[ \$(id -u) = 0 ] && exec /run/e2e/nft \"\$@\"" >/run/e2e/for-root
+        printf "%s\n" "#!/bin/sh" "[ \$(id -u) = 0 ] && exec /run/e2e/nft \"\$@\"" \
+            >/run/e2e/for-root
         chmod +x /run/e2e/nft /run/e2e/for-root
         busybox mount --bind /run/e2e/for-root /usr/sbin/nft
         nft delete table inet fastpath

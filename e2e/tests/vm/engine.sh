@@ -64,7 +64,9 @@ test_every_object_of_ours_is_marked() {
 }
 
 # table_handle: the kernel's number of our table; another table of the name has another one.
-table_handle() { gw nft -a list table inet fastpath | sed -n 's/^table inet fastpath { # handle //p'; }
+table_handle() {
+    gw nft -a list table inet fastpath | sed -n 's/^table inet fastpath { # handle //p'
+}
 is_another_table() { table_is_there && [ "$(table_handle)" != "$1" ]; }
 
 test_table_comes_back() {

@@ -15,8 +15,9 @@ rpc() {
         '{jsonrpc: "2.0", id: 1, method: "call", params: [$s, $o, $m, $a]}')"
 }
 
-# session USER PASSWORD: a new one's id, or nothing.
+# session USER PASSWORD: a new one's id, or nothing. rpcd's own `session login` is closed to the
+# web.
 session() {
-    rpc "$NOBODY" session login "{\"username\": \"$1\", \"password\": \"$2\"}" |
+    rpc "$NOBODY" fastpath.access login "{\"username\": \"$1\", \"password\": \"$2\"}" |
         jq -r '.result[1].ubus_rpc_session // empty'
 }
