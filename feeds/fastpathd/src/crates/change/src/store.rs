@@ -171,12 +171,23 @@ impl Store {
         Ok(())
     }
 
-    /// Flushes the configuration's folder to disk. uci flushes a new file, but not the folder in
-    /// which it replaces the old one.
+    /// Flushes these files of the configuration and their folder to disk. uci flushes a new file,
+    /// but not the folder in which it replaces the old one.
     ///
     /// # Errors
     /// The kernel cannot write them.
-    pub(crate) fn flush_configs(&self) -> Result<(), StoreError> {
+    pub(crate) fn flush_configs<'a>(
+        &self,
+        configs: impl IntoIterator<Item = &'a str>,
+    ) -> Result<(), StoreError> {
+        for path in configs.into_iter().map(|config| self.config.join(config)) {
+            match File::open(&path).and_then(|file| file.sync_all()) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(failed("flushing", &path)(error));
+                }
+                _ => {}
+            }
+        }
         sync(&self.config)
     }
 

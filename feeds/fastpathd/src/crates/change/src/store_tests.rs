@@ -182,3 +182,17 @@ fn a_change_ends_although_it_cannot_be_remembered() {
     assert_eq!(store.config("network").unwrap().unwrap(), b"config x\n");
     assert!(store.pending().unwrap().is_none() && store.records().unwrap().is_empty());
 }
+
+/// A file that is not there needs no flush; any other failure is an error.
+#[test]
+fn files_are_flushed_that_are_there() {
+    let folder = Folder::new("flushed");
+    let store = Store::below(&folder.0);
+    store.set_config("network", b"config x\n").unwrap();
+    store.flush_configs(["network", "missing"]).unwrap();
+    // A name that leads through a file cannot be opened.
+    let error = store.flush_configs(["network/none"]).unwrap_err().to_string();
+    assert!(error.contains("flushing") && error.contains("network/none"), "{error}");
+    fs::remove_dir_all(folder.0.join("etc/config")).unwrap();
+    assert!(store.flush_configs(["network"]).is_err(), "the folder");
+}

@@ -181,11 +181,8 @@ impl<'a> Changes<'a> {
             }
             Err(error) => return Err(error.into()),
         }
+        self.flush(&pending);
         let record = pending.ended(State::Confirmed);
-        if let Err(error) = self.store.flush_configs() {
-            // It is in force and confirmed; only a loss of power in these seconds would show it.
-            log::say(&format!("change {id}: {error}"));
-        }
         self.store.remember(&record);
         self.store.drop_pending()?;
         uci.close().await;
@@ -230,6 +227,7 @@ impl<'a> Changes<'a> {
         for config in restore(&self.store, &pending, applied)? {
             self.tell(&config).await;
         }
+        self.flush(&pending);
         let record = pending.ended(state);
         self.store.remember(&record);
         self.store.drop_pending()?;
@@ -238,6 +236,15 @@ impl<'a> Changes<'a> {
         }
         log::note(&record.head, &format!("{}; the old configuration is back", state.word()), None);
         Ok(())
+    }
+
+    /// Has the files on disk before the change is noted as ended: the next boot leaves them as they
+    /// are then. What rpcd writes may not be there yet.
+    fn flush(&self, pending: &Pending) {
+        if let Err(error) = self.store.flush_configs(pending.files.keys().map(String::as_str)) {
+            // Only a power cut in the next seconds would show it.
+            log::say(&format!("change {}: {error}", pending.head.id));
+        }
     }
 
     /// What rpcd tells procd when it has written a file.
