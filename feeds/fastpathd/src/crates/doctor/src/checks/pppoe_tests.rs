@@ -125,11 +125,18 @@ fn ends_that_the_owner_caused_are_no_fault_of_the_line() {
     ];
     assert_eq!(count(&silent), 1);
     let cable = [
+        (5, "pppd[11]: Using interface pppoe-wan"),
         (10, "netifd: Interface 'wan' has link connectivity loss"),
         (20, "pppd[11]: Terminating on signal 15"),
         (30, "pppd[11]: Connect time 5.0 minutes."),
     ];
     assert_eq!(count(&cable), 1, "netifd ends the session when the cable is out");
-    let later = [cable[0], (30_000, disconnected[0].1), (30_010, disconnected[1].1)];
+    let later = [cable[0], cable[1], (30_000, cable[2].1), (30_010, cable[3].1)];
     assert_eq!(count(&later), 0, "the cable was out long before");
+    let back = "netifd: Interface 'wan' has link connectivity";
+    let again = [cable[0], cable[1], (15, back), cable[2], cable[3]];
+    assert_eq!(count(&again), 0, "the link was there again");
+    // As OpenWrt 25.12's netifd logs after `ifdown wan`, where wan6 is an alias of wan.
+    let alias = "netifd: Interface 'wan6' has link connectivity loss";
+    assert_eq!(count(&[cable[0], (10, alias), cable[2], cable[3]]), 0, "a consequence");
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! PPPoE sessions, what they stand on, and how often they ended.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
 use super::ports::DEVICES;
@@ -71,28 +73,49 @@ fn ended(machine: &dyn Machine) -> Known<u64> {
 }
 
 fn faults(lines: &[Value], since: u64) -> u64 {
-    let mut cable_out = None;
-    // By name and number of the process.
+    // Interfaces whose port has no link, and since when. The loss of an interface upon the session
+    // (wan6) is no reason for its end but a consequence.
+    let mut without_link: BTreeMap<&str, u64> = BTreeMap::new();
+    // Interface of each pppd, by name and number of the process.
+    let mut sessions: BTreeMap<&str, &str> = BTreeMap::new();
     let mut terminated: Vec<&str> = Vec::new();
     let mut count = 0;
     for line in lines {
-        let Some(at) = line["time"].as_u64().filter(|at| *at >= since) else { continue };
+        let at = line["time"].as_u64().unwrap_or(0);
         let text = line["msg"].as_str().unwrap_or_default();
         let Some((process, said)) = text.split_once(": ") else { continue };
-        let pppd = process.contains("pppd");
-        if process.contains("netifd") && said.contains("link connectivity loss") {
-            cable_out = Some(at);
-        } else if pppd && said.contains("Terminating on signal") {
-            if cable_out.is_none_or(|out| at > out + CABLE_MS) {
+        if let Some((interface, linked)) = link(process, said) {
+            if linked {
+                without_link.remove(interface);
+            } else {
+                without_link.insert(interface, at);
+            }
+        }
+        if !process.contains("pppd") {
+            continue;
+        }
+        if let Some(interface) = said.strip_prefix("Using interface pppoe-") {
+            sessions.insert(process, interface);
+        } else if said.contains("Terminating on signal") {
+            let lost = sessions.get(process).and_then(|of| without_link.get(of));
+            if lost.is_none_or(|lost| at > lost + CABLE_MS) {
                 terminated.push(process);
             }
-        } else if pppd && said.contains("Connect time") {
+        } else if said.contains("Connect time") {
             // Another process may get the number later.
             match terminated.iter().position(|other| *other == process) {
                 Some(place) => drop(terminated.swap_remove(place)),
-                None => count += 1,
+                None => count += u64::from(at >= since),
             }
         }
     }
     count
+}
+
+/// Which interface netifd says has, or has lost, its link: `Interface 'wan' has link connectivity
+/// loss`.
+fn link<'a>(process: &str, said: &'a str) -> Option<(&'a str, bool)> {
+    let (interface, state) =
+        said.strip_prefix("Interface '")?.split_once("' has link connectivity")?;
+    process.contains("netifd").then_some((interface, !state.contains("loss")))
 }
