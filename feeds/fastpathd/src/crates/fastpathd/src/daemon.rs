@@ -85,6 +85,10 @@ struct Daemon {
     watched: bool,
     held: Vec<EngineRequest>,
     held_reinspect: Vec<ubus::Reply>,
+    /// Readings of the configuration that are under way.
+    readings: usize,
+    /// Updates of rules that wait for the sources in it.
+    held_updates: Vec<ubus::Request>,
     /// Whoever runs nft holds it: a block must not get lost while the table is replaced.
     turn: Rc<Mutex<()>>,
     /// Whoever gives devices programs holds it.
@@ -128,7 +132,7 @@ pub(crate) async fn run(paths: Paths) -> std::io::Result<()> {
             _ = interrupt.recv() => break,
         }
     }
-    daemon.end().await;
+    Box::pin(daemon.end()).await;
     Ok(())
 }
 
@@ -146,6 +150,8 @@ impl Daemon {
             watched: false,
             held: Vec::new(),
             held_reinspect: Vec::new(),
+            readings: 0,
+            held_updates: Vec::new(),
             turn: Rc::default(),
             programs: Rc::default(),
             attention: Attention::default(),
@@ -165,6 +171,8 @@ impl Daemon {
 
     fn take(&mut self, happening: Happening) {
         self.clock();
+        let read =
+            matches!(happening, Happening::Configuration(_) | Happening::NoConfiguration(..));
         let effects = match happening {
             Happening::BusUp(handle) => {
                 self.bus = Some(handle);
@@ -207,6 +215,9 @@ impl Daemon {
             other => self.take_more(other),
         };
         self.carry_out(effects);
+        if read {
+            self.has_read();
+        }
         self.attention.wanted.set(self.core.protection.settings.enabled);
         self.attention.curious.set(self.core.protection.unasked());
         self.notify_alerts();
@@ -240,6 +251,11 @@ impl Daemon {
     }
 
     fn invoke(&mut self, request: ubus::Request) {
+        // Who changed the sources and asks for their rules means the new ones.
+        if self.readings > 0 && request.method == "rules_update" {
+            self.held_updates.push(request);
+            return;
+        }
         let ubus::Request { method, args, reply, .. } = request;
         match methods::call(&mut self.core, &method, args) {
             Outcome::Reply(Value::Object(answer)) => {
@@ -336,8 +352,19 @@ impl Daemon {
         }
     }
 
-    fn read_configuration(&self) {
+    fn read_configuration(&mut self) {
+        self.readings += usize::from(self.bus.is_some());
         self.with_bus(read_configuration);
+    }
+
+    /// A reading has ended, with or without a configuration.
+    fn has_read(&mut self) {
+        self.readings = self.readings.saturating_sub(1);
+        if self.readings == 0 {
+            for request in std::mem::take(&mut self.held_updates) {
+                self.invoke(request);
+            }
+        }
     }
 
     /// Starts a conversation over ubus; nothing while it is away: coming back reads all again.
