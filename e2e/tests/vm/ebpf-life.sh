@@ -54,15 +54,17 @@ unharmed() {
 ebpf_says() { says "$1" ebpf; }
 exits() { said ".exits[] | select(.exit == \"$1\") | .packets" ebpf; }
 
-# under_load: three downloads and a conversation, all carried; their ports in PORTS.
+# under_load [COMMAND]: three downloads and a conversation, all carried; their ports in PORTS.
+# COMMAND runs before the first: a later change of rules takes out what is carried.
 under_load() {
-    local address
-    PORTS=()
+    local address at=0
+    PORTS=("$(fresh_port)" "$(fresh_port)" "$(fresh_port)")
+    "$@"
     # What an earlier test left has no more packets, and would be the newest to that host.
     gw "conntrack -D -p udp -s $ISP_4" >/dev/null 2>&1 || true
     for address in "$ISP_4" "$ISP_6" "$H20_4"; do
-        PORTS+=("$(fresh_port)")
-        download h10 "${PORTS[-1]}" "$address" 300k
+        download h10 "${PORTS[at]}" "$address" 300k
+        at=$((at + 1))
     done
     talk h10 udp "$ISP_4"
     all_carried
@@ -99,9 +101,8 @@ test_daemon_away_for_ten_seconds() {
     configure <<<"config fastpath 'main'
 	option engine 'ebpf'"
     soon 10 engine_is ebpf
-    under_load
+    under_load strangers
     before=$(resets)
-    strangers
     pid=$(daemon_pid)
     port=${PORTS[0]}
     seen=$(kernel_saw "$port")
