@@ -34,7 +34,7 @@ impl log::Log for Stdio {
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     if words.first().is_some_and(|word| word == "call") {
-        return told(call(&words[1..]));
+        return exit_code(call(&words[1..]));
     }
     let options = match Options::parse(std::env::args_os().skip(1)) {
         Ok(Some(options)) => options,
@@ -50,10 +50,10 @@ fn main() -> ExitCode {
     if log::set_logger(&Stdio).is_ok() {
         log::set_max_level(log::LevelFilter::Info);
     }
-    told(serve(options))
+    exit_code(serve(options))
 }
 
-fn told(outcome: Result<(), Box<dyn Error>>) -> ExitCode {
+fn exit_code(outcome: Result<(), Box<dyn Error>>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

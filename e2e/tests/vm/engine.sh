@@ -83,13 +83,13 @@ test_table_comes_back() {
     same "fw4's table" "$(rules fw4)" "$before"
 }
 
-# One line of the log for each time that the kernel told of it. A look of the daemon's own, which is
-# seldom, has other words.
-put_back_at_once() {
+# The log has one line for each removal that the kernel reported. The daemon's own periodic check
+# logs other words.
+restored_at_once() {
     [ "$(daemon_log | grep -c 'was removed from outside: restoring it')" = "$1" ]
 }
 
-test_table_is_put_back_at_once() {
+test_table_is_restored_at_once() {
     local times=0 command
     trap 'gw fw4 restart' EXIT
     soon 15 engine_is flowtable
@@ -97,7 +97,7 @@ test_table_is_put_back_at_once() {
     for command in 'fw4 flush' 'nft flush ruleset' 'nft delete table inet fastpath'; do
         times=$((times + 1))
         gw "$command"
-        soon 15 put_back_at_once $times
+        soon 15 restored_at_once $times
         soon 15 table_is_there
         soon 5 engine_is flowtable
     done

@@ -58,7 +58,7 @@ test_only_faults_are_errors_of_the_log() {
     soon 10 words_have "$id" "^3 fastpathd: .*warp"
     gw 'cp /run/e2e/config /etc/config/fastpath; /etc/init.d/fastpathd reload'
     wrong=$(words "$id" | grep '^3 ' | grep -vE '^3 fastpathd: (error|warning): ' || true)
-    same "errors that are none" "$wrong" ""
+    same "routine lines logged as errors" "$wrong" ""
     soon 5 engine_is flowtable
 }
 

@@ -70,7 +70,7 @@ fn with(more: &str) -> Vec<Exposure> {
 }
 
 /// Type of the section, zone, and what is open.
-fn told(more: &str) -> Vec<(&'static str, String, String)> {
+fn exposed(more: &str) -> Vec<(&'static str, String, String)> {
     let name = |opening| match opening {
         Opening::Router => "router".to_owned(),
         Opening::Zone(zone) => zone,
@@ -117,7 +117,7 @@ fn a_zone_without_a_policy_has_the_default_one() {
 #[test]
 fn a_forwarding_opens_the_zone_it_leads_to() {
     let way = |src: &str, dest: &str| {
-        told(&format!("config forwarding\n option src '{src}'\n option dest '{dest}'\n"))
+        exposed(&format!("config forwarding\n option src '{src}'\n option dest '{dest}'\n"))
     };
     assert_eq!(way("wan", "lan"), one("forwarding", "wan", "lan"));
     assert_eq!(way("*", "lan"), one("forwarding", "wan", "lan"));
@@ -125,7 +125,7 @@ fn a_forwarding_opens_the_zone_it_leads_to() {
     assert_eq!(way("lan", "wan"), []);
     assert_eq!(way("wan", "wan"), []);
     let off = "config forwarding\n option src 'wan'\n option dest 'lan'\n option enabled '0'\n";
-    assert_eq!(told(off), []);
+    assert_eq!(exposed(off), []);
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn a_rule_that_names_no_port_opens_all() {
     let rule = |options: &[(&str, &str)]| {
         let options: Vec<String> =
             options.iter().map(|(name, value)| format!(" option {name} '{value}'\n")).collect();
-        told(&format!("config rule\n option target 'ACCEPT'\n{}", options.concat()))
+        exposed(&format!("config rule\n option target 'ACCEPT'\n{}", options.concat()))
     };
     assert_eq!(rule(&[("src", "wan")]), one("rule", "wan", "router"));
     assert_eq!(rule(&[("src", "*"), ("proto", "all")]), one("rule", "wan", "router"));
@@ -171,13 +171,13 @@ fn a_zone_that_masquerades_is_an_outer_one_unless_it_leads_through_another() {
     let way = |src: &str, dest: &str| {
         format!("config forwarding\n option src {src}\n option dest {dest}\n")
     };
-    assert_eq!(told(&zone("lte")), one("zone", "lte", "router"));
+    assert_eq!(exposed(&zone("lte")), one("zone", "lte", "router"));
     let vpn = format!("{}{}", zone("vpn"), way("vpn", "wan"));
-    assert_eq!(told(&vpn), [], "a VPN's server");
+    assert_eq!(exposed(&vpn), [], "a VPN's server");
     let opened = format!("{vpn}{}", way("wan", "vpn"));
-    assert_eq!(told(&opened), one("forwarding", "wan", "vpn"));
+    assert_eq!(exposed(&opened), one("forwarding", "wan", "vpn"));
     let both = format!("{}{}{}", zone("a"), zone("b"), way("a", "b"));
-    assert_eq!(told(&both), one("zone", "b", "router"));
+    assert_eq!(exposed(&both), one("zone", "b", "router"));
     let each_other = format!("{both}{}", way("b", "a"));
-    assert_eq!(told(&each_other).len(), 2, "which of them is outside cannot be told");
+    assert_eq!(exposed(&each_other).len(), 2, "either may be the outer one");
 }
