@@ -28,6 +28,8 @@ pub(crate) enum Hop {
 #[derive(Debug, Clone, Default)]
 pub struct Topology {
     pub(crate) links: BTreeMap<u32, Link>,
+    /// Whether a device belongs to a VRF: asked for each flow, and changed by links alone.
+    pub(crate) in_vrf: bool,
     names: HashMap<Name, u32>,
     addresses: BTreeSet<Address>,
     own: HashSet<IpAddr>,
@@ -133,6 +135,7 @@ impl Topology {
             self.names.remove(&old.name);
         }
         self.names.insert(name, index);
+        self.in_vrf = self.has_vrf();
         self.match_ppp();
         true
     }
@@ -150,6 +153,7 @@ impl Topology {
         self.fdb.retain(|_, entry| entry.bridge != index && entry.port != index);
         self.vlans.remove(&index);
         self.queues.retain(|queue| queue.index != index);
+        self.in_vrf = self.has_vrf();
         self.match_ppp();
         true
     }

@@ -16,8 +16,7 @@ impl Topology {
     /// NAT.
     #[must_use]
     pub fn is_policy_routed(&self, one: IpAddr, other: IpAddr) -> bool {
-        let vrf = self.has_vrf();
-        vrf || self.is_diverted(one, other) || self.is_diverted(other, one)
+        self.in_vrf || self.is_diverted(one, other) || self.is_diverted(other, one)
     }
 
     fn is_diverted(&self, from: IpAddr, to: IpAddr) -> bool {
@@ -30,7 +29,7 @@ impl Topology {
 
     /// Packets of these devices have tables of their own and may use the same addresses as others:
     /// from its addresses alone no packet can be known not to be theirs.
-    fn has_vrf(&self) -> bool {
+    pub(crate) fn has_vrf(&self) -> bool {
         self.links().any(|link| {
             let master = link.master.and_then(|index| self.link(index));
             master.is_some_and(|master| is_vrf(&master.kind))
@@ -43,7 +42,7 @@ impl Topology {
     pub fn policies(&self) -> Vec<String> {
         let vrfs = self.links().filter(|link| is_vrf(&link.kind));
         let mut policies: Vec<String> = vrfs.map(|link| format!("vrf {}", link.name)).collect();
-        policies.extend(self.rules.made(self.has_vrf()).map(ToString::to_string));
+        policies.extend(self.rules.made(self.in_vrf).map(ToString::to_string));
         policies
     }
 }

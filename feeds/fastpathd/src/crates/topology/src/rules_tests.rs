@@ -148,6 +148,9 @@ fn a_vrf_is_for_flows_of_all_addresses() {
         vrf(Some(6)).policies(),
         ["vrf blue", "1000: from all lookup [l3mdev-table]"].map(str::to_owned)
     );
+    let mut left = vrf(Some(6));
+    left.apply(Change::LinkGone(6));
+    assert_eq!(policy_routed(&left), [false; 2], "the VRF is gone");
     let bridged = model([
         Change::Link(kind(6, "br-lan", LinkKind::Bridge { vlan_filtering: false })),
         Change::Link(port(7, "lan3", 6)),
