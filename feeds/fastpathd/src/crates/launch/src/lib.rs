@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Where our programs find others, and which rights they start them with.
+//! Where our programs find others, which rights they start them with, and how long they wait.
+
+mod supervise;
 
 use std::ffi::OsStr;
 use std::io;
@@ -9,6 +11,8 @@ use std::process::Command;
 use rustix::thread::{
     CapabilitySet, CapabilitySets, clear_ambient_capability_set, set_capabilities, set_no_new_privs,
 };
+
+pub use supervise::{Piece, Stopped, supervise};
 
 /// Where `OpenWrt` has its programs.
 pub const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";

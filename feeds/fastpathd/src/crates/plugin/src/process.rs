@@ -2,12 +2,12 @@
 //! Programs that are run for a call. They run as root, on what others have written, on routers
 //! with little memory: each has limits, and is killed if its call ends before it.
 
-use std::io::{self, Read, Write};
+use std::io;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use launch::{Piece, Stopped, supervise};
 
 /// Bytes of address space that a program has at least and at most; half of the memory in between.
 const LEAST_MEMORY: u64 = 64 << 20;
@@ -60,38 +60,21 @@ pub enum RunError {
 /// # Errors
 /// It did not come to its own end. A bad exit status is not an error here.
 pub fn run(command: &mut Command, input: &[u8], limits: Limits) -> Result<Output, RunError> {
-    command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
     limit(command, limits);
-    let deadline = Instant::now() + limits.time;
-    let mut group = Group { child: command.spawn()?, ended: false };
-    write(&mut group.child, input);
-    let said = listen(&mut group.child);
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-    let late = || RunError::Late(limits.time.as_secs());
-    loop {
-        let (into, bytes) =
-            match said.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                Ok(Said::Output(bytes)) => (&mut stdout, bytes),
-                Ok(Said::Words(bytes)) => (&mut stderr, bytes),
-                Err(RecvTimeoutError::Timeout) => return Err(late()),
-                Err(RecvTimeoutError::Disconnected) => break,
-            };
+    let status = supervise(command, input, limits.time, |piece| {
+        let (into, bytes) = match piece {
+            Piece::Output(bytes) => (&mut stdout, bytes),
+            Piece::Words(bytes) => (&mut stderr, bytes),
+        };
         into.extend_from_slice(&bytes);
-        if into.len() > limits.output {
-            return Err(RunError::Loud(limits.output));
-        }
-    }
-    // It may have closed its outputs and live on.
-    loop {
-        if let Some(status) = group.child.try_wait()? {
-            group.ended = true;
-            return Ok(Output { status, stdout, stderr });
-        }
-        if Instant::now() >= deadline {
-            return Err(late());
-        }
-        thread::sleep(Duration::from_millis(5));
+        if into.len() > limits.output { Err(RunError::Loud(limits.output)) } else { Ok(()) }
+    });
+    match status {
+        Ok(status) => Ok(Output { status, stdout, stderr }),
+        Err(Stopped::Start(cause) | Stopped::Wait(cause)) => Err(cause.into()),
+        Err(Stopped::Late) => Err(RunError::Late(limits.time.as_secs())),
+        Err(Stopped::Refused(why)) => Err(why),
     }
 }
 
@@ -137,70 +120,6 @@ fn memory() -> u64 {
     let number = |value: libc::c_long| u64::try_from(value).unwrap_or(0);
     let total = number(pages).saturating_mul(number(size));
     (total / 2).clamp(LEAST_MEMORY, MOST_MEMORY)
-}
-
-/// Kills a program and what it has started, unless it has ended.
-struct Group {
-    child: Child,
-    ended: bool,
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        if self.ended {
-            return;
-        }
-        if let Ok(group) = i32::try_from(self.child.id()) {
-            // SAFETY: plain numbers. The child has not been waited for, so its id is its own yet.
-            unsafe { libc::kill(-group, libc::SIGKILL) };
-        }
-        let _ = self.child.wait();
-    }
-}
-
-enum Said {
-    Output(Vec<u8>),
-    Words(Vec<u8>),
-}
-
-/// A program that does not read must not keep us waiting.
-fn write(child: &mut Child, input: &[u8]) {
-    if let Some(mut stdin) = child.stdin.take() {
-        let input = input.to_vec();
-        thread::spawn(move || stdin.write_all(&input));
-    }
-}
-
-fn listen(child: &mut Child) -> Receiver<Said> {
-    let (say, said) = sync_channel(4);
-    if let Some(output) = child.stdout.take() {
-        pass_on(output, say.clone(), Said::Output);
-    }
-    if let Some(words) = child.stderr.take() {
-        pass_on(words, say, Said::Words);
-    }
-    said
-}
-
-fn pass_on(
-    mut from: impl Read + Send + 'static,
-    say: SyncSender<Said>,
-    wrap: impl Fn(Vec<u8>) -> Said + Send + 'static,
-) {
-    thread::spawn(move || {
-        let mut buffer = vec![0; 16 << 10];
-        loop {
-            match from.read(&mut buffer) {
-                Ok(count) if count > 0 => {
-                    if say.send(wrap(buffer[..count].to_vec())).is_err() {
-                        return;
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                _ => return,
-            }
-        }
-    });
 }
 
 #[cfg(test)]

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+use std::thread;
+
 use super::*;
 
 fn shell(script: &str) -> Command {
