@@ -312,8 +312,13 @@ impl Daemon {
         let (nft, happenings) = (self.nft.clone(), self.happenings.clone());
         let turn = self.turn.clone();
         let blocks = self.core.blocks();
+        let counts = self.core.protection.settings.enabled && !matches!(job, Job::Watch(_));
         spawn_local(async move {
             let _turn = turn.lock().await;
+            if counts {
+                // What a table has counted is lost with it.
+                errands::read_table(&nft, &happenings).await;
+            }
             let happening = match job {
                 Job::Apply { plan, in_force } => {
                     let result = ruleset::apply(&nft, &plan, in_force.as_ref(), &blocks).await;

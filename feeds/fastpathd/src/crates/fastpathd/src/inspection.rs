@@ -101,7 +101,7 @@ impl Core {
 
     /// What is in our table: its counters, and at the start the blocks of the daemon before.
     pub(crate) fn read_back(&mut self, found: &InForce) -> Vec<Effect> {
-        self.protection.tally(&found.counters);
+        self.protection.tally(found);
         // Later they are all ours, and one that was released meanwhile would come back.
         let first = !std::mem::replace(&mut self.adopted, true);
         let unwanted = self.settings.is_some() && !self.protection.blocking();

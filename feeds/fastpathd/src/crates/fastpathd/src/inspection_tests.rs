@@ -274,6 +274,35 @@ fn in_kernel(address: &str) -> InForce {
     InForce { blocks: vec![block], ..InForce::default() }
 }
 
+fn table_with(handle: u64, packets: u64) -> InForce {
+    let counter = ruleset::Counter { packets, bytes: 1000 * packets };
+    let counters = [("inspected".to_owned(), counter)].into();
+    InForce { table: handle, counters, ..InForce::default() }
+}
+
+#[test]
+fn a_new_table_that_has_counted_more_than_the_one_before_adds_to_it() {
+    let (mut core, _) = reading(&json!({"enabled": "1"}), &[]);
+    let inspected = |core: &mut Core| {
+        reply(core, "ips", json!({}))["counters"]["inspected_packets"].as_u64().unwrap()
+    };
+    core.read_back(&table_with(3, 100));
+    core.read_back(&table_with(4, 250));
+    assert_eq!(inspected(&mut core), 350);
+    // An answer about the table before that comes late.
+    core.read_back(&table_with(3, 120));
+    assert_eq!(inspected(&mut core), 350);
+    core.read_back(&table_with(4, 260));
+    assert_eq!(inspected(&mut core), 360);
+    // Somebody has set the counters to zero.
+    core.read_back(&table_with(4, 5));
+    assert_eq!(inspected(&mut core), 365);
+    // The table is gone for a moment.
+    core.read_back(&InForce::default());
+    core.read_back(&table_with(4, 6));
+    assert_eq!(inspected(&mut core), 366);
+}
+
 #[test]
 fn blocks_of_the_daemon_before_are_taken_over_once() {
     let mut core = Core::new(About::default(), at(0));

@@ -8,7 +8,7 @@ use std::time::Duration;
 use config::{Network, Problem};
 use flows::Now;
 use ips::{Blocked, Blocks, Condition, Gate, Health, Observation, Queue};
-use ruleset::{Counter, Places, Policy, Queues};
+use ruleset::{Counter, InForce, Places, Policy, Queues};
 
 use crate::configuration::Configuration;
 
@@ -74,10 +74,12 @@ pub(crate) struct Protection {
     pub(crate) counters: ips::Counters,
     process: Option<u32>,
     pub(crate) starts: u32,
+    /// The table that was read last, see [`InForce::table`].
+    table: u64,
     tallies: BTreeMap<String, Tally>,
 }
 
-/// A counter of our table, which begins anew whenever the table is replaced.
+/// A counter of our table, which starts at zero in each new table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Tally {
     before: Counter,
@@ -87,9 +89,15 @@ struct Tally {
 impl Tally {
     fn read(&mut self, now: Counter) {
         if now.packets < self.last.packets || now.bytes < self.last.bytes {
-            self.before = self.sum();
+            self.restart();
         }
         self.last = now;
+    }
+
+    /// From here on the counter is one that starts at zero.
+    fn restart(&mut self) {
+        self.before = self.sum();
+        self.last = Counter::default();
     }
 
     fn sum(&self) -> Counter {
@@ -118,6 +126,7 @@ impl Protection {
             counters: ips::Counters::default(),
             process: None,
             starts: 0,
+            table: 0,
             tallies: BTreeMap::new(),
         }
     }
@@ -360,9 +369,17 @@ impl Protection {
         self.version.is_empty() || self.seen.rules.is_none()
     }
 
-    /// The counters of our table.
-    pub(crate) fn tally(&mut self, counters: &BTreeMap<String, Counter>) {
-        for (name, counter) in counters {
+    /// The counters of our table. Counters of a table that has been replaced since are dropped:
+    /// two readings may answer out of order.
+    pub(crate) fn tally(&mut self, found: &InForce) {
+        if found.table < self.table {
+            return;
+        }
+        if found.table > self.table {
+            self.table = found.table;
+            self.tallies.values_mut().for_each(Tally::restart);
+        }
+        for (name, counter) in &found.counters {
             self.tallies.entry(name.clone()).or_default().read(*counter);
         }
     }

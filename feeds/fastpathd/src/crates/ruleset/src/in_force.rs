@@ -22,6 +22,8 @@ pub struct Counter {
 /// What of ours is in the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct InForce {
+    /// Handle of the table. The kernel gives each new table a higher one; 0: there is no table.
+    pub table: u64,
     /// Devices of the flowtable.
     pub devices: BTreeSet<String>,
     /// The flowtable has `flags offload`; none where this nft does not tell.
@@ -43,6 +45,9 @@ impl InForce {
         let mut found = Self::default();
         let objects = listing.get("nftables").and_then(Value::as_array);
         for object in objects.into_iter().flatten() {
+            if let Some(table) = object.get("table") {
+                found.table = number(table, "handle");
+            }
             if let Some(flowtable) = object.get("flowtable") {
                 found.devices = texts(flowtable.get("dev"));
                 // nft up to 1.1.3 at least prints no flags of a flowtable.

@@ -26,6 +26,7 @@ fn what_nft_prints_is_read() {
     let found = InForce::parse(&recorded());
     assert_eq!(found.devices, ["lan1", "lan2"].map(str::to_owned).into());
     assert_eq!(found.hardware, None);
+    assert_eq!(found.table, 24);
     assert_eq!(
         found.rules["fastpath"],
         ["!fastpath: one", "", "!fastpath: two"],

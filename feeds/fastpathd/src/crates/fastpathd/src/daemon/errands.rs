@@ -121,16 +121,7 @@ impl Daemon {
 
     fn read_table(&self) {
         let (nft, happenings) = (self.nft.clone(), self.happenings.clone());
-        spawn_local(async move {
-            match ruleset::read_back(&nft).await {
-                Ok(found) => {
-                    // Nothing is there before the first table.
-                    let found = Box::new(found.unwrap_or_default());
-                    let _ = happenings.send(Happening::ReadBack(found)).await;
-                }
-                Err(error) => log::debug!("reading our table: {}", chain(&error)),
-            }
-        });
+        spawn_local(async move { read_table(&nft, &happenings).await });
     }
 
     fn read_machine(&self, devices: BTreeSet<String>) {
@@ -256,6 +247,18 @@ fn keep_found(text: &str) {
     }
 }
 
+/// Has the core read what is in our table.
+pub(super) async fn read_table(nft: &NftCommand, happenings: &Sender<Happening>) {
+    match ruleset::read_back(nft).await {
+        Ok(found) => {
+            // Nothing is there before the first table.
+            let found = Box::new(found.unwrap_or_default());
+            let _ = happenings.send(Happening::ReadBack(found)).await;
+        }
+        Err(error) => log::debug!("reading our table: {}", chain(&error)),
+    }
+}
+
 /// How many connections had left inspection.
 async fn renew(
     nft: &NftCommand,
@@ -264,6 +267,8 @@ async fn renew(
     happenings: &Sender<Happening>,
 ) -> Result<usize, String> {
     let flows = zero(plan.mark_mask, happenings).await;
+    // What a table has counted is lost with it.
+    read_table(nft, happenings).await;
     // Even if that ended early: what was dealt with must not stay offloaded.
     ruleset::renew(nft, plan, blocks).await.map_err(|error| chain(&error))?;
     flows
