@@ -80,6 +80,9 @@ export default defineConfig({
   server: { host: '127.0.0.1', proxy: { '/ubus': { target: router, changeOrigin: true } } },
   test: {
     setupFiles: ['src/lib/i18n/setup.ts'],
+    // On a busy machine a test takes many times as long as here.
+    testTimeout: 60_000,
+    reporters: ['default', ['json', { outputFile: '../build/reports/results/page.json' }]],
     projects: [
       {
         extends: true,

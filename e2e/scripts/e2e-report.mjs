@@ -67,7 +67,7 @@ function results() {
   return all;
 }
 
-/** Those of the crates and of the page, from what cargo and vitest printed. */
+/** Those of the crates, from what cargo printed. */
 function printed() {
   const all = new Map();
   let crate = '';
@@ -76,13 +76,28 @@ function printed() {
     const [, name, end] = /^test (\S+) \.\.\. (\w+)/.exec(line) ?? [];
     if (name) all.set(`rust: ${crate}: ${name}`, end === 'ok' ? 'passed' : 'failed');
   }
-  // vitest names the tests of a file only when one has failed.
-  for (const line of text(logs, 'unit-tests-of-the-page.log').split('\n')) {
-    const [, sign, file] = /^ *([✓❯]) \|\w+\| src\/lib\/(\S+\.test\.ts) /.exec(line) ?? [];
-    if (file) all.set(`page: ${file}`, sign === '✓' ? 'passed' : 'failed');
-  }
   return all;
 }
+
+/** Those of the page, from vitest's report: what the tests of that title in that file came to. */
+function ofPage() {
+  const told = text(reports, 'results', 'page.json');
+  const files = told ? JSON.parse(told).testResults : [];
+  return (named) => {
+    const [kind, file, ...rest] = named.split(': ');
+    if (kind !== 'page') return undefined;
+    const title = titled(rest.join(': '));
+    const tests = files
+      .filter(({ name }) => name.endsWith(`/src/lib/${file}`))
+      .flatMap(({ assertionResults }) => assertionResults.filter((each) => title.test(each.title)));
+    if (tests.length === 0) return undefined;
+    return tests.every(({ status }) => status === 'passed') ? 'passed' : 'failed';
+  };
+}
+
+/** A title; %s in it stands for what each case of a table puts there. */
+const titled = (title) =>
+  new RegExp(`^${title.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll('%s', '.*')}$`);
 
 function wrongNames(faults) {
   const wrong = FAULTS.filter((fault) => !faults[fault]?.length).map((each) => `no test: ${each}`);
@@ -99,12 +114,9 @@ const faults = JSON.parse(text(top, 'e2e/faults.json'));
 const wrong = wrongNames(faults);
 if (!process.argv.includes('--check')) {
   const ran = results();
-  const others = printed();
-  const of = (test) =>
-    ran.get(test)?.status ??
-    others.get(test) ??
-    others.get(test.split(': ').slice(0, 2).join(': ')) ??
-    'not run';
+  const crates = printed();
+  const page = ofPage();
+  const of = (test) => ran.get(test)?.status ?? crates.get(test) ?? page(test) ?? 'not run';
   const listed = Object.entries(faults).map(([fault, tests]) => ({
     fault,
     tests: tests.map((name) => ({ name, status: of(name) })),
