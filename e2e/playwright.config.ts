@@ -16,9 +16,10 @@ export default defineConfig({
   // One gateway: what one test does to it, another would see.
   workers: 1,
   fullyParallel: false,
-  timeout: 60_000,
-  // The gateway is emulated, and so is its answer's speed.
-  expect: { timeout: 10_000 },
+  timeout: 600_000,
+  // The gateway is emulated, and others may have the processors. A wait ends as soon as what it
+  // waits for holds.
+  expect: { timeout: 60_000 },
   forbidOnly: true,
   reporter: [
     ['./tests/browser/reporter.ts', { kind }],
@@ -28,7 +29,7 @@ export default defineConfig({
   use: {
     baseURL: url,
     // A click waits for its element no longer than an expectation does.
-    actionTimeout: 15_000,
+    actionTimeout: 60_000,
     viewport: { width: 1280, height: 800 },
     locale: 'en-GB',
     screenshot: 'only-on-failure',

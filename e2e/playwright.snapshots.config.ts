@@ -9,12 +9,15 @@ export default defineConfig({
   testMatch: process.env['FASTPATH_URL'] ? 'record.ts' : '*.spec.ts',
   fullyParallel: true,
   workers: 2,
-  timeout: 30_000,
+  timeout: 180_000,
   forbidOnly: true,
   // The ones in the repository are renewed only by who looked at them.
   updateSnapshots: process.env['RENEW'] ? 'all' : 'none',
   snapshotPathTemplate: '{testDir}/pictures/{arg}{ext}',
-  expect: { toHaveScreenshot: { animations: 'disabled', maxDiffPixels: 0, threshold: 0.01 } },
+  expect: {
+    timeout: 60_000,
+    toHaveScreenshot: { animations: 'disabled', maxDiffPixels: 0, threshold: 0.01 },
+  },
   reporter: [
     ['./tests/browser/reporter.ts', { kind: 'snapshots' }],
     ['./tests/snapshots/review.ts'],

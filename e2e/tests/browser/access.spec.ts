@@ -42,7 +42,6 @@ const long = { tag: '@long' };
 
 for (const colorScheme of ['light', 'dark'] as const) {
   test(`axe finds nothing on any screen, ${colorScheme}`, long, async ({ page, lan }) => {
-    test.slow();
     const port = await lan.download(hosts.isp);
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
     await everyView(page, port, async (what) => {
@@ -52,7 +51,6 @@ for (const colorScheme of ['light', 'dark'] as const) {
 }
 
 test('320 px are enough', async ({ page, lan }) => {
-  test.slow();
   const port = await lan.download(hosts.isp);
   await page.setViewportSize({ width: 320, height: 640 });
   await everyView(page, port, async (what) => {

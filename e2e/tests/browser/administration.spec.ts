@@ -10,16 +10,15 @@ import { expect, open, test } from './fixture';
 async function apply(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Review and apply' }).click();
   const dialog = page.getByRole('dialog', { name: 'What changes' });
-  await expect(dialog).toBeVisible({ timeout: 30_000 });
+  await expect(dialog).toBeVisible();
   await dialog.getByRole('button', { name: 'Apply' }).click();
-  await expect(page.getByText('The change is kept.')).toBeVisible({ timeout: 60_000 });
+  await expect(page.getByText('The change is kept.')).toBeVisible();
 }
 
 test('a port forward goes to the router, and is taken back by its line', async ({
   page,
   router,
 }) => {
-  test.setTimeout(180_000);
   const forwards = () => router.run('grep -c "e2e web" /etc/config/firewall || true');
   await open(page, 'firewall');
   await page.getByRole('button', { name: 'Add a port forward' }).click();
@@ -80,7 +79,7 @@ test('the log is found by its words and by how bad it is', async ({ page, router
   await page
     .getByRole('searchbox', { name: 'Words to look for' })
     .fill(`needle ${tag.toUpperCase()}`);
-  await expect(log.getByRole('listitem')).toHaveCount(2, { timeout: 30_000 });
+  await expect(log.getByRole('listitem')).toHaveCount(2);
   const level = page.getByRole('combobox', { name: 'How bad' });
   await level.selectOption('Errors');
   await expect(log.getByRole('listitem')).toHaveCount(1);
@@ -130,7 +129,6 @@ test('an account made here logs in, and its password is nowhere', async ({
   request,
   router,
 }) => {
-  test.setTimeout(120_000);
   await router.run('cp /etc/config/rpcd /tmp/rpcd.e2e');
   try {
     await open(page, 'system');

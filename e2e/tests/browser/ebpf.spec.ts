@@ -83,7 +83,6 @@ test('chosen on the page it carries what flows, and the page follows back', asyn
 });
 
 test('the hook is moved by the page, and told by the router', async ({ page, router }) => {
-  test.slow();
   await router.run('fastpathctl engine ebpf');
   await page.setViewportSize({ width: 320, height: 640 });
   await open(page, 'overview');
@@ -97,7 +96,7 @@ test('the hook is moved by the page, and told by the router', async ({ page, rou
   await hook.press('Tab');
   await expect(move).toBeFocused();
   await page.keyboard.press('Enter');
-  await expect(page.getByText('They are there: Generic XDP.')).toBeVisible({ timeout: 40_000 });
+  await expect(page.getByText('They are there: Generic XDP.')).toBeVisible();
   expect(await hooksOf(router)).toEqual(ports.map(() => 'xdp-generic'));
   expect(await configured(router)).toContain("option hook 'xdp-generic'");
   await expect(programs(page).locator('[data-hook="xdp-generic"]')).toHaveCount(ports.length);
@@ -125,7 +124,6 @@ async function occupied(router: Router, taken: readonly string[], body: () => Pr
 
 const refused = 'a hook that no port takes is taken back; what one port refuses stays there';
 test(refused, { tag: '@long' }, async ({ page, router }) => {
-  test.setTimeout(150_000);
   // Native and generic programs cannot be at a port together, whoever has put them there.
   await router.run(`${TCX}; fastpathctl engine ebpf`);
   await open(page, 'overview');
@@ -135,9 +133,7 @@ test(refused, { tag: '@long' }, async ({ page, router }) => {
   await occupied(router, ports, async () => {
     await hook.selectOption('Generic XDP');
     await move.click();
-    await expect(page.getByText(/^Taken back: lan1: attaching to device/)).toBeVisible({
-      timeout: 50_000,
-    });
+    await expect(page.getByText(/^Taken back: lan1: attaching to device/)).toBeVisible();
     expect(await configured(router)).not.toContain("option hook 'xdp-generic'");
     await expect.poll(() => hooksOf(router)).toEqual(ports.map(() => 'tcx'));
     await expect(hook).toHaveValue('tcx');
@@ -145,7 +141,7 @@ test(refused, { tag: '@long' }, async ({ page, router }) => {
   await occupied(router, ['wan'], async () => {
     await hook.selectOption('Generic XDP');
     await move.click();
-    await expect(page.getByText('They are there: Generic XDP.')).toBeVisible({ timeout: 50_000 });
+    await expect(page.getByText('They are there: Generic XDP.')).toBeVisible();
     const bare = programs(page).locator('[data-hook=""]');
     await expect(bare.getByRole('rowheader')).toHaveText('wan');
     await expect(bare).toContainText('none: flowtable');

@@ -4,7 +4,6 @@ import { apply, CHANGE_MS, kept, looked, openSetup, review } from './change';
 import { expect, test } from './fixture';
 
 test('opening the router to the Internet needs consent by name', async ({ page, router }) => {
-  test.setTimeout(240_000);
   await openSetup(page, 'firewall');
   await page.getByLabel('wan may open connections to the router', { exact: true }).check();
   await looked(page);

@@ -23,7 +23,6 @@ test('whoever takes their own VLAN from their port is asked, cut off, and back i
   router,
   launchOptions,
 }) => {
-  test.setTimeout(480_000);
   const { browser, page } = await atLan1(lab, launchOptions);
   try {
     await openSetup(page, 'network');
@@ -54,7 +53,6 @@ test('a browser closed during the countdown leaves everything as it was, and it 
   router,
   browser,
 }) => {
-  test.setTimeout(480_000);
   const before = await router.run('cat /etc/config/network');
   await openSetup(page, 'network');
   await cell(page, 'lan3', 20).selectOption('t');
@@ -78,7 +76,6 @@ test('a browser closed during the countdown leaves everything as it was, and it 
 });
 
 test('of two administrators the second is told who is at it', async ({ page, router, browser }) => {
-  test.setTimeout(240_000);
   await openSetup(page, 'network');
   await cell(page, 'lan3', 20).selectOption('t');
   await looked(page);

@@ -3,10 +3,8 @@ import type { Page } from '@playwright/test';
 import { violations } from './axe';
 import { expect, live, logIn, test } from './fixture';
 
-/** Suricata needs its time to read its rules, on an emulated machine. */
-const SLOW_MS = 240_000;
 /** Until the daemon has read a configuration, and the page has heard of it. */
-const TAKEN_MS = 40_000;
+const TAKEN_MS = 180_000;
 
 type Part = 'policy' | 'rules';
 
@@ -28,8 +26,6 @@ async function apply(page: Page, ...lines: string[]): Promise<void> {
 }
 
 const applied = (page: Page) => page.getByText('Applied: the router works by it.');
-
-test.beforeEach(() => test.setTimeout(SLOW_MS));
 
 const two = `
 config policy

@@ -28,7 +28,7 @@ async function enter(page: Page, locale: Locale): Promise<void> {
 async function show(page: Page, screen: string): Promise<void> {
   await page.goto(`#/${screen}`);
   await expect(page.locator('main').locator('.panel:visible, [role=table]').first()).toBeVisible();
-  await expect(page.locator('main .waiting')).toHaveCount(0, { timeout: 40_000 });
+  await expect(page.locator('main .waiting')).toHaveCount(0);
   await expect(page.locator('[role=table] .message')).toHaveCount(0);
 }
 
@@ -40,7 +40,6 @@ const layouts: { locale: Locale; colorScheme: 'light' | 'dark'; width: number }[
 for (const { locale, colorScheme, width } of layouts) {
   test.describe(`every screen, ${locale}, ${colorScheme}, ${width} px`, () => {
     test.use({ locale, colorScheme, viewport: { width, height: 800 } });
-    test.setTimeout(180_000);
 
     test('fits and is accessible', async ({ page }) => {
       await page.emulateMedia({ reducedMotion: 'reduce', colorScheme });

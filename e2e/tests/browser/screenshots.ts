@@ -32,7 +32,7 @@ test('pictures of health and network', async ({ page, router }) => {
   try {
     await open(page, 'health');
     const finding = page.locator('details[data-finding="gro-off"]');
-    await expect(finding).toBeVisible({ timeout: 40_000 });
+    await expect(finding).toBeVisible();
     await page.screenshot({ path: docs('health'), animations: 'disabled' });
   } finally {
     await router.run('ethtool -K lan2 gro on');
@@ -63,7 +63,6 @@ async function evening(lan: Lan, router: Router): Promise<number> {
 }
 
 test('the pictures of the documents', async ({ page, lan, router }) => {
-  test.setTimeout(600_000);
   await page.setViewportSize({ width: 1280, height: 860 });
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
   await router.inLine(POLICIES);

@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The eBPF engine: known flows are sent on before the stack sees them.
 
-# retransmitted HOST: TCP segments that it has sent once more.
-retransmitted() { "$1" cat /proc/net/snmp | awk '/^Tcp: [0-9]/ { print $13 }'; }
-
 # fetched SERVER ADDRESS: 200 MB arrive at h10, carried by the programs; the daemon tells all of
 # them: what the programs counted and what the stack did, headers of IP and TCP included.
 fetched() {

@@ -138,7 +138,11 @@ reload_twice() {
 }
 
 # inspected_since BEFORE MANY
-inspected_since() { [ $(($(ips_value .counters.inspected_packets) - $1)) -ge "$2" ]; }
+inspected_since() {
+    local now
+    now=$(ips_value .counters.inspected_packets)
+    [ $((now - $1)) -ge "$2" ] || { echo "$now now"; return 1; }
+}
 
 test_reload_of_rules_loses_no_packet() {
     local before

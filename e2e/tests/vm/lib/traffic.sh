@@ -55,3 +55,6 @@ download() {
 
 # talk HOST NAME ADDRESS: DNS questions from one UDP port, some a second, and their answers.
 talk() { begin "$1" "$2" "exec /tmp/e2e/talk $3"; }
+
+# retransmitted HOST: TCP segments that it has sent once more.
+retransmitted() { "$1" cat /proc/net/snmp | awk '/^Tcp: [0-9]/ { print $13 }'; }
