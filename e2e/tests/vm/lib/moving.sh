@@ -2,13 +2,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A host that moves to another port of the bridge, and whether data reaches it there.
 
-# received PORT: bytes that arrived at that download of h10's or h11's.
+# received PORT: bytes that arrived at that download of h10's or h11's; nothing before the first.
 received() {
     peers "for host in h10 h11; do ip netns exec \$host ss -tin 'sport = :$1'; done" |
         grep -o 'bytes_received:[0-9]*' | cut -d : -f 2
 }
 
-arrives() { [ "$(received "$1")" -gt "$2" ]; }
+# arrives PORT [KNOWN]: more has arrived than KNOWN.
+arrives() {
+    local now
+    now=$(received "$1")
+    [ "${now:-0}" -gt "${2:-0}" ] || {
+        echo "${now:-the connection has ended}: $(peers cat "/tmp/e2e/tcp$1.log")"
+        return 1
+    }
+}
 goes_on() { soon 20 arrives "$1" "$(received "$1")"; }
 
 # mute DEVICE: of h10's two ports with the same MAC and addresses, the one that is not in use. It
