@@ -9,7 +9,9 @@ BUDGET="100000 4000000"
 # offloads KIND PROTO PORT SEEN COMMAND…: h10's COMMAND uses PORT, and SEEN is the least and the
 # most that Suricata sees of it, in bytes.
 offloads() {
-    local kind=$1 proto=$2 port=$3 least=${4% *} most=${4#* } flow paths slow total
+    local kind=$1 proto=$2 port=$3 least=${4% *} most=${4#* } flow paths slow total sent=200000000
+    # Half of it is an echo, and nobody sends again what of that is lost.
+    [ "$kind" != quic ] || sent=100000000
     shift 4
     in_line
     counted "$port"
@@ -22,7 +24,7 @@ offloads() {
     ended_well "$kind"
     slow=$(slow_bytes)
     total=$(conntrack_bytes "$port" | tr ' ' + | { read -r sum; echo $((sum)); })
-    between "bytes of the flow" "$total" 200000000 260000000
+    between "bytes of the flow" "$total" "$sent" 260000000
     between "share that was offloaded" "$(awk "BEGIN { print 1 - $slow / $total }")" "$WANTED" 1
     note "$kind: $slow of $total bytes took the slow path"
     between "bytes that Suricata saw" "$slow" "$least" "$most"
