@@ -372,7 +372,7 @@ export interface Exposure {
    */
   zone: string;
   /**
-   * `router`, the zone that can be reached, or `*` for every zone
+   * the zone that can be reached; *: every zone; empty: the router itself
    */
   to: string;
   /**

@@ -7,13 +7,13 @@ export interface Exposure {
   code: string;
   /** The zone that leads to the Internet. */
   zone: string;
-  /** A zone; `router`: the router itself; `*`: every zone. */
+  /** A zone; `*`: every zone; empty: the router itself. */
   to: string;
   text: string;
 }
 
 function target({ to }: Exposure): string {
-  if (to === 'router') return f('exposes.router');
+  if (to === '') return f('exposes.router');
   return to === '*' ? f('exposes.every') : f('exposes.zone', { zone: to });
 }
 

@@ -77,11 +77,11 @@ describe('what a change opens to the Internet', () => {
 
   it('has a sentence for each, with the router’s words for an unknown kind', () => {
     const sentences = dangers([
-      exposed('input', 'router'),
+      exposed('input', ''),
       exposed('forward', 'lan'),
       exposed('forward', '*'),
-      exposed('rule', 'router'),
-      exposed('rule', 'router'),
+      exposed('rule', ''),
+      exposed('rule', ''),
       exposed('tunnel', 'lan'),
     ]);
     expect(sentences).toEqual([
@@ -95,9 +95,9 @@ describe('what a change opens to the Internet', () => {
 
   it('needs consent for each zone, which names all that it opens', () => {
     const all = [
-      exposed('input', 'router'),
+      exposed('input', ''),
       exposed('forward', 'lan'),
-      exposed('rule', 'router'),
+      exposed('rule', ''),
       exposed('forward', 'iot', 'vpn'),
     ];
     expect(consents(all)).toEqual([

@@ -14,7 +14,8 @@ pub(crate) struct Exposure {
     code: &'static str,
     /// The zone that leads to the Internet.
     pub(crate) zone: String,
-    /// What can be reached: `router`, a zone, or `*` for every zone.
+    /// What can be reached: a zone, `*` for every zone; empty: the router itself, since a zone may
+    /// have any name.
     to: String,
     /// In English.
     pub(crate) text: String,
@@ -30,7 +31,7 @@ impl Exposure {
         let zone = found.zone.clone();
         let from = zone.escape_debug();
         let (code, to, what) = match &found.opening {
-            Opening::Router => ("input", "router".to_owned(), "the router itself".to_owned()),
+            Opening::Router => ("input", String::new(), "the router itself".to_owned()),
             Opening::Zone(to) if to == "*" => ("forward", to.clone(), "every zone".to_owned()),
             Opening::Zone(to) => ("forward", to.clone(), format!("zone '{}'", to.escape_debug())),
         };

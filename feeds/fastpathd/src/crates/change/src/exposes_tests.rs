@@ -32,19 +32,26 @@ fn defaults() -> String {
 fn a_zone_that_lets_in() {
     let wan = zone("wan");
     let open = set("firewall", &wan, json!({"input": "accept"}));
-    assert_eq!(opened(json!([open.clone()])), ["input wan router"]);
+    assert_eq!(opened(json!([open.clone()])), ["input wan "]);
     let text = &exposes(&draft(json!([open])))[0].text;
     assert_eq!(text, "anybody on the Internet could reach the router itself by zone 'wan'");
     let all = set("firewall", &defaults(), json!({"input": "ACCEPT"}));
     let own = set("firewall", &wan, json!({"input": null}));
     assert_eq!(opened(json!([all.clone()])), [""; 0], "the zone has a policy of its own");
-    assert_eq!(opened(json!([all, own])), ["input wan router"]);
+    assert_eq!(opened(json!([all, own])), ["input wan "]);
+}
+
+#[test]
+fn a_zone_that_is_called_router_is_not_the_router() {
+    let own = add("zone", json!({"name": "router"}));
+    let open = add("forwarding", json!({"src": "wan", "dest": "router"}));
+    assert_eq!(opened(json!([own, open])), ["forward wan router"]);
 }
 
 #[test]
 fn what_becomes_a_line() {
     let moved = set("firewall", &zone("lan"), json!({"network": ["lan", "wan"]}));
-    assert_eq!(opened(json!([moved])), ["input lan router"]);
+    assert_eq!(opened(json!([moved])), ["input lan "]);
     let masked = set("firewall", &zone("lan"), json!({"masq": "1"}));
     assert_eq!(opened(json!([masked])), [""; 0], "it reaches the Internet by wan");
     let iot = set("firewall", &zone("iot"), json!({"input": "ACCEPT"}));
@@ -74,7 +81,7 @@ fn rules() {
         all.as_object_mut().unwrap().extend(values.as_object().unwrap().clone());
         opened(json!([add("rule", all)]))
     };
-    assert_eq!(rule(json!({"src": "*", "proto": "all"})), ["rule wan router"]);
+    assert_eq!(rule(json!({"src": "*", "proto": "all"})), ["rule wan "]);
     assert_eq!(rule(json!({"dest": "lan"})), ["rule wan lan"]);
     for closed in [
         json!({"proto": "icmp"}),

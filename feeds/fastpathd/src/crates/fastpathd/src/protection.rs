@@ -331,7 +331,8 @@ impl Protection {
         let before = self.condition().state;
         let Condition { state, why, .. } = self.health.observe(now, &self.seen);
         if *state != before {
-            log::info!("inspection: {} ({why})", state.name());
+            let level = if state.fails() { log::Level::Warn } else { log::Level::Info };
+            log::log!(level, "inspection: {} ({why})", state.name());
         }
     }
 

@@ -73,6 +73,17 @@ impl State {
     pub fn works(self) -> bool {
         matches!(self, Self::Inline | Self::InlineDegraded | Self::Watching)
     }
+
+    /// Whether packets that should be inspected are not, by a fault.
+    #[must_use]
+    pub fn fails(self) -> bool {
+        match self {
+            Self::FailingOpen | Self::FailingClosed | Self::RulesRejected => true,
+            Self::Off | Self::Starting | Self::Inline | Self::InlineDegraded | Self::Watching => {
+                false
+            }
+        }
+    }
 }
 
 /// What the rule in front of the queues is to do. Only of meaning in [`Mode::Nfq`].

@@ -204,6 +204,25 @@ fn refused_rules_are_told_with_suricatas_words() {
 }
 
 #[test]
+fn a_start_after_a_refusal_is_not_a_crash() {
+    let mut watch = Watch::starting(Mode::Nfq, OPEN);
+    watch.seen.refused = Some("fastpath.rules:7: no sid.".into());
+    // `suricata -T` runs again and again, and accepts the rules at last.
+    for tries in (0..3).rev() {
+        watch.seen.running = true;
+        watch.steps(2);
+        watch.seen.running = false;
+        if tries == 0 {
+            watch.seen.refused = None;
+        }
+        let state = watch.step().state;
+        assert_eq!(state, if tries == 0 { State::Starting } else { State::RulesRejected });
+    }
+    watch.appears();
+    watch.becomes(State::Inline);
+}
+
+#[test]
 fn what_the_daemon_could_not_do_is_told() {
     let mut watch = Watch::starting(Mode::Nfq, OPEN);
     watch.seen.trouble = Some("no space left on device.".into());

@@ -44,11 +44,20 @@ pub(super) enum Presence {
     Works,
 }
 
+/// What was demanded of it when last seen, and refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Demand {
+    runs: bool,
+    /// When a start was asked for.
+    asked: Option<Duration>,
+    /// Its configuration or rules were refused.
+    refused: bool,
+}
+
 /// What has to be remembered for that.
 #[derive(Debug)]
 pub(super) struct Progress {
-    /// What was demanded when last seen: whether it runs, and when a start was asked for.
-    demand: (bool, Option<Duration>),
+    demand: Demand,
     /// When the start now under way began.
     began: Duration,
     /// Until when a process that works may go without having crashed: it is restarted.
@@ -76,7 +85,7 @@ pub(super) struct Progress {
 impl Progress {
     pub(super) fn new(now: Duration) -> Self {
         Self {
-            demand: (false, None),
+            demand: Demand::default(),
             began: now,
             may_go: None,
             may_be_test: None,
@@ -124,9 +133,12 @@ impl Progress {
     }
 
     fn note_demand(&mut self, now: Duration, seen: &Observation) {
-        let demand = (seen.enabled, seen.asked);
-        if demand != self.demand {
-            self.demand = demand;
+        let before = self.demand;
+        let refused = seen.refused.is_some();
+        self.demand = Demand { runs: seen.enabled, asked: seen.asked, refused };
+        // What was refused is accepted now, perhaps after several tries: the start comes next.
+        let accepted = before.refused && !refused;
+        if accepted || self.demand != (Demand { refused, ..before }) {
             self.began = now;
             self.crashed = false;
             self.may_go = self.there.then_some(now + RESTARTS);
