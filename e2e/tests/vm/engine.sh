@@ -83,9 +83,9 @@ test_table_comes_back() {
     same "fw4's table" "$(rules fw4)" "$before"
 }
 
-# The log has one line for each removal. Where the daemon was just reading the table when the kernel
-# reported it, the reading finds it out; so does the periodic check, which never says that the table
-# was removed.
+# The log has one line for each removal. Where the daemon was just reading the table when the
+# kernel reported it, the reading finds it out; so does the periodic check, which never says that
+# the table was removed.
 restored() {
     [ "$(daemon_log | grep -cE 'was (changed or )?removed from outside: restoring it')" = "$1" ]
 }
