@@ -46,8 +46,15 @@ in_line() {
 
 ips_value() { said "$1" ips; }
 
-# suricatas COMMAND…: asks Suricata itself, over its own socket.
-suricatas() { gw suricatasc -c "'$*'" /var/run/suricata/command.sock; }
+# suricatas COMMAND…: asks Suricata itself, over its own socket. While it loads rules it may reset a
+# connection.
+suricatas() {
+    gw "for try in 1 2 3 4 5 6 7 8 9; do
+            suricatasc -c '$*' /var/run/suricata/command.sock && exit
+            busybox sleep 1
+        done
+        exit 1"
+}
 
 # bad_page HOST ADDRESS: bytes of the answer that arrived, head and body.
 bad_page() {

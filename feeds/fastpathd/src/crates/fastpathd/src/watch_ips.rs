@@ -113,10 +113,13 @@ async fn talk(commands: &mut Commands, curious: bool, round: u32) -> Vec<Word> {
     words
 }
 
-/// Tells Suricata to load its rules anew; what it said if it did not begin to.
+/// Tells Suricata to load its rules anew; what it said if it did not begin to. It may still be
+/// loading those before, for minutes on a slow router, and takes no second reload until then.
 pub(crate) async fn reload(socket: PathBuf) -> Result<(), String> {
+    const TRIES: u32 = 120;
+    const PAUSE: Duration = Duration::from_secs(3);
     let mut commands = Commands::new(&socket, LIMIT);
-    commands.reload_rules().await.map_err(|error| error.to_string())
+    commands.reload_rules_within(TRIES, PAUSE).await.map_err(|error| error.to_string())
 }
 
 fn queues() -> Vec<ips::Queue> {

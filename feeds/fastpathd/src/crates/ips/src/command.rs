@@ -133,6 +133,24 @@ impl Commands {
         self.ask("ruleset-reload-nonblocking").await.map(drop)
     }
 
+    /// The same, tried again after each `pause` while Suricata is busy or not there.
+    ///
+    /// # Errors
+    /// The last of `tries` failed, see [`CommandError`].
+    pub async fn reload_rules_within(
+        &mut self,
+        tries: u32,
+        pause: Duration,
+    ) -> Result<(), CommandError> {
+        for _ in 1..tries {
+            if self.reload_rules().await.is_ok() {
+                return Ok(());
+            }
+            tokio::time::sleep(pause).await;
+        }
+        self.reload_rules().await
+    }
+
     /// When rules were loaded last, as Suricata prints times.
     ///
     /// # Errors

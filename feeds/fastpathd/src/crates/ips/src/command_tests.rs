@@ -127,6 +127,17 @@ async fn a_refusal_keeps_the_connection() {
 }
 
 #[tokio::test]
+async fn a_reload_is_tried_until_it_begins() {
+    const PEERS: &[Peer] = &[Peer::Closes, Peer::Says(r#"{"message":"done","return":"OK"}"#)];
+    const BUSY: &str = r#"{"message":"Reload already in progress","return":"NOK"}"#;
+    let mut begins = suricata("begins", PEERS);
+    begins.commands.reload_rules_within(2, Duration::from_millis(1)).await.unwrap();
+    let mut busy = suricata("busy", &[Peer::Says(BUSY)]);
+    let error = busy.commands.reload_rules_within(3, Duration::from_millis(1)).await;
+    assert!(matches!(error, Err(CommandError::Refused { .. })), "{error:?}");
+}
+
+#[tokio::test]
 async fn after_a_hang_the_next_question_has_a_new_connection() {
     const PEERS: &[Peer] = &[Peer::Hangs, Peer::Says(r#"{"message":5,"return":"OK"}"#)];
     let mut suricata = suricata("hang", PEERS);
