@@ -39,9 +39,15 @@ taken() { gw "$TAKEN"; }
 in_line() {
     protect "${1-}"
     soon 40 taken
-    # It is looked at twice a second.
-    sleep 1
-    soon 40 working
+    soon 40 steady
+}
+
+# steady: it works, and was not just about to end for its successor. It takes seconds to end, and
+# works until then.
+steady() {
+    local process
+    process=$(gw pgrep -x Suricata-Main) && sleep 3 &&
+        [ "$process" = "$(gw pgrep -x Suricata-Main)" ] && working
 }
 
 ips_value() { said "$1" ips; }
