@@ -81,8 +81,8 @@ function printed() {
 
 /** Those of the page, from vitest's report: what the tests of that title in that file came to. */
 function ofPage() {
-  const told = text(reports, 'results', 'page.json');
-  const files = told ? JSON.parse(told).testResults : [];
+  const report = text(reports, 'results', 'page.json');
+  const files = report ? JSON.parse(report).testResults : [];
   return (named) => {
     const [kind, file, ...rest] = named.split(': ');
     if (kind !== 'page') return undefined;

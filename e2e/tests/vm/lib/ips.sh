@@ -84,7 +84,7 @@ dropped() {
     last=$(said .last alerts)
     begin h10 bad "curl -gs -m 4 -o /dev/null -w '%{size_header} %{size_download}' \
         http://$(bracketed "$1")/id.txt"
-    soon 2 alert_after "$last" "$1" blocked
+    within 2 alert_after "$last" "$1" blocked
     soon 10 ended bad
     same "bytes of head and body that arrived from $1" "$(peers cat /tmp/e2e/bad.log)" "0 0"
     end bad

@@ -113,8 +113,8 @@ async fn talk(commands: &mut Commands, curious: bool, round: u32) -> Vec<Word> {
     words
 }
 
-/// Tells Suricata to load its rules anew; what it said if it did not begin to. It may still be
-/// loading those before, for minutes on a slow router, and takes no second reload until then.
+/// Asks Suricata to reload its rules, and returns its error if no reload started. While an earlier
+/// reload runs, which takes minutes on a slow router, Suricata refuses another.
 pub(crate) async fn reload(socket: PathBuf) -> Result<(), String> {
     const TRIES: u32 = 120;
     const PAUSE: Duration = Duration::from_secs(3);

@@ -83,7 +83,7 @@ impl Drop for Group {
         }
         let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         if let Some(group) = group {
-            // It can only fail because the group is gone, which is what is wanted.
+            // Fails only if the group has already exited.
             let _ = kill_process_group(group, Signal::KILL);
         }
         let _ = self.child.wait();

@@ -22,7 +22,7 @@ pub struct Counter {
 /// What of ours is in the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct InForce {
-    /// Handle of the table. The kernel gives each new table a higher one; 0: there is no table.
+    /// Table handle, 0 without a table. The kernel assigns ascending handles.
     pub table: u64,
     /// Devices of the flowtable.
     pub devices: BTreeSet<String>,
