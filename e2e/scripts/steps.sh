@@ -7,7 +7,7 @@ die() { printf 'build.sh: %s\n' "$*" >&2; exit 1; }
 now() { date +%s; }
 
 # step WHAT COMMAND…: runs it with its output in a log; a line says that it runs and, while
-# it does, how long. The log's end is shown when it fails.
+# it does, how long. The log's end is shown when it fails, and kept in FAILURES where that is set.
 step() {
     local what=$1 log started pid status=0
     shift
@@ -24,6 +24,9 @@ step() {
     if [ "$status" != 0 ]; then
         printf '  ✗ %s (%s s), the end of %s:\n' "$what" $(($(now) - started)) "$log" >&2
         tail -n 40 "$log" >&2
+        if [ -n "${FAILURES-}" ]; then
+            { printf '  ✗ %s\n' "$what" && tail -n 20 "$log" | sed 's/^/      /'; } >>"$FAILURES"
+        fi
         return "$status"
     fi
     printf '  ✓ %s (%s s)\n' "$what" $(($(now) - started))
