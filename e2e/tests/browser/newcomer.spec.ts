@@ -6,7 +6,9 @@ import { hosts } from './lab';
 /** What a newcomer may need for all of it, in the lab. */
 const LIMIT_MS = 180_000;
 
-test('from the first login to a healthy gateway', async ({ page, router, lan, lab }) => {
+const timed = { tag: '@timed' };
+
+test('from the first login to a healthy gateway', timed, async ({ page, router, lan, lab }) => {
   const begun = Date.now();
   const next = () => page.getByRole('button', { name: 'Next' }).click();
   await openSetup(page, 'wizard');

@@ -134,51 +134,52 @@ test('texts from the network are shown, never interpreted, and found', async ({ 
   expect(width).toBeLessThanOrEqual(1280);
 });
 
-test('a blocked address is listed, counts down and is released by hand', async ({
-  page,
-  router,
-  lan,
-  lab,
-}) => {
-  await router.inLine("\toption block '1'\n\toption block_time '300'");
-  await open(page, 'protection');
-  await expect(page.getByRole('region', { name: 'Blocked addresses' })).toContainText('for 5 min');
-  await lan.badPage();
-  const row = block(page, hosts.isp);
-  // The page asks every ten seconds; the number in the tick makes it ask at once.
-  await expect(row).toContainText(/4:\d\d/, { timeout: 5000 });
-  // Where the button is within the row: what is above may just hear of the alert.
-  const place = () =>
-    row.evaluate((outer) => {
-      const [all, button] = [outer, outer.querySelector('button')].map((each) =>
-        each?.getBoundingClientRect(),
-      );
-      if (!all || !button) return null;
-      return [button.x - all.x, button.y - all.y, all.width, all.height].map(Math.round);
-    });
-  const before = await place();
-  expect(before).not.toBeNull();
-  const left = await row.locator('.left').innerText();
-  await expect(row.locator('.left')).not.toHaveText(left);
-  // Figures go on, nothing moves.
-  expect(await place()).toEqual(before);
-  await row.getByRole('button', { name: `Release ${hosts.isp}` }).click();
-  const dialog = page.getByRole('dialog', { name: `Release ${hosts.isp}?` });
-  await dialog.getByRole('button', { name: 'Cancel' }).click();
-  await expect(row).toBeVisible();
-  await row.getByRole('button').click();
-  await dialog.getByRole('button', { name: 'Release' }).click();
-  await expect(page.getByText(`${hosts.isp} is released.`)).toBeVisible();
-  await expect(row).toHaveCount(0);
-  expect(await router.ask('blocks')).toMatchObject({ blocks: [] });
-  await lab.verb('soon', '5', 'h10', 'ping', '-c', '1', '-W', '1', hosts.isp);
-  // And the other way round: what the router releases goes from the page.
-  await lan.badBytes();
-  await lan.badPage();
-  await expect(row).toBeVisible();
-  await router.run(`fastpathctl release ${hosts.isp}`);
-  await expect(row).toHaveCount(0);
-});
+test(
+  'a blocked address is listed, counts down and is released by hand',
+  timed,
+  async ({ page, router, lan, lab }) => {
+    await router.inLine("\toption block '1'\n\toption block_time '300'");
+    await open(page, 'protection');
+    await expect(page.getByRole('region', { name: 'Blocked addresses' })).toContainText(
+      'for 5 min',
+    );
+    await lan.badPage();
+    const row = block(page, hosts.isp);
+    // The page asks every ten seconds; the number in the tick makes it ask at once.
+    await expect(row).toContainText(/4:\d\d/, { timeout: 5000 });
+    // Where the button is within the row: what is above may just hear of the alert.
+    const place = () =>
+      row.evaluate((outer) => {
+        const [all, button] = [outer, outer.querySelector('button')].map((each) =>
+          each?.getBoundingClientRect(),
+        );
+        if (!all || !button) return null;
+        return [button.x - all.x, button.y - all.y, all.width, all.height].map(Math.round);
+      });
+    const before = await place();
+    expect(before).not.toBeNull();
+    const left = await row.locator('.left').innerText();
+    await expect(row.locator('.left')).not.toHaveText(left);
+    // Figures go on, nothing moves.
+    expect(await place()).toEqual(before);
+    await row.getByRole('button', { name: `Release ${hosts.isp}` }).click();
+    const dialog = page.getByRole('dialog', { name: `Release ${hosts.isp}?` });
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await expect(row).toBeVisible();
+    await row.getByRole('button').click();
+    await dialog.getByRole('button', { name: 'Release' }).click();
+    await expect(page.getByText(`${hosts.isp} is released.`)).toBeVisible();
+    await expect(row).toHaveCount(0);
+    expect(await router.ask('blocks')).toMatchObject({ blocks: [] });
+    await lab.verb('soon', '5', 'h10', 'ping', '-c', '1', '-W', '1', hosts.isp);
+    // And the other way round: what the router releases goes from the page.
+    await lan.badBytes();
+    await lan.badPage();
+    await expect(row).toBeVisible();
+    await router.run(`fastpathctl release ${hosts.isp}`);
+    await expect(row).toHaveCount(0);
+  },
+);
 
 test('Suricata’s absence is told in words, and its return', async ({ page, lab, router }) => {
   await router.inLine();

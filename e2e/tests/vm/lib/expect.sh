@@ -45,12 +45,6 @@ soon() {
     }
 }
 
-# within SECONDS COMMAND…: COMMAND succeeds in that time on any machine: a limit that is promised.
-within() {
-    local PATIENCE=1
-    soon "$@"
-}
-
 # never SECONDS COMMAND…: COMMAND fails all the time. For "stays as it is": the one wait that
 # cannot end early.
 never() {

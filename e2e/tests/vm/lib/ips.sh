@@ -78,13 +78,14 @@ alert_after() {
         alerts --sid "$BAD_SID" --limit 1
 }
 
-# dropped ADDRESS: h10's request is answered with nothing, and told of within 2 s.
+# dropped ADDRESS: h10's request is answered with nothing, and an alert reports it. That it does so
+# within 2 s is a test of the timed browser tests.
 dropped() {
     local last
     last=$(said .last alerts)
     begin h10 bad "curl -gs -m 4 -o /dev/null -w '%{size_header} %{size_download}' \
         http://$(bracketed "$1")/id.txt"
-    within 2 alert_after "$last" "$1" blocked
+    soon 2 alert_after "$last" "$1" blocked
     soon 10 ended bad
     same "bytes of head and body that arrived from $1" "$(peers cat /tmp/e2e/bad.log)" "0 0"
     end bad
