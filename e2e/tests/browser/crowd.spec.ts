@@ -11,6 +11,7 @@ const SLOWED = 4;
 const LONGEST_TASK_MS = 100;
 /** What the yardstick takes where that holds. */
 const YARD_MS = 180;
+const ATTEMPTS = 6;
 
 // By CSS alone: finding roles and texts is work for the page's own thread, which is measured.
 const table = (page: Page) => page.locator('main .flow-table');
@@ -43,7 +44,7 @@ async function longestTask(browser: Browser, page: Page, step: () => Promise<voi
     ({ name, ph, pid, tid }) =>
       ph === 'X' && name.endsWith('::RunTask') && mains.includes(`${pid} ${tid}`),
   );
-  expect(tasks.length, 'tasks in the trace').toBeGreaterThan(10);
+  expect(tasks.length, 'tasks in the trace').toBeGreaterThan(0);
   return Math.round(Math.max(...tasks.map(({ tdur }) => tdur ?? 0)) / 1000);
 }
 
@@ -72,9 +73,7 @@ async function yardstick(browser: Browser, page: Page): Promise<number> {
       // The browser's own tasks are seen by now.
       await new Promise((resolve) => setTimeout(resolve, 500));
     });
-  const times = [];
-  for (let time = 0; time < 3; time += 1) times.push(await longestTask(browser, page, work));
-  return Math.min(...times);
+  return longestTask(browser, page, work);
 }
 
 /** The row at the top is there, and known. */
@@ -114,6 +113,20 @@ const steps: Record<string, (page: Page) => Promise<void>> = {
   },
 };
 
+/**
+ * The attempt that stays within its limit, else the last one. What else the machine does can only
+ * make a task longer, and comes and goes: the yardstick is of the same moment.
+ */
+async function shortest(browser: Browser, page: Page, step: () => Promise<void>) {
+  for (let attempt = 1; ; attempt += 1) {
+    const before = await yardstick(browser, page);
+    const task = await longestTask(browser, page, step);
+    const yard = Math.min(before, await yardstick(browser, page));
+    const limit = Math.round(LONGEST_TASK_MS * Math.max(1, yard / YARD_MS));
+    if (task < limit || attempt === ATTEMPTS) return { task, limit, yard };
+  }
+}
+
 test.afterEach(async ({ router }) => router.crowdOut());
 
 const timed = { tag: '@timed' };
@@ -126,17 +139,10 @@ test(
     await open(page, 'flows');
     const cdp = await page.context().newCDPSession(page);
     await cdp.send('Emulation.setCPUThrottlingRate', { rate: SLOWED });
-    const yard = await yardstick(browser, page);
-    const limit = LONGEST_TASK_MS * Math.max(1, yard / YARD_MS);
-    note(`yardstick: ${yard} ms, so the limit is ${Math.round(limit)} ms`);
     for (const [what, step] of Object.entries(steps)) {
-      // What else the machine does can only make it longer.
-      let longest = Infinity;
-      for (let times = 0; times < 3 && longest >= limit; times += 1) {
-        longest = Math.min(longest, await longestTask(browser, page, () => step(page)));
-      }
-      note(`longest task while ${what}: ${longest} ms`);
-      expect.soft(longest, what).toBeLessThan(limit);
+      const { task, limit, yard } = await shortest(browser, page, () => step(page));
+      note(`longest task while ${what}: ${task} of ${limit} ms; yardstick: ${yard} ms`);
+      expect.soft(task, what).toBeLessThan(limit);
     }
   },
 );

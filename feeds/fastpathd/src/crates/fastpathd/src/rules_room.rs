@@ -92,14 +92,25 @@ impl RulesRoom {
             Hour::Daily(hour) if self.wanted && !sources.is_empty() => Some(hour),
             Hour::Daily(_) | Hour::ByHand => None,
         };
-        let chosen_anew = self.chosen_anew && self.wanted && self.settings.hour != Hour::ByHand;
+        let automatic = self.wanted && self.settings.hour != Hour::ByHand;
         self.next_ms = match hour {
-            _ if chosen_anew => now_ms + SOON,
+            _ if automatic && self.chosen_anew => now_ms + SOON,
+            _ if automatic && self.has_rules_of_others() => now_ms + FIRST,
             None => 0,
             // Never fetched: not before tomorrow would be a long time with few rules.
             Some(_) if sources.iter().any(|source| self.report(source).is_none()) => now_ms + FIRST,
             Some(hour) => next(now_ms, hour, self.offset_s),
         };
+    }
+
+    /// Whether the rules in force have some that are not chosen: the choice changed while no daemon
+    /// ran to see it.
+    fn has_rules_of_others(&self) -> bool {
+        let chosen = |name: &str| match name {
+            rules::OWN => self.settings.own.is_some(),
+            _ => self.settings.sources.iter().any(|source| source.name == name),
+        };
+        self.state.sources.iter().any(|report| !chosen(&report.name))
     }
 
     fn report(&self, source: &SourceRequest) -> Option<&SourceReport> {
@@ -281,6 +292,26 @@ mod tests {
         room.done(Err("no such program".into()), 80_000);
         room.configure(&settings, true, 90_000);
         assert_eq!(room.next_ms, 80_000 + RETRY, "the next attempt is not put off");
+    }
+
+    #[test]
+    fn rules_of_a_source_removed_while_no_daemon_ran_are_replaced() {
+        let report = |name: &str| SourceReport { name: name.into(), ..SourceReport::default() };
+        let state = State {
+            finished_ms: 1,
+            sources: vec![report(rules::OWN), report("gone")],
+            ..State::default()
+        };
+        let started = |settings: &rules::Settings| {
+            let mut room = RulesRoom { state: state.clone(), wanted: true, ..RulesRoom::default() };
+            room.settings.store = settings.store.clone();
+            room.configure(settings, true, 1000);
+            room.next_ms
+        };
+        let mut settings = rules::Settings::default();
+        assert_eq!(started(&settings), 1000 + FIRST, "the line has to come up first");
+        settings.hour = Hour::ByHand;
+        assert_eq!(started(&settings), 0, "by hand only");
     }
 
     #[test]
