@@ -2,7 +2,7 @@
 import { expect, note, open, rowOf, test } from './fixture';
 import { hosts, POURED } from './lab';
 
-/** From the host's first packet to the word on the page. */
+/** From the command on the host until the page shows the path. */
 const SHOWN_MS = 3000;
 
 test(

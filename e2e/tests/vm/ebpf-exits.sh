@@ -49,9 +49,9 @@ odd_frames() {
     times "$GROUP" "$(frame h10 "$four" | sed 's/^.\{12\}/01005e010203/')"
 }
 
-# unaccounted: frames that came in, less packets that the programs saw, by their own map. Of many
-# readings those during which nothing came in, and of these what most say: a driver may count a
-# frame just after the programs.
+# unaccounted: received frames minus packets that the programs counted in their map. Only readings
+# during which no frame arrived are used, and of these the most frequent value: a driver may count
+# a frame just after the programs do.
 # shellcheck disable=SC2016 # the gateway and jq expand it
 unaccounted() {
     gw 'rx=statistics/rx_packets; cd /sys/class/net
@@ -61,7 +61,7 @@ unaccounted() {
         cat lan1/$rx lan2/$rx lan3/$rx wan/$rx
     done' | jq -s '[range(0; length; 9) as $i | select(.[$i:$i + 4] == .[$i + 5:$i + 9])
         | (.[$i:$i + 4] | add) - ([.[$i + 4][].formatted.values[].value.seen] | add)]
-        | if . == [] then error("something came in all the time") else . end
+        | if . == [] then error("frames arrived during every reading") else . end
         | group_by(.) | max_by(length) | .[0]'
 }
 

@@ -60,7 +60,7 @@ under_load() {
     local address at=0
     PORTS=("$(fresh_port)" "$(fresh_port)" "$(fresh_port)")
     "$@"
-    # What an earlier test left has no more packets. To a new daemon all are of the same age.
+    # Conversations of earlier tests have ended. A restarted daemon sees all flows as equally old.
     gw "conntrack -D -p udp -d $ISP_4" >/dev/null 2>&1 || true
     for address in "$ISP_4" "$ISP_6" "$H20_4"; do
         download h10 "${PORTS[at]}" "$address" 300k

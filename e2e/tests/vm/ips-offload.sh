@@ -20,7 +20,7 @@ offloads() {
     [[ $paths == *inspect*flowtable* ]] || fail "the flow went $paths"
     soon 300 ended "$kind"
     ended_well "$kind"
-    # What came back of the echo, in the program's own words: lost datagrams are not sent again.
+    # Bytes of the echo that came back, as the program reports: UDP does not retransmit.
     [ "$kind" != quic ] || sent=$((104000000 + $(peers tail -n 1 /tmp/e2e/quic.log)))
     slow=$(slow_bytes)
     total=$(conntrack_bytes "$port" | tr ' ' + | { read -r sum; echo $((sum)); })

@@ -42,8 +42,8 @@ in_line() {
     soon 40 steady
 }
 
-# steady: it works, and was not just about to end for its successor. It takes seconds to end, and
-# works until then.
+# steady: Suricata works, and is not the process that a restart is about to replace: that one keeps
+# working for seconds until it exits.
 steady() {
     local process
     process=$(gw pgrep -x Suricata-Main) && sleep 3 &&
@@ -78,8 +78,8 @@ alert_after() {
         alerts --sid "$BAD_SID" --limit 1
 }
 
-# dropped ADDRESS: h10's request is answered with nothing, and an alert reports it. That it does so
-# within 2 s is a test of the timed browser tests.
+# dropped ADDRESS: no byte of the answer reaches h10, and an alert reports it. A timed browser test
+# checks that the alert appears within 2 s.
 dropped() {
     local last
     last=$(said .last alerts)

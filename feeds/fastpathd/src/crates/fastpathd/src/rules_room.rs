@@ -95,7 +95,7 @@ impl RulesRoom {
         let automatic = self.wanted && self.settings.hour != Hour::ByHand;
         self.next_ms = match hour {
             _ if automatic && self.chosen_anew => now_ms + SOON,
-            _ if automatic && self.has_rules_of_others() => now_ms + FIRST,
+            _ if automatic && self.has_removed_sources() => now_ms + FIRST,
             None => 0,
             // Never fetched: not before tomorrow would be a long time with few rules.
             Some(_) if sources.iter().any(|source| self.report(source).is_none()) => now_ms + FIRST,
@@ -103,9 +103,9 @@ impl RulesRoom {
         };
     }
 
-    /// Whether the rules in force have some that are not chosen: the choice changed while no daemon
-    /// ran to see it.
-    fn has_rules_of_others(&self) -> bool {
+    /// Whether rules of sources that are no longer configured are in force: the configuration
+    /// changed while the daemon was not running.
+    fn has_removed_sources(&self) -> bool {
         let chosen = |name: &str| match name {
             rules::OWN => self.settings.own.is_some(),
             _ => self.settings.sources.iter().any(|source| source.name == name),
