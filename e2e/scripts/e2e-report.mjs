@@ -55,14 +55,10 @@ const quoted = (name) => `'${name}'`;
 /** What each test of the last build came to, by its name. */
 function results() {
   const all = new Map();
-  for (const file of ['browser', 'browser-timed', 'snapshots']) {
+  for (const file of ['browser', 'browser-timed', 'snapshots', 'vm', 'vm-timed']) {
     const told = text(reports, 'results', `${file}.json`);
     const kind = file.replace('-timed', '');
     for (const test of told ? JSON.parse(told) : []) all.set(`${kind}: ${test.name}`, test);
-  }
-  for (const line of text(reports, 'results', 'vm.tsv').split('\n').filter(Boolean)) {
-    const [status, name, seconds] = line.split('\t');
-    all.set(`vm: ${name}`, { status, seconds: Number(seconds) });
   }
   return all;
 }

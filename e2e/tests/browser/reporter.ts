@@ -19,7 +19,7 @@ export default class Lines implements Reporter {
   }
 
   onTestEnd(test: TestCase, result: TestResult): void {
-    const name = test.titlePath().slice(2).join(': ').replace('.spec.ts', '');
+    const name = nameOf(test);
     const seconds = (result.duration / 1000).toFixed(1);
     const good = result.status === test.expectedStatus;
     const status = result.status === 'skipped' ? 'skipped' : good ? 'passed' : 'failed';
@@ -58,6 +58,13 @@ export default class Lines implements Reporter {
   private print(line: string): void {
     process.stdout.write(`${line}\n`);
   }
+}
+
+/** `file: title`; of shell functions `subject: title`, as their file is called. */
+function nameOf(test: TestCase): string {
+  const [, , file = '', ...titles] = test.titlePath();
+  const name = file.endsWith('shell.spec.ts') ? titles : [file.replace('.spec.ts', ''), ...titles];
+  return name.join(': ');
 }
 
 function plain(error: { message?: string; snippet?: string }): string {

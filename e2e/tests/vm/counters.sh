@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What is counted agrees with what was sent.
+# @timed
 
 # What `pour` sends.
 POURED=33554432

@@ -1,10 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Four CPUs and more: two that inspect (LAB_SMP=4).
+# @four
 
 # shellcheck source=e2e/tests/vm/lib/cpus.sh
 . "$VM/lib/cpus.sh"
 
+# @long
 test_named_cpus() {
     several_cpus 4
     in_force "	option forwarding '2-3'
@@ -33,6 +35,7 @@ wrong_threads() {
     suricatas dump-counters | jq .message.tcp.pkt_on_wrong_thread
 }
 
+# @long
 test_hash_keeps_a_flow_on_one_worker() {
     local hash fanout
     several_cpus 4

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The doctor on inspection: with Suricata in line, then away, watching, misplaced.
+# @inspected
 
 # shellcheck source=e2e/tests/vm/lib/examination.sh
 . "$VM/lib/examination.sh"

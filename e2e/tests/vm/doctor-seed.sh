@@ -3,6 +3,7 @@
 # The slow gateway that this project began with: the doctor lists what is wrong with it, mends it,
 # and both are measured in one run, in build/reports/doctor.json.
 # shellcheck source=e2e/lab/measure.sh
+# @timed
 . "$LAB/measure.sh"
 # shellcheck source=e2e/tests/vm/lib/examination.sh
 . "$VM/lib/examination.sh"

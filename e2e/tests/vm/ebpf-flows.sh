@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Kinds of connections that the eBPF programs carry, and what they leave to the stack.
+# @timed
 
 # A kind a line: who opens it, to which address and port.
 kinds() {
@@ -169,6 +170,7 @@ test_all_kinds() {
 }
 
 # What GRO puts together cannot be cut behind the header of PPPoE, and goes to the stack.
+# @long
 test_all_kinds_behind_gro() { kinds_at tcx 400; }
 
 # ftp NAME OPTIONS…: a file through a server that listens to port 21; its connection has a helper.
@@ -254,7 +256,7 @@ narrow_at() {
     soon 60 echoed
     carried
     has "the way to h20" "$(h10 ip route get "$H20_4")" "mtu 1280"
-    sleep 1.1
+    until_still 5 exits mtu
     between "packets that were too large" $(($(exits mtu) - before)) 2 80
 }
 
@@ -263,6 +265,7 @@ test_narrow_way() {
     narrow_at auto
 }
 
+# @long
 test_narrow_way_behind_gro() {
     trap mtu_back EXIT
     narrow_at tcx

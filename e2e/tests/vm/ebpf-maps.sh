@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The maps and hooks of the eBPF programs: what is counted, who has to leave when there is no room,
 # and that nothing stays behind.
+# @timed
 
 ebpf_says() { says "$1" ebpf; }
 hook_of() { said ".devices[] | select(.device == \"$1\") | .hook" ebpf; }
@@ -39,6 +40,13 @@ agree() {
     done
 }
 
+# both_agree PORT WANTED AGAIN: conntrack with the entries, and the daemon.
+both_agree() {
+    (agree "conntrack and entries" "$(carried_of "$1")" "$2" "$3") &&
+        (agree "what the daemon shows" "$(newest --proto tcp --text "$1" |
+            jq -r '"\(.up_packets) \(.up_bytes) \(.down_packets) \(.down_bytes)"')" "$2" "$3")
+}
+
 fetched_all() { peers grep -q fetched /tmp/e2e/gigabyte.log; }
 
 test_gigabyte_is_counted() {
@@ -53,14 +61,12 @@ test_gigabyte_is_counted() {
         "http://$ISP_4/gigabyte.bin --next --limit-rate 1k -o /dev/null http://$ISP_4/1.bin"
     soon 10 on_path ebpf --proto tcp --text "$port"
     soon 400 fetched_all
-    sleep 2
+    until_still 10 at_card
     after=$(at_card)
     after=$(echo "$before $after" | awk '{ print $5 - $1, $6 - $2, $7 - $3, $8 - $4 }')
     again=$(($(retransmitted isp) - again))
     note "at the host: $after; seen by the stack: $(kernel_saw "$port") packets, $again sent again"
-    agree "conntrack and entries" "$(carried_of "$port")" "$after" "$again"
-    agree "what the daemon tells" "$(newest --proto tcp --text "$port" |
-        jq -r '"\(.up_packets) \(.up_bytes) \(.down_packets) \(.down_bytes)"')" "$after" "$again"
+    soon 5 both_agree "$port" "$after" "$again"
     between "packets that the stack saw" "$(kernel_saw "$port")" 1 5000
 }
 
@@ -88,6 +94,12 @@ knocks() {
 
 evicted() { said .evicted ebpf; }
 
+# make_room NUMBER: new conversations have replaced so many that had ended.
+make_room() {
+    questions 5
+    ebpf_says ".evicted >= $1"
+}
+
 test_full_maps() {
     local port before
     trap 'gw /etc/init.d/fastpathd restart' EXIT
@@ -105,10 +117,8 @@ test_full_maps() {
     # Who has had his say makes room, but not who is at it.
     questions 15
     soon 5 ebpf_says '.flows == 16'
-    sleep 2.5
-    questions 10
-    soon 5 ebpf_says '.evicted >= 5'
-    note "$(evicted) of 25 conversations made room"
+    soon 10 make_room 5
+    note "$(evicted) conversations made room"
     ebpf_says '.flows <= 16' || fail "more connections than there is room for"
     on_path ebpf --proto tcp --text "$port" || fail "the download had to leave"
 }

@@ -59,7 +59,7 @@ stopped_before() {
     forbid "$@"
     soon 20 more_dropped 0
     # What had been queued behind the rules when they came.
-    sleep 1
+    until_still 10 arrived "$port"
     engine_ebpf
     not_revived "$port"
     allow
@@ -79,7 +79,7 @@ test_a_new_rule_stops_what_is_carried() {
     soon 15 on_path ebpf --proto tcp --text "$port"
     forbid saddr daddr
     soon 20 more_dropped 0
-    sleep 1
+    until_still 10 arrived "$port"
     not_revived "$port"
     allow
     goes_on_over_ebpf "$port"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The eBPF engine in time: how soon entries come after a connection, and go when what they stand on
 # is otherwise.
+# @timed
 
 # Milliseconds until a connection has its entries, and until entries of another world are gone: the
 # median. Whoever runs the machines may be busy with something else for a while.

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Who fires a drop rule is blocked for a time.
+# @inspected
 
 blocked() { says "[.blocks[].address] | index(\"$1\") != null" blocks; }
 not_blocked() { says "[.blocks[].address] | index(\"$1\") == null" blocks; }
@@ -28,6 +29,7 @@ test_source_is_blocked_and_released() {
     if gw fastpathctl release "$ISP_4" 2>/dev/null; then fail "released twice"; fi
 }
 
+# @long
 test_source_is_blocked_ipv6() {
     in_line "	option block '1'"
     dropped "$ISP_6"
@@ -47,6 +49,7 @@ test_block_ends_by_itself() {
     soon 3 not_blocked "$ISP_4"
 }
 
+# @long
 test_exempt_sources_are_not_blocked() {
     in_line "	option block '1'
 	list block_exempt '203.0.113.0/24'"

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What a rule says is bad never arrives, as long as inspection looks.
+# @inspected
 
 over() { [[ $(field inspection "$1") = @(spent|bypassed) ]]; }
 
@@ -37,6 +38,7 @@ test_alert_tells_what_it_was() {
 }
 
 # A page that is open is told without asking.
+# @long
 test_alert_is_notified() {
     local id
     in_line
@@ -74,6 +76,7 @@ test_after_enough_was_seen_it_passes() {
     passes_later "$H20_6"
 }
 
+# @long
 test_inspect_always_drops_it_there_too() {
     local port
     in_line "	option default 'always'"
@@ -82,9 +85,8 @@ test_inspect_always_drops_it_there_too() {
         "2097152 1 0 0 "
     download h10 $((port + 1)) "$ISP_4" 400k
     soon 5 on_path inspect/always-inspected --proto tcp --text $((port + 1))
-    sleep 5
+    never 5 offloaded $((port + 1))
     on_path inspect/always-inspected --proto tcp --text $((port + 1))
-    if offloaded $((port + 1)); then fail "the kernel offloaded it"; fi
 }
 
 test_policy_spares_a_zone() {
@@ -98,6 +100,7 @@ config policy
     dropped "$ISP_4"
 }
 
+# @long
 test_exempt_host_is_not_inspected() {
     in_line "	list exempt '10.10.10.11'"
     same "bytes to the exempt host" "$(bad_page h11 "$ISP_4" | cut -d ' ' -f 2)" 39

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Suricata dies, hangs, is not there; its events are too many or no events at all.
+# @timed @inspected
 
 # The state tells of a fault after so many ms at the most.
 TOLD_MS=2000
@@ -34,7 +35,7 @@ grows() {
 stalls() {
     local bytes
     # What is under way arrives.
-    sleep 2
+    until_still 10 arrived "$1"
     bytes=$(arrived "$1")
     never 4 more_arrived "$1" "$bytes"
 }
@@ -93,6 +94,7 @@ test_killed_fail_closed() {
     back_in_line
 }
 
+# @long
 test_stopped_fail_open() {
     local at before
     in_line
@@ -123,7 +125,7 @@ test_stopped_fail_closed() {
 loses_none() {
     local report
     begin h10 packets "iperf3 -J -u -c $H20_4 -l 200 -k 20000 -b 3200k -w 4M"
-    sleep 3
+    soon 10 inspected_since "$(ips_value .counters.inspected_packets)" 1000
     "$@"
     soon 60 ended packets
     report=$(peers cat /tmp/e2e/packets.log)
@@ -155,6 +157,7 @@ test_reload_of_rules_loses_no_packet() {
     dropped "$ISP_4"
 }
 
+# @long
 test_crash_loop() {
     in_line
     # Its configuration is good, as suricata -T says; it ends all the same.
@@ -186,6 +189,7 @@ test_program_is_missing() {
     soon 60 ips_is inline
 }
 
+# @long
 test_full_disk_for_logs() {
     in_line
     gw 'busybox mount -t tmpfs -o size=16k logs /var/log/suricata
@@ -231,6 +235,7 @@ test_flood_of_alerts() {
     dropped "$ISP_4"
 }
 
+# @long
 test_line_of_ten_megabytes() {
     local memory
     in_line
@@ -243,6 +248,7 @@ test_line_of_ten_megabytes() {
     dropped "$ISP_4"
 }
 
+# @long
 test_lines_that_are_no_events() {
     local before
     in_line
@@ -257,6 +263,7 @@ test_lines_that_are_no_events() {
 }
 
 # Somebody else than Suricata and root must not be able to write alerts.
+# @long
 test_events_of_others_are_not_taken() {
     local before
     in_line

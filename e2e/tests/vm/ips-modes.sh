@@ -35,6 +35,7 @@ e2eb_gets() {
 passes() { [ "$(e2eb_gets index.html)" = 6 ]; }
 nothing_passes() { [ "$(e2eb_gets index.html)" = 0 ]; }
 
+# @long
 test_watching_a_port() {
     local last
     protect "	option mode 'ids'
@@ -50,6 +51,7 @@ test_watching_a_port() {
     soon 10 on_path flowtable --proto tcp --text "$((last + 30001))"
 }
 
+# @long
 test_watcher_that_dies_stops_nothing() {
     protect "	option mode 'ids'
 	list device 'lan1'"
@@ -62,6 +64,7 @@ test_watcher_that_dies_stops_nothing() {
     soon 25 ips_is watching
 }
 
+# @long
 test_bridging_two_ports() {
     local last
     two_hosts

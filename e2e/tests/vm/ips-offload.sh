@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Inspected first, then offloaded, whatever kind of flow it is: 200 MB each.
+# @timed @inspected
 
 WANTED=0.95
 # Until the budget of 1 MiB is spent.
@@ -37,6 +38,7 @@ test_download() {
         "curl -gsSf -o /dev/null --local-port $port http://$ISP_4/200.bin"
 }
 
+# @long
 test_upload() {
     local port
     port=$(fresh_port)
@@ -44,6 +46,7 @@ test_upload() {
         "iperf3 -c $ISP_4 --cport $port -n 200M"
 }
 
+# @long
 test_udp() {
     local port
     port=$(fresh_port)
@@ -51,6 +54,7 @@ test_udp() {
         "iperf3 -u -c $ISP_4 --cport $port -b 60M -l 1400 -n 200M"
 }
 
+# @long
 test_quic_like() {
     local port
     port=$(fresh_port)

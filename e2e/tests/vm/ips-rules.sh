@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Rules are fetched, looked at, tried and taken; or refused, and those before them stay.
+# @inspected
 
 # shellcheck source=e2e/tests/vm/lib/archives.sh
 . "$VM/lib/archives.sh"
@@ -64,6 +65,7 @@ test_update_replaces_what_was() {
     finds 2 || fail "the new rule is not in force"
 }
 
+# @long
 test_categories_and_disabled_rules() {
     with_good_rules "	list category 'mark'"
     overlooks 2 || fail "a category that was not chosen is in force"
@@ -103,6 +105,7 @@ test_refused_archives() {
     gw 'test ! -e /var/lib/fastpath/mark.rules && test ! -e /var/lib/mark.rules'
 }
 
+# @long
 test_other_refused_archives() {
     upon_good_rules
     turned_down truncated lab "cut off"
@@ -115,6 +118,7 @@ test_other_refused_archives() {
     between "KiB that the daemon holds" "$(daemon_kib)" 1000 40000
 }
 
+# @long
 test_full_disk() {
     with_good_rules
     # shellcheck disable=SC2016 # the machine expands it
@@ -129,6 +133,7 @@ test_full_disk() {
 }
 
 # A new set does not bring old connections back under inspection, and loses none of them.
+# @long
 test_update_leaves_flows_alone() {
     local port bytes
     with_good_rules

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Which path a flow takes, and why.
+# @timed
 
 # Milliseconds from the first packet to the flowtable; a flow is taken with the first packet
 # after it is established.

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # 20,000 live connections.
+# @timed
 
 NUMBER=20000
 # The daemon's share of the emulated core; and how long a page may take under emulation.

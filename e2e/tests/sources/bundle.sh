@@ -1,22 +1,6 @@
-#!/usr/bin/env bash
+# shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The bundle of sources, its bill of materials and the licences: run [NAME…]; without names all.
-set -euo pipefail
-HERE=$(cd "$(dirname "$(readlink -f "$0")")" && pwd)
-TOP=$(cd "$HERE/../../.." && pwd)
-BUILD=$TOP/build
-WORK=$BUILD/sources-test
-PROFILE=x86-64
-FIRST=$WORK/first
-# shellcheck source=e2e/scripts/steps.sh
-. "$TOP/e2e/scripts/steps.sh"
-# shellcheck source=e2e/scripts/tools.sh
-. "$TOP/e2e/scripts/tools.sh"
-# shellcheck source=profiles/sources/openwrt.sh
-. "$TOP/profiles/sources/openwrt.sh"
-
-TESTS="licences bundle twice bill archive_builds archives_for_packages plugged_out"
-TESTS+=" one_commit_restored"
+# The bundle of sources, its bill of materials and the licences.
 
 # The bundle of this commit, made once.
 first() {
@@ -26,13 +10,13 @@ first() {
 archive() { find "$FIRST" -name "$1-[0-9]*.tar.?z"; }
 
 # What may stand in a program under GPL-2.0, and that the check of a bundle says no.
-licences() {
+test_licences() {
     first
     SBOM=$FIRST/sbom.cdx.json LICENCES=$TOP/profiles/sources/licences.mjs \
         node --test "$HERE/licences.test.mjs"
 }
 
-bundle() {
+test_bundle() {
     first
     (cd "$FIRST" && sha256sum --quiet -c SHA256SUMS)
     [ "$(cd "$FIRST" && find . -type f | wc -l)" = "$(($(wc -l <"$FIRST/SHA256SUMS") + 1))" ]
@@ -50,7 +34,7 @@ bundle() {
 }
 
 # From another folder, in another locale and time zone, with another umask.
-twice() {
+test_twice() {
     local clone="$WORK/a clone/of it"
     first
     rm -rf "$WORK/a clone" "$WORK/second"
@@ -67,7 +51,7 @@ twice() {
     rm -rf "$WORK/a clone" "$WORK/second"
 }
 
-bill() {
+test_bill() {
     first
     SBOM=$FIRST/sbom.cdx.json LOCK=$TOP/feeds/fastpathd/src/Cargo.lock \
         PAGE=$TOP/ui/package-lock.json NPM=$FIRST/npm node --test "$HERE/bill.test.mjs"
@@ -75,7 +59,7 @@ bill() {
 
 # The daemon's crates come from the archive alone: an empty CARGO_HOME, and no network where this
 # user may take it away.
-archive_builds() {
+test_archive_builds() {
     local alone=() folder
     first
     rm -rf "$WORK/build"
@@ -92,7 +76,7 @@ archive_builds() {
 }
 
 # For the packages: the same archive, and the lines that name it.
-archives_for_packages() {
+test_archives_for_packages() {
     local archive
     first
     rm -rf "$WORK/archives"
@@ -106,7 +90,7 @@ archives_for_packages() {
 }
 
 # Without OpenWrt's sources: it says what is missing and what to do, and writes nothing.
-plugged_out() {
+test_plugged_out() {
     local status=0
     rm -rf "$WORK/nowhere" "$WORK/out"
     FIRMWARE_DIR=$WORK/nowhere "$TOP/build.sh" sources "$PROFILE" --out "$WORK/out" \
@@ -129,7 +113,7 @@ plugged_out() {
 
 # A commit without its history: the same bytes however the clone is packed, and docs/sources.md's
 # way back gives the tree.
-one_commit_restored() {
+test_one_commit_restored() {
     local from=$WORK/from to=$WORK/to commit
     rm -rf "$from" "$from.clone" "$to"
     git init -q "$from"
@@ -153,37 +137,3 @@ one_commit_restored() {
 
 # `!` does not end a test.
 not() { if "$@"; then return 1; fi; }
-
-main() {
-    local name started all passed=0 failed=0
-    # A test is a process of its own, so that the first command that fails ends it.
-    if [ "${1-}" = --one ]; then
-        set -x
-        "$2"
-        return
-    fi
-    need_packages "the bundle" git xz-utils
-    need_build_tools
-    need_node
-    npm_ready "$TOP/ui"
-    mkdir -p "$WORK" "$BUILD/log"
-    rm -rf "$FIRST"
-    [ $# != 0 ] || read -ra all <<<"$TESTS"
-    [ $# = 0 ] || all=("$@")
-    for name in "${all[@]}"; do
-        started=$(now)
-        if "$HERE/run" --one "$name" >"$BUILD/log/sources-$name.log" 2>&1 </dev/null; then
-            printf '  ✓ %s (%s s)\n' "$name" "$(($(now) - started))"
-            passed=$((passed + 1))
-        else
-            printf '  ✗ %s (%s s), the end of %s:\n' "$name" "$(($(now) - started))" \
-                "$BUILD/log/sources-$name.log"
-            tail -n 20 "$BUILD/log/sources-$name.log"
-            failed=$((failed + 1))
-        fi
-    done
-    say "$passed passed, $failed failed, 0 skipped"
-    [ "$failed" = 0 ]
-}
-
-main "$@"

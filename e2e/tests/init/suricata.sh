@@ -1,64 +1,7 @@
-#!/bin/sh
+# shellcheck shell=dash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Runs inside the root that `run` makes. Each test starts from a stopped service, the package's
-# own configuration and no overlay. tests [NAME]…: only these.
-set -u
-# shellcheck source=e2e/tests/init/tests-fastpathd
-. "$0-fastpathd"
-# shellcheck source=e2e/tests/init/tests-network
-. "$0-network"
-SERVICE=/etc/init.d/suricata
-OVERLAY=/var/run/fastpath/ips/suricata.yaml
-ARGUMENTS=/var/run/fastpath/ips/arguments
-CPUS=/var/run/fastpath/ips/cpus
-REFUSED=/var/run/suricata/refused
-PASSED=0
-FAILED=0
-SKIPPED=0
-
-fail() {
-    echo "      $*"
-    exit 1
-}
-
-# soon SECONDS COMMAND…: until it holds; on a busy machine it may take ten times as long.
-soon() {
-    tries=$(($1 * 100))
-    shift
-    while ! "$@"; do
-        tries=$((tries - 1))
-        [ $tries -gt 0 ] || return 1
-        usleep 100000
-    done
-}
-
-# BusyBox takes no number for 0.
-pid() { cat /run/supervise/suricata.child 2>/dev/null || echo 999999; }
-runs() { kill -0 "$(pid)" 2>/dev/null && [ -s /tmp/running ]; }
-stopped() { ! runs; }
-another() { runs && [ "$(pid)" != "$1" ]; }
-rehearsals() { grep -c -- '-T' /tmp/calls; }
-
-overlay() {
-    printf '%%YAML 1.1\n---\n# %s\n' "$1" >"$OVERLAY"
-    printf '%s\n' -q 0:1 >"$ARGUMENTS"
-}
-
-running_with() {
-    overlay "$1"
-    "$SERVICE" start
-    soon 3 runs || fail "not started"
-}
-
-fresh() {
-    "$SERVICE" stop
-    rm -rf /tmp/calls /tmp/running /tmp/ujail /var/run/suricata /var/etc/suricata \
-        "$OVERLAY" "$ARGUMENTS" "$CPUS"
-    : >/tmp/calls
-    # The test of a configuration runs as suricata.
-    chmod 666 /tmp/calls
-    cp /etc/config/suricata.package /etc/config/suricata
-}
+# Tests of Suricata's init script; `inside` reads this.
+# shellcheck disable=SC3043 # BusyBox's shell has local
 
 test_without_overlay_nothing_runs() {
     "$SERVICE" start
@@ -322,32 +265,3 @@ test_links_of_the_user_lead_root_nowhere() {
     "$SERVICE" reload
     [ "$(cat /etc/secret)" = secret ] || fail "root followed a link of the user's"
 }
-
-cp /etc/config/suricata /etc/config/suricata.package
-# shellcheck disable=SC2013 # one name a word
-for test in $(sed -n 's/^\(test_[a-z0-9_]*\)() .*/\1/p' "$0" "$0-fastpathd" "$0-network"); do
-    case " ${*:-${test#test_}} " in *" ${test#test_} "*) ;; *) continue ;; esac
-    fresh
-    fresh_fastpathd
-    said=$("$test" 2>&1)
-    case $? in
-        0)
-            PASSED=$((PASSED + 1))
-            echo "  ✓ ${test#test_}"
-            ;;
-        77)
-            SKIPPED=$((SKIPPED + 1))
-            echo "  - ${test#test_}"
-            echo "skipped: ${test#test_}: needs root"
-            ;;
-        *)
-            FAILED=$((FAILED + 1))
-            echo "  ✗ ${test#test_}"
-            echo "$said"
-            ;;
-    esac
-done
-fresh
-fresh_fastpathd
-echo "$PASSED passed, $FAILED failed, $SKIPPED skipped"
-[ "$FAILED" = 0 ]

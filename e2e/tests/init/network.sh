@@ -1,6 +1,6 @@
 # shellcheck shell=dash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tests of the lab's own netifd: from configurations to commands. `tests` reads this. A case is a
+# Tests of the lab's own netifd: from configurations to commands. `inside` reads this. A case is a
 # folder: `config/network` is what is wanted, `before/network` what was carried out the last time,
 # `foreign` facts of the kernel that are nobody's business here, `plan` what is to be done.
 CASES=/usr/share/network-cases

@@ -1,19 +1,8 @@
 # shellcheck shell=dash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tests of fastpathd's init script; `tests` reads this. There is no package of eBPF programs until
+# Tests of fastpathd's init script; `inside` reads this. There is no package of eBPF programs until
 # a test calls with_loader.
 # shellcheck disable=SC3043 # BusyBox's shell has local
-DAEMON=/etc/init.d/fastpathd
-LOADER=/usr/libexec/fastpath-bpf
-HOOK=/usr/libexec/platform/packet-steering.sh
-
-fresh_fastpathd() {
-    "$DAEMON" stop
-    rm -rf /tmp/programs "$LOADER" "$HOOK" /var/run/fastpath /var/lib/fastpath
-    mkdir -p /var/run/fastpath/ips
-    : >/tmp/programs
-    cp /usr/share/fastpath.package /etc/config/fastpath
-}
 
 with_loader() {
     cp /usr/bin/fastpath-bpf.spare "$LOADER"

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/** Another order with each seed (mulberry32), always the same with the same one. */
+function random(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let word = Math.imul(state ^ (state >>> 15), 1 | state);
+    word = (word + Math.imul(word ^ (word >>> 7), 61 | word)) ^ word;
+    return ((word ^ (word >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** In the order of the seed in SHUFFLE; without one as they are. */
+export function shuffled<T>(all: T[], seed = process.env['SHUFFLE']): T[] {
+  if (!seed) return all;
+  const next = random(Number(seed));
+  return all
+    .map((each) => ({ each, at: next() }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ each }) => each);
+}
