@@ -24,7 +24,8 @@ usage: ./build.sh COMMAND
                      x86-64 as the gateway
   bench [--time]     count the instructions of a forwarded packet, engine by engine;
                      --time adds real time
-  test [NAME…]       all tests, or only the named kinds (./build.sh test list)
+  test [all|timed|changed|KIND…]
+                     tests, closing with a line of counts (./build.sh test list)
   sources PROFILE    the sources of what a router gets, and its bill of materials; --own: our
                      part alone, which needs nothing of OpenWrt
   firmware PROFILE   an image for a device, from pinned sources (--list names the profiles)

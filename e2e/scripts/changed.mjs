@@ -43,7 +43,7 @@ function isThere(test) {
   const [kind, name] = test.split(':');
   if (kind === 'vm' && name) return existsSync(join(top, `e2e/tests/vm/${name}.sh`));
   if (kind === 'browser' && name) return existsSync(join(top, `e2e/tests/browser/${name}.spec.ts`));
-  const runner = readFileSync(join(top, 'e2e/scripts/test'), 'utf8');
+  const runner = readFileSync(join(top, 'e2e/scripts/kinds.sh'), 'utf8');
   return !name && runner.includes(`\ntest_${kind}() {`);
 }
 

@@ -30,6 +30,7 @@ step() {
         return "$status"
     fi
     printf '  ✓ %s (%s s)\n' "$what" $(($(now) - started))
+    [ -z "${FAILURES-}" ] || printf '%s\t%s\n' $(($(now) - started)) "$what" >>"$BUILD/log/steps"
 }
 
 watch_step() {

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from '@playwright/test';
-import { expect, open, test } from './fixture';
+import { core, expect, open, test } from './fixture';
 
 /** Applies what is edited, and waits until the page has confirmed it by itself. */
 async function apply(page: Page): Promise<void> {
@@ -124,30 +124,30 @@ test('a backup is shown by its names, and what is none is refused', async ({ pag
   }
 });
 
-test('an account made here logs in, and its password is nowhere', async ({
-  page,
-  request,
-  router,
-}) => {
-  await router.run('cp /etc/config/rpcd /tmp/rpcd.e2e');
-  try {
-    await open(page, 'system');
-    await page.getByRole('button', { name: 'Add somebody' }).click();
-    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('e2e-guest');
-    await page.getByRole('textbox', { name: /^New password/ }).fill('correct horse');
-    await page.getByRole('button', { name: 'Take over' }).click();
-    await expect(page.locator('[data-user="e2e-guest"]')).toBeVisible();
-    await apply(page);
-    expect(await page.content()).not.toContain('correct horse');
-    expect(await router.run('cat /etc/config/rpcd')).toMatch(/password '\$6\$[\s\S]*e2e-guest/);
-    await router.run('! grep -rq "correct horse" /etc /var/run/fastpath-access.json');
-    const login = { username: 'e2e-guest', password: 'correct horse' };
-    const params = ['0'.repeat(32), 'fastpath.access', 'login', login];
-    const answer = await request.post('/ubus', {
-      data: { jsonrpc: '2.0', id: 1, method: 'call', params },
-    });
-    expect(await answer.json()).toHaveProperty('result.1.ubus_rpc_session');
-  } finally {
-    await router.run('cp /tmp/rpcd.e2e /etc/config/rpcd');
-  }
-});
+test(
+  'an account made here logs in, and its password is nowhere',
+  core,
+  async ({ page, request, router }) => {
+    await router.run('cp /etc/config/rpcd /tmp/rpcd.e2e');
+    try {
+      await open(page, 'system');
+      await page.getByRole('button', { name: 'Add somebody' }).click();
+      await page.getByRole('textbox', { name: 'Name', exact: true }).fill('e2e-guest');
+      await page.getByRole('textbox', { name: /^New password/ }).fill('correct horse');
+      await page.getByRole('button', { name: 'Take over' }).click();
+      await expect(page.locator('[data-user="e2e-guest"]')).toBeVisible();
+      await apply(page);
+      expect(await page.content()).not.toContain('correct horse');
+      expect(await router.run('cat /etc/config/rpcd')).toMatch(/password '\$6\$[\s\S]*e2e-guest/);
+      await router.run('! grep -rq "correct horse" /etc /var/run/fastpath-access.json');
+      const login = { username: 'e2e-guest', password: 'correct horse' };
+      const params = ['0'.repeat(32), 'fastpath.access', 'login', login];
+      const answer = await request.post('/ubus', {
+        data: { jsonrpc: '2.0', id: 1, method: 'call', params },
+      });
+      expect(await answer.json()).toHaveProperty('result.1.ubus_rpc_session');
+    } finally {
+      await router.run('cp /tmp/rpcd.e2e /etc/config/rpcd');
+    }
+  },
+);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Page } from '@playwright/test';
 import { looked, openSetup, review } from './change';
-import { expect, test } from './fixture';
+import { core, expect, test } from './fixture';
 
 const screen = async (page: Page, name: string) => {
   const screens = page.getByRole('navigation', { name: 'Screens' });
@@ -15,35 +15,39 @@ const may = (page: Page, src: string, dest: string) =>
   page.getByLabel(`${src} may open connections to ${dest}`, { exact: true });
 const applied = (page: Page) => page.getByRole('button', { name: 'Review and apply' });
 
-test('a review has what the controls show, also after another screen', async ({ page, router }) => {
-  const before = await router.run('cat /etc/config/firewall');
-  await openSetup(page, 'firewall');
-  await may(page, 'wan', 'lan').check();
-  await may(page, 'wan', 'the router').check();
-  await expect(page.getByText('2 edits', { exact: true })).toBeVisible();
+test(
+  'a review has what the controls show, also after another screen',
+  core,
+  async ({ page, router }) => {
+    const before = await router.run('cat /etc/config/firewall');
+    await openSetup(page, 'firewall');
+    await may(page, 'wan', 'lan').check();
+    await may(page, 'wan', 'the router').check();
+    await expect(page.getByText('2 edits', { exact: true })).toBeVisible();
 
-  await screen(page, 'Overview');
-  await screen(page, 'Firewall');
-  await expect(may(page, 'wan', 'lan')).toBeChecked();
-  await expect(may(page, 'wan', 'the router')).toBeChecked();
-  await expect(page.getByText('2 edits', { exact: true })).toBeVisible();
+    await screen(page, 'Overview');
+    await screen(page, 'Firewall');
+    await expect(may(page, 'wan', 'lan')).toBeChecked();
+    await expect(may(page, 'wan', 'the router')).toBeChecked();
+    await expect(page.getByText('2 edits', { exact: true })).toBeVisible();
 
-  await page.getByRole('button', { name: 'Discard' }).click();
-  await expect(may(page, 'wan', 'lan')).not.toBeChecked();
-  await expect(may(page, 'wan', 'the router')).not.toBeChecked();
-  await expect(applied(page)).toBeHidden();
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await expect(may(page, 'wan', 'lan')).not.toBeChecked();
+    await expect(may(page, 'wan', 'the router')).not.toBeChecked();
+    await expect(applied(page)).toBeHidden();
 
-  await may(page, 'iot', 'mgmt').check();
-  await expect(page.getByText('1 edit', { exact: true })).toBeVisible();
-  const lines = (await looked(page)).join('\n');
-  expect(lines).toContain('iot');
-  expect(lines).toContain('mgmt');
-  expect(lines).not.toContain('wan');
-  await review(page).getByRole('button', { name: 'Back' }).click();
-  await page.getByRole('button', { name: 'Discard' }).click();
-  await expect(applied(page)).toBeHidden();
-  expect(await router.run('cat /etc/config/firewall')).toBe(before);
-});
+    await may(page, 'iot', 'mgmt').check();
+    await expect(page.getByText('1 edit', { exact: true })).toBeVisible();
+    const lines = (await looked(page)).join('\n');
+    expect(lines).toContain('iot');
+    expect(lines).toContain('mgmt');
+    expect(lines).not.toContain('wan');
+    await review(page).getByRole('button', { name: 'Back' }).click();
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await expect(applied(page)).toBeHidden();
+    expect(await router.run('cat /etc/config/firewall')).toBe(before);
+  },
+);
 
 test('edits discarded during the check are not reviewed', async ({ page }) => {
   await openSetup(page, 'firewall');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Page } from '@playwright/test';
 import { violations } from './axe';
-import { expect, open, rowOf, test } from './fixture';
+import { core, expect, open, rowOf, test } from './fixture';
 import { hosts, type Router } from './lab';
 
 /** Of the gateway, all of virtio: its driver has native XDP. */
@@ -34,53 +34,55 @@ async function chooseEbpf(page: Page): Promise<void> {
   await expect(page.getByText('Switched to eBPF.')).toBeVisible();
 }
 
-test('chosen on the page it carries what flows, and the page follows back', async ({
-  page,
-  lan,
-  router,
-}) => {
-  await open(page, 'overview');
-  await expect(programs(page)).toHaveCount(0);
-  await chooseEbpf(page);
-  // The answer comes when the programs are there: the router says the same at once.
-  expect(await router.engine()).toMatchObject({ active: 'ebpf', wanted: 'ebpf' });
-  const table = programs(page).getByRole('table');
-  for (const port of ports) {
-    const row = table.getByRole('row').filter({ has: page.getByRole('rowheader', { name: port }) });
-    await expect(row).toContainText('Native XDP');
-    await expect(row).toContainText('the drivers of all ports can');
-  }
-  const port = await lan.download(hosts.isp, '2M');
-  await expect(page.locator('tr[data-path="ebpf"]')).toContainText(/[1-9][\d.]* [kM]bit\/s/);
-  const forwarded = exits(page).locator('[data-exit="forwarded"]');
-  await expect(forwarded.getByRole('rowheader')).toContainText('Rewritten and sent');
-  await expect(forwarded.getByRole('cell').last()).toContainText(/[1-9][\d,]* \/s/);
-  await expect(exits(page)).toContainText(/[1-9][\d.]* % forwarded/);
-  await expect(exits(page).locator('[data-exit="unknown"]')).toContainText('It has no entry');
-  expect(await violations(page)).toEqual([]);
+test(
+  'chosen on the page it carries what flows, and the page follows back',
+  core,
+  async ({ page, lan, router }) => {
+    await open(page, 'overview');
+    await expect(programs(page)).toHaveCount(0);
+    await chooseEbpf(page);
+    // The answer comes when the programs are there: the router says the same at once.
+    expect(await router.engine()).toMatchObject({ active: 'ebpf', wanted: 'ebpf' });
+    const table = programs(page).getByRole('table');
+    for (const port of ports) {
+      const row = table
+        .getByRole('row')
+        .filter({ has: page.getByRole('rowheader', { name: port }) });
+      await expect(row).toContainText('Native XDP');
+      await expect(row).toContainText('the drivers of all ports can');
+    }
+    const port = await lan.download(hosts.isp, '2M');
+    await expect(page.locator('tr[data-path="ebpf"]')).toContainText(/[1-9][\d.]* [kM]bit\/s/);
+    const forwarded = exits(page).locator('[data-exit="forwarded"]');
+    await expect(forwarded.getByRole('rowheader')).toContainText('Rewritten and sent');
+    await expect(forwarded.getByRole('cell').last()).toContainText(/[1-9][\d,]* \/s/);
+    await expect(exits(page)).toContainText(/[1-9][\d.]* % forwarded/);
+    await expect(exits(page).locator('[data-exit="unknown"]')).toContainText('It has no entry');
+    expect(await violations(page)).toEqual([]);
 
-  await page.goto('#/flows?path=ebpf');
-  await expect(rowOf(page, port)).toContainText('eBPF');
-  await page.goto('#/topology');
-  await expect(
-    page.getByRole('img', { name: /in the fast path: .*lan1, lan2, lan3/ }),
-  ).toBeVisible();
-  for (const each of ports) {
-    await expect(page.locator(`[data-device="${each}"]`)).toContainText('eBPF program');
-  }
-  expect(await violations(page)).toEqual([]);
+    await page.goto('#/flows?path=ebpf');
+    await expect(rowOf(page, port)).toContainText('eBPF');
+    await page.goto('#/topology');
+    await expect(
+      page.getByRole('img', { name: /in the fast path: .*lan1, lan2, lan3/ }),
+    ).toBeVisible();
+    for (const each of ports) {
+      await expect(page.locator(`[data-device="${each}"]`)).toContainText('eBPF program');
+    }
+    expect(await violations(page)).toEqual([]);
 
-  await page.goto('#/overview');
-  await expect(programs(page)).toBeVisible();
-  await router.run('fastpathctl engine flowtable');
-  await expect(engines(page).getByRole('button', { name: 'Flowtable' })).toHaveAttribute(
-    'aria-pressed',
-    'true',
-  );
-  await expect(programs(page)).toHaveCount(0);
-  await page.goto('#/flows?text=10.10.10.10');
-  await expect(rowOf(page, port)).toContainText('Flowtable');
-});
+    await page.goto('#/overview');
+    await expect(programs(page)).toBeVisible();
+    await router.run('fastpathctl engine flowtable');
+    await expect(engines(page).getByRole('button', { name: 'Flowtable' })).toHaveAttribute(
+      'aria-pressed',
+      'true',
+    );
+    await expect(programs(page)).toHaveCount(0);
+    await page.goto('#/flows?text=10.10.10.10');
+    await expect(rowOf(page, port)).toContainText('Flowtable');
+  },
+);
 
 test('the hook is moved by the page, and told by the router', async ({ page, router }) => {
   await router.run('fastpathctl engine ebpf');

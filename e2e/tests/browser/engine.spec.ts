@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import { expect, open, test } from './fixture';
+import { core, expect, open, test } from './fixture';
 
-test('the switch of the page switches the router', async ({ page, router }) => {
+test('the switch of the page switches the router', core, async ({ page, router }) => {
   await open(page, 'overview');
   const choice = page.getByRole('group', { name: 'Engine' });
   const off = choice.getByRole('button', { name: 'Off' });

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { violations } from './axe';
 import { apply, CHANGE_MS, kept, looked, openSetup, review } from './change';
-import { expect, test } from './fixture';
+import { core, expect, test } from './fixture';
 
-test('opening the router to the Internet needs consent by name', async ({ page, router }) => {
+test('opening the router to the Internet needs consent by name', core, async ({ page, router }) => {
   await openSetup(page, 'firewall');
   await page.getByLabel('wan may open connections to the router', { exact: true }).check();
   await looked(page);

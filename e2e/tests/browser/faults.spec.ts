@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import { banner, expect, live, logIn, open, rowOf, test } from './fixture';
+import { banner, core, expect, live, logIn, open, rowOf, test } from './fixture';
 import { hosts } from './lab';
 
 /** A session is up again this long after the line is. */
@@ -42,16 +42,20 @@ test('a port without a link shows in the topology', async ({ page, router }) => 
   await expect(lan2).toContainText('up');
 });
 
-test('a stopped daemon is told, and the page recovers by itself', async ({ page, router }) => {
-  await open(page, 'flows');
-  await router.run('/etc/init.d/fastpathd stop');
-  const away = banner(page, /fastpathd has not answered since \d/);
-  await expect(away).toBeVisible();
-  await expect(page.locator('[data-connection]')).toHaveText('Daemon not running');
-  await router.run('/etc/init.d/fastpathd start');
-  await live(page);
-  await expect(away).toHaveCount(0);
-});
+test(
+  'a stopped daemon is told, and the page recovers by itself',
+  core,
+  async ({ page, router }) => {
+    await open(page, 'flows');
+    await router.run('/etc/init.d/fastpathd stop');
+    const away = banner(page, /fastpathd has not answered since \d/);
+    await expect(away).toBeVisible();
+    await expect(page.locator('[data-connection]')).toHaveText('Daemon not running');
+    await router.run('/etc/init.d/fastpathd start');
+    await live(page);
+    await expect(away).toHaveCount(0);
+  },
+);
 
 test('a silent router is told, and the page recovers by itself', async ({
   page,

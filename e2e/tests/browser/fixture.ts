@@ -110,6 +110,9 @@ export async function live(page: Page): Promise<void> {
   await expect(page.locator('[data-connection]')).toHaveText('Live');
 }
 
+/** A test of `./build.sh test`; the others are those of `./build.sh test all`. */
+export const core = { tag: '@core' };
+
 /** How long is counted. Not a wait for anything: the time itself is what is measured. */
 export const WINDOW_MS = 8000;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import { expect, note, open, rowOf, test } from './fixture';
+import { core, expect, note, open, rowOf, test } from './fixture';
 import { hosts, POURED } from './lab';
 
 /** From the command on the host until the page shows the path. */
@@ -44,7 +44,7 @@ test('a switched off engine turns it slow, with the reason', async ({ page, lan,
   await expect(life.last()).toContainText('Flowtable');
 });
 
-test('the bytes on the page agree with the size of the file', async ({ page, lan }) => {
+test('the bytes on the page agree with the size of the file', core, async ({ page, lan }) => {
   await lan.drink('isp', hosts.isp);
   await open(page, 'flows');
   await page.getByRole('searchbox', { name: 'Filter flows' }).fill('9000');

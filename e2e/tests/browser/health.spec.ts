@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Page } from '@playwright/test';
 import { apply, CHANGE_MS, kept, looked, openSetup } from './change';
-import { expect, test } from './fixture';
+import { core, expect, test } from './fixture';
 import { hosts } from './lab';
 
 /** The doctor takes samples, and an emulated machine its time. */
@@ -33,17 +33,21 @@ test('what the doctor can do itself is asked about, done, and gone', async ({ pa
   await router.run('! lsmod | grep nf_conntrack_ftp');
 });
 
-test('a remedy in the configuration is shown, applied and confirmed', async ({ page, router }) => {
-  await router.run('sed -i /mtu_fix/d /etc/config/firewall; /etc/init.d/firewall reload');
-  await openSetup(page, 'health');
-  await expect(finding(page, 'pppoe-mss')).toBeVisible({ timeout: LOOK_MS });
-  await fix(page, 'pppoe-mss').click();
-  expect((await looked(page)).join('\n')).toContain('mtu_fix');
-  await apply(page);
-  await kept(page);
-  await expect(finding(page, 'pppoe-mss')).toHaveCount(0, { timeout: CHANGE_MS });
-  await router.run('grep -q "option mtu_fix .1." /etc/config/firewall');
-});
+test(
+  'a remedy in the configuration is shown, applied and confirmed',
+  core,
+  async ({ page, router }) => {
+    await router.run('sed -i /mtu_fix/d /etc/config/firewall; /etc/init.d/firewall reload');
+    await openSetup(page, 'health');
+    await expect(finding(page, 'pppoe-mss')).toBeVisible({ timeout: LOOK_MS });
+    await fix(page, 'pppoe-mss').click();
+    expect((await looked(page)).join('\n')).toContain('mtu_fix');
+    await apply(page);
+    await kept(page);
+    await expect(finding(page, 'pppoe-mss')).toHaveCount(0, { timeout: CHANGE_MS });
+    await router.run('grep -q "option mtu_fix .1." /etc/config/firewall');
+  },
+);
 
 test('whether whole packets arrive is tried on demand', async ({ page }) => {
   await openSetup(page, 'health');

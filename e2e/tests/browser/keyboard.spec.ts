@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Locator, Page } from '@playwright/test';
-import { expect, live, open, rowOf, test } from './fixture';
+import { core, expect, live, open, rowOf, test } from './fixture';
 import { hosts } from './lab';
 
 /**
@@ -17,7 +17,7 @@ async function tabTo(page: Page, target: Locator, key = 'Tab'): Promise<void> {
   throw new Error('40 times Tab did not reach it');
 }
 
-test('log in, switch and look without a mouse', async ({ page, router }) => {
+test('log in, switch and look without a mouse', core, async ({ page, router }) => {
   await page.goto('');
   await tabTo(page, page.getByLabel('User name'));
   await page.keyboard.type('root');

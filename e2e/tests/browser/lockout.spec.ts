@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { chromium, type Browser, type Page } from '@playwright/test';
 import { apply, BACK_MS, CHANGE_MS, how, looked, openSetup, review, withhold } from './change';
-import { expect, logIn, test } from './fixture';
+import { core, expect, logIn, test } from './fixture';
 import type { Lab } from './lab';
 
 const cell = (page: Page, port: string, vid: number) =>
@@ -48,32 +48,34 @@ test('whoever takes their own VLAN from their port is asked, cut off, and back i
   }
 });
 
-test('a browser closed during the countdown leaves everything as it was, and it is told', async ({
-  page,
-  router,
-  browser,
-}) => {
-  const before = await router.run('cat /etc/config/network');
-  await openSetup(page, 'network');
-  await cell(page, 'lan3', 20).selectOption('t');
-  await looked(page);
-  // It is applied, and not yet in force: nobody is left to confirm it.
-  await apply(page);
-  await page.close();
-  const lan3 = () => router.run('bridge vlan show dev lan3');
-  await expect.poll(lan3, { timeout: CHANGE_MS }).toMatch(/\b20\b/);
-  await expect.poll(() => router.run('cat /etc/config/network'), { timeout: BACK_MS }).toBe(before);
-  await expect
-    .poll(() => router.run('bridge vlan show dev lan3'), { timeout: CHANGE_MS })
-    .not.toMatch(/\b20\b/);
-  const later = await browser.newPage();
-  await later.goto(test.info().project.use.baseURL + '#/network');
-  await logIn(later);
-  await expect(how(later, 'expired')).toBeVisible({ timeout: CHANGE_MS });
-  await later.getByRole('button', { name: 'Understood' }).click();
-  await expect(how(later, 'expired')).toBeHidden();
-  await later.close();
-});
+test(
+  'a browser closed during the countdown leaves everything as it was, and it is told',
+  core,
+  async ({ page, router, browser }) => {
+    const before = await router.run('cat /etc/config/network');
+    await openSetup(page, 'network');
+    await cell(page, 'lan3', 20).selectOption('t');
+    await looked(page);
+    // It is applied, and not yet in force: nobody is left to confirm it.
+    await apply(page);
+    await page.close();
+    const lan3 = () => router.run('bridge vlan show dev lan3');
+    await expect.poll(lan3, { timeout: CHANGE_MS }).toMatch(/\b20\b/);
+    await expect
+      .poll(() => router.run('cat /etc/config/network'), { timeout: BACK_MS })
+      .toBe(before);
+    await expect
+      .poll(() => router.run('bridge vlan show dev lan3'), { timeout: CHANGE_MS })
+      .not.toMatch(/\b20\b/);
+    const later = await browser.newPage();
+    await later.goto(test.info().project.use.baseURL + '#/network');
+    await logIn(later);
+    await expect(how(later, 'expired')).toBeVisible({ timeout: CHANGE_MS });
+    await later.getByRole('button', { name: 'Understood' }).click();
+    await expect(how(later, 'expired')).toBeHidden();
+    await later.close();
+  },
+);
 
 test('of two administrators the second is told who is at it', async ({ page, router, browser }) => {
   await openSetup(page, 'network');

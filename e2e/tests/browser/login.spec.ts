@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import { expect, live, logIn, open, test } from './fixture';
+import { core, expect, live, logIn, open, test } from './fixture';
 
-test('a wrong password is told, the right one lets in', async ({ page }) => {
+test('a wrong password is told, the right one lets in', core, async ({ page }) => {
   await page.goto('');
   await page.getByLabel('User name').fill('root');
   await page.getByLabel('Password').fill('wrong');

@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import { expect, live, requests, screens, test } from './fixture';
+import { core, expect, live, requests, screens, test } from './fixture';
 import { BASE, openInLuci } from './luci';
 
-test('every screen is at its own address in LuCI, and changes without loading it again', async ({
-  page,
-  request,
-}) => {
-  await openInLuci(page, request, 'overview');
-  await live(page);
-  await page.evaluate(() => Object.assign(window, { stays: true }));
-  const navigation = page.getByRole('navigation', { name: 'Screens' });
-  for (const screen of [...screens].reverse()) {
-    await navigation.getByRole('link', { name: new RegExp(screen, 'i') }).click();
-    await expect(page).toHaveURL(`${BASE}/${screen}`);
-  }
-  await page.goBack();
-  await expect(page).toHaveURL(`${BASE}/flows`);
-  await expect(page.getByRole('table', { name: 'Flows' })).toBeVisible();
-  await expect(page.locator('#menu .active')).toHaveText(['Flows', 'Flows']);
-  await expect(page).toHaveTitle('gateway | Flows');
-  expect(await page.evaluate(() => 'stays' in window)).toBe(true);
-  await expect(page.getByRole('button', { name: 'Log out' })).toHaveCount(0);
-  await expect(page.getByRole('combobox', { name: 'Language' })).toHaveCount(0);
-});
+test(
+  'every screen is at its own address in LuCI, and changes without loading it again',
+  core,
+  async ({ page, request }) => {
+    await openInLuci(page, request, 'overview');
+    await live(page);
+    await page.evaluate(() => Object.assign(window, { stays: true }));
+    const navigation = page.getByRole('navigation', { name: 'Screens' });
+    for (const screen of [...screens].reverse()) {
+      await navigation.getByRole('link', { name: new RegExp(screen, 'i') }).click();
+      await expect(page).toHaveURL(`${BASE}/${screen}`);
+    }
+    await page.goBack();
+    await expect(page).toHaveURL(`${BASE}/flows`);
+    await expect(page.getByRole('table', { name: 'Flows' })).toBeVisible();
+    await expect(page.locator('#menu .active')).toHaveText(['Flows', 'Flows']);
+    await expect(page).toHaveTitle('gateway | Flows');
+    expect(await page.evaluate(() => 'stays' in window)).toBe(true);
+    await expect(page.getByRole('button', { name: 'Log out' })).toHaveCount(0);
+    await expect(page.getByRole('combobox', { name: 'Language' })).toHaveCount(0);
+  },
+);
 
 test('a screen that is in no menu has a title, too', async ({ page, request }) => {
   await openInLuci(page, request, 'wizard', { title: 'gateway' });

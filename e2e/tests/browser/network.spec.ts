@@ -2,7 +2,7 @@
 import type { Page } from '@playwright/test';
 import { violations } from './axe';
 import { apply, kept, looked, openSetup } from './change';
-import { expect, test } from './fixture';
+import { core, expect, test } from './fixture';
 
 const cell = (page: Page, port: string, vid: number) =>
   page.getByLabel(`${port} in VLAN ${vid}`, { exact: true });
@@ -31,7 +31,7 @@ test('the matrix shows what the file says, also after it was changed elsewhere',
   await expect(cell(page, 'lan3', 20)).toHaveValue('t');
 });
 
-test('a VLAN for guests with interface and zone, in one step', async ({ page, router }) => {
+test('a VLAN for guests with interface and zone, in one step', core, async ({ page, router }) => {
   await openSetup(page, 'network');
   await newVlan(page, '30', 'guest', '10.10.30.1/24');
   await cell(page, 'lan3', 30).selectOption('u*');

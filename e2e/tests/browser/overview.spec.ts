@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import { expect, open, test } from './fixture';
+import { core, expect, open, test } from './fixture';
 import { hosts } from './lab';
 
-test('what flows shows at a glance', async ({ page, lan, router }) => {
+test('what flows shows at a glance', core, async ({ page, lan, router }) => {
   await lan.download(hosts.isp, '2M');
   await lan.download(hosts.h20, '2M');
   await open(page, 'overview');

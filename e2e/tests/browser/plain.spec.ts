@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { chromium } from '@playwright/test';
-import { expect, logIn, test } from './fixture';
+import { core, expect, logIn, test } from './fixture';
 import { openInLuci } from './luci';
 
-test('a page opened by http from the LAN is no secure context, and works', async ({
-  baseURL,
-  launchOptions,
-}) => {
-  const url = new URL(baseURL ?? '');
-  const port = url.port;
-  url.hostname = 'gateway.lan';
-  const args = [...(launchOptions.args ?? []), '--host-resolver-rules=MAP gateway.lan 127.0.0.1'];
-  const browser = await chromium.launch({ ...launchOptions, args });
-  try {
-    const page = await browser.newPage({ locale: 'en-GB' });
-    await page.goto(`http://gateway.lan:${port}${url.pathname}#/cpu`);
-    expect(await page.evaluate(() => isSecureContext)).toBe(false);
-    await logIn(page);
-    await expect(page.locator('[data-cpu="0"]')).toBeVisible();
-  } finally {
-    await browser.close();
-  }
-});
+test(
+  'a page opened by http from the LAN is no secure context, and works',
+  core,
+  async ({ baseURL, launchOptions }) => {
+    const url = new URL(baseURL ?? '');
+    const port = url.port;
+    url.hostname = 'gateway.lan';
+    const args = [...(launchOptions.args ?? []), '--host-resolver-rules=MAP gateway.lan 127.0.0.1'];
+    const browser = await chromium.launch({ ...launchOptions, args });
+    try {
+      const page = await browser.newPage({ locale: 'en-GB' });
+      await page.goto(`http://gateway.lan:${port}${url.pathname}#/cpu`);
+      expect(await page.evaluate(() => isSecureContext)).toBe(false);
+      await logIn(page);
+      await expect(page.locator('[data-cpu="0"]')).toBeVisible();
+    } finally {
+      await browser.close();
+    }
+  },
+);
 
 test('under a policy without blobs the page says that it cannot be loaded', async ({
   page,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Page } from '@playwright/test';
 import { violations } from './axe';
-import { expect, live, logIn, test } from './fixture';
+import { core, expect, live, logIn, test } from './fixture';
 
 /** Until the daemon has read a configuration, and the page has heard of it. */
 const TAKEN_MS = 180_000;
@@ -39,7 +39,7 @@ config policy
 	option src 'lan'
 	option dest 'wan'`;
 
-test('a policy made on the page reaches uci and the kernel', async ({ page, router }) => {
+test('a policy made on the page reaches uci and the kernel', core, async ({ page, router }) => {
   await router.inLine(two);
   await openPart(page, 'policy');
   await page.getByRole('button', { name: 'Add a policy' }).click();

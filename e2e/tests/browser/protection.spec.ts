@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Page } from '@playwright/test';
 import { violations } from './axe';
-import { expect, live, note, open, rowOf, test } from './fixture';
+import { core, expect, live, note, open, rowOf, test } from './fixture';
 import { hosts, type Lan, type Router } from './lab';
 
 interface Alert {
@@ -181,7 +181,7 @@ test(
   },
 );
 
-test('Suricata’s absence is told in words, and its return', async ({ page, lab, router }) => {
+test('Suricata’s absence is told in words, and its return', core, async ({ page, lab, router }) => {
   await router.inLine();
   await open(page, 'protection');
   await expect(state(page)).toHaveText(/In line/);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { expect, type Page } from '@playwright/test';
 import { violations } from './axe';
-import { live, passwords, test } from './fixture';
+import { core, live, passwords, test } from './fixture';
 
 /** The words of the login and a level-1 heading or panel tell that a screen is there. */
 const words = {
@@ -41,7 +41,7 @@ for (const { locale, colorScheme, width } of layouts) {
   test.describe(`every screen, ${locale}, ${colorScheme}, ${width} px`, () => {
     test.use({ locale, colorScheme, viewport: { width, height: 800 } });
 
-    test('fits and is accessible', async ({ page }) => {
+    test('fits and is accessible', core, async ({ page }) => {
       await page.emulateMedia({ reducedMotion: 'reduce', colorScheme });
       await enter(page, locale);
       for (const screen of screens) {

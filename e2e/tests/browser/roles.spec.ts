@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { APIRequestContext } from '@playwright/test';
 import { apply, kept, looked } from './change';
-import { expect, open, passwords, test, type User } from './fixture';
+import { core, expect, open, passwords, test, type User } from './fixture';
 
 const rights = fileURLToPath(
   new URL(
@@ -42,7 +42,7 @@ async function sessionOf(
   return String(result?.[1]?.['ubus_rpc_session']);
 }
 
-test('a viewer may call nothing that changes something', async ({ request }) => {
+test('a viewer may call nothing that changes something', core, async ({ request }) => {
   expect(writes.length).toBeGreaterThan(20);
   const session = await sessionOf(request, 'viewer');
   const status = await rpc(request, session, 'fastpath', 'status', {});
@@ -117,7 +117,7 @@ test('the page shows a viewer with LuCI’s rights, and revokes them', async ({
   }
 });
 
-test('a viewer sees every screen, and no control on it that writes', async ({ page }) => {
+test('a viewer sees every screen, and no control on it that writes', core, async ({ page }) => {
   await open(page, 'overview', 'viewer');
   for (const screen of ['fastpath', 'firewall', 'cpu', 'system', 'network', 'wan', 'health']) {
     await page.goto(`#/${screen}`);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Page } from '@playwright/test';
 import { apply, kept, looked, openSetup } from './change';
-import { expect, test } from './fixture';
+import { core, expect, test } from './fixture';
 
 /** A session that is dialled, refused or ended on an emulated gateway. */
 const DIAL_MS = 180_000;
@@ -9,25 +9,26 @@ const DIAL_MS = 180_000;
 const line = (page: Page, state: 'up' | 'down') => page.locator(`[data-line="${state}"]`);
 const said = (page: Page) => page.getByRole('list', { name: 'The last dial' });
 
-test('a line is disconnected and connected, and the log tells of the dial', async ({
-  page,
-  router,
-}) => {
-  await openSetup(page, 'wan');
-  await expect(line(page, 'up')).toBeVisible({ timeout: DIAL_MS });
-  await page.getByRole('button', { name: 'Disconnect' }).click();
-  await expect(line(page, 'down')).toBeVisible({ timeout: DIAL_MS });
-  expect(await router.run('ip link show pppoe-wan 2>&1 || true')).not.toContain('UP,LOWER_UP');
-  // netifd takes the port down with it: that is not reported as a missing link.
-  await page.goto('#/overview');
-  await expect(page.locator('[data-wan="wan"] .state')).toContainText('Disconnected');
-  await expect(page.locator('[data-code="wan-disconnected"]')).toBeVisible();
-  await page.goto('#/wan');
-  await page.getByRole('button', { name: 'Connect', exact: true }).click();
-  await expect(line(page, 'up')).toBeVisible({ timeout: DIAL_MS });
-  expect(await router.run('ip link show pppoe-wan')).toContain('UP');
-  await expect(said(page)).toContainText('pppd');
-});
+test(
+  'a line is disconnected and connected, and the log tells of the dial',
+  core,
+  async ({ page, router }) => {
+    await openSetup(page, 'wan');
+    await expect(line(page, 'up')).toBeVisible({ timeout: DIAL_MS });
+    await page.getByRole('button', { name: 'Disconnect' }).click();
+    await expect(line(page, 'down')).toBeVisible({ timeout: DIAL_MS });
+    expect(await router.run('ip link show pppoe-wan 2>&1 || true')).not.toContain('UP,LOWER_UP');
+    // netifd takes the port down with it: that is not reported as a missing link.
+    await page.goto('#/overview');
+    await expect(page.locator('[data-wan="wan"] .state')).toContainText('Disconnected');
+    await expect(page.locator('[data-code="wan-disconnected"]')).toBeVisible();
+    await page.goto('#/wan');
+    await page.getByRole('button', { name: 'Connect', exact: true }).click();
+    await expect(line(page, 'up')).toBeVisible({ timeout: DIAL_MS });
+    expect(await router.run('ip link show pppoe-wan')).toContain('UP');
+    await expect(said(page)).toContainText('pppd');
+  },
+);
 
 test('a new user name reaches the router, the password never the page', async ({
   page,

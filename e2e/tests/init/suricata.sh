@@ -1,7 +1,7 @@
 # shellcheck shell=dash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Tests of Suricata's init script; `inside` reads this.
-# shellcheck disable=SC3043 # BusyBox's shell has local
+# shellcheck disable=SC2153,SC3043 # `inside` sets REFUSED; BusyBox's shell has local
 
 test_without_overlay_nothing_runs() {
     "$SERVICE" start

@@ -5,6 +5,7 @@
 # code ANSWER: the ubus status, or the error's code.
 code() { jq -c '.error.code // .result[0]' <<<"$1"; }
 
+# @core
 test_login() {
     local answer
     answer=$(rpc "$NOBODY" fastpath.access login '{"username": "root", "password": "wrong"}')
@@ -33,6 +34,7 @@ test_list_and_call() {
     same "code of a flow that is gone" "$(code "$(rpc "$id" fastpath flow '{"id": 1}')")" 4
 }
 
+# @core
 test_viewer_may_look_only() {
     local id
     id=$(session viewer look)
@@ -117,6 +119,7 @@ test_event_stream_ticks_once_a_second() {
     lacks "the stream for nobody" "$text" tick
 }
 
+# @core
 test_every_answer_is_what_its_schema_says() {
     local port
     [ -d "$VM/../../node_modules/ajv" ] || skip "the npm packages of e2e/ are not installed"

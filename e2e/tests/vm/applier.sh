@@ -76,6 +76,7 @@ test_what_is_as_wanted_is_left_alone() {
 # Reloads go on when reload_config has returned. (The brackets keep pgrep from finding its shell.)
 nothing_reloads() { gw '! pgrep -f "^/bin/sh /usr/libexec/lab/[c]onfig_change"'; }
 
+# @core
 test_reload_config_tells_what_differs() {
     local before
     gw reload_config
@@ -204,6 +205,7 @@ ${text/dhcp/static}
     same "addresses of wan" "$(gw ip -4 addr show dev wan)" ""
 }
 
+# @core
 test_port_forward() {
     add_config firewall <<<"
 config redirect

@@ -66,6 +66,7 @@ unchanged() {
 # The stand-in's log: what was noted of changes.
 noted() { gw 'cat /var/log/*.log /var/log/messages 2>/dev/null; logread 2>/dev/null; true'; }
 
+# @core
 test_confirmed_and_undone() {
     local root id answer before
     keep
@@ -96,6 +97,7 @@ test_confirmed_and_undone() {
     internet || fail "no way to the Internet any more"
 }
 
+# @core
 test_expires_and_is_reverted() {
     local root id
     keep
@@ -142,6 +144,7 @@ test_two_administrators() {
     unchanged || fail "not as before"
 }
 
+# @core
 test_viewer_changes_nothing() {
     local viewer method answer
     keep
@@ -170,6 +173,7 @@ reading() {
 }
 
 # The mark is a line that nft cannot read and would quote.
+# @core
 test_no_file_is_read_by_a_check() {
     local root viewer session edits answer mark=root:marker-of-the-lab:19000:0:99999:7:::
     keep

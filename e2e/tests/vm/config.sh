@@ -9,6 +9,7 @@ test_unknown_engine() {
     soon 5 healthy
 }
 
+# @core
 test_all_mistakes_are_named_at_once() {
     refused "config fastpath 'main'
 	option engine 'flowtable'
@@ -18,6 +19,7 @@ config exclude 'backup'
 	option src '10.10.10.0/99'" mark_mask many backup src 10.10.10.0/99
 }
 
+# @core
 test_exclusion_keeps_a_flow_slow() {
     local port other
     configure <<'END'

@@ -1,7 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What is counted agrees with what was sent.
-# @timed
 
 # What `pour` sends.
 POURED=33554432
@@ -50,6 +49,7 @@ drunk() {
 }
 
 test_file_between_vlans() { drunk h20 "$H20_4"; }
+# @core
 test_file_over_pppoe() { drunk isp "$ISP_4"; }
 
 # The connection ends with the file, as most do: what was counted outlives it.

@@ -6,6 +6,7 @@
 # The groups this file is about.
 GROUPS_HERE='["flowtable", "offload", "rules", "bridge", "conntrack", "pppoe"]'
 
+# @core
 test_healthy_gateway_is_silent() {
     local report loud
     report=$(gw "echo '{\"sample_ms\":0}' | /usr/libexec/rpcd/fastpath.doctor call run")

@@ -3,7 +3,6 @@
 # The slow gateway that this project began with: the doctor lists what is wrong with it, mends it,
 # and both are measured in one run, in build/reports/doctor.json.
 # shellcheck source=e2e/lab/measure.sh
-# @timed
 . "$LAB/measure.sh"
 # shellcheck source=e2e/tests/vm/lib/examination.sh
 . "$VM/lib/examination.sh"
@@ -57,6 +56,7 @@ are_found() {
     for id in $1; do [[ $now == *" $id "* ]] || { echo "$id is not in$now"; return 1; }; done
 }
 
+# @core
 test_seed_is_found_mended_and_green() {
     local sick before after id said wrong=$OF_SEED
     trap '"$LAB/seed" off' EXIT

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2034 # names are for the frames
 # Packets that no program may take: each is counted once, by its reason.
-# @timed
 
 # number KIND FRAME: how many of each kind are sent, of both families together.
 FRAGMENTS=20

@@ -1,7 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Kinds of connections that the eBPF programs carry, and what they leave to the stack.
-# @timed
 
 # A kind a line: who opens it, to which address and port.
 kinds() {
@@ -164,6 +163,7 @@ all_close() {
     soon 10 on_path ebpf --proto tcp --text "$port"
 }
 
+# @core
 test_all_kinds() {
     kinds_at auto 40
     all_close

@@ -3,7 +3,6 @@
 # shellcheck disable=SC2034 # names are for the frames
 # Golden pairs: the same frames, sent with the engine off and through the programs, leave the
 # gateway as the same bytes. Every number in them is chosen here, so that nothing has to differ.
-# @timed
 
 HERE=$BUILD/golden
 THERE=/tmp/e2e/golden

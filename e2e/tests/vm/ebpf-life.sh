@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The life of connections that eBPF programs carry: engines and daemons come and go, hosts fall
 # silent, maps are full.
-# @timed
 
 # arrived: bytes that arrived at each of h10's downloads, a line with its port each.
 arrived() {

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The maps and hooks of the eBPF programs: what is counted, who has to leave when there is no room,
 # and that nothing stays behind.
-# @timed
 
 ebpf_says() { says "$1" ebpf; }
 hook_of() { said ".devices[] | select(.device == \"$1\") | .hook" ebpf; }

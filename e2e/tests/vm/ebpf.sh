@@ -1,7 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The eBPF engine: known flows are sent on before the stack sees them.
-# @timed
 
 # The file, and headers of IP and TCP of every packet.
 least_of() { echo $((209715200 + $1 * 52)); }
@@ -38,6 +37,8 @@ fetched() {
         "$(least_of "$packets")" $((209716200 + packets * 72 + again * 1500))
 }
 
+# @core
 test_download_over_pppoe() { fetched isp "$ISP_4"; }
 test_download_over_pppoe_ipv6() { fetched isp "$ISP_6"; }
+# @core
 test_download_between_vlans() { fetched h20 "$H20_4"; }

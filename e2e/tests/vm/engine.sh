@@ -7,6 +7,7 @@ rules() { gw "nft -s list table inet $1"; }
 table_is_there() { gw 'nft list table inet fastpath'; }
 table_is_gone() { ! table_is_there; }
 
+# @core
 test_off_and_on_again() {
     local old new before
     before=$(rules fw4)
@@ -90,6 +91,7 @@ restored() {
     [ "$(daemon_log | grep -cE 'was (changed or )?removed from outside: restoring it')" = "$1" ]
 }
 
+# @core
 test_table_is_restored_at_once() {
     local times=0 command
     trap 'gw fw4 restart' EXIT

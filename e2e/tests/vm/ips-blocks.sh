@@ -9,6 +9,7 @@ reaches() { h10 ping -c 1 -W 1 "$1"; }
 unreachable() { ! reaches "$1"; }
 block_of() { said ".blocks[] | select(.address == \"$1\")" blocks; }
 
+# @core
 test_source_is_blocked_and_released() {
     local block
     in_line "	option block '1'

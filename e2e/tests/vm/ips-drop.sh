@@ -5,6 +5,7 @@
 
 over() { [[ $(field inspection "$1") = @(spent|bypassed) ]]; }
 
+# @core
 test_bad_answer_is_dropped_pppoe_ipv4() {
     in_line
     dropped "$ISP_4"
@@ -15,6 +16,7 @@ test_bad_answer_is_dropped_pppoe_ipv6() {
     dropped "$ISP_6"
 }
 
+# @core
 test_bad_answer_is_dropped_between_vlans() {
     in_line
     dropped "$H20_4"
@@ -70,6 +72,7 @@ passes_later() {
     note "$1: inspection $(field inspection "$flow")"
 }
 
+# @core
 test_after_enough_was_seen_it_passes() {
     in_line
     passes_later "$ISP_4"

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Suricata dies, hangs, is not there; its events are too many or no events at all.
-# @timed @inspected
+# @inspected
 
-# The state tells of a fault after so many ms at the most.
-TOLD_MS=2000
+# A fault is shown after so many ms at the most.
+SHOWN_MS=2000
 
 # flows_live: a connection that is still inspected and one that is offloaded; ports SLOW and FAST.
 flows_live() {
@@ -69,6 +69,7 @@ stops_what_is_inspected() {
     has "the state in words" "$(ips_value .why)" stop
 }
 
+# @core
 test_killed_fail_open() {
     local at before
     in_line
@@ -76,19 +77,20 @@ test_killed_fail_open() {
     before=$(uninspected)
     hold_suricata
     at=$(kill_suricata)
-    told_within "$TOLD_MS" failing-open "$at"
+    shows failing-open "$at"
     passes_uninspected "$before"
     let_suricata
     back_in_line
 }
 
+# @core
 test_killed_fail_closed() {
     local at
     in_line "	option fail 'closed'"
     flows_live
     hold_suricata
     at=$(kill_suricata)
-    told_within "$TOLD_MS" failing-closed "$at"
+    shows failing-closed "$at"
     stops_what_is_inspected
     let_suricata
     back_in_line
@@ -103,7 +105,7 @@ test_stopped_fail_open() {
     at=$(stop_suricata)
     # A hang is told by packets that wait, or by questions that are not answered.
     download h10 $((SLOW + 2)) "$H20_4" 100k
-    told_within "$TOLD_MS" failing-open "$at"
+    shows failing-open "$at"
     passes_uninspected "$before"
     go_suricata
     back_in_line
@@ -115,7 +117,7 @@ test_stopped_fail_closed() {
     flows_live
     at=$(stop_suricata)
     download h10 $((SLOW + 2)) "$H20_4" 100k
-    told_within "$TOLD_MS" failing-closed "$at"
+    shows failing-closed "$at"
     stops_what_is_inspected
     go_suricata
     back_in_line
@@ -155,6 +157,24 @@ test_reload_of_rules_loses_no_packet() {
     soon 12 inspected_since "$before" 20000
     has "Suricata's last reload" "$(suricatas ruleset-reload-time)" last_reload
     dropped "$ISP_4"
+}
+
+# @timed
+test_faults_are_shown_in_time() {
+    local at
+    in_line
+    hold_suricata
+    at=$(kill_suricata)
+    shows failing-open "$at"
+    between "ms until it was shown that Suricata is killed" "$TOOK" -200 "$SHOWN_MS"
+    let_suricata
+    soon 25 ips_is inline
+    at=$(stop_suricata)
+    download h10 "$(fresh_port)" "$H20_4" 100k
+    shows failing-open "$at"
+    between "ms until it was shown that Suricata hangs" "$TOOK" -200 "$SHOWN_MS"
+    go_suricata
+    soon 25 ips_is inline
 }
 
 # @long

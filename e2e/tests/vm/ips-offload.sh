@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Inspected first, then offloaded, whatever kind of flow it is: 200 MB each.
-# @timed @inspected
+# @inspected
 
 WANTED=0.95
 # Until the budget of 1 MiB is spent.
@@ -31,6 +31,7 @@ offloads() {
     between "bytes that Suricata saw" "$slow" "$least" "$most"
 }
 
+# @core
 test_download() {
     local port
     port=$(fresh_port)

@@ -41,6 +41,7 @@ with_good_rules() {
     soon 10 finds "${2:-1}"
 }
 
+# @core
 test_good_archive_is_taken() {
     local before
     serve_archives

@@ -1,19 +1,16 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Which path a flow takes, and why.
-# @timed
 
 # Milliseconds from the first packet to the flowtable; a flow is taken with the first packet
 # after it is established.
 TAKEN_MS=3000
 
-# taken_in_time FLOW: by the daemon's own clock, so a slow host does not count.
-taken_in_time() {
-    local took
-    took=$(ask flow "$(field id "$1")" |
+# taken FLOW: TOOK is how long it took to the flowtable, by the daemon's own clock.
+taken() {
+    TOOK=$(ask flow "$(field id "$1")" |
         jq '[.events[] | select(.path == "flowtable")][0].at_ms - .events[0].at_ms')
-    between "time to the flowtable in ms" "$took" 0 "$TAKEN_MS"
-    note "$(field proto "$1") $(field dst "$1"): in the flowtable after $took ms"
+    note "$(field proto "$1") $(field dst "$1"): in the flowtable after $TOOK ms"
 }
 
 # tcp_and_udp ADDRESS OUT-DEVICE VLAN
@@ -24,7 +21,7 @@ tcp_and_udp() {
     talk h10 udp "$1"
     soon 10 on_path flowtable --proto tcp --text "$port"
     flow=$(newest --proto tcp --text "$port")
-    taken_in_time "$flow"
+    taken "$flow"
     same "incoming device" "$(field in_dev "$flow")" br-lan.10
     same "incoming VLAN" "$(field in_vlan "$flow")" 10
     same "incoming zone" "$(field in_zone "$flow")" lan
@@ -35,14 +32,30 @@ tcp_and_udp() {
     soon 3 offloaded "$port"
     soon 10 on_path flowtable --proto udp --host "$1"
     flow=$(newest --proto udp --host "$1")
-    taken_in_time "$flow"
+    taken "$flow"
     soon 3 offloaded "$(field sport "$flow")"
 }
 
+# @core
 test_between_vlans_ipv4() { tcp_and_udp "$H20_4" br-lan.20 20; }
+# @core
 test_between_vlans_ipv6() { tcp_and_udp "$H20_6" br-lan.20 20; }
+# @core
 test_pppoe_ipv4() { tcp_and_udp "$ISP_4" pppoe-wan 35; }
+# @core
 test_pppoe_ipv6() { tcp_and_udp "$ISP_6" pppoe-wan 35; }
+
+# @timed
+test_flows_are_taken_in_time() {
+    local address port
+    for address in "$H20_4" "$H20_6" "$ISP_4" "$ISP_6"; do
+        port=$(fresh_port)
+        download h10 "$port" "$address"
+        soon 10 on_path flowtable --proto tcp --text "$port"
+        taken "$(newest --proto tcp --text "$port")"
+        between "ms to the flowtable" "$TOOK" 0 "$TAKEN_MS"
+    done
+}
 
 test_ping_is_told_why() {
     begin h10 ping4 "exec ping -i 0.3 $H20_4"

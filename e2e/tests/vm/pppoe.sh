@@ -47,6 +47,7 @@ redials() {
     soon 10 on_path flowtable --proto tcp --text "$new"
 }
 
+# @core
 test_cut_and_redialled() { redials KILL; }
 test_hung_up_and_redialled() { redials TERM; }
 

@@ -24,6 +24,7 @@ established() {
     soon 10 on_path flowtable --proto tcp --text "$PORT"
 }
 
+# @core
 test_daemon_killed() {
     local pid before
     established

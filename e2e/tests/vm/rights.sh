@@ -16,6 +16,7 @@ denied() {
 
 login='"config": "rpcd", "section": "@login[0]"'
 
+# @core
 test_the_daemon_s_user_writes_no_configuration() {
     local before
     before=$(gw 'md5sum /etc/config/*')
@@ -65,6 +66,7 @@ no_capabilities() {
 }
 
 # A program to download with that only notes what it, and who started it, may do.
+# @core
 test_a_rule_update_has_no_capabilities() {
     gw 'cat >/usr/sbin/uclient-fetch && chmod +x /usr/sbin/uclient-fetch' <<'END'
 #!/bin/sh
@@ -99,6 +101,7 @@ END
 }
 
 # Its init script names PATH; it does not depend on that.
+# @core
 test_the_daemon_finds_nft_without_a_path() {
     gw 'sed -i.kept "/procd_set_param env/d" /etc/init.d/fastpathd && /etc/init.d/fastpathd stop
         nft delete table inet fastpath; /etc/init.d/fastpathd start'

@@ -1,0 +1,300 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The kinds of tests: a function test_KIND each, which counts what it came to. Needs TOP and
+# BUILD; e2e/scripts/test has the tiers.
+
+SRC=$TOP/feeds/fastpathd/src
+STANDIN=$TOP/e2e/standin
+# Tests with these tags, a regular expression; all of a kind that is named.
+CHOSEN=${CHOSEN-}
+
+# count PASSED FAILED SKIPPED: adds to the closing line.
+count() {
+    PASSED=$((PASSED + $1))
+    FAILED=$((FAILED + $2))
+    SKIPPED=$((SKIPPED + $3))
+}
+
+# check WHAT COMMAND…: a test that is one command.
+check() {
+    if step "$@"; then count 1 0 0; else count 0 1 0; fi
+}
+
+# log_of WHAT: where step keeps the output.
+log_of() { printf '%s/log/%s.log' "$BUILD" "$(printf '%s' "$1" | tr -c 'A-Za-z0-9\n' '-')"; }
+
+# sum FILE REGEX: adds up the numbers that follow or precede, one a match.
+sum() {
+    { grep -oE "$2" "$1" || true; } | awk '{ gsub(/[^0-9]/, ""); n += $0 } END { print n + 0 }'
+}
+
+# with_bpffs COMMAND…: where root has not mounted one, for this command only.
+with_bpffs() {
+    if [ "$(id -u)" = 0 ] && [ "$(stat -f -c %T /sys/fs/bpf)" != bpf_fs ]; then
+        # shellcheck disable=SC2016 # the inner shell expands it
+        set -- unshare --mount sh -c 'mount -t bpf bpf /sys/fs/bpf && exec "$@"' sh "$@"
+    fi
+    "$@"
+}
+
+# cargo_tests WHAT ARGS…: cargo test, its own results counted.
+cargo_tests() {
+    local what=$1 status=0 log passed failed
+    shift
+    # Tests tell why they skip; cargo shows what a passing test says only when asked to.
+    step "$what" with_bpffs cargo test --locked --no-fail-fast "$@" -- --show-output || status=$?
+    log=$(log_of "$what")
+    passed=$(sum "$log" '[0-9]+ passed')
+    failed=$(sum "$log" '[0-9]+ failed')
+    [ "$status" = 0 ] || [ "$failed" != 0 ] || failed=1
+    grep -E '^test .* FAILED$|panicked at' "$log" >>"$FAILURES" || true
+    count "$passed" "$failed" "$(sum "$log" '[0-9]+ ignored')"
+    skips "$log"
+}
+
+# skips LOG: tests say why they were left out in a line `skipped: …`; it is shown.
+skips() {
+    local n
+    n=$(grep -c '^skipped: ' "$1" || true)
+    [ "$n" = 0 ] && return 0
+    grep '^skipped: ' "$1" | sort -u | sed 's/^/    /'
+    SKIPPED=$((SKIPPED + n))
+}
+
+# Each keeps one processor busy; the compiler leaves one idle often enough.
+lints() {
+    PASSED=0
+    FAILED=0
+    check "shellcheck" "$TOP/e2e/scripts/static" shell
+    check "lint of the page" npm --prefix "$TOP/ui" run --silent lint
+    check "types of the page" npm --prefix "$TOP/ui" run --silent check
+    check "lint of the browser tests" npm --prefix "$TOP/e2e" run --silent lint
+    say "$PASSED passed, $FAILED failed, 0 skipped"
+    [ "$FAILED" = 0 ]
+}
+
+test_static() {
+    need_build_tools
+    need_packages "checking scripts" shellcheck shfmt
+    need_node
+    npm_ready "$TOP/ui"
+    npm_ready "$TOP/e2e"
+    local pid status=0
+    lints >"$(log_of lints)" 2>&1 &
+    pid=$!
+    local m=(--manifest-path "$SRC/Cargo.toml") s=(--manifest-path "$STANDIN/Cargo.toml")
+    check "format of the daemon" cargo fmt "${m[@]}" --all --check
+    check "format of the stand-in" cargo fmt "${s[@]}" --check
+    check "clippy on the daemon" cargo clippy "${m[@]}" --locked --target-dir "$BUILD/cargo" \
+        --workspace --all-targets -- -D warnings
+    check "clippy on the stand-in" cargo clippy "${s[@]}" --locked \
+        --target-dir "$BUILD/cargo-standin" --all-targets -- -D warnings
+    check "format of the scripts for OpenWrt" "$TOP/e2e/scripts/static" shfmt
+    check "licence lines" "$TOP/e2e/scripts/static" licence
+    check "length of files and lines" "$TOP/e2e/scripts/static" length
+    check "API page is what the schemas say" node "$TOP/e2e/scripts/api-doc.mjs" --check
+    check "doctor page is what its words say" node "$TOP/e2e/scripts/doctor-doc.mjs" --check
+    check "doctor's checks have their tests" node "$TOP/e2e/scripts/doctor-tests.mjs"
+    check "every fault has its tests" node "$TOP/e2e/scripts/e2e-report.mjs" --check
+    check "every file has its tests" node "$TOP/e2e/scripts/changed.mjs" --check
+    wait "$pid" || status=$?
+    cat "$(log_of lints)"
+    closing "$(log_of lints)" "$status"
+}
+
+test_rust() {
+    need_build_tools
+    need_packages "network namespace tests" iproute2 nftables
+    need_bpf_tools
+    need_packages "checking forwarded packets" tshark
+    # Configurations and rules are tried with the Suricata that the lab has.
+    need_lab_tools
+    "$TOP/e2e/lab/lab" root >/dev/null
+    export FASTPATH_SURICATA=$TOP/e2e/lab/suricata
+    cargo_tests "daemon's crates" --manifest-path "$SRC/Cargo.toml" \
+        --target-dir "$BUILD/cargo" --workspace
+}
+
+test_contract() {
+    need_build_tools
+    cargo_tests "stand-in" --manifest-path "$STANDIN/Cargo.toml" \
+        --target-dir "$BUILD/cargo-standin"
+    need_packages "the init scripts' tests" busybox-static make
+    npm_ready "$TOP/e2e"
+    lab_tests init "$TOP/e2e/tests/run" init
+}
+
+test_packages() {
+    need_packages "the packages' tests" busybox-static jq make shellcheck
+    # Configurations are tried with the daemon that the lab runs.
+    "$TOP/build.sh" programs
+    npm_ready "$TOP/e2e"
+    lab_tests packages "$TOP/e2e/tests/run" packages
+}
+
+# With OPENWRT_DIR in a real tree, too.
+test_profiles() {
+    need_node
+    npm_ready "$TOP/profiles"
+    need_packages "the profiles' tests" busybox-static git
+    npm_ready "$TOP/e2e"
+    lab_tests profiles "$TOP/e2e/tests/run" profiles
+}
+
+# Other processors, in a Debian root of their own.
+test_cross() {
+    lab_tests cross "$TOP/e2e/tests/cross/run"
+}
+
+# What the verifier of each kernel says, and what the programs do there.
+test_kernels() {
+    lab_tests kernels "$TOP/e2e/tests/kernels/run"
+}
+
+# Our own part of the bundle: nothing of OpenWrt is needed.
+test_sources() {
+    npm_ready "$TOP/e2e"
+    lab_tests sources "$TOP/e2e/tests/run" sources
+}
+
+test_page() {
+    need_node
+    npm_ready "$TOP/ui"
+    local what="unit tests of the page" status=0 log
+    step "$what" npm --prefix "$TOP/ui" run --silent test || status=$?
+    log=$(log_of "$what")
+    sed -i 's/\x1b\[[0-9;]*m//g' "$log"
+    local passed failed
+    passed=$(sum <(grep -E '^ *Tests ' "$log" || true) '[0-9]+ passed')
+    failed=$(sum <(grep -E '^ *Tests ' "$log" || true) '[0-9]+ failed')
+    [ "$status" = 0 ] || [ "$failed" != 0 ] || failed=1
+    count "$passed" "$failed" 0
+    need_packages "the pictures of the page" chromium
+    npm_ready "$TOP/e2e"
+    "$TOP/build.sh" page
+    lab_tests snapshots "$TOP/e2e/tests/snapshots/run"
+}
+
+test_sizes() {
+    "$TOP/build.sh" programs
+    "$TOP/build.sh" page
+    check "size of the page" npm --prefix "$TOP/ui" run --silent size
+    local release=$BUILD/cargo/release
+    check "size of the programs" "$TOP/e2e/scripts/static" size "$release/fastpathd" \
+        "$release/fastpathctl" "$release/fastpath-rules" "$release/fastpath-rpcd" \
+        "$release/fastpath-bpf"
+}
+
+test_scale() {
+    need_build_tools
+    need_packages "the benchmark's conntrack entries" iproute2 nftables
+    local status=0
+    check "benchmark, compiled" cargo build --release --locked --manifest-path "$SRC/Cargo.toml" \
+        --target-dir "$BUILD/cargo" -p flows --example scale
+    SCALE_DIR=$BUILD/scale step "scale" "$BUILD/cargo/release/examples/scale" || status=$?
+    case $status in
+        0) count 1 0 0 ;;
+        77) skips "$(log_of scale)" ;;
+        *) count 0 1 0 ;;
+    esac
+    grep -v '^skipped' "$(log_of scale)" || true
+}
+
+# failures LOG: what failed in it, each with the start of its output, goes into the last lines of
+# the whole test.
+failures() {
+    awk '/^  ✗/ { shown = 1; n = 0 }
+        /^  (✓|…|-) / || /^== / || /^[0-9]+ passed, / { shown = 0 }
+        shown && n++ < 24' "$1" >>"$FAILURES"
+}
+
+# closing LOG STATUS: counts what its last line `N passed, N failed, N skipped` says.
+closing() {
+    local line passed failed skipped
+    line=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$1" | tail -n 1 || true)
+    if [ -z "$line" ]; then
+        count 0 1 0
+        return 0
+    fi
+    IFS=', ' read -r passed _ failed _ skipped _ <<<"$line"
+    [ "$2" = 0 ] || [ "$failed" != 0 ] || failed=1
+    count "$passed" "$failed" "$skipped"
+}
+
+# lab_tests WHAT COMMAND…: a runner that closes with `N passed, N failed, N skipped`.
+lab_tests() {
+    local what=$1 status=0
+    shift
+    # Tests of failing steps are not failures.
+    env -u FAILURES "$@" 2>&1 | tee "$(log_of "$what")" || status=$?
+    failures "$(log_of "$what")"
+    closing "$(log_of "$what")" "$status"
+}
+
+# lab_ready NAME CPUS: the lab build/lab/run.NAME, beside those that are up already.
+lab_ready() {
+    [ -n "${LAB_RUN-}" ] && return 0
+    "$TOP/build.sh" programs
+    "$TOP/build.sh" page
+    need_lab_tools
+    "$TOP/e2e/lab/lab" images
+    export LAB_RUN=$BUILD/lab/run.$1
+    OWN_LAB=1
+    LAB_SMP=$2 "$TOP/e2e/lab/lab" up
+}
+
+# What the machines said is kept when something failed. Without a lab of our own it would be a
+# developer's that ends.
+lab_ends() {
+    [ -n "$OWN_LAB" ] || return 0
+    [ "$FAILED" = 0 ] || "$TOP/e2e/lab/lab" logs "${LAB_RUN##*.}" || true
+    "$TOP/e2e/lab/lab" down >/dev/null 2>&1 || true
+    OWN_LAB=
+    unset LAB_RUN
+}
+
+# A lab of its own, whatever other one is up.
+test_image() {
+    "$TOP/build.sh" programs
+    "$TOP/build.sh" page
+    need_lab_tools
+    need_packages "a disk image that boots" grub-pc-bin e2fsprogs
+    LAB_RUN=$BUILD/lab/run.image lab_tests image "$TOP/e2e/tests/image/run"
+}
+
+# The plan has more to say with four CPUs than with two.
+test_cpu() {
+    lab_ready cpu 4
+    lab_tests cpu "$TOP/e2e/tests/run" vm --grep 'spec.ts cpu(-four)? '
+    lab_ends
+}
+
+# test_vm and test_browser: what the tier has of them; without one, all but what is timed.
+test_vm() {
+    need_packages "comparing frames" tshark
+    # One CPU to forward, one to inspect.
+    lab_ready vm 2
+    ! wanted browser || begin_aside browser
+    lab_tests vm "$TOP/e2e/tests/run" vm --grep "$CHOSEN" --grep-invert '@timed|@four'
+    end_aside
+    lab_ends
+}
+
+test_browser() {
+    need_node
+    need_packages "the browser tests" chromium
+    npm_ready "$TOP/e2e"
+    lab_ready browser 2
+    lab_tests browser "$TOP/e2e/tests/browser/run" --grep "$CHOSEN" --grep-invert @timed
+    lab_ends
+}
+
+# Limits in seconds and rates: one after the other, and nothing beside them.
+test_timed() {
+    need_packages "the browser tests" chromium
+    npm_ready "$TOP/e2e"
+    lab_ready vm 2
+    RESULTS=browser-timed lab_tests browser-timed "$TOP/e2e/tests/browser/run" --grep @timed
+    RESULTS=vm-timed lab_tests vm-timed "$TOP/e2e/tests/run" vm --grep @timed
+    lab_ends
+}

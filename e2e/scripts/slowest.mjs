@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The twenty slowest steps and tests of the last ./build.sh test, from build/log/steps and
+// build/reports/results.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const build = join(dirname(fileURLToPath(import.meta.url)), '../../build');
+const results = join(build, 'reports/results');
+
+const steps = readFileSync(join(build, 'log/steps'), 'utf8')
+  .split('\n')
+  .filter(Boolean)
+  .map((line) => line.split('\t'))
+  .map(([seconds, name]) => ({ seconds: Number(seconds), name }));
+
+const tests = (existsSync(results) ? readdirSync(results) : [])
+  .filter((file) => file.endsWith('.json'))
+  .flatMap((file) => {
+    const its = JSON.parse(readFileSync(join(results, file), 'utf8'));
+    // The page's unit tests are one step.
+    if (!Array.isArray(its)) return [];
+    const kind = file.replace('.json', '');
+    return its.map(({ name, seconds }) => ({ seconds, name: `${kind}: ${name}` }));
+  });
+
+const slowest = [...steps, ...tests].sort((a, b) => b.seconds - a.seconds).slice(0, 20);
+console.log('slowest:');
+for (const { seconds, name } of slowest) {
+  console.log(`  ${seconds.toFixed(0).padStart(5)} s  ${name}`);
+}
