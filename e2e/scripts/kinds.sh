@@ -97,6 +97,7 @@ test_static() {
     check "doctor's checks have their tests" node "$TOP/e2e/scripts/doctor-tests.mjs"
     check "every fault has its tests" node "$TOP/e2e/scripts/e2e-report.mjs" --check
     check "every file has its tests" node "$TOP/e2e/scripts/changed.mjs" --check
+    check "waits of a fixed time are named" node "$TOP/e2e/scripts/sleeps.mjs"
     wait "$pid" || status=$?
     cat "$(log_of lints)"
     closing "$(log_of lints)" "$status"

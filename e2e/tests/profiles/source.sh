@@ -34,11 +34,11 @@ test_a_refused_address_is_named() {
 # A server that takes the connection and never answers.
 test_a_silent_server_is_given_up() {
     local silent port
+    mkfifo "$NOW/port"
     node -e 'require("net").createServer(() => {}).listen(0, "127.0.0.1", function () {
         console.log(this.address().port); })' >"$NOW/port" &
     silent=$!
-    for _ in $(seq 50); do [ -s "$NOW/port" ] || sleep 0.1; done
-    port=$(cat "$NOW/port")
+    read -r port <"$NOW/port"
     COMMAND=(firmware x86-64 --config-only --openwrt "http://127.0.0.1:$port/openwrt.git"
         --feeds-from "http://127.0.0.1:$port/feeds")
     (out_of_reach "http://127.0.0.1:$port/openwrt.git" "no answer within 8 s")
@@ -140,9 +140,8 @@ test_patches_make_the_same_commits() {
     sources_from
     [ "$(git -C "$NOW/work/tree" rev-parse HEAD)" = "$head" ] || fail "applied twice"
     rm -rf "$NOW/work"
-    sleep 1.1
     # Whoever applies them, and when.
-    GIT_COMMITTER_NAME=other sources_from
+    GIT_COMMITTER_NAME=other GIT_COMMITTER_DATE='@1 +0000' sources_from
     [ "$(git -C "$NOW/work/tree" rev-parse HEAD)" = "$head" ] || fail "another commit"
     # One less: from the pin anew.
     rm "$PROFILES"/patches/openwrt/0002-*

@@ -44,7 +44,8 @@ soon() {
         if [ "${EPOCHREALTIME/./}" -ge "$end" ]; then
             printf 'its answers, the last one first:\n'
             printf '    %s\n' "${seen[@]}"
-            fail "not within $seconds s: $* (this machine's load: $(cut -d ' ' -f -3 /proc/loadavg))"
+            fail "not within $seconds s: $*" \
+                "(this machine's load: $(cut -d ' ' -f -3 /proc/loadavg))"
         fi
         tries=$((tries + 1))
         # What takes longer is asked for less often: an emulated machine has enough to do.
