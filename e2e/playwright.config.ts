@@ -1,42 +1,55 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { defineConfig } from '@playwright/test';
-
-/** The gateway's page; `tests/browser/run` finds it out from the running lab. */
-const url = process.env['FASTPATH_URL'];
-if (!url) throw new Error('FASTPATH_URL: start the tests by e2e/tests/browser/run');
+import { labs } from './tests/labs';
 
 const reports = process.env['REPORTS'] ?? '../build/reports';
-/** What this run's results are kept under. */
-const kind = process.env['RESULTS'] ?? 'browser';
+/** What this run's results are kept under; `tests/run` says it. */
+const kept = process.env['RESULTS'];
+if (!kept) throw new Error('RESULTS: start the tests by e2e/tests/run');
+
+/** Folders whose tests are shell functions, see tests/shell.ts. */
+const shells = ['init', 'packages', 'profiles', 'sources', 'vm'];
 
 export default defineConfig({
-  testDir: 'tests/browser',
-  // The pictures of the documents are made the same way, but only when asked for.
-  testMatch: process.env['UPDATE_SCREENSHOTS'] ? 'screenshots.ts' : '*.spec.ts',
-  // One gateway: what one test does to it, another would see.
-  workers: 1,
-  fullyParallel: false,
-  timeout: 600_000,
+  // One root, one gateway for each worker: what one test does to it, another would see.
+  workers: Math.max(labs.length, 1),
+  timeout: 1_800_000,
   // The gateway is emulated, and others may have the processors. A wait ends as soon as what it
   // waits for holds.
   expect: { timeout: 60_000 },
   forbidOnly: true,
   reporter: [
-    ['./tests/browser/reporter.ts', { kind }],
-    ['html', { outputFolder: `${reports}/${kind}/html`, open: 'never' }],
+    ['./tests/reporter.ts'],
+    ['junit', { outputFile: `${reports}/junit/${kept}.xml` }],
+    ['html', { outputFolder: `${reports}/${kept}/html`, open: 'never' }],
   ],
-  outputDir: `${reports}/${kind}/artefacts`,
-  use: {
-    baseURL: url,
-    // A click waits for its element no longer than an expectation does.
-    actionTimeout: 60_000,
-    viewport: { width: 1280, height: 800 },
-    locale: 'en-GB',
-    screenshot: 'only-on-failure',
-    trace: 'retain-on-failure',
-    launchOptions: {
-      executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
-      args: ['--no-sandbox', '--disable-background-networking'],
+  outputDir: `${reports}/${kept}/artefacts`,
+  projects: [
+    ...shells.map((name) => ({
+      name,
+      testDir: `tests/${name}`,
+      testMatch: 'shell.spec.ts',
+      // All tests are in one file; those of a subject stay together, see declare().
+      fullyParallel: true,
+    })),
+    {
+      name: 'browser',
+      testDir: 'tests/browser',
+      // The pictures of the documents are made the same way, but only when asked for.
+      testMatch: process.env['UPDATE_SCREENSHOTS'] ? 'screenshots.ts' : '*.spec.ts',
+      timeout: 600_000,
+      use: {
+        // A click waits for its element no longer than an expectation does.
+        actionTimeout: 60_000,
+        viewport: { width: 1280, height: 800 },
+        locale: 'en-GB',
+        screenshot: 'only-on-failure',
+        trace: 'retain-on-failure',
+        launchOptions: {
+          executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
+          args: ['--no-sandbox', '--disable-background-networking'],
+        },
+      },
     },
-  },
+  ],
 });

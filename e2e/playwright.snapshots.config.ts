@@ -5,6 +5,7 @@ const reports = process.env['REPORTS'] ?? '../build/reports';
 
 /** The page as a picture, from recorded answers: no gateway is needed, but to record them. */
 export default defineConfig({
+  name: 'snapshots',
   testDir: 'tests/snapshots',
   testMatch: process.env['FASTPATH_URL'] ? 'record.ts' : '*.spec.ts',
   fullyParallel: true,
@@ -18,10 +19,7 @@ export default defineConfig({
     timeout: 60_000,
     toHaveScreenshot: { animations: 'disabled', maxDiffPixels: 0, threshold: 0.01 },
   },
-  reporter: [
-    ['./tests/browser/reporter.ts', { kind: 'snapshots' }],
-    ['./tests/snapshots/review.ts'],
-  ],
+  reporter: [['./tests/reporter.ts'], ['./tests/snapshots/review.ts']],
   outputDir: `${reports}/snapshots/artefacts`,
   use: {
     baseURL: process.env['FASTPATH_URL'] ?? 'http://localhost/fastpath/',

@@ -55,9 +55,9 @@ const quoted = (name) => `'${name}'`;
 /** What each test of the last build came to, by its name. */
 function results() {
   const all = new Map();
-  for (const file of ['browser', 'browser-timed', 'snapshots', 'vm', 'vm-timed']) {
+  for (const file of ['browser', 'browser-timed', 'snapshots', 'vm', 'vm-four', 'vm-timed']) {
     const told = text(reports, 'results', `${file}.json`);
-    const kind = file.replace('-timed', '');
+    const kind = file.replace(/-(timed|four)$/, '');
     for (const test of told ? JSON.parse(told) : []) all.set(`${kind}: ${test.name}`, test);
   }
   return all;

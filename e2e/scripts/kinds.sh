@@ -53,7 +53,8 @@ cargo_tests() {
     local what=$1 status=0 log passed failed
     shift
     # Tests tell why they skip; cargo shows what a passing test says only when asked to.
-    step "$what" with_clippy with_bpffs cargo test --locked --no-fail-fast "$@" -- --show-output || status=$?
+    step "$what" with_clippy with_bpffs cargo test --locked --no-fail-fast "$@" -- \
+        --show-output || status=$?
     log=$(log_of "$what")
     passed=$(sum "$log" '[0-9]+ passed')
     failed=$(sum "$log" '[0-9]+ failed')
@@ -241,26 +242,34 @@ lab_tests() {
     closing "$(log_of "$what")" "$status"
 }
 
-# lab_ready NAME CPUS: the lab build/lab/run.NAME, beside those that are up already.
-lab_ready() {
-    [ -n "${LAB_RUN-}" ] && return 0
+# labs_ready CPUS NAME…: a lab build/lab/run.NAME each, beside those that are up already.
+labs_ready() {
+    local cpus=$1 name
+    shift
+    [ -z "${LAB_RUN-}" ] || { export LABS=$LAB_RUN && return; }
     "$TOP/build.sh" programs
     "$TOP/build.sh" page
     need_lab_tools
     "$TOP/e2e/lab/lab" images
-    export LAB_RUN=$BUILD/lab/run.$1
-    OWN_LAB=1
-    LAB_SMP=$2 "$TOP/e2e/lab/lab" up
+    LABS=
+    for name; do
+        OWN_LABS+=("$BUILD/lab/run.$name")
+        LABS+=:$BUILD/lab/run.$name
+        LAB_RUN=$BUILD/lab/run.$name LAB_SMP=$cpus "$TOP/e2e/lab/lab" up
+    done
+    export LABS=${LABS#:}
 }
 
-# What the machines said is kept when something failed. Without a lab of our own it would be a
+# What the machines said is kept when something failed. Without labs of our own it would be a
 # developer's that ends.
-lab_ends() {
-    [ -n "$OWN_LAB" ] || return 0
-    [ "$FAILED" = 0 ] || "$TOP/e2e/lab/lab" logs "${LAB_RUN##*.}" || true
-    "$TOP/e2e/lab/lab" down >/dev/null 2>&1 || true
-    OWN_LAB=
-    unset LAB_RUN
+labs_end() {
+    local lab
+    for lab in "${OWN_LABS[@]}"; do
+        [ "$FAILED" = 0 ] || LAB_RUN=$lab "$TOP/e2e/lab/lab" logs "${lab##*.}" || true
+        LAB_RUN=$lab "$TOP/e2e/lab/lab" down >/dev/null 2>&1 || true
+    done
+    OWN_LABS=()
+    unset LABS
 }
 
 # A lab of its own, whatever other one is up.
@@ -274,37 +283,32 @@ test_image() {
 
 # The plan has more to say with four CPUs than with two.
 test_cpu() {
-    lab_ready cpu 4
-    lab_tests cpu "$TOP/e2e/tests/run" vm --grep 'spec.ts cpu(-four)? '
-    lab_ends
+    labs_ready 4 cpu
+    PART=-four lab_tests cpu "$TOP/e2e/tests/run" vm --grep 'spec.ts cpu(-four)? '
+    labs_end
 }
 
-# test_vm and test_browser: what the tier has of them; without one, all but what is timed.
-test_vm() {
-    need_packages "comparing frames" tshark
-    # One CPU to forward, one to inspect.
-    lab_ready vm 2
-    ! wanted browser || begin_aside browser
-    lab_tests vm "$TOP/e2e/tests/run" vm --grep "$CHOSEN" --grep-invert '@timed|@four'
-    end_aside
-    lab_ends
-}
+# test_vm and test_browser: all but what is timed.
+test_vm() { test_machines vm; }
+test_browser() { test_machines browser; }
 
-test_browser() {
+# test_machines KINDS: what the tier has of them, on two labs: emulated, each takes a processor.
+test_machines() {
     need_node
+    need_packages "comparing frames" tshark
     need_packages "the browser tests" chromium
     npm_ready "$TOP/e2e"
-    lab_ready browser 2
-    lab_tests browser "$TOP/e2e/tests/browser/run" --grep "$CHOSEN" --grep-invert @timed
-    lab_ends
+    # One CPU to forward, one to inspect.
+    labs_ready 2 1 2
+    lab_tests "${1//,/-}" "$TOP/e2e/tests/run" "$1" --grep "$CHOSEN" --grep-invert '@timed|@four'
+    labs_end
 }
 
 # Limits in seconds and rates: one after the other, and nothing beside them.
 test_timed() {
     need_packages "the browser tests" chromium
     npm_ready "$TOP/e2e"
-    lab_ready vm 2
-    RESULTS=browser-timed lab_tests browser-timed "$TOP/e2e/tests/browser/run" --grep @timed
-    RESULTS=vm-timed lab_tests vm-timed "$TOP/e2e/tests/run" vm --grep @timed
-    lab_ends
+    labs_ready 2 1
+    PART=-timed RESULTS=timed lab_tests timed "$TOP/e2e/tests/run" vm,browser --grep @timed
+    labs_end
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import { spawn, spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawn, type StdioOptions } from 'node:child_process';
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@playwright/test';
+import { inOwnLab } from './labs';
 import { shuffled } from './shuffle';
 
 /** What a test that is left out ends with; it says why in a line `skipped: …`. */
@@ -48,15 +49,25 @@ interface Ended {
   words: string;
 }
 
-function run(program: string, args: string[]): Promise<Ended> {
+/**
+ * Runs it with its words in a file, not a pipe: what a test leaves behind would hold that open. It
+ * is a process group of its own, which ends with it.
+ */
+function run(program: string, args: string[], log: string): Promise<Ended> {
   return new Promise((resolve, reject) => {
-    const shell = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-    const parts: Buffer[] = [];
-    for (const stream of [shell.stdout, shell.stderr]) {
-      stream.on('data', (part: Buffer) => parts.push(part));
-    }
+    const words = openSync(log, 'w');
+    const stdio: StdioOptions = ['ignore', words, words];
+    const shell = spawn(program, args, { env: inOwnLab(), stdio, detached: true });
+    closeSync(words);
     shell.on('error', reject);
-    shell.on('close', (status) => resolve({ status, words: Buffer.concat(parts).toString() }));
+    shell.on('exit', (status) => {
+      try {
+        if (shell.pid) process.kill(-shell.pid, 'SIGKILL');
+      } catch {
+        // Nobody is left.
+      }
+      resolve({ status, words: readFileSync(log, 'utf8') });
+    });
   });
 }
 
@@ -64,18 +75,16 @@ const end = (words: string): string => words.trimEnd().split('\n').slice(-25).jo
 
 /**
  * The tests of a folder of shell functions. Its program `perform` runs one of them
- * (`perform SUBJECT FUNCTION`), and what all of them need once before (`perform prepare`).
+ * (`perform SUBJECT FUNCTION`); tests/run has it make what all of them need (`perform prepare`).
  */
 export function declare(folder: string): void {
   const perform = join(folder, 'perform');
-  test.beforeAll(() => {
-    const { status, stdout, stderr } = spawnSync(perform, ['prepare'], { encoding: 'utf8' });
-    if (status !== 0) throw new Error(`${perform} prepare: ${end(stdout + stderr)}`);
-  });
   const files = readdirSync(folder).filter((file) => file.endsWith('.sh'));
   for (const file of shuffled(files.sort())) {
     const subject = file.slice(0, -'.sh'.length);
     test.describe(subject, () => {
+      // By one worker, one after the other.
+      test.describe.configure({ mode: 'default' });
       for (const each of shuffled(testsOf(readFileSync(join(folder, file), 'utf8')))) {
         declareOne(perform, subject, each);
       }
@@ -86,15 +95,15 @@ export function declare(folder: string): void {
 function declareOne(perform: string, subject: string, { call, title, tags }: ShellTest): void {
   // eslint-disable-next-line no-empty-pattern -- Playwright reads the fixtures' names here
   test(title, { tag: tags }, async ({}, info) => {
-    const { status, words } = await run(perform, [subject, call]);
     const log = info.outputPath('log.txt');
-    writeFileSync(log, words);
+    const { status, words } = await run(perform, [subject, call], log);
     await info.attach('log', { path: log, contentType: 'text/plain' });
     // What of a test could not run is a note, too.
     for (const [, note] of words.matchAll(/^(note: .*|skipped: .*)$/gm)) {
       info.annotations.push({ type: 'note', description: note?.replace(/^note: /, '') ?? '' });
     }
-    test.skip(status === LEFT_OUT, /^skipped: (.*)$/m.exec(words)?.[1] ?? 'no reason given');
+    const why = /^skipped: (.+)$/m.exec(words)?.[1];
+    test.skip(status === LEFT_OUT && why !== undefined, why);
     expect(status, end(words)).toBe(0);
   });
 }

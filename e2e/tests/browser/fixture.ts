@@ -6,6 +6,7 @@ import {
   type Page,
   type Request,
 } from '@playwright/test';
+import { page as ownPage } from '../labs';
 import { Lab, Lan, Router } from './lab';
 
 /** What the page must never do; a test that pulls plugs says what it expects. */
@@ -57,6 +58,8 @@ interface Fixtures {
 
 export const test = base.extend<Fixtures & Options>({
   inspected: [false, { option: true }],
+  // eslint-disable-next-line no-empty-pattern -- Playwright reads the fixtures' names here
+  baseURL: async ({}, use) => use(ownPage()),
   lab: async ({ inspected }, use) => {
     const lab = new Lab(inspected ? 'inspect' : 'config');
     await lab.verb('good_state');

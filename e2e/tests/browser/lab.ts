@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { test } from '@playwright/test';
+import { inOwnLab } from '../labs';
 
 const run = promisify(execFile);
 const verbs = fileURLToPath(new URL('verbs.sh', import.meta.url));
@@ -37,7 +38,7 @@ export class Lab {
       const { stdout } = await run('bash', args, {
         timeout: VERB_MS,
         maxBuffer: 1 << 26,
-        env: { ...process.env, CONFIG: this.config },
+        env: { ...inOwnLab(), CONFIG: this.config },
       });
       return stdout;
     } catch (error) {

@@ -51,7 +51,7 @@ test('whoever takes their own VLAN from their port is asked, cut off, and back i
 test(
   'a browser closed during the countdown leaves everything as it was, and it is told',
   core,
-  async ({ page, router, browser }) => {
+  async ({ page, router, browser, baseURL }) => {
     const before = await router.run('cat /etc/config/network');
     await openSetup(page, 'network');
     await cell(page, 'lan3', 20).selectOption('t');
@@ -68,7 +68,7 @@ test(
       .poll(() => router.run('bridge vlan show dev lan3'), { timeout: CHANGE_MS })
       .not.toMatch(/\b20\b/);
     const later = await browser.newPage();
-    await later.goto(test.info().project.use.baseURL + '#/network');
+    await later.goto(`${baseURL}#/network`);
     await logIn(later);
     await expect(how(later, 'expired')).toBeVisible({ timeout: CHANGE_MS });
     await later.getByRole('button', { name: 'Understood' }).click();
@@ -77,12 +77,17 @@ test(
   },
 );
 
-test('of two administrators the second is told who is at it', async ({ page, router, browser }) => {
+test('of two administrators the second is told who is at it', async ({
+  page,
+  router,
+  browser,
+  baseURL,
+}) => {
   await openSetup(page, 'network');
   await cell(page, 'lan3', 20).selectOption('t');
   await looked(page);
   const other = await browser.newPage();
-  await other.goto(test.info().project.use.baseURL + '#/network');
+  await other.goto(`${baseURL}#/network`);
   await logIn(other);
   await cell(other, 'lan2', 10).selectOption('t');
   await looked(other);

@@ -41,8 +41,9 @@ test_a_silent_server_is_given_up() {
     read -r port <"$NOW/port"
     COMMAND=(firmware x86-64 --config-only --openwrt "http://127.0.0.1:$port/openwrt.git"
         --feeds-from "http://127.0.0.1:$port/feeds")
-    (out_of_reach "http://127.0.0.1:$port/openwrt.git" "no answer within 8 s")
-    kill "$silent"
+    # shellcheck disable=SC2064 # this process, whatever the name means by then
+    trap "kill $silent" EXIT
+    out_of_reach "http://127.0.0.1:$port/openwrt.git" "no answer within 8 s"
 }
 
 # small NAME: a repository with one commit, whose id is printed.

@@ -3,16 +3,19 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Reporter, TestCase, TestResult } from '@playwright/test/reporter';
 
-/** A line a test, and the closing line that ./build.sh test counts by. */
-export default class Lines implements Reporter {
-  private readonly told: { name: string; status: string; seconds: number }[] = [];
-  private readonly counts = { passed: 0, failed: 0, skipped: 0 };
-  private readonly kind: string;
+interface Told {
+  name: string;
+  status: Outcome;
+  seconds: number;
+}
 
-  /** Results are kept under the name of the kind; `e2e/scripts/e2e-report.mjs` reads them. */
-  constructor({ kind }: { kind: string }) {
-    this.kind = kind;
-  }
+/**
+ * A line a test, and the closing line that ./build.sh test counts by. Results are kept under the
+ * name of the project; `e2e/scripts/e2e-report.mjs` reads them.
+ */
+export default class Lines implements Reporter {
+  private readonly told = new Map<string, Told[]>();
+  private readonly counts = { passed: 0, failed: 0, skipped: 0 };
 
   printsToStdio(): boolean {
     return true;
@@ -21,21 +24,24 @@ export default class Lines implements Reporter {
   onTestEnd(test: TestCase, result: TestResult): void {
     const name = nameOf(test);
     const seconds = (result.duration / 1000).toFixed(1);
-    const good = result.status === test.expectedStatus;
-    const status = result.status === 'skipped' ? 'skipped' : good ? 'passed' : 'failed';
-    this.told.push({ name, status, seconds: Number(seconds) });
-    if (result.status === 'skipped') {
-      this.counts.skipped += 1;
-      const why = test.annotations.find((each) => each.type === 'skip')?.description;
-      this.print(`  - ${name}`);
-      this.print(`skipped: ${why ?? 'no reason given'}`);
-    } else if (result.status === test.expectedStatus) {
-      this.counts.passed += 1;
-      this.print(`  ✓ ${name} (${seconds} s)`);
-    } else {
-      this.counts.failed += 1;
-      this.print(`  ✗ ${name} (${seconds} s)`);
-      for (const error of result.errors) this.print(indented(plain(error)));
+    const why = test.annotations.find((each) => each.type === 'skip')?.description;
+    const status = outcome(test, result, why);
+    const kind = test.parent.project()?.name ?? '';
+    const told = this.told.get(kind) ?? [];
+    this.told.set(kind, [...told, { name, status, seconds: Number(seconds) }]);
+    this.counts[status] += 1;
+    switch (status) {
+      case 'skipped':
+        this.print(`  - ${name}`);
+        this.print(`skipped: ${why ?? ''}`);
+        break;
+      case 'passed':
+        this.print(`  ✓ ${name} (${seconds} s)`);
+        break;
+      case 'failed':
+        this.print(`  ✗ ${name} (${seconds} s)`);
+        if (result.status === 'skipped') this.print('      it did not run, and says no reason');
+        for (const error of result.errors) this.print(indented(plain(error)));
     }
     for (const note of test.annotations.filter((each) => each.type === 'note')) {
       this.print(`      ${note.description ?? ''}`);
@@ -52,12 +58,23 @@ export default class Lines implements Reporter {
     this.print(`${passed} passed, ${failed} failed, ${skipped} skipped`);
     const results = join(process.env['REPORTS'] ?? '../build/reports', 'results');
     mkdirSync(results, { recursive: true });
-    writeFileSync(join(results, `${this.kind}.json`), `${JSON.stringify(this.told, null, 2)}\n`);
+    for (const [kind, told] of this.told) {
+      const file = join(results, `${kind}${process.env['PART'] ?? ''}.json`);
+      writeFileSync(file, `${JSON.stringify(told, null, 2)}\n`);
+    }
   }
 
   private print(line: string): void {
     process.stdout.write(`${line}\n`);
   }
+}
+
+type Outcome = 'passed' | 'failed' | 'skipped';
+
+/** Left out without a reason is failed: when a hook fails, Playwright leaves out the rest. */
+function outcome(test: TestCase, result: TestResult, why: string | undefined): Outcome {
+  if (result.status === 'skipped') return why ? 'skipped' : 'failed';
+  return result.status === test.expectedStatus ? 'passed' : 'failed';
 }
 
 /** `file: title`; of shell functions `subject: title`, as their file is called. */

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The folders of the labs that the tests have; each worker has one of its own. */
+export const labs = (process.env['LABS'] ?? '').split(':').filter(Boolean);
+
+/** This worker's. */
+export function ownLab(): string | undefined {
+  return labs[Number(process.env['TEST_PARALLEL_INDEX'] ?? 0)];
+}
+
+/** The environment in which the lab's verbs act on it. */
+export function inOwnLab(): NodeJS.ProcessEnv {
+  // Playwright colours its own output; what tests start is not to be coloured.
+  const env = { ...process.env, FORCE_COLOR: undefined };
+  return { ...env, LAB_RUN: ownLab() ?? process.env['LAB_RUN'] };
+}
+
+/** The address of its page. */
+export function page(): string {
+  const lab = ownLab();
+  if (!lab) throw new Error('no lab is running');
+  const port = /^GW_HTTP=(\d+)$/m.exec(readFileSync(join(lab, 'ports'), 'utf8'))?.[1];
+  if (!port) throw new Error(`${lab} says no port of the page`);
+  return `http://127.0.0.1:${port}/fastpath/`;
+}
