@@ -8,7 +8,7 @@ const kept = process.env['RESULTS'];
 if (!kept) throw new Error('RESULTS: start the tests by e2e/tests/run');
 
 /** Folders whose tests are shell functions, see tests/shell.ts. */
-const shells = ['init', 'packages', 'profiles', 'sources', 'vm'];
+const shells = ['init', 'packages', 'profiles', 'sources', 'vm', 'image', 'kernels', 'cross'];
 
 export default defineConfig({
   // One root, one gateway for each worker: what one test does to it, another would see.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Reporter, TestCase, TestResult } from '@playwright/test/reporter';
 
 interface Told {
@@ -79,8 +79,9 @@ function outcome(test: TestCase, result: TestResult, why: string | undefined): O
 
 /** `file: title`; of shell functions `subject: title`, as their file is called. */
 function nameOf(test: TestCase): string {
-  const [, , file = '', ...titles] = test.titlePath();
-  const name = file.endsWith('shell.spec.ts') ? titles : [file.replace('.spec.ts', ''), ...titles];
+  const [, , path = '', ...titles] = test.titlePath();
+  const file = basename(path, '.spec.ts');
+  const name = file === 'shell' ? titles : [file, ...titles];
   return name.join(': ');
 }
 

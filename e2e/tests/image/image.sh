@@ -1,27 +1,7 @@
-#!/usr/bin/env bash
+# shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `lab --image`: what is no image is refused, and the sample of one boots, is set up over its serial
-# console and passes the lab's tests by the names they have: run [TEST…]. A real image instead of
-# the sample: IMAGE=FILE.
-set -uo pipefail
-HERE=$(cd "$(dirname "$(readlink -f "$0")")" && pwd)
-export LAB_RUN=${LAB_RUN:-$(cd "$HERE/../../.." && pwd)/build/lab/run.image}
-# shellcheck source=e2e/lab/verbs.sh
-. "$HERE/../../lab/verbs.sh"
-PASSED=0
-FAILED=0
-SKIPPED=0
-WORK=$BUILD/image
-LOG=$REPORTS/image
-# One of each kind that asks something else of the gateway: the page's methods and rights, rules and
-# connections, ports, the session.
-WITH="api login|api viewer may look only|engine off and on again|ports cable of lan2"
-WITH+="|pppoe cut and redialled"
-
-fail() {
-    printf 'failed: %s\n' "$*"
-    exit 1
-}
+# What is no image is refused; an image boots, is set up over its serial console, and is not
+# written.
 
 # refused FILE WORDS: `lab --image FILE up` fails at once, with these words, and starts nothing.
 refused() {
@@ -32,6 +12,7 @@ refused() {
 }
 
 test_what_is_no_image_is_refused() {
+    "$LAB/lab" down >/dev/null 2>&1 || true
     rm -rf "$RUN"
     refused "$WORK/nothing.img" "there is no image $WORK/nothing.img"
     printf 'short' >"$WORK/short.img"
@@ -81,9 +62,9 @@ test_no_shell_on_the_console() {
 # alive NAME, as machines.sh has it.
 alive() { kill -0 "$(cat "$RUN/$1.pid")" 2>/dev/null; }
 
-# The image that the tests below are about.
+# booted: the image that the tests below are about.
 booted() {
-    IMAGE=${IMAGE:-$WORK/sample.img}
+    ! alive gateway 2>/dev/null || ! lab_port BOOT_MS >/dev/null 2>&1 || return 0
     [ -f "$IMAGE" ] || "$LAB/lab" sample "$IMAGE" || fail "there is no sample"
     sha256sum "$IMAGE" >"$WORK/sum"
     "$LAB/lab" --image "$IMAGE" up || fail "the image does not come up"
@@ -103,14 +84,17 @@ test_boots_and_is_set_up() {
 
 test_tools_of_the_lab_where_the_image_has_none() {
     local path
+    booted
     gw 'command -v conntrack && conntrack -C' || fail "no conntrack on the gateway"
     # shellcheck disable=SC2016 # the gateway expands it
     path=$(gw 'readlink -f "$(command -v conntrack)"')
-    [ -n "${IMAGE-}" ] || [ "$path" = /lab/bin/conntrack ] || fail "conntrack is $path"
+    [ "$IMAGE" != "$WORK/sample.img" ] || [ "$path" = /lab/bin/conntrack ] ||
+        fail "conntrack is $path"
 }
 
 test_what_is_not_installed_is_named() {
     local words
+    booted
     words=$(gw 'mv /usr/bin/fastpathctl /tmp/ && mv /www/fastpath /tmp/
         LAB_CONSOLE=/tmp/console sh /lab/setup missing; cat /tmp/console
         mv /tmp/fastpathctl /usr/bin/; mv /tmp/fastpath /www/')
@@ -122,50 +106,9 @@ test_what_is_not_installed_is_named() {
 # The machine can write, to a sector of no partition, and reads back what it wrote.
 test_image_is_not_written() {
     local there='bs=512 count=1 2>/dev/null'
+    booted
     gw "echo written | dd of=/dev/vda seek=2040 conv=notrunc $there && sync"
     gw "dd if=/dev/vda skip=2040 $there" | grep -q '^written' || fail "the disk takes no writes"
     "$LAB/lab" down
     sha256sum -c --quiet "$WORK/sum"
 }
-
-# The lab's own tests, with the names they have.
-by_the_same_names() {
-    local log=$LOG/same-names.log line
-    RESULTS=image "$HERE/../run" vm --grep "spec.ts ($WITH)" 2>&1 | tee "$log" | grep -v ' passed, '
-    line=$(grep -E '^[0-9]+ passed, ' "$log") || line="0 passed, 1 failed, 0 skipped"
-    read -r passed _ failed _ skipped _ <<<"$line"
-    PASSED=$((PASSED + passed))
-    FAILED=$((FAILED + failed))
-    SKIPPED=$((SKIPPED + skipped))
-}
-
-# run_test NAME: in a shell of its own, as its exit may end it.
-run_test() {
-    local started=$SECONDS log=$LOG/$1.log
-    if (set -e; "test_$1") >"$log" 2>&1; then
-        PASSED=$((PASSED + 1))
-        say "  ✓ image: ${1//_/ } ($((SECONDS - started)) s)"
-        return
-    fi
-    FAILED=$((FAILED + 1))
-    say "  ✗ image: ${1//_/ } ($((SECONDS - started)) s), the end of $log:"
-    tail -n 25 "$log" | sed 's/^/      /'
-    return 1
-}
-
-ends() { "$LAB/lab" down >/dev/null 2>&1; }
-
-rm -rf "$LOG" "$WORK"
-mkdir -p "$LOG" "$WORK"
-ends
-trap ends EXIT
-for name in what_is_no_image_is_refused no_shell_on_the_console; do run_test "$name"; done
-if run_test boots_and_is_set_up; then
-    for name in tools_of_the_lab_where_the_image_has_none what_is_not_installed_is_named; do
-        run_test "$name"
-    done
-    by_the_same_names
-    run_test image_is_not_written
-fi
-say "$PASSED passed, $FAILED failed, $SKIPPED skipped"
-[ "$FAILED" = 0 ]

@@ -1,0 +1,34 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The daemon for aarch64, and what takes apart the kernel's and ubusd's bytes on s390x, which has
+# the other byte order.
+
+# qemu-user does not hand on every ioctl and netlink question, nor bpf().
+LEFT_OUT=(--skip ability::tests::the_kernel_answers_for_the_loopback_device)
+
+# unit_tests ARGS…: what cargo test says, one at least.
+unit_tests() {
+    local log
+    log=$CROSS/$1.log
+    shift
+    inside cargo test --locked --no-fail-fast "$@" -- --show-output "${LEFT_OUT[@]}" | tee "$log"
+    awk '/ passed;/ { n += $4 } END { print "note: " n " tests"; exit n == 0 }' "$log"
+}
+
+test_unit_tests_on_aarch64() {
+    unit_tests aarch64 --target aarch64-unknown-linux-gnu --workspace --lib --bins
+}
+
+test_fastpathd_reads_its_configuration_on_aarch64() {
+    local target=aarch64-unknown-linux-gnu
+    inside cargo build --locked --target $target -p fastpathd
+    inside qemu-aarch64 -L /usr/aarch64-linux-gnu /target/$target/debug/fastpathd --check \
+        "$TOP/feeds/fastpathd/files/fastpath.config"
+}
+
+# Not ctnetlink's change and kernel, topology's namespace, ebpf's attach, pinned and programs: those
+# ask netlink and bpf().
+test_codecs_on_s390x() {
+    unit_tests s390x --target s390x-unknown-linux-gnu -p ubus -p ctnetlink -p topology -p ebpf \
+        --lib --test arbitrary --test connection --test made --test recorded --test replay
+}

@@ -1,0 +1,32 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A kernel each. OpenWrt 24.10 has 6.6, 25.12 has 6.12; Debian has no 6.6.
+
+# Loading is what takes time in emulation, so not every test runs: every header and translation, all
+# hooks, the daemon's side of the maps, and what the verifier says.
+TESTS="verifier:: table:: through_clsact through_generic through_native long_packets gso:: silence"
+TESTS+=" every_hook virtual_devices the_engine_works"
+
+# kernel_of SUITE TESTS: they pass there, and one at least is run.
+kernel_of() {
+    local suite=$1 log=$OUT/$1.log passed failed
+    [ -f "$OUT/$suite/release" ] || step "kernel of $suite" fetch_kernel "$suite"
+    initial "$suite"
+    echo "${KERNEL_TESTS:-$2}" >"$OUT/$suite/wanted"
+    machine "$suite" >"$log" || true
+    passed=$(grep -c '^test .* ok$' "$log" || true)
+    failed=$(grep -c '^test .* FAILED$' "$log" || true)
+    echo "note: $(cat "$OUT/$suite/release"): $passed tests"
+    awk '$1 == "none" && $2 ~ /_(tc|xdp)$/ { print "note: " $2 ": " $3 " instructions" }' "$log"
+    sed -n 's/^skipped: /note: left out: /p' "$log" | sort -u
+    [ "$failed" = 0 ] && [ "$passed" -gt 0 ] && grep -qx 'KERNEL TESTS END' "$log" && return
+    grep -E '^test .* FAILED$|panicked' "$log" | head -n 20
+    tail -n 25 "$log"
+    return 1
+}
+
+# The oldest has the strictest verifier.
+test_6_1_of_bookworm() { kernel_of bookworm "$TESTS"; }
+# The lab's machines have this one already.
+test_6_12_of_trixie() { kernel_of trixie verifier::; }
+test_newest_of_trixie_backports() { kernel_of trixie-backports "$TESTS"; }
