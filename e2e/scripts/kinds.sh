@@ -246,7 +246,7 @@ lab_tests() {
 
 # labs_ready CPUS NAME…: a lab build/lab/run.NAME each, beside those that are up already.
 labs_ready() {
-    local cpus=$1 name
+    local cpus=$1 name pids=() pid
     shift
     [ -z "${LAB_RUN-}" ] || { export LABS=$LAB_RUN && return; }
     "$TOP/build.sh" programs
@@ -257,8 +257,10 @@ labs_ready() {
     for name; do
         OWN_LABS+=("$BUILD/lab/run.$name")
         LABS+=:$BUILD/lab/run.$name
-        LAB_RUN=$BUILD/lab/run.$name LAB_SMP=$cpus "$TOP/e2e/lab/lab" up
+        LAB_RUN=$BUILD/lab/run.$name LAB_SMP=$cpus "$TOP/e2e/lab/lab" up &
+        pids+=($!)
     done
+    for pid in "${pids[@]}"; do wait "$pid" || die "test: a lab does not start"; done
     export LABS=${LABS#:}
 }
 
