@@ -82,7 +82,7 @@ export default defineConfig({
     setupFiles: ['src/lib/i18n/setup.ts'],
     // On a busy machine a test takes many times as long as here.
     testTimeout: 60_000,
-    reporters: ['default', ['json', { outputFile: '../build/reports/results/page.json' }]],
+    reporters: ['default', ['junit', { outputFile: '../build/reports/junit/page.xml' }]],
     projects: [
       {
         extends: true,

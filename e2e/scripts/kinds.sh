@@ -104,8 +104,7 @@ test_static() {
     check "length of files and lines" "$TOP/e2e/scripts/static" length
     check "API page is what the schemas say" node "$TOP/e2e/scripts/api-doc.mjs" --check
     check "doctor page is what its words say" node "$TOP/e2e/scripts/doctor-doc.mjs" --check
-    check "doctor's checks have their tests" node "$TOP/e2e/scripts/doctor-tests.mjs"
-    check "every fault has its tests" node "$TOP/e2e/scripts/e2e-report.mjs" --check
+    check "faults and the doctor's checks have their tests" node "$TOP/e2e/scripts/tags.mjs"
     check "every file has its tests" node "$TOP/e2e/scripts/changed.mjs" --check
     check "waits of a fixed time are named" node "$TOP/e2e/scripts/sleeps.mjs"
     wait "$pid" || status=$?

@@ -7,6 +7,7 @@ interface Told {
   name: string;
   status: Outcome;
   seconds: number;
+  tags: string[];
 }
 
 /**
@@ -28,7 +29,7 @@ export default class Lines implements Reporter {
     const status = outcome(test, result, why);
     const kind = test.parent.project()?.name ?? '';
     const told = this.told.get(kind) ?? [];
-    this.told.set(kind, [...told, { name, status, seconds: Number(seconds) }]);
+    this.told.set(kind, [...told, { name, status, seconds: Number(seconds), tags: test.tags }]);
     this.counts[status] += 1;
     switch (status) {
       case 'skipped':

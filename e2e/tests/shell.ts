@@ -18,9 +18,11 @@ interface ShellTest {
   tags: string[];
 }
 
+/** A word, and what it is about: `@core`, `@finds:system-clock`. */
+const TAG = /@[a-z]+(?::[a-z0-9-]+)?/g;
 const FUNCTION = /^(test_([a-z0-9_]+))\(\)/;
 const tagsIn = (comments: string[]): string[] =>
-  comments.filter((line) => line.startsWith('# @')).flatMap((line) => line.match(/@[a-z]+/g) ?? []);
+  comments.filter((line) => line.startsWith('# @')).flatMap((line) => line.match(TAG) ?? []);
 
 /** The tests of one file, in their order. */
 export function testsOf(text: string): ShellTest[] {
@@ -105,5 +107,10 @@ function declareOne(perform: string, subject: string, { call, title, tags }: She
     const why = /^skipped: (.+)$/m.exec(words)?.[1];
     test.skip(status === LEFT_OUT && why !== undefined, why);
     expect(status, end(words)).toBe(0);
+    for (const tag of tags.filter((each) => each.startsWith('@finds:'))) {
+      expect(words.split('\n'), 'what the doctor found').toContain(
+        tag.replace('@finds:', 'found: '),
+      );
+    }
   });
 }

@@ -101,28 +101,32 @@ function archive(...args: string[]): string {
   return file;
 }
 
-test('a backup is shown by its names, and what is none is refused', async ({ page }) => {
-  await open(page, 'system');
-  const choose = page.getByLabel('Restore from');
-  const whole = archive();
-  await choose.setInputFiles(whole);
-  await expect(page.locator('[data-preview]')).toContainText('etc/config/network');
-  await expect(page.locator('main')).not.toContainText('very secret');
-  const name = { name: 'backup.tar.gz', mimeType: 'application/gzip' };
-  const cut = readFileSync(whole);
-  const bad: [Buffer, RegExp][] = [
-    [cut.subarray(0, cut.length / 2), /not complete/],
-    [Buffer.from('PK\u0003\u0004'), /no backup: it is not compressed/],
-    [readFileSync(archive('--transform=s,etc/config,../../etc,')), /would be written outside/],
-    [readFileSync(archive('--transform=s,etc/config,photos,')), /nothing in it belongs/],
-  ];
-  for (const [buffer, words] of bad) {
-    await choose.setInputFiles({ ...name, buffer });
-    await expect(page.getByRole('status').filter({ hasText: words })).toBeVisible();
-    await expect(page.locator('[data-preview]')).toHaveCount(0);
-    await expect(page.getByRole('button', { name: 'Restore and reboot' })).toHaveCount(0);
-  }
-});
+test(
+  'a backup is shown by its names, and what is none is refused',
+  { tag: ['@fault:backup-truncated', '@fault:backup-foreign', '@fault:backup-paths'] },
+  async ({ page }) => {
+    await open(page, 'system');
+    const choose = page.getByLabel('Restore from');
+    const whole = archive();
+    await choose.setInputFiles(whole);
+    await expect(page.locator('[data-preview]')).toContainText('etc/config/network');
+    await expect(page.locator('main')).not.toContainText('very secret');
+    const name = { name: 'backup.tar.gz', mimeType: 'application/gzip' };
+    const cut = readFileSync(whole);
+    const bad: [Buffer, RegExp][] = [
+      [cut.subarray(0, cut.length / 2), /not complete/],
+      [Buffer.from('PK\u0003\u0004'), /no backup: it is not compressed/],
+      [readFileSync(archive('--transform=s,etc/config,../../etc,')), /would be written outside/],
+      [readFileSync(archive('--transform=s,etc/config,photos,')), /nothing in it belongs/],
+    ];
+    for (const [buffer, words] of bad) {
+      await choose.setInputFiles({ ...name, buffer });
+      await expect(page.getByRole('status').filter({ hasText: words })).toBeVisible();
+      await expect(page.locator('[data-preview]')).toHaveCount(0);
+      await expect(page.getByRole('button', { name: 'Restore and reboot' })).toHaveCount(0);
+    }
+  },
+);
 
 test(
   'an account made here logs in, and its password is nowhere',

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { chromium, type Browser, type Page } from '@playwright/test';
 import { apply, BACK_MS, CHANGE_MS, how, looked, openSetup, review, withhold } from './change';
-import { core, expect, logIn, test } from './fixture';
+import { expect, logIn, test } from './fixture';
 import type { Lab } from './lab';
 
 const cell = (page: Page, port: string, vid: number) =>
@@ -18,39 +18,39 @@ async function atLan1(lab: Lab, launch: object): Promise<{ browser: Browser; pag
   return { browser, page };
 }
 
-test('whoever takes their own VLAN from their port is asked, cut off, and back in time', async ({
-  lab,
-  router,
-  launchOptions,
-}) => {
-  const { browser, page } = await atLan1(lab, launchOptions);
-  try {
-    await openSetup(page, 'network');
-    await cell(page, 'lan1', 10).selectOption('');
-    await looked(page);
-    const applied = review(page).getByRole('button', { name: 'Apply', exact: true });
-    await expect(review(page).getByText('This may cut you off')).toBeVisible();
-    await expect(applied).toBeDisabled();
-    await review(page).getByRole('checkbox').check();
-    await apply(page);
-    await expect
-      .poll(() => router.run('bridge vlan show dev lan1'), { timeout: CHANGE_MS })
-      .not.toMatch(/\b10\b/);
-    await expect(page.locator('[data-connection=lost]')).toBeVisible({ timeout: CHANGE_MS });
-    await expect(how(page, 'expired')).toBeVisible({ timeout: BACK_MS });
-    await expect(how(page, 'expired')).toContainText('was not confirmed in time');
-    expect(await router.run('bridge vlan show dev lan1')).toMatch(/\b10 PVID/);
-    await expect(page.locator('[data-connection]')).toHaveText('Live', { timeout: CHANGE_MS });
-    await page.reload();
-    await expect(cell(page, 'lan1', 10)).toHaveValue('u*');
-  } finally {
-    await browser.close();
-  }
-});
+test(
+  'whoever takes their own VLAN from their port is asked, cut off, and back in time',
+  { tag: ['@fault:own-vlan-taken'] },
+  async ({ lab, router, launchOptions }) => {
+    const { browser, page } = await atLan1(lab, launchOptions);
+    try {
+      await openSetup(page, 'network');
+      await cell(page, 'lan1', 10).selectOption('');
+      await looked(page);
+      const applied = review(page).getByRole('button', { name: 'Apply', exact: true });
+      await expect(review(page).getByText('This may cut you off')).toBeVisible();
+      await expect(applied).toBeDisabled();
+      await review(page).getByRole('checkbox').check();
+      await apply(page);
+      await expect
+        .poll(() => router.run('bridge vlan show dev lan1'), { timeout: CHANGE_MS })
+        .not.toMatch(/\b10\b/);
+      await expect(page.locator('[data-connection=lost]')).toBeVisible({ timeout: CHANGE_MS });
+      await expect(how(page, 'expired')).toBeVisible({ timeout: BACK_MS });
+      await expect(how(page, 'expired')).toContainText('was not confirmed in time');
+      expect(await router.run('bridge vlan show dev lan1')).toMatch(/\b10 PVID/);
+      await expect(page.locator('[data-connection]')).toHaveText('Live', { timeout: CHANGE_MS });
+      await page.reload();
+      await expect(cell(page, 'lan1', 10)).toHaveValue('u*');
+    } finally {
+      await browser.close();
+    }
+  },
+);
 
 test(
   'a browser closed during the countdown leaves everything as it was, and it is told',
-  core,
+  { tag: ['@core', '@fault:browser-closed'] },
   async ({ page, router, browser, baseURL }) => {
     const before = await router.run('cat /etc/config/network');
     await openSetup(page, 'network');
@@ -77,32 +77,31 @@ test(
   },
 );
 
-test('of two administrators the second is told who is at it', async ({
-  page,
-  router,
-  browser,
-  baseURL,
-}) => {
-  await openSetup(page, 'network');
-  await cell(page, 'lan3', 20).selectOption('t');
-  await looked(page);
-  const other = await browser.newPage();
-  await other.goto(`${baseURL}#/network`);
-  await logIn(other);
-  await cell(other, 'lan2', 10).selectOption('t');
-  await looked(other);
-  await withhold(page);
-  await apply(page);
-  await review(other).getByRole('button', { name: 'Apply', exact: true }).click();
-  await expect(
-    other.getByText(/another administrator is changing something \(root, since \d/),
-  ).toBeVisible({ timeout: CHANGE_MS });
-  expect(await router.run('bridge vlan show dev lan2')).not.toMatch(/\b10\b/);
-  // Either may put it back at once.
-  await other.getByRole('button', { name: 'Put it back now' }).click();
-  await expect(how(page, 'reverted')).toBeVisible({ timeout: CHANGE_MS });
-  await expect
-    .poll(() => router.run('bridge vlan show dev lan3'), { timeout: CHANGE_MS })
-    .not.toMatch(/\b20\b/);
-  await other.close();
-});
+test(
+  'of two administrators the second is told who is at it',
+  { tag: ['@fault:two-administrators'] },
+  async ({ page, router, browser, baseURL }) => {
+    await openSetup(page, 'network');
+    await cell(page, 'lan3', 20).selectOption('t');
+    await looked(page);
+    const other = await browser.newPage();
+    await other.goto(`${baseURL}#/network`);
+    await logIn(other);
+    await cell(other, 'lan2', 10).selectOption('t');
+    await looked(other);
+    await withhold(page);
+    await apply(page);
+    await review(other).getByRole('button', { name: 'Apply', exact: true }).click();
+    await expect(
+      other.getByText(/another administrator is changing something \(root, since \d/),
+    ).toBeVisible({ timeout: CHANGE_MS });
+    expect(await router.run('bridge vlan show dev lan2')).not.toMatch(/\b10\b/);
+    // Either may put it back at once.
+    await other.getByRole('button', { name: 'Put it back now' }).click();
+    await expect(how(page, 'reverted')).toBeVisible({ timeout: CHANGE_MS });
+    await expect
+      .poll(() => router.run('bridge vlan show dev lan3'), { timeout: CHANGE_MS })
+      .not.toMatch(/\b20\b/);
+    await other.close();
+  },
+);

@@ -42,16 +42,20 @@ async function sessionOf(
   return String(result?.[1]?.['ubus_rpc_session']);
 }
 
-test('a viewer may call nothing that changes something', core, async ({ request }) => {
-  expect(writes.length).toBeGreaterThan(20);
-  const session = await sessionOf(request, 'viewer');
-  const status = await rpc(request, session, 'fastpath', 'status', {});
-  expect(status.result?.[0], 'what only looks').toBe(0);
-  for (const [object, method] of writes) {
-    const { error } = await rpc(request, session, object, method, {});
-    expect.soft(error?.code, `${object} ${method}`).toBe(-32002);
-  }
-});
+test(
+  'a viewer may call nothing that changes something',
+  { tag: ['@core', '@fault:viewer-writes'] },
+  async ({ request }) => {
+    expect(writes.length).toBeGreaterThan(20);
+    const session = await sessionOf(request, 'viewer');
+    const status = await rpc(request, session, 'fastpath', 'status', {});
+    expect(status.result?.[0], 'what only looks').toBe(0);
+    for (const [object, method] of writes) {
+      const { error } = await rpc(request, session, object, method, {});
+      expect.soft(error?.code, `${object} ${method}`).toBe(-32002);
+    }
+  },
+);
 
 test('a viewer takes no backup and leaves no file', async ({ request }) => {
   const session = await sessionOf(request, 'viewer');
@@ -131,24 +135,28 @@ test('a viewer sees every screen, and no control on it that writes', core, async
   }
 });
 
-test('who guesses passwords waits, and whoever knows it comes in', async ({ page, router }) => {
-  await router.run('rm -f /var/run/fastpath-access.json');
-  await page.goto('');
-  const enter = async (password: string) => {
-    await page.getByLabel('User name').fill('viewer');
-    await page.getByLabel('Password').fill(password);
-    await page.getByRole('button', { name: 'Log in', exact: true }).click();
-  };
-  for (let tries = 1; tries <= 5; tries += 1) {
-    await enter(`wrong ${tries}`);
-    await expect(page.getByRole('alert')).toHaveText(/is wrong|Too many/);
-  }
-  const waits = page.getByRole('button', { name: /^Log in in \d+ seconds?$/ });
-  await expect(waits).toBeDisabled();
-  const told = await router.run('cat /var/run/fastpath-access.json');
-  expect(JSON.parse(told)).toMatchObject({ names: { viewer: { failures: 5 } } });
-  expect(told).not.toContain('wrong');
-  await enter(passwords.viewer);
-  await expect(page.getByRole('navigation', { name: 'Screens' })).toBeVisible();
-  await router.run('! grep -q viewer /var/run/fastpath-access.json');
-});
+test(
+  'who guesses passwords waits, and whoever knows it comes in',
+  { tag: ['@fault:password-guessing'] },
+  async ({ page, router }) => {
+    await router.run('rm -f /var/run/fastpath-access.json');
+    await page.goto('');
+    const enter = async (password: string) => {
+      await page.getByLabel('User name').fill('viewer');
+      await page.getByLabel('Password').fill(password);
+      await page.getByRole('button', { name: 'Log in', exact: true }).click();
+    };
+    for (let tries = 1; tries <= 5; tries += 1) {
+      await enter(`wrong ${tries}`);
+      await expect(page.getByRole('alert')).toHaveText(/is wrong|Too many/);
+    }
+    const waits = page.getByRole('button', { name: /^Log in in \d+ seconds?$/ });
+    await expect(waits).toBeDisabled();
+    const told = await router.run('cat /var/run/fastpath-access.json');
+    expect(JSON.parse(told)).toMatchObject({ names: { viewer: { failures: 5 } } });
+    expect(told).not.toContain('wrong');
+    await enter(passwords.viewer);
+    await expect(page.getByRole('navigation', { name: 'Screens' })).toBeVisible();
+    await router.run('! grep -q viewer /var/run/fastpath-access.json');
+  },
+);

@@ -30,50 +30,52 @@ test(
   },
 );
 
-test('a new user name reaches the router, the password never the page', async ({
-  page,
-  router,
-}) => {
-  const answers: string[] = [];
-  page.on('response', (response) => {
-    if (!response.url().endsWith('/ubus')) return;
-    // The page before the login is left while it is still asked for something.
-    const gone = () => '';
-    void response.text().then((text) => answers.push(text), gone);
-  });
-  await openSetup(page, 'wan');
-  const password = page.getByLabel('Password', { exact: true });
-  await expect(password).toHaveValue('');
-  await expect(password).toHaveAttribute('placeholder', 'stays as it is');
-  await page.getByLabel('User name').fill(`o'neil "x" ü`);
-  await password.fill('geheim-1');
-  const lines = (await looked(page)).join('\n');
-  expect(lines).toContain(`o'neil "x" ü`);
-  expect(lines).toContain('•••');
-  expect(lines).not.toContain('geheim-1');
-  await apply(page);
-  await kept(page);
-  const file = await router.run('cat /etc/config/network');
-  expect(file).toContain(`option password 'geheim-1'`);
-  expect(file).toContain('neil "x" ü');
-  await expect(password).toHaveValue('');
-  expect(await page.content()).not.toContain('geheim-1');
-  expect(answers.join()).not.toContain('geheim-1');
-  expect(await router.run('logread 2>/dev/null; cat /var/log/*.log')).not.toContain('geheim-1');
-});
+test(
+  'a new user name reaches the router, the password never the page',
+  { tag: ['@fault:pppoe-name-quotes', '@fault:pppoe-name-unicode'] },
+  async ({ page, router }) => {
+    const answers: string[] = [];
+    page.on('response', (response) => {
+      if (!response.url().endsWith('/ubus')) return;
+      // The page before the login is left while it is still asked for something.
+      const gone = () => '';
+      void response.text().then((text) => answers.push(text), gone);
+    });
+    await openSetup(page, 'wan');
+    const password = page.getByLabel('Password', { exact: true });
+    await expect(password).toHaveValue('');
+    await expect(password).toHaveAttribute('placeholder', 'stays as it is');
+    await page.getByLabel('User name').fill(`o'neil "x" ü`);
+    await password.fill('geheim-1');
+    const lines = (await looked(page)).join('\n');
+    expect(lines).toContain(`o'neil "x" ü`);
+    expect(lines).toContain('•••');
+    expect(lines).not.toContain('geheim-1');
+    await apply(page);
+    await kept(page);
+    const file = await router.run('cat /etc/config/network');
+    expect(file).toContain(`option password 'geheim-1'`);
+    expect(file).toContain('neil "x" ü');
+    await expect(password).toHaveValue('');
+    expect(await page.content()).not.toContain('geheim-1');
+    expect(answers.join()).not.toContain('geheim-1');
+    expect(await router.run('logread 2>/dev/null; cat /var/log/*.log')).not.toContain('geheim-1');
+  },
+);
 
-test('names that no provider gives out are told at the field, and change nothing', async ({
-  page,
-  router,
-}) => {
-  const before = await router.run('cat /etc/config/network');
-  await openSetup(page, 'wan');
-  await page.getByLabel('User name').fill('x'.repeat(500));
-  await page.getByRole('button', { name: 'Review and apply' }).click();
-  await expect(page.getByLabel('User name')).toHaveAttribute('aria-invalid', 'true');
-  await expect(page.getByText('1 value is not accepted:')).toBeVisible();
-  expect(await router.run('cat /etc/config/network')).toBe(before);
-});
+test(
+  'names that no provider gives out are told at the field, and change nothing',
+  { tag: ['@fault:pppoe-name-long'] },
+  async ({ page, router }) => {
+    const before = await router.run('cat /etc/config/network');
+    await openSetup(page, 'wan');
+    await page.getByLabel('User name').fill('x'.repeat(500));
+    await page.getByRole('button', { name: 'Review and apply' }).click();
+    await expect(page.getByLabel('User name')).toHaveAttribute('aria-invalid', 'true');
+    await expect(page.getByText('1 value is not accepted:')).toBeVisible();
+    expect(await router.run('cat /etc/config/network')).toBe(before);
+  },
+);
 
 test('whole packets through PPPoE make port, VLAN and session wider', async ({
   page,

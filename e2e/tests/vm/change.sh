@@ -98,6 +98,7 @@ test_confirmed_and_undone() {
 }
 
 # @core
+# @fault:browser-closed
 test_expires_and_is_reverted() {
     local root id
     keep
@@ -116,6 +117,7 @@ test_expires_and_is_reverted() {
     soon 60 gw '! ip link show br-lan.31 && ! ip link show br-lan.32'
 }
 
+# @fault:two-administrators
 test_two_administrators() {
     local first second id
     keep
@@ -145,6 +147,7 @@ test_two_administrators() {
 }
 
 # @core
+# @fault:viewer-writes
 test_viewer_changes_nothing() {
     local viewer method answer
     keep
@@ -262,6 +265,9 @@ bad() {
     unchanged || fail "the refused change changed something: $2"
 }
 
+# @fault:vlan-number @fault:vlan-twice @fault:pvid-twice @fault:pppoe-name-long
+# @fault:pppoe-name-quotes @fault:pppoe-name-newlines @fault:pppoe-name-unicode
+# @fault:address-collides
 test_bad_input_changes_nothing() {
     local long newline vlan
     keep
@@ -313,6 +319,7 @@ asked_by_h10() {
 
 reaches() { h10 curl -s -m 2 -o /dev/null http://10.10.10.1/ubus; }
 
+# @fault:own-vlan-taken
 test_lock_out() {
     local answer edits id vlan
     keep
@@ -353,6 +360,7 @@ test_rpcd_ends_in_the_countdown() {
 
 answers_again() { [ -n "$(session root fastpath)" ]; }
 
+# @fault:power-cut
 test_power_cut() {
     local root id
     keep

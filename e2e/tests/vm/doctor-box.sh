@@ -16,6 +16,7 @@ loud() {
 
 all_silent() { loud | grep -x '\[\]'; }
 
+# @silent:cpu @silent:ips @silent:system
 test_silent_on_a_healthy_box() {
     soon 30 all_silent
 }
@@ -34,6 +35,7 @@ test_the_daemon_hands_the_question_on() {
     gw rm "$group"
 }
 
+# @finds:system-daemon
 test_daemon_gone() {
     gw /etc/init.d/fastpathd stop
     soon 10 finds system-daemon error "fastpath status"
@@ -52,6 +54,7 @@ passwords() {
         jq -c '.result[1].findings'
 }
 
+# @finds:system-password
 test_passwords() {
     local viewer root found
     viewer=$(session viewer look)
@@ -77,6 +80,7 @@ test_passwords() {
 health_tells() { says ".health | any(.code == \"$1\" and .level == \"$2\")" status; }
 health_is_silent_about() { says ".health | all(.code != \"$1\")" status; }
 
+# @finds:system-no-filter @finds:system-wan-open
 test_services_open_to_the_line() {
     keep /etc/config/firewall
     gw 'nft list table inet fw4 >/run/e2e/fw4; nft delete table inet fw4'
@@ -104,6 +108,7 @@ END
     well system-wan-open
 }
 
+# @finds:system-clock
 test_clock() {
     local found
     # One look at a clock of 2001, in one command: little else is to see it.
@@ -127,6 +132,10 @@ test_clock() {
 }
 
 # What cannot be broken here without another kernel, other hardware, or harm.
+# @finds:cpu-saturated @finds:cpu-isolated @finds:cpu-governor @finds:system-parts
+# @finds:system-memory @finds:system-oom @finds:system-storage @finds:kernel-defects
+# @finds:kernel-modules @finds:kernel-modversions @finds:kernel-pointers @finds:kernel-lockdown
+# @finds:system-root
 test_what_he_alone_sees() {
     local found checks="cpu-saturated cpu-isolated cpu-governor system-parts system-memory"
     checks+=" system-oom system-storage kernel-defects kernel-modules kernel-modversions"
@@ -192,6 +201,7 @@ head -c 200000 /dev/zero >/tmp/full 2>/dev/null || true
     is "$found" system-storage error /tmp
 }
 
+# @finds:kernel-pointers
 test_an_open_kernel() {
     gw 'echo 0 >/proc/sys/kernel/kptr_restrict'
     finds kernel-pointers advice
@@ -202,6 +212,7 @@ test_an_open_kernel() {
 enabled() { gw "sed -n 's/.*option enabled //p' /etc/config/fastpath"; }
 
 # A fix that is a change of settings: shown, applied, and kept because it helped.
+# @finds:cpu-plan-off
 test_plan_off() {
     local said
     several_cpus 2
@@ -224,6 +235,7 @@ END
 }
 
 # Not in line, not ours: it takes copies of packets.
+# @finds:ips-watching
 test_a_suricata_started_by_hand() {
     # shellcheck disable=SC2016 # the gateway expands it
     gw 'setsid bash -c "exec -a suricata bash -c \"sleep 60; :\" --pcap=lan1" \
@@ -233,6 +245,7 @@ test_a_suricata_started_by_hand() {
     soon 5 well ips-watching
 }
 
+# @finds:cpu-masks @finds:cpu-steering
 test_masks_and_steering_of_others() {
     several_cpus 2
     keep /etc/config/network /usr/libexec/platform/packet-steering.sh

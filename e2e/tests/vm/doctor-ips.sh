@@ -40,6 +40,7 @@ test_silent_while_suricata_is_in_line() {
     esac
 }
 
+# @finds:ips-end-of-life @finds:ips-queue-unread @finds:ips-drops
 test_what_he_alone_sees() {
     local found queue
     queue=$(said '.queues[0].queue' ips)
@@ -58,6 +59,7 @@ bind /run/e2e/net /proc/$$/net')
     is "$found" ips-drops warning "300 / 1000"
 }
 
+# @finds:ips-away @finds:ips-uninspected
 test_suricata_away() {
     hold_suricata
     kill_suricata >/dev/null
@@ -70,6 +72,7 @@ test_suricata_away() {
     soon 60 well ips-away
 }
 
+# @finds:ips-watching
 test_suricata_only_watches() {
     gw "sed -i \"/^config ips/a\\	option mode 'ids'\\n	list device 'lan1'\" /etc/config/fastpath &&
         /etc/init.d/fastpathd reload"
@@ -87,6 +90,7 @@ pin() {
     done'
 }
 
+# @finds:ips-threads
 test_a_thread_on_a_forwarding_cpu() {
     local forwarding management
     several_cpus 2
@@ -101,6 +105,7 @@ test_a_thread_on_a_forwarding_cpu() {
     well ips-threads
 }
 
+# @finds:ips-rules
 test_rules_that_cannot_be_renewed() {
     gw 'cat >>/etc/config/fastpath && /etc/init.d/fastpathd reload' <<'END'
 
@@ -126,6 +131,7 @@ in_days() {
         busybox date -s "@$now" >/dev/null' | jq -c .findings
 }
 
+# @finds:ips-rules
 test_rules_grow_old() {
     serve_archives
     protect "
@@ -160,6 +166,7 @@ seen_bytes() { said "[.visible[] | select($1) | .bytes] | add" ips; }
 
 # Whatever has passed before, and whatever ends meanwhile: first twice as much that can be read, and
 # then twice as much as all that cannot, and each much more than other tests send.
+# @finds:ips-encrypted
 test_what_nobody_can_read() {
     local much=100000000000
     flow_of http $((2 * $(seen_bytes '.kind != "plain"') + much))

@@ -6,7 +6,8 @@
 # The groups this file is about.
 GROUPS_HERE='["flowtable", "offload", "rules", "bridge", "conntrack", "pppoe"]'
 
-# @core
+# @core @silent:flowtable @silent:offload @silent:rules @silent:bridge @silent:conntrack
+# @silent:pppoe
 test_healthy_gateway_is_silent() {
     local report loud
     report=$(gw "echo '{\"sample_ms\":0}' | /usr/libexec/rpcd/fastpath.doctor call run")
@@ -19,6 +20,7 @@ test_healthy_gateway_is_silent() {
         "took $(jq .took_ms <<<"$report") ms"
 }
 
+# @finds:flowtable-off @finds:flowtable-missing @finds:flowtable-differs
 test_engine_and_its_module() {
     doctor '
         fastpathctl engine off >/dev/null
@@ -44,6 +46,7 @@ test_engine_and_its_module() {
 }
 
 # A table that is deleted comes back at once, so the daemon has to be kept from making it.
+# @finds:flowtable-differs
 test_table_that_was_deleted() {
     trap 'gw "busybox umount /usr/sbin/nft" 2>/dev/null || true' EXIT
     doctor '
@@ -59,6 +62,7 @@ test_table_that_was_deleted() {
         soon 60 silent flowtable-differs'
 }
 
+# @finds:flowtable-shaped
 test_queue_that_the_flowtable_would_pass() {
     trap 'gw "tc qdisc del dev pppoe-wan root" 2>/dev/null || true' EXIT
     doctor '
@@ -69,6 +73,7 @@ test_queue_that_the_flowtable_would_pass() {
         soon 5 silent flowtable-shaped'
 }
 
+# @finds:policy-routing
 test_routing_rule_that_ebpf_does_not_follow() {
     trap 'gw "ip -6 rule del from 2001:db8:77::/64 lookup 100
         fastpathctl engine flowtable" >/dev/null 2>&1' EXIT
@@ -82,6 +87,7 @@ test_routing_rule_that_ebpf_does_not_follow() {
 }
 
 # A fix that changes the settings: reviewed, applied, confirmed.
+# @finds:flowtable-devices @finds:pppoe-slow
 test_ports_left_out_by_the_settings() {
     configure <<'END'
 config fastpath 'main'
@@ -94,6 +100,7 @@ END
     doctor 'soon 10 silent flowtable-devices; silent pppoe-slow'
 }
 
+# @finds:flowtable-upper @finds:flowtable-counters
 test_flowtable_of_somebody_elses() {
     doctor '
         silent flowtable-upper; silent flowtable-counters
@@ -103,6 +110,7 @@ test_flowtable_of_somebody_elses() {
         silent flowtable-upper; silent flowtable-counters'
 }
 
+# @finds:flowtable-share
 test_traffic_kept_from_the_fast_path() {
     local port
     configure <<'END'
@@ -121,6 +129,7 @@ END
     doctor 'soon 20 silent flowtable-share'
 }
 
+# @finds:flowtable-fw4
 test_firewall_that_offloads_itself() {
     doctor '
         silent flowtable-fw4
@@ -133,6 +142,7 @@ test_firewall_that_offloads_itself() {
         cp /run/e2e/firewall /etc/config/firewall'
 }
 
+# @finds:flowtable-stale
 test_timeouts_of_the_flowtable() {
     doctor '
         silent flowtable-stale
@@ -144,6 +154,7 @@ test_timeouts_of_the_flowtable() {
 }
 
 # A connection of a host that nobody has met, as after a restart while its owner is away.
+# @finds:flowtable-neighbours
 test_hosts_without_a_neighbour() {
     doctor '
         trap "conntrack -D -s 10.10.10.99; ip neigh del 10.10.10.99 dev br-lan.10" EXIT
@@ -155,6 +166,7 @@ test_hosts_without_a_neighbour() {
         soon 10 silent flowtable-neighbours'
 }
 
+# @finds:gro-off @finds:segmentation-off @finds:rings-small
 test_offloads_of_a_port() {
     doctor '
         for check in gro-off segmentation-off rings-small; do silent $check; done
@@ -175,6 +187,7 @@ test_offloads_that_no_emulated_port_has() {
     skip "hw-tc-offload, LRO, receive hash, checksums and several queues: virtio here has none"
 }
 
+# @finds:hardware-refused
 test_hardware_that_cannot() {
     doctor '
         silent hardware-refused
@@ -185,6 +198,7 @@ test_hardware_that_cannot() {
         soon 5 silent hardware-refused'
 }
 
+# @finds:forward-deep @finds:established-late
 test_rules_for_each_packet() {
     doctor '
         silent forward-deep; silent established-late
@@ -205,6 +219,7 @@ test_rules_for_each_packet() {
         silent established-late'
 }
 
+# @finds:legacy-tables
 test_tables_of_iptables() {
     gw 'modprobe -n iptable_filter' || skip "the kernel has no iptable_filter"
     # Only with this parameter is the table there before somebody asks for it. It drops what is
@@ -217,6 +232,7 @@ test_tables_of_iptables() {
         silent legacy-tables'
 }
 
+# @finds:bridge-pvid @finds:bridge-vlan-empty @finds:bridge-stp
 test_vlans_of_the_bridge() {
     doctor '
         for check in pvid vlan-empty per-vlan stp; do silent bridge-$check; done
@@ -242,6 +258,7 @@ test_vlans_of_the_bridge() {
         soon 20 silent bridge-stp'
 }
 
+# @finds:bridge-per-vlan
 test_bridges_for_a_vlan_each() {
     doctor '
         trap "ip link delete e2ea; ip link delete e2eb; ip link delete e2e0" EXIT
@@ -256,6 +273,7 @@ test_bridges_for_a_vlan_each() {
         silent bridge-per-vlan'
 }
 
+# @finds:accounting-off @finds:conntrack-timeout @finds:conntrack-hash @finds:conntrack-full
 test_connection_tracking() {
     doctor '
         for check in accounting-off conntrack-full conntrack-timeout conntrack-hash; do
@@ -280,6 +298,7 @@ test_connection_tracking() {
         silent conntrack-full'
 }
 
+# @finds:helpers-global
 test_helpers_that_nobody_asked_for() {
     doctor '
         modprobe -r nf_nat_ftp nf_conntrack_ftp
@@ -297,6 +316,7 @@ test_helpers_that_nobody_asked_for() {
         ! lsmod | grep nf_conntrack_ftp'
 }
 
+# @finds:pppoe-mtu @finds:pppoe-mss
 test_line_whose_sizes_do_not_fit() {
     doctor '
         silent pppoe-mtu; silent pppoe-mss
@@ -316,6 +336,7 @@ test_line_whose_sizes_do_not_fit() {
 }
 
 # The days before yesterday, for as long as it takes: what is logged then is forgotten now.
+# @finds:pppoe-redials
 test_line_that_ends_again_and_again() {
     doctor '
         silent pppoe-redials

@@ -70,6 +70,7 @@ restored() {
         "params": ["--restore-backup", "/tmp/backup.tar.gz"]}'
 }
 
+# @fault:backup-truncated @fault:backup-foreign @fault:backup-paths
 test_backup_is_taken_and_restored() {
     local id folder before bad
     id=$(root)

@@ -14,7 +14,7 @@ silent() { [ "$(severity "$1")" = ok ] || failed silent "$1"; }
 finds() {
     found=$(severity "$1")
     case $found in error | warning | advice) ;; *) failed finds "$1" "($found)" ;; esac
-    echo "$1: $found"
+    echo "found: $1 $found"
 }
 mends() {
     said=$(plugin fix "{\"id\":\"$1\"}")
@@ -23,17 +23,24 @@ mends() {
 soon() {
     seconds=$1
     shift
-    until ("$@") >/dev/null; do
-        [ $((seconds -= 1)) -gt 0 ] || { "$@"; exit 1; }
+    until answer=$("$@"); do
+        [ $((seconds -= 1)) -gt 0 ] || { echo "$answer"; exit 1; }
         sleep 1
     done
+    echo "$answer"
 }
 '
 
 # doctor SCRIPT: runs it on the gateway with the words above; its first failure ends the test.
-doctor() { gw "$DOCTOR
+doctor() {
+    local said status=0
+    said=$(gw "$DOCTOR
 set -e
-$1"; }
+$1") || status=$?
+    printf '%s\n' "$said"
+    sed -n 's/^found: \([^ ]*\).*/\1/p' <<<"$said" >>"$RUN/found"
+    return "$status"
+}
 
 # change_confirmed ID: the fix of a check is a change of the settings; it is applied and confirmed.
 change_confirmed() {

@@ -14,6 +14,7 @@ finds() {
         echo "$found"
         return 1
     fi
+    echo "$1" >>"$RUN/found"
 }
 
 # complete FINDING: it has evidence, read somewhere, what it costs, and what to do.
@@ -58,5 +59,7 @@ is() {
     found=$(jq -c --arg id "$2" '.[] | select(.id == $id)' <<<"$1")
     same "severity of $2 in $found" "$(jq -r .severity <<<"$found")" "$3"
     has "the finding" "$found" "${4-}"
-    [ "$3" = ok ] || complete "$found" || fail "parts lack: $found"
+    [ "$3" = ok ] && return
+    complete "$found" || fail "parts lack: $found"
+    echo "$2" >>"$RUN/found"
 }
