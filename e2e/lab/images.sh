@@ -35,8 +35,9 @@ debian_mirror() {
         sed '/-security\/*$/d' | head -n 1
 }
 
+# build_base FOLDER
 build_base() {
-    local work=$IMAGES/base.new mirror
+    local work=$1 mirror
     mirror=$(debian_mirror)
     # apt tells nothing of sources whose lists have been cleaned away.
     [ -n "$mirror" ] || { apt-get update -q && mirror=$(debian_mirror); }
@@ -52,9 +53,23 @@ build_base() {
         --customize-hook="sync-out /lab-out '$work'" \
         trixie /dev/null "deb $mirror trixie main" "deb $mirror trixie-backports main"
     zstd_from_kernel "$work/vmlinuz" >"$work/vmlinux"
-    rm -rf "${IMAGES:?}/etc"
-    mv "$work"/* "$IMAGES/"
-    rmdir "$work"
+}
+
+# shared NAME: a folder that all clones use, under FASTPATH_CACHE where that is set, else of this
+# clone. Its name has the hash of what it was made from.
+shared() { echo "${FASTPATH_CACHE:-$IMAGES}/$1"; }
+
+# in_shared FOLDER WHAT COMMAND…: FOLDER, which COMMAND… FOLDER fills when it is not there yet. It
+# appears whole.
+in_shared() {
+    local folder=$1 what=$2
+    shift 2
+    [ ! -d "$folder" ] || return 0
+    rm -rf "$folder.new"
+    mkdir -p "${folder%/*}"
+    step "$what" "$@" "$folder.new" || return
+    # Two clones may have made it at the same time.
+    mv -T "$folder.new" "$folder" || [ -d "$folder" ]
 }
 
 # zstd_from_kernel VMLINUZ: the ELF image inside; PVH starts it without a decompressor.
@@ -67,12 +82,17 @@ zstd_from_kernel() {
 }
 
 image_base() {
-    local hash
+    local hash folder
     hash=$(declare -f build_base | cat - <(hash_of "$LAB/guest/packages" "$LAB/guest/preferences" \
         "$LAB/guest/modules" "$LAB/guest/initramfs" "$LAB/base-hook") | sha256sum)
     fresh "$IMAGES/base.stamp" "$hash" && return
     rm -f "$IMAGES/base.stamp"
-    step "Debian root and kernel of the machines" build_base
+    folder=$(shared "debian-${hash:0:16}")
+    find "$IMAGES" -maxdepth 1 -name 'debian-*' ! -path "$folder" -exec rm -rf {} +
+    in_shared "$folder" "Debian root and kernel of the machines" build_base || return
+    rm -rf "${IMAGES:?}/etc"
+    # Links where they are on one disk: nobody writes into these files.
+    cp -alf "$folder/." "$IMAGES/" 2>/dev/null || cp -a "$folder/." "$IMAGES/"
     printf '%s' "$hash" >"$IMAGES/base.stamp"
 }
 
