@@ -48,7 +48,7 @@ build_programs() {
         cargo build --release --locked --manifest-path "$SRC/Cargo.toml" \
         --target-dir "$BUILD/cargo" -p fastpathd -p fastpathctl -p rules -p fastpath-rpcd -p ebpf
     step "OpenWrt stand-in" \
-        cargo build --release --locked --manifest-path "$TOP/e2e/standin/Cargo.toml" \
+        cargo build --locked --manifest-path "$TOP/e2e/standin/Cargo.toml" \
         --target-dir "$BUILD/cargo-standin"
 }
 

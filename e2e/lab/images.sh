@@ -112,7 +112,7 @@ image_root() {
 
 # The programs come from the release build; PROGRAMS and STANDIN may name other folders.
 PROGRAMS=${PROGRAMS:-$BUILD/cargo/release}
-STANDIN=${STANDIN:-$BUILD/cargo-standin/release/fastpath-standin}
+STANDIN=${STANDIN:-$BUILD/cargo-standin/debug/fastpath-standin}
 # The programs for the kernel.
 OBJECT=${OBJECT:-$BUILD/fastpath.o}
 PAGE=${PAGE:-$TOP/ui/dist}
