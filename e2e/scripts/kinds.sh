@@ -282,15 +282,15 @@ test_image() {
     need_lab_tools
     need_packages "a disk image that boots" grub-pc-bin e2fsprogs
     npm_ready "$TOP/e2e"
-    local run=$BUILD/lab/run.image
-    LAB_RUN=$run lab_tests image "$TOP/e2e/tests/run" image
+    local -x LAB_RUN=$BUILD/lab/run.image
+    lab_tests image "$TOP/e2e/tests/run" image
     # The lab's own tests, with the names they have: one of each kind that asks something else of
     # the gateway.
-    if [ -f "$run/ports" ] || "$TOP/e2e/lab/lab" --image "$BUILD/image/sample.img" up; then
-        LAB_RUN=$run RESULTS=image-vm PART=-image lab_tests image-vm "$TOP/e2e/tests/run" vm \
+    if [ -f "$LAB_RUN/ports" ] || "$TOP/e2e/lab/lab" --image "$BUILD/image/sample.img" up; then
+        RESULTS=image-vm PART=-image lab_tests image-vm "$TOP/e2e/tests/run" vm \
             --grep "api login|viewer may look|engine off and on|cable of lan2|cut and redialled"
     fi
-    LAB_RUN=$run "$TOP/e2e/lab/lab" down >/dev/null 2>&1 || true
+    "$TOP/e2e/lab/lab" down >/dev/null 2>&1 || true
 }
 
 # The plan has more to say with four CPUs than with two.
