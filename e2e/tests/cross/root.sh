@@ -4,11 +4,10 @@
 # CROSS (where it is made), tools.sh, steps.sh and images.sh of the lab.
 #
 # Rust's standard library for another processor is a Debian package of that processor
-# (libstd-rust-dev), and must be of the very version of the compiler. It is taken without making
-# the root multi-arch: two more package lists and two C libraries would come along.
+# (libstd-rust-dev), and must be of the very version of the compiler. It and libcrypt are taken
+# without making the root multi-arch: two more package lists and two C libraries would come along.
 
 ROOT=$CROSS/root
-ARCHITECTURES="arm64 s390x"
 
 # make_root INTO
 make_root() {
@@ -22,14 +21,14 @@ make_root() {
         --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
         --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/info/*' \
         --setup-hook="upload '$HERE/preferences' /etc/apt/preferences.d/cross" \
-        --customize-hook="'$HERE/std-hook' \"\$1\" '$HERE' '$mirror' '$ARCHITECTURES'" \
+        --customize-hook="'$HERE/foreign-hook' \"\$1\" '$HERE' '$mirror'" \
         trixie "$1" "deb $mirror trixie main" "deb $mirror trixie-backports main"
 }
 
 cross_root() {
     local hash
     hash=$(declare -f make_root | cat - <(hash_of "$HERE/packages" "$HERE/preferences" \
-        "$HERE/std-hook" "$HERE/std.sha256") | sha256sum)
+        "$HERE/foreign-hook" "$HERE/foreign.sha256") | sha256sum)
     fresh "$CROSS/root.stamp" "$hash" && return
     rm -f "$CROSS/root.stamp"
     step "Debian with compilers for other processors" make_root "$ROOT.new"
