@@ -216,7 +216,7 @@ config redirect
 	option dest_ip '10.10.20.10'
 	option dest_port '80'
 	option proto 'tcp'"
-    soon 5 isp curl -sf -m 3 -o /dev/null "http://$(wan_address):8080/index.html"
+    soon 5 isp curl -sf -m "$(patient 1)" -o /dev/null "http://$(wan_address):8080/index.html"
     configuration_back
     soon 5 nothing_at isp "$(wan_address)" 8080
 }

@@ -314,7 +314,7 @@ asked_by_h10() {
     body=$(jq -nc --arg s "$ROOT" --arg m "$1" --argjson a "$2" '{jsonrpc: "2.0", id: 1,
         method: "call", params: [$s, "fastpath.change", $m, $a]}')
     # The host's shell reads it once more.
-    h10 curl -sS -m 20 -d "'$body'" http://10.10.10.1/ubus | jq -c '.result[1] // .error'
+    h10 curl -sS -m "$(patient 3)" -d "'$body'" http://10.10.10.1/ubus | jq -c '.result[1] // .error'
 }
 
 reaches() { h10 curl -s -m 2 -o /dev/null http://10.10.10.1/ubus; }

@@ -45,7 +45,7 @@ test_alert_is_notified() {
     local id
     in_line
     id=$(session root fastpath)
-    curl -sN -m 12 -H "Authorization: Bearer $id" \
+    curl -sN -m "$(patient 3)" -H "Authorization: Bearer $id" \
         "http://127.0.0.1:$(lab_port GW_HTTP)/ubus/subscribe/fastpath" >"$LOGS/alert.stream" &
     soon 5 grep -q '^event: tick' "$LOGS/alert.stream"
     bad_page h10 "$ISP_4" >/dev/null

@@ -64,7 +64,7 @@ test_only_faults_are_errors_of_the_log() {
 
 # restored SESSION FILE: uploaded and given to sysupgrade; prints the answer.
 restored() {
-    curl -sS -m 20 -F "sessionid=$1" -F filename=/tmp/backup.tar.gz -F "filedata=@$2" \
+    curl -sS -m "$(patient 2)" -F "sessionid=$1" -F filename=/tmp/backup.tar.gz -F "filedata=@$2" \
         "$(cgi cgi-upload)" | jq -e .size >/dev/null || fail "not uploaded"
     rpc "$1" file exec '{"command": "/sbin/sysupgrade",
         "params": ["--restore-backup", "/tmp/backup.tar.gz"]}'
@@ -76,7 +76,7 @@ test_backup_is_taken_and_restored() {
     id=$(root)
     folder=$(mktemp -d)
     before=$(gw 'md5sum /etc/config/* /etc/shadow')
-    curl -sSf -m 20 -d "sessionid=$id" -o "$folder/good" "$(cgi cgi-backup)"
+    curl -sSf -m "$(patient 2)" -d "sessionid=$id" -o "$folder/good" "$(cgi cgi-backup)"
     has "backup" "$(tar -tzf "$folder/good")" etc/config/network
     gw 'echo "# later" >>/etc/config/system; sed -i s/10.10.10.1/10.10.10.9/ /etc/config/network'
     head -c 300 "$folder/good" >"$folder/truncated"

@@ -34,9 +34,13 @@ between() {
 # soon as what it waits for holds.
 PATIENCE=10
 
+# patient SECONDS: that time for this machine, for programs that have a limit of their own.
+patient() { echo $(($1 * PATIENCE * $(pace) / 100)); }
+
 # soon SECONDS COMMAND…: COMMAND succeeds before that time is over.
 soon() {
-    local end seconds=$(($1 * PATIENCE * $(pace) / 100)) seen=() tries=0
+    local end seconds seen=() tries=0
+    seconds=$(patient "$1")
     shift
     end=$((${EPOCHREALTIME/./} + seconds * 1000000))
     until "$@" >"$RUN/answer" 2>&1; do

@@ -68,7 +68,7 @@ bad_page() {
         http://$(bracketed "$2")/id.txt || true"
 }
 
-good_page() { h10 "curl -gsf -m ${2:-3} -o /dev/null http://$(bracketed "$1")/index.html"; }
+good_page() { h10 "curl -gsf -m ${2:-$(patient 1)} -o /dev/null http://$(bracketed "$1")/index.html"; }
 
 # stopped_page ADDRESS: not even a connection comes about.
 stopped_page() { ! good_page "$1" 2; }
@@ -94,7 +94,7 @@ dropped() {
 # after_file HOST PORT ADDRESS: a file of 2 MiB, then the bad page on the same connection; what
 # arrived of both, in bytes, and the number of connections.
 after_file() {
-    "$1" "curl -gs -m 15 --local-port $2 -w '%{size_download} %{num_connects} ' \
+    "$1" "curl -gs -m $(patient 5) --local-port $2 -w '%{size_download} %{num_connects} ' \
         -o /dev/null http://$(bracketed "$3")/2.bin -o /dev/null http://$(bracketed "$3")/id.txt ||
         true"
 }

@@ -10,7 +10,7 @@ WORK='i=0; while [ $i -lt 100 ]; do /bin/true; i=$((i + 1)); done'
 # measure_pace: once before all tests; in percent of the reference, never less than 100.
 measure_pace() {
     local started=${EPOCHREALTIME/./} percent
-    gw "$WORK"
+    gw "$WORK" || fail "the gateway does not answer"
     percent=$(((${EPOCHREALTIME/./} - started) / 10 / REFERENCE_MS))
     [ "$percent" -ge 100 ] || percent=100
     echo "$percent" >"$RUN/pace"
