@@ -116,7 +116,7 @@ impl Bus {
 
 fn play(name: &str, router: &Router) {
     let stream = UnixStream::connect(&router.socket).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let mut bus = Bus { stream, decoder: Decoder::default() };
     let mut ids = Ids::default();
     for (ours, frame) in recorded(name) {

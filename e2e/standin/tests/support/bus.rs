@@ -111,7 +111,7 @@ impl Bus {
 
     pub(crate) fn call(&self, object: &str, method: &str, args: &Value) -> Result<Value, Status> {
         let args = args.as_object().unwrap();
-        let wait = Duration::from_secs(10);
+        let wait = Duration::from_secs(60);
         let answer = self.ask(async |bus| bus.call(object, method, args, wait).await);
         answer.map(Value::Object).map_err(|error| error.status())
     }
@@ -146,7 +146,7 @@ impl Drop for Bus {
 }
 
 pub(crate) fn within(mut condition: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(5);
+    let deadline = Instant::now() + Duration::from_secs(60);
     while !condition() {
         assert!(Instant::now() < deadline, "in vain");
         std::thread::sleep(Duration::from_millis(20));

@@ -93,6 +93,6 @@ pub(crate) fn publish(socket: PathBuf, hang: bool) -> JoinHandle<Option<Connecti
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(serve(socket, ready, hang))
     });
-    published.recv_timeout(Duration::from_secs(10)).expect("the object is published");
+    published.recv_timeout(Duration::from_secs(60)).expect("the object is published");
     thread
 }

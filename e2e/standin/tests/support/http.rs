@@ -36,7 +36,7 @@ impl Answer {
 /// A connection to `address` (`host:port`) that gives up after ten seconds without a byte.
 pub(crate) fn connect(address: &str) -> TcpStream {
     let stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     stream
 }
 

@@ -24,7 +24,7 @@ fn listener(name: &str) -> Heard {
 impl Heard {
     async fn next(&mut self) -> Batch {
         let next = self.listener.next(|| Duration::ZERO);
-        tokio::time::timeout(Duration::from_secs(5), next).await.expect("in time").unwrap()
+        tokio::time::timeout(Duration::from_secs(60), next).await.expect("in time").unwrap()
     }
 
     async fn connect(&self) -> UnixStream {

