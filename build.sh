@@ -17,11 +17,12 @@ usage() {
     cat <<'END'
 usage: ./build.sh COMMAND
 
-  lab [--once] [--ips] [--image FILE]
+  lab [--once] [--ips] [--machine uml] [--image FILE]
                      build everything, boot the gateway and its peers, compare the engines;
                      stays up on a terminal (address and login are printed), --once ends;
-                     --ips measures inspection instead; --image boots an OpenWrt image for
-                     x86-64 as the gateway
+                     --ips measures inspection instead; --machine uml runs them without
+                     emulation, as one user-mode Linux machine (its kernel is built once);
+                     --image boots an OpenWrt image for x86-64 as the gateway
   bench [--time]     count the instructions of a forwarded packet, engine by engine;
                      --time adds real time
   test [all|timed|changed|KIND…]
@@ -77,7 +78,14 @@ cmd_lab() {
                 image=(--image "$(cd "$CALLED_IN" && realpath -m "$2")")
                 shift
                 ;;
-            *) die "lab: unknown option '$1' (there are --once, --ips and --image FILE)" ;;
+            --machine)
+                case ${2-} in
+                    uml | qemu) export LAB_MACHINE=$2 ;;
+                    *) die "lab: --machine is uml or qemu" ;;
+                esac
+                shift
+                ;;
+            *) die "lab: unknown option '$1' (--once, --ips, --machine uml, --image FILE)" ;;
         esac
         shift
     done

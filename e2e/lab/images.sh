@@ -267,6 +267,7 @@ images() {
     image_emulator
     image_base
     image_layer peers "$IMAGES/tls.pem"
+    [ "$(machine_kind)" != uml ] || image_uml
     if [ -n "${LAB_IMAGE-}" ]; then
         image_medium
     else

@@ -7,6 +7,8 @@
 
 CABLES="lan1 lan2 lan3 wan"
 
+machine_kind() { echo "${LAB_MACHINE:-qemu}"; }
+
 # Which accelerator: hardware virtualisation where a guest really reaches user space with it.
 # /dev/kvm that opens is no proof, so a kernel is booted, once for each kernel and QEMU.
 accelerator() {
@@ -141,7 +143,10 @@ forwarded() {
 # remember_port NAME MACHINE GUEST-PORT: into the ports file, once the monitor answers.
 remember_port() {
     local port
-    port=$(forwarded "$2" "$3")
+    case $ACCEL in
+        uml) port=$(fronted "$2" "${1#*_}") ;;
+        *) [ -S "$RUN/$2.monitor" ] && port=$(forwarded "$2" "$3") ;;
+    esac
     [ -n "$port" ] && echo "$1=$port" >>"$RUN/ports"
 }
 
@@ -170,10 +175,11 @@ comes_up() {
 up() {
     local started=${EPOCHREALTIME/./} tie=()
     if ! machines_gone; then die "a lab is already running in $RUN"; fi
-    ACCEL=$(accelerator)
+    if [ "$(machine_kind)" = uml ]; then ACCEL=uml; else ACCEL=$(accelerator); fi
     rm -rf "$RUN"
     mkdir -p "$RUN"
     case $ACCEL in
+        uml) say "  … the gateway and its peers in one user-mode machine" ;;
         kvm) say "  … two machines, hardware virtualisation" ;;
         *) say "  … two machines, emulated (no guest boots with hardware virtualisation here)" ;;
     esac
@@ -181,12 +187,11 @@ up() {
     [ "${TIED-}" != 1 ] || tie=(setpriv --pdeathsig TERM)
     setsid "${tie[@]}" "$LAB/lab" keep "$ACCEL" </dev/null >"$RUN/keeper" 2>&1 &
     KEEPER=$!
-    poll 30 test -S "$RUN/gateway.monitor" || true
     echo "ACCEL=$ACCEL" >"$RUN/ports"
-    if ! { poll 20 remember_port GW_SSH gateway 22 && poll 20 remember_port GW_HTTP gateway 80 &&
+    if ! { poll 30 remember_port GW_SSH gateway 22 && poll 20 remember_port GW_HTTP gateway 80 &&
         poll 20 remember_port PEERS_SSH peers 22; }; then
         stop_machines
-        die "QEMU does not say its ports; see $RUN"
+        die "the machines do not say their ports; see $RUN"
     fi
     if ! comes_up; then
         if panicked && [ "${BOOTS:-1}" -lt 3 ]; then

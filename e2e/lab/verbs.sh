@@ -54,9 +54,20 @@ monitor() {
 # Faults, each a line of its own.
 
 # cable lan1|lan2|lan3|wan on|off: both ends see their link go or come.
-cable() {
-    monitor gateway "set_link nic-$1 $2" >/dev/null
-    monitor peers "set_link nic-$1 $2" >/dev/null
+cable() { set_links "$2" "$1"; }
+cables_on() { set_links on lan1 lan2 lan3 wan; }
+
+# set_links on|off CABLE…
+set_links() {
+    local state=$1 lines
+    shift
+    if [ "$(lab_port ACCEL)" = uml ]; then
+        printf "cable %s $state\n" "$@" >"$RUN/control"
+        return
+    fi
+    lines=$(printf "set_link nic-%s $state\n" "$@")
+    monitor gateway "$lines" >/dev/null
+    monitor peers "$lines" >/dev/null
 }
 
 # instance ACTION NAME: a process of the gateway's, see /usr/libexec/lab/instance there. What the
@@ -80,11 +91,15 @@ cut_power() {
     : >"$RUN/gateway.off"
     kill -KILL "$pid"
     rm -f "$RUN/gateway.console" "$(control_path "$(lab_port GW_SSH)")"
+    # One machine: the peers are without power, too.
+    [ "$(lab_port ACCEL)" != uml ] ||
+        rm -f "$RUN/peers.console" "$(control_path "$(lab_port PEERS_SSH)")"
     poll 10 eval "! kill -0 $pid 2>/dev/null"
 }
 
 power_on() {
     rm -f "$RUN/gateway.off"
-    poll "${BOOT_LIMIT:-90}" grep -qs "^READY" "$RUN/gateway.console" ||
+    poll "${BOOT_LIMIT:-90}" grep -qs "^READY" "$RUN/gateway.console" &&
+        poll 30 grep -qs "^READY" "$RUN/peers.console" ||
         { echo "the gateway does not boot again; see $RUN/gateway.console" >&2; return 1; }
 }

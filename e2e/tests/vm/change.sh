@@ -364,14 +364,11 @@ answers_again() { [ -n "$(session root fastpath)" ]; }
 test_power_cut() {
     local root id
     keep
-    # What later tests put back is needed after the cut, too.
-    gw 'cp -a /run/e2e /etc/e2e.kept && sync'
+    keep_over_power
     root=$(session root fastpath)
     id=$(applied "$root" "$(guest 30)" '{"seconds": 600}')
     has "the new configuration" "$(gw cat /etc/config/network)" 10.10.30.1
-    cut_power gw || return
-    power_on gw
-    gw 'mv /etc/e2e.kept /run/e2e'
+    power_goes_and_comes || return
     unchanged || fail "the configuration from before is not back"
     if gw ip link show br-lan.30; then fail "the network was made from the other one"; fi
     soon 20 answers_again
@@ -386,13 +383,11 @@ test_power_cut() {
 test_power_cut_after_the_confirmation() {
     local root id
     keep
-    gw 'cp -a /run/e2e /etc/e2e.kept && sync'
+    keep_over_power
     root=$(session root fastpath)
     id=$(applied "$root" "$(guest 30)" '{"seconds": 600}')
     same "how it ended" "$(change "$root" confirm "{\"id\": $id}" | jq -r .state)" confirmed
-    cut_power gw || return
-    power_on gw
-    gw 'mv /etc/e2e.kept /run/e2e'
+    power_goes_and_comes || return
     has "the configuration that was confirmed" "$(gw cat /etc/config/network)" 10.10.30.1
     gw '! test -e /etc/fastpath/changes/pending.json' || fail "it still waits"
     soon 20 answers_again

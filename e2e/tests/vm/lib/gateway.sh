@@ -179,11 +179,16 @@ put_back() {
     return 0
 }
 
-cables_on() {
-    local lines
-    lines=$(printf 'set_link nic-%s on\n' lan1 lan2 lan3 wan)
-    monitor gateway "$lines" >/dev/null
-    monitor peers "$lines" >/dev/null
+# keep_over_power: what later tests put back is needed after the cut, too. Before what a test does:
+# all else that is on the disk by then is flushed, too.
+keep_over_power() { gw 'cp -a /run/e2e /etc/e2e.kept && sync'; }
+
+# power_goes_and_comes: where both are one machine, the peers lose what they had in memory, too.
+power_goes_and_comes() {
+    cut_power gw || return
+    power_on gw
+    gw 'mv /etc/e2e.kept /run/e2e'
+    peers '[ -d /tmp/e2e ]' || prepare_peers
 }
 
 # configure: /etc/config/fastpath from stdin, and the reload that follows a commit.
