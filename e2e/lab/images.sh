@@ -268,7 +268,7 @@ images() {
     image_base
     image_layer peers "$IMAGES/tls.pem"
     [ "$(machine_kind)" != uml ] || image_uml
-    if [ -n "${LAB_IMAGE-}" ]; then
+    if [ -n "${LAB_IMAGE-}${LAB_ROUTER-}" ]; then
         image_medium
     else
         image_layer gateway "$LAB/openwrt" "$TOP/feeds/fastpathd/Makefile" \

@@ -7,7 +7,10 @@
 
 CABLES="lan1 lan2 lan3 wan"
 
-machine_kind() { echo "${LAB_MACHINE:-qemu}"; }
+# machine_kind: qemu, uml, or router, where the peers alone are a machine.
+machine_kind() {
+    if [ -n "${LAB_ROUTER-}" ]; then echo router; else echo "${LAB_MACHINE:-qemu}"; fi
+}
 
 # Which accelerator: hardware virtualisation where a guest really reaches user space with it.
 # /dev/kvm that opens is no proof, so a kernel is booted, once for each kernel and QEMU.
@@ -69,7 +72,7 @@ known_port() {
 # cables.
 machine() {
     local name=$1 memory=$3 cpus=$4 server=$5 cable number=0 args cpu mac=52:54:00:0$2:00
-    local BOOT
+    local BOOT CABLE
     case $ACCEL in
         kvm) cpu=(-accel kvm -cpu host) ;;
         # Nehalem: the fewer vector units, the less is emulated; without rdrand the random pool
@@ -97,7 +100,9 @@ machine() {
         -device "virtio-net-pci,netdev=mgmt,mac=$mac:00,romfile=")
     for cable in $CABLES; do
         number=$((number + 1))
-        args+=(-netdev "stream,id=$cable,server=$server,addr.type=unix,addr.path=link.$number"
+        CABLE=(-netdev "stream,id=$cable,server=$server,addr.type=unix,addr.path=link.$number")
+        [ -z "${LAB_ROUTER-}" ] || router_cable "$cable"
+        args+=("${CABLE[@]}"
             -device "virtio-net-pci,id=nic-$cable,netdev=$cable,mac=$mac:0$number,romfile=")
     done
     # Without the parent-death signal a killed lab would leave its machines running.
@@ -153,7 +158,10 @@ remember_port() {
 console_says() { grep -qs "^$2" "$RUN/$1.console"; }
 booted() { console_says peers "READY" && console_says gateway "READY"; }
 ended_or_refused() { ! kill -0 "$KEEPER" 2>/dev/null || console_says gateway "LAB FAILED"; }
-booted_or_gone() { booted || ended_or_refused; }
+booted_or_gone() {
+    [ -z "${LAB_ROUTER-}" ] || router_words
+    booted || ended_or_refused
+}
 
 # Emulation of several CPUs goes wrong now and then, see above: that is no fault of ours.
 panicked() { grep -qs "Kernel panic" "$RUN"/*.console; }
@@ -161,35 +169,48 @@ panicked() { grep -qs "Kernel panic" "$RUN"/*.console; }
 # comes_up: an image is told what it is to be first. WHY says why it does not.
 comes_up() {
     WHY="the machines did not come up"
+    [ -z "${LAB_ROUTER-}" ] || router_set_up || return
     [ -z "${LAB_IMAGE-}" ] || image_set_up || return
     poll "${BOOT_LIMIT:-90}" booted_or_gone || return
     booted && return
     if console_says gateway "LAB FAILED"; then
-        WHY="the image cannot be the lab's gateway:"$'\n'"$(image_complaints)"$'\n'
+        WHY="what runs there cannot be the lab's gateway:"$'\n'"$(image_complaints)"$'\n'
         WHY+="(./build.sh firmware x86-64 makes an image with all packages)"
     fi
     return 1
 }
 
+# gateways_ports KIND: a router's lead through the peers, once they are up.
+gateways_ports() {
+    [ "$1" = router ] ||
+        { poll 30 remember_port GW_SSH gateway 22 && poll 20 remember_port GW_HTTP gateway 80; }
+}
+
+# devices KIND: the gateway's ports that traffic takes, by name.
+devices() {
+    if [ "$1" = router ]; then router_devices; else xargs -n 1 <<<"$CABLES" | sort | xargs; fi
+}
+
 # up: both machines, PPPoE established and the first packet through.
 up() {
-    local started=${EPOCHREALTIME/./} tie=()
+    local started=${EPOCHREALTIME/./} tie=() kind
     if ! machines_gone; then die "a lab is already running in $RUN"; fi
-    if [ "$(machine_kind)" = uml ]; then ACCEL=uml; else ACCEL=$(accelerator); fi
+    kind=$(machine_kind)
+    if [ "$kind" = uml ]; then ACCEL=uml; else ACCEL=$(accelerator); fi
     rm -rf "$RUN"
     mkdir -p "$RUN"
-    case $ACCEL in
-        uml) say "  … the gateway and its peers in one user-mode machine" ;;
-        kvm) say "  … two machines, hardware virtualisation" ;;
+    case $kind:$ACCEL in
+        uml:*) say "  … the gateway and its peers in one user-mode machine" ;;
+        router:*) say "  … the peers, and $LAB_ROUTER as their gateway" ;;
+        qemu:kvm) say "  … two machines, hardware virtualisation" ;;
         *) say "  … two machines, emulated (no guest boots with hardware virtualisation here)" ;;
     esac
     # Tied machines end with who started them, even when it is killed.
     [ "${TIED-}" != 1 ] || tie=(setpriv --pdeathsig TERM)
-    setsid "${tie[@]}" "$LAB/lab" keep "$ACCEL" </dev/null >"$RUN/keeper" 2>&1 &
+    setsid "${tie[@]}" "$LAB/lab" keep "$kind" "$ACCEL" </dev/null >"$RUN/keeper" 2>&1 &
     KEEPER=$!
-    echo "ACCEL=$ACCEL" >"$RUN/ports"
-    if ! { poll 30 remember_port GW_SSH gateway 22 && poll 20 remember_port GW_HTTP gateway 80 &&
-        poll 20 remember_port PEERS_SSH peers 22; }; then
+    printf '%s\n' "MACHINE=$kind" "ACCEL=$ACCEL" "DEVICES=$(devices "$kind")" >"$RUN/ports"
+    if ! poll 30 remember_port PEERS_SSH peers 22 || ! gateways_ports "$kind"; then
         stop_machines
         die "the machines do not say their ports; see $RUN"
     fi
@@ -220,7 +241,7 @@ stop_machines() {
 # down: the machines power themselves off; what does not obey is stopped.
 down() {
     if ! machines_gone && [ -f "$RUN/ports" ]; then
-        gw 'echo o >/proc/sysrq-trigger' >/dev/null 2>&1 &
+        [ "$(lab_port MACHINE)" = router ] || gw 'echo o >/proc/sysrq-trigger' >/dev/null 2>&1 &
         peers 'echo o >/proc/sysrq-trigger' >/dev/null 2>&1 &
         poll 5 machines_gone || true
     fi

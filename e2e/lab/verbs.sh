@@ -61,10 +61,18 @@ cables_on() { set_links on lan1 lan2 lan3 wan; }
 set_links() {
     local state=$1 lines
     shift
-    if [ "$(lab_port ACCEL)" = uml ]; then
-        printf "cable %s $state\n" "$@" >"$RUN/control"
-        return
-    fi
+    case $(lab_port MACHINE) in
+        uml)
+            printf "cable %s $state\n" "$@" >"$RUN/control"
+            return
+            ;;
+        router)
+            # Nobody has pulled them.
+            [ "$state" = off ] || return 0
+            echo "skipped: a router's cables are pulled by hand"
+            return 77
+            ;;
+    esac
     lines=$(printf "set_link nic-%s $state\n" "$@")
     monitor gateway "$lines" >/dev/null
     monitor peers "$lines" >/dev/null
@@ -85,21 +93,24 @@ restart_broker() { instance term broker; }
 # been told to keep. power_on [gw]: it boots from it, with the same ports of this machine.
 cut_power() {
     # shellcheck disable=SC2153 # lab's own variable
-    [ -f "$RUN/gateway.disk" ] || { echo "skipped: an image's disk forgets"; return 77; }
+    if [ ! -f "$RUN/gateway.disk" ]; then
+        echo "skipped: only the lab's own gateway has a disk and a plug here"
+        return 77
+    fi
     local pid
     pid=$(cat "$RUN/gateway.pid")
     : >"$RUN/gateway.off"
     kill -KILL "$pid"
     rm -f "$RUN/gateway.console" "$(control_path "$(lab_port GW_SSH)")"
     # One machine: the peers are without power, too.
-    [ "$(lab_port ACCEL)" != uml ] ||
+    [ "$(lab_port MACHINE)" != uml ] ||
         rm -f "$RUN/peers.console" "$(control_path "$(lab_port PEERS_SSH)")"
     poll 10 eval "! kill -0 $pid 2>/dev/null"
 }
 
 power_on() {
     rm -f "$RUN/gateway.off"
-    poll "${BOOT_LIMIT:-90}" grep -qs "^READY" "$RUN/gateway.console" &&
-        poll 30 grep -qs "^READY" "$RUN/peers.console" ||
+    { poll "${BOOT_LIMIT:-90}" grep -qs "^READY" "$RUN/gateway.console" &&
+        poll 30 grep -qs "^READY" "$RUN/peers.console"; } ||
         { echo "the gateway does not boot again; see $RUN/gateway.console" >&2; return 1; }
 }

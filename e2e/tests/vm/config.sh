@@ -114,7 +114,7 @@ config fastpath 'main'
 	list ignore_device 'mgmt'
 END
     soon 5 engine_is flowtable
-    same devices "$(said '.engine.devices | join(" ")' status)" "lan1 lan2 lan3 wan"
+    same devices "$(said '.engine.devices | join(" ")' status)" "$(lab_port DEVICES)"
     same "process of the daemon" "$(daemon_pid)" "$pid"
 }
 

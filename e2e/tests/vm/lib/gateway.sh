@@ -91,7 +91,7 @@ good_state() {
         *) soon 30 gw "! pgrep -x Suricata-Main" ;;
     esac
     same "flowtable's devices" "$(said '.engine.devices - ["mgmt"] | join(" ")' status)" \
-        "lan1 lan2 lan3 wan"
+        "$(lab_port DEVICES)"
 }
 
 # The same in one question, since a shell on an emulated machine takes longer than its answer.
@@ -100,9 +100,9 @@ is_good() {
     [ "$CONFIG" != inspect ] || protection="fastpathctl --json ips && $TAKEN"
     answers=$(gw "cmp -s /run/e2e/$CONFIG /etc/config/fastpath && fastpathctl --json status &&
         $protection") || return 1
-    jq -es '.[0] as $status | .[1] as $ips |
+    jq -es --arg devices "$(lab_port DEVICES)" '.[0] as $status | .[1] as $ips |
         ($status.engine | .active == "flowtable" and .wanted == "flowtable" and
-            .devices - ["mgmt"] == ["lan1", "lan2", "lan3", "wan"]) and
+            .devices - ["mgmt"] == ($devices | split(" "))) and
         ($status.wan[] | select(.name == "wan") |
             .up and .session > 0 and (.addresses | length > 0)) and
         ($ips == null or ($ips | .enabled and .state == "inline" and

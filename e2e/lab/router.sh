@@ -1,0 +1,101 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A router on the bench as the lab's gateway: two Ethernet ports of this machine lead to it, and the
+# peers, a machine as always, talk through them. Needs the other parts, see lab.
+#
+# shellcheck disable=SC2034 # machines.sh has CABLE and WHY
+#
+# LAB_ROUTER is how ssh reaches it before it is set up; LAB_LAN and LAB_WAN are the ports: HERE, or
+# HERE:THERE where the router does not call its own lan1 and wan. All three hosts of the LAN share
+# the one cable: h10 and h11 untagged, h20 in VLAN 20, tagged. Once it is set up it is reached from
+# h10, as nothing else of this machine is in its VLANs.
+
+# router_ready: what is needed, before anything is started.
+router_ready() {
+    local port
+    [ "$(id -u)" = 0 ] || die "--router needs root: frames are passed on to Ethernet ports"
+    for port in "$LAB_LAN" "$LAB_WAN"; do
+        [ -e "/sys/class/net/${port%%:*}" ] || die "this machine has no port ${port%%:*}"
+    done
+    router true || die "ssh $LAB_ROUTER does not work without a password; see docs/CONTRIBUTING.md"
+}
+
+# router COMMAND…: on the router, before it is set up.
+router() {
+    ssh -q -o BatchMode=yes -o ConnectTimeout=10 -o StrictHostKeyChecking=no \
+        -o UserKnownHostsFile=/dev/null "$LAB_ROUTER" "$@"
+}
+
+# wire NAME PORT: frames between the peers' machine and that port, tags and all. In the background.
+wire() {
+    ip link set dev "$2" up promisc on mtu 1508
+    setpriv --pdeathsig KILL socat -b 9216 "INTERFACE:$2,retrieve-vlan" \
+        "UNIX-SENDTO:$1.peers,bind=$1.wire,unlink-early" 2>"$1.socat" &
+}
+
+# router_cable CABLE: QEMU's end of it, in CABLE. Those of the LAN meet in a hub.
+router_cable() {
+    local name=lan
+    [ "$1" != wan ] || name=wan
+    local wire="dgram,local.type=unix,local.path=$name.peers"
+    wire+=",remote.type=unix,remote.path=$name.wire"
+    case $1 in
+        wan) CABLE=(-netdev "$wire,id=wan") ;;
+        lan1)
+            CABLE=(-netdev "$wire,id=wire" -netdev "hubport,id=hub,hubid=1,netdev=wire"
+                -netdev "hubport,id=lan1,hubid=1")
+            ;;
+        *) CABLE=(-netdev "hubport,id=$1,hubid=1") ;;
+    esac
+}
+
+# keep_router: the parent of the peers' machine and of the wires.
+keep_router() {
+    echo $$ >"$RUN/keeper.pid"
+    cd "$RUN" || return
+    trap 'end_children; exit 1' TERM INT
+    wire lan "${LAB_LAN%%:*}"
+    wire wan "${LAB_WAN%%:*}"
+    machine peers 2 384 1 on
+    # One process more that `alive gateway` can ask for; a router has none here.
+    cp peers.pid gateway.pid
+    wait "$(cat peers.pid)" || true
+    end_children
+    wait
+}
+
+there() { if [[ $1 == *:* ]]; then echo "${1#*:}"; else echo "$2"; fi; }
+
+router_devices() {
+    printf '%s\n' "$(there "$LAB_LAN" lan1)" "$(there "$LAB_WAN" wan)" | sort | xargs
+}
+
+# router_set_up: the same program as for an image makes it the lab's gateway, without a console.
+router_set_up() {
+    WHY="the peers did not come up"
+    poll "${BOOT_LIMIT:-90}" console_says peers READY || return
+    WHY="$LAB_ROUTER cannot be set up"
+    router 'tar -xf - -C /' <"$IMAGES/medium.tar" || return
+    # Its own addresses change under this connection.
+    router "LAB_CONSOLE=/tmp/lab.console LAB_LAN=$(there "$LAB_LAN" lan1) \
+        LAB_WAN=$(there "$LAB_WAN" wan) setsid sh /lab/setup </dev/null >/tmp/lab.words 2>&1 &" ||
+        return
+    through_h10 GW_SSH 22 && through_h10 GW_HTTP 80
+}
+
+# router_words: what the set-up has said, as another gateway's console does.
+router_words() { gw cat /tmp/lab.console >"$RUN/gateway.console" 2>/dev/null || true; }
+
+# through_h10 NAME PORT: a port of this machine for one of the gateway's, by way of h10.
+through_h10() {
+    local socket=/run/$1.sock port
+    peers "ip netns exec h10 setsid socat UNIX-LISTEN:$socket,fork,unlink-early \
+        TCP:10.10.10.1:$2 >/dev/null 2>&1 </dev/null &"
+    wait_for 10 peers "[ -S $socket ]" || return
+    while port=$((20000 + RANDOM % 20000)); do
+        (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
+    done
+    ssh -q -O forward -o ControlPath="$(control_path "$(lab_port PEERS_SSH)")" \
+        -L "127.0.0.1:$port:$socket" root@127.0.0.1 || return
+    echo "$1=$port" >>"$RUN/ports"
+}
