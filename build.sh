@@ -21,7 +21,7 @@ usage: ./build.sh COMMAND
                      build everything, boot the gateway and its peers, compare the engines;
                      stays up on a terminal (address and login are printed), --once ends;
                      --ips measures inspection instead; --machine uml runs them without
-                     emulation, as one user-mode Linux machine (its kernel is built once);
+                     emulation, as one user-mode Linux machine (some of its modules are built);
                      --image boots an OpenWrt image for x86-64 as the gateway
   bench [--time]     count the instructions of a forwarded packet, engine by engine;
                      --time adds real time

@@ -7,39 +7,105 @@
 # words for uml/init), NAME.ssh and NAME.http (sockets in front of the machine's own ports).
 
 # One kernel for all clones: under FASTPATH_CACHE where that is set.
-# uml_folder: of this configuration and version.
+# uml_folder: of this configuration and these versions.
 uml_folder() {
     local key
-    key=$({ cat "$LAB/uml/config" && declare -f build_uml && uml_version; } | sha256sum)
+    key=$({
+        cat "$LAB/uml/config" "$LAB/uml/modules" "$IMAGES/uml.packages"
+        declare -f build_uml uml_modules
+    } | sha256sum)
     echo "${FASTPATH_CACHE:-$IMAGES}/uml-${key:0:16}"
 }
 
-# The same sources as those of the emulated machines' kernel: 6.12.107 of 6.12.107+deb13-amd64.
-uml_version() { sed 's/[+-].*//' "$IMAGES/kernel.release"; }
+# uml_apt COMMAND…: with the archives of the machines' release alone.
+uml_apt() { apt_in "$IMAGES/uml.apt" "$@"; }
 
-# build_uml FOLDER: the kernel, and the lists of what is built in.
-build_uml() {
-    local work=$1.new version mirror source
-    version=$(uml_version)
+# uml_sources: for apt. What point releases leave out is in the archive of security updates.
+uml_sources() {
+    local mirror suite
     mirror=$(debian_mirror)
+    [ -n "$mirror" ] || { echo "no Debian archive in this machine's apt sources"; return 1; }
+    for suite in trixie trixie-updates; do echo "deb $mirror $suite main"; done
+    # shellcheck disable=SC2016 # the variable is apt-get's own
+    apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Label: Debian-Security' |
+        sed -n '1s/.*/deb & trixie-security main/p'
+}
+
+# uml_versions: of the packages, asked for when the machines' root is a new one: the kernel as a
+# program, the sources it was made from, and the C library it wants.
+uml_versions() {
+    local dir=$IMAGES/uml.apt kernel package
+    rm -rf "$dir"
+    mkdir -p "$dir"
+    uml_sources >"$dir/sources.list"
+    uml_apt apt-get update
+    kernel=$(uml_apt apt-cache show user-mode-linux |
+        sed -n 's/^Built-Using: .*\<linux (= \([^)]*\)).*/\1/p' | head -n 1)
+    for package in user-mode-linux libc6; do
+        uml_apt apt-cache show --no-all-versions "$package" | sed -n "s/^Version: /$package=/p"
+    done >"$IMAGES/uml.packages.new"
+    # Those of another version rarely fit, see check_uml.
+    echo "linux-source-$(cut -d . -f 1,2 <<<"$kernel")=$kernel" >>"$IMAGES/uml.packages.new"
+    mv "$IMAGES/uml.packages.new" "$IMAGES/uml.packages"
+    cp "$IMAGES/base.stamp" "$IMAGES/uml.asked"
+}
+
+# built: the modules that are, as paths.
+built() { list "$LAB/uml/modules" | sed -n '\|/|p'; }
+
+# build_uml FOLDER: the kernel, its modules, its C library. Debian's kernel lacks only parts of
+# netfilter, and those are modules: compiling these takes a tenth of what all of it would.
+build_uml() {
+    local work=$1.new release package source make
     rm -rf "$work"
-    mkdir -p "$work/kernel"
-    printf 'deb %s trixie main\ndeb %s trixie-updates main\n' "$mirror" "$mirror" \
-        >"$work/sources.list"
-    apt_in "$work" apt-get update
-    (cd "$work" && apt_in "$work" apt-get download "linux-source-${version%.*}")
+    mkdir -p "$work/built"
+    # shellcheck disable=SC2046 # one package a word
+    (cd "$work" && uml_apt apt-get download $(cat "$IMAGES/uml.packages"))
+    for package in user-mode-linux libc6; do
+        dpkg-deb -x "$work/$package"_*.deb "$work/$package"
+    done
+    # Headers of drivers belong to drivers; what remains is a quarter.
     dpkg-deb --fsys-tarfile "$work"/linux-source-*.deb |
-        tar -xO --wildcards '*/linux-source-*.tar.xz' | tar -xJ -C "$work"
+        tar -xO --wildcards '*/linux-source-*.tar.xz' | xz -dc -T0 |
+        tar -x -C "$work" --exclude='*/drivers/*.[ch]' --exclude='*/sound/*.[ch]' \
+            --exclude='*/fs/*/*.[ch]' --exclude='*/Documentation/*/*.*' --exclude='*.dts*'
     source=$(echo "$work"/linux-source-*/)
-    make -s -C "$source" ARCH=um O="$work/kernel" KCONFIG_ALLCONFIG="$LAB/uml/config" allnoconfig
-    uml_lacks "$work/kernel/.config"
-    make -s -C "$source" ARCH=um O="$work/kernel" -j "$(nproc)" linux modules
-    mkdir "$work/done"
-    strip -o "$work/done/linux" "$work/kernel/linux"
-    cp "$work/kernel"/modules.builtin* "$work/kernel/modules.order" "$work/done/"
-    find "$work/kernel" -name '*.ko' -exec cp -t "$work/done" {} +
+    release=$(basename "$work"/user-mode-linux/usr/lib/uml/modules/*)
+    zcat "$work/user-mode-linux/usr/share/doc/user-mode-linux/config.gz" |
+        cat - "$LAB/uml/config" >"$work/built/.config"
+    # The program does not say what it exports.
+    make=(make -s -C "$source" ARCH=um O="$work/built" -j "$(nproc)" KBUILD_MODPOST_WARN=1)
+    "${make[@]}" olddefconfig
+    uml_lacks "$work/built/.config"
+    "${make[@]}" modules_prepare
+    # shellcheck disable=SC2046 # one module a word
+    "${make[@]}" $(built | sed 's/$/.ko/')
+    uml_modules "$work" "$release"
+    mkdir "$work/done/lib"
+    cp "$work/user-mode-linux/usr/bin/linux.uml" "$work/done/linux"
+    cp -a "$work"/libc6/usr/lib/x86_64-linux-gnu/*.so* "$work/done/lib/"
+    rm -rf "$1"
     mv "$work/done" "$1"
     rm -rf "$work"
+}
+
+# uml_modules WORK RELEASE: into WORK/done/uml, which is to be laid over a root.
+uml_modules() {
+    local packaged=$1/user-mode-linux/usr/lib/uml/modules/$2 to=$1/done/uml/usr/lib/modules/$2
+    local name ours
+    mkdir -p "$to" "$1/lib"
+    ln -s "${packaged%/*}" "$1/lib/modules"
+    # shellcheck disable=SC2046 # one module a word
+    modprobe -d "$1" -S "$2" --show-depends -a $(list "$LAB/uml/modules" | sed '\|/|d') |
+        awk '$1 == "insmod" { print $2 }' | sort -u | xargs cp -t "$to"
+    ours=$(built | sed 's|.*/||')
+    # What depends on ours takes a connection for what it is in Debian's.
+    for name in $(modinfo -F depends "$to"/*.ko | tr , ' '); do
+        ! grep -qx "$name" <<<"$ours" || { echo "$name is built, its users are not" && return 1; }
+    done
+    for name in $(built); do cp "$1/built/$name.ko" "$to/"; done
+    cp "$packaged"/modules.order "$packaged"/modules.builtin* "$to/"
+    depmod -b "$1/done/uml/usr" "$2"
 }
 
 # uml_lacks CONFIG: an option that was asked for, and whose own needs are not met.
@@ -51,19 +117,50 @@ uml_lacks() {
     return "$status"
 }
 
-image_uml() {
-    local folder root=$IMAGES/stage.uml
-    folder=$(uml_folder)
-    need_packages "the user-mode machine" flex bison bc libelf-dev gcc iproute2
-    [ -x "$folder/linux" ] || step "kernel of the user-mode machine" build_uml "$folder"
+# uml_initrd FILE FOLDER: an archive over the other one: busybox and the first folders are the same.
+uml_initrd() {
+    local root=$1.stage
     rm -rf "$root"
     mkdir -p "$root"/{sys,disk,gateway,peers} "$root"/layer/{gateway,peers}
-    install -D -m 644 -t "$root/modules.uml" "$folder"/modules.* "$folder"/*.ko
-    install -m 755 "$LAB/uml/init" "$root/init"
-    # An archive over the other one: busybox and the first folders are the same.
-    (cd "$root" && find . | cpio -o -H newc --quiet -R 0:0) |
-        cat "$IMAGES/initrd.cpio" - >"$IMAGES/uml.cpio"
+    install -m 755 "$LAB/uml/init" "$LAB/uml/check" "$root/"
+    cp -a "$2/uml" "$root/"
+    ln -s uml/usr/lib "$root/lib"
+    (cd "$root" && find . | cpio -o -H newc --quiet -R 0:0) | cat "$IMAGES/initrd.cpio" - >"$1.new"
+    mv "$1.new" "$1"
     rm -rf "$root"
+}
+
+# check_uml FOLDER: whether the modules fit the kernel. One more member of a structure is enough
+# that they do not, and the stable series has such changes.
+check_uml() {
+    local work=$1.check
+    rm -rf "$work"
+    mkdir "$work"
+    uml_initrd "$work/initrd" "$1"
+    cd "$work" || return
+    timeout 60 setpriv --pdeathsig KILL "$LAB/uml/run" "$1" mem=256M umid=check uml_dir=./ quiet \
+        panic=-1 initrd=initrd rdinit=/check ubd0r="$IMAGES/base.erofs" \
+        con=null con0=null,fd:1 ssl=null </dev/null >console 2>&1 || true
+    cat console
+    if ! grep -q '^MODULES FIT' console; then
+        echo "netfilter's modules do not fit the kernel they are for:"
+        cat "$IMAGES/uml.packages"
+        echo "The emulated machines need none of this: --machine qemu"
+        return 1
+    fi
+    rm -rf "$work"
+    touch "$1/fits"
+}
+
+image_uml() {
+    local folder
+    need_packages "the user-mode machine" flex bison bc libelf-dev gcc kmod iproute2
+    fresh "$IMAGES/uml.asked" "$(cat "$IMAGES/base.stamp")" ||
+        step "versions of the user-mode machine's packages" uml_versions
+    folder=$(uml_folder)
+    [ -d "$folder" ] || step "modules of the user-mode machine" build_uml "$folder"
+    [ -e "$folder/fits" ] || step "first boot of the user-mode machine" check_uml "$folder"
+    uml_initrd "$IMAGES/uml.cpio" "$folder"
 }
 
 # front NAME.KIND PORT: a port of this machine for one of that machine's, in two steps: the two
@@ -85,7 +182,7 @@ machine_uml() {
         number=$((number + 1))
         layers+=("ubd${number}r=$IMAGES/$name.erofs")
     done
-    "${INSIDE[@]}" "$(uml_folder)/linux" quiet panic=-1 mem=1152M uml_dir=./ umid=uml \
+    "${INSIDE[@]}" "$LAB/uml/run" "$(uml_folder)" quiet panic=-1 mem=1152M uml_dir=./ umid=uml \
         initrd="$IMAGES/uml.cpio" ubd0r="$IMAGES/base.erofs" "${layers[@]}" ubd3=gateway.disk \
         "${nets[@]}" con=null con0=null,fd:1 ssl=null ssl0=null,fd:7 ssl1=fd:8,null \
         </dev/null >>gateway.console 7>>peers.console 8<>control 2>>machine &
