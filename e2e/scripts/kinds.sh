@@ -261,7 +261,8 @@ lab_tests() {
     closing "$(log_of "$what")" "$status"
 }
 
-# labs_ready CPUS NAME…: a lab build/lab/run.NAME each, beside those that are up already.
+# labs_ready CPUS NAME…: a lab build/lab/run.NAME each, beside those that are up, of the kind
+# LAB_MACHINE.
 labs_ready() {
     local cpus=$1 name pids=() pid
     shift
@@ -322,16 +323,44 @@ test_cpu() {
 test_vm() { test_machines vm; }
 test_browser() { test_machines browser; }
 
-# test_machines KINDS: what the tier has of them, on two labs: emulated, each takes a processor.
+# on_labs PART KINDS ARGUMENT…: Playwright's, in the labs that are ready, which then end. PART is
+# what their results have in their names.
+on_labs() {
+    local part=$1 kinds=$2 name=${2//,/-}$1
+    shift 2
+    PART=$part RESULTS=$name lab_tests "$name" "$TOP/e2e/tests/run" "$kinds" "$@"
+    labs_end
+}
+
+# lab_machine: user-mode machines, which emulate nothing, unless LAB_MACHINE says qemu.
+lab_machine() { echo "${LAB_MACHINE:-uml}"; }
+
+# on_machines KINDS GREP FILE…: in three user-mode labs, then in an emulated one those that need it;
+# or in emulated labs alone, of which each takes a processor.
+on_machines() {
+    local kinds=$1 chosen=$2 without='@timed|@four' needing
+    shift 2
+    if [ "$(lab_machine)" = qemu ] || [ -n "${LAB_RUN-}" ]; then
+        # One CPU to forward, one to inspect.
+        labs_ready 2 1 2
+        on_labs "" "$kinds" "$@" --grep "$chosen" --grep-invert "$without"
+        return
+    fi
+    LAB_MACHINE=uml labs_ready 1 1 2 3
+    on_labs "" "$kinds" "$@" --grep "$chosen" --grep-invert "$without|@qemu"
+    needing=("$@" --grep "(?=.*$chosen)(?=.*@qemu)" --grep-invert "$without")
+    RESULTS=none "$TOP/e2e/tests/run" "$kinds" "${needing[@]}" --list >/dev/null 2>&1 || return 0
+    LAB_MACHINE=qemu labs_ready 2 4
+    on_labs -qemu "$kinds" "${needing[@]}"
+}
+
+# test_machines KINDS: what the tier has of them.
 test_machines() {
     need_node
     need_packages "comparing frames" tshark
     need_packages "the browser tests" chromium
     npm_ready "$TOP/e2e"
-    # One CPU to forward, one to inspect.
-    labs_ready 2 1 2
-    lab_tests "${1//,/-}" "$TOP/e2e/tests/run" "$1" --grep "$CHOSEN" --grep-invert '@timed|@four'
-    labs_end
+    on_machines "$1" "$CHOSEN"
 }
 
 # Limits in seconds and rates: one after the other, and nothing beside them.

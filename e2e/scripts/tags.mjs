@@ -11,7 +11,7 @@ const top = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const json = (path) => JSON.parse(readFileSync(join(top, path), 'utf8'));
 
 /** What tests are chosen by; docs/CONTRIBUTING.md and e2e/tests/README.md say what they mean. */
-const KINDS = ['core', 'long', 'timed', 'four', 'inspected'];
+const KINDS = ['core', 'long', 'timed', 'four', 'qemu', 'inspected'];
 
 /** Every test that has the tag, as Playwright lists them; without their `@`. */
 function tagged() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { TestInfo } from '@playwright/test';
 
 /** The folders of the labs that the tests have; each worker has one of its own. */
 export const labs = (process.env['LABS'] ?? '').split(':').filter(Boolean);
@@ -8,6 +9,18 @@ export const labs = (process.env['LABS'] ?? '').split(':').filter(Boolean);
 /** This worker's. */
 export function ownLab(): string | undefined {
   return labs[Number(process.env['TEST_PARALLEL_INDEX'] ?? 0)];
+}
+
+/** Whether this worker's lab is one user-mode machine, whose ports are all virtual. */
+export function userMode(): boolean {
+  const lab = ownLab();
+  return !!lab && /^MACHINE=uml$/m.test(readFileSync(join(lab, 'ports'), 'utf8'));
+}
+
+/** Why the test is left out in this worker's lab: it needs what a user-mode machine has not. */
+export function leftOut(info: Pick<TestInfo, 'tags' | 'annotations'>): string | undefined {
+  if (!info.tags.includes('@qemu') || !userMode()) return undefined;
+  return info.annotations.find((each) => each.type === 'qemu')?.description ?? 'needs QEMU';
 }
 
 /** The environment in which the lab's verbs act on it. */

@@ -3,7 +3,7 @@ import { spawn, type StdioOptions } from 'node:child_process';
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@playwright/test';
-import { inOwnLab } from './labs';
+import { inOwnLab, leftOut } from './labs';
 import { shuffled } from './shuffle';
 
 /** What a test that is left out ends with; it says why in a line `skipped: …`. */
@@ -16,6 +16,8 @@ interface ShellTest {
   title: string;
   /** `@long` and the like: from a comment above the function, or in the file's first lines. */
   tags: string[];
+  /** What follows `@qemu`: why it needs emulated machines. */
+  qemu: string | undefined;
 }
 
 /** A word, and what it is about: `@core`, `@finds:system-clock`. */
@@ -23,23 +25,24 @@ const TAG = /@[a-z]+(?::[a-z0-9-]+)?/g;
 const FUNCTION = /^(test_([a-z0-9_]+))\(\)/;
 const tagsIn = (comments: string[]): string[] =>
   comments.filter((line) => line.startsWith('# @')).flatMap((line) => line.match(TAG) ?? []);
+const reasonIn = (comments: string[]): string | undefined =>
+  /^# (?:@[a-z]+ )*@qemu: (.+)$/m.exec(comments.join('\n'))?.[1];
 
 /** The tests of one file, in their order. */
 export function testsOf(text: string): ShellTest[] {
   const lines = text.split('\n');
-  const ofAll = tagsIn(
-    lines.slice(
-      0,
-      lines.findIndex((line) => !line.startsWith('#')),
-    ),
+  const head = lines.slice(
+    0,
+    lines.findIndex((line) => !line.startsWith('#')),
   );
   const found: ShellTest[] = [];
   let above: string[] = [];
   for (const line of lines) {
     const [, call, name] = FUNCTION.exec(line) ?? [];
     if (call && name) {
-      const tags = [...new Set([...ofAll, ...tagsIn(above)])];
-      found.push({ call, title: name.replaceAll('_', ' '), tags });
+      const tags = [...new Set([...tagsIn(head), ...tagsIn(above)])];
+      const qemu = reasonIn([...head, ...above]);
+      found.push({ call, title: name.replaceAll('_', ' '), tags, qemu });
     }
     above = line.startsWith('#') ? [...above, line] : [];
   }
@@ -94,9 +97,13 @@ export function declare(folder: string): void {
   }
 }
 
-function declareOne(perform: string, subject: string, { call, title, tags }: ShellTest): void {
+function declareOne(perform: string, subject: string, each: ShellTest): void {
+  const { call, title, tags, qemu } = each;
+  const annotation = qemu ? [{ type: 'qemu', description: qemu }] : [];
   // eslint-disable-next-line no-empty-pattern -- Playwright reads the fixtures' names here
-  test(title, { tag: tags }, async ({}, info) => {
+  test(title, { tag: tags, annotation }, async ({}, info) => {
+    const without = leftOut(info);
+    test.skip(without !== undefined, without);
     const log = info.outputPath('log.txt');
     const { status, words } = await run(perform, [subject, call], log);
     await info.attach('log', { path: log, contentType: 'text/plain' });

@@ -6,7 +6,7 @@ import {
   type Page,
   type Request,
 } from '@playwright/test';
-import { page as ownPage } from '../labs';
+import { leftOut, page as ownPage } from '../labs';
 import { Lab, Lan, Router } from './lab';
 
 /** What the page must never do; a test that pulls plugs says what it expects. */
@@ -54,12 +54,22 @@ interface Fixtures {
   /** Runs commands on the hosts around it. */
   lan: Lan;
   watch: Watch;
+  able: undefined;
 }
 
 export const test = base.extend<Fixtures & Options>({
   inspected: [false, { option: true }],
   // eslint-disable-next-line no-empty-pattern -- Playwright reads the fixtures' names here
   baseURL: async ({}, use) => use(ownPage()),
+  able: [
+    // eslint-disable-next-line no-empty-pattern -- Playwright reads the fixtures' names here
+    async ({}, use, info) => {
+      const without = leftOut(info);
+      info.skip(without !== undefined, without);
+      await use(undefined);
+    },
+    { auto: true },
+  ],
   lab: async ({ inspected }, use) => {
     const lab = new Lab(inspected ? 'inspect' : 'config');
     await lab.verb('good_state');
@@ -115,6 +125,12 @@ export async function live(page: Page): Promise<void> {
 
 /** A test of `./build.sh test`; the others are those of `./build.sh test all`. */
 export const core = { tag: '@core' };
+
+/** A test for emulated machines alone, and why. */
+export const onQemu = (why: string) => ({
+  tag: '@qemu',
+  annotation: { type: 'qemu', description: why },
+});
 
 /** How long is counted. Not a wait for anything: the time itself is what is measured. */
 export const WINDOW_MS = 8000;

@@ -14,12 +14,14 @@ given_back() {
     says '.active | not' cpu && gw test ! -e /var/run/fastpath/cpu.found
 }
 
+# @qemu: a user-mode machine has one CPU
 test_plan_is_in_force() {
     several_cpus 2
     in_force ""
 }
 
 # What was found before is there again when the plan is switched off.
+# @qemu: a user-mode machine has one CPU
 test_what_was_found_is_given_back() {
     local before
     several_cpus 2
@@ -39,6 +41,7 @@ affinities() {
 affinities_are() { [ "$(affinities)" = "$1" ]; }
 
 # OpenWrt's service writes its own masks on every event of an interface.
+# @qemu: a user-mode machine has one CPU
 test_packet_steering_does_not_undo_it() {
     several_cpus 2
     protect "$PLAN_OFF"

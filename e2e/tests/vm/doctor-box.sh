@@ -213,6 +213,7 @@ enabled() { gw "sed -n 's/.*option enabled //p' /etc/config/fastpath"; }
 
 # A fix that is a change of settings: shown, applied, and kept because it helped.
 # @finds:cpu-plan-off
+# @qemu: a user-mode machine has one CPU
 test_plan_off() {
     local said
     several_cpus 2
@@ -246,6 +247,7 @@ test_a_suricata_started_by_hand() {
 }
 
 # @finds:cpu-masks @finds:cpu-steering
+# @qemu: a user-mode machine has one CPU
 test_masks_and_steering_of_others() {
     several_cpus 2
     keep /etc/config/network /usr/libexec/platform/packet-steering.sh

@@ -91,6 +91,7 @@ pin() {
 }
 
 # @finds:ips-threads
+# @qemu: a user-mode machine has one CPU
 test_a_thread_on_a_forwarding_cpu() {
     local forwarding management
     several_cpus 2

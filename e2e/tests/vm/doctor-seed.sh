@@ -56,7 +56,7 @@ are_found() {
     for id in $1; do [[ $now == *" $id "* ]] || { echo "$id is not in$now"; return 1; }; done
 }
 
-# @core
+# @core @qemu: it needs a plan for several CPUs, and the CPU time of the gateway alone
 test_seed_is_found_mended_and_green() {
     local sick before after id said wrong=$OF_SEED
     trap '"$LAB/seed" off' EXIT

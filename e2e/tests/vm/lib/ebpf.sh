@@ -42,6 +42,26 @@ kernel_saw() {
         { read -r sum; echo $((sum)); }
 }
 
+# kernel_took PORT: bytes of them.
+kernel_took() { conntrack_bytes "$1" | { read -r up down && echo $((up + down)); }; }
+
+# What passes the stack before a connection is carried depends on how fast machine and sender are;
+# how large its packets are, on what has joined them. So bytes are compared, from when it is.
+#
+# carried_from PORT: of that download of h10's, which is carried now.
+carried_from() {
+    TOOK=$(kernel_took "$1")
+    HAD=$(received "$1")
+}
+
+# carried_to PORT BYTES: so many have arrived now; of those since then the stack saw hardly any.
+carried_to() {
+    local later=$(($2 - HAD))
+    between "bytes that arrived once it was carried" "$later" $(($2 / 10)) "$2"
+    between "bytes of these $later that the stack saw" $(($(kernel_took "$1") - TOOK)) \
+        0 $((later / 20))
+}
+
 TRACING=/sys/kernel/tracing
 # Groups of rtnetlink.
 LINK=1
