@@ -205,11 +205,12 @@ keep_uml() {
     poll 5 own_network
     # What runs in the network that only this lab's machine and its sockets have.
     INSIDE=(nsenter -t "$SPACE" "${enter[@]}" setpriv --pdeathsig KILL)
+    # The machine's driver takes no packet that is to be cut: each would be lost and sent once more.
     "${INSIDE[@]}" ip -b - <<END
 tuntap add gateway mode tap
 tuntap add peers mode tap
-link set gateway up
-link set peers up
+link set gateway gso_max_segs 1 up
+link set peers gso_max_segs 1 up
 address add 10.0.2.2/32 dev gateway
 address add 10.0.2.2/32 dev peers
 route add 10.0.2.15 dev gateway
