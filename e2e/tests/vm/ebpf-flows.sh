@@ -73,6 +73,8 @@ exchanges() {
     note "not all were answered: once more"
     # shellcheck disable=SC2016 # the peers expand it
     peers 'cd /tmp/e2e; kill -- -$(cat echoes.pid) -$(cat exchanges.pid)'
+    # What is left of conversations over UDP would stay for two minutes.
+    gw 'conntrack -F 2>/dev/null'
     echoes
     exchange_all <"$BUILD/wanted"
 }
