@@ -93,17 +93,18 @@ build_uml() {
 uml_modules() {
     local packaged=$1/user-mode-linux/usr/lib/uml/modules/$2 to=$1/done/uml/usr/lib/modules/$2
     local name ours
-    mkdir -p "$to" "$1/lib"
+    # Not beside the lists, which is where OpenWrt has them, and where the daemon looks for them.
+    mkdir -p "$to/kernel" "$1/lib"
     ln -s "${packaged%/*}" "$1/lib/modules"
     # shellcheck disable=SC2046 # one module a word
     modprobe -d "$1" -S "$2" --show-depends -a $(list "$LAB/uml/modules" | sed '\|/|d') |
-        awk '$1 == "insmod" { print $2 }' | sort -u | xargs cp -t "$to"
+        awk '$1 == "insmod" { print $2 }' | sort -u | xargs cp -t "$to/kernel"
     ours=$(built | sed 's|.*/||')
     # What depends on ours takes a connection for what it is in Debian's.
-    for name in $(modinfo -F depends "$to"/*.ko | tr , ' '); do
+    for name in $(modinfo -F depends "$to"/kernel/*.ko | tr , ' '); do
         ! grep -qx "$name" <<<"$ours" || { echo "$name is built, its users are not" && return 1; }
     done
-    for name in $(built); do cp "$1/built/$name.ko" "$to/"; done
+    for name in $(built); do cp "$1/built/$name.ko" "$to/kernel/"; done
     cp "$packaged"/modules.order "$packaged"/modules.builtin* "$to/"
     depmod -b "$1/done/uml/usr" "$2"
 }
