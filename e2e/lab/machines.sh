@@ -147,10 +147,10 @@ forwarded() {
 
 # remember_port NAME MACHINE GUEST-PORT: into the ports file, once the monitor answers.
 remember_port() {
-    local port
+    local port=
     case $ACCEL in
         uml) port=$(fronted "$2" "${1#*_}") ;;
-        *) [ -S "$RUN/$2.monitor" ] && port=$(forwarded "$2" "$3") ;;
+        *) [ ! -S "$RUN/$2.monitor" ] || port=$(forwarded "$2" "$3") ;;
     esac
     [ -n "$port" ] && echo "$1=$port" >>"$RUN/ports"
 }

@@ -15,8 +15,9 @@ router_ready() {
     local port
     [ "$(id -u)" = 0 ] || die "--router needs root: frames are passed on to Ethernet ports"
     for port in "$LAB_LAN" "$LAB_WAN"; do
-        [ -e "/sys/class/net/${port%%:*}" ] || die "this machine has no port ${port%%:*}"
+        ip link show dev "${port%%:*}" >/dev/null 2>&1 || die "this machine has no port ${port%%:*}"
     done
+    need_packages "the router's wires" python3 ethtool iproute2
     router true || die "ssh $LAB_ROUTER does not work without a password; see docs/CONTRIBUTING.md"
 }
 
@@ -26,11 +27,12 @@ router() {
         -o UserKnownHostsFile=/dev/null "$LAB_ROUTER" "$@"
 }
 
-# wire NAME PORT: frames between the peers' machine and that port, tags and all. In the background.
-wire() {
+# wired NAME PORT: frames between the peers' machine and that port, as they are. In the background.
+wired() {
     ip link set dev "$2" up promisc on mtu 1508
-    setpriv --pdeathsig KILL socat -b 9216 "INTERFACE:$2,retrieve-vlan" \
-        "UNIX-SENDTO:$1.peers,bind=$1.wire,unlink-early" 2>"$1.socat" &
+    # What arrives is not to be merged.
+    ethtool -K "$2" gro off lro off >/dev/null 2>&1 || true
+    setpriv --pdeathsig KILL "$LAB/wire" "$2" "$1.wire" "$1.peers" 2>"$1.frames" &
 }
 
 # router_cable CABLE: QEMU's end of it, in CABLE. Those of the LAN meet in a hub.
@@ -54,8 +56,8 @@ keep_router() {
     echo $$ >"$RUN/keeper.pid"
     cd "$RUN" || return
     trap 'end_children; exit 1' TERM INT
-    wire lan "${LAB_LAN%%:*}"
-    wire wan "${LAB_WAN%%:*}"
+    wired lan "${LAB_LAN%%:*}"
+    wired wan "${LAB_WAN%%:*}"
     machine peers 2 384 1 on
     # One process more that `alive gateway` can ask for; a router has none here.
     cp peers.pid gateway.pid

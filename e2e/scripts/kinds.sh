@@ -64,6 +64,12 @@ cargo_tests() {
     skips "$log"
 }
 
+# skipped_kind WHY: nothing of it can run here.
+skipped_kind() {
+    say "skipped: $1"
+    count 0 0 1
+}
+
 # skips LOG: tests say why they were left out in a line `skipped: …`; it is shown.
 skips() {
     local n
@@ -310,6 +316,20 @@ test_image() {
             --grep "api login|viewer may look|engine off and on|cable of lan2|cut and redialled"
     fi
     "$TOP/e2e/lab/lab" down >/dev/null 2>&1 || true
+}
+
+# The lab's tests against a router reached by ssh, over two Ethernet ports; a machine plays it.
+test_router() {
+    [ "$(id -u)" = 0 ] || { skipped_kind "only root has networks of its own" && return; }
+    "$TOP/build.sh" programs
+    "$TOP/build.sh" page
+    need_lab_tools
+    need_packages "a disk image that boots" grub-pc-bin e2fsprogs
+    npm_ready "$TOP/e2e"
+    local -x LAB_RUN=$BUILD/lab/run.router
+    check "image of the router" "$TOP/e2e/lab/lab" sample "$BUILD/image/router.img"
+    RESULTS=router PART=-router lab_tests router "$TOP/e2e/tests/router/board" \
+        "$BUILD/image/router.img" "$TOP/e2e/tests/router/on-board"
 }
 
 # The plan has more to say with four CPUs than with two.
