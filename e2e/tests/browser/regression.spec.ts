@@ -41,11 +41,14 @@ for (const { locale, colorScheme, width } of layouts) {
   test.describe(`every screen, ${locale}, ${colorScheme}, ${width} px`, () => {
     test.use({ locale, colorScheme, viewport: { width, height: 800 } });
 
-    test('fits and is accessible', core, async ({ page }) => {
+    test('fits and is accessible', core, async ({ page, router }) => {
+      // Enough for the lists that scroll to do so.
+      await router.run(`for i in $(seq 40); do logger -t netifd "Interface 'wan' dials: $i"; done`);
       await page.emulateMedia({ reducedMotion: 'reduce', colorScheme });
       await enter(page, locale);
       for (const screen of screens) {
         await show(page, screen);
+        if (screen === 'wan') await expect(page.getByText('dials: 40')).toBeAttached();
         const wide = await page.evaluate(() => document.documentElement.scrollWidth);
         expect.soft(wide, `${screen} is too wide`).toBeLessThanOrEqual(width);
         expect.soft(await violations(page), screen).toEqual([]);
