@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! `fastpath.change` as rpcd runs it, on files of its own and a bus that the test answers for: who
+//! may change what, who may keep it, and what becomes of it when nobody does.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail anywhere")]
+
+#[path = "../../plugin/tests/bus/mod.rs"]
+mod bus;
+mod router;
+
+use router::Router;
+use serde_json::{Value, json};
+
+const BEFORE: &str = "config system 'main'\n\toption hostname 'gateway'\n";
+const AFTER: &str = "config system 'main'\n\toption hostname 'changed'\n";
+
+fn renamed() -> Value {
+    let values = json!({"hostname": "changed"});
+    json!([{"config": "system", "op": "set", "section": "main", "values": values}])
+}
+
+/// A router whose administrators may write everything, unless they are named with less.
+fn router(name: &str) -> Router {
+    Router::new(name, &[("ann", &["*"]), ("ben", &["*"]), ("eve", &["dhcp"])])
+        .with("system", BEFORE)
+        .with("dhcp", "config dnsmasq 'main'\n\toption domain 'lan'\n")
+        .with(
+            "network",
+            "config interface 'wan'\n\toption proto 'pppoe'\n\toption password 'line'\n",
+        )
+}
+
+#[test]
+fn who_may_write_one_file_changes_no_other() {
+    let router = router("rights");
+    let values = json!({"domain": "home"});
+    let mut edits = renamed();
+    edits[0]["config"] = json!("dhcp");
+    edits[0]["values"] = values;
+    let both = json!([edits[0], renamed()[0]]);
+    for method in ["check", "apply"] {
+        let answer = router.call("eve", method, json!({"edits": both}));
+        assert_eq!(answer["error"]["code"], "denied", "{method}: {answer}");
+        assert_eq!(answer["error"]["config"], "system", "{method}: {answer}");
+    }
+    assert_eq!(router.file("system"), BEFORE);
+    let answer = router.call("eve", "apply", json!({"edits": edits}));
+    assert_eq!(answer["id"], 1, "{answer}");
+}
+
+#[test]
+fn only_who_applied_a_change_keeps_it() {
+    let router = router("confirm");
+    let answer = router.call("ann", "apply", json!({"edits": renamed(), "seconds": 600}));
+    assert_eq!(answer["id"], 1, "{answer}");
+    assert_eq!(router.file("system"), AFTER);
+    let answer = router.call("ben", "confirm", json!({"id": 1}));
+    assert_eq!(answer["error"]["code"], "denied", "{answer}");
+    assert_eq!(answer["error"]["user"], "ann", "{answer}");
+    let answer = router.call("ann", "confirm", json!({"id": 1}));
+    assert_eq!(answer["state"], "confirmed", "{answer}");
+    assert_eq!(router.file("system"), AFTER);
+}
+
+#[test]
+fn another_change_waits_for_the_end_of_the_first() {
+    let router = router("pending");
+    router.call("ann", "apply", json!({"edits": renamed(), "seconds": 600}));
+    let answer = router.call("ben", "apply", json!({"edits": renamed()}));
+    assert_eq!(answer["error"]["code"], "pending", "{answer}");
+    assert_eq!(answer["error"]["user"], "ann", "{answer}");
+    let answer = router.call("ben", "revert", json!({"id": 1}));
+    assert_eq!(answer["state"], "reverted", "{answer}");
+    assert_eq!(router.file("system"), BEFORE);
+}
+
+/// rpcd takes it back by itself, but forgets it when it is started anew.
+#[test]
+fn what_nobody_kept_is_taken_back_although_rpcd_has_forgotten_it() {
+    let router = router("expiry");
+    router.call("ann", "apply", json!({"edits": renamed(), "seconds": 600}));
+    assert_eq!(router.file("system"), AFTER);
+    router.forget();
+    router.run_out_of_time();
+    let answer = router.call("ann", "list", json!({}));
+    assert_eq!(answer["pending"], Value::Null, "{answer}");
+    assert_eq!(answer["changes"][0]["state"], "expired", "{answer}");
+    assert_eq!(router.file("system"), BEFORE);
+    let answer = router.call("ann", "confirm", json!({"id": 1}));
+    assert_eq!(answer["error"]["state"], "expired", "{answer}");
+    assert_eq!(router.told(), ["system"], "services read the old configuration again");
+}
+
+#[test]
+fn no_answer_has_a_secret() {
+    let router = router("secrets");
+    let values = json!({"password": "another"});
+    let edits = json!([{"config": "network", "op": "set", "section": "wan", "values": values}]);
+    let mut answers = router.call("eve", "get", json!({"configs": ["network"]})).to_string();
+    assert!(answers.contains("•••"), "{answers}");
+    answers += &router.call("ann", "check", json!({"edits": edits})).to_string();
+    let applied = router.call("ann", "apply", json!({"edits": edits, "seconds": 600}));
+    assert_eq!(applied["id"], 1, "{applied}");
+    assert!(router.file("network").contains("'another'"));
+    answers += &router.call("ann", "list", json!({})).to_string();
+    router.call("ann", "confirm", json!({"id": 1}));
+    answers += &router.call("ann", "undo", json!({"id": 1})).to_string();
+    for secret in ["\"line\"", "another"] {
+        assert!(!answers.contains(secret), "{secret} in {answers}");
+    }
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! A router in a folder: rpcd's objects `session` and `uci` as far as a change needs them. Files
+//! have named sections and plain options only.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use plugin::{Map, SESSION, map};
+use serde_json::{Value, json};
+use ubus::Status;
+
+use crate::bus;
+
+pub(crate) struct Router {
+    root: PathBuf,
+    rpcd: Arc<Mutex<Rpcd>>,
+}
+
+/// rpcd with what it remembers.
+#[derive(Default)]
+struct Rpcd {
+    config: PathBuf,
+    /// Files that users may write; their sessions have their names.
+    users: BTreeMap<String, Vec<String>>,
+    /// New values by file and section, in sessions made by programs.
+    staged: BTreeMap<String, BTreeMap<(String, String), Map>>,
+    /// The session that applied, and the files as they were.
+    applied: Option<(String, BTreeMap<String, String>)>,
+    /// What procd was told of.
+    told: Vec<String>,
+}
+
+impl Router {
+    /// `users`: who may write which files.
+    pub(crate) fn new(name: &str, users: &[(&str, &[&str])]) -> Self {
+        let root = std::env::temp_dir().join(format!("rpcd-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&root);
+        std::fs::create_dir_all(root.join("etc/config")).unwrap();
+        let files = |files: &&[&str]| files.iter().map(|&file| file.to_owned()).collect();
+        let users = users.iter().map(|(user, of)| ((*user).to_owned(), files(of))).collect();
+        let rpcd = Rpcd { config: root.join("etc/config"), users, ..Rpcd::default() };
+        let rpcd = Arc::new(Mutex::new(rpcd));
+        let serving = rpcd.clone();
+        let answer = move |object: &str, method: &str, args: &Map| {
+            serving.lock().unwrap().answer(object, method, args)
+        };
+        bus::serve(&root.join("bus"), Box::new(answer));
+        Self { root, rpcd }
+    }
+
+    /// With this file of the configuration.
+    pub(crate) fn with(self, config: &str, text: &str) -> Self {
+        std::fs::write(self.root.join("etc/config").join(config), text).unwrap();
+        self
+    }
+
+    pub(crate) fn file(&self, config: &str) -> String {
+        std::fs::read_to_string(self.root.join("etc/config").join(config)).unwrap()
+    }
+
+    /// A method of the object, called by a user of the web.
+    pub(crate) fn call(&self, user: &str, method: &str, mut args: Value) -> Value {
+        args[SESSION] = json!(user);
+        let output = Command::new(env!("CARGO_BIN_EXE_fastpath-rpcd"))
+            .args(["fastpath.change", "call", method, &args.to_string()])
+            .env("UBUS_SOCKET", self.root.join("bus"))
+            .env("FASTPATH_ROOT", &self.root)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
+    }
+
+    /// rpcd is started anew: it takes nothing back any more.
+    pub(crate) fn forget(&self) {
+        self.rpcd().applied = None;
+    }
+
+    /// The time to confirm is over.
+    pub(crate) fn run_out_of_time(&self) {
+        let path = self.root.join("var/run/fastpath-change/running.json");
+        let mut running: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        running["until_up_ms"] = json!(0);
+        std::fs::write(&path, running.to_string()).unwrap();
+    }
+
+    /// The files that procd was told of by others than rpcd.
+    pub(crate) fn told(&self) -> Vec<String> {
+        self.rpcd().told.clone()
+    }
+
+    fn rpcd(&self) -> MutexGuard<'_, Rpcd> {
+        self.rpcd.lock().unwrap()
+    }
+}
+
+impl Drop for Router {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.root);
+    }
+}
+
+impl Rpcd {
+    fn answer(&mut self, object: &str, method: &str, args: &Map) -> Result<Map, Status> {
+        let text = |name: &str| args.get(name).and_then(Value::as_str).unwrap_or_default();
+        let session = text(SESSION).to_owned();
+        match (object, method) {
+            ("session", "create") => {
+                let made = format!("made{}", self.staged.len());
+                self.staged.insert(made.clone(), BTreeMap::new());
+                Ok(map([(SESSION, json!(made))]))
+            }
+            ("session", "grant" | "destroy") => Ok(Map::new()),
+            ("session", "get") => {
+                let known = self.users.contains_key(&session);
+                let values = map([("values", json!({"username": session}))]);
+                known.then_some(values).ok_or(Status::NotFound)
+            }
+            ("session", "access") => {
+                let files = self.users.get(&session).ok_or(Status::NotFound)?;
+                let may = files.iter().any(|file| file == "*" || file == text("object"));
+                Ok(map([("access", json!(may))]))
+            }
+            ("service", "event") => {
+                self.told.extend(args["data"]["package"].as_str().map(str::to_owned));
+                Ok(Map::new())
+            }
+            ("uci", _) => self.uci(&session, method, args),
+            _ => Err(Status::NotFound),
+        }
+    }
+
+    fn uci(&mut self, session: &str, method: &str, args: &Map) -> Result<Map, Status> {
+        let text = |name: &str| args.get(name).and_then(Value::as_str).unwrap_or_default();
+        match method {
+            "get" => Ok(map([("values", self.values(text("config"), session)?)])),
+            "set" => {
+                let staged = self.staged.get_mut(session).ok_or(Status::PermissionDenied)?;
+                let place = (text("config").to_owned(), text("section").to_owned());
+                let values = args["values"].as_object().cloned().unwrap_or_default();
+                staged.entry(place).or_default().extend(values);
+                Ok(Map::new())
+            }
+            "apply" => self.apply(session),
+            "confirm" | "rollback" => {
+                let (by, files) = self.applied.take().ok_or(Status::NoData)?;
+                assert_eq!(by, session, "rpcd takes it of the session that applied");
+                if method == "rollback" {
+                    for (config, old) in files {
+                        std::fs::write(self.config.join(config), old).unwrap();
+                    }
+                }
+                Ok(Map::new())
+            }
+            other => panic!("uci {other} is not played here"),
+        }
+    }
+
+    fn values(&self, config: &str, session: &str) -> Result<Value, Status> {
+        let text = std::fs::read_to_string(self.config.join(config));
+        let mut values = config::parse_uci(&text.map_err(|_| Status::NotFound)?).unwrap();
+        for ((of, section), new) in self.staged.get(session).into_iter().flatten() {
+            if let Some(options) = values[section].as_object_mut().filter(|_| of == config) {
+                options.extend(new.clone());
+            }
+        }
+        Ok(values)
+    }
+
+    fn apply(&mut self, session: &str) -> Result<Map, Status> {
+        if self.applied.is_some() {
+            return Err(Status::PermissionDenied);
+        }
+        let places = self.staged.get(session).ok_or(Status::NotFound)?.keys();
+        let mut files = BTreeMap::new();
+        for (config, _) in places {
+            let path = self.config.join(config);
+            let text = written(&self.values(config, session)?);
+            files.entry(config.clone()).or_insert(std::fs::read_to_string(&path).unwrap());
+            std::fs::write(&path, text).unwrap();
+        }
+        self.applied = Some((session.to_owned(), files));
+        Ok(Map::new())
+    }
+}
+
+/// As uci writes it.
+fn written(values: &Value) -> String {
+    let mut text = String::new();
+    let sections = values.as_object().into_iter().flatten();
+    for (name, section) in sections {
+        let kind = section[".type"].as_str().unwrap_or_default();
+        let _ = writeln!(text, "config {kind} '{name}'");
+        for (option, value) in section.as_object().into_iter().flatten() {
+            if let Some(value) = value.as_str().filter(|_| !option.starts_with('.')) {
+                let _ = writeln!(text, "\toption {option} '{value}'");
+            }
+        }
+    }
+    text
+}
