@@ -121,3 +121,7 @@ fn unusable(error: &crate::RecordError) -> Refusal {
 fn whole_seconds(wait: Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
 }
+
+#[cfg(test)]
+#[path = "login_tests.rs"]
+mod tests;

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::*;
+
+#[path = "../../plugin/tests/bus/mod.rs"]
+mod bus;
+
+/// A router that knows one password, with a clock that stands still.
+struct Router {
+    folder: PathBuf,
+}
+
+impl Router {
+    fn new(name: &str) -> Self {
+        let name = format!("access-login-{}-{name}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("uptime"), "100.00 0.00\n").unwrap();
+        let answer = |object: &str, method: &str, args: &Map| {
+            assert_eq!((object, method), ("session", "login"));
+            match args["password"].as_str() {
+                Some("right") => Ok(map([("ubus_rpc_session", json!("an id"))])),
+                Some("away") => Err(Status::Timeout),
+                _ => Err(Status::PermissionDenied),
+            }
+        };
+        bus::serve(&folder.join("bus"), Box::new(answer));
+        Self { folder }
+    }
+
+    fn log_in(&self, password: &str) -> Result<Map, Refusal> {
+        let at = |file: &str| Path::new(&self.folder).join(file);
+        let bus = plugin::Bus::at(at("bus"));
+        let args = map([("username", json!("root")), ("password", json!(password))]);
+        let record = Record::at(at("ledger"), at("uptime"));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        tokio::task::LocalSet::new().block_on(&runtime, login(Call::new(args, bus), record))
+    }
+
+    fn refused(&self, password: &str) -> (&'static str, Value) {
+        let refusal = self.log_in(password).expect_err("it is refused");
+        (refusal.code, refusal.more.get("wait_s").cloned().unwrap_or_default())
+    }
+}
+
+impl Drop for Router {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+#[test]
+fn a_right_password_forgives_the_wrong_ones_before_it() {
+    let router = Router::new("forgives");
+    for round in 0..3 {
+        for wait_s in [0, 0, 0] {
+            assert_eq!(router.refused("wrong"), ("denied", json!(wait_s)), "round {round}");
+        }
+        let session = router.log_in("right").expect("the fourth attempt costs nothing");
+        assert_eq!(session["ubus_rpc_session"], "an id");
+    }
+}
+
+#[test]
+fn wrong_passwords_make_the_next_one_wait() {
+    let router = Router::new("waits");
+    for wait_s in [0, 0, 0, 1] {
+        assert_eq!(router.refused("wrong"), ("denied", json!(wait_s)));
+    }
+    assert_eq!(router.refused("right"), ("wait", json!(1)), "rpcd is not even asked");
+}
+
+#[test]
+fn an_attempt_that_nobody_answered_counts_for_nothing() {
+    let router = Router::new("unanswered");
+    for _ in 0..6 {
+        assert_eq!(router.refused("away").0, "bus");
+    }
+    assert!(router.log_in("right").is_ok());
+}
