@@ -139,6 +139,15 @@ mod tests {
         assert_eq!(error.map(|r| r.more["argument"].clone()), Some(json!("size")));
     }
 
+    /// Without a session it would be root on the router itself.
+    #[test]
+    fn a_session_that_is_none_is_no_call_of_the_router_itself() {
+        assert_eq!(call(json!({})).session(), None);
+        for id in ["", "0", "00000000000000000000000000000000"] {
+            assert_eq!(call(json!({SESSION: id})).session(), Some(id));
+        }
+    }
+
     #[test]
     fn a_refusal_is_an_answer() {
         let refusal = Refusal::new("pending", "wait").with("user", json!("ann"));
