@@ -151,6 +151,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_redirection_leads_neither_to_a_file_nor_out_of_tls() {
+        let time = Duration::from_secs(1);
+        let curl = Fetcher { program: "curl".into(), kind: Kind::Curl, time };
+        for (url, then) in [
+            ("https://h.example/x", "=https"),
+            ("http://h.example/https:", "=http,https"),
+            ("file:///etc/shadow", "=http,https"),
+        ] {
+            let command = curl.command(url);
+            let words: Vec<_> = command.get_args().filter_map(|word| word.to_str()).collect();
+            let after =
+                |option| words.windows(2).find(|pair| pair[0] == option).map(|pair| pair[1]);
+            assert_eq!(after("--proto"), Some("=http,https"), "{url}");
+            assert_eq!(after("--proto-redir"), Some(then), "{url}");
+            assert_eq!(words.last(), Some(&url));
+            // The first word, or the user's own configuration could say otherwise.
+            assert_eq!(words.first(), Some(&"-q"));
+        }
+    }
+
+    #[test]
     fn user_and_password_are_not_shown() {
         assert_eq!(shown_url("https://me:a@b@h.example/x@y"), "https://h.example/x@y");
         assert_eq!(shown_url("https://me@h.example"), "https://h.example");
