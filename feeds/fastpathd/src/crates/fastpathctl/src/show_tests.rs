@@ -36,7 +36,7 @@ fn status_says_why_the_engine_differs() {
         "now_ms": 100_000,
         "wan": [
             {"name": "wan", "up": true, "up_since_ms": 40_000, "proto": "pppoe",
-             "addresses": ["198.51.100.10/32"], "rx_bps": 5, "tx_bps": 6},
+             "addresses": ["198.51.100.10/32"], "rx_bps": 5000, "tx_bps": 600},
             {"name": "lte", "up": false, "hindrance": "no-link", "proto": "dhcp"},
             {"name": "dsl", "up": false, "hindrance": "disconnected", "proto": "pppoe"},
         ],
@@ -47,6 +47,7 @@ fn status_says_why_the_engine_differs() {
     assert!(text.contains("why                nft refused it\n"), "{text}");
     assert!(text.contains("– now, 50.0 % since the start"), "{text}");
     assert!(text.contains("wan                up 1m00s over pppoe, 198.51.100.10/32"), "{text}");
+    assert!(text.contains("198.51.100.10/32  ↓ 5.0 kbit/s  ↑ 600 bit/s\n"), "{text}");
     assert!(text.contains("lte                down (dhcp, no link on the port)"), "{text}");
     assert!(text.contains("dsl                disconnected (pppoe)"), "{text}");
     assert!(text.contains("error              all is lost\n"), "{text}");
