@@ -8,7 +8,10 @@ use std::process::Command;
 
 use aya::maps::{Array, HashMap, Map, MapData};
 use aya::programs::{SchedClassifier, TcAttachType};
+use ebpf::folder::Folder;
 use ebpf::layout::{Control, Entry4, Key4, LAYOUT};
+use ebpf::pinned::Pinned;
+use ebpf::programs::Dsa;
 use ebpf::stripping::{strip, strips};
 use serde_json::{Value, json};
 
@@ -228,6 +231,17 @@ fn another_user_of_clsact_keeps_it() {
         assert_eq!(at("a1"), ["clsact", "filter"]);
         gateway.run(&["detach", "a1"]).expect("detached");
         assert_eq!(at("a1"), ["clsact"]);
+    });
+}
+
+#[test]
+fn the_maps_have_room_for_as_many_flows_as_were_asked_for() {
+    on_gateway(|gateway| {
+        for flows in [262_144, 16] {
+            gateway.load(flows);
+            let maps = Pinned::open(&Folder::new(&gateway.folder), Dsa::None).expect("maps");
+            assert_eq!(u32::try_from(maps.capacity()), Ok(flows));
+        }
     });
 }
 
