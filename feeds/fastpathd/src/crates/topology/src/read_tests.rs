@@ -127,6 +127,25 @@ fn sessions_are_read_again_when_a_ppp_device_comes_or_goes() {
 }
 
 #[test]
+fn a_line_that_is_dialled_again_has_its_new_session() {
+    let mut reader = gateway();
+    let mut model = Topology::new();
+    model.apply(reader.full().unwrap());
+    let ppp = model.link_named("pppoe-wan").unwrap().clone();
+    let mut changes = Vec::new();
+    reader.kernel.sessions.clear();
+    reader.notice(&Change::LinkGone(ppp.index));
+    reader.refresh(&mut changes).unwrap();
+    assert!(!reader.waits(), "the session went with its device");
+
+    changes.clear();
+    reader.kernel.sessions = vec![fixture::session(9, "wan.35")];
+    reader.notice(&Change::Link(Link { index: ppp.index + 1, ..ppp }));
+    reader.refresh(&mut changes).unwrap();
+    assert_eq!(changes, [Change::Pppoe(vec![fixture::session(9, "wan.35")], Vec::new())]);
+}
+
+#[test]
 fn a_session_whose_device_went_is_looked_after_for_a_while() {
     let mut reader = gateway();
     let mut changes = Vec::new();
