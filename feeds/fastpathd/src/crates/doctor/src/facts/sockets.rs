@@ -138,6 +138,25 @@ mod tests {
     }
 
     #[test]
+    fn each_table_has_its_own_state_of_those_who_listen() {
+        let (four, six) = ("0".repeat(8), "0".repeat(32));
+        for (of, state, address) in
+            [("tcp", "0A", &four), ("tcp6", "0A", &six), ("udp", "07", &four), ("udp6", "07", &six)]
+        {
+            let mut fake = Fake::new();
+            for table in ["tcp", "tcp6", "udp", "udp6"] {
+                let listens =
+                    line(&format!("{address}:0035"), &format!("{address}:0000"), state, 7);
+                let text = if table == of { HEAD.to_owned() + &listens } else { HEAD.to_owned() };
+                fake = fake.file(&format!("/proc/net/{table}"), &text);
+            }
+            let found: Vec<_> =
+                read(&fake).get().unwrap().iter().map(|one| (one.proto, one.port)).collect();
+            assert_eq!(found, [(&of[..3], 53)], "{of}");
+        }
+    }
+
+    #[test]
     fn own_addresses_are_known() {
         assert!(is_own("0100007F"));
         assert!(is_own("00000000000000000000000001000000"));
