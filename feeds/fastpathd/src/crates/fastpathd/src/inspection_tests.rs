@@ -138,6 +138,16 @@ impl Core {
     }
 }
 
+/// A queue that nobody reads, or that is full, lets packets through only if that is wanted.
+#[test]
+fn the_queue_fails_as_the_configuration_says() {
+    for (fail, open) in [("open", true), ("closed", false)] {
+        let (core, effects) = reading(&json!({"enabled": "1", "fail": fail}), &[]);
+        let inspection = core.room_plan(&effects).protection.inspection.as_ref();
+        assert_eq!(inspection.map(|of| of.fail_open), Some(open), "{fail}");
+    }
+}
+
 #[test]
 fn a_hung_suricata_opens_the_gate_within_two_seconds() {
     let (mut core, _) = reading(&json!({"enabled": "1"}), &[]);
