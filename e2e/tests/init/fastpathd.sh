@@ -161,6 +161,22 @@ test_a_target_s_own_hook_is_left() {
     [ "$(cat "$HOOK")" = own ] || fail "the target's hook is gone"
 }
 
+# rcS runs the scripts in the order of their numbers; 19 reads the firewall's configuration.
+test_an_unconfirmed_change_is_put_back_before_anything_reads_it() {
+    local change=/etc/init.d/fastpath-change
+    [ "$(sed -n 's/^START=//p' "$change")" -lt 19 ] || fail "$(grep "^START" "$change")"
+    rm -rf /etc/fastpath
+    "$change" boot
+    [ ! -s /tmp/programs ] || fail "nothing waits: $(cat /tmp/programs)"
+    mkdir -p /etc/fastpath/changes
+    : >/etc/fastpath/changes/pending.json
+    "$change" start
+    [ ! -s /tmp/programs ] || fail "while the router runs: $(cat /tmp/programs)"
+    "$change" boot
+    rm -r /etc/fastpath
+    [ "$(cat /tmp/programs)" = "fastpath-rpcd boot" ] || fail "at boot: $(cat /tmp/programs)"
+}
+
 test_the_cpu_plan_s_writer_leaves_no_process() {
     /etc/init.d/fastpath-cpu start
     [ ! -e /run/supervise/fastpath-cpu ] || fail "something stays"
