@@ -26,6 +26,15 @@ test_runs_by_the_overlay_in_a_jail() {
     [ "$(cat "/proc/$(pid)/oom_score_adj")" = 500 ] || fail "not the first to go"
 }
 
+test_memory_is_limited_in_mib() {
+    running_with one
+    ! grep -q -- --as /tmp/limits || fail "limited by default: $(cat /tmp/limits)"
+    "$SERVICE" stop
+    sed -i "s/option memory_limit '0'/option memory_limit '512'/" /etc/config/suricata
+    running_with one
+    grep -qx -- --as=536870912:536870912 /tmp/limits || fail "limits: $(cat /tmp/limits)"
+}
+
 test_programs_are_found_in_the_jail() {
     running_with one
     grep -q -- " -e PATH -- " /tmp/ujail || fail "jail: $(cat /tmp/ujail)"
