@@ -109,6 +109,16 @@ test_files_named_by_init_scripts_are_installed() {
     done
 }
 
+# Ended more often than the third number says, procd leaves an instance ended; 0 is never.
+test_services_come_back_for_ever() {
+    local script
+    for script in "$TOP"/feeds/*/files/*.init "$TOP"/suricata-pkg/files/*.init; do
+        grep -q procd_open_instance "$script" || continue
+        grep -qE '^\sprocd_set_param respawn [0-9]+ [0-9]+ 0$' "$script" ||
+            fail "$script: procd gives up: $(grep respawn "$script")"
+    done
+}
+
 # They run under BusyBox's shell, and on a failure the package manager is left half way.
 scripts_of() {
     local script
