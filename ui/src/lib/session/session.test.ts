@@ -20,7 +20,10 @@ class Store {
 class Router {
   session = NULL_SESSION;
   access = true;
+  /** Sessions that were ended on it. */
+  ended: string[] = [];
   call(_: string, method: string) {
+    if (method === 'destroy') this.ended.push(this.session);
     if (method === 'login') return Promise.resolve({ ubus_rpc_session: 'abc', acls: {} });
     if (method === 'access') return Promise.resolve({ access: this.access });
     return Promise.reject(new Fault('unreachable', 'no answer'));
@@ -47,6 +50,8 @@ describe('Session', () => {
     expect(open()).toMatchObject({ active: true, user: 'root' });
     expect(router.session).toBe('abc');
     await session.logOut();
+    expect(router.ended).toEqual(['abc']);
+    expect(router.session).toBe(NULL_SESSION);
     expect(store.items.size).toBe(0);
     expect(open().active).toBe(false);
   });
