@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test, type Page } from '@playwright/test';
+import { replay } from './replay';
+import { entered, shown } from './screens';
+
+/** What a router answers to calls that write, by object and method. */
+type Answers = Record<string, object>;
+
+/** Opens a screen; what its controls ask for, as it comes: object, method and arguments. */
+async function controls(page: Page, screen: string, answers: Answers): Promise<string[]> {
+  const asked: string[] = [];
+  await replay(page);
+  await page.route('**/ubus', (route) => {
+    const { id, params } = route.request().postDataJSON() as { id: number; params: unknown[] };
+    const [, object, method, args] = params as [string, string, string, object];
+    const answer = answers[`${object} ${method}`];
+    if (!answer) return route.fallback();
+    asked.push(`${object} ${method} ${JSON.stringify(args)}`);
+    return route.fulfill({ json: { jsonrpc: '2.0', id, result: [0, answer] } });
+  });
+  await page.route('**/cgi-bin/cgi-upload', (route) => {
+    const body = route.request().postDataBuffer()?.toString('latin1') ?? '';
+    const [, name] = /name="filename"\r\n\r\n([^\r]*)/.exec(body) ?? [];
+    const [, data = ''] = /name="filedata"[^]*?\r\n\r\n([^]*)\r\n--/.exec(body) ?? [];
+    asked.push(`upload ${name}`);
+    return route.fulfill({ json: { size: data.length } });
+  });
+  await entered(page);
+  await page.goto(`#/${screen}`);
+  await shown(page);
+  return asked;
+}
+
+const dialog = (page: Page) => page.getByRole('dialog');
+
+test.use({ locale: 'en-GB' });
+
+test('the switch of a line that is up takes it down', async ({ page }) => {
+  const asked = await controls(page, 'wan', {
+    'network.interface down': {},
+    'network.interface up': {},
+  });
+  await page.getByRole('button', { name: 'Disconnect' }).click();
+  await expect.poll(() => asked).toEqual(['network.interface down {"interface":"wan"}']);
+});
+
+test('an engine is asked for by its name', async ({ page }) => {
+  const asked = await controls(page, 'overview', { 'fastpath engine': { active: 'off' } });
+  await page.getByRole('group', { name: 'Engine' }).getByRole('button', { name: 'Off' }).click();
+  await expect.poll(() => asked).toEqual(['fastpath engine {"set":"off"}']);
+});
+
+test('the block that ends is that of its line, and after a yes', async ({ page }) => {
+  const asked = await controls(page, 'protection', { 'fastpath block_release': {} });
+  const address = '10.10.20.10';
+  await page.getByRole('button', { name: `Release ${address}` }).click();
+  await expect(dialog(page)).toContainText(`Release ${address}?`);
+  expect(asked).toEqual([]);
+  await dialog(page).getByRole('button', { name: 'Release' }).click();
+  await expect(page.getByText(`${address} is released.`)).toBeVisible();
+  expect(asked).toEqual([`fastpath block_release {"address":"${address}"}`]);
+  await expect(page.locator(`[data-block="${address}"]`)).toHaveCount(0);
+});
+
+test('connections are inspected again after a yes', async ({ page }) => {
+  const asked = await controls(page, 'protection', { 'fastpath reinspect': { flows: 2 } });
+  await page.getByRole('button', { name: 'Inspect again' }).click();
+  expect(asked).toEqual([]);
+  await dialog(page).getByRole('button', { name: 'Inspect again' }).click();
+  await expect(page.getByText('2 connections are inspected again.')).toBeVisible();
+  expect(asked).toEqual(['fastpath reinspect {}']);
+});
+
+const image = { name: 'image.bin', mimeType: 'application/octet-stream', buffer: Buffer.from('x') };
+
+for (const keep of [true, false]) {
+  test(`an image is installed ${keep ? 'with' : 'without'} the configuration`, async ({ page }) => {
+    const asked = await controls(page, 'system', {
+      'rpc-sys upgrade_test': { code: 0 },
+      'rpc-sys upgrade_start': {},
+    });
+    await page.getByLabel('Image to install').setInputFiles(image);
+    await expect(page.getByText('The image fits this router.')).toBeVisible();
+    const kept = page.getByLabel('Keep the configuration');
+    await expect(kept).toBeChecked();
+    if (!keep) await kept.click();
+    await page.getByRole('button', { name: 'Install and reboot' }).click();
+    expect(asked).toEqual(['upload /tmp/firmware.bin', 'rpc-sys upgrade_test {}']);
+    await dialog(page).getByRole('button', { name: 'Install and reboot' }).click();
+    await expect(page.getByText('The router installs the image')).toBeVisible();
+    expect(asked.slice(2)).toEqual([`rpc-sys upgrade_start {"keep":${keep}}`]);
+  });
+}
+
+test('an image that the router refuses is taken away and cannot be installed', async ({ page }) => {
+  const asked = await controls(page, 'system', {
+    'rpc-sys upgrade_test': { code: 1, stderr: 'not for this board' },
+    'rpc-sys upgrade_clean': {},
+  });
+  await page.getByLabel('Image to install').setInputFiles(image);
+  await expect(page.getByText('Refused by the router: not for this board')).toBeVisible();
+  expect(asked.slice(1)).toEqual(['rpc-sys upgrade_test {}', 'rpc-sys upgrade_clean {}']);
+  await expect(page.getByRole('button', { name: 'Install and reboot' })).toHaveCount(0);
+});
+
+/** A backup made by tar itself. */
+function archive(): { name: string; mimeType: string; buffer: Buffer } {
+  const folder = mkdtempSync(join(tmpdir(), 'backup-'));
+  execFileSync('mkdir', ['-p', join(folder, 'etc/config')]);
+  writeFileSync(join(folder, 'etc/config/network'), "config interface 'lan'\n");
+  const file = join(folder, 'backup.tar.gz');
+  execFileSync('tar', ['-C', folder, '-czf', file, 'etc']);
+  return { name: 'backup.tar.gz', mimeType: 'application/gzip', buffer: readFileSync(file) };
+}
+
+for (const code of [0, 1]) {
+  test(`a restore ends with ${code}, and ${code === 0 ? '' : 'no '}reboot follows`, async ({
+    page,
+  }) => {
+    const asked = await controls(page, 'system', {
+      'file exec': { code, stderr: 'no room' },
+      'rpc-sys reboot': {},
+    });
+    await page.getByLabel('Restore from').setInputFiles(archive());
+    await expect(page.locator('[data-preview]')).toContainText('etc/config/network');
+    await page.getByRole('button', { name: 'Restore and reboot' }).click();
+    expect(asked).toEqual([]);
+    await dialog(page).getByRole('button', { name: 'Restore and reboot' }).click();
+    const words = code === 0 ? /^Restored\. The router reboots/ : /no room/;
+    await expect(page.getByText(words)).toBeVisible();
+    const command = '{"command":"/sbin/sysupgrade",';
+    expect(asked).toEqual([
+      'upload /tmp/backup.tar.gz',
+      `file exec ${command}"params":["--restore-backup","/tmp/backup.tar.gz"]}`,
+      ...(code === 0 ? ['rpc-sys reboot {}'] : []),
+    ]);
+  });
+}
