@@ -267,16 +267,18 @@ lab_tests() {
     closing "$(log_of "$what")" "$status"
 }
 
+# What labs boot.
+lab_made() {
+    "$TOP/build.sh" programs && "$TOP/build.sh" page && need_lab_tools && "$TOP/e2e/lab/lab" images
+}
+
 # labs_ready CPUS NAME…: a lab build/lab/run.NAME each, beside those that are up, of the kind
 # LAB_MACHINE.
 labs_ready() {
     local cpus=$1 name pids=() pid
     shift
     [ -z "${LAB_RUN-}" ] || { export LABS=$LAB_RUN && return; }
-    "$TOP/build.sh" programs
-    "$TOP/build.sh" page
-    need_lab_tools
-    "$TOP/e2e/lab/lab" images
+    lab_made
     LABS=
     for name; do
         OWN_LABS+=("$BUILD/lab/run.$name")
@@ -352,26 +354,44 @@ on_labs() {
     labs_end
 }
 
-# lab_machine: user-mode machines, which emulate nothing, unless LAB_MACHINE says qemu.
-lab_machine() { echo "${LAB_MACHINE:-uml}"; }
+# user_mode: whether tests have user-mode machines, which emulate nothing. Not when LAB_MACHINE says
+# qemu, in a lab that is up already, and where Debian's archive has no sources that fit its kernel.
+user_mode() {
+    [ "${LAB_MACHINE:-uml}" = uml ] && [ -z "${LAB_RUN-}" ] || return 1
+    LAB_MACHINE=uml lab_made && return
+    say "  ! user-mode machines cannot be made here: emulated ones instead, which take longer"
+    return 1
+}
 
-# on_machines KINDS GREP FILE…: in three user-mode labs, then in an emulated one those that need it;
-# or in emulated labs alone, of which each takes a processor.
+# on_machines KINDS GREP FILE…: in three user-mode labs, and beside them those that need it in an
+# emulated one; or in emulated labs alone, of which each takes a processor.
 on_machines() {
-    local kinds=$1 chosen=$2 without='@timed|@four' needing
+    local kinds=$1 chosen=$2 without='@timed|@four'
     shift 2
-    if [ "$(lab_machine)" = qemu ] || [ -n "${LAB_RUN-}" ]; then
+    if ! user_mode; then
         # One CPU to forward, one to inspect.
         labs_ready 2 1 2
         on_labs "" "$kinds" "$@" --grep "$chosen" --grep-invert "$without"
         return
     fi
+    NEEDING="$kinds
+(?=.*$chosen)(?=.*@qemu)
+$without
+$*" begin_aside emulated
     LAB_MACHINE=uml labs_ready 1 1 2 3
     on_labs "" "$kinds" "$@" --grep "$chosen" --grep-invert "$without|@qemu"
-    needing=("$@" --grep "(?=.*$chosen)(?=.*@qemu)" --grep-invert "$without")
-    RESULTS=none "$TOP/e2e/tests/run" "$kinds" "${needing[@]}" --list >/dev/null 2>&1 || return 0
+    end_aside
+}
+
+# What NEEDING names for an emulated lab, a line each: kinds, which tests, which not, files.
+test_emulated() {
+    local wanted files arguments
+    mapfile -t wanted <<<"$NEEDING"
+    read -ra files <<<"${wanted[3]-}"
+    arguments=("${wanted[0]}" "${files[@]}" --grep "${wanted[1]}" --grep-invert "${wanted[2]}")
+    RESULTS=none "$TOP/e2e/tests/run" "${arguments[@]}" --list >/dev/null 2>&1 || return 0
     LAB_MACHINE=qemu labs_ready 2 4
-    on_labs -qemu "$kinds" "${needing[@]}"
+    on_labs -qemu "${arguments[@]}"
 }
 
 # test_machines KINDS: what the tier has of them.
