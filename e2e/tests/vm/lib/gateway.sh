@@ -115,10 +115,13 @@ CONFIG=${CONFIG:-config}
 # Once, before the first test.
 # shellcheck disable=SC2016 # the gateway expands it
 prepare() {
-    gw 'mkdir -p /run/e2e/etc && cp /etc/config/fastpath /run/e2e/config &&
-        for name in network firewall dhcp; do
-            [ ! -e "/etc/config/$name" ] || cp "/etc/config/$name" /run/e2e/etc/
-        done'
+    # What an earlier run began with: its last test may have left Suricata in line for the next one.
+    gw '[ -e /run/e2e/config ] || {
+            mkdir -p /run/e2e/etc && cp /etc/config/fastpath /run/e2e/config &&
+                for name in network firewall dhcp; do
+                    [ ! -e "/etc/config/$name" ] || cp "/etc/config/$name" /run/e2e/etc/
+                done
+        }'
     protection | gw 'cat >/run/e2e/inspect'
     prepare_peers
     (good_state)
