@@ -363,7 +363,7 @@ user_mode() {
     return 1
 }
 
-# on_machines KINDS GREP FILE…: in three user-mode labs, and beside them those that need it in an
+# on_machines KINDS GREP FILE…: in four user-mode labs, and beside them those that need it in an
 # emulated one; or in emulated labs alone, of which each takes a processor.
 on_machines() {
     local kinds=$1 chosen=$2 without='@timed|@four'
@@ -378,7 +378,7 @@ on_machines() {
 (?=.*$chosen)(?=.*@qemu)
 $without
 $*" begin_aside emulated
-    LAB_MACHINE=uml labs_ready 1 1 2 3
+    LAB_MACHINE=uml labs_ready 1 1 2 3 5
     on_labs "" "$kinds" "$@" --grep "$chosen" --grep-invert "$without|@qemu"
     end_aside
 }
