@@ -25,7 +25,7 @@ usage: ./build.sh COMMAND
                      --image boots an OpenWrt image for x86-64 as the gateway
   bench [--time]     count the instructions of a forwarded packet, engine by engine;
                      --time adds real time
-  test [all|timed|changed|KIND…]
+  test [--shuffle SEED] [all|timed|changed|KIND…]
                      tests, closing with a line of counts (./build.sh test list)
   sources PROFILE    the sources of what a router gets, and its bill of materials; --own: our
                      part alone, which needs nothing of OpenWrt

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import { readdirSync } from 'node:fs';
 import { defineConfig } from '@playwright/test';
 import { labs } from './tests/labs';
+import { shuffled } from './tests/shuffle';
 
 const reports = process.env['REPORTS'] ?? '../build/reports';
 /** What this run's results are kept under; `tests/run` says it. */
@@ -9,6 +11,15 @@ if (!kept) throw new Error('RESULTS: start the tests by e2e/tests/run');
 
 /** Folders whose tests are shell functions, see tests/shell.ts. */
 const shells = ['init', 'packages', 'profiles', 'sources', 'vm', 'image', 'kernels', 'cross'];
+
+/** The browser tests' files; with SHUFFLE one by one, since Playwright sorts those of a project. */
+function specs(): string[] {
+  // The pictures of the documents are made the same way, but only when asked for.
+  if (process.env['UPDATE_SCREENSHOTS']) return ['screenshots.ts'];
+  if (!process.env['SHUFFLE']) return ['*.spec.ts'];
+  const files = readdirSync(`${import.meta.dirname}/tests/browser`);
+  return shuffled(files.filter((file) => file.endsWith('.spec.ts')).sort());
+}
 
 export default defineConfig({
   // One root, one gateway for each worker: what one test does to it, another would see.
@@ -32,24 +43,23 @@ export default defineConfig({
       // All tests are in one file; those of a subject stay together, see declare().
       fullyParallel: true,
     })),
-    {
+    ...specs().map((testMatch) => ({
       name: 'browser',
       testDir: 'tests/browser',
-      // The pictures of the documents are made the same way, but only when asked for.
-      testMatch: process.env['UPDATE_SCREENSHOTS'] ? 'screenshots.ts' : '*.spec.ts',
+      testMatch,
       timeout: 600_000,
       use: {
         // A click waits for its element no longer than an expectation does.
         actionTimeout: 60_000,
         viewport: { width: 1280, height: 800 },
         locale: 'en-GB',
-        screenshot: 'only-on-failure',
-        trace: 'retain-on-failure',
+        screenshot: 'only-on-failure' as const,
+        trace: 'retain-on-failure' as const,
         launchOptions: {
           executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
           args: ['--no-sandbox', '--disable-background-networking'],
         },
       },
-    },
+    })),
   ],
 });
