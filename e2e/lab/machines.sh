@@ -47,11 +47,13 @@ boot() {
         disk=(-drive "if=none,id=own,file=$1.disk,format=raw,cache=unsafe"
             -device "virtio-blk-pci,drive=own")
     fi
+    # Nobody writes these files, and user-mode machines beside it lock them in another way.
+    local shared="format=raw,readonly=on,file.locking=off"
     BOOT=(-serial "file:$1.console" -kernel "$IMAGES/vmlinux" -initrd "$IMAGES/initrd.cpio"
         -append "$line"
-        -drive "if=none,id=base,file=$IMAGES/base.erofs,format=raw,readonly=on"
+        -drive "if=none,id=base,file=$IMAGES/base.erofs,$shared"
         -device "virtio-blk-pci,drive=base"
-        -drive "if=none,id=layer,file=$IMAGES/$1.erofs,format=raw,readonly=on"
+        -drive "if=none,id=layer,file=$IMAGES/$1.erofs,$shared"
         -device "virtio-blk-pci,drive=layer" "${disk[@]}")
 }
 
@@ -212,7 +214,8 @@ up() {
     printf '%s\n' "MACHINE=$kind" "ACCEL=$ACCEL" "DEVICES=$(devices "$kind")" >"$RUN/ports"
     if ! poll 30 remember_port PEERS_SSH peers 22 || ! gateways_ports "$kind"; then
         stop_machines
-        die "the machines do not say their ports; see $RUN"
+        die "the machines do not say their ports; see $RUN: $(cat "$RUN"/*.qemu "$RUN/machine" \
+            2>/dev/null | tail -n 5)"
     fi
     if ! comes_up; then
         if panicked && [ "${BOOTS:-1}" -lt 3 ]; then

@@ -59,7 +59,8 @@ cargo_tests() {
     passed=$(sum "$log" '[0-9]+ passed')
     failed=$(sum "$log" '[0-9]+ failed')
     [ "$status" = 0 ] || [ "$failed" != 0 ] || failed=1
-    grep -E '^test .* FAILED$|panicked at' "$log" >>"$FAILURES" || true
+    # Programs that tests end panic, too.
+    [ "$failed" = 0 ] || grep -E '^test .* FAILED$|panicked at' "$log" >>"$FAILURES" || true
     count "$passed" "$failed" "$(sum "$log" '[0-9]+ ignored')"
     skips "$log"
 }
@@ -286,7 +287,9 @@ labs_ready() {
         LAB_RUN=$BUILD/lab/run.$name LAB_SMP=$cpus "$TOP/e2e/lab/lab" up &
         pids+=($!)
     done
-    for pid in "${pids[@]}"; do wait "$pid" || die "test: a lab does not start"; done
+    for pid in "${pids[@]}"; do
+        wait "$pid" || { echo "  ✗ a lab does not start" >>"$FAILURES" && die "test: no lab"; }
+    done
     export LABS=${LABS#:}
 }
 
