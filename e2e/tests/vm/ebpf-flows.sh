@@ -186,7 +186,7 @@ all_close() {
     soon 10 on_path ebpf --proto tcp --text "$port"
 }
 
-# @core
+# @long
 test_all_kinds() {
     kinds_at tcx
     all_close
