@@ -151,6 +151,9 @@ kinds_at() {
     port_forwards
     echoes
     exchanges < <(kinds)
+    # They are older than these rules, and have to pass them first.
+    soon 30 answered
+    gw nft add chain inet e2e later
     soon 30 carried
     before=$(took)
     peers touch /tmp/e2e/go
@@ -186,7 +189,7 @@ all_close() {
     soon 10 on_path ebpf --proto tcp --text "$port"
 }
 
-# @long
+# @core
 test_all_kinds() {
     kinds_at tcx
     all_close
