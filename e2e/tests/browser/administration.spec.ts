@@ -15,29 +15,34 @@ async function apply(page: Page): Promise<void> {
   await expect(page.getByText('The change is kept.')).toBeVisible();
 }
 
-test('a port forward goes to the router, and is taken back by its line', async ({
-  page,
-  router,
-}) => {
-  const forwards = () => router.run('grep -c "e2e web" /etc/config/firewall || true');
-  await open(page, 'firewall');
-  await page.getByRole('button', { name: 'Add a port forward' }).click();
-  const form = page.locator('details[open][data-forward]').last();
-  await form.getByRole('textbox', { name: 'Name' }).fill('e2e web');
-  await form.getByLabel('Port outside').fill('8443');
-  await form.getByLabel('Host', { exact: true }).fill('10.10.10.10');
-  await form.getByLabel('Port of the host').fill('443');
-  await apply(page);
-  expect((await forwards()).trim()).toBe('1');
-  await page.getByRole('button', { name: 'Understood' }).click();
-  await page.goto('#/system');
-  const last = page.locator('details[data-change]').first();
-  await last.locator('summary').click();
-  await expect(last).toContainText('e2e web');
-  await last.getByRole('button', { name: 'Undo this change' }).click();
-  await apply(page);
-  expect((await forwards()).trim()).toBe('0');
-});
+test(
+  'a port forward goes to the router, and is taken back by its line',
+  core,
+  async ({ page, router }) => {
+    const forwards = () => router.run('grep -c "e2e web" /etc/config/firewall || true');
+    await open(page, 'firewall');
+    await page.getByRole('button', { name: 'Add a port forward' }).click();
+    const form = page.locator('details[open][data-forward]').last();
+    await form.getByRole('textbox', { name: 'Name' }).fill('e2e web');
+    await form.getByLabel('Port outside').fill('8443');
+    await form.getByLabel('Host', { exact: true }).fill('10.10.10.10');
+    await form.getByLabel('Port of the host').fill('443');
+    await apply(page);
+    expect((await forwards()).trim()).toBe('1');
+    // From the zone that masquerades to one that does not.
+    const section = await router.run('sed -n "/^config redirect/,/^$/p" /etc/config/firewall');
+    expect(section).toContain("option src 'wan'");
+    expect(section).toContain("option dest 'lan'");
+    await page.getByRole('button', { name: 'Understood' }).click();
+    await page.goto('#/system');
+    const last = page.locator('details[data-change]').first();
+    await last.locator('summary').click();
+    await expect(last).toContainText('e2e web');
+    await last.getByRole('button', { name: 'Undo this change' }).click();
+    await apply(page);
+    expect((await forwards()).trim()).toBe('0');
+  },
+);
 
 test('a port forward without its values is refused at its fields', async ({ page }) => {
   const asked: string[] = [];

@@ -21,6 +21,8 @@ test(
     await expect(page).toHaveTitle('gateway | Flows');
     expect(await page.evaluate(() => 'stays' in window)).toBe(true);
     await expect(page.getByRole('button', { name: 'Log out' })).toHaveCount(0);
+    // LuCI's own buttons would save nothing of ours.
+    await expect(page.locator('.cbi-page-actions')).toHaveCount(0);
     await expect(page.getByRole('combobox', { name: 'Language' })).toHaveCount(0);
   },
 );

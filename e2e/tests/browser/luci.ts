@@ -38,11 +38,20 @@ const host = (session: string) => `
   String.prototype.format = function (...values) {
     return this.replace(/%s/g, () => values.shift());
   };
-  const view = { extend: (own) => own };
+  const view = {
+    extend: (own) => ({ handleSave() {}, handleSaveApply() {}, handleReset() {}, ...own }),
+  };
+  const footer = (screen) => {
+    const actions = E('div', { class: 'cbi-page-actions' });
+    for (const name of ['handleSaveApply', 'handleSave', 'handleReset'])
+      if (screen[name]) actions.append(E('button', {}, name));
+    return actions.firstChild ? [actions] : [];
+  };
   // As LuCI does: the source is a function's body, which returns the class.
   fetch('/luci-static/resources/view/fastpath/screen.js').then((answer) => answer.text())
     .then((source) => new Function('L', 'E', '_', 'view', source)(L, E, _, view))
-    .then((screen) => document.querySelector('#view').replaceChildren(screen.render()));
+    .then((screen) => document.querySelector('#view')
+      .replaceChildren(screen.render(), ...footer(screen)));
 `;
 
 const page = (session: string, lang: string, title: string) => `<!doctype html>
