@@ -14,14 +14,17 @@ RUN=$(realpath -m "${LAB_RUN:-$IMAGES/run.1}")
 . "$TOP/e2e/scripts/steps.sh"
 die() { printf 'lab: %s\n' "$*" >&2; exit 1; }
 
-# poll SECONDS COMMAND…: every tenth of a second, until COMMAND succeeds or the time is over. What
-# takes longer is asked for less often: an emulated machine has enough to do.
+# poll SECONDS COMMAND…: until COMMAND succeeds or the time is over. First every tenth of a second,
+# later after an eighth of what it has waited: asking takes processor time from what it waits for.
 poll() {
-    local end=$((${EPOCHREALTIME/./} + $1 * 1000000)) tries=0
+    local begun=${EPOCHREALTIME/./} end now pause
+    end=$((begun + $1 * 1000000))
     shift
     until "$@"; do
-        [ "${EPOCHREALTIME/./}" -lt "$end" ] || return 1
-        tries=$((tries + 1))
-        if [ "$tries" -lt 15 ]; then sleep 0.1; else sleep 0.4; fi
+        now=${EPOCHREALTIME/./}
+        [ "$now" -lt "$end" ] || return 1
+        pause=$(((now - begun) / 8000))
+        pause=$((pause < 100 ? 100 : pause > 1000 ? 1000 : pause))
+        sleep "$((pause / 1000)).$(printf %03d $((pause % 1000)))"
     done
 }

@@ -199,7 +199,7 @@ keep_uml() {
     cd "$RUN" || return
     trap 'end_children; exit 1' TERM INT
     local alone=(unshare --net) enter=(--net)
-    # Whoever is not root is root in there.
+    # A user other than root becomes root in a user namespace.
     [ "$(id -u)" = 0 ] || { alone+=(--map-root-user) && enter+=(--user --preserve-credentials); }
     "${alone[@]}" setpriv --pdeathsig KILL sleep infinity &
     SPACE=$!

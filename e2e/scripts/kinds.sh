@@ -305,13 +305,18 @@ labs_end() {
     unset LABS
 }
 
-# A lab of its own, whatever other one is up.
-test_image() {
+# What a bootable disk image with the lab's gateway is made from.
+need_disk_image() {
     "$TOP/build.sh" programs
     "$TOP/build.sh" page
     need_lab_tools
     need_packages "a disk image that boots" grub-pc-bin e2fsprogs
     npm_ready "$TOP/e2e"
+}
+
+# A lab of its own, whatever other one is up.
+test_image() {
+    need_disk_image
     local -x LAB_RUN=$BUILD/lab/run.image
     lab_tests image "$TOP/e2e/tests/run" image
     # The lab's own tests, with the names they have: one of each kind that asks something else of
@@ -326,11 +331,7 @@ test_image() {
 # The lab's tests against a router reached by ssh, over two Ethernet ports; a machine plays it.
 test_router() {
     [ "$(id -u)" = 0 ] || { skipped_kind "only root has networks of its own" && return; }
-    "$TOP/build.sh" programs
-    "$TOP/build.sh" page
-    need_lab_tools
-    need_packages "a disk image that boots" grub-pc-bin e2fsprogs
-    npm_ready "$TOP/e2e"
+    need_disk_image
     local -x LAB_RUN=$BUILD/lab/run.router
     check "image of the router" "$TOP/e2e/lab/lab" sample "$BUILD/image/router.img"
     RESULTS=router PART=-router lab_tests router "$TOP/e2e/tests/router/board" \
