@@ -166,6 +166,7 @@ test_hosts_without_a_neighbour() {
         soon 10 silent flowtable-neighbours'
 }
 
+# @qemu: the ports of a user-mode machine have no driver with such offloads
 # @finds:gro-off @finds:segmentation-off @finds:rings-small
 test_offloads_of_a_port() {
     doctor '

@@ -46,11 +46,11 @@ test_alert_is_notified() {
     in_line
     id=$(session root fastpath)
     curl -sN -m "$(patient 3)" -H "Authorization: Bearer $id" \
-        "http://127.0.0.1:$(lab_port GW_HTTP)/ubus/subscribe/fastpath" >"$LOGS/alert.stream" &
-    soon 5 grep -q '^event: tick' "$LOGS/alert.stream"
+        "http://127.0.0.1:$(lab_port GW_HTTP)/ubus/subscribe/fastpath" >"$RUN/alert.stream" &
+    soon 5 grep -q '^event: tick' "$RUN/alert.stream"
     bad_page h10 "$ISP_4" >/dev/null
-    soon 3 grep -q '^event: alert' "$LOGS/alert.stream"
-    grep -A 1 '^event: alert' "$LOGS/alert.stream" | grep -q "\"sid\": *$BAD_SID" ||
+    soon 3 grep -q '^event: alert' "$RUN/alert.stream"
+    grep -A 1 '^event: alert' "$RUN/alert.stream" | grep -q "\"sid\": *$BAD_SID" ||
         fail "the notification does not name the rule"
 }
 

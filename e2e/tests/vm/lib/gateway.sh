@@ -165,12 +165,21 @@ done
 '
 configuration_back() { gw "$CONFIGURATION_BACK"; }
 
+# The next reload of the firewall would attach the helper to every zone, which holds the module.
+HELPERS_BACK='
+if [ -d /sys/module/nf_conntrack_ftp ] && ! modprobe -qr nf_nat_ftp nf_conntrack_ftp; then
+    fw4 stop
+    modprobe -qr nf_nat_ftp nf_conntrack_ftp
+    /etc/init.d/firewall restart
+fi
+'
+
 # After every test, whatever became of it. One shell on each machine, and no process for what is not
 # there: each takes tens of milliseconds.
 put_back() {
     end_traffic
     cables_on
-    gw "$IPS_BACK$CONFIGURATION_BACK
+    gw "$IPS_BACK$HELPERS_BACK$CONFIGURATION_BACK
         nft delete table inet e2e
         [ ! -e /sys/class/net/e2e0 ] || ip link delete e2e0
         cmp -s /run/e2e/$CONFIG /etc/config/fastpath || {
