@@ -186,14 +186,16 @@ test_flows_over_a_queue_keep_it() {
 
 # @core
 test_persist_outlives_the_daemon() {
+    local main
     gw fastpathctl engine off --persist >/dev/null
     has "the configuration" "$(gw cat /etc/config/fastpath)" "option engine 'off'"
     gw '/etc/init.d/fastpathd restart'
     soon 15 engine_is off
     same "source of the choice" "$(said .engine.source status)" config
     # Whoever chooses an engine wants it to run.
-    gw "sed -i \"/^config fastpath/a\\	option enabled '0'\" /etc/config/fastpath"
+    gw "sed -i \"/^config fastpath/,/engine/s/enabled '1'/enabled '0'/\" /etc/config/fastpath"
     gw fastpathctl engine flowtable --persist >/dev/null
-    has "the configuration" "$(gw cat /etc/config/fastpath)" "option engine 'flowtable'"
-    has "the configuration" "$(gw cat /etc/config/fastpath)" "option enabled '1'"
+    main=$(gw "sed -n '/^config fastpath/,/^\$/p' /etc/config/fastpath")
+    has "the configuration" "$main" "option engine 'flowtable'"
+    has "the configuration" "$main" "option enabled '1'"
 }
