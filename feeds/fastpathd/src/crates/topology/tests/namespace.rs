@@ -109,6 +109,10 @@ fn changes_follow() {
         ip("neigh add 10.0.0.2 lladdr 02:00:00:00:00:02 dev near nud reachable\n");
         let resolved = |model: &Topology| model.side(address("10.0.0.2")).unwrap().neighbour;
         until(&mut watcher, &mut model, resolved).await;
+        // The kernel says later, up to a second, that a link has come up (RFC 2863: 6).
+        let is_up = |model: &Topology, name| model.link_named(name).unwrap().operstate == 6;
+        let both_up = |model: &Topology| is_up(model, "near") && is_up(model, "far");
+        until(&mut watcher, &mut model, both_up).await;
         let generation = model.generation();
         ip("neigh change 10.0.0.2 lladdr 02:00:00:00:00:02 dev near nud stale
 neigh add 10.0.0.9 dev near nud none
