@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What a test says. A failed expectation ends the test.
 
+# Not on the standard output, which may be what is assigned.
 fail() {
-    printf 'failed: %s\n' "$*"
+    printf 'failed: %s\n' "$*" >&2
     exit 1
 }
 
