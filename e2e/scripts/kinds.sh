@@ -80,16 +80,21 @@ skips() {
     SKIPPED=$((SKIPPED + n))
 }
 
-# lint WHAT "FOLDER…" COMMAND…: a check that depends on the files in these folders alone. One
-# that passed is not done again before they change.
+# project_files FOLDER…: names and hashes of the project's files in them.
+project_files() {
+    (cd "$TOP" && git ls-files -z --cached --others --exclude-standard "$@" |
+        xargs -0 sha256sum 2>&1)
+}
+
+# lint WHAT "FOLDER…" COMMAND…: a check that depends on the files in these folders alone. It does
+# not run again before they change, or with AGAIN=1.
 lint() {
     local what=$1 folders=$2 seen hash
     shift 2
     seen=$BUILD/passed/${what// /-}
     # shellcheck disable=SC2086 # one folder a word
-    hash=$(cd "$TOP" && git ls-files -z --cached --others --exclude-standard $folders |
-        xargs -0 sha256sum 2>&1 | cat - <(printf '%s\n' "$@") | sha256sum)
-    if [ "$(cat "$seen" 2>/dev/null)" = "$hash" ]; then
+    hash=$(project_files $folders | cat - <(printf '%s\n' "$@") | sha256sum)
+    if [ -z "${AGAIN-}" ] && [ "$(cat "$seen" 2>/dev/null)" = "$hash" ]; then
         say "  ✓ $what (as before: nothing has changed)"
         count 1 0 0
         return

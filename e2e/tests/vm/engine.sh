@@ -192,7 +192,7 @@ test_persist_outlives_the_daemon() {
     gw '/etc/init.d/fastpathd restart'
     soon 15 engine_is off
     same "source of the choice" "$(said .engine.source status)" config
-    # Whoever chooses an engine wants it to run.
+    # Persisting an engine also enables it.
     gw "sed -i \"/^config fastpath/,/engine/s/enabled '1'/enabled '0'/\" /etc/config/fastpath"
     gw fastpathctl engine flowtable --persist >/dev/null
     main=$(gw "sed -n '/^config fastpath/,/^\$/p' /etc/config/fastpath")

@@ -118,6 +118,7 @@ prepare() {
     # What an earlier run began with: its last test may have left Suricata in line for the next one.
     gw '[ -e /run/e2e/config ] || {
             mkdir -p /run/e2e/etc && cp /etc/config/fastpath /run/e2e/config &&
+                { [ ! -d /sys/module/nf_conntrack_ftp ] || : >/run/e2e/with-ftp; } &&
                 for name in network firewall dhcp; do
                     [ ! -e "/etc/config/$name" ] || cp "/etc/config/$name" /run/e2e/etc/
                 done
@@ -165,9 +166,11 @@ done
 '
 configuration_back() { gw "$CONFIGURATION_BACK"; }
 
-# The next reload of the firewall would attach the helper to every zone, which holds the module.
+# A reload of the firewall attaches a loaded helper to every zone, and then its module is in use. On
+# a router that loads it at boot it stays.
 HELPERS_BACK='
-if [ -d /sys/module/nf_conntrack_ftp ] && ! modprobe -qr nf_nat_ftp nf_conntrack_ftp; then
+if [ ! -e /run/e2e/with-ftp ] && [ -d /sys/module/nf_conntrack_ftp ] &&
+    ! modprobe -qr nf_nat_ftp nf_conntrack_ftp; then
     fw4 stop
     modprobe -qr nf_nat_ftp nf_conntrack_ftp
     /etc/init.d/firewall restart
