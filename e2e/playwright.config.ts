@@ -25,6 +25,8 @@ export default defineConfig({
   // One root, one gateway for each worker: what one test does to it, another would see.
   workers: Math.max(labs.length, 1),
   timeout: 1_800_000,
+  // A wait that fails takes minutes. What breaks so many tests is known after the first ones.
+  maxFailures: Number(process.env['STOP_AFTER'] ?? 0),
   // The gateway is emulated, and others may have the processors. A wait ends as soon as what it
   // waits for holds.
   expect: { timeout: 60_000 },

@@ -359,6 +359,7 @@ test_browser() { test_machines browser; }
 on_labs() {
     local part=$1 kinds=$2 name=${2//,/-}$1
     shift 2
+    [ "$CHOSEN" != @core ] || export STOP_AFTER=8
     PART=$part RESULTS=$name lab_tests "$name" "$TOP/e2e/tests/run" "$kinds" "$@"
     labs_end
 }

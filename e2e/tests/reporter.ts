@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { Reporter, TestCase, TestResult } from '@playwright/test/reporter';
+import type { Reporter, Suite, TestCase, TestResult } from '@playwright/test/reporter';
 
 interface Told {
   name: string;
@@ -18,6 +18,12 @@ export default class Lines implements Reporter {
   private readonly told = new Map<string, Told[]>();
   private readonly counts = { passed: 0, failed: 0, skipped: 0 };
 
+  private waiting = 0;
+
+  onBegin(_: unknown, suite: Suite): void {
+    this.waiting = suite.allTests().length;
+  }
+
   printsToStdio(): boolean {
     return true;
   }
@@ -31,6 +37,7 @@ export default class Lines implements Reporter {
     const told = this.told.get(kind) ?? [];
     this.told.set(kind, [...told, { name, status, seconds: Number(seconds), tags: test.tags }]);
     this.counts[status] += 1;
+    this.waiting -= 1;
     switch (status) {
       case 'skipped':
         this.print(`  - ${name}`);
@@ -50,12 +57,17 @@ export default class Lines implements Reporter {
   }
 
   onError(error: { message?: string }): void {
+    // Playwright's word for `maxFailures`; onEnd() says it with numbers.
+    if (plain(error).startsWith('Testing stopped early')) return;
     this.counts.failed += 1;
     this.print(indented(plain(error)));
   }
 
   onEnd(): void {
     const { passed, failed, skipped } = this.counts;
+    if (this.waiting > 0) {
+      this.print(`  ! ${this.waiting} tests did not run: stopped after ${failed} failures`);
+    }
     this.print(`${passed} passed, ${failed} failed, ${skipped} skipped`);
     const results = join(process.env['REPORTS'] ?? '../build/reports', 'results');
     mkdirSync(results, { recursive: true });
