@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The twenty slowest steps and tests of the last ./build.sh test, from build/log/steps and
-// build/reports/results.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+// build/reports/results, which is not older than SINCE: slowest.mjs SINCE (Unix time in seconds).
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const build = join(dirname(fileURLToPath(import.meta.url)), '../../build');
+const since = Number(process.argv[2]) * 1000;
 const results = join(build, 'reports/results');
 
 const steps = readFileSync(join(build, 'log/steps'), 'utf8')
@@ -15,7 +16,7 @@ const steps = readFileSync(join(build, 'log/steps'), 'utf8')
   .map(([seconds, name]) => ({ seconds: Number(seconds), name }));
 
 const tests = (existsSync(results) ? readdirSync(results) : [])
-  .filter((file) => file.endsWith('.json'))
+  .filter((file) => file.endsWith('.json') && statSync(join(results, file)).mtimeMs >= since)
   .flatMap((file) => {
     const its = JSON.parse(readFileSync(join(results, file), 'utf8'));
     // The page's unit tests are one step.
