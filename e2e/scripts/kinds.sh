@@ -80,10 +80,13 @@ skips() {
     SKIPPED=$((SKIPPED + n))
 }
 
-# project_files FOLDER…: names and hashes of the project's files in them.
+# project_files FOLDER…: one hash of the project's files in them: names, modes and contents.
+# Of a link that is where it points to, which need not exist here. A deleted file counts by tar's
+# message, which names it.
 project_files() {
     (cd "$TOP" && git ls-files -z --cached --others --exclude-standard "$@" |
-        xargs -0 sha256sum 2>&1)
+        { tar --null --verbatim-files-from -T - --no-recursion --mtime=@0 --owner=0 --group=0 \
+            --numeric-owner -cf - 2>&1 || true; } | sha256sum)
 }
 
 # lint WHAT "FOLDER…" COMMAND…: a check that depends on the files in these folders alone. It does
@@ -135,6 +138,7 @@ test_static() {
     check "API page is what the schemas say" node "$TOP/e2e/scripts/api-doc.mjs" --check
     check "doctor page is what its words say" node "$TOP/e2e/scripts/doctor-doc.mjs" --check
     check "faults and the doctor's checks have their tests" node "$TOP/e2e/scripts/tags.mjs"
+    check "hash of the project's files" "$TOP/e2e/scripts/static" hash
     check "every file has its tests" node "$TOP/e2e/scripts/changed.mjs" --check
     check "waits of a fixed time are named" node "$TOP/e2e/scripts/sleeps.mjs"
     wait "$pid" || status=$?
