@@ -75,6 +75,7 @@ export const test = base.extend<Fixtures & Options>({
     await lab.verb('good_state');
     await use(lab);
     await lab.verb('put_back');
+    await lab.verb('leaves_nothing');
   },
   router: async ({ lab }, use) => use(new Router(lab)),
   lan: async ({ lab }, use) => use(new Lan(lab)),

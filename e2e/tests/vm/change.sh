@@ -452,7 +452,7 @@ test_the_router_says_when_a_change_is_in_force() {
 test_a_broken_record_keeps_nothing_up() {
     local root id
     root=$(session root fastpath)
-    gw 'mkdir -p -m 700 /etc/fastpath/changes && cd /etc/fastpath/changes &&
+    gw 'umask 077 && mkdir -p /etc/fastpath/changes && cd /etc/fastpath/changes &&
         echo "{" >pending.json &&
         /usr/libexec/fastpath-rpcd boot && grep -x "{" pending.broken && echo "[" >pending.json'
     id=$(applied "$root" "$(edited lan '{"metric": "7"}')")

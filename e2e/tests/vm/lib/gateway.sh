@@ -86,6 +86,7 @@ good_state() {
             # It may be in line, and about to be started again with what the daemon wrote last.
             soon 60 taken
             soon 60 working
+            soon 60 own_rules_only
             ;;
         # Of the test before.
         *) soon 30 gw "! pgrep -x Suricata-Main" ;;
@@ -106,11 +107,27 @@ is_good() {
         ($status.wan[] | select(.name == "wan") |
             .up and .session > 0 and (.addresses | length > 0)) and
         ($ips == null or ($ips | .enabled and .state == "inline" and
-            (.queues | length > 0 and all(.bound))))' <<<"$answers" && internet
+            (.queues | length > 0 and all(.bound)) and
+            .rules.state != "updating" and .rules.next_ms == 0))' <<<"$answers" && internet
 }
 
 # The configuration that tests begin with, a file in /run/e2e: config, or inspect.
 CONFIG=${CONFIG:-config}
+
+# The names of files that stay on the gateway after a test. Without what programs keep for
+# themselves at any time: records of changes, fetched rules, caches, and states of the system.
+FILES='find /etc /usr/sbin /usr/libexec /usr/share/rpcd /var/lib ! -type d |
+    grep -vE "^/etc/fastpath/changes/[^p]|^/var/lib/fastpath/rules/"'
+
+# left_behind: names of files that were not there before the first test.
+left_behind() { gw "{ $FILES; } | grep -vxFf /run/e2e/files" | xargs; }
+
+# leaves_nothing: after put_back.
+leaves_nothing() {
+    local left
+    left=$(left_behind)
+    [ -z "$left" ] || fail "it leaves files behind: $left"
+}
 
 # Once, before the first test.
 # shellcheck disable=SC2016 # the gateway expands it
@@ -124,6 +141,7 @@ prepare() {
                 done
         }'
     protection | gw 'cat >/run/e2e/inspect'
+    gw "[ -e /run/e2e/files ] || { $FILES; } >/run/e2e/files"
     prepare_peers
     (good_state)
 }
@@ -184,6 +202,7 @@ put_back() {
     cables_on
     gw "$IPS_BACK$HELPERS_BACK$CONFIGURATION_BACK
         nft delete table inet e2e
+        rm -f /etc/fastpath/changes/pending.broken
         [ ! -e /sys/class/net/e2e0 ] || ip link delete e2e0
         cmp -s /run/e2e/$CONFIG /etc/config/fastpath || {
             cp /run/e2e/$CONFIG /etc/config/fastpath

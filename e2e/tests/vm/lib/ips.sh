@@ -35,9 +35,34 @@ TAKEN='cd /var/run/fastpath/ips && cmp -s suricata.yaml /var/etc/suricata/accept
     /usr/libexec/lab/instance fresh suricata'
 taken() { gw "$TAKEN"; }
 
+# reads LINES: the daemon has read these lines: policies and sources of rules are theirs.
+reads() {
+    local default policies exempt sources
+    default=$(sed -n "s/^\toption default '\(.*\)'/\1/p" <<<"$1")
+    exempt=$(grep -c '^	list exempt ' <<<"$1")
+    policies=$(grep -c '^config policy' <<<"$1")
+    sources=$(sed -n "s/^config rules '\(.*\)'/\1/p" <<<"$1" | sort | xargs)
+    says ".policy.default == \"${default:-inspect}\" and
+        (.policy.exempt | length) == $exempt and (.policy.policies | length) == $policies and
+        ([.rules.sources[].name] | sort | join(\" \")) == \"$sources\"" ips
+}
+
+# On the gateway: the rules that Suricata's configuration names.
+RULES='sed -n "/^rule-files:/,/^[a-z]/s/^ *- \"\(.*\)\"/\1/p" /var/run/fastpath/ips/suricata.yaml |
+    xargs cat'
+
+# own_rules_only: what is in force is what we bring, and no update of it is due: sources that an
+# earlier test had are gone from the configuration at once, and from the rules by the next update.
+own_rules_only() {
+    says '.rules | .state != "updating" and .next_ms == 0' ips ||
+        { gw fastpathctl update-rules && return 1; }
+    says ".rules.loaded == $(gw "$RULES" | grep -cE '^(alert|drop|pass|reject) ')" ips
+}
+
 # in_line [LINES]: the same, and Suricata judges packets.
 in_line() {
     protect "${1-}"
+    soon 40 reads "${1-}"
     soon 40 taken
     soon 40 steady
 }
