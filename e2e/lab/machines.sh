@@ -213,22 +213,20 @@ up() {
     KEEPER=$!
     printf '%s\n' "MACHINE=$kind" "ACCEL=$ACCEL" "DEVICES=$(devices "$kind")" >"$RUN/ports"
     if ! poll 30 remember_port PEERS_SSH peers 22 || ! gateways_ports "$kind"; then
-        stop_machines
+        abandon
         die "the machines do not say their ports; see $RUN: $(cat "$RUN"/*.qemu "$RUN/machine" \
             2>/dev/null | tail -n 5)"
     fi
     if ! comes_up; then
         if panicked && [ "${BOOTS:-1}" -lt 3 ]; then
             say "  … the emulated kernel panicked; once more"
-            stop_machines
-            poll 5 machines_gone || true
+            abandon
             BOOTS=$((${BOOTS:-1} + 1))
             up
             return
         fi
         keep_logs boot
-        stop_machines
-        poll 5 machines_gone || true
+        abandon
         die "$WHY"$'\n'"(all that the machines said: $REPORTS/boot)"
     fi
     echo "BOOT_MS=$(((${EPOCHREALTIME/./} - started) / 1000))" >>"$RUN/ports"
@@ -239,6 +237,14 @@ stop_machines() {
     for name in peers gateway keeper; do
         if alive "$name"; then kill "$(cat "$RUN/$name.pid")" 2>/dev/null || true; fi
     done
+}
+
+# abandon: a lab that does not come up. Its files stay for those who want to know why; without its
+# ports nobody takes it for a running one.
+abandon() {
+    stop_machines
+    poll 5 machines_gone || true
+    rm -f "$RUN/ports"
 }
 
 # down: the machines power themselves off; what does not obey is stopped.

@@ -29,6 +29,11 @@ test('what the doctor can do itself is asked about, done, and gone', async ({ pa
   await dialog.getByRole('button').last().click();
   await expect(page.getByRole('status').filter({ hasText: 'Done.' })).toBeVisible();
   await expect(helpers).toHaveCount(0, { timeout: LOOK_MS });
+  // By name: a verdict alone would not say what an earlier test has left.
+  const left = page.locator('details[data-finding]');
+  await expect
+    .poll(() => left.evaluateAll((all) => all.map((each) => each.getAttribute('data-finding'))))
+    .toEqual([]);
   await expect(page.locator('[data-verdict]')).toHaveAttribute('data-verdict', 'ok');
   await router.run('! lsmod | grep nf_conntrack_ftp');
 });

@@ -57,6 +57,7 @@ test_no_shell_on_the_console() {
         fail "it says $words"
     [[ $words == *"last lines:"*silent* ]] || fail "the console's last lines are not shown: $words"
     ! alive gateway || fail "the machine still runs"
+    [ ! -e "$RUN/ports" ] || fail "what did not come up looks like a running lab"
 }
 
 # alive NAME, as machines.sh has it.

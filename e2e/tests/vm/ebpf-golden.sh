@@ -131,9 +131,16 @@ send() {
         done; wait"
 }
 
+# leave_alone SEGMENTS: what GRO has put together leaves as frames of one segment, by software: the
+# driver of a user-mode machine's ports hands the whole of it to the other end.
+leave_alone() {
+    gw "for port in $(lab_port DEVICES); do ip link set \$port gso_max_segs $1; done"
+}
+
 # capture: from here on, what arrives at each host is kept. The peers' kernels know nothing of these
 # connections, and must not answer; nor drop what waits for too long, or put packets together.
 capture() {
+    leave_alone 1
     peers "cd $THERE; rm -f *.pcap *.log; echo 'table inet e2e
         delete table inet e2e
         table inet e2e {
@@ -155,6 +162,7 @@ capture() {
 }
 
 release() {
+    leave_alone 65535
     peers "cd $THERE; for host in h10 h11 h20 isp; do
             case \$host in isp) device=access ;; *) device=eth0 ;; esac
             in=\"ip netns exec \$host\"
