@@ -30,7 +30,9 @@ test('what the doctor can do itself is asked about, done, and gone', async ({ pa
   await expect(page.getByRole('status').filter({ hasText: 'Done.' })).toBeVisible();
   await expect(helpers).toHaveCount(0, { timeout: LOOK_MS });
   // By name: a verdict alone would not say what an earlier test has left.
-  const left = page.locator('details[data-finding]');
+  const left = page.locator(
+    ['advice', 'warning', 'error'].map((of) => `[data-severity="${of}"]`).join(', '),
+  );
   await expect
     .poll(() => left.evaluateAll((all) => all.map((each) => each.getAttribute('data-finding'))))
     .toEqual([]);
