@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Reporter, Suite, TestCase, TestResult } from '@playwright/test/reporter';
 
-interface Told {
+interface Result {
   name: string;
   status: Outcome;
   seconds: number;
@@ -15,7 +15,7 @@ interface Told {
  * name of the project; `e2e/scripts/e2e-report.mjs` reads them.
  */
 export default class Lines implements Reporter {
-  private readonly told = new Map<string, Told[]>();
+  private readonly results = new Map<string, Result[]>();
   private readonly counts = { passed: 0, failed: 0, skipped: 0 };
 
   private waiting = 0;
@@ -34,8 +34,8 @@ export default class Lines implements Reporter {
     const why = test.annotations.find((each) => each.type === 'skip')?.description;
     const status = outcome(test, result, why);
     const kind = test.parent.project()?.name ?? '';
-    const told = this.told.get(kind) ?? [];
-    this.told.set(kind, [...told, { name, status, seconds: Number(seconds), tags: test.tags }]);
+    const results = this.results.get(kind) ?? [];
+    this.results.set(kind, [...results, { name, status, seconds: Number(seconds), tags: test.tags }]);
     this.counts[status] += 1;
     this.waiting -= 1;
     switch (status) {
@@ -71,9 +71,9 @@ export default class Lines implements Reporter {
     this.print(`${passed} passed, ${failed} failed, ${skipped} skipped`);
     const results = join(process.env['REPORTS'] ?? '../build/reports', 'results');
     mkdirSync(results, { recursive: true });
-    for (const [kind, told] of this.told) {
+    for (const [kind, results] of this.results) {
       const file = join(results, `${kind}${process.env['PART'] ?? ''}.json`);
-      writeFileSync(file, `${JSON.stringify(told, null, 2)}\n`);
+      writeFileSync(file, `${JSON.stringify(results, null, 2)}\n`);
     }
   }
 
