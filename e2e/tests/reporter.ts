@@ -35,7 +35,8 @@ export default class Lines implements Reporter {
     const status = outcome(test, result, why);
     const kind = test.parent.project()?.name ?? '';
     const results = this.results.get(kind) ?? [];
-    this.results.set(kind, [...results, { name, status, seconds: Number(seconds), tags: test.tags }]);
+    const own = { name, status, seconds: Number(seconds), tags: test.tags };
+    this.results.set(kind, [...results, own]);
     this.counts[status] += 1;
     this.waiting -= 1;
     switch (status) {
