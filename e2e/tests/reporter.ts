@@ -70,10 +70,10 @@ export default class Lines implements Reporter {
       this.print(`  ! ${this.waiting} tests did not run: stopped after ${failed} failures`);
     }
     this.print(`${passed} passed, ${failed} failed, ${skipped} skipped`);
-    const results = join(process.env['REPORTS'] ?? '../build/reports', 'results');
-    mkdirSync(results, { recursive: true });
+    const folder = join(process.env['REPORTS'] ?? '../build/reports', 'results');
+    mkdirSync(folder, { recursive: true });
     for (const [kind, results] of this.results) {
-      const file = join(results, `${kind}${process.env['PART'] ?? ''}.json`);
+      const file = join(folder, `${kind}${process.env['PART'] ?? ''}.json`);
       writeFileSync(file, `${JSON.stringify(results, null, 2)}\n`);
     }
   }
