@@ -17,12 +17,13 @@ usage() {
     cat <<'END'
 usage: ./build.sh COMMAND
 
-  lab [--once] [--ips] [--machine uml] [--image FILE]
+  lab [--once] [--ips] [--machine uml] [--image FILE | --root FOLDER]
                      build everything, boot the gateway and its peers, compare the engines;
                      stays up on a terminal (address and login are printed), --once ends;
                      --ips measures inspection instead; --machine uml runs them without
                      emulation, as one user-mode Linux machine (some of its modules are built);
-                     --image boots an OpenWrt image for x86-64 as the gateway
+                     --image boots an OpenWrt image for x86-64 as the gateway;
+                     --root boots a folder with OpenWrt's userland and installs our packages
   bench [--time]     count the instructions of a forwarded packet, engine by engine;
                      --time adds real time
   test [--shuffle SEED] [all|timed|changed|KIND…]
@@ -78,6 +79,11 @@ cmd_lab() {
                 image=(--image "$(cd "$CALLED_IN" && realpath -m "$2")")
                 shift
                 ;;
+            --root)
+                [ -n "${2-}" ] || die "lab: --root needs a folder"
+                image=(--root "$(cd "$CALLED_IN" && realpath -m "$2")")
+                shift
+                ;;
             --machine)
                 case ${2-} in
                     uml | qemu) export LAB_MACHINE=$2 ;;
@@ -85,7 +91,8 @@ cmd_lab() {
                 esac
                 shift
                 ;;
-            *) die "lab: unknown option '$1' (--once, --ips, --machine uml, --image FILE)" ;;
+            *) die "lab: unknown option '$1' (--once, --ips, --machine uml, --image FILE," \
+                "--root FOLDER)" ;;
         esac
         shift
     done
@@ -94,9 +101,9 @@ cmd_lab() {
     need_lab_tools
     BUILD_STARTED=$(now)
     # An image brings all of it.
-    if [ ${#image[@]} = 0 ]; then
+    if [ "${image[0]-}" != --image ]; then
         build_all
-        "$TOP/e2e/lab/lab" images
+        "$TOP/e2e/lab/lab" "${image[@]}" images
     fi
     export BUILD_S=$(($(now) - BUILD_STARTED))
     if [ "$once" = 1 ] || [ ! -t 1 ]; then

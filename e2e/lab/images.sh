@@ -270,6 +270,7 @@ images() {
     [ "$(machine_kind)" != uml ] || image_uml
     if [ -n "${LAB_IMAGE-}${LAB_ROUTER-}" ]; then
         image_medium
+        [ -z "${LAB_ROOT-}" ] || image_openwrt
     else
         image_layer gateway "$LAB/openwrt" "$TOP/feeds/fastpathd/Makefile" \
             "$TOP/feeds/fastpathd/files" "$TOP/luci-app-fastpath" "$PAGE" "$STANDIN" \

@@ -85,8 +85,9 @@ machine() {
             cpu+=(-cpu "Nehalem,+rdrand,+aes,+pclmulqdq")
             ;;
     esac
-    case ${LAB_IMAGE:+$name} in
-        gateway) image_boot "$name" ;;
+    case ${LAB_ROOT:+root}${LAB_IMAGE:+image}:$name in
+        rootimage:gateway) userland_boot "$name" ;;
+        image:gateway) image_boot "$name" ;;
         *) boot "$name" ;;
     esac
     local user="user,id=mgmt,restrict=on"

@@ -47,6 +47,21 @@ silent_disk() {
     { gzip -c "$WORK/sector"; echo '{ "metadata_version": "1.1" }'; } >"$WORK/silent.img.gz"
 }
 
+# root_refused FOLDER WORDS: the same for `lab --root`.
+root_refused() {
+    local words
+    if words=$("$LAB/lab" --root "$1" up 2>&1); then fail "$1 is accepted"; fi
+    [[ $words == *"$2"* ]] || fail "$1: '$words' does not say '$2'"
+}
+
+test_what_is_no_root_is_refused() {
+    root_refused "$WORK/none" "there is no folder"
+    mkdir -p "$WORK/root/sbin"
+    root_refused "$WORK/root" "it has no /sbin/init"
+    : >"$WORK/root/sbin/init"
+    root_refused "$WORK/root" "it has no /sbin/procd"
+}
+
 test_no_shell_on_the_console() {
     local words
     silent_disk

@@ -1,0 +1,114 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# OpenWrt's own userland as the lab's gateway, on Debian's kernel. Needs paths.sh and images.sh.
+#
+# LAB_ROOT names a folder with it: procd, netifd, firewall4, rpcd, uhttpd, LuCI, base-files and what
+# fastpath's packages depend on, built for this machine's architecture. The lab adds the packages,
+# as an image's build does, and the kernel's modules as OpenWrt has them: flat, not compressed. It
+# boots as an initramfs image does, without a partition of its own for what is written; then the
+# medium of image.sh makes it the lab's gateway.
+
+# Modules that tests load themselves, or that no router loads at boot.
+LEFT_UNLOADED="nf_conntrack_ftp nf_nat_ftp pktgen dummy"
+
+# userland_ready FOLDER: whether the lab can boot it.
+userland_ready() {
+    local file
+    for file in sbin/init sbin/procd lib/functions.sh etc/openwrt_release bin/busybox; do
+        [ -e "$1/$file" ] || [ -L "$1/$file" ] ||
+            die "$1 is no root of OpenWrt: it has no /$file"
+    done
+    [ "$(id -u)" = 0 ] || die "--root needs root: its own shell adds users and init scripts"
+}
+
+# add_modules ROOT: of Debian's kernel.
+add_modules() {
+    local release from to
+    release=$(cat "$IMAGES/kernel.release")
+    # shellcheck disable=SC2153 # of paths.sh
+    from=$ROOT/usr/lib/modules/$release/kernel
+    to=$1/lib/modules/$release
+    mkdir -p "$to" "$1/etc/modules.d" "$1/etc/modules-boot.d"
+    cp "$from"/*.ko "$to/"
+    # shellcheck disable=SC2086 # a pattern each
+    list "$LAB/guest/modules" | grep -vxF "$(printf '%s\n' $LEFT_UNLOADED)" |
+        tr - _ | tee "$1/etc/modules.d/00-lab" >"$1/etc/modules-boot.d/00-lab"
+}
+
+# in_userland ROOT COMMAND: by its own shell, as in the build of an image.
+in_userland() {
+    chroot "$1" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin IPKG_INSTROOT=/ /bin/sh -c "$2"
+}
+
+# add_packages ROOT: ours, with their users and their init scripts enabled.
+add_packages() {
+    local root=$1 name known
+    known=$(ls "$root/etc/init.d")
+    # /var is a link to it.
+    mkdir -p "$root/tmp/lock"
+    mkdir -p "$IMAGES/stage.bin/bin"
+    for name in fastpathd fastpathctl fastpath-rules fastpath-rpcd fastpath-bpf; do
+        cp "$PROGRAMS/$name" "$IMAGES/stage.bin/bin/"
+    done
+    install -D -m 644 "$OBJECT" "$IMAGES/stage.build/fastpathd/fastpath.o"
+    for name in feeds/fastpathd feeds/fastpath-base suricata-pkg luci-app-fastpath; do
+        install_package "$TOP/$name" "$root"
+    done
+    mkdir -p "$root/lib/apk/packages"
+    for name in "$root"/usr/lib/lab/userid/*; do
+        [ -f "$name" ] || continue
+        cp "$name" "$root/lib/apk/packages/${name##*/}.rusers"
+        in_userland "$root" ". /lib/functions.sh; root=; pkgname=${name##*/} add_group_and_user"
+    done
+    for name in "$root"/etc/init.d/*; do
+        name=${name##*/}
+        grep -qx "$name" <<<"$known" || in_userland "$root" "/etc/init.d/$name enable"
+    done
+    rm -rf "$root/usr/lib/lab" "$root/tmp/lock" "$IMAGES/stage.bin" "$IMAGES/stage.build"
+}
+
+build_openwrt() {
+    local stage=$IMAGES/stage.openwrt
+    rm -rf "$stage" "$IMAGES/stage.bin" "$IMAGES/stage.build"
+    cp -a "$LAB_ROOT" "$stage"
+    add_modules "$stage"
+    add_packages "$stage"
+    # OpenWrt numbers its ports as it finds them; the tests call them by name.
+    install -D -m 644 "$LAB/openwrt/preinit-ports" "$stage/lib/preinit/02_lab_ports"
+    rm -f "$IMAGES/openwrt.erofs.new"
+    mkfs.erofs --quiet -x-1 -T 0 "$IMAGES/openwrt.erofs.new" "$stage"
+    mv "$IMAGES/openwrt.erofs.new" "$IMAGES/openwrt.erofs"
+    rm -rf "$stage"
+}
+
+image_openwrt() {
+    local hash
+    hash=$({
+        hash_of "$LAB/openwrt" "$LAB/userland.sh" "$IMAGES/base.stamp" "$PAGE" "$OBJECT" \
+            "$TOP/feeds/fastpathd/Makefile" "$TOP/feeds/fastpathd/files" \
+            "$TOP/feeds/fastpath-base" "$TOP/luci-app-fastpath" "$TOP/suricata-pkg" \
+            "$PROGRAMS/fastpathd" "$PROGRAMS/fastpathctl" "$PROGRAMS/fastpath-rules" \
+            "$PROGRAMS/fastpath-rpcd" "$PROGRAMS/fastpath-bpf"
+        # Names, sizes and times will do for what the lab does not build itself.
+        find "$LAB_ROOT" -printf '%P %m %s %T@ %l\n' | sort
+    } | sha256sum)
+    fresh "$IMAGES/openwrt.stamp" "$hash" && [ -f "$IMAGES/openwrt.erofs" ] && return
+    rm -f "$IMAGES/openwrt.stamp"
+    image_root
+    step "OpenWrt's userland with our packages" build_openwrt
+    printf '%s' "$hash" >"$IMAGES/openwrt.stamp"
+}
+
+# What QEMU boots the gateway from, see initramfs. Its console is a socket as well as a file.
+# shellcheck disable=SC2034 # machines.sh uses BOOT
+userland_boot() {
+    local shared="format=raw,readonly=on,file.locking=off"
+    BOOT=(-kernel "$IMAGES/vmlinux" -initrd "$IMAGES/initrd.cpio"
+        -append "console=ttyS0 panic=-1 mitigations=off nokaslr maxcpus=1 whole"
+        -drive "if=none,id=base,file=$IMAGES/openwrt.erofs,$shared"
+        -device "virtio-blk-pci,drive=base"
+        -drive "if=none,id=medium,file=$IMAGES/medium.tar,$shared"
+        -device "virtio-blk-pci,drive=medium"
+        -chardev "socket,id=tty,path=$1.tty,server=on,wait=off,logfile=$1.console"
+        -serial chardev:tty)
+}
