@@ -254,7 +254,7 @@ test_secrets_stay() {
     gw 'cp /run/e2e/kept/network /etc/config/network'
 }
 
-# Each option is right, but nft refuses them together: one family and an address of the other.
+# Each option is right, but fw4 leaves the rule out: one family and an address of the other.
 NO_RULE='[{"config": "firewall", "op": "add", "type": "rule", "id": "rule", "values": {"name": "x",
     "src": "lan", "family": "ipv4", "src_ip": "2001:db8::1", "target": "ACCEPT"}}]'
 

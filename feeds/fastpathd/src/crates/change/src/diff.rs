@@ -22,6 +22,15 @@ pub(crate) fn label(package: &Package, section: &Section) -> String {
     if let (Some(device), Some(vlan)) = (section.text("device"), section.text("vlan")) {
         return format!("{device} {vlan}");
     }
+    place(package, section)
+}
+
+/// Its name, or its place such as `@rule[2]` if it has none, as UCI's tools print it.
+#[must_use]
+pub(crate) fn place(package: &Package, section: &Section) -> String {
+    if !section.anonymous {
+        return section.name.clone();
+    }
     let mut same = package.of(&section.kind);
     let place = same.position(|other| std::ptr::eq(other, section)).unwrap_or_default();
     format!("@{}[{place}]", section.kind)

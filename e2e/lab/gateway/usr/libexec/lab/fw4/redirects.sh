@@ -5,7 +5,7 @@
 
 # redirect SECTION ZONE
 redirect() {
-    ! disabled "$1" || return 0
+    ! disabled "$1" && ! is_left_out "$1" || return 0
     config_get src "$1" src
     config_get target "$1" target DNAT
     [ "$src" = "$2" ] && [ "$target" = DNAT ] || return 0

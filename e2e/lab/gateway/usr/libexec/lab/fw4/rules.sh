@@ -96,7 +96,7 @@ disabled() {
 # rule SECTION ZONE HOOK: what a rule is in this chain. Without a source it is of what the gateway
 # sends itself.
 rule() {
-    ! disabled "$1" || return 0
+    ! disabled "$1" && ! is_left_out "$1" || return 0
     config_get src "$1" src
     config_get dest "$1" dest
     config_get name "$1" name

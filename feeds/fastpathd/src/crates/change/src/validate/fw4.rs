@@ -2,7 +2,9 @@
 //! What fw4 would make of a change is tried on the kernel before: `fw4 check`, which applies
 //! nothing.
 //!
-//! It runs as root and quotes what it reads: its output is logged in part and never answered.
+//! It runs as root and quotes what it reads: its errors are logged in part and never answered. Of
+//! its warnings one kind is answered: that it leaves a section out, which it does and succeeds. The
+//! words quote nothing but options.
 
 use std::ffi::CString;
 use std::fs;
@@ -16,7 +18,7 @@ use std::process::Command;
 use plugin::Map;
 use plugin::process::{self, Limits, RunError};
 
-use crate::diff::label;
+use crate::diff::{label, place};
 use crate::draft::Draft;
 use crate::package::{Package, Packages, Section};
 use crate::problem::Problem;
@@ -32,6 +34,13 @@ const MOST_ERRORS: usize = 3;
 const LONGEST_ERROR: usize = 160;
 /// fw4 marks what it makes of a section that has a name with it.
 const MARK: &str = "!fw4: ";
+/// What it says before the section and the reason, and how the reason ends or begins if it makes
+/// nothing of the section; as of firewall4 b6e5157.
+const WARNING: &str = "[!] Section ";
+const SKIPS: &[&str] = &["skipping", "ignoring section", "skipped due to invalid options"];
+const STOPS: &[&str] = &["has no ", "must not ", "must specify ", "references unknown set"];
+/// This is wanted.
+const SWITCHED_OFF: &str = "is disabled, ignoring section";
 
 /// fw4's program; none where it is not installed.
 #[derive(Clone, Debug, Default)]
@@ -40,11 +49,44 @@ pub(crate) struct Firewall(pub(crate) Option<PathBuf>);
 /// What it says of a configuration.
 #[derive(Debug, PartialEq, Eq)]
 enum Verdict {
-    Takes,
+    Takes(Vec<LeftOut>),
     /// With its words.
     Refuses(String),
     /// It could not be started, or not be waited for.
     Silent(String),
+}
+
+/// A section that it makes nothing of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct LeftOut {
+    /// The section's name, or its place such as `@rule[2]`.
+    section: String,
+    /// The value of its option `name`.
+    name: String,
+    reason: String,
+}
+
+impl LeftOut {
+    /// From a warning of its `warn_section()`.
+    fn read(line: &str) -> Option<Self> {
+        let (section, rest) = line.strip_prefix(WARNING)?.split_once(' ')?;
+        let (name, reason) = match rest.strip_prefix('(').and_then(|rest| rest.split_once(") ")) {
+            Some((name, reason)) => (name, reason),
+            None => ("", rest),
+        };
+        let skips = SKIPS.iter().any(|end| reason.ends_with(end))
+            || STOPS.iter().any(|begin| reason.starts_with(begin));
+        let section = section.to_owned();
+        let of = Self { section, name: name.to_owned(), reason: reason.to_owned() };
+        (skips && reason != SWITCHED_OFF).then_some(of)
+    }
+
+    /// Whether it is about the same, whatever the section's place is.
+    fn is_as(&self, other: &Self) -> bool {
+        let unnumbered = |section: &str| section.split('[').next().map(str::to_owned);
+        (&self.name, &self.reason) == (&other.name, &other.reason)
+            && unnumbered(&self.section) == unnumbered(&other.section)
+    }
 }
 
 impl Firewall {
@@ -60,19 +102,34 @@ impl Firewall {
             return None;
         }
         let after = verdict(program, &draft.after);
-        let words = match &after {
-            Verdict::Takes => return None,
-            Verdict::Refuses(words) | Verdict::Silent(words) => words,
-        };
+        if after == Verdict::Takes(Vec::new()) {
+            return None;
+        }
         let before = verdict(program, &draft.before);
+        let quoted = program.display();
         let about = match (&after, &before) {
+            (Verdict::Takes(of), Verdict::Takes(known)) => {
+                let new = newly(of, known)?;
+                crate::log::say(&format!("{quoted} leaves a section out: {}", new.reason));
+                return Some(left_out(draft, new));
+            }
+            (Verdict::Takes(_), Verdict::Refuses(_) | Verdict::Silent(_)) => return None,
             (Verdict::Silent(_), Verdict::Refuses(_) | Verdict::Silent(_)) => "could not be asked",
-            (_, Verdict::Takes) => "refused a change",
-            _ => "refuses the present configuration, so changes are not checked with it",
+            (Verdict::Refuses(_) | Verdict::Silent(_), Verdict::Takes(_)) => "refused a change",
+            (Verdict::Refuses(_), Verdict::Refuses(_) | Verdict::Silent(_)) => {
+                "refuses the present configuration, so changes are not checked with it"
+            }
         };
-        crate::log::say(&format!("{} {about}: {}", program.display(), errors(words)));
-        (before == Verdict::Takes).then(|| problem(draft, words))
+        let (Verdict::Refuses(words) | Verdict::Silent(words)) = &after else { return None };
+        crate::log::say(&format!("{quoted} {about}: {}", errors(words)));
+        matches!(before, Verdict::Takes(_)).then(|| refused(draft, words))
     }
+}
+
+/// The first that is left out only now.
+fn newly<'a>(after: &'a [LeftOut], before: &[LeftOut]) -> Option<&'a LeftOut> {
+    let same = |of: &LeftOut, list: &[LeftOut]| list.iter().filter(|one| one.is_as(of)).count();
+    after.iter().find(|of| same(of, after) > same(of, before))
 }
 
 fn verdict(program: &Path, packages: &Packages) -> Verdict {
@@ -83,7 +140,10 @@ fn verdict(program: &Path, packages: &Packages) -> Verdict {
         process::run(&mut command, b"", LIMITS)
     };
     match asked() {
-        Ok(output) if output.status.success() => Verdict::Takes,
+        Ok(output) if output.status.success() => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            Verdict::Takes(said.lines().filter_map(LeftOut::read).collect())
+        }
         Ok(output) => {
             let said = [output.stderr, output.stdout].concat();
             Verdict::Refuses(String::from_utf8_lossy(&said).into_owned())
@@ -102,22 +162,41 @@ fn errors(words: &str) -> String {
     if errors.is_empty() { "it printed no error".to_owned() } else { errors.join("; ") }
 }
 
-fn problem(draft: &Draft, words: &str) -> Problem {
-    let culprit = culprit(draft, words);
-    let none = Package::default();
-    let package = draft.after.get("firewall").unwrap_or(&none);
-    let text = match culprit {
-        Some(section) => format!(
-            "firewall, section '{}': the firewall (fw4) cannot make a rule of it",
-            label(package, section).escape_debug()
-        ),
-        None => "firewall: the firewall (fw4) would not take these settings; the router's log has \
-                 its error"
-            .to_owned(),
+fn refused(draft: &Draft, words: &str) -> Problem {
+    let Some(section) = culprit(draft, words) else {
+        let text = "firewall: the firewall (fw4) would not take these settings; the router's log \
+                    has its error";
+        return problem("", text.to_owned());
     };
+    let label = label(firewall(draft), section);
+    let text = format!(
+        "firewall, section '{}': the firewall (fw4) cannot make a rule of it",
+        label.escape_debug()
+    );
+    problem(&section.name, text)
+}
+
+fn left_out(draft: &Draft, of: &LeftOut) -> Problem {
+    let package = firewall(draft);
+    let section = package.sections.iter().find(|section| place(package, section) == of.section);
+    let label = section.map_or_else(|| of.section.clone(), |section| label(package, section));
+    let text = format!(
+        "firewall, section '{}': the firewall (fw4) would leave it out: {}",
+        label.escape_debug(),
+        of.reason.escape_debug()
+    );
+    problem(section.map_or("", |section| &section.name), text)
+}
+
+fn firewall(draft: &Draft) -> &Package {
+    static NONE: Package = Package { sections: Vec::new() };
+    draft.after.get("firewall").unwrap_or(&NONE)
+}
+
+fn problem(section: &str, text: String) -> Problem {
     Problem {
         config: "firewall".to_owned(),
-        section: culprit.map(|section| section.name.clone()).unwrap_or_default(),
+        section: section.to_owned(),
         option: String::new(),
         code: "fw4",
         params: Map::new(),
@@ -210,10 +289,10 @@ mod tests {
             {"config": "firewall", "op": "add", "type": "redirect", "id": "b",
                 "values": {"name": "Web"}},
         ]));
-        let found = problem(&both, SAID);
+        let found = refused(&both, SAID);
         assert_eq!((found.code, found.section.as_str()), ("fw4", "b"));
         assert!(found.text.contains("'Web'"), "{}", found.text);
-        let other = problem(&both, "/etc/seen:1:5-5: Error: syntax error\nroot:$6$salt$hash:19000");
+        let other = refused(&both, "/etc/seen:1:5-5: Error: syntax error\nroot:$6$salt$hash:19000");
         assert_eq!(other.section, "");
         for text in [found.text, other.text, errors(SAID)] {
             assert!(!text.contains("hash") && !text.contains("dnat"), "{text}");
@@ -222,7 +301,45 @@ mod tests {
         let one = draft(json!([
             {"config": "firewall", "op": "add", "type": "rule", "id": "a", "values": {}},
         ]));
-        assert_eq!(problem(&one, "").section, "a");
+        assert_eq!(refused(&one, "").section, "a");
+    }
+
+    /// Words of firewall4 b6e5157.
+    #[test]
+    fn what_it_leaves_out_is_wrong() {
+        let one = "[!] Section @rule[2] (x) is restricted to IPv4 but referenced source IP is \
+                   IPv6 only, skipping";
+        let of = LeftOut::read(one).unwrap();
+        assert_eq!((of.section.as_str(), of.name.as_str()), ("@rule[2]", "x"));
+        for line in [
+            "[!] Section web option 'reflection' is not supported by fw4",
+            "[!] Section web is disabled, ignoring section",
+            "[!] Section @redirect[0] (Web) does not specify a destination, assuming 'lan'",
+            "[!] Skipping invalid entry 'root:$6$salt$hash' in file '/etc/seen', skipping",
+            "Ruleset passes nftables check.",
+        ] {
+            assert_eq!(LeftOut::read(line), None, "{line}");
+        }
+        for line in [
+            "[!] Section web skipped due to invalid options",
+            "[!] Section @redirect[0] has no source specified",
+            "[!] Section @nat[0] (a) specifies ports but no UDP/TCP protocol, ignoring section",
+        ] {
+            assert!(LeftOut::read(line).is_some(), "{line}");
+        }
+        let moved = LeftOut { section: "@rule[1]".to_owned(), ..of.clone() };
+        assert_eq!(newly(std::slice::from_ref(&of), &[moved]), None);
+        assert_eq!(newly(&[of.clone(), of.clone()], std::slice::from_ref(&of)), Some(&of));
+
+        let draft = draft(json!([
+            {"config": "firewall", "op": "add", "type": "rule", "id": "a", "values": {"name": "x"}},
+        ]));
+        let package = firewall(&draft);
+        let place = place(package, package.sections.last().unwrap());
+        let found = left_out(&draft, &LeftOut { section: place, ..of });
+        assert_eq!((found.code, found.section.as_str()), ("fw4", "a"));
+        let needed = "section 'x': the firewall (fw4) would leave it out: is restricted to IPv4";
+        assert!(found.text.contains(needed), "{}", found.text);
     }
 
     /// Nothing but files is copied: a folder there, as editors and backups leave behind, must
