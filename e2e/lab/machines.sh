@@ -116,27 +116,41 @@ machine() {
 }
 
 # on_again: whether the gateway was switched off by cut_power, or rebooted, rather than ended.
-on_again() { [ -e "$RUN/gateway.off" ] || console_says gateway REBOOTING; }
+# The lab's init says the one, the kernel the other where it may say something.
+on_again() {
+    [ -e "$RUN/gateway.off" ] || console_says gateway REBOOTING ||
+        grep -qs "reboot: Restarting system" "$RUN/gateway.console"
+}
 
 # keep: the parent of both machines; ends with them, and they with it.
 keep() {
-    local peers gateway
+    local peers gateway boots=0
     echo $$ >"$RUN/keeper.pid"
     trap 'kill "$peers" "$gateway" 2>/dev/null; exit 1' TERM INT
     machine peers 2 384 1 on
     peers=$!
     poll 30 test -S "$RUN/link.4" || { kill "$peers"; exit 1; }
-    [ -n "${LAB_IMAGE-}" ] || make_disk gateway
+    if [ -z "${LAB_IMAGE-}" ] || [ -n "${LAB_ROOT-}" ]; then make_disk gateway; fi
     while :; do
         machine gateway 1 768 "${LAB_SMP:-1}" off
         gateway=$!
+        boots=$((boots + 1))
+        # The first time `up` does it.
+        [ -z "${LAB_ROOT-}" ] || [ $boots = 1 ] || set_up_again &
         # One machine alone is no lab, unless the other one comes back.
         wait -n "$peers" "$gateway" || true
         if ! on_again || ! alive peers; then break; fi
         while [ -e "$RUN/gateway.off" ] && alive peers; do sleep 0.1; done
+        [ -z "${LAB_ROOT-}" ] || rm -f "$RUN/gateway.console"
     done
     poll 10 machines_gone || kill "$peers" "$gateway" 2>/dev/null
     wait
+}
+
+# set_up_again: what an image's userland is given at each boot.
+set_up_again() {
+    poll 10 test -e "$RUN/gateway.console" || return
+    image_set_up || echo "$WHY"
 }
 
 alive() { [ -f "$RUN/$1.pid" ] && kill -0 "$(cat "$RUN/$1.pid")" 2>/dev/null; }

@@ -104,11 +104,13 @@ image_openwrt() {
 userland_boot() {
     local shared="format=raw,readonly=on,file.locking=off"
     BOOT=(-kernel "$IMAGES/vmlinux" -initrd "$IMAGES/initrd.cpio"
-        -append "console=ttyS0 panic=-1 mitigations=off nokaslr maxcpus=1 whole"
+        -append "console=ttyS0 panic=-1 mitigations=off nokaslr maxcpus=1 whole overlay"
         -drive "if=none,id=base,file=$IMAGES/openwrt.erofs,$shared"
         -device "virtio-blk-pci,drive=base"
         -drive "if=none,id=medium,file=$IMAGES/medium.tar,$shared"
         -device "virtio-blk-pci,drive=medium"
+        -drive "if=none,id=own,file=$1.disk,format=raw,cache=unsafe"
+        -device "virtio-blk-pci,drive=own"
         -chardev "socket,id=tty,path=$1.tty,server=on,wait=off,logfile=$1.console"
         -serial chardev:tty)
 }

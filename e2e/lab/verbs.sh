@@ -89,14 +89,18 @@ pppoe_end() { local signal=${1:-KILL}; instance "${signal,,}" pppoe-wan; }
 kill_daemon() { instance kill fastpathd; }
 restart_broker() { instance term broker; }
 
-# cut_power [gw]: the gateway ends at once, as when its plug is pulled; its disk keeps what it had
-# been told to keep. power_on [gw]: it boots from it, with the same ports of this machine.
-cut_power() {
+# keeps_what_is_written: whether the gateway has a disk; else a test that needs one is left out.
+keeps_what_is_written() {
     # shellcheck disable=SC2153 # lab's own variable
-    if [ ! -f "$RUN/gateway.disk" ]; then
-        echo "skipped: only the lab's own gateway has a disk and a plug here"
-        return 77
-    fi
+    [ ! -f "$RUN/gateway.disk" ] || return 0
+    echo "skipped: this gateway has no disk of the lab's, so it forgets all when its power is cut"
+    return 77
+}
+
+# cut_power [gw]: the gateway ends at once, as when its plug is pulled; its disk keeps what was
+# flushed to it. power_on [gw]: it boots from it, with the same ports of this machine.
+cut_power() {
+    keeps_what_is_written || return
     local pid
     pid=$(cat "$RUN/gateway.pid")
     : >"$RUN/gateway.off"

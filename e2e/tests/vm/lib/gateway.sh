@@ -216,7 +216,10 @@ put_back() {
 
 # keep_over_power: what later tests put back is needed after the cut, too. Before what a test does:
 # all else that is on the disk by then is flushed, too.
-keep_over_power() { gw 'cp -a /run/e2e /etc/e2e.kept && sync'; }
+keep_over_power() {
+    keeps_what_is_written || exit
+    gw 'cp -a /run/e2e /etc/e2e.kept && sync'
+}
 
 # power_goes_and_comes: where both are one machine, the peers lose what they had in memory, too.
 power_goes_and_comes() {
