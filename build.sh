@@ -31,6 +31,7 @@ usage: ./build.sh COMMAND
   sources PROFILE    the sources of what a router gets, and its bill of materials; --own: our
                      part alone, which needs nothing of OpenWrt
   firmware PROFILE   an image for a device, from pinned sources (--list names the profiles)
+  feed DIR           a signed feed of our packages that routers can add
   image-check [PROFILE|FILE]
                      the size of images against what the device takes
   shell gw|peers     a shell on a machine of the running lab
@@ -153,6 +154,7 @@ case ${1-} in
     bench) shift; cmd_bench "$@" ;;
     sources) shift; exec "$TOP/profiles/sources/bundle" "$@" ;;
     firmware) shift; exec "$TOP/profiles/scripts/firmware" "$@" ;;
+    feed) shift; export CALLED_IN; exec "$TOP/profiles/scripts/feed" "$@" ;;
     image-check) shift; exec "$TOP/profiles/scripts/image-check" "$@" ;;
     test) shift; cmd_test "$@" ;;
     shell) shift; cmd_shell "$@" ;;

@@ -169,9 +169,11 @@ test_contract() {
 }
 
 test_packages() {
-    need_packages "the packages' tests" busybox-static jq make shellcheck
+    need_packages "the packages' tests" busybox-static jq make openssl shellcheck
     # Configurations are tried with the daemon that the lab runs.
     "$TOP/build.sh" programs
+    # A router is given the page, where OPENWRT_ROOT names one.
+    [ -z "${OPENWRT_ROOT-}" ] || "$TOP/build.sh" page
     npm_ready "$TOP/e2e"
     lab_tests packages "$TOP/e2e/tests/run" packages
 }

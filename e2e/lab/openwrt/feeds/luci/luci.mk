@@ -22,4 +22,17 @@ define Package/$(PKG_NAME)/install
 	[ ! -d $(PKG_BUILD_DIR)/root ] || $(CP) $(PKG_BUILD_DIR)/root/. $(1)/
 endef
 
+define Package/$(PKG_NAME)/description
+  $(strip $(LUCI_DESCRIPTION))
+endef
+
+# LuCI's own, for a package that has none.
+define Package/$(PKG_NAME)/postinst
+#!/bin/sh
+[ -n "$${IPKG_INSTROOT}" ] && exit 0
+rm -rf /tmp/luci-indexcache.* /tmp/luci-modulecache
+/etc/init.d/rpcd reload
+exit 0
+endef
+
 $(eval $(call BuildPackage,$(PKG_NAME)))
