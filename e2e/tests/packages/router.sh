@@ -28,7 +28,8 @@ mount -t tmpfs tmp tmp
 pivot_root . rom/outside
 exec chroot . /bin/sh -c "umount -l /rom/outside && exec /usr/bin/tail -f /dev/null"'
 
-# router_up: ROUTER, a process to be ended, is as far as a router is when somebody installs packages.
+# router_up: ROUTER, a process to be ended, is as far as a router is when somebody installs
+# packages.
 router_up() {
     local waited=0
     mkdir -p "$WORK/mount" "$WORK/served"
