@@ -30,7 +30,9 @@ usage: ./build.sh COMMAND
                      tests, closing with a line of counts (./build.sh test list)
   sources PROFILE    the sources of what a router gets, and its bill of materials; --own: our
                      part alone, which needs nothing of OpenWrt
-  firmware PROFILE   an image for a device, from pinned sources (--list names the profiles)
+  packages TARGET    our packages, by OpenWrt's SDK
+  firmware PROFILE   an image for a device: our packages in OpenWrt's release, by its ImageBuilder;
+                     --from-source: everything from pinned sources (--list names the profiles)
   feed DIR           a signed feed of our packages that routers can add
   image-check [PROFILE|FILE]
                      the size of images against what the device takes
@@ -153,7 +155,8 @@ case ${1-} in
     lab) shift; cmd_lab "$@" ;;
     bench) shift; cmd_bench "$@" ;;
     sources) shift; exec "$TOP/profiles/sources/bundle" "$@" ;;
-    firmware) shift; exec "$TOP/profiles/scripts/firmware" "$@" ;;
+    packages) shift; export CALLED_IN; exec "$TOP/profiles/scripts/packages" "$@" ;;
+    firmware) shift; export CALLED_IN; exec "$TOP/profiles/scripts/firmware" "$@" ;;
     feed) shift; export CALLED_IN; exec "$TOP/profiles/scripts/feed" "$@" ;;
     image-check) shift; exec "$TOP/profiles/scripts/image-check" "$@" ;;
     test) shift; cmd_test "$@" ;;

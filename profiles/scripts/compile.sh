@@ -24,7 +24,7 @@ download() {
     fetched && return
     step "archives, checked against their hashes" \
         env DOWNLOAD_MIRROR="$MIRROR" "$HERE/run-in" "$TREE" make -j "$JOBS" download ||
-        die "firmware: not every archive came (see above); run the same command again, or name a
+        die "$COMMAND: not every archive came (see above); run the same command again, or name a
 mirror that has them: --download-mirror URL"
     download_state >"$WORK/downloaded.$PROFILE"
 }
@@ -52,11 +52,11 @@ compile() {
 failed() {
     local what last
     what=$(sed -n 's/^ *ERROR: \(.*\) failed to build.*/\1/p' "$1" | head -n 1)
-    [ -n "$what" ] || { tail -n 20 "$1" >&2; die "firmware: the build failed (see above)"; }
+    [ -n "$what" ] || { tail -n 20 "$1" >&2; die "$COMMAND: the build failed (see above)"; }
     what=${what%% *}
     last=$(find "$TREE/logs" -path "*/${what##*/}/*.txt" -printf '%T@ %p\n' 2>/dev/null |
         sort -n | tail -n 1)
     [ -z "$last" ] || tail -n 30 "${last#* }" >&2
-    die "firmware: $what failed to build; its log: ${last#* }
+    die "$COMMAND: $what failed to build; its log: ${last#* }
 To see more: make -C $TREE ${what#"$TREE/"}/compile V=s -j1. The same command continues."
 }

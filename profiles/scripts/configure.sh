@@ -84,7 +84,7 @@ configure() {
     profile overlay "$PROFILE" "$TREE/files"
     step "configuration of $PROFILE" in_tree make defconfig
     warned=$(our_warnings "$(log_file "feeds: install")" "$(log_file "configuration of $PROFILE")")
-    [ -z "$warned" ] || die "firmware: OpenWrt complains of our packages:
+    [ -z "$warned" ] || die "$COMMAND: OpenWrt complains of our packages:
 $warned"
     profile survived "$PROFILE" "$TREE/.config"
     say "  ✓ $wanted symbols of the profile are in the configuration"

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# In an OpenWrt tree with a .config: the folders that a build compiles, one a line.
+# In an OpenWrt tree with a .config: the folders that a build compiles, one a line. With SDK=1 in an
+# SDK, which has tools and toolchain.
 include .config
 include tmp/.packagedeps
 # As tools/Makefile and toolchain/Makefile name them, without their rules; what they choose by
 # conditions is left out, so there may be a few more.
-tools:=$(shell sed -n 's/^tools-y += \([a-z0-9.-]*\)$$/\1/p' tools/Makefile)
+tools:=$(shell [ -n "$(SDK)" ] || sed -n 's/^tools-y += \([a-z0-9.-]*\)$$/\1/p' tools/Makefile)
 toolchain:=kernel-headers binutils gcc/initial $(patsubst "%",%,$(CONFIG_LIBC)) fortify-headers \
 	gcc/final
 
 all:
-	@printf '%s\n' $(sort $(addprefix tools/,$(tools)) $(addprefix toolchain/,$(toolchain)) \
-		$(addprefix package/,$(package-y) $(package-m)) target/linux)
+	@printf '%s\n' $(sort $(if $(SDK),,$(addprefix tools/,$(tools)) \
+		$(addprefix toolchain/,$(toolchain)) target/linux) \
+		$(addprefix package/,$(package-y) $(package-m)))

@@ -2,8 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What was built, into build/images/PROFILE: whole or not at all.
 
+# What writes down what an image is made from.
+made_from=records
+
+# images FOLDER: from where OpenWrt has left them.
 images() {
-    local out=$BUILD/images/$PROFILE from=$TREE/bin/targets/$PLACE
+    local out=$BUILD/images/$PROFILE from=$1
     step "images of $PROFILE" gather "$from" "$out.new" ||
         die "firmware: the build left no images in $from"
     rm -rf "$out.old"
@@ -30,8 +34,10 @@ gather() {
     }
     [ ! -d "$1/packages" ] || cp -a --reflink=auto "$1/packages" "$2/packages" || return
     [ ! -d "$1/kmods" ] || cp -a --reflink=auto "$1/kmods" "$2/kmods" || return
-    records "$2" || return
-    node "$HERE/bom.mjs" "$(cat "$TREE/version.date")" "$2"/*.bom.cdx.json || return
+    "$made_from" "$2" || return
+    if compgen -G "$2/*.bom.cdx.json" >/dev/null; then
+        node "$HERE/bom.mjs" "$(cat "$TREE/version.date")" "$2"/*.bom.cdx.json || return
+    fi
     (cd "$2" && find . -type f ! -name sha256sums -printf '%P\n' | LC_ALL=C sort |
         xargs -d '\n' sha256sum >"../${2##*/}.sums" && mv "../${2##*/}.sums" sha256sums)
 }

@@ -6,12 +6,16 @@
 REACH=8
 export GIT_TERMINAL_PROMPT=0
 
-# KIND, COMMIT and ADDRESS by name.
+# shellcheck disable=SC2034 # release.sh reads them
+# KIND, COMMIT and ADDRESS by name; RELEASE and RELEASE_AT: its number, and the server with it.
 pins() {
     local kind name commit address
     declare -gA KIND=() COMMIT=() ADDRESS=()
     while read -r kind name commit address; do
-        case $kind in '' | '#'*) continue ;; esac
+        case $kind in
+            '' | '#'*) continue ;;
+            release) RELEASE=$commit RELEASE_AT=${address%/} && continue ;;
+        esac
         [[ $commit =~ ^[0-9a-f]{40}$ && -n $address ]] ||
             die "profiles/pins: '$kind $name' is not: kind, name, commit of 40 digits, address"
         KIND[$name]=$kind COMMIT[$name]=$commit ADDRESS[$name]=$address
@@ -36,33 +40,44 @@ places() {
     if [ -z "$from" ] && [ -n "$OPENWRT" ] && ! is_address "$OPENWRT"; then
         from=$OPENWRT/..
     fi
+    if [ -n "$from" ] && ! is_address "$from" && [ -d "$from/keyring" ]; then
+        ADDRESS[keyring]=$(readlink -f "$from/keyring")
+    fi
     for name in $FEED_NAMES; do
         [ -z "$from" ] || ! is_address "$from" || ADDRESS[$name]=${from%/}/$name.git
         [ -z "$from" ] || is_address "$from" || [ ! -d "$from/$name" ] ||
             ADDRESS[$name]=$(readlink -f "$from/$name")
         [ -z "$FEEDS" ] || [ -e "${ADDRESS[$name]}" ] || is_address "$FEEDS" ||
-            die "firmware: --feeds-from $FEEDS has no folder $name"
+            die "$COMMAND: --feeds-from $FEEDS has no folder $name"
     done
     if ! is_address "${ADDRESS[openwrt]}"; then
         is_repository "${ADDRESS[openwrt]}" ||
-            die "firmware: --openwrt $OPENWRT is no git repository (a clone or work tree is needed)"
+            die "$COMMAND: --openwrt $OPENWRT is no git repository (a clone or work tree is needed)"
         ADDRESS[openwrt]=$(readlink -f "${ADDRESS[openwrt]}")
     fi
 }
 
 # Where NAME is put, and what tells that it is there.
-folder() { if [ "$1" = openwrt ]; then echo "$TREE"; else echo "$WORK/feeds/$1"; fi; }
+folder() {
+    case $1 in
+        openwrt) echo "$WORK/tree" ;;
+        keyring) echo "$WORK/keyring" ;;
+        *) echo "$WORK/feeds/$1" ;;
+    esac
+}
 have() {
     [ -d "$(folder "$1")" ] && [ "$(cat "$(folder "$1").commit" 2>/dev/null)" = "${COMMIT[$1]}" ]
 }
 
-# Every server that something has yet to come from is asked, before anything is written.
+# reach NAME…: every server that one of them has yet to come from is asked, before anything is
+# written.
 reach() {
     local name waiting=() lost=''
     command -v git >/dev/null || need_packages "OpenWrt's sources" git
     REPLIES=$(mktemp -d)
     trap 'rm -rf "$REPLIES"' EXIT
-    for name in openwrt $FEED_NAMES; do
+    # shellcheck disable=SC2068 # FEED_NAMES is several
+    for name in $@; do
         if ! is_address "${ADDRESS[$name]}" || have "$name"; then continue; fi
         timeout "$REACH" git ls-remote --quiet "${ADDRESS[$name]}" HEAD \
             >"$REPLIES/$name" 2>&1 </dev/null || echo "$?" >"$REPLIES/$name.status" &
@@ -74,7 +89,6 @@ reach() {
         lost+=$(printf '\n  %s: %s\n    %s' "$name" "${ADDRESS[$name]}" "$(unreached "$name")")
     done
     [ -z "$lost" ] || unplugged "$lost"
-    [ "$CONFIG_ONLY" = 1 ] || fetched || reach_mirror
 }
 
 unreached() {
@@ -86,7 +100,7 @@ unreached() {
 }
 
 unplugged() {
-    die "firmware: cannot be reached:$1
+    die "$COMMAND: cannot be reached:$1
 Nothing was written. What can be done:
   with a network that reaches what is named, run the same command again
   --openwrt DIR|URL      another clone of OpenWrt that has commit ${COMMIT[openwrt]:0:12}
@@ -120,7 +134,7 @@ obtain() {
     if is_address "$address" || is_repository "$address"; then
         is_address "$address" || address=file://$address
         step "$name at ${commit:0:12}" clone "$address" "$commit" "$into.new" ||
-            die "firmware: $name: commit $commit did not come from $address
+            die "$COMMAND: $name: commit $commit did not come from $address
 name a repository that has it (--openwrt, --feeds-from)"
         echo "$commit" >"$into.new.commit"
     else
@@ -152,7 +166,7 @@ patched() {
     want=$(digest "$folder"/*.patch)
     [ -d "$into/.git" ] || return 0
     [ -z "$(git -C "$into" status --porcelain --untracked-files=no)" ] ||
-        die "firmware: files in $into were changed by hand:
+        die "$COMMAND: files in $into were changed by hand:
 $(git -C "$into" status --porcelain --untracked-files=no | head -n 5)
 Undo that (git -C $into checkout .), or make it a patch in profiles/patches."
     [ "$(cat "$into/.git/fastpath-patches" 2>/dev/null)" != "$want" ] || return 0
@@ -170,16 +184,16 @@ unpatched() {
     git -C "$1" am --abort 2>/dev/null || true
     git -C "$1" checkout -q -B fastpath "$2"
     rm -f "$1/.git/fastpath-patches"
-    die "firmware: ${3#"$PROFILES/"} does not fit commit ${2:0:12} (git's words are above)
+    die "$COMMAND: ${3#"$PROFILES/"} does not fit commit ${2:0:12} (git's words are above)
 The tree is without patches again."
 }
 
+# sources NAME…
 sources() {
     local name
-    for name in openwrt $FEED_NAMES; do obtain "$name"; done
-    patched "$TREE" "${COMMIT[openwrt]}" "$PROFILES/patches/openwrt"
-    for name in $FEED_NAMES; do
-        patched "$WORK/feeds/$name" "${COMMIT[$name]}" "$PROFILES/patches/$name"
+    for name; do
+        obtain "$name"
+        patched "$(folder "$name")" "${COMMIT[$name]}" "$PROFILES/patches/$name"
     done
     # Archives outlive the tree.
     mkdir -p "$WORK/dl"

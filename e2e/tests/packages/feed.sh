@@ -8,7 +8,7 @@ PACKAGES="fastpath fastpath-base fastpath-ips fastpathd fastpathd-ebpf luci-app-
     suricata-tools"
 SERVER=http://127.0.0.1:8000
 
-feed() { XDG_CONFIG_HOME=$KEYS BUILD=$WORK/empty "$TOP/build.sh" feed "$@"; }
+feed() { XDG_CONFIG_HOME=$KEYS BUILD=$WORK/empty "$TOP/profiles/scripts/feed" "$@"; }
 
 # refuses PART… -- ARGUMENT…: it ends with an error that has every part.
 refuses() {

@@ -61,11 +61,12 @@ small_pins() {
     PROFILES=$NOW/profiles
     mkdir -p "$PROFILES/patches/openwrt" "$PROFILES/patches/luci"
     cp "$TOP"/profiles/*.yml "$TOP/profiles/schema.json" "$PROFILES"
-    for name in openwrt packages luci routing; do
+    for name in openwrt packages luci routing keyring; do
         kind=feed
-        [ "$name" != openwrt ] || kind=source
+        case $name in openwrt) kind=source ;; keyring) kind=keys ;; esac
         echo "$kind $name $(small "$name" "of $name") http://127.0.0.1:1/$name.git"
     done >"$PROFILES/pins"
+    echo "release openwrt 25.12.5 http://127.0.0.1:1" >>"$PROFILES/pins"
 }
 
 # The sources by the small pins, from the places given or the small repositories.

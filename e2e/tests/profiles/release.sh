@@ -1,0 +1,212 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# OpenWrt's release: what is fetched is checked; packages by the SDK, images by the ImageBuilder.
+# Both are small ones of release/, which take the goals and variables that the real ones do.
+# shellcheck source=e2e/tests/profiles/source.sh
+. "$HERE/source.sh"
+PARTS=$HERE/release
+SDK_NAME=openwrt-sdk-25.12.5-x86-64_gcc-14.3.0_musl.Linux-x86_64
+BUILDER_NAME=openwrt-imagebuilder-25.12.5-x86-64.Linux-x86_64
+RELEASE=$NOW/mirror/releases/25.12.5/targets/x86/64
+
+# archive NAME: NAME.tar.zst of $NOW/made/NAME, into the release.
+archive() {
+    command -v zstd >/dev/null || skip "zstd is not installed"
+    mkdir -p "$RELEASE"
+    tar -I zstd -C "$NOW/made" -cf "$RELEASE/$1.tar.zst" "$1"
+}
+
+sdk() {
+    mkdir -p "$NOW/made/$SDK_NAME"
+    cp -r "$PARTS/sdk/." "$NOW/made/$SDK_NAME/"
+    mkdir "$NOW/made/$SDK_NAME/dl"
+    archive "$SDK_NAME"
+}
+
+imagebuilder() {
+    local into=$NOW/made/$BUILDER_NAME
+    mkdir -p "$into/packages"
+    cp -r "$PARTS/imagebuilder/." "$into/"
+    touch "$into/packages/"{base-files-1,kernel-1,libc-1}.apk
+    printf '%s\n' 'http://127.0.0.1:1/releases/25.12.5/packages/x86_64/base/packages.adb' \
+        >"$into/repositories"
+    printf '%s\n' CONFIG_TARGET_KERNEL_PARTSIZE=16 'CONFIG_TARGET_ROOTFS_PARTSIZE=104' \
+        CONFIG_VMDK_IMAGES=y CONFIG_USE_APK=y >"$into/.config"
+    archive "$BUILDER_NAME"
+}
+
+# signed_release: sums of what is there, signed by a key of the pinned keyring.
+signed_release() {
+    (cd "$RELEASE" && sha256sum -b -- *.tar.zst >sha256sums)
+    small_pins
+    node "$PARTS/sign.mjs" "$NOW/from/keyring" "$RELEASE/sha256sums"
+    git -C "$NOW/from/keyring" add usign
+    git -C "$NOW/from/keyring" -c user.name=t -c user.email=t@example.org commit -qm keys
+    sed -i "/ keyring /s/ [0-9a-f]\{40\} / $(git -C "$NOW/from/keyring" rev-parse HEAD) /" \
+        "$PROFILES/pins"
+    cp -r "$TOP/profiles/rust" "$PROFILES/"
+}
+
+# server [CUT]: serves the mirror; SERVER is its address.
+server() {
+    local port
+    : >"$NOW/requests"
+    node "$PARTS/server.mjs" "$NOW/mirror" "$@" >"$NOW/requests" &
+    # shellcheck disable=SC2064 # this process, whatever the name means by then
+    trap "kill $!" EXIT
+    until port=$(head -n 1 "$NOW/requests") && [ -n "$port" ]; do sleep 0.1; done
+    SERVER=http://127.0.0.1:$port
+}
+
+# release_of [FILE]: the SDK, from the server or as given.
+release_of() {
+    PROFILE=x86-64 PROFILES=$PROFILES OPENWRT=$NOW/from/openwrt MIRROR=${SERVER-http://127.0.0.1:1} \
+        "$HERE/stage" release_of --sdk 'openwrt-sdk-25.12.5-x86-64_*.Linux-x86_64.tar.zst' "$@"
+}
+
+refused() {
+    local said
+    ! said=$(release_of "${@:2}" 2>&1) || fail "taken: $said"
+    has "$said" "$1"
+}
+
+test_a_file_of_the_release_is_fetched_once() {
+    local said
+    sdk && signed_release && server
+    said=$(release_of 2>&1) || fail "$said"
+    has "$said" "signed by" "(a test)" "found $NOW/work/release/x86-64/$SDK_NAME.tar.zst"
+    cmp "$NOW/work/release/x86-64/$SDK_NAME.tar.zst" "$RELEASE/$SDK_NAME.tar.zst"
+    rm -r "$NOW/mirror"
+    release_of >/dev/null 2>&1 || fail "it is fetched again"
+}
+
+test_a_transfer_that_was_cut_off_goes_on() {
+    local said
+    sdk
+    head -c 60000 /dev/urandom >>"$RELEASE/$SDK_NAME.tar.zst"
+    signed_release && server 20000
+    # curl asks three times, and the server cuts what begins at the start.
+    said=$(release_of 2>&1) || said=$(release_of 2>&1) || fail "$said"
+    cmp "$NOW/work/release/x86-64/$SDK_NAME.tar.zst" "$RELEASE/$SDK_NAME.tar.zst"
+    grep -q "$SDK_NAME.*bytes=20000-" "$NOW/requests" ||
+        fail "from the start: $(cat "$NOW/requests")"
+}
+
+test_what_was_changed_on_the_way_is_refused() {
+    sdk && signed_release && server
+    echo more >>"$RELEASE/$SDK_NAME.tar.zst"
+    refused "has another hash than OpenWrt's"
+    [ ! -e "$NOW/work/release/x86-64/$SDK_NAME.tar.zst" ] || fail "it is kept"
+    # Sums that fit what is there, but are nobody's.
+    (cd "$RELEASE" && sha256sum -b -- *.tar.zst >sha256sums)
+    rm -r "$NOW/work/release"
+    refused "is not what key"
+    node "$PARTS/sign.mjs" "$NOW/strangers" "$RELEASE/sha256sums"
+    refused "is not in the pinned keyring"
+    echo garbage >"$RELEASE/sha256sums.sig"
+    refused "is no signature of usign"
+}
+
+test_without_a_server_it_says_what_can_be_done() {
+    sdk && signed_release
+    SERVER=http://127.0.0.1:1
+    refused "http://127.0.0.1:1/releases/25.12.5/targets/x86/64/sha256sums did not come"
+    refused "--sdk FILE" && refused "--download-mirror URL"
+}
+
+test_files_at_hand_need_no_server() {
+    local said
+    sdk && signed_release
+    said=$(release_of "$RELEASE/$SDK_NAME.tar.zst" 2>&1) || fail "$said"
+    has "$said" "signed by" "found $RELEASE/$SDK_NAME.tar.zst"
+    cp "$RELEASE/$SDK_NAME.tar.zst" "$NOW/"
+    said=$(release_of "$NOW/$SDK_NAME.tar.zst" 2>&1) || fail "$said"
+    has "$said" "is not checked"
+    echo more >>"$RELEASE/$SDK_NAME.tar.zst"
+    refused "is not the file that its sums name" "$RELEASE/$SDK_NAME.tar.zst"
+    refused "is not named" "$RELEASE/sha256sums"
+    refused "there is no file" "$NOW/nowhere"
+}
+
+# OpenWrt's own tree has its packages in a folder of that name.
+packages_by_sdk() {
+    mkdir -p "$NOW/from/openwrt/package/base-files"
+    touch "$NOW/from/openwrt/package/base-files/Makefile"
+    git -C "$NOW/from/openwrt" add package
+    git -C "$NOW/from/openwrt" -c user.name=t -c user.email=t@example.org commit -qm packages
+    sed -i "/ openwrt [0-9a-f]\{40\} /s/ [0-9a-f]\{40\} / $(git -C "$NOW/from/openwrt" \
+        rev-parse HEAD) /" "$PROFILES/pins"
+}
+
+run_sdk() {
+    PROFILE=x86-64 PROFILES=$PROFILES OPENWRT=$NOW/from/openwrt \
+        "$HERE/stage" packages_of "$RELEASE/$SDK_NAME.tar.zst"
+}
+
+test_packages_by_the_sdk() {
+    local said tree=$NOW/work/sdk/$SDK_NAME
+    sdk && signed_release && packages_by_sdk
+    said=$(run_sdk 2>&1) || fail "$said"
+    has "$said" "8 packages for x86_64 are in $NOW/build/apk/x86_64"
+    [ "$(cd "$NOW/build/apk/x86_64" && echo fastpathd-*.apk)" = \
+        "fastpathd-0.1.0-r1.apk fastpathd-ebpf-0.1.0-r1.apk" ] || fail "$(ls "$NOW/build/apk")"
+    # This machine's Rust is in place of the one that takes hours, and no package of ours.
+    [ -e "$tree/package/feeds/fastpath/rust/Makefile" ] || fail "no Rust of ours"
+    grep -qx 'CONFIG_SURICATA_HYPERSCAN=y' "$tree/.config" || fail "an option is lost"
+    grep -qx '# CONFIG_ALL is not set' "$tree/.config" || fail "every package of the feeds"
+    # One that cannot be chosen is named, but for the one that needs a compiler for BPF.
+    said=$(LOSE=fastpathd-ebpf run_sdk 2>&1) || fail "$said"
+    has "$said" "no compiler for BPF" "7 packages for x86_64"
+    ! said=$(LOSE=suricata run_sdk 2>&1) || fail "it is lost in silence"
+    has "$said" "has lost: suricata"
+    [ "$(find "$NOW/build/apk/x86_64" -name '*.apk' | wc -l)" = 7 ] || fail "they are gone"
+}
+
+# built_image [VARIABLE=VALUE…]: by the whole command.
+built_image() {
+    env PROFILES="$PROFILES" FIRMWARE_DIR="$NOW/openwrt" BUILD="$NOW/build" "$@" \
+        "$SCRIPTS/firmware" x86-64 --packages "$NOW/ours" --openwrt "$NOW/from/openwrt" \
+        --imagebuilder "$RELEASE/$BUILDER_NAME.tar.zst" --download-mirror https://mirror.invalid
+}
+
+ours() {
+    local name
+    rm -rf "$NOW/ours"
+    mkdir -p "$NOW/ours"
+    for name in fastpath fastpath-ips fastpath-base fastpathd fastpathd-ebpf luci-app-fastpath \
+        suricata suricata-tools; do
+        echo "$name" >"$NOW/ours/$name-0.1.0-r$1.apk"
+    done
+}
+
+test_an_image_by_the_imagebuilder() {
+    local said out=$NOW/build/images/x86-64
+    imagebuilder && signed_release && ours 1
+    said=$(built_image 2>&1) || fail "$said"
+    has "$said" "signed by" "images are in"
+    (cd "$out" && sha256sum --quiet -c sha256sums) || fail "sums"
+    has "$(cat "$out"/*.manifest)" "fastpathd - 0.1.0-r1" "kmod-i40e - 1" "base-files - 1"
+    has "$(zcat "$out"/*.img.gz)" "partition 512" CONFIG_TARGET_KERNEL_PARTSIZE=32 \
+        ./etc/uci-defaults/95-fastpath-profile \
+        https://mirror.invalid/releases/25.12.5/packages/x86_64/base/packages.adb
+    has "$(cat "$out/release.buildinfo")" "release 25.12.5" "$BUILDER_NAME"
+    [ "$(wc -l <"$out/packages.buildinfo")" = 8 ] || fail "$(cat "$out/packages.buildinfo")"
+    # The next version: nothing of the one before is left beside it.
+    ours 2
+    said=$(built_image 2>&1) || fail "$said"
+    has "$(cat "$out"/*.manifest)" "fastpathd - 0.1.0-r2"
+    [ "$(find "$NOW/openwrt/imagebuilder" -name 'fastpathd-[0-9]*.apk' | wc -l)" = 1 ] ||
+        fail "two versions"
+}
+
+test_an_image_without_a_package_is_none() {
+    local said
+    imagebuilder && signed_release && ours 1
+    ! said=$(built_image LOSE=suricata 2>&1) || fail "it is lost in silence"
+    has "$said" "has not every package of the profile" "  suricata"
+    # The release has one of the same name, in another version.
+    ! said=$(built_image STANDIN_MANIFEST='s/^suricata - .*/suricata - 9.9-r1/' 2>&1) ||
+        fail "another one is taken"
+    has "$said" "suricata is not ours: suricata - 9.9-r1"
+    [ ! -e "$NOW/build/images/x86-64" ] || fail "the image is there"
+}

@@ -1,0 +1,89 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What the commands for packages and images share. Needs HERE and COMMAND.
+TOP=$(cd "$HERE/../.." && pwd)
+BUILD=${BUILD:-$TOP/build}
+# One tree for all profiles: OpenWrt keeps what it makes apart by target, and the hours that the
+# toolchain takes are shared by profiles of one architecture.
+WORK=${FIRMWARE_DIR:-$BUILD/openwrt}
+# shellcheck disable=SC2034 # configure.sh and compile.sh read it
+TREE=$WORK/tree
+PROFILES=${PROFILES:-$TOP/profiles}
+export PROFILES
+# shellcheck source=e2e/scripts/steps.sh
+. "$TOP/e2e/scripts/steps.sh"
+# shellcheck source=e2e/scripts/tools.sh
+. "$TOP/e2e/scripts/tools.sh"
+for part in source release configure compile sdk images; do
+    # shellcheck source=/dev/null
+    . "$HERE/$part.sh"
+done
+
+profile() { node "$HERE/profile.mjs" "$@" || exit 1; }
+
+# Files are named from where build.sh was called.
+named() { (cd "${CALLED_IN:-$PWD}" && realpath -m "$1"); }
+
+need_profiles() {
+    need_node
+    npm_ready "$TOP/profiles"
+}
+
+# shellcheck disable=SC2153 # PROFILE is the command's
+known_profile() {
+    [[ $PROFILE != common && $PROFILE =~ ^[a-z0-9-]+$ && -f $PROFILES/$PROFILE.yml ]] ||
+        die "$COMMAND: unknown profile '$PROFILE' (./build.sh firmware --list)"
+}
+
+# One at a time in the folder that all share.
+locked() {
+    mkdir -p "$WORK"
+    exec 9>"$WORK/lock"
+    flock -n 9 || die "$COMMAND: another one is under way in $WORK"
+}
+
+# RUST, and FASTPATH_RUST: the folder of its programs.
+host_rust() {
+    local triple want
+    triple=$(profile get "$PROFILE" arch)-unknown-linux-musl
+    case $triple in
+        x86_64-* | aarch64-*) want=host ;;
+        # Rust has no standard library ready for it.
+        *) want=openwrt ;;
+    esac
+    RUST=${RUST:-$want}
+    if [ "$RUST" = openwrt ]; then
+        say "  ! Rust and LLVM are built from source: that takes hours"
+        return
+    fi
+    need_build_tools
+    FASTPATH_RUST=$(rustup which cargo 2>/dev/null || readlink -f "$(command -v cargo)")
+    FASTPATH_RUST=${FASTPATH_RUST%/*}
+    export FASTPATH_RUST
+    std_for "$triple" || ! command -v rustup >/dev/null ||
+        step "Rust's standard library for $triple" rustup target add "$triple" || true
+    std_for "$triple" || die "$COMMAND: this machine's Rust has no standard library for $triple:
+install it (rustup target add $triple), or take OpenWrt's Rust: --rust openwrt"
+}
+
+std_for() {
+    compgen -G "$("$FASTPATH_RUST/rustc" --print target-libdir --target "$1")/libstd-*" >/dev/null
+}
+
+need_host_tools() {
+    need_packages "OpenWrt's configuration" build-essential file gawk git libncurses-dev perl \
+        python3 python3-setuptools rsync unzip wget
+    [ "${CONFIG_ONLY:-0}" = 1 ] ||
+        need_packages "OpenWrt's build" bison clang curl flex gettext libelf-dev libssl-dev llvm \
+            python3-dev swig zlib1g-dev zstd
+}
+
+need_sdk_tools() {
+    need_packages "OpenWrt's SDK" build-essential curl file gawk gettext git libncurses-dev perl \
+        python3 python3-setuptools rsync unzip wget zstd
+}
+
+need_imagebuilder_tools() {
+    need_packages "OpenWrt's ImageBuilder" build-essential curl file gawk git perl python3 \
+        python3-setuptools rsync unzip wget zstd
+}

@@ -1,0 +1,104 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# An image by OpenWrt's ImageBuilder: the release's kernel and packages, and ours. Needs
+# release.sh and images.sh.
+
+# What an ImageBuilder came with, before something of it was changed.
+pristine() { [ -e "$1.release" ] || cp "$1" "$1.release"; }
+
+# Our packages beside those that came with it; what was put there for another image goes.
+own_packages() {
+    local file
+    if [ -f "$1/packages/.ours" ]; then
+        while read -r file; do rm -f "$1/packages/$file"; done <"$1/packages/.ours"
+    fi
+    (cd "$APKS" && printf '%s\n' *.apk) >"$1/packages/.ours"
+    cp "$APKS"/*.apk "$1/packages/"
+    # Made anew, and signed with a key that the ImageBuilder makes for itself.
+    rm -f "$1/packages/packages.adb"
+}
+
+# The release's packages come from its server, or from a mirror of it.
+repositories() {
+    pristine "$1/repositories"
+    sed "s|^$RELEASE_AT/|${MIRROR:-$RELEASE_AT}/|" "$1/repositories.release" >"$1/repositories.new"
+    mv "$1/repositories.new" "$1/repositories"
+}
+
+# Of a profile's configuration what is about images; the rest is compiled into the release.
+image_config() {
+    local line symbol
+    pristine "$1/.config"
+    cp "$1/.config.release" "$1/.config.new"
+    while read -r line; do
+        symbol=${line#\# }
+        symbol=${symbol%%[= ]*}
+        case $symbol in
+            CONFIG_TARGET_*_DEVICE_* | "CONFIG_TARGET_${PLACE%/*}" | CONFIG_TARGET_"${PLACE/\//_}")
+                continue ;;
+            CONFIG_TARGET_* | CONFIG_GRUB_* | CONFIG_*_IMAGES) ;;
+            *) continue ;;
+        esac
+        sed -i -E "/^(# )?${symbol}[= ]/d" "$1/.config.new"
+        echo "$line" >>"$1/.config.new"
+    done < <(profile config "$PROFILE")
+    mv "$1/.config.new" "$1/.config"
+}
+
+# A package that is not in the image, or in another version than ours.
+manifest_lacks() {
+    local name file
+    for name in $(profile get "$PROFILE" packages); do
+        # Libraries have their ABI in their names; none is in a profile.
+        grep -q "^$name - " "$1" || echo "  $name"
+    done
+    for file in "$APKS"/*.apk; do
+        file=${file##*/}
+        file=${file%.apk}
+        name=${file%-*-r*}
+        ! grep -q "^$name - " "$1" || grep -qxF "$name - ${file#"$name"-}" "$1" ||
+            echo "  $name is not ours: $(grep "^$name - " "$1")"
+    done
+}
+
+# Made of the release: what is told beside the images, in place of records.
+release_records() {
+    printf 'release %s %s\nimagebuilder %s %s\n' "$RELEASE" "$RELEASE_AT" "${IMAGEBUILDER##*/}" \
+        "$(sha256sum <"$IMAGEBUILDER" | cut -d ' ' -f 1)" >"$1/release.buildinfo"
+    (cd "$APKS" && sha256sum -- *.apk) >"$1/packages.buildinfo"
+    cp "$PROFILES/pins" "$1/pins"
+}
+
+make_image() {
+    local partition
+    partition=$(profile get "$PROFILE" rootfs_mib)
+    # Its words go into the image's log alone: `make image` ends the same with a failed step.
+    "$HERE/run-in" "$1" make image PROFILE="$DEVICE" \
+        PACKAGES="$(profile get "$PROFILE" packages | paste -sd ' ')" \
+        FILES="$WORK/files/$PROFILE" BIN_DIR="$2" ${partition:+ROOTFS_PARTSIZE="$partition"}
+}
+
+# image_of_release: of PROFILE, with the packages in APKS.
+image_of_release() {
+    local builder into=$WORK/image/$PROFILE lost
+    release_file --imagebuilder \
+        "openwrt-imagebuilder-$RELEASE-${PLACE/\//-}.Linux-x86_64.tar.zst" "$IMAGEBUILDER"
+    IMAGEBUILDER=$FOUND
+    unpacked "$FOUND" "$WORK/imagebuilder"
+    builder=$FOUND
+    own_packages "$builder"
+    repositories "$builder"
+    image_config "$builder"
+    rm -rf "$WORK/files/$PROFILE" "$into"
+    mkdir -p "$WORK/files" "$into"
+    profile overlay "$PROFILE" "$WORK/files/$PROFILE"
+    step "ImageBuilder: image of $PROFILE" make_image "$builder" "$into" ||
+        die "firmware: the ImageBuilder failed (see above). Where its packages did not come, run the
+same command again, or name a mirror that has them: --download-mirror URL"
+    lost=$(manifest_lacks "$into"/*.manifest)
+    [ -z "$lost" ] || die "firmware: the image has not every package of the profile:
+$lost"
+    # shellcheck disable=SC2034 # images.sh calls it
+    made_from=release_records
+    images "$into"
+}

@@ -1,0 +1,130 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Our packages by OpenWrt's SDK: its toolchain, our feed, the pinned feeds. Needs release.sh,
+# source.sh and configure.sh. TREE is the SDK from here on; OpenWrt's own tree is its feed `base`.
+
+# Packages of our Makefiles, by name.
+own_names() {
+    local folder
+    for folder in "$WORK"/own/*/; do
+        case $folder in */rust/) continue ;; esac
+        # shellcheck disable=SC2016 # make expands it
+        sed -n 's/^$(eval $(call BuildPackage,\([^)]*\)))$/\1/p' "$folder/Makefile"
+        # LuCI's own Makefile does it.
+        ! grep -q 'luci\.mk$' "$folder/Makefile" || basename "$folder"
+    done | sort
+}
+
+# Rust as this machine has it, where that compiles for the target; OpenWrt's is built from source
+# with LLVM, for hours.
+own_rust() {
+    [ "$RUST" = host ] || return 0
+    ln -s "$PROFILES/rust" "$WORK/own/rust"
+}
+
+sdk_feeds_conf() {
+    printf 'src-link base %s\n' "$BASE/package"
+    feeds_conf
+}
+
+sdk_feeds() {
+    local want name
+    own_feed
+    own_rust
+    sdk_feeds_conf >"$TREE/feeds.conf.new"
+    mv "$TREE/feeds.conf.new" "$TREE/feeds.conf"
+    want=$(digest "$TREE/feeds.conf" "$WORK"/feeds/*.commit "$BASE.commit")
+    if [ "$(cat "$TREE/feeds.stamp" 2>/dev/null)" != "$want" ]; then
+        rm -f "$TREE/feeds.stamp"
+        step "SDK feeds: update" in_tree ./scripts/feeds update -a
+        echo "$want" >"$TREE/feeds.stamp"
+    fi
+    step "SDK feeds: update of ours" in_tree ./scripts/feeds update -i fastpath
+    # Before what it stands for is looked for in the other feeds.
+    [ "$RUST" != host ] || step "SDK feeds: Rust" in_tree ./scripts/feeds install -p fastpath rust
+    step "SDK feeds: install" in_tree ./scripts/feeds install -a -p fastpath
+    for name in fastpathd suricata luci-app-fastpath; do
+        [ -e "$TREE/package/feeds/fastpath/$name" ] || die "$COMMAND: the SDK's feeds did not take
+$name: $(log_file "SDK feeds: install")"
+    done
+}
+
+# The release's configuration is fixed in an SDK; what can be chosen is packages and their options.
+sdk_config() {
+    local name lost=''
+    {
+        printf '# CONFIG_%s is not set\n' ALL ALL_KMODS ALL_NONSHARED SIGNED_PACKAGES
+        echo CONFIG_BUILD_LOG=y
+        profile config "$PROFILE" | grep -E '^(# )?CONFIG_SURICATA_' || true
+        own_names | sed 's/.*/CONFIG_PACKAGE_&=m/'
+    } >"$TREE/.config.new"
+    mv "$TREE/.config.new" "$TREE/.config"
+    step "SDK configuration" in_tree make defconfig
+    for name in $(own_names); do
+        grep -qxE "CONFIG_PACKAGE_$name=[my]" "$TREE/.config" || lost+=" $name"
+    done
+    if [ "$lost" = " fastpathd-ebpf" ]; then
+        say "  ! this SDK has no compiler for BPF: no fastpathd-ebpf, the engine ebpf"
+    elif [ -n "$lost" ]; then
+        die "$COMMAND: the SDK's configuration has lost:$lost"
+    fi
+}
+
+sdk_compile() {
+    local log=$BUILD/log/packages-${PLACE/\//-}.log goals=() folder status=0
+    for folder in "$WORK"/own/*/; do
+        case $folder in */rust/) continue ;; esac
+        goals+=("package/feeds/fastpath/$(basename "$folder")/compile")
+    done
+    step "SDK archives" env DOWNLOAD_MIRROR="$MIRROR" "$HERE/run-in" "$TREE" make -j "$JOBS" \
+        "${goals[@]/%compile/download}" ||
+        die "$COMMAND: not every archive came (see above); run the same command again, or name a
+mirror that has them: --download-mirror URL"
+    (in_tree make -s -f "$HERE/folders.mk" SDK=1 || true) >"$WORK/folders"
+    say "  … $(wc -l <"$WORK/folders") folders to compile with $JOBS at once; log: $log"
+    rm -rf "$TREE"/bin/packages/*/fastpath
+    "$HERE/run-in" "$TREE" make -j "$JOBS" "${goals[@]}" 2>&1 | tee "$log" |
+        node "$HERE/progress.mjs" "$WORK/folders" || status=$?
+    [ "$status" = 0 ] || failed "$log"
+}
+
+# collect: into build/apk/ARCHITECTURE, whole or as it was.
+collect() {
+    local from name into
+    from=$(find "$TREE/bin/packages" -mindepth 2 -maxdepth 2 -name fastpath -type d)
+    [ "$(wc -w <<<"$from")" = 1 ] || die "$COMMAND: the SDK left no packages in $TREE/bin/packages"
+    ARCH=$(basename "$(dirname "$from")")
+    for name in $(own_names); do
+        [ "$name" = fastpathd-ebpf ] || compgen -G "$from/$name-[0-9]*.apk" >/dev/null ||
+            die "$COMMAND: the SDK made no package $name; its log is in $TREE/logs"
+    done
+    into=$BUILD/apk/$ARCH
+    rm -rf "$into.new" "$into.old"
+    mkdir -p "$into.new"
+    cp "$from"/*.apk "$into.new/"
+    [ ! -e "$into" ] || mv "$into" "$into.old"
+    mv "$into.new" "$into"
+    rm -rf "$into.old"
+    say "$(find "$into" -name '*.apk' | wc -l) packages for $ARCH are in $into"
+}
+
+# What the packages are made from, beside their folders: crates, and the page.
+own_parts() {
+    own_archives
+    "$TOP/build.sh" page
+}
+
+# build_packages: sets ARCH. Everything that is written is under WORK and build/apk.
+build_packages() {
+    local BASE=$TREE TREE
+    release_file --sdk "openwrt-sdk-$RELEASE-${PLACE/\//-}_*.Linux-x86_64.tar.zst" "$SDK"
+    unpacked "$FOUND" "$WORK/sdk"
+    TREE=$FOUND
+    mkdir -p "$WORK/dl"
+    [ -L "$TREE/dl" ] || { rm -rf "$TREE/dl" && ln -s "$WORK/dl" "$TREE/dl"; }
+    own_parts
+    sdk_feeds
+    sdk_config
+    sdk_compile
+    collect
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// usign.mjs MESSAGE SIGNATURE FOLDER: the signature is of that message, by a key in FOLDER/usign.
+// OpenWrt signs like signify: base64 of "Ed", eight bytes that tell the key, and the signature
+// (Ed25519) or the key itself. A key's file is called by those eight bytes.
+import { createPublicKey, verify } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** What stands before an Ed25519 key in its usual encoding (RFC 8410). */
+const SPKI = Buffer.from('302a300506032b6570032100', 'hex');
+
+function refuse(why) {
+  console.error(why);
+  process.exit(1);
+}
+
+/** Comment, number and contents of FILE, which has SIZE bytes of contents. */
+function read(file, size) {
+  const [comment = '', line = ''] = readFileSync(file, 'utf8').split('\n');
+  const bytes = Buffer.from(line, 'base64');
+  if (!comment.startsWith('untrusted comment: ') || bytes.length !== 10 + size) {
+    refuse(`${file} is no ${size === 64 ? 'signature' : 'key'} of usign`);
+  }
+  if (bytes.toString('latin1', 0, 2) !== 'Ed') refuse(`${file} is not of Ed25519`);
+  return {
+    comment: comment.slice(19),
+    number: bytes.toString('hex', 2, 10),
+    contents: bytes.subarray(10),
+  };
+}
+
+const [message, signature, folder] = process.argv.slice(2);
+const signed = read(signature, 64);
+const file = join(folder, 'usign', signed.number);
+if (!existsSync(file)) {
+  refuse(`signed by key ${signed.number}, which is not in the pinned keyring`);
+}
+const known = read(file, 32);
+if (known.number !== signed.number) refuse(`${file} is key ${known.number}`);
+const key = createPublicKey({
+  key: Buffer.concat([SPKI, known.contents]),
+  format: 'der',
+  type: 'spki',
+});
+if (!verify(null, readFileSync(message), key, signed.contents)) {
+  refuse(`${message} is not what key ${signed.number} signed`);
+}
+console.log(`${known.number} (${known.comment})`);
