@@ -10,8 +10,12 @@ own_names() {
         case $folder in */rust/) continue ;; esac
         # shellcheck disable=SC2016 # make expands it
         sed -n 's/^$(eval $(call BuildPackage,\([^)]*\)))$/\1/p' "$folder/Makefile"
-        # LuCI's own Makefile does it.
-        ! grep -q 'luci\.mk$' "$folder/Makefile" || basename "$folder"
+        # LuCI's own Makefile does it, for each translation too.
+        grep -q 'luci\.mk$' "$folder/Makefile" || continue
+        folder=${folder%/}
+        basename "$folder"
+        find "$folder/po" -mindepth 1 -maxdepth 1 -type d ! -name templates -printf '%f\n' |
+            sed "s/^/luci-i18n-${folder##*/luci-app-}-/"
     done | sort
 }
 
@@ -22,15 +26,24 @@ own_rust() {
     ln -s "$PROFILES/rust" "$WORK/own/rust"
 }
 
+# A copy of our feed in the SDK: a package tells the folder that it was built in, below the SDK's
+# own, and of another one its whole path, which is nobody's business.
+own_copy() {
+    mkdir -p "$TREE/fastpath"
+    rsync -aL --delete "$WORK/own/" "$TREE/fastpath/"
+    export FASTPATH_PAGE=$TOP/ui/dist
+}
+
 sdk_feeds_conf() {
     printf 'src-link base %s\n' "$BASE/package"
-    feeds_conf
+    feeds_conf | sed "s|^src-link fastpath .*|src-link fastpath $TREE/fastpath|"
 }
 
 sdk_feeds() {
     local want name
     own_feed
     own_rust
+    own_copy
     sdk_feeds_conf >"$TREE/feeds.conf.new"
     mv "$TREE/feeds.conf.new" "$TREE/feeds.conf"
     want=$(digest "$TREE/feeds.conf" "$WORK"/feeds/*.commit "$BASE.commit")
@@ -57,6 +70,8 @@ sdk_config() {
         echo CONFIG_BUILD_LOG=y
         profile config "$PROFILE" | grep -E '^(# )?CONFIG_SURICATA_' || true
         own_names | sed 's/.*/CONFIG_PACKAGE_&=m/'
+        # A translation is chosen by its language.
+        own_names | sed -n 's/^luci-i18n-.*-\([a-z]*\)$/CONFIG_LUCI_LANG_\1=y/p'
     } >"$TREE/.config.new"
     mv "$TREE/.config.new" "$TREE/.config"
     step "SDK configuration" in_tree make defconfig

@@ -25,7 +25,7 @@ need_openwrt() {
         lost+=$(printf "\n  OpenWrt's archives, in %s" "$WORK/dl")
     [ -z "$lost" ] || die "sources: of OpenWrt there is not yet:$lost
 Nothing was written. What can be done:
-  ./build.sh firmware $PROFILE      fetches it, and builds the image
+  ./build.sh firmware $PROFILE --from-source   fetches it, and builds the image
   ./build.sh sources $PROFILE --own   our part alone, which needs nothing of OpenWrt"
 }
 

@@ -147,19 +147,23 @@ test_packages_by_the_sdk() {
     local said tree=$NOW/work/sdk/$SDK_NAME
     sdk && signed_release && packages_by_sdk
     said=$(run_sdk 2>&1) || fail "$said"
-    has "$said" "8 packages for x86_64 are in $NOW/build/apk/x86_64"
+    has "$said" "9 packages for x86_64 are in $NOW/build/apk/x86_64"
     [ "$(cd "$NOW/build/apk/x86_64" && echo fastpathd-*.apk)" = \
         "fastpathd-0.1.0-r1.apk fastpathd-ebpf-0.1.0-r1.apk" ] || fail "$(ls "$NOW/build/apk")"
+    # What a package tells of where it was made.
+    [ "$(readlink -f "$tree/package/feeds/fastpath/fastpathd")" = "$tree/fastpath/fastpathd" ] ||
+        fail "its path is another: $(readlink -f "$tree/package/feeds/fastpath/fastpathd")"
+    [ -e "$NOW/build/apk/x86_64/luci-i18n-fastpath-de-0.1.0-r1.apk" ] || fail "no German"
     # This machine's Rust is in place of the one that takes hours, and no package of ours.
     [ -e "$tree/package/feeds/fastpath/rust/Makefile" ] || fail "no Rust of ours"
     grep -qx 'CONFIG_SURICATA_HYPERSCAN=y' "$tree/.config" || fail "an option is lost"
     grep -qx '# CONFIG_ALL is not set' "$tree/.config" || fail "every package of the feeds"
     # One that cannot be chosen is named, but for the one that needs a compiler for BPF.
     said=$(LOSE=fastpathd-ebpf run_sdk 2>&1) || fail "$said"
-    has "$said" "no compiler for BPF" "7 packages for x86_64"
+    has "$said" "no compiler for BPF" "8 packages for x86_64"
     ! said=$(LOSE=suricata run_sdk 2>&1) || fail "it is lost in silence"
     has "$said" "has lost: suricata"
-    [ "$(find "$NOW/build/apk/x86_64" -name '*.apk' | wc -l)" = 7 ] || fail "they are gone"
+    [ "$(find "$NOW/build/apk/x86_64" -name '*.apk' | wc -l)" = 8 ] || fail "they are gone"
 }
 
 # built_image [VARIABLE=VALUE…]: by the whole command.
