@@ -36,7 +36,7 @@ image_config() {
         case $symbol in
             CONFIG_TARGET_*_DEVICE_* | "CONFIG_TARGET_${PLACE%/*}" | CONFIG_TARGET_"${PLACE/\//_}")
                 continue ;;
-            CONFIG_TARGET_* | CONFIG_GRUB_* | CONFIG_*_IMAGES) ;;
+            CONFIG_TARGET_* | CONFIG_GRUB_* | CONFIG_*_IMAGES | CONFIG_JSON_*) ;;
             *) continue ;;
         esac
         sed -i -E "/^(# )?${symbol}[= ]/d" "$1/.config.new"
@@ -98,7 +98,8 @@ same command again, or name a mirror that has them: --download-mirror URL"
     lost=$(manifest_lacks "$into"/*.manifest)
     [ -z "$lost" ] || die "firmware: the image has not every package of the profile:
 $lost"
-    # shellcheck disable=SC2034 # images.sh calls it
-    made_from=release_records
+    sed -n 's/^SOURCE_DATE_EPOCH:=//p' "$builder/include/version.mk" >"$into.date"
+    # shellcheck disable=SC2034 # images.sh reads them
+    made_from=release_records made_at=$into.date
     images "$into"
 }

@@ -25,8 +25,9 @@ sdk() {
 
 imagebuilder() {
     local into=$NOW/made/$BUILDER_NAME
-    mkdir -p "$into/packages"
+    mkdir -p "$into/packages" "$into/include"
     cp -r "$PARTS/imagebuilder/." "$into/"
+    echo SOURCE_DATE_EPOCH:=1782770622 >"$into/include/version.mk"
     touch "$into/packages/"{base-files-1,kernel-1,libc-1}.apk
     printf '%s\n' 'http://127.0.0.1:1/releases/25.12.5/packages/x86_64/base/packages.adb' \
         >"$into/repositories"
@@ -193,6 +194,7 @@ test_an_image_by_the_imagebuilder() {
     has "$(zcat "$out"/*.img.gz)" "partition 512" CONFIG_TARGET_KERNEL_PARTSIZE=32 \
         ./etc/uci-defaults/95-fastpath-profile \
         https://mirror.invalid/releases/25.12.5/packages/x86_64/base/packages.adb
+    has "$(cat "$out"/*.bom.cdx.json)" 2026-06-29T22:03:42
     has "$(cat "$out/release.buildinfo")" "release 25.12.5" "$BUILDER_NAME"
     [ "$(wc -l <"$out/packages.buildinfo")" = 8 ] || fail "$(cat "$out/packages.buildinfo")"
     # The next version: nothing of the one before is left beside it.
