@@ -22,6 +22,12 @@ own_names() {
 # Rust as this machine has it, where that compiles for the target; OpenWrt's is built from source
 # with LLVM, for hours.
 own_rust() {
+    if [ "$(cat "$TREE/rust.kind" 2>/dev/null)" != "$RUST" ]; then
+        # The other one, and that it is installed.
+        rm -f "$TREE"/package/feeds/*/rust
+        find "$TREE" -path "*/staging_dir/*/.rust_installed" -delete
+        echo "$RUST" >"$TREE/rust.kind"
+    fi
     [ "$RUST" = host ] || return 0
     ln -s "$PROFILES/rust" "$WORK/own/rust"
 }

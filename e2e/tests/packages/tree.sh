@@ -23,8 +23,9 @@ test_the_scan_takes_them() {
         dump "$folder" >>"$WORK/dump" || fail "$folder: $(cat "$WORK/warnings")"
         [ ! -s "$WORK/warnings" ] || fail "$folder: $(cat "$WORK/warnings")"
     done
-    same <(sed -n 's/^Package: //p' "$WORK/dump" | sort) <(cd "$HERE/golden" && printf '%s\n' * |
-        sort) "the packages of the scan"
+    # LuCI's Makefile makes a package of each translation.
+    same <(sed -n 's/^Package: //p' "$WORK/dump" | grep -v '^luci-i18n-' | sort) \
+        <(cd "$HERE/golden" && printf '%s\n' * | sort) "the packages of the scan"
 }
 
 # provided FILE: names of packages, and what stands for them.

@@ -139,9 +139,10 @@ packages_by_sdk() {
         rev-parse HEAD) /" "$PROFILES/pins"
 }
 
+# run_sdk [RUST]
 run_sdk() {
     PROFILE=x86-64 PROFILES=$PROFILES OPENWRT=$NOW/from/openwrt \
-        "$HERE/stage" packages_of "$RELEASE/$SDK_NAME.tar.zst"
+        "$HERE/stage" packages_of "$RELEASE/$SDK_NAME.tar.zst" "$@"
 }
 
 test_packages_by_the_sdk() {
@@ -159,6 +160,9 @@ test_packages_by_the_sdk() {
     [ -e "$tree/package/feeds/fastpath/rust/Makefile" ] || fail "no Rust of ours"
     grep -qx 'CONFIG_SURICATA_HYPERSCAN=y' "$tree/.config" || fail "an option is lost"
     grep -qx '# CONFIG_ALL is not set' "$tree/.config" || fail "every package of the feeds"
+    # OpenWrt's Rust is that of its own feed.
+    said=$(run_sdk openwrt 2>&1) || fail "$said"
+    [ ! -L "$tree/package/feeds/fastpath/rust" ] || fail "ours is still there"
     # One that cannot be chosen is named, but for the one that needs a compiler for BPF.
     said=$(LOSE=fastpathd-ebpf run_sdk 2>&1) || fail "$said"
     has "$said" "no compiler for BPF" "8 packages for x86_64"
