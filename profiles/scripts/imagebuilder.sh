@@ -61,7 +61,7 @@ manifest_lacks() {
     done
 }
 
-# Made of the release: what is told beside the images, in place of records.
+# The release's files and our packages that the images are made of.
 release_records() {
     printf 'release %s %s\nimagebuilder %s %s\n' "$RELEASE" "$RELEASE_AT" "${IMAGEBUILDER##*/}" \
         "$(sha256sum <"$IMAGEBUILDER" | cut -d ' ' -f 1)" >"$1/release.buildinfo"
@@ -72,7 +72,6 @@ release_records() {
 make_image() {
     local partition
     partition=$(profile get "$PROFILE" rootfs_mib)
-    # Its words go into the image's log alone: `make image` ends the same with a failed step.
     "$HERE/run-in" "$1" make image PROFILE="$DEVICE" \
         PACKAGES="$(profile get "$PROFILE" packages | paste -sd ' ')" \
         FILES="$WORK/files/$PROFILE" BIN_DIR="$2" ${partition:+ROOTFS_PARTSIZE="$partition"}

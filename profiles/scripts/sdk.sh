@@ -19,8 +19,8 @@ own_names() {
     done | sort
 }
 
-# Rust as this machine has it, where that compiles for the target; OpenWrt's is built from source
-# with LLVM, for hours.
+# This machine's Rust, where it compiles for the target: OpenWrt's feed builds Rust and LLVM from
+# source, which takes hours.
 own_rust() {
     if [ "$(cat "$TREE/rust.kind" 2>/dev/null)" != "$RUST" ]; then
         # The other one, and that it is installed.
@@ -32,8 +32,8 @@ own_rust() {
     ln -s "$PROFILES/rust" "$WORK/own/rust"
 }
 
-# A copy of our feed in the SDK: a package tells the folder that it was built in, below the SDK's
-# own, and of another one its whole path, which is nobody's business.
+# A copy of our feed in the SDK: OpenWrt writes the folder of its Makefile into each package, with
+# its whole path where it is outside of the SDK.
 own_copy() {
     mkdir -p "$TREE/fastpath"
     rsync -aL --delete "$WORK/own/" "$TREE/fastpath/"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // usign.mjs MESSAGE SIGNATURE FOLDER: the signature is of that message, by a key in FOLDER/usign.
-// OpenWrt signs like signify: base64 of "Ed", eight bytes that tell the key, and the signature
+// OpenWrt signs like signify: base64 of "Ed", eight bytes that number the key, and the signature
 // (Ed25519) or the key itself. A key's file is called by those eight bytes.
 import { createPublicKey, verify } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';

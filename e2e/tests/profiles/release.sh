@@ -152,7 +152,7 @@ test_packages_by_the_sdk() {
     has "$said" "9 packages for x86_64 are in $NOW/build/apk/x86_64"
     [ "$(cd "$NOW/build/apk/x86_64" && echo fastpathd-*.apk)" = \
         "fastpathd-0.1.0-r1.apk fastpathd-ebpf-0.1.0-r1.apk" ] || fail "$(ls "$NOW/build/apk")"
-    # What a package tells of where it was made.
+    # OpenWrt writes this path into the packages.
     [ "$(readlink -f "$tree/package/feeds/fastpath/fastpathd")" = "$tree/fastpath/fastpathd" ] ||
         fail "its path is another: $(readlink -f "$tree/package/feeds/fastpath/fastpathd")"
     [ -e "$NOW/build/apk/x86_64/luci-i18n-fastpath-de-0.1.0-r1.apk" ] || fail "no German"
