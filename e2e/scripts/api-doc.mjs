@@ -32,6 +32,7 @@ const order = [
 /** Objects of a process that does not stay, each with a folder of its own. */
 const plugins = {
   change: ['get', 'check', 'apply', 'confirm', 'revert', 'list', 'undo'],
+  wireless: ['status'],
 };
 
 const load = (name) => JSON.parse(readFileSync(join(folder, name), 'utf8'));

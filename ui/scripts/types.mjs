@@ -9,6 +9,12 @@ const schemas = new URL('../../feeds/fastpathd/src/schema/', import.meta.url);
 const objects = [
   { folder: '', object: 'fastpath', title: 'FastpathApi', file: 'types.ts' },
   { folder: 'change/', object: 'fastpath.change', title: 'ChangeApi', file: 'types-change.ts' },
+  {
+    folder: 'wireless/',
+    object: 'fastpath.wireless',
+    title: 'WirelessApi',
+    file: 'types-wireless.ts',
+  },
 ];
 const banner = `// SPDX-License-Identifier: GPL-2.0-or-later
 // Made by \`npm run types\` from feeds/fastpathd/src/schema. Do not edit.

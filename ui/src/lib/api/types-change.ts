@@ -124,7 +124,9 @@ export interface ChangeApi {
       /**
        * the files wanted
        */
-      configs: ('dhcp' | 'fastpath' | 'firewall' | 'network' | 'rpcd' | 'suricata' | 'system')[];
+      configs: (
+        'dhcp' | 'fastpath' | 'firewall' | 'network' | 'rpcd' | 'suricata' | 'system' | 'wireless'
+      )[];
     };
     reply: {
       /**
@@ -202,7 +204,8 @@ export interface Edit {
   /**
    * the file
    */
-  config: 'dhcp' | 'fastpath' | 'firewall' | 'network' | 'rpcd' | 'suricata' | 'system';
+  config:
+    'dhcp' | 'fastpath' | 'firewall' | 'network' | 'rpcd' | 'suricata' | 'system' | 'wireless';
   /**
    * what is done
    */

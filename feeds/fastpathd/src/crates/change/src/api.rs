@@ -29,7 +29,7 @@ const LONGEST: u64 = 600;
 /// Bytes of a note.
 const LONGEST_NOTE: usize = 200;
 /// What is judged together: a change of one may contradict another.
-const TOGETHER: &[&str] = &["dhcp", "firewall", "network"];
+const TOGETHER: &[&str] = &["dhcp", "firewall", "network", "wireless"];
 
 /// The object on ubus.
 pub const OBJECT: Object = Object {
@@ -285,7 +285,10 @@ async fn judge(call: &Call, caller: &Caller) -> Result<Judged, Refusal> {
     })?;
     let problems = validate::problems(&draft, &validate::Surroundings::of_router());
     let via = call.text("via")?.unwrap_or_default();
-    let cuts = crate::cuts::cuts(&draft, &place::places(via));
+    let mut places = place::places(via);
+    let status = call.bus.call("network.wireless", "status", &Map::new()).await;
+    place::name_points(&mut places, &status.unwrap_or_default());
+    let cuts = crate::cuts::cuts(&draft, &places);
     let exposes = exposes::exposes(&draft);
     Ok(Judged { edits, draft, problems, cuts, exposes })
 }

@@ -13,7 +13,8 @@ use crate::validate::{Port, networks};
 /// A way in which the administrator would be cut off.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Cut {
-    /// A stable name of the way: `interface`, `address`, `port`, `device`, `firewall`.
+    /// A stable name of the way: `wifi`, `interface`, `address`, `port`, `device`,
+    /// `firewall`.
     pub(crate) code: &'static str,
     /// What fills the words.
     pub(crate) params: Map,
@@ -47,6 +48,9 @@ pub(crate) fn cuts(draft: &Draft, places: &[Place]) -> Vec<Cut> {
 
 /// The first way, from the address outwards.
 fn cut(draft: &Draft, place: &Place) -> Option<Cut> {
+    if let Some(cut) = air(draft, place) {
+        return Some(cut);
+    }
     let client = place.client.to_string();
     let (before, after) = (draft.before.get("network")?, draft.after.get("network")?);
     // What is not in the configuration is not changed by it.
@@ -75,6 +79,36 @@ fn cut(draft: &Draft, place: &Place) -> Option<Cut> {
             Cut::new("firewall", &[("interface", name), ("client", &client)], text)
         })
     })
+}
+
+/// Options of an access point without which a station does not come back by itself, or comes back
+/// into another network.
+const POINT: &[&str] =
+    &["device", "encryption", "hidden", "key", "mode", "network", "sae_password", "ssid"];
+
+/// Whether their access point stays as it is.
+fn air(draft: &Draft, place: &Place) -> Option<Cut> {
+    let point = place.point.as_deref()?;
+    let pairs = draft.pairs();
+    let pair = pairs.iter().find(|pair| {
+        pair.config == "wireless" && pair.before.is_some_and(|before| before.name == point)
+    })?;
+    let (before, after) = (pair.before?, pair.after);
+    let is_off = |radio: &Section| radio.is_on("disabled", false);
+    let silent = |section: &Section| {
+        let radios = section.words("device");
+        let radios = radios.iter().filter_map(|name| draft.after["wireless"].section(name));
+        is_off(section) || radios.into_iter().all(is_off)
+    };
+    let same = |after: &Section| {
+        POINT.iter().all(|option| before.options.get(*option) == after.options.get(*option))
+    };
+    if after.is_some_and(|after| same(after) && !silent(after)) {
+        return None;
+    }
+    let (ssid, client) = (before.text("ssid").unwrap_or(point), place.client.to_string());
+    let text = format!("the Wi-Fi '{}', which {client} is in, changes", ssid.escape_debug());
+    Some(Cut::new("wifi", &[("ssid", ssid), ("client", &client)], text))
 }
 
 /// The interface by which they come, before and after.

@@ -12,6 +12,7 @@ fn h10() -> Place {
         port: 80,
         device: Some("br-lan.10".to_owned()),
         link: Some("lan1".to_owned()),
+        point: None,
     }
 }
 
@@ -37,6 +38,46 @@ fn set(config: &str, section: &str, values: impl Into<serde_json::Value>) -> ser
 
 fn of(config: &str, option: &str, value: &str) -> String {
     named(&lab(), config, option, value).name.clone()
+}
+
+#[test]
+fn an_access_point_that_they_are_in() {
+    const WIRELESS: &str = "
+config wifi-device 'radio0'
+    option band '5g'
+config wifi-iface 'home'
+    option device 'radio0'
+    option network 'lan'
+    option ssid 'Home'
+    option key 'a good key'
+config wifi-iface 'guests'
+    option device 'radio0'
+    option network 'iot'
+    option ssid 'Guests'
+";
+    let mut place = [Place { link: Some("phy0-ap0".to_owned()), ..h10() }];
+    let status = json!({"radio0": {"interfaces": [
+        {"section": "home", "ifname": "phy0-ap0"}, {"section": "guests"},
+    ]}});
+    crate::place::name_points(&mut place, status.as_object().unwrap());
+    let codes = |section: &str, values: serde_json::Value| -> Vec<&'static str> {
+        let mut all = lab();
+        all.extend(crate::sample::packages(&[("wireless", WIRELESS)]));
+        let edit = set("wireless", section, values);
+        let draft = Draft::new(all, &crate::sample::edits(json!([edit]))).unwrap();
+        cuts(&draft, &place).iter().map(|cut| cut.code).collect()
+    };
+    for values in [
+        json!({"ssid": "House"}),
+        json!({"key": "another key"}),
+        json!({"network": "iot"}),
+        json!({"disabled": "1"}),
+    ] {
+        assert_eq!(codes("home", values.clone()), ["wifi"], "{values}");
+        assert_eq!(codes("guests", values.clone()), [""; 0], "{values}");
+    }
+    assert_eq!(codes("radio0", json!({"disabled": "1"})), ["wifi"]);
+    assert_eq!(codes("radio0", json!({"channel": "36"})), [""; 0]);
 }
 
 #[test]

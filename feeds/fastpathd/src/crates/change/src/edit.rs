@@ -11,7 +11,7 @@ use crate::secret::{MASK, has_mask, is_secret};
 
 /// Files that may be changed this way.
 pub const CONFIGS: &[&str] =
-    &["dhcp", "fastpath", "firewall", "network", "rpcd", "suricata", "system"];
+    &["dhcp", "fastpath", "firewall", "network", "rpcd", "suricata", "system", "wireless"];
 /// More in one change is no form that somebody filled in.
 pub(crate) const MOST_EDITS: usize = 512;
 /// Options of one edit, entries of one list, sections in one order.

@@ -30,6 +30,7 @@ enum Fact {
     Member { bridge: String, port: String },
     Vlan { bridge: String, port: String, vlan: u64, tagged: bool },
     Mtu { device: String, mtu: u64 },
+    Ssid { radio: String, ssid: String, networks: Vec<String> },
 }
 
 /// What was seen.
@@ -39,6 +40,8 @@ pub(crate) struct Seen {
     topology: Option<Map>,
     /// netifd's interfaces.
     interfaces: Option<Vec<Value>>,
+    /// netifd's radios.
+    wireless: Option<Map>,
     /// When fw4 has last loaded rules, Unix ms; `u64::MIN` while it does.
     firewall_ms: Option<u64>,
 }
@@ -49,7 +52,8 @@ impl Seen {
         let dump = bus.call("network.interface", "dump", &Map::new()).await.ok();
         let interfaces = dump.and_then(|dump| dump.get("interface")?.as_array().cloned());
         let topology = bus.call("fastpath", "topology", &Map::new()).await.ok();
-        Self { topology, interfaces, firewall_ms: loaded(FW4_STATE, FW4_LOCK) }
+        let wireless = bus.call("network.wireless", "status", &Map::new()).await.ok();
+        Self { topology, interfaces, wireless, firewall_ms: loaded(FW4_STATE, FW4_LOCK) }
     }
 
     fn links(&self) -> impl Iterator<Item = &Value> {
@@ -91,6 +95,16 @@ impl Seen {
                 Some(vlans.any(|of| of["vid"] == *vlan && of["tagged"] == *tagged))
             }
             Fact::Mtu { device, mtu } => Some(self.link(device)?["mtu"] == *mtu),
+            Fact::Ssid { radio, ssid, networks } => {
+                let radio = self.wireless.as_ref()?.get(radio)?;
+                let is = |point: &Value| {
+                    let config = &point["config"];
+                    let of = list(config.get("network")).filter_map(Value::as_str);
+                    config["ssid"] == **ssid && of.eq(networks.iter().map(String::as_str))
+                };
+                let there = list(radio.get("interfaces")).any(is);
+                Some(there && radio["up"] == true && radio["pending"] == false)
+            }
         }
     }
 }
@@ -149,13 +163,32 @@ fn facts(network: Option<&Package>) -> BTreeSet<Fact> {
     facts
 }
 
+/// The facts of a wireless configuration: names that are on the air.
+fn points(wireless: Option<&Package>) -> BTreeSet<Fact> {
+    let mut facts = BTreeSet::new();
+    let Some(wireless) = wireless else { return facts };
+    for point in wireless.of("wifi-iface").filter(|point| !point.is_on("disabled", false)) {
+        for radio in point.words("device") {
+            let of = wireless.section(radio);
+            if of.is_none_or(|of| of.is_on("disabled", false)) {
+                continue;
+            }
+            let networks = point.words("network").into_iter().map(str::to_owned).collect();
+            let ssid = point.text("ssid").unwrap_or_default().to_owned();
+            facts.insert(Fact::Ssid { radio: radio.to_owned(), ssid, networks });
+        }
+    }
+    facts
+}
+
 /// Whether what a change, made at `at_ms`, does to the network and the firewall is in force; none
 /// if that cannot be told. Other files cut nobody off.
 pub(crate) fn in_force(draft: &Draft, at_ms: u64, seen: &Seen) -> Option<bool> {
     let mut answers = Vec::new();
     for config in draft.touched() {
         match config {
-            "network" => answers.push(network(draft, seen)),
+            "network" => answers.push(told(draft, seen, config, facts)),
+            "wireless" => answers.push(told(draft, seen, config, points)),
             "firewall" => answers.push(seen.firewall_ms.map(|loaded| loaded >= at_ms)),
             _ => {}
         }
@@ -163,8 +196,13 @@ pub(crate) fn in_force(draft: &Draft, at_ms: u64, seen: &Seen) -> Option<bool> {
     all(answers)
 }
 
-fn network(draft: &Draft, seen: &Seen) -> Option<bool> {
-    let of = |packages: &Packages| facts(packages.get("network"));
+fn told(
+    draft: &Draft,
+    seen: &Seen,
+    config: &str,
+    facts: fn(Option<&Package>) -> BTreeSet<Fact>,
+) -> Option<bool> {
+    let of = |packages: &Packages| facts(packages.get(config));
     let (before, after) = (of(&draft.before), of(&draft.after));
     let made = after.difference(&before).map(|fact| seen.holds(fact));
     let ended = before.difference(&after).map(|fact| seen.holds(fact).map(|holds| !holds));

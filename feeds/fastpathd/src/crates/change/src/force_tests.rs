@@ -48,6 +48,37 @@ fn a_vlan_is_in_force_once_its_ports_are_in_it() {
 }
 
 #[test]
+fn an_ssid_is_in_force_once_its_radio_is_up_with_it() {
+    let wireless = "
+config wifi-device 'radio0'
+config wifi-iface 'guests'
+    option device 'radio0'
+    option network 'lan'
+    option ssid 'Guests'
+";
+    let list = |values: Value| {
+        let edit = json!([{"config": "wireless", "op": "set", "section": "guests",
+            "values": values}]);
+        read_edits(edit.as_array().unwrap()).unwrap()
+    };
+    let told = |values: Value, up: bool, ssid: &str, network: &str| {
+        let draft = Draft::new(packages(&[("wireless", wireless)]), &list(values)).unwrap();
+        let status = json!({"radio0": {"up": up, "pending": false, "interfaces": [
+            {"section": "guests", "config": {"ssid": ssid, "network": [network]}},
+        ]}});
+        in_force(&draft, 0, &Seen { wireless: status.as_object().cloned(), ..Seen::default() })
+    };
+    let renamed = || json!({"ssid": "Visitors"});
+    assert_eq!(told(renamed(), true, "Guests", "lan"), Some(false));
+    assert_eq!(told(renamed(), false, "Visitors", "lan"), Some(false));
+    assert_eq!(told(renamed(), true, "Visitors", "lan"), Some(true));
+    assert_eq!(told(json!({"network": "guest"}), true, "Guests", "lan"), Some(false));
+    assert_eq!(told(json!({"network": "guest"}), true, "Guests", "guest"), Some(true));
+    assert_eq!(told(json!({"disabled": "1"}), true, "Guests", "lan"), Some(false));
+    assert_eq!(told(json!({"key": "another key"}), true, "Guests", "lan"), None);
+}
+
+#[test]
 fn what_no_fact_shows_cannot_be_told() {
     let draft = draft(set("lan", &json!({"metric": "7"})));
     assert_eq!(in_force(&draft, 0, &seen("10.10.10.1/24", &[])), None);

@@ -7,6 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 use std::process::Command;
 
+use plugin::Map;
 use plugin::process::{self, Limits};
 use serde_json::Value;
 
@@ -31,6 +32,8 @@ pub(crate) struct Place {
     pub(crate) device: Option<String>,
     /// The port that their frames come in by, if it is known.
     pub(crate) link: Option<String>,
+    /// The section of `/etc/config/wireless` that made this port, if it is an access point.
+    pub(crate) point: Option<String>,
 }
 
 /// A connection to the page.
@@ -61,6 +64,18 @@ pub(crate) fn places(via: &str) -> Vec<Place> {
         }
     }
     places
+}
+
+/// Adds the access points, by netifd's `network.wireless status`.
+pub(crate) fn name_points(places: &mut [Place], status: &Map) {
+    let points = status.values().filter_map(|radio| radio["interfaces"].as_array()).flatten();
+    for point in points {
+        for place in places.iter_mut() {
+            if place.link.is_some() && place.link.as_deref() == point["ifname"].as_str() {
+                place.point = point["section"].as_str().map(str::to_owned);
+            }
+        }
+    }
 }
 
 /// The ports that uhttpd listens on, by its configuration: `0.0.0.0:80`, `[::]:443`, `8080`.
@@ -106,7 +121,8 @@ fn place(peer: Peer) -> Place {
     let neighbour = neighbour(client);
     let link =
         neighbour.as_ref().and_then(|(device, mac)| link(Path::new("/sys/class/net"), device, mac));
-    Place { client, router, port, device: neighbour.map(|(device, _)| device), link }
+    let device = neighbour.map(|(device, _)| device);
+    Place { client, router, port, device, link, point: None }
 }
 
 /// The device and link address of a neighbour.

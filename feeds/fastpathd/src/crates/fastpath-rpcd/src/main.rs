@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 /// The objects, each named as its link.
 const OBJECTS: &[&plugin::Object] =
-    &[&access::OBJECT, &change::OBJECT, &doctor::OBJECT, &uci::OBJECT];
+    &[&access::OBJECT, &change::OBJECT, &doctor::OBJECT, &uci::OBJECT, &wireless::OBJECT];
 /// What it does besides, for init scripts and itself.
 const ERRANDS: &[plugin::Errand] =
     &[("boot", change::boot), ("login", access::gate), ("settle", change::settle)];

@@ -13,6 +13,7 @@ mod fw4;
 mod interface;
 mod network;
 mod system;
+mod wireless;
 
 use std::collections::BTreeSet;
 
@@ -78,13 +79,14 @@ fn examine(packages: &Packages, around: &Surroundings) -> Vec<Problem> {
             common::values(&mut report, section);
         }
     }
-    let judges: [Judge; 6] = [
+    let judges: [Judge; 7] = [
         ("network", network::judge),
         ("network", interface::judge),
         ("firewall", firewall::judge),
         ("dhcp", dhcp::judge),
         ("system", system::judge),
         ("rpcd", system::judge_logins),
+        ("wireless", wireless::judge),
     ];
     for (config, judge) in judges {
         if packages.contains_key(config) {

@@ -9,7 +9,23 @@ const MORE: &[(&str, &str)] = &[
     ("dhcp", "config dhcp 'lan'\n\toption interface lan\nconfig host\n\toption ip 10.10.10.9\n"),
     ("system", "config system\n\toption hostname gateway\n"),
     ("rpcd", "config login\n\toption username root\n\toption password '$p$root'\n"),
+    ("wireless", WIRELESS),
 ];
+
+const WIRELESS: &str = "
+config wifi-device 'radio0'
+    option type 'mac80211'
+    option band '5g'
+    option channel 'auto'
+    option country 'DE'
+config wifi-iface 'home'
+    option device 'radio0'
+    option mode 'ap'
+    option network 'lan'
+    option ssid 'Home'
+    option encryption 'sae-mixed'
+    option key 'a good key'
+";
 
 fn around() -> Surroundings {
     let devices = ["lan1", "lan2", "lan3", "wan", "lo"].map(str::to_owned);
@@ -64,6 +80,51 @@ fn a_healthy_router_has_none() {
     for edit in good {
         assert_eq!(judged(json!([edit])), [], "{edit}");
     }
+}
+
+#[test]
+fn radios_and_ssids() {
+    let good = [
+        set("wireless", "radio0", json!({"channel": "36", "country": "00", "disabled": "1"})),
+        set("wireless", "home", json!({"key": "0".repeat(64), "encryption": "psk2+ccmp"})),
+        set("wireless", "home", json!({"key": null, "encryption": "owe"})),
+        set("wireless", "home", json!({"ssid": "ü".repeat(16), "network": null})),
+        add("wireless", "wifi-iface", json!({"device": "radio0", "mode": "sta"})),
+    ];
+    for edit in good {
+        assert_eq!(judged(json!([edit])), [], "{edit}");
+    }
+    for (option, value) in [
+        ("country", "de"),
+        ("country", "Germany"),
+        ("channel", "256"),
+        ("band", "5"),
+        ("disabled", "maybe"),
+    ] {
+        let found = one(set("wireless", "radio0", json!({option: value})));
+        assert_eq!(found, ("radio0".into(), option.into(), "value"), "{value}");
+    }
+    for (option, value, what) in [
+        ("ssid", Value::Null, "missing"),
+        ("ssid", json!("x".repeat(33)), "value"),
+        ("key", Value::Null, "missing"),
+        ("key", json!("short"), "value"),
+        ("key", json!("g".repeat(64)), "value"),
+        ("key", json!("schlüssel"), "value"),
+        ("encryption", json!("wpa9"), "value"),
+        ("mode", json!("master"), "value"),
+        ("device", json!("radio7"), "unknown-radio"),
+        ("device", Value::Null, "missing"),
+        ("network", json!("dmz"), "unknown-interface"),
+    ] {
+        let found = one(set("wireless", "home", json!({option: value})));
+        assert_eq!(found, ("home".into(), option.into(), what), "{value}");
+    }
+    let bad = judged(json!([set("wireless", "home", json!({"key": "short"}))])).remove(0);
+    assert!(!bad.text.contains("short"), "{}", bad.text);
+    let gone = json!({"config": "network", "op": "delete", "section": "lan"});
+    let of = |problem: &Problem| problem.config == "wireless" && problem.option == "network";
+    assert!(judged(json!([gone])).iter().any(of), "an SSID without its network");
 }
 
 #[test]

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The ubus object `fastpath.wireless`: radios and SSIDs.
+//!
+//! netifd's `network.wireless status` answers with the whole configuration of each radio, keys and
+//! passwords of RADIUS servers included, so no viewer may call it. This object names what is
+//! shown, field by field: an option that a later netifd adds stays on the router.
+
+use plugin::{Call, Map, Method, Object, Refusal, map};
+use serde_json::{Value, json};
+use ubus::Status;
+
+/// The object on ubus.
+pub const OBJECT: Object = Object {
+    name: "fastpath.wireless",
+    methods: &[Method {
+        name: "status",
+        args: &[],
+        run: |call| Box::pin(async move { status(&call).await }),
+    }],
+};
+
+async fn status(call: &Call) -> Result<Map, Refusal> {
+    let said = match call.bus.call("network.wireless", "status", &Map::new()).await {
+        Ok(said) => said,
+        // A netifd without wireless handlers, or none at all.
+        Err(error) if error.status() == Status::NotFound => Map::new(),
+        Err(error) => {
+            return Err(Refusal::new("failed", format!("asking netifd for radios: {error}")));
+        }
+    };
+    Ok(map([("radios", radios(&said))]))
+}
+
+/// The radios of netifd's answer, by name.
+fn radios(said: &Map) -> Value {
+    let mut radios: Vec<(&String, &Value)> = said.iter().collect();
+    radios.sort_by_key(|(name, _)| *name);
+    radios.into_iter().map(|(name, radio)| shown(name, radio)).collect()
+}
+
+fn shown(name: &str, radio: &Value) -> Value {
+    let config = &radio["config"];
+    let is = |field: &str| radio[field] == true;
+    let points = radio["interfaces"].as_array().into_iter().flatten();
+    let points: Value = points.map(point).collect();
+    // wifi-scripts know the option by both names.
+    let country = text(&config["country"]) + &text(&config["country_code"]);
+    json!({
+        "name": name,
+        "band": text(&config["band"]),
+        "channel": text(&config["channel"]),
+        "country": country,
+        "disabled": is("disabled"),
+        "up": is("up"),
+        "pending": is("pending"),
+        "failed": is("retry_setup_failed"),
+        "ssids": points,
+    })
+}
+
+fn point(point: &Value) -> Value {
+    let config = &point["config"];
+    json!({
+        "section": text(&point["section"]),
+        "ssid": text(&config["ssid"]),
+        "mode": text(&config["mode"]),
+        "encryption": text(&config["encryption"]),
+        "networks": words(&config["network"]),
+        "device": text(&point["ifname"]),
+    })
+}
+
+/// A channel is a text or a number, by the handler's own types.
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        _ => String::new(),
+    }
+}
+
+fn words(value: &Value) -> Vec<String> {
+    match value {
+        Value::Array(list) => list.iter().map(text).collect(),
+        other => text(other).split_whitespace().map(str::to_owned).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What netifd at v25.12.5 answers of a radio with two SSIDs, of which the second waits.
+    fn said() -> Map {
+        let said = json!({
+            "radio1": {"up": false, "pending": false, "autostart": true, "disabled": true,
+                "retry_setup_failed": false, "config": {"band": "2g", "disabled": true},
+                "interfaces": []},
+            "radio0": {"up": true, "pending": false, "autostart": true, "disabled": false,
+                "retry_setup_failed": false,
+                "config": {"band": "5g", "channel": 36, "country": "DE", "path": "soc/wifi"},
+                "interfaces": [
+                    {"section": "home", "ifname": "phy0-ap0", "vlans": [], "stations": [
+                        {"section": "cfg0a", "config": {"mac": "*", "key": "station secret"}}],
+                     "config": {"mode": "ap", "ssid": "Home", "encryption": "sae-mixed",
+                        "key": "home secret", "sae_password": ["other secret"],
+                        "auth_secret": "radius secret", "network": ["lan"], "radios": []}},
+                    {"section": "guests", "vlans": [], "stations": [],
+                     "config": {"mode": "ap", "ssid": "Guests", "encryption": "owe",
+                        "network": "guest dmz"}},
+                ]},
+        });
+        said.as_object().cloned().unwrap_or_default()
+    }
+
+    #[test]
+    fn radios_are_told_by_name_with_what_is_on_the_air() {
+        let off = json!({"name": "radio1", "band": "2g", "channel": "", "country": "",
+            "disabled": true, "up": false, "pending": false, "failed": false, "ssids": []});
+        let home = json!({"section": "home", "ssid": "Home", "mode": "ap", "device": "phy0-ap0",
+            "encryption": "sae-mixed", "networks": ["lan"]});
+        let guests = json!({"section": "guests", "ssid": "Guests", "mode": "ap", "device": "",
+            "encryption": "owe", "networks": ["guest", "dmz"]});
+        let on = json!({"name": "radio0", "band": "5g", "channel": "36", "country": "DE",
+            "disabled": false, "up": true, "pending": false, "failed": false,
+            "ssids": [home, guests]});
+        assert_eq!(radios(&said()), json!([on, off]));
+    }
+
+    #[test]
+    fn no_key_is_part_of_the_answer() {
+        assert!(Value::Object(said()).to_string().contains("secret"));
+        assert!(!radios(&said()).to_string().contains("secret"));
+    }
+
+    #[test]
+    fn a_router_without_radios_has_none() {
+        assert_eq!(radios(&Map::new()), json!([]));
+    }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Made by `npm run types` from feeds/fastpathd/src/schema. Do not edit.
+
+/**
+ * What each method of the ubus object `fastpath.wireless` takes and answers.
+ */
+export interface WirelessApi {
+  /**
+   * Radios and their SSIDs as netifd has them, without keys: its own network.wireless status has every key.
+   */
+  status: {
+    request: {};
+    reply: {
+      /**
+       * by name; none: no radio, or a netifd without wireless
+       */
+      radios: Radio[];
+    };
+  };
+}
+/**
+ * A radio: a section wifi-device of /etc/config/wireless that netifd knows.
+ *
+ * This interface was referenced by `WirelessApi`'s JSON-Schema
+ * via the `definition` "Radio".
+ */
+export interface Radio {
+  /**
+   * the section
+   */
+  name: string;
+  /**
+   * `2g`, `5g`, `6g`, `60g`; empty: not said
+   */
+  band: string;
+  /**
+   * a number, or `auto`
+   */
+  channel: string;
+  /**
+   * two letters; empty: not said
+   */
+  country: string;
+  /**
+   * by its configuration
+   */
+  disabled: boolean;
+  up: boolean;
+  /**
+   * it is being set up or taken down
+   */
+  pending: boolean;
+  /**
+   * netifd has given up; the system log says why
+   */
+  failed: boolean;
+  /**
+   * those that are not disabled
+   */
+  ssids: Ssid[];
+}
+/**
+ * A network of a radio, without its key.
+ *
+ * This interface was referenced by `WirelessApi`'s JSON-Schema
+ * via the `definition` "Ssid".
+ */
+export interface Ssid {
+  /**
+   * the section wifi-iface
+   */
+  section: string;
+  /**
+   * its name; whoever runs a station or a mesh chooses it
+   */
+  ssid: string;
+  /**
+   * `ap`, `sta`, `mesh`, …
+   */
+  mode: string;
+  /**
+   * as configured: `none`, `sae-mixed`, …
+   */
+  encryption: string;
+  /**
+   * interfaces of /etc/config/network
+   */
+  networks: string[];
+  /**
+   * the network device, a port of the bridge; empty: there is none now
+   */
+  device: string;
+}
