@@ -31,6 +31,7 @@ pub mod session;
 pub mod syslog;
 pub mod system;
 pub mod uci;
+pub mod wireless;
 
 use std::convert::Infallible;
 use std::io;
@@ -91,7 +92,7 @@ pub async fn run(
         limit: options.exec_limit,
     };
     let log = syslog::Log::new(options.syslog.as_deref(), options.logs);
-    let parts = objects::Parts { down: options.down, log, told };
+    let parts = objects::Parts { down: options.down, radios: options.radios, log, told };
     let mut objects = objects::Objects::new(accounts, store, parts);
     let (published, all_published) = oneshot::channel();
     let (plugged, all_plugged) = oneshot::channel();

@@ -20,7 +20,7 @@ use crate::reply::Answer;
 use crate::session::{self, Accounts, Sessions};
 use crate::syslog::{self, Log};
 use crate::uci::{self, Store, Uci};
-use crate::{devices, reload, rpcsys, service, system};
+use crate::{devices, reload, rpcsys, service, system, wireless};
 
 /// How often the interfaces are looked at.
 const LOOK: Duration = Duration::from_secs(1);
@@ -57,6 +57,8 @@ pub struct Told {
 pub struct Parts {
     /// Has a file for each interface that was told to go down.
     pub down: PathBuf,
+    /// Has a file for each radio with what was made of it.
+    pub radios: PathBuf,
     /// The log.
     pub log: Log,
     /// Programs that stand for procd.
@@ -69,6 +71,10 @@ pub struct Objects {
     sessions: Sessions,
     uci: Uci,
     network: Network,
+    /// The configurations.
+    store: Store,
+    /// What was made of each radio.
+    radios: PathBuf,
     log: Log,
     told: Told,
     /// Interfaces that have an object.
@@ -80,11 +86,13 @@ impl Objects {
     /// Objects over these files.
     #[must_use]
     pub fn new(accounts: Accounts, store: Store, parts: Parts) -> Objects {
-        let Parts { down, log, told } = parts;
+        let Parts { down, radios, log, told } = parts;
         Objects {
             sessions: Sessions::new(accounts.nobody()),
             uci: Uci::new(store.clone()),
-            network: Network::new(store, down),
+            network: Network::new(store.clone(), down),
+            store,
+            radios,
             log,
             accounts,
             told,
@@ -112,6 +120,7 @@ impl Objects {
             ("service", service::METHODS),
             ("network.interface", network::METHODS),
             ("network.device", devices::METHODS),
+            ("network.wireless", wireless::METHODS),
             ("log", syslog::METHODS),
             ("file", file::METHODS),
             ("rpc-sys", rpcsys::METHODS),
@@ -214,6 +223,7 @@ impl Objects {
                 self.network.answer(called, &network::addresses(), system::since_boot())
             }
             "network.device" => devices::answer(Path::new("/sys/class/net"), called),
+            "network.wireless" => wireless::answer(&self.store, &self.radios, called),
             "log" => self.log.answer(called),
             "file" => file::answer(Asker { sessions: &mut self.sessions, now }, called),
             _ => self.answer_interface(object, called),

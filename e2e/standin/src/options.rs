@@ -36,6 +36,8 @@ pub struct Options {
     pub logs: Option<PathBuf>,
     /// Folder that has a file for each interface that was told to go down.
     pub down: PathBuf,
+    /// Folder that has a file for each radio.
+    pub radios: PathBuf,
     /// Run with the name of each configuration that changed.
     pub reload_command: Option<PathBuf>,
     /// Run with the type of each event that services may have triggers for.
@@ -58,6 +60,7 @@ impl Default for Options {
             syslog: None,
             logs: None,
             down: PathBuf::from("/run/lab/down"),
+            radios: PathBuf::from("/run/lab/wireless"),
             reload_command: None,
             event_command: None,
         }
@@ -81,6 +84,7 @@ fastpath-standin: answers for ubusd, rpcd and uhttpd, in the lab only
   --syslog PATH          socket that programs send their log to
   --log-folder FOLDER    what services say, a file NAME.log each
   --down-folder FOLDER   interfaces that were told to go down (/run/lab/down)
+  --radio-folder FOLDER  what was made of each radio (/run/lab/wireless)
   --reload-command FILE  run with the name of each configuration that changed
   --event-command FILE   run with the type of each event for services
 ";
@@ -112,6 +116,7 @@ impl Options {
                 Long("syslog") => options.syslog = Some(parser.value()?.into()),
                 Long("log-folder") => options.logs = Some(parser.value()?.into()),
                 Long("down-folder") => options.down = parser.value()?.into(),
+                Long("radio-folder") => options.radios = parser.value()?.into(),
                 Long("reload-command") => options.reload_command = Some(parser.value()?.into()),
                 Long("event-command") => options.event_command = Some(parser.value()?.into()),
                 Long("help") | Short('h') => return Ok(None),

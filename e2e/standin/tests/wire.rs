@@ -16,8 +16,17 @@ use support::{demo, router::Router};
 use ubus::{Attribute, Blobmsg, Decoder, Frame, Kind};
 
 /// Objects that the recorded rpcd had as plug-ins, and those that procd and netifd have.
-const OTHERS: [&str; 8] =
-    ["file", "log", "network.device", "network.interface", "rc", "rpc-sys", "service", "system"];
+const OTHERS: [&str; 9] = [
+    "file",
+    "log",
+    "network.device",
+    "network.interface",
+    "network.wireless",
+    "rc",
+    "rpc-sys",
+    "service",
+    "system",
+];
 
 fn hex(text: &str) -> Vec<u8> {
     let digits = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).unwrap();

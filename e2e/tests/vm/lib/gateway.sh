@@ -137,7 +137,7 @@ prepare() {
     gw '[ -e /run/e2e/config ] || {
             mkdir -p /run/e2e/etc && cp /etc/config/fastpath /run/e2e/config &&
                 { [ ! -d /sys/module/nf_conntrack_ftp ] || : >/run/e2e/with-ftp; } &&
-                for name in network firewall dhcp; do
+                for name in network firewall dhcp wireless; do
                     [ ! -e "/etc/config/$name" ] || cp "/etc/config/$name" /run/e2e/etc/
                 done
         }'
@@ -156,7 +156,8 @@ reload() {
     concerned=
     for config; do
         case $config in
-            network) concerned="$concerned network firewall dnsmasq packet_steering fastpathd " ;;
+            network | wireless)
+                concerned="$concerned network firewall dnsmasq packet_steering fastpathd " ;;
             firewall) concerned="$concerned firewall packet_steering fastpathd " ;;
             dhcp) concerned="$concerned dnsmasq " ;;
             *) echo "no service is known for $config" >&2; return 1 ;;
@@ -178,6 +179,12 @@ for file in /run/e2e/etc/*; do
     cp "$file" /etc/config/
     set -- "$@" "${file##*/}"
 done
+[ ! -e /etc/config/wireless ] || [ -e /run/e2e/etc/wireless ] || {
+    rm /etc/config/wireless
+    [ ! -e /run/e2e/wpa.pid ] || kill "$(cat /run/e2e/wpa.pid)"
+    [ ! -e /run/netns/station ] || ip netns delete station
+    set -- "$@" wireless
+}
 for file in /run/lab/down/*; do
     [ ! -e "$file" ] || { rm "$file"; set -- "$@" network; }
 done

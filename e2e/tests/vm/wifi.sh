@@ -1,0 +1,236 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Wi-Fi: SSIDs as ports of the bridge, each in the VLAN of its network. The radios of the user-mode
+# machine are veth pairs (gateway/usr/libexec/lab/wireless); the last test has real 802.11.
+
+# change SESSION METHOD ARGUMENTS: the answer; a refusal is one too.
+change() { rpc "$1" fastpath.change "$2" "$3" | jq -c '.result[1] // .error'; }
+
+# radios OPTION…: radio0, off, with OpenWrt's own SSID, as its first boot writes them.
+radios() {
+    gw '[ -x /usr/libexec/lab/wireless ]' ||
+        skip "OpenWrt's own wireless handlers need its patched hostapd, which is not in this root"
+    {
+        printf "config wifi-device 'radio0'\n"
+        printf "\toption %s\n" "type 'mac80211'" "band '2g'" "channel '6'" "disabled '1'" "$@"
+        printf "\nconfig wifi-iface 'default_radio0'\n"
+        printf "\toption %s\n" "device 'radio0'" "network 'lan'" "mode 'ap'" "ssid 'OpenWrt'" \
+            "encryption 'none'"
+    } | gw "$RELOAD cat >/etc/config/wireless && reload wireless"
+}
+
+KEY='welcome, guests'
+
+# guests [ENCRYPTION]: edits that make a network for guests, and an SSID that leads into it alone.
+guests() {
+    jq -nc --arg key "$KEY" --arg encryption "${1:-sae-mixed}" '[
+        {config: "network", op: "add", type: "bridge-vlan", id: "vlan",
+            values: {device: "br-lan", vlan: "30"}},
+        {config: "network", op: "add", type: "interface", section: "guest",
+            values: {device: "br-lan.30", proto: "static", ipaddr: ["10.10.30.1/24"]}},
+        {config: "dhcp", op: "add", type: "dhcp", section: "guest", values: {interface: "guest"}},
+        {config: "firewall", op: "add", type: "zone", id: "zone", values: {name: "guest",
+            network: ["guest"], input: "REJECT", output: "ACCEPT", forward: "REJECT"}},
+        {config: "firewall", op: "add", type: "forwarding", id: "out",
+            values: {src: "guest", dest: "wan"}},
+        {config: "firewall", op: "add", type: "rule", id: "dhcp", values: {name: "guests-dhcp",
+            src: "guest", proto: "udp", dest_port: "67", target: "ACCEPT"}},
+        {config: "wireless", op: "set", section: "radio0", values: {disabled: null, country: "DE"}},
+        {config: "wireless", op: "add", type: "wifi-iface", section: "guests", values: {
+            device: "radio0", mode: "ap", ssid: "Guests", encryption: $encryption, key: $key,
+            network: "guest", isolate: "1"}}]'
+}
+
+# applied SESSION EDITS: until it is in force, and then for good; the change's number.
+applied() {
+    local answer id
+    answer=$(change "$1" apply "$(jq -nc --argjson e "$2" '{edits: $e, seconds: 120}')")
+    id=$(jq -er .id <<<"$answer") || fail "not applied: $answer"
+    soon 20 in_force "$1"
+    change "$1" confirm "{\"id\": $id}" >/dev/null
+    echo "$id"
+}
+in_force() { change "$1" list '{}' | jq -e '.pending.in_force == true'; }
+
+status() { rpc "$1" fastpath.wireless status '{}' | jq -c '.result[1]'; }
+
+# said_of_radio SESSION FILTER: what jq makes of the first radio.
+radio_is() { status "$1" | jq -e ".radios[0] | $2"; }
+
+# in_vlan DEVICE VID: it is there without a tag, and nowhere else.
+in_vlan() {
+    gw "bridge -j vlan show dev $1" |
+        jq -e --argjson vid "$2" '.[0].vlans == [{vlan: $vid, flags: ["PVID", "Egress Untagged"]}]'
+}
+
+# station COMMAND…: in the namespace of whoever is on the air; each has a process on the gateway.
+station() { gw "ip netns exec station $*"; }
+
+# associate KEY: wpa_supplicant tries it.
+associate() {
+    no_station_daemon
+    # shellcheck disable=SC2016 # the gateway expands it
+    printf '%s\n' 'network={' 'ssid="Guests"' 'key_mgmt=SAE' 'ieee80211w=2' \
+        "sae_password=\"$1\"" '}' | gw 'cat >/run/e2e/wpa.conf
+            ip netns exec station wpa_supplicant -B -i wlan1 -c /run/e2e/wpa.conf \
+                -P /run/e2e/wpa.pid >/dev/null'
+}
+no_station_daemon() {
+    # shellcheck disable=SC2016 # the gateway expands it
+    gw '[ ! -e /run/e2e/wpa.pid ] || kill "$(cat /run/e2e/wpa.pid)"'
+    soon 5 gw '! [ -e /run/e2e/wpa.pid ]'
+}
+on_the_air() { station iw dev wlan1 link | grep -qx "[[:space:]]*SSID: $1"; }
+# Nobody gives out addresses in the owner's network of the lab.
+in_the_owners_network() {
+    station ip addr flush dev wlan1 scope global
+    station ip addr add 10.10.10.77/24 dev wlan1
+    station ping -c 1 -W 1 10.10.10.10
+}
+
+# station_of DEVICE: the device is in that namespace from now on.
+station_of() {
+    gw "[ -e /run/netns/station ] || ip netns add station
+        [ ! -e /sys/class/net/$1 ] || ip link set $1 netns station
+        ip -n station link set $1 up && ip -n station link set lo up
+        printf '%s\n' '#!/bin/sh' '[ \"\$1\" = bound ] || exit 0' \
+            'ip addr replace \$ip/\$mask dev \$interface' \
+            'ip route replace default via \$router' >/run/e2e/lease
+        chmod +x /run/e2e/lease"
+}
+lease() { station "busybox udhcpc -f -q -n -t 8 -T 1 -i $1 -s /run/e2e/lease"; }
+no_station() { gw 'ip netns delete station 2>/dev/null; true'; }
+
+# guest_of DEVICE: who is behind it has an address of the guests', reaches the Internet, and no
+# other network of the router.
+guest_of() {
+    soon 10 lease "$1"
+    has "lease" "$(station "ip -4 addr show dev $1")" "inet 10.10.30."
+    soon 10 station ping -c 1 -W 1 203.0.113.1
+    ! station ping -c 1 -W 1 10.10.10.10 || fail "a guest reaches the owner's network"
+    ! station curl -s -m 2 http://10.10.30.1/ || fail "a guest reaches the router's page"
+}
+
+# @core
+test_guests_have_an_ssid_in_their_vlan() {
+    local root id edits
+    radios "path 'lab/veth'"
+    root=$(session root fastpath)
+    radio_is "$root" '(.up or .failed | not) and .disabled and .ssids == []'
+    id=$(applied "$root" "$(guests)")
+    node "$VM/answer.mjs" "$TOP/feeds/fastpathd/src/schema" wireless status \
+        <<<"$(status "$root")" || fail "the schema"
+    radio_is "$root" '.up and .country == "DE" and ([.ssids[] | [.ssid, .device, .networks[]]] ==
+        [["OpenWrt", "phy0-ap0", "lan"], ["Guests", "phy0-ap1", "guest"]])' ||
+        fail "radios: $(status "$root")"
+    soon 5 in_vlan phy0-ap1 30
+    soon 5 in_vlan phy0-ap0 10
+    station_of phy0-sta1
+    guest_of phy0-sta1
+    # The daemon's model has the access point as a port; that is how a flow's port is told.
+    soon 5 said_of_port phy0-ap1 30
+    no_station
+    edits=$(change "$root" undo "{\"id\": $id}" | jq -c .edits)
+    applied "$root" "$edits" >/dev/null
+    soon 5 gw '! [ -e /sys/class/net/phy0-ap1 ]'
+    radio_is "$root" '.up | not'
+}
+said_of_port() {
+    said ".bridges[].ports[] | select(.name == \"$1\") | .vlans[0].vid" topology | grep -qx "$2"
+}
+
+test_an_ssid_moves_to_another_vlan() {
+    local root edit
+    radios "path 'lab/veth'"
+    root=$(session root fastpath)
+    edit='[{"config": "wireless", "op": "set", "section": "radio0", "values": {"disabled": null}},
+        {"config": "wireless", "op": "set", "section": "default_radio0",
+            "values": {"network": "iot"}}]'
+    applied "$root" "$edit" >/dev/null
+    soon 5 in_vlan phy0-ap0 20
+    edit='[{"config": "wireless", "op": "set", "section": "default_radio0",
+        "values": {"network": "lan"}}]'
+    applied "$root" "$edit" >/dev/null
+    soon 5 in_vlan phy0-ap0 10
+    # Nobody confirms: it is back in its VLAN.
+    edit=$(jq -nc --argjson e "${edit/lan/iot}" '{edits: $e, seconds: 5}')
+    change "$root" apply "$edit" | jq -e .id
+    soon 5 in_vlan phy0-ap0 20
+    soon 15 in_vlan phy0-ap0 10
+}
+
+# @core
+test_keys_stay_on_the_router() {
+    local root viewer said object
+    radios "path 'lab/veth'"
+    root=$(session root fastpath)
+    viewer=$(session viewer look)
+    applied "$root" "$(guests)" >/dev/null
+    has "the file" "$(gw cat /etc/config/wireless)" "option key '$KEY'"
+    for object in "$root" "$viewer"; do
+        said=$(change "$object" get '{"configs": ["wireless"]}')
+        has "sections" "$said" '"ssid":"Guests"' '"key":"•••"'
+        said+=$(status "$object")$(change "$object" list '{}')
+        [[ $said != *"$KEY"* ]] || fail "a key is told: $said"
+        # netifd's own answer has the keys, so the web cannot ask for it.
+        same "network.wireless" "$(rpc "$object" network.wireless status '{}' | jq .error.code)" \
+            -32002
+    done
+    [[ $(gw 'ubus call network.wireless status') == *"$KEY"* ]] ||
+        fail "the stand-in's netifd tells no keys, so this test would not see them"
+    said=$(rpc "$viewer" fastpath.change apply "{\"edits\": $(guests)}" | jq -c .)
+    has "a viewer's change" "$said" -32002
+}
+
+# @fault:wifi-key
+test_what_hostapd_would_refuse_is_refused() {
+    local root said
+    radios "path 'lab/veth'"
+    root=$(session root fastpath)
+    # wrong CODE FILTER: what is said of the guests' edits when jq has made something else of them.
+    wrong() {
+        said=$(change "$root" check "$(guests | jq -c "{edits: ($2)}")")
+        same "$2" "$(jq -r '[.problems[].code] | unique | join(" ")' <<<"$said")" "$1"
+    }
+    wrong "" .
+    wrong value '.[7].values.key = "seven77"'
+    wrong missing 'del(.[7].values.key)'
+    wrong missing 'del(.[7].values.ssid)'
+    wrong value '.[6].values.country = "Germany"'
+    wrong unknown-radio '.[7].values.device = "radio9"'
+    wrong unknown-interface '.[7].values.network = "nobody"'
+    applied "$root" "$(guests)" >/dev/null
+    said=$(change "$root" check '{"edits": [
+        {"config": "network", "op": "delete", "section": "guest"}]}')
+    has "an SSID's network goes" "$said" '"config":"wireless"' '"code":"unknown-interface"'
+    # Written past the page, it costs the whole radio.
+    gw "$RELOAD"'sed -i "s/option key .*/option key seven77/" /etc/config/wireless
+        reload wireless'
+    soon 5 radio_is "$root" '.failed and (.up | not)'
+}
+
+# @qemu: user-mode Linux has no 802.11
+test_a_station_gets_a_lease_over_80211() {
+    local root
+    gw 'modprobe mac80211_hwsim radios=2 && [ -e /sys/class/ieee80211/phy1 ]' ||
+        skip "this kernel has no mac80211_hwsim"
+    radios "phy 'phy0'"
+    root=$(session root fastpath)
+    applied "$root" "$(guests sae)" >/dev/null
+    soon 5 in_vlan phy0-ap1 30
+    gw 'ip netns add station && iw phy phy1 set netns name station'
+    station_of wlan1
+    associate "another key"
+    never 8 on_the_air Guests
+    associate "$KEY"
+    soon 20 on_the_air Guests
+    guest_of wlan1
+    # The same station in the owner's SSID, which is open here, is in the owner's VLAN.
+    no_station_daemon
+    station iw dev wlan1 connect OpenWrt
+    soon 20 on_the_air OpenWrt
+    soon 10 in_the_owners_network
+    configuration_back
+    soon 5 gw '! pgrep -x hostapd'
+    gw 'modprobe -r mac80211_hwsim'
+}
