@@ -2,6 +2,7 @@
 import type { Draft } from '../form/draft.svelte';
 import { isolate } from '../firewall/zones';
 import { list, text, type Section } from '../form/sections';
+import { followName, leaveNetwork } from '../wifi/wifi';
 
 /** How a port is in a VLAN: tagged, untagged; with a star untagged frames go into it. */
 export const members = ['', 'u*', 't', 'u', 't*'] as const;
@@ -162,16 +163,18 @@ export function renameVlan(draft: Draft, vlan: Vlan, name: string): void {
     draft.set('firewall', vlan.zone.section, { network });
   }
   for (const each of references(draft, old)) draft.set('dhcp', each.section, { interface: name });
+  followName(draft, old, name);
   draft.rename('network', old, name);
 }
 
-/** Takes a VLAN away with its interface, and its zone if that held nothing else. */
+/** Takes a VLAN away with its interface; its zone and SSIDs too if they had nothing else. */
 export function removeVlan(draft: Draft, vlan: Vlan): void {
   draft.remove('network', vlan.section.section);
   if (!vlan.interface) return;
   const name = vlan.interface.section;
   draft.remove('network', name);
   draft.remove('dhcp', ...references(draft, name).map((each) => each.section));
+  leaveNetwork(draft, name);
   leave(draft, name);
   if (!vlan.zone || list(vlan.zone, 'network').length > 1) return;
   const zone = text(vlan.zone, 'name');

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Link, Topology } from '../api/types';
+import { spelled } from '../format/foreign';
 import {
   hostsBehind,
   membership,
@@ -106,6 +107,8 @@ export interface Words {
   plain: string;
   vlan: (vids: string) => string;
   session: (id: number) => string;
+  /** The SSID of an access point's device; empty: it is none. */
+  ssid: (device: string) => string;
 }
 
 interface Side {
@@ -124,7 +127,11 @@ function placeInside(topology: Topology, networks: Network[], words: Words): Sid
       return vids === '' ? [] : [words.vlan(vids)];
     };
     const first = side.bottom;
-    const placed = ports.map((link) => placePort(side, topology, link, vlansAt(link.name)));
+    const placed = ports.map((link) => {
+      const ssid = words.ssid(link.name);
+      // The box has room for two lines; the name of the device is in the table.
+      return placePort(side, topology, link, vlansAt(link.name), ssid && spelled(ssid));
+    });
     const on = networks.filter((each) => each.chain.some((link) => link.name === bridge.name));
     const needed = first + on.length * (BOX + GAP);
     side.bottom = Math.max(side.bottom, needed);
@@ -156,14 +163,14 @@ function placeInside(topology: Topology, networks: Network[], words: Words): Sid
   return side;
 }
 
-function placePort(side: Side, topology: Topology, link: Link, words: string[]): Box {
+function placePort(side: Side, topology: Topology, link: Link, words: string[], title = ''): Box {
   const names = hostsBehind(topology, link.name);
   const shown = names.length > HOST_LINES ? names.slice(0, HOST_LINES - 1) : names;
   const lines =
     shown.length < names.length ? [...shown, `+ ${names.length - shown.length}`] : shown;
   const height = Math.max(BOX, lines.length * LINE + 18);
   const y = side.bottom + (height - BOX) / 2;
-  const port = box(link.name, 'port', columns.port, y, BOX, link.name, words, link);
+  const port = box(link.name, 'port', columns.port, y, BOX, title || link.name, words, link);
   side.boxes.push(port);
   if (lines.length > 0) {
     const group = box(`${link.name}-hosts`, 'hosts', columns.hosts, side.bottom, height, '', lines);

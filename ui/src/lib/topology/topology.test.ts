@@ -11,6 +11,7 @@ const words: Words = {
   plain: 'no VLANs',
   vlan: (vids) => `VLAN ${vids}`,
   session: (id) => `session ${id}`,
+  ssid: (device) => (device === 'phy0-ap0' ? 'Guests' : ''),
 };
 
 let index = 0;
@@ -136,6 +137,14 @@ describe('layout', () => {
         expect(overlaps(box, other), `${box.id} over ${other.id}`).toBe(false);
       }
     }
+  });
+
+  it('calls an access point by its SSID', () => {
+    const aired = gateway();
+    aired.links = [...aired.links, link('phy0-ap0', 'ethernet', { master: 'br-lan' })];
+    const port = layOut(aired, [], words).boxes.find((box) => box.id === 'phy0-ap0');
+    expect(port?.title).toBe('Guests');
+    expect(port?.link?.name).toBe('phy0-ap0');
   });
 
   it('shows the first hosts of a port and how many more there are', () => {

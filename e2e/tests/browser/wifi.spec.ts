@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import type { Page } from '@playwright/test';
+import { violations } from './axe';
+import { apply, kept, looked, openSetup } from './change';
+import { expect, test } from './fixture';
+
+/** Two radios without a phy, as OpenWrt's first boot configures them: off, and open to all. */
+const RADIOS = ['2g', '5g']
+  .map(
+    (band, i) => `config wifi-device 'radio${i}'
+	option type 'mac80211'
+	option path 'lab/veth'
+	option band '${band}'
+	option channel 'auto'
+	option disabled '1'
+
+config wifi-iface 'default_radio${i}'
+	option device 'radio${i}'
+	option network 'lan'
+	option mode 'ap'
+	option ssid 'OpenWrt'
+	option encryption 'none'
+`,
+  )
+  .join('\n');
+
+const KEY = 'welcome, guests';
+
+const cell = (page: Page, port: string, vid: number) =>
+  page.getByLabel(`${port} in VLAN ${vid}`, { exact: true });
+
+const wifi = (page: Page) => page.getByRole('region', { name: 'Wi-Fi', exact: true });
+
+test.beforeEach(async ({ router }) => {
+  const real = await router.run('[ -x /usr/libexec/lab/wireless ] && echo lab || echo OpenWrt');
+  test.skip(!real.includes('lab'), 'OpenWrt’s own wireless handlers need its patched hostapd');
+  await router.run(`cat >/etc/config/wireless <<'END'\n${RADIOS}END\n/etc/init.d/network reload`);
+});
+
+test('an SSID is a port of the matrix', { tag: '@core' }, async ({ page, router }) => {
+  await openSetup(page, 'network');
+  await wifi(page).getByLabel('radio0 is on').check();
+  await wifi(page).getByLabel('Country').fill('de');
+  await wifi(page).getByRole('button', { name: 'Add an SSID' }).click();
+  const form = page.getByRole('form', { name: 'New SSID' });
+  await form.getByLabel('Name (SSID)').fill('Things');
+  await form.getByLabel('Key').fill('short');
+  await form.getByRole('button', { name: 'Take over' }).click();
+  await expect(form.getByText('8 to 63 letters without accents, digits and signs.')).toBeVisible();
+  await form.getByLabel('Key').fill(KEY);
+  await form.getByLabel('Radio').selectOption('radio0');
+  await form.getByRole('button', { name: 'Take over' }).click();
+  // In one VLAN, by the router's interface there.
+  await expect(cell(page, 'Things', 10)).toHaveValue('u*');
+  await cell(page, 'Things', 20).selectOption('u*');
+  await expect(cell(page, 'Things', 10)).toHaveValue('');
+  const lines = (await looked(page)).join('\n');
+  expect(lines).toContain('Things');
+  expect(lines).not.toContain(KEY);
+  expect(await violations(page)).toEqual([]);
+  await apply(page);
+  await kept(page);
+  const point = () => router.run('bridge vlan show dev phy0-ap1');
+  await expect.poll(point).toMatch(/20 PVID Egress Untagged/);
+  await expect(router.run('cat /etc/config/wireless')).resolves.toContain(`option key '${KEY}'`);
+  await expect(wifi(page).locator('[data-radio="radio0"] [data-state]')).toHaveText('on the air');
+  await expect(wifi(page).locator('[data-radio="radio1"] [data-state]')).toHaveText('off');
+  // The key is not shown again, and stays.
+  await page.getByRole('button', { name: 'Edit Things' }).click();
+  const edit = page.getByRole('form', { name: 'Edit Things' });
+  await expect(edit.getByLabel('Key')).toHaveValue('•••');
+  await edit.getByRole('button', { name: 'Cancel' }).click();
+  // Topology calls the port by its name.
+  await page.goto('#/topology');
+  await expect(page.locator('tr[data-device="phy0-ap1"]')).toContainText('Things');
+});
+
+test('a viewer sees SSIDs, no key, and nothing to change', async ({ page, router }) => {
+  const reload = '/etc/init.d/network reload';
+  await router.run(`sed -i "/ssid/a\\\\\toption key '${KEY}'" /etc/config/wireless; ${reload}`);
+  const answers: string[] = [];
+  page.on('response', (response) => {
+    // One that is still on its way when the test ends has no text.
+    response.text().then(
+      (text) => answers.push(text),
+      () => undefined,
+    );
+  });
+  await openSetup(page, 'network', 'viewer');
+  await expect(wifi(page).locator('[data-ssid="OpenWrt"]').first()).toBeVisible();
+  await expect(wifi(page).getByRole('button')).toHaveCount(0);
+  await expect(wifi(page).getByLabel('radio0 is on')).toBeDisabled();
+  await expect.poll(() => answers.join('\n')).toContain('•••');
+  expect(answers.join('\n')).not.toContain(KEY);
+});
+
+test('the first steps set up Wi-Fi, with guests in their VLAN', async ({ page, router }) => {
+  const next = () => page.getByRole('button', { name: 'Next' }).click();
+  await openSetup(page, 'wizard');
+  await expect(page.getByText('1 of 6')).toBeVisible();
+  await next();
+  await next();
+  await page.getByLabel('A network for guests').check();
+  await next();
+  await expect(page.getByRole('heading', { name: 'Wi-Fi' })).toBeFocused();
+  await page.getByLabel('Wi-Fi is on').check();
+  // A name without a key is refused, and the field says so.
+  for (let i = 0; i < 2; i += 1) await next();
+  await page.getByRole('button', { name: 'Review and apply' }).click();
+  await expect(page.getByText('2 values are not accepted:')).toBeVisible();
+  for (let i = 0; i < 2; i += 1) await page.getByRole('button', { name: 'Back' }).click();
+  await expect(page.getByText('A value is missing here.')).toBeVisible();
+  await page.getByLabel('Name (SSID)').fill('Home');
+  await page.getByLabel('Key', { exact: true }).fill('the owner’s key');
+  await expect(page.getByText('8 to 63 letters without accents')).toBeVisible();
+  await page.getByLabel('Key', { exact: true }).fill("the owner's key");
+  await page.getByLabel('Country').fill('DE');
+  await page.getByLabel('A name for guests').check();
+  await page.getByLabel('Key for guests').fill(KEY);
+  await expect(page.getByLabel('Name for guests', { exact: true })).toHaveValue('Home guests');
+  await next();
+  await next();
+  await looked(page);
+  await apply(page);
+  await kept(page);
+  const vlan = (device: string) => router.run(`bridge vlan show dev ${device}`);
+  await expect.poll(() => vlan('phy0-ap0')).toMatch(/10 PVID Egress Untagged/);
+  for (const guests of ['phy0-ap1', 'phy1-ap1']) {
+    await expect.poll(() => vlan(guests)).toMatch(/30 PVID Egress Untagged/);
+  }
+  const file = await router.run('cat /etc/config/wireless');
+  expect(file.match(/option encryption 'sae-mixed'/g)).toHaveLength(4);
+  expect(file.match(/option country 'DE'/g)).toHaveLength(2);
+  expect(file).not.toContain("option disabled '1'");
+});
+
+for (const screen of ['network', 'wizard']) {
+  test(`axe, 320 px and the keyboard: ${screen} with radios`, async ({ page }) => {
+    await openSetup(page, screen);
+    if (screen === 'wizard') {
+      for (let i = 0; i < 3; i += 1) await page.getByRole('button', { name: 'Next' }).click();
+      await page.getByLabel('Wi-Fi is on').focus();
+      await page.keyboard.press('Space');
+      await page.keyboard.press('Tab');
+      await expect(page.getByLabel('Name (SSID)')).toBeFocused();
+    } else {
+      await page.getByRole('button', { name: 'Add an SSID' }).focus();
+      await page.keyboard.press('Enter');
+      const form = page.getByRole('form', { name: 'New SSID' });
+      await form.getByRole('button', { name: 'Cancel' }).focus();
+      await page.keyboard.press('Enter');
+      await expect(form).toBeHidden();
+      await expect(page.getByRole('button', { name: 'Add an SSID' })).toBeFocused();
+      await page.keyboard.press('Enter');
+    }
+    for (const width of [1280, 320]) {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize({ width, height: 640 });
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+        expect.soft(wide, `${width} px`).toBeLessThanOrEqual(width);
+        expect.soft(await violations(page), `${width} px, ${colorScheme}`).toEqual([]);
+        const path = process.env['WIFI_PICTURES'];
+        const name = `${path}/${screen}-${width}-${colorScheme}.png`;
+        if (path) await page.screenshot({ path: name, fullPage: true });
+      }
+    }
+  });
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Router } from '../form/change.svelte';
+import { Draft } from '../form/draft.svelte';
+import { MASK, text, type Section } from '../form/sections';
+import type { Radio } from '../api/types-wireless';
+import { removeVlan, renameVlan, vlansOf } from '../network/matrix';
+import { isPoint, namesOf, stateOf } from './air';
+import { nameOf, pointIn, putInto } from './ports';
+import {
+  addPoint,
+  channelsOf,
+  editPoint,
+  isCountry,
+  isPointOn,
+  networksOf,
+  othersOf,
+  pointsOf,
+  radiosOf,
+  setCountry,
+  setNetwork,
+  setRadio,
+  wrongWith,
+  type Wanted,
+} from './wifi';
+
+const section = (type: string, name: string, values: Section['values']): Section => ({
+  section: name,
+  type,
+  anonymous: false,
+  values,
+});
+
+const configs = () => ({
+  network: [
+    section('device', 'br', { name: 'br-lan', type: 'bridge', ports: ['lan1'] }),
+    section('bridge-vlan', 'v10', { device: 'br-lan', vlan: '10', ports: ['lan1:u*'] }),
+    section('bridge-vlan', 'v30', { device: 'br-lan', vlan: '30' }),
+    section('interface', 'lan', { device: 'br-lan.10', proto: 'static' }),
+    section('interface', 'guest', { device: 'br-lan.30', proto: 'static' }),
+    section('interface', 'wan', { device: 'eth1', proto: 'dhcp' }),
+  ],
+  wireless: [
+    section('wifi-device', 'radio0', { type: 'mac80211', band: '2g', channel: 'auto' }),
+    section('wifi-device', 'radio1', { type: 'mac80211', band: '6g', disabled: '1' }),
+    section('wifi-iface', 'home', {
+      device: 'radio0',
+      mode: 'ap',
+      ssid: 'Home',
+      encryption: 'psk2',
+      key: MASK,
+      network: 'lan',
+    }),
+    section('wifi-iface', 'uplink', { device: 'radio0', mode: 'sta', network: 'wan' }),
+  ],
+});
+
+const wanted: Wanted = {
+  ssid: 'Guests',
+  encryption: 'sae-mixed',
+  key: 'a good key',
+  network: 'guest',
+  isolate: true,
+  radio: '',
+};
+
+let draft: Draft;
+beforeEach(async () => {
+  const router = new Router({ request: () => Promise.resolve({ configs: configs() }) });
+  draft = new Draft(router, ['network', 'firewall', 'dhcp', 'wireless']);
+  await draft.load();
+});
+
+const home = () => draft.get('wireless', 'home') as Section;
+
+describe('SSIDs', () => {
+  it('are access points; a station stays as it is', () => {
+    expect(pointsOf(draft).map(({ section: name }) => name)).toEqual(['home']);
+    expect(othersOf(draft)).toBe(1);
+    expect(isPointOn(draft, home())).toBe(true);
+    setRadio(draft, radiosOf(draft)[0] as Section, false);
+    expect(isPointOn(draft, home())).toBe(false);
+  });
+
+  it('are added at each radio, with what the band allows', () => {
+    addPoint(draft, wanted);
+    const added = pointsOf(draft).slice(1);
+    expect(added.map((each) => [text(each, 'device'), text(each, 'encryption')])).toEqual([
+      ['radio0', 'sae-mixed'],
+      ['radio1', 'sae'],
+    ]);
+    expect(added[0]?.values).toMatchObject({ mode: 'ap', network: 'guest', isolate: '1' });
+  });
+
+  it('without a key keep none', () => {
+    editPoint(draft, home(), { ...wanted, encryption: 'owe' });
+    expect(home().values).not.toHaveProperty('key');
+  });
+
+  it('keep a key that is not shown', () => {
+    editPoint(draft, home(), { ...wanted, key: MASK, network: 'lan' });
+    const values = draft.edits.flatMap((edit) => (edit.op === 'set' ? [edit.values] : []));
+    expect(values).toEqual([{ ssid: 'Guests', encryption: 'sae-mixed', isolate: '1' }]);
+  });
+
+  it.each([
+    [{}, []],
+    [{ ssid: '' }, ['ssid']],
+    [{ ssid: 'ü'.repeat(17) }, ['ssid']],
+    [{ key: 'short' }, ['key']],
+    [{ key: 'schlüssel' }, ['key']],
+    [{ key: 'f'.repeat(64) }, []],
+    [{ key: 'x'.repeat(64) }, ['key']],
+    [{ key: '', encryption: 'owe' }, []],
+  ])('are judged: %o', (part, wrong) => {
+    expect(wrongWith({ ...wanted, ...part })).toEqual(wrong);
+  });
+});
+
+describe('networks', () => {
+  it('of SSIDs are those on a bridge', () => {
+    expect(networksOf(draft)).toEqual(['lan', 'guest']);
+    setNetwork(draft, home(), 'guest');
+    expect(text(home(), 'network')).toBe('guest');
+  });
+
+  it('that are renamed or removed take their SSIDs along', () => {
+    const of = (vid: string) => vlansOf(draft, 'br-lan').find((each) => each.vid === vid);
+    const lan = of('10');
+    if (lan) renameVlan(draft, lan, 'house');
+    expect(text(home(), 'network')).toBe('house');
+    const renamed = of('10');
+    if (renamed) removeVlan(draft, renamed);
+    expect(draft.get('wireless', 'home')).toBeUndefined();
+    expect(othersOf(draft)).toBe(1);
+  });
+});
+
+it('a country is that of all radios', () => {
+  setCountry(draft, 'DE');
+  expect(radiosOf(draft).map((radio) => text(radio, 'country'))).toEqual(['DE', 'DE']);
+  expect(['DE', '00', ''].every(isCountry)).toBe(true);
+  expect(['de', 'Germany', 'D'].some(isCountry)).toBe(false);
+  expect(channelsOf('2g')).toHaveLength(14);
+  expect(channelsOf('')).toEqual(['auto']);
+});
+
+describe('ports of the matrix', () => {
+  const of = (vid: string) => vlansOf(draft, 'br-lan').find((each) => each.vid === vid);
+
+  it('are SSIDs, each in one VLAN', () => {
+    const [lan, guest] = [of('10'), of('30')];
+    if (!lan || !guest) throw new Error('no VLANs');
+    expect([pointIn(home(), lan), pointIn(home(), guest)]).toEqual([true, false]);
+    putInto(draft, home(), guest, true);
+    expect([pointIn(home(), lan), pointIn(home(), guest)]).toEqual([false, true]);
+    putInto(draft, home(), guest, false);
+    expect(pointIn(home(), guest)).toBe(false);
+  });
+
+  it('have the band in their name where two radios have the same SSID', () => {
+    expect(nameOf(draft, home())).toBe('Home');
+    addPoint(draft, { ...wanted, ssid: 'Home' });
+    expect(pointsOf(draft).map((each) => nameOf(draft, each))).toEqual([
+      'Home at 2.4 GHz',
+      'Home at 2.4 GHz',
+      'Home at 6 GHz',
+    ]);
+  });
+});
+
+describe('what is on the air', () => {
+  const ssid = { section: 'home', ssid: 'Home', mode: 'ap', encryption: 'sae', networks: ['lan'] };
+  const radio = (values: Partial<Radio>): Radio => ({
+    ...{ name: 'radio0', band: '5g', channel: '36', country: 'DE', disabled: false },
+    ...{ up: false, pending: false, failed: false, ssids: [{ ...ssid, device: 'phy0-ap0' }] },
+    ...values,
+  });
+  const told = (values: Partial<Radio>) => stateOf(new Map([['radio0', radio(values)]]), 'radio0');
+
+  it('has a word for each state of a radio', () => {
+    expect([told({ up: true }), told({ pending: true }), told({ failed: true })]).toEqual([
+      'up',
+      'pending',
+      'failed',
+    ]);
+    expect(stateOf(new Map(), 'radio0')).toBe('off');
+  });
+
+  it('names access points, and knows their devices from others', () => {
+    expect(namesOf(new Map([['radio0', radio({})]])).get('phy0-ap0')).toBe('Home');
+    const devices = ['phy0-ap0', 'phy0.1-ap2', 'wlan0', 'lan1', 'br-lan', 'eth0'];
+    expect(devices.filter(isPoint)).toEqual(['phy0-ap0', 'phy0.1-ap2', 'wlan0']);
+  });
+});

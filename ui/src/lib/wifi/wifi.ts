@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import type { Draft } from '../form/draft.svelte';
+import { isOn, list, MASK, text, type Options, type Section } from '../form/sections';
+
+const FILE = 'wireless';
+
+export const radiosOf = (draft: Draft): readonly Section[] => draft.all(FILE, 'wifi-device');
+
+/** SSIDs that this router offers; stations, meshes and monitors are not ours to arrange. */
+export const pointsOf = (draft: Draft): readonly Section[] =>
+  draft.all(FILE, 'wifi-iface').filter((each) => text(each, 'mode', 'ap') === 'ap');
+
+export const othersOf = (draft: Draft): number =>
+  draft.all(FILE, 'wifi-iface').length - pointsOf(draft).length;
+
+export const isRadioOn = (radio: Section | undefined): boolean =>
+  radio !== undefined && !isOn(radio, 'disabled');
+
+/** The radios of an SSID; one with several is on all of them. */
+const radiosOfPoint = (draft: Draft, point: Section): Section[] =>
+  list(point, 'device').flatMap((name) => draft.get(FILE, name) ?? []);
+
+export const bandOf = (draft: Draft, point: Section): string =>
+  text(radiosOfPoint(draft, point)[0], 'band');
+
+/** Whether an SSID is meant to be on the air. */
+export const isPointOn = (draft: Draft, point: Section): boolean =>
+  !isOn(point, 'disabled') && radiosOfPoint(draft, point).some(isRadioOn);
+
+/** Encryptions in the order they are offered; the first is the one for everybody. */
+export const encryptions = ['sae-mixed', 'sae', 'psk2', 'owe', 'none'] as const;
+
+export const needsKey = (encryption: string): boolean => /^(sae|psk)/.test(encryption);
+
+/** 6 GHz has no WPA2. */
+export const encryptionFor = (band: string): string => (band === '6g' ? 'sae' : 'sae-mixed');
+
+const channels: Record<string, readonly number[]> = {
+  '2g': [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13],
+  '5g': [
+    36, 40, 44, 48, 52, 56, 60, 64, 100, 104, 108, 112, 116, 120, 124, 128, 132, 136, 140, 149, 153,
+    157, 161, 165,
+  ],
+  '6g': [
+    1, 5, 9, 13, 17, 21, 25, 29, 33, 37, 41, 45, 49, 53, 57, 61, 65, 69, 73, 77, 81, 85, 89, 93,
+  ],
+};
+
+export const channelsOf = (band: string): string[] => [
+  'auto',
+  ...(channels[band] ?? []).map(String),
+];
+
+/** An SSID as its form has it. */
+export interface Wanted {
+  ssid: string;
+  encryption: string;
+  key: string;
+  /** An interface of /etc/config/network; empty: none. */
+  network: string;
+  isolate: boolean;
+  /** A radio's section; empty: each of them. */
+  radio: string;
+}
+
+export type Wrong = 'ssid' | 'key';
+
+export function isKey(key: string): boolean {
+  return key === MASK || /^[ -~]{8,63}$/.test(key) || /^[\da-f]{64}$/i.test(key);
+}
+
+export function wrongWith({ ssid, encryption, key }: Wanted): Wrong[] {
+  const bytes = new TextEncoder().encode(ssid).length;
+  const wrong: Wrong[] = [];
+  if (bytes < 1 || bytes > 32) wrong.push('ssid');
+  if (needsKey(encryption) && !isKey(key)) wrong.push('key');
+  return wrong;
+}
+
+/** What a section is to say; an empty value takes an option away. */
+function values({ ssid, encryption, key, network, isolate }: Wanted): Options {
+  return {
+    ssid,
+    encryption,
+    key: needsKey(encryption) ? key : '',
+    network,
+    isolate: isolate ? '1' : '',
+  };
+}
+
+export function addPoint(draft: Draft, wanted: Wanted): void {
+  for (const { section, values: of } of radiosOf(draft)) {
+    if (wanted.radio !== '' && wanted.radio !== section) continue;
+    // WPA2 and what is open are not allowed there.
+    const narrow = of['band'] === '6g' && ['sae-mixed', 'psk2'].includes(wanted.encryption);
+    const encryption = narrow ? 'sae' : wanted.encryption;
+    draft.add(FILE, 'wifi-iface', {
+      device: section,
+      mode: 'ap',
+      ...values({ ...wanted, encryption }),
+    });
+  }
+}
+
+export function editPoint(draft: Draft, point: Section, wanted: Wanted): void {
+  draft.set(FILE, point.section, values(wanted));
+}
+
+export function removePoint(draft: Draft, point: Section): void {
+  draft.remove(FILE, point.section);
+}
+
+export function setRadio(draft: Draft, radio: Section, on: boolean): void {
+  draft.set(FILE, radio.section, { disabled: on ? '' : '1' });
+}
+
+export const countryOf = (draft: Draft): string =>
+  radiosOf(draft)
+    .map((radio) => text(radio, 'country'))
+    .find(Boolean) ?? '';
+
+/** A router stands in one country: all radios get it. */
+export function setCountry(draft: Draft, country: string): void {
+  for (const { section } of radiosOf(draft)) draft.set(FILE, section, { country });
+}
+
+export const isCountry = (country: string): boolean => /^([A-Z]{2}|00)?$/.test(country);
+
+/** Puts an SSID into a network, whose bridge and VLAN it becomes a port of; empty: into none. */
+export function setNetwork(draft: Draft, point: Section, network: string): void {
+  draft.set(FILE, point.section, { network });
+}
+
+/** Interfaces that an SSID can be in: those on a bridge. */
+export function networksOf(draft: Draft): string[] {
+  const bridges = draft
+    .all('network', 'device')
+    .filter((each) => text(each, 'type') === 'bridge')
+    .map((each) => text(each, 'name'));
+  return draft
+    .all('network', 'interface')
+    .filter((each) => bridges.includes(text(each, 'device').replace(/\.\d+$/, '')))
+    .map(({ section }) => section);
+}
+
+/** Interfaces were renamed: SSIDs follow. */
+export function followName(draft: Draft, from: string, to: string): void {
+  for (const point of draft.all(FILE, 'wifi-iface')) {
+    const networks = list(point, 'network');
+    if (!networks.includes(from)) continue;
+    const renamed = networks.map((each) => (each === from ? to : each));
+    draft.set(FILE, point.section, { network: renamed.join(' ') });
+  }
+}
+
+/** A network is gone: an SSID that was in nothing else goes with it, as its zone does. */
+export function leaveNetwork(draft: Draft, name: string): void {
+  for (const point of draft.all(FILE, 'wifi-iface')) {
+    const networks = list(point, 'network');
+    if (!networks.includes(name)) continue;
+    if (networks.length === 1) draft.remove(FILE, point.section);
+    else {
+      const rest = networks.filter((each) => each !== name);
+      draft.set(FILE, point.section, { network: rest.join(' ') });
+    }
+  }
+}
