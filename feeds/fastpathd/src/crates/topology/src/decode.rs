@@ -27,6 +27,8 @@ const ETH_P_8021AD: u16 = 0x88a8;
 const RTM_NEWVLAN: u16 = 112;
 const RTM_DELVLAN: u16 = 113;
 const BRIDGE: u8 = 7; // AF_BRIDGE
+/// Of `include/uapi/linux/rtnetlink.h`; libc has it for glibc alone, and OpenWrt has musl.
+const RTA_VIA: u16 = 18;
 
 /// What a message tells.
 #[derive(Debug, PartialEq, Eq)]
@@ -297,7 +299,7 @@ fn route(header: &Rtmsg, attrs: &[u8]) -> Option<Route> {
     }
     for (kind, value) in attributes(attrs) {
         match kind {
-            libc::RTA_VIA => route.gateway = via(value),
+            RTA_VIA => route.gateway = via(value),
             libc::RTA_SRC => {
                 route.source = route
                     .source
@@ -350,7 +352,7 @@ fn first_hop(mut hops: &[u8]) -> Option<(Option<u32>, Option<IpAddr>, bool)> {
             let mut gateway = None;
             for (kind, value) in attributes(attrs) {
                 match kind {
-                    libc::RTA_VIA => gateway = via(value),
+                    RTA_VIA => gateway = via(value),
                     libc::RTA_GATEWAY => gateway = ip(value),
                     _ => {}
                 }

@@ -151,7 +151,7 @@ fn own_decoding_of_next_hops() {
         rtmsg(8, 1, 0),
         attr(libc::RTA_DST, &[10, 0, 0, 0]),
         attr(libc::RTA_OIF, &3_u32.to_ne_bytes()),
-        attr(libc::RTA_VIA, &via),
+        attr(RTA_VIA, &via),
     ]
     .concat();
     let Change::Route(route) = change(&message(NEWROUTE, &payload)) else { panic!() };

@@ -75,7 +75,7 @@ impl RouteSocket {
 
     pub(crate) fn receive_timeout(&self, timeout: Duration) -> io::Result<()> {
         let value = libc::timeval {
-            tv_sec: libc::time_t::try_from(timeout.as_secs()).unwrap_or(libc::time_t::MAX),
+            tv_sec: i32::try_from(timeout.as_secs()).unwrap_or(i32::MAX).into(),
             tv_usec: timeout.subsec_micros().into(),
         };
         self.set(libc::SOL_SOCKET, libc::SO_RCVTIMEO, &value)
