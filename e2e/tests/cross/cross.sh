@@ -3,21 +3,6 @@
 # The daemon for aarch64, and what takes apart the kernel's and ubusd's bytes on s390x, which has
 # the other byte order.
 
-# qemu-user does not hand on every ioctl and netlink question, nor bpf(), and knows no RLIMIT_AS.
-LEFT_OUT=(--skip ability::tests::the_kernel_answers_for_the_loopback_device
-    --skip machine::ports::tests::a_device_that_is_not_there_is_named
-    --skip machine::ports::tests::loopback_has_fixed_and_changeable_offloads
-    --skip process::tests::the_kernel_limits_it)
-
-# unit_tests ARGS…: what cargo test says, one at least.
-unit_tests() {
-    local log
-    log=$CROSS/$1.log
-    shift
-    inside cargo test --locked --no-fail-fast "$@" -- --show-output "${LEFT_OUT[@]}" | tee "$log"
-    awk '/ passed;/ { n += $4 } END { print "note: " n " tests"; exit n == 0 }' "$log"
-}
-
 test_unit_tests_on_aarch64() {
     unit_tests aarch64 --target aarch64-unknown-linux-gnu --workspace --lib --bins
 }

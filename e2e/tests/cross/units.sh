@@ -1,0 +1,23 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Unit tests in the root. Needs inside and CROSS.
+
+# qemu-user does not hand on every ioctl and netlink question, nor bpf(), and knows no RLIMIT_AS.
+LEFT_OUT=(--skip ability::tests::the_kernel_answers_for_the_loopback_device
+    --skip machine::ports::tests::a_device_that_is_not_there_is_named
+    --skip machine::ports::tests::loopback_has_fixed_and_changeable_offloads
+    --skip process::tests::the_kernel_limits_it)
+
+# counted LOG: how many tests cargo test ran, one at least.
+counted() {
+    awk '/ passed;/ { n += $4 } END { print "note: " n " tests"; exit n == 0 }' "$1"
+}
+
+# unit_tests NAME ARGS…: what cargo test says.
+unit_tests() {
+    local log
+    log=$CROSS/$1.log
+    shift
+    inside cargo test --locked --no-fail-fast "$@" -- --show-output "${LEFT_OUT[@]}" | tee "$log"
+    counted "$log"
+}
