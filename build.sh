@@ -57,6 +57,12 @@ build_programs() {
         --target-dir "$BUILD/cargo-standin"
 }
 
+# The same for a lab with PROGRAMS=build/musl: linked with musl, as OpenWrt's are.
+build_musl() {
+    "$TOP/e2e/tests/cross/perform" prepare
+    step "programs linked with musl" "$TOP/e2e/tests/cross/perform" musl programs "$BUILD/musl"
+}
+
 # The page: only when a source is newer than what was built.
 build_page() {
     need_node
@@ -163,7 +169,13 @@ case ${1-} in
     shell) shift; cmd_shell "$@" ;;
     ui-dev) cmd_ui_dev ;;
     # For the scripts under e2e/: the parts of a build.
-    programs) build_programs ;;
+    programs)
+        case ${2-} in
+            "") build_programs ;;
+            musl) build_musl ;;
+            *) die "programs: for which C library? musl, or none for this machine's" ;;
+        esac
+        ;;
     page) build_page ;;
     clean) cmd_clean ;;
     "" | -h | --help | help) usage ;;

@@ -187,7 +187,7 @@ test_profiles() {
     lab_tests profiles "$TOP/e2e/tests/run" profiles
 }
 
-# Other processors, in a Debian root of their own.
+# Other processors, and musl, in a Debian root of their own.
 test_cross() {
     npm_ready "$TOP/e2e"
     lab_tests cross "$TOP/e2e/tests/run" cross
@@ -354,6 +354,18 @@ test_cpu() {
     labs_ready 4 cpu
     PART=-four lab_tests cpu "$TOP/e2e/tests/run" vm --grep 'spec.ts cpu(-four)? '
     labs_end
+}
+
+# The core tests of a gateway whose programs are linked with musl, as OpenWrt's are.
+test_musl() {
+    [ "$(id -u)" = 0 ] || { skipped_kind "only root makes the programs with musl" && return; }
+    npm_ready "$TOP/e2e"
+    "$TOP/build.sh" programs musl
+    local -x PROGRAMS=$BUILD/musl LAB_MACHINE=${LAB_MACHINE:-uml}
+    local cpus=1 without='@timed|@four|@qemu'
+    user_mode || { LAB_MACHINE=qemu cpus=2 without='@timed|@four'; }
+    labs_ready "$cpus" 1 2
+    on_labs -musl vm --grep @core --grep-invert "$without"
 }
 
 # test_vm and test_browser: all but what is timed.
