@@ -169,7 +169,9 @@ config device
     same "IPv6 of lan2" "$(gw cat /proc/sys/net/ipv6/conf/lan2/disable_ipv6)" 1
     configuration_back
     has "lan2" "$(gw ip link show lan2)" "mtu 1500"
-    has "features of lan2" "$(gw ethtool -k lan2)" "generic-receive-offload: on"
+    # netifd applies GRO and never undoes it.
+    has "features of lan2" "$(gw ethtool -k lan2)" "generic-receive-offload: off"
+    gw ethtool -K lan2 gro on
     same "IPv6 of lan2" "$(gw cat /proc/sys/net/ipv6/conf/lan2/disable_ipv6)" 0
 }
 

@@ -50,7 +50,9 @@ function there(fact,    f) {
 }
 
 function undo(fact,    f) {
-    if (fact in want || !there(fact) && fact !~ /^(gro|ipv6) /) return
+    if (fact in want || !there(fact) && fact !~ /^ipv6 /) return
+    # netifd sets GRO once the device is up and never undoes it (cbb83a1,
+    # system_if_apply_settings_after_up): it stays as it was set.
     split(fact, f, " ")
     if (f[1] == "route") say(1, "route del " route(f))
     else if (f[1] == "addr") say(1, "addr del " f[3] " dev " f[2])
@@ -60,7 +62,6 @@ function undo(fact,    f) {
         say(2, "vlan del dev " f[2] " vid " f[3])
     else if (f[1] == "up") say(5, "link set " f[2] " down")
     else if (f[1] == "mtu" && !((f[1], f[2]) in keyed)) say(5, "link set " f[2] " mtu 1500")
-    else if (f[1] == "gro" && f[2] in exists) say(6, "ethtool -K " f[2] " gro on")
     else if (f[1] == "ipv6" && f[2] in exists) say(6, ipv6(f[2], 1))
 }
 
