@@ -27,7 +27,7 @@ const ETH_P_8021AD: u16 = 0x88a8;
 const RTM_NEWVLAN: u16 = 112;
 const RTM_DELVLAN: u16 = 113;
 const BRIDGE: u8 = 7; // AF_BRIDGE
-/// Of `include/uapi/linux/rtnetlink.h`; libc has it for glibc alone, and OpenWrt has musl.
+/// Of `include/uapi/linux/rtnetlink.h`; libc has it for glibc alone, and `OpenWrt` has musl.
 const RTA_VIA: u16 = 18;
 
 /// What a message tells.
