@@ -31,6 +31,12 @@ h30_port() { peers ip netns exec h30 /lab/guest-port "$1"; }
 quoted() { printf '%q' "$*"; }
 
 gw() { on GW_SSH "$@"; }
+
+# pids NAME: the gateway's processes of that name, false without one. Not `pgrep -x`: BusyBox
+# compares the path a process was started by.
+pids() { gw "grep -lxs '$1' /proc/[0-9]*/comm" | cut -d / -f 3 | grep .; }
+no_pids() { ! pids "$1" >/dev/null; }
+
 peers() { on PEERS_SSH "$@"; }
 h10() { peers ip netns exec h10 sh -c "$(quoted "$@")"; }
 h20() { peers ip netns exec h20 sh -c "$(quoted "$@")"; }

@@ -202,7 +202,7 @@ ${text/dhcp/static}
 	option gateway '192.0.2.1'"
     soon 5 gw 'ip -4 addr show dev wan | grep -q 192.0.2.9/24'
     soon 10 internet
-    same "processes of leases" "$(gw 'pgrep -x udhcpc' || true)" ""
+    same "processes of leases" "$(pids udhcpc || true)" ""
     configuration_back
     soon 20 wan_is_up
     same "addresses of wan" "$(gw ip -4 addr show dev wan)" ""

@@ -208,7 +208,7 @@ test_no_file_is_read_by_a_check() {
     lacks "the answer" "$answer" 'marker'
     lacks "the log" "$(noted)" 'marker'
     gw 'cp /run/e2e/kept/firewall /etc/config/firewall; rm /etc/marked'
-    same "what still runs" "$(gw 'pgrep -x fw4; true')" ""
+    same "what still runs" "$(pids fw4 || true)" ""
     unchanged || fail "a check changed something"
 }
 

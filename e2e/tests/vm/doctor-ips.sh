@@ -85,7 +85,7 @@ test_suricata_only_watches() {
 # pin NAME CPUS: one thread of Suricata's, whatever the plan says.
 pin() {
     # shellcheck disable=SC2016 # the gateway expands it
-    gw 'for task in /proc/$(pgrep -x Suricata-Main)/task/*; do
+    gw 'for task in /proc/'"$(pids Suricata-Main)"'/task/*; do
         [ "$(cat $task/comm)" != '"'$1'"' ] || taskset -pc '"$2"' "${task##*/}"
     done'
 }

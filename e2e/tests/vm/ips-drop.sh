@@ -136,7 +136,7 @@ test_switched_off_nothing_is_left() {
     in_line
     cp_config_back
     soon 10 ips_is off
-    soon 15 gw '! pgrep -x Suricata-Main'
+    soon 15 no_pids Suricata-Main
     lacks "our rules" "$(gw nft list table inet fastpath)" queue
     same "bytes of the bad page" "$(bad_page h10 "$ISP_4" | cut -d ' ' -f 2)" 39
 }

@@ -101,7 +101,7 @@ cannot() {
 config ips 'ips'
 	option enabled '1'
 $1" "${@:2}"
-    if gw pgrep -x Suricata-Main; then fail "Suricata was started"; fi
+    if pids Suricata-Main; then fail "Suricata was started"; fi
 }
 
 test_bridging_ports_of_a_bridge_is_refused() {

@@ -231,6 +231,6 @@ test_a_station_gets_a_lease_over_80211() {
     soon 20 on_the_air OpenWrt
     soon 10 in_the_owners_network
     configuration_back
-    soon 5 gw '! pgrep -x hostapd'
+    soon 5 no_pids hostapd
     gw 'modprobe -r mac80211_hwsim'
 }

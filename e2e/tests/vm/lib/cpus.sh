@@ -21,7 +21,7 @@ mask_of() {
 # suricata_threads: NAME LIST of each.
 suricata_threads() {
     # shellcheck disable=SC2016 # the machine expands it
-    gw 'for task in /proc/$(pgrep -x Suricata-Main)/task/*; do
+    gw 'for task in /proc/'"$(pids Suricata-Main)"'/task/*; do
         sed -n "s/^Name:\t//p; s/^Cpus_allowed_list:\t/ /p" "$task/status" 2>/dev/null |
             tr -d "\n"
         echo

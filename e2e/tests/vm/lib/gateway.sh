@@ -89,7 +89,7 @@ good_state() {
             soon 60 own_rules_only
             ;;
         # Of the test before.
-        *) soon 30 gw "! pgrep -x Suricata-Main" ;;
+        *) soon 30 no_pids Suricata-Main ;;
     esac
     same "flowtable's devices" "$(said '.engine.devices - ["mgmt"] | join(" ")' status)" \
         "$(lab_port DEVICES)"
@@ -97,7 +97,7 @@ good_state() {
 
 # The same in one question, since a shell on an emulated machine takes longer than its answer.
 is_good() {
-    local answers protection='! pgrep -x Suricata-Main'
+    local answers protection='! cat /proc/[0-9]*/comm 2>/dev/null | grep -qx Suricata-Main'
     [ "$CONFIG" != inspect ] || protection="fastpathctl --json ips && $TAKEN"
     answers=$(gw "cmp -s /run/e2e/$CONFIG /etc/config/fastpath && fastpathctl --json status &&
         $protection") || return 1
@@ -216,7 +216,7 @@ put_back() {
             cp /run/e2e/$CONFIG /etc/config/fastpath
             /etc/init.d/fastpathd reload
         }
-        pgrep -x fastpathd >/dev/null || /etc/init.d/fastpathd start
+        cat /proc/[0-9]*/comm 2>/dev/null | grep -qx fastpathd || /etc/init.d/fastpathd start
         fastpathctl engine flowtable" 2>&1
     return 0
 }

@@ -71,8 +71,8 @@ in_line() {
 # working for seconds until it exits.
 steady() {
     local process
-    process=$(gw pgrep -x Suricata-Main) && sleep 3 &&
-        [ "$process" = "$(gw pgrep -x Suricata-Main)" ] && working
+    process=$(pids Suricata-Main) && sleep 3 &&
+        [ "$process" = "$(pids Suricata-Main)" ] && working
 }
 
 ips_value() { said "$1" ips; }
