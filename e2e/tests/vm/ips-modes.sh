@@ -21,7 +21,9 @@ two_hosts() {
     mkdir -p /tmp/e2e-www
     echo hello >/tmp/e2e-www/index.html
     echo "uid=0(root) gid=0(root) groups=0(root)" >/tmp/e2e-www/id.txt
-    ip netns exec e2ea busybox httpd -p 80 -h /tmp/e2e-www'
+    # OpenWrt's BusyBox has no httpd.
+    if busybox --list | grep -qx httpd; then server="busybox httpd"; else server=uhttpd; fi
+    ip netns exec e2ea $server -p 80 -h /tmp/e2e-www'
 }
 
 no_hosts() {
