@@ -21,7 +21,7 @@ two_hosts() {
     mkdir -p /tmp/e2e-www
     echo hello >/tmp/e2e-www/index.html
     echo "uid=0(root) gid=0(root) groups=0(root)" >/tmp/e2e-www/id.txt
-    # OpenWrt's BusyBox has no httpd.
+    # The BusyBox of OpenWrt has no httpd.
     if busybox --list | grep -qx httpd; then server="busybox httpd"; else server=uhttpd; fi
     ip netns exec e2ea $server -p 80 -h /tmp/e2e-www'
 }

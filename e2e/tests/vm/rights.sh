@@ -70,7 +70,9 @@ no_capabilities() {
 # service the file there was at its start.
 fetcher() { gw 'command -v uclient-fetch || echo /usr/sbin/uclient-fetch'; }
 restore_fetcher() {
-    gw "rm -f $1; [ ! -e /tmp/e2e-fetcher ] || mv /tmp/e2e-fetcher $1; /etc/init.d/fastpathd restart"
+    gw "rm -f $1
+        [ ! -e /tmp/e2e-fetcher ] || mv /tmp/e2e-fetcher $1
+        /etc/init.d/fastpathd restart"
 }
 
 # A program to download with that only notes what it, and who started it, may do.
