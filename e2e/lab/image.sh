@@ -10,7 +10,8 @@
 LOGIN_LIMIT=${LOGIN_LIMIT:-180}
 
 # Tests ask these of a gateway, and no router needs all of them.
-TOOLS="bpftool bridge conntrack curl ethtool ip nsenter pkill setpriv socat ss taskset tc tcpdump"
+TOOLS="bpftool bridge conntrack curl date ethtool ip nsenter pkill setpriv socat ss taskset tc"
+TOOLS+=" tcpdump"
 
 # image_disk FILE: prints the disk to boot, unpacked once into build/.
 image_disk() {

@@ -116,8 +116,8 @@ CONFIG=${CONFIG:-config}
 
 # The names of files that stay on the gateway after a test. Without what programs keep for
 # themselves at any time: records of changes, fetched rules, and the file a commit renames, which a
-# power cut may leave (libuci's is .network.uci-XXXXXX).
-FILES='find /etc /usr/sbin /usr/libexec /usr/share/rpcd /var/lib ! -type d |
+# power cut may leave (libuci's is .network.uci-XXXXXX), and the file before that passwd keeps.
+FILES='find /etc /usr/sbin /usr/libexec /usr/share/rpcd /var/lib ! -type d ! -path "/etc/*-" |
     grep -vE "^/etc/fastpath/changes/[^p]|^/etc/config/[.]|^/var/lib/fastpath/rules/"'
 
 # left_behind: names of files that were not there before the first test.
