@@ -131,6 +131,12 @@ uml_initrd() {
     rm -rf "$root"
 }
 
+# uml_state FOLDER: what the kernel needs on CPUs with AMX, see uml/xstate.c.
+uml_state() {
+    gcc -O2 -Wall -Wextra -Werror -shared -fPIC -o "$1/xstate.so.new" "$LAB/uml/xstate.c" &&
+        mv "$1/xstate.so.new" "$1/xstate.so"
+}
+
 # check_uml FOLDER: whether the modules fit the kernel. One more member of a structure is enough
 # that they do not, and the stable series has such changes.
 check_uml() {
@@ -160,6 +166,8 @@ image_uml() {
         step "versions of the user-mode machine's packages" uml_versions
     folder=$(uml_folder)
     [ -d "$folder" ] || step "modules of the user-mode machine" build_uml "$folder"
+    [ "$folder/xstate.so" -nt "$LAB/uml/xstate.c" ] ||
+        step "registers of the user-mode machine" uml_state "$folder"
     [ -e "$folder/fits" ] || step "first boot of the user-mode machine" check_uml "$folder"
     uml_initrd "$IMAGES/uml.cpio" "$folder"
 }

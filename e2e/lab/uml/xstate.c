@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// ptrace() for user-mode Linux 6.12 on CPUs with AMX, loaded before the C library.
+//
+// The kernel takes a process's extended state (XSAVE, NT_X86_XSTATE) in its full size alone, and
+// answers EFAULT otherwise: xstateregs_set in arch/x86/kernel/fpu/regset.c. The user-mode kernel
+// knows of 2696 bytes (HOST_FP_SIZE in arch/x86/um/user-offsets.c), which ends behind AVX-512 and
+// PKRU. With AMX it is 11008. What does not fit is given its initial state: no process can ask
+// for AMX in there.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <elf.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+
+// Where XSTATE_BV is, which says what components are not in their initial state, and those that
+// 2696 bytes hold: x87 (0) to PKRU (9). Intel SDM volume 1, 13.4.
+#define XSTATE_BV 512
+#define HELD 0x3ffULL
+
+typedef long call(enum __ptrace_request, ...);
+
+// Writes the caller's registers as the kernel wants them, in its own size.
+static long set_state(call *real, enum __ptrace_request request, pid_t pid, void *set,
+                      const struct iovec *given)
+{
+	static char full[1 << 16];
+	struct iovec state = {full, sizeof full};
+	unsigned long long components;
+
+	// What the kernel gives is what it takes.
+	if (real(PTRACE_GETREGSET, pid, set, &state) < 0)
+		return -1;
+	if (state.iov_len > given->iov_len) {
+		memset(full, 0, state.iov_len);
+		memcpy(full, given->iov_base, given->iov_len);
+		memcpy(&components, full + XSTATE_BV, sizeof components);
+		components &= HELD;
+		memcpy(full + XSTATE_BV, &components, sizeof components);
+		return real(request, pid, set, &state);
+	}
+	return real(request, pid, set, given);
+}
+
+long ptrace(enum __ptrace_request request, ...)
+{
+	static call *real;
+	va_list arguments;
+	pid_t pid;
+	void *address, *data;
+
+	if (!real)
+		real = (call *)dlsym(RTLD_NEXT, "ptrace");
+	va_start(arguments, request);
+	pid = va_arg(arguments, pid_t);
+	address = va_arg(arguments, void *);
+	data = va_arg(arguments, void *);
+	va_end(arguments);
+	if (request == PTRACE_SETREGSET && (unsigned long)address == NT_X86_XSTATE)
+		return set_state(real, request, pid, address, data);
+	return real(request, pid, address, data);
+}
