@@ -27,10 +27,12 @@ plan() {
 
 test_network_plans() {
     [ -d $CASES/boot ] || fail "no cases in $CASES"
+    differ=
     for case in "$CASES"/*; do
         plan "$case" >/tmp/plan
-        diff -u "$case/plan" /tmp/plan || fail "another plan for ${case##*/}"
+        diff -u "$case/plan" /tmp/plan || differ="$differ ${case##*/}"
     done
+    [ -z "$differ" ] || fail "another plan for$differ"
 }
 
 test_network_options_of_pppoe() {

@@ -50,7 +50,7 @@ function there(fact,    f) {
 }
 
 function undo(fact,    f) {
-    if (fact in want || !there(fact) && fact !~ /^ipv6 /) return
+    if (fact in want || !there(fact)) return
     # netifd sets GRO once the device is up and never undoes it (cbb83a1,
     # system_if_apply_settings_after_up): it stays as it was set.
     split(fact, f, " ")
@@ -94,10 +94,9 @@ function make_device(fact,    f) {
 }
 
 function make(fact,    f) {
-    # The kernel does not tell of these; to say them again changes nothing.
+    # `state` does not list it; setting it again changes nothing.
     split(fact, f, " ")
     if (f[1] == "gro") say(6, "ethtool -K " f[2] " gro " f[3])
-    else if (f[1] == "ipv6") say(6, ipv6(f[2], f[3]))
     if (there(fact)) return
     if (f[1] == "filtering") say(3, "link set " f[2] " type bridge vlan_filtering " f[3])
     else if (f[1] == "stp") say(3, "link set " f[2] " type bridge stp_state " f[3])
@@ -109,6 +108,7 @@ function make(fact,    f) {
     else if (f[1] == "mac") say(5, "link set " f[2] " address " f[3])
     else if (f[1] == "mtu") say(5, "link set " f[2] " mtu " f[3])
     else if (f[1] == "up") say(5, "link set " f[2] " up")
+    else if (f[1] == "ipv6") say(6, ipv6(f[2], f[3]))
     # A session that is not there yet gets its own when it comes.
     else if (f[1] == "addr" && f[2] in exists) say(5, address(f))
     else if (f[1] == "route" && f[5] in exists) say(5, "route replace " route(f))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The facts of `wanted` as the kernel has them, from `ip -o -d link`, `bridge vlan`, `ip -o addr`,
-# `ip route` and `ip -6 route` behind each other, each after a line `== NAME`. Facts that nothing
-# here can see are not there: gro, ipv6. `link N` names every device.
+# `ip route`, `ip -6 route` and disable_ipv6 of each device behind each other, each after a line
+# `== NAME`. `gro` is not listed. `link N` names every device.
 
 # after(WORD): what follows it in the line.
 function after(word,    i) {
@@ -55,4 +55,9 @@ part == "addr" && ($3 == "inet" || $3 == "inet6") && !/ scope link / {
     if (part == "route6" && metric == 1024) metric = ""
     print "route", substr(part, 6), $1, default_for(after("via"), "-"), after("dev"), \
         default_for(metric, "-")
+}
+
+part == "ipv6" {
+    split($0, path, "/")
+    print "ipv6 " path[7] " " 1 - substr($0, length($0))
 }
