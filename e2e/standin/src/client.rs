@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! `OpenWrt`'s program `ubus`, as far as the tests use it: `call PATH METHOD [JSON]`, as whatever
-//! user it is run by.
+//! `OpenWrt`'s program `ubus`, as far as the tests use it: `call PATH METHOD [JSON]` and
+//! `list [PATTERN]`, as whatever user it is run by.
 
 use std::error::Error;
 use std::path::Path;
@@ -28,5 +28,22 @@ pub async fn call(words: &[String]) -> Result<(), Box<dyn Error>> {
     let connection = Connection::open(Path::new(ubus::SOCKET)).await?;
     let answer = connection.handle().call(path, method, &args, PATIENCE).await?;
     println!("{}", Value::Object(answer));
+    Ok(())
+}
+
+/// Prints the paths of the objects that the user may see, one a line.
+///
+/// # Errors
+/// The words are not understood, ubusd is not there, or there is no such object.
+pub async fn list(words: &[String]) -> Result<(), Box<dyn Error>> {
+    let pattern = match words {
+        [] => "*",
+        [pattern] => pattern,
+        _ => return Err("usage: ubus list [PATTERN]".into()),
+    };
+    let connection = Connection::open(Path::new(ubus::SOCKET)).await?;
+    for entry in connection.handle().list(pattern).await? {
+        println!("{}", entry.path);
+    }
     Ok(())
 }

@@ -4,6 +4,7 @@
 use std::error::Error;
 use std::process::ExitCode;
 
+use standin::client;
 use standin::options::{Options, USAGE};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -33,8 +34,10 @@ impl log::Log for Stdio {
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    if words.first().is_some_and(|word| word == "call") {
-        return exit_code(call(&words[1..]));
+    match words.split_first() {
+        Some((verb, rest)) if verb == "call" => return exit_code(run(client::call(rest))),
+        Some((verb, rest)) if verb == "list" => return exit_code(run(client::list(rest))),
+        Some(_) | None => {}
     }
     let options = match Options::parse(std::env::args_os().skip(1)) {
         Ok(Some(options)) => options,
@@ -63,9 +66,10 @@ fn exit_code(outcome: Result<(), Box<dyn Error>>) -> ExitCode {
     }
 }
 
-fn call(words: &[String]) -> Result<(), Box<dyn Error>> {
+/// To its end, with a runtime of its own.
+fn run(verb: impl Future<Output = Result<(), Box<dyn Error>>>) -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    tokio::task::LocalSet::new().block_on(&runtime, standin::client::call(words))
+    tokio::task::LocalSet::new().block_on(&runtime, verb)
 }
 
 fn serve(options: Options) -> Result<(), Box<dyn Error>> {
