@@ -9,7 +9,7 @@
 # medium of image.sh makes it the lab's gateway.
 
 # Modules that tests load themselves, or that no router loads at boot.
-LEFT_UNLOADED="nf_conntrack_ftp nf_nat_ftp pktgen dummy"
+LEFT_UNLOADED="nf_conntrack_ftp nf_nat_ftp pktgen dummy ifb"
 
 # userland_ready FOLDER: whether the lab can boot it.
 userland_ready() {

@@ -3,16 +3,6 @@
 # A change of /etc/config/network and firewall is carried out by netifd and fw4, and nothing else is
 # touched: the lab's own have to do what OpenWrt's do.
 
-# edit_config NAME SED-SCRIPT…: and the reloads that follow a commit.
-edit_config() {
-    local name=$1
-    shift
-    gw "$RELOAD sed -i $(printf ' -e %q' "$@") /etc/config/$name && reload $name"
-}
-
-# add_config NAME: sections from stdin.
-add_config() { gw "$RELOAD cat >>/etc/config/$1 && reload $1"; }
-
 # kernel_state: all that the configuration decides, less what counts on by itself, and less routes
 # of link-local addresses: the kernel makes them when it notices a carrier, up to a second later.
 kernel_state() {
@@ -25,8 +15,6 @@ kernel_state() {
 
 reaches() { "$1" ping -c 1 -W 1 "$2"; }
 apart() { ! reaches "$1" "$2" >/dev/null; }
-# nothing_at HOST ADDRESS PORT: whether HOST finds no web server there.
-nothing_at() { ! "$1" curl -s -m 2 -o /dev/null "http://$2:$3/index.html"; }
 
 # forget_gateway: what the hosts know of it by ARP. On another bridge an address has another MAC.
 # The gateway's first question tells it, but a host takes nothing for an entry that is younger than

@@ -171,6 +171,16 @@ reload() {
 }
 '
 
+# edit_config NAME SED-SCRIPT…: and the reloads that follow a commit.
+edit_config() {
+    local name=$1
+    shift
+    gw "$RELOAD sed -i $(printf ' -e %q' "$@") /etc/config/$name && reload $name"
+}
+
+# add_config NAME: sections from stdin.
+add_config() { gw "$RELOAD cat >>/etc/config/$1 && reload $1"; }
+
 # configuration_back: network, firewall and leases as they were before the first test.
 # shellcheck disable=SC2016 # the gateway expands it
 CONFIGURATION_BACK=$RELOAD'

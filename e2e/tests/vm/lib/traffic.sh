@@ -58,3 +58,6 @@ talk() { begin "$1" "$2" "exec /tmp/e2e/talk $3"; }
 
 # retransmitted HOST: TCP segments that it has sent once more.
 retransmitted() { "$1" cat /proc/net/snmp | awk '/^Tcp: [0-9]/ { print $13 }'; }
+
+# nothing_at HOST ADDRESS PORT: whether HOST finds no web server there.
+nothing_at() { ! "$1" curl -s -m 2 -o /dev/null "http://$2:$3/index.html"; }

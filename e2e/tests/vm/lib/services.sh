@@ -1,0 +1,73 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Services that people install beside fastpath: OpenWrt's packages where the gateway has them,
+# Debian's programs with the same configuration where it is the lab's own.
+
+# is_openwrt: whether the gateway is OpenWrt's own userland.
+is_openwrt() { gw '[ -x /sbin/procd ]'; }
+
+# package NAME FILE: the test needs that package; on the lab's own gateway there is none.
+package() {
+    gw "[ -e $2 ]" ||
+        skip "package $1 is not installed on this gateway (no $2)"
+}
+
+# carried HOST ADDRESS: a download of HOST's is in the flowtable; PORT is its source port.
+carried() {
+    PORT=$(fresh_port)
+    download "$1" "$PORT" "$2"
+    soon 10 on_path flowtable --proto tcp --text "$PORT"
+    soon 3 offloaded "$PORT"
+}
+
+# still_carried: that download still is, and data arrives.
+still_carried() {
+    offloaded "$PORT" || fail "not offloaded any more: $(conntrack_of "$PORT")"
+    soon 10 bytes_grow "$PORT" "$(conntrack_bytes "$PORT" | cut -d ' ' -f 2)"
+}
+
+# pour_from HOST PORT: whoever connects there gets 32 MiB.
+pour_from() {
+    begin "$1" "pour$2" "exec socat TCP4-LISTEN:$2,fork,reuseaddr EXEC:/tmp/e2e/pour"
+    soon 5 listens "$1" "$2"
+}
+listens() { "$1" ss -Hltn "sport = :$2" | grep -q .; }
+
+# run_service NAME COMMAND…: a program on the gateway, in the background, until stop_service NAME.
+run_service() {
+    local name=$1
+    shift
+    gw "$* </dev/null >/run/e2e/$name.log 2>&1 & echo \$! >/run/e2e/$name.pid"
+}
+stop_service() {
+    # shellcheck disable=SC2016 # the gateway expands it
+    gw 'file=/run/e2e/'"$1"'.pid; [ ! -e $file ] || { kill "$(cat $file)"; rm -f $file; }'
+}
+
+# settings FILE: /etc/config/FILE from stdin; settings_back FILE restores what there was.
+settings() {
+    gw "[ -e /run/e2e/before.$1 ] || [ ! -e /etc/config/$1 ] ||
+            cp /etc/config/$1 /run/e2e/before.$1
+        cat >/etc/config/$1"
+}
+settings_back() {
+    gw "if [ -e /run/e2e/before.$1 ]; then mv /run/e2e/before.$1 /etc/config/$1
+        else rm -f /etc/config/$1; fi"
+}
+
+# at_the_end COMMAND: when the test has ended, whatever became of it.
+at_the_end() {
+    # shellcheck disable=SC2064 # now
+    trap "$1" EXIT
+}
+
+# address_of HOST DEVICE 4|6: of global scope.
+address_of() {
+    "$1" "ip -$3 -o addr show dev $2 scope global" | sed -n 's/.* inet6\{0,1\} \([^ /]*\).*/\1/p'
+}
+
+# the_isp_link: the ISP's device of the session that is up.
+the_isp_link() {
+    isp "ip -o -4 addr show to $(wan_address)/32 | head -n 1; ip -o route get $(wan_address)" |
+        sed -n 's/.* dev \([^ ]*\).*/\1/p' | head -n 1
+}

@@ -1,0 +1,309 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What is set up on the first evening, with the flowtable on: each works, and the flows that it is
+# about are carried. Services of the line are in services-line.sh.
+
+test_static_lease() {
+    local mac
+    mac=$(h30 cat /sys/class/net/eth0/address)
+    at_the_end "h30_port off"
+    add_config dhcp <<<"
+config dhcp 'lan'
+	option interface 'lan'
+
+config host
+	option name 'printer'
+	option mac '$mac'
+	option ip '10.10.10.77'"
+    soon 10 h30_port lease
+    same "lease" "$(address_of h30 eth0 4)" 10.10.10.77
+    has "name" "$(h30 busybox nslookup printer 10.10.10.1)" 10.10.10.77
+    carried h30 "$ISP_4"
+    same "host's name" "$(newest --proto tcp --text "$PORT" | jq -r .src_name)" printer
+}
+
+# from_outside ADDRESS PORT: the ISP downloads from there; PORT is its source port afterwards.
+from_outside() {
+    PORT=$(fresh_port)
+    begin isp "tcp$PORT" "exec curl -sS -o /dev/null --limit-rate 100k --local-port $PORT" \
+        "http://$1:$2/256.bin"
+    soon 10 on_path flowtable --proto tcp --text "$PORT"
+    soon 3 offloaded "$PORT"
+}
+
+# goes_to ADDRESS PORT: where that download is sent on to.
+goes_to() {
+    local flow
+    flow=$(newest --proto tcp --text "$PORT")
+    same "incoming zone" "$(field in_zone "$flow")" wan
+    same "translated destination" "$(field nat_dst "$flow"):$(field nat_dport "$flow")" "$1:$2"
+    still_carried
+}
+
+test_port_forward() {
+    add_config firewall <<<"
+config redirect
+	option name 'web'
+	option src 'wan'
+	option src_dport '8080'
+	option dest 'iot'
+	option dest_ip '10.10.20.10'
+	option dest_port '80'
+	option proto 'tcp'"
+    from_outside "$(wan_address)" 8080
+    goes_to 10.10.20.10 80
+    # The address of the line is another one after a redial; the rule is about the port.
+    pppoe_end TERM
+    soon 10 wan_is_down
+    soon 30 wan_is_up
+    soon 15 internet
+    from_outside "$(wan_address)" 8080
+}
+
+# upnp_on: for hosts of lan. The lab's addresses of the line are of no public network, so the
+# address that hosts are told is another one.
+upnp_on() {
+    if is_openwrt; then
+        package miniupnpd-nftables /etc/init.d/miniupnpd
+        at_the_end "upnp_off"
+        settings upnpd <<<"
+config upnpd 'config'
+	option enabled '1'
+	option external_iface 'wan'
+	option external_ip '9.9.9.9'
+	option internal_iface 'lan'
+	option port '5000'
+	option uuid 'nocli'
+
+config perm_rule
+	option action 'allow'"
+        gw '/etc/init.d/miniupnpd restart'
+        return
+    fi
+    at_the_end "upnp_off"
+    gw 'nft -f -' <<END
+table inet e2e {
+    chain upnp_forward { }
+    chain upnp_prerouting { }
+    chain upnp_postrouting { }
+    chain dstnat { type nat hook prerouting priority dstnat; jump upnp_prerouting; }
+    chain srcnat { type nat hook postrouting priority srcnat; jump upnp_postrouting; }
+}
+END
+    gw 'cat >/run/e2e/miniupnpd.conf' <<END
+ext_ifname=pppoe-wan
+ext_ip=9.9.9.9
+listening_ip=br-lan.10
+port=5000
+secure_mode=yes
+upnp_table_name=e2e
+upnp_nat_table_name=e2e
+upnp_forward_chain=upnp_forward
+upnp_nat_chain=upnp_prerouting
+upnp_nat_postrouting_chain=upnp_postrouting
+allow 0-65535 0.0.0.0/0 0-65535
+END
+    run_service miniupnpd miniupnpd -d -f /run/e2e/miniupnpd.conf
+}
+
+upnp_off() {
+    if is_openwrt; then
+        gw '/etc/init.d/miniupnpd stop'
+        settings_back upnpd
+    else
+        stop_service miniupnpd
+    fi
+}
+
+upnp() { h10 "upnpc -m eth0 $*"; }
+
+test_upnp() {
+    upnp_on
+    begin h10 web "exec lighttpd -D -f /lab/lighttpd.conf"
+    soon 10 upnp -a 10.10.10.10 80 8081 tcp
+    has "mappings" "$(upnp -l)" "8081->10.10.10.10:80"
+    from_outside "$(wan_address)" 8081
+    goes_to 10.10.10.10 80
+    upnp -d 8081 tcp
+    soon 5 nothing_at isp "$(wan_address)" 8081
+}
+
+# lookup NAME: the address that the gateway answers h10 with.
+lookup() {
+    h10 "busybox nslookup -type=a $1 10.10.10.1" |
+        sed -n '/^Name:/,$s/^Address[ 0-9]*: *//p' | head -n 1
+}
+blocked() { case $(lookup "$1") in "" | 0.0.0.0) ;; *) return 1 ;; esac; }
+answered() { [ "$(lookup "$1")" = 203.0.113.1 ]; }
+
+# adblock_on: with the list that the ISP serves.
+adblock_on() {
+    if is_openwrt; then
+        package adblock /etc/init.d/adblock
+        at_the_end "adblock_off"
+        gw 'cp /etc/adblock/adblock.custom.feeds /run/e2e/feeds.before
+            cat >/etc/adblock/adblock.custom.feeds
+            uci add_list dhcp.@dnsmasq[0].server=203.0.113.1
+            uci commit dhcp
+            /etc/init.d/dnsmasq restart' <<<'{"lab": {"url": "http://203.0.113.1/ads.txt",
+                "rule": "feed 1", "size": "S", "descr": "of the lab"}}'
+        settings adblock <<<"
+config adblock 'global'
+	option adb_enabled '1'
+	option adb_dns 'dnsmasq'
+	option adb_backup '0'
+	list adb_feed 'lab'"
+        gw '/etc/init.d/adblock enable; /etc/init.d/adblock start'
+        return
+    fi
+    at_the_end "adblock_off"
+    gw 'mkdir -p /run/e2e/dnsmasq.d
+        curl -sSf http://203.0.113.1/ads.txt | sed "s,.*,local=/&/," >/run/e2e/dnsmasq.d/ads.conf'
+    add_config dhcp <<<"
+config dnsmasq
+	option confdir '/run/e2e/dnsmasq.d'
+
+config dhcp 'lan'
+	option interface 'lan'"
+}
+
+adblock_off() {
+    if is_openwrt; then
+        gw '/etc/init.d/adblock stop; /etc/init.d/adblock disable
+            mv /run/e2e/feeds.before /etc/adblock/adblock.custom.feeds'
+        settings_back adblock
+    fi
+    gw 'rm -rf /run/e2e/dnsmasq.d'
+    peers rm -f /tmp/www/ads.txt
+}
+
+test_adblock() {
+    peers 'printf "%s\n" ads.lab.example tracker.lab.example >/tmp/www/ads.txt'
+    adblock_on
+    soon 20 answered www.lab.example
+    soon 30 blocked ads.lab.example
+    soon 5 blocked deep.tracker.lab.example
+    soon 5 answered www.lab.example
+    carried h10 "$(lookup www.lab.example)"
+}
+
+# The provider's end: each request is written down, and found good.
+# shellcheck disable=SC2016 # the peers expand it
+DDNS_SERVER='read -r request; echo "$request" >>/tmp/e2e/ddns.requests
+while read -r line && [ "${#line}" -gt 1 ]; do :; done
+printf "HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\ngood\n"'
+
+ddns_off() {
+    gw '/etc/init.d/ddns stop; /etc/init.d/ddns disable'
+    settings_back ddns
+    peers rm -f /tmp/e2e/ddns.requests /tmp/e2e/provider
+}
+told_address() { peers "grep -qF 'myip=$1 ' /tmp/e2e/ddns.requests"; }
+
+test_ddns() {
+    local before
+    package ddns-scripts /etc/init.d/ddns
+    at_the_end "ddns_off"
+    peers 'cat >/tmp/e2e/provider; : >/tmp/e2e/ddns.requests' <<<"$DDNS_SERVER"
+    begin isp provider "exec socat TCP4-LISTEN:8053,fork,reuseaddr EXEC:'sh /tmp/e2e/provider'"
+    settings ddns <<<"
+config ddns 'global'
+	option ddns_loglines '250'
+	option upd_privateip '1'
+
+config service 'lab'
+	option enabled '1'
+	option update_url 'http://203.0.113.1:8053/update?name=[DOMAIN]&myip=[IP]'
+	option lookup_host 'home.lab.example'
+	option domain 'home.lab.example'
+	option username 'me'
+	option password 'secret'
+	option dns_server '203.0.113.1'
+	option interface 'wan'
+	option ip_source 'network'
+	option ip_network 'wan'
+	option check_interval '5'
+	option check_unit 'minutes'"
+    gw '/etc/init.d/ddns enable; /etc/init.d/ddns restart'
+    before=$(wan_address)
+    soon 20 told_address "$before"
+    # A redial brings another address; the interface's event tells ddns of it.
+    carried h10 "$ISP_4"
+    pppoe_end TERM
+    soon 10 wan_is_down
+    soon 30 wan_is_up
+    soon 15 internet
+    [ "$(wan_address)" != "$before" ] || fail "the redial brought the same address"
+    soon 30 told_address "$(wan_address)"
+    carried h10 "$ISP_4"
+}
+
+# excluded: a download that the settings below keep from the flowtable.
+excluded() {
+    local port
+    port=$(fresh_port)
+    begin h10 "tcp$port" "exec curl -sSk -o /dev/null --limit-rate 100k --local-port $port" \
+        "https://203.0.113.1/256.bin"
+    soon 10 on_path slow/excluded --proto tcp --text "$port"
+}
+
+# new_system: all that was written is gone, as after an upgrade. What tests keep goes with it.
+new_system() {
+    local kept
+    kept=$(mktemp)
+    gw 'tar -cf - -C /run e2e' >"$kept"
+    gw ': >/factory-reset; sync'
+    cut_power gw || exit
+    power_on gw
+    gw 'tar -xf - -C /run' <"$kept"
+    rm -f "$kept"
+    peers '[ -d /tmp/e2e ]' || prepare_peers
+    soon 30 engine_is flowtable
+}
+
+# An upgrade that keeps the settings is a backup, a new system, the backup laid over it, and a boot
+# that finds it.
+test_settings_outlive_an_upgrade() {
+    local backup name
+    local own="config fastpath 'main'
+	option engine 'flowtable'
+
+config exclude
+	option dest '203.0.113.1'
+	option dest_port '443'
+	option proto 'tcp'"
+    keeps_what_is_written || exit
+    configure <<<"$own"
+    add_config firewall <<<"
+config redirect
+	option name 'web'
+	option src 'wan'
+	option src_dport '8080'
+	option dest 'iot'
+	option dest_ip '10.10.20.10'
+	option dest_port '80'
+	option proto 'tcp'"
+    excluded
+    gw 'mkdir -p /etc/fastpath && echo kept >/etc/fastpath/e2e'
+    backup=$(mktemp)
+    # shellcheck disable=SC2064 # now
+    at_the_end "gw rm -f /etc/fastpath/e2e; rm -f $backup"
+    for name in config/fastpath config/network config/firewall fastpath/e2e; do
+        has "what sysupgrade keeps" "$(gw sysupgrade -l)" "/etc/$name"
+    done
+    gw 'sysupgrade -b /tmp/backup.tgz && cat /tmp/backup.tgz' >"$backup"
+    new_system
+    carried h10 "$ISP_4"
+    ! gw '[ -e /etc/fastpath/e2e ]' || fail "the system is not a new one"
+    gw 'cat >/tmp/backup.tgz && sysupgrade -r /tmp/backup.tgz' <"$backup"
+    keep_over_power
+    power_goes_and_comes || return
+    soon 30 engine_is flowtable
+    soon 30 wan_is_up
+    soon 30 internet
+    same "settings" "$(gw cat /etc/config/fastpath)" "$own"
+    same "a file of ours" "$(gw cat /etc/fastpath/e2e)" kept
+    excluded
+    carried h10 "$ISP_4"
+    from_outside "$(wan_address)" 8080
+}
