@@ -68,12 +68,19 @@ $name: $(log_file "SDK feeds: install")"
     done
 }
 
+# An SDK has every module of the kernel chosen, as in the release, and would make a package of each:
+# a thousand. Those that ours depend on are chosen with ours.
+no_modules() {
+    sed -n 's/^config \(PACKAGE_kmod-.*\)/# CONFIG_\1 is not set/p' "$TREE/Config-build.in"
+}
+
 # The release's configuration is fixed in an SDK; what can be chosen is packages and their options.
 sdk_config() {
     local name lost=''
     {
         printf '# CONFIG_%s is not set\n' ALL ALL_KMODS ALL_NONSHARED SIGNED_PACKAGES
         echo CONFIG_BUILD_LOG=y
+        no_modules
         profile config "$PROFILE" | grep -E '^(# )?CONFIG_SURICATA_' || true
         own_names | sed 's/.*/CONFIG_PACKAGE_&=m/'
         # A translation is chosen by its language.
