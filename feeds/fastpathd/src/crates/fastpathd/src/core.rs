@@ -427,6 +427,7 @@ impl Core {
         let mut plan = ruleset::plan(&candidates, &settings, &self.protection.plan(&self.places()));
         effects.extend(self.want_programs(&mut plan, settings.hook));
         plan.shape(self.around.topology().shaped().into_keys().map(|name| name.to_string()));
+        plan.tunnel(self.around.topology().tunnels().into_iter().map(|name| name.to_string()));
         self.wanted = Some(plan.clone());
         if !self.ebpf.known() {
             return effects;

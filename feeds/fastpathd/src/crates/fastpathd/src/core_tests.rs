@@ -409,6 +409,27 @@ fn a_host_that_roams_back_and_forth_is_followed_in_calm() {
 }
 
 #[test]
+fn the_flowtable_has_no_flows_of_a_tunnel_that_packets_are_routed_over() {
+    let mut core = running();
+    let index = core.around.topology().links().map(|l| l.index).max().unwrap() + 1;
+    let lan = core.around.topology().link_named("lan1").unwrap().clone();
+    let tunnel = topology::Link {
+        index,
+        name: "wg0".into(),
+        kind: topology::LinkKind::Other("wireguard".into()),
+        hardware: 65534,
+        master: None,
+        ..lan
+    };
+    assert_eq!(core.changes(vec![topology::Change::Link(tunnel)]), []);
+    let address =
+        topology::Address { index, address: "10.99.0.1".parse().unwrap(), prefix: 24, peer: None };
+    let effects = core.changes(vec![topology::Change::Address(address)]);
+    let [Effect::Engine(Job::Apply { plan, .. })] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(plan.tunnels.iter().collect::<Vec<_>>(), ["wg0"]);
+}
+
+#[test]
 fn a_queue_above_the_lowest_device_keeps_flows_slow_and_they_say_so() {
     let mut core = running();
     core.batch(&[established(1, true)]);

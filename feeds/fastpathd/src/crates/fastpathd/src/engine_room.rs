@@ -24,6 +24,7 @@ const RENEWALS: Duration = Duration::from_secs(4);
 
 /// Work for the one who can run nft.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "there is one job at a time")]
 pub(crate) enum Job {
     /// Put `plan` in force; `in_force` is what was applied last.
     Apply { plan: Plan, in_force: Option<Plan> },

@@ -12,6 +12,7 @@ fn plan(engine: Engine, devices: &[&str]) -> Plan {
         mark_mask: 0x6000_0000,
         left_out: ruleset::LeftOut::default(),
         shaped: BTreeSet::new(),
+        tunnels: BTreeSet::new(),
         excludes: Vec::new(),
         protection: ruleset::Protection::default(),
         decisions: BTreeMap::new(),

@@ -56,6 +56,9 @@ pub struct Plan {
     /// Layer 3 devices whose flows stay on the slow path, since they would bypass a queue or limit
     /// of the owner's. [`plan`] knows of none.
     pub shaped: BTreeSet<String>,
+    /// Tunnels, whose flows stay on the slow path: a flowtable would carry one direction of them
+    /// at the most. [`plan`] knows of none.
+    pub tunnels: BTreeSet<String>,
     /// Flows that stay on the slow path.
     pub excludes: Vec<Exclude>,
     /// Inspection and blocks.
@@ -98,6 +101,11 @@ impl Plan {
         self.shaped = order::set(devices.into_iter().filter(|name| is_device_name(name)));
     }
 
+    /// Keeps flows over these tunnels on the slow path.
+    pub fn tunnel(&mut self, devices: impl IntoIterator<Item = String>) {
+        self.tunnels = order::set(devices.into_iter().filter(|name| is_device_name(name)));
+    }
+
     /// Whether flows are offloaded by a flowtable.
     #[must_use]
     pub fn has_flowtable(&self) -> bool {
@@ -132,6 +140,7 @@ pub fn plan(candidates: &[Candidate], settings: &Settings, protection: &Protecti
         mark_mask: ours.map_or(settings.mark_mask, Marks::mask),
         left_out: settings.left_out,
         shaped: BTreeSet::new(),
+        tunnels: BTreeSet::new(),
         excludes: settings.excludes.clone(),
         protection: protection.clone(),
         decisions,

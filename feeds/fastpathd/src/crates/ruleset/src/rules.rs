@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The chains of a plan, and the one that offloads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use config::order;
@@ -122,7 +122,7 @@ fn offload(plan: &Plan) -> Vec<Rule> {
     );
     let mut rules = Vec::new();
     let excludes = if plan.has_flowtable() {
-        left_out(plan).chain(shaped(plan)).chain(excludes(plan)).collect()
+        left_out(plan).chain(tunnels(plan)).chain(shaped(plan)).chain(excludes(plan)).collect()
     } else {
         Vec::new()
     };
@@ -185,11 +185,20 @@ fn left_out(plan: &Plan) -> impl Iterator<Item = Rule> {
 
 /// A flow is added as a whole: a queue on one side counts for both directions.
 fn shaped(plan: &Plan) -> impl Iterator<Item = Rule> {
-    let names: Vec<String> = plan.shaped.iter().map(|name| format!("\"{name}\"")).collect();
+    over(&plan.shaped, "you shape this: it stays on the slow path")
+}
+
+fn tunnels(plan: &Plan) -> impl Iterator<Item = Rule> {
+    over(&plan.tunnels, "a tunnel: it stays on the slow path")
+}
+
+/// What comes or leaves by these devices.
+fn over(devices: &BTreeSet<String>, comment: &str) -> impl Iterator<Item = Rule> {
+    let names: Vec<String> = devices.iter().map(|name| format!("\"{name}\"")).collect();
     let ends: &[&str] = if names.is_empty() { &[] } else { &["iifname", "oifname"] };
     ends.iter().map(move |end| {
         let text = format!("{end} {{ {} }} return", names.join(", "));
-        Rule::new(text, "you shape this: it stays on the slow path")
+        Rule::new(text, comment)
     })
 }
 

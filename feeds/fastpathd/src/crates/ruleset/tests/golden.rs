@@ -9,6 +9,7 @@
 //!   (`fail closed`, `default always`, `exempt NETWORK`, `bytes N`, `packets N`,
 //!   `queues FIRST COUNT hash|fanout`, `gate open`);
 //! * `shaped`, if there are queues above the lowest devices: a layer 3 device a line;
+//! * `tunnels`, if there are: a device a line;
 //! * `blocks`, if addresses can be blocked: `limit N`, and `ADDRESS SECONDS LEFT COMMENT` a line;
 //! * `rules`: the whole script, or why there is none.
 //!
@@ -171,13 +172,15 @@ fn rules(golden: &Golden) -> String {
     let mut plan = plan(&devices(golden), &settings, &protection);
     let shaped = lines(golden, "shaped").unwrap_or_default();
     plan.shape(shaped.into_iter().map(|words| words[0].to_owned()));
+    let tunnels = lines(golden, "tunnels").unwrap_or_default();
+    plan.tunnel(tunnels.into_iter().map(|words| words[0].to_owned()));
     render(&plan, &blocks)
 }
 
 #[test]
 fn every_configuration_becomes_its_rules() {
     let update = std::env::var_os("GOLDEN_UPDATE").is_some();
-    for golden in all("golden", 27).into_iter().chain(all("refused", 2)) {
+    for golden in all("golden", 28).into_iter().chain(all("refused", 2)) {
         let rules = rules(&golden);
         if update {
             let text = format!("{}-- rules --\n{rules}", golden.head);

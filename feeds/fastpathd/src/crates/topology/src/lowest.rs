@@ -59,6 +59,17 @@ impl Topology {
             .collect()
     }
 
+    /// The tunnels that packets are routed over. They have no lowest device, but the kernel adds
+    /// their flows all the same: what enters by a port is then carried, and what comes out of the
+    /// tunnel is not (`nft_dev_forward_path` gives up on one side alone).
+    #[must_use]
+    pub fn tunnels(&self) -> BTreeSet<Name> {
+        let tunnels = self.links().filter(|link| {
+            matches!(link.kind, LinkKind::Other(_)) && !is_port(link) && self.is_routed(link)
+        });
+        tunnels.map(|link| link.name.clone()).collect()
+    }
+
     /// The lowest devices below those that `PPPoE` sessions ran over. While a session is down,
     /// nothing else tells that its devices belong to a path; without memory each dial would
     /// change the flowtable twice.

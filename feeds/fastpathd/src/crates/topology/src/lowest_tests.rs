@@ -115,6 +115,25 @@ fn tunnels_and_unused_ports_stay_out() {
 }
 
 #[test]
+fn tunnels_that_packets_are_routed_over_are_told() {
+    let tunnel = |index, name, kind| {
+        Change::Link(Link { hardware: 65534, ..fixture::other(index, name, kind) })
+    };
+    let model = fixture::model([
+        tunnel(2, "wg0", "wireguard"),
+        tunnel(3, "tun0", "tun"),
+        // The kernel makes this one when its module is loaded.
+        tunnel(4, "gre0", "gre"),
+        Change::Link(fixture::other(5, "bond0", "bond")),
+        fixture::address(2, "10.9.0.1/24"),
+        Change::Route(fixture::route(3, "10.8.0.0/16", None)),
+        fixture::address(5, "10.0.0.1/24"),
+    ]);
+    let names: Vec<_> = model.tunnels().iter().map(ToString::to_string).collect();
+    assert_eq!(names, ["tun0", "wg0"]);
+}
+
+#[test]
 fn a_route_alone_makes_a_path() {
     // An unnumbered link.
     let model = fixture::model([

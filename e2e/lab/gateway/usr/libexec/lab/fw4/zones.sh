@@ -7,7 +7,8 @@
 l3_device() {
     config_get proto "$1" proto
     config_get device "$1" device
-    [ "$proto" != pppoe ] || device=pppoe-$1
+    # netifd names the device of a tunnel as its interface.
+    case $proto in pppoe) device=pppoe-$1 ;; wireguard) device=$1 ;; esac
     case $device in @*) eval "device=\${L3_${device#@}-}" ;; esac
     eval "L3_$1=\$device"
 }

@@ -1,0 +1,243 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Other ways than the line, with the flowtable on: a tunnel, and a second line. What cannot be
+# carried is told why, and all else is carried.
+
+# wireguard_key NAME: a private key, kept on the peers; prints the public one.
+wireguard_key() {
+    peers "umask 077; wg genkey >/tmp/e2e/$1.key; wg pubkey </tmp/e2e/$1.key"
+}
+
+# wireguard_site ISP'S-PORT: another site at the ISP, 10.99.0.2, whose web server is there.
+wireguard_site() {
+    peers "ip -n isp link add wg0 type wireguard
+        ip netns exec isp wg set wg0 listen-port $1 private-key /tmp/e2e/site.key
+        ip -n isp addr add 10.99.0.2/24 dev wg0
+        ip -n isp link set wg0 up
+        ip -n isp route replace 10.10.10.0/24 dev wg0"
+}
+
+# wireguard_on SITE'S-KEY: the gateway's end, with a zone of its own.
+wireguard_on() {
+    if ! is_openwrt; then
+        peers cat /tmp/e2e/home.key | gw "cat >/run/e2e/home.key
+            ip link add wg0 type wireguard &&
+            wg set wg0 listen-port 51820 private-key /run/e2e/home.key peer $1 \
+                endpoint 203.0.113.1:51820 allowed-ips 10.99.0.0/24"
+    fi
+    add_config firewall <<<"
+config zone
+	option name 'vpn'
+	list network 'wg0'
+	option input 'ACCEPT'
+	option output 'ACCEPT'
+	option forward 'REJECT'
+
+config forwarding
+	option src 'lan'
+	option dest 'vpn'
+
+config forwarding
+	option src 'vpn'
+	option dest 'lan'
+
+config rule
+	option name 'wireguard'
+	option src 'wan'
+	option proto 'udp'
+	option dest_port '51820'
+	option target 'ACCEPT'"
+    add_config network <<<"
+config interface 'wg0'
+	option proto 'wireguard'
+	option private_key '$(peers cat /tmp/e2e/home.key)'
+	option listen_port '51820'
+	list addresses '10.99.0.1/24'
+
+config wireguard_wg0
+	option public_key '$1'
+	option endpoint_host '203.0.113.1'
+	option endpoint_port '51820'
+	option route_allowed_ips '1'
+	list allowed_ips '10.99.0.0/24'"
+    is_openwrt || gw 'ip addr add 10.99.0.1/24 dev wg0; ip link set wg0 up'
+}
+
+wireguard_off() {
+    is_openwrt || gw 'ip link delete wg0' || true
+    peers 'ip -n isp link delete wg0; rm -f /tmp/e2e/*.key' || true
+}
+
+# through_wireguard: bytes that the gateway has received by it.
+through_wireguard() { gw 'wg show wg0 transfer' | cut -f 2; }
+
+# @qemu: user-mode Linux has no WireGuard
+test_wireguard() {
+    local home site before at
+    is_openwrt && package wireguard-tools /lib/netifd/proto/wireguard.sh
+    at_the_end "wireguard_off"
+    home=$(wireguard_key home)
+    site=$(wireguard_key site)
+    wireguard_site 51820
+    peers "ip netns exec isp wg set wg0 peer $home allowed-ips 10.99.0.1/32,10.10.10.0/24"
+    wireguard_on "$site"
+    soon 20 h10 ping -c 1 -W 1 10.99.0.2
+    # A tunnel has no place in a flowtable: its connections are told apart and do work.
+    at=$(fresh_port)
+    download h10 "$at" 10.99.0.2
+    soon 10 on_path slow/tunnel --proto tcp --text "$at"
+    before=$(through_wireguard)
+    soon 10 arrives "$at" "$(($(received "$at") + 200000))"
+    between "bytes through the tunnel meanwhile" "$(($(through_wireguard) - before))" \
+        200000 100000000
+    # All else is carried, before and with it.
+    carried h10 "$ISP_4"
+    still_carried
+    # From there, too.
+    at=$(fresh_port)
+    begin h10 web "exec lighttpd -D -f /lab/lighttpd.conf"
+    soon 5 listens h10 80
+    begin isp "tcp$at" "exec curl -sS -o /dev/null --limit-rate 100k --local-port $at" \
+        "http://10.10.10.10/256.bin"
+    soon 10 on_path slow/tunnel --proto tcp --text "$at"
+}
+
+# @qemu: user-mode Linux has no WireGuard
+test_a_hosts_own_wireguard_is_carried() {
+    local client site at
+    at_the_end "peers 'ip -n h10 link delete wg1; ip -n isp link delete wg0; rm -f /tmp/e2e/*.key'"
+    client=$(wireguard_key client)
+    site=$(wireguard_key site)
+    wireguard_site 51821
+    at=$(fresh_port)
+    peers "ip netns exec isp wg set wg0 peer $client allowed-ips 10.99.0.3/32
+        ip -n h10 link add wg1 type wireguard
+        ip netns exec h10 wg set wg1 listen-port $at private-key /tmp/e2e/client.key \
+            peer $site endpoint 203.0.113.1:51821 allowed-ips 10.99.0.2/32
+        ip -n h10 addr add 10.99.0.3/24 dev wg1
+        ip -n h10 link set wg1 up"
+    soon 20 h10 ping -c 1 -W 1 10.99.0.2
+    begin h10 inside "exec curl -sS -o /dev/null --limit-rate 100k http://10.99.0.2/256.bin"
+    soon 10 on_path flowtable --proto udp --text "$at"
+    soon 3 offloaded "$at"
+}
+
+# Two servers of the ISP. mwan3 leaves connected networks alone, and the other end of the session is
+# one.
+ONE=203.0.113.81
+OTHER=203.0.113.82
+
+# two_lines: mwan3 has the PPPoE session first, and a line without PPPoE at the same port second,
+# which is the way to OTHER.
+two_lines() {
+    peers "for address in $ONE $OTHER; do ip -n isp addr replace \$address/32 dev lo; done"
+    add_config network <<<"
+config interface 'wanb'
+	option device 'wan'
+	option proto 'static'
+	option ipaddr '192.0.2.9'
+	option netmask '255.255.255.0'
+	option gateway '192.0.2.1'
+	option metric '20'"
+    edit_config network "/^config interface 'wan'\$/a\\	option metric '10'"
+    edit_config firewall "/list network 'wan6'/a\\	list network 'wanb'"
+    soon 30 wan_is_up
+    settings mwan3 <<<"
+config globals 'globals'
+	option mmx_mask '0x3F00'
+$(tracked wan 203.0.113.1)
+$(tracked wanb 192.0.2.1)
+$(member first wan 1)
+$(member spare wanb 2)
+$(member second wanb 1)
+
+config policy 'main'
+	list use_member 'first'
+	list use_member 'spare'
+
+config policy 'other'
+	list use_member 'second'
+
+config rule 'there'
+	option dest_ip '$OTHER'
+	option family 'ipv4'
+	option use_policy 'other'
+
+config rule 'all'
+	option dest_ip '0.0.0.0/0'
+	option family 'ipv4'
+	option use_policy 'main'"
+    gw '/etc/init.d/mwan3 enable; /etc/init.d/mwan3 restart'
+    soon 60 line_is_tracked wan online
+    soon 60 line_is_tracked wanb online
+}
+
+tracked() {
+    printf "\nconfig interface '%s'\n" "$1"
+    printf "\toption %s\n" "enabled '1'" "family 'ipv4'" "reliability '1'" "interval '2'" \
+        "up '1'" "down '2'" "initial_state 'online'"
+    printf "\tlist track_ip '%s'\n" "$2"
+}
+
+member() {
+    printf "\nconfig member '%s'\n\toption interface '%s'\n\toption metric '%s'\n" "$@"
+}
+
+line_is_tracked() { gw mwan3 interfaces | grep -q "interface $1 is $2"; }
+
+mwan3_off() {
+    gw '/etc/init.d/mwan3 stop; /etc/init.d/mwan3 disable; mwan3 stop >/dev/null 2>&1'
+    settings_back mwan3
+    peers "for address in $ONE $OTHER; do ip -n isp addr del \$address/32 dev lo; done"
+}
+
+# leaves_by ADDRESS: the translated source of the download at PORT, by the kernel's own word.
+leaves_by() { has "the connection" "$(conntrack_of "$PORT")" " dst=$1 "; }
+
+# over_the_session: bytes that the ISP has sent over PPPoE.
+over_the_session() { isp cat "/sys/class/net/$1/statistics/tx_bytes"; }
+
+test_mwan3() {
+    local link sent
+    package mwan3 /etc/init.d/mwan3
+    at_the_end "mwan3_off"
+    two_lines
+    soon 30 internet
+    # By the policy of all else.
+    carried h10 "$ONE"
+    leaves_by "$(wan_address)"
+    # By the rule, over the line that no route of the main table prefers.
+    PORT=$(fresh_port)
+    download h10 "$PORT" "$OTHER" 400k
+    soon 10 on_path flowtable --proto tcp --text "$PORT"
+    soon 3 offloaded "$PORT"
+    leaves_by 192.0.2.9
+    end_others
+    link=$(the_isp_link)
+    sent=$(over_the_session "$link")
+    soon 20 arrives "$PORT" "$(($(received "$PORT") + 1000000))"
+    between "bytes over the session, of a million that came" \
+        "$(($(over_the_session "$link") - sent))" 0 300000
+    still_carried
+    # The first line fails: what begins now takes the second, and is carried there.
+    gw 'ifdown wan'
+    soon 30 wan_is_down
+    soon 30 line_is_tracked wan offline
+    soon 30 internet
+    carried h10 "$ONE"
+    leaves_by 192.0.2.9
+    gw 'ifup wan'
+    soon 40 wan_is_up
+    soon 60 line_is_tracked wan online
+    soon 30 internet
+    carried h10 "$ONE"
+    leaves_by "$(wan_address)"
+}
+
+# end_others: of the downloads, all but that at PORT.
+end_others() {
+    # shellcheck disable=SC2016 # the peers expand it
+    peers 'for file in /tmp/e2e/tcp*.pid; do
+        [ "$file" = /tmp/e2e/tcp'"$PORT"'.pid ] || kill -- -"$(cat "$file")"
+    done' || true
+}
