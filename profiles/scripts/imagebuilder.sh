@@ -3,9 +3,6 @@
 # An image by OpenWrt's ImageBuilder: the release's kernel and packages, and ours. Needs
 # release.sh and images.sh.
 
-# What an ImageBuilder came with, before something of it was changed.
-pristine() { [ -e "$1.release" ] || cp "$1" "$1.release"; }
-
 # Our packages beside those that came with it; what was put there for another image goes.
 own_packages() {
     local file

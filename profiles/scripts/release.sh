@@ -130,3 +130,6 @@ unpacked() {
     rmdir "$into/.new"
     echo "$want" >"$FOUND.stamp"
 }
+
+# pristine FILE: what an SDK or ImageBuilder came with, before something of it was changed.
+pristine() { [ -e "$1.release" ] || cp "$1" "$1.release"; }

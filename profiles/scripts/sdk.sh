@@ -68,10 +68,14 @@ $name: $(log_file "SDK feeds: install")"
     done
 }
 
-# An SDK has every module of the kernel chosen, as in the release, and would make a package of each:
-# a thousand. Those that ours depend on are chosen with ours.
-no_modules() {
-    sed -n 's/^config \(PACKAGE_kmod-.*\)/# CONFIG_\1 is not set/p' "$TREE/Config-build.in"
+# An SDK has every module of the kernel chosen, as in the release, in a way that no configuration
+# changes, and would make a package of each: a thousand. Ours need none of these packages: routers
+# have them from the release.
+without_modules() {
+    pristine "$TREE/Config-build.in"
+    awk '/^config /{ module = $2 ~ /^PACKAGE_kmod-/ } !(module && $1 == "default")' \
+        "$TREE/Config-build.in.release" >"$TREE/Config-build.in.new"
+    mv "$TREE/Config-build.in.new" "$TREE/Config-build.in"
 }
 
 # The release's configuration is fixed in an SDK; what can be chosen is packages and their options.
@@ -80,13 +84,13 @@ sdk_config() {
     {
         printf '# CONFIG_%s is not set\n' ALL ALL_KMODS ALL_NONSHARED SIGNED_PACKAGES
         echo CONFIG_BUILD_LOG=y
-        no_modules
         profile config "$PROFILE" | grep -E '^(# )?CONFIG_SURICATA_' || true
         own_names | sed 's/.*/CONFIG_PACKAGE_&=m/'
         # A translation is chosen by its language.
         own_names | sed -n 's/^luci-i18n-.*-\([a-z]*\)$/CONFIG_LUCI_LANG_\1=y/p'
     } >"$TREE/.config.new"
     mv "$TREE/.config.new" "$TREE/.config"
+    without_modules
     step "SDK configuration" in_tree make defconfig
     for name in $(own_names); do
         grep -qxE "CONFIG_PACKAGE_$name=[my]" "$TREE/.config" || lost+=" $name"
