@@ -6,7 +6,8 @@ set -euo pipefail
 CALLED_IN=$PWD
 cd "$(dirname "$(readlink -f "$0")")"
 TOP=$PWD
-BUILD=$TOP/build
+# As for the scripts that it starts: BUILD of the environment, if that is a whole path.
+[[ ${BUILD-} == /* ]] || BUILD=$TOP/build
 SRC=$TOP/feeds/fastpathd/src
 # shellcheck source=e2e/scripts/steps.sh
 . "$TOP/e2e/scripts/steps.sh"
@@ -40,7 +41,7 @@ usage: ./build.sh COMMAND
   ui-dev             the page with live reload, talking to the running lab
   clean              remove build/ and everything else that was made
 
-Everything made is under build/. Each command can be interrupted and run again.
+Everything made is under build/, or the folder that BUILD names. Each command can be interrupted and run again.
 END
 }
 
@@ -150,6 +151,7 @@ cmd_ui_dev() {
 }
 
 cmd_clean() {
+    [ "$BUILD" = "$TOP/build" ] || die "clean: delete $BUILD yourself: BUILD names it"
     if [ -x "$TOP/e2e/lab/lab" ]; then "$TOP/e2e/lab/lab" down >/dev/null 2>&1 || true; fi
     rm -rf "$BUILD" "$TOP/ui/dist" "$TOP/ui/node_modules" "$TOP/e2e/node_modules" \
         "$TOP/profiles/node_modules" \

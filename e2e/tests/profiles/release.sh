@@ -174,10 +174,10 @@ test_packages_by_the_sdk() {
     [ "$(find "$NOW/build/apk/x86_64" -name '*.apk' | wc -l)" = 8 ] || fail "they are gone"
 }
 
-# built_image [VARIABLE=VALUE…]: by the whole command.
+# built_image [VARIABLE=VALUE…]: by the whole command. What BUILD names is its folder for results.
 built_image() {
     env PROFILES="$PROFILES" FIRMWARE_DIR="$NOW/openwrt" BUILD="$NOW/build" "$@" \
-        "$SCRIPTS/firmware" x86-64 --packages "$NOW/ours" --openwrt "$NOW/from/openwrt" \
+        "$TOP/build.sh" firmware x86-64 --packages "$NOW/ours" --openwrt "$NOW/from/openwrt" \
         --imagebuilder "$RELEASE/$BUILDER_NAME.tar.zst" --download-mirror https://mirror.invalid
 }
 
