@@ -19,13 +19,23 @@ own_archives() {
     echo "$want" >"$WORK/archives.commit"
 }
 
+# archives WHAT GOAL…: make says which failed, and why only in a log for each.
+archives() {
+    local what=$1 name said=''
+    shift
+    step "$what" env DOWNLOAD_MIRROR="$MIRROR" "$HERE/run-in" "$TREE" make -j "$JOBS" "$@" && return
+    while read -r name; do
+        said+=$'\n'"  ${name##*/}: $(grep -vE '^(make|time:|$)' "$TREE/logs/$name/download.txt" \
+            2>/dev/null | tail -n 1)"
+    done < <(sed -n 's/^ *ERROR: \([^ ]*\) .*failed to build.*/\1/p' "$(log_file "$what")" | sort -u)
+    die "$COMMAND: not every archive came; run the same command again, or name a mirror that has
+them: --download-mirror URL$said"
+}
+
 download() {
     own_archives
     fetched && return
-    step "archives, checked against their hashes" \
-        env DOWNLOAD_MIRROR="$MIRROR" "$HERE/run-in" "$TREE" make -j "$JOBS" download ||
-        die "$COMMAND: not every archive came (see above); run the same command again, or name a
-mirror that has them: --download-mirror URL"
+    archives "archives, checked against their hashes" download
     download_state >"$WORK/downloaded.$PROFILE"
 }
 

@@ -108,10 +108,7 @@ sdk_compile() {
         case $folder in */rust/) continue ;; esac
         goals+=("package/feeds/fastpath/$(basename "$folder")/compile")
     done
-    step "SDK archives" env DOWNLOAD_MIRROR="$MIRROR" "$HERE/run-in" "$TREE" make -j "$JOBS" \
-        "${goals[@]/%compile/download}" ||
-        die "$COMMAND: not every archive came (see above); run the same command again, or name a
-mirror that has them: --download-mirror URL"
+    archives "SDK archives" "${goals[@]/%compile/download}"
     (in_tree make -s -f "$HERE/folders.mk" SDK=1 || true) >"$WORK/folders"
     say "  … $(wc -l <"$WORK/folders") folders to compile with $JOBS at once; log: $log"
     rm -rf "$TREE"/bin/packages/*/fastpath

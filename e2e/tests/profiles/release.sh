@@ -171,6 +171,9 @@ test_packages_by_the_sdk() {
     has "$said" "no compiler for BPF" "8 packages for x86_64"
     ! said=$(LOSE=suricata run_sdk 2>&1) || fail "it is lost in silence"
     has "$said" "has lost: suricata"
+    # OpenWrt itself says why in a log of that package alone.
+    ! said=$(NO_ARCHIVE=suricata run_sdk 2>&1) || fail "it goes on without an archive"
+    has "$said" "not every archive came" "  suricata: No more mirrors to try - giving up."
     [ "$(find "$NOW/build/apk/x86_64" -name '*.apk' | wc -l)" = 8 ] || fail "they are gone"
 }
 
