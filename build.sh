@@ -41,7 +41,8 @@ usage: ./build.sh COMMAND
   ui-dev             the page with live reload, talking to the running lab
   clean              remove build/ and everything else that was made
 
-Everything made is under build/, or the folder that BUILD names. Each command can be interrupted and run again.
+Everything made is under build/, or the folder that BUILD names. Each command can be interrupted and
+run again.
 END
 }
 

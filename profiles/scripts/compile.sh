@@ -27,7 +27,8 @@ archives() {
     while read -r name; do
         said+=$'\n'"  ${name##*/}: $(grep -vE '^(make|time:|$)' "$TREE/logs/$name/download.txt" \
             2>/dev/null | tail -n 1)"
-    done < <(sed -n 's/^ *ERROR: \([^ ]*\) .*failed to build.*/\1/p' "$(log_file "$what")" | sort -u)
+    done < <(sed -n 's/^ *ERROR: \([^ ]*\) .*failed to build.*/\1/p' "$(log_file "$what")" |
+        sort -u)
     die "$COMMAND: not every archive came; run the same command again, or name a mirror that has
 them: --download-mirror URL$said"
 }

@@ -69,11 +69,11 @@ $name: $(log_file "SDK feeds: install")"
 }
 
 # An SDK has every module of the kernel chosen, as in the release, in a way that no configuration
-# changes, and would make a package of each: a thousand. Ours need none of these packages: routers
-# have them from the release.
+# changes, and would make a package of each: a thousand. To make a few of them it refuses. Ours need
+# none of these packages: routers have them from the release.
 without_modules() {
     pristine "$TREE/Config-build.in"
-    awk '/^config /{ module = $2 ~ /^PACKAGE_kmod-/ } !(module && $1 == "default")' \
+    awk '/^config /{ module = $2 ~ /^PACKAGE_kmod-/ } !module' \
         "$TREE/Config-build.in.release" >"$TREE/Config-build.in.new"
     mv "$TREE/Config-build.in.new" "$TREE/Config-build.in"
 }

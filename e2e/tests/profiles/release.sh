@@ -161,7 +161,7 @@ test_packages_by_the_sdk() {
     grep -qx 'CONFIG_SURICATA_HYPERSCAN=y' "$tree/.config" || fail "an option is lost"
     grep -qx '# CONFIG_ALL is not set' "$tree/.config" || fail "every package of the feeds"
     # The release has them chosen; each takes a second.
-    ! grep -q 'CONFIG_PACKAGE_kmod-scsi-core=m' "$tree/.config" || fail "every module of the kernel"
+    ! grep 'CONFIG_PACKAGE_kmod-' "$tree/.config" || fail "modules of the kernel"
     grep -qx 'CONFIG_PACKAGE_dnsmasq=y' "$tree/.config" || fail "what else the release has is gone"
     # OpenWrt's Rust is that of its own feed.
     said=$(run_sdk openwrt 2>&1) || fail "$said"
