@@ -17,7 +17,12 @@ skip() {
 note() { printf 'note: %s\n' "$*"; }
 
 # same WHAT GOT WANTED
-same() { [ "$2" = "$3" ] || fail "$1 is '$2' instead of '$3'"; }
+same() {
+    local lines=$'\n'
+    [ "$2" != "$3" ] || return 0
+    [[ $2$3 == *"$lines"* ]] || fail "$1 is '$2' instead of '$3'"
+    diff --label got --label wanted -U 1 <(echo "$2") <(echo "$3") || fail "another $1, see above"
+}
 
 # has WHAT TEXT PART
 has() { [[ $2 == *"$3"* ]] || fail "$1 has no '$3': $2"; }
