@@ -1,17 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// bom.mjs SECONDS FILE…: OpenWrt's bills of materials with a date and a number that the next build
-// of the same sources gives, too: the sources' date, and a UUID made of the contents.
+// bom.mjs SECONDS PARTS FILE…: OpenWrt's bills of materials with a date and a number that the next
+// build of the same sources gives, too: the sources' date, and a UUID made of the contents. PARTS
+// has packages that OpenWrt's bill does not know or has in another version, one a line: name,
+// version, licence, CPE; with tabs.
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 
-const [seconds, ...files] = process.argv.slice(2);
+const [seconds, parts, ...files] = process.argv.slice(2);
+
+const own = readFileSync(parts, 'utf8')
+  .split('\n')
+  .filter(Boolean)
+  .map((line) => {
+    const [name, version, licence, cpe] = line.split('\t');
+    const part = { type: 'application', name, version, licenses: [{ license: { name: licence } }] };
+    return cpe ? { ...part, cpe: `${cpe}:${version}` } : part;
+  });
+const names = new Set(own.map(({ name }) => name));
+
 for (const file of files) {
   const bom = JSON.parse(readFileSync(file, 'utf8'));
   bom.metadata = { ...bom.metadata, timestamp: new Date(Number(seconds) * 1000).toISOString() };
   delete bom.serialNumber;
+  if (own.length > 0) {
+    const others = (bom.components ?? []).filter(({ name }) => !names.has(name));
+    bom.components = [...others, ...own];
+  }
   const hash = createHash('sha256').update(JSON.stringify(bom)).digest('hex');
-  const parts = [hash.slice(0, 8), hash.slice(8, 12), `5${hash.slice(13, 16)}`];
-  const uuid = [...parts, `8${hash.slice(17, 20)}`, hash.slice(20, 32)].join('-');
+  const groups = [hash.slice(0, 8), hash.slice(8, 12), `5${hash.slice(13, 16)}`];
+  const uuid = [...groups, `8${hash.slice(17, 20)}`, hash.slice(20, 32)].join('-');
   const { bomFormat, specVersion, ...rest } = bom;
   const whole = { bomFormat, specVersion, serialNumber: `urn:uuid:${uuid}`, ...rest };
   writeFileSync(file, `${JSON.stringify(whole, null, 2)}\n`);

@@ -58,6 +58,27 @@ manifest_lacks() {
     done
 }
 
+# our_field NAME FIELD: of the Makefile that makes the package; a translation is of LuCI's.
+our_field() {
+    local makefile
+    makefile=$(grep -lF "BuildPackage,$1))" "$TOP"/feeds/*/Makefile "$TOP/suricata-pkg/Makefile" ||
+        echo "$TOP/luci-app-fastpath/Makefile")
+    sed -n "s/^$2:=//p" "$makefile"
+}
+
+# our_parts MANIFEST: the ImageBuilder's bill of materials knows the release's packages alone.
+our_parts() {
+    local file name version
+    for file in "$APKS"/*.apk; do
+        file=${file##*/}
+        file=${file%.apk}
+        name=${file%-*-r*}
+        version=${file#"$name"-}
+        ! grep -qxF "$name - $version" "$1" || printf '%s\t%s\t%s\t%s\n' "$name" \
+            "${version%-r*}" "$(our_field "$name" PKG_LICENSE)" "$(our_field "$name" PKG_CPE_ID)"
+    done
+}
+
 # The release's files and our packages that the images are made of.
 release_records() {
     printf 'release %s %s\nimagebuilder %s %s\n' "$RELEASE" "$RELEASE_AT" "${IMAGEBUILDER##*/}" \
@@ -95,7 +116,8 @@ same command again, or name a mirror that has them: --download-mirror URL"
     [ -z "$lost" ] || die "firmware: the image has not every package of the profile:
 $lost"
     sed -n 's/^SOURCE_DATE_EPOCH:=//p' "$builder/include/version.mk" >"$into.date"
+    our_parts "$into"/*.manifest >"$into.parts"
     # shellcheck disable=SC2034 # images.sh reads them
-    made_from=release_records made_at=$into.date
+    made_from=release_records made_at=$into.date made_parts=$into.parts
     images "$into"
 }

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What was built, into build/images/PROFILE: whole or not at all.
 
-# What writes down what an image is made from, and the file with the time of its sources.
+# What writes down what an image is made from, the file with the time of its sources, and the one
+# with packages that its bill of materials lacks.
 made_from=records
 made_at=$TREE/version.date
+made_parts=/dev/null
 
 # images FOLDER: from where OpenWrt has left them.
 images() {
@@ -37,7 +39,7 @@ gather() {
     [ ! -d "$1/kmods" ] || cp -a --reflink=auto "$1/kmods" "$2/kmods" || return
     "$made_from" "$2" || return
     if compgen -G "$2/*.bom.cdx.json" >/dev/null; then
-        node "$HERE/bom.mjs" "$(cat "$made_at")" "$2"/*.bom.cdx.json || return
+        node "$HERE/bom.mjs" "$(cat "$made_at")" "$made_parts" "$2"/*.bom.cdx.json || return
     fi
     (cd "$2" && find . -type f ! -name sha256sums -printf '%P\n' | LC_ALL=C sort |
         xargs -d '\n' sha256sum >"../${2##*/}.sums" && mv "../${2##*/}.sums" sha256sums)

@@ -194,6 +194,12 @@ ours() {
     done
 }
 
+# bill_of FOLDER: the packages of its bill of materials.
+bill_of() {
+    jq -r '.components[] | [.name, .version, .licenses[0].license.name, .cpe // ""] | @tsv' \
+        "$1"/*.bom.cdx.json
+}
+
 test_an_image_by_the_imagebuilder() {
     local said out=$NOW/build/images/x86-64
     imagebuilder && signed_release && ours 1
@@ -205,6 +211,7 @@ test_an_image_by_the_imagebuilder() {
         ./etc/uci-defaults/95-fastpath-profile \
         https://mirror.invalid/releases/25.12.5/packages/x86_64/base/packages.adb
     has "$(cat "$out"/*.bom.cdx.json)" 2026-06-29T22:03:42
+    same <(bill_of "$out") bill
     has "$(cat "$out/release.buildinfo")" "release 25.12.5" "$BUILDER_NAME"
     [ "$(wc -l <"$out/packages.buildinfo")" = 8 ] || fail "$(cat "$out/packages.buildinfo")"
     # The next version: nothing of the one before is left beside it.
