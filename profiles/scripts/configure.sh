@@ -24,13 +24,21 @@ own_feed() {
     mv "$WORK/own.new" "$WORK/own"
 }
 
+# A copy of our feed in OpenWrt's tree or SDK: it writes the folder of a Makefile into the package,
+# with its whole path where it is outside.
+own_copy() {
+    mkdir -p "$TREE/fastpath"
+    rsync -aL --delete "$WORK/own/" "$TREE/fastpath/"
+    export FASTPATH_PAGE=$TOP/ui/dist
+}
+
 feeds_conf() {
     local name
     for name in $FEED_NAMES; do printf 'src-link %s %s\n' "$name" "$WORK/feeds/$name"; done
     for name in "${!KIND[@]}"; do
         [ "${KIND[$name]}" != unused ] || printf 'src-dummy %s\n' "$name"
     done | sort
-    printf 'src-link fastpath %s\n' "$WORK/own"
+    printf 'src-link fastpath %s\n' "$TREE/fastpath"
 }
 
 in_tree() { (cd "$TREE" && unset MAKEFLAGS MAKELEVEL TARGET && "$@"); }
@@ -39,6 +47,7 @@ in_tree() { (cd "$TREE" && unset MAKEFLAGS MAKELEVEL TARGET && "$@"); }
 update_feeds() {
     local want
     own_feed
+    own_copy
     feeds_conf >"$TREE/feeds.conf.new"
     mv "$TREE/feeds.conf.new" "$TREE/feeds.conf"
     want=$(digest "$TREE/feeds.conf" "$WORK"/feeds/*.commit "$WORK"/feeds/*/.git/fastpath-patches)

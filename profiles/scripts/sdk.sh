@@ -32,17 +32,9 @@ own_rust() {
     ln -s "$PROFILES/rust" "$WORK/own/rust"
 }
 
-# A copy of our feed in the SDK: OpenWrt writes the folder of its Makefile into each package, with
-# its whole path where it is outside of the SDK.
-own_copy() {
-    mkdir -p "$TREE/fastpath"
-    rsync -aL --delete "$WORK/own/" "$TREE/fastpath/"
-    export FASTPATH_PAGE=$TOP/ui/dist
-}
-
 sdk_feeds_conf() {
     printf 'src-link base %s\n' "$BASE/package"
-    feeds_conf | sed "s|^src-link fastpath .*|src-link fastpath $TREE/fastpath|"
+    feeds_conf
 }
 
 sdk_feeds() {

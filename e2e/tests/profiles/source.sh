@@ -174,3 +174,17 @@ test_hand_made_changes_stop_it() {
     has "$said" "were changed by hand" "file" "profiles/patches"
     grep -q mine "$NOW/work/tree/file" || fail "the change is gone"
 }
+
+# OpenWrt writes the folder of a Makefile into each package: within its tree it is the same one on
+# every machine.
+test_our_feed_is_within_the_tree() {
+    small_pins
+    sources_from
+    "$HERE/stage" feeds_of >"$NOW/feeds.conf"
+    grep -qx "src-link fastpath $NOW/work/tree/fastpath" "$NOW/feeds.conf" ||
+        fail "$(cat "$NOW/feeds.conf")"
+    [ "$(readlink -f "$NOW/work/tree/fastpath/fastpathd/Makefile")" = \
+        "$NOW/work/tree/fastpath/fastpathd/Makefile" ] || fail "its Makefiles are elsewhere"
+    # It is no change of the tree.
+    sources_from
+}

@@ -59,8 +59,8 @@ test_our_packages_prepare() {
     for name in "$tree"/package/feeds/fastpath/*/; do
         name=$(basename "$name")
         log=$NOW/$name.log
-        if (cd "$tree" && env -u MAKEFLAGS make "package/feeds/fastpath/$name/"{clean,prepare} \
-            V=s) >"$log" 2>&1; then
+        if (cd "$tree" && env -u MAKEFLAGS FASTPATH_PAGE="$TOP/ui/dist" make \
+            "package/feeds/fastpath/$name/"{clean,prepare} V=s) >"$log" 2>&1; then
             done=$((done + 1))
         elif grep -qE 'Download failed|Could not resolve|No more mirrors' "$log"; then
             echo "skipped: $name needs an archive that cannot be reached"
