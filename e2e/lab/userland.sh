@@ -40,6 +40,21 @@ in_userland() {
     chroot "$1" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin IPKG_INSTROOT=/ /bin/sh -c "$2"
 }
 
+# keeps ROOT PACKAGE: its conffiles, from stdin, where sysupgrade looks for what it keeps, as the
+# build of a package notes them (include/package-pack.mk).
+keeps() {
+    local file
+    mkdir -p "$1/lib/upgrade/keep.d"
+    while read -r file; do
+        if [ -f "$1$file" ]; then
+            echo "$file $(sha256sum <"$1$file" | cut -d ' ' -f 1)" \
+                >>"$1/lib/apk/packages/$2.conffiles_static"
+        else
+            echo "$file" >>"$1/lib/upgrade/keep.d/$2"
+        fi
+    done
+}
+
 # add_packages ROOT: ours, with their users and their init scripts enabled.
 add_packages() {
     local root=$1 name known
@@ -59,6 +74,9 @@ add_packages() {
         [ -f "$name" ] || continue
         cp "$name" "$root/lib/apk/packages/${name##*/}.rusers"
         in_userland "$root" ". /lib/functions.sh; root=; pkgname=${name##*/} add_group_and_user"
+    done
+    for name in "$root"/usr/lib/lab/conffiles/*; do
+        [ ! -f "$name" ] || keeps "$root" "${name##*/}" <"$name"
     done
     for name in "$root"/etc/init.d/*; do
         name=${name##*/}

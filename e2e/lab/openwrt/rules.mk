@@ -5,7 +5,8 @@
 #   make -C PACKAGE TOPDIR=…/e2e/lab/openwrt DESTDIR=ROOT PKG_INSTALL_DIR=DIR BUILD_DIR=DIR lab-install
 #
 # PKG_INSTALL_DIR/bin holds the built programs. The user ids that a package asks for are left in
-# ROOT/usr/lib/lab/userid/PACKAGE. Other goals: lab-fields, lab-script, lab-configure (package.mk).
+# ROOT/usr/lib/lab/userid/PACKAGE, its conffiles in conffiles/PACKAGE there. Other goals:
+# lab-fields, lab-script, lab-configure (package.mk).
 SHELL:=/bin/bash
 INCLUDE_DIR:=$(TOPDIR)/include
 CP:=cp -fpR

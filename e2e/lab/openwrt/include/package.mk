@@ -23,6 +23,9 @@ lab-install-$(1):
 	$$(foreach hook,$$(Hooks/Prepare/Post),$$(call $$(hook))$$(lab_newline))
 	$$(call Package/$(1)/install,$$(DESTDIR))
 	$$(foreach file,$$(call Package/$(1)/conffiles),test -e "$$(DESTDIR)$$(file)"$$(lab_newline))
+	$$(if $$(call Package/$(1)/conffiles),mkdir -p "$$(DESTDIR)/usr/lib/lab/conffiles")
+	$$(foreach file,$$(call Package/$(1)/conffiles),\
+		echo "$$(file)" >>"$$(DESTDIR)/usr/lib/lab/conffiles/$(1)"$$(lab_newline))
 	$$(if $$(lab_USERID_$(1)),mkdir -p "$$(DESTDIR)/usr/lib/lab/userid")
 	$$(if $$(lab_USERID_$(1)),echo "$$(lab_USERID_$(1))" >"$$(DESTDIR)/usr/lib/lab/userid/$(1)")
 lab-fields-$(1):
