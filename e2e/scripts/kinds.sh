@@ -361,6 +361,7 @@ test_musl() {
     [ "$(id -u)" = 0 ] || { skipped_kind "only root makes the programs with musl" && return; }
     npm_ready "$TOP/e2e"
     "$TOP/build.sh" programs musl
+    check "size of the programs with musl" "$TOP/e2e/scripts/static" size "$BUILD"/musl/*
     local -x PROGRAMS=$BUILD/musl LAB_MACHINE=${LAB_MACHINE:-uml}
     local cpus=1 without='@timed|@four|@qemu'
     user_mode || { LAB_MACHINE=qemu cpus=2 without='@timed|@four'; }

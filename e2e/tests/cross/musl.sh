@@ -33,12 +33,27 @@ test_unit_tests_with_musl_on_aarch64() {
     musl_tests aarch64
 }
 
-# programs FOLDER: for the lab.
+INSTALLED=(fastpathd fastpathctl fastpath-rules fastpath-rpcd fastpath-bpf)
+
+# programs FOLDER [PROCESSOR]: those that the packages install; of x86-64 for the lab.
 programs() {
-    with_musl x86_64 build --release -p fastpathd -p fastpathctl -p rules -p fastpath-rpcd -p ebpf
-    mkdir -p "$1"
-    local name
-    for name in fastpathd fastpathctl fastpath-rules fastpath-rpcd fastpath-bpf; do
-        cp "$CROSS/target/x86_64-unknown-linux-musl/release/$name" "$1/"
+    local to=$1 processor=${2:-x86_64} name
+    with_musl "$processor" build --release \
+        -p fastpathd -p fastpathctl -p rules -p fastpath-rpcd -p ebpf
+    mkdir -p "$to"
+    for name in "${INSTALLED[@]}"; do
+        cp "$CROSS/target/$processor-unknown-linux-musl/release/$name" "$to/"
     done
+}
+
+# With the limit that the programs of this machine's C library have.
+test_size_of_the_programs_with_musl_for_aarch64() {
+    local to=$CROSS/programs.aarch64
+    programs "$to" aarch64
+    "$TOP/e2e/scripts/static" size "${INSTALLED[@]/#/$to/}" | tee "$to.size"
+    sed -n 's/^together/note: &/p' "$to.size"
+    # They start.
+    local started
+    started=$(inside qemu-aarch64 /target/aarch64-unknown-linux-musl/release/fastpathd --version)
+    [[ $started == "fastpathd "* ]] || { echo "fastpathd says '$started'" && return 1; }
 }
