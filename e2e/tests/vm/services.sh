@@ -158,6 +158,7 @@ adblock_on() {
 config adblock 'global'
 	option adb_enabled '1'
 	option adb_dns 'dnsmasq'
+	option adb_dnsdir '$(gw 'ls -d /tmp/dnsmasq.*.d' | head -n 1)'
 	option adb_fetchcmd 'uclient-fetch'
 	option adb_backup '0'
 	list adb_feed 'lab'"
