@@ -29,7 +29,8 @@ test_the_daemon_s_user_writes_no_configuration() {
     denied uci apply '{}'
     denied session create '{}'
     same "the configuration" "$(gw 'md5sum /etc/config/*')" "$before"
-    has "what is read" "$(as_daemon 'ubus call fastpath.config get '\''{"config": "fastpath"}'\')" \
+    has "what is read" \
+        "$(as_daemon 'ubus call fastpath.config get '\''{"config": "fastpath"}'\' | jq -c .)" \
         '".type":"fastpath"'
 }
 
