@@ -28,16 +28,16 @@ test_engine_and_its_module() {
         silent flowtable-missing
         rmmod nft_flow_offload
         finds flowtable-missing
-        # Debian has its list of modules, OpenWrt the file itself.
+        # Debian has its list of modules, OpenWrt looks at each *.ko.
         cd /lib/modules/$(uname -r)
         for file in modules.dep modules.dep.bin nft_flow_offload.ko; do
-            [ ! -e $file ] || mv $file hidden.$file
+            [ ! -e $file ] || mv $file $file.hidden
         done
         look flowtable-missing | grep -q kmod-nft-offload
         fastpathctl engine flowtable >/dev/null || true
         silent flowtable-off
         soon 5 finds flowtable-differs
-        for file in hidden.*; do mv $file ${file#hidden.}; done
+        for file in *.hidden; do mv $file ${file%.hidden}; done
         mends flowtable-missing
         silent flowtable-missing
         fastpathctl engine off >/dev/null
