@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Prints the answer.
 ///
 /// # Errors
-/// The words are not understood, ubusd is not there, or the call has no answer.
+/// Wrong arguments, ubusd is not running, or the call fails.
 pub async fn call(words: &[String]) -> Result<(), Box<dyn Error>> {
     let (path, method, args) = match words {
         [path, method] => (path, method, Map::new()),
@@ -34,7 +34,7 @@ pub async fn call(words: &[String]) -> Result<(), Box<dyn Error>> {
 /// Prints the paths of the objects that the user may see, one a line.
 ///
 /// # Errors
-/// The words are not understood, ubusd is not there, or there is no such object.
+/// Wrong arguments, ubusd is not running, or no object matches.
 pub async fn list(words: &[String]) -> Result<(), Box<dyn Error>> {
     let pattern = match words {
         [] => "*",

@@ -185,6 +185,6 @@ test_our_feed_is_within_the_tree() {
         fail "$(cat "$NOW/feeds.conf")"
     [ "$(readlink -f "$NOW/work/tree/fastpath/fastpathd/Makefile")" = \
         "$NOW/work/tree/fastpath/fastpathd/Makefile" ] || fail "its Makefiles are elsewhere"
-    # It is no change of the tree.
+    # The tree still counts as unchanged.
     sources_from
 }

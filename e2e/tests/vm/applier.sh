@@ -163,12 +163,12 @@ config device
 	option name 'lan2'
 	option mtu '1600'
 	option gro '0'"
-    # netifd makes the port anew, after the reload has been answered.
+    # netifd recreates the port asynchronously, after the reload has returned.
     soon 10 gw 'ip link show lan2 | grep -q "mtu 1600"'
     soon 10 gw 'ethtool -k lan2 | grep -q "generic-receive-offload: off"'
     configuration_back
     soon 10 gw 'ip link show lan2 | grep -q "mtu 1500"'
-    # netifd applies GRO, and undoes it only where it makes the port anew.
+    # netifd applies GRO; it only reverts it when it recreates the port.
     gw ethtool -K lan2 gro on
 }
 
@@ -208,14 +208,7 @@ ${text/dhcp/static}
 # @core
 test_port_forward() {
     add_config firewall <<<"
-config redirect
-	option name 'web'
-	option src 'wan'
-	option src_dport '8080'
-	option dest 'iot'
-	option dest_ip '10.10.20.10'
-	option dest_port '80'
-	option proto 'tcp'"
+$WEB_FORWARD"
     soon 5 isp curl -sf -m "$(patient 1)" -o /dev/null "http://$(wan_address):8080/index.html"
     configuration_back
     soon 5 nothing_at isp "$(wan_address)" 8080

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Services that belong to the line, with the flowtable on: each works, what it is about is carried
-# or told why not, and what it has nothing to do with is carried all the same.
+# WAN services with the flowtable on: each works, its own flows are offloaded or show the reason
+# why not, and all other flows are offloaded.
 
 # sqm_on DEVICE DOWN UP: SQM on that device, in kbit/s. By hand it is what piece_of_cake makes.
 sqm_on() {
+    is_openwrt && package sqm-scripts /etc/init.d/sqm
     at_the_end "sqm_off $1"
     if is_openwrt; then
-        package sqm-scripts /etc/init.d/sqm
         settings sqm <<<"
 config queue 'e2e'
 	option enabled '1'
@@ -57,9 +57,8 @@ test_sqm_on_the_session() {
     local sent
     PORT=$(fresh_port)
     download h10 "$PORT" "$ISP_4" 400k
-    soon 10 on_path flowtable --proto tcp --text "$PORT"
-    soon 3 offloaded "$PORT"
-    # A flow that is carried already is not to go past the shaper either.
+    in_flowtable
+    # A flow that is already offloaded must not bypass the shaper either.
     sqm_on pppoe-wan 16000 8000
     soon 20 on_path slow/shaped --proto tcp --text "$PORT"
     shaper_sees pppoe-wan
@@ -68,11 +67,11 @@ test_sqm_on_the_session() {
     between "bytes that the shaper of outgoing traffic has seen" \
         "$(($(queued pppoe-wan) - sent))" 3600 100000000
     doctor 'finds flowtable-shaped'
-    # Between networks of the house nothing is shaped.
-    carried h10 "$H20_4"
+    # Traffic between LAN networks is not shaped.
+    offloads h10 "$H20_4"
     sqm_off pppoe-wan
     doctor 'soon 10 silent flowtable-shaped'
-    carried h10 "$ISP_4"
+    offloads h10 "$ISP_4"
 }
 
 # As the doctor advises.
@@ -82,19 +81,18 @@ test_sqm_on_the_port() {
     doctor 'soon 10 silent flowtable-shaped'
     PORT=$(fresh_port)
     download h10 "$PORT" "$ISP_4" 400k
-    soon 10 on_path flowtable --proto tcp --text "$PORT"
-    soon 3 offloaded "$PORT"
+    in_flowtable
     sent=$(queued wan)
     shaper_sees wan
     [ "$(queued wan)" -gt "$sent" ] || fail "the shaper sees no acknowledgements go out"
-    still_carried
+    stays_offloaded
 }
 
 # igmp_on: what lan asks for is fetched from the line.
 igmp_on() {
+    is_openwrt && package igmpproxy /etc/init.d/igmpproxy
     at_the_end "igmp_off"
     if is_openwrt; then
-        package igmpproxy /etc/init.d/igmpproxy
         settings igmpproxy <<<"
 config igmpproxy
 	option quickleave '1'
@@ -163,10 +161,10 @@ test_igmp_proxy() {
     begin h10 member "exec socat -u UDP4-RECV:5004,$member OPEN:/tmp/e2e/group,append"
     soon 30 group_grows 20000
     soon 10 on_path slow/multicast --proto udp --host 239.1.2.3
-    # Television does not keep anything else from being carried.
-    carried h10 "$ISP_4"
+    # The multicast stream does not keep other flows from being offloaded.
+    offloads h10 "$ISP_4"
     soon 10 group_grows "$(($(seen_by_group) + 20000))"
-    still_carried
+    stays_offloaded
 }
 
 # provider_of_prefixes: the ISP delegates 2001:db8:a000::/56 to the gateway, which it knows by its
@@ -221,10 +219,9 @@ config dhcp 'lan'
     PORT=$(fresh_port)
     begin h30 "tcp$PORT" "exec curl -gsS -o /dev/null --interface $address --limit-rate 100k" \
         "--local-port $PORT http://[$ISP_6]/256.bin"
-    soon 10 on_path flowtable --proto tcp --text "$PORT"
-    soon 3 offloaded "$PORT"
+    in_flowtable
     flow=$(newest --proto tcp --text "$PORT")
     same source "$(field src "$flow")" "$address"
     same "outgoing device" "$(field out_dev "$flow")" pppoe-wan
-    still_carried
+    stays_offloaded
 }

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Other ways than the line, with the flowtable on: a tunnel, and a second line. What cannot be
-# carried is told why, and all else is carried.
+# Tunnels and a second WAN, with the flowtable on. Flows that cannot be offloaded show the reason,
+# and all others are offloaded.
 
 # wireguard_key NAME: a private key, kept on the peers; prints the public one.
 wireguard_key() {
@@ -82,7 +82,7 @@ test_wireguard() {
     peers "ip netns exec isp wg set wg0 peer $home allowed-ips 10.99.0.1/32,10.10.10.0/24"
     wireguard_on "$site"
     soon 20 h10 ping -c 1 -W 1 10.99.0.2
-    # A tunnel has no place in a flowtable: its connections are told apart and do work.
+    # A flowtable cannot hold flows over a tunnel: they stay on the slow path, show so, and work.
     at=$(fresh_port)
     download h10 "$at" 10.99.0.2
     soon 10 on_path slow/tunnel --proto tcp --text "$at"
@@ -90,9 +90,9 @@ test_wireguard() {
     soon 10 arrives "$at" "$(($(received "$at") + 200000))"
     between "bytes through the tunnel meanwhile" "$(($(through_wireguard) - before))" \
         200000 100000000
-    # All else is carried, before and with it.
-    carried h10 "$ISP_4"
-    still_carried
+    # Other flows are offloaded while the tunnel is in use.
+    offloads h10 "$ISP_4"
+    stays_offloaded
     # From there, too.
     at=$(fresh_port)
     begin h10 web "exec lighttpd -D -f /lab/lighttpd.conf"
@@ -103,7 +103,7 @@ test_wireguard() {
 }
 
 # @qemu: user-mode Linux has no WireGuard
-test_a_hosts_own_wireguard_is_carried() {
+test_wireguard_of_a_host_is_offloaded() {
     local client site at
     at_the_end "peers 'ip -n h10 link delete wg1; ip -n isp link delete wg0; rm -f /tmp/e2e/*.key'"
     client=$(wireguard_key client)
@@ -194,13 +194,12 @@ mwan3_off() {
 # over_the_session: bytes that the ISP has sent over PPPoE.
 over_the_session() { isp cat "/sys/class/net/$1/statistics/tx_bytes"; }
 
-# carried_by LINE ADDRESS: a download from there leaves by that address of the gateway's, and is
-# carried. mwan3 goes on with an event of a line after it has told the line's state: until it is
-# done, connections are refused or take another way.
-carried_by() {
+# offloads_by SOURCE ADDRESS: a download from ADDRESS leaves with that source address of the gateway
+# and is offloaded. mwan3 still handles an event after it has reported the WAN's state; until it is
+# done, connections are refused or use the other WAN.
+offloads_by() {
     soon 60 begins_by "$1" "$2"
-    soon 10 on_path flowtable --proto tcp --text "$PORT"
-    soon 3 offloaded "$PORT"
+    in_flowtable
 }
 begins_by() {
     PORT=$(fresh_port)
@@ -221,22 +220,22 @@ test_mwan3() {
     at_the_end "mwan3_off"
     two_lines
     # By the policy of all else.
-    carried_by "$(wan_address)" "$ONE"
+    offloads_by "$(wan_address)" "$ONE"
     # By the rule, over the line that no route of the main table prefers.
-    carried_by 192.0.2.9 "$OTHER"
+    offloads_by 192.0.2.9 "$OTHER"
     end_others
     link=$(the_isp_link)
     sent=$(over_the_session "$link")
     soon 20 arrives "$PORT" "$(($(received "$PORT") + 1000000))"
     between "bytes over the session, of a million that came" \
         "$(($(over_the_session "$link") - sent))" 0 300000
-    still_carried
-    # The first line fails: what begins now takes the second, and is carried there.
+    stays_offloaded
+    # The first WAN fails: new connections use the second, and are offloaded there.
     gw 'ifdown wan'
     soon 30 wan_is_down
     soon 60 line_is_tracked wan offline
-    carried_by 192.0.2.9 "$ONE"
-    # When mwan3 goes back to it is its own business.
+    offloads_by 192.0.2.9 "$ONE"
+    # When mwan3 uses it again depends on its tracker.
     gw 'ifup wan'
     soon 40 wan_is_up
 }

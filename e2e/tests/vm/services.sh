@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What is set up on the first evening, with the flowtable on: each works, and the flows that it is
-# about are carried. Services of the line are in services-line.sh.
+# What people set up on the first evening, with the flowtable on: each service works, and its flows
+# are offloaded. WAN services are in services-line.sh.
 
 test_static_lease() {
     local mac
@@ -18,7 +18,7 @@ config host
     soon 10 h30_port lease
     same "lease" "$(address_of h30 eth0 4)" 10.10.10.77
     has "name" "$(h30 busybox nslookup printer 10.10.10.1)" 10.10.10.77
-    carried h30 "$ISP_4"
+    offloads h30 "$ISP_4"
     soon 10 comes_from printer
 }
 comes_from() { [ "$(newest --proto tcp --text "$PORT" | jq -r .src_name)" = "$1" ]; }
@@ -28,8 +28,7 @@ from_outside() {
     PORT=$(fresh_port)
     begin isp "tcp$PORT" "exec curl -sS -o /dev/null --limit-rate 100k --local-port $PORT" \
         "http://$1:$2/256.bin"
-    soon 10 on_path flowtable --proto tcp --text "$PORT"
-    soon 3 offloaded "$PORT"
+    in_flowtable
 }
 
 # goes_to ADDRESS PORT: where that download is sent on to.
@@ -38,19 +37,12 @@ goes_to() {
     flow=$(newest --proto tcp --text "$PORT")
     same "incoming zone" "$(field in_zone "$flow")" wan
     same "translated destination" "$(field nat_dst "$flow"):$(field nat_dport "$flow")" "$1:$2"
-    still_carried
+    stays_offloaded
 }
 
 test_port_forward() {
     add_config firewall <<<"
-config redirect
-	option name 'web'
-	option src 'wan'
-	option src_dport '8080'
-	option dest 'iot'
-	option dest_ip '10.10.20.10'
-	option dest_port '80'
-	option proto 'tcp'"
+$WEB_FORWARD"
     from_outside "$(wan_address)" 8080
     goes_to 10.10.20.10 80
     # The address of the line is another one after a redial; the rule is about the port.
@@ -61,8 +53,8 @@ config redirect
     from_outside "$(wan_address)" 8080
 }
 
-# upnp_on: for hosts of lan. The lab's addresses of the line are of no public network, so the
-# address that hosts are told is another one.
+# upnp_on: for hosts of lan. The lab's WAN addresses are not public, so miniupnpd reports another
+# external address.
 upnp_on() {
     if is_openwrt; then
         package miniupnpd-nftables /etc/init.d/miniupnpd
@@ -193,10 +185,10 @@ test_adblock() {
     soon 30 blocked ads.lab.example
     soon 5 blocked deep.tracker.lab.example
     soon 5 answered www.lab.example
-    carried h10 "$ISP_4"
+    offloads h10 "$ISP_4"
 }
 
-# The provider's end: each request is written down, and found good.
+# The provider: logs each request and answers "good".
 # shellcheck disable=SC2016 # the peers expand it
 DDNS_SERVER='read -r request; echo "$request" >>/tmp/e2e/ddns.requests
 while read -r line && [ "${#line}" -gt 1 ]; do :; done
@@ -207,7 +199,7 @@ ddns_off() {
     settings_back ddns
     peers rm -f /tmp/e2e/ddns.requests /tmp/e2e/provider
 }
-told_address() { peers "grep -qF 'myip=$1 ' /tmp/e2e/ddns.requests"; }
+updated_to() { peers "grep -qF 'myip=$1 ' /tmp/e2e/ddns.requests"; }
 
 test_ddns() {
     local before
@@ -235,17 +227,17 @@ config service 'lab'
 	option check_unit 'minutes'"
     gw '/etc/init.d/ddns enable; /etc/init.d/ddns restart'
     before=$(wan_address)
-    soon 20 told_address "$before"
-    # A redial brings another address. The event of the line tells ddns of it; where that comes
-    # while ddns is still told of the one before, it is the next look, after five minutes.
-    carried h10 "$ISP_4"
+    soon 20 updated_to "$before"
+    # A redial brings another address. ddns updates on the interface event; an event that arrives
+    # while ddns still handles the one before is only seen at the next check, five minutes later.
+    offloads h10 "$ISP_4"
     pppoe_end TERM
     soon 10 wan_is_down
     soon 30 wan_is_up
     soon 15 internet
     [ "$(wan_address)" != "$before" ] || fail "the redial brought the same address"
-    soon 45 told_address "$(wan_address)"
-    carried h10 "$ISP_4"
+    soon 45 updated_to "$(wan_address)"
+    offloads h10 "$ISP_4"
 }
 
 # excluded: a download that the settings below keep from the flowtable.
@@ -285,14 +277,7 @@ config exclude
     keeps_what_is_written || exit
     configure <<<"$own"
     add_config firewall <<<"
-config redirect
-	option name 'web'
-	option src 'wan'
-	option src_dport '8080'
-	option dest 'iot'
-	option dest_ip '10.10.20.10'
-	option dest_port '80'
-	option proto 'tcp'"
+$WEB_FORWARD"
     excluded
     gw 'mkdir -p /etc/fastpath && echo kept >/etc/fastpath/e2e'
     backup=$(mktemp)
@@ -303,7 +288,7 @@ config redirect
     done
     gw 'sysupgrade -b /tmp/backup.tgz && cat /tmp/backup.tgz' >"$backup"
     new_system
-    carried h10 "$ISP_4"
+    offloads h10 "$ISP_4"
     ! gw '[ -e /etc/fastpath/e2e ]' || fail "the system is not a new one"
     gw 'cat >/tmp/backup.tgz && sysupgrade -r /tmp/backup.tgz' <"$backup"
     keep_over_power
@@ -314,6 +299,6 @@ config redirect
     same "settings" "$(gw cat /etc/config/fastpath)" "$own"
     same "a file of ours" "$(gw cat /etc/fastpath/e2e)" kept
     excluded
-    carried h10 "$ISP_4"
+    offloads h10 "$ISP_4"
     from_outside "$(wan_address)" 8080
 }

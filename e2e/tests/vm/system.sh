@@ -40,7 +40,7 @@ test_line_goes_down_and_up_and_the_log_tells() {
 
 # words SESSION [SINCE]: what the daemon has said, its level before each line; SINCE in ms of the
 # gateway's clock.
-# procd adds the process's number to its name.
+# logd's lines have the PID after the name.
 words() {
     rpc "$1" log read '{"lines": 500, "stream": false}' | jq -r --argjson since "${2-0}" '
         .result[1].log[] | .msg |= sub("^fastpathd\\[[0-9]+\\]: "; "fastpathd: ") |

@@ -178,6 +178,17 @@ edit_config() {
     gw "$RELOAD sed -i $(printf ' -e %q' "$@") /etc/config/$name && reload $name"
 }
 
+# The port forward of the tests: 8080 on the WAN to the web server of h20.
+# shellcheck disable=SC2034 # the tests use it
+WEB_FORWARD="config redirect
+	option name 'web'
+	option src 'wan'
+	option src_dport '8080'
+	option dest 'iot'
+	option dest_ip '10.10.20.10'
+	option dest_port '80'
+	option proto 'tcp'"
+
 # add_config NAME: sections from stdin.
 add_config() { gw "$RELOAD cat >>/etc/config/$1 && reload $1"; }
 
@@ -267,7 +278,7 @@ daemon_log() {
         done'
 }
 
-# refusal_names PART…: in the health, and in the log since the mark. The health tells of an earlier
+# refusal_names PART…: in the health, and in the log since the mark. The health shows an earlier
 # refusal until the daemon has read the new text.
 refusal_names() {
     local words log part

@@ -6,27 +6,33 @@
 # is_openwrt: whether the gateway is OpenWrt's own userland.
 is_openwrt() { gw '[ -x /sbin/procd ]'; }
 
-# package NAME FILE: the test needs that package; on the lab's own gateway there is none.
+# package NAME FILE: skips the test where that package is not installed. Before at_the_end: there is
+# nothing to clean up.
 package() {
     gw "[ -e $2 ]" ||
         skip "package $1 is not installed on this gateway (no $2)"
 }
 
-# carried HOST ADDRESS: a download of HOST's is in the flowtable; PORT is its source port.
-carried() {
-    PORT=$(fresh_port)
-    download "$1" "$PORT" "$2"
+# in_flowtable: the connection with source port PORT is, and is shown as such.
+in_flowtable() {
     soon 10 on_path flowtable --proto tcp --text "$PORT"
     soon 3 offloaded "$PORT"
 }
 
-# still_carried: that download still is, and data arrives.
-still_carried() {
+# offloads HOST ADDRESS: a download by HOST is offloaded; PORT is its source port.
+offloads() {
+    PORT=$(fresh_port)
+    download "$1" "$PORT" "$2"
+    in_flowtable
+}
+
+# stays_offloaded: that download is still offloaded, and data arrives.
+stays_offloaded() {
     offloaded "$PORT" || fail "not offloaded any more: $(conntrack_of "$PORT")"
     soon 10 bytes_grow "$PORT" "$(conntrack_bytes "$PORT" | cut -d ' ' -f 2)"
 }
 
-# pour_from HOST PORT: whoever connects there gets 32 MiB.
+# pour_from HOST PORT: sends 32 MiB to each client that connects.
 pour_from() {
     begin "$1" "pour$2" "exec socat TCP4-LISTEN:$2,fork,reuseaddr EXEC:/tmp/e2e/pour"
     soon 5 listens "$1" "$2"
@@ -55,7 +61,7 @@ settings_back() {
         else rm -f /etc/config/$1; fi"
 }
 
-# at_the_end COMMAND: when the test has ended, whatever became of it.
+# at_the_end COMMAND: runs when the test ends, passed or failed.
 at_the_end() {
     # shellcheck disable=SC2064 # now
     trap "$1" EXIT

@@ -56,8 +56,8 @@ pub struct Plan {
     /// Layer 3 devices whose flows stay on the slow path, since they would bypass a queue or limit
     /// of the owner's. [`plan`] knows of none.
     pub shaped: BTreeSet<String>,
-    /// Tunnels, whose flows stay on the slow path: a flowtable would carry one direction of them
-    /// at the most. [`plan`] knows of none.
+    /// Tunnels, whose flows stay on the slow path: a flowtable would offload one direction at
+    /// most. [`plan`] knows of none.
     pub tunnels: BTreeSet<String>,
     /// Flows that stay on the slow path.
     pub excludes: Vec<Exclude>,

@@ -59,9 +59,9 @@ impl Topology {
             .collect()
     }
 
-    /// The tunnels that packets are routed over. They have no lowest device, but the kernel adds
-    /// their flows all the same: what enters by a port is then carried, and what comes out of the
-    /// tunnel is not (`nft_dev_forward_path` gives up on one side alone).
+    /// The tunnels that packets are routed over. They have no lowest device, but the kernel still
+    /// adds their flows: it then offloads what enters through a port, but not what leaves the
+    /// tunnel (`nft_dev_forward_path` fails for that side alone).
     #[must_use]
     pub fn tunnels(&self) -> BTreeSet<Name> {
         let tunnels = self.links().filter(|link| {

@@ -115,7 +115,7 @@ fn tunnels_and_unused_ports_stay_out() {
 }
 
 #[test]
-fn tunnels_that_packets_are_routed_over_are_told() {
+fn tunnels_with_routes_are_listed() {
     let tunnel = |index, name, kind| {
         Change::Link(Link { hardware: 65534, ..fixture::other(index, name, kind) })
     };
