@@ -11,7 +11,7 @@ LOGIN_LIMIT=${LOGIN_LIMIT:-180}
 
 # Tests ask these of a gateway, and no router needs all of them.
 TOOLS="bpftool bridge conntrack curl date ethtool ip nsenter ping pkill setpriv socat ss suricatasc"
-TOOLS+=" taskset tc tcpdump"
+TOOLS+=" taskset tc tcpdump unshare"
 
 # image_disk FILE: prints the disk to boot, unpacked once into build/.
 image_disk() {

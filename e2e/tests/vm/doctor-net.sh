@@ -303,7 +303,9 @@ test_connection_tracking() {
 # @finds:helpers-global
 test_helpers_that_nobody_asked_for() {
     doctor '
-        modprobe -r nf_nat_ftp nf_conntrack_ftp
+        for module in nf_nat_ftp nf_conntrack_ftp; do
+            ! grep -q "^$module " /proc/modules || rmmod $module
+        done
         silent helpers-global
         modprobe nf_nat_ftp
         finds helpers-global

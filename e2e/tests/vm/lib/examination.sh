@@ -35,7 +35,8 @@ mend() { gw fastpathctl doctor --fix "$1" --check "$1" --yes; }
 
 # keep FILE…: as they are now when the test ends, however that is.
 keep() {
-    gw "rm -rf /run/e2e/kept; mkdir /run/e2e/kept; cp -p --parents $* /run/e2e/kept"
+    gw "rm -rf /run/e2e/kept; mkdir /run/e2e/kept
+        tar -C / -cf - ${*#/} | tar -C /run/e2e/kept -xpf -"
     trap "gw cp -a /run/e2e/kept/. /" EXIT
 }
 kept() { gw cp -a /run/e2e/kept/. /; }
