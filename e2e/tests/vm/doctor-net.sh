@@ -303,9 +303,7 @@ test_connection_tracking() {
 # @finds:helpers-global
 test_helpers_that_nobody_asked_for() {
     doctor '
-        for module in nf_nat_ftp nf_conntrack_ftp; do
-            ! grep -q "^$module " /proc/modules || rmmod $module
-        done
+        unload nf_nat_ftp nf_conntrack_ftp
         silent helpers-global
         modprobe nf_nat_ftp
         finds helpers-global

@@ -62,7 +62,7 @@ found_and_fixed() {
     local sick id said wrong=$OF_SEED
     trap '"$LAB/seed" off' EXIT
     # Tests of FTP have it loaded.
-    gw "rmmod nf_nat_ftp && rmmod nf_conntrack_ftp"
+    doctor 'unload nf_nat_ftp nf_conntrack_ftp'
     # Masks of ports that an earlier test has replaced; the daemon looks at masks every ten seconds.
     soon 15 well cpu-masks
     green || fail "the gateway was not healthy at first: $(ids "$(report)")"

@@ -108,7 +108,8 @@ test_refused_archives() {
 
 # refusal_by_server: curl reports the status; uclient-fetch ends with 8 for all of them.
 refusal_by_server() {
-    if gw 'command -v uclient-fetch' >/dev/null; then echo "answered with an error"; else echo 404; fi
+    gw 'command -v uclient-fetch' >/dev/null || { echo 404 && return; }
+    echo "answered with an error"
 }
 
 # @long

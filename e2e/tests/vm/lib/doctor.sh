@@ -20,6 +20,10 @@ mends() {
     said=$(plugin fix "{\"id\":\"$1\"}")
     case $said in *"\"done\":true"*) ;; *) echo "failed: mends $1: $said"; exit 1 ;; esac
 }
+# unload MODULE…: those that are loaded. The modprobe of OpenWrt has no option -r.
+unload() {
+    for module; do ! grep -q "^$module " /proc/modules || rmmod $module; done
+}
 soon() {
     seconds=$1
     shift
