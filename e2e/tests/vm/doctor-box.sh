@@ -123,11 +123,11 @@ test_clock() {
         bind /run/e2e/clock /etc/config; export UBUS_SOCKET=/nowhere")
     is "$found" system-clock warning timeserver
     # shellcheck disable=SC2016 # the gateway expands it
-    gw 'cp "$(readlink -f "$(command -v sleep)")" /run/e2e/ntpd
-        setsid /run/e2e/ntpd 60 >/dev/null 2>&1 & echo $! >/run/e2e/ntpd.pid'
+    gw 'printf "#!/bin/sh\nsleep 60\n" >/run/e2e/ntpd; chmod +x /run/e2e/ntpd
+        setsid /run/e2e/ntpd >/dev/null 2>&1 & echo $! >/run/e2e/ntpd.pid'
     found=$(gw fastpathctl --json doctor --check system-clock | jq -c .findings)
     # shellcheck disable=SC2016 # the gateway expands it
-    gw 'kill "$(cat /run/e2e/ntpd.pid)"'
+    gw 'kill -- "-$(cat /run/e2e/ntpd.pid)"'
     is "$found" system-clock ok
 }
 
@@ -152,8 +152,7 @@ printf "#!/bin/sh\necho vermagic: 6.12.1 SMP\n" >/run/e2e/modinfo
 chmod +x /run/e2e/modinfo
 bind /run/e2e/modinfo "$(readlink -f "$(command -v modinfo)")"
 busybox mount -t tmpfs none /usr/share/fastpath/rules
-busybox mount -t tmpfs -o size=100k none /tmp
-head -c 96000 /dev/zero >/tmp/full
+fill 96000
 mkdir -p /run/e2e/cpu/cpufreq/policy0
 cd /run/e2e/cpu/cpufreq/policy0
 echo powersave >scaling_governor
@@ -190,8 +189,7 @@ busybox mount -t tmpfs none /sys/kernel/security
 echo "none [integrity] confidentiality" >/sys/kernel/security/lockdown
 bind /run/e2e/cpu /sys/devices/system/cpu
 put /proc/sys/kernel/osrelease 6.12.80
-busybox mount -t tmpfs -o size=100k none /tmp
-head -c 200000 /dev/zero >/tmp/full 2>/dev/null || true
+fill 200000
 /usr/libexec/rpcd/fastpath.doctor call fix "{\"id\": \"cpu-governor\"}" >&2')
     is "$found" cpu-governor ok
     same "the governor" "$(gw cat /run/e2e/cpu/cpufreq/policy0/scaling_governor)" schedutil
@@ -239,8 +237,9 @@ END
 # @finds:ips-watching
 test_a_suricata_started_by_hand() {
     # shellcheck disable=SC2016 # the gateway expands it
-    gw 'setsid bash -c "exec -a suricata bash -c \"sleep 60; :\" --pcap=lan1" \
-        >/dev/null 2>&1 & echo $! >/run/e2e/byhand'
+    gw 'mkdir -p /run/e2e/byhand.log
+        setsid suricata -c /etc/suricata/suricata.yaml -S /dev/null -l /run/e2e/byhand.log \
+            --pcap=lan1 >/dev/null 2>&1 & echo $! >/run/e2e/byhand'
     soon 5 finds ips-watching warning "--pcap=lan1"
     gw 'xargs kill </run/e2e/byhand'
     soon 5 well ips-watching

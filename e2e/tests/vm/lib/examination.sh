@@ -42,13 +42,21 @@ keep() {
 kept() { gw cp -a /run/e2e/kept/. /; }
 
 # view "ID…" COMMANDS: the doctor's findings in a view of the files of his own, which COMMANDS make
-# (bind is `mount`'s, put writes a text where a file was); nobody else on the gateway sees it.
+# (bind is `mount`'s, put writes a text where a file was, fill has /tmp of 100 KiB hold so many
+# bytes); nobody else on the gateway sees it.
 view() {
     local id checks=
     for id in $1; do checks+=",\"$id\""; done
     gw 'unshare -m sh -e' <<END | jq -c .findings
 bind() { busybox mount -o bind "\$1" "\$2"; }
 put() { echo "\$2" >"/run/e2e/view\${1##*/}"; bind "/run/e2e/view\${1##*/}" "\$1"; }
+# On OpenWrt /run is in /tmp; it stays as it is.
+fill() {
+    bind /run /mnt
+    busybox mount -t tmpfs -o size=100k none /tmp
+    [ -d /run/e2e ] || { mkdir /tmp/run; bind /mnt /tmp/run; }
+    head -c "\$1" /dev/zero >/tmp/full 2>/dev/null || true
+}
 $2
 exec /usr/libexec/rpcd/fastpath.doctor call run '{"checks": [${checks#,}], "sample_ms": 2000}'
 END
