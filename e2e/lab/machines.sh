@@ -124,7 +124,7 @@ on_again() {
 
 # keep: the parent of both machines; ends with them, and they with it.
 keep() {
-    local peers gateway boots=0
+    local peers gateway
     echo $$ >"$RUN/keeper.pid"
     trap 'kill "$peers" "$gateway" 2>/dev/null; exit 1' TERM INT
     machine peers 2 384 1 on
@@ -134,23 +134,13 @@ keep() {
     while :; do
         machine gateway 1 768 "${LAB_SMP:-1}" off
         gateway=$!
-        boots=$((boots + 1))
-        # The first time `up` does it.
-        [ -z "${LAB_ROOT-}" ] || [ $boots = 1 ] || set_up_again &
         # One machine alone is no lab, unless the other one comes back.
         wait -n "$peers" "$gateway" || true
         if ! on_again || ! alive peers; then break; fi
         while [ -e "$RUN/gateway.off" ] && alive peers; do sleep 0.1; done
-        [ -z "${LAB_ROOT-}" ] || rm -f "$RUN/gateway.console"
     done
     poll 10 machines_gone || kill "$peers" "$gateway" 2>/dev/null
     wait
-}
-
-# set_up_again: what an image's userland is given at each boot.
-set_up_again() {
-    poll 10 test -e "$RUN/gateway.console" || return
-    image_set_up || echo "$WHY"
 }
 
 alive() { [ -f "$RUN/$1.pid" ] && kill -0 "$(cat "$RUN/$1.pid")" 2>/dev/null; }
@@ -183,12 +173,15 @@ booted_or_gone() {
 # Emulation of several CPUs goes wrong now and then, see above: that is no fault of ours.
 panicked() { grep -qs "Kernel panic" "$RUN"/*.console; }
 
+# boot_limit: procd starts the services of OpenWrt's userland one after the other.
+boot_limit() { if [ -n "${LAB_ROOT-}" ]; then echo 300; else echo 90; fi; }
+
 # comes_up: an image is told what it is to be first. WHY says why it does not.
 comes_up() {
     WHY="the machines did not come up"
     [ -z "${LAB_ROUTER-}" ] || router_set_up || return
-    [ -z "${LAB_IMAGE-}" ] || image_set_up || return
-    poll "${BOOT_LIMIT:-90}" booted_or_gone || return
+    [ -n "${LAB_ROOT-}" ] || [ -z "${LAB_IMAGE-}" ] || image_set_up || return
+    poll "${BOOT_LIMIT:-$(boot_limit)}" booted_or_gone || return
     booted && return
     if console_says gateway "LAB FAILED"; then
         WHY="what runs there cannot be the lab's gateway:"$'\n'"$(image_complaints)"$'\n'

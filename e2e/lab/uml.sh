@@ -184,14 +184,15 @@ front() {
 
 # machine_uml: in the background; ends when one side powers off.
 machine_uml() {
-    local name layers=() nets=() number=0 mac
+    local name layers=() nets=() number=0 mac whole=
     for name in gateway peers; do
         mac=52:54:00:0$((number + 1)):00:00
         nets+=("vec$number:transport=tap,ifname=$name,mac=$mac,depth=128")
         number=$((number + 1))
+        if [ "$name${LAB_ROOT:+ whole}" = "gateway whole" ]; then name=openwrt whole=whole; fi
         layers+=("ubd${number}r=$IMAGES/$name.erofs")
     done
-    "${INSIDE[@]}" "$LAB/uml/run" "$(uml_folder)" quiet panic=-1 mem=1152M uml_dir=./ umid=uml \
+    "${INSIDE[@]}" "$LAB/uml/run" "$(uml_folder)" quiet panic=-1 mem=1152M uml_dir=./ umid=uml $whole \
         initrd="$IMAGES/uml.cpio" ubd0r="$IMAGES/base.erofs" "${layers[@]}" ubd3=gateway.disk \
         "${nets[@]}" con=null con0=null,fd:1 ssl=null ssl0=null,fd:7 ssl1=fd:8,null \
         </dev/null >>gateway.console 7>>peers.console 8<>control 2>>machine &
@@ -235,6 +236,8 @@ END
         machine_uml
         wait "$(cat gateway.pid)" || true
         on_again || break
+        # What it said of the boot before.
+        rm -f gateway.console peers.console
         while [ -e gateway.off ]; do sleep 0.1; done
     done
     end_children

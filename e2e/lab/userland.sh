@@ -5,8 +5,8 @@
 # LAB_ROOT names a folder with it: procd, netifd, firewall4, rpcd, uhttpd, LuCI, base-files and what
 # fastpath's packages depend on, built for this machine's architecture. The lab adds the packages,
 # as an image's build does, and the kernel's modules as OpenWrt has them: flat, not compressed. It
-# boots as an initramfs image does, without a partition of its own for what is written; then the
-# medium of image.sh makes it the lab's gateway.
+# boots as an initramfs image does, without a partition of its own for what is written; then its last
+# init script, the lab's, makes it the lab's gateway by the set-up of image.sh.
 
 # Modules that tests load themselves, or that no router loads at boot.
 LEFT_UNLOADED="nf_conntrack_ftp nf_nat_ftp pktgen dummy ifb"
@@ -85,12 +85,20 @@ add_packages() {
     rm -rf "$root/usr/lib/lab" "$root/tmp/lock" "$IMAGES/stage.bin" "$IMAGES/stage.build"
 }
 
+# add_set_up ROOT: what an image is given on a medium of its own, as the last of its services.
+add_set_up() {
+    tar -xf "$IMAGES/medium.tar" -C "$1"
+    install -m 755 "$LAB/openwrt/set-up.init" "$1/etc/init.d/lab"
+    in_userland "$1" "/etc/init.d/lab enable"
+}
+
 build_openwrt() {
     local stage=$IMAGES/stage.openwrt
     rm -rf "$stage" "$IMAGES/stage.bin" "$IMAGES/stage.build"
     cp -a "$LAB_ROOT" "$stage"
     add_modules "$stage"
     add_packages "$stage"
+    add_set_up "$stage"
     # OpenWrt numbers its ports as it finds them; the tests call them by name.
     install -D -m 644 "$LAB/openwrt/preinit-ports" "$stage/lib/preinit/02_lab_ports"
     rm -f "$IMAGES/openwrt.erofs.new"
@@ -102,7 +110,8 @@ build_openwrt() {
 image_openwrt() {
     local hash
     hash=$({
-        hash_of "$LAB/openwrt" "$LAB/userland.sh" "$IMAGES/base.stamp" "$PAGE" "$OBJECT" \
+        hash_of "$LAB/openwrt" "$LAB/userland.sh" "$IMAGES/base.stamp" "$IMAGES/medium.tar" \
+            "$PAGE" "$OBJECT" \
             "$TOP/feeds/fastpathd/Makefile" "$TOP/feeds/fastpathd/files" \
             "$TOP/feeds/fastpath-base" "$TOP/luci-app-fastpath" "$TOP/suricata-pkg" \
             "$PROGRAMS/fastpathd" "$PROGRAMS/fastpathctl" "$PROGRAMS/fastpath-rules" \
@@ -117,7 +126,7 @@ image_openwrt() {
     printf '%s' "$hash" >"$IMAGES/openwrt.stamp"
 }
 
-# What QEMU boots the gateway from, see initramfs. Its console is a socket as well as a file.
+# What QEMU boots the gateway from, see initramfs.
 # shellcheck disable=SC2034 # machines.sh uses BOOT
 userland_boot() {
     local shared="format=raw,readonly=on,file.locking=off"
@@ -125,10 +134,7 @@ userland_boot() {
         -append "console=ttyS0 panic=-1 mitigations=off nokaslr maxcpus=1 whole overlay"
         -drive "if=none,id=base,file=$IMAGES/openwrt.erofs,$shared"
         -device "virtio-blk-pci,drive=base"
-        -drive "if=none,id=medium,file=$IMAGES/medium.tar,$shared"
-        -device "virtio-blk-pci,drive=medium"
         -drive "if=none,id=own,file=$1.disk,format=raw,cache=unsafe"
         -device "virtio-blk-pci,drive=own"
-        -chardev "socket,id=tty,path=$1.tty,server=on,wait=off,logfile=$1.console"
-        -serial chardev:tty)
+        -serial "file:$1.console")
 }
