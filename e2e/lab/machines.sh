@@ -181,7 +181,7 @@ comes_up() {
     WHY="the machines did not come up"
     [ -z "${LAB_ROUTER-}" ] || router_set_up || return
     [ -n "${LAB_ROOT-}" ] || [ -z "${LAB_IMAGE-}" ] || image_set_up || return
-    poll "${BOOT_LIMIT:-$(boot_limit)}" booted_or_gone || return
+    poll "${BOOT_LIMIT:-$(lab_port BOOT_LIMIT)}" booted_or_gone || return
     booted && return
     if console_says gateway "LAB FAILED"; then
         WHY="what runs there cannot be the lab's gateway:"$'\n'"$(image_complaints)"$'\n'
@@ -219,7 +219,8 @@ up() {
     [ "${TIED-}" != 1 ] || tie=(setpriv --pdeathsig TERM)
     setsid "${tie[@]}" "$LAB/lab" keep "$kind" "$ACCEL" </dev/null >"$RUN/keeper" 2>&1 &
     KEEPER=$!
-    printf '%s\n' "MACHINE=$kind" "ACCEL=$ACCEL" "DEVICES=$(devices "$kind")" >"$RUN/ports"
+    printf '%s\n' "MACHINE=$kind" "ACCEL=$ACCEL" "DEVICES=$(devices "$kind")" \
+        "BOOT_LIMIT=$(boot_limit)" >"$RUN/ports"
     if ! poll 30 remember_port PEERS_SSH peers 22 || ! gateways_ports "$kind"; then
         abandon
         die "the machines do not say their ports; see $RUN: $(cat "$RUN"/*.qemu "$RUN/machine" \

@@ -184,13 +184,16 @@ front() {
 
 # machine_uml: in the background; ends when one side powers off.
 machine_uml() {
-    local name layers=() nets=() number=0 mac whole=
+    local name layer layers=() nets=() number=0 mac whole=
     for name in gateway peers; do
         mac=52:54:00:0$((number + 1)):00:00
         nets+=("vec$number:transport=tap,ifname=$name,mac=$mac,depth=128")
         number=$((number + 1))
-        if [ "$name${LAB_ROOT:+ whole}" = "gateway whole" ]; then name=openwrt whole=whole; fi
-        layers+=("ubd${number}r=$IMAGES/$name.erofs")
+        layer=$IMAGES/$name
+        if [ "$name${LAB_ROOT:+ whole}" = "gateway whole" ]; then
+            layer=$(userland) whole=whole
+        fi
+        layers+=("ubd${number}r=$layer.erofs")
     done
     "${INSIDE[@]}" "$LAB/uml/run" "$(uml_folder)" quiet panic=-1 mem=1152M uml_dir=./ umid=uml $whole \
         initrd="$IMAGES/uml.cpio" ubd0r="$IMAGES/base.erofs" "${layers[@]}" ubd3=gateway.disk \
@@ -201,6 +204,14 @@ machine_uml() {
 
 own_network() { [ "$(readlink "/proc/$SPACE/ns/net")" != "$(readlink /proc/self/ns/net)" ]; }
 end_children() { jobs -p | xargs -r kill 2>/dev/null; }
+
+# machine_remains: ends what is left of a killed machine: a process of its own that was about to be
+# traced stays stopped for ever, and with it the lock on the gateway's disk. It leads the group.
+machine_remains() {
+    kill -KILL -- "-$(cat gateway.pid)" 2>/dev/null || true
+    poll 30 unlocked gateway.disk || true
+}
+unlocked() { ! grep -q ":$(stat -c %i "$1") " /proc/locks; }
 
 # keep_uml: the parent of the machine; ends with it, and it with this.
 keep_uml() {
@@ -235,6 +246,7 @@ END
     while :; do
         machine_uml
         wait "$(cat gateway.pid)" || true
+        machine_remains
         on_again || break
         # What it said of the boot before.
         rm -f gateway.console peers.console

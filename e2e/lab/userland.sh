@@ -11,6 +11,9 @@
 # Modules that tests load themselves, or that no router loads at boot.
 LEFT_UNLOADED="nf_conntrack_ftp nf_nat_ftp pktgen dummy ifb"
 
+# userland: what is made of LAB_ROOT, without an ending: labs with two such folders may be up.
+userland() { echo "$IMAGES/openwrt.$(printf %s "$LAB_ROOT" | sha256sum | cut -c 1-8)"; }
+
 # userland_ready FOLDER: whether the lab can boot it.
 userland_ready() {
     local file
@@ -85,6 +88,14 @@ add_packages() {
     rm -rf "$root/usr/lib/lab" "$root/tmp/lock" "$IMAGES/stage.bin" "$IMAGES/stage.build"
 }
 
+# add_limits ROOT: of the kernel, which come with kmod-nf-conntrack and with every profile of ours.
+add_limits() {
+    cat >"$1/etc/sysctl.d/90-lab.conf" <<'END'
+net.netfilter.nf_conntrack_tcp_timeout_established=7440
+kernel.kptr_restrict=1
+END
+}
+
 # add_set_up ROOT: what an image is given on a medium of its own, as the last of its services.
 add_set_up() {
     tar -xf "$IMAGES/medium.tar" -C "$1"
@@ -92,23 +103,25 @@ add_set_up() {
     in_userland "$1" "/etc/init.d/lab enable"
 }
 
+# build_openwrt FILE
 build_openwrt() {
     local stage=$IMAGES/stage.openwrt
     rm -rf "$stage" "$IMAGES/stage.bin" "$IMAGES/stage.build"
     cp -a "$LAB_ROOT" "$stage"
     add_modules "$stage"
     add_packages "$stage"
+    add_limits "$stage"
     add_set_up "$stage"
     # OpenWrt numbers its ports as it finds them; the tests call them by name.
     install -D -m 644 "$LAB/openwrt/preinit-ports" "$stage/lib/preinit/02_lab_ports"
-    rm -f "$IMAGES/openwrt.erofs.new"
-    mkfs.erofs --quiet -x-1 -T 0 "$IMAGES/openwrt.erofs.new" "$stage"
-    mv "$IMAGES/openwrt.erofs.new" "$IMAGES/openwrt.erofs"
+    rm -f "$1.new"
+    mkfs.erofs --quiet -x-1 -T 0 "$1.new" "$stage"
+    mv "$1.new" "$1"
     rm -rf "$stage"
 }
 
 image_openwrt() {
-    local hash
+    local hash made
     hash=$({
         hash_of "$LAB/openwrt" "$LAB/userland.sh" "$IMAGES/base.stamp" "$IMAGES/medium.tar" \
             "$PAGE" "$OBJECT" \
@@ -119,11 +132,12 @@ image_openwrt() {
         # Names, sizes and times will do for what the lab does not build itself.
         find "$LAB_ROOT" -printf '%P %m %s %T@ %l\n' | sort
     } | sha256sum)
-    fresh "$IMAGES/openwrt.stamp" "$hash" && [ -f "$IMAGES/openwrt.erofs" ] && return
-    rm -f "$IMAGES/openwrt.stamp"
+    made=$(userland)
+    fresh "$made.stamp" "$hash" && [ -f "$made.erofs" ] && return
+    rm -f "$made.stamp"
     image_root
-    step "OpenWrt's userland with our packages" build_openwrt
-    printf '%s' "$hash" >"$IMAGES/openwrt.stamp"
+    step "OpenWrt's userland with our packages" build_openwrt "$made.erofs"
+    printf '%s' "$hash" >"$made.stamp"
 }
 
 # What QEMU boots the gateway from, see initramfs.
@@ -132,7 +146,7 @@ userland_boot() {
     local shared="format=raw,readonly=on,file.locking=off"
     BOOT=(-kernel "$IMAGES/vmlinux" -initrd "$IMAGES/initrd.cpio"
         -append "console=ttyS0 panic=-1 mitigations=off nokaslr maxcpus=1 whole overlay"
-        -drive "if=none,id=base,file=$IMAGES/openwrt.erofs,$shared"
+        -drive "if=none,id=base,file=$(userland).erofs,$shared"
         -device "virtio-blk-pci,drive=base"
         -drive "if=none,id=own,file=$1.disk,format=raw,cache=unsafe"
         -device "virtio-blk-pci,drive=own"

@@ -120,7 +120,7 @@ cut_power() {
 
 power_on() {
     rm -f "$RUN/gateway.off"
-    { poll "${BOOT_LIMIT:-90}" grep -qs "^READY" "$RUN/gateway.console" &&
+    { poll "${BOOT_LIMIT:-$(lab_port BOOT_LIMIT)}" grep -qs "^READY" "$RUN/gateway.console" &&
         poll 30 grep -qs "^READY" "$RUN/peers.console"; } ||
         { echo "the gateway does not boot again; see $RUN/gateway.console" >&2; return 1; }
 }

@@ -3,7 +3,7 @@
 # Changes of the configuration: applied, confirmed, taken back; who may, and who is told what.
 
 # change SESSION METHOD ARGUMENTS: the answer; a refusal is one too.
-change() { rpc "$1" fastpath.change "$2" "$3" | jq -c '.result[1] // .error'; }
+change() { rpc "$1" fastpath.change "$2" "$3" | jq -c '.result[1] // .error // .'; }
 
 # edited SECTION VALUES [CONFIG]: edits that set values.
 edited() {

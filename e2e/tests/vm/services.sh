@@ -188,6 +188,49 @@ test_adblock() {
     offloads h10 "$ISP_4"
 }
 
+# Another address of the ISP's web server.
+BANNED=203.0.113.9
+reaches() { h10 "curl -gsf -m $(patient 2) -o /dev/null http://$1/index.html"; }
+stopped() { ! reaches "$1"; }
+
+banip_off() {
+    gw '/etc/init.d/banip stop; /etc/init.d/banip disable
+        cp /run/e2e/blocklist.before /etc/banip/banip.blocklist'
+    settings_back banip
+    isp ip address delete "$BANNED/32" dev lo
+}
+
+# banIP drops in prerouting, before the flowtable could be asked: what it stops is never offloaded,
+# and what it lets through is.
+test_banip() {
+    package banip /etc/init.d/banip
+    at_the_end "banip_off"
+    isp ip address add "$BANNED/32" dev lo
+    gw "cp /etc/banip/banip.blocklist /run/e2e/blocklist.before
+        echo $BANNED >/etc/banip/banip.blocklist"
+    soon 5 reaches "$BANNED"
+    settings banip <<<"
+config banip 'global'
+	option ban_enabled '1'
+	option ban_autodetect '0'
+	option ban_protov4 '1'
+	list ban_ifv4 'wan'
+	list ban_dev 'pppoe-wan'
+	option ban_fetchcmd 'uclient-fetch'
+	option ban_autoallowlist '0'
+	option ban_autoblocklist '0'"
+    gw '/etc/init.d/banip enable; /etc/init.d/banip start'
+    soon 60 stopped "$BANNED"
+    soon 5 gw nft list table inet banIP
+    offloads h10 "$ISP_4"
+    pppoe_end TERM
+    soon 10 wan_is_down
+    soon 30 wan_is_up
+    soon 15 internet
+    stopped "$BANNED" || fail "$BANNED is reached after a redial"
+    offloads h10 "$ISP_4"
+}
+
 # The provider: logs each request and answers "good".
 # shellcheck disable=SC2016 # the peers expand it
 DDNS_SERVER='read -r request; echo "$request" >>/tmp/e2e/ddns.requests
