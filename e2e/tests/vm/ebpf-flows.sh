@@ -20,6 +20,8 @@ END
 # Port forwards to h10 and h20, also from within; where both are in one network, the gateway has to
 # stand between them.
 port_forwards() {
+    # With a port forward of its own fw4 accepts those of others.
+    add_config firewall <<<"$WEB_FORWARD"
     gw "nft -f - <<END
 table inet e2e {
     chain dstnat {

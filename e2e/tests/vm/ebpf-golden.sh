@@ -25,6 +25,8 @@ FLOWS=12
 
 # Port forward, also from within: then the gateway stands between both.
 golden_rules() {
+    # With a port forward of its own fw4 accepts those of others.
+    add_config firewall <<<"$WEB_FORWARD"
     gw "nft -f - <<END
 table inet e2e {
     chain dstnat {

@@ -215,11 +215,16 @@ configuration_back() { gw "$CONFIGURATION_BACK"; }
 
 # A reload of the firewall attaches a loaded helper to every zone, and then its module is in use. On
 # a router that loads it at boot it stays.
+# The modprobe of OpenWrt has no option -r.
 HELPERS_BACK='
-if [ ! -e /run/e2e/with-ftp ] && [ -d /sys/module/nf_conntrack_ftp ] &&
-    ! modprobe -qr nf_nat_ftp nf_conntrack_ftp; then
+unload_ftp() {
+    for module in nf_nat_ftp nf_conntrack_ftp; do
+        [ ! -d /sys/module/$module ] || rmmod $module || return
+    done
+}
+if [ ! -e /run/e2e/with-ftp ] && ! unload_ftp 2>/dev/null; then
     fw4 stop
-    modprobe -qr nf_nat_ftp nf_conntrack_ftp
+    unload_ftp
     /etc/init.d/firewall restart
 fi
 '

@@ -51,7 +51,9 @@ zone_chains() {
         config_foreach rule rule "$zone" $hook
         if [ $hook = forward ]; then
             config_foreach forwarding forwarding "$zone"
-            echo "    ct status dnat accept comment \"!fw4: Accept port forwards\""
+            # As fw4: only where the zone has a port forward.
+            [ -z "$(config_foreach redirect redirect "$zone")" ] ||
+                echo "    ct status dnat accept comment \"!fw4: Accept port forwards\""
         fi
         config_get policy "$1" "$hook" "$(policy_of $hook)"
         lower "$policy"
