@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! `OpenWrt`'s program `ubus`, as far as the tests use it: `call PATH METHOD [JSON]` and
-//! `list [PATTERN]`, as whatever user it is run by.
+//! `OpenWrt`'s program `ubus`, as far as the tests use it: `call PATH METHOD [JSON]`,
+//! `list [PATTERN]` and `subscribe PATH`, as whatever user it is run by.
 
 use std::error::Error;
+use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
-use ubus::{Connection, Map};
+use ubus::{Connection, Incoming, Map};
 
 /// The default of `OpenWrt`'s program.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -46,4 +47,24 @@ pub async fn list(words: &[String]) -> Result<(), Box<dyn Error>> {
         println!("{}", entry.path);
     }
     Ok(())
+}
+
+/// Prints the notifications of an object, one a line, until the object is gone.
+///
+/// # Errors
+/// Wrong arguments, ubusd is not running or goes, or there is no such object.
+pub async fn subscribe(words: &[String]) -> Result<(), Box<dyn Error>> {
+    let [path] = words else { return Err("usage: ubus subscribe PATH".into()) };
+    let mut connection = Connection::open(Path::new(ubus::SOCKET)).await?;
+    connection.handle().subscribe(path).await?;
+    loop {
+        match connection.next().await? {
+            Incoming::Notification { name, data, .. } => {
+                let data = Value::Object(data);
+                writeln!(std::io::stdout(), "{{ {}: {data} }}", Value::from(name))?;
+            }
+            Incoming::Unsubscribed { .. } => return Ok(()),
+            _ => {}
+        }
+    }
 }

@@ -37,6 +37,9 @@ fn main() -> ExitCode {
     match words.split_first() {
         Some((verb, rest)) if verb == "call" => return exit_code(run(client::call(rest))),
         Some((verb, rest)) if verb == "list" => return exit_code(run(client::list(rest))),
+        Some((verb, rest)) if verb == "subscribe" => {
+            return exit_code(run(client::subscribe(rest)));
+        }
         Some(_) | None => {}
     }
     let options = match Options::parse(std::env::args_os().skip(1)) {

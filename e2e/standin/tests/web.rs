@@ -44,6 +44,24 @@ fn a_hundred_clients_are_answered_or_refused_in_time() {
     assert!(served >= 100, "only {served} were served");
 }
 
+/// As uhttpd 7b1bec4: a page that subscribes and goes takes a connection from the web server.
+#[test]
+fn connections_of_subscribers_that_have_gone_count_for_ever() {
+    let router = Router::start();
+    let _demo = demo::publish(router.socket.clone(), false);
+    let bearer = format!("Authorization: Bearer {}\r\n", log_in(&router.address, 300));
+    let text = request("GET", "/ubus/subscribe/fastpath.demo", &bearer, "");
+    for _ in 0..100 {
+        let mut stream = connect(&router.address);
+        stream.write_all(text.as_bytes()).unwrap();
+        assert_eq!(read(&mut BufReader::new(stream), 0).status, "HTTP/1.1 200 OK");
+    }
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while get(&router, "/", "").status != "HTTP/1.1 503 Service Unavailable" {
+        assert!(Instant::now() < deadline, "still served");
+    }
+}
+
 #[test]
 fn connections_beyond_the_limit_are_refused_until_others_end() {
     let router = Router::start();

@@ -8,6 +8,7 @@ import {
 } from '@playwright/test';
 import { leftOut, page as ownPage } from '../labs';
 import { Lab, Lan, Router } from './lab';
+import { isLuciLogin, isLuciLoginCall, logInToLuci, placed, theme } from './place';
 
 /** What the page must never do; a test that pulls plugs says what it expects. */
 export class Watch {
@@ -16,9 +17,13 @@ export class Watch {
 
   constructor(context: BrowserContext, origin: string) {
     context.on('console', (message) => {
-      if (message.type() === 'error') this.faults.push(`console: ${message.text()}`);
+      if (message.type() !== 'error' || isLuciLogin(message)) return;
+      this.faults.push(`console: ${message.text()}`);
     });
-    context.on('weberror', (error) => this.faults.push(`error: ${error.error().message}`));
+    context.on('weberror', (weberror) => {
+      const error = weberror.error();
+      if (!isLuciLoginCall(error)) this.faults.push(`error: ${error.message}`);
+    });
     context.on('request', (request) => {
       const url = new URL(request.url());
       if (url.protocol.startsWith('http') && url.origin !== origin) {
@@ -77,6 +82,7 @@ export const test = base.extend<Fixtures & Options>({
     await lab.verb('put_back');
     await lab.verb('leaves_nothing');
   },
+  page: async ({ page }, use) => use(placed(page)),
   router: async ({ lab }, use) => use(new Router(lab)),
   lan: async ({ lab }, use) => use(new Lan(lab)),
   watch: [
@@ -101,9 +107,13 @@ export const passwords: Record<User, string> = { root: 'fastpath', viewer: 'look
 
 /** Fills the login form that is shown. */
 export async function logIn(page: Page, user: User = 'root'): Promise<void> {
-  await page.getByLabel('User name').fill(user);
-  await page.getByLabel('Password').fill(passwords[user]);
-  await page.getByRole('button', { name: 'Log in' }).click();
+  if (theme) {
+    await logInToLuci(page, user, passwords[user]);
+  } else {
+    await page.getByLabel('User name').fill(user);
+    await page.getByLabel('Password').fill(passwords[user]);
+    await page.getByRole('button', { name: 'Log in' }).click();
+  }
   await expect(page.getByRole('navigation', { name: 'Screens' })).toBeVisible();
   // Rows under the pointer keep their places: it must not rest on the table.
   await page.mouse.move(0, 0);
@@ -117,6 +127,11 @@ export async function open(page: Page, screen: string, user: User = 'root'): Pro
   await page.goto(`#/${screen}`);
   await logIn(page, user);
   await live(page);
+}
+
+/** The entry of a screen in the page's own navigation; LuCI's menu has one, too. */
+export function entry(page: Page, name: string) {
+  return page.getByRole('navigation', { name: 'Screens' }).getByRole('link', { name, exact: true });
 }
 
 /** The router's ticks arrive. */

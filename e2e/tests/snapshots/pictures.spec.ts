@@ -74,7 +74,7 @@ for (const { look, locale, colorScheme, width } of looks) {
         await entered(page);
         await page.goto(`#/${address}`);
         await shown(page);
-        await expect(page.locator('[data-connection=polling]')).toBeVisible();
+        await expect(page.locator('[data-connection=live]')).toBeVisible();
         const questions = () => awaited(`${locale.slice(0, 2)} ${screen}`);
         await expect.poll(questions, { intervals: [100], timeout: 15_000 }).toEqual([]);
         await shown(page);

@@ -81,8 +81,6 @@ config policy
   const begun = Date.now();
   await lan.badPage(hosts.h20);
   await lan.badPage();
-  // The page without its stream asks for what the pictures will ask for.
-  await page.route('**/ubus/subscribe/**', (route) => route.fulfill({ json: { code: -13 } }));
   const asked: Recording['asked'] = {};
   const questions = new Set<string>();
   const quiet = listen(page, answers, questions);

@@ -55,8 +55,6 @@ export async function replay(page: Page): Promise<Replay> {
   await page.clock.setFixedTime(at_ms);
   await page.route('**/*', (route) => {
     const { pathname } = new URL(route.request().url());
-    // Without a stream the page asks for the same state again, and nothing moves.
-    if (pathname.startsWith('/ubus/')) return route.fulfill({ json: { code: -13 } });
     if (pathname === '/ubus') return answer(route);
     const file = pathname.replace('/fastpath/', '') || 'index.html';
     const contentType = types[extname(file)] ?? 'application/octet-stream';

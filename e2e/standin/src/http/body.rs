@@ -79,6 +79,11 @@ pub(crate) fn events(chunks: mpsc::Receiver<Bytes>) -> Response<Payload> {
     with_type(answer(StatusCode::OK, Payload::Stream(chunks)), "text/event-stream")
 }
 
+/// Whether the answer is such a stream.
+pub(crate) fn is_events(response: &Response<Payload>) -> bool {
+    matches!(response.body(), Payload::Stream(_))
+}
+
 /// No body but its chunked end.
 pub(crate) fn empty_chunks(status: StatusCode) -> Response<Payload> {
     answer(status, Payload::Chunk(None))

@@ -90,8 +90,11 @@ impl Server {
                     let seat = Seat::take(&open);
                     let site = Rc::clone(&self.site);
                     tokio::task::spawn_local(async move {
-                        connection(stream, site).await;
-                        drop(seat);
+                        if connection(stream, site).await == Ended::Subscriber {
+                            // uhttpd 7b1bec4 keeps that connection for ever: `client_close` waits
+                            // for the reference that `uh_ubus_handle_get_subscribe` has taken.
+                            std::mem::forget(seat);
+                        }
                     });
                 }
                 Ok((stream, _)) => drop(tokio::task::spawn_local(refuse(stream))),
@@ -129,12 +132,25 @@ async fn refuse(mut stream: TcpStream) {
     .await;
 }
 
-async fn connection(stream: TcpStream, site: Rc<Site>) {
+/// What a connection was that has ended.
+#[derive(PartialEq, Eq)]
+enum Ended {
+    Subscriber,
+    Other,
+}
+
+async fn connection(stream: TcpStream, site: Rc<Site>) -> Ended {
     // Small answers are not to wait for an acknowledgement; without it they are merely slower.
     let _ = stream.set_nodelay(true);
+    let subscribed = Rc::new(Cell::new(false));
+    let told = Rc::clone(&subscribed);
     let service = service_fn(move |request| {
-        let site = Rc::clone(&site);
-        async move { Ok::<_, Infallible>(site.answer(request).await) }
+        let (site, told) = (Rc::clone(&site), Rc::clone(&told));
+        async move {
+            let response = site.answer(request).await;
+            told.set(told.get() || body::is_events(&response));
+            Ok::<_, Infallible>(response)
+        }
     });
     let served = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
@@ -145,6 +161,7 @@ async fn connection(stream: TcpStream, site: Rc<Site>) {
     if let Err(error) = served.await {
         log::debug!("a connection ended: {error}");
     }
+    if subscribed.get() { Ended::Subscriber } else { Ended::Other }
 }
 
 /// A request's body, or why there is none.

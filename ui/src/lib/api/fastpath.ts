@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { Fault, type FaultKind } from './errors';
-import { subscribe } from './stream';
-import type { AlertNews, FastpathApi, Tick } from './types';
+import type { FastpathApi } from './types';
 import { NULL_SESSION, type Ubus } from './ubus';
 
 type Method = Exclude<keyof FastpathApi, 'tick' | 'alert'>;
-
-/** What the daemon tells by itself. */
-export type News = { kind: 'tick'; tick: Tick } | { kind: 'alert'; alert: AlertNews };
 
 /** The methods of the ubus object `fastpath`, typed by their schemas. */
 export class Fastpath {
@@ -42,16 +38,6 @@ export class Fastpath {
       const refused = fault instanceof Fault && fault.kind === 'session';
       if (refused && (await this.sessionLives())) throw new Fault('denied', fault.message);
       throw fault;
-    }
-  }
-
-  /** What the daemon tells, until the stream ends. */
-  async *news(signal: AbortSignal): AsyncGenerator<News> {
-    for await (const event of subscribe(this.ubus.url, 'fastpath', this.ubus.session, signal)) {
-      if (event.event === 'tick') yield { kind: 'tick', tick: JSON.parse(event.data) as Tick };
-      if (event.event === 'alert') {
-        yield { kind: 'alert', alert: JSON.parse(event.data) as AlertNews };
-      }
     }
   }
 

@@ -16,19 +16,19 @@ function paced() {
   };
 }
 
-it('lets a burst through and then two a second', async () => {
+it('lets a burst through and then three a second', async () => {
   const { pace, time } = paced();
   for (let i = 0; i < 6; i++) await pace.turn();
   expect(time()).toBe(0);
   for (let i = 0; i < 20; i++) await pace.turn();
-  expect(time()).toBeCloseTo(10_000, 0);
+  expect(time()).toBeCloseTo(20_000 / 3, 0);
 });
 
 it('never saves up more than the burst', async () => {
   const { pace, time, advance } = paced();
   advance(60_000);
   for (let i = 0; i < 8; i++) await pace.turn();
-  expect(time() - 60_000).toBeCloseTo(1000, 0);
+  expect(time() - 60_000).toBeCloseTo(2000 / 3, 0);
 });
 
 it('gives the place of an aborted turn to the next one', async () => {
@@ -38,5 +38,5 @@ it('gives the place of an aborted turn to the next one', async () => {
   stop.abort();
   await expect(pace.turn(stop.signal)).rejects.toThrow();
   await pace.turn();
-  expect(time()).toBeCloseTo(500, 0);
+  expect(time()).toBeCloseTo(1000 / 3, 0);
 });

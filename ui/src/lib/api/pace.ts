@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 /** The page's limit of requests a second; a short burst may open a screen at once. */
-const PER_SECOND = 2;
+const PER_SECOND = 3;
 const BURST = 6;
 
 /**

@@ -214,7 +214,7 @@ export interface FastpathApi {
     reply: Status;
   };
   /**
-   * Notification, once a second while somebody is subscribed: what live pages redraw.
+   * Notification, once a second while somebody is subscribed: the figures that change.
    */
   tick: {
     request: {};

@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
-import type { AlertNews, EngineState, Status, Tick } from '../api/types';
+import type { EngineState, Status } from '../api/types';
 import { t } from '../i18n/t';
 import { pause } from './pause';
 import { sampleOf, samplesOf, withSample, type Sample } from './ring';
 
 /** How the page hears from the router now. */
-export type Connection = 'connecting' | 'live' | 'polling' | 'lost' | 'absent' | 'refused';
+export type Connection = 'connecting' | 'live' | 'lost' | 'absent' | 'refused';
 
-const POLL_MS = 2000;
-/** Ticks come every second; after this silence the stream is taken as dead. */
-const SILENCE_MS = 5000;
-/** While polling, how often the stream is tried again. */
-const RETRY_STREAM_MS = 30_000;
+/** The daemon reads its counters as often, unless it has been told otherwise. */
+const POLL_MS = 1000;
+/** Samples that are missing for so long are fetched from the router's history. */
+const GAP_MS = 3000;
 /** Waits between attempts; the last one is kept. */
 const BACK_OFF_MS = [1000, 2000, 4000, 8000];
 
 /**
- * Keeps the router's state current while the page is visible: by its event stream, by polling
- * where there is none, and by trying again when the router is away. `run` is the only loop;
- * stopping aborts its signal, and nothing is asked until the next start.
+ * Keeps the router's state current while the page is visible: asks every second, and tries again
+ * when the router is away. `run` is the only loop; stopping aborts its signal, and nothing is asked
+ * until the next start.
+ *
+ * It does not subscribe to the daemon's notifications: uhttpd (7b1bec4, in OpenWrt 25.12.5) keeps
+ * the connection of each subscriber that has gone, and accepts no more when it has a hundred.
  */
 export class Live {
   status = $state.raw<Status | null>(null);
   samples = $state.raw<readonly Sample[]>([]);
-  /** Changes whenever the answer of `flows` can have changed. */
+  /** Changes with each answer: that of `flows` can be another one. */
   epoch = $state(0);
   connection = $state<Connection>('connecting');
   /** When the router last answered, browser's clock; 0: never. */
   heardAt = $state(0);
-  /** What the router last told of rules that fired. */
-  alerts = $state.raw<AlertNews | null>(null);
   /** Why the router refused, in words. */
   refusal = $state('');
 
@@ -40,7 +40,6 @@ export class Live {
 
   private stopRun: AbortController | null = null;
   private failures = 0;
-  private streamFailedAt = -Infinity;
 
   constructor(
     private readonly api: Fastpath,
@@ -63,7 +62,6 @@ export class Live {
     this.stop();
     this.status = null;
     this.samples = [];
-    this.alerts = null;
     this.connection = 'connecting';
     this.heardAt = 0;
     this.failures = 0;
@@ -71,7 +69,7 @@ export class Live {
 
   /** The router answers, as far as is known. */
   get answering(): boolean {
-    return ['connecting', 'live', 'polling'].includes(this.connection);
+    return ['connecting', 'live'].includes(this.connection);
   }
 
   /** The router does, whether or not the daemon runs on it. */
@@ -79,7 +77,7 @@ export class Live {
     return this.answering || this.connection === 'absent';
   }
 
-  /** The engine after a change, until the next tick says it. */
+  /** The engine after a change, until the next answer has it. */
   engineChanged(engine: EngineState): void {
     if (this.status) this.status = { ...this.status, engine };
   }
@@ -93,7 +91,7 @@ export class Live {
     while (!signal.aborted) {
       try {
         await this.load(signal);
-        await this.follow(signal);
+        await pause(POLL_MS, signal);
       } catch (fault) {
         if (signal.aborted) return;
         this.failed(fault);
@@ -107,51 +105,9 @@ export class Live {
     const status = await this.api.call('status', {}, signal);
     const from_ms = this.samples.at(-1)?.at_ms ?? 0;
     this.heard(status);
-    if (status.now_ms - from_ms < POLL_MS + 1000) return;
+    if (status.now_ms - from_ms < GAP_MS) return;
     const history = await this.api.call('history', { series: 'rate', step_s: 1 }, signal);
     this.samples = samplesOf(history);
-  }
-
-  private async follow(signal: AbortSignal): Promise<void> {
-    if (performance.now() - this.streamFailedAt > RETRY_STREAM_MS) {
-      const ended = await this.stream(signal);
-      if (ended === 'ended') return pause(1000, signal);
-    }
-    this.connection = 'polling';
-    await pause(POLL_MS, signal);
-    this.epoch += 1;
-  }
-
-  /** Follows the stream until it ends; `absent` where the router offers none. */
-  private async stream(signal: AbortSignal): Promise<'ended' | 'absent'> {
-    const quiet = new AbortController();
-    let timer = setTimeout(() => quiet.abort(), SILENCE_MS);
-    try {
-      for await (const news of this.api.news(AbortSignal.any([signal, quiet.signal]))) {
-        if (news.kind === 'alert') {
-          this.alerts = news.alert;
-          continue;
-        }
-        clearTimeout(timer);
-        timer = setTimeout(() => quiet.abort(), SILENCE_MS);
-        this.ticked(news.tick);
-      }
-      return 'ended';
-    } catch (fault) {
-      if (!(fault instanceof Fault) || fault.kind !== 'denied') throw fault;
-      this.streamFailedAt = performance.now();
-      return 'absent';
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  private ticked(tick: Tick): void {
-    if (!this.status) return;
-    const { epoch, ...rest } = tick;
-    this.connection = 'live';
-    this.epoch = epoch;
-    this.heard({ ...this.status, ...rest });
   }
 
   private heard(status: Status): void {
@@ -159,7 +115,8 @@ export class Live {
     this.samples = withSample(this.samples, sampleOf(status.now_ms, status.paths));
     this.heardAt = Date.now();
     this.failures = 0;
-    if (this.connection !== 'live' && this.connection !== 'polling') this.connection = 'connecting';
+    this.connection = 'live';
+    this.epoch += 1;
   }
 
   private failed(cause: unknown): void {

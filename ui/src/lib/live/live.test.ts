@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Fault, type FaultKind } from '../api/errors';
-import type { Fastpath, News } from '../api/fastpath';
-import type { History, Paths, Status, Tick } from '../api/types';
+import type { Fastpath } from '../api/fastpath';
+import type { History, Paths, Status } from '../api/types';
 import { Live } from './live.svelte';
-import { pause } from './pause';
 import { sampleOf, samplesOf, SPAN_MS, withSample } from './ring';
 
 const none = { flows: 0, bytes: 0, packets: 0, bps: 0, pps: 0 };
@@ -19,7 +18,6 @@ const carried: Paths = {
 /** A router whose state the test changes; its clock is the browser's. */
 class Router {
   fault: FaultKind | null = null;
-  stream: 'ticks' | 'none' | 'silent' = 'ticks';
   calls: string[] = [];
 
   call(method: string) {
@@ -28,19 +26,8 @@ class Router {
     if (method === 'status')
       return Promise.resolve({ now_ms: Date.now(), paths: carried } as Status);
     const cols = ['at_ms', 'slow', 'inspect', 'flowtable', 'hardware', 'ebpf'];
-    const rows = [[Date.now() - 10_000, 1, 0, 9, 0, 0]];
+    const rows = [10_000, 1000].map((ago) => [Date.now() - ago, 1, 0, 9, 0, 0]);
     return Promise.resolve({ series: 'rate', step_s: 1, cols, rows } satisfies History);
-  }
-
-  async *news(signal: AbortSignal): AsyncGenerator<News> {
-    if (this.stream === 'none') throw new Fault('denied', 'no event stream');
-    for (let epoch = 1; !signal.aborted; epoch++) {
-      await pause(this.stream === 'ticks' ? 1000 : 3_600_000, signal);
-      if (signal.aborted) return;
-      if (this.fault) throw new Fault('unreachable', 'the event stream broke');
-      yield { kind: 'tick', tick: { now_ms: Date.now(), epoch, paths: carried } as Tick };
-      if (epoch === 2) yield { kind: 'alert', alert: { last: 7, new: 1, alerts: [] } };
-    }
   }
 }
 
@@ -61,25 +48,14 @@ afterEach(() => {
 });
 
 describe('Live', () => {
-  it('follows the stream with two calls in all', async () => {
+  it('asks once a second, and for the history once', async () => {
     live.start();
     await vi.advanceTimersByTimeAsync(10_500);
     expect(live.connection).toBe('live');
-    expect(live.epoch).toBe(10);
-    expect(router.calls).toEqual(['status', 'history']);
+    expect(live.epoch).toBe(11);
+    expect(router.calls.filter((call) => call === 'status')).toHaveLength(11);
+    expect(router.calls.filter((call) => call === 'history')).toHaveLength(1);
     expect(live.samples.length).toBeGreaterThan(10);
-    expect(live.alerts?.last).toBe(7);
-  });
-
-  it('polls where there is no stream, and takes it up when there is', async () => {
-    router.stream = 'none';
-    live.start();
-    await vi.advanceTimersByTimeAsync(10_500);
-    expect(live.connection).toBe('polling');
-    expect(router.calls.filter((call) => call === 'status').length).toBeLessThanOrEqual(6);
-    router.stream = 'ticks';
-    await vi.advanceTimersByTimeAsync(35_000);
-    expect(live.connection).toBe('live');
   });
 
   it('asks nothing once stopped', async () => {
@@ -130,15 +106,6 @@ describe('Live', () => {
     router.call = call;
     await vi.advanceTimersByTimeAsync(10_000);
     expect(live.connection).toBe('live');
-  });
-
-  it('notices a stream that has gone silent', async () => {
-    live.start();
-    await vi.advanceTimersByTimeAsync(2500);
-    router.stream = 'silent';
-    const before = router.calls.length;
-    await vi.advanceTimersByTimeAsync(9000);
-    expect(router.calls.length).toBeGreaterThan(before);
   });
 
   it('ends with the session', async () => {

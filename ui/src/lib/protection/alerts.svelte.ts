@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
-import type { Alert, AlertFilter, AlertNews, Alerts } from '../api/types';
+import type { Alert, AlertFilter, Alerts } from '../api/types';
 import type { Live } from '../live/live.svelte';
 
 /** What is shown at first, and after asking for more: the most the daemon gives at once. */
@@ -46,21 +46,6 @@ export class AlertFeed {
     this.limit = limit;
     this.last = 0;
     void this.fetch();
-  }
-
-  /** The daemon has told of alerts. */
-  heard(news: AlertNews): void {
-    const unfiltered = Object.keys(this.filter).length === 0;
-    const complete = news.last - news.alerts.length <= this.last && news.new <= news.alerts.length;
-    if (!unfiltered || !complete || this.total === null || this.asking) {
-      this.see(news.last);
-      return;
-    }
-    const fresh = news.alerts.filter((alert) => alert.id > this.last);
-    this.seen += fresh.length;
-    this.total += fresh.length;
-    this.last = Math.max(this.last, news.last);
-    this.take(fresh);
   }
 
   /** The newest alert there is has this id. */
