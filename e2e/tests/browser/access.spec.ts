@@ -3,6 +3,9 @@ import type { Page } from '@playwright/test';
 import { violations } from './axe';
 import { expect, logIn, open, rowOf, screens, test } from './fixture';
 import { hosts } from './lab';
+import { onlyByItself } from './place';
+
+onlyByItself();
 
 /** Everything a user can have in front of them, opened one after the other. */
 async function everyView(page: Page, port: number, look: (what: string) => Promise<void>) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import { banner, core, expect, live, logIn, open, rowOf, test } from './fixture';
+import { banner, core, entry, expect, live, logIn, open, rowOf, test } from './fixture';
 import { hosts } from './lab';
 
 /** A session is up again this long after the line is. */
@@ -28,7 +28,7 @@ test('a cut PPPoE session is down and later up', async ({ page, router, lan }) =
   await expect(wan).toContainText('198.51.100.1');
   await expect(wan).toContainText('PPPoE session');
   const port = await lan.download(hosts.isp);
-  await page.getByRole('link', { name: 'Flows', exact: true }).click();
+  await entry(page, 'Flows').click();
   await expect(rowOf(page, port)).toContainText('Flowtable');
 });
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Locator, Page } from '@playwright/test';
-import { core, expect, live, open, rowOf, test } from './fixture';
+import { core, entry, expect, live, open, rowOf, test } from './fixture';
 import { hosts } from './lab';
+import { onlyByItself } from './place';
+
+onlyByItself();
 
 /**
  * Presses Tab until `target` has the focus; every stop on the way must be visible. Past the last
@@ -40,7 +43,7 @@ test('filter, walk the rows, open a flow and close it', async ({ page, lan }) =>
   const port = await lan.download(hosts.isp);
   const other = await lan.download(hosts.h20);
   await open(page, 'overview');
-  await tabTo(page, page.getByRole('link', { name: 'Flows', exact: true }));
+  await tabTo(page, entry(page, 'Flows'));
   await page.keyboard.press('Enter');
   await expect(rowOf(page, port)).toBeVisible();
   await page.keyboard.press('/');

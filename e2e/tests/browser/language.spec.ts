@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { expect, live, test } from './fixture';
+import { onlyByItself } from './place';
+
+onlyByItself();
 
 /** What would be shown in place of a word that is not there. */
 const keys = /\b(flows?|col|wan|chart|paths|engine|health|topology|state|alerts|policy)\.[a-z]/;

@@ -3,6 +3,7 @@ import { chromium, type Browser, type Page } from '@playwright/test';
 import { apply, BACK_MS, CHANGE_MS, how, looked, openSetup, review, withhold } from './change';
 import { expect, logIn, test } from './fixture';
 import type { Lab } from './lab';
+import { placed } from './place';
 
 const cell = (page: Page, port: string, vid: number) =>
   page.getByLabel(`${port} in VLAN ${vid}`, { exact: true });
@@ -14,7 +15,8 @@ async function atLan1(lab: Lab, launch: object): Promise<{ browser: Browser; pag
     ...launch,
     args: ['--no-sandbox', `--host-resolver-rules=MAP 10.10.10.1:80 127.0.0.1:${port}`],
   });
-  const page = await browser.newPage({ baseURL: 'http://10.10.10.1/fastpath/', locale: 'en-GB' });
+  const baseURL = 'http://10.10.10.1/fastpath/';
+  const page = placed(await browser.newPage({ baseURL, locale: 'en-GB' }));
   return { browser, page };
 }
 
@@ -67,7 +69,7 @@ test(
     await expect
       .poll(() => router.run('bridge vlan show dev lan3'), { timeout: CHANGE_MS })
       .not.toMatch(/\b20\b/);
-    const later = await browser.newPage();
+    const later = placed(await browser.newPage());
     await later.goto(`${baseURL}#/network`);
     await logIn(later);
     await expect(how(later, 'expired')).toBeVisible({ timeout: CHANGE_MS });
@@ -84,7 +86,7 @@ test(
     await openSetup(page, 'network');
     await cell(page, 'lan3', 20).selectOption('t');
     await looked(page);
-    const other = await browser.newPage();
+    const other = placed(await browser.newPage());
     await other.goto(`${baseURL}#/network`);
     await logIn(other);
     await cell(other, 'lan2', 10).selectOption('t');

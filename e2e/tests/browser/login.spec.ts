@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { core, expect, live, logIn, open, test } from './fixture';
+import { onlyByItself } from './place';
+
+onlyByItself();
 
 test('a wrong password is told, the right one lets in', core, async ({ page }) => {
   await page.goto('');

@@ -2,7 +2,7 @@
 import type { Page } from '@playwright/test';
 import { violations } from './axe';
 import { apply, kept, looked, openSetup } from './change';
-import { expect, test } from './fixture';
+import { entry, expect, test } from './fixture';
 
 const cell = (page: Page, port: string, vid: number) =>
   page.getByLabel(`${port} in VLAN ${vid}`, { exact: true });
@@ -162,14 +162,14 @@ test('at 320 px the screens are behind a button, for the keyboard too', async ({
   const menu = page.getByRole('button', { name: 'Screens: Network' });
   await menu.focus();
   await page.keyboard.press('Enter');
-  await expect(page.getByRole('link', { name: 'Internet' })).toBeVisible();
+  await expect(entry(page, 'Internet')).toBeVisible();
   expect(await violations(page)).toEqual([]);
   await page.keyboard.press('Escape');
-  await expect(page.getByRole('link', { name: 'Internet' })).toBeHidden();
+  await expect(entry(page, 'Internet')).toBeHidden();
   await expect(menu).toBeFocused();
   await page.keyboard.press('Enter');
-  await page.getByRole('link', { name: 'Internet' }).focus();
+  await entry(page, 'Internet').focus();
   await page.keyboard.press('Enter');
   await expect(page.getByRole('heading', { level: 1, name: 'Internet' })).toBeVisible();
-  await expect(page.getByRole('link', { name: 'Flows' })).toBeHidden();
+  await expect(entry(page, 'Flows')).toBeHidden();
 });

@@ -2,6 +2,9 @@
 import { chromium } from '@playwright/test';
 import { core, expect, logIn, test } from './fixture';
 import { openInLuci } from './luci';
+import { onlyByItself } from './place';
+
+onlyByItself();
 
 test(
   'a page opened by http from the LAN is no secure context, and works',

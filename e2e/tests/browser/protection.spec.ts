@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Page } from '@playwright/test';
 import { violations } from './axe';
-import { core, expect, live, note, open, rowOf, test } from './fixture';
+import { core, entry, expect, live, note, open, rowOf, test } from './fixture';
 import { hosts, type Lan, type Router } from './lab';
 
 interface Alert {
@@ -78,7 +78,7 @@ test(blocked, timed, async ({ page, router, lan }) => {
   const fired = flow.getByRole('list', { name: 'Alerts' });
   await expect(fired).toContainText('Blocked');
   await fired.getByRole('link').first().click();
-  await expect(page).toHaveURL(/#\/protection\?.*flow=\d+/);
+  await expect(page).toHaveURL(/\/protection\?.*flow=\d+/);
   await expect(page.getByRole('complementary', { name: 'Alert' })).toContainText(SID);
   await page.getByRole('button', { name: /^Remove the filter Flow/ }).click();
   await expect(page).not.toHaveURL(/flow=/);
@@ -195,7 +195,7 @@ test('Suricata’s absence is told in words, and its return', core, async ({ pag
   await lab.verb('kill_suricata');
   await expect(state(page)).toHaveText(/Failing open/);
   await expect(page.getByText('Connections pass without inspection and are counted')).toBeVisible();
-  await page.getByRole('link', { name: 'Overview' }).click();
+  await entry(page, 'Overview').click();
   await expect(page.getByRole('region', { name: 'Protection' })).toContainText('Failing open');
   await lab.verb('let_suricata');
   await expect(state(page)).toHaveText(/In line/);
@@ -206,11 +206,11 @@ test('connections that had left inspection are brought back', async ({ page, rou
   const port = await lan.download(hosts.isp, '200k');
   await open(page, 'flows');
   await expect(rowOf(page, port)).toContainText('Flowtable');
-  await page.getByRole('link', { name: 'Protection', exact: true }).click();
+  await entry(page, 'Protection').click();
   await page.getByRole('button', { name: 'Inspect again' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Inspect again' }).click();
   await expect(page.getByText(/^\d+ connections? (is|are) inspected again\.$/)).toBeVisible();
-  await page.getByRole('link', { name: 'Flows', exact: true }).click();
+  await entry(page, 'Flows').click();
   await rowOf(page, port).getByRole('button').click();
   const life = page.getByRole('list', { name: 'Life so far' });
   await expect(life).toContainText(/Flowtable[\s\S]*Inspect/);

@@ -2,6 +2,9 @@
 import { expect, type Page } from '@playwright/test';
 import { violations } from './axe';
 import { core, live, passwords, test } from './fixture';
+import { onlyByItself } from './place';
+
+onlyByItself();
 
 /** The words of the login and a level-1 heading or panel tell that a screen is there. */
 const words = {

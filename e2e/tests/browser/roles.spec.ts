@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { APIRequestContext } from '@playwright/test';
 import { apply, kept, looked } from './change';
 import { core, expect, open, passwords, test, type User } from './fixture';
+import { onlyByItself } from './place';
 
 const rights = fileURLToPath(
   new URL(
@@ -139,6 +140,7 @@ test(
   'who guesses passwords waits, and whoever knows it comes in',
   { tag: ['@fault:password-guessing'] },
   async ({ page, router }) => {
+    onlyByItself();
     await router.run('rm -f /var/run/fastpath-access.json');
     await page.goto('');
     const enter = async (password: string) => {
