@@ -104,7 +104,9 @@ sdk_compile() {
     (in_tree make -s -f "$HERE/folders.mk" SDK=1 || true) >"$WORK/folders"
     say "  … $(wc -l <"$WORK/folders") folders to compile with $JOBS at once; log: $log"
     rm -rf "$TREE"/bin/packages/*/fastpath
-    "$HERE/run-in" "$TREE" make -j "$JOBS" "${goals[@]}" 2>&1 | tee "$log" |
+    # What ours depend on is fetched when it is compiled.
+    env DOWNLOAD_MIRROR="$MIRROR" "$HERE/run-in" "$TREE" make -j "$JOBS" "${goals[@]}" 2>&1 |
+        tee "$log" |
         node "$HERE/progress.mjs" "$WORK/folders" || status=$?
     [ "$status" = 0 ] || failed "$log"
 }

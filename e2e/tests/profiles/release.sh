@@ -167,7 +167,9 @@ test_packages_by_the_sdk() {
     said=$(run_sdk openwrt 2>&1) || fail "$said"
     [ ! -L "$tree/package/feeds/fastpath/rust" ] || fail "ours is still there"
     # One that cannot be chosen is named, but for the one that needs a compiler for BPF.
-    said=$(LOSE=fastpathd-ebpf run_sdk 2>&1) || fail "$said"
+    # A mirror is asked for the archives of what ours depend on, too.
+    said=$(LOSE=fastpathd-ebpf MIRROR=http://127.0.0.1:1 WANT_MIRROR=http://127.0.0.1:1 \
+        run_sdk 2>&1) || fail "$said"
     has "$said" "no compiler for BPF" "8 packages for x86_64"
     ! said=$(LOSE=suricata run_sdk 2>&1) || fail "it is lost in silence"
     has "$said" "has lost: suricata"
