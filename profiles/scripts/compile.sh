@@ -19,14 +19,21 @@ own_archives() {
     echo "$want" >"$WORK/archives.commit"
 }
 
+# OpenWrt asks one mirror after the other. A file that it got and threw away says more than the
+# mirrors that did not answer.
+why_no_archive() {
+    awk '/^Hash of the/ { hash = $0 }
+        !/^(make|time:|No more mirrors|Download failed)/ && NF { last = $0 }
+        END { print hash ? hash : last ? last : "see its log" }' "$1" 2>/dev/null || echo "no log"
+}
+
 # archives WHAT GOAL…: make says which failed, and why only in a log for each.
 archives() {
     local what=$1 name said=''
     shift
     step "$what" env DOWNLOAD_MIRROR="$MIRROR" "$HERE/run-in" "$TREE" make -j "$JOBS" "$@" && return
     while read -r name; do
-        said+=$'\n'"  ${name##*/}: $(grep -vE '^(make|time:|$)' "$TREE/logs/$name/download.txt" \
-            2>/dev/null | tail -n 1)"
+        said+=$'\n'"  ${name##*/}: $(why_no_archive "$TREE/logs/$name/download.txt")"
     done < <(sed -n 's/^ *ERROR: \([^ ]*\) .*failed to build.*/\1/p' "$(log_file "$what")" |
         sort -u)
     die "$COMMAND: not every archive came; run the same command again, or name a mirror that has
