@@ -8,7 +8,7 @@ import {
 } from '@playwright/test';
 import { leftOut, page as ownPage } from '../labs';
 import { Lab, Lan, Router } from './lab';
-import { isLuciLogin, isLuciLoginCall, logInToLuci, placed, theme } from './place';
+import { isLuciLogin, isLuciLoginCall, isLuciProbe, logInToLuci, placed, theme } from './place';
 
 /** What the page must never do; a test that pulls plugs says what it expects. */
 export class Watch {
@@ -26,7 +26,8 @@ export class Watch {
     });
     context.on('request', (request) => {
       const url = new URL(request.url());
-      if (url.protocol.startsWith('http') && url.origin !== origin) {
+      const elsewhere = url.protocol.startsWith('http') && url.origin !== origin;
+      if (elsewhere && !isLuciProbe(request.url())) {
         this.faults.push(`request off the origin: ${request.url()}`);
       }
     });

@@ -25,9 +25,16 @@ export function placed(page: Page): Page {
   return page;
 }
 
-/** LuCI answers its own login form with 403, which the browser reports. */
+/** What the browser reports of LuCI's own login form: its status is 403, and it looks for HTTPS. */
 export function isLuciLogin(message: ConsoleMessage): boolean {
-  return !!theme && /\b403\b/.test(message.text()) && message.location().url.includes(LUCI);
+  const { url } = message.location();
+  const form = /\b403\b/.test(message.text()) && url.includes(LUCI);
+  return !!theme && (form || isLuciProbe(url));
+}
+
+/** LuCI's own sysauth.ut, which bootstrap replaces, tries whether the router serves HTTPS as well. */
+export function isLuciProbe(url: string): boolean {
+  return !!theme && /^https:.*\/luci-static\/resources\/icons\/loading\.svg\?/.test(url);
 }
 
 /** Its login form asks for what nobody may read before the login (25.12.5). */
