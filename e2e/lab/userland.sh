@@ -5,8 +5,8 @@
 # LAB_ROOT names a folder with it: procd, netifd, firewall4, rpcd, uhttpd, LuCI, base-files and what
 # fastpath's packages depend on, built for this machine's architecture. The lab adds the packages,
 # as an image's build does, and the kernel's modules as OpenWrt has them: flat, not compressed. It
-# boots as an initramfs image does, without a partition of its own for what is written; then its last
-# init script, the lab's, makes it the lab's gateway by the set-up of image.sh.
+# boots as an initramfs image does, without a partition of its own for what is written; then its
+# last init script, the lab's, makes it the lab's gateway by the set-up of image.sh.
 
 # Modules that tests load themselves, or that no router loads at boot.
 LEFT_UNLOADED="nf_conntrack_ftp nf_nat_ftp pktgen dummy ifb"

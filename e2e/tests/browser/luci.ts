@@ -58,7 +58,8 @@ const page = (session: string, lang: string, title: string) => `<!doctype html>
   <html lang="${lang}"><head><meta charset="utf-8"><title>${title}</title>
   <meta name="viewport" content="width=device-width, initial-scale=1">
   <style>${theme}</style></head><body>
-  <header>LuCI</header><ul id="menu"><li class="active"><a class="active" href="${BASE}/overview">Overview</a></li>
+  <header>LuCI</header>
+  <ul id="menu"><li class="active"><a class="active" href="${BASE}/overview">Overview</a></li>
   <li><a href="${BASE}/flows">Flows</a></li></ul>
   <h2 id="theirs">Theirs</h2><div id="view"></div>
   <script>${host(session)}</script></body></html>`;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// schema.mjs URL SESSION FOLDER TICK: calls every method and checks its answer, and the notification
-// TICK, against the JSON Schemas in FOLDER. Fails with every difference.
+// schema.mjs URL SESSION FOLDER TICK: calls every method and checks its answer, and the
+// notification TICK, against the JSON Schemas in FOLDER. Fails with every difference.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -216,6 +216,7 @@ configuration_back() { gw "$CONFIGURATION_BACK"; }
 # A reload of the firewall attaches a loaded helper to every zone, and then its module is in use. On
 # a router that loads it at boot it stays.
 # The modprobe of OpenWrt has no option -r.
+# shellcheck disable=SC2016 # the gateway expands it
 HELPERS_BACK='
 unload_ftp() {
     for module in nf_nat_ftp nf_conntrack_ftp; do
