@@ -182,7 +182,7 @@ test_packages() {
 test_profiles() {
     need_node
     npm_ready "$TOP/profiles"
-    need_packages "the profiles' tests" busybox-static git curl zstd
+    need_packages "the profiles' tests" busybox-static git curl rsync zstd
     npm_ready "$TOP/e2e"
     lab_tests profiles "$TOP/e2e/tests/run" profiles
 }
