@@ -32,7 +32,7 @@ export function isLuciLogin(message: ConsoleMessage): boolean {
   return !!theme && (form || isLuciProbe(url));
 }
 
-/** LuCI's own sysauth.ut, which bootstrap replaces, tries whether the router serves HTTPS as well. */
+/** LuCI's own sysauth.ut, which bootstrap replaces, tries whether the router serves HTTPS. */
 export function isLuciProbe(url: string): boolean {
   return !!theme && /^https:.*\/luci-static\/resources\/icons\/loading\.svg\?/.test(url);
 }
