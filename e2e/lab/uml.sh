@@ -207,9 +207,9 @@ machine_uml() {
 own_network() { [ "$(readlink "/proc/$SPACE/ns/net")" != "$(readlink /proc/self/ns/net)" ]; }
 end_children() { jobs -p | xargs -r kill 2>/dev/null; }
 
-# machine_remains: ends what is left of a killed machine: a process of its own that was about to be
-# traced stays stopped for ever, and with it the lock on the gateway's disk. It leads the group.
-machine_remains() {
+# end_group: kills the process group of a machine that has ended. One of its processes may have been
+# about to be traced when the machine was killed: it stays stopped and holds the lock on the disk.
+end_group() {
     kill -KILL -- "-$(cat gateway.pid)" 2>/dev/null || true
     poll 30 unlocked gateway.disk || true
 }
@@ -248,7 +248,7 @@ END
     while :; do
         machine_uml
         wait "$(cat gateway.pid)" || true
-        machine_remains
+        end_group
         on_again || break
         # What it said of the boot before.
         rm -f gateway.console peers.console

@@ -52,7 +52,7 @@ pub async fn list(words: &[String]) -> Result<(), Box<dyn Error>> {
 /// Prints the notifications of an object, one a line, until the object is gone.
 ///
 /// # Errors
-/// Wrong arguments, ubusd is not running or goes, or there is no such object.
+/// Wrong arguments, no such object, or no connection to ubusd.
 pub async fn subscribe(words: &[String]) -> Result<(), Box<dyn Error>> {
     let [path] = words else { return Err("usage: ubus subscribe PATH".into()) };
     let mut connection = Connection::open(Path::new(ubus::SOCKET)).await?;

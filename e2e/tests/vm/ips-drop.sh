@@ -39,7 +39,7 @@ test_alert_tells_what_it_was() {
     soon 15 says '.counters.blocked > 0 and .counters.alerts > 0' ips
 }
 
-# Programs that are subscribed are told without asking.
+# Subscribers on the router receive each alert without polling.
 # @long
 test_alert_is_notified() {
     in_line

@@ -143,12 +143,12 @@ async fn connection(stream: TcpStream, site: Rc<Site>) -> Ended {
     // Small answers are not to wait for an acknowledgement; without it they are merely slower.
     let _ = stream.set_nodelay(true);
     let subscribed = Rc::new(Cell::new(false));
-    let told = Rc::clone(&subscribed);
+    let flag = Rc::clone(&subscribed);
     let service = service_fn(move |request| {
-        let (site, told) = (Rc::clone(&site), Rc::clone(&told));
+        let (site, flag) = (Rc::clone(&site), Rc::clone(&flag));
         async move {
             let response = site.answer(request).await;
-            told.set(told.get() || body::is_events(&response));
+            flag.set(flag.get() || body::is_events(&response));
             Ok::<_, Infallible>(response)
         }
     });

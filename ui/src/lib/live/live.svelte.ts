@@ -9,7 +9,7 @@ import { sampleOf, samplesOf, withSample, type Sample } from './ring';
 /** How the page hears from the router now. */
 export type Connection = 'connecting' | 'live' | 'lost' | 'absent' | 'refused';
 
-/** The daemon reads its counters as often, unless it has been told otherwise. */
+/** The default of the daemon's option `refresh`: how often it reads its counters. */
 const POLL_MS = 1000;
 /** Samples that are missing for so long are fetched from the router's history. */
 const GAP_MS = 3000;

@@ -115,7 +115,7 @@ it('asks at most once a second in a flood, and holds no more than it shows', asy
 });
 
 describe('while somebody reads', () => {
-  it('nothing moves, and what is new waits', async () => {
+  it('rows keep their places, and new alerts wait', async () => {
     await vi.advanceTimersByTimeAsync(1000);
     feed.read(true);
     feed.see(daemon.fire(2));
