@@ -57,17 +57,17 @@ test(
     await page.close();
     const held = async () => Number(await router.run(HELD));
     const before = await held();
-  const asked: string[] = [];
+    const asked: string[] = [];
     for (let visit = 0; visit < 8; visit += 1) {
       const visitor = placed(await browser.newPage({ baseURL: baseURL ?? '' }));
-    visitor.on('request', (each) => asked.push(new URL(each.url()).pathname));
+      visitor.on('request', (each) => asked.push(new URL(each.url()).pathname));
       await visitor.goto('#/overview');
       await logIn(visitor);
       await live(visitor);
       await visitor.close();
     }
     expect(asked.filter((path) => path.includes('/subscribe/'))).toEqual([]);
-  // Connections that are kept alive end by themselves.
+    // Connections that are kept alive end by themselves.
     await expect.poll(held, { timeout: 120_000 }).toBeLessThanOrEqual(before);
   },
 );
