@@ -11,21 +11,21 @@ use flows::{FlowTable, Now, Offer};
 use ruleset::{Candidate, Engine, OnExit, Plan, Settings};
 use serde_json::Value;
 
+use crate::bus::health::Facts;
 use crate::configuration::Configuration;
-use crate::cpu_room::CpuRoom;
-use crate::ebpf_places::{change_of, decides_ways};
-use crate::ebpf_room::{EbpfRoom, Wanted};
-use crate::engine_room::{EngineRoom, Job, Source};
-use crate::health::Facts;
-use crate::interfaces::{Firewall, parse_dump};
-use crate::load::CpuMeter;
-use crate::names::Names;
-use crate::netdev::NetMeter;
-use crate::protection::{Orders, Protection};
-use crate::refresh::Refresh;
-use crate::rules_room::RulesRoom;
-use crate::stations::Stations;
-use crate::surroundings::Surroundings;
+use crate::conntrack::refresh::Refresh;
+use crate::cpu::CpuRoom;
+use crate::ips::state::{Orders, Protection};
+use crate::network::interfaces::{Firewall, parse_dump};
+use crate::network::names::Names;
+use crate::network::stations::Stations;
+use crate::network::view::Surroundings;
+use crate::offload::ebpf::{EbpfRoom, Wanted};
+use crate::offload::endpoint::{change_of, decides_ways};
+use crate::offload::flowtable::{EngineRoom, Job, Source};
+use crate::rules::RulesRoom;
+use crate::sys::load::CpuMeter;
+use crate::sys::netdev::NetMeter;
 
 /// Something to be done outside.
 #[derive(Debug, Clone, PartialEq)]
@@ -441,5 +441,5 @@ impl Core {
 }
 
 #[cfg(test)]
-#[path = "core_tests.rs"]
+#[path = "tests.rs"]
 mod tests;

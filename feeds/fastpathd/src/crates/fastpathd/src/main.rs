@@ -1,43 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! fastpathd: plans the gateway's fast path, keeps its flow table and answers on ubus.
 
-mod answers;
 mod bus;
 mod configuration;
+mod conntrack;
 mod core;
-mod cpu_room;
+mod cpu;
 mod daemon;
-mod ebpf_places;
-mod ebpf_room;
-mod ebpf_view;
-mod enforcement;
-mod engine_room;
-#[cfg(test)]
-mod fixture;
-mod forwarding;
-mod happening;
-mod health;
-mod inspection;
-mod interfaces;
-mod load;
-mod log;
-mod machine;
-mod methods;
-mod names;
-mod netdev;
-mod network_view;
-mod places;
-mod programs;
-mod protection;
-mod protection_view;
-mod refresh;
-mod rules_room;
-mod stations;
-mod suricata;
-mod surroundings;
-mod task;
-mod wan;
-mod watch_ips;
+mod event;
+mod ips;
+mod network;
+mod offload;
+mod rules;
+mod sys;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -125,7 +100,7 @@ fn check(path: &std::path::Path) -> ExitCode {
 }
 
 fn run(paths: daemon::Paths, verbose: bool) -> ExitCode {
-    log::start(verbose);
+    sys::log::start(verbose);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let ended = runtime
         .and_then(|runtime| tokio::task::LocalSet::new().block_on(&runtime, daemon::run(paths)));

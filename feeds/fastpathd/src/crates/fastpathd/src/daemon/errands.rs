@@ -17,16 +17,16 @@ use tokio::process::Command;
 use tokio::sync::mpsc::Sender;
 
 use super::{Daemon, rules};
-use crate::bus::{self, chain};
+use crate::bus::connection::{self, chain};
 use crate::core::Effect;
-use crate::cpu_room::Seen;
-use crate::ebpf_room::{Wanted, liberal};
-use crate::happening::Happening;
-use crate::programs;
-use crate::protection::Orders;
-use crate::suricata;
-use crate::task::spawn_local;
-use crate::watch_ips;
+use crate::cpu::Seen;
+use crate::event::Happening;
+use crate::ips::probe;
+use crate::ips::state::Orders;
+use crate::ips::suricata;
+use crate::offload::attach;
+use crate::offload::ebpf::{Wanted, liberal};
+use crate::sys::task::spawn_local;
 
 /// The program that updates rules.
 const UPDATER: &str = "/usr/libexec/fastpath-rules";
@@ -86,7 +86,7 @@ impl Daemon {
         self.with_bus(move |bus, _| async move {
             let args = json!({"type": event, "data": {}});
             let args = args.as_object().cloned().unwrap_or_else(Map::new);
-            if let Err(error) = bus::event(&bus, &args).await {
+            if let Err(error) = connection::event(&bus, &args).await {
                 log::warn!("telling the init script of {event}: {}", chain(&error));
             }
         });
@@ -129,7 +129,7 @@ impl Daemon {
         let happenings = self.happenings.clone();
         spawn_local(async move {
             let network = match &bus {
-                Some(bus) => bus::package(bus, "network").await.ok().flatten(),
+                Some(bus) => connection::package(bus, "network").await.ok().flatten(),
                 None => None,
             };
             let root = Path::new("/");
@@ -161,7 +161,7 @@ impl Daemon {
         }
         let socket = self.paths.commands.clone();
         spawn_local(async move {
-            match watch_ips::reload(socket).await {
+            match probe::reload(socket).await {
                 Ok(()) => log::info!("Suricata loads its rules anew"),
                 Err(why) => log::error!("loading the rules anew: {why}"),
             }
@@ -190,7 +190,7 @@ impl Daemon {
         let (happenings, turn) = (self.happenings.clone(), self.programs.clone());
         spawn_local(async move {
             let _turn = turn.lock().await;
-            let result = programs::set(&wanted).await.map_err(|error| chain(&error));
+            let result = attach::set(&wanted).await.map_err(|error| chain(&error));
             let _ = happenings.send(Happening::Attached(Box::new(result))).await;
         });
     }

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::suricata;
+use crate::ips::suricata;
 
 /// The rules have not changed since they were noted.
 pub(super) async fn are_known(noted: &Path) -> bool {

@@ -7,20 +7,20 @@ use cpu::Found;
 use serde_json::Value;
 
 use super::{Daemon, object};
-use crate::bus;
+use crate::bus::connection;
 use crate::core::Effect;
-use crate::happening::Happening;
-use crate::protection_view;
-use crate::suricata;
-use crate::task::spawn_local;
-use crate::watch_ips;
+use crate::event::Happening;
+use crate::ips::answer;
+use crate::ips::probe;
+use crate::ips::suricata;
+use crate::sys::task::spawn_local;
 
 impl Daemon {
     /// Starts the sources, and recalls what the daemon before knew.
     pub(super) fn start_watching(&mut self) {
         let (attention, happenings) = (self.attention.clone(), self.happenings.clone());
-        spawn_local(watch_ips::look(attention.clone(), happenings.clone()));
-        spawn_local(watch_ips::ask(self.paths.commands.clone(), attention, happenings.clone()));
+        spawn_local(probe::look(attention.clone(), happenings.clone()));
+        spawn_local(probe::ask(self.paths.commands.clone(), attention, happenings.clone()));
         spawn_local(suricata::listen(self.paths.folder(), self.started, happenings));
         match std::fs::read(Found::PATH).map(|text| Found::read(&text)) {
             Ok(Ok(found)) => self.core.cpus.remember(found),
@@ -73,10 +73,10 @@ impl Daemon {
     pub(super) fn notify_alerts(&mut self) {
         let newest = self.core.events.alerts.last();
         let Some(since) = self.alerts_told.tell(newest, self.core.now.mono) else { return };
-        let news = protection_view::news(&self.core, since);
+        let news = answer::news(&self.core, since);
         if let Some(bus) = self.bus.as_ref().filter(|_| self.watched)
             && let Some(Err(error)) =
-                object(&news).map(|news| bus.notify(bus::OBJECT, "alert", &news))
+                object(&news).map(|news| bus.notify(connection::OBJECT, "alert", &news))
         {
             log::debug!("ubus: alert: {error}");
         }

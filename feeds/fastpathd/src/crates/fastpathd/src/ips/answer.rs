@@ -12,9 +12,9 @@ use serde_json::{Map, Value};
 use topology::LinkKind;
 
 use crate::core::Core;
-use crate::inspection::Context;
-use crate::protection::unix_ms;
-use crate::rules_room::RulesView;
+use crate::ips::decide::Context;
+use crate::ips::state::unix_ms;
+use crate::rules::RulesView;
 
 /// The part of `status` and `tick`.
 #[derive(Debug, Serialize)]

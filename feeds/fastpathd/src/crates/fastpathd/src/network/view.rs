@@ -10,8 +10,8 @@ use flows::{Network, Side};
 use ruleset::LeftOut;
 use topology::{Name, SideKind, Topology};
 
-use crate::interfaces::Interface;
-use crate::names::Names;
+use crate::network::interfaces::Interface;
+use crate::network::names::Names;
 
 /// The network around the router. Every setter that changes an answer moves the generation on, so
 /// that the flow table looks its flows' sides up again.

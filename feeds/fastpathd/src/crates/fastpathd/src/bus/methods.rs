@@ -6,11 +6,9 @@ use ruleset::{Engine, Settings};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::answers;
+use crate::bus::status;
 use crate::core::{Core, Effect};
-use crate::ebpf_view;
-use crate::network_view;
-use crate::protection_view;
+use crate::{ips, network, offload};
 
 /// What a request comes to.
 #[derive(Debug, PartialEq)]
@@ -42,20 +40,19 @@ pub(crate) fn call(core: &mut Core, method: &str, mut args: Map<String, Value>) 
     args.remove("ubus_rpc_session");
     let args = Value::Object(args);
     match method {
-        "status" => nothing(&args).unwrap_or_else(|| reply(&answers::status(core))),
-        "topology" => nothing(&args).unwrap_or_else(|| reply(&network_view::view(core))),
+        "status" => nothing(&args).unwrap_or_else(|| reply(&status::status(core))),
+        "topology" => nothing(&args).unwrap_or_else(|| reply(&network::answer::view(core))),
         "flows" => answer(FlowsQuery::parse(&args).and_then(|q| core.flows.query(&q, core.now))),
         "flow" => flow(core, &args),
         "top" => answer(TopQuery::parse(&args).map(|query| core.flows.top(&query))),
         "history" => answer(HistoryQuery::parse(&args).map(|query| core.flows.history(&query))),
         "cpu" => nothing(&args)
             .unwrap_or_else(|| core.cpus.view().map_or(Outcome::NotFound, |v| reply(&v))),
-        "ebpf" => {
-            nothing(&args).unwrap_or_else(|| Outcome::Reply(ebpf_view::view(&core.ebpf).into()))
-        }
-        "ips" => nothing(&args).unwrap_or_else(|| reply(&protection_view::ips(core))),
+        "ebpf" => nothing(&args)
+            .unwrap_or_else(|| Outcome::Reply(offload::answer::view(&core.ebpf).into())),
+        "ips" => nothing(&args).unwrap_or_else(|| reply(&ips::answer::ips(core))),
         "alerts" => alerts(core, &args),
-        "blocks" => nothing(&args).unwrap_or_else(|| reply(&protection_view::blocks(core))),
+        "blocks" => nothing(&args).unwrap_or_else(|| reply(&ips::answer::blocks(core))),
         "block_release" => release(core, &args),
         "reinspect" => nothing(&args).unwrap_or(Outcome::Reinspect),
         "rules_update" => nothing(&args).unwrap_or_else(|| update(core)),
@@ -96,7 +93,7 @@ fn flow(core: &Core, args: &Value) -> Outcome {
 
 fn alerts(core: &Core, args: &Value) -> Outcome {
     let none = Map::new();
-    match protection_view::alerts(core, args.as_object().unwrap_or(&none)) {
+    match ips::answer::alerts(core, args.as_object().unwrap_or(&none)) {
         Ok(page) => reply(&page),
         Err(why) => Outcome::Invalid(why),
     }

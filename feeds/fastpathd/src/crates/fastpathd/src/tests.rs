@@ -7,8 +7,8 @@ use ruleset::Applied;
 use serde_json::{Map, json};
 
 use super::*;
-use crate::fixture::{established, lab_dump, lab_firewall, lab_network};
-use crate::methods::{Outcome, call};
+use crate::bus::methods::{Outcome, call};
+use crate::network::fixture::{established, lab_dump, lab_firewall, lab_network};
 
 fn core() -> Core {
     let machine = Machine { kernel: "6.12".into(), hostname: "gw".into(), ..Machine::default() };
@@ -197,8 +197,8 @@ fn a_router_open_to_the_internet_is_an_error_at_once() {
 fn the_doctor_learns_who_asks() {
     let asked = json!({"checks": ["system-root"], "ubus_rpc_session": "0123"});
     let args = asked.as_object().unwrap().clone();
-    match crate::methods::call(&mut running(), "doctor", args.clone()) {
-        crate::methods::Outcome::Doctor(handed_on) => assert_eq!(handed_on, args),
+    match crate::bus::methods::call(&mut running(), "doctor", args.clone()) {
+        crate::bus::methods::Outcome::Doctor(handed_on) => assert_eq!(handed_on, args),
         other => panic!("{other:?}"),
     }
 }

@@ -375,5 +375,5 @@ fn without_flowtable(engine: Engine) -> Engine {
 }
 
 #[cfg(test)]
-#[path = "engine_room_tests.rs"]
+#[path = "flowtable_tests.rs"]
 mod tests;

@@ -16,8 +16,8 @@ use ebpf::table::Table;
 use flows::{FlowTable, Now, Offer, Reason, Wish};
 use topology::{Kept, Queue, Topology, passed_by};
 
-use crate::ebpf_places::{place, reason};
-use crate::surroundings::Surroundings;
+use crate::network::view::Surroundings;
+use crate::offload::endpoint::{place, reason};
 
 const TCP: u8 = 6;
 
@@ -459,5 +459,5 @@ pub(crate) fn liberal(offer: &Offer) -> Upkeep {
 }
 
 fn words(error: &MapError) -> String {
-    crate::bus::chain(error)
+    crate::bus::connection::chain(error)
 }

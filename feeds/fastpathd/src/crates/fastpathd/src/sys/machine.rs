@@ -9,8 +9,8 @@ use std::time::Duration;
 use ebpf::connection::Timeouts;
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::bus::health::Facts;
 use crate::core::{Machine, Readings};
-use crate::health::Facts;
 
 /// What does not change while the daemon runs.
 pub(crate) fn read(started_ms: u64, own_rules: &Path) -> Machine {

@@ -10,7 +10,7 @@ use tokio::sync::mpsc::Sender;
 use ubus::PolicyType::{Array, Bool, Int32, Int64, String as Text, Table};
 use ubus::{CallError, Connection, Handle, Incoming, Method, Object, Reply};
 
-use crate::happening::Happening;
+use crate::event::Happening;
 
 /// Name of our object.
 pub(crate) const OBJECT: &str = "fastpath";

@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use topology::{FdbEntry, Mac, Neighbour, NeighbourState, PppoeSession, Prefix, Rule, RuleAction};
 
 use super::*;
+use crate::bus::methods::{Outcome, call};
 use crate::core::{Machine, Readings};
-use crate::ebpf_room::{Opened, liberal};
-use crate::engine_room::Job;
-use crate::fixture::{established, lab_dump, lab_firewall, lab_network};
-use crate::methods::{Outcome, call};
+use crate::network::fixture::{established, lab_dump, lab_firewall, lab_network};
+use crate::offload::ebpf::{Opened, liberal};
+use crate::offload::flowtable::Job;
 
-#[path = "forwarding_programs_tests.rs"]
+#[path = "attach_tests.rs"]
 mod programs;
 
 fn configuration(engine: &str) -> Value {

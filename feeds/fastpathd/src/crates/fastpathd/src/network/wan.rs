@@ -4,8 +4,8 @@
 use serde::Serialize;
 use topology::{Link, LinkKind, Topology};
 
-use crate::interfaces::{Firewall, Interface};
-use crate::netdev::NetMeter;
+use crate::network::interfaces::{Firewall, Interface};
+use crate::sys::netdev::NetMeter;
 
 /// One way to the Internet, as the API shows it (`types.json`, Wan).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

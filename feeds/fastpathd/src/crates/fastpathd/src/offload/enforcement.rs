@@ -6,8 +6,8 @@ use flows::EngineState;
 use ruleset::{Applied, Engine};
 
 use crate::core::{Core, Effect};
-use crate::engine_room::Job;
-use crate::stations::{self, Moved};
+use crate::network::stations::{self, Moved};
+use crate::offload::flowtable::Job;
 
 impl Core {
     /// Outcome of an apply job.

@@ -12,7 +12,7 @@ use ebpf::programs::Dsa;
 use ruleset::{NftCommand, NftError};
 use serde_json::Value;
 
-use crate::ebpf_room::{Attached, Opened, Program, Wanted};
+use crate::offload::ebpf::{Attached, Opened, Program, Wanted};
 
 const LOADER: &str = "/usr/libexec/fastpath-bpf";
 

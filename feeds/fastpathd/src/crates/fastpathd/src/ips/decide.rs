@@ -11,10 +11,10 @@ use ruleset::{InForce, Places};
 
 use crate::configuration::Configuration;
 use crate::core::{Core, Effect, Readings};
-use crate::cpu_room::{CpuRoom, Seen, Step};
-use crate::places;
-use crate::protection::{self, Protection, Sight, Word};
-use crate::surroundings::Surroundings;
+use crate::cpu::{CpuRoom, Seen, Step};
+use crate::ips::state::{self, Protection, Sight, Word};
+use crate::network::view::Surroundings;
+use crate::network::zones;
 
 /// The counters of our table are shown, and each reading runs nft.
 const TABLE_EVERY: Duration = Duration::from_secs(5);
@@ -30,7 +30,7 @@ impl Core {
             problems.extend(Protection::check(&configuration.main.policies, &self.places()));
         }
         if self.topology_known {
-            let ports = places::ports(self.around.topology());
+            let ports = zones::ports(self.around.topology());
             problems.extend(ips::check_mode(&configuration.ips, &ports).err());
         }
         problems.extend(self.cpus.check(&configuration.cpu, configuration.ips.enabled));
@@ -38,7 +38,7 @@ impl Core {
     }
 
     pub(crate) fn places(&self) -> Places {
-        places::places(&self.firewall, self.around.interfaces(), self.around.topology())
+        zones::places(&self.firewall, self.around.interfaces(), self.around.topology())
     }
 
     /// Twice a second while inspection is wanted.
@@ -73,10 +73,8 @@ impl Core {
                 let offers = self.flows.offers_of(block.address);
                 self.ebpf.reject(&offers, block.sid, block.until, topology, self.now);
                 let flows = offers.iter().map(|offer| (offer.zone, offer.orig)).collect();
-                effects.push(Effect::Block {
-                    element: Box::new(protection::element(&block, now)),
-                    flows,
-                });
+                effects
+                    .push(Effect::Block { element: Box::new(state::element(&block, now)), flows });
             }
         }
         effects
@@ -129,8 +127,8 @@ impl Core {
             return None;
         }
         self.protection.threads = self.cpus.threads();
-        let home = places::home(&self.firewall, self.around.interfaces());
-        let ports = places::ports(self.around.topology());
+        let home = zones::home(&self.firewall, self.around.interfaces());
+        let ports = zones::ports(self.around.topology());
         let store = self.rules.store();
         self.protection.orders(self.now.mono, &home, store, &ports).map(Effect::Order)
     }
@@ -177,7 +175,7 @@ impl Core {
     /// The blocks there are, for a table that is made anew.
     pub(crate) fn blocks(&self) -> Vec<ruleset::Block> {
         let blocks = self.protection.blocks.list();
-        blocks.into_iter().map(|block| protection::element(block, self.now.mono)).collect()
+        blocks.into_iter().map(|block| state::element(block, self.now.mono)).collect()
     }
 
     /// The flow table has to judge as the rules in force do.
@@ -250,5 +248,5 @@ impl ips::Surroundings for Context<'_> {
 }
 
 #[cfg(test)]
-#[path = "inspection_tests.rs"]
+#[path = "tests.rs"]
 mod tests;

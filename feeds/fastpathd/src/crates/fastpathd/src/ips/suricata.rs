@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use ips::{Listener, Rates};
 use tokio::sync::mpsc::Sender;
 
-use crate::bus::chain;
-use crate::happening::Happening;
-use crate::protection::Orders;
+use crate::bus::connection::chain;
+use crate::event::Happening;
+use crate::ips::state::Orders;
 
 /// After a failure of the socket for events.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -106,7 +106,7 @@ fn users() -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protection::Overlay;
+    use crate::ips::state::Overlay;
 
     fn folder(name: &str) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("fastpathd-{name}-{}", std::process::id()));

@@ -17,18 +17,18 @@ mod errands;
 mod rules;
 mod watching;
 
-use crate::answers;
-use crate::bus;
+use crate::bus::connection;
+use crate::bus::methods::{self, Outcome};
+use crate::bus::status;
 use crate::configuration::Configuration;
 use crate::core::{Core, Effect};
-use crate::engine_room::Job;
-use crate::happening::{self, Happening};
-use crate::machine;
-use crate::methods::{self, Outcome};
-use crate::programs;
-use crate::suricata::Folder;
-use crate::task::spawn_local;
-use crate::watch_ips::Attention;
+use crate::event::{self, Happening};
+use crate::ips::probe::Attention;
+use crate::ips::suricata::Folder;
+use crate::offload::attach;
+use crate::offload::flowtable::Job;
+use crate::sys::machine;
+use crate::sys::task::spawn_local;
 use watching::AlertsTold;
 
 /// Happenings that may wait. A full channel slows the sources down, and the kernel keeps their
@@ -109,12 +109,12 @@ pub(crate) async fn run(paths: Paths) -> std::io::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut hangup = signal(SignalKind::hangup())?;
     let (happenings, mut inbox) = mpsc::channel(BACKLOG);
-    spawn_local(bus::keep(paths.socket.clone(), happenings.clone()));
-    spawn_local(happening::watch_network(happenings.clone()));
-    spawn_local(happening::watch_flows(happenings.clone()));
+    spawn_local(connection::keep(paths.socket.clone(), happenings.clone()));
+    spawn_local(event::watch_network(happenings.clone()));
+    spawn_local(event::watch_flows(happenings.clone()));
     // Opened before the generation is read, so that no change in between is missed.
-    let changes = happening::listen_to_rules();
-    spawn_local(happening::watch_rules(changes, happenings.clone()));
+    let changes = event::listen_to_rules();
+    spawn_local(event::watch_rules(changes, happenings.clone()));
     let known = rules::are_known(&paths.rules()).await;
     let mut daemon = Daemon::new(paths, happenings);
     if known {
@@ -242,8 +242,8 @@ impl Daemon {
         // The tick names the newest one: who was told of it by then need not ask.
         self.notify_alerts();
         if let Some(bus) = self.bus.as_ref().filter(|_| self.watched) {
-            let sent =
-                object(&answers::tick(&self.core)).map(|t| bus.notify(bus::OBJECT, "tick", &t));
+            let sent = object(&status::tick(&self.core))
+                .map(|t| bus.notify(connection::OBJECT, "tick", &t));
             if let Some(Err(error)) = sent {
                 log::debug!("ubus: tick: {error}");
             }
@@ -270,7 +270,7 @@ impl Daemon {
                 reply.status(ubus::Status::InvalidArgument);
             }
             Outcome::Doctor(args) => match &self.bus {
-                Some(bus) => spawn_local(bus::doctor(bus.clone(), args, reply)),
+                Some(bus) => spawn_local(connection::doctor(bus.clone(), args, reply)),
                 None => reply.status(ubus::Status::NotFound),
             },
             Outcome::Reinspect => {
@@ -296,9 +296,9 @@ impl Daemon {
         for effect in effects {
             match effect {
                 Effect::Engine(job) => self.run_job(job),
-                Effect::Dump => spawn_local(happening::dump(self.happenings.clone())),
+                Effect::Dump => spawn_local(event::dump(self.happenings.clone())),
                 Effect::LookUp(wanted) => {
-                    spawn_local(happening::look_up(wanted, self.happenings.clone()));
+                    spawn_local(event::look_up(wanted, self.happenings.clone()));
                 }
                 Effect::ReadConfiguration => self.read_configuration(),
                 Effect::ReadInterfaces => self.with_bus(read_interfaces),
@@ -322,11 +322,11 @@ impl Daemon {
             let happening = match job {
                 Job::Apply { plan, in_force } => {
                     let result = ruleset::apply(&nft, &plan, in_force.as_ref(), &blocks).await;
-                    Happening::Applied(result.map_err(|error| bus::chain(&error)))
+                    Happening::Applied(result.map_err(|error| connection::chain(&error)))
                 }
                 Job::Renew(plan) => {
                     let result = ruleset::renew(&nft, &plan, &blocks).await;
-                    Happening::Applied(result.map_err(|error| bus::chain(&error)))
+                    Happening::Applied(result.map_err(|error| connection::chain(&error)))
                 }
                 Job::Watch(plan) => Happening::Looked(still_in_force(&nft, &plan).await),
             };
@@ -341,11 +341,11 @@ impl Daemon {
             let bus = self.bus.clone();
             spawn_local(async move {
                 if let (Some(engine), Some(bus)) = (persist, bus)
-                    && let Err(error) = bus::persist(&bus, engine).await
+                    && let Err(error) = connection::persist(&bus, engine).await
                 {
                     log::error!(
                         "writing the engine into the configuration: {}",
-                        bus::chain(&error)
+                        connection::chain(&error)
                     );
                     reply.status(ubus::Status::UnknownError);
                     return;
@@ -411,10 +411,12 @@ impl Daemon {
             log::info!("ending; the kernel goes on as it is");
             return;
         }
-        programs::clear();
+        attach::clear();
         match ruleset::remove(&self.nft).await {
             Ok(()) => log::info!("ending; table inet fastpath is removed"),
-            Err(error) => log::error!("removing table inet fastpath: {}", bus::chain(&error)),
+            Err(error) => {
+                log::error!("removing table inet fastpath: {}", connection::chain(&error))
+            }
         }
     }
 }
@@ -427,25 +429,27 @@ async fn still_in_force(nft: &NftCommand, plan: &ruleset::Plan) -> bool {
         },
         Err(error) => {
             // Not knowing is no reason to disturb the flows.
-            log::warn!("looking at table inet fastpath: {}", bus::chain(&error));
+            log::warn!("looking at table inet fastpath: {}", connection::chain(&error));
             true
         }
     }
 }
 
 async fn read_configuration(bus: ubus::Handle, happenings: mpsc::Sender<Happening>) {
-    if !bus::has_config(&bus).await {
+    if !connection::has_config(&bus).await {
         let why = "fastpath.config is not on ubus yet".to_owned();
         let _ = happenings.send(Happening::NoConfiguration(why, false)).await;
         return;
     }
-    match bus::package(&bus, "firewall").await {
+    match connection::package(&bus, "firewall").await {
         Ok(values) => {
             let _ = happenings.send(Happening::Firewall(values.unwrap_or_default())).await;
         }
-        Err(error) => log::warn!("reading the firewall's configuration: {}", bus::chain(&error)),
+        Err(error) => {
+            log::warn!("reading the firewall's configuration: {}", connection::chain(&error))
+        }
     }
-    match bus::package(&bus, "fastpath").await {
+    match connection::package(&bus, "fastpath").await {
         Ok(values) => {
             if values.is_none() {
                 log::warn!("there is no /etc/config/fastpath: using the defaults");
@@ -454,18 +458,19 @@ async fn read_configuration(bus: ubus::Handle, happenings: mpsc::Sender<Happenin
             let _ = happenings.send(Happening::Configuration(values)).await;
         }
         Err(error) => {
-            let _ = happenings.send(Happening::NoConfiguration(bus::chain(&error), true)).await;
+            let _ =
+                happenings.send(Happening::NoConfiguration(connection::chain(&error), true)).await;
         }
     }
     read_interfaces(bus, happenings).await;
 }
 
 async fn read_interfaces(bus: ubus::Handle, happenings: mpsc::Sender<Happening>) {
-    match bus::interfaces(&bus).await {
+    match connection::interfaces(&bus).await {
         Ok(dump) => {
             let _ = happenings.send(Happening::Interfaces(dump)).await;
         }
-        Err(error) => log::debug!("reading the interfaces: {}", bus::chain(&error)),
+        Err(error) => log::debug!("reading the interfaces: {}", connection::chain(&error)),
     }
 }
 

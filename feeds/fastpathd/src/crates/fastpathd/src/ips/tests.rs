@@ -4,11 +4,11 @@ use flows::Now;
 use serde_json::{Map, Value, json};
 
 use super::*;
+use crate::bus::methods::{Outcome, call};
 use crate::core::Machine as About;
-use crate::engine_room::Job;
-use crate::fixture::{established, lab_dump, lab_firewall, lab_network};
-use crate::methods::{Outcome, call};
-use crate::protection::Orders;
+use crate::ips::state::Orders;
+use crate::network::fixture::{established, lab_dump, lab_firewall, lab_network};
+use crate::offload::flowtable::Job;
 
 fn at(ms: u64) -> Now {
     Now { mono: Duration::from_millis(ms), unix_ms: 1_000_000 + ms }

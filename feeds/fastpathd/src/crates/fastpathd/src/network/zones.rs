@@ -9,7 +9,7 @@ use config::{Network, order};
 use ruleset::Places;
 use topology::{LinkKind, Topology};
 
-use crate::interfaces::{Firewall, Interface};
+use crate::network::interfaces::{Firewall, Interface};
 
 /// The devices of each zone and VLAN.
 pub(crate) fn places(firewall: &Firewall, interfaces: &[Interface], topology: &Topology) -> Places {
@@ -136,8 +136,8 @@ fn network_of(text: &str) -> Option<Network> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{lab_dump, lab_firewall, lab_network};
-    use crate::interfaces::parse_dump;
+    use crate::network::fixture::{lab_dump, lab_firewall, lab_network};
+    use crate::network::interfaces::parse_dump;
 
     fn lab() -> (Firewall, Vec<Interface>, Topology) {
         let firewall = Firewall::parse(&lab_firewall());

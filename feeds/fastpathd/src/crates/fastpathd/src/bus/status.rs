@@ -4,12 +4,12 @@
 use flows::{Ratio, Totals};
 use serde::Serialize;
 
+use crate::bus::health::{Finding, findings};
 use crate::core::Core;
-use crate::engine_room::EngineReport;
-use crate::health::{Finding, findings};
-use crate::load::Load;
-use crate::protection_view::{Summary, summary};
-use crate::wan::{Wan, wans};
+use crate::ips::answer::{Summary, summary};
+use crate::network::wan::{Wan, wans};
+use crate::offload::flowtable::EngineReport;
+use crate::sys::load::Load;
 
 /// The answer of `status`.
 #[derive(Debug, Serialize)]

@@ -10,7 +10,7 @@ use flows::{Offer, Reason};
 use ruleset::{Engine, Plan};
 
 use crate::core::{Core, Effect};
-use crate::ebpf_room::{Attached, Program, Served, Wanted, liberal};
+use crate::offload::ebpf::{Attached, Program, Served, Wanted, liberal};
 
 impl Core {
     /// Has devices given programs or taken from them, and leaves those that have one out of the

@@ -7,7 +7,7 @@ use ebpf::connection::Timeouts;
 use serde::Serialize;
 
 use crate::core::Core;
-use crate::wan::{Hindrance, Wan};
+use crate::network::wan::{Hindrance, Wan};
 
 /// How bad it is, worst last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -9,7 +9,7 @@ use serde::Serialize;
 use topology::{Address, Link, LinkKind, NeighbourState};
 
 use crate::core::Core;
-use crate::surroundings::Surroundings;
+use crate::network::view::Surroundings;
 
 /// A page shows no more; a ubus message has its limit.
 const MOST_HOSTS: usize = 500;

@@ -9,7 +9,7 @@ use ebpf::ground::{Change, Ground, Place};
 use flows::Reason;
 use topology::{LinkKind, NoWay, Topology, VlanTag};
 
-use crate::ebpf_room::Program;
+use crate::offload::ebpf::Program;
 
 /// Where an address is, if packets from there meet a program.
 pub(crate) fn place(

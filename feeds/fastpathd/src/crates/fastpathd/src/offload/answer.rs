@@ -5,7 +5,7 @@ use ebpf::layout::Out;
 use ebpf::table::Table;
 use serde_json::{Map, Value};
 
-use crate::ebpf_room::EbpfRoom;
+use crate::offload::ebpf::EbpfRoom;
 
 /// Put together by hand: types of its own for each part would be three times the code.
 pub(crate) fn view(room: &EbpfRoom) -> Map<String, Value> {

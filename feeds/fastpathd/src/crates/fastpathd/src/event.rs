@@ -14,10 +14,10 @@ use serde_json::Value;
 use tokio::sync::mpsc::Sender;
 use topology::{Change, Watcher};
 
-use crate::bus::chain;
-use crate::cpu_room::Seen;
-use crate::ebpf_room::Attached;
-use crate::protection::{Sight, Word};
+use crate::bus::connection::chain;
+use crate::cpu::Seen;
+use crate::ips::state::{Sight, Word};
+use crate::offload::ebpf::Attached;
 
 /// Something that has happened outside.
 #[derive(Debug)]

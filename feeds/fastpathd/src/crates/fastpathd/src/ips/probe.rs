@@ -11,8 +11,8 @@ use ips::Commands;
 use tokio::sync::mpsc::Sender;
 use tokio::time::{Interval, MissedTickBehavior};
 
-use crate::happening::Happening;
-use crate::protection::{Sight, Word};
+use crate::event::Happening;
+use crate::ips::state::{Sight, Word};
 
 /// Trouble is to be told within two seconds.
 const EVERY: Duration = Duration::from_millis(500);
