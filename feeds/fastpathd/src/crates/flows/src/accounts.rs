@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use ctnetlink::Counters;
 
 use crate::flow::Millis;
+use crate::path::Path;
 use crate::totals::{PathTotals, Paths, Ratio, Totals};
-use crate::words::Path;
 
 /// Number of paths.
 pub(crate) const PATHS: usize = Path::ALL.len();

@@ -10,7 +10,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use crate::flow::Flow;
 use crate::proto::{TCP, UDP, has_ports};
 use crate::table::FlowTable;
-use crate::takeup::Offer;
+use crate::table::Offer;
 
 /// How many of the newest flows are searched for one of a protocol without ports. They live
 /// short, and a flood of alerts must not cost more.

@@ -7,9 +7,9 @@ use ctnetlink::{Counters, Entry, Status, TcpState, Tuple};
 
 use crate::inspection::{Action, Inspection};
 use crate::intern::Number;
+use crate::path::{Path, Reason};
 use crate::proto::{ICMP, ICMPV6};
-use crate::takeup::Takeup;
-use crate::words::{Path, Reason};
+use crate::table::Takeup;
 
 /// Milliseconds on the monotonic clock; negative: before its start.
 pub(crate) type Millis = i64;

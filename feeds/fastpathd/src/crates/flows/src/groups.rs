@@ -11,10 +11,10 @@ use crate::flow::Flow;
 use crate::intern::Number;
 use crate::network::Side;
 use crate::page::TopRow;
+use crate::path::Path;
 use crate::proto::{self, TCP, UDP};
 use crate::query::{Group, Sort};
 use crate::table::FlowTable;
-use crate::words::Path;
 
 /// The columns of a group.
 pub(crate) const COLS: &[&str] =

@@ -11,9 +11,9 @@ use ctnetlink::{Status, TcpState};
 use crate::engine::Engine;
 use crate::inspection::Inspection;
 use crate::network::Side;
+use crate::path::{Path, Reason};
 use crate::proto::{TCP, UDP};
-use crate::takeup::Takeup;
-use crate::words::{Path, Reason};
+use crate::table::Takeup;
 
 /// Without a packet for this long the kernel takes a flow out of the flowtable
 /// (`NF_FLOW_TIMEOUT`, `net.netfilter.nf_flowtable_{tcp,udp}_timeout`).

@@ -3,15 +3,11 @@
 //! answers queries and keeps history. No I/O; the clock and the network come in as parameters.
 
 mod accounts;
-mod answer;
-mod credit;
 mod ends;
 mod engine;
-mod feed;
 mod flow;
 mod groups;
 mod history;
-mod index;
 mod inspection;
 mod intern;
 mod ladder;
@@ -22,16 +18,15 @@ mod order;
 mod order_tests;
 mod page;
 mod parse;
+mod path;
 mod proto;
 mod query;
 mod rows;
 mod table;
-mod takeup;
 mod text;
 #[cfg(test)]
 mod text_tests;
 mod totals;
-mod words;
 
 pub use engine::{Engine, EngineState, Exclude};
 pub use history::{History, HistoryQuery, Series};
@@ -40,8 +35,7 @@ pub use ladder::{Facts, Verdict, climb};
 pub use network::{Network, Side};
 pub use page::{FlowDetail, FlowEvent, FlowPage, Top, TopRow};
 pub use parse::QueryError;
+pub use path::{Path, Reason};
 pub use query::{Filter, FlowsQuery, Group, Sort, TopQuery};
-pub use table::{FlowTable, Now};
-pub use takeup::{Offer, Takeup, Wish};
+pub use table::{FlowTable, Now, Offer, Takeup, Wish};
 pub use totals::{PathTotals, Paths, Ratio, Totals};
-pub use words::{Path, Reason};

@@ -4,8 +4,8 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::path::Path;
 use crate::query::Group;
-use crate::words::Path;
 
 /// One page of flows or groups: the reply of `flows`.
 #[derive(Debug, Clone, PartialEq, Serialize)]

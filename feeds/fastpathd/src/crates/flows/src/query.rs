@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::inspection::Inspection;
 use crate::parse::{Object, QueryError};
-use crate::words::{Path, Reason};
+use crate::path::{Path, Reason};
 
 /// Rows of a page when the request does not say.
 const LIMIT: usize = 100;

@@ -5,8 +5,8 @@ use ctnetlink::{Counters, Entry, TcpState, Tuple};
 
 use crate::flow::Flow;
 use crate::network::Network;
+use crate::path::{Path, Reason};
 use crate::table::{FlowTable, Now};
-use crate::words::{Path, Reason};
 
 /// How a flow stands with the eBPF engine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

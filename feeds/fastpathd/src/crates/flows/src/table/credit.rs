@@ -7,9 +7,9 @@ use crate::engine::Engine;
 use crate::flow::{Delta, Growth, Millis, Reading};
 use crate::inspection::{Inspection, InspectionState};
 use crate::ladder;
+use crate::path::{Path, Reason};
 use crate::table::FlowTable;
-use crate::takeup::Takeup;
-use crate::words::{Path, Reason};
+use crate::table::Takeup;
 
 /// Without any budget only Suricata ends inspection, at its stream depth at the latest. This is
 /// the default.

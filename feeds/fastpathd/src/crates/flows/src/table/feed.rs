@@ -13,9 +13,9 @@ use crate::inspection::InspectionState;
 use crate::intern::Number;
 use crate::ladder::{Facts, climb, takeable};
 use crate::network::{Network, Side};
+use crate::path::Reason;
+use crate::table::Takeup;
 use crate::table::{FlowTable, Now};
-use crate::takeup::Takeup;
-use crate::words::Reason;
 
 /// How many of the newest flows are searched for young ones: a second's worth of a busy router.
 const YOUNG_AMONG: usize = 4096;

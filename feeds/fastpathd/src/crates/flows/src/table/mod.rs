@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The table of all known flows: what the daemon asks.
 
+mod answer;
+mod credit;
+mod feed;
+mod index;
+mod offload;
+
 use std::collections::HashSet;
 use std::rc::Rc;
 use std::time::Duration;
@@ -16,8 +22,9 @@ use crate::history::{History, HistoryQuery, Rings};
 use crate::inspection::InspectionState;
 use crate::intern::Interner;
 use crate::network::Side;
-use crate::takeup::Wish;
 use crate::totals::Totals;
+
+pub use offload::{Offer, Takeup, Wish};
 
 /// One moment on both clocks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
