@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ctnetlink::{Entry, Event, Tuple, Upkeep};
-use flows::{FlowTable, Now, Offer};
+use flows::{Connection, FlowTable, Now};
 use ruleset::{Candidate, Engine, OnExit, Plan, Settings};
 use serde_json::Value;
 
@@ -68,9 +68,9 @@ pub(crate) enum Effect {
     /// Tell conntrack of connections that it sees no packets of.
     Keep(Vec<Upkeep>),
     /// Tell conntrack not to mind the windows of these connections, and tell when it knows.
-    Free(Vec<Offer>),
+    Free(Vec<Connection>),
     /// Clear bits of these connections' marks, and report when they are cleared.
-    Renew(Vec<Offer>, u32),
+    Renew(Vec<Connection>, u32),
     /// Note that the rules in force are known.
     NoteRules,
     /// Have Suricata load its rules anew.
@@ -298,7 +298,7 @@ impl Core {
         self.interfaces_stale = true;
         // Packets go the wrong way until the entries are gone.
         if ways {
-            self.flows.rerouted(self.now, &self.around);
+            self.flows.routes_changed(self.now, &self.around);
         }
         let mut effects = self.rerouted(&news);
         effects.extend(self.look_again());

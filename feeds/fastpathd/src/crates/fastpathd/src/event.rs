@@ -7,7 +7,7 @@ use ctnetlink::{
     Dump, Entry, Event, EventError, EventSocket, Lookup, LookupError, Revision, RevisionError,
     RevisionSocket, Revisions, Tuple,
 };
-use flows::Offer;
+use flows::Connection;
 use ips::Batch;
 use ruleset::{Applied, InForce};
 use serde_json::Value;
@@ -69,9 +69,9 @@ pub(crate) enum Happening {
     Renewed(Vec<Entry>),
     /// Conntrack does not mind the windows of these connections any more; false: it could not be
     /// told.
-    Freed(Vec<Offer>, bool),
+    Freed(Vec<Connection>, bool),
     /// The marks of these connections no longer say that they passed the rules.
-    Distrusted(Vec<Offer>),
+    Distrusted(Vec<Connection>),
     /// Devices have been given eBPF programs, or could not be.
     Attached(Box<Result<Attached, String>>),
     /// Connections were made new to inspection: how many, or why not.

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use ctnetlink::Counters;
 
-use crate::flow::Millis;
 use crate::path::Path;
+use crate::time::Millis;
 use crate::totals::{PathTotals, Paths, Ratio, Totals};
 
 /// Number of paths.

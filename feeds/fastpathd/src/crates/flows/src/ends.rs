@@ -2,33 +2,26 @@
 //! Flows by their ends: what an alert or the owner of a block knows of a connection.
 
 use std::hash::{BuildHasher, Hash, Hasher};
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
-use ctnetlink::Tuple;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::flow::Flow;
-use crate::proto::{TCP, UDP, has_ports};
-use crate::table::FlowTable;
-use crate::table::Offer;
-
-/// How many of the newest flows are searched for one of a protocol without ports. They live
-/// short, and a flood of alerts must not cost more.
-const PORTLESS_AMONG: usize = 4096;
+use crate::proto::has_ports;
 
 /// One end of a connection.
 type End = (IpAddr, u16);
 
 /// Both ends of a connection, whoever opened it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Pair {
+pub(crate) struct Pair {
     proto: u8,
-    low: End,
-    high: End,
+    pub(crate) low: End,
+    pub(crate) high: End,
 }
 
 impl Pair {
-    fn new(proto: u8, a: End, b: End) -> Self {
+    pub(crate) fn new(proto: u8, a: End, b: End) -> Self {
         Self { proto, low: a.min(b), high: a.max(b) }
     }
 }
@@ -47,9 +40,9 @@ impl Hash for Pair {
     }
 }
 
-/// As whom the packets of a flow know its ends.
+/// Where packets of a flow are seen, which decides their addresses.
 #[derive(Debug, Clone, Copy)]
-enum View {
+pub(crate) enum View {
     /// As the opener sends them.
     Sent = 0,
     /// As the forward hook sees them: destination translated, source not yet.
@@ -59,8 +52,8 @@ enum View {
 }
 
 impl View {
-    /// The ends of `flow`, seen so.
-    fn pair(self, flow: &Flow) -> Pair {
+    /// The ends of `flow` there.
+    pub(crate) fn pair(self, flow: &Flow) -> Pair {
         let (orig, reply) = (&flow.orig, &flow.reply);
         let (opener, server) = ((orig.src, orig.sport), (reply.src, reply.sport));
         let (a, b) = match self {
@@ -85,9 +78,9 @@ impl View {
 /// A position in the table of flows and a view, in 32 bits: a billion flows would not fit into
 /// memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Place(u32);
+struct ViewOf(u32);
 
-impl Place {
+impl ViewOf {
     fn new(position: usize, view: View) -> Self {
         Self(u32::try_from(position << 2 | view as usize).unwrap_or(u32::MAX))
     }
@@ -110,7 +103,7 @@ impl Place {
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     hash: u32,
-    place: Place,
+    place: ViewOf,
 }
 
 /// `hash` in both halves: the table takes bits from both ends.
@@ -135,7 +128,7 @@ impl ByEnds {
         }
         for view in View::of(flow) {
             let hash = self.hash(&view.pair(flow));
-            let slot = Slot { hash, place: Place::new(position, view) };
+            let slot = Slot { hash, place: ViewOf::new(position, view) };
             self.slots.insert_unique(spread(hash), slot, |slot| spread(slot.hash));
         }
     }
@@ -155,11 +148,11 @@ impl ByEnds {
             return;
         }
         for view in View::of(flow) {
-            let old = Place::new(from, view);
+            let old = ViewOf::new(from, view);
             let hash = spread(self.hash(&view.pair(flow)));
             if let Ok(mut entry) = self.slots.find_entry(hash, |slot| slot.place == old) {
                 match to {
-                    Some(to) => entry.get_mut().place = Place::new(to, view),
+                    Some(to) => entry.get_mut().place = ViewOf::new(to, view),
                     None => drop(entry.remove()),
                 }
             }
@@ -171,7 +164,7 @@ impl ByEnds {
         self.slots.shrink_to(self.slots.len() * 2, |slot| spread(slot.hash));
     }
 
-    fn find(&self, flows: &[Flow], pair: &Pair) -> Option<usize> {
+    pub(crate) fn find(&self, flows: &[Flow], pair: &Pair) -> Option<usize> {
         let hash = self.hash(pair);
         let same = |slot: &Slot| slot.hash == hash && slot.place.pair(flows) == *pair;
         self.slots.find(spread(hash), same).map(|slot| slot.place.position())
@@ -179,57 +172,5 @@ impl ByEnds {
 
     fn hash(&self, pair: &Pair) -> u32 {
         (self.hasher.hash_one(pair) >> 32) as u32
-    }
-}
-
-impl FlowTable {
-    /// The id of the flow between these ends, in either direction, and with the addresses as the
-    /// opener sends them, as the forward hook sees them (after destination and before source
-    /// NAT: that is where Suricata is in line) or as the other end sees them. Of a protocol
-    /// without ports the ports do not matter, and only the newest thousands are searched.
-    #[must_use]
-    pub fn find(&self, proto: u8, a: SocketAddr, b: SocketAddr) -> Option<u64> {
-        if has_ports(proto) {
-            let found = self
-                .ends
-                .find(&self.flows, &Pair::new(proto, (a.ip(), a.port()), (b.ip(), b.port())));
-            return found.map(|position| self.flows[position].id);
-        }
-        let wanted = [a.ip(), b.ip()];
-        let same = |pair: Pair| {
-            let ends = [pair.low.0, pair.high.0];
-            ends == wanted || ends == [wanted[1], wanted[0]]
-        };
-        let mut newest = self.flows.iter().rev().take(PORTLESS_AMONG);
-        let views = [View::Forwarded, View::Sent, View::Received];
-        let found = newest.find(|flow| {
-            flow.orig.proto == proto && views.into_iter().any(|view| same(view.pair(flow)))
-        });
-        found.map(|flow| flow.id)
-    }
-
-    /// The flows that have `address` at either end, before or after NAT, by zone and original
-    /// direction, for [`ctnetlink::delete`].
-    #[must_use]
-    pub fn flows_of(&self, address: IpAddr) -> Vec<(u16, Tuple)> {
-        self.offers_of(address).into_iter().map(|offer| (offer.zone, offer.orig)).collect()
-    }
-
-    /// The same, as the eBPF engine knows flows.
-    #[must_use]
-    pub fn offers_of(&self, address: IpAddr) -> Vec<Offer> {
-        let flows = self.flows.iter().filter(|flow| flow.addresses().contains(&address));
-        flows.map(Flow::offer).collect()
-    }
-
-    /// Whether any TCP or UDP flow is forwarded; to or from one of these addresses, if they are
-    /// given.
-    #[must_use]
-    pub fn forwards(&self, addresses: Option<&[IpAddr]>) -> bool {
-        let its = |flow: &Flow| {
-            addresses.is_none_or(|wanted| flow.addresses().iter().any(|one| wanted.contains(one)))
-        };
-        let mut flows = self.flows.iter().filter(|flow| flow.forwarded());
-        flows.any(|flow| matches!(flow.orig.proto, TCP | UDP) && its(flow))
     }
 }

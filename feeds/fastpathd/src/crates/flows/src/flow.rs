@@ -5,14 +5,12 @@ use std::net::IpAddr;
 
 use ctnetlink::{Counters, Entry, Status, TcpState, Tuple};
 
+use crate::handshake::{OffloadState, Passed};
 use crate::inspection::{Action, Inspection};
 use crate::intern::Number;
 use crate::path::{Path, Reason};
 use crate::proto::{ICMP, ICMPV6};
-use crate::table::Takeup;
-
-/// Milliseconds on the monotonic clock; negative: before its start.
-pub(crate) type Millis = i64;
+use crate::time::Millis;
 
 /// Readings closer together than this give no rate: the entry came twice in one dump.
 const READING_GAP_MS: Millis = 100;
@@ -120,11 +118,8 @@ pub(crate) struct Flow {
     /// device that is not listed.
     pub(crate) unlisted: [bool; 2],
     pub(crate) reading: Reading,
-    pub(crate) takeup: Takeup,
-    /// Number of the rules that it has passed, if its mark says so.
-    pub(crate) trusted: u64,
-    /// Number of the rules for which its mark was last cleared.
-    pub(crate) asked: u64,
+    pub(crate) offload: OffloadState,
+    pub(crate) rules: Passed,
     /// Bytes carried by eBPF since the rates were made, from and to the initiator.
     pub(crate) unrated: [u64; 2],
 }
@@ -170,9 +165,8 @@ impl Flow {
             policy_routed: false,
             unlisted: [false; 2],
             reading: Reading::Foreign,
-            takeup: Takeup::Not,
-            trusted: 0,
-            asked: 0,
+            offload: OffloadState::Idle,
+            rules: Passed::default(),
             unrated: [0; 2],
         }
     }

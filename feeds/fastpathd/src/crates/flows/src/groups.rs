@@ -158,7 +158,7 @@ pub(crate) fn comparison(sort: Sort) -> Option<fn(&FlowTable, &Line, &Line) -> O
 
 fn name<'a>(table: &'a FlowTable, (key, sum): &Line) -> &'a str {
     match *key {
-        GroupKey::Host(_) => table.names.get(sum.name).map_or("", |name| &**name),
+        GroupKey::Host(_) => table.names().get(sum.name).map_or("", |name| &**name),
         GroupKey::Service(proto, port) => proto::service(proto, port),
         GroupKey::Vlan(_) => table.side(sum.name).map_or("", |side| &*side.zone),
         GroupKey::Path(_) => "",

@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::accounts::{ByPath, PATHS};
-use crate::flow::Millis;
 use crate::parse::{Object, QueryError};
+use crate::time::Millis;
 
 /// What a series counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]

@@ -4,16 +4,17 @@
 //! The order is that of the kernel's own checks where it has one (`nft_flow_offload_eval` in
 //! `net/netfilter/nft_flow_offload.c`), so that the reason named is the one that came first.
 
+use std::cell::OnceCell;
 use std::time::Duration;
 
 use ctnetlink::{Status, TcpState};
 
 use crate::engine::Engine;
+use crate::handshake::OffloadState;
 use crate::inspection::Inspection;
 use crate::network::Side;
 use crate::path::{Path, Reason};
 use crate::proto::{TCP, UDP};
-use crate::table::Takeup;
 
 /// Without a packet for this long the kernel takes a flow out of the flowtable
 /// (`NF_FLOW_TIMEOUT`, `net.netfilter.nf_flowtable_{tcp,udp}_timeout`).
@@ -33,8 +34,8 @@ pub struct Facts<'a> {
     pub inspection: Inspection,
     /// Conntrack status bits.
     pub status: Status,
-    /// How it stands with the eBPF engine.
-    pub takeup: Takeup,
+    /// Its state in the handshake with the eBPF engine.
+    pub offload: OffloadState,
     /// One end is the router itself.
     pub local: bool,
     /// The destination is multicast or broadcast.
@@ -94,17 +95,42 @@ const WAITING: [Rung; 3] = [refused, idle, pending];
 /// be carried and is not.
 #[must_use]
 pub fn climb(facts: &Facts<'_>) -> Verdict {
-    let rungs = KEPT.iter().chain(&WAITING);
-    let held = carried(facts).or_else(|| rungs.into_iter().find_map(|rung| rung(facts)));
-    held.unwrap_or((Path::Slow, Some(Reason::NotTaken)))
+    Climb::new(*facts).verdict(facts.offload)
 }
 
-/// Whether the eBPF engine may carry the flow: both sides have a program of ours, and nothing keeps
-/// it from being carried.
-pub(crate) fn takeable(facts: &Facts<'_>) -> bool {
-    facts.engine == Engine::Ebpf
-        && sides(facts).all(|side| side.in_ebpf)
-        && KEPT.iter().all(|rung| rung(facts).is_none())
+/// One flow on the ladder. The rungs of [`KEPT`] are climbed once at most: none of them depends on
+/// the handshake, so what they say holds before and after its step.
+pub(crate) struct Climb<'a> {
+    facts: Facts<'a>,
+    kept: OnceCell<Option<Verdict>>,
+}
+
+impl<'a> Climb<'a> {
+    pub(crate) fn new(facts: Facts<'a>) -> Self {
+        Self { facts, kept: OnceCell::new() }
+    }
+
+    /// What keeps the flow from being carried at all.
+    fn kept(&self) -> Option<Verdict> {
+        *self.kept.get_or_init(|| KEPT.iter().find_map(|rung| rung(&self.facts)))
+    }
+
+    /// Whether the eBPF engine may carry the flow: both sides have a program of ours, and nothing
+    /// keeps it from being carried.
+    pub(crate) fn may_use_ebpf(&self) -> bool {
+        self.facts.engine == Engine::Ebpf
+            && sides(&self.facts).all(|side| side.in_ebpf)
+            && self.kept().is_none()
+    }
+
+    /// The verdict, with the flow in this state of the handshake.
+    pub(crate) fn verdict(&self, offload: OffloadState) -> Verdict {
+        let facts = Facts { offload, ..self.facts };
+        carried(&facts)
+            .or_else(|| self.kept())
+            .or_else(|| WAITING.iter().find_map(|rung| rung(&facts)))
+            .unwrap_or((Path::Slow, Some(Reason::NotTaken)))
+    }
 }
 
 fn slow_if(holds: bool, reason: Reason) -> Option<Verdict> {
@@ -125,7 +151,7 @@ fn sides<'a>(facts: &'a Facts<'_>) -> impl Iterator<Item = &'a Side> {
 /// added all the same. When that holds for both sides the bit is set and no packet ever meets the
 /// flowtable; the rungs below then say why.
 fn carried(facts: &Facts<'_>) -> Option<Verdict> {
-    if facts.takeup == Takeup::Carried {
+    if facts.offload == OffloadState::Carried {
         return Some((Path::Ebpf, None));
     }
     let unlisted = |side: Option<&Side>| side.is_some_and(Side::unlisted);
@@ -275,9 +301,12 @@ fn shaped(facts: &Facts<'_>) -> Option<Verdict> {
 
 /// What the eBPF engine says.
 fn refused(facts: &Facts<'_>) -> Option<Verdict> {
-    match facts.takeup {
-        Takeup::Refused(reason) => Some((Path::Slow, Some(reason))),
-        Takeup::Not | Takeup::Offered | Takeup::Carried => None,
+    match facts.offload {
+        OffloadState::Refused(reason) => Some((Path::Slow, Some(reason))),
+        OffloadState::Idle
+        | OffloadState::Preparing
+        | OffloadState::Requested
+        | OffloadState::Carried => None,
     }
 }
 

@@ -7,6 +7,7 @@ mod ends;
 mod engine;
 mod flow;
 mod groups;
+mod handshake;
 mod history;
 mod inspection;
 mod intern;
@@ -26,9 +27,11 @@ mod table;
 mod text;
 #[cfg(test)]
 mod text_tests;
+mod time;
 mod totals;
 
 pub use engine::{Engine, EngineState, Exclude};
+pub use handshake::{Connection, OffloadRequest, OffloadState};
 pub use history::{History, HistoryQuery, Series};
 pub use inspection::{Action, Gate, Inspection, InspectionState, Policy};
 pub use ladder::{Facts, Verdict, climb};
@@ -37,5 +40,6 @@ pub use page::{FlowDetail, FlowEvent, FlowPage, Top, TopRow};
 pub use parse::QueryError;
 pub use path::{Path, Reason};
 pub use query::{Filter, FlowsQuery, Group, Sort, TopQuery};
-pub use table::{FlowTable, Now, Offer, Takeup, Wish};
+pub use table::FlowTable;
+pub use time::Now;
 pub use totals::{PathTotals, Paths, Ratio, Totals};

@@ -95,7 +95,7 @@ fn sides(filter: &Filter, table: &FlowTable) -> Option<Marks> {
         filter.vlan.is_none_or(|vlan| vlan == side.vlan)
             && filter.zone.as_deref().is_none_or(|zone| zone == &*side.zone)
     };
-    wanted.then(|| Marks::new(&table.sides, holds))
+    wanted.then(|| Marks::new(table.sides(), holds))
 }
 
 fn each_proto(holds: impl Fn(u8) -> bool) -> [bool; 256] {
@@ -114,8 +114,8 @@ impl Word {
         Self {
             numbers: (!numbers.none()).then_some(numbers),
             protos: each_proto(|number| proto::word(number).is_some_and(within)),
-            sides: Marks::new(&table.sides, side),
-            names: Marks::new(&table.names, |name| within(name)),
+            sides: Marks::new(table.sides(), side),
+            names: Marks::new(table.names(), |name| within(name)),
         }
     }
 

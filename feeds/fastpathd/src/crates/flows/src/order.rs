@@ -9,7 +9,8 @@ use crate::flow::Flow;
 use crate::network::Side;
 use crate::proto;
 use crate::query::Sort;
-use crate::table::{FlowTable, Now};
+use crate::table::FlowTable;
+use crate::time::Now;
 
 /// A number that orders flows, and the flow: kernel id against ties, position in the table.
 pub(crate) type Key = (u128, u32, u32);
@@ -44,12 +45,14 @@ pub(crate) struct Keys<'a> {
 
 impl<'a> Keys<'a> {
     pub(crate) fn new(sort: Sort, table: &'a FlowTable, now: Now) -> Option<Self> {
-        let sides = |text: fn(&Side) -> &str| ranks(table.sides.values().iter().map(text));
+        let sides = |text: fn(&Side) -> &str| ranks(table.sides().values().iter().map(text));
         let ranks = match sort {
             Sort::Key | Sort::Name | Sort::Flows | Sort::Offloaded | Sort::Ratio => return None,
             Sort::InDev | Sort::OutDev => sides(|side| &side.device),
             Sort::InZone | Sort::OutZone => sides(|side| &side.zone),
-            Sort::SrcName | Sort::DstName => ranks(table.names.values().iter().map(|name| &**name)),
+            Sort::SrcName | Sort::DstName => {
+                ranks(table.names().values().iter().map(|name| &**name))
+            }
             Sort::Proto => {
                 let names: Vec<String> = (0..=u8::MAX).map(proto::name).collect();
                 ranks(names.iter().map(String::as_str))

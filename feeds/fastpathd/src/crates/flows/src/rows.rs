@@ -7,7 +7,8 @@ use crate::flow::{Flow, Step};
 use crate::network::Side;
 use crate::page::FlowEvent;
 use crate::proto;
-use crate::table::{FlowTable, Now};
+use crate::table::FlowTable;
+use crate::time::Now;
 
 /// The columns of a flow.
 pub(crate) const COLS: &[&str] = &[
@@ -66,7 +67,7 @@ pub(crate) fn row(flow: &Flow, table: &FlowTable, now: Now) -> Vec<Value> {
         row.extend(side(table.side(number)));
     }
     let since = |at| (now.millis().saturating_sub(at).max(0) / 1000).into();
-    let name = |number| table.names.get(number).map_or("", |name| &**name).into();
+    let name = |number| table.names().get(number).map_or("", |name| &**name).into();
     row.extend([
         flow.path.word().into(),
         flow.reason.map_or("", crate::Reason::word).into(),

@@ -71,7 +71,8 @@ fn what_belongs_to_an_address_is_listed() {
     let zoned = Entry { zone: 7, ..entry(3, tuple(UDP, "192.0.2.80", 5, "10.20.0.9", 9)) };
     dump(&mut table, 1.0, &[translated_twice(), web(2), zoned]);
     let keys = |text: &str| {
-        let mut keys = table.flows_of(address(text));
+        let connections = table.connections_of(address(text)).into_iter();
+        let mut keys: Vec<_> = connections.map(|one| (one.zone, one.orig)).collect();
         keys.sort_by_key(|(zone, orig)| (*zone, orig.sport));
         keys
     };

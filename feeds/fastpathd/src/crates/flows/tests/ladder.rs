@@ -8,7 +8,7 @@ mod support;
 use std::time::Duration;
 
 use ctnetlink::{Status, TcpState};
-use flows::{Engine, Facts, Inspection, Network, Path, Reason, Side, Takeup, climb};
+use flows::{Engine, Facts, Inspection, Network, OffloadState, Path, Reason, Side, climb};
 use proptest::prelude::*;
 use support::{Net, TCP, UDP, address};
 
@@ -18,7 +18,7 @@ fn taken<'a>(initiator: &'a flows::Side, responder: &'a flows::Side) -> Facts<'a
         engine: Engine::Flowtable,
         inspection: Inspection::None,
         status: Status::SEEN_REPLY | Status::CONFIRMED,
-        takeup: Takeup::Not,
+        offload: OffloadState::Idle,
         local: false,
         multicast: false,
         proto: TCP,
@@ -204,7 +204,7 @@ proptest! {
             engine,
             inspection,
             status: Status(status),
-            takeup: Takeup::Not,
+            offload: OffloadState::Idle,
             local,
             multicast,
             proto,
@@ -274,8 +274,8 @@ fn a_queue_above_either_side_keeps_a_flow_off_the_flowtable() {
     // The eBPF engine knows by itself, and goes past other queues.
     let held = |side: &Side| Side { in_ebpf: true, in_flowtable: false, ..side.clone() };
     let (lan, wan) = (held(&lan), held(&wan));
-    let facts = Facts { engine: Engine::Ebpf, takeup: Takeup::Carried, ..taken(&lan, &wan) };
+    let facts = Facts { engine: Engine::Ebpf, offload: OffloadState::Carried, ..taken(&lan, &wan) };
     assert_eq!(climb(&facts), (Path::Ebpf, None));
-    let waits = Facts { takeup: Takeup::Offered, active_for: Duration::ZERO, ..facts };
+    let waits = Facts { offload: OffloadState::Requested, active_for: Duration::ZERO, ..facts };
     assert_eq!(climb(&waits), (Path::Slow, Some(Reason::Pending)));
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which flows the eBPF engine is offered, and what becomes of what it counts.
+//! Which flows the eBPF engine is asked to carry, and where its counters go.
 
 #![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 mod support;
 
 use ctnetlink::{Counters, Entry, Event, Status, TcpState};
-use flows::{Engine, EngineState, FlowTable, Offer, Reason, Wish};
+use flows::{Connection, Engine, EngineState, FlowTable, OffloadRequest, Reason};
 use support::{
     BYPASS, Net, at, counted, dump_in, entry, inspection, marked, only, tuple, uncounted, verdict,
     web, with_programs, with_status,
@@ -39,23 +39,32 @@ fn update(table: &mut FlowTable, seconds: f64, entry: Entry, net: &Net) {
     table.event(&Event::Update(entry), at(seconds), net);
 }
 
-fn offer(table: &mut FlowTable) -> Offer {
-    match table.wishes()[..] {
-        [Wish::Take(offer)] => offer,
+/// The only request is to disable window tracking for a connection.
+fn preparing(table: &mut FlowTable) -> Connection {
+    match table.offload_requests()[..] {
+        [OffloadRequest::DisableWindowTracking(connection)] => connection,
         ref other => panic!("{other:?}"),
     }
+}
+
+/// A connection is requested and can be installed, after conntrack has disabled window tracking.
+fn requested(table: &mut FlowTable, seconds: f64) -> u64 {
+    let connection = preparing(table);
+    table.window_tracking(connection.id, true, at(seconds));
+    assert_eq!(table.offload_requests(), [OffloadRequest::Install(connection)]);
+    connection.id
 }
 
 /// The only flow, carried since second 1.
 fn carried(table: &mut FlowTable, entry: Entry) -> u64 {
     update(table, 1.0, entry, &with_programs());
-    let id = offer(table).id;
-    table.taken(id, Ok(()), at(1.0));
+    let id = requested(table, 1.0);
+    table.installed(id, Ok(()), at(1.0));
     id
 }
 
 #[test]
-fn a_connection_is_offered_once_it_is_established() {
+fn a_connection_is_requested_once_it_is_established() {
     let mut table = table();
     let opening = Entry {
         status: Status::CONFIRMED,
@@ -63,90 +72,94 @@ fn a_connection_is_offered_once_it_is_established() {
         ..uncounted(web(1))
     };
     table.event(&Event::New(opening), at(1.0), &with_programs());
-    assert_eq!(table.wishes(), []);
+    assert_eq!(table.offload_requests(), []);
     update(&mut table, 1.1, web(1), &with_programs());
-    let offer = offer(&mut table);
-    assert_eq!((offer.id, offer.zone, offer.orig), (1, 0, web(1).orig));
+    let connection = preparing(&mut table);
+    assert_eq!((connection.id, connection.zone, connection.orig), (1, 0, web(1).orig));
     update(&mut table, 1.2, web(1), &with_programs());
-    assert_eq!(table.wishes(), [], "one offer is enough");
-    assert_eq!(table.offered(&web(1)), Some(1));
-    table.taken(1, Ok(()), at(1.3));
+    assert_eq!(table.offload_requests(), [], "one request is enough");
+    assert_eq!(table.offloading(&web(1)), Some(1));
+    assert!(!table.awaits_installation(1));
+    table.window_tracking(1, true, at(1.2));
+    assert_eq!(table.offload_requests(), [OffloadRequest::Install(connection)]);
+    assert!(table.awaits_installation(1));
+    table.installed(1, Ok(()), at(1.3));
     assert_eq!(verdict(&only(&table, 1.3)), ("ebpf", ""));
 }
 
 #[test]
-fn who_says_no_is_quoted() {
+fn the_reason_of_a_refusal_is_shown_until_the_network_changes() {
     for reason in [Reason::Mtu, Reason::Shaped, Reason::TableFull, Reason::NoNeighbour] {
         let mut table = table();
         update(&mut table, 1.0, web(1), &with_programs());
-        let id = offer(&mut table).id;
-        table.taken(id, Err(reason), at(1.0));
+        let id = requested(&mut table, 1.0);
+        table.installed(id, Err(reason), at(1.0));
         assert_eq!(verdict(&only(&table, 1.0)), ("slow", reason.word()));
-        assert_eq!(table.offered(&web(1)), None);
+        assert_eq!(table.offloading(&web(1)), None);
         update(&mut table, 1.1, web(1), &with_programs());
-        assert_eq!(table.wishes(), [], "the answer would be the same");
+        assert_eq!(table.offload_requests(), [], "the outcome would be the same");
         let net = Net { generation: 2, ..with_programs() };
         update(&mut table, 1.2, web(1), &net);
-        offer(&mut table);
+        preparing(&mut table);
     }
 }
 
 #[test]
-fn who_found_no_room_asks_again_while_he_sends() {
+fn a_flow_that_found_the_table_full_retries_while_it_sends() {
     let mut table = table();
     update(&mut table, 1.0, web(1), &with_programs());
-    let id = offer(&mut table).id;
-    table.taken(id, Err(Reason::TableFull), at(1.0));
+    let id = requested(&mut table, 1.0);
+    table.installed(id, Err(Reason::TableFull), at(1.0));
     dump_in(&mut table, 2.0, &[passed(web(1))], &with_programs());
-    assert_eq!(table.wishes(), []);
+    assert_eq!(table.offload_requests(), []);
     dump_in(&mut table, 3.0, &[passed(counted(web(1), 1000, 0))], &with_programs());
-    offer(&mut table);
+    preparing(&mut table);
 }
 
 #[test]
-fn what_must_not_be_carried_any_more_leaves() {
+fn a_carried_flow_is_removed_when_something_keeps_it() {
     let closing = Entry { tcp_state: Some(TcpState::FinWait), ..web(1) };
     let mut table = table();
     let id = carried(&mut table, web(1));
     update(&mut table, 2.0, closing, &with_programs());
-    assert_eq!(table.wishes(), [Wish::Leave(id)]);
+    assert_eq!(table.offload_requests(), [OffloadRequest::Remove(id)]);
     assert_eq!(verdict(&only(&table, 2.0)), ("slow", "closing"));
 
     let mut table = self::table();
     let id = carried(&mut table, web(1));
     table.engine(EngineState::default(), at(2.0));
-    assert_eq!(table.wishes(), [Wish::Leave(id)]);
+    assert_eq!(table.offload_requests(), [OffloadRequest::Remove(id)]);
 
     let mut table = self::table();
     let id = carried(&mut table, web(1));
     table.inspection(inspection(), at(2.0));
-    assert_eq!(table.wishes(), [Wish::Leave(id)]);
+    assert_eq!(table.offload_requests(), [OffloadRequest::Remove(id)]);
     update(&mut table, 3.0, marked(web(1), BYPASS), &with_programs());
-    offer(&mut table);
+    preparing(&mut table);
 
     let mut table = self::table();
     let id = carried(&mut table, web(1));
     dump_in(&mut table, 2.0, &[], &with_programs());
-    assert_eq!(table.wishes(), [Wish::Leave(id)], "it is gone");
+    assert_eq!(table.offload_requests(), [OffloadRequest::Remove(id)], "it is gone");
 }
 
 #[test]
-fn what_left_by_itself_is_offered_as_the_network_is_now() {
+fn a_flow_the_engine_removed_is_requested_again_if_the_network_allows_it() {
     let mut table = table();
     let id = carried(&mut table, web(1));
-    table.left(id, None, at(2.0), &with_programs());
-    assert_eq!(offer(&mut table).id, id);
-    table.taken(id, Ok(()), at(2.0));
+    table.removed(id, None, at(2.0), &with_programs());
+    assert_eq!(requested(&mut table, 2.0), id);
+    table.installed(id, Ok(()), at(2.0));
     let mut net = with_programs();
     net.generation = 2;
     net.wan.neighbour = false;
-    table.left(id, None, at(3.0), &net);
-    assert_eq!(table.wishes(), []);
+    table.removed(id, None, at(3.0), &net);
+    assert_eq!(table.offload_requests(), []);
     assert_eq!(verdict(&only(&table, 3.0)), ("slow", "no-neighbour"));
 
     let mut table = self::table();
     let id = carried(&mut table, web(1));
-    table.left(id, Some(Reason::TableFull), at(2.0), &with_programs());
+    table.removed(id, Some(Reason::TableFull), at(2.0), &with_programs());
     assert_eq!(verdict(&only(&table, 2.0)), ("slow", "table-full"));
 }
 
@@ -156,12 +169,12 @@ fn both_sides_need_a_program() {
     (net.wan.in_ebpf, net.wan.in_flowtable) = (false, true);
     let mut table = table();
     update(&mut table, 1.0, web(1), &net);
-    assert_eq!(table.wishes(), []);
+    assert_eq!(table.offload_requests(), []);
     assert_eq!(verdict(&only(&table, 1.0)), ("slow", "no-device"));
     // Both in the flowtable: that carries it, if it likes.
     let mut table = self::table();
     update(&mut table, 1.0, web(1), &Net::default());
-    assert_eq!(table.wishes(), []);
+    assert_eq!(table.offload_requests(), []);
     assert_eq!(verdict(&only(&table, 1.0)), ("slow", "pending"));
 }
 
@@ -170,25 +183,26 @@ fn only_what_is_translated_goes_back_where_it_came_from() {
     let local = entry(1, tuple(support::UDP, "10.10.0.2", 1000, "10.10.0.3", 53));
     let mut table = table();
     update(&mut table, 1.0, local, &with_programs());
-    assert_eq!(table.wishes(), []);
+    assert_eq!(table.offload_requests(), []);
     assert_eq!(verdict(&only(&table, 1.0)), ("slow", "same-side"));
     update(&mut table, 2.0, with_status(local, Status::DST_NAT), &with_programs());
-    offer(&mut table);
+    let requests = table.offload_requests();
+    assert!(matches!(requests[..], [OffloadRequest::Install(_)]), "{requests:?}");
 }
 
 #[test]
-fn the_sum_is_the_kernels_and_ours() {
+fn bytes_are_the_sum_of_conntrack_and_ebpf() {
     let mut table = table();
     let first = passed(counted(uncounted(web(1)), 2000, 3000));
-    table.trust_found();
+    table.trust_first_dump();
     let begun = Entry { status: Status::CONFIRMED, ..passed(uncounted(web(1))) };
     table.event(&Event::New(begun), at(0.4), &with_programs());
     dump_in(&mut table, 0.5, &[first], &with_programs());
-    let id = offer(&mut table).id;
-    table.taken(id, Ok(()), at(0.5));
+    let id = requested(&mut table, 0.5);
+    table.installed(id, Ok(()), at(0.5));
     let grown = |bytes| Counters { packets: bytes / 1000, bytes };
-    table.carried(id, 0, grown(10_000), false, at(1.0));
-    table.carried(id, 1, grown(70_000), false, at(1.0));
+    table.count_offloaded(id, 0, grown(10_000), false, at(1.0));
+    table.count_offloaded(id, 1, grown(70_000), false, at(1.0));
     // The stack has seen one packet more.
     dump_in(&mut table, 1.5, &[counted(web(1), 3000, 3000)], &with_programs());
     let row = only(&table, 1.5);
@@ -202,7 +216,7 @@ fn the_sum_is_the_kernels_and_ours() {
     // 10 kB and 1 kB within a second, then silence.
     assert_eq!(row["up_bps"].as_f64(), Some(88_000.0));
     // The last ones come before conntrack's, with the end of the connection.
-    table.carried(id, 1, grown(1000), false, at(2.0));
+    table.count_offloaded(id, 1, grown(1000), false, at(2.0));
     table.event(&Event::Destroy(counted(web(1), 4000, 3000)), at(2.0), &with_programs());
     let paths = table.totals().paths;
     assert_eq!((paths.ebpf.bytes, paths.slow.bytes), (81_000, 7000));
@@ -210,16 +224,16 @@ fn the_sum_is_the_kernels_and_ours() {
 }
 
 #[test]
-fn what_a_daemon_before_has_counted_is_shown_and_in_no_sum() {
+fn bytes_counted_for_an_earlier_daemon_are_shown_but_not_totalled() {
     let mut table = FlowTable::new();
     table.engine(ebpf(), at(0.0));
     table.event(&Event::Update(uncounted(web(1))), at(0.0), &with_programs());
-    assert!(matches!(table.wishes()[..], [Wish::Renew(_)]));
-    table.renewed(1);
+    assert!(matches!(table.offload_requests()[..], [OffloadRequest::ClearMark(_)]));
+    table.mark_cleared(1);
     table.event(&Event::Update(passed(uncounted(web(1)))), at(0.0), &with_programs());
-    let id = offer(&mut table).id;
-    table.taken(id, Ok(()), at(0.0));
-    table.carried(id, 0, Counters { packets: 5, bytes: 5000 }, true, at(0.0));
+    let id = requested(&mut table, 0.0);
+    table.installed(id, Ok(()), at(0.0));
+    table.count_offloaded(id, 0, Counters { packets: 5, bytes: 5000 }, true, at(0.0));
     dump_in(&mut table, 1.0, &[counted(web(1), 1000, 1000)], &with_programs());
     let row = only(&table, 1.0);
     assert_eq!((row["up_bytes"].as_u64(), row["down_bytes"].as_u64()), (Some(6000), Some(1000)));
@@ -230,84 +244,121 @@ fn what_a_daemon_before_has_counted_is_shown_and_in_no_sum() {
 }
 
 /// Found by a dump, established, with a mark that says that it passed the rules.
-fn found(table: &mut FlowTable) -> Offer {
+fn found(table: &mut FlowTable) -> Connection {
     dump_in(table, 1.0, &[passed(web(1))], &with_programs());
-    match table.wishes()[..] {
-        [Wish::Renew(offer)] => offer,
+    match table.offload_requests()[..] {
+        [OffloadRequest::ClearMark(connection)] => connection,
         ref other => panic!("{other:?}"),
     }
 }
 
 #[test]
-fn an_old_mark_tells_nothing_of_the_rules_in_force() {
+fn a_mark_from_older_rules_does_not_count() {
     let mut table = table();
     let asked = found(&mut table);
     dump_in(&mut table, 2.0, &[passed(web(1))], &with_programs());
-    assert_eq!(table.wishes(), [], "asked once");
-    table.renewed(asked.id);
+    assert_eq!(table.offload_requests(), [], "requested once");
+    table.mark_cleared(asked.id);
     let one_way = Entry { mark: PASSED[1], ..web(1) };
     for stopped in [web(1), one_way] {
         dump_in(&mut table, 3.0, &[stopped], &with_programs());
-        assert_eq!(table.wishes(), [], "{:#x}", stopped.mark);
+        assert_eq!(table.offload_requests(), [], "{:#x}", stopped.mark);
     }
     assert_eq!(verdict(&only(&table, 3.0)).0, "slow");
     table.event(&Event::Update(passed(uncounted(web(1)))), at(4.0), &with_programs());
-    assert_eq!(offer(&mut table).id, asked.id);
+    assert_eq!(preparing(&mut table).id, asked.id);
 }
 
 #[test]
-fn what_was_read_before_the_mark_was_made_anew_does_not_count() {
+fn an_entry_read_before_its_mark_was_cleared_does_not_count() {
     let mut table = table();
     let asked = found(&mut table);
     table.dump_begin(at(2.0));
-    table.renewed(asked.id);
+    table.mark_cleared(asked.id);
     table.merge(&passed(web(1)), at(2.0), &with_programs());
     table.dump_end(at(2.0), true);
-    assert_eq!(table.wishes(), []);
+    assert_eq!(table.offload_requests(), []);
     dump_in(&mut table, 3.0, &[passed(web(1))], &with_programs());
-    offer(&mut table);
+    preparing(&mut table);
 }
 
 #[test]
-fn other_rules_have_to_be_passed_anew() {
+fn changed_rules_have_to_be_passed_again() {
     let mut table = table();
     let id = carried(&mut table, web(1));
-    // Elements of a set: what is carried goes on, and is not taken up again.
-    table.distrust(false, at(2.0));
+    // Elements of a set: carried flows go on; once removed they have to pass the rules again.
+    table.rules_changed(false, at(2.0));
     update(&mut table, 2.0, web(1), &with_programs());
-    assert_eq!(table.wishes(), []);
-    table.left(id, None, at(2.1), &with_programs());
-    let wishes = table.wishes();
-    assert!(matches!(wishes[..], [Wish::Renew(offer)] if offer.id == id), "{wishes:?}");
+    assert_eq!(table.offload_requests(), []);
+    table.removed(id, None, at(2.1), &with_programs());
+    let requests = table.offload_requests();
+    assert!(
+        matches!(requests[..], [OffloadRequest::ClearMark(one)] if one.id == id),
+        "{requests:?}"
+    );
 
     let mut table = self::table();
     let id = carried(&mut table, web(1));
-    table.distrust(true, at(2.0));
-    let wishes = table.wishes();
-    let renewed = |wish: &Wish| matches!(wish, Wish::Renew(offer) if offer.id == id);
-    assert!(wishes[0] == Wish::Leave(id) && renewed(&wishes[1]), "{wishes:?}");
-    table.renewed(id);
+    table.rules_changed(true, at(2.0));
+    let requests = table.offload_requests();
+    let cleared = |request: &OffloadRequest| matches!(request, OffloadRequest::ClearMark(one) if one.id == id);
+    assert!(requests[0] == OffloadRequest::Remove(id) && cleared(&requests[1]), "{requests:?}");
+    table.mark_cleared(id);
     update(&mut table, 3.0, web(1), &with_programs());
-    offer(&mut table);
+    preparing(&mut table);
 }
 
 #[test]
-fn a_daemon_before_may_have_seen_the_rules_in_force() {
+fn marks_count_if_the_previous_daemon_saw_the_same_rules() {
     let mut table = FlowTable::new();
     table.engine(ebpf(), at(0.0));
-    table.trust_found();
+    table.trust_first_dump();
     dump_in(&mut table, 0.0, &[passed(web(1))], &with_programs());
-    offer(&mut table);
-    // What no event has told of later is as old as it may be.
+    preparing(&mut table);
+    // Without an event the age of a mark is unknown.
     dump_in(&mut table, 1.0, &[passed(web(1)), passed(web(2))], &with_programs());
-    let wishes = table.wishes();
-    assert!(matches!(wishes[..], [Wish::Renew(offer)] if offer.id == 2), "{wishes:?}");
+    let requests = table.offload_requests();
+    assert!(
+        matches!(requests[..], [OffloadRequest::ClearMark(one)] if one.id == 2),
+        "{requests:?}"
+    );
 }
 
 #[test]
-fn nothing_is_taken_up_without_rules_that_tell() {
+fn nothing_is_requested_without_rules_that_set_marks() {
     let mut table = FlowTable::new();
     table.engine(EngineState { passed: [0; 2], ..ebpf() }, at(0.0));
     update(&mut table, 1.0, web(1), &with_programs());
-    assert_eq!(table.wishes(), []);
+    assert_eq!(table.offload_requests(), []);
+}
+
+#[test]
+fn a_flow_is_refused_when_window_tracking_stays_on() {
+    let mut table = table();
+    update(&mut table, 1.0, web(1), &with_programs());
+    let id = preparing(&mut table).id;
+    table.window_tracking(id, false, at(1.0));
+    assert_eq!(table.offload_requests(), []);
+    assert_eq!(verdict(&only(&table, 1.0)), ("slow", "not-taken"));
+}
+
+#[test]
+fn an_outcome_that_comes_too_late_changes_nothing() {
+    let mut table = table();
+    update(&mut table, 1.0, web(1), &with_programs());
+    let id = preparing(&mut table).id;
+    table.engine(EngineState::default(), at(1.1));
+    table.window_tracking(id, true, at(1.2));
+    assert_eq!(table.offload_requests(), []);
+    table.installed(id, Ok(()), at(1.3));
+    assert_eq!(verdict(&only(&table, 1.3)), ("slow", "engine-off"));
+}
+
+#[test]
+fn udp_needs_no_change_of_window_tracking() {
+    let dns = entry(1, tuple(support::UDP, "10.10.0.2", 1000, "192.0.2.53", 53));
+    let mut table = table();
+    update(&mut table, 1.0, dns, &with_programs());
+    let requests = table.offload_requests();
+    assert!(matches!(requests[..], [OffloadRequest::Install(one)] if one.id == 1), "{requests:?}");
 }

@@ -9,7 +9,7 @@ use std::process::Stdio;
 
 use cpu::{Found, Steering};
 use ctnetlink::{MarkBits, Reinspection, Select, Tuple, Upkeep};
-use flows::Offer;
+use flows::Connection;
 use ruleset::NftCommand;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -25,7 +25,7 @@ use crate::ips::probe;
 use crate::ips::state::Orders;
 use crate::ips::suricata;
 use crate::offload::attach;
-use crate::offload::ebpf::{Wanted, liberal};
+use crate::offload::ebpf::{Wanted, without_window_tracking};
 use crate::sys::task::spawn_local;
 
 /// The program that updates rules.
@@ -210,8 +210,8 @@ impl Daemon {
 }
 
 /// Tells conntrack not to mind the windows of these connections.
-async fn free(offers: Vec<Offer>, happenings: Sender<Happening>) {
-    let upkeep: Vec<Upkeep> = offers.iter().map(liberal).collect();
+async fn free(offers: Vec<Connection>, happenings: Sender<Happening>) {
+    let upkeep: Vec<Upkeep> = offers.iter().map(without_window_tracking).collect();
     let told = ctnetlink::keep(&upkeep).await;
     if let Err(error) = &told {
         log::error!("{}", chain(error));
@@ -220,7 +220,7 @@ async fn free(offers: Vec<Offer>, happenings: Sender<Happening>) {
 }
 
 /// Clears bits of these connections' marks.
-async fn distrust(offers: Vec<Offer>, mask: u32, happenings: Sender<Happening>) {
+async fn distrust(offers: Vec<Connection>, mask: u32, happenings: Sender<Happening>) {
     let keys: Vec<_> = offers.iter().map(|offer| (offer.zone, offer.orig)).collect();
     match ctnetlink::set_mark(&keys, MarkBits { value: 0, mask }).await {
         Ok(_) => drop(happenings.send(Happening::Distrusted(offers)).await),

@@ -118,7 +118,7 @@ pub(crate) async fn run(paths: Paths) -> std::io::Result<()> {
     let known = rules::are_known(&paths.rules()).await;
     let mut daemon = Daemon::new(paths, happenings);
     if known {
-        daemon.core.flows.trust_found();
+        daemon.core.flows.trust_first_dump();
     }
     daemon.start_watching();
     let mut second = tokio::time::interval(Duration::from_secs(1));

@@ -48,8 +48,8 @@ impl Daemon {
             }
             Happening::RulesDone(result) => self.rules_done(result),
             Happening::Renewed(entries) => self.core.renewed(&entries),
-            Happening::Freed(offers, told) => self.core.freed(&offers, told),
-            Happening::Distrusted(offers) => self.core.distrusted(&offers),
+            Happening::Freed(offers, told) => self.core.window_tracking(&offers, told),
+            Happening::Distrusted(offers) => self.core.marks_cleared(&offers),
             Happening::Attached(result) => self.core.attached(*result),
             Happening::Reinspected(result) => {
                 match &result {

@@ -70,9 +70,9 @@ impl Core {
             let rule = (offender.sid, offender.reason.as_str());
             let own = |address: IpAddr| topology.is_local(address);
             if let Some(block) = self.protection.fired(now, offender.address, rule, own) {
-                let offers = self.flows.offers_of(block.address);
-                self.ebpf.reject(&offers, block.sid, block.until, topology, self.now);
-                let flows = offers.iter().map(|offer| (offer.zone, offer.orig)).collect();
+                let connections = self.flows.connections_of(block.address);
+                self.ebpf.reject(&connections, block.sid, block.until, topology, self.now);
+                let flows = connections.iter().map(|one| (one.zone, one.orig)).collect();
                 effects
                     .push(Effect::Block { element: Box::new(state::element(&block, now)), flows });
             }

@@ -7,13 +7,13 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ctnetlink::{Entry, Upkeep};
-use ebpf::connection::{Connection, Timeouts};
+use ebpf::connection::{self, Timeouts};
 use ebpf::engine::{Cause, Engine, MapError, Maps, TakeError};
 use ebpf::entry::Hook;
 use ebpf::ground::{Change, Ground, Place};
 use ebpf::layout::Exits;
 use ebpf::table::Table;
-use flows::{FlowTable, Now, Offer, Reason, Wish};
+use flows::{Connection, FlowTable, Now, OffloadRequest, Reason};
 use topology::{Kept, Queue, Topology, passed_by};
 
 use crate::network::view::Surroundings;
@@ -74,15 +74,15 @@ pub(crate) struct Attached {
 }
 
 /// What conntrack has to be told.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Served {
-    pub(crate) upkeep: Vec<Upkeep>,
-    /// TCP connections that are taken up once conntrack does not mind their windows any more.
-    /// Before that, an answer that comes between the writing of two entries would be invalid to it:
-    /// it acknowledges what conntrack has not seen.
-    pub(crate) free: Vec<Offer>,
-    /// Connections that have to pass the rules again.
-    pub(crate) renew: Vec<Offer>,
+    pub(crate) extend: Vec<Upkeep>,
+    /// Connections whose window tracking has to be disabled before they are installed.
+    pub(crate) prepare: Vec<Connection>,
+    /// Connections whose marks have to be cleared: they have to pass the rules again.
+    pub(crate) clear: Vec<Connection>,
+    /// TCP connections that were installed just now.
+    pub(crate) installed: Vec<Connection>,
 }
 
 /// The eBPF engine.
@@ -232,30 +232,30 @@ impl EbpfRoom {
         }
     }
 
-    /// What the table of flows wishes is done.
+    /// Carries out what the flow table requests, until it has no more requests.
     pub(crate) fn serve(
         &mut self,
         flows: &mut FlowTable,
         around: &Surroundings,
         now: Now,
     ) -> Served {
-        let mut upkeep = Vec::new();
-        let mut free = Vec::new();
-        let mut renew = Vec::new();
+        let mut served = Served::default();
         for _ in 0..ROUNDS {
-            self.settle(flows, around, now, &mut upkeep);
-            let wishes = flows.wishes();
-            if wishes.is_empty() {
+            self.settle(flows, around, now, &mut served.extend);
+            let requests = flows.offload_requests();
+            if requests.is_empty() {
                 break;
             }
-            for wish in wishes {
-                match wish {
-                    Wish::Take(offer) if offer.orig.proto == TCP => free.push(offer),
-                    Wish::Take(offer) => {
-                        self.answer(&offer, flows, around, now);
+            for request in requests {
+                match request {
+                    OffloadRequest::DisableWindowTracking(one) => served.prepare.push(one),
+                    OffloadRequest::Install(one) => {
+                        if self.install(&one, flows, around, now) && one.orig.proto == TCP {
+                            served.installed.push(one);
+                        }
                     }
-                    Wish::Renew(offer) => renew.push(offer),
-                    Wish::Leave(id) => {
+                    OffloadRequest::ClearMark(one) => served.clear.push(one),
+                    OffloadRequest::Remove(id) => {
                         if let Some(engine) = &mut self.engine {
                             engine.release(id, now.mono);
                         }
@@ -263,22 +263,23 @@ impl EbpfRoom {
                 }
             }
         }
-        Served { upkeep, free, renew }
+        served
     }
 
-    /// Takes a flow up that was offered, and still is. Whether it is carried now.
-    pub(crate) fn answer(
+    /// Installs a flow if it is still requested. Whether it is carried now.
+    fn install(
         &mut self,
-        offer: &Offer,
+        connection: &Connection,
         flows: &mut FlowTable,
         around: &Surroundings,
         now: Now,
     ) -> bool {
-        let answer = flows.awaits(offer.id).then(|| self.take(offer, around.topology(), now));
-        answer.is_some_and(|answer| {
-            flows.taken(offer.id, answer, now);
-            answer.is_ok()
-        })
+        if !flows.awaits_installation(connection.id) {
+            return false;
+        }
+        let outcome = self.take(connection, around.topology(), now);
+        flows.installed(connection.id, outcome, now);
+        outcome.is_ok()
     }
 
     /// Tells the table of flows what has happened to those that were taken up.
@@ -292,13 +293,13 @@ impl EbpfRoom {
         let Some(engine) = &mut self.engine else { return };
         let report = engine.report();
         for growth in report.grown {
-            flows.carried(growth.id, growth.direction, growth.grown, growth.inherited, now);
+            flows.count_offloaded(growth.id, growth.direction, growth.grown, growth.inherited, now);
         }
         for (id, cause) in report.left {
             match cause {
-                Cause::Moved => flows.left(id, None, now, around),
-                Cause::Closing => flows.left(id, Some(Reason::Closing), now, around),
-                Cause::Evicted => flows.left(id, Some(Reason::TableFull), now, around),
+                Cause::Moved => flows.removed(id, None, now, around),
+                Cause::Closing => flows.removed(id, Some(Reason::Closing), now, around),
+                Cause::Evicted => flows.removed(id, Some(Reason::TableFull), now, around),
                 Cause::Asked | Cause::Expired => {}
             }
         }
@@ -312,16 +313,20 @@ impl EbpfRoom {
         }));
     }
 
-    fn take(&mut self, offer: &Offer, topology: &Topology, now: Now) -> Result<(), Reason> {
-        let (initiator, responder) = (offer.orig.src, offer.reply.src);
+    fn take(
+        &mut self,
+        connection: &Connection,
+        topology: &Topology,
+        now: Now,
+    ) -> Result<(), Reason> {
+        let (initiator, responder) = (connection.orig.src, connection.reply.src);
         let places = [self.place(topology, initiator)?, self.place(topology, responder)?];
         let hooks = places.each_ref().map(|place| place.side.hook);
         if self.is_shaped(&places[0], hooks[1]) || self.is_shaped(&places[1], hooks[0]) {
             return Err(Reason::Shaped);
         }
         let engine = self.engine.as_mut().ok_or(Reason::NotTaken)?;
-        let Offer { id, zone, orig, reply } = *offer;
-        let taken = engine.take(Connection { id, zone, orig, reply }, places, now.mono);
+        let taken = engine.take(known_as(connection, connection.id), places, now.mono);
         taken.map_err(|error| match error {
             TakeError::Refused(refusal) => reason(refusal),
             TakeError::Kernel(error) => {
@@ -352,18 +357,19 @@ impl EbpfRoom {
     /// stack sees it. Who has no program is dropped by nft.
     pub(crate) fn reject(
         &mut self,
-        offers: &[Offer],
+        connections: &[Connection],
         rule: u32,
         until: Duration,
         topology: &Topology,
         now: Now,
     ) {
-        for offer in offers {
-            let Offer { id, zone, orig, reply } = *offer;
-            let places = [orig.src, reply.src].map(|address| self.place(topology, address));
+        for connection in connections {
+            let id = connection.id;
+            let places = [connection.orig.src, connection.reply.src]
+                .map(|address| self.place(topology, address));
             if let (Some(engine), [Ok(initiator), Ok(responder)]) = (&mut self.engine, places) {
                 engine.release(id, now.mono);
-                let connection = Connection { id: id | REJECTED, zone, orig, reply };
+                let connection = known_as(connection, id | REJECTED);
                 // Without room nft drops them all the same.
                 let _ = engine.reject(connection, [initiator, responder], rule, until, now.mono);
             }
@@ -382,11 +388,11 @@ impl EbpfRoom {
 
     /// A connection is gone: its last counters, before the table of flows forgets it.
     pub(crate) fn gone(&mut self, entry: &Entry, flows: &mut FlowTable, now: Now) {
-        let (Some(engine), Some(id)) = (&mut self.engine, flows.offered(entry)) else { return };
+        let (Some(engine), Some(id)) = (&mut self.engine, flows.offloading(entry)) else { return };
         engine.release(id, now.mono);
         // It is about nobody else: whatever happens is settled at once. Conntrack need not be told.
         for growth in &engine.report().grown {
-            flows.carried(growth.id, growth.direction, growth.grown, growth.inherited, now);
+            flows.count_offloaded(growth.id, growth.direction, growth.grown, growth.inherited, now);
         }
     }
 
@@ -453,9 +459,15 @@ impl EbpfRoom {
     }
 }
 
-/// That sequence numbers of a connection are not to be minded.
-pub(crate) fn liberal(offer: &Offer) -> Upkeep {
-    Upkeep { zone: offer.zone, orig: offer.orig, timeout_s: None, liberal: true }
+/// Has conntrack disable window tracking.
+pub(crate) fn without_window_tracking(connection: &Connection) -> Upkeep {
+    Upkeep { zone: connection.zone, orig: connection.orig, timeout_s: None, liberal: true }
+}
+
+/// A connection as the engine knows it, under this number.
+fn known_as(connection: &Connection, id: u64) -> connection::Connection {
+    let Connection { id: _, zone, orig, reply } = *connection;
+    connection::Connection { id, zone, orig, reply }
 }
 
 fn words(error: &MapError) -> String {

@@ -52,7 +52,7 @@ impl Core {
         if revision.others || revision.elements {
             // Elements change all the time where names are resolved into sets (dnsmasq): what is
             // carried goes on then, as in a flowtable.
-            self.flows.distrust(revision.others, self.now);
+            self.flows.rules_changed(revision.others, self.now);
             effects.extend(self.serve_ebpf());
         }
         if revision.table == Touch::None {

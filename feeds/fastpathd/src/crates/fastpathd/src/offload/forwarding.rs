@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 
 use config::order;
 use ebpf::ground::Change;
-use flows::{Offer, Reason};
+use flows::Connection;
 use ruleset::{Engine, Plan};
 
 use crate::core::{Core, Effect};
-use crate::offload::ebpf::{Attached, Program, Served, Wanted, liberal};
+use crate::offload::ebpf::{Attached, Program, Served, Wanted, without_window_tracking};
 
 impl Core {
     /// Has devices given programs or taken from them, and leaves those that have one out of the
@@ -60,51 +60,47 @@ impl Core {
         effects
     }
 
-    /// Does what the table of flows wishes.
+    /// Carries out what the flow table requests of the eBPF engine.
     pub(crate) fn serve_ebpf(&mut self) -> Vec<Effect> {
-        let Served { upkeep, free, renew } =
+        let Served { extend, prepare, clear, installed } =
             self.ebpf.serve(&mut self.flows, &self.around, self.now);
         let mut effects = Vec::new();
-        if !free.is_empty() {
-            effects.push(Effect::Free(free));
+        if !prepare.is_empty() {
+            effects.push(Effect::Free(prepare));
         }
         let bits = self.room.in_force().and_then(Plan::passed).map(|[a, b]| a | b);
-        if let (Some(bits), false) = (bits, renew.is_empty()) {
-            effects.push(Effect::Renew(renew, bits));
+        if let (Some(bits), false) = (bits, clear.is_empty()) {
+            effects.push(Effect::Renew(clear, bits));
         }
-        if !upkeep.is_empty() {
-            effects.push(Effect::Keep(upkeep));
+        if !extend.is_empty() {
+            effects.push(Effect::Keep(extend));
+        }
+        // Once more: until a connection is carried, conntrack notes acknowledgements, and it would
+        // reject a RST that follows later ones.
+        if !installed.is_empty() {
+            effects.push(Effect::Keep(installed.iter().map(without_window_tracking).collect()));
         }
         effects
     }
 
     /// The marks of these connections are cleared; they may have passed the rules since.
-    pub(crate) fn distrusted(&mut self, offers: &[Offer]) -> Vec<Effect> {
-        for offer in offers {
-            self.flows.renewed(offer.id);
+    pub(crate) fn marks_cleared(&mut self, connections: &[Connection]) -> Vec<Effect> {
+        for connection in connections {
+            self.flows.mark_cleared(connection.id);
         }
-        vec![Effect::LookUp(offers.iter().map(|offer| (offer.zone, offer.orig)).collect())]
+        vec![Effect::LookUp(connections.iter().map(|one| (one.zone, one.orig)).collect())]
     }
 
-    /// Conntrack does not mind the windows of these connections any more, or could not be told. It
-    /// is told once more of those that are carried now: until then it has noted acknowledgements,
-    /// and it would not believe a RST that follows on later ones.
-    pub(crate) fn freed(&mut self, offers: &[Offer], told: bool) -> Vec<Effect> {
-        let mut taken = Vec::new();
-        for offer in offers {
-            if told {
-                if self.ebpf.answer(offer, &mut self.flows, &self.around, self.now) {
-                    taken.push(liberal(offer));
-                }
-            } else if self.flows.awaits(offer.id) {
-                self.flows.taken(offer.id, Err(Reason::NotTaken), self.now);
-            }
+    /// Conntrack has disabled window tracking of these connections, or could not.
+    pub(crate) fn window_tracking(
+        &mut self,
+        connections: &[Connection],
+        disabled: bool,
+    ) -> Vec<Effect> {
+        for connection in connections {
+            self.flows.window_tracking(connection.id, disabled, self.now);
         }
-        let mut effects = self.serve_ebpf();
-        if !taken.is_empty() {
-            effects.push(Effect::Keep(taken));
-        }
-        effects
+        self.serve_ebpf()
     }
 }
 

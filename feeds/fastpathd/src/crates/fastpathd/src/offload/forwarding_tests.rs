@@ -15,7 +15,7 @@ use super::*;
 use crate::bus::methods::{Outcome, call};
 use crate::core::{Machine, Readings};
 use crate::network::fixture::{established, lab_dump, lab_firewall, lab_network};
-use crate::offload::ebpf::{Opened, liberal};
+use crate::offload::ebpf::{Opened, without_window_tracking};
 use crate::offload::flowtable::Job;
 
 #[path = "attach_tests.rs"]
@@ -88,7 +88,7 @@ fn settle(core: &mut Core, effects: Vec<Effect>) -> Vec<Effect> {
     for effect in effects {
         match effect {
             Effect::Free(offers) => {
-                let more = core.freed(&offers, true);
+                let more = core.window_tracking(&offers, true);
                 others.extend(settle(core, more));
             }
             other => others.push(other),
@@ -158,9 +158,9 @@ fn a_connection_is_carried_with_its_event() {
     let [Effect::Free(offers)] = &effects[..] else { panic!("{effects:?}") };
     let orig = established(7, false).orig;
     let free = Upkeep { zone: 0, orig, timeout_s: None, liberal: true };
-    assert_eq!(offers.iter().map(liberal).collect::<Vec<_>>(), [free]);
+    assert_eq!(offers.iter().map(without_window_tracking).collect::<Vec<_>>(), [free]);
     assert_eq!(carried(&maps), 0, "conntrack would take the next answer for invalid");
-    assert_eq!(core.freed(offers, true), [Effect::Keep(vec![free])]);
+    assert_eq!(core.window_tracking(offers, true), [Effect::Keep(vec![free])]);
     assert_eq!(carried(&maps), 2);
     maps.with(|inside| {
         let (_, (there, _)) = inside.flows.iter().find(|(key, _)| from_host(key)).unwrap();
@@ -182,10 +182,10 @@ fn who_ends_while_conntrack_is_told_is_not_taken_up() {
     let begins = |id| Event::New(Entry { mark: PASSED, ..established(id, false) });
     let first = offers(core.events(&[begins(7)]));
     core.events(&[Event::Destroy(established(7, false))]);
-    core.freed(&first, true);
+    core.window_tracking(&first, true);
     assert_eq!(carried(&maps), 0);
     let second = offers(core.events(&[begins(8)]));
-    core.freed(&second, false);
+    core.window_tracking(&second, false);
     assert_eq!(carried(&maps), 0);
     assert_eq!(flow(&mut core, 8)["reason"], "not-taken");
 }
@@ -297,7 +297,7 @@ fn the_next_daemon_adopts_what_the_last_one_left() {
     maps.pass(5, from_host);
     assert_eq!(carried(&maps), 4);
     let mut next = asking();
-    next.flows.trust_found();
+    next.flows.trust_first_dump();
     next.attached(Ok(outcome(&maps, &["lan1", "lan2", "wan"], &[])));
     next.applied(Ok(Applied::Removed));
     for _ in 0..2 {
@@ -335,7 +335,7 @@ fn a_blocked_source_is_dropped_at_the_hook() {
     update(&mut core, established(7, false));
     maps.pass(2, from_host);
     let source = established(7, false).orig.src;
-    let offers = core.flows.offers_of(source);
+    let offers = core.flows.connections_of(source);
     let (now, until) = (core.now, core.now.mono + Duration::from_secs(60));
     core.ebpf.reject(&offers, 2_100_498, until, core.around.topology(), now);
     core.serve_ebpf();
@@ -419,7 +419,7 @@ fn other_rules_of_the_firewall_have_to_be_passed_anew() {
     // Told before the bits were off.
     update(&mut core, established(7, false));
     assert_eq!(carried(&maps), 0);
-    let looked_up = core.distrusted(&offers);
+    let looked_up = core.marks_cleared(&offers);
     assert_eq!(looked_up, [Effect::LookUp(vec![(0, offers[0].orig)])]);
     core.looked_up(&[established(7, false)]);
     assert_eq!(carried(&maps), 0, "a rule stops it now");

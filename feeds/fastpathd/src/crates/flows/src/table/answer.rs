@@ -13,7 +13,8 @@ use crate::page::{FlowDetail, FlowPage, Top};
 use crate::parse::QueryError;
 use crate::query::{FlowsQuery, Group, Sort, TopQuery};
 use crate::rows;
-use crate::table::{FlowTable, Now};
+use crate::table::FlowTable;
+use crate::time::Now;
 
 impl FlowTable {
     /// One page of flows or groups.

@@ -4,12 +4,13 @@
 use ctnetlink::{Counters, Entry};
 
 use crate::engine::Engine;
-use crate::flow::{Delta, Growth, Millis, Reading};
+use crate::flow::{Delta, Growth, Reading};
+use crate::handshake::Event;
 use crate::inspection::{Inspection, InspectionState};
 use crate::ladder;
-use crate::path::{Path, Reason};
+use crate::path::Path;
 use crate::table::FlowTable;
-use crate::table::Takeup;
+use crate::time::Millis;
 
 /// Without any budget only Suricata ends inspection, at its stream depth at the latest. This is
 /// the default.
@@ -17,7 +18,7 @@ const DEPTH: u64 = 1 << 20;
 
 impl FlowTable {
     /// Reads the counters and credits what they grew by; false when there was nothing to read.
-    pub(crate) fn count(&mut self, position: usize, entry: &Entry, at: Millis, last: bool) -> bool {
+    pub(super) fn count(&mut self, position: usize, entry: &Entry, at: Millis, last: bool) -> bool {
         let flow = &mut self.flows[position];
         if flow.reading == Reading::Foreign {
             flow.baseline(entry, at);
@@ -25,10 +26,9 @@ impl FlowTable {
         }
         let mixed = flow.inspected && flow.carried.is_some();
         let Some(growth) = flow.count(entry, at, last || mixed) else { return false };
-        // Whoever had to wait for room tries again while he sends.
-        let grown = growth.delta != Delta::default();
-        if grown && flow.takeup == Takeup::Refused(Reason::TableFull) {
-            flow.takeup = Takeup::Not;
+        if growth.delta != Delta::default() {
+            let request = flow.offload_step(Event::Active);
+            self.requests.extend(request);
         }
         let best = flow.carried.unwrap_or(Path::Slow);
         let inspected = match (flow.inspected, mixed) {
@@ -54,7 +54,7 @@ impl FlowTable {
 
     /// Remembers which paths the flow has been on, for the bytes of the next reading: the kernel
     /// may have taken it, Suricata or the budget may have let it go.
-    pub(crate) fn note_paths(&mut self, position: usize) {
+    pub(super) fn note_paths(&mut self, position: usize) {
         let flow = &mut self.flows[position];
         let unseen = self.engine.engine != Engine::Off && flow.unlisted == [true; 2];
         let offloaded = ladder::offloaded(flow.status, unseen);

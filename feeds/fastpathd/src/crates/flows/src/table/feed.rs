@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What the daemon tells the table: dumps, events, the engine.
+//! What the daemon feeds into the table: dumps, events, look-ups.
 
 use std::collections::HashSet;
-use std::rc::Rc;
-use std::time::Duration;
 
 use ctnetlink::{Entry, Event, Tuple};
 
-use crate::engine::EngineState;
-use crate::flow::Millis;
-use crate::inspection::InspectionState;
-use crate::intern::Number;
-use crate::ladder::{Facts, climb, takeable};
-use crate::network::{Network, Side};
+use crate::network::Network;
 use crate::path::Reason;
-use crate::table::Takeup;
-use crate::table::{FlowTable, Now};
+use crate::table::FlowTable;
+use crate::time::{Millis, Now};
 
 /// How many of the newest flows are searched for young ones: a second's worth of a busy router.
 const YOUNG_AMONG: usize = 4096;
@@ -24,42 +17,6 @@ const YOUNG_AMONG: usize = 4096;
 const DEPARTED_MOST: usize = 4096;
 
 impl FlowTable {
-    /// Sets the engine in force and decides the path of every flow anew, if it is another one: a
-    /// hundred thousand flows take a while.
-    pub fn engine(&mut self, engine: EngineState, now: Now) {
-        if self.engine == engine {
-            return;
-        }
-        self.engine = engine;
-        for at in 0..self.flows.len() {
-            self.judge(at, now.millis());
-        }
-        self.epoch += 1;
-    }
-
-    /// Sets the inspection in force; the rest as with [`engine`](Self::engine).
-    pub fn inspection(&mut self, inspection: InspectionState, now: Now) {
-        if self.inspection == inspection {
-            return;
-        }
-        self.inspection = inspection;
-        for at in 0..self.flows.len() {
-            self.police(at);
-            self.judge(at, now.millis());
-        }
-        self.epoch += 1;
-    }
-
-    /// Any flow may be routed differently now: those that the eBPF engine must not carry any more
-    /// leave at once, not when they are read next.
-    pub fn rerouted(&mut self, now: Now, net: &dyn Network) {
-        for at in 0..self.flows.len() {
-            self.survey(at, net);
-            self.judge(at, now.millis());
-        }
-        self.epoch += 1;
-    }
-
     /// A dump of the conntrack table starts. An unfinished earlier one is forgotten.
     pub fn dump_begin(&mut self, now: Now) {
         self.now = now;
@@ -86,7 +43,9 @@ impl FlowTable {
             None if self.gone.contains(&(entry.id, entry.zone)) => return,
             None => {
                 let position = self.insert(entry, now, !self.first);
-                self.flows[position].trusted = if self.first { self.found } else { 0 };
+                if self.first {
+                    self.flows[position].rules = self.rules.of_first_dump();
+                }
                 position
             }
         };
@@ -126,7 +85,9 @@ impl FlowTable {
         let position = self.known(entry).unwrap_or_else(|| {
             let position = self.insert(entry, now, new || !self.first);
             // A new one's mark was set by the rules in force.
-            self.flows[position].trusted = if new { self.rules } else { 0 };
+            if new {
+                self.flows[position].rules = self.rules.of_new();
+            }
             position
         });
         self.flows[position].seen = self.dump;
@@ -172,6 +133,7 @@ impl FlowTable {
         let flow = &mut self.flows[position];
         flow.set_to_zero();
         flow.mark &= !ours;
+        self.note_paths(position);
         self.judge(position, at);
         self.flows[position].credited();
         self.epoch += 1;
@@ -210,90 +172,4 @@ impl FlowTable {
             self.flows[position].credited();
         }
     }
-
-    /// Looks up both ends, if the network has changed since.
-    pub(crate) fn survey(&mut self, position: usize, net: &dyn Network) {
-        let flow = &mut self.flows[position];
-        if flow.generation == net.generation() {
-            return;
-        }
-        flow.generation = net.generation();
-        if matches!(flow.takeup, Takeup::Refused(_)) {
-            flow.takeup = Takeup::Not;
-        }
-        let (initiator, responder) = (flow.orig.src, flow.reply.src);
-        flow.local = net.is_local(initiator) || net.is_local(responder);
-        flow.policy_routed = net.is_policy_routed(initiator, responder);
-        let sides = [initiator, responder].map(|address| net.side(address));
-        flow.unlisted = [0, 1].map(|i| sides[i].as_ref().is_some_and(Side::unlisted));
-        [flow.initiator, flow.responder] =
-            sides.map(|side| side.map_or(0, |side| self.sides.number(side)));
-        let mut name = |address| match net.name(address) {
-            None | Some("") => 0,
-            Some(name) => match self.names.find(name) {
-                0 => self.names.number(Rc::from(name)),
-                known => known,
-            },
-        };
-        (flow.src_name, flow.dst_name) = (name(initiator), name(responder));
-        self.police(position);
-    }
-
-    /// Asks the policy, when the policy or the ends have changed.
-    fn police(&mut self, position: usize) {
-        let flow = &self.flows[position];
-        let sides = [flow.initiator, flow.responder].map(|number| self.side(number));
-        let ends = [flow.orig.src, flow.reply.src];
-        let action = self.inspection.action(sides[0], sides[1], ends);
-        self.flows[position].action = action;
-    }
-
-    /// Decides path and reason.
-    pub(crate) fn judge(&mut self, position: usize, at: Millis) {
-        self.note_paths(position);
-        let flow = &self.flows[position];
-        let side = |number| self.sides.get(number);
-        let mut facts = Facts {
-            engine: self.engine.engine,
-            inspection: flow.inspection,
-            status: flow.status,
-            takeup: flow.takeup,
-            local: flow.local,
-            multicast: flow.multicast,
-            proto: flow.orig.proto,
-            helper: flow.helper,
-            seq_adjust: flow.seq_adjust,
-            excluded: self.engine.excludes.iter().any(|e| e.matches(&flow.orig, &flow.reply))
-                || [flow.initiator, flow.responder]
-                    .into_iter()
-                    .any(|number| side(number).is_some_and(|side| side.left_out)),
-            tcp_state: flow.tcp_state,
-            policy_routed: flow.policy_routed,
-            initiator: side(flow.initiator),
-            responder: side(flow.responder),
-            quiet: span(at - flow.active),
-            active_for: span(flow.active_for()),
-        };
-        let (takeable, passed) = (takeable(&facts), self.passed(&self.flows[position]));
-        let flow = &mut self.flows[position];
-        self.wishes.extend(flow.wish(takeable && passed));
-        if takeable && !passed {
-            self.wishes.extend(flow.renew(self.rules));
-        }
-        facts.takeup = flow.takeup;
-        let (path, reason) = climb(&facts);
-        let before = flow.path;
-        if flow.decide(path, reason, at) && before != path {
-            self.accounts.leave(before);
-            self.accounts.enter(path);
-        }
-    }
-
-    pub(crate) fn side(&self, number: Number) -> Option<&Side> {
-        self.sides.get(number)
-    }
-}
-
-fn span(millis: Millis) -> Duration {
-    Duration::from_millis(u64::try_from(millis).unwrap_or(0))
 }

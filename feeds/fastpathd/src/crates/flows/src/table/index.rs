@@ -3,21 +3,23 @@
 
 use ctnetlink::Entry;
 
-use crate::flow::{Flow, Millis, Reading};
-use crate::table::{FlowTable, Now};
+use crate::flow::{Flow, Reading};
+use crate::handshake::Event;
+use crate::table::FlowTable;
+use crate::time::{Millis, Now};
 
 /// Starts further back than this are not believed: the clock was set since.
 const AGE_MOST_MS: u64 = 10 * 366 * 86_400_000;
 
 impl FlowTable {
     /// Where the flow of `entry` is.
-    pub(crate) fn known(&self, entry: &Entry) -> Option<usize> {
+    pub(super) fn known(&self, entry: &Entry) -> Option<usize> {
         let same = |position: &u32| self.flows[*position as usize].is(entry);
         self.index.find(hash(entry.id), same).map(|position| *position as usize)
     }
 
     /// Where the flow with this id of ours is.
-    pub(crate) fn position(&self, id: u64) -> Option<usize> {
+    pub(super) fn position(&self, id: u64) -> Option<usize> {
         #[expect(clippy::cast_possible_truncation, reason = "the kernel's id is below")]
         let kernel = id as u32;
         let same = |position: &u32| self.flows[*position as usize].id == id;
@@ -25,7 +27,7 @@ impl FlowTable {
     }
 
     /// Adds the flow of `entry`. `ours`: it began after we did, so all its bytes count.
-    pub(crate) fn insert(&mut self, entry: &Entry, now: Now, ours: bool) -> usize {
+    pub(super) fn insert(&mut self, entry: &Entry, now: Now, ours: bool) -> usize {
         let flows = &mut self.flows;
         let taken = |position: &u32| flows[*position as usize].kernel_id() == entry.id;
         let mut id = u64::from(entry.id);
@@ -45,7 +47,7 @@ impl FlowTable {
         position
     }
 
-    pub(crate) fn remove(&mut self, position: usize) {
+    pub(super) fn remove(&mut self, position: usize) {
         self.unindex(position, None);
         self.ends.remove(&self.flows, position);
         let last = self.flows.len() - 1;
@@ -53,7 +55,7 @@ impl FlowTable {
             self.ends.moved(&self.flows, last, position);
         }
         let mut gone = self.flows.swap_remove(position);
-        self.wishes.extend(gone.wish(false));
+        self.requests.extend(gone.offload_step(Event::Ineligible));
         self.accounts.leave(gone.path);
         if position < self.flows.len() {
             // The last flow has moved into the gap.
@@ -62,7 +64,7 @@ impl FlowTable {
     }
 
     /// Takes over what `entry` says besides the counters.
-    pub(crate) fn update(&mut self, position: usize, entry: &Entry, whole: bool) {
+    pub(super) fn update(&mut self, position: usize, entry: &Entry, whole: bool) {
         let same_ends = self.flows[position].reply == entry.reply;
         if !same_ends {
             self.ends.remove(&self.flows, position);
@@ -86,7 +88,7 @@ impl FlowTable {
     }
 
     /// Gives memory back after a flood.
-    pub(crate) fn shrink(&mut self) {
+    pub(super) fn shrink(&mut self) {
         let len = self.flows.len();
         if self.flows.capacity() / 4 > len + 1024 {
             self.flows.shrink_to(len * 2);
@@ -105,7 +107,7 @@ fn born(entry: &Entry, now: Now) -> Millis {
 }
 
 /// Positions are kept in 32 bits: four billion flows would not fit into memory.
-pub(crate) fn small(position: usize) -> u32 {
+pub(super) fn small(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
 }
 

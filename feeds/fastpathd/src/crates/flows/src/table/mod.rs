@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The table of all known flows: what the daemon asks.
+//! The table of all known flows. Its fields are private to this module and its children, one for
+//! each kind of change: feed, judge, credit, index, offload; `answer` and `find` only read.
 
 mod answer;
 mod credit;
 mod feed;
+mod find;
 mod index;
+mod judge;
 mod offload;
 
 use std::collections::HashSet;
 use std::rc::Rc;
-use std::time::Duration;
 
 use ctnetlink::Tuple;
 use hashbrown::HashTable;
@@ -17,35 +19,14 @@ use hashbrown::HashTable;
 use crate::accounts::Accounts;
 use crate::ends::ByEnds;
 use crate::engine::EngineState;
-use crate::flow::{Flow, Millis};
+use crate::flow::Flow;
+use crate::handshake::{OffloadRequest, Rules};
 use crate::history::{History, HistoryQuery, Rings};
 use crate::inspection::InspectionState;
-use crate::intern::Interner;
+use crate::intern::{Interner, Number};
 use crate::network::Side;
+use crate::time::Now;
 use crate::totals::Totals;
-
-pub use offload::{Offer, Takeup, Wish};
-
-/// One moment on both clocks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Now {
-    /// Monotonic, since an arbitrary start.
-    pub mono: Duration,
-    /// Unix time, milliseconds.
-    pub unix_ms: u64,
-}
-
-impl Now {
-    pub(crate) fn millis(self) -> Millis {
-        Millis::try_from(self.mono.as_millis()).unwrap_or(Millis::MAX)
-    }
-
-    /// A monotonic moment in Unix ms. Only the present relation of the clocks is known: moments
-    /// before a jump of the Unix clock are told as if it had not jumped.
-    pub(crate) fn unix_ms_of(self, at: Millis) -> u64 {
-        self.unix_ms.saturating_add_signed(at.saturating_sub(self.millis()))
-    }
-}
 
 /// The table of all known flows.
 ///
@@ -54,40 +35,36 @@ impl Now {
 /// [`sample`](Self::sample) once a second.
 #[derive(Debug)]
 pub struct FlowTable {
-    pub(crate) flows: Vec<Flow>,
+    flows: Vec<Flow>,
     /// Positions in `flows`, by the kernel's id. Two live flows may share one (it is a 32-bit
     /// hash), so equality also looks at zone and tuple.
-    pub(crate) index: HashTable<u32>,
-    pub(crate) ends: ByEnds,
-    pub(crate) sides: Interner<Side>,
-    pub(crate) names: Interner<Rc<str>>,
-    pub(crate) engine: EngineState,
-    pub(crate) inspection: InspectionState,
-    pub(crate) accounts: Accounts,
-    pub(crate) rings: Rings,
-    pub(crate) epoch: u64,
+    index: HashTable<u32>,
+    ends: ByEnds,
+    sides: Interner<Side>,
+    names: Interner<Rc<str>>,
+    engine: EngineState,
+    inspection: InspectionState,
+    accounts: Accounts,
+    rings: Rings,
+    epoch: u64,
     /// Serial number of the dump under way, or of the last one.
-    pub(crate) dump: u32,
-    pub(crate) dumping: bool,
+    dump: u32,
+    dumping: bool,
     /// Id and zone of what was destroyed during the dump under way.
-    pub(crate) gone: HashSet<(u32, u16)>,
+    gone: HashSet<(u32, u16)>,
     /// Id and zone of what was set to zero during the dump under way.
-    pub(crate) reset: HashSet<(u32, u16)>,
+    reset: HashSet<(u32, u16)>,
     /// Zone and original direction of what has left inspection and was not read since.
-    pub(crate) departed: Vec<(u16, Tuple)>,
-    /// What the eBPF engine has not been told yet.
-    pub(crate) wishes: Vec<Wish>,
-    /// Number of the firewall's rules in force.
-    pub(crate) rules: u64,
-    /// Number of those that carried flows must have passed.
-    pub(crate) rules_for_carried: u64,
-    /// Number of those that flows of the first dump have passed; 0: that is not known.
-    pub(crate) found: u64,
+    departed: Vec<(u16, Tuple)>,
+    /// What has not been asked of the eBPF engine yet.
+    requests: Vec<OffloadRequest>,
+    /// Versions of the firewall's rules.
+    rules: Rules,
     /// No dump has been complete yet: counters found are from before our time.
-    pub(crate) first: bool,
+    first: bool,
     /// Serial number of the flows whose kernel id was taken.
-    pub(crate) twins: u32,
-    pub(crate) now: Now,
+    twins: u32,
+    now: Now,
 }
 
 impl Default for FlowTable {
@@ -108,10 +85,8 @@ impl Default for FlowTable {
             gone: HashSet::new(),
             reset: HashSet::new(),
             departed: Vec::new(),
-            wishes: Vec::new(),
-            rules: 1,
-            rules_for_carried: 1,
-            found: 0,
+            requests: Vec::new(),
+            rules: Rules::default(),
             first: true,
             twins: 0,
             now: Now::default(),
@@ -160,5 +135,20 @@ impl FlowTable {
     #[must_use]
     pub fn history(&self, query: &HistoryQuery) -> History {
         self.rings.answer(query, |at| self.now.unix_ms_of(at))
+    }
+
+    /// The side with this number.
+    pub(crate) fn side(&self, number: Number) -> Option<&Side> {
+        self.sides.get(number)
+    }
+
+    /// All sides that flows have had.
+    pub(crate) fn sides(&self) -> &Interner<Side> {
+        &self.sides
+    }
+
+    /// All host names that flows have had.
+    pub(crate) fn names(&self) -> &Interner<Rc<str>> {
+        &self.names
     }
 }

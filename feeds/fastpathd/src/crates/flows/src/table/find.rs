@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Finds flows by their ends or by an address.
+
+use std::net::{IpAddr, SocketAddr};
+
+use crate::ends::{Pair, View};
+use crate::flow::Flow;
+use crate::handshake::Connection;
+use crate::proto::{TCP, UDP, has_ports};
+use crate::table::FlowTable;
+
+/// How many of the newest flows are searched for one of a protocol without ports. They are short,
+/// and a flood of alerts must not cost more.
+const PORTLESS_AMONG: usize = 4096;
+
+impl FlowTable {
+    /// The id of the flow between these ends, in either direction, and with the addresses as the
+    /// opener sends them, as the forward hook sees them (after destination and before source
+    /// NAT: that is where Suricata is in line) or as the other end sees them. Of a protocol
+    /// without ports the ports do not matter, and only the newest thousands are searched.
+    #[must_use]
+    pub fn find(&self, proto: u8, a: SocketAddr, b: SocketAddr) -> Option<u64> {
+        if has_ports(proto) {
+            let found = self
+                .ends
+                .find(&self.flows, &Pair::new(proto, (a.ip(), a.port()), (b.ip(), b.port())));
+            return found.map(|position| self.flows[position].id);
+        }
+        let wanted = [a.ip(), b.ip()];
+        let same = |pair: Pair| {
+            let ends = [pair.low.0, pair.high.0];
+            ends == wanted || ends == [wanted[1], wanted[0]]
+        };
+        let mut newest = self.flows.iter().rev().take(PORTLESS_AMONG);
+        let views = [View::Forwarded, View::Sent, View::Received];
+        let found = newest.find(|flow| {
+            flow.orig.proto == proto && views.into_iter().any(|view| same(view.pair(flow)))
+        });
+        found.map(|flow| flow.id)
+    }
+
+    /// The connections that have `address` at either end, before or after NAT.
+    #[must_use]
+    pub fn connections_of(&self, address: IpAddr) -> Vec<Connection> {
+        let flows = self.flows.iter().filter(|flow| flow.addresses().contains(&address));
+        flows.map(Flow::connection).collect()
+    }
+
+    /// Whether any TCP or UDP flow is forwarded; to or from one of these addresses, if they are
+    /// given.
+    #[must_use]
+    pub fn forwards(&self, addresses: Option<&[IpAddr]>) -> bool {
+        let its = |flow: &Flow| {
+            addresses.is_none_or(|wanted| flow.addresses().iter().any(|one| wanted.contains(one)))
+        };
+        let mut flows = self.flows.iter().filter(|flow| flow.forwarded());
+        flows.any(|flow| matches!(flow.orig.proto, TCP | UDP) && its(flow))
+    }
+}
