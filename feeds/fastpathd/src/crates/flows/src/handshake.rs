@@ -114,11 +114,6 @@ impl OffloadState {
             }
             Event::Installed if self == Self::Requested => (Self::Carried, None),
             Event::Rejected(reason) if self == Self::Requested => (Self::Refused(reason), None),
-            // An answer to a request that has been dropped since.
-            Event::WindowTrackingDisabled
-            | Event::WindowTrackingKept
-            | Event::Installed
-            | Event::Rejected(_) => (self, None),
             Event::Removed(reason) => (reason.map_or(Self::Idle, Self::Refused), None),
             Event::NetworkChanged => match self {
                 Self::Refused(_) => (Self::Idle, None),
@@ -126,7 +121,12 @@ impl OffloadState {
             },
             // A flow that found the table full tries again as long as it sends.
             Event::Active if self == Self::Refused(Reason::TableFull) => (Self::Idle, None),
-            Event::Active => (self, None),
+            // The outcome of a request that has been dropped since, or packets of another flow.
+            Event::WindowTrackingDisabled
+            | Event::WindowTrackingKept
+            | Event::Installed
+            | Event::Rejected(_)
+            | Event::Active => (self, None),
         }
     }
 

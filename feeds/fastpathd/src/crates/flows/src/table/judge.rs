@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Decides the path of flows: after a change of the engine, of inspection, of routes or of the flow.
+//! Decides the path of flows, after a change of the engine, of inspection, of routes or of the
+//! flow itself.
 
 use std::rc::Rc;
 use std::time::Duration;
