@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Connections, and what is told about them.
+//! Connections, and what is reported about them.
 
 use std::time::Duration;
 
@@ -58,21 +58,21 @@ pub struct Extension {
     pub left: Duration,
 }
 
-/// What is to be done to take a connection up.
+/// What has to be done to install a connection.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Taken {
+pub struct Installation {
     /// To be written: the direction from the initiator first.
     pub entries: [(Key, Entry); 2],
-    /// Connections that have to leave before, for want of room.
+    /// A connection that has to be removed before, because the table is full.
     pub evicted: Option<u64>,
 }
 
-/// What is left of a connection that is not carried any more.
+/// What is left of a connection that is no longer carried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Left {
     /// The connection.
     pub connection: Connection,
-    /// To be taken out of the maps, in the order of [`Taken::entries`].
+    /// To be removed from the maps, in the order of [`Installation::entries`].
     pub keys: [Key; 2],
 }
 
@@ -85,9 +85,9 @@ pub struct Growth {
     pub direction: usize,
     /// Since the reading before.
     pub grown: Counters,
-    /// A FIN or RST was seen: it will not be carried any more.
+    /// A FIN or RST was seen: it will no longer be carried.
     pub closing: bool,
-    /// It was counted for a daemon before.
+    /// It was counted for a previous daemon.
     pub inherited: bool,
 }
 

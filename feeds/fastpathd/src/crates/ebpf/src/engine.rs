@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use ctnetlink::Counters;
 
-use crate::connection::{Connection, Extension, Growth, Reading, Taken, Timeouts};
+use crate::connection::{Connection, Extension, Growth, Installation, Reading, Timeouts};
+use crate::dependency::{Change, Endpoint};
 use crate::entry::{Entry, Key, Refusal};
-use crate::ground::{Change, Place};
 use crate::layout::Exits;
 use crate::table::{Slot, Table};
 
-/// Programs go on by themselves for so long after a beat. Beats come every second, and a busy
-/// router may miss some.
+/// Programs run for so long after a heartbeat. Heartbeats come every second, and a busy router may
+/// miss some.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Entries that are read in a second at the most: a tenth of a second's work of a small CPU.
@@ -29,23 +29,23 @@ pub trait Maps: std::fmt::Debug {
     /// [`MapError::Full`], or the kernel refuses.
     fn put(&mut self, key: &Key, entry: &Entry, counted: Counters) -> Result<(), MapError>;
 
-    /// Takes an entry out; none if there was none.
+    /// Removes an entry; none if there was none.
     ///
     /// # Errors
     /// The kernel refuses.
     fn remove(&mut self, key: &Key) -> Result<Option<Reading>, MapError>;
 
-    /// Tells every entry once, if none comes or goes meanwhile.
+    /// Passes every entry once, if none is added or removed meanwhile.
     ///
     /// # Errors
-    /// The kernel refuses. Some entries may have been told.
+    /// The kernel refuses. Some entries may have been passed.
     fn read(&mut self, each: &mut dyn FnMut(&Key, Reading)) -> Result<(), MapError>;
 
-    /// Lets the programs go on for this long.
+    /// Lets the programs run for this long.
     ///
     /// # Errors
     /// The kernel refuses.
-    fn beat(&mut self, patience: Duration) -> Result<(), MapError>;
+    fn heartbeat(&mut self, patience: Duration) -> Result<(), MapError>;
 
     /// How packets left the programs, all CPUs together.
     ///
@@ -63,54 +63,54 @@ pub enum MapError {
     /// An entry could not be written.
     #[error("cannot write an entry into a map of flows")]
     Put(#[source] io::Error),
-    /// An entry could not be taken out.
-    #[error("cannot take an entry out of a map of flows")]
+    /// An entry could not be removed.
+    #[error("cannot remove an entry from a map of flows")]
     Remove(#[source] io::Error),
     /// Entries could not be read.
     #[error("cannot read a map of flows")]
     Read(#[source] io::Error),
-    /// The programs could not be told that the daemon is there.
-    #[error("cannot tell the programs that the daemon is there")]
-    Beat(#[source] io::Error),
+    /// The heartbeat of the programs could not be renewed.
+    #[error("cannot renew the heartbeat of the programs")]
+    Heartbeat(#[source] io::Error),
     /// The counters of exits could not be read.
     #[error("cannot read the counters of the programs' exits")]
     Exits(#[source] io::Error),
 }
 
-/// Why a connection was not taken up.
+/// Why a connection was not installed.
 #[derive(Debug, thiserror::Error)]
-pub enum TakeError {
+pub enum InstallError {
     /// It cannot be.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The kernel did not let it.
+    /// The kernel refused.
     #[error(transparent)]
     Kernel(#[from] MapError),
 }
 
-/// Why a connection is not carried any more.
+/// Why a connection is no longer carried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Cause {
-    /// Somebody asked for it.
-    Asked,
+    /// Its removal was requested.
+    Requested,
     /// A program saw a FIN or RST.
     Closing,
-    /// The way to one of its ends is another one.
+    /// The path to one of its ends has changed.
     Moved,
-    /// Another connection needed the room.
+    /// Another connection took its place in the full table.
     Evicted,
     /// The time of a drop is over.
     Expired,
 }
 
-/// What has happened to connections since it was asked for last.
+/// What has happened to connections since the last report.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// What was counted.
     pub grown: Vec<Growth>,
-    /// Who is not carried any more. What it had counted last is among the above.
-    pub left: Vec<(u64, Cause)>,
-    /// What conntrack is to be told.
+    /// Connections that are no longer carried. Their last counters are in `grown`.
+    pub removed: Vec<(u64, Cause)>,
+    /// Timeouts that conntrack has to be updated with.
     pub extensions: Vec<Extension>,
 }
 
@@ -120,8 +120,8 @@ pub struct Engine {
     maps: Box<dyn Maps>,
     table: Table,
     timeouts: Timeouts,
-    /// Entries of a daemon before, with what they had counted.
-    strangers: HashMap<Key, Slot>,
+    /// Entries of a previous daemon, with what they had counted.
+    stale: HashMap<Key, Slot>,
     report: Report,
     /// When the counters are read next.
     read_at: Duration,
@@ -137,16 +137,16 @@ impl Engine {
         capacity: usize,
         timeouts: Timeouts,
     ) -> Result<Self, MapError> {
-        let mut strangers = HashMap::new();
+        let mut stale = HashMap::new();
         maps.read(&mut |key, reading| {
-            strangers.insert(*key, Slot::found(reading.counters));
+            stale.insert(*key, Slot::found(reading.counters));
         })?;
         let table = Table::new(capacity);
         let (report, read_at) = (Report::default(), Duration::ZERO);
-        Ok(Self { maps, table, timeouts, strangers, report, read_at })
+        Ok(Self { maps, table, timeouts, stale, report, read_at })
     }
 
-    /// Tells first what an engine with other maps has not told yet.
+    /// Starts with what an engine with other maps has not reported yet.
     #[must_use]
     pub fn after(mut self, report: Report) -> Self {
         self.report = report;
@@ -159,7 +159,7 @@ impl Engine {
         &self.table
     }
 
-    /// What has happened since this was asked for last.
+    /// What has happened since the last report.
     pub fn report(&mut self) -> Report {
         std::mem::take(&mut self.report)
     }
@@ -169,46 +169,51 @@ impl Engine {
         self.timeouts = timeouts;
     }
 
-    /// Takes a connection up; nothing is done if it is up already.
+    /// Installs a connection; nothing is done if it is installed already.
     ///
     /// # Errors
     /// It cannot be carried.
-    pub fn take(
+    pub fn install(
         &mut self,
         connection: Connection,
-        places: [Place; 2],
+        ends: [Endpoint; 2],
         now: Duration,
-    ) -> Result<(), TakeError> {
+    ) -> Result<(), InstallError> {
         if self.table.has(connection.id) {
             return Ok(());
         }
-        let taken = self.table.take(connection, places, now)?;
-        self.write(connection.id, &taken, now)
+        let installation = self.table.install(connection, ends, now)?;
+        self.write(connection.id, &installation, now)
     }
 
-    /// Has a connection's packets dropped for `rule` until then; it is carried no more.
+    /// Has a connection's packets dropped for `rule` until then, instead of carried.
     ///
     /// # Errors
     /// It cannot be.
     pub fn reject(
         &mut self,
         connection: Connection,
-        places: [Place; 2],
+        ends: [Endpoint; 2],
         rule: u32,
         until: Duration,
         now: Duration,
-    ) -> Result<(), TakeError> {
-        self.leave(connection.id, Cause::Asked, now);
-        let taken = self.table.reject(connection, places, rule, until, now)?;
-        self.write(connection.id, &taken, now)
+    ) -> Result<(), InstallError> {
+        self.leave(connection.id, Cause::Requested, now);
+        let installation = self.table.reject(connection, ends, rule, until, now)?;
+        self.write(connection.id, &installation, now)
     }
 
-    fn write(&mut self, id: u64, taken: &Taken, now: Duration) -> Result<(), TakeError> {
-        if let Some(evicted) = taken.evicted {
+    fn write(
+        &mut self,
+        id: u64,
+        installation: &Installation,
+        now: Duration,
+    ) -> Result<(), InstallError> {
+        if let Some(evicted) = installation.evicted {
             self.leave(evicted, Cause::Evicted, now);
         }
-        for (key, entry) in &taken.entries {
-            match self.place(key, entry) {
+        for (key, entry) in &installation.entries {
+            match self.put(key, entry) {
                 Ok((found, counted)) => {
                     let reading = Reading { counters: counted, closing: false };
                     self.report.grown.extend(self.table.inherit(key, found, now));
@@ -224,76 +229,76 @@ impl Engine {
         Ok(())
     }
 
-    /// Writes an entry. What that of a daemon before had counted when it was found, and what it has
-    /// now: the programs have gone on with it.
-    fn place(&mut self, key: &Key, entry: &Entry) -> Result<(Counters, Counters), MapError> {
+    /// Writes an entry. What the entry of a previous daemon had counted when it was found, and what
+    /// it has now: the programs have gone on counting.
+    fn put(&mut self, key: &Key, entry: &Entry) -> Result<(Counters, Counters), MapError> {
         let (mut found, mut counted) = (Counters::default(), Counters::default());
-        if let Some(slot) = self.strangers.remove(key) {
+        if let Some(slot) = self.stale.remove(key) {
             found = slot.counted;
-            // Taken out, so that nothing is counted between the reading and the writing.
+            // Installation out, so that nothing is counted between the reading and the writing.
             counted = self.maps.remove(key)?.map_or(found, |reading| reading.counters);
         }
         self.maps.put(key, entry, counted)?;
         Ok((found, counted))
     }
 
-    /// Takes back what was written of a connection.
+    /// Removes what was written of a connection.
     fn withdraw(&mut self, id: u64) {
         for key in self.table.leave(id).iter().flat_map(|left| &left.keys) {
-            // The kernel has just refused something: that is told.
+            // The kernel has just refused something, which is reported.
             let _ = self.maps.remove(key);
         }
     }
 
-    /// Lets a connection go, if it is here.
-    pub fn release(&mut self, id: u64, now: Duration) {
-        self.leave(id, Cause::Asked, now);
+    /// Removes a connection, if it is here.
+    pub fn remove(&mut self, id: u64, now: Duration) {
+        self.leave(id, Cause::Requested, now);
     }
 
-    /// Lets all connections go, as if the way of each were another one.
-    pub fn release_all(&mut self, now: Duration) {
+    /// Removes all connections, as if the paths of all had changed.
+    pub fn remove_all(&mut self, now: Duration) {
         for id in self.table.all() {
             self.leave(id, Cause::Moved, now);
         }
-        self.sweep();
+        self.remove_stale();
     }
 
     fn leave(&mut self, id: u64, cause: Cause, now: Duration) {
         let Some(keys) = self.table.keys(id) else { return };
         for key in &keys {
             if let Ok(Some(last)) = self.maps.remove(key) {
-                // That it is closing is no news any more.
+                // That it is closing is known already.
                 let last = Reading { closing: false, ..last };
                 self.report.grown.extend(self.table.read(key, last, now));
             }
         }
         self.report.extensions.extend(self.table.last_extension(id, now, &self.timeouts));
         self.table.leave(id);
-        self.report.left.push((id, cause));
+        self.report.removed.push((id, cause));
     }
 
-    /// Lets those connections go whose way is another one after `changes`. `place` tells where an
-    /// address is now.
+    /// Removes connections whose endpoints differ after `changes`. `endpoint` looks up an address as
+    /// the network is now.
     pub fn changed(
         &mut self,
         changes: &[Change],
-        place: impl Fn(IpAddr) -> Option<Place>,
+        endpoint: impl Fn(IpAddr) -> Option<Endpoint>,
         now: Duration,
     ) {
         for address in self.table.touched(changes) {
-            for id in self.table.moved(address, place(address)) {
+            for id in self.table.moved(address, endpoint(address)) {
                 self.leave(id, Cause::Moved, now);
             }
         }
     }
 
-    /// Once a second: tells the programs that somebody is there, reads the counters (of very many
-    /// connections less often), and lets go who is closing or has been dropped for long enough.
+    /// Once a second: renews the heartbeat, reads the counters (of very many connections less often),
+    /// and removes connections that are closing or whose block has expired.
     ///
     /// # Errors
     /// The kernel refuses.
-    pub fn tick(&mut self, now: Duration) -> Result<(), MapError> {
-        self.maps.beat(PATIENCE)?;
+    pub fn second(&mut self, now: Duration) -> Result<(), MapError> {
+        self.maps.heartbeat(PATIENCE)?;
         if now < self.read_at {
             return Ok(());
         }
@@ -320,11 +325,10 @@ impl Engine {
         Ok(())
     }
 
-    /// All connections have been offered: what nobody wanted of the daemon before goes. How many
-    /// entries these were.
-    pub fn sweep(&mut self) -> usize {
-        let strangers = std::mem::take(&mut self.strangers);
-        let gone = strangers.keys().filter(|key| matches!(self.maps.remove(key), Ok(Some(_))));
+    /// Removes entries of a previous daemon that nothing has requested. Returns how many these were.
+    pub fn remove_stale(&mut self) -> usize {
+        let stale = std::mem::take(&mut self.stale);
+        let gone = stale.keys().filter(|key| matches!(self.maps.remove(key), Ok(Some(_))));
         gone.count()
     }
 

@@ -5,9 +5,9 @@ use std::net::Ipv4Addr;
 use ctnetlink::Tuple;
 
 use super::*;
-use crate::entry::{Hook, Side, Way};
+use crate::dependency::Dependency;
+use crate::entry::{Encapsulation, Hook, Side};
 use crate::fake::Fake;
-use crate::ground::Ground;
 
 const TIMEOUTS: Timeouts =
     Timeouts { tcp: Duration::from_secs(7440), udp: Duration::from_secs(120) };
@@ -16,16 +16,16 @@ fn s(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-fn place(device: u32) -> Place {
+fn endpoint(device: u32) -> Endpoint {
     let side = Side {
         device,
         hook: Hook::Tc,
-        way: Way::default(),
+        encapsulation: Encapsulation::default(),
         local: [2, 0, 0, 0, 0, 1],
         next_hop: Some([2, 0, 0, 0, 1, 1]),
         mtu: 1500,
     };
-    Place { side, grounds: vec![Ground::Link(device)] }
+    Endpoint { side, dependencies: vec![Dependency::Link(device)] }
 }
 
 const INSIDE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
@@ -42,8 +42,8 @@ fn engine(maps: &Fake) -> Engine {
     Engine::new(Box::new(maps.clone()), 64, TIMEOUTS).unwrap()
 }
 
-fn take(engine: &mut Engine, id: u64) {
-    engine.take(connection(id), [place(1), place(2)], s(0)).unwrap();
+fn install(engine: &mut Engine, id: u64) {
+    engine.install(connection(id), [endpoint(1), endpoint(2)], s(0)).unwrap();
 }
 
 fn grown(report: &Report) -> [u64; 2] {
@@ -58,23 +58,23 @@ fn grown(report: &Report) -> [u64; 2] {
 fn a_life() {
     let maps = Fake::default();
     let mut engine = engine(&maps);
-    take(&mut engine, 1);
-    take(&mut engine, 1);
+    install(&mut engine, 1);
+    install(&mut engine, 1);
     assert_eq!(maps.with(|inside| inside.flows.len()), 2);
     maps.pass(5, |key| key.src == INSIDE);
-    engine.tick(s(1)).unwrap();
+    engine.second(s(1)).unwrap();
     let report = engine.report();
     assert_eq!(grown(&report), [5, 0]);
     assert_eq!(report.extensions.len(), 1);
     maps.pass(3, |_| true);
-    engine.release(1, s(2));
+    engine.remove(1, s(2));
     let report = engine.report();
     assert_eq!(grown(&report), [3, 3]);
-    assert_eq!(report.left, [(1, Cause::Asked)]);
+    assert_eq!(report.removed, [(1, Cause::Requested)]);
     // Packets have come since conntrack was told.
     assert_eq!(report.extensions.iter().map(|e| e.left).collect::<Vec<_>>(), [s(120)]);
     assert!(maps.with(|inside| inside.flows.is_empty() && inside.beats == 1));
-    engine.release(1, s(2));
+    engine.remove(1, s(2));
     assert_eq!(engine.report(), Report::default());
 }
 
@@ -82,10 +82,10 @@ fn a_life() {
 fn a_fin_ends_both_directions() {
     let maps = Fake::default();
     let mut engine = engine(&maps);
-    take(&mut engine, 1);
+    install(&mut engine, 1);
     maps.with(|inside| inside.flows.values_mut().for_each(|(_, read)| read.closing = true));
-    engine.tick(s(1)).unwrap();
-    assert_eq!(engine.report().left, [(1, Cause::Closing)]);
+    engine.second(s(1)).unwrap();
+    assert_eq!(engine.report().removed, [(1, Cause::Closing)]);
     assert!(maps.with(|inside| inside.flows.is_empty()));
 }
 
@@ -93,18 +93,18 @@ fn a_fin_ends_both_directions() {
 fn a_change_of_the_way_ends_what_goes_that_way() {
     let maps = Fake::default();
     let mut engine = engine(&maps);
-    take(&mut engine, 1);
-    let change = [Change::Ground(Ground::Link(2))];
-    engine.changed(&change, |_| Some(place(2)), s(1));
+    install(&mut engine, 1);
+    let change = [Change::Dependency(Dependency::Link(2))];
+    engine.changed(&change, |_| Some(endpoint(2)), s(1));
     assert_eq!(engine.report(), Report::default());
     let asked = std::cell::RefCell::new(Vec::new());
     let moved = |address| {
         asked.borrow_mut().push(address);
-        Some(place(3))
+        Some(endpoint(3))
     };
     engine.changed(&change, moved, s(1));
     assert_eq!(*asked.borrow(), [OUTSIDE]);
-    assert_eq!(engine.report().left, [(1, Cause::Moved)]);
+    assert_eq!(engine.report().removed, [(1, Cause::Moved)]);
     assert!(maps.with(|inside| inside.flows.is_empty()));
 }
 
@@ -114,12 +114,12 @@ fn half_a_connection_is_not_left_behind() {
     let mut engine = engine(&maps);
     // The second entry is that of the answer.
     maps.with(|inside| inside.refused = Some(1001));
-    let failed = engine.take(connection(1), [place(1), place(2)], s(0));
-    assert!(matches!(failed, Err(TakeError::Kernel(MapError::Put(_)))));
+    let failed = engine.install(connection(1), [endpoint(1), endpoint(2)], s(0));
+    assert!(matches!(failed, Err(InstallError::Kernel(MapError::Put(_)))));
     assert!(maps.with(|inside| inside.flows.is_empty()) && engine.table().is_empty());
     maps.with(|inside| inside.room = 1);
-    let failed = engine.take(connection(2), [place(1), place(2)], s(0));
-    assert!(matches!(failed, Err(TakeError::Refused(Refusal::Full))));
+    let failed = engine.install(connection(2), [endpoint(1), endpoint(2)], s(0));
+    assert!(matches!(failed, Err(InstallError::Refused(Refusal::Full))));
     assert!(maps.with(|inside| inside.flows.is_empty()) && engine.table().is_empty());
 }
 
@@ -127,23 +127,25 @@ fn half_a_connection_is_not_left_behind() {
 fn the_next_daemon_goes_on_with_what_it_finds() {
     let maps = Fake::default();
     let mut before = engine(&maps);
-    take(&mut before, 1);
-    take(&mut before, 2);
+    install(&mut before, 1);
+    install(&mut before, 2);
     maps.pass(7, |key| key.sport == 1001);
     drop(before);
     let mut engine = engine(&maps);
     // Carried on until somebody takes it up.
     maps.pass(3, |key| key.sport == 1001);
     // Under another number.
-    engine.take(Connection { id: 9, ..connection(1) }, [place(1), place(2)], s(0)).unwrap();
+    engine
+        .install(Connection { id: 9, ..connection(1) }, [endpoint(1), endpoint(2)], s(0))
+        .unwrap();
     let report = engine.report();
     assert_eq!(grown(&report), [10, 0]);
     let inherited = report.grown.iter().filter(|growth| growth.inherited);
     assert_eq!(inherited.map(|growth| growth.grown.packets).collect::<Vec<_>>(), [7]);
-    assert_eq!(engine.sweep(), 2);
-    assert_eq!(engine.sweep(), 0);
+    assert_eq!(engine.remove_stale(), 2);
+    assert_eq!(engine.remove_stale(), 0);
     maps.pass(1, |_| true);
-    engine.tick(s(1)).unwrap();
+    engine.second(s(1)).unwrap();
     assert_eq!(grown(&engine.report()), [1, 1]);
     assert_eq!(maps.with(|inside| inside.flows.len()), 2);
 }
@@ -152,32 +154,32 @@ fn the_next_daemon_goes_on_with_what_it_finds() {
 fn a_rejected_connection_is_not_carried() {
     let maps = Fake::default();
     let mut engine = engine(&maps);
-    take(&mut engine, 1);
+    install(&mut engine, 1);
     maps.pass(1, |_| true);
-    engine.reject(connection(1), [place(1), place(2)], 4711, s(60), s(1)).unwrap();
+    engine.reject(connection(1), [endpoint(1), endpoint(2)], 4711, s(60), s(1)).unwrap();
     assert_eq!(grown(&engine.report()), [1, 1]);
     assert!(maps.with(|inside| inside.flows.values().all(|(entry, _)| entry.drop == Some(4711))));
     maps.pass(2, |_| true);
-    engine.tick(s(59)).unwrap();
+    engine.second(s(59)).unwrap();
     assert_eq!(engine.report(), Report::default());
     assert_eq!(engine.table().dropped(), [(4711, Counters { packets: 4, bytes: 400 })]);
-    engine.tick(s(60)).unwrap();
-    assert_eq!(engine.report().left, [(1, Cause::Expired)]);
+    engine.second(s(60)).unwrap();
+    assert_eq!(engine.report().removed, [(1, Cause::Expired)]);
     assert!(maps.with(|inside| inside.flows.is_empty()));
 }
 
 #[test]
-fn release_all_leaves_nothing() {
+fn remove_all_leaves_nothing() {
     let maps = Fake::default();
     let mut before = engine(&maps);
-    take(&mut before, 1);
+    install(&mut before, 1);
     drop(before);
     let mut engine = engine(&maps);
-    take(&mut engine, 2);
-    engine.release_all(s(1));
+    install(&mut engine, 2);
+    engine.remove_all(s(1));
     assert!(maps.with(|inside| inside.flows.is_empty()));
     let others = self::engine(&Fake::default());
-    assert_eq!(others.after(engine.report()).report().left, [(2, Cause::Moved)]);
+    assert_eq!(others.after(engine.report()).report().removed, [(2, Cause::Moved)]);
 }
 
 #[test]
@@ -187,12 +189,12 @@ fn very_many_are_read_less_often() {
     for id in 0..30_000 {
         let mut connection = connection(id % 60_000);
         connection.id = id;
-        engine.take(connection, [place(1), place(2)], s(0)).unwrap();
+        engine.install(connection, [endpoint(1), endpoint(2)], s(0)).unwrap();
     }
     let mut seen = Vec::new();
     for now in 1..=9 {
         maps.pass(1, |key| key.sport == 1000);
-        engine.tick(s(now)).unwrap();
+        engine.second(s(now)).unwrap();
         seen.push(grown(&engine.report())[0]);
     }
     assert_eq!(seen, [1, 0, 0, 3, 0, 0, 3, 0, 0]);

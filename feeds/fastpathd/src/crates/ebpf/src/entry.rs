@@ -44,7 +44,7 @@ impl Tag {
 
 /// What stands around the packets of one end of a connection, beside addresses of the link layer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Way {
+pub struct Encapsulation {
     /// The first tag on the wire.
     pub outer: Option<Tag>,
     /// The second one.
@@ -61,7 +61,7 @@ pub struct Side {
     /// The program there.
     pub hook: Hook,
     /// Tags and session.
-    pub way: Way,
+    pub encapsulation: Encapsulation,
     /// What frames to it have as source.
     pub local: [u8; 6],
     /// What they have as destination: the station, the next router, the access concentrator.
@@ -86,7 +86,7 @@ pub struct Key {
     /// Index of the lowest device they come in by.
     pub device: u32,
     /// Tags and session.
-    pub way: Way,
+    pub encapsulation: Encapsulation,
 }
 
 /// What is done with packets of one direction: `struct entry4` and `entry6` of `layout.h`.
@@ -117,8 +117,8 @@ pub struct Entry {
     pub port_delta: u16,
     /// What both grow the transport checksum by.
     pub l4_delta: u16,
-    /// Device and way that the other direction comes in by.
-    pub back: (u32, Way),
+    /// Device and encapsulation that the other direction arrives with.
+    pub back: (u32, Encapsulation),
     /// Packets are dropped, for the rule with this number.
     pub drop: Option<u32>,
 }
@@ -134,7 +134,7 @@ impl Entry {
             dport: self.sport,
             proto,
             device: self.back.0,
-            way: self.back.1,
+            encapsulation: self.back.1,
         }
     }
 }
@@ -145,14 +145,14 @@ pub enum Refusal {
     /// Neither TCP nor UDP.
     #[error("neither TCP nor UDP")]
     Protocol,
-    /// IPv4 becomes IPv6 or the other way round.
+    /// IPv4 becomes IPv6 or the reverse.
     #[error("the addresses are of two families")]
     Family,
     /// The link layer address of a next hop is not known.
     #[error("the next hop's link layer address is not known")]
     NoNeighbour,
-    /// A way is too narrow for every packet, or nobody knows how wide it is.
-    #[error("the MTU on the way is less than the protocol's least")]
+    /// The MTU of a path is too small for any packet, or unknown.
+    #[error("the MTU of the path is below the protocol's minimum")]
     Mtu,
     /// Another connection comes in with the same addresses, ports and device.
     #[error("another connection looks the same")]
@@ -216,7 +216,7 @@ fn direction(
         address_delta,
         port_delta,
         l4_delta: folded(u32::from(address_delta) + u32::from(port_delta)),
-        back: (to.device, to.way),
+        back: (to.device, to.encapsulation),
         drop: None,
     };
     Ok((key, entry))
@@ -250,7 +250,7 @@ fn key(tuple: &Tuple, from: &Side) -> Key {
         dport: tuple.dport,
         proto: tuple.proto,
         device: from.device,
-        way: from.way,
+        encapsulation: from.encapsulation,
     }
 }
 

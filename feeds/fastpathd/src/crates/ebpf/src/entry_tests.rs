@@ -6,12 +6,12 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn side(device: u32, way: Way) -> Side {
+fn side(device: u32, encapsulation: Encapsulation) -> Side {
     let last = u8::try_from(device).unwrap();
     Side {
         device,
         hook: Hook::Tc,
-        way,
+        encapsulation,
         local: [2, 0, 0, 0, 0, last],
         next_hop: Some([2, 0, 0, 0, 1, last]),
         mtu: 1500,
@@ -36,8 +36,8 @@ fn tuple(src: &str, dst: &str, proto: u8) -> Tuple {
 fn masqueraded() -> (Tuple, Tuple, Side, Side) {
     let orig = tuple("10.0.20.2:40000", "203.0.113.9:443", TCP);
     let reply = tuple("203.0.113.9:443", "198.51.100.7:40001", TCP);
-    let host = side(3, Way { outer: tag(20), ..Way::default() });
-    let way = Way { outer: tag(35), inner: None, session: Some(0x1234) };
+    let host = side(3, Encapsulation { outer: tag(20), ..Encapsulation::default() });
+    let way = Encapsulation { outer: tag(35), inner: None, session: Some(0x1234) };
     (orig, reply, host, Side { mtu: 1492, ..side(5, way) })
 }
 
@@ -45,12 +45,18 @@ fn masqueraded() -> (Tuple, Tuple, Side, Side) {
 fn a_masqueraded_connection_over_pppoe() {
     let (orig, reply, host, wan) = masqueraded();
     let [(out, there), (back, here)] = connect(&orig, &reply, &host, &wan).unwrap();
-    assert_eq!((out.device, out.way.outer, out.way.session), (3, tag(20), None));
+    assert_eq!(
+        (out.device, out.encapsulation.outer, out.encapsulation.session),
+        (3, tag(20), None)
+    );
     assert_eq!((out.src, out.sport), (orig.src, 40000));
     assert_eq!((there.device, there.mtu, there.nat), (5, 1492, true));
     assert_eq!((there.src, there.sport), (reply.dst, 40001));
     assert_eq!((there.dst, there.dport), (orig.dst, 443));
-    assert_eq!((back.device, back.way.outer, back.way.session), (5, tag(35), Some(0x1234)));
+    assert_eq!(
+        (back.device, back.encapsulation.outer, back.encapsulation.session),
+        (5, tag(35), Some(0x1234))
+    );
     assert_eq!((back.dst, back.dport), (reply.dst, 40001));
     assert_eq!((here.device, here.mtu, here.nat), (3, 1500, true));
     assert_eq!((here.dst, here.dport), (orig.src, 40000));
@@ -75,8 +81,8 @@ fn xdp_writes_tags_into_the_frame() {
     let (orig, reply, mut host, mut wan) = masqueraded();
     // The program that writes is the one where packets come in.
     host.hook = Hook::Xdp;
-    wan.way.inner = Some(Tag { vid: 36, service: false });
-    wan.way.outer = Some(Tag { vid: 35, service: true });
+    wan.encapsulation.inner = Some(Tag { vid: 36, service: false });
+    wan.encapsulation.outer = Some(Tag { vid: 35, service: true });
     let [(_, there), (_, here)] = connect(&orig, &reply, &host, &wan).unwrap();
     let tags = [0x88, 0xa8, 0, 35, 0x81, 0, 0, 36, 0x88, 0x64, 0x11, 0];
     assert_eq!(there.header.bytes[12..24], tags);
@@ -89,7 +95,7 @@ fn xdp_writes_tags_into_the_frame() {
 fn ipv6_has_no_header_sum() {
     let orig = tuple("[2001:db8::2]:40000", "[2001:db8:1::9]:53", UDP);
     let reply = tuple("[2001:db8:1::9]:53", "[2001:db8::2]:40000", UDP);
-    let (a, b) = (side(1, Way::default()), side(2, Way::default()));
+    let (a, b) = (side(1, Encapsulation::default()), side(2, Encapsulation::default()));
     let [(_, there), _] = connect(&orig, &reply, &a, &b).unwrap();
     assert_eq!((there.l3_delta, there.address_delta, there.port_delta), (0, 0, 0));
     assert!(!there.nat);
@@ -200,7 +206,7 @@ proptest! {
         id: u16,
         rest in proptest::collection::vec(any::<u8>(), 16..60),
     ) {
-        let (a, b) = (side(1, Way::default()), side(2, Way::default()));
+        let (a, b) = (side(1, Encapsulation::default()), side(2, Encapsulation::default()));
         for (key, entry) in connect(&orig, &reply, &a, &b).unwrap() {
             if key.src.is_ipv4() {
                 let before = checksum(&[&header4(key.src, key.dst, ttl, length, id)]);
@@ -220,7 +226,7 @@ proptest! {
 
     #[test]
     fn nothing_changes_without_nat((orig, reply) in tuples()) {
-        let (a, b) = (side(1, Way::default()), side(2, Way::default()));
+        let (a, b) = (side(1, Encapsulation::default()), side(2, Encapsulation::default()));
         for (key, entry) in connect(&orig, &reply, &a, &b).unwrap() {
             let same = (key.src, key.dst, key.sport, key.dport)
                 == (entry.src, entry.dst, entry.sport, entry.dport);
@@ -233,8 +239,8 @@ proptest! {
 
     #[test]
     fn each_direction_finds_the_other((orig, reply) in tuples(), vid in 0_u16..4095, id: u16) {
-        let way = Way { outer: tag(vid), inner: None, session: Some(id) };
-        let (a, b) = (side(1, Way::default()), side(2, way));
+        let way = Encapsulation { outer: tag(vid), inner: None, session: Some(id) };
+        let (a, b) = (side(1, Encapsulation::default()), side(2, way));
         let [(out, there), (back, here)] = connect(&orig, &reply, &a, &b).unwrap();
         prop_assert_eq!(there.back_key(TCP), back);
         prop_assert_eq!(here.back_key(TCP), out);
@@ -248,8 +254,8 @@ proptest! {
     ) {
         let (orig, reply, host, wan) = masqueraded();
         let tag = |tag: Option<(u16, bool)>| tag.map(|(vid, service)| Tag { vid, service });
-        let way = Way { outer: tag(tags[0]), inner: tag(tags[1]), session };
-        let (host, wan) = (Side { hook, ..host }, Side { way, ..wan });
+        let way = Encapsulation { outer: tag(tags[0]), inner: tag(tags[1]), session };
+        let (host, wan) = (Side { hook, ..host }, Side { encapsulation: way, ..wan });
         let [(_, there), _] = connect(&orig, &reply, &host, &wan).unwrap();
         let len = there.header.bytes.len();
         prop_assert!(len.is_multiple_of(2) && (14..=crate::header::HEADER_MAX).contains(&len));

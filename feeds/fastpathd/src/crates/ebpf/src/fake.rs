@@ -76,7 +76,7 @@ impl Maps for Fake {
         Ok(())
     }
 
-    fn beat(&mut self, _: Duration) -> Result<(), MapError> {
+    fn heartbeat(&mut self, _: Duration) -> Result<(), MapError> {
         self.with(|inside| inside.beats += 1);
         Ok(())
     }

@@ -37,14 +37,14 @@ pub(crate) fn header(hook: Hook, to: &Side, next_hop: [u8; 6], v4: bool) -> Head
     let mut bytes = Vec::with_capacity(HEADER_MAX);
     bytes.extend(next_hop);
     bytes.extend(to.local);
-    let (outer, inner) = (to.way.outer, to.way.inner);
+    let (outer, inner) = (to.encapsulation.outer, to.encapsulation.inner);
     if hook == Hook::Xdp {
         for tag in outer.iter().chain(&inner) {
             bytes.extend(tag.protocol().to_be_bytes());
             bytes.extend(tag.vid.to_be_bytes());
         }
     }
-    match to.way.session {
+    match to.encapsulation.session {
         Some(session) => {
             bytes.extend(ETH_P_PPP_SES.to_be_bytes());
             // Version and type 1, code 0 (session data); the length comes with the packet.
@@ -56,5 +56,10 @@ pub(crate) fn header(hook: Hook, to: &Side, next_hop: [u8; 6], v4: bool) -> Head
         None => bytes.extend(if v4 { ETH_P_IP } else { ETH_P_IPV6 }.to_be_bytes()),
     }
     let beside = |tag: Option<Tag>| tag.filter(|_| hook == Hook::Tc);
-    Header { bytes, outer: beside(outer), inner: beside(inner), pppoe: to.way.session.is_some() }
+    Header {
+        bytes,
+        outer: beside(outer),
+        inner: beside(inner),
+        pppoe: to.encapsulation.session.is_some(),
+    }
 }

@@ -5,6 +5,7 @@ pub mod ability;
 pub mod attach;
 mod clsact;
 pub mod connection;
+pub mod dependency;
 pub mod devices;
 mod elements;
 pub mod engine;
@@ -12,7 +13,6 @@ pub mod entry;
 #[cfg(any(test, feature = "fake"))]
 pub mod fake;
 pub mod folder;
-pub mod ground;
 pub mod header;
 pub mod layout;
 mod netlink;

@@ -14,7 +14,7 @@ use crate::engine::{MapError, Maps, PATIENCE};
 use crate::entry::{Entry, Key};
 use crate::folder::Folder;
 use crate::layout::{self, Control, Entry4, Entry6, Exits, Key4, Key6, LAYOUT, STATE_CLOSING};
-use crate::programs::{BeatError, Dsa, Role, beat, jiffies_a_second};
+use crate::programs::{BeatError, Dsa, Role, heartbeat, jiffies_a_second};
 use crate::sys;
 use crate::wire::{Wire4, Wire6};
 
@@ -78,7 +78,7 @@ impl Pinned {
 
     fn beat_for(&self, patience: Duration) -> Result<u64, BeatError> {
         let seconds = u32::try_from(patience.as_secs()).unwrap_or(u32::MAX);
-        beat(self.beat.as_fd(), self.jiffies_a_second.saturating_mul(seconds))
+        heartbeat(self.beat.as_fd(), self.jiffies_a_second.saturating_mul(seconds))
     }
 
     /// Entries that each of the two maps of flows can have.
@@ -178,8 +178,8 @@ impl Maps for Pinned {
             .map_err(MapError::Read)
     }
 
-    fn beat(&mut self, patience: Duration) -> Result<(), MapError> {
-        self.beat_for(patience).map(drop).map_err(|BeatError(error)| MapError::Beat(error))
+    fn heartbeat(&mut self, patience: Duration) -> Result<(), MapError> {
+        self.beat_for(patience).map(drop).map_err(|BeatError(error)| MapError::Heartbeat(error))
     }
 
     fn exits(&mut self) -> Result<Exits, MapError> {

@@ -336,7 +336,7 @@ pub struct BeatError(#[source] pub io::Error);
 /// # Errors
 ///
 /// [`BeatError`] when the kernel does not run it.
-pub fn beat(program: BorrowedFd<'_>, jiffies: u32) -> Result<u64, BeatError> {
+pub fn heartbeat(program: BorrowedFd<'_>, jiffies: u32) -> Result<u64, BeatError> {
     // The kernel wants a frame; a context of the programs begins with length, type and mark.
     let frame = [0; 64];
     let mut context = [0; 12];

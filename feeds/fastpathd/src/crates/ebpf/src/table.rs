@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which connections are in the maps, what they stand on and what they have counted.
+//! Which connections are in the maps, what they depend on and what they have counted.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -9,9 +9,9 @@ use std::time::Duration;
 use config::order;
 use ctnetlink::Counters;
 
-use crate::connection::{Connection, Extension, Growth, Left, Reading, Taken, Timeouts};
+use crate::connection::{Connection, Extension, Growth, Installation, Left, Reading, Timeouts};
+use crate::dependency::{Change, Endpoint};
 use crate::entry::{Entry, Key, Refusal, connect, reject};
-use crate::ground::{Change, Place};
 
 /// A connection of fewer packets has hardly begun …
 const SLIGHT: u64 = 16;
@@ -23,7 +23,7 @@ const IDLE: Duration = Duration::from_secs(30);
 /// Of what the maps can have, connections that are dropped get so small a part.
 const DROPPED_PART: usize = 16;
 
-/// What becomes of packets.
+/// What happens to packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Carried,
@@ -45,7 +45,7 @@ struct Held {
 }
 
 impl Held {
-    /// What conntrack is to be told; none if it knows better.
+    /// The timeout that conntrack has to be updated with; none if its own is longer.
     fn extension(&self, now: Duration, timeouts: &Timeouts) -> Option<Extension> {
         let until = self.active + timeouts.of(self.connection.orig.proto);
         let Connection { id, zone, orig, .. } = self.connection;
@@ -54,10 +54,10 @@ impl Held {
     }
 }
 
-/// Connections by whom they lead to.
+/// Connections by the address that they lead to.
 #[derive(Debug)]
 struct Station {
-    place: Place,
+    endpoint: Endpoint,
     connections: HashSet<u64>,
 }
 
@@ -138,7 +138,7 @@ impl Table {
         self.connections.contains_key(&id)
     }
 
-    /// Connections that had to leave for want of room.
+    /// Connections that were evicted because the table was full.
     #[must_use]
     pub fn evicted(&self) -> u64 {
         self.evicted
@@ -150,47 +150,47 @@ impl Table {
         &self.dropped
     }
 
-    /// Takes a connection up, of which none may be there under the same number. `places`: where
-    /// the initiator and the responder are.
+    /// Adds a connection, whose number must not be in use. `ends`: the endpoints of the initiator
+    /// and the responder.
     ///
     /// # Errors
     /// It cannot be carried; nothing has changed then.
-    pub fn take(
+    pub fn install(
         &mut self,
         connection: Connection,
-        places: [Place; 2],
+        ends: [Endpoint; 2],
         now: Duration,
-    ) -> Result<Taken, Refusal> {
+    ) -> Result<Installation, Refusal> {
         let (orig, reply) = (&connection.orig, &connection.reply);
-        let entries = connect(orig, reply, &places[0].side, &places[1].side)?;
-        self.add(connection, places, entries, Fate::Carried, now)
+        let entries = connect(orig, reply, &ends[0].side, &ends[1].side)?;
+        self.add(connection, ends, entries, Fate::Carried, now)
     }
 
     /// Has a connection's packets dropped for `rule` until then.
     ///
     /// # Errors
-    /// As [`Table::take`].
+    /// As [`Table::install`].
     pub fn reject(
         &mut self,
         connection: Connection,
-        places: [Place; 2],
+        ends: [Endpoint; 2],
         rule: u32,
         until: Duration,
         now: Duration,
-    ) -> Result<Taken, Refusal> {
+    ) -> Result<Installation, Refusal> {
         let (orig, reply) = (&connection.orig, &connection.reply);
-        let entries = reject(orig, reply, &places[0].side, &places[1].side, rule)?;
-        self.add(connection, places, entries, Fate::Dropped { rule, until }, now)
+        let entries = reject(orig, reply, &ends[0].side, &ends[1].side, rule)?;
+        self.add(connection, ends, entries, Fate::Dropped { rule, until }, now)
     }
 
     fn add(
         &mut self,
         connection: Connection,
-        places: [Place; 2],
+        ends: [Endpoint; 2],
         entries: [(Key, Entry); 2],
         fate: Fate,
         now: Duration,
-    ) -> Result<Taken, Refusal> {
+    ) -> Result<Installation, Refusal> {
         let keys = [entries[0].0, entries[1].0];
         let known = keys.iter().any(|key| self.keys.contains_key(key));
         if known || keys[0] == keys[1] || self.has(connection.id) {
@@ -211,14 +211,14 @@ impl Table {
         for (direction, key) in keys.into_iter().enumerate() {
             self.keys.insert(key, Slot { id: connection.id, direction, ..Slot::default() });
         }
-        let ends = [connection.orig.src, connection.reply.src];
-        for (address, place) in ends.into_iter().zip(places) {
-            let new = || Station { place, connections: HashSet::new() };
+        let addresses = [connection.orig.src, connection.reply.src];
+        for (address, endpoint) in addresses.into_iter().zip(ends) {
+            let new = || Station { endpoint, connections: HashSet::new() };
             self.stations.entry(address).or_insert_with(new).connections.insert(connection.id);
         }
         let held = Held { connection, keys, fate, packets: 0, active: now, expires: now };
         self.connections.insert(connection.id, held);
-        Ok(Taken { entries, evicted })
+        Ok(Installation { entries, evicted })
     }
 
     /// Who has to leave for another connection of its family.
@@ -251,7 +251,7 @@ impl Table {
         Some(Left { connection: held.connection, keys: held.keys })
     }
 
-    /// The keys of a connection, in the order of [`Taken::entries`].
+    /// The keys of a connection, in the order of [`Installation::entries`].
     #[must_use]
     pub fn keys(&self, id: u64) -> Option<[Key; 2]> {
         Some(self.connections.get(&id)?.keys)
@@ -263,22 +263,22 @@ impl Table {
         self.connections.keys().copied().collect()
     }
 
-    /// Whose place may be another one after these changes.
+    /// Addresses whose endpoint may differ after these changes.
     #[must_use]
     pub fn touched(&self, changes: &[Change]) -> Vec<IpAddr> {
         let stations = self.stations.iter();
         stations
-            .filter(|(address, at)| changes.iter().any(|c| c.touches(**address, &at.place)))
+            .filter(|(address, at)| changes.iter().any(|c| c.touches(**address, &at.endpoint)))
             .map(|(address, _)| *address)
             .collect()
     }
 
     /// Where somebody is now; none if nobody knows. Connections whose entries are wrong then.
-    pub fn moved(&mut self, address: IpAddr, place: Option<Place>) -> Vec<u64> {
+    pub fn moved(&mut self, address: IpAddr, endpoint: Option<Endpoint>) -> Vec<u64> {
         let Some(station) = self.stations.get_mut(&address) else { return Vec::new() };
-        match place {
-            Some(place) if place.side == station.place.side => {
-                station.place = place;
+        match endpoint {
+            Some(endpoint) if endpoint.side == station.endpoint.side => {
+                station.endpoint = endpoint;
                 Vec::new()
             }
             _ => station.connections.iter().copied().collect(),

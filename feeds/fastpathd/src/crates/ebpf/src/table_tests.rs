@@ -6,8 +6,8 @@ use ctnetlink::Tuple;
 use proptest::prelude::*;
 
 use super::*;
-use crate::entry::{Hook, Side, Way};
-use crate::ground::Ground;
+use crate::dependency::Dependency;
+use crate::entry::{Encapsulation, Hook, Side};
 
 const TIMEOUTS: Timeouts =
     Timeouts { tcp: Duration::from_secs(7440), udp: Duration::from_secs(120) };
@@ -16,16 +16,19 @@ fn s(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-fn place(device: u32, mac: u8) -> Place {
+fn place(device: u32, mac: u8) -> Endpoint {
     let side = Side {
         device,
         hook: Hook::Tc,
-        way: Way::default(),
+        encapsulation: Encapsulation::default(),
         local: [2, 0, 0, 0, 0, 1],
         next_hop: Some([2, 0, 0, 0, 1, mac]),
         mtu: 1500,
     };
-    Place { side, grounds: vec![Ground::Link(device), Ground::Station(9, [2, 0, 0, 0, 1, mac])] }
+    Endpoint {
+        side,
+        dependencies: vec![Dependency::Link(device), Dependency::Station(9, [2, 0, 0, 0, 1, mac])],
+    }
 }
 
 fn host(last: u8) -> IpAddr {
@@ -57,13 +60,13 @@ impl World {
         }
     }
 
-    fn take(&mut self, connection: Connection, now: u64) -> Result<[Key; 2], Refusal> {
+    fn install(&mut self, connection: Connection, now: u64) -> Result<[Key; 2], Refusal> {
         let places = [place(1, 1), place(2, 2)];
-        let taken = self.table.take(connection, places, s(now))?;
+        let taken = self.table.install(connection, places, s(now))?;
         Ok(self.put(taken))
     }
 
-    fn put(&mut self, taken: Taken) -> [Key; 2] {
+    fn put(&mut self, taken: Installation) -> [Key; 2] {
         if let Some(id) = taken.evicted {
             self.leave(id);
         }
@@ -92,7 +95,7 @@ impl World {
 #[test]
 fn counts_are_told_by_what_they_grew() {
     let mut world = World::new(64);
-    let [there, back] = world.take(connection(7, 1, 2, 6), 0).unwrap();
+    let [there, back] = world.install(connection(7, 1, 2, 6), 0).unwrap();
     assert_eq!(world.read(1), []);
     world.pass(&there, 3);
     let grown = Counters { packets: 3, bytes: 300 };
@@ -114,23 +117,23 @@ fn counts_are_told_by_what_they_grew() {
 #[test]
 fn a_change_flushes_what_stands_on_it_and_nothing_else() {
     let mut world = World::new(64);
-    world.take(connection(1, 1, 2, 6), 0).unwrap();
-    world.take(connection(2, 1, 3, 6), 0).unwrap();
+    world.install(connection(1, 1, 2, 6), 0).unwrap();
+    world.install(connection(2, 1, 3, 6), 0).unwrap();
     let places = [place(4, 7), place(2, 2)];
-    world.table.take(connection(3, 8, 9, 6), places, s(0)).unwrap();
+    world.table.install(connection(3, 8, 9, 6), places, s(0)).unwrap();
     let touched = |world: &World, change: Change| {
         let mut found = world.table.touched(&[change]);
         found.sort();
         found
     };
-    assert_eq!(touched(&world, Change::Ground(Ground::Link(4))), [host(8)]);
-    let station = Ground::Station(9, [2, 0, 0, 0, 1, 2]);
-    assert_eq!(touched(&world, Change::Ground(station)), [host(2), host(3), host(9)]);
+    assert_eq!(touched(&world, Change::Dependency(Dependency::Link(4))), [host(8)]);
+    let station = Dependency::Station(9, [2, 0, 0, 0, 1, 2]);
+    assert_eq!(touched(&world, Change::Dependency(station)), [host(2), host(3), host(9)]);
     assert_eq!(touched(&world, Change::Route(host(8), 31)), [host(8), host(9)]);
     assert!(touched(&world, Change::Vlans).is_empty());
     assert_eq!(touched(&world, Change::All).len(), 5);
     // It is where it was, though known otherwise.
-    let same = Place { grounds: vec![Ground::Vlans(5)], ..place(2, 2) };
+    let same = Endpoint { dependencies: vec![Dependency::Vlans(5)], ..place(2, 2) };
     assert!(world.table.moved(host(2), Some(same)).is_empty());
     assert_eq!(touched(&world, Change::Vlans), [host(2)]);
     assert_eq!(world.table.moved(host(2), Some(place(5, 2))), [1]);
@@ -148,25 +151,25 @@ fn a_change_flushes_what_stands_on_it_and_nothing_else() {
 #[test]
 fn two_that_look_the_same_are_not_both_carried() {
     let mut world = World::new(64);
-    world.take(connection(1, 1, 2, 6), 0).unwrap();
+    world.install(connection(1, 1, 2, 6), 0).unwrap();
     let twin = Connection { zone: 5, id: 2, ..connection(1, 1, 2, 6) };
-    assert_eq!(world.take(twin, 0), Err(Refusal::Twin));
+    assert_eq!(world.install(twin, 0), Err(Refusal::Twin));
     assert_eq!(world.table.len(), 1);
 }
 
 #[test]
 fn the_oldest_idle_connection_leaves() {
     let mut world = World::new(4);
-    let [first, _] = world.take(connection(1, 1, 2, 6), 0).unwrap();
-    let [second, _] = world.take(connection(2, 1, 2, 6), 0).unwrap();
+    let [first, _] = world.install(connection(1, 1, 2, 6), 0).unwrap();
+    let [second, _] = world.install(connection(2, 1, 2, 6), 0).unwrap();
     world.pass(&first, 100);
     world.pass(&second, 100);
     world.read(1);
     world.pass(&first, 1);
     world.read(2);
-    assert_eq!(world.take(connection(3, 1, 2, 6), 2), Err(Refusal::Full));
+    assert_eq!(world.install(connection(3, 1, 2, 6), 2), Err(Refusal::Full));
     world.read(40);
-    world.take(connection(3, 1, 2, 6), 40).unwrap();
+    world.install(connection(3, 1, 2, 6), 40).unwrap();
     assert!(world.table.has(1) && !world.table.has(2));
     assert_eq!(world.table.evicted(), 1);
 }
@@ -176,7 +179,7 @@ fn a_scan_only_pushes_itself_out() {
     let mut world = World::new(40);
     let mut real = Vec::new();
     for id in 0..10 {
-        real.push(world.take(connection(id, 1, 2, 17), 0).unwrap()[0]);
+        real.push(world.install(connection(id, 1, 2, 17), 0).unwrap()[0]);
     }
     for key in &real {
         world.pass(key, 1000);
@@ -186,7 +189,7 @@ fn a_scan_only_pushes_itself_out() {
     for now in 2..30 {
         for _ in 0..50 {
             id += 1;
-            if let Ok([key, _]) = world.take(connection(id, 3, 2, 17), now) {
+            if let Ok([key, _]) = world.install(connection(id, 3, 2, 17), now) {
                 world.pass(&key, 1);
             }
         }
@@ -199,7 +202,7 @@ fn a_scan_only_pushes_itself_out() {
 #[test]
 fn conntrack_lives_as_long_as_packets_come() {
     let mut world = World::new(64);
-    let [udp, _] = world.take(connection(1, 1, 2, 17), 0).unwrap();
+    let [udp, _] = world.install(connection(1, 1, 2, 17), 0).unwrap();
     let extensions = |world: &mut World, now: u64| -> Vec<Duration> {
         world.table.extensions(s(now), &TIMEOUTS).iter().map(|e| e.left).collect()
     };
@@ -226,7 +229,7 @@ fn conntrack_lives_as_long_as_packets_come() {
 #[test]
 fn a_connection_that_leaves_is_extended_once_more() {
     let mut world = World::new(64);
-    let [there, _] = world.take(connection(1, 1, 2, 6), 0).unwrap();
+    let [there, _] = world.install(connection(1, 1, 2, 6), 0).unwrap();
     assert_eq!(world.table.last_extension(1, s(5), &TIMEOUTS), None);
     world.pass(&there, 1);
     world.read(5);
@@ -293,7 +296,7 @@ proptest! {
         for step in steps {
             match step {
                 Step::Take(id, from, to) => {
-                    if world.take(connection(id, from, to, 6), now).is_ok() {
+                    if world.install(connection(id, from, to, 6), now).is_ok() {
                         sums.remove(&id);
                         passed.remove(&id);
                     }

@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use crate::entry::{Entry, Key, Tag, Way};
+use crate::entry::{Encapsulation, Entry, Key, Tag};
 use crate::layout::{
     self, Entry4, Entry6, FLOW_DROP, FLOW_NAT, FLOW_PLAIN, FLOW_PPPOE, HEADER_MAX, Key4, Key6,
     TAG_8021AD, TAG_THERE,
@@ -32,7 +32,7 @@ fn tag_of(word: u16) -> Option<Tag> {
     (word & TAG_THERE != 0).then_some(Tag { vid: word & 0xfff, service: word & TAG_8021AD != 0 })
 }
 
-fn way(way: &Way) -> layout::Way {
+fn way(way: &Encapsulation) -> layout::Way {
     layout::Way {
         outer: tag(way.outer),
         inner: tag(way.inner),
@@ -41,9 +41,9 @@ fn way(way: &Way) -> layout::Way {
 }
 
 /// Session 0 is none: PPPoE has it for packets that look for one (RFC 2516).
-fn way_of(way: layout::Way) -> Way {
+fn way_of(way: layout::Way) -> Encapsulation {
     let session = Some(u16::from_be_bytes(way.session)).filter(|session| *session != 0);
-    Way { outer: tag_of(way.outer), inner: tag_of(way.inner), session }
+    Encapsulation { outer: tag_of(way.outer), inner: tag_of(way.inner), session }
 }
 
 macro_rules! wire {
@@ -59,7 +59,7 @@ macro_rules! wire {
                     sport: from.sport.to_be_bytes(),
                     dport: from.dport.to_be_bytes(),
                     ifindex: from.device,
-                    way: way(&from.way),
+                    way: way(&from.encapsulation),
                     proto: from.proto,
                     port: 0,
                 })
@@ -75,7 +75,7 @@ macro_rules! wire {
                     dport: u16::from_be_bytes(self.dport),
                     proto: self.proto,
                     device: self.ifindex,
-                    way: way_of(self.way),
+                    encapsulation: way_of(self.way),
                 }
             }
         }
@@ -141,9 +141,9 @@ mod tests {
             .prop_map(|tag| tag.map(|(vid, service)| Tag { vid, service }))
     }
 
-    fn any_way() -> impl Strategy<Value = Way> {
+    fn any_way() -> impl Strategy<Value = Encapsulation> {
         (any_tag(), any_tag(), proptest::option::of(1_u16..))
-            .prop_map(|(outer, inner, session)| Way { outer, inner, session })
+            .prop_map(|(outer, inner, session)| Encapsulation { outer, inner, session })
     }
 
     fn any_key() -> impl Strategy<Value = Key> {
@@ -159,7 +159,7 @@ mod tests {
             dport,
             proto,
             device,
-            way,
+            encapsulation: way,
         })
     }
 
@@ -177,7 +177,7 @@ mod tests {
     fn an_entry_lies_as_the_programs_read_it() {
         let tag = |vid| Some(Tag { vid, service: vid == 35 });
         let header = Header { bytes: vec![7; 22], outer: tag(35), inner: tag(36), pppoe: true };
-        let back = Way { outer: tag(20), inner: None, session: Some(0x1234) };
+        let back = Encapsulation { outer: tag(20), inner: None, session: Some(0x1234) };
         let from = Entry {
             device: 5,
             mtu: 1492,

@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use ctnetlink::{Counters, Tuple};
 use ebpf::connection::{Connection, Reading, Timeouts};
+use ebpf::dependency::Endpoint;
 use ebpf::engine::{Engine, MapError, Maps};
-use ebpf::entry::{Entry, Hook, Key, Side, Tag, Way, connect};
+use ebpf::entry::{Encapsulation, Entry, Hook, Key, Side, Tag, connect};
 use ebpf::folder::Folder;
-use ebpf::ground::Place;
 use ebpf::pinned::{OpenError, Pinned};
 use ebpf::programs::{Dsa, Programs, Role, Settings};
 
@@ -59,7 +59,7 @@ fn side(device: u32) -> Side {
     Side {
         device,
         hook: Hook::Tc,
-        way: Way { outer: tag, inner: None, session: Some(7) },
+        encapsulation: Encapsulation { outer: tag, inner: None, session: Some(7) },
         local: [2, 0, 0, 0, 0, 1],
         next_hop: Some([2, 0, 0, 0, 1, 1]),
         mtu: 1500,
@@ -142,14 +142,14 @@ fn a_full_map_says_so() {
 fn the_programs_hear_of_the_daemon() {
     let Some(loaded) = Loaded::new("beat", 64) else { return };
     let mut maps = loaded.open();
-    maps.beat(Duration::from_secs(5)).expect("heard");
+    maps.heartbeat(Duration::from_secs(5)).expect("heard");
     assert_eq!(maps.exits().expect("counters").seen, 0);
 }
 
 #[test]
 fn the_engine_works_on_them_and_the_next_one_adopts() {
     let Some(loaded) = Loaded::new("engine", 64) else { return };
-    let place = |device| Place { side: side(device), grounds: Vec::new() };
+    let place = |device| Endpoint { side: side(device), dependencies: Vec::new() };
     let (orig, reply) = tuples(1000, false);
     let connection = Connection { id: 1, zone: 0, orig, reply };
     let engine = || {
@@ -158,16 +158,16 @@ fn the_engine_works_on_them_and_the_next_one_adopts() {
     };
     let now = Duration::ZERO;
     let mut first = engine();
-    first.take(connection, [place(1), place(2)], now).expect("taken");
-    first.tick(Duration::from_secs(1)).expect("a second");
+    first.install(connection, [place(1), place(2)], now).expect("taken");
+    first.second(Duration::from_secs(1)).expect("a second");
     assert_eq!(all(&mut loaded.open()).len(), 2);
     drop(first);
     let mut second = engine();
-    second.take(connection, [place(1), place(2)], now).expect("taken");
-    assert_eq!(second.sweep(), 0);
+    second.install(connection, [place(1), place(2)], now).expect("taken");
+    assert_eq!(second.remove_stale(), 0);
     drop(second);
     let mut third = engine();
-    assert_eq!(third.sweep(), 2, "nobody wanted it");
+    assert_eq!(third.remove_stale(), 2, "nobody wanted it");
     assert!(all(&mut loaded.open()).is_empty());
 }
 

@@ -7,6 +7,7 @@ mod conntrack;
 mod core;
 mod cpu;
 mod daemon;
+mod effect;
 mod event;
 mod ips;
 mod network;
@@ -84,7 +85,7 @@ fn main() -> ExitCode {
 }
 
 fn check(path: &std::path::Path) -> ExitCode {
-    match daemon::check(path) {
+    match configuration::run::check(path) {
         Ok(warnings) => {
             for warning in warnings {
                 complain(&format!("warning: {warning}\n"));

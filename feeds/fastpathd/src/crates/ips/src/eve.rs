@@ -20,10 +20,10 @@ mod time;
 mod visible;
 
 pub use alert::{Alert, Direction, Offence};
-pub use alerts::{Alerts, Filter, Page, Row, Surroundings};
+pub use alerts::{AlertContext, Alerts, Filter, Page, Row};
 pub use event::{Event, FlowEnd, read_event};
 pub use events::{Events, Offender};
 pub use listener::{ListenError, Listener};
 pub use rate::Rate;
 pub use reader::{Batch, Counts, Rates, Reader};
-pub use visible::{Kind, Sight, Visible};
+pub use visible::{Kind, Visible, Volume};

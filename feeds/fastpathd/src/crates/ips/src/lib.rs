@@ -25,8 +25,8 @@ pub use command::{
 };
 pub use counters::Counters;
 pub use eve::{
-    Alert, Alerts, Batch, Counts, Direction, Event, Events, Filter, FlowEnd, Kind, ListenError,
-    Listener, Offence, Offender, Page, Rate, Rates, Reader, Row, Sight, Surroundings, Visible,
+    Alert, AlertContext, Alerts, Batch, Counts, Direction, Event, Events, Filter, FlowEnd, Kind,
+    ListenError, Listener, Offence, Offender, Page, Rate, Rates, Reader, Row, Visible, Volume,
     read_event,
 };
 pub use health::{Condition, Gate, Health, Listening, Observation, Rules, State};

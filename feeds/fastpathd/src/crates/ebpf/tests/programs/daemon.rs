@@ -26,7 +26,7 @@ fn side(device: u32, hook: Hook, local: [u8; 6], next_hop: [u8; 6], link: &Link)
             Hook::Tc => entry::Hook::Tc,
             Hook::Xdp => entry::Hook::Xdp,
         },
-        way: entry::Way { outer: tag(0), inner: tag(1), session: link.session },
+        encapsulation: entry::Encapsulation { outer: tag(0), inner: tag(1), session: link.session },
         local,
         next_hop: Some(next_hop),
         mtu: 1500,

@@ -115,7 +115,7 @@ fn silence_of_the_daemon() {
     for_all(|kernel, c| {
         kernel.control.set(0, Control::default(), 0).expect("set");
         passes(kernel, c, &c.frame(), Out::Stale, "silence");
-        kernel.beat(1_000_000);
+        kernel.heartbeat(1_000_000);
         goes(kernel, c, &c.packet);
     });
 }

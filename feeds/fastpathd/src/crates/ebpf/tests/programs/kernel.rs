@@ -11,7 +11,7 @@ use aya::maps::xdp::DevMapHash;
 use aya::maps::{Array, HashMap, MapData, PerCpuArray, ProgramArray};
 use aya::programs::SchedClassifier;
 use ebpf::layout::{Control, Entry4, Entry6, Exits, Key4, Key6, OUT_NUMBER, Out};
-use ebpf::programs::{CONTROL, Dsa, Programs, Role, Settings, beat};
+use ebpf::programs::{CONTROL, Dsa, Programs, Role, Settings, heartbeat};
 
 use crate::flow::Pair;
 
@@ -123,12 +123,12 @@ impl Kernel {
         std::mem::forget(subject);
         let hides_tags = dsa == Dsa::None;
         let mut kernel = Self { programs, beside, flows4, flows6, control, exits, hides_tags };
-        kernel.beat(1_000_000);
+        kernel.heartbeat(1_000_000);
         kernel
     }
 
-    pub(crate) fn beat(&mut self, jiffies: u32) {
-        beat(self.programs.fd(Role::Beat).expect("there"), jiffies).expect("beats");
+    pub(crate) fn heartbeat(&mut self, jiffies: u32) {
+        heartbeat(self.programs.fd(Role::Beat).expect("there"), jiffies).expect("beats");
     }
 
     pub(crate) fn put(&mut self, pair: &Pair) {

@@ -11,7 +11,7 @@ use ebpf::attach::{Attached, Hook as Point, attach, attached, detach};
 use ebpf::devices::Sendable;
 use ebpf::folder::Folder;
 use ebpf::layout::{Exits, Out};
-use ebpf::programs::{Dsa, Programs, Role, Settings, beat};
+use ebpf::programs::{Dsa, Programs, Role, Settings, heartbeat};
 
 use crate::dissect::{Expected, check};
 use crate::flow::{Flow, Pair};
@@ -207,7 +207,7 @@ impl Wire {
         let flows4 = programs.take_map("flows4").expect("there").try_into().expect("a hash");
         let flows6 = programs.take_map("flows6").expect("there").try_into().expect("a hash");
         let exits = programs.take_map("exits").expect("there").try_into().expect("an array");
-        beat(programs.fd(Role::Beat).expect("there"), 1_000_000).expect("beats");
+        heartbeat(programs.fd(Role::Beat).expect("there"), 1_000_000).expect("beats");
         let outside = (Socket::open(index("a0")), Socket::open(index("b1")));
         let egress = Socket::open(inside.1);
         Self { folder, programs, outside, egress, inside, hook, flows4, flows6, exits }

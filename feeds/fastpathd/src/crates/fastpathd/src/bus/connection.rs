@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Our object on ubus, and what we ask of others there.
+//! Our object on ubus, and calls of other objects.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,10 @@ use tokio::sync::mpsc::Sender;
 use ubus::PolicyType::{Array, Bool, Int32, Int64, String as Text, Table};
 use ubus::{CallError, Connection, Handle, Incoming, Method, Object, Reply};
 
-use crate::event::Happening;
+use crate::bus::Event;
+use crate::event::Event as AnyEvent;
+use crate::network;
+use crate::sys::error::chain;
 
 /// Name of our object.
 pub(crate) const OBJECT: &str = "fastpath";
@@ -66,24 +69,24 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// rpcd gives its plugins 120 s.
 const LONG_PATIENCE: Duration = Duration::from_secs(120);
 
-/// Keeps the connection to ubusd for good: connects, publishes, passes on what comes, and starts
-/// over with growing pauses when ubusd goes away. Ends when the daemon does.
-pub(crate) async fn keep(socket: PathBuf, happenings: Sender<Happening>) {
+/// Keeps a connection to ubusd: connects, publishes, passes on what comes, and reconnects with
+/// growing pauses when ubusd goes away. Ends when the daemon does.
+pub(crate) async fn keep(socket: PathBuf, events: Sender<AnyEvent>) {
     let mut pause = FIRST_PAUSE;
-    let mut complained = String::new();
+    let mut logged = String::new();
     loop {
         let published = Cell::new(false);
-        let ended = converse(&socket, &happenings, &published).await;
+        let ended = run(&socket, &events, &published).await;
         if published.get() {
             pause = FIRST_PAUSE;
-            complained.clear();
+            logged.clear();
         }
-        // The same failure again and again is said once.
-        if ended != complained {
-            log::warn!("ubus: {ended}; trying on");
-            complained = ended;
+        // A failure that repeats is logged once.
+        if ended != logged {
+            log::warn!("ubus: {ended}; retrying");
+            logged = ended;
         }
-        if happenings.send(Happening::BusGone).await.is_err() {
+        if events.send(AnyEvent::Bus(Event::Down)).await.is_err() {
             return;
         }
         tokio::time::sleep(pause).await;
@@ -91,8 +94,8 @@ pub(crate) async fn keep(socket: PathBuf, happenings: Sender<Happening>) {
     }
 }
 
-/// One connection from its beginning to its end; why it ended.
-async fn converse(socket: &Path, happenings: &Sender<Happening>, published: &Cell<bool>) -> String {
+/// One connection from start to end; why it ended.
+async fn run(socket: &Path, events: &Sender<AnyEvent>, published: &Cell<bool>) -> String {
     let connection = match Connection::open(socket).await {
         Ok(connection) => connection,
         Err(error) => return chain(&error),
@@ -107,57 +110,43 @@ async fn converse(socket: &Path, happenings: &Sender<Happening>, published: &Cel
         );
     }
     published.set(true);
-    chain(&*serve(connection, happenings).await)
+    chain(&*serve(connection, events).await)
 }
 
 /// Serves a connection on which our object is published, until it ends; why it did.
 async fn serve(
     mut connection: Connection,
-    happenings: &Sender<Happening>,
+    events: &Sender<AnyEvent>,
 ) -> Box<dyn std::error::Error> {
     let handle = connection.handle();
-    // netifd may start later than we do: the interfaces are read now and then anyway.
+    // netifd may start later than we do: the interfaces are polled anyway.
     if let Err(error) = handle.subscribe("network.interface").await {
-        log::debug!("ubus: no news of interfaces: {error}");
+        log::debug!("ubus: not subscribed to network.interface: {error}");
     }
     log::info!("ubus: published {OBJECT}");
-    if happenings.send(Happening::BusUp(handle)).await.is_err() {
+    if events.send(AnyEvent::Bus(Event::Up(handle))).await.is_err() {
         return "the daemon ends".into();
     }
     loop {
-        let happening = match connection.next().await {
-            Ok(Incoming::Invoke(request)) => Happening::Invoke(request),
-            Ok(Incoming::Subscribers { active, .. }) => Happening::Watched(active),
-            Ok(Incoming::Notification { .. }) => Happening::InterfacesChanged,
+        let event = match connection.next().await {
+            Ok(Incoming::Invoke(request)) => AnyEvent::Bus(Event::Invoked(request)),
+            Ok(Incoming::Subscribers { active, .. }) => AnyEvent::Bus(Event::Subscribed(active)),
+            Ok(Incoming::Notification { .. }) => {
+                AnyEvent::Network(network::Event::InterfacesChanged)
+            }
             Ok(Incoming::Unsubscribed { .. } | Incoming::Event { .. }) => continue,
             Err(error) => return error.into(),
         };
-        if happenings.send(happening).await.is_err() {
+        if events.send(event).await.is_err() {
             return "the daemon ends".into();
         }
     }
 }
 
-/// An error with all its causes.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        let words = inner.to_string();
-        // Some errors already say what their cause said.
-        if !text.contains(&words) {
-            text.push_str(": ");
-            text.push_str(&words);
-        }
-        cause = inner.source();
-    }
-    text
-}
-
-/// What `fastpath-rpcd` reads and writes of UCI for us, as root.
+/// The object of `fastpath-rpcd` that reads and writes UCI for us, as root.
 const CONFIG: &str = "fastpath.config";
 
-/// Why the configuration is not read or written.
+/// Why the configuration could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConfigError {
     /// The call failed.
@@ -173,7 +162,7 @@ pub(crate) async fn has_config(handle: &Handle) -> bool {
     handle.list(CONFIG).await.is_ok_and(|found| !found.is_empty())
 }
 
-/// The `values` of what we read of a UCI package; `None` if it does not exist.
+/// The `values` of a UCI package; `None` if it does not exist.
 pub(crate) async fn package(handle: &Handle, name: &str) -> Result<Option<Value>, ConfigError> {
     Ok(config(handle, "get", ("config", name)).await?.remove("values"))
 }
@@ -197,13 +186,13 @@ pub(crate) async fn interfaces(handle: &Handle) -> Result<Value, CallError> {
     Ok(Value::Object(answer))
 }
 
-/// Tells init scripts what has happened, as procd passes it on.
+/// Sends an event to init scripts, which procd passes on.
 pub(crate) async fn event(handle: &Handle, args: &Map<String, Value>) -> Result<(), CallError> {
     handle.call("service", "event", args, PATIENCE).await.map(drop)
 }
 
-/// Has `fastpath.doctor` look at the box, and answers with what it found. What it is asked is its
-/// own to check; whoever waits has to wait for it.
+/// Calls `fastpath.doctor` and passes its answer on. It checks its arguments itself; the caller
+/// waits for as long as it takes.
 pub(crate) async fn doctor(handle: Handle, args: Map<String, Value>, reply: Reply) {
     let answered = match handle.call("fastpath.doctor", "run", &args, LONG_PATIENCE).await {
         Ok(answer) => reply.data(&answer).map_err(|error| chain(&error)),

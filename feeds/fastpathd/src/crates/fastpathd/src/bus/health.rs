@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What is wrong, or worth a word.
+//! Findings that `status` shows: faults, and what the administrator should know.
 
 use config::exposure::{Exposure, Opening};
 use config::order;
-use ebpf::connection::Timeouts;
 use serde::Serialize;
 
 use crate::core::Core;
 use crate::network::wan::{Hindrance, Wan};
+use crate::sys::kernel::Facts;
 
 /// How bad it is, worst last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -38,45 +38,35 @@ pub(crate) struct Open {
     pub(crate) to: String,
 }
 
-/// Switches and limits of the running kernel.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Facts {
-    /// `net.netfilter.nf_conntrack_acct`; none: no conntrack.
-    pub(crate) accounting: Option<bool>,
-    /// `net.ipv4.ip_forward`.
-    pub(crate) forwarding: Option<bool>,
-    /// `net.netfilter.nf_conntrack_max`; 0: unknown.
-    pub(crate) conntrack_max: u64,
-    /// How long conntrack keeps connections.
-    pub(crate) timeouts: Timeouts,
-}
-
 /// All findings, worst first.
 pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
     let mut found = Vec::new();
-    found.extend(open_to_internet(&core.firewall.exposures));
+    found.extend(open_to_internet(&core.network.firewall().exposures));
     let mut add =
         |code, level, text: String| found.push(Finding { code, level, text, open: Vec::new() });
-    if !core.configuration_error.is_empty() {
-        let text = format!("/etc/config/fastpath is not used: {}", core.configuration_error);
+    if !core.configuration.error().is_empty() {
+        let text = format!("/etc/config/fastpath is not used: {}", core.configuration.error());
         add("config-refused", Level::Error, text);
     }
-    let engine = core.room.report();
-    if engine.wanted != engine.active && core.settings.is_some() && core.room.settled() {
+    let engine = core.offload.report();
+    if engine.wanted != engine.active
+        && core.configuration.settings().is_some()
+        && core.offload.is_settled()
+    {
         let text = format!(
             "The engine is {} although {} is wanted: {}",
             engine.active, engine.wanted, engine.why
         );
         add("engine-differs", Level::Error, text);
-    } else if !engine.why.is_empty() && core.room.settled() {
+    } else if !engine.why.is_empty() && core.offload.is_settled() {
         add("nft-refused", Level::Error, format!("The last change was refused: {}", engine.why));
     }
-    let bare = core.ebpf.why();
+    let bare = core.offload.ebpf().why();
     if !bare.is_empty() && engine.wanted == engine.active {
         add("ebpf-partly", Level::Warning, format!("Not every device has an eBPF program: {bare}"));
     }
-    kernel(core.facts, &mut add);
-    if core.firewall.own_offload {
+    kernel(core.sys.facts(), &mut add);
+    if core.network.firewall().own_offload {
         let text = "The firewall's own flow offloading is on; its rule comes first and takes flows \
                     away from ours. Set flow_offloading to 0 in /etc/config/firewall.";
         add("fw4-offload-on", Level::Warning, text.to_owned());
@@ -98,15 +88,15 @@ pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
             }
         }
     }
-    let (count, max) = (core.flows.len() as u64, core.facts.conntrack_max);
+    let (count, max) = (core.conntrack.flows().len() as u64, core.sys.facts().conntrack_max);
     if max > 0 && count * 10 > max * 9 {
         let text = format!("The connection table is nearly full: {count} of {max}.");
         add("conntrack-full", Level::Warning, text);
     }
-    if core.refresh.resyncs() > 0 {
+    if core.conntrack.refresh().resyncs() > 0 {
         let text = format!(
             "Connection events were lost {} times since the start; everything was read again.",
-            core.refresh.resyncs()
+            core.conntrack.refresh().resyncs()
         );
         add("resync", Level::Notice, text);
     }

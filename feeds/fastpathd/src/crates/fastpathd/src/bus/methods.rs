@@ -7,27 +7,28 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::bus::status;
-use crate::core::{Core, Effect};
+use crate::core::Core;
+use crate::effect::Effect;
 use crate::{ips, network, offload};
 
-/// What a request comes to.
+/// Outcome of a request.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Outcome {
     /// The answer.
     Reply(Value),
     /// The request cannot be understood; the text is for the log.
     Invalid(String),
-    /// What was asked for is not there.
+    /// What was asked for does not exist.
     NotFound,
     /// No such method.
     NoMethod,
-    /// The answer, and what it leads to.
+    /// The answer, and its effects.
     Done(Map<String, Value>, Vec<Effect>),
     /// The doctor answers, with these arguments.
     Doctor(Map<String, Value>),
-    /// The answer follows when connections have been made new to inspection.
+    /// The answer follows with [`AnswerReinspect`](crate::bus::Effect::AnswerReinspect).
     Reinspect,
-    /// The answer follows with [`Effect::AnswerEngine`]; `persist`: also write it into UCI.
+    /// The answer follows with [`AnswerEngine`](crate::bus::Effect::AnswerEngine); `persist`: also write it into UCI.
     Engine { persist: bool, effects: Vec<Effect>, engine: Engine },
 }
 
@@ -42,14 +43,18 @@ pub(crate) fn call(core: &mut Core, method: &str, mut args: Map<String, Value>) 
     match method {
         "status" => nothing(&args).unwrap_or_else(|| reply(&status::status(core))),
         "topology" => nothing(&args).unwrap_or_else(|| reply(&network::answer::view(core))),
-        "flows" => answer(FlowsQuery::parse(&args).and_then(|q| core.flows.query(&q, core.now))),
+        "flows" => answer(
+            FlowsQuery::parse(&args).and_then(|q| core.conntrack.flows().query(&q, core.now)),
+        ),
         "flow" => flow(core, &args),
-        "top" => answer(TopQuery::parse(&args).map(|query| core.flows.top(&query))),
-        "history" => answer(HistoryQuery::parse(&args).map(|query| core.flows.history(&query))),
+        "top" => answer(TopQuery::parse(&args).map(|query| core.conntrack.flows().top(&query))),
+        "history" => {
+            answer(HistoryQuery::parse(&args).map(|query| core.conntrack.flows().history(&query)))
+        }
         "cpu" => nothing(&args)
-            .unwrap_or_else(|| core.cpus.view().map_or(Outcome::NotFound, |v| reply(&v))),
+            .unwrap_or_else(|| core.cpu.view().map_or(Outcome::NotFound, |v| reply(&v))),
         "ebpf" => nothing(&args)
-            .unwrap_or_else(|| Outcome::Reply(offload::answer::view(&core.ebpf).into())),
+            .unwrap_or_else(|| Outcome::Reply(offload::answer::view(core.offload.ebpf()).into())),
         "ips" => nothing(&args).unwrap_or_else(|| reply(&ips::answer::ips(core))),
         "alerts" => alerts(core, &args),
         "blocks" => nothing(&args).unwrap_or_else(|| reply(&ips::answer::blocks(core))),
@@ -88,7 +93,7 @@ fn flow(core: &Core, args: &Value) -> Outcome {
     let Some(id) = args.get("id").and_then(Value::as_u64) else {
         return Outcome::Invalid("id: the flow's number is missing".to_owned());
     };
-    core.flows.flow(id, core.now).map_or(Outcome::NotFound, |detail| reply(&detail))
+    core.conntrack.flows().flow(id, core.now).map_or(Outcome::NotFound, |detail| reply(&detail))
 }
 
 fn alerts(core: &Core, args: &Value) -> Outcome {
@@ -110,17 +115,15 @@ fn release(core: &mut Core, args: &Value) -> Outcome {
     let Ok(address) = word.parse() else {
         return Outcome::Invalid(format!("address: '{word}' is none"));
     };
-    match core.release(address) {
+    match core.unblock(address) {
         Some(effect) => Outcome::Done(one("address", word.into()), vec![effect]),
         None => Outcome::NotFound,
     }
 }
 
 fn update(core: &mut Core) -> Outcome {
-    let request = core.rules.start(&core.machine.own_rules, core.now.unix_ms);
-    let started = request.is_some();
-    let effects = request.map(Effect::UpdateRules).into_iter().collect();
-    Outcome::Done(one("started", started.into()), effects)
+    let effects: Vec<Effect> = core.update_rules().into_iter().collect();
+    Outcome::Done(one("started", (!effects.is_empty()).into()), effects)
 }
 
 fn one(name: &str, value: Value) -> Map<String, Value> {
@@ -147,7 +150,7 @@ fn engine(core: &mut Core, args: &Value) -> Outcome {
             return Outcome::Invalid(format!("persist: {other} is neither true nor false"));
         }
     };
-    let passed = core.settings.as_ref().map(Settings::passed);
+    let passed = core.configuration.settings().map(Settings::passed);
     if let (Engine::Ebpf, Some(Err(problem))) = (engine, passed) {
         return Outcome::Invalid(problem.to_string());
     }

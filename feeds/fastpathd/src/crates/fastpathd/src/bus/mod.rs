@@ -1,7 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! ubus: the connection, the methods and the answers.
+//! ubus: the connection, the methods and their answers.
 
 pub(crate) mod connection;
-pub(crate) mod health;
+mod health;
 pub(crate) mod methods;
+pub(crate) mod notify;
+pub(crate) mod requests;
+pub(crate) mod run;
 pub(crate) mod status;
+
+/// What comes over ubus.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// Connected to ubusd, our object is published.
+    Up(ubus::Handle),
+    /// The connection is lost.
+    Down,
+    /// A method of ours was called.
+    Invoked(ubus::Request),
+    /// Whether anybody is subscribed to our notifications.
+    Subscribed(bool),
+}
+
+/// Answers to held requests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// Answer the requests for the method `engine`.
+    AnswerEngine,
+    /// Answer the requests for the method `reinspect`: how many connections had left inspection.
+    AnswerReinspect(Result<usize, String>),
+}

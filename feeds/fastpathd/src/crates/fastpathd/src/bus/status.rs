@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::bus::health::{Finding, findings};
 use crate::core::Core;
 use crate::ips::answer::{Summary, summary};
-use crate::network::wan::{Wan, wans};
+use crate::network::wan::Wan;
 use crate::offload::flowtable::EngineReport;
 use crate::sys::load::Load;
 
@@ -52,54 +52,44 @@ pub(crate) struct Tick<'a> {
     health: Vec<Finding>,
 }
 
-fn wans_of(core: &Core) -> Vec<Wan> {
-    wans(
-        core.around.interfaces(),
-        &core.firewall,
-        core.around.topology(),
-        &core.net,
-        core.interfaces_seen_ms,
-    )
-}
-
 pub(crate) fn status(core: &Core) -> Status<'_> {
-    let wan = wans_of(core);
-    let Totals { paths, ratio } = core.flows.totals();
+    let wan = core.network.wans(core.sys.rates());
+    let Totals { paths, ratio } = core.conntrack.flows().totals();
     Status {
         version: env!("CARGO_PKG_VERSION"),
-        kernel: &core.machine.kernel,
-        hostname: &core.machine.hostname,
+        kernel: &core.sys.machine().kernel,
+        hostname: &core.sys.machine().hostname,
         now_ms: core.now.unix_ms,
-        started_ms: core.machine.started_ms,
-        engine: core.room.report(),
+        started_ms: core.sys.machine().started_ms,
+        engine: core.offload.report(),
         paths,
         ratio,
         conntrack: ConntrackState {
-            count: core.flows.len(),
-            limit: core.facts.conntrack_max,
-            refresh_ms: core.refresh.interval().as_millis(),
-            dump_ms: core.refresh.took().as_millis(),
-            resyncs: core.refresh.resyncs(),
+            count: core.conntrack.flows().len(),
+            limit: core.sys.facts().conntrack_max,
+            refresh_ms: core.conntrack.refresh().interval().as_millis(),
+            dump_ms: core.conntrack.refresh().took().as_millis(),
+            resyncs: core.conntrack.refresh().resyncs(),
         },
         health: findings(core, &wan),
         wan,
-        cpu: core.cpu.load(),
+        cpu: core.sys.load(),
         ips: summary(core),
     }
 }
 
 pub(crate) fn tick(core: &Core) -> Tick<'_> {
-    let wan = wans_of(core);
-    let Totals { paths, ratio } = core.flows.totals();
+    let wan = core.network.wans(core.sys.rates());
+    let Totals { paths, ratio } = core.conntrack.flows().totals();
     Tick {
         now_ms: core.now.unix_ms,
-        epoch: core.flows.epoch(),
-        engine: core.room.report(),
+        epoch: core.conntrack.flows().epoch(),
+        engine: core.offload.report(),
         paths,
         ratio,
         health: findings(core, &wan),
         wan,
-        cpu: core.cpu.load(),
+        cpu: core.sys.load(),
         ips: summary(core),
     }
 }

@@ -1,34 +1,173 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! `/etc/config/fastpath` as a whole.
+//! `/etc/config/fastpath`: what is configured, and whether it can be used.
 
-use config::{Package, Problem, SettingsError};
+use config::SettingsError;
+use ruleset::{Engine, OnExit, Settings};
 use serde_json::Value;
 
-/// All sections, each checked by the crate it belongs to.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Configuration {
-    pub(crate) main: ruleset::Settings,
-    pub(crate) ips: ips::Settings,
-    pub(crate) cpu: cpu::Settings,
-    pub(crate) rules: rules::Settings,
+use crate::core::Core;
+use crate::effect::Effect as AnyEffect;
+use crate::offload::flowtable::Source;
+use package::Configuration;
+
+mod package;
+pub(crate) mod run;
+
+/// An attempt to read the configuration has ended.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// Values of the UCI package fastpath.
+    Read(Value),
+    /// It cannot be read, for this reason.
+    Unreadable(String),
+    /// It cannot be read yet, for this reason.
+    NotYet(String),
 }
 
-impl Configuration {
-    /// Reads `values` of `fastpath.config get` of `fastpath`. Warnings come with it: what was
-    /// ignored.
-    pub(crate) fn read(values: &Value) -> Result<(Self, Vec<Problem>), SettingsError> {
-        let mut package = Package::new(values)?;
-        let configuration = Self {
-            main: ruleset::Settings::read(&mut package),
-            ips: ips::Settings::read(&mut package),
-            cpu: cpu::Settings::read(&mut package),
-            rules: rules::Settings::read(&mut package),
+/// What is asked of rpcd.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// Read the configuration, the firewall's and the interfaces.
+    Read,
+}
+
+/// The configuration in use.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    settings: Option<Settings>,
+    /// Engine set by command since the configuration was read.
+    commanded: Option<Engine>,
+    /// Why the configuration on disk is not used; empty: it is.
+    error: String,
+    /// A configuration that needs a device or zone that does not exist yet.
+    unfit: Option<Value>,
+}
+
+impl State {
+    pub(crate) fn settings(&self) -> Option<&Settings> {
+        self.settings.as_ref()
+    }
+
+    pub(crate) fn error(&self) -> &str {
+        &self.error
+    }
+
+    /// Chooses the engine until the configuration says something new.
+    pub(crate) fn command(&mut self, engine: Engine) {
+        self.commanded = Some(engine);
+    }
+
+    /// The settings with an engine set by command, and where the engine comes from.
+    pub(crate) fn effective(&self) -> Option<(Settings, Source)> {
+        let mut settings = self.settings.clone()?;
+        let source = match self.commanded {
+            Some(engine) => {
+                settings.enabled = true;
+                settings.engine = engine;
+                Source::Command
+            }
+            None => Source::Config,
         };
-        let warnings = package.finish()?;
-        if configuration.ips.enabled && configuration.ips.mode == ips::Mode::Nfq {
-            let one = |problem| SettingsError { problems: vec![problem] };
-            configuration.main.marks().map_err(one)?;
+        Some((settings, source))
+    }
+
+    /// Whether the end of the daemon removes the table.
+    pub(crate) fn removes_on_exit(&self) -> bool {
+        self.settings.as_ref().is_some_and(|settings| settings.on_exit == OnExit::Remove)
+    }
+
+    fn use_settings(&mut self, settings: Settings) {
+        // A new engine in the file wins over an earlier command. A reload for another reason (the
+        // network changed) must not undo the command.
+        if self.settings.as_ref().is_some_and(|old| old.wanted() != settings.wanted()) {
+            self.commanded = None;
         }
-        Ok((configuration, warnings))
+        self.settings = Some(settings);
+    }
+}
+
+impl Core {
+    pub(crate) fn configuration_event(&mut self, event: Event) -> Vec<AnyEffect> {
+        match event {
+            Event::Read(values) => self.configuration_read(&values),
+            Event::Unreadable(why) => {
+                self.configuration_unreadable(why);
+                Vec::new()
+            }
+            Event::NotYet(why) => {
+                log::debug!("{why}");
+                Vec::new()
+            }
+        }
+    }
+
+    /// The `values` of the UCI package fastpath. A configuration that cannot be used changes
+    /// nothing and is reported until a good one comes, or until what it needs exists.
+    pub(crate) fn configuration_read(&mut self, values: &Value) -> Vec<AnyEffect> {
+        self.configuration.unfit = None;
+        let read = Configuration::read(values).and_then(|(read, warnings)| {
+            self.check(&read).inspect_err(|_| self.configuration.unfit = Some(values.clone()))?;
+            Ok((read, warnings))
+        });
+        match read {
+            Ok((configuration, warnings)) => {
+                for warning in &warnings {
+                    log::warn!("/etc/config/fastpath: {warning}");
+                }
+                self.configuration.error.clear();
+                self.use_configuration(&configuration)
+            }
+            Err(error) => {
+                let error = error.to_string();
+                if error != self.configuration.error {
+                    log::error!("/etc/config/fastpath is not used: {error}");
+                }
+                self.configuration.error = error;
+                Vec::new()
+            }
+        }
+    }
+
+    /// The configuration cannot even be read.
+    pub(crate) fn configuration_unreadable(&mut self, why: String) {
+        log::error!("/etc/config/fastpath is not used: {why}");
+        self.configuration.unfit = None;
+        self.configuration.error = why;
+    }
+
+    /// What a configuration needs that this router does not have. What is not known yet is
+    /// assumed to be there.
+    fn check(&self, configuration: &Configuration) -> Result<(), SettingsError> {
+        let mut problems = Vec::new();
+        if self.network.zones_known() {
+            let places = self.network.places();
+            problems.extend(crate::ips::check(&configuration.main.policies, &places));
+        }
+        if self.network.is_known() {
+            problems.extend(ips::check_mode(&configuration.ips, &self.network.ports()).err());
+        }
+        problems.extend(self.cpu.check(&configuration.cpu, configuration.ips.enabled));
+        if problems.is_empty() { Ok(()) } else { Err(SettingsError { problems }) }
+    }
+
+    fn use_configuration(&mut self, configuration: &Configuration) -> Vec<AnyEffect> {
+        let inspection = configuration.ips.enabled;
+        self.conntrack.set_shortest_refresh(configuration.main.refresh);
+        self.configuration.use_settings(configuration.main.clone());
+        let mut effects: Vec<AnyEffect> =
+            self.configure_ips(&configuration.ips, &configuration.main).into_iter().collect();
+        self.cpu.configure(&configuration.cpu, inspection);
+        self.rules.configure(&configuration.rules, inspection, self.now.unix_ms);
+        effects.extend(self.replan());
+        effects
+    }
+
+    /// Plans for the network as it is now; a configuration may fit now.
+    pub(crate) fn replan_for_network(&mut self) -> Vec<AnyEffect> {
+        let mut effects = self.replan();
+        if let Some(values) = self.configuration.unfit.take() {
+            effects.extend(self.configuration_read(&values));
+        }
+        effects
     }
 }

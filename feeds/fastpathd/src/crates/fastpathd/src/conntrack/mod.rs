@@ -1,4 +1,195 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Conntrack: when its table is read.
+//! Conntrack: its entries and events fill the flow table.
 
-pub(crate) mod refresh;
+use std::time::Duration;
+
+use ctnetlink::{Entry, Tuple, Upkeep};
+use flows::{Connection, FlowTable};
+
+use crate::core::Core;
+use crate::effect::Effect as AnyEffect;
+use refresh::Refresh;
+
+mod refresh;
+pub(crate) mod run;
+
+/// Look-ups a second: some milliseconds of CPU time on a small router.
+const LOOK_UPS: usize = 64;
+
+/// What conntrack reports.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// Entries were created, changed or destroyed.
+    Changed(Vec<ctnetlink::Event>),
+    /// The kernel dropped events because the socket's buffer was full.
+    Lost,
+    /// Entries of the dump under way.
+    Entries(Vec<Entry>),
+    /// The dump is over; true: it had every entry.
+    DumpEnded(bool),
+    /// Single entries that were looked up.
+    LookedUp(Vec<Entry>),
+    /// Window tracking of these connections is disabled; false: that failed.
+    WindowTracking(Vec<Connection>, bool),
+    /// The bits of these connections' marks are cleared that say that they passed the rules.
+    MarksCleared(Vec<Connection>),
+}
+
+/// What is asked of conntrack.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Effect {
+    /// Read the whole table.
+    Dump,
+    /// Look up these entries: zone and original direction.
+    LookUp(Vec<(u16, Tuple)>),
+    /// Set timeouts or window tracking of connections whose packets it does not see.
+    Update(Vec<Upkeep>),
+    /// Disable window tracking of these connections, and report the outcome.
+    DisableWindowTracking(Vec<Connection>),
+    /// Clear bits of these connections' marks, and report when they are cleared.
+    ClearMarks(Vec<Connection>, u32),
+}
+
+/// The flow table and the pace at which it is read.
+#[derive(Debug)]
+pub(crate) struct State {
+    flows: FlowTable,
+    refresh: Refresh,
+}
+
+impl State {
+    pub(crate) fn new() -> Self {
+        Self { flows: FlowTable::new(), refresh: Refresh::new() }
+    }
+
+    pub(crate) fn flows(&self) -> &FlowTable {
+        &self.flows
+    }
+
+    pub(crate) fn flows_mut(&mut self) -> &mut FlowTable {
+        &mut self.flows
+    }
+
+    pub(crate) fn refresh(&self) -> &Refresh {
+        &self.refresh
+    }
+
+    pub(crate) fn set_shortest_refresh(&mut self, shortest: Duration) {
+        self.refresh.set_shortest(shortest);
+    }
+}
+
+impl Core {
+    pub(crate) fn conntrack_event(&mut self, event: Event) -> Vec<AnyEffect> {
+        match event {
+            Event::Changed(events) => self.entries_changed(&events),
+            Event::Lost => self.events_lost(),
+            Event::Entries(entries) => self.entries_read(&entries),
+            Event::DumpEnded(complete) => self.dump_ended(complete),
+            Event::LookedUp(entries) => self.looked_up(&entries),
+            Event::WindowTracking(connections, disabled) => {
+                self.window_tracking(&connections, disabled)
+            }
+            Event::MarksCleared(connections) => self.marks_cleared(&connections),
+        }
+    }
+
+    /// Flows that an event shows to have left inspection are looked up at once: the sooner, the
+    /// better the bytes that were inspected are known.
+    pub(crate) fn entries_changed(&mut self, events: &[ctnetlink::Event]) -> Vec<AnyEffect> {
+        let flows = &mut self.conntrack.flows;
+        for event in events {
+            if let ctnetlink::Event::Destroy(entry) = event {
+                self.offload.connection_ended(entry, flows, self.now);
+            }
+            flows.event(event, self.now, self.network.view());
+        }
+        let departed = flows.departed();
+        let mut effects = self.serve_ebpf();
+        if !departed.is_empty() {
+            effects.push(AnyEffect::Conntrack(Effect::LookUp(departed)));
+        }
+        effects
+    }
+
+    pub(crate) fn events_lost(&mut self) -> Vec<AnyEffect> {
+        log::warn!("conntrack events were lost: reading the whole table again");
+        self.conntrack.refresh.resync();
+        self.dump_if_due()
+    }
+
+    /// A batch of the dump under way.
+    pub(crate) fn entries_read(&mut self, entries: &[Entry]) -> Vec<AnyEffect> {
+        for entry in entries {
+            self.conntrack.flows.merge(entry, self.now, self.network.view());
+        }
+        self.serve_ebpf()
+    }
+
+    /// The dump is over; `complete`: what was not in it is gone.
+    pub(crate) fn dump_ended(&mut self, complete: bool) -> Vec<AnyEffect> {
+        self.conntrack.flows.dump_end(self.now, complete);
+        let effects = self.serve_ebpf();
+        if complete {
+            self.offload.dump_ended();
+        }
+        self.conntrack.refresh.done(self.cpu_time);
+        effects
+    }
+
+    /// What a look-up of young flows found.
+    pub(crate) fn looked_up(&mut self, entries: &[Entry]) -> Vec<AnyEffect> {
+        for entry in entries {
+            self.conntrack.flows.refresh(entry, self.now, self.network.view());
+        }
+        self.serve_ebpf()
+    }
+
+    /// The marks of these connections are cleared; they may have passed the rules since.
+    pub(crate) fn marks_cleared(&mut self, connections: &[Connection]) -> Vec<AnyEffect> {
+        for connection in connections {
+            self.conntrack.flows.mark_cleared(connection.id);
+        }
+        let keys = connections.iter().map(|one| (one.zone, one.orig)).collect();
+        vec![AnyEffect::Conntrack(Effect::LookUp(keys))]
+    }
+
+    /// Conntrack has disabled window tracking of these connections, or could not.
+    pub(crate) fn window_tracking(
+        &mut self,
+        connections: &[Connection],
+        disabled: bool,
+    ) -> Vec<AnyEffect> {
+        for connection in connections {
+            self.conntrack.flows.window_tracking(connection.id, disabled, self.now);
+        }
+        self.serve_ebpf()
+    }
+
+    pub(crate) fn dump_if_due(&mut self) -> Vec<AnyEffect> {
+        let conntrack = &mut self.conntrack;
+        // Before the topology is known every flow would be without a route.
+        if self.network.is_known() && conntrack.refresh.due(self.now.mono, self.cpu_time) {
+            conntrack.flows.dump_begin(self.now);
+            return vec![AnyEffect::Conntrack(Effect::Dump)];
+        }
+        Vec::new()
+    }
+
+    /// While the table is too large to be read every second, young flows are looked up one by
+    /// one: a connection that was just opened should be shown as offloaded soon.
+    fn look_up_young(&self) -> Option<AnyEffect> {
+        if self.conntrack.refresh.interval() <= Duration::from_secs(1) {
+            return None;
+        }
+        let young = self.conntrack.flows.young(LOOK_UPS);
+        (!young.is_empty()).then_some(AnyEffect::Conntrack(Effect::LookUp(young)))
+    }
+
+    pub(crate) fn conntrack_second(&mut self) -> Vec<AnyEffect> {
+        self.conntrack.flows.sample(self.now);
+        let mut effects = self.dump_if_due();
+        effects.extend(self.look_up_young());
+        effects
+    }
+}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The CPU plan: made when machine, network or settings change, brought in force, watched, and
-//! taken back when it is switched off.
+//! The CPU plan: made when machine, network or settings change, applied, checked, and reverted when
+//! it is switched off.
 //!
-//! The daemon is no root: what differs is left as lines of path and value for a script that
-//! writes them, and looked at again a moment later.
+//! The daemon does not run as root: what differs is written as lines of path and value to a file
+//! for a script that applies them, and checked a moment later.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,33 +11,45 @@ use std::time::Duration;
 use config::{Problem, order};
 use cpu::{Attempts, Found, Machine, Plan, Settings, Steering, View};
 
-/// How often the machine is read: somebody else may steer too.
-const LOOK: Duration = Duration::from_secs(10);
+use crate::core::Core;
+use crate::effect::Effect as AnyEffect;
 
-/// Something to be done about it.
+pub(crate) mod run;
+
+/// How often the machine is read: other programs may set affinities too.
+const READ_EVERY: Duration = Duration::from_secs(10);
+
+/// What has happened to CPUs and queues.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// CPUs and network queues were read.
+    Read(Box<Sample>),
+}
+
+/// What is asked of the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Step {
-    /// Read the machine.
-    Read,
-    /// Keep this file, which says what was found; empty: remove it.
-    Keep(String),
-    /// Have these lines written.
+pub(crate) enum Effect {
+    /// Read CPUs and queues of these devices.
+    Read(BTreeSet<String>),
+    /// Save this text, which says how the machine was before; empty: remove the file.
+    Save(String),
+    /// Have these lines of path and value written into sysfs and procfs.
     Write(String),
 }
 
 /// The machine as it was read.
 #[derive(Debug, Clone)]
-pub(crate) struct Seen {
+pub(crate) struct Sample {
     pub(crate) machine: Machine,
-    /// Who steers beside us.
+    /// What else sets affinities.
     pub(crate) steering: Steering,
     /// What the script could not write.
     pub(crate) refusals: String,
 }
 
-/// What is known about the CPUs and what they are to do.
+/// What is known of the CPUs, and the plan for them.
 #[derive(Debug)]
-pub(crate) struct CpuRoom {
+pub(crate) struct State {
     settings: Settings,
     configured: bool,
     inspection: bool,
@@ -45,13 +57,13 @@ pub(crate) struct CpuRoom {
     plan: Plan,
     found: Found,
     attempts: Attempts,
-    /// What the script noted.
+    /// What the script could not write.
     refusals: String,
     steering: Steering,
-    look_at: Duration,
+    read_at: Duration,
 }
 
-impl Default for CpuRoom {
+impl Default for State {
     fn default() -> Self {
         Self {
             settings: Settings::default(),
@@ -63,14 +75,14 @@ impl Default for CpuRoom {
             attempts: Attempts::default(),
             refusals: String::new(),
             steering: Steering { service: false, hook: cpu::Hook::Absent, uci: None },
-            look_at: Duration::ZERO,
+            read_at: Duration::ZERO,
         }
     }
 }
 
-impl CpuRoom {
-    /// What the daemon before found, from its file.
-    pub(crate) fn remember(&mut self, found: Found) {
+impl State {
+    /// How the previous daemon found the machine, from its file.
+    pub(crate) fn restore(&mut self, found: Found) {
         self.found = found;
     }
 
@@ -79,34 +91,34 @@ impl CpuRoom {
         self.configured = true;
         self.inspection = inspection;
         self.replan();
-        self.look_at = Duration::ZERO;
+        self.read_at = Duration::ZERO;
     }
 
-    /// The machine and its steering as they are now.
-    pub(crate) fn read(&mut self, seen: Seen, now: Duration) -> Vec<Step> {
-        let Seen { machine, steering, refusals } = seen;
+    /// The machine as it is now.
+    fn read(&mut self, sample: Sample, now: Duration) -> Vec<Effect> {
+        let Sample { machine, steering, refusals } = sample;
         self.machine = Some(machine);
         self.refusals = refusals;
         self.steering = steering;
         self.replan();
-        if self.configured { self.steps(now) } else { Vec::new() }
+        if self.configured { self.effects(now) } else { Vec::new() }
     }
 
-    /// Once a second.
-    pub(crate) fn tick(&mut self, now: Duration) -> Option<Step> {
-        if now < self.look_at {
-            return None;
+    /// Once a second: whether the machine is to be read.
+    fn second(&mut self, now: Duration) -> bool {
+        let due = now >= self.read_at;
+        if due {
+            self.read_at = now + READ_EVERY;
         }
-        self.look_at = now + LOOK;
-        Some(Step::Read)
+        due
     }
 
-    /// The machine has been read once.
-    pub(crate) fn known(&self) -> bool {
+    /// Whether the machine has been read.
+    pub(crate) fn is_known(&self) -> bool {
         self.machine.is_some()
     }
 
-    /// What of these settings the machine does not have.
+    /// What these settings name that the machine does not have.
     pub(crate) fn check(&self, settings: &Settings, inspection: bool) -> Vec<Problem> {
         let machine = self.machine.as_ref();
         machine.map(|machine| settings.check(machine, inspection)).unwrap_or_default()
@@ -124,9 +136,9 @@ impl CpuRoom {
         }
     }
 
-    fn steps(&mut self, now: Duration) -> Vec<Step> {
+    fn effects(&mut self, now: Duration) -> Vec<Effect> {
         let Some(machine) = &self.machine else { return Vec::new() };
-        let mut steps = Vec::new();
+        let mut effects = Vec::new();
         let remembered = self.found.remember(&self.plan, machine);
         let mut wanted = cpu::differences(&self.plan, machine);
         let due = self.found.due(&self.plan, machine);
@@ -134,20 +146,20 @@ impl CpuRoom {
             let before = self.found.clone();
             self.found.settle(&self.plan);
             if before != self.found || remembered {
-                steps.push(Step::Keep(self.file()));
+                effects.push(Effect::Save(self.file()));
             }
         } else if remembered {
-            steps.push(Step::Keep(self.file()));
+            effects.push(Effect::Save(self.file()));
         }
         wanted.extend(due);
         let due = self.attempts.due(&wanted, now);
         if !due.is_empty() {
-            steps.push(Step::Write(cpu::lines(&due)));
+            effects.push(Effect::Write(cpu::lines(&due)));
         }
         if let Some(next) = self.attempts.next() {
-            self.look_at = self.look_at.min(next);
+            self.read_at = self.read_at.min(next);
         }
-        steps
+        effects
     }
 
     fn file(&self) -> String {
@@ -184,9 +196,34 @@ impl CpuRoom {
     }
 
     /// Devices of which the queues matter.
-    pub(crate) fn devices(topology: &topology::Topology) -> BTreeSet<String> {
+    fn devices(topology: &topology::Topology) -> BTreeSet<String> {
         let lowest = topology.lowest().into_iter().filter(|device| device.eligible);
         order::set(lowest.map(|device| device.device.to_string()))
+    }
+}
+
+impl Core {
+    pub(crate) fn cpu_event(&mut self, event: Event) -> Vec<AnyEffect> {
+        match event {
+            Event::Read(sample) => self.machine_read(*sample),
+        }
+    }
+
+    /// CPUs and queues as they are now.
+    pub(crate) fn machine_read(&mut self, sample: Sample) -> Vec<AnyEffect> {
+        let before = self.cpu.is_known().then(|| self.cpu.threads());
+        let done = self.cpu.read(sample, self.now.mono);
+        let mut effects: Vec<AnyEffect> = done.into_iter().map(AnyEffect::Cpu).collect();
+        // The number of queues follows the plan.
+        if before != Some(self.cpu.threads()) {
+            effects.extend(self.replan());
+        }
+        effects
+    }
+
+    pub(crate) fn cpu_second(&mut self) -> Option<AnyEffect> {
+        let due = self.cpu.second(self.now.mono);
+        due.then(|| AnyEffect::Cpu(Effect::Read(State::devices(self.network.topology()))))
     }
 }
 
@@ -196,16 +233,16 @@ mod tests {
 
     #[test]
     fn nothing_is_written_before_the_settings_are_known() {
-        let mut room = CpuRoom::default();
-        let seen = Seen {
+        let mut state = State::default();
+        let sample = Sample {
             machine: Machine::default(),
-            steering: room.steering.clone(),
+            steering: state.steering.clone(),
             refusals: String::new(),
         };
-        assert!(room.read(seen, Duration::ZERO).is_empty());
-        assert!(room.known());
-        assert_eq!(room.tick(Duration::ZERO), Some(Step::Read));
-        assert_eq!(room.tick(Duration::from_secs(1)), None);
-        assert_eq!(room.tick(LOOK), Some(Step::Read));
+        assert!(state.read(sample, Duration::ZERO).is_empty());
+        assert!(state.is_known());
+        assert!(state.second(Duration::ZERO));
+        assert!(!state.second(Duration::from_secs(1)));
+        assert!(state.second(READ_EVERY));
     }
 }

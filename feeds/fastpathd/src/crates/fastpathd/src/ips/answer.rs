@@ -12,8 +12,8 @@ use serde_json::{Map, Value};
 use topology::LinkKind;
 
 use crate::core::Core;
-use crate::ips::decide::Context;
-use crate::ips::state::unix_ms;
+use crate::ips::flow_context::FlowContext;
+use crate::ips::inspection::unix_ms;
 use crate::rules::RulesView;
 
 /// The part of `status` and `tick`.
@@ -26,12 +26,12 @@ pub(crate) struct Summary {
 }
 
 pub(crate) fn summary(core: &Core) -> Summary {
-    let condition = core.protection.condition();
+    let condition = core.ips.inspection.condition();
     Summary {
         state: condition.state.name(),
         why: condition.why.clone(),
-        alerts: core.events.alerts.last(),
-        blocks: core.protection.blocks.len(),
+        alerts: core.ips.events.alerts.last(),
+        blocks: core.ips.inspection.blocks.len(),
     }
 }
 
@@ -131,10 +131,10 @@ struct RuleView<'a> {
 }
 
 pub(crate) fn ips(core: &Core) -> IpsView<'_> {
-    let protection = &core.protection;
-    let condition = protection.condition();
-    let settings = &protection.settings;
-    let threads = &protection.threads;
+    let inspection = &core.ips.inspection;
+    let condition = inspection.condition();
+    let settings = &inspection.settings;
+    let threads = &inspection.threads;
     IpsView {
         state: condition.state.name(),
         since_ms: unix_ms(condition.since, core.now),
@@ -144,37 +144,37 @@ pub(crate) fn ips(core: &Core) -> IpsView<'_> {
         fail: settings.fail.name(),
         block: settings.block,
         suricata: suricata(core),
-        queues: if protection.in_the_way() { queues(core) } else { Vec::new() },
+        queues: if inspection.is_inline() { queues(core) } else { Vec::new() },
         management_cpus: if threads.affinity { threads.management.clone() } else { Vec::new() },
         counters: counters(core),
         events: events(core),
         visible: Kind::ALL.into_iter().map(|kind| visible(core, kind)).collect(),
-        rules: core.rules.view(protection.seen().rules.unwrap_or_default()),
+        rules: core.rules.view(inspection.seen().rules.unwrap_or_default()),
         policy: policy(core),
     }
 }
 
 fn suricata(core: &Core) -> Suricata<'_> {
-    let protection = &core.protection;
-    let seen = protection.seen();
+    let inspection = &core.ips.inspection;
+    let seen = inspection.seen();
     Suricata {
-        version: &protection.version,
+        version: &inspection.version,
         running: seen.running && seen.answered.is_some(),
-        uptime_s: if seen.running { protection.uptime.as_secs() } else { 0 },
-        restarts: protection.starts.saturating_sub(1),
+        uptime_s: if seen.running { inspection.uptime.as_secs() } else { 0 },
+        restarts: inspection.starts.saturating_sub(1),
         refused: seen.refused.as_deref().unwrap_or_default(),
     }
 }
 
 fn queues(core: &Core) -> Vec<QueueView> {
-    let protection = &core.protection;
-    let placed = protection.threads.placed();
-    protection
+    let inspection = &core.ips.inspection;
+    let placed = inspection.threads.placed();
+    inspection
         .queue_numbers()
         .zip(placed)
         .enumerate()
         .map(|(index, (number, cpu))| {
-            let queue = protection.seen().queues.get(index).copied().flatten();
+            let queue = inspection.seen().queues.get(index).copied().flatten();
             QueueView {
                 queue: number,
                 cpu: cpu.map_or(-1, i64::from),
@@ -188,28 +188,28 @@ fn queues(core: &Core) -> Vec<QueueView> {
 }
 
 fn counters(core: &Core) -> Counters {
-    let protection = &core.protection;
-    let counted = |name: &str| protection.tallied(name);
-    let said = &protection.counters;
-    let queues = protection.seen().queues.iter().flatten();
+    let inspection = &core.ips.inspection;
+    let counted = |name: &str| inspection.counter(name);
+    let suricata = &inspection.counters;
+    let queues = inspection.seen().queues.iter().flatten();
     Counters {
         inspected_packets: counted("inspected").packets,
         inspected_bytes: counted("inspected").bytes,
         uninspected_packets: counted("uninspected").packets,
         uninspected_bytes: counted("uninspected").bytes,
-        accepted: said.accepted,
-        blocked: said.blocked,
-        alerts: said.alerts,
+        accepted: suricata.accepted,
+        blocked: suricata.blocked,
+        alerts: suricata.alerts,
         bypassed_flows: counted("bypassed").packets,
         spent_flows: counted("spent").packets,
-        queue_drops: queues.map(ips::Queue::dropped).sum::<u64>() + said.capture_drops,
+        queue_drops: queues.map(ips::Queue::dropped).sum::<u64>() + suricata.capture_drops,
     }
 }
 
 fn events(core: &Core) -> Events {
-    let counts = core.events.counts;
+    let counts = core.ips.events.counts;
     Events {
-        connected: core.events.connected,
+        connected: core.ips.events.connected,
         lines: counts.lines,
         not_read: counts.not_read,
         unparsable: counts.unparsable,
@@ -219,21 +219,21 @@ fn events(core: &Core) -> Events {
 }
 
 fn visible(core: &Core, kind: Kind) -> VisibleView {
-    let visible = &core.events.visible;
-    let sight = visible.sight(kind);
+    let visible = &core.ips.events.visible;
+    let volume = visible.volume(kind);
     let tls = kind == Kind::Tls;
     VisibleView {
         kind: kind.name(),
-        flows: sight.flows,
-        bytes: sight.bytes,
+        flows: volume.flows,
+        bytes: volume.bytes,
         named: if tls { visible.named } else { 0 },
         fingerprinted: if tls { visible.fingerprinted } else { 0 },
     }
 }
 
 fn policy(core: &Core) -> PolicyView<'_> {
-    let settings = &core.protection.settings;
-    let vlans = core.around.topology().links().filter_map(|link| match link.kind {
+    let settings = &core.ips.inspection.settings;
+    let vlans = core.network.topology().links().filter_map(|link| match link.kind {
         LinkKind::Vlan { id, .. } => Some(id),
         _ => None,
     });
@@ -242,9 +242,9 @@ fn policy(core: &Core) -> PolicyView<'_> {
         budget_bytes: settings.budget_bytes,
         budget_packets: settings.budget_packets,
         exempt: settings.exempt.iter().map(ToString::to_string).collect(),
-        zones: core.firewall.zones().collect(),
+        zones: core.network.firewall().zones().collect(),
         vlans: order::set(vlans).into_iter().collect(),
-        policies: core.protection.policies.iter().map(rule).collect(),
+        policies: core.ips.inspection.policies.iter().map(rule).collect(),
     }
 }
 
@@ -278,8 +278,8 @@ pub(crate) fn news(core: &Core, since: u64) -> News {
 }
 
 fn page(core: &Core, filter: &Filter, limit: usize) -> Page {
-    let context = Context { flows: &core.flows, around: &core.around };
-    core.events.alerts.page(filter, limit, core.events.counts.alerts, &context)
+    let context = FlowContext { flows: core.conntrack.flows(), network: core.network.view() };
+    core.ips.events.alerts.page(filter, limit, core.ips.events.counts.alerts, &context)
 }
 
 /// The answer of `alerts`; what is wrong with the request if there is none.
@@ -367,16 +367,16 @@ struct BlockView {
 }
 
 pub(crate) fn blocks(core: &Core) -> BlocksView {
-    let protection = &core.protection;
-    let settings = &protection.settings;
-    let name = |address: IpAddr| core.around.name(address).unwrap_or_default().to_owned();
-    let living = protection.blocks.list().into_iter().filter(|b| b.until > core.now.mono);
+    let inspection = &core.ips.inspection;
+    let settings = &inspection.settings;
+    let name = |address: IpAddr| core.network.view().name(address).unwrap_or_default().to_owned();
+    let living = inspection.blocks.list().into_iter().filter(|b| b.until > core.now.mono);
     BlocksView {
-        enabled: protection.blocking(),
+        enabled: inspection.blocking(),
         time_s: settings.block_time.as_secs(),
         limit: settings.block_limit,
-        refused: protection.blocks.refused() + core.events.not_offenders,
-        packets: protection.tallied("blocked").packets,
+        refused: inspection.blocks.refused() + core.ips.events.not_offenders,
+        packets: inspection.counter("blocked").packets,
         blocks: living
             .map(|block| BlockView {
                 address: block.address.to_string(),

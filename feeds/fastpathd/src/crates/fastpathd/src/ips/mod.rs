@@ -1,8 +1,254 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Inspection by Suricata: its state, its files, its events, its answers.
+//! Inspection by Suricata: what is configured, how Suricata fares, alerts and blocks.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use ctnetlink::{Entry, Tuple};
+use ruleset::InForce;
+
+use crate::bus;
+use crate::core::Core;
+use crate::effect::Effect as AnyEffect;
+use inspection::{CommandReply, Inspection, Instruction, ProbeSample};
 
 pub(crate) mod answer;
-pub(crate) mod decide;
-pub(crate) mod probe;
-pub(crate) mod state;
-pub(crate) mod suricata;
+mod flow_context;
+mod in_force;
+pub(crate) mod inspection;
+mod probe;
+pub(crate) mod run;
+mod suricata;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use inspection::check;
+pub(crate) use probe::ProbeControl;
+
+/// The counters of our table are shown, and each reading runs nft.
+const TABLE_EVERY: Duration = Duration::from_secs(5);
+
+/// What has happened to inspection.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// Suricata's queues and process.
+    Probed(ProbeSample),
+    /// Suricata's reply on its command socket.
+    Replied(CommandReply),
+    /// Suricata's events.
+    Events(Box<ips::Batch>),
+    /// Our table as it is in the kernel.
+    TableRead(Box<InForce>),
+    /// Entries as they were before their counters and marks were reset.
+    Reset(Vec<Entry>),
+    /// All connections were reset: how many had left inspection, or why that failed.
+    Reinspected(Result<usize, String>),
+}
+
+/// What inspection needs to be done.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Effect {
+    /// Write this for Suricata's init script, and notify the script.
+    Instruct(Instruction),
+    /// Notify the script again.
+    NotifyService,
+    /// Have Suricata reload its rules.
+    ReloadRules,
+    /// Block an address and end its flows.
+    Block { element: Box<ruleset::Block>, flows: Vec<(u16, Tuple)> },
+    /// End the blocks of these addresses.
+    Unblock(Vec<IpAddr>),
+    /// Read our table back.
+    ReadTable,
+    /// Reset all connections, so that they are inspected again.
+    Reinspect,
+}
+
+/// Inspection, alerts and blocks.
+#[derive(Debug)]
+pub(crate) struct State {
+    inspection: Inspection,
+    events: ips::Events,
+    /// When our table is to be read back.
+    table_at: Duration,
+    /// The blocks of the previous daemon have been adopted.
+    adopted: bool,
+}
+
+impl State {
+    pub(crate) fn new(now: Duration) -> Self {
+        Self {
+            inspection: Inspection::new(now),
+            events: ips::Events::default(),
+            table_at: Duration::ZERO,
+            adopted: false,
+        }
+    }
+
+    pub(crate) fn inspection(&self) -> &Inspection {
+        &self.inspection
+    }
+
+    /// Number of the newest alert.
+    pub(crate) fn newest_alert(&self) -> u64 {
+        self.events.alerts.last()
+    }
+
+    /// Suricata's configuration could not be written.
+    pub(crate) fn not_written(&mut self, why: String) {
+        self.inspection.not_written(why);
+    }
+
+    /// The blocks to be put into a new table.
+    pub(crate) fn blocks(&self, now: Duration) -> Vec<ruleset::Block> {
+        let blocks = self.inspection.blocks.list();
+        blocks.into_iter().map(|block| inspection::element(block, now)).collect()
+    }
+}
+
+impl Core {
+    pub(crate) fn ips_event(&mut self, event: Event) -> Vec<AnyEffect> {
+        match event {
+            Event::Probed(sample) => self.probed(sample),
+            Event::Replied(reply) => {
+                self.replied(reply);
+                Vec::new()
+            }
+            Event::Events(batch) => self.events_read(*batch),
+            Event::TableRead(found) => self.table_read(&found),
+            Event::Reset(entries) => self.entries_reset(&entries),
+            Event::Reinspected(result) => self.reinspected(result),
+        }
+    }
+
+    /// Twice a second while inspection is enabled.
+    pub(crate) fn probed(&mut self, sample: ProbeSample) -> Vec<AnyEffect> {
+        let before = self.ips.inspection.condition().state;
+        let gate_changed = self.ips.inspection.probed(self.now.mono, sample);
+        if self.ips.inspection.condition().state != before {
+            self.inspection_changed();
+        }
+        if gate_changed { self.replan() } else { Vec::new() }
+    }
+
+    pub(crate) fn replied(&mut self, reply: CommandReply) {
+        self.ips.inspection.replied(self.now.mono, reply);
+    }
+
+    /// Suricata's events: counters, alerts, and sources to be blocked.
+    pub(crate) fn events_read(&mut self, batch: ips::Batch) -> Vec<AnyEffect> {
+        let ips = &mut self.ips;
+        ips.events.take(batch);
+        ips.inspection.connected(ips.events.connected);
+        if let Some(counters) = ips.events.counters.take() {
+            ips.inspection.set_counters(counters);
+        }
+        let now = self.now.mono;
+        let topology = self.network.topology();
+        let mut effects = Vec::new();
+        for offender in ips.events.offenders() {
+            let rule = (offender.sid, offender.reason.as_str());
+            let own = |address: IpAddr| topology.is_local(address);
+            let Some(block) = ips.inspection.offended(now, offender.address, rule, own) else {
+                continue;
+            };
+            let connections = self.conntrack.flows().connections_of(block.address);
+            self.offload.reject(&connections, block.sid, block.until, topology, self.now);
+            let flows = connections.iter().map(|one| (one.zone, one.orig)).collect();
+            let element = Box::new(inspection::element(&block, now));
+            effects.push(AnyEffect::Ips(Effect::Block { element, flows }));
+        }
+        effects
+    }
+
+    /// Connections as they were before their counters were reset.
+    fn entries_reset(&mut self, entries: &[Entry]) -> Vec<AnyEffect> {
+        for entry in entries {
+            self.conntrack.flows_mut().reinspected(entry, self.now, self.network.view());
+        }
+        self.serve_ebpf()
+    }
+
+    fn reinspected(&mut self, result: Result<usize, String>) -> Vec<AnyEffect> {
+        match &result {
+            Ok(flows) => log::info!("{flows} connections are inspected again"),
+            Err(why) => log::error!("resetting inspection: {why}"),
+        }
+        let mut effects = vec![AnyEffect::Bus(bus::Effect::AnswerReinspect(result))];
+        effects.extend(self.dump_if_due());
+        effects
+    }
+
+    /// Ends a block by command; none if there is none.
+    pub(crate) fn unblock(&mut self, address: IpAddr) -> Option<AnyEffect> {
+        // As the kernel has it: an IPv4 address may be written as an IPv6 one.
+        let address = self.ips.inspection.blocks.release(address)?.address;
+        self.offload.accept(&[address], self.now);
+        log::info!("{address} is unblocked by command");
+        Some(AnyEffect::Ips(Effect::Unblock(vec![address])))
+    }
+
+    /// New settings: the blocks that they end are lifted.
+    pub(crate) fn configure_ips(
+        &mut self,
+        settings: &ips::Settings,
+        main: &ruleset::Settings,
+    ) -> Option<AnyEffect> {
+        let ended = self.ips.inspection.configure(settings, main, self.now.mono);
+        if ended.is_empty() {
+            return None;
+        }
+        self.offload.accept(&ended, self.now);
+        Some(AnyEffect::Ips(Effect::Unblock(ended)))
+    }
+
+    /// What is in our table: its counters, and at the start the blocks of the previous daemon.
+    pub(crate) fn table_read(&mut self, found: &InForce) -> Vec<AnyEffect> {
+        let ips = &mut self.ips;
+        ips.inspection.add_counters(found);
+        // Later they are all ours, and one that was released meanwhile would come back.
+        let first = !std::mem::replace(&mut ips.adopted, true);
+        let unwanted = self.configuration.settings().is_some() && !ips.inspection.blocking();
+        if !first || unwanted {
+            return Vec::new();
+        }
+        let topology = self.network.topology();
+        let mut ended = Vec::new();
+        for block in &found.blocks {
+            let left = Duration::from_secs(block.left.into());
+            let own = |address: IpAddr| topology.is_local(address);
+            if ips.inspection.blocks.adopt(self.now.mono, block.address, left, own).is_err() {
+                ended.push(block.address);
+            }
+        }
+        let lifted = (!ended.is_empty()).then_some(Effect::Unblock(ended));
+        lifted.map(AnyEffect::Ips).into_iter().collect()
+    }
+
+    /// The instruction for Suricata's service, if it has changed.
+    pub(crate) fn instruct(&mut self) -> Option<AnyEffect> {
+        // Before all is known it would be written twice, and Suricata started twice.
+        if !self.network.is_complete(self.now) || !self.cpu.is_known() {
+            return None;
+        }
+        let (home, ports) = (self.network.home(), self.network.ports());
+        let inspection = &mut self.ips.inspection;
+        inspection.threads = self.cpu.threads();
+        let instruction = inspection.instruct(self.now.mono, &home, self.rules.store(), &ports);
+        instruction.map(Effect::Instruct).map(AnyEffect::Ips)
+    }
+
+    pub(crate) fn ips_second(&mut self) -> Vec<AnyEffect> {
+        let mut effects = Vec::new();
+        self.ips.inspection.blocks.expire(self.now.mono);
+        if self.ips.inspection.retry_due(self.now.mono) {
+            effects.push(self.instruct().unwrap_or(AnyEffect::Ips(Effect::NotifyService)));
+        }
+        let ips = &mut self.ips;
+        if ips.inspection.is_enabled() && self.now.mono >= ips.table_at {
+            ips.table_at = self.now.mono + TABLE_EVERY;
+            effects.push(AnyEffect::Ips(Effect::ReadTable));
+        }
+        effects
+    }
+}

@@ -11,25 +11,26 @@ use ips::Commands;
 use tokio::sync::mpsc::Sender;
 use tokio::time::{Interval, MissedTickBehavior};
 
-use crate::event::Happening;
-use crate::ips::state::{Sight, Word};
+use crate::event::Event as AnyEvent;
+use crate::ips::Event;
+use crate::ips::inspection::{CommandReply, ProbeSample};
 
-/// Trouble is to be told within two seconds.
+/// A failure has to be reported within two seconds.
 const EVERY: Duration = Duration::from_millis(500);
-/// How long one question may take; the state machine judges silence by itself.
+/// Limit for one command; the state machine decides what silence means.
 const LIMIT: Duration = Duration::from_secs(2);
-/// All counters are asked for every so many questions, in case the event stream is away.
+/// All counters are requested every so many rounds, in case the event stream is away.
 const COUNTERS_EVERY: u32 = 10;
 
-/// Why Suricata's last configuration was not taken: written by its init script.
+/// Why Suricata's last configuration was refused: written by its init script.
 const REFUSED: &str = "/var/run/suricata/refused";
 
-/// Whether to look at all, shared with the loop.
+/// Whether to probe at all, shared with the loop.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Attention {
-    pub(crate) wanted: Rc<Cell<bool>>,
+pub(crate) struct ProbeControl {
+    pub(crate) enabled: Rc<Cell<bool>>,
     /// Version and rules are not known yet.
-    pub(crate) curious: Rc<Cell<bool>>,
+    pub(crate) incomplete: Rc<Cell<bool>>,
 }
 
 /// Rounds half a second apart, numbered.
@@ -52,65 +53,71 @@ impl Rounds {
     }
 }
 
-/// Looks twice a second, as long as inspection is wanted.
-pub(crate) async fn look(attention: Attention, happenings: Sender<Happening>) {
+/// Probes twice a second, as long as inspection is enabled.
+pub(crate) async fn watch(control: ProbeControl, events: Sender<AnyEvent>) {
     let mut found = Found::default();
     let mut rounds = Rounds::new();
     loop {
         let round = rounds.next().await;
-        if !attention.wanted.get() {
+        if !control.enabled.get() {
             found = Found::default();
             continue;
         }
         if found.runs.is_some_and(|pid| !is_suricata(pid)) {
             found = Found::default();
         }
-        // Searching all processes costs more than looking at one.
+        // Searching all processes costs more than checking one.
         if found.runs.is_none() && round.is_multiple_of(2) {
             found = find();
         }
         let Found { runs: process, testing } = found;
-        let sight = Sight { queues: queues(), process, testing, refused: refused() };
-        if happenings.send(Happening::Sight(sight)).await.is_err() {
+        let sample = ProbeSample { queues: queues(), process, testing, refused: refused() };
+        if events.send(AnyEvent::Ips(Event::Probed(sample))).await.is_err() {
             return;
         }
     }
 }
 
-/// Asks for its uptime twice a second, and for the rest when it is not known.
-pub(crate) async fn ask(socket: PathBuf, attention: Attention, happenings: Sender<Happening>) {
+/// Requests its uptime twice a second, and the rest when it is not known.
+pub(crate) async fn query_commands(
+    socket: PathBuf,
+    control: ProbeControl,
+    events: Sender<AnyEvent>,
+) {
     let mut commands = Commands::new(&socket, LIMIT);
     let mut rounds = Rounds::new();
     loop {
         let round = rounds.next().await;
-        if !attention.wanted.get() {
+        if !control.enabled.get() {
             continue;
         }
-        for word in talk(&mut commands, attention.curious.get(), round).await {
-            if happenings.send(Happening::Word(word)).await.is_err() {
+        for reply in query(&mut commands, control.incomplete.get(), round).await {
+            if events.send(AnyEvent::Ips(Event::Replied(reply))).await.is_err() {
                 return;
             }
         }
     }
 }
 
-async fn talk(commands: &mut Commands, curious: bool, round: u32) -> Vec<Word> {
-    let mut words = Vec::new();
+async fn query(commands: &mut Commands, incomplete: bool, round: u32) -> Vec<CommandReply> {
+    let mut replies = Vec::new();
     match commands.uptime().await {
-        Ok(uptime) => words.push(Word::Uptime(uptime)),
+        Ok(uptime) => replies.push(CommandReply::Uptime(uptime)),
         Err(error) => {
             log::debug!("suricata: {error}");
-            return words;
+            return replies;
         }
     }
-    if curious {
-        words.extend(commands.version().await.map(Word::Version));
-        words.extend(commands.rules().await.map(Word::Rules));
+    if incomplete {
+        replies.extend(commands.version().await.map(CommandReply::Version));
+        replies.extend(commands.rules().await.map(CommandReply::Rules));
     }
     if round.is_multiple_of(COUNTERS_EVERY) {
-        words.extend(commands.counters().await.map(|counters| Word::Counters(Box::new(counters))));
+        replies.extend(
+            commands.counters().await.map(|counters| CommandReply::Counters(Box::new(counters))),
+        );
     }
-    words
+    replies
 }
 
 /// Asks Suricata to reload its rules, and returns its error if no reload started. While an earlier

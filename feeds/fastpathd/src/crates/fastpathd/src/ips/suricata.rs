@@ -2,16 +2,17 @@
 //! What the daemon does for Suricata in the file system and on its sockets.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ips::{Listener, Rates};
 use tokio::sync::mpsc::Sender;
 
-use crate::bus::connection::chain;
-use crate::event::Happening;
-use crate::ips::state::Orders;
+use crate::event::Event as AnyEvent;
+use crate::ips::Event;
+use crate::ips::inspection::Instruction;
+use crate::sys::error::chain;
+use crate::sys::file::{remove, write};
 
 /// After a failure of the socket for events.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -25,35 +26,18 @@ impl Folder {
         self.0.join("eve.sock")
     }
 
-    /// Leaves the overlay for Suricata's init script, or takes it away.
-    pub(crate) fn leave(&self, orders: &Orders) -> Result<(), String> {
+    /// Writes the overlay for Suricata's init script, or removes it.
+    pub(crate) fn write(&self, instruction: &Instruction) -> Result<(), String> {
         let [yaml, arguments, cpus] =
             ["suricata.yaml", "arguments", "cpus"].map(|name| self.0.join(name));
-        match orders {
-            Orders::Run(overlay) => {
+        match instruction {
+            Instruction::Run(overlay) => {
                 write(&cpus, &overlay.cpus)?;
                 write(&yaml, &overlay.yaml)?;
                 write(&arguments, &overlay.arguments)
             }
-            Orders::Stop => [yaml, arguments, cpus].iter().try_for_each(|file| remove(file)),
+            Instruction::Stop => [yaml, arguments, cpus].iter().try_for_each(|file| remove(file)),
         }
-    }
-}
-
-/// Writes a file as a whole or not at all.
-pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
-    let new = path.with_extension("new");
-    let written = fs::write(&new, text).and_then(|()| fs::rename(&new, path));
-    written.map_err(|error| format!("writing {}: {error}", path.display()))
-}
-
-/// Removes a file that may not be there.
-pub(crate) fn remove(path: &Path) -> Result<(), String> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(format!("removing {}: {error}", path.display()))
-        }
-        _ => Ok(()),
     }
 }
 
@@ -68,15 +52,15 @@ pub(crate) fn provide_rules(own: &Path, store: &Path) -> Result<(), String> {
 }
 
 /// Listens to Suricata until the daemon ends.
-pub(crate) async fn listen(folder: Folder, started: Instant, happenings: Sender<Happening>) {
+pub(crate) async fn listen(folder: Folder, started: Instant, events: Sender<AnyEvent>) {
     loop {
         let path = folder.events();
         let failure = match Listener::bind(&path, users(), Rates::default()) {
             Ok(mut listener) => loop {
                 match listener.next(|| started.elapsed()).await {
                     Ok(batch) => {
-                        let happening = Happening::Events(Box::new(batch));
-                        if happenings.send(happening).await.is_err() {
+                        let event = AnyEvent::Ips(Event::Events(Box::new(batch)));
+                        if events.send(event).await.is_err() {
                             return;
                         }
                     }
@@ -87,7 +71,7 @@ pub(crate) async fn listen(folder: Folder, started: Instant, happenings: Sender<
         };
         log::error!("{}", chain(&failure));
         tokio::time::sleep(PAUSE).await;
-        if happenings.is_closed() {
+        if events.is_closed() {
             return;
         }
     }
@@ -106,7 +90,7 @@ fn users() -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ips::state::Overlay;
+    use crate::ips::inspection::Overlay;
 
     fn folder(name: &str) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("fastpathd-{name}-{}", std::process::id()));
@@ -115,21 +99,21 @@ mod tests {
     }
 
     #[test]
-    fn an_overlay_is_left_and_taken_away() {
+    fn an_overlay_is_written_and_removed() {
         let folder = Folder(folder("overlay"));
-        let run = Orders::Run(Overlay {
+        let run = Instruction::Run(Overlay {
             yaml: "%YAML 1.1\n".into(),
             arguments: "-q\n0\n".into(),
             cpus: "1".into(),
         });
-        folder.leave(&run).unwrap();
+        folder.write(&run).unwrap();
         let read = |name| fs::read_to_string(folder.0.join(name));
         assert_eq!(read("arguments").unwrap(), "-q\n0\n");
-        folder.leave(&Orders::Stop).unwrap();
-        folder.leave(&Orders::Stop).unwrap();
+        folder.write(&Instruction::Stop).unwrap();
+        folder.write(&Instruction::Stop).unwrap();
         assert!(read("suricata.yaml").is_err());
         fs::remove_dir_all(&folder.0).unwrap();
-        let error = folder.leave(&run).unwrap_err();
+        let error = folder.write(&run).unwrap_err();
         assert!(error.contains("cpus: No such file"), "{error}");
     }
 

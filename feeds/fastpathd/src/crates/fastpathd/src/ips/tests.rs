@@ -5,16 +5,17 @@ use serde_json::{Map, Value, json};
 
 use super::*;
 use crate::bus::methods::{Outcome, call};
-use crate::core::Machine as About;
-use crate::ips::state::Orders;
+use crate::cpu::Sample;
 use crate::network::fixture::{established, lab_dump, lab_firewall, lab_network};
+use crate::offload;
 use crate::offload::flowtable::Job;
+use crate::sys::kernel::{Machine, Readings};
 
 fn at(ms: u64) -> Now {
     Now { mono: Duration::from_millis(ms), unix_ms: 1_000_000 + ms }
 }
 
-fn seen() -> Seen {
+fn machine_sample() -> Sample {
     let one = cpu::Cpu {
         cpu: 0,
         online: true,
@@ -25,7 +26,7 @@ fn seen() -> Seen {
     };
     let machine = cpu::Machine { cpus: vec![one], devices: Vec::new() };
     let steering = cpu::Steering { service: false, hook: cpu::Hook::Absent, uci: None };
-    Seen { machine, steering, refusals: String::new() }
+    Sample { machine, steering, refusals: String::new() }
 }
 
 fn configuration(ips: &Value, policies: &[Value]) -> Value {
@@ -45,39 +46,39 @@ fn configuration(ips: &Value, policies: &[Value]) -> Value {
 }
 
 /// A core that knows the lab's network and machine, with this configuration just read.
-fn reading(ips: &Value, policies: &[Value]) -> (Core, Vec<Effect>) {
-    let mut core = Core::new(About::default(), at(0));
-    core.firewall(&lab_firewall());
-    core.interfaces(&lab_dump());
-    core.changes(lab_network());
-    core.machine_read(seen());
-    let effects = core.configuration(&configuration(ips, policies));
+fn reading(ips: &Value, policies: &[Value]) -> (Core, Vec<AnyEffect>) {
+    let mut core = Core::new(Machine::default(), at(0));
+    core.firewall_read(&lab_firewall());
+    core.interfaces_read(&lab_dump());
+    core.network_changed(lab_network());
+    core.machine_read(machine_sample());
+    let effects = core.configuration_read(&configuration(ips, policies));
     (core, effects)
 }
 
-fn plan(effects: &[Effect]) -> &ruleset::Plan {
+fn plan(effects: &[AnyEffect]) -> &ruleset::Plan {
     let job = effects.iter().find_map(|effect| match effect {
-        Effect::Engine(Job::Apply { plan, .. }) => Some(plan),
+        AnyEffect::Offload(offload::Effect::Run(Job::Apply { plan, .. })) => Some(plan),
         _ => None,
     });
     job.unwrap_or_else(|| panic!("no plan in {effects:?}"))
 }
 
-fn orders(effects: &[Effect]) -> &Orders {
-    let orders = effects.iter().find_map(|effect| match effect {
-        Effect::Order(orders) => Some(orders),
+fn instruction(effects: &[AnyEffect]) -> &Instruction {
+    let instruction = effects.iter().find_map(|effect| match effect {
+        AnyEffect::Ips(Effect::Instruct(orders)) => Some(orders),
         _ => None,
     });
-    orders.unwrap_or_else(|| panic!("no orders in {effects:?}"))
+    instruction.unwrap_or_else(|| panic!("no instruction in {effects:?}"))
 }
 
 fn queue(depth: u32, handled: u32) -> ips::Queue {
     ips::Queue { number: 0, listener: 7, depth, handled, full: 0, unread: 0 }
 }
 
-fn sight(queues: Vec<ips::Queue>) -> Sight {
+fn sample(queues: Vec<ips::Queue>) -> ProbeSample {
     let process = (!queues.is_empty()).then_some(7);
-    Sight { queues, process, ..Sight::default() }
+    ProbeSample { queues, process, ..ProbeSample::default() }
 }
 
 /// Half a second later.
@@ -86,12 +87,12 @@ fn later(core: &mut Core) {
 }
 
 /// Suricata listens and answers for a while.
-fn inline(core: &mut Core) -> Vec<Effect> {
+fn inline(core: &mut Core) -> Vec<AnyEffect> {
     let mut effects = Vec::new();
     for _ in 0..6 {
         later(core);
-        core.word(Word::Uptime(Duration::from_secs(3)));
-        effects.extend(core.sight(sight(vec![queue(0, 5)])));
+        core.replied(CommandReply::Uptime(Duration::from_secs(3)));
+        effects.extend(core.probed(sample(vec![queue(0, 5)])));
     }
     effects
 }
@@ -115,12 +116,12 @@ fn refused(core: &mut Core) -> String {
 #[test]
 fn switched_on_suricata_gets_its_files_and_packets_pass_until_it_works() {
     let (mut core, effects) = reading(&json!({"enabled": "1"}), &[]);
-    let Orders::Run(overlay) = orders(&effects) else { panic!("{effects:?}") };
+    let Instruction::Run(overlay) = instruction(&effects) else { panic!("{effects:?}") };
     assert_eq!(overlay.arguments, "-q\n0\n");
     assert!(overlay.yaml.contains("10.10.10.0/24"), "the networks that are not the Internet");
     core.applied(Ok(ruleset::Applied::Replaced));
     let effects = inline(&mut core);
-    let inspection = core.room_plan(&effects).protection.inspection.clone().unwrap();
+    let inspection = core.plan_of(&effects).protection.inspection.clone().unwrap();
     assert_eq!(inspection.gate, ruleset::Gate::Queue);
     let answer = reply(&mut core, "ips", json!({}));
     assert_eq!(answer["state"], "inline", "{answer}");
@@ -129,12 +130,12 @@ fn switched_on_suricata_gets_its_files_and_packets_pass_until_it_works() {
 
 impl Core {
     /// The plan among the effects, else the one in force.
-    fn room_plan<'a>(&'a self, effects: &'a [Effect]) -> &'a ruleset::Plan {
+    fn plan_of<'a>(&'a self, effects: &'a [AnyEffect]) -> &'a ruleset::Plan {
         let job = effects.iter().rev().find_map(|effect| match effect {
-            Effect::Engine(Job::Apply { plan, .. }) => Some(plan),
+            AnyEffect::Offload(offload::Effect::Run(Job::Apply { plan, .. })) => Some(plan),
             _ => None,
         });
-        job.or(self.room.in_force()).unwrap()
+        job.or(self.offload.in_force()).unwrap()
     }
 }
 
@@ -143,7 +144,7 @@ impl Core {
 fn the_queue_fails_as_the_configuration_says() {
     for (fail, open) in [("open", true), ("closed", false)] {
         let (core, effects) = reading(&json!({"enabled": "1", "fail": fail}), &[]);
-        let inspection = core.room_plan(&effects).protection.inspection.as_ref();
+        let inspection = core.plan_of(&effects).protection.inspection.as_ref();
         assert_eq!(inspection.map(|of| of.fail_open), Some(open), "{fail}");
     }
 }
@@ -157,7 +158,7 @@ fn a_hung_suricata_opens_the_gate_within_two_seconds() {
     let mut opened = None;
     for half in 1..=4 {
         later(&mut core);
-        let effects = core.sight(sight(vec![queue(20, 5)]));
+        let effects = core.probed(sample(vec![queue(20, 5)]));
         if !effects.is_empty() {
             opened = Some(half);
             let inspection = plan(&effects).protection.inspection.clone().unwrap();
@@ -165,8 +166,8 @@ fn a_hung_suricata_opens_the_gate_within_two_seconds() {
             break;
         }
     }
-    assert!(opened.is_some(), "{:?}", core.protection.condition());
-    assert_eq!(core.protection.condition().state.name(), "failing-open");
+    assert!(opened.is_some(), "{:?}", core.ips.inspection.condition());
+    assert_eq!(core.ips.inspection.condition().state.name(), "failing-open");
 }
 
 #[test]
@@ -196,7 +197,7 @@ fn what_cannot_be_is_refused_with_section_and_option() {
     let (mut core, _) = reading(&json!({}), &[]);
     let mut values = configuration(&json!({"enabled": "1"}), &[]);
     values["cpu"] = json!({".type": "cpu", ".index": 9, "inspection": "7"});
-    assert!(core.configuration(&values).is_empty());
+    assert!(core.configuration_read(&values).is_empty());
     let text = refused(&mut core);
     assert!(text.contains("section 'cpu', option 'inspection', value '7'"), "{text}");
 }
@@ -218,13 +219,15 @@ fn alert(src: &str, dst: &str) -> ips::Batch {
 fn a_source_that_fires_a_drop_rule_is_blocked_with_its_flows() {
     let (mut core, effects) = reading(&json!({"enabled": "1", "block": "1"}), &[]);
     assert_eq!(plan(&effects).protection.blocks, Some(1024));
-    core.batch(&[established(1, true)]);
-    let effects = core.batch_of_events(alert("203.0.113.1", "10.10.10.10"));
-    let [Effect::Block { element, flows }] = &effects[..] else { panic!("{effects:?}") };
+    core.entries_read(&[established(1, true)]);
+    let effects = core.events_read(alert("203.0.113.1", "10.10.10.10"));
+    let [AnyEffect::Ips(Effect::Block { element, flows })] = &effects[..] else {
+        panic!("{effects:?}")
+    };
     assert_eq!(element.address.to_string(), "203.0.113.1");
     assert_eq!(flows.len(), 1, "the offloaded flow of the source ends");
     // The gateway's own address is never blocked, by whatever it is said to have sent.
-    assert!(core.batch_of_events(alert("10.10.10.1", "10.10.10.10")).is_empty());
+    assert!(core.events_read(alert("10.10.10.1", "10.10.10.10")).is_empty());
     let blocks = reply(&mut core, "blocks", json!({}));
     assert_eq!(blocks["blocks"][0]["sid"], 8_100_001);
     assert_eq!(blocks["refused"], 1);
@@ -232,16 +235,16 @@ fn a_source_that_fires_a_drop_rule_is_blocked_with_its_flows() {
     let Outcome::Done(_, effects) = call(&mut core, "block_release", args.clone()) else {
         panic!("not released")
     };
-    assert_eq!(effects, [Effect::Release(vec!["203.0.113.1".parse().unwrap()])]);
+    assert_eq!(effects, [AnyEffect::Ips(Effect::Unblock(vec!["203.0.113.1".parse().unwrap()]))]);
     assert_eq!(call(&mut core, "block_release", args), Outcome::NotFound);
 }
 
 #[test]
 fn alerts_know_their_flow_and_are_filtered() {
     let (mut core, _) = reading(&json!({"enabled": "1"}), &[]);
-    core.batch(&[established(1, false)]);
-    core.batch_of_events(alert("203.0.113.1", "10.10.10.10"));
-    core.batch_of_events(alert("2001:db8::9", "2001:db8::10"));
+    core.entries_read(&[established(1, false)]);
+    core.events_read(alert("203.0.113.1", "10.10.10.10"));
+    core.events_read(alert("2001:db8::9", "2001:db8::10"));
     let all = reply(&mut core, "alerts", json!({}));
     assert_eq!((all["total"].as_u64(), all["last"].as_u64()), (Some(2), Some(2)));
     let flow = all["alerts"][1]["flow"].as_u64().unwrap();
@@ -267,10 +270,17 @@ fn alerts_know_their_flow_and_are_filtered() {
 #[test]
 fn switched_off_suricata_is_told_to_stop_and_blocks_end() {
     let (mut core, _) = reading(&json!({"enabled": "1", "block": "1"}), &[]);
-    core.batch_of_events(alert("203.0.113.1", "10.10.10.10"));
-    let effects = core.configuration(&configuration(&json!({"enabled": "0"}), &[]));
-    assert!(effects.iter().any(|effect| matches!(effect, Effect::Order(Orders::Stop))));
-    assert!(effects.iter().any(|effect| matches!(effect, Effect::Release(_))), "{effects:?}");
+    core.events_read(alert("203.0.113.1", "10.10.10.10"));
+    let effects = core.configuration_read(&configuration(&json!({"enabled": "0"}), &[]));
+    assert!(
+        effects
+            .iter()
+            .any(|effect| matches!(effect, AnyEffect::Ips(Effect::Instruct(Instruction::Stop))))
+    );
+    assert!(
+        effects.iter().any(|effect| matches!(effect, AnyEffect::Ips(Effect::Unblock(_)))),
+        "{effects:?}"
+    );
     assert_eq!(
         reply(&mut core, "ips", json!({}))["state"],
         "off",
@@ -296,56 +306,56 @@ fn a_new_table_that_has_counted_more_than_the_one_before_adds_to_it() {
     let inspected = |core: &mut Core| {
         reply(core, "ips", json!({}))["counters"]["inspected_packets"].as_u64().unwrap()
     };
-    core.read_back(&table_with(3, 100));
-    core.read_back(&table_with(4, 250));
+    core.table_read(&table_with(3, 100));
+    core.table_read(&table_with(4, 250));
     assert_eq!(inspected(&mut core), 350);
     // An answer about the table before that comes late.
-    core.read_back(&table_with(3, 120));
+    core.table_read(&table_with(3, 120));
     assert_eq!(inspected(&mut core), 350);
-    core.read_back(&table_with(4, 260));
+    core.table_read(&table_with(4, 260));
     assert_eq!(inspected(&mut core), 360);
     // Somebody has set the counters to zero.
-    core.read_back(&table_with(4, 5));
+    core.table_read(&table_with(4, 5));
     assert_eq!(inspected(&mut core), 365);
     // The table is gone for a moment.
-    core.read_back(&InForce::default());
-    core.read_back(&table_with(4, 6));
+    core.table_read(&InForce::default());
+    core.table_read(&table_with(4, 6));
     assert_eq!(inspected(&mut core), 366);
 }
 
 #[test]
 fn blocks_of_the_daemon_before_are_taken_over_once() {
-    let mut core = Core::new(About::default(), at(0));
-    assert!(core.read_back(&in_kernel("203.0.113.1")).is_empty());
-    core.configuration(&configuration(&json!({"enabled": "1", "block": "1"}), &[]));
-    assert_eq!(core.protection.blocks.len(), 1);
-    core.release("203.0.113.1".parse().unwrap()).unwrap();
+    let mut core = Core::new(Machine::default(), at(0));
+    assert!(core.table_read(&in_kernel("203.0.113.1")).is_empty());
+    core.configuration_read(&configuration(&json!({"enabled": "1", "block": "1"}), &[]));
+    assert_eq!(core.ips.inspection.blocks.len(), 1);
+    core.unblock("203.0.113.1".parse().unwrap()).unwrap();
     // The kernel was asked before, and has answered now.
-    assert!(core.read_back(&in_kernel("203.0.113.1")).is_empty());
-    assert!(core.protection.blocks.is_empty(), "what was released stays so");
+    assert!(core.table_read(&in_kernel("203.0.113.1")).is_empty());
+    assert!(core.ips.inspection.blocks.is_empty(), "what was released stays so");
 }
 
 #[test]
 fn blocks_that_nobody_wants_are_not_taken_over() {
     for ips in [json!({"enabled": "1"}), json!({"enabled": "0", "block": "1"})] {
         let (mut core, _) = reading(&ips, &[]);
-        core.read_back(&in_kernel("203.0.113.1"));
-        assert!(core.protection.blocks.is_empty(), "{ips}");
-        let mut core = Core::new(About::default(), at(0));
-        core.read_back(&in_kernel("203.0.113.1"));
-        let effects = core.configuration(&configuration(&ips, &[]));
-        assert!(matches!(&effects[..], [Effect::Release(_)]), "{effects:?}");
-        assert!(core.protection.blocks.is_empty(), "{ips}");
+        core.table_read(&in_kernel("203.0.113.1"));
+        assert!(core.ips.inspection.blocks.is_empty(), "{ips}");
+        let mut core = Core::new(Machine::default(), at(0));
+        core.table_read(&in_kernel("203.0.113.1"));
+        let effects = core.configuration_read(&configuration(&ips, &[]));
+        assert!(matches!(&effects[..], [AnyEffect::Ips(Effect::Unblock(_))]), "{effects:?}");
+        assert!(core.ips.inspection.blocks.is_empty(), "{ips}");
     }
 }
 
 #[test]
 fn an_unchanged_network_starts_nothing_anew() {
     let (mut core, effects) = reading(&json!({"enabled": "1"}), &[]);
-    assert!(matches!(orders(&effects), Orders::Run(_)));
+    assert!(matches!(instruction(&effects), Instruction::Run(_)));
     core.applied(Ok(ruleset::Applied::Replaced));
-    assert!(core.interfaces(&lab_dump()).is_empty());
-    assert!(core.configuration(&configuration(&json!({"enabled": "1"}), &[])).is_empty());
+    assert!(core.interfaces_read(&lab_dump()).is_empty());
+    assert!(core.configuration_read(&configuration(&json!({"enabled": "1"}), &[])).is_empty());
 }
 
 #[test]
@@ -354,9 +364,12 @@ fn a_suricata_that_stays_away_is_asked_for_again() {
     let mut told = 0;
     for second in 1..=45 {
         core.now = at(second * 1000);
-        core.sight(sight(Vec::new()));
-        let effects = core.protection_tick(&Readings::default());
-        told += effects.iter().filter(|effect| **effect == Effect::TellSuricata).count();
+        core.probed(sample(Vec::new()));
+        let effects = core.second(&Readings::default());
+        told += effects
+            .iter()
+            .filter(|effect| **effect == AnyEffect::Ips(Effect::NotifyService))
+            .count();
     }
     assert_eq!(told, 2, "every 20 seconds");
 }
@@ -364,15 +377,19 @@ fn a_suricata_that_stays_away_is_asked_for_again() {
 #[test]
 fn files_that_could_not_be_written_are_tried_again() {
     let (mut core, effects) = reading(&json!({"enabled": "1"}), &[]);
-    let first = orders(&effects).clone();
-    core.protection.not_written("writing suricata.yaml: No space left on device".into());
+    let first = instruction(&effects).clone();
+    core.ips.inspection.not_written("writing suricata.yaml: No space left on device".into());
     let mut again = Vec::new();
     for second in 1..=25 {
         core.now = at(second * 1000);
-        let effects = core.protection_tick(&Readings::default());
-        again.extend(effects.into_iter().filter(|effect| matches!(effect, Effect::Order(_))));
+        let effects = core.second(&Readings::default());
+        again.extend(
+            effects
+                .into_iter()
+                .filter(|effect| matches!(effect, AnyEffect::Ips(Effect::Instruct(_)))),
+        );
     }
-    assert_eq!(again, [Effect::Order(first)], "after 20 seconds");
+    assert_eq!(again, [AnyEffect::Ips(Effect::Instruct(first))], "after 20 seconds");
 }
 
 #[test]
@@ -382,10 +399,10 @@ fn a_configuration_is_used_when_there_is_what_it_asks_for() {
     assert!(effects.is_empty(), "{effects:?}");
     let text = refused(&mut core);
     assert!(text.contains("value 'usb0': there is no such device"), "{text}");
-    let wan = core.around.topology().link_named("wan").unwrap().clone();
+    let wan = core.network.topology().link_named("wan").unwrap().clone();
     let usb = topology::Link { index: 99, name: "usb0".into(), ..wan };
-    let effects = core.changes(vec![topology::Change::Link(usb)]);
-    let Orders::Run(overlay) = orders(&effects) else { panic!("{effects:?}") };
+    let effects = core.network_changed(vec![topology::Change::Link(usb)]);
+    let Instruction::Run(overlay) = instruction(&effects) else { panic!("{effects:?}") };
     assert!(overlay.arguments.contains("--af-packet"), "{}", overlay.arguments);
     assert_eq!(reply(&mut core, "status", json!({}))["health"], json!([]));
 }

@@ -9,13 +9,13 @@ use serde::Serialize;
 use topology::{Address, Link, LinkKind, NeighbourState};
 
 use crate::core::Core;
-use crate::network::view::Surroundings;
+use crate::network::view::NetworkView;
 
 /// A page shows no more; a ubus message has its limit.
 const MOST_HOSTS: usize = 500;
 
 #[derive(Debug, Serialize)]
-pub(crate) struct NetworkView {
+pub(crate) struct TopologyAnswer {
     generation: u64,
     links: Vec<LinkView>,
     bridges: Vec<BridgeView>,
@@ -92,21 +92,21 @@ struct HostView {
     port: String,
 }
 
-pub(crate) fn view(core: &Core) -> NetworkView {
-    let around = &core.around;
-    NetworkView {
-        generation: around.generation(),
+pub(crate) fn view(core: &Core) -> TopologyAnswer {
+    let network = core.network.view();
+    TopologyAnswer {
+        generation: network.generation(),
         links: links(core),
-        bridges: bridges(around),
-        pppoe: pppoe(around),
-        interfaces: interfaces(around),
-        hosts: hosts(around),
-        policies: around.topology().policies(),
+        bridges: bridges(network),
+        pppoe: pppoe(network),
+        interfaces: interfaces(network),
+        hosts: hosts(network),
+        policies: network.topology().policies(),
     }
 }
 
 fn links(core: &Core) -> Vec<LinkView> {
-    let topology = core.around.topology();
+    let topology = core.network.topology();
     let lowest = topology.lowest();
     let shaped = topology.shaped();
     let mut views: Vec<LinkView> = topology.links().map(|link| link_view(core, link)).collect();
@@ -119,8 +119,8 @@ fn links(core: &Core) -> Vec<LinkView> {
             let on = topology.link(queue.index).map_or("", |link| &link.name);
             view.shaped = format!("{} on {on}", queue.kind);
         }
-        // The plan knows the settings too, so its words come first.
-        if let Some(decision) = core.wanted.as_ref().and_then(|p| p.decisions.get(&view.name)) {
+        // The plan also knows the settings, so its text comes first.
+        if let Some(decision) = core.offload.planned().and_then(|p| p.decisions.get(&view.name)) {
             view.why.clone_from(&decision.why);
         }
     }
@@ -128,7 +128,7 @@ fn links(core: &Core) -> Vec<LinkView> {
 }
 
 fn link_view(core: &Core, link: &Link) -> LinkView {
-    let topology = core.around.topology();
+    let topology = core.network.topology();
     let name_of = |link: Option<&Link>| link.map(|l| l.name.to_string()).unwrap_or_default();
     LinkView {
         index: link.index,
@@ -150,14 +150,14 @@ fn link_view(core: &Core, link: &Link) -> LinkView {
             .map(|Address { address, prefix, .. }| format!("{address}/{prefix}"))
             .collect(),
         lowest: false,
-        in_flowtable: core.around.devices().contains(&*link.name),
+        in_flowtable: core.network.view().devices().contains(&*link.name),
         shaped: String::new(),
         why: String::new(),
     }
 }
 
-fn bridges(around: &Surroundings) -> Vec<BridgeView> {
-    let bridges = around.topology().bridges().into_iter();
+fn bridges(network: &NetworkView) -> Vec<BridgeView> {
+    let bridges = network.topology().bridges().into_iter();
     bridges
         .map(|bridge| BridgeView {
             name: bridge.name.to_string(),
@@ -178,8 +178,8 @@ fn bridges(around: &Surroundings) -> Vec<BridgeView> {
         .collect()
 }
 
-fn pppoe(around: &Surroundings) -> Vec<PppoeView> {
-    let sessions = around.topology().pppoe().into_iter();
+fn pppoe(network: &NetworkView) -> Vec<PppoeView> {
+    let sessions = network.topology().pppoe().into_iter();
     sessions
         .map(|session| PppoeView {
             device: session.device.map(|d| d.to_string()).unwrap_or_default(),
@@ -190,8 +190,8 @@ fn pppoe(around: &Surroundings) -> Vec<PppoeView> {
         .collect()
 }
 
-fn interfaces(around: &Surroundings) -> Vec<InterfaceView> {
-    let interfaces = around.interfaces().iter();
+fn interfaces(network: &NetworkView) -> Vec<InterfaceView> {
+    let interfaces = network.interfaces().iter();
     interfaces
         .map(|interface| InterfaceView {
             name: interface.name.clone(),
@@ -203,16 +203,16 @@ fn interfaces(around: &Surroundings) -> Vec<InterfaceView> {
         .collect()
 }
 
-fn hosts(around: &Surroundings) -> Vec<HostView> {
-    let neighbours = around.topology().neighbours();
+fn hosts(network: &NetworkView) -> Vec<HostView> {
+    let neighbours = network.topology().neighbours();
     let mut hosts: Vec<(IpAddr, HostView)> = neighbours
         .filter(|n| n.state == NeighbourState::Valid && forwards_to(n.address))
         .filter_map(|neighbour| {
-            let side = around.side(neighbour.address)?;
+            let side = network.side(neighbour.address)?;
             let view = HostView {
                 address: neighbour.address.to_string(),
                 mac: neighbour.mac?.to_string(),
-                name: around.name(neighbour.address).unwrap_or_default().to_owned(),
+                name: network.name(neighbour.address).unwrap_or_default().to_owned(),
                 device: side.device.to_string(),
                 vlan: side.vlan,
                 port: side.port.to_string(),

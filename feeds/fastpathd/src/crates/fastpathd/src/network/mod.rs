@@ -1,12 +1,220 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The network around the router.
+//! The network around the router: links and routes from the kernel, interfaces from netifd, zones
+//! from the firewall.
+
+use std::time::Duration;
+
+use config::Network;
+use flows::Now;
+use ruleset::Places;
+use serde_json::Value;
+use topology::{Change, Topology};
+
+use crate::core::Core;
+use crate::effect::Effect as AnyEffect;
+use crate::offload::endpoint::{change_of, decides_routes};
+use crate::sys::netdev::NetMeter;
+use interfaces::{Firewall, parse_dump};
+use names::Names;
+use stations::Stations;
+use view::NetworkView;
+use wan::{Wan, wans};
 
 pub(crate) mod answer;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub(crate) mod interfaces;
-pub(crate) mod names;
+mod names;
+pub(crate) mod run;
 pub(crate) mod stations;
 pub(crate) mod view;
 pub(crate) mod wan;
-pub(crate) mod zones;
+mod zones;
+
+/// netifd sends no event when an uptime starts or a description changes; asking costs little.
+const INTERFACES_EVERY: u32 = 10;
+
+/// After this long the daemon goes on without interfaces: netifd may never answer.
+const WITHOUT_INTERFACES: Duration = Duration::from_secs(15);
+
+/// What has happened in the network.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// The kernel's links, addresses, routes or neighbours changed.
+    Changed(Vec<Change>),
+    /// netifd reports that interfaces changed.
+    InterfacesChanged,
+    /// The answer of `network.interface dump`.
+    Interfaces(Value),
+    /// Values of the UCI package firewall.
+    Firewall(Value),
+}
+
+/// What is asked of netifd.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// Call `network.interface dump`.
+    ReadInterfaces,
+}
+
+/// What is known of the network.
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "what is known yet, and what is stale")]
+pub(crate) struct State {
+    view: NetworkView,
+    firewall: Firewall,
+    firewall_known: bool,
+    interfaces_seen_ms: u64,
+    interfaces_known: bool,
+    topology_known: bool,
+    stations: Stations,
+    /// The topology has changed since the interfaces were read.
+    interfaces_stale: bool,
+    /// Seconds since the interfaces were read.
+    interfaces_age: u32,
+}
+
+impl State {
+    pub(crate) fn new(now: Now) -> Self {
+        Self {
+            view: NetworkView::default(),
+            firewall: Firewall::default(),
+            firewall_known: false,
+            interfaces_seen_ms: now.unix_ms,
+            interfaces_known: false,
+            topology_known: false,
+            stations: Stations::default(),
+            interfaces_stale: false,
+            interfaces_age: 0,
+        }
+    }
+
+    pub(crate) fn view(&self) -> &NetworkView {
+        &self.view
+    }
+
+    pub(crate) fn view_mut(&mut self) -> &mut NetworkView {
+        &mut self.view
+    }
+
+    pub(crate) fn topology(&self) -> &Topology {
+        self.view.topology()
+    }
+
+    pub(crate) fn firewall(&self) -> &Firewall {
+        &self.firewall
+    }
+
+    /// Whether the kernel's topology has been read.
+    pub(crate) fn is_known(&self) -> bool {
+        self.topology_known
+    }
+
+    /// Whether the firewall's zones have been read.
+    pub(crate) fn zones_known(&self) -> bool {
+        self.firewall_known
+    }
+
+    /// Whether topology and interfaces have been read, or netifd has had enough time to answer.
+    pub(crate) fn is_complete(&self, now: Now) -> bool {
+        self.topology_known && (self.interfaces_known || now.mono >= WITHOUT_INTERFACES)
+    }
+
+    /// The devices of each zone and VLAN.
+    pub(crate) fn places(&self) -> Places {
+        zones::places(&self.firewall, self.view.interfaces(), self.topology())
+    }
+
+    /// The devices that a mode of inspection can be configured to use.
+    pub(crate) fn ports(&self) -> Vec<ips::Port> {
+        zones::ports(self.topology())
+    }
+
+    /// The networks of the zones that do not lead to the Internet.
+    pub(crate) fn home(&self) -> Vec<Network> {
+        zones::home(&self.firewall, self.view.interfaces())
+    }
+
+    /// The interfaces that lead to the Internet.
+    pub(crate) fn wans(&self, rates: &NetMeter) -> Vec<Wan> {
+        let interfaces = self.view.interfaces();
+        wans(interfaces, &self.firewall, self.topology(), rates, self.interfaces_seen_ms)
+    }
+
+    pub(crate) fn name_hosts(&mut self, leases: &str, hosts: &str) {
+        self.view.set_names(Names::parse(leases, hosts));
+    }
+
+    /// Once a second: reads the interfaces when that is due.
+    pub(crate) fn second(&mut self) -> Option<AnyEffect> {
+        self.interfaces_age += 1;
+        let due = self.interfaces_stale || self.interfaces_age >= INTERFACES_EVERY;
+        due.then(|| {
+            self.interfaces_stale = false;
+            self.interfaces_age = 0;
+            AnyEffect::Network(Effect::ReadInterfaces)
+        })
+    }
+}
+
+impl Core {
+    pub(crate) fn network_event(&mut self, event: Event) -> Vec<AnyEffect> {
+        match event {
+            Event::Changed(changes) => self.network_changed(changes),
+            Event::InterfacesChanged => vec![AnyEffect::Network(Effect::ReadInterfaces)],
+            Event::Interfaces(dump) => self.interfaces_read(&dump),
+            Event::Firewall(values) => {
+                self.firewall_read(&values);
+                Vec::new()
+            }
+        }
+    }
+
+    /// The `values` of the UCI package firewall.
+    pub(crate) fn firewall_read(&mut self, values: &Value) {
+        self.network.firewall = Firewall::parse(values);
+        self.network.firewall_known = true;
+    }
+
+    /// The answer of `network.interface dump`.
+    pub(crate) fn interfaces_read(&mut self, dump: &Value) -> Vec<AnyEffect> {
+        let network = &mut self.network;
+        network.interfaces_age = 0;
+        network.interfaces_seen_ms = self.now.unix_ms;
+        let interfaces = parse_dump(dump, &network.firewall);
+        let changed = network.view.set_interfaces(interfaces) || !network.interfaces_known;
+        network.interfaces_known = true;
+        // Policies name zones, and the devices of a zone may have changed.
+        if changed { self.replan_for_network() } else { Vec::new() }
+    }
+
+    /// The kernel's network changed.
+    pub(crate) fn network_changed(&mut self, changes: Vec<Change>) -> Vec<AnyEffect> {
+        let network = &mut self.network;
+        let mut dependencies = Vec::new();
+        let mut moved = Vec::new();
+        let mut rerouted = false;
+        for change in changes {
+            network.stations.learn(&change, &mut moved);
+            let dependency = change_of(&change);
+            let decides = decides_routes(&change, network.view.topology());
+            if network.view.change(change) {
+                dependencies.push(dependency);
+                rerouted |= decides;
+            }
+        }
+        if dependencies.is_empty() && network.topology_known {
+            return Vec::new();
+        }
+        network.topology_known = true;
+        network.interfaces_stale = true;
+        // Until the entries are removed, packets take the wrong route.
+        if rerouted {
+            self.conntrack.flows_mut().routes_changed(self.now, network.view());
+        }
+        let mut effects = self.dependencies_changed(&dependencies);
+        effects.extend(self.replan_for_network());
+        effects.extend(self.stations_moved(&moved));
+        effects
+    }
+}

@@ -16,7 +16,7 @@ use crate::network::names::Names;
 /// The network around the router. Every setter that changes an answer moves the generation on, so
 /// that the flow table looks its flows' sides up again.
 #[derive(Debug, Default)]
-pub(crate) struct Surroundings {
+pub(crate) struct NetworkView {
     topology: Topology,
     interfaces: Vec<Interface>,
     zones: HashMap<String, Rc<str>>,
@@ -34,7 +34,7 @@ pub(crate) struct Surroundings {
     interned: RefCell<HashMap<Name, Rc<str>>>,
 }
 
-impl Surroundings {
+impl NetworkView {
     /// Takes in a change of the network; true if an answer can differ afterwards.
     pub(crate) fn change(&mut self, change: topology::Change) -> bool {
         let changed = self.topology.apply(change);
@@ -115,7 +115,7 @@ impl Surroundings {
     }
 }
 
-impl Network for Surroundings {
+impl Network for NetworkView {
     fn is_local(&self, address: IpAddr) -> bool {
         self.topology.is_local(address)
     }
@@ -162,15 +162,15 @@ mod tests {
 
     #[test]
     fn only_a_real_change_moves_the_generation() {
-        let mut around = Surroundings::default();
+        let mut view = NetworkView::default();
         let devices = BTreeSet::from(["wan".to_owned()]);
-        around.set_devices(devices.clone(), LeftOut::default(), BTreeSet::new());
-        let generation = around.generation();
-        around.set_devices(devices, LeftOut::default(), BTreeSet::new());
-        around.set_names(Names::default());
-        around.set_interfaces(Vec::new());
-        assert_eq!(around.generation(), generation);
-        around.set_names(Names::parse("1 02::1 10.0.0.1 desk", ""));
-        assert_eq!(around.generation(), generation + 1);
+        view.set_devices(devices.clone(), LeftOut::default(), BTreeSet::new());
+        let generation = view.generation();
+        view.set_devices(devices, LeftOut::default(), BTreeSet::new());
+        view.set_names(Names::default());
+        view.set_interfaces(Vec::new());
+        assert_eq!(view.generation(), generation);
+        view.set_names(Names::parse("1 02::1 10.0.0.1 desk", ""));
+        assert_eq!(view.generation(), generation + 1);
     }
 }

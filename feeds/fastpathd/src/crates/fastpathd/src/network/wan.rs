@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The ways to the Internet, with their state.
+//! The WAN interfaces, with their state.
 
 use serde::Serialize;
 use topology::{Link, LinkKind, Topology};
@@ -7,7 +7,7 @@ use topology::{Link, LinkKind, Topology};
 use crate::network::interfaces::{Firewall, Interface};
 use crate::sys::netdev::NetMeter;
 
-/// One way to the Internet, as the API shows it (`types.json`, Wan).
+/// One WAN interface, as the API shows it (`types.json`, Wan).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Wan {
     pub(crate) name: String,
@@ -26,11 +26,11 @@ pub(crate) struct Wan {
     pub(crate) tx_bps: u64,
 }
 
-/// What keeps a line down, as far as it is known.
+/// What keeps an interface down, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Hindrance {
-    /// Nothing that we know of.
+    /// Nothing is known.
     #[serde(rename = "")]
     None,
     /// The interface was switched off. netifd then also takes the port down if nothing else uses
@@ -73,9 +73,9 @@ pub(crate) fn wans(
     found
 }
 
-/// Whether `interface` is the same way once more, as wan6 is (`option device '@wan'`). While wan is
-/// down netifd does not tell wan6's device, so only protocol and name are left to go by: a second
-/// way out may be called wanb. netifd adds `_6` and `_4` for the interfaces it makes itself.
+/// Whether `interface` runs over the same WAN, as wan6 does (`option device '@wan'`). While wan is
+/// down netifd does not report wan6's device, so only protocol and name are left: a second WAN may be
+/// called wanb. netifd adds `_6` and `_4` for the interfaces it makes itself.
 fn runs_over(interface: &Interface, wan: &Wan) -> bool {
     match interface.device.as_str() {
         "" => interface

@@ -5,19 +5,19 @@ use ebpf::layout::Out;
 use ebpf::table::Table;
 use serde_json::{Map, Value};
 
-use crate::offload::ebpf::EbpfRoom;
+use crate::offload::ebpf::EbpfEngine;
 
-/// Put together by hand: types of its own for each part would be three times the code.
-pub(crate) fn view(room: &EbpfRoom) -> Map<String, Value> {
-    let (table, exits) = (room.table(), room.exits());
-    let devices = room.programs().iter().map(|program| {
+/// Built by hand: a type for each part would be three times the code.
+pub(crate) fn view(engine: &EbpfEngine) -> Map<String, Value> {
+    let (table, exits) = (engine.table(), engine.exits());
+    let devices = engine.programs().iter().map(|program| {
         object(vec![
             ("device", program.device.as_str().into()),
             ("hook", program.word.into()),
             ("why", program.why.as_str().into()),
         ])
     });
-    let ways = Out::ALL.iter().zip(exits.out).map(|(exit, packets)| {
+    let exits_by_kind = Out::ALL.iter().zip(exits.out).map(|(exit, packets)| {
         object(vec![("exit", exit.word().into()), ("packets", packets.into())])
     });
     let dropped = table.into_iter().flat_map(Table::dropped).map(|(rule, sum)| {
@@ -28,15 +28,15 @@ pub(crate) fn view(room: &EbpfRoom) -> Map<String, Value> {
         ])
     });
     fields(vec![
-        ("active", room.held().next().is_some().into()),
-        ("why", room.why().into()),
+        ("active", engine.held().next().is_some().into()),
+        ("why", engine.why().into()),
         ("devices", devices.collect()),
         ("flows", table.map_or(0, Table::len).into()),
         // Each has an entry for either direction.
         ("capacity", (table.map_or(0, Table::capacity) / 2).into()),
         ("evicted", table.map_or(0, Table::evicted).into()),
         ("seen", exits.seen.into()),
-        ("exits", ways.collect()),
+        ("exits", exits_by_kind.collect()),
         ("dropped", dropped.collect()),
     ])
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! eBPF programs on devices: `fastpath-bpf` is run for what is done seldom, as nft is. The init
-//! script has loaded them, which takes rights that the daemon does not have.
+//! eBPF programs on devices: `fastpath-bpf` attaches them, as nft loads rules. The init script has
+//! loaded them, which needs privileges that the daemon does not have.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +12,7 @@ use ebpf::programs::Dsa;
 use ruleset::{NftCommand, NftError};
 use serde_json::Value;
 
-use crate::offload::ebpf::{Attached, Opened, Program, Wanted};
+use crate::offload::ebpf::{AttachOutcome, AttachRequest, OpenMaps, Program};
 
 const LOADER: &str = "/usr/libexec/fastpath-bpf";
 
@@ -30,58 +30,59 @@ pub(crate) enum ProgramsError {
     Maps(#[from] OpenError),
 }
 
-/// Gives these devices programs, and takes them from all others.
-pub(crate) async fn set(wanted: &Wanted) -> Result<Attached, ProgramsError> {
-    let devices = &wanted.devices;
-    // Nothing to take away, and perhaps nobody to do it.
+/// Attaches programs to these devices, and detaches them from all others.
+pub(crate) async fn set(request: &AttachRequest) -> Result<AttachOutcome, ProgramsError> {
+    let devices = &request.devices;
+    // There is nothing to detach, and the loader may not be installed.
     if devices.is_empty() && !Path::new(FOLDER).exists() {
-        return Ok(Attached { programs: Vec::new(), opened: None });
+        return Ok(AttachOutcome { programs: Vec::new(), opened: None });
     }
     if !Path::new(LOADER).exists() {
         return Err(ProgramsError::Missing);
     }
     let loader = NftCommand { program: LOADER.into(), ..NftCommand::default() };
-    let mut words = vec!["set"];
-    if let Some(hook) = wanted.hook {
-        words.extend(["--hook", hook]);
+    let mut arguments = vec!["set"];
+    if let Some(hook) = request.hook {
+        arguments.extend(["--hook", hook]);
     }
-    words.extend(devices.iter().map(String::as_str));
-    let programs = programs(&loader.ask(&words).await?);
+    arguments.extend(devices.iter().map(String::as_str));
+    let programs = programs(&loader.ask(&arguments).await?);
     let any = programs.iter().any(|program| program.hook.is_some());
-    Ok(Attached { programs, opened: if any { Some(open()?) } else { None } })
+    Ok(AttachOutcome { programs, opened: if any { Some(open()?) } else { None } })
 }
 
-/// Takes all programs away, while nothing else is to be done.
+/// Detaches all programs, and waits for it.
 pub(crate) fn clear() {
     if Path::new(FOLDER).exists()
         && let Err(error) = Command::new(LOADER).arg("set").output()
     {
-        log::error!("taking the eBPF programs away: {error}");
+        log::error!("detaching the eBPF programs: {error}");
     }
 }
 
-fn open() -> Result<Opened, OpenError> {
+fn open() -> Result<OpenMaps, OpenError> {
     let maps = Pinned::open(&Folder::default(), Dsa::None)?;
     let (capacity, id) = (maps.capacity(), maps.id());
-    Ok(Opened { maps: Box::new(maps), capacity, id })
+    Ok(OpenMaps { maps: Box::new(maps), capacity, id })
 }
 
-/// What it tells of each device.
-fn programs(told: &Value) -> Vec<Program> {
-    let told = told.as_array().into_iter().flatten();
-    told.map(|one| {
-        let text = |key: &str| one[key].as_str().unwrap_or_default();
-        let (hook, word) = match text("hook") {
-            "tcx" => (Some(Hook::Tc), "tcx"),
-            "clsact" => (Some(Hook::Tc), "clsact"),
-            "xdp" => (Some(Hook::Xdp), "xdp"),
-            "xdp-generic" => (Some(Hook::Xdp), "xdp-generic"),
-            _ => (None, ""),
-        };
-        let why = text(if hook.is_some() { "why" } else { "error" }).to_owned();
-        Program { device: text("device").to_owned(), hook, word, why }
-    })
-    .collect()
+/// What the loader reports for each device.
+fn programs(report: &Value) -> Vec<Program> {
+    let report = report.as_array().into_iter().flatten();
+    report
+        .map(|one| {
+            let text = |key: &str| one[key].as_str().unwrap_or_default();
+            let (hook, word) = match text("hook") {
+                "tcx" => (Some(Hook::Tc), "tcx"),
+                "clsact" => (Some(Hook::Tc), "clsact"),
+                "xdp" => (Some(Hook::Xdp), "xdp"),
+                "xdp-generic" => (Some(Hook::Xdp), "xdp-generic"),
+                _ => (None, ""),
+            };
+            let why = text(if hook.is_some() { "why" } else { "error" }).to_owned();
+            Program { device: text("device").to_owned(), hook, word, why }
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -92,14 +93,14 @@ mod tests {
 
     #[test]
     fn each_device_says_what_it_has() {
-        let told = json!([
+        let report = json!([
             {"device": "lan1", "ifindex": 3, "dsa": "none", "hook": "tcx",
              "why": "the driver of wan has no XDP"},
             {"device": "wan", "ifindex": 4, "dsa": "none", "hook": null, "why": null,
              "error": "attaching to device 4 at tcx: Operation not permitted"},
             {"device": "lan2", "ifindex": 5, "dsa": "none", "hook": "xdp", "why": null},
         ]);
-        let programs = programs(&told);
+        let programs = programs(&report);
         let hooks: Vec<_> = programs.iter().map(|p| (&*p.device, p.hook, p.word)).collect();
         let wanted =
             [("lan1", Some(Hook::Tc), "tcx"), ("wan", None, ""), ("lan2", Some(Hook::Xdp), "xdp")];

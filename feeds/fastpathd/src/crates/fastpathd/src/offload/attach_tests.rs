@@ -7,9 +7,11 @@ use super::*;
 fn a_device_without_a_program_stays_in_the_flowtable() {
     let (mut core, maps) = (asking(), Fake::default());
     let effects = core.attached(Ok(outcome(&maps, &["lan1", "lan2"], &["wan"])));
-    let [Effect::Engine(Job::Apply { plan, .. })] = &effects[..] else { panic!("{effects:?}") };
+    let [AnyEffect::Offload(offload::Effect::Run(Job::Apply { plan, .. }))] = &effects[..] else {
+        panic!("{effects:?}")
+    };
     assert_eq!(plan.devices, names(&["wan"]));
-    let decisions = &core.wanted.as_ref().unwrap().decisions;
+    let decisions = &core.offload.planned().unwrap().decisions;
     assert_eq!(decisions["lan1"].why, "held by eBPF (tcx)");
     core.applied(Ok(Applied::Replaced));
     assert_eq!(engine(&mut core)["active"], "ebpf");
@@ -43,8 +45,9 @@ fn without_any_program_it_is_the_flowtable() {
 #[test]
 fn who_asks_for_the_engine_is_answered_when_programs_and_rules_are_there() {
     let mut core = asking();
-    let answers = |effects: &[Effect]| effects.contains(&Effect::AnswerEngine);
-    core.configuration(&configuration("flowtable"));
+    let answers =
+        |effects: &[AnyEffect]| effects.contains(&AnyEffect::Bus(bus::Effect::AnswerEngine));
+    core.configuration_read(&configuration("flowtable"));
     core.applied(Ok(Applied::Replaced));
     assert!(!answers(&core.command(Engine::Ebpf)));
     let maps = Fake::default();
@@ -58,8 +61,8 @@ fn who_asks_for_the_engine_is_answered_when_programs_and_rules_are_there() {
 fn why_there_is_no_program_stays_told_with_the_maps_of_former_ones() {
     let (mut core, _) = running();
     core.attached(Err("the package is not installed".to_owned()));
-    core.ebpf_tick();
-    assert_eq!(core.ebpf.why(), "the package is not installed");
+    core.ebpf_second();
+    assert_eq!(core.offload.ebpf().why(), "the package is not installed");
 }
 
 #[test]
@@ -68,8 +71,11 @@ fn the_owner_may_name_the_hook() {
     let mut values = configuration("ebpf");
     values["main"]["hook"] = json!("xdp-generic");
     let devices = names(&["lan1", "lan2", "wan"]);
-    let wanted = Effect::Attach(Wanted { devices, hook: Some("xdp-generic") });
-    assert_eq!(core.configuration(&values), [wanted]);
+    let wanted = AnyEffect::Offload(offload::Effect::Attach(AttachRequest {
+        devices,
+        hook: Some("xdp-generic"),
+    }));
+    assert_eq!(core.configuration_read(&values), [wanted]);
 }
 
 #[test]
@@ -77,17 +83,20 @@ fn what_failed_is_tried_again_after_a_while() {
     let mut core = asking();
     core.attached(Err("there is no /lib/bpf/fastpath.o".to_owned()));
     core.applied(Ok(Applied::Replaced));
-    let asks = |effects: &[Effect]| {
-        effects.iter().filter(|effect| matches!(effect, Effect::Attach(_))).count()
+    let asks = |effects: &[AnyEffect]| {
+        effects
+            .iter()
+            .filter(|effect| matches!(effect, AnyEffect::Offload(offload::Effect::Attach(_))))
+            .count()
     };
     core.now.mono += Duration::from_secs(29);
-    assert_eq!(asks(&core.tick(&Readings::default())), 0);
+    assert_eq!(asks(&core.second(&Readings::default())), 0);
     core.now.mono += Duration::from_secs(1);
-    assert_eq!(asks(&core.tick(&Readings::default())), 1);
-    assert_eq!(asks(&core.tick(&Readings::default())), 0);
+    assert_eq!(asks(&core.second(&Readings::default())), 1);
+    assert_eq!(asks(&core.second(&Readings::default())), 0);
     core.attached(Ok(outcome(&Fake::default(), &["lan1", "lan2", "wan"], &[])));
     core.now.mono += Duration::from_secs(60);
-    assert_eq!(asks(&core.tick(&Readings::default())), 0);
+    assert_eq!(asks(&core.second(&Readings::default())), 0);
 }
 
 #[test]
@@ -99,7 +108,9 @@ fn another_engine_takes_the_programs_away() {
     let plans: Vec<_> = effects
         .iter()
         .filter_map(|effect| match effect {
-            Effect::Engine(Job::Apply { plan, .. }) => Some(plan.devices.clone()),
+            AnyEffect::Offload(offload::Effect::Run(Job::Apply { plan, .. })) => {
+                Some(plan.devices.clone())
+            }
             _ => None,
         })
         .collect();

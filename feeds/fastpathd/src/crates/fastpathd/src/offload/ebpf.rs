@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Flows carried by eBPF programs: which devices have one, which flows are taken up, what they
-//! count, and what of it conntrack has to know.
+//! The eBPF engine: which devices have a program, which flows are installed, what they count, and
+//! what conntrack has to be updated with.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -8,16 +8,17 @@ use std::time::Duration;
 
 use ctnetlink::{Entry, Upkeep};
 use ebpf::connection::{self, Timeouts};
-use ebpf::engine::{Cause, Engine, MapError, Maps, TakeError};
+use ebpf::dependency::{Change, Dependency, Endpoint};
+use ebpf::engine::{Cause, Engine, InstallError, MapError, Maps};
 use ebpf::entry::Hook;
-use ebpf::ground::{Change, Ground, Place};
 use ebpf::layout::Exits;
 use ebpf::table::Table;
 use flows::{Connection, FlowTable, Now, OffloadRequest, Reason};
 use topology::{Kept, Queue, Topology, passed_by};
 
-use crate::network::view::Surroundings;
-use crate::offload::endpoint::{place, reason};
+use crate::network::view::NetworkView;
+use crate::offload::endpoint::{endpoint, reason};
+use crate::sys::error::chain;
 
 const TCP: u8 = 6;
 
@@ -25,19 +26,19 @@ const TCP: u8 = 6;
 /// and come back.
 const REJECTED: u64 = 1 << 63;
 
-/// A flow that leaves may be taken up again at once, and that may push another one out.
+/// A flow that is removed may be requested again at once, and that may evict another one.
 const ROUNDS: usize = 4;
 
 /// What failed is tried again after this long: the programs may have been loaded since.
 const RETRY: Duration = Duration::from_secs(30);
 
-/// Dumps that are read before entries of a daemon before are given up: with the first one flows
-/// become known, with the next one all of them have been offered.
-const DUMPS_BEFORE_SWEEP: u8 = 2;
+/// Dumps that are read before stale entries of a previous daemon are removed: after the first one
+/// flows are known, after the second one all of them have been requested.
+const DUMPS_BEFORE_REMOVAL: u8 = 2;
 
 /// Devices that are to have programs, and no others.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct AttachRequest {
     pub(crate) devices: BTreeSet<String>,
     /// Where, as `fastpath-bpf` calls it; none: the best that they can.
     pub(crate) hook: Option<&'static str>,
@@ -49,15 +50,15 @@ pub(crate) struct Program {
     pub(crate) device: String,
     /// How it meets packets; none: there is no program.
     pub(crate) hook: Option<Hook>,
-    /// Where it hangs, as a word: `xdp`, `xdp-generic`, `tcx`, `clsact`.
+    /// Where it is attached, by name: `xdp`, `xdp-generic`, `tcx`, `clsact`.
     pub(crate) word: &'static str,
-    /// In words for the owner.
+    /// Why there, as text for the administrator.
     pub(crate) why: String,
 }
 
 /// The maps of the programs.
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub(crate) struct OpenMaps {
     pub(crate) maps: Box<dyn Maps>,
     /// Entries that each of the maps of flows can have.
     pub(crate) capacity: usize,
@@ -65,15 +66,15 @@ pub(crate) struct Opened {
     pub(crate) id: u32,
 }
 
-/// What became of the programs.
+/// Outcome of attaching programs.
 #[derive(Debug)]
-pub(crate) struct Attached {
+pub(crate) struct AttachOutcome {
     pub(crate) programs: Vec<Program>,
     /// None if no device has one.
-    pub(crate) opened: Option<Opened>,
+    pub(crate) opened: Option<OpenMaps>,
 }
 
-/// What conntrack has to be told.
+/// What serving the flow table has left to be done.
 #[derive(Debug, Default)]
 pub(crate) struct Served {
     pub(crate) extend: Vec<Upkeep>,
@@ -87,52 +88,52 @@ pub(crate) struct Served {
 
 /// The eBPF engine.
 #[derive(Debug, Default)]
-pub(crate) struct EbpfRoom {
+pub(crate) struct EbpfEngine {
     engine: Option<Engine>,
     /// Of the engine's maps.
     id: u32,
     programs: Vec<Program>,
-    /// What was asked for last; none: nothing yet. A daemon before may have left programs.
-    asked: Option<Wanted>,
-    /// When they are asked for once more after a failure.
+    /// The last request; none: nothing yet. A previous daemon may have left programs.
+    requested: Option<AttachRequest>,
+    /// When the request is repeated after a failure.
     retry_at: Option<Duration>,
-    /// An answer has come since anything was asked for.
+    /// There was an outcome since anything was requested.
     answered: bool,
     /// Why there is no program at all.
     failure: String,
     timeouts: Timeouts,
-    /// Queues and limits of the owner's.
+    /// Queues and limits that the administrator has configured.
     shaped: Vec<Queue>,
     exits: Exits,
     dumps: u8,
 }
 
-impl EbpfRoom {
-    /// What is to be asked for; none if that is no news.
-    pub(crate) fn want(&mut self, wanted: Wanted) -> Option<Wanted> {
-        if self.asked.as_ref() == Some(&wanted) && self.retry_at != Some(Duration::ZERO) {
+impl EbpfEngine {
+    /// A request; none if it is the last one again.
+    pub(crate) fn request(&mut self, request: AttachRequest) -> Option<AttachRequest> {
+        if self.requested.as_ref() == Some(&request) && self.retry_at != Some(Duration::ZERO) {
             return None;
         }
         self.retry_at = None;
-        self.answered &= self.asks();
-        self.asked = Some(wanted.clone());
-        Some(wanted)
+        self.answered &= self.requests_any();
+        self.requested = Some(request.clone());
+        Some(request)
     }
 
     /// Whether it is known which devices have a program, so that rules can be made for the others.
-    pub(crate) fn known(&self) -> bool {
-        !self.asks() || self.answered
+    pub(crate) fn is_known(&self) -> bool {
+        !self.requests_any() || self.answered
     }
 
-    fn asks(&self) -> bool {
-        self.asked.as_ref().is_some_and(|wanted| !wanted.devices.is_empty())
+    fn requests_any(&self) -> bool {
+        self.requested.as_ref().is_some_and(|request| !request.devices.is_empty())
     }
 
-    /// What became of the programs. Flows over devices that have none any more leave.
-    pub(crate) fn attached(&mut self, result: Result<Attached, String>, now: Now) {
+    /// Outcome of attaching programs. Flows over devices that no longer have one are removed.
+    pub(crate) fn attached(&mut self, result: Result<AttachOutcome, String>, now: Now) {
         self.answered = true;
         self.failure.clear();
-        let attached = result.and_then(|Attached { programs, opened }| {
+        let attached = result.and_then(|AttachOutcome { programs, opened }| {
             self.programs = programs;
             match opened {
                 Some(opened) if self.engine.is_some() && opened.id == self.id => Ok(()),
@@ -149,16 +150,16 @@ impl EbpfRoom {
         if self.held().next().is_none()
             && let Some(engine) = &mut self.engine
         {
-            engine.release_all(now.mono);
+            engine.remove_all(now.mono);
         }
     }
 
-    /// Other maps than before: what is carried goes over to them with its next change.
-    fn open(&mut self, opened: Opened, now: Now) -> Result<(), String> {
-        let Opened { maps, capacity, id } = opened;
-        let engine = Engine::new(maps, capacity, self.timeouts).map_err(|error| words(&error))?;
+    /// Other maps than before: carried flows are installed there with their next change.
+    fn open(&mut self, opened: OpenMaps, now: Now) -> Result<(), String> {
+        let OpenMaps { maps, capacity, id } = opened;
+        let engine = Engine::new(maps, capacity, self.timeouts).map_err(|error| chain(&error))?;
         let report = self.engine.as_mut().map(|before| {
-            before.release_all(now.mono);
+            before.remove_all(now.mono);
             before.report()
         });
         self.engine = Some(engine.after(report.unwrap_or_default()));
@@ -167,8 +168,8 @@ impl EbpfRoom {
         Ok(())
     }
 
-    /// Whether programs have to be asked for once more now.
-    pub(crate) fn retries(&mut self, now: Now) -> bool {
+    /// Whether the request has to be repeated now.
+    pub(crate) fn retry_due(&mut self, now: Now) -> bool {
         let due = self.retry_at.is_some_and(|at| at <= now.mono);
         if due {
             self.retry_at = Some(Duration::ZERO);
@@ -176,7 +177,7 @@ impl EbpfRoom {
         due
     }
 
-    /// Devices whose packets a program of ours meets.
+    /// Devices with a program of ours.
     pub(crate) fn held(&self) -> impl Iterator<Item = &Program> {
         self.programs.iter().filter(|program| program.hook.is_some())
     }
@@ -200,7 +201,7 @@ impl EbpfRoom {
         bare.map(|program| format!("{}: {}", program.device, program.why)).unwrap_or_default()
     }
 
-    /// Conntrack's timeouts, which the owner may change.
+    /// Conntrack's timeouts, which the administrator may change.
     pub(crate) fn set_timeouts(&mut self, timeouts: Timeouts) {
         self.timeouts = timeouts;
         if let Some(engine) = &mut self.engine {
@@ -208,7 +209,8 @@ impl EbpfRoom {
         }
     }
 
-    /// Queues and limits of the owner's. The clsact that one of our programs hangs at is none.
+    /// Queues and limits that the administrator has configured. The clsact that one of our programs
+    /// is attached to is not one of them.
     fn set_queues(&mut self, topology: &Topology, now: Now) {
         let mut shaped = Vec::new();
         for queue in topology.queues() {
@@ -225,8 +227,8 @@ impl EbpfRoom {
             .filter(|one| !self.shaped.contains(one))
             .chain(new.filter(|one| !before.contains(one)));
         let touched: Vec<Change> =
-            differ.map(|queue| Change::Ground(Ground::Link(queue.index))).collect();
-        // Their ways are the same: all over these links are looked at again.
+            differ.map(|queue| Change::Dependency(Dependency::Link(queue.index))).collect();
+        // Their endpoints are the same: all flows over these links are checked again.
         if let Some(engine) = &mut self.engine {
             engine.changed(&touched, |_| None, now.mono);
         }
@@ -236,12 +238,12 @@ impl EbpfRoom {
     pub(crate) fn serve(
         &mut self,
         flows: &mut FlowTable,
-        around: &Surroundings,
+        network: &NetworkView,
         now: Now,
     ) -> Served {
         let mut served = Served::default();
         for _ in 0..ROUNDS {
-            self.settle(flows, around, now, &mut served.extend);
+            self.settle(flows, network, now, &mut served.extend);
             let requests = flows.offload_requests();
             if requests.is_empty() {
                 break;
@@ -250,14 +252,14 @@ impl EbpfRoom {
                 match request {
                     OffloadRequest::DisableWindowTracking(one) => served.prepare.push(one),
                     OffloadRequest::Install(one) => {
-                        if self.install(&one, flows, around, now) && one.orig.proto == TCP {
+                        if self.install(&one, flows, network, now) && one.orig.proto == TCP {
                             served.installed.push(one);
                         }
                     }
                     OffloadRequest::ClearMark(one) => served.clear.push(one),
                     OffloadRequest::Remove(id) => {
                         if let Some(engine) = &mut self.engine {
-                            engine.release(id, now.mono);
+                            engine.remove(id, now.mono);
                         }
                     }
                 }
@@ -271,22 +273,22 @@ impl EbpfRoom {
         &mut self,
         connection: &Connection,
         flows: &mut FlowTable,
-        around: &Surroundings,
+        network: &NetworkView,
         now: Now,
     ) -> bool {
         if !flows.awaits_installation(connection.id) {
             return false;
         }
-        let outcome = self.take(connection, around.topology(), now);
+        let outcome = self.try_install(connection, network.topology(), now);
         flows.installed(connection.id, outcome, now);
         outcome.is_ok()
     }
 
-    /// Tells the table of flows what has happened to those that were taken up.
+    /// Reports to the flow table what has happened to carried flows.
     fn settle(
         &mut self,
         flows: &mut FlowTable,
-        around: &Surroundings,
+        network: &NetworkView,
         now: Now,
         upkeep: &mut Vec<Upkeep>,
     ) {
@@ -295,15 +297,15 @@ impl EbpfRoom {
         for growth in report.grown {
             flows.count_offloaded(growth.id, growth.direction, growth.grown, growth.inherited, now);
         }
-        for (id, cause) in report.left {
+        for (id, cause) in report.removed {
             match cause {
-                Cause::Moved => flows.removed(id, None, now, around),
-                Cause::Closing => flows.removed(id, Some(Reason::Closing), now, around),
-                Cause::Evicted => flows.removed(id, Some(Reason::TableFull), now, around),
-                Cause::Asked | Cause::Expired => {}
+                Cause::Moved => flows.removed(id, None, now, network),
+                Cause::Closing => flows.removed(id, Some(Reason::Closing), now, network),
+                Cause::Evicted => flows.removed(id, Some(Reason::TableFull), now, network),
+                Cause::Requested | Cause::Expired => {}
             }
         }
-        // What is ending has a shorter time than any that we know of.
+        // Closing connections have shorter timeouts than the engine knows.
         let open = report.extensions.iter().filter(|extension| flows.is_open(extension.id));
         upkeep.extend(open.map(|extension| Upkeep {
             zone: extension.zone,
@@ -313,48 +315,49 @@ impl EbpfRoom {
         }));
     }
 
-    fn take(
+    fn try_install(
         &mut self,
         connection: &Connection,
         topology: &Topology,
         now: Now,
     ) -> Result<(), Reason> {
         let (initiator, responder) = (connection.orig.src, connection.reply.src);
-        let places = [self.place(topology, initiator)?, self.place(topology, responder)?];
-        let hooks = places.each_ref().map(|place| place.side.hook);
-        if self.is_shaped(&places[0], hooks[1]) || self.is_shaped(&places[1], hooks[0]) {
+        let ends = [self.endpoint(topology, initiator)?, self.endpoint(topology, responder)?];
+        let hooks = ends.each_ref().map(|end| end.side.hook);
+        if self.is_shaped(&ends[0], hooks[1]) || self.is_shaped(&ends[1], hooks[0]) {
             return Err(Reason::Shaped);
         }
         let engine = self.engine.as_mut().ok_or(Reason::NotTaken)?;
-        let taken = engine.take(known_as(connection, connection.id), places, now.mono);
-        taken.map_err(|error| match error {
-            TakeError::Refused(refusal) => reason(refusal),
-            TakeError::Kernel(error) => {
-                log::error!("eBPF: {}", words(&error));
+        let installed = engine.install(known_as(connection, connection.id), ends, now.mono);
+        installed.map_err(|error| match error {
+            InstallError::Refused(refusal) => reason(refusal),
+            InstallError::Kernel(error) => {
+                log::error!("eBPF: {}", chain(&error));
                 Reason::NotTaken
             }
         })
     }
 
-    /// Whether packets to and from there would go past a queue or limit of the owner's. The lowest
-    /// device's queue is kept by what TC sends on, and not by XDP.
-    fn is_shaped(&self, to: &Place, from: Hook) -> bool {
-        let links = to.grounds.iter().filter_map(|ground| match ground {
-            Ground::Link(index) => Some((*index, *index == to.side.device)),
-            Ground::Neighbour(..) | Ground::Station(..) | Ground::Vlans(_) | Ground::Session => {
-                None
-            }
+    /// Whether packets to and from there would bypass a queue or limit that the administrator has
+    /// configured. The lowest device's queue applies to what TC redirects, but not to XDP.
+    fn is_shaped(&self, to: &Endpoint, from: Hook) -> bool {
+        let links = to.dependencies.iter().filter_map(|dependency| match dependency {
+            Dependency::Link(index) => Some((*index, *index == to.side.device)),
+            Dependency::Neighbour(..)
+            | Dependency::Station(..)
+            | Dependency::Vlans(_)
+            | Dependency::Session => None,
         });
         let kept = Kept { leaving: from == Hook::Tc, incoming: false };
         passed_by(&self.shaped, links, kept).is_some()
     }
 
-    fn place(&self, topology: &Topology, address: IpAddr) -> Result<Place, Reason> {
-        place(&self.programs, topology, address)
+    fn endpoint(&self, topology: &Topology, address: IpAddr) -> Result<Endpoint, Reason> {
+        endpoint(&self.programs, topology, address)
     }
 
-    /// Drops what still comes of connections of an address that is blocked for a rule, before the
-    /// stack sees it. Who has no program is dropped by nft.
+    /// Drops further packets of connections of a blocked address before the stack sees them. On
+    /// devices without a program nft drops them.
     pub(crate) fn reject(
         &mut self,
         connections: &[Connection],
@@ -365,65 +368,65 @@ impl EbpfRoom {
     ) {
         for connection in connections {
             let id = connection.id;
-            let places = [connection.orig.src, connection.reply.src]
-                .map(|address| self.place(topology, address));
-            if let (Some(engine), [Ok(initiator), Ok(responder)]) = (&mut self.engine, places) {
-                engine.release(id, now.mono);
+            let ends = [connection.orig.src, connection.reply.src]
+                .map(|address| self.endpoint(topology, address));
+            if let (Some(engine), [Ok(initiator), Ok(responder)]) = (&mut self.engine, ends) {
+                engine.remove(id, now.mono);
                 let connection = known_as(connection, id | REJECTED);
-                // Without room nft drops them all the same.
+                // If the table is full nft drops them.
                 let _ = engine.reject(connection, [initiator, responder], rule, until, now.mono);
             }
         }
     }
 
-    /// Addresses are not blocked any more.
+    /// Addresses are no longer blocked.
     pub(crate) fn accept(&mut self, addresses: &[IpAddr], now: Now) {
         let Some(engine) = &mut self.engine else { return };
         for address in addresses {
             for id in engine.table().rejected(*address) {
-                engine.release(id, now.mono);
+                engine.remove(id, now.mono);
             }
         }
     }
 
-    /// A connection is gone: its last counters, before the table of flows forgets it.
-    pub(crate) fn gone(&mut self, entry: &Entry, flows: &mut FlowTable, now: Now) {
+    /// A connection has ended: its last counters, before the flow table drops it.
+    pub(crate) fn connection_ended(&mut self, entry: &Entry, flows: &mut FlowTable, now: Now) {
         let (Some(engine), Some(id)) = (&mut self.engine, flows.offloading(entry)) else { return };
-        engine.release(id, now.mono);
-        // It is about nobody else: whatever happens is settled at once. Conntrack need not be told.
+        engine.remove(id, now.mono);
+        // No other flow is concerned, so the counters are added at once. Conntrack needs no update.
         for growth in &engine.report().grown {
             flows.count_offloaded(growth.id, growth.direction, growth.grown, growth.inherited, now);
         }
     }
 
-    /// The network has changed: entries that stand on what is otherwise now are taken out.
-    pub(crate) fn changed(&mut self, changes: &[Change], around: &Surroundings, now: Now) {
-        // Of queues, nothing else is told.
+    /// The network has changed: entries that depend on what changed are removed.
+    pub(crate) fn changed(&mut self, changes: &[Change], network: &NetworkView, now: Now) {
+        // A change of queues is reported as this only.
         if changes.contains(&Change::All) {
-            self.set_queues(around.topology(), now);
+            self.set_queues(network.topology(), now);
         }
-        self.flush(changes, around.topology(), now);
+        self.flush(changes, network.topology(), now);
     }
 
-    /// Devices have other programs, or none any more.
-    pub(crate) fn reprogrammed(&mut self, around: &Surroundings, now: Now) {
-        self.set_queues(around.topology(), now);
-        self.flush(&[Change::All], around.topology(), now);
+    /// Devices have other programs, or none.
+    pub(crate) fn programs_changed(&mut self, network: &NetworkView, now: Now) {
+        self.set_queues(network.topology(), now);
+        self.flush(&[Change::All], network.topology(), now);
     }
 
     fn flush(&mut self, changes: &[Change], topology: &Topology, now: Now) {
         let Some(engine) = self.engine.as_mut().filter(|_| !changes.is_empty()) else { return };
         let programs = &self.programs;
-        engine.changed(changes, |address| place(programs, topology, address).ok(), now.mono);
+        engine.changed(changes, |address| endpoint(programs, topology, address).ok(), now.mono);
     }
 
     /// Once a second.
-    pub(crate) fn tick(&mut self, now: Now) {
+    pub(crate) fn second(&mut self, now: Now) {
         let Some(engine) = &mut self.engine else { return };
-        match engine.tick(now.mono).and_then(|()| engine.exits()) {
+        match engine.second(now.mono).and_then(|()| engine.exits()) {
             Ok(exits) => {
                 self.exits = exits;
-                // Without programs it is about these, and maps of former ones say nothing of that.
+                // A failure to attach any program stays: maps of former programs do not disprove it.
                 if !self.programs.is_empty() {
                     self.failure.clear();
                 }
@@ -432,28 +435,28 @@ impl EbpfRoom {
         }
     }
 
-    /// Once for each kind of failure: it will be the same every second.
+    /// Logged once for each failure: it will be the same every second.
     fn fail(&mut self, error: &MapError) {
-        let why = words(error);
+        let why = chain(error);
         if self.failure != why {
             log::error!("eBPF: {why}");
             self.failure = why;
         }
     }
 
-    /// All flows have been read once more.
-    pub(crate) fn dumped(&mut self) {
+    /// All of conntrack has been read.
+    pub(crate) fn dump_ended(&mut self) {
         let Some(engine) = &mut self.engine else { return };
         self.dumps = self.dumps.saturating_add(1);
-        if self.dumps == DUMPS_BEFORE_SWEEP {
-            let swept = engine.sweep();
-            if swept > 0 {
-                log::info!("eBPF: {swept} entries of a daemon before were given up");
+        if self.dumps == DUMPS_BEFORE_REMOVAL {
+            let removed = engine.remove_stale();
+            if removed > 0 {
+                log::info!("eBPF: removed {removed} stale entries from a previous run");
             }
         }
     }
 
-    /// What is carried.
+    /// The connections that are carried or dropped.
     pub(crate) fn table(&self) -> Option<&Table> {
         self.engine.as_ref().map(Engine::table)
     }
@@ -468,8 +471,4 @@ pub(crate) fn without_window_tracking(connection: &Connection) -> Upkeep {
 fn known_as(connection: &Connection, id: u64) -> connection::Connection {
     let Connection { id: _, zone, orig, reply } = *connection;
     connection::Connection { id, zone, orig, reply }
-}
-
-fn words(error: &MapError) -> String {
-    crate::bus::connection::chain(error)
 }

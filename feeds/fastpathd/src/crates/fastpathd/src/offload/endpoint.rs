@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What the topology means to entries: where an address is, what a change touches, and the reasons
-//! why not.
+//! The topology as the eBPF engine has to know it: the endpoint of an address, what a change
+//! invalidates, and the reasons why a flow is refused.
 
 use std::net::IpAddr;
 
-use ebpf::entry::{Refusal, Side, Tag, Way};
-use ebpf::ground::{Change, Ground, Place};
+use ebpf::dependency::{Change, Dependency, Endpoint};
+use ebpf::entry::{Encapsulation, Refusal, Side, Tag};
 use flows::Reason;
 use topology::{LinkKind, NoWay, Topology, VlanTag};
 
 use crate::offload::ebpf::Program;
 
-/// Where an address is, if packets from there meet a program.
-pub(crate) fn place(
+/// The endpoint of an address, if packets from there meet a program.
+pub(crate) fn endpoint(
     programs: &[Program],
     topology: &Topology,
     address: IpAddr,
-) -> Result<Place, Reason> {
+) -> Result<Endpoint, Reason> {
     let way = topology.way(address).map_err(|why| match why {
         NoWay::Route => Reason::NoRoute,
         NoWay::Tunnel => Reason::Tunnel,
@@ -31,56 +31,58 @@ pub(crate) fn place(
     let tag = |at: usize| {
         way.tags.get(at).map(|VlanTag { vid, service }| Tag { vid: *vid, service: *service })
     };
-    let mut grounds = vec![Ground::Session; usize::from(way.session.is_some())];
+    let mut dependencies = vec![Dependency::Session; usize::from(way.session.is_some())];
     for index in &way.links {
-        grounds.push(Ground::Link(*index));
+        dependencies.push(Dependency::Link(*index));
     }
     if let Some((index, address)) = way.neighbour {
-        grounds.push(Ground::Neighbour(index, address));
+        dependencies.push(Dependency::Neighbour(index, address));
     }
     if let Some((bridge, mac)) = way.station {
-        grounds.push(Ground::Station(bridge, mac.0));
-        grounds.push(Ground::Vlans(bridge));
+        dependencies.push(Dependency::Station(bridge, mac.0));
+        dependencies.push(Dependency::Vlans(bridge));
     }
     let side = Side {
         device: way.port,
         hook,
-        way: Way { outer: tag(0), inner: tag(1), session: way.session },
+        encapsulation: Encapsulation { outer: tag(0), inner: tag(1), session: way.session },
         local: way.local.0,
         next_hop: Some(way.next_hop.0),
         mtu: way.mtu,
     };
-    Ok(Place { side, grounds })
+    Ok(Endpoint { side, dependencies })
 }
 
-/// What a change of the network means to entries.
+/// A change of the network as a change of dependencies.
 pub(crate) fn change_of(change: &topology::Change) -> Change {
     use topology::Change as News;
     let host = |address: IpAddr| Change::Route(address, if address.is_ipv4() { 32 } else { 128 });
     match change {
         News::Full(_) | News::Routes(_) | News::Rules(_) | News::Queues(_) => Change::All,
-        News::Link(link) => Change::Ground(Ground::Link(link.index)),
-        News::LinkGone(index) => Change::Ground(Ground::Link(*index)),
+        News::Link(link) => Change::Dependency(Dependency::Link(link.index)),
+        News::LinkGone(index) => Change::Dependency(Dependency::Link(*index)),
         News::BridgeVlans(_) => Change::Vlans,
-        // What becomes our own is not forwarded any more.
+        // An address that becomes our own is no longer forwarded to.
         News::Address(address) | News::AddressGone(address) => host(address.address),
         News::Route(route) | News::RouteReplaced(route) | News::RouteGone(route) => {
             Change::Route(route.network, route.prefix)
         }
         News::Neighbour(neighbour) => {
-            Change::Ground(Ground::Neighbour(neighbour.index, neighbour.address))
+            Change::Dependency(Dependency::Neighbour(neighbour.index, neighbour.address))
         }
-        News::NeighbourGone(index, address) => Change::Ground(Ground::Neighbour(*index, *address)),
+        News::NeighbourGone(index, address) => {
+            Change::Dependency(Dependency::Neighbour(*index, *address))
+        }
         News::Fdb(entry) | News::FdbGone(entry) => {
-            Change::Ground(Ground::Station(entry.bridge, entry.mac.0))
+            Change::Dependency(Dependency::Station(entry.bridge, entry.mac.0))
         }
-        News::Pppoe(..) => Change::Ground(Ground::Session),
+        News::Pppoe(..) => Change::Dependency(Dependency::Session),
     }
 }
 
 /// Whether this change may reroute flows that do not depend on what changed: through routing
 /// rules, VRFs, and routes that do not apply to every packet to their destination.
-pub(crate) fn decides_ways(change: &topology::Change, topology: &Topology) -> bool {
+pub(crate) fn decides_routes(change: &topology::Change, topology: &Topology) -> bool {
     use topology::Change as News;
     let vrf = |index| {
         let kind = topology.link(index).map(|link| &link.kind);

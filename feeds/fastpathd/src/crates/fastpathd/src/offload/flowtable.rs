@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Brings the wanted plan in force: one job at a time, retried, watched. Pure: jobs are carried
-//! out elsewhere and their outcome is told.
+//! Applies the requested plan: one job at a time, retried, verified. Pure: jobs run elsewhere, and
+//! their outcome comes back as an event.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use serde::Serialize;
 const RETRY: Duration = Duration::from_secs(30);
 /// How often the kernel is asked whether our table is still there. It reports every
 /// change: this is for reports that are lost.
-const WATCH: Duration = Duration::from_secs(20);
+const VERIFY_EVERY: Duration = Duration::from_secs(20);
 /// Shortest time between two reactions to changes by others: a program that keeps changing our
 /// table must not keep us busy.
 const CALM: Duration = Duration::from_secs(2);
@@ -22,17 +22,17 @@ const CALM: Duration = Duration::from_secs(2);
 /// on the slow path.
 const RENEWALS: Duration = Duration::from_secs(4);
 
-/// Work for the one who can run nft.
+/// Work for nft.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "there is one job at a time")]
 pub(crate) enum Job {
-    /// Put `plan` in force; `in_force` is what was applied last.
+    /// Apply `plan`; `in_force` is what was applied last.
     Apply { plan: Plan, in_force: Option<Plan> },
     /// Load the table of the plan in force again, so that no flow stays offloaded until its next
     /// packet.
     Renew(Plan),
-    /// Look whether the plan is still in force.
-    Watch(Plan),
+    /// Verify that the plan is still in force.
+    Verify(Plan),
 }
 
 /// Where the wanted engine came from.
@@ -54,9 +54,9 @@ pub(crate) struct EngineReport {
     pub(crate) applied_ms: u64,
 }
 
-/// The state of the engine.
+/// The table that is requested, and the one in force.
 #[derive(Debug)]
-pub(crate) struct EngineRoom {
+pub(crate) struct Flowtable {
     /// What is asked for; none before the first configuration and topology.
     wanted: Option<Plan>,
     source: Source,
@@ -71,20 +71,20 @@ pub(crate) struct EngineRoom {
     /// Devices that eBPF programs hold.
     held: BTreeSet<String>,
     /// Why others have none; empty: no reason.
-    bare: String,
-    /// The refused hardware plan's stand-in has been chosen.
+    without_program: String,
+    /// The hardware plan was refused: the software flowtable takes its place.
     software: bool,
-    watch_at: Duration,
+    verify_at: Duration,
     /// When a change by others was last reacted to at once.
-    answered_at: Option<Duration>,
+    reacted_at: Option<Duration>,
     /// The table was changed while a job was under way, perhaps by that job.
-    stale: bool,
+    changed: bool,
     /// When the table is to be renewed; none: it need not be.
     renew_at: Option<Duration>,
     renewed_at: Option<Duration>,
 }
 
-impl EngineRoom {
+impl Flowtable {
     pub(crate) fn new() -> Self {
         Self {
             wanted: None,
@@ -95,18 +95,18 @@ impl EngineRoom {
             refused: String::new(),
             retry_at: None,
             held: BTreeSet::new(),
-            bare: String::new(),
+            without_program: String::new(),
             software: false,
-            watch_at: WATCH,
-            answered_at: None,
-            stale: false,
+            verify_at: VERIFY_EVERY,
+            reacted_at: None,
+            changed: false,
             renew_at: None,
             renewed_at: None,
         }
     }
 
-    /// A plan to bring in force; the same plan again is no news.
-    pub(crate) fn want(&mut self, plan: Plan, source: Source) -> Option<Job> {
+    /// Requests a plan; the same plan again changes nothing.
+    pub(crate) fn request(&mut self, plan: Plan, source: Source) -> Option<Job> {
         self.source = source;
         if self.wanted.as_ref() == Some(&plan) {
             return None;
@@ -121,14 +121,13 @@ impl EngineRoom {
     /// The outcome of the apply job; the next job, if there is more to do.
     pub(crate) fn applied(&mut self, result: Result<Applied, String>, now: Now) -> Option<Job> {
         let Some(Job::Apply { plan, .. } | Job::Renew(plan)) = self.job.take() else { return None };
-        self.look_later(now);
+        self.verify_later(now);
         let outdated = self.target().as_ref() != Some(&plan);
         match result {
             Ok(how) => self.in_effect(plan, how, now),
             Err(why) => {
                 self.refused = why;
                 if plan.hardware {
-                    // Better the software flowtable than nothing.
                     self.software = true;
                 } else {
                     self.retry_at = Some(now.mono + RETRY);
@@ -136,7 +135,7 @@ impl EngineRoom {
             }
         }
         if outdated {
-            // Another plan was asked for meanwhile, often for this very reason: a device is gone.
+            // Another plan was requested meanwhile, often for the same reason: a device is gone.
             self.refused.clear();
             self.retry_at = None;
             self.software = false;
@@ -150,7 +149,7 @@ impl EngineRoom {
         }
         let mut plan = plan;
         if !self.software {
-            // Of an attempt before this one. The refusal of hardware still says why it is software.
+            // From an earlier attempt. A refusal of hardware still explains why it is software.
             self.refused.clear();
         }
         if let Applied::WithoutFlowtable { why } = &how {
@@ -162,7 +161,7 @@ impl EngineRoom {
         if let Applied::Partly { devices } = how {
             let gone: Vec<&str> = plan.devices.difference(&devices).map(String::as_str).collect();
             self.refused = format!("not there any more: {}", gone.join(", "));
-            // The network's news of it make another plan, usually long before this.
+            // The change of the network makes another plan, usually long before this.
             self.retry_at = Some(now.mono + RETRY);
             if devices.is_empty() {
                 plan.engine = without_flowtable(plan.engine);
@@ -172,26 +171,26 @@ impl EngineRoom {
         self.in_force = Some(plan);
     }
 
-    /// The outcome of the watch job: whether the plan is still in force.
-    pub(crate) fn watched(&mut self, still: bool, now: Now) -> Option<Job> {
-        if !matches!(self.job.take(), Some(Job::Watch(_))) {
+    /// The outcome of a verify job: whether the plan is still in force.
+    pub(crate) fn verified(&mut self, in_force: bool, now: Now) -> Option<Job> {
+        if !matches!(self.job.take(), Some(Job::Verify(_))) {
             return None;
         }
-        self.look_later(now);
-        if !still {
+        self.verify_later(now);
+        if !in_force {
             self.in_force = None;
         }
         self.next_job().or_else(|| self.renewal(now))
     }
 
     /// Once a second.
-    pub(crate) fn tick(&mut self, now: Now) -> Option<Job> {
+    pub(crate) fn second(&mut self, now: Now) -> Option<Job> {
         if self.retry_at.is_some_and(|at| now.mono >= at) {
             self.retry_at = None;
             self.software = false;
             return self.next_job();
         }
-        self.renewal(now).or_else(|| self.look(now))
+        self.renewal(now).or_else(|| self.verify(now))
     }
 
     /// Flows in the flowtable in force go to ports where their hosts no longer are: none stays
@@ -216,57 +215,57 @@ impl EngineRoom {
     /// Our table was changed or removed, perhaps by a job of ours.
     pub(crate) fn touched(&mut self, touch: Touch, now: Now) -> Option<Job> {
         if self.job.is_some() {
-            self.stale |= touch != Touch::None;
+            self.changed |= touch != Touch::None;
             return None;
         }
         let in_force = self.in_force.as_ref()?;
         match touch {
             Touch::Gone if in_force.has_table() => {
-                let at = self.answer_at(now);
+                let at = self.react_at(now);
                 self.in_force = None;
                 self.retry_at = (at > now.mono).then_some(at);
                 self.next_job()
             }
             Touch::Changed => {
-                self.watch_at = self.watch_at.min(self.answer_at(now));
-                self.look(now)
+                self.verify_at = self.verify_at.min(self.react_at(now));
+                self.verify(now)
             }
             Touch::None | Touch::Gone => None,
         }
     }
 
     /// When to react to a change by others.
-    fn answer_at(&mut self, now: Now) -> Duration {
-        let at = self.answered_at.map_or(now.mono, |at| now.mono.max(at + CALM));
+    fn react_at(&mut self, now: Now) -> Duration {
+        let at = self.reacted_at.map_or(now.mono, |at| now.mono.max(at + CALM));
         if at == now.mono {
-            self.answered_at = Some(at);
+            self.reacted_at = Some(at);
         }
         at
     }
 
-    fn look_later(&mut self, now: Now) {
-        let stale = std::mem::take(&mut self.stale);
-        self.watch_at = if stale { Duration::ZERO } else { now.mono + WATCH };
+    fn verify_later(&mut self, now: Now) {
+        let changed = std::mem::take(&mut self.changed);
+        self.verify_at = if changed { Duration::ZERO } else { now.mono + VERIFY_EVERY };
     }
 
-    fn look(&mut self, now: Now) -> Option<Job> {
-        if self.job.is_some() || now.mono < self.watch_at {
+    fn verify(&mut self, now: Now) -> Option<Job> {
+        if self.job.is_some() || now.mono < self.verify_at {
             return None;
         }
-        self.watch_at = now.mono + WATCH;
+        self.verify_at = now.mono + VERIFY_EVERY;
         let plan = self.in_force.clone()?;
-        self.job = Some(Job::Watch(plan.clone()));
-        Some(Job::Watch(plan))
+        self.job = Some(Job::Verify(plan.clone()));
+        Some(Job::Verify(plan))
     }
 
-    /// The kernel is asked with the next tick: whoever names the engine that is in force may do so
+    /// Verifies within a second: a command that names the engine in force may have been given
     /// because the table is gone.
-    pub(crate) fn look_soon(&mut self) {
-        self.watch_at = Duration::ZERO;
+    pub(crate) fn verify_soon(&mut self) {
+        self.verify_at = Duration::ZERO;
     }
 
     /// Whether nothing is under way or due: what was asked for is in force or refused.
-    pub(crate) fn settled(&self) -> bool {
+    pub(crate) fn is_settled(&self) -> bool {
         !matches!(self.job, Some(Job::Apply { .. })) && self.due().is_none()
     }
 
@@ -278,7 +277,7 @@ impl EngineRoom {
     pub(crate) fn coming(&self) -> Option<&Plan> {
         match &self.job {
             Some(Job::Apply { plan, .. }) => Some(plan),
-            _ => self.in_force(),
+            Some(Job::Renew(_) | Job::Verify(_)) | None => self.in_force(),
         }
     }
 
@@ -316,9 +315,9 @@ impl EngineRoom {
     }
 
     /// Devices that eBPF programs hold, and why others have none.
-    pub(crate) fn hold(&mut self, held: BTreeSet<String>, bare: String) {
+    pub(crate) fn set_held(&mut self, held: BTreeSet<String>, without: String) {
         self.held = held;
-        self.bare = bare;
+        self.without_program = without;
     }
 
     /// Engine in force.
@@ -339,7 +338,7 @@ impl EngineRoom {
                 let held = self.held.iter().filter(|_| plan.engine == Engine::Ebpf);
                 plan.devices.iter().chain(held).cloned().collect()
             }
-            _ => Vec::new(),
+            Some(_) | None => Vec::new(),
         };
         EngineReport {
             wanted: wanted.name(),
@@ -362,8 +361,8 @@ impl EngineRoom {
         if wanted != Engine::Off && plan.devices.is_empty() && !held {
             return "no device that packets are forwarded through was found".to_owned();
         }
-        if wanted == Engine::Ebpf && !held && !self.bare.is_empty() {
-            return self.bare.clone();
+        if wanted == Engine::Ebpf && !held && !self.without_program.is_empty() {
+            return self.without_program.clone();
         }
         if self.active() == wanted { String::new() } else { "being applied".to_owned() }
     }

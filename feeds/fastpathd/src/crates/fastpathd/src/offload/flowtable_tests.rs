@@ -30,43 +30,47 @@ fn applied_plan(job: Option<Job>) -> Plan {
     }
 }
 
-/// A room in which the software flowtable over `devices` is in force.
-fn running(devices: &[&str]) -> EngineRoom {
-    let mut room = EngineRoom::new();
-    applied_plan(room.want(plan(Engine::Flowtable, devices), Source::Config));
-    assert_eq!(room.applied(Ok(Applied::Replaced), at(1)), None);
-    room
+/// A flowtable in which the software flowtable over `devices` is in force.
+fn running(devices: &[&str]) -> Flowtable {
+    let mut flowtable = Flowtable::new();
+    applied_plan(flowtable.request(plan(Engine::Flowtable, devices), Source::Config));
+    assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(1)), None);
+    flowtable
 }
 
 #[test]
 fn before_the_configuration_nothing_is_claimed() {
-    let report = EngineRoom::new().report();
+    let report = Flowtable::new().report();
     assert_eq!((report.wanted, report.active), ("off", "off"));
     assert_eq!(report.why, "waiting for the configuration");
 }
 
 #[test]
 fn a_plan_comes_in_force_once() {
-    let mut room = running(&["lan1", "wan"]);
-    let report = room.report();
+    let mut flowtable = running(&["lan1", "wan"]);
+    let report = flowtable.report();
     assert_eq!((report.wanted, report.active), ("flowtable", "flowtable"));
     assert_eq!(report.why, "");
     assert_eq!(report.devices, ["lan1", "wan"]);
     assert_eq!(report.applied_ms, 1_001_000);
-    assert_eq!(room.want(plan(Engine::Flowtable, &["lan1", "wan"]), Source::Config), None);
+    assert_eq!(flowtable.request(plan(Engine::Flowtable, &["lan1", "wan"]), Source::Config), None);
 }
 
 #[test]
 fn a_change_during_a_job_waits_for_its_end() {
-    let mut room = EngineRoom::new();
-    room.want(plan(Engine::Flowtable, &["lan1"]), Source::Config);
-    assert_eq!(room.want(plan(Engine::Flowtable, &["lan1", "lan2"]), Source::Config), None);
-    assert_eq!(room.coming(), Some(&plan(Engine::Flowtable, &["lan1"])), "before it is in force");
-    assert!(!room.settled());
-    let next = room.applied(Ok(Applied::Replaced), at(1));
+    let mut flowtable = Flowtable::new();
+    flowtable.request(plan(Engine::Flowtable, &["lan1"]), Source::Config);
+    assert_eq!(flowtable.request(plan(Engine::Flowtable, &["lan1", "lan2"]), Source::Config), None);
+    assert_eq!(
+        flowtable.coming(),
+        Some(&plan(Engine::Flowtable, &["lan1"])),
+        "before it is in force"
+    );
+    assert!(!flowtable.is_settled());
+    let next = flowtable.applied(Ok(Applied::Replaced), at(1));
     assert_eq!(applied_plan(next), plan(Engine::Flowtable, &["lan1", "lan2"]));
-    assert_eq!(room.applied(Ok(Applied::Devices), at(2)), None);
-    assert!(room.settled());
+    assert_eq!(flowtable.applied(Ok(Applied::Devices), at(2)), None);
+    assert!(flowtable.is_settled());
 }
 
 #[test]
@@ -76,78 +80,81 @@ fn a_change_during_a_job_does_not_wait_because_the_job_failed() {
         Ok(Applied::WithoutFlowtable { why: "no e2e0".into() }),
         Ok(Applied::Partly { devices: BTreeSet::from(["lan1".to_owned()]) }),
     ] {
-        let mut room = EngineRoom::new();
-        room.want(plan(Engine::Flowtable, &["e2e0", "lan1", "lan2"]), Source::Config);
-        assert_eq!(room.want(plan(Engine::Flowtable, &["lan1", "lan2"]), Source::Config), None);
-        let next = room.applied(outcome, at(1));
+        let mut flowtable = Flowtable::new();
+        flowtable.request(plan(Engine::Flowtable, &["e2e0", "lan1", "lan2"]), Source::Config);
+        assert_eq!(
+            flowtable.request(plan(Engine::Flowtable, &["lan1", "lan2"]), Source::Config),
+            None
+        );
+        let next = flowtable.applied(outcome, at(1));
         assert_eq!(applied_plan(next), plan(Engine::Flowtable, &["lan1", "lan2"]));
-        assert_eq!(room.applied(Ok(Applied::Replaced), at(2)), None);
-        assert_eq!(room.report().why, "");
+        assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(2)), None);
+        assert_eq!(flowtable.report().why, "");
     }
 }
 
 #[test]
 fn a_change_while_the_table_is_looked_at_is_not_settled() {
-    let mut room = running(&["lan1"]);
-    assert!(matches!(room.tick(at(60)), Some(Job::Watch(_))));
-    assert!(room.settled());
-    assert_eq!(room.want(plan(Engine::Off, &["lan1"]), Source::Command), None);
-    assert!(!room.settled(), "it is due");
-    applied_plan(room.watched(true, at(61)));
-    assert_eq!(room.applied(Ok(Applied::Removed), at(62)), None);
-    assert!(room.settled());
+    let mut flowtable = running(&["lan1"]);
+    assert!(matches!(flowtable.second(at(60)), Some(Job::Verify(_))));
+    assert!(flowtable.is_settled());
+    assert_eq!(flowtable.request(plan(Engine::Off, &["lan1"]), Source::Command), None);
+    assert!(!flowtable.is_settled(), "it is due");
+    applied_plan(flowtable.verified(true, at(61)));
+    assert_eq!(flowtable.applied(Ok(Applied::Removed), at(62)), None);
+    assert!(flowtable.is_settled());
 }
 
 #[test]
 fn a_refused_plan_leaves_the_old_one_and_is_tried_again_later() {
-    let mut room = running(&["lan1"]);
-    room.want(plan(Engine::Flowtable, &["lan1", "lan9"]), Source::Config);
-    assert_eq!(room.applied(Err("no lan9".into()), at(10)), None);
-    assert_eq!(room.report().why, "no lan9");
-    assert_eq!(room.report().devices, ["lan1"]);
-    assert_eq!(room.report().active, "flowtable");
-    assert!(!matches!(room.tick(at(39)), Some(Job::Apply { .. })));
-    assert_eq!(room.watched(true, at(39)), None);
-    assert_eq!(applied_plan(room.tick(at(40))), plan(Engine::Flowtable, &["lan1", "lan9"]));
+    let mut flowtable = running(&["lan1"]);
+    flowtable.request(plan(Engine::Flowtable, &["lan1", "lan9"]), Source::Config);
+    assert_eq!(flowtable.applied(Err("no lan9".into()), at(10)), None);
+    assert_eq!(flowtable.report().why, "no lan9");
+    assert_eq!(flowtable.report().devices, ["lan1"]);
+    assert_eq!(flowtable.report().active, "flowtable");
+    assert!(!matches!(flowtable.second(at(39)), Some(Job::Apply { .. })));
+    assert_eq!(flowtable.verified(true, at(39)), None);
+    assert_eq!(applied_plan(flowtable.second(at(40))), plan(Engine::Flowtable, &["lan1", "lan9"]));
 }
 
 #[test]
 fn a_plan_that_is_taken_at_last_was_not_refused() {
-    let mut room = running(&["lan1"]);
-    room.touched(Touch::Gone, at(10)).expect("an attempt to make the table again");
-    room.applied(Err("nft: exit status 1".into()), at(11));
-    assert_eq!(room.report().why, "nft: exit status 1");
-    assert_eq!(room.tick(at(20)), None);
-    applied_plan(room.tick(at(41)));
-    room.applied(Ok(Applied::Replaced), at(42));
-    assert_eq!((room.report().active, room.report().why.as_str()), ("flowtable", ""));
+    let mut flowtable = running(&["lan1"]);
+    flowtable.touched(Touch::Gone, at(10)).expect("an attempt to make the table again");
+    flowtable.applied(Err("nft: exit status 1".into()), at(11));
+    assert_eq!(flowtable.report().why, "nft: exit status 1");
+    assert_eq!(flowtable.second(at(20)), None);
+    applied_plan(flowtable.second(at(41)));
+    flowtable.applied(Ok(Applied::Replaced), at(42));
+    assert_eq!((flowtable.report().active, flowtable.report().why.as_str()), ("flowtable", ""));
 }
 
 #[test]
 fn devices_that_vanished_meanwhile_are_not_claimed() {
-    let mut room = EngineRoom::new();
-    room.want(plan(Engine::Flowtable, &["lan1", "usb0"]), Source::Config);
+    let mut flowtable = Flowtable::new();
+    flowtable.request(plan(Engine::Flowtable, &["lan1", "usb0"]), Source::Config);
     let devices = BTreeSet::from(["lan1".to_owned()]);
-    assert_eq!(room.applied(Ok(Applied::Partly { devices }), at(1)), None);
-    let report = room.report();
+    assert_eq!(flowtable.applied(Ok(Applied::Partly { devices }), at(1)), None);
+    let report = flowtable.report();
     assert_eq!(report.devices, ["lan1"]);
     assert_eq!(report.why, "not there any more: usb0");
     // The network tells of it: the plan without usb0 is what is in force.
-    assert_eq!(room.want(plan(Engine::Flowtable, &["lan1"]), Source::Config), None);
-    assert_eq!(room.report().why, "");
-    room.want(plan(Engine::Flowtable, &["usb1"]), Source::Config);
-    room.applied(Ok(Applied::Partly { devices: BTreeSet::new() }), at(2));
-    assert_eq!((room.report().active, room.report().wanted), ("off", "flowtable"));
+    assert_eq!(flowtable.request(plan(Engine::Flowtable, &["lan1"]), Source::Config), None);
+    assert_eq!(flowtable.report().why, "");
+    flowtable.request(plan(Engine::Flowtable, &["usb1"]), Source::Config);
+    flowtable.applied(Ok(Applied::Partly { devices: BTreeSet::new() }), at(2));
+    assert_eq!((flowtable.report().active, flowtable.report().wanted), ("off", "flowtable"));
 }
 
 #[test]
 fn refused_hardware_falls_back_to_software_and_says_so() {
-    let mut room = EngineRoom::new();
-    room.want(plan(Engine::FlowtableHw, &["lan1"]), Source::Command);
-    let next = room.applied(Err("lan1 cannot".into()), at(1));
+    let mut flowtable = Flowtable::new();
+    flowtable.request(plan(Engine::FlowtableHw, &["lan1"]), Source::Command);
+    let next = flowtable.applied(Err("lan1 cannot".into()), at(1));
     assert_eq!(applied_plan(next), plan(Engine::Flowtable, &["lan1"]));
-    assert_eq!(room.applied(Ok(Applied::Replaced), at(2)), None);
-    let report = room.report();
+    assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(2)), None);
+    let report = flowtable.report();
     assert_eq!((report.wanted, report.active), ("flowtable-hw", "flowtable"));
     assert_eq!(report.why, "lan1 cannot");
     assert_eq!(report.source, Source::Command);
@@ -155,138 +162,138 @@ fn refused_hardware_falls_back_to_software_and_says_so() {
 
 #[test]
 fn without_devices_the_engine_is_off_and_says_why() {
-    let mut room = EngineRoom::new();
-    let job = room.want(plan(Engine::Flowtable, &[]), Source::Config);
+    let mut flowtable = Flowtable::new();
+    let job = flowtable.request(plan(Engine::Flowtable, &[]), Source::Config);
     assert_eq!(applied_plan(job).engine, Engine::Off);
-    room.applied(Ok(Applied::Removed), at(1));
-    let report = room.report();
+    flowtable.applied(Ok(Applied::Removed), at(1));
+    let report = flowtable.report();
     assert_eq!((report.wanted, report.active), ("flowtable", "off"));
     assert!(report.why.starts_with("no device"), "{}", report.why);
 }
 
 #[test]
 fn a_flushed_table_is_put_back() {
-    let mut room = running(&["lan1"]);
-    assert_eq!(room.tick(at(20)), None);
-    assert_eq!(room.tick(at(21)), Some(Job::Watch(plan(Engine::Flowtable, &["lan1"]))));
-    assert_eq!(applied_plan(room.watched(false, at(21))), plan(Engine::Flowtable, &["lan1"]));
-    room.applied(Ok(Applied::Replaced), at(22));
-    assert_eq!(room.watched(false, at(23)), None, "an answer nobody asked for");
-    assert_eq!(room.tick(at(24)), None);
-    room.look_soon();
-    assert_eq!(room.tick(at(25)), Some(Job::Watch(plan(Engine::Flowtable, &["lan1"]))));
+    let mut flowtable = running(&["lan1"]);
+    assert_eq!(flowtable.second(at(20)), None);
+    assert_eq!(flowtable.second(at(21)), Some(Job::Verify(plan(Engine::Flowtable, &["lan1"]))));
+    assert_eq!(applied_plan(flowtable.verified(false, at(21))), plan(Engine::Flowtable, &["lan1"]));
+    flowtable.applied(Ok(Applied::Replaced), at(22));
+    assert_eq!(flowtable.verified(false, at(23)), None, "an answer nobody asked for");
+    assert_eq!(flowtable.second(at(24)), None);
+    flowtable.verify_soon();
+    assert_eq!(flowtable.second(at(25)), Some(Job::Verify(plan(Engine::Flowtable, &["lan1"]))));
 }
 
 #[test]
 fn a_removed_table_is_not_claimed_and_put_back_at_once() {
-    let mut room = running(&["lan1"]);
-    let next = room.touched(Touch::Gone, at(5));
+    let mut flowtable = running(&["lan1"]);
+    let next = flowtable.touched(Touch::Gone, at(5));
     assert_eq!(next, Some(Job::Apply { plan: plan(Engine::Flowtable, &["lan1"]), in_force: None }));
-    assert_eq!((room.report().active, &*room.report().why), ("off", "being applied"));
-    room.applied(Ok(Applied::Replaced), at(5));
-    assert_eq!(room.report().active, "flowtable");
+    assert_eq!((flowtable.report().active, &*flowtable.report().why), ("off", "being applied"));
+    flowtable.applied(Ok(Applied::Replaced), at(5));
+    assert_eq!(flowtable.report().active, "flowtable");
 }
 
 #[test]
 fn a_table_that_is_removed_again_and_again_is_put_back_in_calm() {
-    let mut room = running(&["lan1"]);
-    applied_plan(room.touched(Touch::Gone, at(5)));
-    room.applied(Ok(Applied::Replaced), at(5));
+    let mut flowtable = running(&["lan1"]);
+    applied_plan(flowtable.touched(Touch::Gone, at(5)));
+    flowtable.applied(Ok(Applied::Replaced), at(5));
     for _ in 0..100 {
-        assert_eq!(room.touched(Touch::Gone, at(6)), None);
+        assert_eq!(flowtable.touched(Touch::Gone, at(6)), None);
     }
-    assert_eq!(room.report().active, "off");
-    assert_eq!(room.tick(at(6)), None);
-    applied_plan(room.tick(at(7)));
-    room.applied(Ok(Applied::Replaced), at(7));
-    applied_plan(room.touched(Touch::Gone, at(8)));
+    assert_eq!(flowtable.report().active, "off");
+    assert_eq!(flowtable.second(at(6)), None);
+    applied_plan(flowtable.second(at(7)));
+    flowtable.applied(Ok(Applied::Replaced), at(7));
+    applied_plan(flowtable.touched(Touch::Gone, at(8)));
 }
 
 #[test]
 fn a_changed_table_is_looked_at_at_once_and_then_in_calm() {
-    let mut room = running(&["lan1"]);
-    let look = Some(Job::Watch(plan(Engine::Flowtable, &["lan1"])));
-    assert_eq!(room.touched(Touch::Changed, at(5)), look);
-    room.watched(true, at(5));
+    let mut flowtable = running(&["lan1"]);
+    let look = Some(Job::Verify(plan(Engine::Flowtable, &["lan1"])));
+    assert_eq!(flowtable.touched(Touch::Changed, at(5)), look);
+    flowtable.verified(true, at(5));
     for _ in 0..100 {
-        assert_eq!(room.touched(Touch::Changed, at(6)), None);
+        assert_eq!(flowtable.touched(Touch::Changed, at(6)), None);
     }
-    assert_eq!(room.tick(at(6)), None);
-    assert_eq!(room.tick(at(7)), look);
-    room.watched(true, at(7));
-    assert_eq!(room.tick(at(26)), None, "a look of its own is not due");
-    assert_eq!(room.touched(Touch::None, at(26)), None);
+    assert_eq!(flowtable.second(at(6)), None);
+    assert_eq!(flowtable.second(at(7)), look);
+    flowtable.verified(true, at(7));
+    assert_eq!(flowtable.second(at(26)), None, "a look of its own is not due");
+    assert_eq!(flowtable.touched(Touch::None, at(26)), None);
 }
 
 #[test]
 fn what_is_changed_during_a_job_is_looked_at_after_it() {
-    let mut room = EngineRoom::new();
-    assert_eq!(room.touched(Touch::Changed, at(0)), None, "nothing is in force");
-    room.want(plan(Engine::Flowtable, &["lan1"]), Source::Config);
-    assert_eq!(room.touched(Touch::Gone, at(1)), None);
-    assert_eq!(room.applied(Ok(Applied::Replaced), at(1)), None);
-    assert!(matches!(room.tick(at(2)), Some(Job::Watch(_))));
-    applied_plan(room.watched(false, at(2)));
-    room.applied(Ok(Applied::Replaced), at(2));
-    assert_eq!(room.tick(at(3)), None);
+    let mut flowtable = Flowtable::new();
+    assert_eq!(flowtable.touched(Touch::Changed, at(0)), None, "nothing is in force");
+    flowtable.request(plan(Engine::Flowtable, &["lan1"]), Source::Config);
+    assert_eq!(flowtable.touched(Touch::Gone, at(1)), None);
+    assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(1)), None);
+    assert!(matches!(flowtable.second(at(2)), Some(Job::Verify(_))));
+    applied_plan(flowtable.verified(false, at(2)));
+    flowtable.applied(Ok(Applied::Replaced), at(2));
+    assert_eq!(flowtable.second(at(3)), None);
 }
 
 #[test]
 fn what_was_refused_is_tried_at_once_when_the_table_is_removed() {
-    let mut room = running(&["lan1"]);
-    room.want(plan(Engine::Flowtable, &["lan1", "lan9"]), Source::Config);
-    room.applied(Err("no lan9".into()), at(10));
-    let next = room.touched(Touch::Gone, at(11));
+    let mut flowtable = running(&["lan1"]);
+    flowtable.request(plan(Engine::Flowtable, &["lan1", "lan9"]), Source::Config);
+    flowtable.applied(Err("no lan9".into()), at(10));
+    let next = flowtable.touched(Touch::Gone, at(11));
     assert_eq!(applied_plan(next), plan(Engine::Flowtable, &["lan1", "lan9"]));
 }
 
 #[test]
 fn a_table_that_is_not_ours_to_have_is_not_put_back() {
-    let mut room = EngineRoom::new();
-    room.want(plan(Engine::Off, &["lan1"]), Source::Config);
-    room.applied(Ok(Applied::Removed), at(1));
-    assert_eq!(room.touched(Touch::Gone, at(2)), None);
-    assert_eq!(room.report().why, "");
+    let mut flowtable = Flowtable::new();
+    flowtable.request(plan(Engine::Off, &["lan1"]), Source::Config);
+    flowtable.applied(Ok(Applied::Removed), at(1));
+    assert_eq!(flowtable.touched(Touch::Gone, at(2)), None);
+    assert_eq!(flowtable.report().why, "");
 }
 
 #[test]
 fn a_table_is_renewed_at_once_and_then_in_calm() {
-    let mut room = running(&["lan1"]);
+    let mut flowtable = running(&["lan1"]);
     let renewal = Some(Job::Renew(plan(Engine::Flowtable, &["lan1"])));
-    assert_eq!(room.renew(at(5)), renewal);
-    assert!(room.settled(), "the plan is in force all the time");
-    assert_eq!(room.renew(at(5)), None, "one at a time");
-    assert_eq!(room.applied(Ok(Applied::Replaced), at(5)), None);
+    assert_eq!(flowtable.renew(at(5)), renewal);
+    assert!(flowtable.is_settled(), "the plan is in force all the time");
+    assert_eq!(flowtable.renew(at(5)), None, "one at a time");
+    assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(5)), None);
     for _ in 0..100 {
-        assert_eq!(room.renew(at(6)), None);
+        assert_eq!(flowtable.renew(at(6)), None);
     }
-    assert_eq!(room.tick(at(8)), None);
-    assert_eq!(room.tick(at(9)), renewal);
-    assert_eq!(room.applied(Ok(Applied::Replaced), at(9)), None);
-    assert_eq!(room.tick(at(14)), None, "nobody has asked again");
-    assert_eq!(room.renew(at(14)), renewal);
+    assert_eq!(flowtable.second(at(8)), None);
+    assert_eq!(flowtable.second(at(9)), renewal);
+    assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(9)), None);
+    assert_eq!(flowtable.second(at(14)), None, "nobody has asked again");
+    assert_eq!(flowtable.renew(at(14)), renewal);
 }
 
 #[test]
 fn a_renewal_waits_for_the_job_under_way() {
-    let mut room = running(&["lan1"]);
-    room.look_soon();
-    room.tick(at(5));
-    assert_eq!(room.renew(at(5)), None);
-    assert!(matches!(room.watched(true, at(6)), Some(Job::Renew(_))));
-    room.applied(Ok(Applied::Replaced), at(6));
+    let mut flowtable = running(&["lan1"]);
+    flowtable.verify_soon();
+    flowtable.second(at(5));
+    assert_eq!(flowtable.renew(at(5)), None);
+    assert!(matches!(flowtable.verified(true, at(6)), Some(Job::Renew(_))));
+    flowtable.applied(Ok(Applied::Replaced), at(6));
     let other = plan(Engine::Flowtable, &["lan1", "lan2"]);
-    room.want(other.clone(), Source::Config);
-    assert_eq!(room.renew(at(20)), None);
-    assert_eq!(room.applied(Ok(Applied::Devices), at(20)), Some(Job::Renew(other)));
+    flowtable.request(other.clone(), Source::Config);
+    assert_eq!(flowtable.renew(at(20)), None);
+    assert_eq!(flowtable.applied(Ok(Applied::Devices), at(20)), Some(Job::Renew(other)));
 }
 
 #[test]
 fn without_a_flowtable_nothing_is_renewed() {
-    let mut room = EngineRoom::new();
-    room.want(plan(Engine::Off, &["lan1"]), Source::Config);
-    room.applied(Ok(Applied::Removed), at(1));
-    assert_eq!(room.renew(at(5)), None);
-    room.want(plan(Engine::Flowtable, &["lan1"]), Source::Config);
-    assert_eq!(room.applied(Ok(Applied::Replaced), at(6)), None);
+    let mut flowtable = Flowtable::new();
+    flowtable.request(plan(Engine::Off, &["lan1"]), Source::Config);
+    flowtable.applied(Ok(Applied::Removed), at(1));
+    assert_eq!(flowtable.renew(at(5)), None);
+    flowtable.request(plan(Engine::Flowtable, &["lan1"]), Source::Config);
+    assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(6)), None);
 }

@@ -1,10 +1,135 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Offloading of flows: the flowtable and the eBPF engine.
+//! Offloading of flows: the plan, the flowtable in nftables, and the eBPF engine.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use ctnetlink::{Entry, Revision};
+use flows::{Connection, FlowTable, Now};
+use ruleset::{Applied, Plan};
+use topology::Topology;
+
+use self::ebpf::{AttachOutcome, AttachRequest, EbpfEngine};
+use crate::core::Core;
+use crate::effect::Effect as AnyEffect;
+use flowtable::{EngineReport, Flowtable, Job};
 
 pub(crate) mod answer;
-pub(crate) mod attach;
+mod attach;
+mod carry;
 pub(crate) mod ebpf;
 pub(crate) mod endpoint;
-pub(crate) mod enforcement;
 pub(crate) mod flowtable;
-pub(crate) mod forwarding;
+mod in_force;
+mod plan;
+pub(crate) mod run;
+
+/// What has happened to rules and programs.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// Rules of nftables were changed, perhaps by ourselves.
+    RulesChanged(Revision),
+    /// The outcome of a job that applies or renews the table.
+    Applied(Result<Applied, String>),
+    /// The outcome of a job that verifies the table: whether the plan is still in force.
+    Verified(bool),
+    /// Programs have been attached to devices, or could not be.
+    Attached(Box<Result<AttachOutcome, String>>),
+}
+
+/// What is asked of nftables and of the loader of programs.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a handful exist at a time, none is kept")]
+pub(crate) enum Effect {
+    /// Run nft.
+    Run(Job),
+    /// Attach programs to devices, and detach them from all others.
+    Attach(AttachRequest),
+    /// Save the generation of the rules in force: they are known.
+    NoteRules,
+}
+
+/// What is offloaded, and by what.
+#[derive(Debug)]
+pub(crate) struct State {
+    flowtable: Flowtable,
+    ebpf: EbpfEngine,
+    /// The last plan, with its decision for each device.
+    planned: Option<Plan>,
+}
+
+impl State {
+    pub(crate) fn new() -> Self {
+        Self { flowtable: Flowtable::new(), ebpf: EbpfEngine::default(), planned: None }
+    }
+
+    /// The engine asked for and the one in force.
+    pub(crate) fn report(&self) -> EngineReport {
+        self.flowtable.report()
+    }
+
+    /// Whether no job is under way or due.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.flowtable.is_settled()
+    }
+
+    pub(crate) fn in_force(&self) -> Option<&Plan> {
+        self.flowtable.in_force()
+    }
+
+    /// The plan that is in force when the job under way has succeeded.
+    pub(crate) fn coming(&self) -> Option<&Plan> {
+        self.flowtable.coming()
+    }
+
+    pub(crate) fn planned(&self) -> Option<&Plan> {
+        self.planned.as_ref()
+    }
+
+    pub(crate) fn ebpf(&self) -> &EbpfEngine {
+        &self.ebpf
+    }
+
+    /// Drops packets of blocked connections before the stack sees them.
+    pub(crate) fn reject(
+        &mut self,
+        connections: &[Connection],
+        rule: u32,
+        until: Duration,
+        topology: &Topology,
+        now: Now,
+    ) {
+        self.ebpf.reject(connections, rule, until, topology, now);
+    }
+
+    /// Addresses are no longer blocked.
+    pub(crate) fn accept(&mut self, addresses: &[IpAddr], now: Now) {
+        self.ebpf.accept(addresses, now);
+    }
+
+    /// A connection has ended: its last counters, before the flow table drops it.
+    pub(crate) fn connection_ended(&mut self, entry: &Entry, flows: &mut FlowTable, now: Now) {
+        self.ebpf.connection_ended(entry, flows, now);
+    }
+
+    /// All of conntrack has been read.
+    pub(crate) fn dump_ended(&mut self) {
+        self.ebpf.dump_ended();
+    }
+
+    fn held_devices(&self) -> BTreeSet<String> {
+        config::order::set(self.ebpf.held().map(|program| program.device.clone()))
+    }
+}
+
+impl Core {
+    pub(crate) fn offload_event(&mut self, event: Event) -> Vec<AnyEffect> {
+        match event {
+            Event::RulesChanged(revision) => self.rules_changed(revision),
+            Event::Applied(result) => self.applied(result),
+            Event::Verified(in_force) => self.verified(in_force),
+            Event::Attached(result) => self.attached(*result),
+        }
+    }
+}

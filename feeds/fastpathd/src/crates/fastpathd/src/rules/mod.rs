@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Updates of the rules: when they are due, how the last one went.
+//! Updates of the rules: when one is due, and how the last one went.
 
 use std::path::Path;
 
@@ -7,22 +7,43 @@ use rules::{Hour, Outcome, SourceReport, SourceRequest, SourceState, State};
 use serde::Serialize;
 use serde_json::Value;
 
-/// After a start the line has to come up first.
+use crate::core::Core;
+use crate::effect::Effect as AnyEffect;
+
+pub(crate) mod run;
+
+/// After a start the WAN has to come up first.
 const FIRST: u64 = 60 * 1000;
 /// After a change of what is wanted; there may be more changes to come.
 const SOON: u64 = 5 * 1000;
 /// After an update that failed.
 const RETRY: u64 = 3600 * 1000;
 
-/// The rules as far as the daemon cares.
+/// What the updater reports.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// An update goes on: source and step.
+    Progress(String),
+    /// It is over: its result, or why there is none.
+    Done(Result<Value, String>),
+}
+
+/// What is asked of the updater.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// Run an update with this request.
+    Update(String),
+}
+
+/// When rules are updated, and what came of it.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
-pub(crate) struct RulesRoom {
+pub(crate) struct Updates {
     settings: rules::Settings,
     configured: bool,
-    /// What is chosen has changed since the last update began.
-    chosen_anew: bool,
-    /// Inspection is wanted: nobody else needs rules.
+    /// The sources have changed since the last update began.
+    sources_changed: bool,
+    /// Inspection is configured: nothing else needs rules.
     wanted: bool,
     state: State,
     running: bool,
@@ -57,7 +78,7 @@ struct SourceView<'a> {
     updated_ms: u64,
 }
 
-impl RulesRoom {
+impl Updates {
     pub(crate) fn store(&self) -> &Path {
         &self.settings.store
     }
@@ -68,7 +89,7 @@ impl RulesRoom {
             self.state = rules::state(&settings.store);
         }
         let choices = |of: &rules::Settings| (of.sources.clone(), of.own.clone());
-        self.chosen_anew |= self.configured && choices(&self.settings) != choices(settings);
+        self.sources_changed |= self.configured && choices(&self.settings) != choices(settings);
         // Read again for another reason, what was due stays due.
         let news = !self.configured || self.wanted != wanted || self.settings != *settings;
         self.configured = true;
@@ -94,7 +115,7 @@ impl RulesRoom {
         };
         let automatic = self.wanted && self.settings.hour != Hour::ByHand;
         self.next_ms = match hour {
-            _ if automatic && self.chosen_anew => now_ms + SOON,
+            _ if automatic && self.sources_changed => now_ms + SOON,
             _ if automatic && self.has_removed_sources() => now_ms + FIRST,
             None => 0,
             // Never fetched: not before tomorrow would be a long time with few rules.
@@ -131,7 +152,7 @@ impl RulesRoom {
         let request = self.settings.request(own_rules, test(), true);
         let request = serde_json::to_string(&request).ok()?;
         self.running = true;
-        self.chosen_anew = false;
+        self.sources_changed = false;
         self.step.clear();
         self.next_ms = if self.next_ms == 0 { 0 } else { now_ms + RETRY };
         log::info!("updating the rules");
@@ -155,7 +176,7 @@ impl RulesRoom {
         let outcome = if self.failure.is_empty() { self.state.outcome } else { Outcome::Failed };
         log::info!("update of the rules: {outcome:?} {}{}", self.failure, self.state.message);
         let done = matches!(outcome, Outcome::Updated | Outcome::Unchanged);
-        if done || self.chosen_anew {
+        if done || self.sources_changed {
             self.schedule(now_ms);
         } else if self.next_ms != 0 {
             self.next_ms = now_ms + RETRY;
@@ -212,6 +233,33 @@ impl RulesRoom {
     }
 }
 
+impl Core {
+    pub(crate) fn rules_event(&mut self, event: Event) -> Vec<AnyEffect> {
+        match event {
+            Event::Progress(step) => {
+                self.rules.progress(step);
+                Vec::new()
+            }
+            Event::Done(result) => {
+                let new = self.rules.done(result, self.now.unix_ms);
+                new.then_some(AnyEffect::Ips(crate::ips::Effect::ReloadRules)).into_iter().collect()
+            }
+        }
+    }
+
+    /// Starts an update, unless one is running.
+    pub(crate) fn update_rules(&mut self) -> Option<AnyEffect> {
+        let request = self.rules.start(&self.sys.machine().own_rules, self.now.unix_ms);
+        request.map(Effect::Update).map(AnyEffect::Rules)
+    }
+
+    pub(crate) fn rules_second(&mut self, offset_s: i64) -> Option<AnyEffect> {
+        self.rules.local_time(offset_s, self.now.unix_ms);
+        let request = self.rules.tick(&self.sys.machine().own_rules, self.now.unix_ms);
+        request.map(Effect::Update).map(AnyEffect::Rules)
+    }
+}
+
 /// Suricata itself, with the configuration in force: rules use its variables. What `-S` names is
 /// all that is loaded then.
 fn test() -> Vec<String> {
@@ -255,43 +303,43 @@ mod tests {
 
     #[test]
     fn a_new_choice_is_carried_out_soon() {
-        let mut room = RulesRoom::default();
+        let mut updates = Updates::default();
         let mut settings = rules::Settings::default();
-        room.configure(&settings, true, 1000);
-        assert_eq!(room.next_ms, 0, "nothing to fetch");
+        updates.configure(&settings, true, 1000);
+        assert_eq!(updates.next_ms, 0, "nothing to fetch");
         settings.own = None;
-        room.configure(&settings, true, 2000);
-        assert_eq!(room.next_ms, 2000 + SOON);
-        assert!(room.tick(Path::new("/own"), 2000).is_none());
-        assert!(room.tick(Path::new("/own"), 2000 + SOON).is_some());
-        assert!(room.start(Path::new("/own"), 9000).is_none(), "one is under way");
-        assert_eq!(room.view(ips::Rules::default()).state, "updating");
-        assert!(!room.done(Err("no such program".into()), 9000));
-        let view = room.view(ips::Rules::default());
+        updates.configure(&settings, true, 2000);
+        assert_eq!(updates.next_ms, 2000 + SOON);
+        assert!(updates.tick(Path::new("/own"), 2000).is_none());
+        assert!(updates.tick(Path::new("/own"), 2000 + SOON).is_some());
+        assert!(updates.start(Path::new("/own"), 9000).is_none(), "one is under way");
+        assert_eq!(updates.view(ips::Rules::default()).state, "updating");
+        assert!(!updates.done(Err("no such program".into()), 9000));
+        let view = updates.view(ips::Rules::default());
         assert_eq!((view.state, view.message.as_str()), ("failed", "no such program"));
     }
 
     #[test]
     fn a_choice_is_not_lost_before_its_update_begins() {
-        let mut room = RulesRoom::default();
+        let mut updates = Updates::default();
         let mut settings = rules::Settings::default();
-        room.configure(&settings, true, 1000);
+        updates.configure(&settings, true, 1000);
         settings.own = None;
-        room.configure(&settings, true, 2000);
-        room.configure(&settings, true, 3000);
-        assert_eq!(room.next_ms, 2000 + SOON, "the file is read again for another reason");
+        updates.configure(&settings, true, 2000);
+        updates.configure(&settings, true, 3000);
+        assert_eq!(updates.next_ms, 2000 + SOON, "the file is read again for another reason");
         settings.limit_mib += 1;
-        room.configure(&settings, true, 4000);
-        assert_eq!(room.next_ms, 4000 + SOON);
-        room.start(Path::new("/own"), 5000).unwrap();
+        updates.configure(&settings, true, 4000);
+        assert_eq!(updates.next_ms, 4000 + SOON);
+        updates.start(Path::new("/own"), 5000).unwrap();
         settings.own = Some(rules::OwnRules::default());
-        room.configure(&settings, true, 6000);
-        room.done(Err("no such program".into()), 60_000);
-        assert_eq!(room.next_ms, 60_000 + SOON, "chosen while an update was under way");
-        room.start(Path::new("/own"), 70_000).unwrap();
-        room.done(Err("no such program".into()), 80_000);
-        room.configure(&settings, true, 90_000);
-        assert_eq!(room.next_ms, 80_000 + RETRY, "the next attempt is not put off");
+        updates.configure(&settings, true, 6000);
+        updates.done(Err("no such program".into()), 60_000);
+        assert_eq!(updates.next_ms, 60_000 + SOON, "chosen while an update was under way");
+        updates.start(Path::new("/own"), 70_000).unwrap();
+        updates.done(Err("no such program".into()), 80_000);
+        updates.configure(&settings, true, 90_000);
+        assert_eq!(updates.next_ms, 80_000 + RETRY, "the next attempt is not put off");
     }
 
     #[test]
@@ -303,10 +351,10 @@ mod tests {
             ..State::default()
         };
         let started = |settings: &rules::Settings| {
-            let mut room = RulesRoom { state: state.clone(), wanted: true, ..RulesRoom::default() };
-            room.settings.store = settings.store.clone();
-            room.configure(settings, true, 1000);
-            room.next_ms
+            let mut updates = Updates { state: state.clone(), wanted: true, ..Updates::default() };
+            updates.settings.store = settings.store.clone();
+            updates.configure(settings, true, 1000);
+            updates.next_ms
         };
         let mut settings = rules::Settings::default();
         assert_eq!(started(&settings), 1000 + FIRST, "the line has to come up first");

@@ -1,8 +1,57 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The machine the daemon runs on.
 
+use std::time::Duration;
+
+use kernel::{Facts, Machine, Readings};
+use load::{CpuMeter, Load};
+use netdev::NetMeter;
+
+pub(crate) mod error;
+pub(crate) mod file;
+pub(crate) mod kernel;
 pub(crate) mod load;
 pub(crate) mod log;
-pub(crate) mod machine;
 pub(crate) mod netdev;
 pub(crate) mod task;
+
+/// What is known of the machine.
+#[derive(Debug)]
+pub(crate) struct State {
+    machine: Machine,
+    facts: Facts,
+    cpu: CpuMeter,
+    net: NetMeter,
+}
+
+impl State {
+    pub(crate) fn new(machine: Machine) -> Self {
+        let (cpu, net) = (CpuMeter::default(), NetMeter::default());
+        Self { machine, facts: Facts::default(), cpu, net }
+    }
+
+    /// Takes the readings of this second.
+    pub(crate) fn read(&mut self, readings: &Readings, now: Duration) {
+        self.cpu.read(&readings.stat);
+        self.net.read(&readings.net_dev, now);
+        self.facts = readings.facts;
+    }
+
+    pub(crate) fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    pub(crate) fn facts(&self) -> Facts {
+        self.facts
+    }
+
+    /// Load of each CPU.
+    pub(crate) fn load(&self) -> &[Load] {
+        self.cpu.load()
+    }
+
+    /// Rates of devices.
+    pub(crate) fn rates(&self) -> &NetMeter {
+        &self.net
+    }
+}

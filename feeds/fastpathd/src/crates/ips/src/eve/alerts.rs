@@ -12,7 +12,7 @@ use super::alert::{Alert, Direction};
 const KEPT: usize = 1000;
 
 /// What the daemon knows beyond the alert itself.
-pub trait Surroundings {
+pub trait AlertContext {
     /// Name of a host, if known.
     fn name(&self, address: IpAddr) -> Option<&str>;
     /// Id of the alert's flow in the flow table, while it lives.
@@ -20,7 +20,7 @@ pub trait Surroundings {
 }
 
 /// Nothing is known.
-impl Surroundings for () {
+impl AlertContext for () {
     fn name(&self, _: IpAddr) -> Option<&str> {
         None
     }
@@ -123,33 +123,33 @@ impl Alerts {
         filter: &Filter,
         limit: usize,
         seen: u64,
-        around: &impl Surroundings,
+        context: &impl AlertContext,
     ) -> Page {
         let words = filter.text.as_ref().map(|text| text.to_lowercase());
         let mut page = Page { total: 0, seen, last: self.last, alerts: Vec::new() };
         for (id, alert) in self.newest_first().take_while(|(id, _)| *id > filter.since) {
-            if !matches(filter, alert, around) || !has(words.as_deref(), alert, around) {
+            if !matches(filter, alert, context) || !has(words.as_deref(), alert, context) {
                 continue;
             }
             page.total += 1;
             if page.alerts.len() < limit {
-                page.alerts.push(row(id, alert, around));
+                page.alerts.push(row(id, alert, context));
             }
         }
         page
     }
 }
 
-fn matches(filter: &Filter, alert: &Alert, around: &impl Surroundings) -> bool {
+fn matches(filter: &Filter, alert: &Alert, context: &impl AlertContext) -> bool {
     let ends = || [alert.src, alert.dst].into_iter().flatten();
     filter.blocked.is_none_or(|blocked| blocked == alert.blocked)
         && filter.severity.is_none_or(|worst| alert.severity <= worst)
         && filter.sid.is_none_or(|sid| sid == alert.sid)
         && filter.address.is_none_or(|address| ends().any(|end| end == address))
-        && filter.flow.is_none_or(|flow| around.flow(alert) == Some(flow))
+        && filter.flow.is_none_or(|flow| context.flow(alert) == Some(flow))
 }
 
-fn has(words: Option<&str>, alert: &Alert, around: &impl Surroundings) -> bool {
+fn has(words: Option<&str>, alert: &Alert, context: &impl AlertContext) -> bool {
     let Some(words) = words else {
         return true;
     };
@@ -157,13 +157,13 @@ fn has(words: Option<&str>, alert: &Alert, around: &impl Surroundings) -> bool {
     let contains = |text: &str| text.to_lowercase().contains(words);
     [&alert.signature, &alert.category, &alert.target].into_iter().any(|text| contains(text))
         || ends().any(|end| contains(&end.to_string()))
-        || ends().filter_map(|end| around.name(end)).any(contains)
+        || ends().filter_map(|end| context.name(end)).any(contains)
 }
 
-fn row(id: u64, alert: &Alert, around: &impl Surroundings) -> Row {
+fn row(id: u64, alert: &Alert, context: &impl AlertContext) -> Row {
     let text = |end: Option<IpAddr>| end.map(|end| end.to_string()).unwrap_or_default();
     let name =
-        |end: Option<IpAddr>| end.and_then(|end| around.name(end)).unwrap_or_default().to_owned();
+        |end: Option<IpAddr>| end.and_then(|end| context.name(end)).unwrap_or_default().to_owned();
     Row {
         id,
         at_ms: alert.at_ms,
@@ -185,7 +185,7 @@ fn row(id: u64, alert: &Alert, around: &impl Surroundings) -> Row {
         direction: alert.direction.map_or("", Direction::name),
         target: alert.target.clone(),
         device: alert.device.clone(),
-        flow: around.flow(alert).unwrap_or_default(),
+        flow: context.flow(alert).unwrap_or_default(),
     }
 }
 

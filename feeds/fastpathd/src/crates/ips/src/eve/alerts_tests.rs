@@ -41,7 +41,7 @@ fn ids(page: &Page) -> Vec<u64> {
 
 struct Known;
 
-impl Surroundings for Known {
+impl AlertContext for Known {
     fn name(&self, address: IpAddr) -> Option<&str> {
         address.is_ipv6().then_some("laptop")
     }

@@ -44,7 +44,7 @@ impl Kind {
 
 /// How much of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Sight {
+pub struct Volume {
     /// Connections.
     pub flows: u64,
     /// Their bytes, as far as Suricata saw them: what was offloaded is not in it.
@@ -54,9 +54,9 @@ pub struct Sight {
 /// All kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Visible {
-    plain: Sight,
-    tls: Sight,
-    encrypted: Sight,
+    plain: Volume,
+    tls: Volume,
+    encrypted: Volume,
     /// Handshakes with a server name.
     pub named: u64,
     /// Handshakes with a JA4 fingerprint.
@@ -66,7 +66,7 @@ pub struct Visible {
 impl Visible {
     /// How much of a kind.
     #[must_use]
-    pub fn sight(&self, kind: Kind) -> Sight {
+    pub fn volume(&self, kind: Kind) -> Volume {
         match kind {
             Kind::Plain => self.plain,
             Kind::Tls => self.tls,
@@ -75,13 +75,13 @@ impl Visible {
     }
 
     pub(super) fn note_flow(&mut self, flow: &FlowEnd) {
-        let sight = match Kind::of(flow) {
+        let volume = match Kind::of(flow) {
             Kind::Plain => &mut self.plain,
             Kind::Tls => &mut self.tls,
             Kind::Encrypted => &mut self.encrypted,
         };
-        sight.flows += 1;
-        sight.bytes = sight.bytes.saturating_add(flow.bytes);
+        volume.flows += 1;
+        volume.bytes = volume.bytes.saturating_add(flow.bytes);
     }
 
     pub(super) fn note_handshake(&mut self, named: bool, fingerprinted: bool) {
@@ -121,9 +121,9 @@ mod tests {
         visible.note_flow(&flow("http", 80));
         visible.note_handshake(true, true);
         visible.note_handshake(false, true);
-        assert_eq!(visible.sight(Kind::Tls), Sight { flows: 2, bytes: 200 });
-        assert_eq!(visible.sight(Kind::Plain), Sight { flows: 1, bytes: 100 });
-        assert_eq!(visible.sight(Kind::Encrypted), Sight::default());
+        assert_eq!(visible.volume(Kind::Tls), Volume { flows: 2, bytes: 200 });
+        assert_eq!(visible.volume(Kind::Plain), Volume { flows: 1, bytes: 100 });
+        assert_eq!(visible.volume(Kind::Encrypted), Volume::default());
         assert_eq!((visible.named, visible.fingerprinted), (1, 2));
     }
 }

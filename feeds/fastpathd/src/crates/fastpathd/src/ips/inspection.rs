@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Inspection and blocks, without I/O: how Suricata fares, what it has to be told, who is blocked.
+//! Inspection and blocks, without I/O: the state of Suricata, what its service has to do, which
+//! addresses are blocked.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -10,8 +11,6 @@ use flows::Now;
 use ips::{Blocked, Blocks, Condition, Gate, Health, Observation, Queue};
 use ruleset::{Counter, InForce, Places, Policy, Queues};
 
-use crate::configuration::Configuration;
-
 /// Suricata's configuration as fastpathd leaves it for its init script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Overlay {
@@ -21,19 +20,19 @@ pub(crate) struct Overlay {
     pub(crate) cpus: String,
 }
 
-/// What its init script is told.
+/// What its init script has to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Orders {
-    /// Suricata is to run by this.
+pub(crate) enum Instruction {
+    /// Run Suricata with this.
     Run(Overlay),
-    /// It is not to run.
+    /// Stop Suricata.
     Stop,
 }
 
-/// What was seen of Suricata, twice a second.
+/// What was seen of Suricata from outside, twice a second.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Sight {
-    /// Every queue of the kernel that somebody listens on.
+pub(crate) struct ProbeSample {
+    /// Every queue of the kernel that has a listener.
     pub(crate) queues: Vec<Queue>,
     /// Process id of Suricata, if it runs.
     pub(crate) process: Option<u32>,
@@ -43,50 +42,50 @@ pub(crate) struct Sight {
     pub(crate) refused: Option<String>,
 }
 
-/// What Suricata said on its command socket.
+/// A reply of Suricata on its command socket.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Word {
+pub(crate) enum CommandReply {
     Uptime(Duration),
     Version(String),
     Rules(ips::Rules),
     Counters(Box<ips::Counters>),
 }
 
-/// How long it may stay away before its script is told again.
-const AGAIN: Duration = Duration::from_secs(20);
+/// How long Suricata may be down before its script is notified again.
+const RETRY: Duration = Duration::from_secs(20);
 
-/// Inspection as it is now.
+/// The state of inspection.
 #[derive(Debug)]
-pub(crate) struct Protection {
-    pub(crate) settings: ips::Settings,
-    pub(crate) policies: Vec<Policy>,
+pub(crate) struct Inspection {
+    pub(super) settings: ips::Settings,
+    pub(super) policies: Vec<Policy>,
     marks: Option<ruleset::Marks>,
-    pub(crate) threads: ips::Threads,
+    pub(super) threads: ips::Threads,
     health: Health,
     seen: Observation,
-    /// When it last ran or was told to.
-    told: Duration,
-    /// What was left last; none: nothing was yet.
-    left: Option<Orders>,
-    pub(crate) blocks: Blocks,
-    pub(crate) version: String,
-    pub(crate) uptime: Duration,
-    pub(crate) counters: ips::Counters,
+    /// When it last ran, or its script was last notified.
+    notified: Duration,
+    /// The last instruction written; none: nothing was yet.
+    instructed: Option<Instruction>,
+    pub(super) blocks: Blocks,
+    pub(super) version: String,
+    pub(super) uptime: Duration,
+    pub(super) counters: ips::Counters,
     process: Option<u32>,
-    pub(crate) starts: u32,
+    pub(super) starts: u32,
     /// The table that was read last, see [`InForce::table`].
     table: u64,
-    tallies: BTreeMap<String, Tally>,
+    totals: BTreeMap<String, RunningTotal>,
 }
 
 /// A counter of our table, which starts at zero in each new table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Tally {
+struct RunningTotal {
     before: Counter,
     last: Counter,
 }
 
-impl Tally {
+impl RunningTotal {
     fn read(&mut self, now: Counter) {
         if now.packets < self.last.packets || now.bytes < self.last.bytes {
             self.restart();
@@ -108,7 +107,7 @@ impl Tally {
     }
 }
 
-impl Protection {
+impl Inspection {
     pub(crate) fn new(now: Duration) -> Self {
         let settings = ips::Settings::default();
         Self {
@@ -119,33 +118,34 @@ impl Protection {
             threads: ips::Threads::default(),
             health: Health::new(now),
             seen: Observation::default(),
-            told: Duration::ZERO,
-            left: None,
+            notified: Duration::ZERO,
+            instructed: None,
             version: String::new(),
             uptime: Duration::ZERO,
             counters: ips::Counters::default(),
             process: None,
             starts: 0,
             table: 0,
-            tallies: BTreeMap::new(),
+            totals: BTreeMap::new(),
         }
     }
 
-    /// A new configuration. Addresses whose blocks it ends come back.
-    pub(crate) fn configure(
+    /// New settings. Returns the addresses whose blocks end.
+    pub(super) fn configure(
         &mut self,
-        configuration: &Configuration,
+        settings: &ips::Settings,
+        main: &ruleset::Settings,
         now: Duration,
     ) -> Vec<IpAddr> {
-        self.settings = configuration.ips.clone();
-        self.policies.clone_from(&configuration.main.policies);
-        self.marks = configuration.main.marks().ok();
+        self.settings = settings.clone();
+        self.policies.clone_from(&main.policies);
+        self.marks = main.marks().ok();
         self.seen.enabled = self.settings.enabled;
         self.seen.mode = self.settings.mode;
         self.seen.fail = self.settings.fail;
         self.seen.queue_length = self.settings.queue_length;
         if !self.settings.enabled {
-            // Nobody looks any more.
+            // Suricata is no longer probed.
             self.seen = Observation { enabled: false, ..Observation::default() };
             self.process = None;
             self.judge(now);
@@ -163,8 +163,12 @@ impl Protection {
         self.settings.enabled && self.settings.block
     }
 
+    pub(crate) fn is_enabled(&self) -> bool {
+        self.settings.enabled
+    }
+
     /// Whether packets are queued for Suricata, or would be.
-    pub(crate) fn in_the_way(&self) -> bool {
+    pub(crate) fn is_inline(&self) -> bool {
         self.settings.enabled && self.settings.mode == ips::Mode::Nfq
     }
 
@@ -178,16 +182,10 @@ impl Protection {
         self.policies.iter().filter(|policy| policy.enabled)
     }
 
-    /// What is wrong with the policies on these zones.
-    pub(crate) fn check(policies: &[Policy], places: &Places) -> Vec<Problem> {
-        let active = policies.iter().filter(|policy| policy.enabled);
-        active.flat_map(|policy| policy.check(places)).collect()
-    }
-
     /// The part of the plan that is about inspection and blocks.
     pub(crate) fn plan(&self, places: &Places) -> ruleset::Protection {
         let inspection =
-            self.marks.filter(|_| self.in_the_way()).map(|marks| self.inspection(marks, places));
+            self.marks.filter(|_| self.is_inline()).map(|marks| self.inspection(marks, places));
         let blocks = self.blocking().then_some(self.settings.block_limit);
         ruleset::Protection { inspection, blocks }
     }
@@ -217,27 +215,27 @@ impl Protection {
         }
     }
 
-    /// What Suricata is to run by, if that has changed.
-    pub(crate) fn orders(
+    /// What its init script has to do, if that has changed.
+    pub(super) fn instruct(
         &mut self,
         now: Duration,
         home: &[Network],
         store: &std::path::Path,
         ports: &[ips::Port],
-    ) -> Option<Orders> {
+    ) -> Option<Instruction> {
         self.seen.trouble = None;
-        let mut wanted = Orders::Stop;
+        let mut wanted = Instruction::Stop;
         if self.settings.enabled {
             match ips::check_mode(&self.settings, ports) {
-                Ok(()) => wanted = Orders::Run(self.render(home, store)),
+                Ok(()) => wanted = Instruction::Run(self.render(home, store)),
                 Err(problem) => self.seen.trouble = Some(problem.to_string()),
             }
         }
-        if self.left.as_ref() == Some(&wanted) {
+        if self.instructed.as_ref() == Some(&wanted) {
             return None;
         }
-        self.seen.asked = matches!(wanted, Orders::Run(_)).then_some(now);
-        self.left = Some(wanted.clone());
+        self.seen.asked = matches!(wanted, Instruction::Run(_)).then_some(now);
+        self.instructed = Some(wanted.clone());
         Some(wanted)
     }
 
@@ -266,27 +264,27 @@ impl Protection {
         Overlay { yaml, arguments, cpus }
     }
 
-    /// It is to run and does not: its files could not be written, or its script refused it or could
-    /// not start it. Now and then it is tried again, for what was in the way may be gone.
-    pub(crate) fn nudge(&mut self, now: Duration) -> bool {
-        let wanted = match self.left {
-            Some(Orders::Run(_)) => !self.seen.running,
-            Some(Orders::Stop) => false,
+    /// Whether to try again: Suricata should run and does not, because its files could not be
+    /// written, or its script refused the configuration or could not start it.
+    pub(super) fn retry_due(&mut self, now: Duration) -> bool {
+        let wanted = match self.instructed {
+            Some(Instruction::Run(_)) => !self.seen.running,
+            Some(Instruction::Stop) => false,
             None => self.settings.enabled,
         };
         if !wanted {
-            self.told = now;
+            self.notified = now;
         }
-        let due = now.saturating_sub(self.told) >= AGAIN;
+        let due = now.saturating_sub(self.notified) >= RETRY;
         if due {
-            self.told = now;
+            self.notified = now;
         }
         due
     }
 
     /// The files could not be written.
-    pub(crate) fn not_written(&mut self, why: String) {
-        self.left = None;
+    pub(super) fn not_written(&mut self, why: String) {
+        self.instructed = None;
         self.seen.trouble = Some(why);
     }
 
@@ -296,11 +294,11 @@ impl Protection {
         first..=first.saturating_add(self.threads.queues() - 1)
     }
 
-    /// Twice a second. True when the gate is to be moved.
-    pub(crate) fn look(&mut self, now: Duration, sight: Sight) -> bool {
+    /// Twice a second. True when the gate has to change.
+    pub(super) fn probed(&mut self, now: Duration, sample: ProbeSample) -> bool {
         let before = self.condition().gate;
-        if self.process.is_some() && sight.process.is_some() && sight.process != self.process {
-            // It went and came back between two looks: one excuse to go is used up by that.
+        if self.process.is_some() && sample.process.is_some() && sample.process != self.process {
+            // It restarted between two samples: that uses up one tolerated failure.
             let gap = Observation {
                 running: false,
                 answered: None,
@@ -309,17 +307,17 @@ impl Protection {
             };
             self.health.observe(now, &gap);
         }
-        if sight.process.is_some() && sight.process != self.process {
+        if sample.process.is_some() && sample.process != self.process {
             self.starts += 1;
             self.version.clear();
             self.seen.rules = None;
             self.seen.answered = None;
         }
-        self.process = sight.process;
-        self.seen.running = sight.process.is_some() || sight.testing;
-        self.seen.refused = sight.refused;
-        self.seen.queues = if self.in_the_way() {
-            ips::queues_of(&sight.queues, self.queue_numbers())
+        self.process = sample.process;
+        self.seen.running = sample.process.is_some() || sample.testing;
+        self.seen.refused = sample.refused;
+        self.seen.queues = if self.is_inline() {
+            ips::queues_of(&sample.queues, self.queue_numbers())
         } else {
             Vec::new()
         };
@@ -336,19 +334,19 @@ impl Protection {
         }
     }
 
-    /// It answered on its command socket.
-    pub(crate) fn hear(&mut self, now: Duration, word: Word) {
+    /// It replied on its command socket.
+    pub(super) fn replied(&mut self, now: Duration, reply: CommandReply) {
         self.seen.answered = Some(now);
-        match word {
-            Word::Uptime(uptime) => self.uptime = uptime,
-            Word::Version(version) => self.version = version,
-            Word::Rules(rules) => self.seen.rules = Some(rules),
-            Word::Counters(counters) => self.count(*counters),
+        match reply {
+            CommandReply::Uptime(uptime) => self.uptime = uptime,
+            CommandReply::Version(version) => self.version = version,
+            CommandReply::Rules(rules) => self.seen.rules = Some(rules),
+            CommandReply::Counters(counters) => self.set_counters(*counters),
         }
     }
 
-    /// Its counters, by whichever way they came.
-    pub(crate) fn count(&mut self, counters: ips::Counters) {
+    /// Its counters, from the command socket or the event stream.
+    pub(super) fn set_counters(&mut self, counters: ips::Counters) {
         self.seen.capture_drops = counters.capture_drops;
         if counters.rules.is_some() {
             self.seen.rules = counters.rules;
@@ -357,7 +355,7 @@ impl Protection {
     }
 
     /// Whether its event stream is connected.
-    pub(crate) fn connected(&mut self, connected: bool) {
+    pub(super) fn connected(&mut self, connected: bool) {
         self.seen.events = connected;
     }
 
@@ -365,33 +363,33 @@ impl Protection {
         &self.seen
     }
 
-    /// What of Suricata is not known yet since its last start.
-    pub(crate) fn unasked(&self) -> bool {
+    /// Whether version or rules are not known yet since its last start.
+    pub(crate) fn is_incomplete(&self) -> bool {
         self.version.is_empty() || self.seen.rules.is_none()
     }
 
     /// The counters of our table. Counters of a table that has been replaced since are dropped:
     /// two readings may answer out of order.
-    pub(crate) fn tally(&mut self, found: &InForce) {
+    pub(crate) fn add_counters(&mut self, found: &InForce) {
         if found.table < self.table {
             return;
         }
         if found.table > self.table {
             self.table = found.table;
-            self.tallies.values_mut().for_each(Tally::restart);
+            self.totals.values_mut().for_each(RunningTotal::restart);
         }
         for (name, counter) in &found.counters {
-            self.tallies.entry(name.clone()).or_default().read(*counter);
+            self.totals.entry(name.clone()).or_default().read(*counter);
         }
     }
 
-    /// One of them, since the daemon's start.
-    pub(crate) fn tallied(&self, name: &str) -> Counter {
-        self.tallies.get(name).map(Tally::sum).unwrap_or_default()
+    /// One of these counters, since the daemon's start.
+    pub(crate) fn counter(&self, name: &str) -> Counter {
+        self.totals.get(name).map(RunningTotal::sum).unwrap_or_default()
     }
 
-    /// A source fired a drop rule: the block to be put in force, if there is to be one.
-    pub(crate) fn fired(
+    /// A source matched a drop rule: the block to be applied, if there is to be one.
+    pub(super) fn offended(
         &mut self,
         now: Duration,
         address: IpAddr,
@@ -409,6 +407,12 @@ impl Protection {
             Blocked::Already | Blocked::No(_) => None,
         }
     }
+}
+
+/// What is wrong with the policies on these zones.
+pub(crate) fn check(policies: &[Policy], places: &Places) -> Vec<Problem> {
+    let active = policies.iter().filter(|policy| policy.enabled);
+    active.flat_map(|policy| policy.check(places)).collect()
 }
 
 /// A block for nft.

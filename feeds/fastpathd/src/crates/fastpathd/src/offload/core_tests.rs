@@ -3,12 +3,15 @@
 use std::time::Duration;
 
 use ctnetlink::{Revision, Touch};
+use flows::Now;
 use ruleset::Applied;
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use super::*;
 use crate::bus::methods::{Outcome, call};
 use crate::network::fixture::{established, lab_dump, lab_firewall, lab_network};
+use crate::sys::kernel::{Machine, Readings};
+use crate::{conntrack, offload};
 
 fn core() -> Core {
     let machine = Machine { kernel: "6.12".into(), hostname: "gw".into(), ..Machine::default() };
@@ -22,15 +25,21 @@ fn configuration(engine: &str) -> Value {
 /// A core that knows the lab's network and runs the flowtable over it.
 fn running() -> Core {
     let mut core = core();
-    core.firewall(&lab_firewall());
-    core.interfaces(&lab_dump());
-    assert!(core.configuration(&configuration("flowtable")).is_empty());
-    let effects = core.changes(lab_network());
+    core.firewall_read(&lab_firewall());
+    core.interfaces_read(&lab_dump());
+    assert!(core.configuration_read(&configuration("flowtable")).is_empty());
+    let effects = core.network_changed(lab_network());
     assert!(
-        matches!(&effects[..], [Effect::Attach(_), Effect::Engine(Job::Apply { .. })]),
+        matches!(
+            &effects[..],
+            [
+                AnyEffect::Offload(offload::Effect::Attach(_)),
+                AnyEffect::Offload(offload::Effect::Run(Job::Apply { .. }))
+            ]
+        ),
         "{effects:?}"
     );
-    assert_eq!(core.applied(Ok(Applied::Replaced)), [Effect::AnswerEngine]);
+    assert_eq!(core.applied(Ok(Applied::Replaced)), [AnyEffect::Bus(bus::Effect::AnswerEngine)]);
     core
 }
 
@@ -45,10 +54,12 @@ fn ask(core: &mut Core, method: &str, args: Value) -> Value {
 #[test]
 fn the_plan_waits_for_configuration_and_network() {
     let mut core = core();
-    assert!(core.changes(lab_network()).is_empty(), "no configuration yet");
-    let effects = core.configuration(&configuration("flowtable"));
-    let [Effect::Attach(programs), Effect::Engine(Job::Apply { plan, in_force: None })] =
-        &effects[..]
+    assert!(core.network_changed(lab_network()).is_empty(), "no configuration yet");
+    let effects = core.configuration_read(&configuration("flowtable"));
+    let [
+        AnyEffect::Offload(offload::Effect::Attach(programs)),
+        AnyEffect::Offload(offload::Effect::Run(Job::Apply { plan, in_force: None })),
+    ] = &effects[..]
     else {
         panic!("{effects:?}")
     };
@@ -60,14 +71,14 @@ fn the_plan_waits_for_configuration_and_network() {
 #[test]
 fn a_bad_configuration_changes_nothing_and_is_told() {
     let mut core = running();
-    assert!(core.configuration(&configuration("warp")).is_empty());
+    assert!(core.configuration_read(&configuration("warp")).is_empty());
     let status = ask(&mut core, "status", json!({}));
     assert_eq!(status["engine"]["active"], "flowtable");
     let finding = &status["health"][0];
     assert_eq!(finding["code"], "config-refused");
     let text = finding["text"].as_str().unwrap();
     assert!(text.contains("main") && text.contains("engine") && text.contains("warp"), "{text}");
-    core.configuration(&configuration("flowtable"));
+    core.configuration_read(&configuration("flowtable"));
     assert_eq!(ask(&mut core, "status", json!({}))["health"], json!([]));
 }
 
@@ -75,15 +86,18 @@ fn a_bad_configuration_changes_nothing_and_is_told() {
 fn a_command_holds_until_the_file_says_something_new() {
     let mut core = running();
     let effects = core.command(Engine::Off);
-    assert!(matches!(&effects[..], [Effect::Engine(Job::Apply { .. })]), "{effects:?}");
+    assert!(
+        matches!(&effects[..], [AnyEffect::Offload(offload::Effect::Run(Job::Apply { .. }))]),
+        "{effects:?}"
+    );
     core.applied(Ok(Applied::Removed));
     let engine = ask(&mut core, "status", json!({}))["engine"].take();
     assert_eq!((&engine["active"], &engine["source"]), (&json!("off"), &json!("command")));
     // The same file read again, as after a change of the network.
-    assert!(core.configuration(&configuration("flowtable")).is_empty());
+    assert!(core.configuration_read(&configuration("flowtable")).is_empty());
     assert_eq!(ask(&mut core, "status", json!({}))["engine"]["wanted"], "off");
-    core.configuration(&configuration("off"));
-    core.configuration(&configuration("flowtable"));
+    core.configuration_read(&configuration("off"));
+    core.configuration_read(&configuration("flowtable"));
     core.applied(Ok(Applied::Replaced));
     let engine = ask(&mut core, "status", json!({}))["engine"].take();
     assert_eq!((&engine["active"], &engine["source"]), (&json!("flowtable"), &json!("config")));
@@ -104,9 +118,11 @@ fn a_refused_engine_leaves_the_old_one_and_says_why() {
 #[test]
 fn a_vanished_device_is_planned_around() {
     let mut core = running();
-    let lan2 = core.around.topology().link_named("lan2").unwrap().index;
-    let effects = core.changes(vec![topology::Change::LinkGone(lan2)]);
-    let [Effect::Engine(Job::Apply { plan, .. })] = &effects[..] else { panic!("{effects:?}") };
+    let lan2 = core.network.topology().link_named("lan2").unwrap().index;
+    let effects = core.network_changed(vec![topology::Change::LinkGone(lan2)]);
+    let [AnyEffect::Offload(offload::Effect::Run(Job::Apply { plan, .. }))] = &effects[..] else {
+        panic!("{effects:?}")
+    };
     assert!(!plan.devices.contains("lan2"));
     assert_eq!(plan.devices.len(), 2);
 }
@@ -114,21 +130,24 @@ fn a_vanished_device_is_planned_around() {
 #[test]
 fn a_change_that_alters_no_rule_runs_nothing() {
     let mut core = running();
-    let wan = core.around.topology().link_named("wan").unwrap().clone();
-    assert_eq!(core.changes(vec![topology::Change::Link(topology::Link { mtu: 1508, ..wan })]), []);
-    let index = core.around.topology().links().map(|l| l.index).max().unwrap() + 1;
-    let lan = core.around.topology().link_named("lan1").unwrap().clone();
+    let wan = core.network.topology().link_named("wan").unwrap().clone();
+    assert_eq!(
+        core.network_changed(vec![topology::Change::Link(topology::Link { mtu: 1508, ..wan })]),
+        []
+    );
+    let index = core.network.topology().links().map(|l| l.index).max().unwrap() + 1;
+    let lan = core.network.topology().link_named("lan1").unwrap().clone();
     let dummy = topology::Link { index, name: "dummy0".into(), master: None, ..lan };
-    assert_eq!(core.changes(vec![topology::Change::Link(dummy)]), []);
-    assert!(core.wanted.as_ref().unwrap().decisions.contains_key("dummy0"));
+    assert_eq!(core.network_changed(vec![topology::Change::Link(dummy)]), []);
+    assert!(core.offload.planned().unwrap().decisions.contains_key("dummy0"));
 }
 
 #[test]
 fn flows_are_shown_with_zone_vlan_path_and_reason() {
     let mut core = running();
-    assert_eq!(core.dump_if_due(), [Effect::Dump]);
-    core.batch(&[established(7, true), established(8, false)]);
-    core.dumped(true);
+    assert_eq!(core.dump_if_due(), [AnyEffect::Conntrack(conntrack::Effect::Dump)]);
+    core.entries_read(&[established(7, true), established(8, false)]);
+    core.dump_ended(true);
     let page = ask(&mut core, "flows", json!({"sort": "id", "desc": false}));
     assert_eq!(page["total"], 2);
     let cols: Vec<&str> =
@@ -159,8 +178,8 @@ fn status_knows_the_way_to_the_internet() {
     assert_eq!(wan["session"], 1);
     assert_eq!(wan["up"], true);
     assert_eq!(wan["up_since_ms"], 1_000_000 - 60_000);
-    let ppp = core.around.topology().link_named("pppoe-wan").unwrap().index;
-    core.changes(vec![
+    let ppp = core.network.topology().link_named("pppoe-wan").unwrap().index;
+    core.network_changed(vec![
         topology::Change::LinkGone(ppp),
         topology::Change::Pppoe(Vec::new(), Vec::new()),
     ]);
@@ -176,7 +195,7 @@ fn a_router_open_to_the_internet_is_an_error_at_once() {
     let mut firewall = lab_firewall();
     firewall["z2"]["input"] = json!("ACCEPT");
     firewall["f"] = json!({".type": "forwarding", "src": "wan", "dest": "lan"});
-    core.firewall(&firewall);
+    core.firewall_read(&firewall);
     let finding = ask(&mut core, "status", json!({}))["health"][0].take();
     assert_eq!(
         (&finding["code"], &finding["level"]),
@@ -189,7 +208,7 @@ fn a_router_open_to_the_internet_is_an_error_at_once() {
     );
     let text = finding["text"].as_str().unwrap();
     assert!(text.contains("the router itself") && text.contains("zone lan"), "{text}");
-    core.firewall(&lab_firewall());
+    core.firewall_read(&lab_firewall());
     assert_eq!(ask(&mut core, "status", json!({}))["health"], json!([]), "closed again");
 }
 
@@ -206,12 +225,14 @@ fn the_doctor_learns_who_asks() {
 /// As netifd leaves it after `ifdown wan`: the session and its VLAN device are gone, and the port,
 /// which nobody uses, is administratively down and so without carrier.
 fn disconnected(core: &mut Core, autostart: bool) {
-    let port = core.around.topology().link_named("wan").unwrap().clone();
+    let port = core.network.topology().link_named("wan").unwrap().clone();
     let gone = ["pppoe-wan", "wan.35"].map(|name| {
-        topology::Change::LinkGone(core.around.topology().link_named(name).unwrap().index)
+        topology::Change::LinkGone(core.network.topology().link_named(name).unwrap().index)
     });
-    core.changes(gone.into_iter().chain([topology::Change::Pppoe(vec![], vec![])]).collect());
-    core.changes(vec![topology::Change::Link(topology::Link {
+    core.network_changed(
+        gone.into_iter().chain([topology::Change::Pppoe(vec![], vec![])]).collect(),
+    );
+    core.network_changed(vec![topology::Change::Link(topology::Link {
         up: false,
         carrier: false,
         ..port
@@ -219,7 +240,7 @@ fn disconnected(core: &mut Core, autostart: bool) {
     let mut dump = lab_dump();
     dump["interface"][1] = json!({"interface": "wan", "up": false, "autostart": autostart,
         "device": "wan", "proto": "pppoe"});
-    core.interfaces(&dump);
+    core.interfaces_read(&dump);
 }
 
 #[test]
@@ -248,12 +269,16 @@ fn only_a_port_that_is_switched_on_can_lack_a_link() {
     };
     let (why, text) = told(&mut core);
     assert_eq!((why.as_str(), text.contains("link")), ("port-down", false), "{text}");
-    let port = core.around.topology().link_named("wan").unwrap().clone();
-    core.changes(vec![topology::Change::Link(topology::Link { up: true, ..port.clone() })]);
+    let port = core.network.topology().link_named("wan").unwrap().clone();
+    core.network_changed(vec![topology::Change::Link(topology::Link { up: true, ..port.clone() })]);
     let (why, text) = told(&mut core);
     assert_eq!(why, "no-link");
     assert_eq!(text, "wan is down: its port has no link.");
-    core.changes(vec![topology::Change::Link(topology::Link { up: true, carrier: true, ..port })]);
+    core.network_changed(vec![topology::Change::Link(topology::Link {
+        up: true,
+        carrier: true,
+        ..port
+    })]);
     assert_eq!(told(&mut core), (String::new(), "wan is down.".to_owned()));
 }
 
@@ -262,7 +287,7 @@ fn an_alias_is_not_a_second_way_even_while_the_first_is_down() {
     let mut core = running();
     let mut firewall = lab_firewall();
     firewall["z2"]["network"] = json!(["wan", "wan6"]);
-    core.firewall(&firewall);
+    core.firewall_read(&firewall);
     let device = |up: bool| if up { json!("pppoe-wan") } else { Value::Null };
     for (up, proto) in [(true, "dhcpv6"), (false, "dhcpv6"), (false, "static")] {
         let device = device(up);
@@ -271,7 +296,7 @@ fn an_alias_is_not_a_second_way_even_while_the_first_is_down() {
         let alias = json!({"interface": "wan6", "up": up, "proto": proto,
             "device": device, "l3_device": device});
         dump["interface"].as_array_mut().unwrap().push(alias);
-        core.interfaces(&dump);
+        core.interfaces_read(&dump);
         let wan = ask(&mut core, "status", json!({}))["wan"].take();
         assert_eq!(wan.as_array().map(Vec::len), Some(1), "{wan}");
         assert_eq!(wan[0]["up"], up);
@@ -283,11 +308,11 @@ fn a_second_way_that_is_down_is_told_whatever_its_name() {
     let mut core = running();
     let mut firewall = lab_firewall();
     firewall["z2"]["network"] = json!(["wan", "wanb"]);
-    core.firewall(&firewall);
+    core.firewall_read(&firewall);
     let mut dump = lab_dump();
     let second = json!({"interface": "wanb", "up": false, "proto": "dhcp"});
     dump["interface"].as_array_mut().unwrap().push(second);
-    core.interfaces(&dump);
+    core.interfaces_read(&dump);
     let wan = ask(&mut core, "status", json!({}))["wan"].take();
     assert_eq!((&wan[1]["name"], &wan[1]["up"]), (&json!("wanb"), &json!(false)), "{wan}");
 }
@@ -320,35 +345,35 @@ fn requests_that_make_no_sense_are_refused() {
 fn young_flows_are_looked_up_while_the_table_is_dear_to_read() {
     let mut core = running();
     core.dump_if_due();
-    core.batch(&[established(8, false)]);
-    core.dumped(true);
-    let asked = |effects: Vec<Effect>| {
+    core.entries_read(&[established(8, false)]);
+    core.dump_ended(true);
+    let asked = |effects: Vec<AnyEffect>| {
         effects.into_iter().find_map(|effect| match effect {
-            Effect::LookUp(wanted) => Some(wanted),
+            AnyEffect::Conntrack(conntrack::Effect::LookUp(wanted)) => Some(wanted),
             _ => None,
         })
     };
-    assert_eq!(asked(core.tick(&Readings::default())), None, "read every second anyway");
+    assert_eq!(asked(core.second(&Readings::default())), None, "read every second anyway");
     core.now.mono += Duration::from_secs(2);
     core.dump_if_due();
     core.cpu_time += Duration::from_secs(1);
-    core.batch(&[established(8, false)]);
-    core.dumped(true);
-    let wanted = asked(core.tick(&Readings::default())).unwrap();
+    core.entries_read(&[established(8, false)]);
+    core.dump_ended(true);
+    let wanted = asked(core.second(&Readings::default())).unwrap();
     assert_eq!(wanted, [(0, established(8, false).orig)]);
     core.looked_up(&[established(8, true)]);
     let page = ask(&mut core, "flows", json!({"filter": {"path": ["flowtable"]}}));
     assert_eq!(page["matched"], 1);
-    assert_eq!(asked(core.tick(&Readings::default())), None);
+    assert_eq!(asked(core.second(&Readings::default())), None);
 }
 
 #[test]
 fn lost_events_are_followed_by_a_dump() {
     let mut core = running();
-    assert_eq!(core.dump_if_due(), [Effect::Dump]);
-    core.dumped(true);
+    assert_eq!(core.dump_if_due(), [AnyEffect::Conntrack(conntrack::Effect::Dump)]);
+    core.dump_ended(true);
     assert!(core.dump_if_due().is_empty(), "not due yet");
-    assert_eq!(core.events_lost(), [Effect::Dump]);
+    assert_eq!(core.events_lost(), [AnyEffect::Conntrack(conntrack::Effect::Dump)]);
     assert_eq!(ask(&mut core, "status", json!({}))["conntrack"]["resyncs"], 1);
 }
 
@@ -356,16 +381,19 @@ fn lost_events_are_followed_by_a_dump() {
 fn a_flushed_table_is_put_back_before_it_is_looked_at() {
     let mut core = running();
     let others = Revision { others: true, elements: true, ..Revision::default() };
-    assert_eq!(core.revised(others), [Effect::NoteRules]);
-    let effects = core.revised(Revision { table: Touch::Gone, ..others });
-    let [Effect::NoteRules, Effect::Engine(Job::Apply { plan, in_force: None })] = &effects[..]
+    assert_eq!(core.rules_changed(others), [AnyEffect::Offload(offload::Effect::NoteRules)]);
+    let effects = core.rules_changed(Revision { table: Touch::Gone, ..others });
+    let [
+        AnyEffect::Offload(offload::Effect::NoteRules),
+        AnyEffect::Offload(offload::Effect::Run(Job::Apply { plan, in_force: None })),
+    ] = &effects[..]
     else {
         panic!("{effects:?}")
     };
     assert_eq!(plan.devices.len(), 3);
     let status = ask(&mut core, "status", json!({}));
     assert_eq!(status["engine"]["active"], "off");
-    assert_eq!(core.applied(Ok(Applied::Replaced)), [Effect::AnswerEngine]);
+    assert_eq!(core.applied(Ok(Applied::Replaced)), [AnyEffect::Bus(bus::Effect::AnswerEngine)]);
     assert_eq!(ask(&mut core, "status", json!({}))["engine"]["active"], "flowtable");
 }
 
@@ -378,41 +406,47 @@ fn seen_on(port: u32) -> Vec<topology::Change> {
 #[test]
 fn the_flowtable_follows_a_host_to_another_port() {
     let mut core = running();
-    assert_eq!(core.changes(seen_on(2)), [], "it has no connection");
-    core.batch(&[established(1, true)]);
-    assert_eq!(core.changes(seen_on(2)), [], "it is where it was");
-    let effects = core.changes(seen_on(1));
-    assert!(matches!(&effects[..], [Effect::Engine(Job::Renew(_))]), "{effects:?}");
+    assert_eq!(core.network_changed(seen_on(2)), [], "it has no connection");
+    core.entries_read(&[established(1, true)]);
+    assert_eq!(core.network_changed(seen_on(2)), [], "it is where it was");
+    let effects = core.network_changed(seen_on(1));
+    assert!(
+        matches!(&effects[..], [AnyEffect::Offload(offload::Effect::Run(Job::Renew(_)))]),
+        "{effects:?}"
+    );
     core.applied(Ok(Applied::Replaced));
     // Of another host.
     let mac = topology::Mac([2, 0, 0, 0, 1, 11]);
     for port in [1, 2] {
         let entry = topology::FdbEntry { bridge: 4, port, mac, vlan: 10, own: false };
         core.now.mono += Duration::from_secs(60);
-        assert_eq!(core.changes(vec![topology::Change::Fdb(entry)]), []);
+        assert_eq!(core.network_changed(vec![topology::Change::Fdb(entry)]), []);
     }
 }
 
 #[test]
 fn a_host_that_roams_back_and_forth_is_followed_in_calm() {
     let mut core = running();
-    core.batch(&[established(1, true)]);
-    let effects = core.changes(seen_on(2));
-    assert!(matches!(&effects[..], [Effect::Engine(Job::Renew(_))]), "{effects:?}");
+    core.entries_read(&[established(1, true)]);
+    let effects = core.network_changed(seen_on(2));
+    assert!(
+        matches!(&effects[..], [AnyEffect::Offload(offload::Effect::Run(Job::Renew(_)))]),
+        "{effects:?}"
+    );
     core.applied(Ok(Applied::Replaced));
     for port in [1, 2, 1, 2] {
-        assert_eq!(core.changes(seen_on(port)), []);
+        assert_eq!(core.network_changed(seen_on(port)), []);
     }
     core.now.mono += Duration::from_secs(10);
-    let again = core.room.tick(core.now);
+    let again = core.offload.flowtable.second(core.now);
     assert!(matches!(again, Some(Job::Renew(_))), "{again:?}");
 }
 
 #[test]
 fn the_flowtable_has_no_flows_of_a_tunnel_that_packets_are_routed_over() {
     let mut core = running();
-    let index = core.around.topology().links().map(|l| l.index).max().unwrap() + 1;
-    let lan = core.around.topology().link_named("lan1").unwrap().clone();
+    let index = core.network.topology().links().map(|l| l.index).max().unwrap() + 1;
+    let lan = core.network.topology().link_named("lan1").unwrap().clone();
     let tunnel = topology::Link {
         index,
         name: "wg0".into(),
@@ -421,26 +455,34 @@ fn the_flowtable_has_no_flows_of_a_tunnel_that_packets_are_routed_over() {
         master: None,
         ..lan
     };
-    assert_eq!(core.changes(vec![topology::Change::Link(tunnel)]), []);
+    assert_eq!(core.network_changed(vec![topology::Change::Link(tunnel)]), []);
     let address =
         topology::Address { index, address: "10.99.0.1".parse().unwrap(), prefix: 24, peer: None };
-    let effects = core.changes(vec![topology::Change::Address(address)]);
-    let [Effect::Engine(Job::Apply { plan, .. })] = &effects[..] else { panic!("{effects:?}") };
+    let effects = core.network_changed(vec![topology::Change::Address(address)]);
+    let [AnyEffect::Offload(offload::Effect::Run(Job::Apply { plan, .. }))] = &effects[..] else {
+        panic!("{effects:?}")
+    };
     assert_eq!(plan.tunnels.iter().collect::<Vec<_>>(), ["wg0"]);
 }
 
 #[test]
 fn a_queue_above_the_lowest_device_keeps_flows_slow_and_they_say_so() {
     let mut core = running();
-    core.batch(&[established(1, true)]);
+    core.entries_read(&[established(1, true)]);
     let queue = |index| topology::Queue { index, incoming: false, kind: "cake".into() };
-    assert_eq!(core.changes(vec![topology::Change::Queues(vec![queue(3)])]), [], "the lowest");
-    let effects = core.changes(vec![topology::Change::Queues(vec![queue(3), queue(8)])]);
-    let [Effect::Engine(Job::Apply { plan, .. })] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(
+        core.network_changed(vec![topology::Change::Queues(vec![queue(3)])]),
+        [],
+        "the lowest"
+    );
+    let effects = core.network_changed(vec![topology::Change::Queues(vec![queue(3), queue(8)])]);
+    let [AnyEffect::Offload(offload::Effect::Run(Job::Apply { plan, .. }))] = &effects[..] else {
+        panic!("{effects:?}")
+    };
     assert_eq!(plan.shaped.iter().collect::<Vec<_>>(), ["pppoe-wan"]);
     core.applied(Ok(Applied::Replaced));
     core.now.mono += Duration::from_secs(1);
-    core.batch(&[established(1, false)]);
+    core.entries_read(&[established(1, false)]);
     let reasons = |core: &mut Core| {
         let flows = ask(core, "flows", json!({}));
         let column = flows["cols"].as_array().unwrap().iter().position(|c| c == "reason").unwrap();
@@ -453,9 +495,12 @@ fn a_queue_above_the_lowest_device_keeps_flows_slow_and_they_say_so() {
         links.find(|link| link["name"] == name).unwrap()["shaped"].clone()
     };
     assert_eq!((shaped("pppoe-wan"), shaped("wan")), (json!("cake on pppoe-wan"), json!("")));
-    let effects = core.changes(vec![topology::Change::Queues(Vec::new())]);
-    assert!(matches!(&effects[..], [Effect::Engine(Job::Apply { .. })]), "{effects:?}");
+    let effects = core.network_changed(vec![topology::Change::Queues(Vec::new())]);
+    assert!(
+        matches!(&effects[..], [AnyEffect::Offload(offload::Effect::Run(Job::Apply { .. }))]),
+        "{effects:?}"
+    );
     core.applied(Ok(Applied::Replaced));
-    core.batch(&[established(1, false)]);
+    core.entries_read(&[established(1, false)]);
     assert_ne!(reasons(&mut core), "shaped");
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -7,16 +8,17 @@ use ctnetlink::{Counters, Entry, Event, Revision, TcpState, Upkeep};
 use ebpf::entry::{Hook, Key};
 use ebpf::fake::Fake;
 use flows::Now;
-use ruleset::Applied;
+use ruleset::{Applied, Engine};
 use serde_json::{Value, json};
 use topology::{FdbEntry, Mac, Neighbour, NeighbourState, PppoeSession, Prefix, Rule, RuleAction};
 
 use super::*;
 use crate::bus::methods::{Outcome, call};
-use crate::core::{Machine, Readings};
 use crate::network::fixture::{established, lab_dump, lab_firewall, lab_network};
-use crate::offload::ebpf::{Opened, without_window_tracking};
+use crate::offload::ebpf::{AttachRequest, OpenMaps, Program};
 use crate::offload::flowtable::Job;
+use crate::sys::kernel::{Machine, Readings};
+use crate::{bus, conntrack, offload};
 
 #[path = "attach_tests.rs"]
 mod programs;
@@ -29,12 +31,15 @@ fn names(devices: &[&str]) -> BTreeSet<String> {
     devices.iter().map(|device| (*device).to_owned()).collect()
 }
 
-fn attach(devices: &[&str]) -> Effect {
-    Effect::Attach(Wanted { devices: names(devices), hook: None })
+fn attach(devices: &[&str]) -> AnyEffect {
+    AnyEffect::Offload(offload::Effect::Attach(AttachRequest {
+        devices: names(devices),
+        hook: None,
+    }))
 }
 
 /// Programs at TC on `held`, none on `bare`.
-fn outcome(maps: &Fake, held: &[&str], bare: &[&str]) -> Attached {
+fn outcome(maps: &Fake, held: &[&str], bare: &[&str]) -> AttachOutcome {
     let mut programs = Vec::new();
     let mut add = |device: &str, hook, word, why: &str| {
         programs.push(Program { device: device.to_owned(), hook, word, why: why.to_owned() });
@@ -45,17 +50,17 @@ fn outcome(maps: &Fake, held: &[&str], bare: &[&str]) -> Attached {
     for device in bare {
         add(device, None, "", "is too small");
     }
-    let opened = Opened { maps: Box::new(maps.clone()), capacity: 64, id: 1 };
-    Attached { programs, opened: (!held.is_empty()).then_some(opened) }
+    let opened = OpenMaps { maps: Box::new(maps.clone()), capacity: 64, id: 1 };
+    AttachOutcome { programs, opened: (!held.is_empty()).then_some(opened) }
 }
 
 /// A core that asks for programs on the lab's ports.
 fn asking() -> Core {
     let mut core = Core::new(Machine::default(), Now { mono: Duration::ZERO, unix_ms: 1_000_000 });
-    core.firewall(&lab_firewall());
-    core.interfaces(&lab_dump());
-    core.configuration(&configuration("ebpf"));
-    let effects = core.changes(lab_network());
+    core.firewall_read(&lab_firewall());
+    core.interfaces_read(&lab_dump());
+    core.configuration_read(&configuration("ebpf"));
+    let effects = core.network_changed(lab_network());
     // Rules have to wait: they are for the devices that are left.
     assert_eq!(effects, [attach(&["lan1", "lan2", "wan"])]);
     core
@@ -65,7 +70,9 @@ fn asking() -> Core {
 fn running() -> (Core, Fake) {
     let (mut core, maps) = (asking(), Fake::default());
     let effects = core.attached(Ok(outcome(&maps, &["lan1", "lan2", "wan"], &[])));
-    let [Effect::Engine(Job::Apply { plan, .. })] = &effects[..] else { panic!("{effects:?}") };
+    let [AnyEffect::Offload(offload::Effect::Run(Job::Apply { plan, .. }))] = &effects[..] else {
+        panic!("{effects:?}")
+    };
     assert!(plan.devices.is_empty() && plan.engine == Engine::Ebpf);
     core.applied(Ok(Applied::Removed));
     (core, maps)
@@ -74,20 +81,20 @@ fn running() -> (Core, Fake) {
 /// Its packets have passed the rules both ways.
 const PASSED: u32 = 0x3000_0000;
 
-fn update(core: &mut Core, entry: Entry) -> Vec<Effect> {
+fn update(core: &mut Core, entry: Entry) -> Vec<AnyEffect> {
     let mark = entry.mark | PASSED;
     let event = Entry { orig_counters: None, reply_counters: None, mark, ..entry };
     // Known from its beginning.
-    let effects = core.events(&[Event::New(event), Event::Update(event)]);
+    let effects = core.entries_changed(&[Event::New(event), Event::Update(event)]);
     settle(core, effects)
 }
 
 /// Conntrack does not mind windows any more; what else there is to do.
-fn settle(core: &mut Core, effects: Vec<Effect>) -> Vec<Effect> {
+fn settle(core: &mut Core, effects: Vec<AnyEffect>) -> Vec<AnyEffect> {
     let mut others = Vec::new();
     for effect in effects {
         match effect {
-            Effect::Free(offers) => {
+            AnyEffect::Conntrack(conntrack::Effect::DisableWindowTracking(offers)) => {
                 let more = core.window_tracking(&offers, true);
                 others.extend(settle(core, more));
             }
@@ -98,7 +105,7 @@ fn settle(core: &mut Core, effects: Vec<Effect>) -> Vec<Effect> {
 }
 
 fn changes(core: &mut Core, news: Vec<topology::Change>) {
-    let effects = core.changes(news);
+    let effects = core.network_changed(news);
     settle(core, effects);
 }
 
@@ -154,13 +161,19 @@ fn a_connection_is_carried_with_its_event() {
     assert_eq!(update(&mut core, opening), []);
     assert_eq!(carried(&maps), 0);
     let event = Event::Update(established(7, false));
-    let effects = core.events(&[event]);
-    let [Effect::Free(offers)] = &effects[..] else { panic!("{effects:?}") };
+    let effects = core.entries_changed(&[event]);
+    let [AnyEffect::Conntrack(conntrack::Effect::DisableWindowTracking(offers))] = &effects[..]
+    else {
+        panic!("{effects:?}")
+    };
     let orig = established(7, false).orig;
     let free = Upkeep { zone: 0, orig, timeout_s: None, liberal: true };
     assert_eq!(offers.iter().map(without_window_tracking).collect::<Vec<_>>(), [free]);
     assert_eq!(carried(&maps), 0, "conntrack would take the next answer for invalid");
-    assert_eq!(core.window_tracking(offers, true), [Effect::Keep(vec![free])]);
+    assert_eq!(
+        core.window_tracking(offers, true),
+        [AnyEffect::Conntrack(conntrack::Effect::Update(vec![free]))]
+    );
     assert_eq!(carried(&maps), 2);
     maps.with(|inside| {
         let (_, (there, _)) = inside.flows.iter().find(|(key, _)| from_host(key)).unwrap();
@@ -175,16 +188,16 @@ fn a_connection_is_carried_with_its_event() {
 #[test]
 fn who_ends_while_conntrack_is_told_is_not_taken_up() {
     let (mut core, maps) = running();
-    let offers = |effects: Vec<Effect>| match &effects[..] {
-        [Effect::Free(offers)] => offers.clone(),
+    let offers = |effects: Vec<AnyEffect>| match &effects[..] {
+        [AnyEffect::Conntrack(conntrack::Effect::DisableWindowTracking(offers))] => offers.clone(),
         other => panic!("{other:?}"),
     };
     let begins = |id| Event::New(Entry { mark: PASSED, ..established(id, false) });
-    let first = offers(core.events(&[begins(7)]));
-    core.events(&[Event::Destroy(established(7, false))]);
+    let first = offers(core.entries_changed(&[begins(7)]));
+    core.entries_changed(&[Event::Destroy(established(7, false))]);
     core.window_tracking(&first, true);
     assert_eq!(carried(&maps), 0);
-    let second = offers(core.events(&[begins(8)]));
+    let second = offers(core.entries_changed(&[begins(8)]));
     core.window_tracking(&second, false);
     assert_eq!(carried(&maps), 0);
     assert_eq!(flow(&mut core, 8)["reason"], "not-taken");
@@ -210,24 +223,24 @@ fn counters_reach_flows_and_conntrack() {
     maps.pass(10, from_host);
     maps.pass(1000, |key| !from_host(key));
     core.now.mono += Duration::from_secs(1);
-    let effects = core.tick(&Readings::default());
+    let effects = core.second(&Readings::default());
     let keep = effects.iter().find_map(|effect| match effect {
-        Effect::Keep(upkeep) => Some(upkeep),
+        AnyEffect::Conntrack(conntrack::Effect::Update(upkeep)) => Some(upkeep),
         _ => None,
     });
     let timeouts: Vec<_> = keep.unwrap().iter().map(|upkeep| upkeep.timeout_s).collect();
     assert_eq!(timeouts, [Some(432_000)]);
-    assert_eq!(core.flows.totals().paths.ebpf.bytes, 101_000);
+    assert_eq!(core.conntrack.flows().totals().paths.ebpf.bytes, 101_000);
     // The last ones come with the end.
     maps.pass(1, from_host);
     let last = Entry {
         orig_counters: Some(Counters { packets: 12, bytes: 1100 }),
         ..established(7, false)
     };
-    core.events(&[Event::Destroy(last)]);
-    assert_eq!(core.flows.totals().paths.ebpf.bytes, 101_100);
+    core.entries_changed(&[Event::Destroy(last)]);
+    assert_eq!(core.conntrack.flows().totals().paths.ebpf.bytes, 101_100);
     assert_eq!(carried(&maps), 0);
-    assert!(core.flows.is_empty());
+    assert!(core.conntrack.flows().is_empty());
     assert_eq!(maps.with(|inside| inside.beats), 1);
 }
 
@@ -262,7 +275,12 @@ fn a_known_new_way_is_taken_at_once() {
     changes(&mut core, vec![topology::Change::Pppoe(vec![session(77)], Vec::new())]);
     assert_eq!(carried(&maps), 2);
     let sessions = maps.with(|inside| -> Vec<Option<u16>> {
-        inside.flows.keys().filter(|key| !from_host(key)).map(|key| key.way.session).collect()
+        inside
+            .flows
+            .keys()
+            .filter(|key| !from_host(key))
+            .map(|key| key.encapsulation.session)
+            .collect()
     });
     assert_eq!(sessions, [Some(77)]);
     assert_eq!(flow(&mut core, 7)["up_bytes"], 300, "counted before it was replaced");
@@ -297,21 +315,21 @@ fn the_next_daemon_adopts_what_the_last_one_left() {
     maps.pass(5, from_host);
     assert_eq!(carried(&maps), 4);
     let mut next = asking();
-    next.flows.trust_first_dump();
+    next.conntrack.flows_mut().trust_first_dump();
     next.attached(Ok(outcome(&maps, &["lan1", "lan2", "wan"], &[])));
     next.applied(Ok(Applied::Removed));
     for _ in 0..2 {
         next.now.mono += Duration::from_secs(2);
         next.dump_if_due();
-        let mut effects = next.batch(&[Entry { mark: PASSED, ..established(7, false) }]);
-        effects.extend(next.dumped(true));
+        let mut effects = next.entries_read(&[Entry { mark: PASSED, ..established(7, false) }]);
+        effects.extend(next.dump_ended(true));
         settle(&mut next, effects);
     }
     // The other connection is gone.
     assert_eq!(carried(&maps), 2);
     let flow = flow(&mut next, 7);
     assert_eq!((&flow["path"], &flow["up_bytes"]), (&json!("ebpf"), &json!(1500)));
-    assert_eq!(next.flows.totals().paths.ebpf.bytes, 0);
+    assert_eq!(next.conntrack.flows().totals().paths.ebpf.bytes, 0);
 }
 
 #[test]
@@ -335,22 +353,22 @@ fn a_blocked_source_is_dropped_at_the_hook() {
     update(&mut core, established(7, false));
     maps.pass(2, from_host);
     let source = established(7, false).orig.src;
-    let offers = core.flows.connections_of(source);
+    let offers = core.conntrack.flows().connections_of(source);
     let (now, until) = (core.now, core.now.mono + Duration::from_secs(60));
-    core.ebpf.reject(&offers, 2_100_498, until, core.around.topology(), now);
+    core.offload.reject(&offers, 2_100_498, until, core.network.topology(), now);
     core.serve_ebpf();
     assert!(maps.with(|inside| inside.flows.values().all(|(entry, _)| entry.drop.is_some())));
-    assert_eq!(core.flows.totals().paths.ebpf.packets, 2);
+    assert_eq!(core.conntrack.flows().totals().paths.ebpf.packets, 2);
     // Its end in conntrack, which follows, does not end the drop.
-    core.events(&[Event::Destroy(established(7, false))]);
+    core.entries_changed(&[Event::Destroy(established(7, false))]);
     maps.pass(5, from_host);
     core.now.mono += Duration::from_secs(1);
-    core.tick(&Readings::default());
+    core.second(&Readings::default());
     assert_eq!(carried(&maps), 2);
-    let dropped = core.ebpf.table().unwrap().dropped().to_vec();
+    let dropped = core.offload.ebpf().table().unwrap().dropped().to_vec();
     assert_eq!(dropped, [(2_100_498, Counters { packets: 5, bytes: 500 })]);
     let now = core.now;
-    core.ebpf.accept(&[source], now);
+    core.offload.accept(&[source], now);
     assert_eq!(carried(&maps), 0);
 }
 
@@ -407,12 +425,12 @@ fn other_rules_of_the_firewall_have_to_be_passed_anew() {
     update(&mut core, established(7, false));
     assert_eq!(carried(&maps), 2);
     let elements = Revision { elements: true, ..Revision::default() };
-    core.revised(elements);
+    core.rules_changed(elements);
     assert_eq!(carried(&maps), 2, "of a set");
-    let effects = core.revised(Revision { others: true, ..elements });
+    let effects = core.rules_changed(Revision { others: true, ..elements });
     assert_eq!(carried(&maps), 0);
     let renewed = effects.into_iter().find_map(|effect| match effect {
-        Effect::Renew(offers, PASSED) => Some(offers),
+        AnyEffect::Conntrack(conntrack::Effect::ClearMarks(offers, PASSED)) => Some(offers),
         _ => None,
     });
     let offers = renewed.unwrap();
@@ -420,7 +438,10 @@ fn other_rules_of_the_firewall_have_to_be_passed_anew() {
     update(&mut core, established(7, false));
     assert_eq!(carried(&maps), 0);
     let looked_up = core.marks_cleared(&offers);
-    assert_eq!(looked_up, [Effect::LookUp(vec![(0, offers[0].orig)])]);
+    assert_eq!(
+        looked_up,
+        [AnyEffect::Conntrack(conntrack::Effect::LookUp(vec![(0, offers[0].orig)]))]
+    );
     core.looked_up(&[established(7, false)]);
     assert_eq!(carried(&maps), 0, "a rule stops it now");
     let effects = core.looked_up(&[Entry { mark: PASSED, ..established(7, false) }]);

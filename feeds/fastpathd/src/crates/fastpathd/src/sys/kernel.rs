@@ -1,18 +1,50 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What the kernel tells in /proc.
+//! What the daemon reads from /proc.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use ebpf::connection::Timeouts;
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::bus::health::Facts;
-use crate::core::{Machine, Readings};
+/// Switches and limits of the running kernel.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Facts {
+    /// `net.netfilter.nf_conntrack_acct`; none: no conntrack.
+    pub(crate) accounting: Option<bool>,
+    /// `net.ipv4.ip_forward`.
+    pub(crate) forwarding: Option<bool>,
+    /// `net.netfilter.nf_conntrack_max`; 0: unknown.
+    pub(crate) conntrack_max: u64,
+    /// How long conntrack keeps connections.
+    pub(crate) timeouts: Timeouts,
+}
 
 /// What does not change while the daemon runs.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Machine {
+    pub(crate) kernel: String,
+    pub(crate) hostname: String,
+    pub(crate) started_ms: u64,
+    /// Rules that are installed with the daemon.
+    pub(crate) own_rules: PathBuf,
+}
+
+/// Files that change all the time, read once a second.
+#[derive(Debug, Default)]
+pub(crate) struct Readings {
+    pub(crate) stat: String,
+    pub(crate) net_dev: String,
+    pub(crate) leases: String,
+    pub(crate) hosts: String,
+    /// Seconds that local time is ahead of UTC.
+    pub(crate) offset_s: i64,
+    pub(crate) facts: Facts,
+}
+
+/// Reads what does not change while the daemon runs.
 pub(crate) fn read(started_ms: u64, own_rules: &Path) -> Machine {
     let word = |path| text(path).trim().to_owned();
     Machine {
@@ -23,7 +55,7 @@ pub(crate) fn read(started_ms: u64, own_rules: &Path) -> Machine {
     }
 }
 
-/// What changes all the time.
+/// Reads what changes all the time.
 pub(crate) fn readings(leases: &Path, offset_s: i64) -> Readings {
     Readings {
         stat: text("/proc/stat"),

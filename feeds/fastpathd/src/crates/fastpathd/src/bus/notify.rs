@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Notifications to subscribers.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::bus::requests::object;
+use crate::bus::{connection, status};
+use crate::daemon::Daemon;
+use crate::ips::answer;
+
+impl Daemon {
+    /// Once a second.
+    pub(crate) fn notify_tick(&self) {
+        if self.subscribed {
+            self.notify("tick", &status::tick(&self.core));
+        }
+    }
+
+    pub(crate) fn notify_alerts(&mut self) {
+        let newest = self.core.ips.newest_alert();
+        let Some(since) = self.alerts_notified.due(newest, self.core.now.mono) else { return };
+        if self.subscribed {
+            self.notify("alert", &answer::news(&self.core, since));
+        }
+    }
+
+    fn notify(&self, kind: &str, payload: &impl Serialize) {
+        if let (Some(bus), Some(payload)) = (&self.io.bus, object(payload))
+            && let Err(error) = bus.notify(connection::OBJECT, kind, &payload)
+        {
+            log::debug!("ubus: {kind}: {error}");
+        }
+    }
+}
+
+/// Which alerts have been notified: the first after a pause at once, a flood about once a second.
+#[derive(Debug, Default)]
+pub(crate) struct AlertsNotified {
+    /// Id of the newest one.
+    last: u64,
+    at: Option<Duration>,
+}
+
+impl AlertsNotified {
+    /// Less than a second, so that a tick that comes early does not skip one.
+    const PAUSE: Duration = Duration::from_millis(900);
+
+    /// Whether it is time to notify those up to `newest`: since which one, if so.
+    fn due(&mut self, newest: u64, now: Duration) -> Option<u64> {
+        let paused = self.at.is_none_or(|at| now.saturating_sub(at) >= Self::PAUSE);
+        if newest == self.last || !paused {
+            return None;
+        }
+        self.at = Some(now);
+        Some(std::mem::replace(&mut self.last, newest))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_alert_is_notified_at_once_and_a_flood_once_a_second() {
+        let ms = Duration::from_millis;
+        let mut notified = AlertsNotified::default();
+        assert_eq!(notified.due(0, ms(0)), None, "there is none");
+        assert_eq!(notified.due(1, ms(300)), Some(0), "the first one at once");
+        assert_eq!(notified.due(1, ms(5000)), None, "notified before");
+        assert_eq!(notified.due(2, ms(5100)), Some(1));
+        assert_eq!(notified.due(3, ms(5200)), None, "too soon");
+        assert_eq!(notified.due(9, ms(5999)), None);
+        assert_eq!(notified.due(9, ms(6000)), Some(2), "a flood in one notification");
+    }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Requests that are answered later.
+
+use serde::Serialize;
+use serde_json::Value;
+use ubus::{Map, Reply, Request};
+
+use crate::bus::connection;
+use crate::sys::error::chain;
+use crate::sys::task::spawn_local;
+
+/// A held request for the method `engine`.
+struct EngineRequest {
+    reply: Reply,
+    /// Engine to be written into the configuration.
+    persist: Option<&'static str>,
+}
+
+/// Requests that wait for their outcome.
+#[derive(Default)]
+pub(crate) struct Requests {
+    engine: Vec<EngineRequest>,
+    reinspect: Vec<Reply>,
+    /// Updates of rules that wait until the configuration is read.
+    updates: Vec<Request>,
+    /// Readings of the configuration that are under way.
+    readings: usize,
+}
+
+impl Requests {
+    pub(crate) fn hold_engine(&mut self, reply: Reply, persist: Option<&'static str>) {
+        self.engine.push(EngineRequest { reply, persist });
+    }
+
+    pub(crate) fn hold_reinspect(&mut self, reply: Reply) {
+        self.reinspect.push(reply);
+    }
+
+    /// An update that is requested right after a change of the sources means the new ones: it is
+    /// held while the configuration is being read. Returns a request that need not wait.
+    pub(crate) fn hold_update(&mut self, request: Request) -> Option<Request> {
+        if self.readings == 0 || request.method != "rules_update" {
+            return Some(request);
+        }
+        self.updates.push(request);
+        None
+    }
+
+    pub(crate) fn reading_begins(&mut self) {
+        self.readings += 1;
+    }
+
+    /// A reading has ended, with or without a configuration. Returns what waited for it.
+    pub(crate) fn reading_ends(&mut self) -> Vec<Request> {
+        self.readings = self.readings.saturating_sub(1);
+        if self.readings == 0 { std::mem::take(&mut self.updates) } else { Vec::new() }
+    }
+
+    /// Answers the requests for the engine, after writing it into the configuration if asked to.
+    pub(crate) fn answer_engine(&mut self, report: &impl Serialize, bus: Option<&ubus::Handle>) {
+        let report = object(report).unwrap_or_default();
+        for EngineRequest { reply, persist } in self.engine.drain(..) {
+            let (report, bus) = (report.clone(), bus.cloned());
+            spawn_local(async move {
+                if let (Some(engine), Some(bus)) = (persist, bus)
+                    && let Err(error) = connection::persist(&bus, engine).await
+                {
+                    log::error!("writing the engine into the configuration: {}", chain(&error));
+                    reply.status(ubus::Status::UnknownError);
+                    return;
+                }
+                if let Err(error) = reply.data(&report) {
+                    log::error!("ubus: answer of engine: {error}");
+                }
+            });
+        }
+    }
+
+    pub(crate) fn answer_reinspect(&mut self, result: &Result<usize, String>) {
+        for reply in self.reinspect.drain(..) {
+            let Ok(flows) = result else {
+                reply.status(ubus::Status::UnknownError);
+                continue;
+            };
+            let answered = reply.data(&Map::from_iter([("flows".to_owned(), (*flows).into())]));
+            if let Err(error) = answered {
+                log::error!("ubus: answer of reinspect: {error}");
+            }
+        }
+    }
+}
+
+/// A value as an object of ubus.
+pub(crate) fn object(value: &impl Serialize) -> Option<Map> {
+    match serde_json::to_value(value) {
+        Ok(Value::Object(map)) => Some(map),
+        Ok(_) | Err(_) => None,
+    }
+}

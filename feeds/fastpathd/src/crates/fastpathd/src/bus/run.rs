@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Handles what comes over ubus, and answers.
+
+use serde_json::Value;
+
+use crate::bus::methods::{self, Outcome};
+use crate::bus::{Effect, Event, connection};
+use crate::daemon::Daemon;
+use crate::effect::Effect as AnyEffect;
+use crate::sys::task::spawn_local;
+use crate::{configuration, ips};
+
+impl Daemon {
+    pub(crate) fn bus_event(&mut self, event: Event) -> Vec<AnyEffect> {
+        match event {
+            Event::Up(handle) => {
+                self.io.bus = Some(handle);
+                self.unread = true;
+                vec![AnyEffect::Configuration(configuration::Effect::Read)]
+            }
+            Event::Down => {
+                self.io.bus = None;
+                self.subscribed = false;
+                Vec::new()
+            }
+            Event::Invoked(request) => match self.requests.hold_update(request) {
+                Some(request) => self.invoke(request),
+                None => Vec::new(),
+            },
+            Event::Subscribed(active) => {
+                self.subscribed = active;
+                Vec::new()
+            }
+        }
+    }
+
+    pub(crate) fn bus_effect(&mut self, effect: Effect) {
+        match effect {
+            Effect::AnswerEngine => {
+                self.requests.answer_engine(&self.core.offload.report(), self.io.bus.as_ref());
+            }
+            Effect::AnswerReinspect(result) => self.requests.answer_reinspect(&result),
+        }
+    }
+
+    /// Calls a method. Its effects are to be carried out after this.
+    pub(crate) fn invoke(&mut self, request: ubus::Request) -> Vec<AnyEffect> {
+        let ubus::Request { method, args, reply, .. } = request;
+        match methods::call(&mut self.core, &method, args) {
+            Outcome::Reply(Value::Object(answer)) => {
+                if let Err(error) = reply.data(&answer) {
+                    log::error!("ubus: answer of {method}: {error}");
+                }
+                Vec::new()
+            }
+            Outcome::Reply(_) | Outcome::NoMethod => {
+                reply.status(ubus::Status::MethodNotFound);
+                Vec::new()
+            }
+            Outcome::NotFound => {
+                reply.status(ubus::Status::NotFound);
+                Vec::new()
+            }
+            Outcome::Invalid(why) => {
+                log::info!("ubus: {method} refused: {why}");
+                reply.status(ubus::Status::InvalidArgument);
+                Vec::new()
+            }
+            Outcome::Doctor(args) => {
+                match &self.io.bus {
+                    Some(bus) => spawn_local(connection::doctor(bus.clone(), args, reply)),
+                    None => reply.status(ubus::Status::NotFound),
+                }
+                Vec::new()
+            }
+            Outcome::Reinspect => {
+                self.requests.hold_reinspect(reply);
+                vec![AnyEffect::Ips(ips::Effect::Reinspect)]
+            }
+            Outcome::Done(answer, effects) => {
+                if let Err(error) = reply.data(&answer) {
+                    log::error!("ubus: answer of {method}: {error}");
+                }
+                effects
+            }
+            Outcome::Engine { persist, effects, engine } => {
+                log::info!("engine {engine} by command");
+                self.requests.hold_engine(reply, persist.then_some(engine.name()));
+                effects
+            }
+        }
+    }
+}

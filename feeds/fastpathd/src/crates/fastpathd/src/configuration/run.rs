@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Reads the configuration: over ubus as rpcd has it, or from the file.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+use tokio::sync::mpsc::Sender;
+
+use crate::bus::connection;
+use crate::configuration::Event;
+use crate::configuration::package::Configuration;
+use crate::event::Event as AnyEvent;
+use crate::network::{self, run::read_interfaces};
+use crate::sys::error::chain;
+
+/// Reads all that is configured over ubus. `file`: to find what is wrong when rpcd cannot read it.
+pub(crate) async fn read(bus: ubus::Handle, file: PathBuf, events: Sender<AnyEvent>) {
+    if !connection::has_config(&bus).await {
+        let why = "fastpath.config is not on ubus yet".to_owned();
+        let _ = events.send(AnyEvent::Configuration(Event::NotYet(why))).await;
+        return;
+    }
+    match connection::package(&bus, "firewall").await {
+        Ok(values) => {
+            let event = network::Event::Firewall(values.unwrap_or_default());
+            let _ = events.send(AnyEvent::Network(event)).await;
+        }
+        Err(error) => log::warn!("reading the firewall's configuration: {}", chain(&error)),
+    }
+    let event = match connection::package(&bus, "fastpath").await {
+        Ok(Some(values)) => Event::Read(values),
+        Ok(None) => {
+            log::warn!("there is no /etc/config/fastpath: using the defaults");
+            Event::Read(Value::Object(Map::new()))
+        }
+        // rpcd says only that it cannot read the file; we can say what is wrong in it.
+        Err(error) => Event::Unreadable(values(&file).err().unwrap_or_else(|| chain(&error))),
+    };
+    let _ = events.send(AnyEvent::Configuration(event)).await;
+    read_interfaces(bus, events).await;
+}
+
+/// Reads the file itself, without ubus.
+pub(crate) fn read_file(path: &Path) -> Event {
+    log::warn!("fastpath.config is not on ubus: reading {} directly", path.display());
+    match values(path) {
+        Ok(values) => Event::Read(values),
+        Err(why) => Event::Unreadable(why),
+    }
+}
+
+/// The values of a configuration file, or what is wrong with it.
+fn values(path: &Path) -> Result<Value, String> {
+    let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    config::parse_uci(&text).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// Checks a configuration file: its warnings, or the text of what is wrong.
+pub(crate) fn check(path: &Path) -> Result<Vec<String>, String> {
+    let values = values(path)?;
+    match Configuration::read(&values) {
+        Ok((_, warnings)) => Ok(warnings.iter().map(ToString::to_string).collect()),
+        Err(error) => Err(error.to_string()),
+    }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What effects are carried out with.
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Instant;
+
+use ruleset::NftCommand;
+use serde_json::{Map, json};
+use tokio::sync::{Mutex, mpsc};
+
+use crate::bus::connection;
+use crate::event::Event;
+use crate::sys::error::chain;
+use crate::sys::task::spawn_local;
+
+/// Paths of files and sockets.
+#[derive(Debug, Clone)]
+pub(crate) struct Paths {
+    pub(crate) socket: PathBuf,
+    /// Read only while ubus is down.
+    pub(crate) config: PathBuf,
+    pub(crate) leases: PathBuf,
+    /// Folder for what other programs read at run time.
+    pub(crate) run: PathBuf,
+    /// Suricata's command socket.
+    pub(crate) commands: PathBuf,
+    /// Rules that are installed with the daemon.
+    pub(crate) own_rules: PathBuf,
+}
+
+impl Paths {
+    /// The generation of nftables' rules that this daemon has seen.
+    pub(crate) fn generation(&self) -> PathBuf {
+        self.run.join("rules")
+    }
+}
+
+/// Handles of the daemon's surroundings.
+pub(crate) struct Io {
+    pub(crate) paths: Paths,
+    pub(crate) started: Instant,
+    pub(crate) nft: NftCommand,
+    /// Held while nft runs: a block must not get lost while the table is replaced.
+    pub(crate) table_lock: Rc<Mutex<()>>,
+    /// Held while programs are attached.
+    pub(crate) programs_lock: Rc<Mutex<()>>,
+    pub(crate) events: mpsc::Sender<Event>,
+    pub(crate) bus: Option<ubus::Handle>,
+}
+
+impl Io {
+    pub(crate) fn new(paths: Paths, events: mpsc::Sender<Event>) -> Self {
+        Self {
+            paths,
+            started: Instant::now(),
+            nft: NftCommand::default(),
+            table_lock: Rc::default(),
+            programs_lock: Rc::default(),
+            events,
+            bus: None,
+        }
+    }
+
+    /// Starts an exchange over ubus; nothing while it is down: all is read when it is up again.
+    pub(crate) fn with_bus<F: Future<Output = ()> + 'static>(
+        &self,
+        talk: impl FnOnce(ubus::Handle, mpsc::Sender<Event>) -> F,
+    ) {
+        if let Some(bus) = &self.bus {
+            spawn_local(talk(bus.clone(), self.events.clone()));
+        }
+    }
+
+    /// Notifies an init script that there is something for it. Without ubus it finds out at its
+    /// next start.
+    pub(crate) fn notify_service(&self, event: &'static str) {
+        self.with_bus(move |bus, _| async move {
+            let args = json!({"type": event, "data": {}});
+            let args = args.as_object().cloned().unwrap_or_else(Map::new);
+            if let Err(error) = connection::event(&bus, &args).await {
+                log::warn!("sending {event} to the init script: {}", chain(&error));
+            }
+        });
+    }
+}

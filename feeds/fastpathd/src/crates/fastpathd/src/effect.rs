@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What the core asks to be done outside: one variant for each subsystem, which matches its own
+//! effects whole.
+
+use crate::{bus, configuration, conntrack, cpu, ips, network, offload, rules};
+
+/// Something to be done outside.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a handful exist at a time, none is kept")]
+pub(crate) enum Effect {
+    Bus(bus::Effect),
+    Configuration(configuration::Effect),
+    Conntrack(conntrack::Effect),
+    Cpu(cpu::Effect),
+    Ips(ips::Effect),
+    Network(network::Effect),
+    Offload(offload::Effect),
+    Rules(rules::Effect),
+}

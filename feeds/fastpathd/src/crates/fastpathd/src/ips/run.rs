@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Carries out what inspection needs: files and commands for Suricata, blocks, re-inspection.
+
+use std::net::IpAddr;
+
+use ctnetlink::{Reinspection, Select, Tuple};
+use ruleset::NftCommand;
+use tokio::sync::mpsc::Sender;
+
+use crate::core::Core;
+use crate::daemon::Io;
+use crate::event::Event as AnyEvent;
+use crate::ips::inspection::Instruction;
+use crate::ips::{Effect, Event, ProbeControl, probe, suricata};
+use crate::sys::error::chain;
+use crate::sys::task::spawn_local;
+
+/// The event on which Suricata's init script reads its instruction.
+const SURICATA: &str = "fastpath.ips";
+
+/// Starts the sources of events.
+pub(crate) fn start(io: &Io, control: &ProbeControl) {
+    let events = &io.events;
+    spawn_local(probe::watch(control.clone(), events.clone()));
+    let commands = io.paths.commands.clone();
+    spawn_local(probe::query_commands(commands, control.clone(), events.clone()));
+    spawn_local(suricata::listen(folder(io), io.started, events.clone()));
+}
+
+/// What Suricata and the daemon share.
+fn folder(io: &Io) -> suricata::Folder {
+    suricata::Folder(io.paths.run.join("ips"))
+}
+
+pub(crate) fn execute(effect: Effect, core: &mut Core, io: &Io) {
+    match effect {
+        Effect::Instruct(instruction) => instruct(&instruction, core, io),
+        Effect::NotifyService => io.notify_service(SURICATA),
+        Effect::ReloadRules => reload_rules(core, io),
+        Effect::Block { element, flows } => block(*element, flows, io),
+        Effect::Unblock(addresses) => unblock(addresses, io),
+        Effect::ReadTable => {
+            let (nft, events) = (io.nft.clone(), io.events.clone());
+            spawn_local(async move { read_table(&nft, &events).await });
+        }
+        Effect::Reinspect => reinspect(core, io),
+    }
+}
+
+fn instruct(instruction: &Instruction, core: &mut Core, io: &Io) {
+    let provided = match instruction {
+        Instruction::Run(_) => suricata::provide_rules(&io.paths.own_rules, core.rules.store()),
+        Instruction::Stop => Ok(()),
+    };
+    if let Err(why) = provided.and_then(|()| folder(io).write(instruction)) {
+        log::error!("{why}");
+        core.ips.not_written(why);
+        return;
+    }
+    io.notify_service(SURICATA);
+}
+
+fn reload_rules(core: &Core, io: &Io) {
+    // If it was refused with the previous rules it is not running, and its script tries again.
+    if !core.ips.inspection().seen().running {
+        return io.notify_service(SURICATA);
+    }
+    let socket = io.paths.commands.clone();
+    spawn_local(async move {
+        match probe::reload(socket).await {
+            Ok(()) => log::info!("Suricata reloads its rules"),
+            Err(why) => log::error!("reloading the rules: {why}"),
+        }
+    });
+}
+
+fn block(element: ruleset::Block, flows: Vec<(u16, Tuple)>, io: &Io) {
+    let (nft, lock) = (io.nft.clone(), io.table_lock.clone());
+    spawn_local(async move {
+        let _guard = lock.lock().await;
+        if let Err(error) = ruleset::block(&nft, &element).await {
+            log::error!("{}", chain(&error));
+            return;
+        }
+        // Offloaded packets no longer pass the rules.
+        if let Err(error) = ctnetlink::delete(&flows).await {
+            log::error!("ending flows of {}: {}", element.address, chain(&error));
+        }
+    });
+}
+
+fn unblock(addresses: Vec<IpAddr>, io: &Io) {
+    let (nft, lock) = (io.nft.clone(), io.table_lock.clone());
+    spawn_local(async move {
+        let _guard = lock.lock().await;
+        for address in addresses {
+            if let Err(error) = ruleset::release(&nft, address).await {
+                log::error!("unblocking {address}: {}", chain(&error));
+            }
+        }
+    });
+}
+
+/// Resets counters and marks, then loads a new table, so that no flow stays offloaded.
+fn reinspect(core: &Core, io: &Io) {
+    let (nft, events, lock) = (io.nft.clone(), io.events.clone(), io.table_lock.clone());
+    // It waits until a job under way is done.
+    let plan = core.offload.coming().cloned();
+    let blocks = core.ips.blocks(core.now.mono);
+    spawn_local(async move {
+        let _guard = lock.lock().await;
+        let result = match plan {
+            Some(plan) => renew(&nft, &plan, &blocks, &events).await,
+            None => Ok(0),
+        };
+        let _ = events.send(AnyEvent::Ips(Event::Reinspected(result))).await;
+    });
+}
+
+/// Has the core read what is in our table.
+pub(crate) async fn read_table(nft: &NftCommand, events: &Sender<AnyEvent>) {
+    match ruleset::read_back(nft).await {
+        Ok(found) => {
+            // Nothing is there before the first table.
+            let found = Box::new(found.unwrap_or_default());
+            let _ = events.send(AnyEvent::Ips(Event::TableRead(found))).await;
+        }
+        Err(error) => log::debug!("reading our table: {}", chain(&error)),
+    }
+}
+
+/// How many connections had left inspection.
+async fn renew(
+    nft: &NftCommand,
+    plan: &ruleset::Plan,
+    blocks: &[ruleset::Block],
+    events: &Sender<AnyEvent>,
+) -> Result<usize, String> {
+    let flows = reset(plan.mark_mask, events).await;
+    // The counters of a table are lost with it.
+    read_table(nft, events).await;
+    // Even if that failed halfway: connections that were reset must not stay offloaded.
+    ruleset::renew(nft, plan, blocks).await.map_err(|error| chain(&error))?;
+    flows
+}
+
+/// Resets all connections, also those that were never inspected: they would spend a budget at once
+/// that a new policy gives them. How many had left inspection.
+async fn reset(mask: u32, events: &Sender<AnyEvent>) -> Result<usize, String> {
+    let mut flows = 0;
+    let mut again = Reinspection::start(mask, Select::Every).map_err(|error| chain(&error))?;
+    loop {
+        let mut batch = Vec::new();
+        let more = again.next(&mut batch).await;
+        flows += batch.iter().filter(|entry| entry.mark & mask != 0).count();
+        let _ = events.send(AnyEvent::Ips(Event::Reset(batch))).await;
+        if !more.map_err(|error| chain(&error))? {
+            return Ok(flows);
+        }
+    }
+}

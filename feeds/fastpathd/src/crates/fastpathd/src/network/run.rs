@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Follows the kernel's network, and asks netifd.
+
+use std::time::Duration;
+
+use tokio::sync::mpsc::Sender;
+use topology::Watcher;
+
+use crate::bus::connection;
+use crate::daemon::Io;
+use crate::event::Event as AnyEvent;
+use crate::network::{Effect, Event};
+use crate::sys::error::chain;
+
+/// After a failure; the kernel's answer will not change any sooner.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// Follows the network until the daemon ends.
+pub(crate) async fn watch(events: Sender<AnyEvent>) {
+    loop {
+        let failure = match Watcher::open() {
+            Ok(mut watcher) => loop {
+                match watcher.next().await {
+                    Ok(changes) => {
+                        let event = AnyEvent::Network(Event::Changed(changes));
+                        if events.send(event).await.is_err() {
+                            return;
+                        }
+                    }
+                    Err(error) => break error,
+                }
+            },
+            Err(error) => error,
+        };
+        log::error!("network: {}", chain(&failure));
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+pub(crate) fn execute(effect: &Effect, io: &Io) {
+    match effect {
+        Effect::ReadInterfaces => io.with_bus(read_interfaces),
+    }
+}
+
+pub(crate) async fn read_interfaces(bus: ubus::Handle, events: Sender<AnyEvent>) {
+    match connection::interfaces(&bus).await {
+        Ok(dump) => {
+            let _ = events.send(AnyEvent::Network(Event::Interfaces(dump))).await;
+        }
+        Err(error) => log::debug!("reading the interfaces: {}", chain(&error)),
+    }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The eBPF engine at work: programs on devices, requests of the flow table, changes of the network.
+
+use ebpf::dependency::Change;
+use ruleset::Plan;
+
+use crate::conntrack;
+use crate::core::Core;
+use crate::effect::Effect as AnyEffect;
+use crate::offload::ebpf::{AttachOutcome, Served, without_window_tracking};
+
+impl Core {
+    /// Outcome of attaching programs.
+    pub(crate) fn attached(&mut self, result: Result<AttachOutcome, String>) -> Vec<AnyEffect> {
+        let offload = &mut self.offload;
+        offload.ebpf.attached(result, self.now);
+        let held = offload.held_devices();
+        self.network.view_mut().set_programs(held.clone());
+        offload.flowtable.set_held(held, offload.ebpf.why());
+        offload.ebpf.programs_changed(self.network.view(), self.now);
+        let mut effects = self.serve_ebpf();
+        effects.extend(self.replan());
+        effects.extend(self.answer_engine());
+        effects
+    }
+
+    /// The network has changed: entries that depend on what changed are removed.
+    pub(crate) fn dependencies_changed(&mut self, changes: &[Change]) -> Vec<AnyEffect> {
+        self.offload.ebpf.changed(changes, self.network.view(), self.now);
+        self.serve_ebpf()
+    }
+
+    pub(crate) fn ebpf_second(&mut self) -> Vec<AnyEffect> {
+        self.offload.ebpf.set_timeouts(self.sys.facts().timeouts);
+        self.offload.ebpf.second(self.now);
+        let mut effects = self.serve_ebpf();
+        if self.offload.ebpf.retry_due(self.now) {
+            effects.extend(self.replan());
+        }
+        effects
+    }
+
+    /// Carries out what the flow table requests of the eBPF engine.
+    pub(crate) fn serve_ebpf(&mut self) -> Vec<AnyEffect> {
+        use conntrack::Effect::{ClearMarks, DisableWindowTracking, Update};
+        let flows = self.conntrack.flows_mut();
+        let Served { extend, prepare, clear, installed } =
+            self.offload.ebpf.serve(flows, self.network.view(), self.now);
+        let mut effects = Vec::new();
+        if !prepare.is_empty() {
+            effects.push(DisableWindowTracking(prepare));
+        }
+        let bits = self.offload.in_force().and_then(Plan::passed).map(|[a, b]| a | b);
+        if let (Some(bits), false) = (bits, clear.is_empty()) {
+            effects.push(ClearMarks(clear, bits));
+        }
+        if !extend.is_empty() {
+            effects.push(Update(extend));
+        }
+        // A second time: until a connection is carried, conntrack notes acknowledgements, and it
+        // would reject a RST that follows later ones.
+        if !installed.is_empty() {
+            effects.push(Update(installed.iter().map(without_window_tracking).collect()));
+        }
+        effects.into_iter().map(AnyEffect::Conntrack).collect()
+    }
+}
+
+#[cfg(test)]
+#[path = "ebpf_tests.rs"]
+mod tests;

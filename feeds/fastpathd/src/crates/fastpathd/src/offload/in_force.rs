@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The table in force: outcomes of jobs, changes made by others, stations that move.
+
+use ctnetlink::{Revision, Touch};
+use flows::EngineState;
+use ruleset::{Applied, Engine};
+
+use crate::bus;
+use crate::core::Core;
+use crate::effect::Effect as AnyEffect;
+use crate::network::stations::{self, Moved};
+use crate::offload::Effect;
+use crate::offload::flowtable::Job;
+
+fn run(job: Job) -> AnyEffect {
+    AnyEffect::Offload(Effect::Run(job))
+}
+
+impl Core {
+    /// Outcome of a job that applies or renews the table.
+    pub(crate) fn applied(&mut self, result: Result<Applied, String>) -> Vec<AnyEffect> {
+        match &result {
+            Ok(how) => log::info!("table inet fastpath: {how:?}"),
+            Err(why) => {
+                log::error!("failed to apply table inet fastpath, previous rules kept: {why}");
+            }
+        }
+        // The rest of nft's message points into a script that the administrator does not see.
+        let result = result.map_err(|why| why.lines().next().unwrap_or_default().to_owned());
+        let next = self.offload.flowtable.applied(result, self.now);
+        self.engine_changed();
+        self.answer_when_settled(next)
+    }
+
+    /// Outcome of a job that verifies the table.
+    pub(crate) fn verified(&mut self, in_force: bool) -> Vec<AnyEffect> {
+        if !in_force {
+            log::warn!("table inet fastpath was changed or removed from outside: restoring it");
+        }
+        let next = self.offload.flowtable.verified(in_force, self.now);
+        self.engine_changed();
+        self.answer_when_settled(next)
+    }
+
+    /// The next job; without one, held requests for the engine are answered.
+    fn answer_when_settled(&mut self, next: Option<Job>) -> Vec<AnyEffect> {
+        let mut effects: Vec<AnyEffect> = next.into_iter().map(run).collect();
+        effects.extend(self.serve_ebpf());
+        effects.extend(self.answer_engine());
+        effects
+    }
+
+    /// Answers held requests for the engine once neither rules nor programs are under way.
+    pub(super) fn answer_engine(&self) -> Option<AnyEffect> {
+        let settled = self.offload.flowtable.is_settled() && self.offload.ebpf.is_known();
+        settled.then_some(AnyEffect::Bus(bus::Effect::AnswerEngine))
+    }
+
+    /// Rules were changed, perhaps by ourselves.
+    pub(crate) fn rules_changed(&mut self, revision: Revision) -> Vec<AnyEffect> {
+        let mut effects = vec![AnyEffect::Offload(Effect::NoteRules)];
+        if revision.others || revision.elements {
+            // Elements change all the time where names are resolved into sets (dnsmasq): carried
+            // flows go on then, as in a flowtable.
+            self.conntrack.flows_mut().rules_changed(revision.others, self.now);
+            effects.extend(self.serve_ebpf());
+        }
+        if revision.table == Touch::None {
+            return effects;
+        }
+        let flowtable = &mut self.offload.flowtable;
+        let was_there = flowtable.in_force().is_some();
+        let next = flowtable.touched(revision.table, self.now);
+        if was_there && flowtable.in_force().is_none() {
+            log::warn!("table inet fastpath was removed from outside: restoring it");
+            self.engine_changed();
+        }
+        effects.extend(self.answer_when_settled(next));
+        effects
+    }
+
+    /// Stations have moved. Flows to them leave the flowtable and enter it again with their next
+    /// packet, by the network as it is now. The eBPF engine follows without this.
+    pub(crate) fn stations_moved(&mut self, moved: &[Moved]) -> Option<AnyEffect> {
+        if moved.is_empty() || !self.offload.in_force()?.has_flowtable() {
+            return None;
+        }
+        let addresses = stations::addresses(moved, self.network.topology());
+        if !self.conntrack.flows().forwards(addresses.as_deref()) {
+            return None;
+        }
+        log::info!("hosts have moved to another port: renewing the flowtable");
+        self.offload.flowtable.renew(self.now).map(run)
+    }
+
+    pub(crate) fn flowtable_second(&mut self) -> Option<AnyEffect> {
+        self.offload.flowtable.second(self.now).map(run)
+    }
+
+    /// Passes the engine in force on to the flow table.
+    fn engine_changed(&mut self) {
+        let (engine, devices, left_out, shaped) = match self.offload.in_force() {
+            Some(plan) if plan.engine != Engine::Off => {
+                let excludes = plan.excludes.iter().map(flow_exclude).collect();
+                let engine = EngineState {
+                    engine: flow_engine(plan.engine),
+                    excludes,
+                    passed: plan.passed().unwrap_or_default(),
+                };
+                (engine, plan.devices.clone(), plan.left_out, plan.shaped.clone())
+            }
+            Some(_) | None => Default::default(),
+        };
+        self.network.view_mut().set_devices(devices, left_out, shaped);
+        self.conntrack.flows_mut().engine(engine, self.now);
+        self.inspection_changed();
+    }
+}
+
+const fn flow_engine(engine: Engine) -> flows::Engine {
+    match engine {
+        Engine::Off => flows::Engine::Off,
+        Engine::Flowtable => flows::Engine::Flowtable,
+        Engine::FlowtableHw => flows::Engine::FlowtableHw,
+        Engine::Ebpf => flows::Engine::Ebpf,
+    }
+}
+
+fn flow_exclude(exclude: &ruleset::Exclude) -> flows::Exclude {
+    // Every field by name: a new one must be handled here.
+    let ruleset::Exclude { name: _, src, dest, proto, src_port, dest_port } = exclude;
+    flows::Exclude {
+        src: *src,
+        dest: *dest,
+        proto: *proto,
+        src_port: src_port.as_ref().map(|p| p.first..=p.last),
+        dest_port: dest_port.as_ref().map(|p| p.first..=p.last),
+    }
+}
+
+#[cfg(test)]
+#[path = "core_tests.rs"]
+mod tests;

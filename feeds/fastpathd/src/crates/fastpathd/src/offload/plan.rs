@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Plans what is to be offloaded, whenever configuration, network or inspection change.
+
+use std::collections::BTreeSet;
+
+use ruleset::{Candidate, Engine, Plan};
+
+use crate::core::Core;
+use crate::effect::Effect as AnyEffect;
+use crate::offload::Effect;
+use crate::offload::ebpf::{AttachRequest, Program};
+
+impl Core {
+    /// Makes a new plan, and a job if that changes what has to be in force.
+    pub(crate) fn replan(&mut self) -> Vec<AnyEffect> {
+        let (Some((settings, source)), true) =
+            (self.configuration.effective(), self.network.is_known())
+        else {
+            return Vec::new();
+        };
+        // The number of queues comes from the CPU plan, for both.
+        let mut effects: Vec<AnyEffect> = self.instruct().into_iter().collect();
+        let topology = self.network.topology();
+        let candidates: Vec<Candidate> = topology
+            .lowest()
+            .into_iter()
+            .map(|d| Candidate { device: d.device.to_string(), eligible: d.eligible, why: d.why })
+            .collect();
+        let protection = self.ips.inspection().plan(&self.network.places());
+        let mut plan = ruleset::plan(&candidates, &settings, &protection);
+        plan.shape(topology.shaped().into_keys().map(|name| name.to_string()));
+        plan.tunnel(topology.tunnels().into_iter().map(|name| name.to_string()));
+        effects.extend(self.request_programs(&mut plan, settings.hook));
+        self.offload.planned = Some(plan.clone());
+        if !self.offload.ebpf.is_known() {
+            return effects;
+        }
+        // Only texts for the administrator: another text is no reason to run nft.
+        plan.decisions.clear();
+        let job = self.offload.flowtable.request(plan, source);
+        effects.extend(job.map(Effect::Run).map(AnyEffect::Offload));
+        effects
+    }
+
+    /// Requests programs for the plan's devices, and leaves those that have one out of the
+    /// flowtable.
+    fn request_programs(
+        &mut self,
+        plan: &mut Plan,
+        hook: Option<&'static str>,
+    ) -> Option<AnyEffect> {
+        let is_ebpf = plan.engine == Engine::Ebpf;
+        let ebpf = &mut self.offload.ebpf;
+        let devices = if is_ebpf { plan.devices.clone() } else { BTreeSet::new() };
+        if is_ebpf {
+            let why = |program: &Program| format!("held by eBPF ({})", program.word);
+            plan.hold(ebpf.held().map(|program| (program.device.clone(), why(program))));
+        }
+        let hook = hook.filter(|_| is_ebpf);
+        let request = ebpf.request(AttachRequest { devices, hook });
+        request.map(Effect::Attach).map(AnyEffect::Offload)
+    }
+
+    /// Chooses the engine until the configuration says something new. The answer to the caller
+    /// follows with [`AnswerEngine`](crate::bus::Effect::AnswerEngine).
+    pub(crate) fn command(&mut self, engine: Engine) -> Vec<AnyEffect> {
+        self.configuration.command(engine);
+        let mut effects = self.replan();
+        self.offload.flowtable.verify_soon();
+        effects.extend(self.answer_engine());
+        effects
+    }
+}

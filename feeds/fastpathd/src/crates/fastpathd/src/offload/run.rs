@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Runs nft and the loader of programs, and follows the rules of nftables.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ctnetlink::{Revision, RevisionError, RevisionSocket, Revisions};
+use ruleset::NftCommand;
+use tokio::sync::mpsc::Sender;
+
+use crate::core::Core;
+use crate::daemon::Io;
+use crate::event::Event as AnyEvent;
+use crate::ips::run::read_table;
+use crate::offload::ebpf::AttachRequest;
+use crate::offload::flowtable::Job;
+use crate::offload::{Effect, Event, attach};
+use crate::sys::error::chain;
+use crate::sys::file;
+use crate::sys::task::spawn_local;
+
+pub(crate) use attach::clear as detach_all;
+
+/// After a failure; the kernel's answer will not change any sooner.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// Family and name of our table.
+const TABLE: (u8, &str) = (1, "fastpath");
+
+/// A socket that receives every change of nftables from now on.
+pub(crate) fn subscribe() -> Result<RevisionSocket, RevisionError> {
+    let (family, table) = TABLE;
+    RevisionSocket::open(Revisions::of(family, table))
+}
+
+/// Follows nftables until the daemon ends.
+pub(crate) async fn watch(
+    mut opened: Result<RevisionSocket, RevisionError>,
+    events: Sender<AnyEvent>,
+) {
+    loop {
+        let failure = match opened {
+            Ok(mut socket) => loop {
+                match socket.recv().await {
+                    Ok(revision) => {
+                        let event = AnyEvent::Offload(Event::RulesChanged(revision));
+                        if events.send(event).await.is_err() {
+                            return;
+                        }
+                    }
+                    Err(error) => break error,
+                }
+            },
+            Err(error) => error,
+        };
+        log::error!("rules: {}", chain(&failure));
+        tokio::time::sleep(PAUSE).await;
+        opened = subscribe();
+        // Changes may have been missed meanwhile.
+        let event = AnyEvent::Offload(Event::RulesChanged(Revision::UNKNOWN));
+        if events.send(event).await.is_err() {
+            return;
+        }
+    }
+}
+
+pub(crate) fn execute(effect: Effect, core: &Core, io: &Io) {
+    match effect {
+        Effect::Run(job) => run_job(job, core, io),
+        Effect::Attach(request) => attach_programs(request, io),
+        Effect::NoteRules => spawn_local(note_rules(io.paths.generation())),
+    }
+}
+
+fn run_job(job: Job, core: &Core, io: &Io) {
+    let (nft, events, lock) = (io.nft.clone(), io.events.clone(), io.table_lock.clone());
+    let blocks = core.ips.blocks(core.now.mono);
+    let replaces = match &job {
+        Job::Apply { .. } | Job::Renew(_) => true,
+        Job::Verify(_) => false,
+    };
+    let counts = core.ips.inspection().is_enabled() && replaces;
+    spawn_local(async move {
+        let _guard = lock.lock().await;
+        if counts {
+            // The counters of a table are lost with it.
+            read_table(&nft, &events).await;
+        }
+        let event = match job {
+            Job::Apply { plan, in_force } => {
+                let result = ruleset::apply(&nft, &plan, in_force.as_ref(), &blocks).await;
+                Event::Applied(result.map_err(|error| chain(&error)))
+            }
+            Job::Renew(plan) => {
+                let result = ruleset::renew(&nft, &plan, &blocks).await;
+                Event::Applied(result.map_err(|error| chain(&error)))
+            }
+            Job::Verify(plan) => Event::Verified(is_in_force(&nft, &plan).await),
+        };
+        let _ = events.send(AnyEvent::Offload(event)).await;
+    });
+}
+
+async fn is_in_force(nft: &NftCommand, plan: &ruleset::Plan) -> bool {
+    match ruleset::read_back(nft).await {
+        Ok(Some(in_force)) => in_force.matches(plan),
+        Ok(None) => !plan.has_table(),
+        Err(error) => {
+            // Without an answer the flows are left alone.
+            log::warn!("reading table inet fastpath: {}", chain(&error));
+            true
+        }
+    }
+}
+
+/// One request after the other, in the order in which they were made.
+fn attach_programs(request: AttachRequest, io: &Io) {
+    let (events, lock) = (io.events.clone(), io.programs_lock.clone());
+    spawn_local(async move {
+        let _guard = lock.lock().await;
+        let result = attach::set(&request).await.map_err(|error| chain(&error));
+        let _ = events.send(AnyEvent::Offload(Event::Attached(Box::new(result)))).await;
+    });
+}
+
+/// Whether the rules of nftables have not changed since they were noted.
+pub(crate) async fn rules_are_known(noted: &Path) -> bool {
+    let before = std::fs::read_to_string(noted).unwrap_or_default();
+    let now = ctnetlink::generation().await;
+    now.is_ok_and(|now| before == now.to_string())
+}
+
+/// Notes the generation of the rules in force. Each later change is reported, and noted then.
+async fn note_rules(noted: PathBuf) {
+    let written = match ctnetlink::generation().await {
+        Ok(now) => file::write(&noted, &now.to_string()),
+        Err(error) => Err(format!("reading the generation of the rules: {error}")),
+    };
+    if let Err(why) = written {
+        log::warn!("{why}");
+        // An outdated number must not be trusted.
+        let _ = std::fs::remove_file(noted);
+    }
+}

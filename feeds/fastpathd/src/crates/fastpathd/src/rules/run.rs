@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Runs the program that updates rules.
+
+use std::process::Stdio;
+
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::process::Command;
+use tokio::sync::mpsc::Sender;
+
+use crate::daemon::Io;
+use crate::event::Event as AnyEvent;
+use crate::rules::{Effect, Event};
+use crate::sys::task::spawn_local;
+
+/// The program that updates rules.
+const UPDATER: &str = "/usr/libexec/fastpath-rules";
+
+pub(crate) fn execute(effect: Effect, io: &Io) {
+    match effect {
+        Effect::Update(request) => {
+            let events = io.events.clone();
+            spawn_local(async move {
+                let result = run_updater(&request, &events).await;
+                let _ = events.send(AnyEvent::Rules(Event::Done(result))).await;
+            });
+        }
+    }
+}
+
+async fn run_updater(request: &str, events: &Sender<AnyEvent>) -> Result<Value, String> {
+    let failed = |what: &str, error: std::io::Error| format!("{what} {UPDATER}: {error}");
+    // It reads what servers on the Internet send, and so do the programs it starts.
+    let mut updater = std::process::Command::new(UPDATER);
+    launch::without_capabilities(updater.arg("update"));
+    let mut child = Command::from(updater)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .map_err(|error| failed("starting", error))?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // It may end before it has read all; what it prints says why.
+        let _ = stdin.write_all(request.as_bytes()).await;
+    }
+    let mut result = None;
+    if let Some(stdout) = child.stdout.take() {
+        let mut lines = BufReader::new(stdout).lines();
+        while let Some(line) = lines.next_line().await.map_err(|e| failed("reading", e))? {
+            let Ok(said) = serde_json::from_slice::<Value>(line.as_bytes()) else { continue };
+            match said["event"].as_str() {
+                Some("progress") => {
+                    let text = |key: &str| said[key].as_str().unwrap_or_default().to_owned();
+                    let step = format!("{} {}", text("source"), text("step"));
+                    let _ = events.send(AnyEvent::Rules(Event::Progress(step))).await;
+                }
+                _ => result = Some(said),
+            }
+        }
+    }
+    let status = child.wait().await.map_err(|error| failed("waiting for", error))?;
+    result.ok_or_else(|| format!("{UPDATER} ended without a result ({status})"))
+}
