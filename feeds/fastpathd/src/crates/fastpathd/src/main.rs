@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! fastpathd: plans the gateway's fast path, keeps its flow table and answers on ubus.
+// An event, an effect or a state that is added must not be dropped by a match that has forgotten it.
+#![cfg_attr(
+    not(test),
+    deny(clippy::wildcard_enum_match_arm, clippy::match_wildcard_for_single_variants)
+)]
 
 mod bus;
 mod configuration;
@@ -39,6 +44,10 @@ enum Command {
     Print(String),
 }
 
+#[cfg_attr(
+    not(test),
+    expect(clippy::wildcard_enum_match_arm, reason = "any argument that is not one of ours")
+)]
 fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, lexopt::Error> {
     let mut parser = lexopt::Parser::from_args(args);
     let mut paths = daemon::Paths {

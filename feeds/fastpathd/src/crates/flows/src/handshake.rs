@@ -3,6 +3,7 @@
 //!
 //! `docs/design/offload-handshake.md` draws it. Nothing here knows of the table or the engine:
 //! an event goes in, the next state and at most one action come out.
+#![deny(clippy::wildcard_enum_match_arm, clippy::match_wildcard_for_single_variants)]
 
 use ctnetlink::Tuple;
 

@@ -3,6 +3,7 @@
 //!
 //! The order is that of the kernel's own checks where it has one (`nft_flow_offload_eval` in
 //! `net/netfilter/nft_flow_offload.c`), so that the reason named is the one that came first.
+#![deny(clippy::wildcard_enum_match_arm, clippy::match_wildcard_for_single_variants)]
 
 use std::cell::OnceCell;
 use std::time::Duration;

@@ -49,6 +49,14 @@ pub enum LinkKind {
     Other(Name),
 }
 
+impl LinkKind {
+    /// The VLAN of a VLAN device.
+    #[must_use]
+    pub fn vlan(&self) -> Option<u16> {
+        if let Self::Vlan { id, .. } = self { Some(*id) } else { None }
+    }
+}
+
 impl fmt::Display for LinkKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -149,7 +149,7 @@ impl Daemon {
         for effect in effects {
             match effect {
                 Effect::Bus(effect) => self.bus_effect(effect),
-                Effect::Configuration(effect) => self.configuration_effect(effect),
+                Effect::Configuration(effect) => self.configuration_effect(&effect),
                 Effect::Conntrack(effect) => conntrack::run::execute(effect, &self.io),
                 Effect::Cpu(effect) => cpu::run::execute(effect, &self.io),
                 Effect::Ips(effect) => ips::run::execute(effect, &mut self.core, &self.io),
@@ -160,7 +160,7 @@ impl Daemon {
         }
     }
 
-    fn configuration_effect(&mut self, effect: configuration::Effect) {
+    fn configuration_effect(&mut self, effect: &configuration::Effect) {
         match effect {
             configuration::Effect::Read => self.read_configuration(),
         }

@@ -9,7 +9,6 @@ use ips::{Filter, Kind, Page, Row};
 use ruleset::Policy;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use topology::LinkKind;
 
 use crate::core::Core;
 use crate::ips::flow_context::FlowContext;
@@ -233,10 +232,7 @@ fn visible(core: &Core, kind: Kind) -> VisibleView {
 
 fn policy(core: &Core) -> PolicyView<'_> {
     let settings = &core.ips.inspection.settings;
-    let vlans = core.network.topology().links().filter_map(|link| match link.kind {
-        LinkKind::Vlan { id, .. } => Some(id),
-        _ => None,
-    });
+    let vlans = core.network.topology().links().filter_map(|link| link.kind.vlan());
     PolicyView {
         default: settings.default.name(),
         budget_bytes: settings.budget_bytes,

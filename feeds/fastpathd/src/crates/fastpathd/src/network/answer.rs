@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use config::order;
 use flows::Network;
 use serde::Serialize;
-use topology::{Address, Link, LinkKind, NeighbourState};
+use topology::{Address, Link, NeighbourState};
 
 use crate::core::Core;
 use crate::network::view::NetworkView;
@@ -140,10 +140,7 @@ fn link_view(core: &Core, link: &Link) -> LinkView {
         carrier: link.carrier,
         master: name_of(link.master.and_then(|index| topology.link(index))),
         lower: name_of(topology.lower(link.index)),
-        vlan: match link.kind {
-            LinkKind::Vlan { id, .. } => id,
-            _ => 0,
-        },
+        vlan: link.kind.vlan().unwrap_or(0),
         addresses: topology
             .addresses()
             .filter(|a| a.index == link.index)

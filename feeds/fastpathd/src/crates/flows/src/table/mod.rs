@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The table of all known flows. Its fields are private to this module and its children, one for
 //! each kind of change: feed, judge, credit, index, offload; `answer` and `find` only read.
+#![deny(clippy::wildcard_enum_match_arm, clippy::match_wildcard_for_single_variants)]
 
 mod answer;
 mod credit;
