@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig, type Plugin } from 'vitest/config';
-import { packed } from './build/packed.ts';
-import { scripts } from './build/scripts.ts';
 import { words } from './build/words.ts';
 
 // The page's address: only its origin counts.
@@ -14,8 +12,7 @@ const router = new URL(process.env['FASTPATH_URL'] ?? 'http://127.0.0.1:8080').o
  */
 const policy = [
   "default-src 'none'",
-  // Blobs: see build/scripts.ts.
-  "script-src 'self' blob:",
+  "script-src 'self'",
   "style-src 'self'",
   "img-src 'self' data:",
   "connect-src 'self'",
@@ -39,9 +36,21 @@ function contentSecurityPolicy(): Plugin {
   };
 }
 
+/** `src/app.ts` fetches the style, for a shadow root as well: no link in the document. */
+function adoptedStyle(): Plugin {
+  return {
+    name: 'adopted-style',
+    apply: 'build',
+    transformIndexHtml: {
+      order: 'post',
+      handler: (html) => html.replace(/ *<link rel="stylesheet"[^>]*>\n?/, ''),
+    },
+  };
+}
+
 export default defineConfig({
   base: './',
-  plugins: [words(), packed(), svelte(), contentSecurityPolicy(), scripts()],
+  plugins: [words(), svelte(), contentSecurityPolicy(), adoptedStyle()],
   build: {
     target: 'es2022',
     // These know light-dark(); for older ones each colour would be written twice.
@@ -49,6 +58,8 @@ export default defineConfig({
     sourcemap: false,
     // Screens are fetched one by one: the loader that names their parts was kilobytes.
     modulePreload: false,
+    // For all screens: app.js fetches it, see there.
+    cssCodeSplit: false,
     assetsInlineLimit: 0,
     rolldownOptions: {
       // app.js keeps its name and its export for a host page that mounts the app itself.
@@ -62,7 +73,8 @@ export default defineConfig({
           groups: [
             {
               name: 'base',
-              test: /node_modules|src\/lib\/(api|i18n|session|shell\/(?!scripts))\//,
+              // The common style too: the order of scripts is that of the rules.
+              test: /node_modules|src\/(app\.css$|lib\/(api|i18n|session|shell)\/)/,
               priority: 1,
             },
             { name: 'parts', test: /src\/lib\/(form|chart|uci|format\/\w+\.svelte$|live\/poll)/ },
@@ -73,7 +85,7 @@ export default defineConfig({
           ],
         },
         assetFileNames: (asset) =>
-          asset.names.includes('mount.css') ? 'style.css' : 'assets/[name]-[hash][extname]',
+          asset.names.includes('style.css') ? 'style.css' : 'assets/[name]-[hash][extname]',
       },
     },
   },

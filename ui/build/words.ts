@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
-import { deflateRawSync } from 'node:zlib';
 import type { Plugin } from 'vite';
 
 const id = 'virtual:words';
@@ -20,41 +18,32 @@ export function catalogues(): Record<string, Record<string, string>> {
   return found;
 }
 
-/** All words of one language, by their parts. */
-function wordsOf(parts: Record<string, string>): object {
+/** All messages of one language, by their parts. */
+function messagesOf(parts: Record<string, string>): object {
   const read = (file: string) => JSON.parse(readFileSync(file, 'utf8')) as object;
   return Object.fromEntries(Object.entries(parts).map(([part, file]) => [part, read(file)]));
 }
 
 /**
- * `virtual:words` exports how to fetch each language. In the built page a language is one file,
- * compressed here because uhttpd does not compress: a third of the bytes for the browser, which
- * asks for the one language that it shows.
+ * `virtual:words` exports how to import each language. In the built page a language is one script,
+ * and a browser fetches the one that it shows.
  */
 export function words(): Plugin {
-  let built = false;
   return {
     name: 'words',
-    configResolved: (config) => void (built = config.command === 'build'),
-    resolveId: (name) => (name === id ? `\0${id}` : undefined),
+    resolveId: (name) => (name.startsWith(id) ? `\0${name}` : undefined),
     load(name) {
-      if (name !== `\0${id}`) return undefined;
-      const all = Object.entries(catalogues());
-      if (!built) {
-        const each = all.map(([language, parts]) => {
-          const text = JSON.stringify(wordsOf(parts));
-          return `${language}: () => Promise.resolve(${text})`;
-        });
-        return `export const languages = {${each.join()}}`;
+      if (!name.startsWith(`\0${id}`)) return undefined;
+      const all = catalogues();
+      if (name === `\0${id}`) {
+        const each = Object.keys(all).map(
+          (language) =>
+            `${language}: () => import('${id}/${language}').then((file) => file.default)`,
+        );
+        return `export const languages = {${each.join()}};`;
       }
-      const names = all.map(([language, parts]) => {
-        const packed = deflateRawSync(JSON.stringify(wordsOf(parts)), { level: 9 });
-        const hash = createHash('sha256').update(packed).digest('hex').slice(0, 8);
-        const file = `${language}-${hash}.words`;
-        this.emitFile({ type: 'asset', fileName: `assets/${file}`, source: packed });
-        return `${language}: () => fastpathScript.unpack('${file}').then((words) => words.json())`;
-      });
-      return `export const languages = {${names.join()}};`;
+      const parts = all[name.slice(`\0${id}/`.length)] ?? {};
+      return `export default ${JSON.stringify(messagesOf(parts))};`;
     },
   };
 }

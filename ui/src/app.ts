@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import { provideScripts } from './lib/shell/scripts';
+import './app.css';
+import { fetchSheet } from './lib/shell/sheets';
 import type { mount as mountApp } from './mount';
 
-// What is built of this is beside them. Not in one expression, which Vite would take as a file.
+// All style is built into one file beside this one; the common rules come first, since those of
+// components are meant to prevail. Not in one expression, which Vite would take as a source.
 const here = import.meta.url;
-provideScripts(new URL('.', here));
+type Arguments = Parameters<typeof mountApp>;
 
 /** What a host page calls; see `mount.ts`. */
-export const mount: typeof mountApp = async (target, options) => {
-  const page = await import('./mount');
-  return page.mount(target, options);
-};
+export async function mount(
+  target: Arguments[0],
+  options?: Arguments[2],
+): ReturnType<typeof mountApp> {
+  const [page, sheet] = await Promise.all([
+    import('./mount'),
+    fetchSheet(new URL('style.css', here)),
+  ]);
+  return page.mount(target, sheet, options);
+}

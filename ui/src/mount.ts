@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { mount as mountComponent, unmount } from 'svelte';
-import './app.css';
 import AppView from './App.svelte';
 import { breath } from './lib/live/pause';
 import { App, type AppOptions } from './lib/shell/app.svelte';
-import { fetchSheet, wear } from './lib/shell/sheets';
+import { wear } from './lib/shell/sheets';
 
 export type { AppOptions };
 
@@ -16,18 +15,19 @@ export interface Mounted {
 }
 
 /**
- * Puts the app into `target`, once its words and its style are there. A host page gives a shadow
+ * Puts the app with its style into `target`, once its words are there. A host page gives a shadow
  * root, so that neither has rules of style for the other.
  *
  * @throws when they cannot be fetched
  */
 export async function mount(
   target: HTMLElement | ShadowRoot,
+  sheet: CSSStyleSheet,
   options: AppOptions = {},
 ): Promise<Mounted> {
   const root = target instanceof ShadowRoot ? target : document;
   const app = new App(options, root);
-  const [sheet] = await Promise.all([fetchSheet(), app.language.load()]);
+  await app.language.load();
   await breath();
   const strip = wear(root, sheet);
   const view = mountComponent(AppView, { target, props: { app } });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { chromium } from '@playwright/test';
-import { core, expect, logIn, test } from './fixture';
+import { core, expect, live, logIn, test } from './fixture';
 import { openInLuci } from './luci';
 import { onlyByItself } from './place';
 
@@ -27,16 +27,14 @@ test(
   },
 );
 
-test('under a policy without blobs the page says that it cannot be loaded', async ({
+test('in LuCI a policy that allows scripts of the router alone is enough', async ({
   page,
   request,
-  watch,
 }) => {
-  watch.expectRefusal();
+  // LuCI's own pages have inline scripts, and build functions of texts.
   const policy = "script-src 'self' 'unsafe-inline' 'unsafe-eval'";
   await openInLuci(page, request, 'overview', {
     headers: { 'content-security-policy': policy },
   });
-  await expect(page.getByText('The page could not be loaded from the router')).toBeVisible();
-  await expect(page.locator('#theirs')).toBeVisible();
+  await live(page);
 });

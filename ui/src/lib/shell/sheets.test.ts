@@ -8,29 +8,31 @@ class Sheet {
   }
 }
 
-const fetchPacked = vi.fn<() => Promise<string>>();
-vi.mock('virtual:packed', () => ({ fetchPacked: () => fetchPacked() }));
+const url = new URL('http://192.0.2.1/fastpath/style.css');
+const fetched = vi.fn<typeof fetch>();
 
 beforeEach(() => {
   vi.resetModules();
   vi.stubGlobal('CSSStyleSheet', Sheet);
-  fetchPacked.mockReset();
+  vi.stubGlobal('fetch', fetched);
+  fetched.mockReset();
 });
 
-it('is fetched once for all places where the app is', async () => {
+it('is fetched once for all places where the app is, and not from the cache alone', async () => {
   const { fetchSheet } = await import('./sheets');
-  fetchPacked.mockResolvedValue('.button');
-  const [one, other] = await Promise.all([fetchSheet(), fetchSheet()]);
+  fetched.mockResolvedValue(new Response('.button'));
+  const [one, other] = await Promise.all([fetchSheet(url), fetchSheet(url)]);
   expect(one).toBe(other);
   expect(one).toMatchObject({ text: '.button' });
-  expect(fetchPacked).toHaveBeenCalledTimes(1);
+  expect(fetched.mock.calls).toEqual([[url, { cache: 'no-cache' }]]);
 });
 
-it('is asked for again after it could not be had', async () => {
+it('is fetched again after it could not be', async () => {
   const { fetchSheet } = await import('./sheets');
-  fetchPacked.mockRejectedValueOnce(new Error('HTTP 404')).mockResolvedValue('.button');
-  await expect(fetchSheet()).rejects.toThrow('HTTP 404');
-  await expect(fetchSheet()).resolves.toMatchObject({ text: '.button' });
+  fetched.mockResolvedValueOnce(new Response('', { status: 404 }));
+  fetched.mockResolvedValue(new Response('.button'));
+  await expect(fetchSheet(url)).rejects.toThrow('/fastpath/style.css: HTTP 404');
+  await expect(fetchSheet(url)).resolves.toMatchObject({ text: '.button' });
 });
 
 it('goes again without what the host page has there', async () => {
