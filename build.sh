@@ -51,9 +51,9 @@ build_programs() {
     need_build_tools
     need_bpf_tools
     step "programs for the kernel" "$SRC/bpf/build" "$BUILD/fastpath.o"
-    step "fastpathd, fastpathctl, fastpath-rules, fastpath-rpcd and fastpath-bpf" \
+    step "fastpath, which is all programs of the gateway" \
         cargo build --release --locked --manifest-path "$SRC/Cargo.toml" \
-        --target-dir "$BUILD/cargo" -p fastpathd -p fastpathctl -p rules -p fastpath-rpcd -p ebpf
+        --target-dir "$BUILD/cargo" -p fastpath
     step "OpenWrt stand-in" \
         cargo build --locked --manifest-path "$TOP/e2e/standin/Cargo.toml" \
         --target-dir "$BUILD/cargo-standin"

@@ -171,14 +171,11 @@ build_peers() {
 
 # stage_gateway ROOT: the gateway's own files.
 stage_gateway() {
-    local root=$1 name
+    local root=$1
     rm -rf "$root" "$IMAGES/stage.bin" "$IMAGES/stage.build"
-    mkdir -p "$IMAGES/stage.bin/bin"
-    for name in fastpathd fastpathctl fastpath-rules fastpath-rpcd fastpath-bpf; do
-        [ ! -x "$PROGRAMS/$name" ] || cp "$PROGRAMS/$name" "$IMAGES/stage.bin/bin/"
-    done
     mkdir -p "$root"
-    if [ -x "$IMAGES/stage.bin/bin/fastpathd" ]; then
+    if [ -x "$PROGRAMS/fastpath" ]; then
+        install -D "$PROGRAMS/fastpath" "$IMAGES/stage.bin/bin/fastpath"
         install -D -m 644 "$OBJECT" "$IMAGES/stage.build/fastpathd/fastpath.o"
         install_package "$TOP/feeds/fastpathd" "$root"
     fi
@@ -274,9 +271,7 @@ images() {
     else
         image_layer gateway "$LAB/openwrt" "$TOP/feeds/fastpathd/Makefile" \
             "$TOP/feeds/fastpathd/files" "$TOP/luci-app-fastpath" "$PAGE" "$STANDIN" \
-            "$IMAGES/tls.pem" "$TOP/suricata-pkg" "$PROGRAMS/fastpathd" \
-            "$PROGRAMS/fastpathctl" "$PROGRAMS/fastpath-rules" "$PROGRAMS/fastpath-rpcd" \
-            "$PROGRAMS/fastpath-bpf" "$OBJECT"
+            "$IMAGES/tls.pem" "$TOP/suricata-pkg" "$PROGRAMS/fastpath" "$OBJECT"
     fi
     exec 9>&-
 }

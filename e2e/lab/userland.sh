@@ -64,10 +64,7 @@ add_packages() {
     known=$(ls "$root/etc/init.d")
     # /var is a link to it.
     mkdir -p "$root/tmp/lock"
-    mkdir -p "$IMAGES/stage.bin/bin"
-    for name in fastpathd fastpathctl fastpath-rules fastpath-rpcd fastpath-bpf; do
-        cp "$PROGRAMS/$name" "$IMAGES/stage.bin/bin/"
-    done
+    install -D "$PROGRAMS/fastpath" "$IMAGES/stage.bin/bin/fastpath"
     install -D -m 644 "$OBJECT" "$IMAGES/stage.build/fastpathd/fastpath.o"
     for name in feeds/fastpathd feeds/fastpath-base suricata-pkg luci-app-fastpath; do
         install_package "$TOP/$name" "$root"
@@ -127,8 +124,7 @@ image_openwrt() {
             "$PAGE" "$OBJECT" \
             "$TOP/feeds/fastpathd/Makefile" "$TOP/feeds/fastpathd/files" \
             "$TOP/feeds/fastpath-base" "$TOP/luci-app-fastpath" "$TOP/suricata-pkg" \
-            "$PROGRAMS/fastpathd" "$PROGRAMS/fastpathctl" "$PROGRAMS/fastpath-rules" \
-            "$PROGRAMS/fastpath-rpcd" "$PROGRAMS/fastpath-bpf"
+            "$PROGRAMS/fastpath"
         # Names, sizes and times will do for what the lab does not build itself.
         find "$LAB_ROOT" -printf '%P %m %s %T@ %l\n' | sort
     } | sha256sum)

@@ -6,8 +6,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { normal } from './spdx.mjs';
 
-/** The programs that are installed on a router. */
-const PROGRAMS = ['fastpathd', 'fastpathctl', 'rules', 'fastpath-rpcd', 'ebpf'];
+/** The crate of the program that is installed on a router. */
+const PROGRAM = 'fastpath';
 /** One of each way the crates choose what they need: pointer width, byte order, atomics. */
 const TARGETS = [
   'aarch64-unknown-linux-musl',
@@ -34,13 +34,8 @@ function cargo(args, folder) {
 function reached(folder, edges) {
   const found = new Set();
   for (const target of TARGETS) {
-    const programs = PROGRAMS.flatMap((name) => ['-p', name]);
-    const text = cargo(
-      ['tree', '--locked', '--prefix', 'none', '-f', '{p}', '-e', edges, '--target', target].concat(
-        programs,
-      ),
-      folder,
-    );
+    const args = ['tree', '--locked', '--prefix', 'none', '-f', '{p}', '-e', edges];
+    const text = cargo([...args, '--target', target, '-p', PROGRAM], folder);
     for (const line of text.split('\n')) {
       const [, name, version] = /^(\S+) v(\S+)/.exec(line) ?? [];
       if (name) found.add(`${name} ${version}`);

@@ -9,9 +9,9 @@ test_unit_tests_on_aarch64() {
 
 test_fastpathd_reads_its_configuration_on_aarch64() {
     local target=aarch64-unknown-linux-gnu
-    inside cargo build --locked --target $target -p fastpathd
-    inside qemu-aarch64 -L /usr/aarch64-linux-gnu /target/$target/debug/fastpathd --check \
-        "$TOP/feeds/fastpathd/files/fastpath.config"
+    inside cargo build --locked --target $target -p fastpath
+    inside qemu-aarch64 -L /usr/aarch64-linux-gnu -0 fastpathd /target/$target/debug/fastpath \
+        --check "$TOP/feeds/fastpathd/files/fastpath.config"
 }
 
 # Not ctnetlink's change and kernel, topology's namespace, ebpf's attach, pinned and programs: those

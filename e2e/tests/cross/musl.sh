@@ -33,27 +33,23 @@ test_unit_tests_with_musl_on_aarch64() {
     musl_tests aarch64
 }
 
-INSTALLED=(fastpathd fastpathctl fastpath-rules fastpath-rpcd fastpath-bpf)
-
-# programs FOLDER [PROCESSOR]: those that the packages install; of x86-64 for the lab.
+# programs FOLDER [PROCESSOR]: the one that the packages install; of x86-64 for the lab.
 programs() {
-    local to=$1 processor=${2:-x86_64} name
-    with_musl "$processor" build --release \
-        -p fastpathd -p fastpathctl -p rules -p fastpath-rpcd -p ebpf
+    local to=$1 processor=${2:-x86_64}
+    with_musl "$processor" build --release -p fastpath
     mkdir -p "$to"
-    for name in "${INSTALLED[@]}"; do
-        cp "$CROSS/target/$processor-unknown-linux-musl/release/$name" "$to/"
-    done
+    cp "$CROSS/target/$processor-unknown-linux-musl/release/fastpath" "$to/"
 }
 
-# With the limit that the programs of this machine's C library have.
-test_size_of_the_programs_with_musl_for_aarch64() {
+# With the limit that the program of this machine's C library has.
+test_size_of_the_program_with_musl_for_aarch64() {
     local to=$CROSS/programs.aarch64
     programs "$to" aarch64
-    "$TOP/e2e/scripts/static" size "${INSTALLED[@]/#/$to/}" | tee "$to.size"
+    "$TOP/e2e/scripts/static" size "$to/fastpath" | tee "$to.size"
     sed -n 's/^together/note: &/p' "$to.size"
-    # They start.
+    # It starts.
     local started
-    started=$(inside qemu-aarch64 /target/aarch64-unknown-linux-musl/release/fastpathd --version)
+    started=$(inside qemu-aarch64 -0 fastpathd \
+        /target/aarch64-unknown-linux-musl/release/fastpath --version)
     [[ $started == "fastpathd "* ]] || { echo "fastpathd says '$started'" && return 1; }
 }

@@ -5,7 +5,7 @@
 # shellcheck disable=SC3043 # BusyBox's shell has local
 
 with_loader() {
-    cp /usr/bin/fastpath-bpf.spare "$LOADER"
+    ln -sf ../sbin/fastpath "$LOADER"
     mkdir -p /sys/fs/bpf/fastpath
 }
 

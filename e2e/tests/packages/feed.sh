@@ -124,12 +124,9 @@ test_a_feed_is_an_index_its_packages_and_a_key() {
 
 # What the lab installs, in place of empty files.
 with_programs() {
-    local each
     fresh
     [ -e "$TOP/ui/dist/index.html" ] || skip "there is no page (./build.sh page)"
-    for each in fastpathd fastpathctl fastpath-rules fastpath-rpcd fastpath-bpf; do
-        cp "$TOP/build/cargo/release/$each" "$WORK/built/bin/"
-    done
+    cp "$TOP/build/cargo/release/fastpath" "$WORK/built/bin/"
     cp "$TOP/build/fastpath.o" "$WORK/build/fastpathd/"
     rm -rf "$WORK/page"
     cp -r "$TOP/ui/dist" "$WORK/page"

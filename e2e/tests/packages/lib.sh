@@ -29,8 +29,7 @@ in_folder() {
 compiled() {
     rm -rf "$WORK/built" "$WORK/build" "$WORK/page"
     mkdir -p "$WORK"/built/{bin,usr/bin} "$WORK"/build/{fastpathd,suricata/etc} "$WORK/page"
-    touch "$WORK"/built/bin/{fastpathd,fastpathctl,fastpath-rules,fastpath-rpcd,fastpath-bpf} \
-        "$WORK"/built/usr/bin/{suricata,suricatasc,suricatactl} \
+    touch "$WORK/built/bin/fastpath" "$WORK"/built/usr/bin/{suricata,suricatasc,suricatactl} \
         "$WORK"/build/suricata/{etc/classification.config,etc/reference.config,threshold.config} \
         "$WORK/build/fastpathd/fastpath.o" "$WORK/page/index.html"
 }

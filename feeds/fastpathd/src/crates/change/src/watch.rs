@@ -25,6 +25,8 @@ pub(crate) fn begin() {
     let Ok(program) = std::env::current_exe() else { return };
     // Without it the next call ends the change.
     let _ = Command::new(program)
+        // The program is all of ours, and does what this name says.
+        .arg0("fastpath-rpcd")
         .arg("settle")
         .stdin(Stdio::null())
         .stdout(Stdio::null())

@@ -17,8 +17,11 @@ pub mod header;
 pub mod layout;
 mod netlink;
 pub mod pinned;
+mod program;
 pub mod programs;
 pub mod stripping;
 mod sys;
 pub mod table;
 mod wire;
+
+pub use program::run;

@@ -25,7 +25,7 @@
 //! };
 //!
 //! fn main() -> std::process::ExitCode {
-//!     plugin::main("greeter", &[&GREETER], &[])
+//!     plugin::main("greeter", std::env::args_os(), &[&GREETER], &[])
 //! }
 //! ```
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The program that rpcd runs: `PROGRAM list`, `PROGRAM call METHOD`.
 
+use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -17,12 +18,17 @@ const LONGEST: u64 = 1 << 20;
 /// Something the program does besides, by a word on its command line, with the words after it.
 pub type Errand = (&'static str, fn(&[String]) -> ExitCode);
 
-/// The whole program: answers for the object whose name it was started by (rpcd starts a link of
-/// the object's name), or which its first argument names.
+/// The whole program: answers for the object whose name it was started by, the first of `args`
+/// (rpcd starts a link of the object's name), or which the next one names.
 #[must_use]
-pub fn main(program: &str, objects: &[&Object], errands: &[Errand]) -> ExitCode {
+pub fn main(
+    program: &str,
+    args: impl IntoIterator<Item = OsString>,
+    objects: &[&Object],
+    errands: &[Errand],
+) -> ExitCode {
     let mut words: Vec<String> =
-        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        args.into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let started = if words.is_empty() { String::new() } else { words.remove(0) };
     let link = Path::new(&started).file_name().unwrap_or_default().to_string_lossy();
     let named = |name: &str| objects.iter().find(|object| object.name == name);

@@ -76,11 +76,11 @@ fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, lexopt::Er
     Ok(Command::Run { paths, verbose })
 }
 
-fn main() -> ExitCode {
-    // SAFETY: this is the first thing done, and only later does anything start a thread.
-    unsafe { launch::ensure_path() };
-    match parse(std::env::args_os().skip(1)) {
-        Ok(Command::Run { paths, verbose }) => run(paths, verbose),
+/// The whole program. The first of `args` is the name it was started by.
+#[must_use]
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    match parse(args.into_iter().skip(1)) {
+        Ok(Command::Run { paths, verbose }) => start(paths, verbose),
         Ok(Command::Check(path)) => check(&path),
         Ok(Command::Print(text)) => {
             print(&text);
@@ -109,7 +109,7 @@ fn check(path: &std::path::Path) -> ExitCode {
     }
 }
 
-fn run(paths: daemon::Paths, verbose: bool) -> ExitCode {
+fn start(paths: daemon::Paths, verbose: bool) -> ExitCode {
     sys::log::start(verbose);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let ended = runtime

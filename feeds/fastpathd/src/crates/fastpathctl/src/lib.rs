@@ -12,6 +12,7 @@ mod table;
 mod units;
 mod watch;
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -46,9 +47,12 @@ enum Failure {
     Runtime(#[source] std::io::Error),
 }
 
-fn main() -> ExitCode {
-    let failure = match args::parse(std::env::args_os().skip(1)) {
-        Ok(args) => match run(args) {
+/// The whole program. The first of `args` is the name it was started by.
+#[must_use]
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args: Vec<OsString> = args.into_iter().skip(1).collect();
+    let failure = match args::parse(args.iter().cloned()) {
+        Ok(args) => match carry_out(args) {
             Ok(status) => return status,
             Err(failure) => failure,
         },
@@ -61,13 +65,13 @@ fn main() -> ExitCode {
     match failure {
         // 1 and 2 would be findings.
         Failure::Doctor(_) => ExitCode::from(3),
-        Failure::Args(_) if std::env::args_os().any(|word| word == "doctor") => ExitCode::from(3),
+        Failure::Args(_) if args.iter().any(|word| word == "doctor") => ExitCode::from(3),
         Failure::Args(_) => ExitCode::from(2),
         _ => ExitCode::FAILURE,
     }
 }
 
-fn run(args: Args) -> Result<ExitCode, Failure> {
+fn carry_out(args: Args) -> Result<ExitCode, Failure> {
     match args.command {
         Command::Help => print(args::USAGE),
         Command::Version => print(&format!("fastpathctl {}\n", env!("CARGO_PKG_VERSION"))),

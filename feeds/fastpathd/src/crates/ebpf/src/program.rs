@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Loads the programs, attaches and detaches them: what the daemon needs seldom, so that it does
+//! without a loader of its own.
+
+use std::error::Error;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+
+use crate::attach::{Attached, Hook, attached, detach, name, renew};
+use crate::devices::{Device, attach_all};
+use crate::folder::{FOLDER, Folder};
+use crate::programs::{Dsa, Programs, Settings};
+
+const OBJECT: &str = "/lib/bpf/fastpath.o";
+
+const USAGE: &str = "\
+usage: fastpath-bpf [--folder DIR] COMMAND
+
+  load [--object FILE] [--flows N] [--dsa KIND]
+        put the programs into the kernel unless they are there; attached ones are replaced
+  attach [--hook HOOK] [--dsa KIND] DEVICE…
+        attach them, at the best hook that the devices have together
+  set [--hook HOOK] [--dsa KIND] [DEVICE…]
+        the same, and take them away from all others
+  detach DEVICE|INDEX…
+        take them away again
+  show  what is attached
+  unload
+        detach all and remove the folder
+
+HOOK: tcx, clsact, xdp, xdp-generic.  KIND: none, mtk, gswip, qca.
+Answers are JSON.
+";
+
+type Answer = Result<Value, Box<dyn Error>>;
+
+#[derive(Default)]
+struct Words {
+    folder: Option<PathBuf>,
+    object: Option<PathBuf>,
+    flows: Option<u32>,
+    dsa: Dsa,
+    hook: Option<Hook>,
+    rest: Vec<String>,
+}
+
+/// The whole program. The first of `args` is the name it was started by.
+#[must_use]
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    match words(args.into_iter().skip(1)).and_then(|words| carry_out(&words)) {
+        Ok(answer) => {
+            println!("{answer}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("fastpath-bpf: {}", told(&*error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// An error with its causes.
+fn told(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+fn words(args: impl Iterator<Item = OsString>) -> Result<Words, Box<dyn Error>> {
+    use lexopt::prelude::*;
+
+    let mut words = Words::default();
+    let mut arguments = lexopt::Parser::from_args(args);
+    while let Some(argument) = arguments.next()? {
+        match argument {
+            Long("folder") => words.folder = Some(arguments.value()?.into()),
+            Long("object") => words.object = Some(arguments.value()?.into()),
+            Long("flows") => words.flows = Some(arguments.value()?.parse()?),
+            Long("hook") => {
+                let hook = arguments.value()?.string()?;
+                words.hook = Some(Hook::from_word(&hook).ok_or(format!("no hook {hook}"))?);
+            }
+            Long("dsa") => {
+                let kind = arguments.value()?.string()?;
+                let dsa = Dsa::ALL.into_iter().find(|dsa| dsa.word() == kind);
+                words.dsa = dsa.ok_or(format!("no switch {kind}"))?;
+            }
+            Value(word) => words.rest.push(word.string()?),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    Ok(words)
+}
+
+fn carry_out(words: &Words) -> Answer {
+    let folder = Folder::new(words.folder.clone().unwrap_or_else(|| FOLDER.into()));
+    let Some((command, devices)) = words.rest.split_first() else { return Err(USAGE.into()) };
+    match command.as_str() {
+        "load" => load(&folder, words),
+        "attach" => {
+            let found: Result<Vec<_>, _> = devices.iter().map(|name| look(name)).collect();
+            let outcomes = attach_all(&folder, words.dsa, found?, words.hook)?;
+            Ok(outcomes.iter().map(|o| outcome(o, words.dsa)).collect())
+        }
+        "set" => {
+            let found = devices.iter().map(|name| look(name)).collect::<Result<Vec<_>, _>>()?;
+            let wanted = |ifindex| found.iter().any(|device| device.ifindex == ifindex);
+            for other in attached(&folder)?.iter().filter(|one| !wanted(one.ifindex)) {
+                detach(&folder, other.ifindex)?;
+            }
+            // Without devices, the programs need not have been loaded.
+            if found.is_empty() {
+                return Ok(json!([]));
+            }
+            let outcomes = attach_all(&folder, words.dsa, found, words.hook)?;
+            Ok(outcomes.iter().map(|o| outcome(o, words.dsa)).collect())
+        }
+        "detach" => {
+            for device in devices {
+                detach(&folder, number(device)?)?;
+            }
+            show(&folder)
+        }
+        "show" => show(&folder),
+        "unload" => {
+            for one in attached(&folder)? {
+                detach(&folder, one.ifindex)?;
+            }
+            match std::fs::remove_dir_all(folder.path()) {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(e.into()),
+                _ => Ok(json!([])),
+            }
+        }
+        other => Err(format!("no command {other}\n{USAGE}").into()),
+    }
+}
+
+fn load(folder: &Folder, words: &Words) -> Answer {
+    let path = words.object.clone().unwrap_or_else(|| OBJECT.into());
+    let object = std::fs::read(&path).map_err(|e| format!("reading {}: {e}", path.display()))?;
+    let settings = Settings { flows: words.flows.unwrap_or(65536), dsa: words.dsa };
+    let anew = Programs::ensure(&object, folder, settings)?;
+    for old in attached(folder)?.into_iter().filter(|old| old.dsa == words.dsa) {
+        if name(old.ifindex).is_err() {
+            detach(folder, old.ifindex)?;
+        } else if anew {
+            renew(folder, old)?;
+        }
+    }
+    Programs::note(&object, folder, settings)?;
+    show(folder)
+}
+
+fn look(name: &str) -> Result<Device, Box<dyn Error>> {
+    Device::look(name).map_err(|e| format!("looking at {name}: {e}").into())
+}
+
+fn number(device: &str) -> Result<u32, Box<dyn Error>> {
+    device.parse().or_else(|_| look(device).map(|device| device.ifindex))
+}
+
+fn outcome(o: &crate::devices::Outcome, dsa: Dsa) -> Value {
+    let why = o.why.as_ref().map(ToString::to_string);
+    let base = json!({ "device": o.device.name, "ifindex": o.device.ifindex, "dsa": dsa.word() });
+    let more = match &o.hook {
+        Ok(hook) => json!({ "hook": hook.word(), "why": why }),
+        Err(error) => json!({ "hook": null, "why": why, "error": told(error) }),
+    };
+    merged(base, more)
+}
+
+fn merged(mut base: Value, more: Value) -> Value {
+    if let (Value::Object(base), Value::Object(more)) = (&mut base, more) {
+        base.extend(more);
+    }
+    base
+}
+
+fn show(folder: &Folder) -> Answer {
+    let line = |one: Attached| {
+        json!({
+            "device": name(one.ifindex).ok(),
+            "ifindex": one.ifindex,
+            "hook": one.hook.word(),
+            "dsa": one.dsa.word(),
+        })
+    };
+    Ok(attached(folder)?.into_iter().map(line).collect())
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! fastpath-rpcd: what rpcd runs for each call of an object of ours that needs root, and no
+//! process that stays. `/usr/libexec/rpcd` has a link to it for each object.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// The objects, each named as its link.
+const OBJECTS: &[&plugin::Object] =
+    &[&access::OBJECT, &change::OBJECT, &doctor::OBJECT, &uci::OBJECT, &wireless::OBJECT];
+/// What it does besides, for init scripts and itself.
+const ERRANDS: &[plugin::Errand] =
+    &[("boot", change::boot), ("login", access::gate), ("settle", change::settle)];
+
+/// The names of the links: of each object, that is.
+pub fn links() -> impl Iterator<Item = &'static str> {
+    OBJECTS.iter().map(|object| object.name)
+}
+
+/// The whole program. The first of `args` is the name it was started by.
+#[must_use]
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    plugin::main("fastpath-rpcd", args, OBJECTS, ERRANDS)
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! fastpath: all programs of the gateway in one file, since each would bring the standard library
+//! and serde with it. A link has the name of each program, and one for each object of rpcd.
+
+use std::ffi::{OsStr, OsString};
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Program {
+    Daemon,
+    Ctl,
+    Rpcd,
+    Rules,
+    Bpf,
+}
+
+const NAMES: [(&str, Program); 5] = [
+    ("fastpathd", Program::Daemon),
+    ("fastpathctl", Program::Ctl),
+    ("fastpath-rpcd", Program::Rpcd),
+    ("fastpath-rules", Program::Rules),
+    ("fastpath-bpf", Program::Bpf),
+];
+
+/// The program that is started by this path.
+fn program(started: &OsStr) -> Option<Program> {
+    let link = Path::new(started).file_name()?;
+    let named = NAMES.into_iter().find(|(name, _)| link == *name).map(|(_, program)| program);
+    named.or_else(|| fastpath_rpcd::links().any(|name| link == name).then_some(Program::Rpcd))
+}
+
+fn main() -> ExitCode {
+    // SAFETY: this is the first thing done, and only later does anything start a thread.
+    unsafe { launch::ensure_path() };
+    let args: Vec<OsString> = std::env::args_os().collect();
+    match args.first().and_then(|started| program(started)) {
+        Some(Program::Daemon) => fastpathd::run(args),
+        Some(Program::Ctl) => fastpathctl::run(args),
+        Some(Program::Rpcd) => fastpath_rpcd::run(args),
+        Some(Program::Rules) => rules::run(args),
+        Some(Program::Bpf) => ebpf::run(args),
+        None => {
+            let names = NAMES.map(|(name, _)| name).join(", ");
+            // A closed pipe is no reason to panic.
+            let _ = writeln!(std::io::stderr(), "fastpath: start it by a link named {names}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_names_the_program() {
+        for (started, expected) in [
+            ("/usr/sbin/fastpathd", Some(Program::Daemon)),
+            ("fastpathctl", Some(Program::Ctl)),
+            ("/usr/libexec/fastpath-rpcd", Some(Program::Rpcd)),
+            ("/usr/libexec/rpcd/fastpath.change", Some(Program::Rpcd)),
+            ("../fastpath-rules", Some(Program::Rules)),
+            ("/usr/libexec/fastpath-bpf", Some(Program::Bpf)),
+            ("/usr/sbin/fastpath", None),
+            ("/usr/libexec/rpcd/fastpath.unknown", None),
+            ("", None),
+        ] {
+            assert_eq!(program(started.as_ref()), expected, "{started}");
+        }
+    }
+}

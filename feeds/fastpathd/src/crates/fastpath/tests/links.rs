@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The program, started by each of its names.
+
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Output};
+
+fn started_as(name: &str, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fastpath"));
+    command.arg0(name).args(args).env("UBUS_SOCKET", "/nonexistent").output().unwrap()
+}
+
+#[test]
+fn each_name_is_a_program_of_its_own() {
+    let version = format!(" {}\n", env!("CARGO_PKG_VERSION"));
+    for (name, args, expected) in [
+        ("fastpathd", "--version", format!("fastpathd{version}")),
+        ("/usr/bin/fastpathctl", "--version", format!("fastpathctl{version}")),
+        ("/usr/libexec/rpcd/fastpath.doctor", "list", "{\"".to_owned()),
+    ] {
+        let output = started_as(name, &[args]);
+        assert!(output.status.success(), "{name}: {output:?}");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(said.starts_with(&expected), "{name} says {said}");
+    }
+    for (name, status, expected) in [
+        ("fastpath-rpcd", 2, "usage: fastpath-rpcd "),
+        ("fastpath-rules", 4, "usage: fastpath-rules "),
+        ("fastpath-bpf", 1, "fastpath-bpf: usage: fastpath-bpf "),
+        ("fastpath", 2, "fastpath: start it by a link named fastpathd, "),
+    ] {
+        let output = started_as(name, &[]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{name}: {output:?}");
+        assert!(said.starts_with(expected), "{name} says {said}");
+    }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! `fastpath-rules update < REQUEST`, `fastpath-rules rollback STORE`,
+//! `fastpath-rules status STORE`.
+
+use std::error::Error;
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+
+use crate::{Fetcher, Outcome, Progress, Request, State, Store, StoreError, Surroundings};
+
+const USAGE: &str = "usage: fastpath-rules update < REQUEST.json
+       fastpath-rules rollback [STORE]
+       fastpath-rules status [STORE]
+STORE is a folder, /var/lib/fastpath/rules unless told.";
+
+const STORE: &str = "/var/lib/fastpath/rules";
+/// A request with many sources and long lists; far more is a mistake.
+const MOST_REQUEST: u64 = 4 * 1024 * 1024;
+
+/// The whole program. The first of `args` is the name it was started by.
+#[must_use]
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let mut words = args.into_iter().skip(1);
+    let verb = words.next().unwrap_or_default();
+    let store = words.next().map_or_else(|| PathBuf::from(STORE), PathBuf::from);
+    let done = match verb.to_str() {
+        Some("update") => update(),
+        Some("rollback") => rollback(&store),
+        Some("status") => Ok(tell(&crate::state(&store), "status")),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(4);
+        }
+    };
+    match done {
+        Ok(code) => code,
+        Err(error) => {
+            say(&json!({"event": "result", "outcome": "failed", "message": error.to_string()}));
+            ExitCode::from(4)
+        }
+    }
+}
+
+fn update() -> Result<ExitCode, Box<dyn Error>> {
+    let mut text = String::new();
+    io::stdin().take(MOST_REQUEST).read_to_string(&mut text)?;
+    let request = Request::parse(&text)?;
+    let Some(store) = take(&request.store)? else { return Ok(busy(&request.store)) };
+    let path = std::env::var("PATH").unwrap_or_default();
+    let fetcher = Fetcher::find(&path, Duration::from_secs(request.download_seconds));
+    let mut around = Surroundings {
+        store: &store,
+        fetcher: fetcher.as_ref(),
+        now_ms: now_ms(),
+        tell: &mut |Progress { source, step }| {
+            say(&json!({"event": "progress", "source": source, "step": step}));
+        },
+    };
+    let state = crate::update(&request, &mut around);
+    Ok(tell(&state, "result"))
+}
+
+fn rollback(root: &Path) -> Result<ExitCode, Box<dyn Error>> {
+    let Some(store) = take(root)? else { return Ok(busy(root)) };
+    let state = crate::restore(&store, root, now_ms())?;
+    Ok(tell(&state, "result"))
+}
+
+/// None: somebody else has it.
+fn take(root: &Path) -> Result<Option<Store>, StoreError> {
+    match Store::take(root) {
+        Ok(store) => Ok(Some(store)),
+        Err(StoreError::Busy) => Ok(None),
+        Err(other) => Err(other),
+    }
+}
+
+fn busy(root: &Path) -> ExitCode {
+    let message = StoreError::Busy.to_string();
+    tell(&State { outcome: Outcome::Busy, message, ..crate::state(root) }, "result")
+}
+
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn tell(state: &State, event: &str) -> ExitCode {
+    let mut told = serde_json::to_value(state).unwrap_or_default();
+    told["event"] = Value::from(event);
+    say(&told);
+    ExitCode::from(match (event, state.outcome) {
+        ("status", _) | (_, Outcome::Updated | Outcome::Unchanged | Outcome::Restored) => 0,
+        (_, Outcome::Partly) => 1,
+        (_, Outcome::Failed) => 2,
+        (_, Outcome::Busy) => 3,
+    })
+}
+
+/// One line of JSON. Whoever closed the other end does not want to know, the work goes on.
+fn say(what: &Value) {
+    let mut out = io::stdout().lock();
+    let _ = writeln!(out, "{what}").and_then(|()| out.flush());
+}
