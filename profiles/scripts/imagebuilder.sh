@@ -15,12 +15,18 @@ own_packages() {
     rm -f "$1/packages/packages.adb"
 }
 
-# The release's packages come from its server, or from a mirror of it.
+# The release's packages come from its server, or from a mirror of it. A standalone ImageBuilder has
+# all packages in itself and no such file.
 repositories() {
+    [ -e "$1/repositories" ] || : >"$1/repositories"
     pristine "$1/repositories"
     sed "s|^$RELEASE_AT/|${MIRROR:-$RELEASE_AT}/|" "$1/repositories.release" >"$1/repositories.new"
     mv "$1/repositories.new" "$1/repositories"
 }
+
+# apk takes its copy of an index for four hours without asking: an image would have the packages of
+# then, and nothing would say so.
+without_indexes() { rm -f "$1"/dl/APKINDEX.*; }
 
 # Of a profile's configuration what is about images; the rest is compiled into the release.
 image_config() {
@@ -105,6 +111,7 @@ image_of_release() {
     builder=$FOUND
     own_packages "$builder"
     repositories "$builder"
+    without_indexes "$builder"
     image_config "$builder"
     rm -rf "$WORK/files/$PROFILE" "$into"
     mkdir -p "$WORK/files" "$into"

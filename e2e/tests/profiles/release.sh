@@ -228,6 +228,29 @@ test_an_image_by_the_imagebuilder() {
         fail "two versions"
 }
 
+# The release has newer packages an hour later, and apk would not ask for them.
+test_an_image_has_the_packages_of_now() {
+    local said out=$NOW/build/images/x86-64
+    imagebuilder && signed_release && ours 1
+    said=$(built_image 2>&1) || fail "$said"
+    has "$(cat "$out"/*.manifest)" "base-files - 1"
+    mv "$NOW/openwrt/imagebuilder/$BUILDER_NAME/packages/base-files-"{1,2}.apk
+    said=$(built_image 2>&1) || fail "$said"
+    has "$(cat "$out"/*.manifest)" "base-files - 2"
+}
+
+test_an_image_by_a_standalone_imagebuilder() {
+    local said out=$NOW/build/images/x86-64
+    imagebuilder
+    rm "$NOW/made/$BUILDER_NAME/repositories"
+    archive "$BUILDER_NAME"
+    signed_release && ours 1
+    said=$(built_image 2>&1) || fail "$said"
+    has "$(cat "$out"/*.manifest)" "fastpathd - 0.1.0-r1"
+    # The next image is made of the same one.
+    said=$(built_image 2>&1) || fail "$said"
+}
+
 test_an_image_without_a_package_is_none() {
     local said
     imagebuilder && signed_release && ours 1
