@@ -16,15 +16,19 @@ list() { sed 's/#.*//; /^ *$/d' "$1"; }
 # fresh STAMP HASH: whether what STAMP belongs to was made from HASH.
 fresh() { [ -f "$1" ] && [ "$(cat "$1")" = "$2" ]; }
 
-# hash_of PATH…: of names, run bits and contents below the paths that exist.
+# hash_of PATH…: of run bits and contents of the paths that exist, and of names below them. Not of
+# where they are: all checkouts share what is made from them.
 hash_of() {
-    local path
+    local path name number=0
     for path; do
+        number=$((number + 1))
         [ -e "$path" ] || continue
-        find -L "$path" -type f -printf '%m %p\0'
-    done | sort -z | while IFS= read -r -d '' entry; do
-        printf '%s ' "$entry"
-        sha256sum <"${entry#* }"
+        find -L "$path" -type f -printf '%m /%P\0' | sort -z -k 2 |
+            while IFS= read -r -d '' entry; do
+                name=${entry#* }
+                printf '%s %s ' "$number" "$entry"
+                sha256sum <"$path${name%/}"
+            done
     done | sha256sum | cut -d ' ' -f 1
 }
 
