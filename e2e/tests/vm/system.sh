@@ -83,6 +83,8 @@ test_backup_is_taken_and_restored() {
     before=$(gw 'md5sum /etc/config/* /etc/shadow')
     curl -sSf -m "$(patient 2)" -d "sessionid=$id" -o "$folder/good" "$(cgi cgi-backup)"
     has "backup" "$(tar -tzf "$folder/good")" etc/config/network
+    # A script for the next boot: which services were disabled.
+    has "backup" "$(tar -tzf "$folder/good")" etc/uci-defaults/10_disable_services
     gw 'echo "# later" >>/etc/config/system; sed -i s/10.10.10.1/10.10.10.9/ /etc/config/network'
     head -c 300 "$folder/good" >"$folder/truncated"
     echo foreign >"$folder/foreign"
@@ -98,7 +100,8 @@ test_backup_is_taken_and_restored() {
     has "configuration after upwards" "$(gw cat /etc/config/network)" 10.10.10.9
     same "what leads upwards" "$(gw 'ls /tmp/escaped 2>/dev/null; rm -f /escaped')" ""
     same "answer" "$(restored "$id" "$folder/good" | jq -c .result[1].code)" 0
-    gw 'sed -i "/^# later/d" /etc/config/system; [ -s /etc/config/system ] || rm /etc/config/system'
+    gw 'rm /etc/uci-defaults/10_disable_services
+        sed -i "/^# later/d" /etc/config/system; [ -s /etc/config/system ] || rm /etc/config/system'
     same "configuration" "$(gw 'md5sum /etc/config/* /etc/shadow')" "$before"
     same "for viewer" "$(curl -sS -o /dev/null -w '%{http_code}' \
         -d "sessionid=$(session viewer look)" "$(cgi cgi-backup)")" 403
