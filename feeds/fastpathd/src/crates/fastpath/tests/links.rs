@@ -4,9 +4,9 @@
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output};
 
-fn started_as(name: &str, args: &[&str]) -> Output {
+fn started_as(name: &str, args: &[&str]) -> std::io::Result<Output> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fastpath"));
-    command.arg0(name).args(args).env("UBUS_SOCKET", "/nonexistent").output().unwrap()
+    command.arg0(name).args(args).env("UBUS_SOCKET", "/nonexistent").output()
 }
 
 #[test]
@@ -17,7 +17,7 @@ fn each_name_is_a_program_of_its_own() {
         ("/usr/bin/fastpathctl", "--version", format!("fastpathctl{version}")),
         ("/usr/libexec/rpcd/fastpath.doctor", "list", "{\"".to_owned()),
     ] {
-        let output = started_as(name, &[args]);
+        let output = started_as(name, &[args]).unwrap();
         assert!(output.status.success(), "{name}: {output:?}");
         let said = String::from_utf8_lossy(&output.stdout);
         assert!(said.starts_with(&expected), "{name} says {said}");
@@ -28,7 +28,7 @@ fn each_name_is_a_program_of_its_own() {
         ("fastpath-bpf", 1, "fastpath-bpf: usage: fastpath-bpf "),
         ("fastpath", 2, "fastpath: start it by a link named fastpathd, "),
     ] {
-        let output = started_as(name, &[]);
+        let output = started_as(name, &[]).unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(status), "{name}: {output:?}");
         assert!(said.starts_with(expected), "{name} says {said}");

@@ -59,16 +59,31 @@ pub struct Fetcher {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Curl,
-    /// Wget and what takes its options: uclient-fetch, busybox.
+    /// It takes wget's options.
+    Uclient,
+    /// GNU's, or `BusyBox`'.
     Wget,
 }
 
+impl Kind {
+    /// Whether this exit status means that there was no connection to the server. uclient-fetch
+    /// ends with 1 when the server ends the TLS handshake, and with 8 for an HTTP error;
+    /// `BusyBox` always with 1.
+    fn no_connection(self, code: Option<i32>) -> bool {
+        match self {
+            Kind::Curl => matches!(code, Some(6 | 7 | 35)),
+            Kind::Uclient => matches!(code, Some(1 | 4)),
+            Kind::Wget => code == Some(4),
+        }
+    }
+}
+
 impl Fetcher {
-    /// The first of uclient-fetch, curl and wget in `path` (as in `$PATH`). Each download has
-    /// `time`.
+    /// The first of uclient-fetch, curl and wget in `path` (as in `$PATH`). Each attempt at a
+    /// download has `time`.
     #[must_use]
     pub fn find(path: &str, time: Duration) -> Option<Self> {
-        let known = [("uclient-fetch", Kind::Wget), ("curl", Kind::Curl), ("wget", Kind::Wget)];
+        let known = [("uclient-fetch", Kind::Uclient), ("curl", Kind::Curl), ("wget", Kind::Wget)];
         known.into_iter().find_map(|(name, kind)| {
             let folders = path.split(':').filter(|folder| !folder.is_empty());
             let mut programs = folders.map(|folder| Path::new(folder).join(name));
@@ -77,11 +92,34 @@ impl Fetcher {
         })
     }
 
-    /// Downloads `url` into `to`, at most `limit` bytes. Answers how many there were.
+    /// Downloads `url` into `to`, at most `limit` bytes, with a second attempt if there was no
+    /// connection to the server. Answers how many bytes there were.
     ///
     /// # Errors
     /// It did not come, or not whole. What is in `to` then is of no use.
     pub fn fetch(&self, url: &str, limit: u64, to: &mut impl Write) -> Result<u64, FetchError> {
+        let shown = || shown_url(url);
+        let mut attempt = || {
+            self.attempt(url, limit, to).map_err(|cause| FetchError::Run { url: shown(), cause })
+        };
+        let (mut taken, mut ended) = attempt()?;
+        if taken == 0 && self.kind.no_connection(ended.status.code()) {
+            (taken, ended) = attempt()?;
+        }
+        if !ended.status.success() {
+            let words = self.words(&ended);
+            return Err(FetchError::Refused { url: shown(), words });
+        }
+        Ok(taken)
+    }
+
+    /// Runs the program once. Answers how many bytes came, and how it ended.
+    fn attempt(
+        &self,
+        url: &str,
+        limit: u64,
+        to: &mut impl Write,
+    ) -> Result<(u64, Ended), RunError<TakeError>> {
         let mut taken = 0u64;
         let take = |bytes: &[u8]| {
             taken += bytes.len() as u64;
@@ -90,14 +128,8 @@ impl Fetcher {
             }
             Ok(to.write_all(bytes)?)
         };
-        let shown = || shown_url(url);
-        let ended = process::run(&mut self.command(url), self.time, take)
-            .map_err(|cause| FetchError::Run { url: shown(), cause })?;
-        if !ended.status.success() {
-            let words = self.words(&ended);
-            return Err(FetchError::Refused { url: shown(), words });
-        }
-        Ok(taken)
+        let ended = process::run(&mut self.command(url), self.time, take)?;
+        Ok((taken, ended))
     }
 
     fn command(&self, url: &str) -> Command {
@@ -122,9 +154,9 @@ impl Fetcher {
             return readable(line);
         }
         let known = match (self.kind, ended.status.code()) {
-            (Kind::Wget, Some(4)) => "the server cannot be reached",
-            (Kind::Wget, Some(5)) => "the server's certificate is not trusted",
-            (Kind::Wget, Some(8)) => "the server answered with an error",
+            (Kind::Uclient | Kind::Wget, Some(4)) => "the server cannot be reached",
+            (Kind::Uclient | Kind::Wget, Some(5)) => "the server's certificate is not trusted",
+            (Kind::Uclient | Kind::Wget, Some(8)) => "the server answered with an error",
             _ => return ended.status.to_string(),
         };
         known.to_owned()
@@ -176,5 +208,63 @@ mod tests {
         assert_eq!(shown_url("https://me:a@b@h.example/x@y"), "https://h.example/x@y");
         assert_eq!(shown_url("https://me@h.example"), "https://h.example");
         assert_eq!(shown_url("https://h.example/x@y?z@"), "https://h.example/x@y?z@");
+    }
+
+    /// Runs a program of this name, which writes `first` and ends with `code` when it is first
+    /// started and downloads afterwards. Answers how often it was started, and what came.
+    fn attempts(name: &str, code: i32, first: &str) -> (usize, Result<Vec<u8>, String>) {
+        let folder = format!("fastpath-fetch-{}-{name}-{code}-{first}", std::process::id());
+        let folder = std::env::temp_dir().join(folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        let program = folder.join(name);
+        let script = format!(
+            "#!/bin/sh\necho >>{0}/runs\n[ $(wc -l <{0}/runs) = 1 ] || {{ printf whole; exit; }}\n\
+             printf '{first}'\nexit {code}\n",
+            folder.display(),
+        );
+        std::fs::write(&program, script).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&program, mode).unwrap();
+        let path = folder.to_string_lossy().into_owned();
+        let fetcher = Fetcher::find(&path, Duration::from_secs(60)).unwrap();
+        let mut to = Vec::new();
+        let outcome = fetcher.fetch("https://h.example/x", 100, &mut to);
+        let runs = std::fs::read_to_string(folder.join("runs")).unwrap().lines().count();
+        std::fs::remove_dir_all(&folder).unwrap();
+        (runs, outcome.map(|_| to).map_err(|error| error.to_string()))
+    }
+
+    #[test]
+    fn a_download_without_a_connection_is_tried_twice() {
+        for (name, code) in [
+            ("uclient-fetch", 4),
+            // The server ended the TLS handshake.
+            ("uclient-fetch", 1),
+            ("curl", 6),
+            ("curl", 7),
+            ("curl", 35),
+            ("wget", 4),
+        ] {
+            assert_eq!(attempts(name, code, ""), (2, Ok(b"whole".to_vec())), "{name} {code}");
+        }
+    }
+
+    #[test]
+    fn what_a_server_refuses_or_cuts_is_not_asked_again() {
+        for (name, code, first) in [
+            ("uclient-fetch", 8, ""),
+            ("uclient-fetch", 5, ""),
+            ("uclient-fetch", 4, "part"),
+            ("curl", 22, ""),
+            ("curl", 60, ""),
+            ("curl", 35, "part"),
+            ("wget", 8, ""),
+            // BusyBox has only this one.
+            ("wget", 1, ""),
+        ] {
+            let (runs, outcome) = attempts(name, code, first);
+            assert_eq!(runs, 1, "{name} {code}");
+            assert!(outcome.is_err(), "{name} {code}: {outcome:?}");
+        }
     }
 }
