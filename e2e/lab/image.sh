@@ -141,9 +141,9 @@ type_line() {
     (cd "$RUN" && printf '%s\n' "$1" | socat -t 0.2 - UNIX-CONNECT:gateway.tty) >/dev/null 2>&1
 }
 
-# The last bytes of the console, without the terminal's own words.
+# console_end [MACHINE]: the last bytes of its console, without the terminal's own words.
 console_end() {
-    tail -c 400 "$RUN/gateway.console" 2>/dev/null | tr -d '\r' |
+    tail -c 400 "$RUN/${1-gateway}.console" 2>/dev/null | tr -d '\r' |
         sed 's/\x1b\[[0-9;?]*[a-zA-Z]//g; s/\x1b][^\a]*\a//g'
 }
 

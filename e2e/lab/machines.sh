@@ -176,13 +176,27 @@ panicked() { grep -qs "Kernel panic" "$RUN"/*.console; }
 # boot_limit: procd starts the services of OpenWrt's userland one after the other.
 boot_limit() { if [ -n "${LAB_ROOT-}" ]; then echo 300; else echo 90; fi; }
 
+# not_up WHAT: WHY has of each machine that is not up WHAT happened, and how its console ends.
+not_up() {
+    local machine
+    WHY=''
+    for machine in peers gateway; do
+        ! console_says "$machine" READY || continue
+        WHY+="${WHY:+$'\n'}the $machine $1; the last lines of its console:"
+        WHY+=$'\n'$(console_end "$machine" | tail -n 8 | sed 's/^/    /')
+    done
+}
+
 # comes_up: an image is told what it is to be first. WHY says why it does not.
 comes_up() {
-    WHY="the machines did not come up"
+    local limit
+    limit=${BOOT_LIMIT:-$(lab_port BOOT_LIMIT)}
     [ -z "${LAB_ROUTER-}" ] || router_set_up || return
     [ -n "${LAB_ROOT-}" ] || [ -z "${LAB_IMAGE-}" ] || image_set_up || return
-    poll "${BOOT_LIMIT:-$(lab_port BOOT_LIMIT)}" booted_or_gone || return
+    poll "$limit" booted_or_gone ||
+        { not_up "did not come up within $limit s (BOOT_LIMIT)" && return 1; }
     booted && return
+    not_up "had ended before it was up"
     if console_says gateway "LAB FAILED"; then
         WHY="what runs there cannot be the lab's gateway:"$'\n'"$(image_complaints)"$'\n'
         WHY+="(./build.sh firmware x86-64 makes an image with all packages)"

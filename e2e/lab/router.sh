@@ -74,8 +74,8 @@ router_devices() {
 
 # router_set_up: the same program as for an image makes it the lab's gateway, without a console.
 router_set_up() {
-    WHY="the peers did not come up"
-    poll "${BOOT_LIMIT:-90}" console_says peers READY || return
+    poll "${BOOT_LIMIT:-90}" console_says peers READY ||
+        { not_up "did not come up within ${BOOT_LIMIT:-90} s (BOOT_LIMIT)" && return 1; }
     WHY="$LAB_ROUTER cannot be set up"
     router 'tar -xf - -C /' <"$IMAGES/medium.tar" || return
     # Its own addresses change under this connection.

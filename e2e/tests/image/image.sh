@@ -75,6 +75,29 @@ test_no_shell_on_the_console() {
     [ ! -e "$RUN/ports" ] || fail "what did not come up looks like a running lab"
 }
 
+# Without machines: their consoles are as they were on a machine that was too busy.
+test_a_limit_that_ran_out_names_the_machine() {
+    local WHY KEEPER=$BASHPID RUN=$WORK/late
+    # shellcheck source=e2e/lab/images.sh
+    . "$LAB/images.sh"
+    # shellcheck source=e2e/lab/image.sh
+    . "$LAB/image.sh"
+    # shellcheck source=e2e/lab/machines.sh
+    . "$LAB/machines.sh"
+    mkdir -p "$RUN"
+    echo "READY peers 20.10" >"$RUN/peers.console"
+    printf '[ %s.0] port lan1 is up\r\n' {1..20} >"$RUN/gateway.console"
+    ! BOOT_LIMIT=1 comes_up || fail "a gateway that is not ready is up"
+    [[ $WHY == "the gateway did not come up within 1 s (BOOT_LIMIT)"*"[ 20.0] port lan1 is up" ]] ||
+        fail "it says $WHY"
+    [[ $WHY != *peers* ]] || fail "it blames the peers: $WHY"
+    KEEPER=999999999
+    : >"$RUN/peers.console"
+    ! BOOT_LIMIT=1 comes_up || fail "machines that have ended are up"
+    [[ $WHY == "the peers had ended before"*"the gateway had ended before"* ]] ||
+        fail "it says $WHY"
+}
+
 # alive NAME, as machines.sh has it.
 alive() { kill -0 "$(cat "$RUN/$1.pid")" 2>/dev/null; }
 
