@@ -10,7 +10,7 @@ use crate::diff;
 use crate::draft::Draft;
 use crate::edit::{CONFIGS, Edit, read_edits};
 use crate::exposes::{self, Exposure};
-use crate::force::{self, Seen};
+use crate::force::{self, InUse, Seen};
 use crate::package::{Package, Packages, Setting};
 use crate::place;
 use crate::problem::Problem;
@@ -66,6 +66,11 @@ pub const OBJECT: Object = Object {
             name: "revert",
             args: &[("id", Sample::Number)],
             run: |call| Box::pin(async move { revert(&call).await }),
+        },
+        Method {
+            name: "pending",
+            args: &[],
+            run: |call| Box::pin(async move { waiting(&call).await }),
         },
         Method { name: "list", args: &[], run: |call| Box::pin(async move { list(&call).await }) },
         Method {
@@ -193,10 +198,32 @@ fn ended(id: u64, state: State) -> Map {
     map([("id", json!(id)), ("state", json!(state.word()))])
 }
 
-async fn list(call: &Call) -> Result<Map, Refusal> {
+/// The change that waits, and which one has ended last: what a page asks for every second.
+async fn waiting(call: &Call) -> Result<Map, Refusal> {
     let caller = Caller::of(&call.bus, call.session()).await?;
     let changes = Changes::open(&call.bus)?;
     let waiting = changes.waiting().await?;
+    let newest = changes.store.newest()?;
+    drop(changes);
+    let pending = match waiting {
+        Some(waiting) => {
+            let seen = Seen::of(&call.bus, &waiting.pending.draft).await;
+            Value::Object(pending(&waiting, &caller, &seen))
+        }
+        None => Value::Null,
+    };
+    let last = newest.map_or(Value::Null, |record| {
+        let mut answer = record.head.answer();
+        answer.insert("state".to_owned(), json!(record.state.word()));
+        Value::Object(answer)
+    });
+    Ok(map([("pending", pending), ("last", last)]))
+}
+
+async fn list(call: &Call) -> Result<Map, Refusal> {
+    Caller::of(&call.bus, call.session()).await?;
+    let changes = Changes::open(&call.bus)?;
+    changes.waiting().await?;
     let records = changes.store.records()?;
     drop(changes);
     let mut configs: Vec<&str> = Vec::new();
@@ -207,11 +234,7 @@ async fn list(call: &Call) -> Result<Map, Refusal> {
     }
     let now = if configs.is_empty() { Packages::new() } else { read(&call.bus, &configs).await? };
     let shown: Vec<Value> = records.iter().map(|record| shown(record, &now)).collect();
-    let pending = match waiting {
-        Some(waiting) => Value::Object(pending(&waiting, &caller, &Seen::now(&call.bus).await)),
-        None => Value::Null,
-    };
-    Ok(map([("pending", pending), ("changes", json!(shown))]))
+    Ok(map([("changes", json!(shown))]))
 }
 
 fn pending(waiting: &Waiting, caller: &Caller, seen: &Seen) -> Map {
@@ -221,6 +244,9 @@ fn pending(waiting: &Waiting, caller: &Caller, seen: &Seen) -> Map {
     answer.insert("left_s".to_owned(), json!(left_ms.div_ceil(1000)));
     let in_force = force::in_force(&pending.draft, pending.head.at_ms, seen);
     answer.insert("in_force".to_owned(), json!(in_force));
+    let refused = force::in_use(&pending.draft, seen) == InUse::Refused;
+    let problems = if refused { seen.problems() } else { &[] };
+    answer.insert("problems".to_owned(), json!(problems));
     answer.insert("mine".to_owned(), json!(caller.is(&pending.head.user)));
     answer.insert("diff".to_owned(), json!(diff::lines(&pending.draft)));
     answer

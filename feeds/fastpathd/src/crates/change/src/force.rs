@@ -17,6 +17,8 @@ use crate::draft::Draft;
 use crate::package::{Package, Packages};
 use crate::validate::{Port, networks};
 
+/// The daemon's file.
+const FASTPATH: &str = "fastpath";
 /// fw4 writes its state there with every start and reload, and holds the lock until the rules
 /// are loaded.
 const FW4_STATE: &str = "/var/run/fw4.state";
@@ -33,7 +35,7 @@ enum Fact {
     Ssid { radio: String, ssid: String, networks: Vec<String> },
 }
 
-/// What was seen.
+/// What was seen. None: it was not asked for, or there was no answer.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     /// The daemon's `topology`.
@@ -44,16 +46,57 @@ pub(crate) struct Seen {
     wireless: Option<Map>,
     /// When fw4 has last loaded rules, Unix ms; `u64::MIN` while it does.
     firewall_ms: Option<u64>,
+    /// The daemon's `status`.
+    status: Option<Map>,
+}
+
+/// Whether the daemon works by the new `/etc/config/fastpath`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InUse {
+    Yes,
+    /// It has not read it, or uses an older one.
+    NotYet,
+    /// It has read it and does not use it.
+    Refused,
+    /// It does not run, or the change is of secrets alone, which its digest leaves out.
+    Unknown,
 }
 
 impl Seen {
-    /// Looks.
-    pub(crate) async fn now(bus: &Bus) -> Self {
-        let dump = bus.call("network.interface", "dump", &Map::new()).await.ok();
-        let interfaces = dump.and_then(|dump| dump.get("interface")?.as_array().cloned());
-        let topology = bus.call("fastpath", "topology", &Map::new()).await.ok();
-        let wireless = bus.call("network.wireless", "status", &Map::new()).await.ok();
-        Self { topology, interfaces, wireless, firewall_ms: loaded(FW4_STATE, FW4_LOCK) }
+    /// Asks for what shows whether this change is in force, and for nothing else.
+    pub(crate) async fn of(bus: &Bus, draft: &Draft) -> Self {
+        let mut seen = Self::of_daemon(bus, draft).await;
+        for config in draft.touched() {
+            match config {
+                "network" => {
+                    let dump = bus.call("network.interface", "dump", &Map::new()).await.ok();
+                    seen.interfaces = dump.and_then(|of| of.get("interface")?.as_array().cloned());
+                    seen.topology = bus.call("fastpath", "topology", &Map::new()).await.ok();
+                }
+                "wireless" => {
+                    let radios = bus.call("network.wireless", "status", &Map::new()).await;
+                    seen.wireless = radios.ok();
+                }
+                "firewall" => seen.firewall_ms = loaded(FW4_STATE, FW4_LOCK),
+                _ => {}
+            }
+        }
+        seen
+    }
+
+    /// Asks the daemon for its configuration where the change is of it.
+    pub(crate) async fn of_daemon(bus: &Bus, draft: &Draft) -> Self {
+        let mut seen = Self::default();
+        if draft.touched().contains(&FASTPATH) {
+            seen.status = bus.call("fastpath", "status", &Map::new()).await.ok();
+        }
+        seen
+    }
+
+    /// What the daemon finds wrong in the configuration that it does not use.
+    pub(crate) fn problems(&self) -> &[Value] {
+        let problems = self.status.as_ref().and_then(|of| of.get("problems")?.as_array());
+        problems.map_or(&[], Vec::as_slice)
     }
 
     fn links(&self) -> impl Iterator<Item = &Value> {
@@ -181,8 +224,26 @@ fn points(wireless: Option<&Package>) -> BTreeSet<Fact> {
     facts
 }
 
-/// Whether what a change, made at `at_ms`, does to the network and the firewall is in force; none
-/// if that cannot be told. Other files cut nobody off.
+/// Whether the daemon works by what the change makes of its configuration.
+pub(crate) fn in_use(draft: &Draft, seen: &Seen) -> InUse {
+    let digest = |packages: &Packages| {
+        let values = packages.get(FASTPATH).map(Package::values);
+        config::digest(&values.unwrap_or_default())
+    };
+    let (before, after) = (digest(&draft.before), digest(&draft.after));
+    let told = seen.status.as_ref().and_then(|status| status.get("configuration"));
+    let Some(told) = told.filter(|_| before != after) else { return InUse::Unknown };
+    if told["digest"] == *after {
+        InUse::Yes
+    } else if told["refused"] == *after {
+        InUse::Refused
+    } else {
+        InUse::NotYet
+    }
+}
+
+/// Whether what a change, made at `at_ms`, does to the network, the firewall and the daemon is in
+/// force; none if that cannot be told. Other files cut nobody off.
 pub(crate) fn in_force(draft: &Draft, at_ms: u64, seen: &Seen) -> Option<bool> {
     let mut answers = Vec::new();
     for config in draft.touched() {
@@ -190,6 +251,11 @@ pub(crate) fn in_force(draft: &Draft, at_ms: u64, seen: &Seen) -> Option<bool> {
             "network" => answers.push(told(draft, seen, config, facts)),
             "wireless" => answers.push(told(draft, seen, config, points)),
             "firewall" => answers.push(seen.firewall_ms.map(|loaded| loaded >= at_ms)),
+            FASTPATH => answers.push(match in_use(draft, seen) {
+                InUse::Yes => Some(true),
+                InUse::NotYet | InUse::Refused => Some(false),
+                InUse::Unknown => None,
+            }),
             _ => {}
         }
     }

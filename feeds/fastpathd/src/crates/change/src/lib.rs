@@ -19,6 +19,7 @@ mod draft;
 mod edit;
 mod exposes;
 mod force;
+mod host;
 mod input;
 mod log;
 mod package;
@@ -38,10 +39,11 @@ mod write;
 
 pub use api::{OBJECT, apply};
 pub use caller::LOCAL;
+pub use config::secret::{MASK, is_secret};
 pub use draft::{Draft, DraftError, Pair};
 pub use edit::{CONFIGS, Edit, EditError, Op, read_edits};
 pub use package::{Options, Package, Packages, Section, Setting};
-pub use secret::{MASK, is_secret};
+
 pub use undo::{ChangedSince, inverse};
 pub use watch::{boot, settle};
 pub use write::text as file_text;

@@ -163,7 +163,7 @@ impl Package {
         Self { sections: found.into_iter().map(|(_, section)| section).collect() }
     }
 
-    /// As `uci get` answers: sections by name, with `.type` and `.index` among their options.
+    /// As `uci get` answers: sections by name, with `.type`, `.anonymous` and `.index` among their options.
     #[must_use]
     pub fn values(&self) -> Value {
         let section = |(index, section): (usize, &Section)| {
@@ -173,6 +173,7 @@ impl Package {
                 .map(|(name, setting)| (name.clone(), setting.value()))
                 .collect();
             values.insert(".type".to_owned(), json!(section.kind));
+            values.insert(".anonymous".to_owned(), json!(section.anonymous));
             values.insert(".index".to_owned(), json!(index));
             (section.name.clone(), Value::Object(values))
         };

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What is kept of changes on the router: files that only root reads.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::rc::Rc;
 
 use plugin::Map;
 use serde_json::Value;
 
+use crate::host::{Held, Host, Router};
 use crate::log;
 use crate::record::{Pending, Record, Running};
 
 /// Changes that are remembered.
 pub(crate) const MOST_RECORDS: usize = 10;
-/// How long to wait for another call to end.
-const LOCK_PATIENCE: Duration = Duration::from_secs(8);
-const LOCK_PAUSE: Duration = Duration::from_millis(50);
+/// Files that only root reads.
+const PRIVATE: Option<u32> = Some(0o600);
 
 /// The folders.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Store {
+    host: Rc<dyn Host>,
     /// The configuration.
     config: PathBuf,
     /// Records, over a loss of power.
@@ -39,10 +39,8 @@ pub struct StoreError {
     source: io::Error,
 }
 
-/// Only one call changes anything at a time. The kernel lets go of it when the process ends,
-/// however it ends.
-#[derive(Debug)]
-pub(crate) struct Lock(#[expect(dead_code, reason = "closed with the lock")] File);
+/// Only one call changes anything at a time.
+pub(crate) struct Lock(#[expect(dead_code, reason = "closed with the lock")] Held);
 
 fn failed<'a>(what: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> StoreError + 'a {
     move |source| StoreError { what, path: path.to_owned(), source }
@@ -55,14 +53,26 @@ impl Default for Store {
 }
 
 impl Store {
-    /// The folders of a root file system.
+    /// The folders of a root file system of this router.
     #[must_use]
     pub(crate) fn below(root: &Path) -> Self {
+        Self::on(Rc::new(Router), root)
+    }
+
+    /// The folders of a root file system.
+    #[must_use]
+    pub(crate) fn on(host: Rc<dyn Host>, root: &Path) -> Self {
         Self {
+            host,
             config: root.join("etc/config"),
             kept: root.join("etc/fastpath/changes"),
             running: root.join("var/run/fastpath-change"),
         }
+    }
+
+    /// The router on which they are.
+    pub(crate) fn host(&self) -> &dyn Host {
+        &*self.host
     }
 
     /// Waits for the lock; none if somebody holds it for too long.
@@ -70,22 +80,10 @@ impl Store {
     /// # Errors
     /// The lock's file cannot be made.
     pub(crate) fn lock(&self) -> Result<Option<Lock>, StoreError> {
-        private_folder(&self.running)?;
+        self.private_folder(&self.running)?;
         let path = self.running.join("lock");
-        let file =
-            OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
-        let file = file.map_err(failed("opening", &path))?;
-        let until = Instant::now() + LOCK_PATIENCE;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(Some(Lock(file))),
-                Err(TryLockError::WouldBlock) if Instant::now() < until => {
-                    std::thread::sleep(LOCK_PAUSE);
-                }
-                Err(TryLockError::WouldBlock) => return Ok(None),
-                Err(TryLockError::Error(error)) => return Err(failed("locking", &path)(error)),
-            }
-        }
+        let held = self.host.lock(&path).map_err(failed("locking", &path))?;
+        Ok(held.map(Lock))
     }
 
     /// The text of a file of the configuration; none if there is none.
@@ -93,7 +91,7 @@ impl Store {
     /// # Errors
     /// It cannot be read.
     pub(crate) fn config(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        read(&self.config.join(name))
+        self.read(&self.config.join(name))
     }
 
     /// Replaces a file of the configuration at once, as uci does.
@@ -102,10 +100,46 @@ impl Store {
     /// It cannot be written; the old one is still there.
     pub(crate) fn set_config(&self, name: &str, text: &[u8]) -> Result<(), StoreError> {
         let path = self.config.join(name);
-        // uci leaves a file's mode as it is.
-        let mode =
-            fs::metadata(&path).map_or(0o600, |of| std::os::unix::fs::MetadataExt::mode(&of));
-        replace(&path, text, mode & 0o777)
+        self.host.replace(&path, text, None).map_err(failed("writing", &path))
+    }
+
+    /// The texts of these files; a missing one is empty.
+    ///
+    /// # Errors
+    /// One cannot be read, or is not UTF-8.
+    pub(crate) fn texts(&self, configs: &[&str]) -> Result<BTreeMap<String, String>, StoreError> {
+        let mut texts = BTreeMap::new();
+        for config in configs {
+            let text = String::from_utf8(self.config(config)?.unwrap_or_default());
+            let text = text.map_err(|error| {
+                let source = io::Error::new(io::ErrorKind::InvalidData, error);
+                failed("reading", &self.config.join(config))(source)
+            })?;
+            texts.insert((*config).to_owned(), text);
+        }
+        Ok(texts)
+    }
+
+    /// Writes the old files where they are not there yet; says which. What somebody wrote after
+    /// the change was reverted is left alone: only what the change itself wrote is replaced.
+    ///
+    /// # Errors
+    /// One cannot be written.
+    pub(crate) fn restore(
+        &self,
+        pending: &Pending,
+        applied: Option<&BTreeMap<String, String>>,
+    ) -> Result<Vec<String>, StoreError> {
+        let mut restored = Vec::new();
+        for (config, old) in &pending.files {
+            let now = self.config(config)?.unwrap_or_default();
+            let ours = applied.and_then(|applied| applied.get(config));
+            if now != old.as_bytes() && ours.is_none_or(|ours| now == ours.as_bytes()) {
+                self.set_config(config, old.as_bytes())?;
+                restored.push(config.clone());
+            }
+        }
+        Ok(restored)
     }
 
     /// The change that waits for its confirmation. Not one that has ended: its file may be there
@@ -117,7 +151,7 @@ impl Store {
         let Some(pending) = self.noted()? else { return Ok(None) };
         let id = pending.head.id;
         // Numbers rise, and there is one change at a time.
-        if self.records()?.first().is_none_or(|newest| newest.id < id) {
+        if self.newest()?.is_none_or(|newest| newest.id < id) {
             return Ok(Some(pending));
         }
         self.drop_pending()?;
@@ -131,11 +165,11 @@ impl Store {
     /// logged: it cannot be used to revert anything, and must not block all further changes.
     fn noted(&self) -> Result<Option<Pending>, StoreError> {
         let path = self.kept.join("pending.json");
-        let Some(text) = read(&path)? else { return Ok(None) };
+        let Some(text) = self.read(&path)? else { return Ok(None) };
         let pending = serde_json::from_slice::<Value>(&text).ok().and_then(|of| Pending::read(&of));
         if pending.is_none() {
             let aside = self.kept.join("pending.broken");
-            fs::rename(&path, &aside).map_err(failed("putting aside", &path))?;
+            self.host.rename(&path, &aside).map_err(failed("putting aside", &path))?;
             log::say(&format!(
                 "{} is no record of a change; it is {} now, and nothing was taken back by it",
                 path.display(),
@@ -150,8 +184,8 @@ impl Store {
     /// # Errors
     /// It cannot be written.
     pub(crate) fn set_pending(&self, pending: &Pending) -> Result<(), StoreError> {
-        private_folder(&self.kept)?;
-        replace(&self.kept.join("pending.json"), pending.value().to_string().as_bytes(), 0o600)
+        self.private_folder(&self.kept)?;
+        self.replace(&self.kept.join("pending.json"), &pending.value())
     }
 
     /// The change has ended, on disk too when this returns: otherwise the next boot would revert
@@ -162,8 +196,8 @@ impl Store {
     pub(crate) fn drop_pending(&self) -> Result<(), StoreError> {
         for (folder, name) in [(&self.kept, "pending.json"), (&self.running, "running.json")] {
             let path = folder.join(name);
-            match fs::remove_file(&path) {
-                Ok(()) => sync(folder)?,
+            match self.host.remove(&path) {
+                Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(failed("removing", &path)(error)),
             }
@@ -181,14 +215,14 @@ impl Store {
         configs: impl IntoIterator<Item = &'a str>,
     ) -> Result<(), StoreError> {
         for path in configs.into_iter().map(|config| self.config.join(config)) {
-            match File::open(&path).and_then(|file| file.sync_all()) {
+            match self.host.flush(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     return Err(failed("flushing", &path)(error));
                 }
-                _ => {}
+                Ok(()) | Err(_) => {}
             }
         }
-        sync(&self.config)
+        self.host.flush(&self.config).map_err(failed("flushing", &self.config))
     }
 
     /// What of the waiting change ends with this boot; none if it began before it.
@@ -196,7 +230,7 @@ impl Store {
     /// # Errors
     /// The file cannot be read.
     pub(crate) fn running(&self) -> Result<Option<Running>, StoreError> {
-        let text = read(&self.running.join("running.json"))?;
+        let text = self.read(&self.running.join("running.json"))?;
         Ok(text.and_then(|text| Running::read(&serde_json::from_slice::<Value>(&text).ok()?)))
     }
 
@@ -205,8 +239,8 @@ impl Store {
     /// # Errors
     /// It cannot be written.
     pub(crate) fn set_running(&self, running: &Running) -> Result<(), StoreError> {
-        private_folder(&self.running)?;
-        replace(&self.running.join("running.json"), running.value().to_string().as_bytes(), 0o600)
+        self.private_folder(&self.running)?;
+        self.replace(&self.running.join("running.json"), &running.value())
     }
 
     /// The changes that have ended, the newest first.
@@ -214,20 +248,28 @@ impl Store {
     /// # Errors
     /// The folder cannot be read.
     pub(crate) fn records(&self) -> Result<Vec<Record>, StoreError> {
-        let mut ids: Vec<u64> = Vec::new();
-        let entries = match fs::read_dir(&self.kept) {
-            Ok(entries) => entries,
+        Ok(self.ids()?.into_iter().filter_map(|id| self.record(id).ok().flatten()).collect())
+    }
+
+    /// The change that has ended last.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub(crate) fn newest(&self) -> Result<Option<Record>, StoreError> {
+        Ok(self.ids()?.into_iter().find_map(|id| self.record(id).ok().flatten()))
+    }
+
+    /// Numbers of the records, the newest first.
+    fn ids(&self) -> Result<Vec<u64>, StoreError> {
+        let names = match self.host.names(&self.kept) {
+            Ok(names) => names,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(failed("reading", &self.kept)(error)),
         };
-        for entry in entries.flatten() {
-            let name = entry.file_name();
-            let id = name.to_str().and_then(|name| name.strip_suffix(".json"));
-            let id: Option<u64> = id.and_then(|id| id.parse().ok());
-            ids.extend(id);
-        }
+        let id = |name: &String| name.strip_suffix(".json")?.parse().ok();
+        let mut ids: Vec<u64> = names.iter().filter_map(id).collect();
         ids.sort_unstable_by(|a, b| b.cmp(a));
-        Ok(ids.into_iter().filter_map(|id| self.record(id).ok().flatten()).collect())
+        Ok(ids)
     }
 
     /// One of them.
@@ -235,7 +277,7 @@ impl Store {
     /// # Errors
     /// It cannot be read.
     pub(crate) fn record(&self, id: u64) -> Result<Option<Record>, StoreError> {
-        let text = read(&self.path(id))?;
+        let text = self.read(&self.path(id))?;
         Ok(text.and_then(|text| Record::read(&serde_json::from_slice::<Value>(&text).ok()?)))
     }
 
@@ -251,11 +293,11 @@ impl Store {
     /// # Errors
     /// It cannot be written.
     fn add_record(&self, record: &Record) -> Result<(), StoreError> {
-        private_folder(&self.kept)?;
-        replace(&self.path(record.id), record.value().to_string().as_bytes(), 0o600)?;
+        self.private_folder(&self.kept)?;
+        self.replace(&self.path(record.id), &record.value())?;
         for old in self.records()?.into_iter().skip(MOST_RECORDS) {
             let path = self.path(old.id);
-            fs::remove_file(&path).map_err(failed("removing", &path))?;
+            self.host.remove(&path).map_err(failed("removing", &path))?;
         }
         Ok(())
     }
@@ -265,47 +307,29 @@ impl Store {
     /// # Errors
     /// The folder cannot be read.
     pub(crate) fn next_id(&self) -> Result<u64, StoreError> {
-        Ok(self.records()?.first().map_or(0, |record| record.id) + 1)
+        Ok(self.newest()?.map_or(0, |record| record.id) + 1)
     }
 
     fn path(&self, id: u64) -> PathBuf {
         self.kept.join(format!("{id}.json"))
     }
-}
 
-fn read(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
-    match fs::read(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(failed("reading", path)(error)),
+    fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
+        match self.host.read(path) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(failed("reading", path)(error)),
+        }
     }
-}
 
-fn private_folder(path: &Path) -> Result<(), StoreError> {
-    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
-    made.map_err(failed("making the folder", path))
-}
+    fn replace(&self, path: &Path, value: &Value) -> Result<(), StoreError> {
+        let text = value.to_string();
+        self.host.replace(path, text.as_bytes(), PRIVATE).map_err(failed("writing", path))
+    }
 
-/// Flushes what was renamed and removed in a folder to disk.
-fn sync(folder: &Path) -> Result<(), StoreError> {
-    File::open(folder).and_then(|of| of.sync_all()).map_err(failed("flushing", folder))
-}
-
-/// A new file in the place of the old one, on the medium before this returns.
-fn replace(path: &Path, text: &[u8], mode: u32) -> Result<(), StoreError> {
-    // uci passes files beginning with a dot over.
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    let new = folder.join(format!(".{name}.new"));
-    let write = || {
-        let _ = fs::remove_file(&new);
-        let mut file = OpenOptions::new().create_new(true).write(true).mode(mode).open(&new)?;
-        file.write_all(text)?;
-        file.sync_all()?;
-        fs::rename(&new, path)?;
-        File::open(folder)?.sync_all()
-    };
-    write().map_err(failed("writing", path))
+    fn private_folder(&self, path: &Path) -> Result<(), StoreError> {
+        self.host.make_private_folder(path).map_err(failed("making the folder", path))
+    }
 }
 
 /// A field of a record.

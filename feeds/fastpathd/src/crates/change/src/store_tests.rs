@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 use std::collections::BTreeMap;
+use std::fs::{self, File, TryLockError};
 use std::os::unix::fs::MetadataExt;
 
 use serde_json::json;
@@ -141,11 +142,11 @@ fn what_somebody_wrote_since_stays() {
     let store = Store::below(&folder.0);
     let applied = BTreeMap::from([("network".to_owned(), "config new\n".to_owned())]);
     store.set_config("network", b"config elsewhere\n").unwrap();
-    let restored = crate::transaction::restore(&store, &pending(1), Some(&applied)).unwrap();
+    let restored = store.restore(&pending(1), Some(&applied)).unwrap();
     assert!(restored.is_empty());
     assert_eq!(store.config("network").unwrap().unwrap(), b"config elsewhere\n");
     store.set_config("network", b"config new\n").unwrap();
-    let restored = crate::transaction::restore(&store, &pending(1), Some(&applied)).unwrap();
+    let restored = store.restore(&pending(1), Some(&applied)).unwrap();
     assert_eq!(restored, ["network"]);
     assert_eq!(store.config("network").unwrap().unwrap(), b"config x\n");
 }

@@ -2,24 +2,42 @@
 //! A change from its first edit to its end.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use plugin::{Bus, BusError, Refusal, map};
 use serde_json::{Value, json};
 use ubus::Status;
 
 use crate::caller::Caller;
-use crate::clock;
 use crate::draft::Draft;
 use crate::edit::Edit;
+use crate::force::{self, InUse, Seen};
 use crate::log;
 use crate::record::{Head, Pending, Running, State};
 use crate::store::{Lock, Store, StoreError};
 use crate::uci::Uci;
-use crate::watch;
+
+/// How often the daemon is asked whether it works by a new configuration, and how long in between.
+const DAEMON_ATTEMPTS: u32 = 20;
+const DAEMON_PAUSE: Duration = Duration::from_millis(250);
 
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         Refusal::new("failed", error.to_string())
+    }
+}
+
+/// Why a change is not in force, as far as is known.
+enum Failure {
+    /// Nothing was changed.
+    NotApplied(Refusal),
+    /// rpcd may have changed the files: the record that reverts them must stay.
+    Unknown(String),
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::NotApplied(refusal)
     }
 }
 
@@ -52,7 +70,11 @@ pub(crate) struct Changes<'a> {
 impl<'a> Changes<'a> {
     /// Waits for other calls to end.
     pub(crate) fn open(bus: &'a Bus) -> Result<Self, Refusal> {
-        let store = crate::store();
+        Self::of(bus, crate::store())
+    }
+
+    /// The changes kept in this store.
+    pub(crate) fn of(bus: &'a Bus, store: Store) -> Result<Self, Refusal> {
         let busy = || {
             Refusal::new(
                 "busy",
@@ -72,7 +94,7 @@ impl<'a> Changes<'a> {
             self.end(pending, None, State::Reverted).await?;
             return Ok(None);
         };
-        let left_ms = running.until_up_ms.saturating_sub(clock::up_ms());
+        let left_ms = running.until_up_ms.saturating_sub(self.store.host().up_ms());
         if left_ms > 0 {
             return Ok(Some(Waiting { pending, running, left_ms }));
         }
@@ -100,21 +122,35 @@ impl<'a> Changes<'a> {
         let Order { edits, draft, seconds, note } = order;
         let head = Head {
             id: self.store.next_id()?,
-            at_ms: clock::now_ms(),
+            at_ms: self.store.host().now_ms(),
             user: caller.user.clone(),
             note,
         };
-        let files = self.files(&configs)?;
+        let files = self.store.texts(&configs)?;
         let pending = Pending { head, seconds, draft, files };
-        let outcome = self.put_in_force(&uci, &edits, &pending).await;
-        if let Err(refusal) = outcome {
-            self.store.drop_pending()?;
-            uci.close().await;
-            return Err(refusal);
+        match self.put_in_force(&uci, &edits, &pending).await {
+            Ok(()) => {
+                let text = format!("applied for {seconds} s");
+                log::note(&pending.head, &text, Some(&pending.draft));
+                self.store.host().start_settle();
+                Ok(pending)
+            }
+            Err(Failure::NotApplied(refusal)) => {
+                self.store.drop_pending()?;
+                uci.close().await;
+                Err(refusal)
+            }
+            Err(Failure::Unknown(why)) => {
+                let text = format!("perhaps applied for {seconds} s: {why}");
+                log::note(&pending.head, &text, Some(&pending.draft));
+                self.store.host().start_settle();
+                let text = format!(
+                    "applying the change: {why}; whether it is in force is not known, and it is \
+                     reverted in {seconds} s unless it is confirmed"
+                );
+                Err(Refusal::new("failed", text).with("id", json!(pending.head.id)))
+            }
         }
-        log::note(&pending.head, &format!("applied for {seconds} s"), Some(&pending.draft));
-        watch::begin();
-        Ok(pending)
     }
 
     async fn put_in_force(
@@ -122,7 +158,7 @@ impl<'a> Changes<'a> {
         uci: &Uci,
         edits: &[Edit],
         pending: &Pending,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Failure> {
         uci.stage(edits).await?;
         let configs: Vec<&str> = pending.files.keys().map(String::as_str).collect();
         let staged = uci.packages(&configs).await?;
@@ -133,34 +169,34 @@ impl<'a> Changes<'a> {
                     "staging the change of {config}: it became something else, so nothing was \
                      applied; load the page again"
                 );
-                return Err(Refusal::new("failed", text));
+                return Err(Refusal::new("failed", text).into());
             }
         }
-        self.store.set_pending(pending)?;
+        self.store.set_pending(pending).map_err(Refusal::from)?;
         let mut running = Running {
             id: pending.head.id,
-            session: uci.session.clone(),
-            until_up_ms: clock::up_ms() + pending.seconds * 1000,
+            session: uci.session().to_owned(),
+            until_up_ms: self.store.host().up_ms() + pending.seconds * 1000,
             applied: BTreeMap::new(),
         };
-        self.store.set_running(&running)?;
-        uci.apply(pending.seconds).await.map_err(|error| not_applied(&error))?;
-        running.applied = self.files(&configs)?;
-        self.store.set_running(&running)?;
-        Ok(())
-    }
-
-    fn files(&self, configs: &[&str]) -> Result<BTreeMap<String, String>, Refusal> {
-        let mut files = BTreeMap::new();
-        for config in configs {
-            let text = self.store.config(config)?.unwrap_or_default();
-            let text = String::from_utf8(text).map_err(|_| {
-                let text = format!("reading /etc/config/{config}: it is no UTF-8; mend it by hand");
-                Refusal::new("failed", text)
-            })?;
-            files.insert((*config).to_owned(), text);
+        self.store.set_running(&running).map_err(Refusal::from)?;
+        if let Err(error) = uci.apply(pending.seconds).await {
+            // Without an answer the files may change yet.
+            let now = self.store.texts(&configs);
+            if error.is_unanswered() || now.is_ok_and(|now| now != pending.files) {
+                return Err(Failure::Unknown(error.to_string()));
+            }
+            return Err(not_applied(&error).into());
         }
-        Ok(files)
+        // The record is enough to revert it: without this, also over what is written later.
+        let noted = self.store.texts(&configs).and_then(|applied| {
+            running.applied = applied;
+            self.store.set_running(&running)
+        });
+        if let Err(error) = noted {
+            log::say(&format!("change {}: {error}", pending.head.id));
+        }
+        Ok(())
     }
 
     /// Keeps the change that waits.
@@ -172,6 +208,7 @@ impl<'a> Changes<'a> {
             return Err(Refusal::new("denied", text).with("user", json!(user)));
         }
         self.allowed(caller, &pending).await?;
+        self.in_use(id, &pending).await?;
         let uci = Uci::of(self.bus, &running.session);
         match uci.confirm().await {
             Ok(()) => {}
@@ -188,6 +225,31 @@ impl<'a> Changes<'a> {
         uci.close().await;
         log::note(&record.head, "confirmed", None);
         Ok(())
+    }
+
+    /// Refuses while the daemon does not work by the new configuration. It reads it within a second
+    /// or so after the files have changed.
+    async fn in_use(&self, id: u64, pending: &Pending) -> Result<(), Refusal> {
+        let mut asked = 0;
+        loop {
+            let seen = Seen::of_daemon(self.bus, &pending.draft).await;
+            let why = match force::in_use(&pending.draft, &seen) {
+                InUse::Yes | InUse::Unknown => return Ok(()),
+                InUse::NotYet if asked < DAEMON_ATTEMPTS => {
+                    asked += 1;
+                    tokio::time::sleep(DAEMON_PAUSE).await;
+                    continue;
+                }
+                InUse::NotYet => "fastpathd does not use the new configuration yet".to_owned(),
+                InUse::Refused => {
+                    let first = seen.problems().first().map(|of| of["text"].clone());
+                    let first = first.as_ref().and_then(Value::as_str).unwrap_or_default();
+                    format!("fastpathd refuses the new configuration: {first}")
+                }
+            };
+            let refusal = Refusal::new("not-in-force", format!("confirming change {id}: {why}"));
+            return Err(refusal.with("problems", json!(seen.problems())));
+        }
     }
 
     /// Takes the change that waits back now.
@@ -224,7 +286,7 @@ impl<'a> Changes<'a> {
             Uci::of(self.bus, &running.session).roll_back().await?;
         }
         let applied = running.as_ref().map(|running| &running.applied);
-        for config in restore(&self.store, &pending, applied)? {
+        for config in self.store.restore(&pending, applied)? {
             self.tell(&config).await;
         }
         self.flush(&pending);
@@ -255,25 +317,6 @@ impl<'a> Changes<'a> {
     }
 }
 
-/// Writes the old files where they are not there yet; says which. What somebody wrote after the
-/// change was taken back is left alone: only what the change itself wrote is replaced.
-pub(crate) fn restore(
-    store: &Store,
-    pending: &Pending,
-    applied: Option<&BTreeMap<String, String>>,
-) -> Result<Vec<String>, StoreError> {
-    let mut restored = Vec::new();
-    for (config, old) in &pending.files {
-        let now = store.config(config)?.unwrap_or_default();
-        let ours = applied.and_then(|applied| applied.get(config));
-        if now != old.as_bytes() && ours.is_none_or(|ours| now == ours.as_bytes()) {
-            store.set_config(config, old.as_bytes())?;
-            restored.push(config.clone());
-        }
-    }
-    Ok(restored)
-}
-
 fn not_applied(error: &BusError) -> Refusal {
     match error.status() {
         // rpcd has one change at a time, whoever made it.
@@ -292,7 +335,9 @@ fn too_late(id: u64, state: State) -> Refusal {
         State::Expired => {
             format!("change {id} was not confirmed in time; the old configuration is back")
         }
-        _ => format!("change {id} was taken back; the old configuration is in force"),
+        State::Reverted | State::PowerCut => {
+            format!("change {id} was taken back; the old configuration is in force")
+        }
     };
     Refusal::new("gone", text).with("state", json!(state.word()))
 }

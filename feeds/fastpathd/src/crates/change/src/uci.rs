@@ -6,79 +6,50 @@
 //! caller's session when the change is taken back. Whether the caller may write these files is
 //! asked of rpcd before.
 
-use plugin::{Bus, BusError, Map, Refusal, map};
+use plugin::{Bus, BusError, Map, Refusal, Rights, UciSession, map};
 use serde_json::{Value, json};
 use ubus::Status;
 
 use crate::edit::{Edit, Op};
 use crate::package::{Package, Packages, Setting};
 
-/// Seconds that a session for reading lives, should we end before we destroy it.
-const BRIEF: u64 = 30;
-
 /// A session with rights for some files.
-pub(crate) struct Uci {
-    bus: Bus,
-    pub(crate) session: String,
-}
+pub(crate) struct Uci(UciSession);
 
 impl Uci {
     /// For looking at these files.
     pub(crate) async fn reader(bus: &Bus, configs: &[&str]) -> Result<Self, Refusal> {
-        Self::open(bus, configs, &["read"], BRIEF).await
+        let session = UciSession::open(bus, configs, Rights::Read, UciSession::BRIEF).await?;
+        Ok(Self(session))
     }
 
     /// For changing these files; the session outlives the time to confirm.
     pub(crate) async fn writer(bus: &Bus, configs: &[&str], seconds: u64) -> Result<Self, Refusal> {
-        Self::open(bus, configs, &["read", "write"], seconds + BRIEF).await
-    }
-
-    async fn open(
-        bus: &Bus,
-        configs: &[&str],
-        rights: &[&str],
-        seconds: u64,
-    ) -> Result<Self, Refusal> {
-        let made = bus.call("session", "create", &map([("timeout", json!(seconds))])).await?;
-        let session = made.get("ubus_rpc_session").and_then(Value::as_str);
-        let none = || Refusal::new("bus", "session create: the answer has no session");
-        let session = session.ok_or_else(none)?.to_owned();
-        let objects: Vec<Value> = configs
-            .iter()
-            .flat_map(|config| rights.iter().map(move |right| json!([config, right])))
-            .collect();
-        let args = map([
-            ("ubus_rpc_session", json!(session)),
-            ("scope", json!("uci")),
-            ("objects", json!(objects)),
-        ]);
-        bus.call("session", "grant", &args).await?;
-        Ok(Self { bus: bus.clone(), session })
+        let seconds = seconds + UciSession::BRIEF;
+        Ok(Self(UciSession::open(bus, configs, Rights::Write, seconds).await?))
     }
 
     /// The session of a change that waits.
     pub(crate) fn of(bus: &Bus, session: &str) -> Self {
-        Self { bus: bus.clone(), session: session.to_owned() }
+        Self(UciSession::of(bus, session))
     }
 
-    async fn call(&self, method: &str, mut args: Map) -> Result<Map, BusError> {
-        args.insert("ubus_rpc_session".to_owned(), json!(self.session));
-        self.bus.call("uci", method, &args).await
+    /// The session's id.
+    pub(crate) fn session(&self) -> &str {
+        self.0.id()
+    }
+
+    async fn call(&self, method: &str, args: Map) -> Result<Map, BusError> {
+        self.0.call(method, args).await
     }
 
     /// The files, as they are with what is staged here; those that there are.
     pub(crate) async fn packages(&self, configs: &[&str]) -> Result<Packages, Refusal> {
         let mut packages = Packages::new();
         for config in configs {
-            match self.call("get", map([("config", json!(config))])).await {
-                Ok(answer) => {
-                    let values = answer.get("values").and_then(Value::as_object);
-                    let package = values.map(Package::read).unwrap_or_default();
-                    packages.insert((*config).to_owned(), package);
-                }
-                Err(error) if error.status() == Status::NotFound => {}
-                Err(error) => return Err(failed(&format!("reading {config}"), &error)),
-            }
+            let values = self.0.values(config).await;
+            let values = values.map_err(|error| failed(&format!("reading {config}"), &error))?;
+            packages.extend(values.map(|values| ((*config).to_owned(), Package::read(&values))));
         }
         Ok(packages)
     }
@@ -183,8 +154,7 @@ impl Uci {
 
     /// Ends the session and forgets what is staged in it. It would end by itself.
     pub(crate) async fn close(self) {
-        let args = map([("ubus_rpc_session", json!(self.session))]);
-        let _ = self.bus.call("session", "destroy", &args).await;
+        self.0.close().await;
     }
 }
 

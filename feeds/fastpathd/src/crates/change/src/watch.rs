@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Who looks after a change that waits, and what is done of it at boot.
 
-use std::os::unix::process::CommandExt;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::time::Duration;
 
 use plugin::Bus;
 
-use crate::clock;
 use crate::log;
 use crate::record::State;
 use crate::store::{Store, StoreError};
-use crate::transaction::{Changes, restore};
+use crate::transaction::Changes;
 
 /// rpcd's own timer comes first.
 const AFTER: Duration = Duration::from_millis(500);
@@ -19,29 +17,13 @@ const AFTER: Duration = Duration::from_millis(500);
 const ATTEMPTS: u32 = 120;
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Starts `fastpath-rpcd settle`, which lives until the change has ended: rpcd takes it back by
-/// itself, but forgets it when it is started anew, and nobody else would say that it is over.
-pub(crate) fn begin() {
-    let Ok(program) = std::env::current_exe() else { return };
-    // Without it the next call ends the change.
-    let _ = Command::new(program)
-        // The program is all of ours, and does what this name says.
-        .arg0("fastpath-rpcd")
-        .arg("settle")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .process_group(0)
-        .spawn();
-}
-
 /// `fastpath-rpcd settle`: waits for the end of the change that waits.
 #[must_use]
 pub fn settle(_: &[String]) -> ExitCode {
     let store = crate::store();
     loop {
         let Ok(Some(running)) = store.running() else { return ExitCode::SUCCESS };
-        let left = Duration::from_millis(running.until_up_ms.saturating_sub(clock::up_ms()));
+        let left = Duration::from_millis(running.until_up_ms.saturating_sub(store.host().up_ms()));
         if left.is_zero() {
             break;
         }
@@ -80,7 +62,7 @@ pub fn boot(_: &[String]) -> ExitCode {
 
 pub(crate) fn put_back(store: &Store) -> Result<(), StoreError> {
     let Some(pending) = store.pending()? else { return Ok(()) };
-    restore(store, &pending, None)?;
+    store.restore(&pending, None)?;
     let record = pending.ended(State::PowerCut);
     store.remember(&record);
     store.drop_pending()?;

@@ -5,16 +5,19 @@
 //! through [`Section`], which notes every problem with section, option, value and words. At the
 //! end [`Package::finish`] tells all problems at once, and what nobody asked for.
 
+mod digest;
 pub mod exposure;
 mod network;
 pub mod order;
 mod package;
+pub mod secret;
 mod section;
 mod uci;
 mod value;
 
+pub use digest::digest;
 pub use network::Network;
-pub use package::{Package, SettingsError};
+pub use package::{Package, SettingsError, section_name};
 pub use section::{Problem, Section};
-pub use uci::{UciError, parse_uci};
+pub use uci::{UciError, anonymous_name, parse_uci};
 pub use value::{is_device_name, label, number, number_in, switch};

@@ -25,6 +25,20 @@ impl SettingsError {
     }
 }
 
+/// The name that uci has for a section which a [`Problem`] calls by its place, `@exclude[1]`.
+#[must_use]
+pub fn section_name(values: &Value, label: &str) -> Option<String> {
+    let (kind, place) = label.strip_prefix('@')?.strip_suffix(']')?.split_once('[')?;
+    let mut found: Vec<(Option<u64>, &String)> = Vec::new();
+    for (name, section) in values.as_object()? {
+        if section.get(".type").and_then(Value::as_str) == Some(kind) {
+            found.push((section.get(".index").and_then(Value::as_u64), name));
+        }
+    }
+    order::sort_by_key(&mut found, |(index, _)| *index);
+    found.get(place.parse::<usize>().ok()?).map(|(_, name)| (*name).clone())
+}
+
 /// A package being read.
 #[derive(Debug)]
 pub struct Package<'a> {

@@ -14,7 +14,7 @@ pub struct Problem {
     pub section: String,
     /// Name of the option; empty if the section itself is meant.
     pub option: String,
-    /// The value as found; empty if there is none.
+    /// The value as found, without secrets; empty if there is none.
     pub value: String,
     /// What is wrong with it.
     pub what: String,
@@ -86,7 +86,7 @@ impl<'a> Section<'a> {
         Problem {
             section: self.label.clone(),
             option: option.to_owned(),
-            value: value.to_owned(),
+            value: crate::secret::shown(option, value),
             what: what.to_owned(),
         }
     }

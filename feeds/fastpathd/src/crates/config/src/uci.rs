@@ -35,6 +35,12 @@ pub fn parse_uci(text: &str) -> Result<Value, UciError> {
     Ok(Value::Object(file.sections.into_iter().map(|(name, of)| (name, of.into())).collect()))
 }
 
+/// What [`parse_uci`] calls the section of this place in the file if it has no name.
+#[must_use]
+pub fn anonymous_name(index: usize) -> String {
+    format!("cfg{:02x}", index + 1)
+}
+
 /// Splits text into statements, and those into words.
 struct Words<'a> {
     rest: &'a str,
@@ -160,7 +166,7 @@ impl File {
             return Err(format!("'{}' cannot be the name of a section", name.escape_debug()));
         }
         let index = self.sections.len();
-        let key = name.map_or_else(|| format!("cfg{:02x}", index + 1), str::to_owned);
+        let key = name.map_or_else(|| anonymous_name(index), str::to_owned);
         self.current = Some(key.clone());
         if let Some(have) = self.sections.get(&key) {
             // uci merges sections of one name.

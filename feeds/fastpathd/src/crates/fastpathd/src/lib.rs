@@ -25,12 +25,13 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use lexopt::Arg::{Long, Short};
+use lexopt::Arg::{Long, Short, Value};
 
 const USAGE: &str = "\
 usage: fastpathd [OPTION…]
 
-  --check FILE       say what is wrong with a configuration file, and end
+  --check FILE…      say what is wrong with configuration files, and end
+  --json             with --check: as JSON, a list with an object for each file
   --ubus-socket PATH where ubusd listens (/var/run/ubus/ubus.sock)
   --config FILE      read while ubus is not there (/etc/config/fastpath)
   --leases FILE      DHCP leases, for the names of hosts (/tmp/dhcp.leases)
@@ -40,7 +41,7 @@ usage: fastpathd [OPTION…]
 
 enum Command {
     Run { paths: daemon::Paths, verbose: bool },
-    Check(PathBuf),
+    Check { files: Vec<PathBuf>, json: bool },
     Print(String),
 }
 
@@ -59,9 +60,13 @@ fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, lexopt::Er
         own_rules: "/usr/share/fastpath/rules/fastpath.rules".into(),
     };
     let mut verbose = false;
+    let mut json = false;
+    let mut files = Vec::new();
     while let Some(arg) = parser.next()? {
         match arg {
-            Long("check") => return Ok(Command::Check(parser.value()?.into())),
+            Long("check") => files.push(parser.value()?.into()),
+            Long("json") => json = true,
+            Value(file) if !files.is_empty() => files.push(file.into()),
             Long("ubus-socket") => paths.socket = parser.value()?.into(),
             Long("config") => paths.config = parser.value()?.into(),
             Long("leases") => paths.leases = parser.value()?.into(),
@@ -73,7 +78,11 @@ fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, lexopt::Er
             other => return Err(other.unexpected()),
         }
     }
-    Ok(Command::Run { paths, verbose })
+    if files.is_empty() {
+        Ok(Command::Run { paths, verbose })
+    } else {
+        Ok(Command::Check { files, json })
+    }
 }
 
 /// The whole program. The first of `args` is the name it was started by.
@@ -81,7 +90,7 @@ fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, lexopt::Er
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match parse(args.into_iter().skip(1)) {
         Ok(Command::Run { paths, verbose }) => start(paths, verbose),
-        Ok(Command::Check(path)) => check(&path),
+        Ok(Command::Check { files, json }) => check(&files, json),
         Ok(Command::Print(text)) => {
             print(&text);
             ExitCode::SUCCESS
@@ -93,20 +102,28 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-fn check(path: &std::path::Path) -> ExitCode {
-    match configuration::run::check(path) {
-        Ok(warnings) => {
-            for warning in warnings {
-                complain(&format!("warning: {warning}\n"));
+/// Exits with 1 if one of the files would not be used.
+fn check(files: &[PathBuf], json: bool) -> ExitCode {
+    let verdicts: Vec<_> = files.iter().map(|file| configuration::run::check(file)).collect();
+    if json {
+        print(&format!("{}\n", serde_json::to_string(&verdicts).unwrap_or_default()));
+    } else {
+        for verdict in &verdicts {
+            for warning in &verdict.warnings {
+                complain(&format!("warning: {}\n", warning.text));
             }
-            print("the configuration is good\n");
-            ExitCode::SUCCESS
-        }
-        Err(what) => {
-            complain(&format!("{what}\n"));
-            ExitCode::FAILURE
+            for problem in &verdict.problems {
+                complain(&format!("{}\n", problem.text));
+            }
         }
     }
+    if verdicts.iter().any(|verdict| !verdict.problems.is_empty()) {
+        return ExitCode::FAILURE;
+    }
+    if !json {
+        print("the configuration is good\n");
+    }
+    ExitCode::SUCCESS
 }
 
 fn start(paths: daemon::Paths, verbose: bool) -> ExitCode {

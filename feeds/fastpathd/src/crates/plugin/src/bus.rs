@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -13,11 +14,29 @@ use crate::object::Map;
 /// The objects called answer at once; rpcd gives a program 30 s in all.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The way to the bus. Connects with the first call; cheap to clone.
+/// A call under way.
+pub type Calling<'a> = Pin<Box<dyn Future<Output = Result<Map, BusError>> + 'a>>;
+
+/// Whoever answers calls of methods: ubusd, or a test.
+pub trait Callee {
+    /// Calls a method and waits for its answer, `patience` at most.
+    fn call<'a>(
+        &'a self,
+        path: &'a str,
+        method: &'a str,
+        args: &'a Map,
+        patience: Duration,
+    ) -> Calling<'a>;
+}
+
+/// The bus. Connects with the first call; cheap to clone.
 #[derive(Clone)]
-pub struct Bus {
-    socket: PathBuf,
-    connection: Rc<RefCell<Option<Connection>>>,
+pub struct Bus(Rc<dyn Callee>);
+
+/// ubusd at its socket.
+struct Socket {
+    path: PathBuf,
+    connection: RefCell<Option<Connection>>,
 }
 
 /// A call that got no usable answer.
@@ -29,6 +48,9 @@ pub enum BusError {
     /// The call failed.
     #[error("{0}")]
     Call(#[from] CallError),
+    /// rpcd made no session.
+    #[error("session create: the answer has no session")]
+    NoSession,
 }
 
 fn cause(error: &dyn std::error::Error) -> String {
@@ -42,6 +64,22 @@ impl BusError {
         match self {
             BusError::Connect(_) => Status::ConnectionFailed,
             BusError::Call(error) => error.status(),
+            BusError::NoSession => Status::NoData,
+        }
+    }
+
+    /// Whether the call may have been carried out: nobody said that it was not.
+    #[must_use]
+    pub fn is_unanswered(&self) -> bool {
+        match self {
+            BusError::Call(
+                CallError::Timeout { .. }
+                | CallError::Disconnected { .. }
+                | CallError::Answer { .. },
+            ) => true,
+            BusError::Call(CallError::Status { status, .. }) => *status == Status::Timeout,
+            BusError::Call(CallError::Arguments { .. }) => false,
+            BusError::Connect(_) | BusError::NoSession => false,
         }
     }
 }
@@ -62,7 +100,13 @@ impl Bus {
     /// The bus at a socket.
     #[must_use]
     pub fn at(socket: PathBuf) -> Self {
-        Self { socket, connection: Rc::default() }
+        Self::of(Rc::new(Socket { path: socket, connection: RefCell::default() }))
+    }
+
+    /// A bus on which this one answers.
+    #[must_use]
+    pub fn of(callee: Rc<dyn Callee>) -> Self {
+        Self(callee)
     }
 
     /// Calls a method and waits for its answer, 10 s at most.
@@ -84,15 +128,29 @@ impl Bus {
         args: &Map,
         patience: Duration,
     ) -> Result<Map, BusError> {
-        Ok(self.handle().await?.call(path, method, args, patience).await?)
+        self.0.call(path, method, args, patience).await
     }
+}
 
+impl Callee for Socket {
+    fn call<'a>(
+        &'a self,
+        path: &'a str,
+        method: &'a str,
+        args: &'a Map,
+        patience: Duration,
+    ) -> Calling<'a> {
+        Box::pin(async move { Ok(self.handle().await?.call(path, method, args, patience).await?) })
+    }
+}
+
+impl Socket {
     async fn handle(&self) -> Result<Handle, ConnectError> {
         let known = self.connection.borrow().as_ref().map(Connection::handle);
         if let Some(handle) = known {
             return Ok(handle);
         }
-        let connection = Connection::open(&self.socket).await?;
+        let connection = Connection::open(&self.path).await?;
         let handle = connection.handle();
         *self.connection.borrow_mut() = Some(connection);
         Ok(handle)

@@ -34,8 +34,10 @@ mod call;
 mod object;
 pub mod process;
 mod program;
+mod session;
 
-pub use bus::{Bus, BusError};
+pub use bus::{Bus, BusError, Callee, Calling};
 pub use call::{Call, Refusal};
 pub use object::{Answer, Map, Method, Object, SESSION, Sample, map};
 pub use program::{Errand, main};
+pub use session::{Rights, UciSession};

@@ -168,14 +168,15 @@ pub(crate) fn readable(words: &str) -> String {
     words.chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect()
 }
 
-/// A URL without user and password, for messages and state.
+/// A URL without user and password, and with its codes masked, for messages and state.
 pub(crate) fn shown_url(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return String::new() };
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    match host.rsplit_once('@') {
+    let url = match host.rsplit_once('@') {
         Some((secret, _)) => format!("{scheme}://{}", &rest[secret.len() + 1..]),
         None => url.to_owned(),
-    }
+    };
+    config::secret::shown("url", &url)
 }
 
 #[cfg(test)]
@@ -207,7 +208,8 @@ mod tests {
     fn user_and_password_are_not_shown() {
         assert_eq!(shown_url("https://me:a@b@h.example/x@y"), "https://h.example/x@y");
         assert_eq!(shown_url("https://me@h.example"), "https://h.example");
-        assert_eq!(shown_url("https://h.example/x@y?z@"), "https://h.example/x@y?z@");
+        assert_eq!(shown_url("https://h.example/x@y?z@"), "https://h.example/x@y?•••");
+        assert_eq!(shown_url("https://h.example/x?oinkcode=1"), "https://h.example/x?oinkcode=•••");
     }
 
     /// Runs a program of this name, which writes `first` and ends with `code` when it is first

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! `/etc/config/fastpath` is judged by who reads it: `fastpathd --check FILE`.
+//! `/etc/config/fastpath` is judged by who reads it: `fastpathd --json --check FILE FILE`.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 
-use plugin::Map;
 use plugin::process::{self, Limits, RunError};
+use serde_json::Value;
 
 use crate::draft::Draft;
-use crate::package::Package;
+use crate::package::{Package, Section};
 use crate::problem::Problem;
 use crate::write::text;
 
@@ -28,81 +28,127 @@ impl Daemon {
     /// What it says of the file after the change and did not say before.
     pub(super) fn judge(&self, draft: &Draft) -> Vec<Problem> {
         let Some(program) = &self.0 else { return Vec::new() };
-        let said = |package: Option<&Package>| {
-            package.map(|package| lines(program, package)).unwrap_or_default()
-        };
-        let before = said(draft.before.get("fastpath"));
-        let Some(package) = draft.after.get("fastpath") else { return Vec::new() };
-        let after = lines(program, package).into_iter();
-        after.filter(|line| !before.contains(line)).map(|line| problem(&line, package)).collect()
+        let Some(after) = draft.after.get("fastpath") else { return Vec::new() };
+        let none = Package::default();
+        let before = draft.before.get("fastpath").unwrap_or(&none);
+        match verdicts(program, [before, after]) {
+            Ok([known, mut found]) => {
+                found.retain(|problem| !known.iter().any(|of| is_same(problem, of)));
+                found
+            }
+            Err(error) => {
+                let program = program.display();
+                crate::log::say(&format!("{program} --check could not be asked: {error}"));
+                Vec::new()
+            }
+        }
     }
 }
 
-/// Its words, a line each; none when the file is good or it cannot be asked.
-fn lines(program: &Path, package: &Package) -> Vec<String> {
-    let file = std::env::temp_dir().join(format!("fastpath.check.{}", std::process::id()));
-    let _ = std::fs::remove_file(&file);
-    let written = std::fs::OpenOptions::new()
-        .create_new(true)
-        .write(true)
-        .mode(0o600)
-        .open(&file)
-        .and_then(|mut to| to.write_all(text(package).as_bytes()));
-    let output = written.map_err(RunError::from).and_then(|()| {
-        process::run(Command::new(program).arg("--check").arg(&file), b"", Limits::short(5))
-    });
-    let _ = std::fs::remove_file(&file);
-    let output = match output {
-        Ok(output) if output.status.success() => return Vec::new(),
-        Ok(output) => output,
-        Err(error) => {
-            crate::log::say(&format!("{} --check could not be asked: {error}", program.display()));
-            return Vec::new();
+/// The place in the text changes with sections that are added or removed before.
+fn is_same(a: &Problem, b: &Problem) -> bool {
+    (&a.section, &a.option, &a.params) == (&b.section, &b.option, &b.params)
+}
+
+/// Why the program could not be asked.
+#[derive(Debug, thiserror::Error)]
+enum AskError {
+    #[error("writing what it reads: {0}")]
+    Write(#[from] io::Error),
+    #[error(transparent)]
+    Run(#[from] RunError),
+    #[error("it printed no list of two verdicts ({0})")]
+    Answer(ExitStatus),
+}
+
+/// What it finds wrong in each of the packages; one process for both.
+fn verdicts(program: &Path, packages: [&Package; 2]) -> Result<[Vec<Problem>; 2], AskError> {
+    let mut command = Command::new(program);
+    let mut files = Vec::new();
+    command.arg("--json").arg("--check");
+    for (number, package) in packages.iter().enumerate() {
+        let file = Sample::write(number, package)?;
+        command.arg(&file.0);
+        files.push(file);
+    }
+    let output = process::run(&mut command, b"", Limits::short(5))?;
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    let verdict = |number: usize| {
+        let list = answer.get(number)?.get("problems")?.as_array()?;
+        list.iter().map(|problem| read(problem, packages[number])).collect::<Option<Vec<_>>>()
+    };
+    verdict(0).zip(verdict(1)).map(<[_; 2]>::from).ok_or(AskError::Answer(output.status))
+}
+
+/// A file that only root reads; gone with the value.
+struct Sample(PathBuf);
+
+impl Sample {
+    fn write(number: usize, package: &Package) -> io::Result<Self> {
+        let name = format!("fastpath.check.{}.{number}", std::process::id());
+        let file = Self(std::env::temp_dir().join(name));
+        let _ = std::fs::remove_file(&file.0);
+        std::fs::OpenOptions::new()
+            .create_new(true)
+            .write(true)
+            .mode(0o600)
+            .open(&file.0)?
+            .write_all(text(package).as_bytes())?;
+        Ok(file)
+    }
+}
+
+impl Drop for Sample {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn read(problem: &Value, package: &Package) -> Option<Problem> {
+    let field = |name: &str| problem.get(name).and_then(Value::as_str).map(str::to_owned);
+    let called = field("section")?;
+    Some(Problem {
+        config: "fastpath".to_owned(),
+        section: named(&called, package).map_or(called, |section| section.name.clone()),
+        option: field("option")?,
+        code: "fastpathd",
+        params: problem.get("params")?.as_object()?.clone(),
+        text: format!("fastpath, {}", field("text")?),
+    })
+}
+
+/// The section that a file read without uci's names calls so.
+fn named<'a>(called: &str, package: &'a Package) -> Option<&'a Section> {
+    let is = |(index, section): &(usize, &Section)| {
+        if section.anonymous {
+            config::anonymous_name(*index) == called
+        } else {
+            section.name == called
         }
     };
-    let said = String::from_utf8_lossy(&output.stderr).replace(&file.display().to_string(), "");
-    let said = said.lines().map(str::trim).filter(|line| line.starts_with("section '"));
-    said.map(str::to_owned).collect()
-}
-
-/// `section '@exclude[0]', option 'proto', value 'x': is no protocol`.
-fn problem(line: &str, package: &Package) -> Problem {
-    let quoted = |word: &str| {
-        let rest = line.split_once(&format!("{word} '"))?.1;
-        Some(rest.split_once('\'')?.0.to_owned())
-    };
-    let called = quoted("section").unwrap_or_default();
-    Problem {
-        config: "fastpath".to_owned(),
-        section: section(&called, package).unwrap_or(called),
-        option: quoted("option").unwrap_or_default(),
-        code: "fastpathd",
-        params: Map::new(),
-        text: format!("fastpath, {line}"),
-    }
-}
-
-/// uci's name of `@exclude[0]`.
-fn section(called: &str, package: &Package) -> Option<String> {
-    let (kind, place) = called.strip_prefix('@')?.strip_suffix(']')?.split_once('[')?;
-    let section = package.of(kind).nth(place.parse().ok()?)?;
-    Some(section.name.clone())
+    package.sections.iter().enumerate().find(is).map(|(_, section)| section)
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
-    fn its_words_find_their_section() {
+    fn its_problems_find_their_section() {
         let packages = crate::sample::packages(&[(
             "fastpath",
             "config exclude\n\toption proto tcp\nconfig exclude\n\toption proto x\n",
         )]);
-        let package = &packages["fastpath"];
-        let line = "section '@exclude[1]', option 'proto', value 'x': is no protocol";
-        let problem = problem(line, package);
-        assert_eq!(problem.section, package.sections[1].name);
-        assert_eq!((problem.option.as_str(), problem.code), ("proto", "fastpathd"));
+        let mut package = packages["fastpath"].clone();
+        // As uci calls it.
+        package.sections[1].name = "cfg0392bd".to_owned();
+        let said = json!({"config": "fastpath", "section": "cfg02", "option": "proto",
+            "value": "x", "code": "fastpathd", "params": {"value": "x", "what": "is no protocol"},
+            "text": "section '@exclude[1]', option 'proto', value 'x': is no protocol"});
+        let problem = read(&said, &package).unwrap();
+        assert_eq!((problem.section.as_str(), problem.option.as_str()), ("cfg0392bd", "proto"));
+        assert_eq!(problem.params["what"], "is no protocol");
     }
 }

@@ -312,9 +312,17 @@ fn the_daemon_judges_its_own_file() {
     let folder = std::env::temp_dir().join(format!("change-daemon-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let program = folder.join("fastpathd");
-    let script = "#!/bin/sh\n! grep -q warp \"$2\" || {\n\
-        echo \"section 'main', option 'engine', value 'warp': is no engine\" >&2\n\
-        exit 1\n}\n";
+    let said = json!({"config": "fastpath", "section": "main", "option": "engine",
+        "value": "warp", "code": "fastpathd", "params": {"value": "warp", "what": "is no engine"},
+        "text": "section 'main', option 'engine', value 'warp': is no engine"});
+    let bad = json!({"problems": [said], "warnings": []});
+    let good = json!({"problems": [], "warnings": []});
+    let script = format!(
+        "#!/bin/sh\n[ \"$1 $2\" = '--json --check' ] || exit 2\n\
+         echo run >>{}\nshift 2\nsays() {{ grep -q warp \"$1\" && echo '{bad}' || echo '{good}'; }}\n\
+         echo \"[$(says \"$1\"), $(says \"$2\")]\"\n",
+        folder.join("runs").display()
+    );
     std::fs::write(&program, script).unwrap();
     let runnable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(&program, runnable).unwrap();
@@ -328,5 +336,7 @@ fn the_daemon_judges_its_own_file() {
     let found = engine("warp");
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].section.as_str(), found[0].option.as_str()), ("main", "engine"));
+    let runs = std::fs::read_to_string(folder.join("runs")).unwrap();
+    assert_eq!(runs.lines().count(), 2, "one process for each change");
     std::fs::remove_dir_all(&folder).unwrap();
 }

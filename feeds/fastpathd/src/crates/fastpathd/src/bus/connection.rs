@@ -59,7 +59,8 @@ pub(crate) const METHODS: &[Method] = &[
         name: "doctor",
         policy: &[("lang", Text), ("checks", Array), ("sample_ms", Int32), SESSION],
     },
-    Method { name: "engine", policy: &[("set", Text), ("persist", Bool), SESSION] },
+    Method { name: "engine", policy: &[("set", Text), SESSION] },
+    Method { name: "flush", policy: &[SESSION] },
 ];
 
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
@@ -143,10 +144,10 @@ async fn serve(
     }
 }
 
-/// The object of `fastpath-rpcd` that reads and writes UCI for us, as root.
+/// The object of `fastpath-rpcd` that reads UCI for us, as root.
 const CONFIG: &str = "fastpath.config";
 
-/// Why the configuration could not be read or written.
+/// Why the configuration could not be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConfigError {
     /// The call failed.
@@ -164,18 +165,10 @@ pub(crate) async fn has_config(handle: &Handle) -> bool {
 
 /// The `values` of a UCI package; `None` if it does not exist.
 pub(crate) async fn package(handle: &Handle, name: &str) -> Result<Option<Value>, ConfigError> {
-    Ok(config(handle, "get", ("config", name)).await?.remove("values"))
-}
-
-async fn config(
-    handle: &Handle,
-    method: &str,
-    (name, value): (&str, &str),
-) -> Result<Map<String, Value>, ConfigError> {
-    let args = Map::from_iter([(name.to_owned(), value.into())]);
-    let answer = handle.call(CONFIG, method, &args, PATIENCE).await?;
+    let args = Map::from_iter([("config".to_owned(), name.into())]);
+    let mut answer = handle.call(CONFIG, "get", &args, PATIENCE).await?;
     match answer.get("error").map(|error| error["text"].as_str().unwrap_or_default()) {
-        None => Ok(answer),
+        None => Ok(answer.remove("values")),
         Some(why) => Err(ConfigError::Refused(why.to_owned())),
     }
 }
@@ -204,9 +197,4 @@ pub(crate) async fn doctor(handle: Handle, args: Map<String, Value>, reply: Repl
     if let Err(why) = answered {
         log::warn!("ubus: doctor: {why}");
     }
-}
-
-/// Writes the engine into `/etc/config/fastpath`.
-pub(crate) async fn persist(handle: &Handle, engine: &str) -> Result<(), ConfigError> {
-    config(handle, "engine", ("engine", engine)).await.map(drop)
 }

@@ -28,8 +28,8 @@ pub(crate) enum Outcome {
     Doctor(Map<String, Value>),
     /// The answer follows with [`AnswerReinspect`](crate::bus::Effect::AnswerReinspect).
     Reinspect,
-    /// The answer follows with [`AnswerEngine`](crate::bus::Effect::AnswerEngine); `persist`: also write it into UCI.
-    Engine { persist: bool, effects: Vec<Effect>, engine: Engine },
+    /// The answer follows with [`AnswerEngine`](crate::bus::Effect::AnswerEngine).
+    Engine { effects: Vec<Effect>, engine: Engine },
 }
 
 /// Answers one request. `args` as they came, with the session id that uhttpd adds.
@@ -62,6 +62,7 @@ pub(crate) fn call(core: &mut Core, method: &str, mut args: Map<String, Value>) 
         "reinspect" => nothing(&args).unwrap_or(Outcome::Reinspect),
         "rules_update" => nothing(&args).unwrap_or_else(|| update(core)),
         "engine" => engine(core, &args),
+        "flush" => nothing(&args).unwrap_or_else(|| flush(core)),
         _ => Outcome::NoMethod,
     }
 }
@@ -126,13 +127,17 @@ fn update(core: &mut Core) -> Outcome {
     Outcome::Done(one("started", (!effects.is_empty()).into()), effects)
 }
 
+fn flush(core: &mut Core) -> Outcome {
+    let (flushed, effects) = core.flush();
+    Outcome::Done(one("flushed", flushed.into()), effects)
+}
+
 fn one(name: &str, value: Value) -> Map<String, Value> {
     Map::from_iter([(name.to_owned(), value)])
 }
 
 fn engine(core: &mut Core, args: &Value) -> Outcome {
-    let known = ["set", "persist"];
-    let surplus = args.as_object().and_then(|m| m.keys().find(|k| !known.contains(&k.as_str())));
+    let surplus = args.as_object().and_then(|m| m.keys().find(|k| *k != "set"));
     if let Some(name) = surplus {
         return Outcome::Invalid(format!("{name}: unknown argument"));
     }
@@ -143,17 +148,10 @@ fn engine(core: &mut Core, args: &Value) -> Outcome {
         Ok(engine) => engine,
         Err(what) => return Outcome::Invalid(format!("set: '{word}' {what}")),
     };
-    let persist = match args.get("persist") {
-        None => false,
-        Some(Value::Bool(persist)) => *persist,
-        Some(other) => {
-            return Outcome::Invalid(format!("persist: {other} is neither true nor false"));
-        }
-    };
     let passed = core.configuration.settings().map(Settings::passed);
     if let (Engine::Ebpf, Some(Err(problem))) = (engine, passed) {
         return Outcome::Invalid(problem.to_string());
     }
     let effects = core.command(engine);
-    Outcome::Engine { persist, effects, engine }
+    Outcome::Engine { effects, engine }
 }

@@ -5,21 +5,10 @@ use serde::Serialize;
 use serde_json::Value;
 use ubus::{Map, Reply, Request};
 
-use crate::bus::connection;
-use crate::sys::error::chain;
-use crate::sys::task::spawn_local;
-
-/// A held request for the method `engine`.
-struct EngineRequest {
-    reply: Reply,
-    /// Engine to be written into the configuration.
-    persist: Option<&'static str>,
-}
-
 /// Requests that wait for their outcome.
 #[derive(Default)]
 pub(crate) struct Requests {
-    engine: Vec<EngineRequest>,
+    engine: Vec<Reply>,
     reinspect: Vec<Reply>,
     /// Updates of rules that wait until the configuration is read.
     updates: Vec<Request>,
@@ -28,8 +17,8 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    pub(crate) fn hold_engine(&mut self, reply: Reply, persist: Option<&'static str>) {
-        self.engine.push(EngineRequest { reply, persist });
+    pub(crate) fn hold_engine(&mut self, reply: Reply) {
+        self.engine.push(reply);
     }
 
     pub(crate) fn hold_reinspect(&mut self, reply: Reply) {
@@ -56,23 +45,12 @@ impl Requests {
         if self.readings == 0 { std::mem::take(&mut self.updates) } else { Vec::new() }
     }
 
-    /// Answers the requests for the engine, after writing it into the configuration if asked to.
-    pub(crate) fn answer_engine(&mut self, report: &impl Serialize, bus: Option<&ubus::Handle>) {
+    pub(crate) fn answer_engine(&mut self, report: &impl Serialize) {
         let report = object(report).unwrap_or_default();
-        for EngineRequest { reply, persist } in self.engine.drain(..) {
-            let (report, bus) = (report.clone(), bus.cloned());
-            spawn_local(async move {
-                if let (Some(engine), Some(bus)) = (persist, bus)
-                    && let Err(error) = connection::persist(&bus, engine).await
-                {
-                    log::error!("writing the engine into the configuration: {}", chain(&error));
-                    reply.status(ubus::Status::UnknownError);
-                    return;
-                }
-                if let Err(error) = reply.data(&report) {
-                    log::error!("ubus: answer of engine: {error}");
-                }
-            });
+        for reply in self.engine.drain(..) {
+            if let Err(error) = reply.data(&report) {
+                log::error!("ubus: answer of engine: {error}");
+            }
         }
     }
 

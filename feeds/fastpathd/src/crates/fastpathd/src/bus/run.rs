@@ -37,7 +37,7 @@ impl Daemon {
     pub(crate) fn bus_effect(&mut self, effect: Effect) {
         match effect {
             Effect::AnswerEngine => {
-                self.requests.answer_engine(&self.core.offload.report(), self.io.bus.as_ref());
+                self.requests.answer_engine(&self.core.offload.report());
             }
             Effect::AnswerReinspect(result) => self.requests.answer_reinspect(&result),
         }
@@ -83,9 +83,9 @@ impl Daemon {
                 }
                 effects
             }
-            Outcome::Engine { persist, effects, engine } => {
+            Outcome::Engine { effects, engine } => {
                 log::info!("engine {engine} by command");
-                self.requests.hold_engine(reply, persist.then_some(engine.name()));
+                self.requests.hold_engine(reply);
                 effects
             }
         }

@@ -5,6 +5,7 @@ use flows::{Ratio, Totals};
 use serde::Serialize;
 
 use crate::bus::health::{Finding, findings};
+use crate::configuration::Problem;
 use crate::core::Core;
 use crate::ips::answer::{Summary, summary};
 use crate::network::wan::Wan;
@@ -26,7 +27,16 @@ pub(crate) struct Status<'a> {
     wan: Vec<Wan>,
     cpu: &'a [Load],
     ips: Summary,
+    configuration: InUse<'a>,
+    problems: &'a [Problem],
     health: Vec<Finding>,
+}
+
+/// The configuration that the daemon works by.
+#[derive(Debug, Serialize)]
+struct InUse<'a> {
+    digest: &'a str,
+    refused: &'a str,
 }
 
 #[derive(Debug, Serialize)]
@@ -75,6 +85,11 @@ pub(crate) fn status(core: &Core) -> Status<'_> {
         wan,
         cpu: core.sys.load(),
         ips: summary(core),
+        configuration: InUse {
+            digest: core.configuration.digest(),
+            refused: core.configuration.refused(),
+        },
+        problems: core.configuration.problems(),
     }
 }
 

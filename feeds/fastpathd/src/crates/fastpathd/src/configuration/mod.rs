@@ -9,6 +9,7 @@ use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
 use crate::offload::flowtable::Source;
 use package::Configuration;
+pub(crate) use package::{Problem, Verdict};
 
 mod package;
 pub(crate) mod run;
@@ -39,6 +40,12 @@ pub(crate) struct State {
     commanded: Option<Engine>,
     /// Why the configuration on disk is not used; empty: it is.
     error: String,
+    /// What is wrong in the configuration that is not used.
+    problems: Vec<Problem>,
+    /// Digest of the configuration in use; empty: none has been read yet.
+    digest: String,
+    /// Digest of the newer one that is not used; empty: every one is used.
+    refused: String,
     /// A configuration that needs a device or zone that does not exist yet.
     unfit: Option<Value>,
 }
@@ -50,6 +57,18 @@ impl State {
 
     pub(crate) fn error(&self) -> &str {
         &self.error
+    }
+
+    pub(crate) fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    pub(crate) fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    pub(crate) fn refused(&self) -> &str {
+        &self.refused
     }
 
     /// Chooses the engine until the configuration says something new.
@@ -115,9 +134,15 @@ impl Core {
                     log::warn!("/etc/config/fastpath: {warning}");
                 }
                 self.configuration.error.clear();
+                self.configuration.problems.clear();
+                self.configuration.refused.clear();
+                self.configuration.digest = config::digest(values);
                 self.use_configuration(&configuration)
             }
             Err(error) => {
+                self.configuration.refused = config::digest(values);
+                self.configuration.problems =
+                    error.problems.iter().map(|problem| Problem::of(problem, values)).collect();
                 let error = error.to_string();
                 if error != self.configuration.error {
                     log::error!("/etc/config/fastpath is not used: {error}");
@@ -132,6 +157,8 @@ impl Core {
     pub(crate) fn configuration_unreadable(&mut self, why: String) {
         log::error!("/etc/config/fastpath is not used: {why}");
         self.configuration.unfit = None;
+        self.configuration.refused.clear();
+        self.configuration.problems = vec![Problem::of_file(&why)];
         self.configuration.error = why;
     }
 

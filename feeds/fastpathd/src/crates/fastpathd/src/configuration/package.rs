@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! `/etc/config/fastpath` as a whole.
 
-use config::{Package, Problem, SettingsError};
+use config::{Package, SettingsError};
+use serde::Serialize;
 use serde_json::Value;
 
 /// All sections, each checked by the crate it belongs to.
@@ -16,7 +17,7 @@ pub(crate) struct Configuration {
 impl Configuration {
     /// Reads `values` of `fastpath.config get` of `fastpath`. Warnings come with it: what was
     /// ignored.
-    pub(crate) fn read(values: &Value) -> Result<(Self, Vec<Problem>), SettingsError> {
+    pub(crate) fn read(values: &Value) -> Result<(Self, Vec<config::Problem>), SettingsError> {
         let mut package = Package::new(values)?;
         let configuration = Self {
             main: ruleset::Settings::read(&mut package),
@@ -30,5 +31,72 @@ impl Configuration {
             configuration.main.marks().map_err(one)?;
         }
         Ok((configuration, warnings))
+    }
+}
+
+/// Something wrong in `/etc/config/fastpath`, as the API and `--check --json` show it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Problem {
+    config: &'static str,
+    /// As uci names it; empty: the file itself.
+    section: String,
+    /// Empty: all of the section.
+    option: String,
+    /// As found, without secrets.
+    value: String,
+    code: &'static str,
+    params: Params,
+    pub(crate) text: String,
+}
+
+/// What fills the text that a page has for a code.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Params {
+    value: String,
+    what: String,
+}
+
+impl Problem {
+    /// `values` name the section that was read as the `problem` calls it.
+    pub(crate) fn of(problem: &config::Problem, values: &Value) -> Self {
+        let config::Problem { section: label, option, value, what } = problem;
+        Self {
+            config: "fastpath",
+            section: config::section_name(values, label).unwrap_or_else(|| label.clone()),
+            option: option.clone(),
+            value: value.clone(),
+            code: "fastpathd",
+            params: Params { value: value.clone(), what: what.clone() },
+            text: problem.to_string(),
+        }
+    }
+
+    /// The file cannot be read at all.
+    pub(crate) fn of_file(why: &str) -> Self {
+        let params = Params { value: String::new(), what: why.to_owned() };
+        let [section, option, value] = [String::new(), String::new(), String::new()];
+        let text = why.to_owned();
+        Self { config: "fastpath", section, option, value, code: "fastpathd", params, text }
+    }
+}
+
+/// What is wrong in a file, as far as it is alone: the network is not looked at.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Verdict {
+    /// It would not be used.
+    pub(crate) problems: Vec<Problem>,
+    /// It would be used in part.
+    pub(crate) warnings: Vec<Problem>,
+}
+
+impl Verdict {
+    pub(crate) fn of(values: &Value) -> Self {
+        let listed = |problems: &[config::Problem]| {
+            problems.iter().map(|problem| Problem::of(problem, values)).collect()
+        };
+        match Configuration::read(values) {
+            Ok((_, warnings)) => Self { problems: Vec::new(), warnings: listed(&warnings) },
+            Err(error) => Self { problems: listed(&error.problems), warnings: Vec::new() },
+        }
     }
 }

@@ -7,8 +7,7 @@ use serde_json::{Map, Value};
 use tokio::sync::mpsc::Sender;
 
 use crate::bus::connection;
-use crate::configuration::Event;
-use crate::configuration::package::Configuration;
+use crate::configuration::{Event, Problem, Verdict};
 use crate::event::Event as AnyEvent;
 use crate::network::{self, run::read_interfaces};
 use crate::sys::error::chain;
@@ -55,11 +54,10 @@ fn values(path: &Path) -> Result<Value, String> {
     config::parse_uci(&text).map_err(|e| format!("{}: {e}", path.display()))
 }
 
-/// Checks a configuration file: its warnings, or the text of what is wrong.
-pub(crate) fn check(path: &Path) -> Result<Vec<String>, String> {
-    let values = values(path)?;
-    match Configuration::read(&values) {
-        Ok((_, warnings)) => Ok(warnings.iter().map(ToString::to_string).collect()),
-        Err(error) => Err(error.to_string()),
+/// Checks a configuration file.
+pub(crate) fn check(path: &Path) -> Verdict {
+    match values(path) {
+        Ok(values) => Verdict::of(&values),
+        Err(why) => Verdict { problems: vec![Problem::of_file(&why)], warnings: Vec::new() },
     }
 }

@@ -78,8 +78,61 @@ fn a_bad_configuration_changes_nothing_and_is_told() {
     assert_eq!(finding["code"], "config-refused");
     let text = finding["text"].as_str().unwrap();
     assert!(text.contains("main") && text.contains("engine") && text.contains("warp"), "{text}");
+    let problems = &status["problems"];
+    let expected = json!([{"config": "fastpath", "section": "main", "option": "engine",
+        "value": "warp", "code": "fastpathd", "params": &problems[0]["params"],
+        "text": &problems[0]["text"]}]);
+    assert_eq!(*problems, expected);
     core.configuration_read(&configuration("flowtable"));
-    assert_eq!(ask(&mut core, "status", json!({}))["health"], json!([]));
+    let status = ask(&mut core, "status", json!({}));
+    assert_eq!((&status["health"], &status["problems"]), (&json!([]), &json!([])));
+}
+
+#[test]
+fn the_digest_is_of_the_configuration_in_use() {
+    let mut core = core();
+    let digest = |core: &mut Core| ask(core, "status", json!({}))["configuration"]["digest"].take();
+    assert_eq!(digest(&mut core), "");
+    core.configuration_read(&configuration("flowtable"));
+    let used = config::digest(&configuration("flowtable"));
+    assert_eq!(digest(&mut core), used);
+    core.configuration_read(&configuration("warp"));
+    assert_eq!(digest(&mut core), used, "a configuration that is refused is not in use");
+    assert_eq!(core.configuration.refused(), config::digest(&configuration("warp")));
+    core.configuration_read(&configuration("off"));
+    assert_eq!(digest(&mut core), config::digest(&configuration("off")));
+}
+
+/// Viewers read `status` and the log.
+#[test]
+fn a_refused_url_is_told_without_its_password() {
+    let mut core = running();
+    for url in ["htps://ann:geheim@rules.example/x", "ann:geheim@rules.example/x"] {
+        let mut values = configuration("flowtable");
+        values["et"] = json!({".type": "rules", ".name": "et", ".index": 9, "url": url,
+            "unverified": "1"});
+        core.configuration_read(&values);
+        let status = ask(&mut core, "status", json!({})).to_string();
+        assert!(status.contains("config-refused"), "{status}");
+        let ips = ask(&mut core, "ips", json!({})).to_string();
+        assert!(!status.contains("geheim") && !ips.contains("geheim"), "{status} {ips}");
+        assert!(!core.configuration.error().contains("geheim"), "which is logged");
+    }
+}
+
+#[test]
+fn a_flush_loads_the_table_in_force_again() {
+    let mut core = running();
+    let flushed = call(&mut core, "flush", Map::new());
+    let Outcome::Done(answer, effects) = flushed else { panic!("{flushed:?}") };
+    assert_eq!(answer["flushed"], true);
+    assert!(matches!(&effects[..], [AnyEffect::Offload(offload::Effect::Run(Job::Renew(_)))]), "{effects:?}");
+    core.applied(Ok(Applied::Replaced));
+    core.command(Engine::Off);
+    core.applied(Ok(Applied::Removed));
+    let flushed = call(&mut core, "flush", Map::new());
+    let Outcome::Done(answer, effects) = flushed else { panic!("{flushed:?}") };
+    assert_eq!((&answer["flushed"], effects.len()), (&json!(false), 0), "nothing is in it");
 }
 
 #[test]
@@ -328,7 +381,8 @@ fn requests_that_make_no_sense_are_refused() {
         ("flow", json!({"id": -1})),
         ("engine", json!({})),
         ("engine", json!({"set": "warp"})),
-        ("engine", json!({"set": "off", "persist": 1})),
+        ("engine", json!({"set": "off", "persist": true})),
+        ("flush", json!({"x": 1})),
     ] {
         let Value::Object(map) = args.clone() else { panic!() };
         let outcome = call(&mut core, method, map);

@@ -168,6 +168,14 @@ impl EbpfEngine {
         Ok(())
     }
 
+    /// Removes the entries of all flows. Returns whether a program can have carried any.
+    pub(crate) fn remove_all(&mut self, now: Now) -> bool {
+        if let Some(engine) = &mut self.engine {
+            engine.remove_all(now.mono);
+        }
+        !self.programs.is_empty()
+    }
+
     /// Whether the request has to be repeated now.
     pub(crate) fn retry_due(&mut self, now: Now) -> bool {
         let due = self.retry_at.is_some_and(|at| at <= now.mono);

@@ -3,7 +3,7 @@
 
 use ctnetlink::{Revision, Touch};
 use flows::EngineState;
-use ruleset::{Applied, Engine};
+use ruleset::{Applied, Engine, Plan};
 
 use crate::bus;
 use crate::core::Core;
@@ -91,6 +91,18 @@ impl Core {
         }
         log::info!("hosts have moved to another port: renewing the flowtable");
         self.offload.flowtable.renew(self.now).map(run)
+    }
+
+    /// Every flow leaves the fast path until its next packet has passed the rules. Returns whether
+    /// any can have been in it.
+    pub(crate) fn flush(&mut self) -> (bool, Vec<AnyEffect>) {
+        let has_programs = self.offload.ebpf.remove_all(self.now);
+        let has_flowtable = self.offload.in_force().is_some_and(Plan::has_flowtable);
+        let mut effects = self.serve_ebpf();
+        if has_flowtable {
+            effects.extend(self.offload.flowtable.renew(self.now).map(run));
+        }
+        (has_programs || has_flowtable, effects)
     }
 
     pub(crate) fn flowtable_second(&mut self) -> Option<AnyEffect> {

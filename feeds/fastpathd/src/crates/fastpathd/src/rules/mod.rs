@@ -278,8 +278,9 @@ fn next(now_ms: u64, hour: u8, offset_s: i64) -> u64 {
     u64::try_from(at - offset_s).unwrap_or(0) * 1000
 }
 
-/// The URL without user, password and whatever follows a question mark.
+/// The URL without user, password and whatever follows a question mark, its codes masked.
 fn without_secrets(url: &str) -> String {
+    let url = config::secret::shown("url", url);
     let url = url.split(['?', '#']).next().unwrap_or_default();
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
@@ -366,5 +367,8 @@ mod tests {
     fn secrets_of_a_url_stay_here() {
         assert_eq!(without_secrets("https://me:pw@h.example/a/b?key=1"), "https://h.example/a/b");
         assert_eq!(without_secrets("https://h.example/a@b"), "https://h.example/a@b");
+        for url in ["me:pw@h.example/a", "https://me:p/w@h.example/", "https:/me:pw@h.example"] {
+            assert_eq!(without_secrets(url), "•••", "{url}");
+        }
     }
 }

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Which configuration somebody works by, in a few characters.
+
+use serde_json::{Map, Value};
+
+use crate::order;
+use crate::secret::shown;
+
+/// Ends of texts and sections: no text of UCI has them.
+const END: u8 = 0;
+const SECTION: u8 = 1;
+
+/// A digest of a package's `values` as `uci get` answers them (and [`crate::parse_uci`]). Names
+/// that uci makes up for anonymous sections do not count, nor does the order of options.
+///
+/// Everybody who may log in can read it. Secrets are masked before they are hashed: otherwise a
+/// password could be guessed by trying.
+#[must_use]
+pub fn digest(values: &Value) -> String {
+    let mut sections: Vec<(Option<u64>, &String, &Map<String, Value>)> = Vec::new();
+    for (name, section) in values.as_object().into_iter().flatten() {
+        if let Some(options) = section.as_object().filter(|of| of.contains_key(".type")) {
+            sections.push((options.get(".index").and_then(Value::as_u64), name, options));
+        }
+    }
+    order::sort_by_key(&mut sections, |(index, _, _)| *index);
+    let mut hash = Hash::default();
+    for (_, name, options) in sections {
+        hash.add(&[SECTION]);
+        hash.text(options.get(".type").and_then(Value::as_str).unwrap_or_default());
+        let anonymous = options.get(".anonymous").and_then(Value::as_bool).unwrap_or(false);
+        hash.text(if anonymous { "" } else { name });
+        let mut names: Vec<&String> = options.keys().filter(|of| !of.starts_with('.')).collect();
+        order::sort_by_key(&mut names, |name| (*name).clone());
+        for name in names {
+            option(&mut hash, name, &options[name]);
+        }
+    }
+    format!("{:016x}", hash.0)
+}
+
+/// An empty one is as if it were not there.
+fn option(hash: &mut Hash, name: &str, value: &Value) {
+    match value {
+        Value::String(text) if !text.is_empty() => {
+            hash.text(name);
+            hash.text("option");
+            hash.text(&shown(name, text));
+        }
+        Value::Array(list) if !list.is_empty() => {
+            hash.text(name);
+            hash.text("list");
+            for text in list {
+                hash.text(&shown(name, text.as_str().unwrap_or_default()));
+            }
+        }
+        Value::String(_)
+        | Value::Array(_)
+        | Value::Null
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::Object(_) => {}
+    }
+}
+
+/// FNV-1a with 64 bits: it tells configurations apart, nothing is secured by it.
+struct Hash(u64);
+
+impl Default for Hash {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Hash {
+    fn add(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        self.add(text.as_bytes());
+        self.add(&[END]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::parse_uci;
+
+    fn of(text: &str) -> String {
+        digest(&parse_uci(text).unwrap())
+    }
+
+    #[test]
+    fn what_rpcd_answers_and_the_file_have_the_same() {
+        let rpcd = json!({
+            "cfg0392bd": {".type": "policy", ".anonymous": true, ".index": 1, ".name": "cfg0392bd",
+                "src": "lan", "list": ["a", "b"], "empty": ""},
+            "main": {".type": "fastpath", ".anonymous": false, ".index": 0, ".name": "main",
+                "engine": "ebpf", "enabled": "1"},
+        });
+        let file = "config fastpath 'main'\n\toption enabled 1\n\toption engine ebpf\n\
+            config policy\n\tlist list a\n\tlist list b\n\toption src lan\n";
+        assert_eq!(digest(&rpcd), of(file));
+    }
+
+    #[test]
+    fn every_difference_that_uci_knows_is_one() {
+        let texts = [
+            "",
+            "config a",
+            "config a 'n'",
+            "config a 'n'\n option x 1",
+            "config a 'n'\n list x 1",
+            "config a 'n'\n option x 1\n option y 1",
+            "config a 'n'\n option x 1\nconfig a",
+            "config a\nconfig a 'n'\n option x 1",
+            "config b 'n'\n option x 1",
+        ];
+        let mut digests: Vec<String> = texts.iter().map(|text| of(text)).collect();
+        digests.sort();
+        digests.dedup();
+        assert_eq!(digests.len(), texts.len());
+    }
+
+    #[test]
+    fn a_password_cannot_be_guessed_by_it() {
+        let of = |password: &str| {
+            of(&format!("config rules 'et'\n option url 'https://ann:{password}@h.example/'\n"))
+        };
+        assert_eq!(of("geheim"), of("another"));
+    }
+}

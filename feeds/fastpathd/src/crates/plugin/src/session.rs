@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! rpcd's object `uci`, by a session of our own.
+//!
+//! Without a session rpcd works on what a shell has staged and not committed (`uci set`, in
+//! `/tmp/.uci`). A session has its own staged changes, and rights for the files that it is made
+//! for alone.
+
+use serde_json::{Value, json};
+use ubus::Status;
+
+use crate::bus::{Bus, BusError};
+use crate::object::{Map, SESSION, map};
+
+/// What a session may do with its files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rights {
+    /// Read them.
+    Read,
+    /// Read and change them.
+    Write,
+}
+
+impl Rights {
+    fn names(self) -> &'static [&'static str] {
+        match self {
+            Rights::Read => &["read"],
+            Rights::Write => &["read", "write"],
+        }
+    }
+}
+
+/// A session with rights for some files of `/etc/config`.
+pub struct UciSession {
+    bus: Bus,
+    id: String,
+}
+
+impl UciSession {
+    /// Seconds that a session for a few calls lives, should we end before we destroy it.
+    pub const BRIEF: u64 = 30;
+
+    /// Makes a session that lives for `seconds` after its last use.
+    ///
+    /// # Errors
+    /// rpcd does not answer, or not with a session.
+    pub async fn open(
+        bus: &Bus,
+        configs: &[&str],
+        rights: Rights,
+        seconds: u64,
+    ) -> Result<Self, BusError> {
+        let made = bus.call("session", "create", &map([("timeout", json!(seconds))])).await?;
+        let id = made.get(SESSION).and_then(Value::as_str).ok_or(BusError::NoSession)?.to_owned();
+        let objects: Vec<Value> = configs
+            .iter()
+            .flat_map(|config| rights.names().iter().map(move |right| json!([config, right])))
+            .collect();
+        let args =
+            map([(SESSION, json!(id)), ("scope", json!("uci")), ("objects", json!(objects))]);
+        bus.call("session", "grant", &args).await?;
+        Ok(Self { bus: bus.clone(), id })
+    }
+
+    /// A session that is there already.
+    #[must_use]
+    pub fn of(bus: &Bus, id: &str) -> Self {
+        Self { bus: bus.clone(), id: id.to_owned() }
+    }
+
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Calls a method of rpcd's object `uci`.
+    ///
+    /// # Errors
+    /// See [`BusError`].
+    pub async fn call(&self, method: &str, mut args: Map) -> Result<Map, BusError> {
+        args.insert(SESSION.to_owned(), json!(self.id));
+        self.bus.call("uci", method, &args).await
+    }
+
+    /// The `values` of a file with what is staged in this session; none if there is no such file.
+    ///
+    /// # Errors
+    /// See [`BusError`].
+    pub async fn values(&self, config: &str) -> Result<Option<Map>, BusError> {
+        match self.call("get", map([("config", json!(config))])).await {
+            Ok(mut answer) => match answer.remove("values") {
+                Some(Value::Object(values)) => Ok(Some(values)),
+                _ => Ok(Some(Map::new())),
+            },
+            Err(error) if error.status() == Status::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Ends the session and forgets what is staged in it. It would end by itself.
+    pub async fn close(self) {
+        let args = map([(SESSION, json!(self.id))]);
+        let _ = self.bus.call("session", "destroy", &args).await;
+    }
+}
