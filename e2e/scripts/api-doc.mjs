@@ -22,6 +22,7 @@ const order = [
   'blocks',
   'doctor',
   'engine',
+  'flush',
   'reinspect',
   'rules_update',
   'block_release',
@@ -31,7 +32,7 @@ const order = [
 
 /** Objects of a process that does not stay, each with a folder of its own. */
 const plugins = {
-  change: ['get', 'check', 'apply', 'confirm', 'revert', 'list', 'undo'],
+  change: ['get', 'check', 'apply', 'confirm', 'revert', 'pending', 'list', 'undo'],
   wireless: ['status'],
 };
 

@@ -96,7 +96,7 @@ export interface ChangeApi {
     };
   };
   /**
-   * Keeps the change that waits. Only who applied it can, from any session of theirs. Refusals: `denied`, `gone` (with `state`: how it ended).
+   * Keeps the change that waits. Only who applied it can, from any session of theirs. Refusals: `denied`, `gone` (with `state`: how it ended), `not-in-force` (fastpathd does not use the changed configuration; with `problems`).
    */
   confirm: {
     request: {
@@ -138,9 +138,23 @@ export interface ChangeApi {
     };
   };
   /**
-   * The change that waits, and the last ten.
+   * The last ten changes.
    */
   list: {
+    request: {};
+    reply: {
+      /**
+       * the newest first
+       *
+       * @maxItems 10
+       */
+      changes: Past[];
+    };
+  };
+  /**
+   * The change that waits, and which one has ended last. Cheap: for asking every second.
+   */
+  pending: {
     request: {};
     reply: {
       /**
@@ -148,11 +162,9 @@ export interface ChangeApi {
        */
       pending: Pending | null;
       /**
-       * the newest first
-       *
-       * @maxItems 10
+       * the one that has ended last
        */
-      changes: Past[];
+      last: Ended | null;
     };
   };
   /**
@@ -287,7 +299,7 @@ export interface Problem {
     | 'vlan-range'
     | 'zone-twice';
   /**
-   * what fills the words: value, expected, port, vlan, other, device, interface, zone, needed, longest
+   * what fills the words: value, expected, port, vlan, other, device, interface, zone, needed, longest, what
    */
   params: {
     [k: string]: string;
@@ -414,50 +426,6 @@ export interface Section {
   };
 }
 /**
- * A change that was applied and is taken back unless it is confirmed.
- *
- * This interface was referenced by `ChangeApi`'s JSON-Schema
- * via the `definition` "Pending".
- */
-export interface Pending {
-  /**
-   * its number
-   */
-  id: number;
-  /**
-   * when it was applied, Unix milliseconds by the router's clock
-   */
-  at_ms: number;
-  /**
-   * who applied it; `root (local)` on the router itself
-   */
-  user: string;
-  /**
-   * what they said of it
-   */
-  note: string;
-  /**
-   * time to confirm it
-   */
-  seconds: number;
-  /**
-   * what is left of it, by a clock that nobody sets
-   */
-  left_s: number;
-  /**
-   * whether network and firewall are seen to be as the change wants them; null: that cannot be told. False may last where a part of it can never be
-   */
-  in_force: boolean | null;
-  /**
-   * the caller may confirm it
-   */
-  mine: boolean;
-  /**
-   * what it does
-   */
-  diff: Line[];
-}
-/**
  * A change that has ended.
  *
  * This interface was referenced by `ChangeApi`'s JSON-Schema
@@ -492,4 +460,80 @@ export interface Past {
    * what it did
    */
   diff: Line[];
+}
+/**
+ * A change that was applied and is taken back unless it is confirmed.
+ *
+ * This interface was referenced by `ChangeApi`'s JSON-Schema
+ * via the `definition` "Pending".
+ */
+export interface Pending {
+  /**
+   * its number
+   */
+  id: number;
+  /**
+   * when it was applied, Unix milliseconds by the router's clock
+   */
+  at_ms: number;
+  /**
+   * who applied it; `root (local)` on the router itself
+   */
+  user: string;
+  /**
+   * what they said of it
+   */
+  note: string;
+  /**
+   * time to confirm it
+   */
+  seconds: number;
+  /**
+   * what is left of it, by a clock that nobody sets
+   */
+  left_s: number;
+  /**
+   * whether network, firewall and daemon are seen to be as the change wants them; null: that cannot be told. False may last where a part of it can never be
+   */
+  in_force: boolean | null;
+  /**
+   * why fastpathd does not use the changed configuration; empty: it does, or has not read it
+   */
+  problems: Problem[];
+  /**
+   * the caller may confirm it
+   */
+  mine: boolean;
+  /**
+   * what it does
+   */
+  diff: Line[];
+}
+/**
+ * How a change ended.
+ *
+ * This interface was referenced by `ChangeApi`'s JSON-Schema
+ * via the `definition` "Ended".
+ */
+export interface Ended {
+  /**
+   * its number
+   */
+  id: number;
+  /**
+   * when it was applied, Unix milliseconds
+   */
+  at_ms: number;
+  /**
+   * who applied it
+   */
+  user: string;
+  /**
+   * what they said of it
+   */
+  note: string;
+  /**
+   * as of `Past`
+   */
+  state: 'confirmed' | 'reverted' | 'expired' | 'power-cut';
 }

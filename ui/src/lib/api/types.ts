@@ -158,7 +158,7 @@ export interface FastpathApi {
     reply: EbpfState;
   };
   /**
-   * Choose the engine. Applied at once: checked, applied, read back; when the kernel refuses, the old one stays and why says so. Until the next reload of the configuration, or for good with persist.
+   * Choose the engine. Applied at once: checked, applied, read back; when the kernel refuses, the old one stays and why says so. Until the configuration names another one; a change of its option `engine` is for good.
    */
   engine: {
     request: EngineChange;
@@ -177,6 +177,13 @@ export interface FastpathApi {
   flows: {
     request: FlowsQuery;
     reply: FlowPage;
+  };
+  /**
+   * Empties the fast path: the table is loaded again and eBPF entries are removed, so that no connection stays offloaded until its next packet has passed the rules.
+   */
+  flush: {
+    request: FlushRequest;
+    reply: Flushed;
   };
   /**
    * Time series kept in a ring: 1 s for 5 minutes, 10 s for an hour, 1 min for a day.
@@ -702,10 +709,6 @@ export interface EbpfDropped {
 }
 export interface EngineChange {
   set: Engine;
-  /**
-   * also write it into /etc/config/fastpath; default false
-   */
-  persist?: boolean;
 }
 /**
  * The engine asked for and the one in force.
@@ -857,6 +860,13 @@ export interface FlowPage {
    */
   cols: string[];
   rows: (string | number)[][];
+}
+export interface FlushRequest {}
+export interface Flushed {
+  /**
+   * false: the fast path is off, nothing can be in it
+   */
+  flushed: boolean;
 }
 export interface HistoryQuery {
   /**
@@ -1169,6 +1179,11 @@ export interface Status {
   wan: Wan[];
   cpu: Cpu[];
   ips: IpsSummary;
+  configuration: ConfigurationState;
+  /**
+   * why a newer /etc/config/fastpath is not used
+   */
+  problems: ConfigurationProblem[];
   /**
    * worst first; empty when all is well
    */
@@ -1352,6 +1367,53 @@ export interface IpsSummary {
    * addresses blocked now
    */
   blocks: number;
+}
+export interface ConfigurationState {
+  /**
+   * of the /etc/config/fastpath in use, its secrets masked; empty: none was read yet
+   */
+  digest: string;
+  /**
+   * of a newer one that is not used; empty: there is none
+   */
+  refused: string;
+}
+/**
+ * Something wrong in /etc/config/fastpath, as `fastpathd --check --json` prints it too.
+ *
+ * This interface was referenced by `FastpathApi`'s JSON-Schema
+ * via the `definition` "ConfigurationProblem".
+ */
+export interface ConfigurationProblem {
+  config: 'fastpath';
+  /**
+   * as uci names it; empty: the file
+   */
+  section: string;
+  /**
+   * empty: all of the section
+   */
+  option: string;
+  /**
+   * as found, without secrets
+   */
+  value: string;
+  code: 'fastpathd';
+  params: ConfigurationProblemParams;
+  /**
+   * in English, with its place
+   */
+  text: string;
+}
+export interface ConfigurationProblemParams {
+  /**
+   * the same
+   */
+  value: string;
+  /**
+   * what is wrong with it, in English
+   */
+  what: string;
 }
 /**
  * One thing the daemon noticed about itself or the box.

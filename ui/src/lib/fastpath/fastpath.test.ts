@@ -44,17 +44,6 @@ describe('ports', () => {
   });
 });
 
-describe('hardware', () => {
-  it('is one of the engines', () => {
-    expect(features.inHardware(draft)).toBe(false);
-    features.useHardware(draft, true);
-    expect(features.inHardware(draft)).toBe(true);
-    expect(draft.edits).toMatchObject([{ op: 'set', values: { engine: 'flowtable-hw' } }]);
-    features.useHardware(draft, false);
-    expect(features.inHardware(draft)).toBe(false);
-  });
-});
-
 describe('IPv6', () => {
   it('is kept on the slow path by one exclusion, which is no other’s', () => {
     expect(features.carriesIpv6(draft)).toBe(true);

@@ -41,15 +41,6 @@ export function carryIpv6(draft: Sections, on: boolean): void {
   else if (known.length === 0) draft.add(FILE, 'exclude', { name: 'IPv6', src: IPV6 });
 }
 
-/** Whether the network chip is asked to carry flows: an engine of its own, not with eBPF. */
-export const inHardware = (draft: Pick<Sections, 'all'>): boolean =>
-  text(main(draft), 'engine') === 'flowtable-hw';
-
-export function useHardware(draft: Sections, on: boolean): void {
-  const section = main(draft);
-  if (section) draft.set(FILE, section.section, { engine: on ? 'flowtable-hw' : 'flowtable' });
-}
-
 /** What the owner excluded, but for what has a switch of its own. */
 export function excludes(draft: Pick<Sections, 'all'>): Section[] {
   const own = ipv6Excludes(draft);

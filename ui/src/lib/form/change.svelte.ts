@@ -66,15 +66,27 @@ export interface Noted {
 export type Pending = Noted & {
   left_s: number;
   mine?: boolean;
-  /** Network and firewall are as the change wants them; null: the router cannot tell. */
+  /** Network, firewall and daemon are as the change wants them; null: the router cannot tell. */
   in_force?: boolean | null;
+  /** What the daemon refuses of it. */
+  problems?: readonly Problem[];
 };
 
-/** A change that has ended. */
-export type Done = Noted & {
+/** How a change ended. */
+export interface Ended extends Omit<Noted, 'diff'> {
   state: 'confirmed' | 'reverted' | 'expired' | 'power-cut';
-  undoable: boolean;
-};
+}
+
+/** A change that has ended, with what it did. */
+export type Done = Ended & Noted & { undoable: boolean };
+
+/** How a change of this page is proved and what its end leads to. */
+export interface Care {
+  /** Asked before it is confirmed, beside what the router says. */
+  proof?: () => Promise<boolean>;
+  /** Done before the change is shown as kept: what shows the files has to show the new ones. */
+  reread?: () => Promise<void>;
+}
 
 /** How the last change on this page ended: `kept`, taken back by somebody, or by itself. */
 export type Outcome = '' | 'kept' | 'reverted' | 'expired' | 'power-cut';
@@ -96,7 +108,7 @@ export class Router {
 
   /** @throws {Fault} a `Refusal` when the router understood and does not want to */
   async ask(
-    method: 'get' | 'check' | 'apply' | 'confirm' | 'revert' | 'list' | 'undo',
+    method: 'get' | 'check' | 'apply' | 'confirm' | 'revert' | 'pending' | 'list' | 'undo',
     args: object,
     signal?: AbortSignal,
     limit?: number,
@@ -137,11 +149,14 @@ export class Change {
   changes = $state.raw<readonly Done[]>([]);
   outcome = $state<Outcome>('');
   /** The change that ended so. */
-  ended = $state.raw<Done | null>(null);
+  ended = $state.raw<Ended | null>(null);
+  /** What the daemon refused of the last change of this page. */
+  refused = $state.raw<readonly Problem[]>([]);
   /** The page made the pending one, and confirms it when it can. */
   own = $state(false);
   busy = $state(false);
   readonly router: Router;
+  private care: Care = {};
   private settled = 0;
   private patient = 0;
 
@@ -160,7 +175,7 @@ export class Change {
   }
 
   /** Brings edits into force, for a while: `follow` confirms them. */
-  async apply(wanted: Wanted, consent: Consent = {}, note = ''): Promise<void> {
+  async apply(wanted: Wanted, consent: Consent = {}, note = '', care: Care = {}): Promise<void> {
     this.busy = true;
     try {
       const edits = await this.editsOf(wanted);
@@ -170,7 +185,7 @@ export class Change {
       const reply = await this.router.ask('apply', args, undefined, APPLY_MS);
       const harmless = edits.every(({ config }) => !cutting.includes(config));
       const settle = harmless ? SETTLE_OTHERS_MS : SETTLE_MS;
-      this.begun(reply['id'] as number, Number(reply['seconds'] ?? UNDO_S), settle);
+      this.begun(reply['id'] as number, Number(reply['seconds'] ?? UNDO_S), settle, care);
     } finally {
       this.busy = false;
     }
@@ -184,7 +199,9 @@ export class Change {
   }
 
   /** The router has begun a change for this page, asked by whatever method. */
-  begun(id: number, seconds: number, settle = SETTLE_MS): void {
+  begun(id: number, seconds: number, settle = SETTLE_MS, care: Care = {}): void {
+    this.care = care;
+    this.refused = [];
     this.storage.setItem(OWN, String(id));
     this.own = true;
     this.outcome = '';
@@ -197,13 +214,30 @@ export class Change {
   /** Asks what waits and what was; finds out how a change of this page ended. */
   async look(signal?: AbortSignal): Promise<void> {
     const limit = this.pending ? ASK_MS : undefined;
-    const reply = await this.router.ask('list', {}, signal, limit);
-    this.changes = (reply['changes'] ?? []) as Done[];
-    this.pending = (reply['pending'] ?? null) as Pending | null;
+    const reply = await this.router.ask('pending', {}, signal, limit);
+    const pending = (reply['pending'] ?? null) as Pending | null;
+    const last = (reply['last'] ?? null) as Ended | null;
+    if (last?.id !== this.changes[0]?.id) await this.list(signal);
     const mine = this.storage.getItem(OWN);
-    this.own = mine !== null && String(this.pending?.id) === mine;
-    if (this.pending) this.until_ms = Date.now() + this.pending.left_s * 1000;
-    else if (mine !== null) this.end(this.changes.find(({ id }) => String(id) === mine));
+    if (pending || mine === null) {
+      this.pending = pending;
+      this.own = mine !== null && String(pending?.id) === mine;
+      if (pending) this.until_ms = Date.now() + pending.left_s * 1000;
+      return;
+    }
+    const ended = [last, ...this.changes].find((each) => String(each?.id) === mine) ?? undefined;
+    const { reread } = this.care;
+    this.care = {};
+    if (ended?.state === 'confirmed') await reread?.();
+    this.pending = null;
+    this.own = false;
+    this.end(ended);
+  }
+
+  /** Reads the last changes. */
+  async list(signal?: AbortSignal): Promise<void> {
+    const reply = await this.router.ask('list', {}, signal);
+    this.changes = (reply['changes'] ?? []) as Done[];
   }
 
   /** Keeps a change; also one of this administrator's from another window. */
@@ -228,7 +262,12 @@ export class Change {
       await pause(1000, signal);
       try {
         await this.look(signal);
-        if (this.own && this.proven()) await this.confirm();
+        if (this.own && this.pending.problems?.length) {
+          this.refused = this.pending.problems;
+          await this.revert();
+        } else if (this.own && this.proven() && ((await this.care.proof?.()) ?? true)) {
+          await this.confirm();
+        }
       } catch (fault) {
         if (!signal.aborted) tolerated(fault);
       }
@@ -243,7 +282,7 @@ export class Change {
     return Date.now() >= (in_force === false ? this.patient : this.settled);
   }
 
-  private end(done: Done | undefined): void {
+  private end(done: Ended | undefined): void {
     this.storage.removeItem(OWN);
     this.ended = done ?? null;
     this.outcome = done?.state === 'confirmed' ? 'kept' : (done?.state ?? 'expired');

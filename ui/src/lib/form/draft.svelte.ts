@@ -58,6 +58,12 @@ export class Draft {
     return this.files[config]?.find(({ section }) => section === name);
   }
 
+  /** A section as the router has it; none of one that is not written yet. */
+  original(config: string, name: string): Section | undefined {
+    const known = this.was.get(name) ?? name;
+    return this.before[config]?.find(({ section }) => section === known);
+  }
+
   /** Sets options; an empty value takes one away. */
   set(config: string, name: string, options: Record<string, Value>): void {
     this.forget(config, ({ section, option }) => section === name && option in options);

@@ -116,7 +116,8 @@ class Rpcd {
   request = (object: string, method: string, args: object): Promise<Record<string, unknown>> => {
     expect(object).toBe('fastpath.change');
     this.asked.push([method, args as Record<string, unknown>]);
-    const answer = this.answers[method] ?? {};
+    const found = this.answers[method] ?? {};
+    const answer: unknown = typeof found === 'function' ? (found as () => unknown)() : found;
     if (answer instanceof Error) return Promise.reject(answer);
     return Promise.resolve(answer as Record<string, unknown>);
   };
@@ -228,7 +229,7 @@ describe('a change', () => {
 
   /** Follows for a time, with what the router says of the change meanwhile. */
   async function followed(in_force: boolean | null, ms: number): Promise<boolean> {
-    rpcd.answers['list'] = { pending: { ...pending, in_force }, changes: [] };
+    rpcd.answers['pending'] = { pending: { ...pending, in_force }, last: null };
     const stop = new AbortController();
     const following = change.follow(stop.signal);
     await vi.advanceTimersByTimeAsync(ms);
@@ -253,21 +254,73 @@ describe('a change', () => {
     await change.apply(network);
     expect(rpcd.asked[0]?.[1]).toMatchObject({ via: 'router', seconds: UNDO_S, cut_ok: false });
     expect(await followed(null, 9000)).toBe(false);
-    rpcd.answers['list'] = { pending, changes: [] };
+    rpcd.answers['pending'] = { pending, last: null };
     const stop = new AbortController();
     const following = change.follow(stop.signal);
     await vi.advanceTimersByTimeAsync(4000);
     expect(rpcd.methods).toContain('confirm');
-    rpcd.answers['list'] = { pending: null, changes: [done('confirmed')] };
+    rpcd.answers['pending'] = { pending: null, last: done('confirmed') };
     await vi.advanceTimersByTimeAsync(2000);
     await following;
     expect(change.outcome).toBe('kept');
     expect(storage.size).toBe(0);
   });
 
+  it('is shown as kept when the draft has what the router has', async () => {
+    const seen: string[] = [];
+    const reread = () => {
+      seen.push(change.outcome, change.pending === null ? 'ended' : 'pending');
+      return Promise.resolve();
+    };
+    await change.apply(network, {}, '', { reread });
+    rpcd.answers['pending'] = { pending: null, last: done('confirmed') };
+    await change.look();
+    expect(seen).toEqual(['', 'pending']);
+    expect(change.outcome).toBe('kept');
+    // Not of a change that was made by somebody else after it.
+    await change.look();
+    expect(seen).toHaveLength(2);
+  });
+
+  it('of a section is not written over with what the draft had before it', async () => {
+    const files = (target: string) => ({
+      configs: {
+        fastpath: [{ section: 'a', type: 'policy', anonymous: false, values: { target } }],
+      },
+    });
+    rpcd.answers['get'] = files('one');
+    const draft = new Draft(change.router, ['fastpath']);
+    await draft.load();
+    draft.set('fastpath', 'a', { src: 'lan' });
+    await change.apply({ edits: draft.edits }, {}, '', { reread: () => draft.load() });
+    // Somebody else's change came before ours was kept.
+    rpcd.answers['get'] = files('two');
+    rpcd.answers['pending'] = { pending: null, last: done('confirmed') };
+    await change.look();
+    expect(change.outcome).toBe('kept');
+    draft.set('fastpath', 'a', { dest: 'wan' });
+    expect(draft.edits).toMatchObject([{ op: 'set', values: { dest: 'wan' } }]);
+    expect(draft.get('fastpath', 'a')?.values['target']).toBe('two');
+  });
+
+  it('that the daemon refuses is reverted at once, with what it refuses', async () => {
+    await change.apply({ edits: [] });
+    const problems = [{ config: 'fastpath', section: 'a', option: 'src', code: '', text: 'no' }];
+    rpcd.answers['pending'] = { pending: { ...pending, in_force: false, problems }, last: null };
+    rpcd.answers['revert'] = () => {
+      rpcd.answers['pending'] = { pending: null, last: done('reverted') };
+      return {};
+    };
+    const following = change.follow(new AbortController().signal);
+    await vi.advanceTimersByTimeAsync(3000);
+    await following;
+    expect(rpcd.methods).not.toContain('confirm');
+    expect([change.outcome, change.refused]).toEqual(['reverted', problems]);
+  });
+
   it('that cannot cut anybody off is confirmed sooner', async () => {
     await change.apply({ edits: [{ config: 'fastpath', op: 'delete', section: 'old' }] });
-    rpcd.answers['list'] = { pending, changes: [] };
+    rpcd.answers['pending'] = { pending, last: null };
     const stop = new AbortController();
     const following = change.follow(stop.signal);
     await vi.advanceTimersByTimeAsync(4500);
@@ -279,11 +332,11 @@ describe('a change', () => {
 
   it('is looked for until the router is back, and then told to be taken back', async () => {
     await change.apply({ edits: [] }, { cut_ok: true });
-    rpcd.answers['list'] = new Fault('unreachable', 'no answer');
+    rpcd.answers['pending'] = new Fault('unreachable', 'no answer');
     const following = change.follow(new AbortController().signal);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(change.pending).not.toBe(null);
-    rpcd.answers['list'] = { pending: null, changes: [done('expired')] };
+    rpcd.answers['pending'] = { pending: null, last: done('expired') };
     await vi.advanceTimersByTimeAsync(2000);
     await following;
     expect(change.outcome).toBe('expired');
@@ -292,18 +345,18 @@ describe('a change', () => {
 
   it('is still this page’s own after a reload', async () => {
     await change.apply({ edits: [] });
-    rpcd.answers['list'] = { pending, changes: [] };
+    rpcd.answers['pending'] = { pending, last: null };
     change = opened();
     await change.look();
     expect(change.own).toBe(true);
-    rpcd.answers['list'] = { pending: null, changes: [done('power-cut')] };
+    rpcd.answers['pending'] = { pending: null, last: done('power-cut') };
     change = opened();
     await change.look();
     expect(change.outcome).toBe('power-cut');
   });
 
   it('of somebody else is not confirmed', async () => {
-    rpcd.answers['list'] = { pending, changes: [] };
+    rpcd.answers['pending'] = { pending, last: null };
     const stop = new AbortController();
     const following = change.follow(stop.signal);
     await vi.advanceTimersByTimeAsync(10_000);

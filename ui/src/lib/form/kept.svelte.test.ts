@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { draftOf } from '../protection/setup/kept';
 import type { App } from '../shell/app.svelte';
 import { changeOf } from './change.svelte';
 import { opened } from './opened.svelte';
@@ -17,12 +16,6 @@ const files = {
     { section: 'lan', type: 'zone', anonymous: false, values: { name: 'lan', input: 'ACCEPT' } },
     { section: 'wan', type: 'zone', anonymous: false, values: { name: 'wan', input: 'REJECT' } },
   ],
-  fastpath: ['a', 'b'].map((name, index) => ({
-    section: `cfg0${index + 1}`,
-    type: 'policy',
-    anonymous: true,
-    values: { name },
-  })),
 };
 let app: App;
 let sessions = 0;
@@ -78,28 +71,6 @@ describe('a draft of files, kept while another screen is looked at', () => {
     expect(second.of.number()).toBe(0);
     second.of.draft.set('firewall', 'lan', { input: 'DROP' });
     expect(second.of.number()).toBe(1);
-    second.leave();
-  });
-});
-
-describe('a draft of policies and rules, kept while another screen is looked at', () => {
-  it('has the changes that its controls show, whichever screen they were made on', async () => {
-    const first = show(() => draftOf(app));
-    await first.of.load();
-    const [a] = first.of.of('policy');
-    if (a) first.of.set(a, 'src', 'lan');
-    expect(first.of.changes).toHaveLength(1);
-    first.leave();
-
-    const second = show(() => draftOf(app));
-    expect(second.of.of('policy')[0]?.options['src']).toBe('lan');
-    expect(second.of.changes).toHaveLength(1);
-    second.of.discard();
-    expect(second.of.of('policy')[0]?.options['src']).toBeUndefined();
-    expect(second.of.changes).toEqual([]);
-    const b = second.of.of('policy')[1];
-    if (b) second.of.set(b, 'src', 'wan');
-    expect(second.of.changes).toMatchObject([{ section: { name: 'cfg02' } }]);
     second.leave();
   });
 });

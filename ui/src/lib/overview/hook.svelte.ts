@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { Fault } from '../api/errors';
-import type { EbpfDevice, EbpfState, Health } from '../api/types';
+import type { EbpfDevice, EbpfState } from '../api/types';
+import type { Change } from '../form/change.svelte';
+import { defaultOf } from '../form/defaults';
+import { text, type Section } from '../form/sections';
 import { until } from '../live/pause';
-import { refusalOf, type Configuration } from '../uci/configuration';
-import { textOf, type Section } from '../uci/sections';
 import { e } from './words';
 
 /** What the option `hook` of the configuration may say. */
@@ -17,12 +18,6 @@ export function wishName(wish: Wish): string {
   return e(wish === 'auto' ? 'wish.auto' : wish);
 }
 
-/** What the router says now. */
-export interface Router {
-  ebpf(): Promise<EbpfState>;
-  health(): readonly Health[];
-}
-
 /** Whether programs are where they were wished; a port that takes none there has none. */
 export function fits(devices: readonly EbpfDevice[], wish: Wish): boolean {
   const here = ({ hook }: EbpfDevice) =>
@@ -30,13 +25,9 @@ export function fits(devices: readonly EbpfDevice[], wish: Wish): boolean {
   return devices.some(here) && devices.every((each) => each.hook === '' || here(each));
 }
 
-function mainOf(sections: readonly Section[]): Section | undefined {
-  return sections.find((section) => section.type === 'fastpath');
-}
-
 /**
- * Choosing where programs meet packets: written into the configuration, and confirmed only when
- * they are there; what no port takes is taken back.
+ * Choosing where programs meet packets: a change of the configuration, which is confirmed only
+ * when they are there; what no port takes is reverted.
  */
 export class HookChoice {
   /** As configured; null while that is unknown. */
@@ -46,12 +37,13 @@ export class HookChoice {
   failed = $state(false);
 
   constructor(
-    private readonly configuration: Configuration,
-    private readonly router: Router,
+    private readonly change: Change,
+    /** Asks what programs there are. */
+    private readonly ebpf: () => Promise<EbpfState>,
   ) {}
 
   async read(signal?: AbortSignal): Promise<void> {
-    const hook = textOf(mainOf(await this.configuration.read(signal)), 'hook', 'auto');
+    const hook = text(await this.main(signal), 'hook', defaultOf('fastpath', 'hook'));
     if (!this.busy) this.wished = wishes.find((each) => each === hook) ?? 'auto';
   }
 
@@ -77,39 +69,29 @@ export class HookChoice {
     }
   }
 
-  /** Answers why it was taken back; empty: it stays. */
+  /** Answers why it was reverted; empty: it stays. */
   private async move(wish: Wish): Promise<string> {
-    const refused = refusalOf(this.router.health());
-    if (refused) return refused;
-    await this.write(wish);
+    const { change } = this;
+    const section = (await this.main())?.section ?? '';
     let devices: readonly EbpfDevice[] = [];
-    const there = await until(async () => {
-      devices = (await this.router.ebpf().catch(() => null))?.devices ?? devices;
+    const proof = async () => {
+      devices = (await this.ebpf().catch(() => null))?.devices ?? devices;
       return fits(devices, wish);
-    }, DEADLINE_MS);
-    if (there) {
-      await this.configuration.confirm();
-      return '';
-    }
-    await this.configuration.rollBack();
+    };
+    const edit = { config: 'fastpath', op: 'set' as const, section, values: { hook: wish } };
+    await change.apply({ edits: [edit] }, {}, '', { proof });
+    const ended = await until(() => Promise.resolve(change.pending === null), DEADLINE_MS);
+    if (!ended) await change.revert();
+    if (change.outcome === 'kept') return '';
+    const [refused] = change.refused;
+    if (refused) return refused.text;
     const bare = devices.find((each) => each.hook === '');
     return bare ? `${bare.device}: ${bare.why}` : e('wish.silent');
   }
 
-  /** Stages and applies, or leaves nothing behind. */
-  private async write(wish: Wish): Promise<void> {
-    await this.configuration.revert();
-    const before = await this.configuration.read();
-    const main = mainOf(before);
-    const after = before.map((section) =>
-      section === main ? { ...section, options: { ...section.options, hook: wish } } : section,
-    );
-    try {
-      await this.configuration.stage(before, after);
-      await this.configuration.apply();
-    } catch (fault) {
-      await this.configuration.revert().catch(() => undefined);
-      throw fault;
-    }
+  private async main(signal?: AbortSignal): Promise<Section | undefined> {
+    const reply = await this.change.router.ask('get', { configs: ['fastpath'] }, signal);
+    const { fastpath = [] } = reply['configs'] as Record<string, Section[]>;
+    return fastpath.find(({ type }) => type === 'fastpath');
   }
 }

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Fault } from '../api/errors';
-import type { EbpfDevice, EbpfExit, EbpfState, Health } from '../api/types';
-import { Configuration } from '../uci/configuration';
+import type { EbpfDevice, EbpfExit, EbpfState } from '../api/types';
+import { Change } from '../form/change.svelte';
 import { endOf, rowsOf, sharesOf, type Exit } from './exits';
 import { fits, HookChoice, wishes, wishName } from './hook.svelte';
 import { e } from './words';
@@ -84,31 +84,61 @@ describe('hooks', () => {
     let calls: string[];
     let hook: string;
     let devices: EbpfDevice[];
-    let health: Health[];
+    let problems: object[];
+    let state: '' | 'confirmed' | 'reverted';
     let denied: string;
+    let change: Change;
     let choice: HookChoice;
 
     beforeEach(() => {
       vi.useFakeTimers();
-      [calls, hook, denied] = [[], '', ''];
-      [devices, health] = [at('tcx', 'tcx'), []];
-      const request = (_: string, method: string, args: { values?: { hook: string } }) => {
-        calls.push(method);
-        if (method === denied) return Promise.reject(new Fault('denied', 'uci: no'));
-        if (method === 'set') hook = args.values?.hook ?? '';
-        const values = { engine: 'ebpf', hook };
-        const main = { section: 'main', type: 'fastpath', anonymous: false, values };
-        return Promise.resolve(method === 'get' ? { configs: { fastpath: [main] } } : {});
+      [calls, hook, denied, state, problems] = [[], '', '', '', []];
+      devices = at('tcx', 'tcx');
+      const request = (_: string, method: string, args: { edits?: { values: object }[] }) => {
+        if (method !== 'pending' && method !== 'list') calls.push(method);
+        if (method === denied) return Promise.reject(new Fault('denied', 'no'));
+        return Promise.resolve(answers[method]?.(args) ?? {});
       };
-      choice = new HookChoice(new Configuration({ request }), {
-        ebpf: () => Promise.resolve({ devices } as EbpfState),
-        health: () => health,
-      });
+      const answers: Record<string, (args: { edits?: { values: object }[] }) => object> = {
+        get: () => {
+          const main = { section: 'main', type: 'fastpath', values: { engine: 'ebpf', hook } };
+          return { configs: { fastpath: [main] } };
+        },
+        apply: ({ edits = [] }) => {
+          hook = (edits[0]?.values as { hook: string }).hook;
+          return { id: 7, seconds: 60 };
+        },
+        confirm: () => ({ id: 7, state: (state = 'confirmed') }),
+        revert: () => ({ id: 7, state: (state = 'reverted') }),
+        pending: () => ({
+          pending:
+            state || !hook
+              ? null
+              : { id: 7, left_s: 60, in_force: problems.length === 0, problems },
+          last: state ? { id: 7, state } : null,
+        }),
+        list: () => ({ changes: state ? [{ id: 7, state }] : [] }),
+      };
+      const storage = new Map<string, string>();
+      change = new Change(
+        { request } as unknown as ConstructorParameters<typeof Change>[0],
+        {
+          getItem: (key) => storage.get(key) ?? null,
+          setItem: (key, value) => void storage.set(key, value),
+          removeItem: (key) => void storage.delete(key),
+        },
+        'router',
+      );
+      choice = new HookChoice(change, () => Promise.resolve({ devices } as EbpfState));
     });
 
     async function choose(wish: (typeof wishes)[number]) {
       const done = choice.choose(wish).catch((fault: unknown) => fault);
+      await vi.advanceTimersByTimeAsync(1);
+      // As the strip above every screen does.
+      const following = change.follow(new AbortController().signal);
       await vi.advanceTimersByTimeAsync(30_000);
+      await following;
       return done;
     }
 
@@ -118,14 +148,14 @@ describe('hooks', () => {
       devices = at('xdp-generic', '');
       await choose('xdp-generic');
       expect(hook).toBe('xdp-generic');
-      expect(calls.slice(1)).toEqual(['revert', 'get', 'set', 'changes', 'apply', 'confirm']);
+      expect(calls.slice(1)).toEqual(['get', 'apply', 'confirm']);
       expect([choice.failed, choice.wished, choice.busy]).toEqual([false, 'xdp-generic', false]);
     });
 
     it('and taken back when no port takes them, with the first port’s words', async () => {
       devices = at('', '');
       await choose('clsact');
-      expect(calls.slice(-2)).toEqual(['rollback', 'revert']);
+      expect(calls.slice(-2)).toEqual(['apply', 'revert']);
       expect(choice.outcome).toContain('lan0: too small');
       expect([choice.failed, choice.wished]).toEqual([true, null]);
     });
@@ -136,17 +166,16 @@ describe('hooks', () => {
       expect(choice.outcome).toContain('in time');
     });
 
-    it('and not written where the configuration is refused already', async () => {
-      health = [{ code: 'config-refused', level: 'error', text: 'section x' }];
+    it('and taken back where the daemon refuses the configuration', async () => {
+      problems = [{ config: 'fastpath', section: 'x', option: '', code: '', text: 'section x' }];
       await choose('tcx');
-      expect(calls).toEqual([]);
+      expect(calls).toEqual(['get', 'apply', 'revert']);
       expect(choice.outcome).toContain('section x');
     });
 
-    it('and leave nothing staged behind who may not', async () => {
+    it('and not by who may not', async () => {
       denied = 'apply';
       expect(await choose('tcx')).toBeInstanceOf(Fault);
-      expect(calls.at(-1)).toBe('revert');
       expect([choice.failed, choice.busy]).toEqual([true, false]);
       expect(choice.outcome).toContain('your account');
     });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-import { textOf, type Section } from '../../uci/sections';
+import { defaultOf } from '../../form/defaults';
+import { isOn as isSet, text, type Section } from '../../form/sections';
 
 /** The section `rules` of this name chooses among the rules that come with fastpath. */
 export const OWN = 'fastpath';
@@ -10,41 +11,14 @@ export function isSourceName(name: string): boolean {
   return /^\w{1,64}$/.test(name) && name !== OWN;
 }
 
-/** What an option means when it is absent, by type of section. */
-export const defaults = {
-  ips: {
-    enabled: '0',
-    mode: 'nfq',
-    fail: 'open',
-    default: 'inspect',
-    budget_bytes: '1048576',
-    budget_packets: '0',
-    block: '0',
-    block_time: '600',
-  },
-  policy: { enabled: '1', action: 'inspect' },
-  rules: { enabled: '1' },
-  update: { enabled: '1', hour: '4' },
-} as const;
-
-export function defaultOf(type: string, option: string): string {
-  const known: Record<string, Record<string, string>> = defaults;
-  return known[type]?.[option] ?? '';
-}
-
-/** Whether a switch's word says on; uci knows five. */
-export function saysOn(word: string): boolean {
-  return ['1', 'on', 'true', 'yes', 'enabled'].includes(word);
-}
-
 /** Whether a switch is on; one that is absent is as by default. */
 export function isOn(type: string, section: Section | undefined, option = 'enabled'): boolean {
-  return saysOn(textOf(section, option, defaultOf(type, option)));
+  return isSet(section, option, defaultOf(type, option));
 }
 
 /** A zone or VLAN of a policy; empty: any, which fw4 spells `*` for zones. */
 export function placeOf(section: Section, option: string): string {
-  const place = textOf(section, option);
+  const place = text(section, option);
   return place === '*' ? '' : place;
 }
 

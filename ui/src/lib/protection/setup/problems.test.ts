@@ -1,48 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { describe, expect, it } from 'vitest';
-import type { Section } from '../../uci/sections';
+import type { Section } from '../../form/sections';
 import { anIps } from '../examples';
 import { canonical, isNetwork } from './network';
 import { parseBytes, writeBytes } from './options';
-import { refusalOf } from '../../uci/configuration';
-import { problemsOf, readRefusals } from './problems';
+import { problemAt, problemsOf } from './problems';
 import { hiddenBy } from './shadow';
 
-const section = (type: string, options: Section['options'], name = type): Section => ({
-  name,
+const section = (type: string, values: Section['values'], name = type): Section => ({
+  section: name,
   type,
   anonymous: type === 'policy',
-  options,
+  values,
 });
 const places = anIps().policy;
-const wrong = (type: string, options: Section['options'], name?: string) =>
-  problemsOf([section(type, options, name)], places).map((each) => each.option);
+const wrong = (type: string, values: Section['values'], name?: string, isNew = false) =>
+  problemsOf([section(type, values, name)], places, () => isNew).map((each) => each.option);
 
-describe('refusals', () => {
-  const policies = [section('policy', {}, 'cfg01'), section('policy', {}, '+1')];
-  const sections = [section('ips', {}), ...policies, section('rules', {}, '+et')];
+describe('problems', () => {
+  const problems = [
+    { config: 'fastpath', section: 'ips', option: 'budget_bytes', code: 'fastpathd', text: 'no' },
+    { config: 'fastpath', section: 'et', option: '', code: 'missing', text: 'no' },
+  ];
 
-  it('are told at their sections, anonymous and new ones too', () => {
-    const text = [
-      "/etc/config/fastpath is not used: section 'ips', option 'budget_bytes', " +
-        "value '-1': is no number",
-      "section '@policy[1]', option 'src', value 'cel\\'lar': is no firewall zone; " +
-        'known are lan, wan',
-      "section 'et': has no type",
-      "section 'main', option 'engine', value 'warp': is no engine",
-    ].join('\n');
-    expect(readRefusals(text, sections)).toEqual([
-      { section: 'ips', option: 'budget_bytes', what: 'is no number' },
-      { section: '+1', option: 'src', what: 'is no firewall zone; known are lan, wan' },
-      { section: '+et', option: '', what: 'has no type' },
-      { section: '', option: 'engine', what: 'is no engine' },
-    ]);
-  });
-
-  it('are none where the daemon has nothing to say', () => {
-    expect(readRefusals('', sections)).toEqual([]);
-    expect(refusalOf([{ code: 'wan-down', level: 'error', text: 'wan is down.' }])).toBe('');
-    expect(refusalOf([{ code: 'config-refused', level: 'error', text: 'no' }])).toBe('no');
+  it('are told at their options, in the language of the page where it has words', () => {
+    expect(problemAt(problems, 'ips', 'budget_bytes')).toBe('no');
+    expect(problemAt(problems, 'et')).toBe('A value is missing here.');
+    expect(problemAt(problems, 'ips', 'mode')).toBe('');
   });
 });
 
@@ -65,7 +49,7 @@ describe('what can be told without asking', () => {
     [{ enabled: '1', mode: 'inline', device: ['lan1'] }, 'device'],
     [{ enabled: 'yes', mode: 'ids' }, 'device'],
   ])('finds %j', (options, option) => {
-    expect(wrong('ips', options as Section['options'])).toEqual([option]);
+    expect(wrong('ips', options as Section['values'])).toEqual([option]);
   });
 
   it('knows zones and VLANs', () => {
@@ -89,9 +73,9 @@ describe('what can be told without asking', () => {
 
   it('names new sources as uci can', () => {
     const proven = { url: 'https://x.example', unverified: '1' };
-    expect(wrong('rules', proven, '+et_open')).toEqual([]);
-    expect(wrong('rules', proven, '+et open')).toEqual(['name']);
-    expect(wrong('rules', proven, '+fastpath')).toEqual(['name']);
+    expect(wrong('rules', proven, 'et_open', true)).toEqual([]);
+    expect(wrong('rules', proven, 'et open', true)).toEqual(['name']);
+    expect(wrong('rules', proven, 'fastpath x', true)).toEqual(['name']);
   });
 });
 

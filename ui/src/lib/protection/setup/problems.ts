@@ -1,48 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { IpsPolicy } from '../../api/types';
-import { bareName, isNew, listOf, textOf, type Section } from '../../uci/sections';
+import type { Problem } from '../../form/change.svelte';
+import { list as listOf, MASK, text as textOf, type Section } from '../../form/sections';
+import { judgement } from '../../form/words';
 import { isNetwork } from './network';
 import { isOn, isSourceName, OWN, parseBytes } from './options';
 import { s } from './words';
 
-/** A value that cannot be used, at the field it belongs to. */
-export interface Problem {
-  /** Name of the section; empty when it is none of those shown. */
-  section: string;
-  option: string;
-  what: string;
+/** What is wrong at an option; without one, with the section as a whole. */
+export function problemAt(problems: readonly Problem[], section: string, option = ''): string {
+  const found = problems.find((each) => each.section === section && each.option === option);
+  return found ? judgement('problem', found) : '';
 }
 
-const LINE = /section '([^']*)'(?:, option '([^']*)', value '((?:[^'\\]|\\.)*)')?: (.*?)(?=$|\n)/gs;
-
-/**
- * The refusals of a finding such as `section '@policy[1]', option 'src', value 'x': is no zone`,
- * one a line, by the sections they were about.
- */
-export function readRefusals(text: string, sections: readonly Section[]): Problem[] {
-  return [...text.matchAll(LINE)].map(([, label = '', option = '', , what = '']) => ({
-    section: sectionOf(label, sections)?.name ?? '',
-    option,
-    what,
-  }));
-}
-
-function sectionOf(label: string, sections: readonly Section[]): Section | undefined {
-  const place = /^@(\w+)\[(\d+)\]$/.exec(label);
-  if (!place) return sections.find((each) => bareName(each) === label);
-  // Sections with a name count too, as uci counts.
-  return sections.filter((each) => each.type === place[1])[Number(place[2])];
-}
-
-/** What can be told without asking the router. */
-export function problemsOf(sections: readonly Section[], places: IpsPolicy): Problem[] {
+/** What can be told without asking the router; `isNew`: the section is not written yet. */
+export function problemsOf(
+  sections: readonly Section[],
+  places: IpsPolicy,
+  isNew: (section: string) => boolean = () => false,
+): Problem[] {
   return sections.flatMap((section) => {
     const check = checks[section.type];
-    return check ? check(section, places) : [];
+    return check ? check(section, places, isNew(section.section)) : [];
   });
 }
 
-type Check = (section: Section, places: IpsPolicy) => Problem[];
+type Check = (section: Section, places: IpsPolicy, isNew: boolean) => Problem[];
 
 const checks: Record<string, Check> = {
   ips: (section) => [
@@ -62,18 +45,20 @@ const checks: Record<string, Check> = {
     ...number(section, 'dest_vlan', 1, 4094),
   ],
   // The section of that name chooses among the rules that come with fastpath.
-  rules: (section) =>
-    section.name === OWN ? [] : [...url(section, 'url'), ...proof(section), ...name(section)],
+  rules: (section, _, isNew) =>
+    section.section === OWN
+      ? []
+      : [...url(section, 'url'), ...proof(section), ...(isNew ? name(section) : [])],
   update: (section) => number(section, 'hour', -1, 23),
 };
 
 function text(section: Section, option: string): string {
-  const value = section.options[option] ?? '';
+  const value = section.values[option] ?? '';
   return typeof value === 'string' ? value : value.join(' ');
 }
 
-function problem(section: Section, option: string, what: string): Problem[] {
-  return [{ section: section.name, option, what }];
+function problem({ section }: Section, option: string, text: string): Problem[] {
+  return [{ config: 'fastpath', section, option, code: 'page', text }];
 }
 
 function number(section: Section, option: string, least: number, most: number): Problem[] {
@@ -115,7 +100,9 @@ function zone(section: Section, option: string, places: IpsPolicy): Problem[] {
 
 function url(section: Section, option: string): Problem[] {
   const value = text(section, option);
-  const good = /^https?:\/\/[\x21-\x2e\x30-\x7e][\x21-\x7e]*$/.test(value) && value.length <= 2000;
+  // The router shows a mask in place of a password; left as it is, nothing of it is written.
+  const plain = value.replaceAll(MASK, 'x');
+  const good = /^https?:\/\/[\x21-\x2e\x30-\x7e][\x21-\x7e]*$/.test(plain) && value.length <= 2000;
   return good ? [] : problem(section, option, s('wrong.url'));
 }
 
@@ -142,6 +129,5 @@ function proof(section: Section): Problem[] {
 
 /** Of a new source; the others have theirs. */
 function name(section: Section): Problem[] {
-  const good = !isNew(section) || isSourceName(bareName(section));
-  return good ? [] : problem(section, 'name', s('wrong.name'));
+  return isSourceName(section.section) ? [] : problem(section, 'name', s('wrong.name'));
 }

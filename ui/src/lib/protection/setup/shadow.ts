@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import type { Section } from '../../uci/sections';
+import type { Section } from '../../form/sections';
 import { isOn, placeOf } from './options';
 
 const places = ['src', 'dest', 'src_vlan', 'dest_vlan'] as const;

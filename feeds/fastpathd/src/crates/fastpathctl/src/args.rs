@@ -41,6 +41,8 @@ pub(crate) enum Command {
     Doctor(Request),
     /// What the eBPF programs do.
     Ebpf,
+    /// Has every flow pass the rules again.
+    Flush,
     /// `None` shows the engine.
     Engine(Option<EngineChange>),
 }
@@ -76,6 +78,7 @@ usage: fastpathctl [--json] [--socket PATH] COMMAND
   topology               devices, VLANs, PPPoE and what is in the fast path
   engine [off|flowtable|flowtable-hw|ebpf] [--persist]
                          show or choose how flows leave the slow path
+  flush                  empty the fast path; flows return with their next packet
   ips                    whether Suricata is in line, its queues and rules
   alerts [FILTER]        rules that fired, newest first
   blocks                 addresses blocked for a time
@@ -214,6 +217,7 @@ impl Seen {
                 Command::Release(words.next().ok_or(missing)?)
             }
             "top" => Command::Top(words.next().unwrap_or_else(|| "host".into())),
+            "flush" => Command::Flush,
             "engine" => {
                 let persist = self.persist;
                 Command::Engine(words.next().map(|set| EngineChange { set, persist }))

@@ -6,6 +6,7 @@ mod cpu_plan;
 mod doctor;
 mod ebpf;
 mod examination;
+mod persist;
 mod protection;
 mod show;
 mod table;
@@ -41,6 +42,8 @@ enum Failure {
     NoFlow(u64),
     #[error("{0} is not blocked")]
     NotBlocked(String),
+    #[error(transparent)]
+    Persist(#[from] persist::PersistError),
     #[error("{0}")]
     Doctor(#[from] doctor::DoctorError),
     #[error("starting: {0}")]
@@ -123,8 +126,13 @@ async fn ask(args: Args) -> Result<(), Failure> {
             (status["engine"].take(), show::engine)
         }
         Command::Engine(Some(EngineChange { set, persist })) => {
-            (call(&bus, "engine", json!({"set": set, "persist": persist})).await?, show::engine)
+            let state = call(&bus, "engine", json!({"set": set})).await?;
+            if persist {
+                persist::engine(&bus, &set).await?;
+            }
+            (state, show::engine)
         }
+        Command::Flush => (call(&bus, "flush", json!({})).await?, show::flushed),
         _ => (call(&bus, "status", json!({})).await?, show::status),
     };
     if args.json {

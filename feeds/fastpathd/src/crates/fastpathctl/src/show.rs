@@ -85,6 +85,14 @@ fn wan_line(wan: &Value, now_ms: i64) -> String {
 }
 
 /// The answer of `engine`, or that part of `status`.
+pub(crate) fn flushed(answer: &Value) -> String {
+    if answer["flushed"] == true {
+        "flushed: flows are in the fast path again with their next packet\n".to_owned()
+    } else {
+        "nothing to flush: the fast path is off\n".to_owned()
+    }
+}
+
 pub(crate) fn engine(state: &Value) -> String {
     let mut out = String::new();
     let (wanted, active) = (text(state, "wanted"), text(state, "active"));

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::Check;
 use crate::facts::flowtable::{Listed, Module, STALE};
+use crate::facts::uci::Section;
 use crate::facts::walk::stays;
 use crate::facts::{Facts, Unknown};
 use crate::finding::{Finding, Fix, Severity, Step, Verdict};
@@ -27,6 +28,8 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 /// Five chains, and a flowtable in their place.
+/// The engine where the configuration names none.
+const DEFAULT: &str = "flowtable";
 const FIVE_CHAINS: &str = "docs/doctor.md, rows 6 and A";
 /// As many seconds as the kernel keeps a silent entry unless told otherwise.
 const KEPT: u64 = 30;
@@ -48,11 +51,21 @@ fn engine<'a>(facts: &'a Facts, key: &str) -> Result<&'a str, Unknown> {
     Ok(status(facts, "engine")?[key].as_str().unwrap_or_default())
 }
 
-/// A fix that has the daemon set an engine, and keep it.
-pub(super) fn set_engine(engine: &str) -> Fix {
-    let mut args = Map::new();
-    args.insert("set".into(), engine.into());
-    args.insert("persist".into(), true.into());
+/// A fix that chooses an engine in the configuration. Where that says so already and the daemon
+/// does something else, by a command, the daemon is told.
+pub(super) fn set_engine(facts: &Facts, engine: &str) -> Fix {
+    let package = facts.uci.fastpath.get().ok();
+    let main = package.and_then(|of| of.of("fastpath").into_iter().next());
+    let chosen = |main: &Section<'_>| {
+        main.switch("enabled", true) && main.text("engine").unwrap_or(DEFAULT) == engine
+    };
+    if let Some(main) = main.filter(|main| !chosen(main)) {
+        let values = json!({"enabled": "1", "engine": engine});
+        let edit =
+            json!({"op": "set", "config": "fastpath", "section": main.name, "values": values});
+        return Fix::Change(vec![edit]);
+    }
+    let args = Map::from_iter([("set".to_owned(), engine.into())]);
     Fix::Steps(vec![Step::Call { object: "fastpath", method: "engine", args }])
 }
 
@@ -81,7 +94,7 @@ fn off(facts: &Facts) -> Verdict {
     let finding = Finding::new(Severity::Warning)
         .saw("engine", "", "off", "ubus call fastpath status: engine.wanted")
         .gain(FIVE_CHAINS)
-        .fix(Some(set_engine("flowtable")));
+        .fix(Some(set_engine(facts, "flowtable")));
     Ok(Some(finding))
 }
 
@@ -108,7 +121,7 @@ fn differs(facts: &Facts) -> Verdict {
     }
     if gone {
         finding = finding.saw("table", "inet fastpath", "–", "nft list flowtables");
-        finding = finding.fix(Some(set_engine(wanted)));
+        finding = finding.fix(Some(set_engine(facts, wanted)));
     }
     Ok(Some(finding))
 }
@@ -128,7 +141,7 @@ fn policy_routing(facts: &Facts) -> Verdict {
         let text = policy.as_str().unwrap_or_default();
         finding = finding.saw("policy", "", text, "ip rule");
     }
-    Ok(Some(finding.fix(Some(set_engine("flowtable")))))
+    Ok(Some(finding.fix(Some(set_engine(facts, "flowtable")))))
 }
 
 fn links(facts: &Facts) -> Result<&[Value], Unknown> {

@@ -123,6 +123,25 @@ fn an_engine_that_is_off_can_be_switched_on() {
 }
 
 #[test]
+fn an_engine_is_chosen_by_a_change_of_the_configuration() {
+    let mut off = status();
+    off["engine"] = json!({"wanted": "off", "active": "off", "why": ""});
+    let fix = |config: &str| {
+        let fake = with_uci(router(&off, &topology()), config, "");
+        only(fake, "flowtable-off").fix.unwrap()
+    };
+    let values = json!({"enabled": "1", "engine": "flowtable"});
+    let edit = json!({"op": "set", "config": "fastpath", "section": "main", "values": values});
+    for config in ["option engine 'off'", "option enabled '0'", "option engine 'ebpf'"] {
+        let expected = Fix::Change(vec![edit.clone()]);
+        assert_eq!(fix(&format!("config fastpath 'main'\n\t{config}\n")), expected);
+    }
+    // Switched off by a command: the file would not change.
+    let step = fix("config fastpath 'main'\n\toption engine 'flowtable'\n");
+    assert!(matches!(&step, Fix::Steps(steps) if steps.len() == 1), "{step:?}");
+}
+
+#[test]
 fn a_refused_engine_is_told_in_nfts_words() {
     let mut refused = status();
     refused["engine"]["active"] = "off".into();

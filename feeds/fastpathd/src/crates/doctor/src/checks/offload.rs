@@ -205,7 +205,7 @@ fn hardware(facts: &Facts) -> Verdict {
         .saw("why", "", text("why"), source)
         .saw("in-hardware", "", flows.to_string(), source)
         .with("active", text("active"))
-        .fix(Some(set_engine("flowtable")));
+        .fix(Some(set_engine(facts, "flowtable")));
     Ok(Some(named(finding, &ports)))
 }
 

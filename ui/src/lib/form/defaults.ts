@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/** What an option of `/etc/config/fastpath` means when it is absent, by type of section. */
+export const defaults = {
+  fastpath: { enabled: '1', engine: 'flowtable', hook: 'auto', on_exit: 'keep' },
+  ips: {
+    enabled: '0',
+    mode: 'nfq',
+    fail: 'open',
+    default: 'inspect',
+    budget_bytes: '1048576',
+    budget_packets: '0',
+    block: '0',
+    block_time: '600',
+  },
+  policy: { enabled: '1', action: 'inspect' },
+  rules: { enabled: '1' },
+  update: { enabled: '1', hour: '4' },
+} as const;
+
+export function defaultOf(type: string, option: string): string {
+  const known: Record<string, Record<string, string>> = defaults;
+  return known[type]?.[option] ?? '';
+}
