@@ -80,11 +80,11 @@ pub async fn run(
     let acl = broker::Acl::read(&options.ubus_acl);
     let broker = broker::Broker::new(acl, Box::new(random::number));
     let _bus = broker::Server::listen(&options.ubus_socket, broker)?;
-    let Options { ubus_socket, listen, www, shadow, acl, config, run, .. } = options;
+    let Options { ubus_socket, listen, www, shadow, acl, config, run, staged, .. } = options;
     let plugins = plugins::Plugins { folder: options.plugins, limit: options.exec_limit };
     std::fs::create_dir_all(&run)
         .map_err(|source| RunError::Folder { path: run.clone(), source })?;
-    let store = uci::Store { config: config.clone(), run };
+    let store = uci::Store { config: config.clone(), run, staged };
     let accounts = session::Accounts { config, shadow, acl };
     let told = objects::Told {
         reload: options.reload_command,

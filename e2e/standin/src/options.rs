@@ -26,6 +26,8 @@ pub struct Options {
     pub config: PathBuf,
     /// Folder of what ends with a reboot: changes of sessions, snapshots.
     pub run: PathBuf,
+    /// Folder of what a shell has staged and not committed.
+    pub staged: PathBuf,
     /// Folder of programs that are objects of the bus.
     pub plugins: PathBuf,
     /// Longest that one of them, or any other program for a caller, may take.
@@ -55,6 +57,7 @@ impl Default for Options {
             ubus_acl: PathBuf::from("/usr/share/acl.d"),
             config: PathBuf::from("/etc/config"),
             run: PathBuf::from("/var/run/rpcd"),
+            staged: PathBuf::from("/tmp/.uci"),
             plugins: PathBuf::from("/usr/libexec/rpcd"),
             exec_limit: Duration::from_secs(120),
             syslog: None,
@@ -79,6 +82,7 @@ fastpath-standin: answers for ubusd, rpcd and uhttpd, in the lab only
   --ubus-acl FOLDER      rights of bus clients that are not root (/usr/share/acl.d)
   --config FOLDER        UCI files (/etc/config)
   --run FOLDER           changes of sessions, snapshots (/var/run/rpcd)
+  --staged FOLDER        changes that a shell has not committed (/tmp/.uci)
   --plugins FOLDER       programs that are objects of the bus (/usr/libexec/rpcd)
   --exec-timeout SECONDS longest that one of them may take (120)
   --syslog PATH          socket that programs send their log to
@@ -109,6 +113,7 @@ impl Options {
                 Long("ubus-acl") => options.ubus_acl = parser.value()?.into(),
                 Long("config") => options.config = parser.value()?.into(),
                 Long("run") => options.run = parser.value()?.into(),
+                Long("staged") => options.staged = parser.value()?.into(),
                 Long("plugins") => options.plugins = parser.value()?.into(),
                 Long("exec-timeout") => {
                     options.exec_limit = Duration::from_secs(parser.value()?.parse()?);

@@ -154,7 +154,7 @@ impl Bench {
             std::env::temp_dir().join(format!("standin-uci-{}-{name}", std::process::id()));
         std::fs::create_dir_all(folder.join("config")).unwrap();
         std::fs::write(folder.join("config/test"), TEXT).unwrap();
-        let store = Store { config: folder.join("config"), run: folder.join("run") };
+        let store = Store { config: folder.join("config"), run: folder.join("run"), staged: folder.join("staged") };
         let mut grants = Grants::default();
         grants.grant("uci", "test", "read");
         grants.grant("uci", "test", "write");
@@ -306,6 +306,18 @@ fn sessions_do_not_see_each_others_changes() {
     assert_eq!(bench.call("get", get).unwrap(), json!({"value": "two"}));
 }
 
+/// As real rpcd: without a session it works on libuci's own folder.
+#[test]
+fn what_a_shell_has_staged_is_seen_without_a_session_only() {
+    let mut bench = Bench::new("shell");
+    std::fs::create_dir_all(bench.folder.join("staged")).unwrap();
+    std::fs::write(bench.folder.join("staged/test"), "test.two.name='shell'\n").unwrap();
+    let get = json!({"config": "test", "section": "two", "option": "name"});
+    assert_eq!(bench.call("get", get.clone()).unwrap(), json!({"value": "shell"}));
+    assert_eq!(bench.web("get", get).unwrap(), json!({"value": "two"}));
+    assert!(!bench.text().contains("shell"));
+}
+
 #[test]
 fn an_apply_is_undone_at_its_time_or_at_once() {
     let mut bench = Bench::new("undo");
@@ -354,7 +366,12 @@ fn a_session_without_the_right_does_not_get_its_changes_back() {
 #[test]
 fn a_missing_folder_of_changes_is_no_error() {
     let bench = Bench::new("nowhere");
-    let store = Store { config: bench.folder.join("config"), run: bench.folder.join("run") };
+    let folder = &bench.folder;
+    let store = Store {
+        config: folder.join("config"),
+        run: folder.join("run"),
+        staged: folder.join("staged"),
+    };
     for nowhere in ["/dev/null", "/nonexistent"] {
         let package = store.load("test", Path::new(nowhere)).unwrap();
         assert_eq!(

@@ -54,13 +54,15 @@ pub struct Store {
     pub config: PathBuf,
     /// Folder of everything that ends with a reboot, `/var/run/rpcd`.
     pub run: PathBuf,
+    /// What a shell has staged and not committed, libuci's `/tmp/.uci`.
+    pub staged: PathBuf,
 }
 
 impl Store {
-    /// Folder of a session's changes; without a session those of the command line.
+    /// Folder of a session's changes; without a session rpcd works on those of the command line.
     #[must_use]
     pub fn changes_of(&self, session: Option<&str>) -> PathBuf {
-        self.run.join(session.map_or_else(|| "uci".to_owned(), |id| format!("uci-{id}")))
+        session.map_or_else(|| self.staged.clone(), |id| self.run.join(format!("uci-{id}")))
     }
 
     /// Forgets the changes of all sessions, none of which has outlived its server.

@@ -144,6 +144,7 @@ impl Router {
             ("--ubus-acl", "ubus-acl.d"),
             ("--config", "config"),
             ("--run", "run"),
+            ("--staged", "staged"),
             ("--reload-command", "reload"),
             ("--plugins", "plugins"),
             ("--down-folder", "down"),

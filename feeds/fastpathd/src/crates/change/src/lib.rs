@@ -18,6 +18,9 @@ mod diff;
 mod draft;
 mod edit;
 mod exposes;
+#[cfg(test)]
+#[path = "faults_tests.rs"]
+mod faults;
 mod force;
 mod host;
 mod input;

@@ -81,13 +81,68 @@ fn what_nobody_kept_is_taken_back_although_rpcd_has_forgotten_it() {
     assert_eq!(router.file("system"), AFTER);
     router.forget();
     router.run_out_of_time();
-    let answer = router.call("ann", "list", json!({}));
+    let answer = router.call("ann", "pending", json!({}));
     assert_eq!(answer["pending"], Value::Null, "{answer}");
+    assert_eq!(answer["last"]["state"], "expired", "{answer}");
+    let answer = router.call("ann", "list", json!({}));
     assert_eq!(answer["changes"][0]["state"], "expired", "{answer}");
     assert_eq!(router.file("system"), BEFORE);
     let answer = router.call("ann", "confirm", json!({"id": 1}));
     assert_eq!(answer["error"]["state"], "expired", "{answer}");
     assert_eq!(router.told(), ["system"], "services read the old configuration again");
+}
+
+const ENGINE: &str = "config fastpath 'main'\n\toption engine 'flowtable'\n";
+
+fn engine(engine: &str) -> Value {
+    let values = json!({"engine": engine});
+    json!([{"config": "fastpath", "op": "set", "section": "main", "values": values}])
+}
+
+/// What the daemon reports of the file with this engine.
+fn digest(engine: &str) -> String {
+    config::digest(&config::parse_uci(&ENGINE.replace("flowtable", engine)).unwrap())
+}
+
+#[test]
+fn a_change_of_the_daemon_is_kept_only_when_it_works_by_it() {
+    let router = router("daemon").with("fastpath", ENGINE);
+    router.daemon(json!({"configuration": {"digest": digest("flowtable"), "refused": ""},
+        "problems": []}));
+    let applied = router.call("ann", "apply", json!({"edits": engine("off"), "seconds": 600}));
+    assert_eq!(applied["id"], 1, "{applied}");
+    let pending = router.call("ann", "pending", json!({}));
+    assert_eq!(pending["pending"]["in_force"], false, "{pending}");
+    let answer = router.call("ann", "confirm", json!({"id": 1}));
+    assert_eq!(answer["error"]["code"], "not-in-force", "{answer}");
+
+    let problem = json!({"section": "main", "option": "engine", "text": "no such engine here"});
+    router.daemon(json!({"configuration": {"digest": digest("flowtable"),
+        "refused": digest("off")}, "problems": [problem]}));
+    let pending = router.call("ann", "pending", json!({}));
+    assert_eq!(pending["pending"]["problems"], json!([problem]), "{pending}");
+    let answer = router.call("ann", "confirm", json!({"id": 1}));
+    assert_eq!(answer["error"]["problems"], json!([problem]), "{answer}");
+    let text = answer["error"]["text"].as_str().unwrap();
+    assert!(text.contains("no such engine here"), "{text}");
+
+    router.daemon(json!({"configuration": {"digest": digest("off"), "refused": ""},
+        "problems": []}));
+    let pending = router.call("ann", "pending", json!({}));
+    assert_eq!(pending["pending"]["in_force"], true, "{pending}");
+    let answer = router.call("ann", "confirm", json!({"id": 1}));
+    assert_eq!(answer["state"], "confirmed", "{answer}");
+}
+
+#[test]
+fn the_daemon_does_not_read_what_a_shell_has_staged() {
+    let router = router("staged").with("fastpath", ENGINE);
+    router.stage_in_a_shell("fastpath", "main", json!({"engine": "off"}));
+    let answer = router.config("fastpath");
+    assert_eq!(answer["values"]["main"]["engine"], "flowtable", "{answer}");
+    let answer = router.call("ann", "get", json!({"configs": ["fastpath"]}));
+    assert_eq!(answer["configs"]["fastpath"][0]["values"]["engine"], "flowtable", "{answer}");
+    assert_eq!(router.sessions(), 0, "each session is ended");
 }
 
 #[test]
@@ -101,6 +156,7 @@ fn no_answer_has_a_secret() {
     let applied = router.call("ann", "apply", json!({"edits": edits, "seconds": 600}));
     assert_eq!(applied["id"], 1, "{applied}");
     assert!(router.file("network").contains("'another'"));
+    answers += &router.call("ann", "pending", json!({})).to_string();
     answers += &router.call("ann", "list", json!({})).to_string();
     router.call("ann", "confirm", json!({"id": 1}));
     answers += &router.call("ann", "undo", json!({"id": 1})).to_string();

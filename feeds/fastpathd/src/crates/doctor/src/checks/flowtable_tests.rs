@@ -127,8 +127,9 @@ fn an_engine_is_chosen_by_a_change_of_the_configuration() {
     let mut off = status();
     off["engine"] = json!({"wanted": "off", "active": "off", "why": ""});
     let fix = |config: &str| {
-        let fake = with_uci(router(&off, &topology()), config, "");
-        only(fake, "flowtable-off").fix.unwrap()
+        let found = found(&with_uci(router(&off, &topology()), config, ""));
+        let (_, finding) = found.into_iter().find(|(id, _)| *id == "flowtable-off").unwrap();
+        finding.fix.unwrap()
     };
     let values = json!({"enabled": "1", "engine": "flowtable"});
     let edit = json!({"op": "set", "config": "fastpath", "section": "main", "values": values});

@@ -31,7 +31,13 @@ struct Rpcd {
     applied: Option<(String, BTreeMap<String, String>)>,
     /// What procd was told of.
     told: Vec<String>,
+    /// The daemon's `status`; none: it does not run.
+    status: Option<Map>,
+    made: usize,
 }
+
+/// What a shell works on: rpcd too, for who calls without a session.
+const SHELL: &str = "";
 
 impl Router {
     /// `users`: who may write which files.
@@ -64,8 +70,17 @@ impl Router {
     /// A method of the object, called by a user of the web.
     pub(crate) fn call(&self, user: &str, method: &str, mut args: Value) -> Value {
         args[SESSION] = json!(user);
+        self.ask("fastpath.change", method, &args)
+    }
+
+    /// What the daemon reads of a file.
+    pub(crate) fn config(&self, config: &str) -> Value {
+        self.ask("fastpath.config", "get", &json!({"config": config}))
+    }
+
+    fn ask(&self, object: &str, method: &str, args: &Value) -> Value {
         let output = Command::new(env!("CARGO_BIN_EXE_fastpath-rpcd"))
-            .args(["fastpath.change", "call", method, &args.to_string()])
+            .args([object, "call", method, &args.to_string()])
             .env("UBUS_SOCKET", self.root.join("bus"))
             .env("FASTPATH_ROOT", &self.root)
             .stdin(Stdio::null())
@@ -73,6 +88,23 @@ impl Router {
             .unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
+    }
+
+    /// The daemon's `status` from now on.
+    pub(crate) fn daemon(&self, status: Value) {
+        self.rpcd().status = status.as_object().cloned();
+    }
+
+    /// `uci set` without a commit.
+    pub(crate) fn stage_in_a_shell(&self, config: &str, section: &str, values: Value) {
+        let values = values.as_object().cloned().unwrap_or_default();
+        let place = (config.to_owned(), section.to_owned());
+        self.rpcd().staged.entry(SHELL.to_owned()).or_default().insert(place, values);
+    }
+
+    /// Sessions that programs have made and not ended.
+    pub(crate) fn sessions(&self) -> usize {
+        self.rpcd().staged.keys().filter(|session| *session != SHELL).count()
     }
 
     /// rpcd is started anew: it takes nothing back any more.
@@ -110,11 +142,17 @@ impl Rpcd {
         let session = text(SESSION).to_owned();
         match (object, method) {
             ("session", "create") => {
-                let made = format!("made{}", self.staged.len());
+                self.made += 1;
+                let made = format!("made{}", self.made);
                 self.staged.insert(made.clone(), BTreeMap::new());
                 Ok(map([(SESSION, json!(made))]))
             }
-            ("session", "grant" | "destroy") => Ok(Map::new()),
+            ("session", "grant") => Ok(Map::new()),
+            ("session", "destroy") => {
+                self.staged.remove(&session);
+                Ok(Map::new())
+            }
+            ("fastpath", "status") => self.status.clone().ok_or(Status::NotFound),
             ("session", "get") => {
                 let known = self.users.contains_key(&session);
                 let values = map([("values", json!({"username": session}))]);
