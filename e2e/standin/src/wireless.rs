@@ -168,7 +168,11 @@ config wifi-device 'unknown'
 ";
 
     fn asked(folder: &Path, args: Value) -> Answer {
-        let store = Store { config: folder.join("config"), run: folder.join("run"), staged: folder.join("staged") };
+        let store = Store {
+            config: folder.join("config"),
+            run: folder.join("run"),
+            staged: folder.join("staged"),
+        };
         let Value::Object(args) = args else { unreachable!() };
         answer(&store, &folder.join("state"), ("status", &args))
     }

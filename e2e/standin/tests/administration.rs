@@ -84,7 +84,8 @@ fn an_interface_goes_down_and_up() {
     let config = "config interface 'wan'\n\toption proto 'pppoe'\n\toption device 'wan.35'\n";
     std::fs::create_dir_all(folder.join("run")).unwrap();
     std::fs::write(folder.join("network"), config).unwrap();
-    let store = Store { config: folder.clone(), run: folder.join("run"), staged: folder.join("staged") };
+    let store =
+        Store { config: folder.clone(), run: folder.join("run"), staged: folder.join("staged") };
     let mut network = Network::new(store, folder.join("down"));
     let mut ask = |method: &str, name: &str| {
         let args = map(json!({"interface": name}));

@@ -154,7 +154,11 @@ impl Bench {
             std::env::temp_dir().join(format!("standin-uci-{}-{name}", std::process::id()));
         std::fs::create_dir_all(folder.join("config")).unwrap();
         std::fs::write(folder.join("config/test"), TEXT).unwrap();
-        let store = Store { config: folder.join("config"), run: folder.join("run"), staged: folder.join("staged") };
+        let store = Store {
+            config: folder.join("config"),
+            run: folder.join("run"),
+            staged: folder.join("staged"),
+        };
         let mut grants = Grants::default();
         grants.grant("uci", "test", "read");
         grants.grant("uci", "test", "write");

@@ -47,7 +47,7 @@ state_of() {
     change "$1" list '{}' | jq -r --argjson i "$2" '.changes[] | select(.id == $i).state'
 }
 state_is() { [ "$(state_of "$1" "$2")" = "$3" ]; }
-waits() { [ "$(change "$1" list '{}' | jq -r .pending.id)" = "$2" ]; }
+waits() { [ "$(change "$1" pending '{}' | jq -r .pending.id)" = "$2" ]; }
 
 # said_of SESSION: what the files say, whatever uci calls the sections and however it writes them.
 said_of() {
@@ -431,7 +431,7 @@ test_the_internet_is_let_in_by_name_only() {
 }
 
 # in_force SESSION WORD: what is said of the change that waits.
-in_force() { [ "$(change "$1" list '{}' | jq -r .pending.in_force)" = "$2" ]; }
+in_force() { [ "$(change "$1" pending '{}' | jq -r .pending.in_force)" = "$2" ]; }
 
 test_the_router_says_when_a_change_is_in_force() {
     local id change

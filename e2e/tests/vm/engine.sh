@@ -189,6 +189,7 @@ test_persist_outlives_the_daemon() {
     local main
     gw fastpathctl engine off --persist >/dev/null
     has "the configuration" "$(gw cat /etc/config/fastpath)" "option engine 'off'"
+    same "the last change" "$(gw ubus call fastpath.change pending | jq -r .last.state)" confirmed
     gw '/etc/init.d/fastpathd restart'
     soon 15 engine_is off
     same "source of the choice" "$(said .engine.source status)" config

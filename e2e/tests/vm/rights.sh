@@ -42,8 +42,7 @@ test_the_daemon_s_user_reads_no_password_of_a_line() {
     lacks "what is read" "$said" password
     has "what is read of rpcd" \
         "$(as_daemon 'ubus call fastpath.config get '\''{"config": "rpcd"}'\')" '"error"'
-    has "a wrong engine" \
-        "$(as_daemon 'ubus call fastpath.config engine '\''{"engine": "warp"}'\')" '"error"'
+    as_daemon 'ubus call fastpath.change apply '\''{"edits": []}'\' && fail "it changes settings"
     soon 5 engine_is flowtable
 }
 
@@ -54,6 +53,8 @@ test_persist_writes_the_engine_alone() {
     gw fastpathctl engine off --persist >/dev/null
     has "the configuration" "$(gw cat /etc/config/fastpath)" "option engine 'off'"
     lacks "the configuration" "$(gw cat /etc/config/fastpath)" "option on_exit 'remove'"
+    lacks "what the daemon reads" \
+        "$(as_daemon 'ubus call fastpath.config get '\''{"config": "fastpath"}'\')" on_exit
     gw fastpathctl engine flowtable --persist >/dev/null
     gw "ubus call uci revert '{\"config\": \"fastpath\"}'" >/dev/null
 }

@@ -50,7 +50,7 @@ applied() {
     change "$1" confirm "{\"id\": $id}" >/dev/null
     echo "$id"
 }
-in_force() { change "$1" list '{}' | jq -e '.pending.in_force == true'; }
+in_force() { change "$1" pending '{}' | jq -e '.pending.in_force == true'; }
 
 status() { rpc "$1" fastpath.wireless status '{}' | jq -c '.result[1]'; }
 
