@@ -126,7 +126,10 @@ fn a_flush_loads_the_table_in_force_again() {
     let flushed = call(&mut core, "flush", Map::new());
     let Outcome::Done(answer, effects) = flushed else { panic!("{flushed:?}") };
     assert_eq!(answer["flushed"], true);
-    assert!(matches!(&effects[..], [AnyEffect::Offload(offload::Effect::Run(Job::Renew(_)))]), "{effects:?}");
+    assert!(
+        matches!(&effects[..], [AnyEffect::Offload(offload::Effect::Run(Job::Renew(_)))]),
+        "{effects:?}"
+    );
     core.applied(Ok(Applied::Replaced));
     core.command(Engine::Off);
     core.applied(Ok(Applied::Removed));
