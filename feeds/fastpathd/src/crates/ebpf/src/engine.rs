@@ -277,8 +277,8 @@ impl Engine {
         self.report.removed.push((id, cause));
     }
 
-    /// Removes connections whose endpoints differ after `changes`. `endpoint` looks up an address as
-    /// the network is now.
+    /// Removes connections whose endpoints differ after `changes`. `endpoint` looks an address up in
+    /// the network as it is now.
     pub fn changed(
         &mut self,
         changes: &[Change],
@@ -292,8 +292,8 @@ impl Engine {
         }
     }
 
-    /// Once a second: renews the heartbeat, reads the counters (of very many connections less often),
-    /// and removes connections that are closing or whose block has expired.
+    /// Once a second: renews the heartbeat, reads the counters (of very many connections less
+    /// often), and removes connections that are closing or whose block has expired.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -325,7 +325,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Removes entries of a previous daemon that nothing has requested. Returns how many these were.
+    /// Removes entries of a previous daemon that nothing has requested. Returns how many.
     pub fn remove_stale(&mut self) -> usize {
         let stale = std::mem::take(&mut self.stale);
         let gone = stale.keys().filter(|key| matches!(self.maps.remove(key), Ok(Some(_))));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! fastpathd: plans the gateway's fast path, keeps its flow table and answers on ubus.
-// An event, an effect or a state that is added must not be dropped by a match that has forgotten it.
+// A variant that is added must not be dropped by a match that was written before it.
 #![cfg_attr(
     not(test),
     deny(clippy::wildcard_enum_match_arm, clippy::match_wildcard_for_single_variants)
@@ -14,6 +14,8 @@ mod cpu;
 mod daemon;
 mod effect;
 mod event;
+#[cfg(test)]
+mod fixture;
 mod ips;
 mod network;
 mod offload;

@@ -8,6 +8,8 @@ pub(crate) mod notify;
 pub(crate) mod requests;
 pub(crate) mod run;
 pub(crate) mod status;
+#[cfg(test)]
+mod tests;
 
 /// What comes over ubus.
 #[derive(Debug)]

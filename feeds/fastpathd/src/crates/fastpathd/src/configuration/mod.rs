@@ -13,6 +13,8 @@ pub(crate) use package::{Problem, Verdict};
 
 mod package;
 pub(crate) mod run;
+#[cfg(test)]
+mod tests;
 
 /// An attempt to read the configuration has ended.
 #[derive(Debug)]

@@ -12,6 +12,8 @@ use refresh::Refresh;
 
 mod refresh;
 pub(crate) mod run;
+#[cfg(test)]
+mod tests;
 
 /// Look-ups a second: some milliseconds of CPU time on a small router.
 const LOOK_UPS: usize = 64;

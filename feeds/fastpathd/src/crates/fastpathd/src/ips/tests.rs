@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::*;
 use crate::bus::methods::{Outcome, call};
 use crate::cpu::Sample;
-use crate::network::fixture::{established, lab_dump, lab_firewall, lab_network};
+use crate::fixture::{established, lab_dump, lab_firewall, lab_network};
 use crate::offload;
 use crate::offload::flowtable::Job;
 use crate::sys::kernel::{Machine, Readings};

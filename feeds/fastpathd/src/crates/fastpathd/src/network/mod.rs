@@ -21,12 +21,12 @@ use view::NetworkView;
 use wan::{Wan, wans};
 
 pub(crate) mod answer;
-#[cfg(test)]
-pub(crate) mod fixture;
 pub(crate) mod interfaces;
 mod names;
 pub(crate) mod run;
 pub(crate) mod stations;
+#[cfg(test)]
+mod tests;
 pub(crate) mod view;
 pub(crate) mod wan;
 mod zones;

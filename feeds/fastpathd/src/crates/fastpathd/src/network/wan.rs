@@ -74,8 +74,8 @@ pub(crate) fn wans(
 }
 
 /// Whether `interface` runs over the same WAN, as wan6 does (`option device '@wan'`). While wan is
-/// down netifd does not report wan6's device, so only protocol and name are left: a second WAN may be
-/// called wanb. netifd adds `_6` and `_4` for the interfaces it makes itself.
+/// down netifd does not report wan6's device, so only protocol and name are left: a second WAN may
+/// be called wanb. netifd adds `_6` and `_4` for the interfaces it makes itself.
 fn runs_over(interface: &Interface, wan: &Wan) -> bool {
     match interface.device.as_str() {
         "" => interface

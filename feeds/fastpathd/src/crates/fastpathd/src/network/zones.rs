@@ -136,7 +136,7 @@ fn network_of(text: &str) -> Option<Network> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::fixture::{lab_dump, lab_firewall, lab_network};
+    use crate::fixture::{lab_dump, lab_firewall, lab_network};
     use crate::network::interfaces::parse_dump;
 
     fn lab() -> (Firewall, Vec<Interface>, Topology) {

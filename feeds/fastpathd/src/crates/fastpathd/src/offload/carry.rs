@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The eBPF engine at work: programs on devices, requests of the flow table, changes of the network.
+//! The eBPF engine at work: programs on devices, requests of the flow table, changes of the
+//! network.
 
 use ebpf::dependency::Change;
 use ruleset::Plan;

@@ -434,7 +434,7 @@ impl EbpfEngine {
         match engine.second(now.mono).and_then(|()| engine.exits()) {
             Ok(exits) => {
                 self.exits = exits;
-                // A failure to attach any program stays: maps of former programs do not disprove it.
+                // A failure to attach any program stays: maps of former programs say nothing of it.
                 if !self.programs.is_empty() {
                     self.failure.clear();
                 }

@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The lab's gateway as values, for the tests of this crate.
 
+use std::time::Duration;
+
 use ctnetlink::{Counters, Entry, Status, TcpState, Tuple};
+use flows::Now;
+use ruleset::Applied;
 use serde_json::{Value, json};
 use topology::{
     Address, BridgeVlan, Change, FdbEntry, Link, LinkKind, Mac, Neighbour, NeighbourState,
     PortVlan, PppoeSession, Route, RouteKind,
 };
+
+use crate::bus;
+use crate::bus::methods::{Outcome, call};
+use crate::core::Core;
+use crate::effect::Effect as AnyEffect;
+use crate::offload::{self, flowtable::Job};
+use crate::sys::kernel::Machine;
 
 fn link(index: u32, name: &str, kind: LinkKind) -> Link {
     let ppp = kind == LinkKind::Ppp;
@@ -141,5 +152,43 @@ pub(crate) fn established(id: u32, offloaded: bool) -> Entry {
         orig_counters: Some(Counters { packets: 10, bytes: 1000 }),
         reply_counters: Some(Counters { packets: 100, bytes: 150_000 }),
         start_ns: None,
+    }
+}
+
+pub(crate) fn core() -> Core {
+    let machine = Machine { kernel: "6.12".into(), hostname: "gw".into(), ..Machine::default() };
+    Core::new(machine, Now { mono: Duration::ZERO, unix_ms: 1_000_000 })
+}
+
+pub(crate) fn configuration(engine: &str) -> Value {
+    json!({"main": {".type": "fastpath", ".name": "main", "engine": engine}})
+}
+
+/// A core that knows the lab's network and runs the flowtable over it.
+pub(crate) fn running() -> Core {
+    let mut core = core();
+    core.firewall_read(&lab_firewall());
+    core.interfaces_read(&lab_dump());
+    assert!(core.configuration_read(&configuration("flowtable")).is_empty());
+    let effects = core.network_changed(lab_network());
+    assert!(
+        matches!(
+            &effects[..],
+            [
+                AnyEffect::Offload(offload::Effect::Attach(_)),
+                AnyEffect::Offload(offload::Effect::Run(Job::Apply { .. }))
+            ]
+        ),
+        "{effects:?}"
+    );
+    assert_eq!(core.applied(Ok(Applied::Replaced)), [AnyEffect::Bus(bus::Effect::AnswerEngine)]);
+    core
+}
+
+pub(crate) fn ask(core: &mut Core, method: &str, args: Value) -> Value {
+    let Value::Object(args) = args else { panic!("{args}") };
+    match call(core, method, args) {
+        Outcome::Reply(answer) => answer,
+        other => panic!("{method}: {other:?}"),
     }
 }

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+use serde_json::{Map, Value, json};
+
+use crate::bus::methods::{Outcome, call};
+use crate::fixture::{ask, lab_firewall, running};
+
+#[test]
+fn status_knows_the_way_to_the_internet() {
+    let mut core = running();
+    let wan = ask(&mut core, "status", json!({}))["wan"][0].take();
+    assert_eq!(wan["name"], "wan");
+    assert_eq!(wan["port"], "wan");
+    assert_eq!(wan["vlan"], 35);
+    assert_eq!(wan["session"], 1);
+    assert_eq!(wan["up"], true);
+    assert_eq!(wan["up_since_ms"], 1_000_000 - 60_000);
+    let ppp = core.network.topology().link_named("pppoe-wan").unwrap().index;
+    core.network_changed(vec![
+        topology::Change::LinkGone(ppp),
+        topology::Change::Pppoe(Vec::new(), Vec::new()),
+    ]);
+    let status = ask(&mut core, "status", json!({}));
+    assert_eq!(status["wan"][0]["up"], false, "the kernel knows before netifd does");
+    assert_eq!(status["wan"][0]["port"], "wan");
+    assert_eq!(status["health"][0]["code"], "wan-down");
+}
+
+#[test]
+fn a_router_open_to_the_internet_is_an_error_at_once() {
+    let mut core = running();
+    let mut firewall = lab_firewall();
+    firewall["z2"]["input"] = json!("ACCEPT");
+    firewall["f"] = json!({".type": "forwarding", "src": "wan", "dest": "lan"});
+    core.firewall_read(&firewall);
+    let finding = ask(&mut core, "status", json!({}))["health"][0].take();
+    assert_eq!(
+        (&finding["code"], &finding["level"]),
+        (&json!("open-to-internet"), &json!("error"))
+    );
+    assert_eq!(
+        finding["open"],
+        json!([{"zone": "wan", "to": ""}, {"zone": "wan", "to": "lan"}]),
+        "{finding}"
+    );
+    let text = finding["text"].as_str().unwrap();
+    assert!(text.contains("the router itself") && text.contains("zone lan"), "{text}");
+    core.firewall_read(&lab_firewall());
+    assert_eq!(ask(&mut core, "status", json!({}))["health"], json!([]), "closed again");
+}
+
+#[test]
+fn the_doctor_learns_who_asks() {
+    let asked = json!({"checks": ["system-root"], "ubus_rpc_session": "0123"});
+    let args = asked.as_object().unwrap().clone();
+    match call(&mut running(), "doctor", args.clone()) {
+        Outcome::Doctor(handed_on) => assert_eq!(handed_on, args),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn requests_that_make_no_sense_are_refused() {
+    let mut core = running();
+    for (method, args) in [
+        ("status", json!({"x": 1})),
+        ("flows", json!({"limit": 0})),
+        ("flows", json!({"filter": {"path": "slow"}})),
+        ("flow", json!({})),
+        ("flow", json!({"id": -1})),
+        ("engine", json!({})),
+        ("engine", json!({"set": "warp"})),
+        ("engine", json!({"set": "off", "persist": true})),
+        ("flush", json!({"x": 1})),
+    ] {
+        let Value::Object(map) = args.clone() else { panic!() };
+        let outcome = call(&mut core, method, map);
+        assert!(matches!(outcome, Outcome::Invalid(_)), "{method} {args}: {outcome:?}");
+    }
+    assert_eq!(call(&mut core, "fly", Map::new()), Outcome::NoMethod);
+    let gone = Map::from_iter([("id".to_owned(), json!(99))]);
+    assert_eq!(call(&mut core, "flow", gone), Outcome::NotFound);
+    let session = Map::from_iter([("ubus_rpc_session".to_owned(), json!("0"))]);
+    assert!(matches!(call(&mut core, "status", session), Outcome::Reply(_)));
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+use std::time::Duration;
+
+use ruleset::{Applied, Engine};
+use serde_json::json;
+
+use super::*;
+use crate::fixture::{ask, established, running};
+use crate::sys::kernel::Readings;
+
+#[test]
+fn flows_are_shown_with_zone_vlan_path_and_reason() {
+    let mut core = running();
+    assert_eq!(core.dump_if_due(), [AnyEffect::Conntrack(Effect::Dump)]);
+    core.entries_read(&[established(7, true), established(8, false)]);
+    core.dump_ended(true);
+    let page = ask(&mut core, "flows", json!({"sort": "id", "desc": false}));
+    assert_eq!(page["total"], 2);
+    let cols: Vec<&str> =
+        page["cols"].as_array().unwrap().iter().map(|c| c.as_str().unwrap()).collect();
+    let cell = |row: usize, name: &str| {
+        page["rows"][row][cols.iter().position(|c| *c == name).unwrap()].clone()
+    };
+    assert_eq!(cell(0, "in_zone"), "lan");
+    assert_eq!(cell(0, "in_vlan"), 10);
+    assert_eq!(cell(0, "out_zone"), "wan");
+    assert_eq!(cell(0, "out_vlan"), 35);
+    assert_eq!(cell(0, "path"), "flowtable");
+    assert_eq!(cell(1, "path"), "slow");
+    assert_ne!(cell(1, "reason"), "");
+    core.command(Engine::Off);
+    core.applied(Ok(Applied::Removed));
+    let page = ask(&mut core, "flows", json!({"filter": {"reason": ["engine-off"]}}));
+    assert_eq!(page["matched"], 1, "the kernel still says OFFLOAD of the other: {page}");
+}
+
+#[test]
+fn young_flows_are_looked_up_while_the_table_is_dear_to_read() {
+    let mut core = running();
+    core.dump_if_due();
+    core.entries_read(&[established(8, false)]);
+    core.dump_ended(true);
+    let asked = |effects: Vec<AnyEffect>| {
+        effects.into_iter().find_map(|effect| match effect {
+            AnyEffect::Conntrack(Effect::LookUp(wanted)) => Some(wanted),
+            _ => None,
+        })
+    };
+    assert_eq!(asked(core.second(&Readings::default())), None, "read every second anyway");
+    core.now.mono += Duration::from_secs(2);
+    core.dump_if_due();
+    core.cpu_time += Duration::from_secs(1);
+    core.entries_read(&[established(8, false)]);
+    core.dump_ended(true);
+    let wanted = asked(core.second(&Readings::default())).unwrap();
+    assert_eq!(wanted, [(0, established(8, false).orig)]);
+    core.looked_up(&[established(8, true)]);
+    let page = ask(&mut core, "flows", json!({"filter": {"path": ["flowtable"]}}));
+    assert_eq!(page["matched"], 1);
+    assert_eq!(asked(core.second(&Readings::default())), None);
+}
+
+#[test]
+fn lost_events_are_followed_by_a_dump() {
+    let mut core = running();
+    assert_eq!(core.dump_if_due(), [AnyEffect::Conntrack(Effect::Dump)]);
+    core.dump_ended(true);
+    assert!(core.dump_if_due().is_empty(), "not due yet");
+    assert_eq!(core.events_lost(), [AnyEffect::Conntrack(Effect::Dump)]);
+    assert_eq!(ask(&mut core, "status", json!({}))["conntrack"]["resyncs"], 1);
+}

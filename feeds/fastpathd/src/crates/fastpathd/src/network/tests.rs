@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+use serde_json::{Value, json};
+
+use crate::core::Core;
+use crate::fixture::{ask, lab_dump, lab_firewall, running};
+
+/// As netifd leaves it after `ifdown wan`: the session and its VLAN device are gone, and the port,
+/// which nobody uses, is administratively down and so without carrier.
+fn disconnected(core: &mut Core, autostart: bool) {
+    let port = core.network.topology().link_named("wan").unwrap().clone();
+    let gone = ["pppoe-wan", "wan.35"].map(|name| {
+        topology::Change::LinkGone(core.network.topology().link_named(name).unwrap().index)
+    });
+    core.network_changed(
+        gone.into_iter().chain([topology::Change::Pppoe(vec![], vec![])]).collect(),
+    );
+    core.network_changed(vec![topology::Change::Link(topology::Link {
+        up: false,
+        carrier: false,
+        ..port
+    })]);
+    let mut dump = lab_dump();
+    dump["interface"][1] = json!({"interface": "wan", "up": false, "autostart": autostart,
+        "device": "wan", "proto": "pppoe"});
+    core.interfaces_read(&dump);
+}
+
+#[test]
+fn a_line_that_somebody_disconnected_is_no_error_and_no_cable() {
+    let mut core = running();
+    disconnected(&mut core, false);
+    let status = ask(&mut core, "status", json!({}));
+    assert_eq!(status["wan"][0]["hindrance"], "disconnected");
+    let finding = &status["health"][0];
+    assert_eq!(
+        (&finding["code"], &finding["level"]),
+        (&json!("wan-disconnected"), &json!("warning")),
+        "{finding}"
+    );
+    assert!(!finding["text"].as_str().unwrap().contains("link"), "{finding}");
+}
+
+#[test]
+fn only_a_port_that_is_switched_on_can_lack_a_link() {
+    let mut core = running();
+    disconnected(&mut core, true);
+    let told = |core: &mut Core| {
+        let status = ask(core, "status", json!({}));
+        let text = status["health"][0]["text"].as_str().unwrap().to_owned();
+        (status["wan"][0]["hindrance"].as_str().unwrap().to_owned(), text)
+    };
+    let (why, text) = told(&mut core);
+    assert_eq!((why.as_str(), text.contains("link")), ("port-down", false), "{text}");
+    let port = core.network.topology().link_named("wan").unwrap().clone();
+    core.network_changed(vec![topology::Change::Link(topology::Link { up: true, ..port.clone() })]);
+    let (why, text) = told(&mut core);
+    assert_eq!(why, "no-link");
+    assert_eq!(text, "wan is down: its port has no link.");
+    core.network_changed(vec![topology::Change::Link(topology::Link {
+        up: true,
+        carrier: true,
+        ..port
+    })]);
+    assert_eq!(told(&mut core), (String::new(), "wan is down.".to_owned()));
+}
+
+#[test]
+fn an_alias_is_not_a_second_way_even_while_the_first_is_down() {
+    let mut core = running();
+    let mut firewall = lab_firewall();
+    firewall["z2"]["network"] = json!(["wan", "wan6"]);
+    core.firewall_read(&firewall);
+    let device = |up: bool| if up { json!("pppoe-wan") } else { Value::Null };
+    for (up, proto) in [(true, "dhcpv6"), (false, "dhcpv6"), (false, "static")] {
+        let device = device(up);
+        let mut dump = lab_dump();
+        dump["interface"][1]["up"] = json!(up);
+        let alias = json!({"interface": "wan6", "up": up, "proto": proto,
+            "device": device, "l3_device": device});
+        dump["interface"].as_array_mut().unwrap().push(alias);
+        core.interfaces_read(&dump);
+        let wan = ask(&mut core, "status", json!({}))["wan"].take();
+        assert_eq!(wan.as_array().map(Vec::len), Some(1), "{wan}");
+        assert_eq!(wan[0]["up"], up);
+    }
+}
+
+#[test]
+fn a_second_way_that_is_down_is_told_whatever_its_name() {
+    let mut core = running();
+    let mut firewall = lab_firewall();
+    firewall["z2"]["network"] = json!(["wan", "wanb"]);
+    core.firewall_read(&firewall);
+    let mut dump = lab_dump();
+    let second = json!({"interface": "wanb", "up": false, "proto": "dhcp"});
+    dump["interface"].as_array_mut().unwrap().push(second);
+    core.interfaces_read(&dump);
+    let wan = ask(&mut core, "status", json!({}))["wan"].take();
+    assert_eq!((&wan[1]["name"], &wan[1]["up"]), (&json!("wanb"), &json!(false)), "{wan}");
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Queues and limits that the eBPF engine must not bypass.
+
+use super::*;
+
+fn queues(found: &[(u32, bool, &str)]) -> topology::Change {
+    let queue = |(index, incoming, kind): &(u32, bool, &str)| topology::Queue {
+        index: *index,
+        incoming: *incoming,
+        kind: (*kind).into(),
+    };
+    topology::Change::Queues(found.iter().map(queue).collect())
+}
+
+#[test]
+fn a_shaped_way_is_not_gone_past() {
+    let (mut core, maps) = running();
+    update(&mut core, established(7, false));
+    // The queue of wan itself is kept by TC.
+    changes(&mut core, vec![queues(&[(3, false, "cake")])]);
+    assert_eq!(carried(&maps), 2);
+    // That of pppoe-wan is not, nor what comes in there.
+    for (index, incoming) in [(8, false), (8, true), (3, true)] {
+        changes(&mut core, vec![queues(&[(index, incoming, "any")])]);
+        let flow = flow(&mut core, 7);
+        assert_eq!((&flow["path"], &flow["reason"]), (&json!("slow"), &json!("shaped")));
+        assert_eq!(carried(&maps), 0);
+        changes(&mut core, vec![queues(&[])]);
+        update(&mut core, established(7, false));
+        assert_eq!(carried(&maps), 2);
+    }
+}
+
+/// The reason of a connection through programs at this hook, with these queues.
+fn reason_at(hook: Hook, word: &'static str, found: &[(u32, bool, &str)]) -> Value {
+    let mut core = asking();
+    changes(&mut core, vec![queues(found)]);
+    let mut programs = outcome(&Fake::default(), &["lan1", "lan2", "wan"], &[]);
+    for program in &mut programs.programs {
+        (program.hook, program.word) = (Some(hook), word);
+    }
+    core.attached(Ok(programs));
+    core.applied(Ok(Applied::Removed));
+    update(&mut core, established(7, false));
+    flow(&mut core, 7)["reason"].take()
+}
+
+#[test]
+fn a_hook_decides_what_is_gone_past() {
+    assert_eq!(reason_at(Hook::Xdp, "xdp", &[(3, false, "cake")]), "shaped");
+    let ours = [(1, true, "clsact"), (3, true, "clsact")];
+    assert_eq!(reason_at(Hook::Tc, "clsact", &ours), "");
+    assert_eq!(reason_at(Hook::Tc, "tcx", &ours), "shaped");
+}
