@@ -57,7 +57,7 @@ pub enum NotNative {
     CannotSend(String),
     /// A kernel before 6.3.
     #[error("the kernel does not tell what drivers can")]
-    Untold,
+    Unknown,
     /// A driver that said it could.
     #[error("{0} refused it")]
     Refused(String),
@@ -75,7 +75,7 @@ pub fn can_redirect(devices: &[Device]) -> Result<(), NotNative> {
             return Err(NotNative::Virtual(device.name.clone()));
         }
         match device.ability {
-            None => return Err(NotNative::Untold),
+            None => return Err(NotNative::Unknown),
             Some(ability) if !ability.redirects => {
                 return Err(NotNative::NoXdp(device.name.clone()));
             }
@@ -171,7 +171,7 @@ fn native(folder: &Folder, dsa: Dsa, devices: &[Device]) -> Result<(), NotNative
     let result = attached.and_then(|()| can_send(&now.collect::<Vec<_>>()));
     if result.is_err() {
         for device in devices {
-            // What stays is replaced when TC comes in its place, and told then.
+            // What stays is replaced when TC comes in its place, and reported then.
             drop(detach(folder, device.ifindex));
         }
     }
@@ -263,8 +263,8 @@ mod tests {
         let deaf = device("lan1", true, true, false);
         assert_eq!(can_redirect(&with(deaf.clone())), Ok(()));
         assert_eq!(can_send(&with(deaf)), Err(NotNative::CannotSend(name())));
-        let untold = Device { ability: None, ..good() };
-        assert_eq!(can_redirect(&with(untold.clone())), Err(NotNative::Untold));
-        assert!(can_send(&with(untold)).is_err());
+        let unknown = Device { ability: None, ..good() };
+        assert_eq!(can_redirect(&with(unknown.clone())), Err(NotNative::Unknown));
+        assert!(can_send(&with(unknown)).is_err());
     }
 }

@@ -137,7 +137,7 @@ pub(crate) fn read_all(
         let result = call(LOOKUP_BATCH, &mut batch);
         let error = result.as_ref().err().and_then(io::Error::raw_os_error);
         if error == Some(libc::ENOSPC) {
-            // A bucket is told as a whole.
+            // A bucket is returned as a whole.
             room *= 2;
             buffers = sizes.map(|size| vec![0; size * room]);
             continue;

@@ -157,7 +157,7 @@ pub enum Refusal {
     /// Another connection comes in with the same addresses, ports and device.
     #[error("another connection looks the same")]
     Twin,
-    /// There is no room, and nothing has been idle for long enough.
+    /// The table is full, and nothing has been idle for long enough.
     #[error("the maps are full")]
     Full,
 }
@@ -277,7 +277,7 @@ fn one_hop() -> u32 {
     step([1, 0], [0, 0])
 }
 
-/// The sum in 16 bits. Both 0 and 0xffff mean nothing; it is told as 0.
+/// The sum in 16 bits. Both 0 and 0xffff mean nothing; it is written as 0.
 fn folded(sum: u32) -> u16 {
     (sum % 0xffff) as u16
 }

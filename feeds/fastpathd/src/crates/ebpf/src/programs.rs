@@ -111,7 +111,7 @@ const fn shape<K, V>(name: &'static str) -> Shape {
     Shape { name, object: name, key: size_of::<K>(), value: size_of::<V>() }
 }
 
-/// What stays when the programs are loaded anew. A devmap's value is the kernel's own.
+/// What stays when the programs are reloaded. A devmap's value is the kernel's own.
 const PINNED: [Shape; 5] = [
     shape::<Key4, Entry4>("flows4"),
     shape::<Key6, Entry6>("flows6"),
@@ -173,14 +173,14 @@ impl Programs {
         loader.map_max_entries("flows6", settings.flows);
         if let Some(folder) = folder {
             make_folder(folder.path())?;
-            let told = told(&folder.map("control"));
-            let foreign = told.is_some_and(|control| control.is_foreign());
+            let found = read_control(&folder.map("control"));
+            let foreign = found.is_some_and(|control| control.is_foreign());
             for shape in &PINNED {
                 let path = folder.map(shape.name);
                 discard_other(&path, shape, settings.flows, foreign)?;
                 loader.map_pin_path(shape.object, path);
             }
-            control = told.filter(|_| !foreign).unwrap_or_default();
+            control = found.filter(|_| !foreign).unwrap_or_default();
         }
         // Variables are written as they are loaded, and the daemon may be there.
         loader.override_global("control", &control, true);
@@ -303,7 +303,7 @@ fn make_folder(path: &Path) -> Result<(), LoadError> {
 
 /// What the last beat has left, also that of programs of another layout. If none has beaten yet,
 /// the sizes of maps have to tell.
-fn told(path: &Path) -> Option<Control> {
+fn read_control(path: &Path) -> Option<Control> {
     let control = MapData::from_pin(path).and_then(Map::from_map_data).ok()?;
     Array::<MapData, Control>::try_from(control).ok()?.get(&0, 0).ok()
 }
@@ -313,7 +313,8 @@ fn maps_stay(folder: &Folder, flows: u32) -> bool {
     let fits = |shape: &Shape| {
         MapData::from_pin(folder.map(shape.name)).is_ok_and(|map| shape.fits(&map, flows))
     };
-    PINNED.iter().all(fits) && told(&folder.map("control")).is_some_and(|told| !told.is_foreign())
+    PINNED.iter().all(fits)
+        && read_control(&folder.map("control")).is_some_and(|found| !found.is_foreign())
 }
 
 /// Unpins a map that this object could not work with.
@@ -325,7 +326,7 @@ fn discard_other(path: &Path, shape: &Shape, flows: u32, foreign: bool) -> Resul
     std::fs::remove_file(path).map_err(|e| LoadError::Remove(path.to_path_buf(), e))
 }
 
-/// The programs were not told that the daemon is there: the kernel did not run theirs.
+/// The heartbeat failed: the kernel did not run its program.
 #[derive(Debug, Error)]
 #[error("running the program fastpath_beat")]
 pub struct BeatError(#[source] pub io::Error);
@@ -344,7 +345,7 @@ pub fn heartbeat(program: BorrowedFd<'_>, jiffies: u32) -> Result<u64, BeatError
     sys::run(program, &frame, &context).map(u64::from).map_err(BeatError)
 }
 
-/// Jiffies a second, which user space is not told directly.
+/// Jiffies a second, which user space cannot read directly.
 #[must_use]
 pub fn jiffies_a_second() -> u32 {
     let mut tick = libc::timespec { tv_sec: 0, tv_nsec: 0 };

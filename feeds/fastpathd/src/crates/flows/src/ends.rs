@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Flows by their ends: what an alert or the owner of a block knows of a connection.
+//! An index of flows by their ends: an alert knows no more of a connection.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ use crate::proto::has_ports;
 /// One end of a connection.
 type End = (IpAddr, u16);
 
-/// Both ends of a connection, whoever opened it.
+/// Both ends of a connection, in either direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pair {
     proto: u8,

@@ -226,7 +226,7 @@ impl Flow {
 
     /// Takes over what `entry` says besides the counters. An event may be older than the last
     /// dump, and setting the offload bits causes none: only a dump (`whole`) or the end of the
-    /// connection takes them away. An event without mark may not have been told it.
+    /// connection takes them away. An event without a mark need not mean that it is zero.
     pub(crate) fn update(&mut self, entry: &Entry, whole: bool) {
         let ending = entry.tcp_state.is_some_and(|state| state > TcpState::Established);
         let kept = self.status.0 & (Status::OFFLOAD | Status::HW_OFFLOAD).0;
@@ -260,11 +260,11 @@ impl Flow {
         if let Some((known, new)) = known.zip(started(entry)) {
             return known != new;
         }
-        let backwards = |told: Option<Counters>, zero: Counters, known: Counters| {
-            let told = told.unwrap_or(known);
+        let backwards = |read: Option<Counters>, zero: Counters, known: Counters| {
+            let read = read.unwrap_or(known);
             let last = |known: u64, zero: u64| known.saturating_sub(zero);
-            told.bytes < last(known.bytes, zero.bytes)
-                || told.packets < last(known.packets, zero.packets)
+            read.bytes < last(known.bytes, zero.bytes)
+                || read.packets < last(known.packets, zero.packets)
         };
         let zero = self.zeroed.as_deref().copied().unwrap_or_default();
         let shrunk = backwards(entry.orig_counters, zero[0], self.up)
@@ -283,13 +283,13 @@ impl Flow {
 
     /// Reads the counters of `entry`. `last`: take them however soon after the reading before.
     pub(crate) fn count(&mut self, entry: &Entry, now: Millis, last: bool) -> Option<Growth> {
-        let told = [entry.orig_counters?, entry.reply_counters?];
+        let read = [entry.orig_counters?, entry.reply_counters?];
         let gap = now - self.counted;
         let soon = gap < READING_GAP_MS;
         if soon && !last && self.reading == Reading::Done {
             return None;
         }
-        let growth = self.grow(told);
+        let growth = self.grow(read);
         if growth.delta != Delta::default() {
             self.active = now;
         }
@@ -307,7 +307,7 @@ impl Flow {
     /// Adds what the kernel's counters have grown by, also when they were set to zero meanwhile:
     /// then they have shrunk, or not even that if they have outgrown what they were, and what
     /// was counted between the last reading and the zero is lost.
-    fn grow(&mut self, told: Delta) -> Growth {
+    fn grow(&mut self, read: Delta) -> Growth {
         let mut zero = self.zeroed.as_deref().copied().unwrap_or_default();
         let known = zero;
         let mut shown = [self.up, self.down];
@@ -315,9 +315,9 @@ impl Flow {
         for i in 0..2 {
             // Each number on its own: the kernel sets one after the other to zero.
             let (delta, before) = (&mut growth.delta[i], &mut growth.before);
-            let grown = advance(&mut shown[i].bytes, &mut zero[i].bytes, told[i].bytes);
+            let grown = advance(&mut shown[i].bytes, &mut zero[i].bytes, read[i].bytes);
             (delta.bytes, before.bytes) = (grown.0, before.bytes.saturating_add(grown.1));
-            let grown = advance(&mut shown[i].packets, &mut zero[i].packets, told[i].packets);
+            let grown = advance(&mut shown[i].packets, &mut zero[i].packets, read[i].packets);
             (delta.packets, before.packets) = (grown.0, before.packets.saturating_add(grown.1));
         }
         [self.up, self.down] = shown;
@@ -372,21 +372,21 @@ fn sum(a: Counters, b: Counters) -> Counters {
     }
 }
 
-/// Adds to `shown` what `told` has grown by since `zero`; growth, and what was told before. A
+/// Adds to `shown` what `read` has grown by since `zero`; growth, and what was read before. A
 /// number that went back has been set to zero.
-fn advance(shown: &mut u64, zero: &mut u64, told: u64) -> (u64, u64) {
+fn advance(shown: &mut u64, zero: &mut u64, read: u64) -> (u64, u64) {
     let mut before = shown.saturating_sub(*zero);
-    if told < before {
+    if read < before {
         (*zero, before) = (*shown, 0);
     }
-    let grown = told - before;
+    let grown = read - before;
     *shown = shown.saturating_add(grown);
     (grown, before)
 }
 
 /// Low bits of the kernel's start time in ms; `None`: it does not keep it.
 fn started(entry: &Entry) -> Option<u32> {
-    #[expect(clippy::cast_possible_truncation, reason = "49 days apart are told apart by the rest")]
+    #[expect(clippy::cast_possible_truncation, reason = "49 days apart differ in the rest")]
     let low = entry.start_ns.map(|ns| (ns / 1_000_000) as u32);
     low.filter(|low| *low != 0)
 }

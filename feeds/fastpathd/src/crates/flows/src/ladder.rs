@@ -49,7 +49,7 @@ pub struct Facts<'a> {
     pub seq_adjust: bool,
     /// The configuration keeps it on the slow path.
     pub excluded: bool,
-    /// TCP state, where the kernel told it.
+    /// TCP state, where the kernel reports it.
     pub tcp_state: Option<TcpState>,
     /// Its packets may be routed by more than their destination.
     pub policy_routed: bool,
@@ -234,7 +234,7 @@ fn ending(facts: &Facts<'_>) -> bool {
 }
 
 /// `nf_conntrack_tcp_established(ct)` for TCP, and an answer for both: our rule asks for
-/// `ct state established`. A TCP state that was never told (the entry was offloaded when first
+/// `ct state established`. A TCP state that was never reported (the entry was offloaded when first
 /// seen) counts as established when both directions were seen.
 fn not_established(facts: &Facts<'_>) -> Option<Verdict> {
     let handshake =

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! When to read the conntrack table: often while that is cheap, seldom while it is not.
+//! When to read the conntrack table: often while that is cheap, rarely while it is not.
 //!
-//! Cheap in CPU time of this process, not in time that passes: on a busy router a dump of ten flows
-//! may wait long for its turn, and that is no reason to show old counters.
+//! The cost is CPU time of this process, not elapsed time: on a busy router a dump of ten flows may
+//! wait long to be scheduled, and counters must not become stale because of that.
 
 use std::time::Duration;
 
 /// A dump may take this share of one CPU: one tenth.
 const COST: u32 = 10;
-/// Rates older than this are of no use to anybody.
+/// Older rates are useless.
 const SLOWEST: Duration = Duration::from_secs(30);
 
 /// The pace of the counter refreshes.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What the daemon does for Suricata in the file system and on its sockets.
+//! Suricata's files and sockets.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Logical interfaces and firewall zones, as netifd and UCI tell them.
+//! Logical interfaces and firewall zones, from netifd and UCI.
 
 use std::collections::HashMap;
 
@@ -24,7 +24,7 @@ pub(crate) struct Interface {
     pub(crate) addresses: Vec<String>,
 }
 
-/// What the firewall's configuration says that concerns us.
+/// The parts of the firewall's configuration that matter here.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Firewall {
     zone_of: HashMap<String, String>,

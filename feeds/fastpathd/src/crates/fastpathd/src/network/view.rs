@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What the flow table asks about the network, answered from topology, zones and names.
+//! The network as the flow table sees it: topology, zones and names.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -35,14 +35,14 @@ pub(crate) struct NetworkView {
 }
 
 impl NetworkView {
-    /// Takes in a change of the network; true if an answer can differ afterwards.
+    /// Applies a change of the network; true if an answer can differ afterwards.
     pub(crate) fn change(&mut self, change: topology::Change) -> bool {
         let changed = self.topology.apply(change);
         self.generation += u64::from(changed);
         changed
     }
 
-    /// True if zones, devices or addresses are other ones.
+    /// True if zones, devices or addresses have changed.
     pub(crate) fn set_interfaces(&mut self, interfaces: Vec<Interface>) -> bool {
         let news = self.interfaces.iter().map(place).ne(interfaces.iter().map(place));
         let zones: HashMap<String, Rc<str>> = interfaces
@@ -65,7 +65,7 @@ impl NetworkView {
         }
     }
 
-    /// What the rules in force carry: the flowtable's devices, and what is left out above them.
+    /// The scope of the rules in force: the flowtable's devices, and what is left out above them.
     pub(crate) fn set_devices(
         &mut self,
         devices: BTreeSet<String>,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which devices zones and VLANs mean, and what ports carry: what policies and modes of
-//! inspection are checked against.
+//! The devices of zones and VLANs, and what ports carry: policies and modes of inspection are
+//! checked against these.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -57,7 +57,7 @@ fn vlans(topology: &Topology) -> BTreeMap<u16, BTreeSet<String>> {
 }
 
 /// Its layer 3 device; of a session that is down also the one it will have: packets arrive over
-/// it before netifd has told.
+/// it before netifd reports it.
 fn devices_of(interface: &Interface) -> Vec<String> {
     let dialled = match interface.proto.as_str() {
         proto @ ("pppoe" | "pptp" | "l2tp") => Some(format!("{proto}-{}", interface.name)),
@@ -70,7 +70,7 @@ fn devices_of(interface: &Interface) -> Vec<String> {
     devices.into_iter().collect()
 }
 
-/// The devices that a mode of inspection may be told to use.
+/// The devices that a mode of inspection can be configured to use.
 pub(crate) fn ports(topology: &Topology) -> Vec<ips::Port> {
     let mut carried = carried(topology);
     let routable = topology.addresses().filter(|have| !is_link_local(have.address));

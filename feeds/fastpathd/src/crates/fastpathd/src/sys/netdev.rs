@@ -29,7 +29,7 @@ impl NetMeter {
             .filter_map(|(name, now)| {
                 let before = self.last.get(name)?;
                 let rate = |now: u64, before: u64| {
-                    // A device that was made anew starts from 0 again.
+                    // A device that was recreated starts from 0.
                     let bits = u128::from(now.saturating_sub(before)) * 8000;
                     u64::try_from(bits / passed_ms).unwrap_or(u64::MAX)
                 };

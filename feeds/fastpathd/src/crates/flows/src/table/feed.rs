@@ -33,13 +33,13 @@ impl FlowTable {
                 self.remove(position);
                 self.insert(entry, now, true)
             }
-            // Read before its counters were set to zero, handed in after that was told.
+            // Read before its counters were reset, passed in after the reset was reported.
             Some(position) if self.reset.contains(&(entry.id, entry.zone)) => {
                 self.flows[position].seen = self.dump;
                 return;
             }
             Some(position) => position,
-            // Read before it was destroyed, handed in after that was told.
+            // Read before it was destroyed, passed in after its end was reported.
             None if self.gone.contains(&(entry.id, entry.zone)) => return,
             None => {
                 let position = self.insert(entry, now, !self.first);

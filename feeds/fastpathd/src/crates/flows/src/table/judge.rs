@@ -14,7 +14,7 @@ use crate::table::FlowTable;
 use crate::time::{Millis, Now};
 
 impl FlowTable {
-    /// Sets the engine in force and decides the path of every flow anew, if it is another one: a
+    /// Sets the engine in force and decides the path of every flow again, if it is another one: a
     /// hundred thousand flows take a while.
     pub fn engine(&mut self, engine: EngineState, now: Now) {
         if self.engine == engine {
