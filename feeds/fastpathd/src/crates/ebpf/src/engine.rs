@@ -277,8 +277,8 @@ impl Engine {
         self.report.removed.push((id, cause));
     }
 
-    /// Removes connections whose endpoints differ after `changes`. `endpoint` looks an address up in
-    /// the network as it is now.
+    /// Removes connections whose endpoints differ after `changes`. `endpoint` looks an address up
+    /// in the network as it is now.
     pub fn changed(
         &mut self,
         changes: &[Change],

@@ -301,8 +301,8 @@ fn changed_rules_have_to_be_passed_again() {
     let id = carried(&mut table, web(1));
     table.rules_changed(true, at(2.0));
     let requests = table.offload_requests();
-    let cleared = |request: &OffloadRequest| matches!(request, OffloadRequest::ClearMark(one) if one.id == id);
-    assert!(requests[0] == OffloadRequest::Remove(id) && cleared(&requests[1]), "{requests:?}");
+    assert_eq!(requests[0], OffloadRequest::Remove(id));
+    assert!(matches!(requests[1], OffloadRequest::ClearMark(one) if one.id == id), "{requests:?}");
     table.mark_cleared(id);
     update(&mut table, 3.0, web(1), &with_programs());
     preparing(&mut table);
