@@ -6,7 +6,7 @@ use crate::bus::methods::{Outcome, call};
 use crate::fixture::{ask, lab_firewall, running};
 
 #[test]
-fn status_knows_the_way_to_the_internet() {
+fn status_shows_the_wan() {
     let mut core = running();
     let wan = ask(&mut core, "status", json!({}))["wan"][0].take();
     assert_eq!(wan["name"], "wan");
@@ -50,7 +50,7 @@ fn a_router_open_to_the_internet_is_an_error_at_once() {
 }
 
 #[test]
-fn the_doctor_learns_who_asks() {
+fn the_doctor_gets_the_session_of_the_caller() {
     let asked = json!({"checks": ["system-root"], "ubus_rpc_session": "0123"});
     let args = asked.as_object().unwrap().clone();
     match call(&mut running(), "doctor", args.clone()) {
@@ -60,7 +60,7 @@ fn the_doctor_learns_who_asks() {
 }
 
 #[test]
-fn requests_that_make_no_sense_are_refused() {
+fn malformed_requests_are_refused() {
     let mut core = running();
     for (method, args) in [
         ("status", json!({"x": 1})),

@@ -8,7 +8,7 @@ use crate::fixture::{ask, configuration, core, running};
 use crate::offload::{self, flowtable::Job};
 
 #[test]
-fn a_bad_configuration_changes_nothing_and_is_told() {
+fn a_bad_configuration_changes_nothing_and_is_reported() {
     let mut core = running();
     assert!(core.configuration_read(&configuration("warp")).is_empty());
     let status = ask(&mut core, "status", json!({}));

@@ -36,7 +36,7 @@ fn flows_are_shown_with_zone_vlan_path_and_reason() {
 }
 
 #[test]
-fn young_flows_are_looked_up_while_the_table_is_dear_to_read() {
+fn young_flows_are_looked_up_while_the_table_is_expensive_to_read() {
     let mut core = running();
     core.dump_if_due();
     core.entries_read(&[established(8, false)]);

@@ -181,7 +181,7 @@ fn an_unknown_zone_is_refused_with_section_and_option() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_section_and_option() {
+fn an_impossible_setting_is_refused_with_section_and_option() {
     for (ips, words) in [
         (json!({"enabled": "1", "budget_bytes": "-1"}), "option 'budget_bytes', value '-1'"),
         (
@@ -268,7 +268,7 @@ fn alerts_know_their_flow_and_are_filtered() {
 }
 
 #[test]
-fn switched_off_suricata_is_told_to_stop_and_blocks_end() {
+fn disabling_inspection_stops_suricata_and_ends_blocks() {
     let (mut core, _) = reading(&json!({"enabled": "1", "block": "1"}), &[]);
     core.events_read(alert("203.0.113.1", "10.10.10.10"));
     let effects = core.configuration_read(&configuration(&json!({"enabled": "0"}), &[]));
@@ -324,7 +324,7 @@ fn a_new_table_that_has_counted_more_than_the_one_before_adds_to_it() {
 }
 
 #[test]
-fn blocks_of_the_daemon_before_are_taken_over_once() {
+fn blocks_of_the_previous_daemon_are_adopted_once() {
     let mut core = Core::new(Machine::default(), at(0));
     assert!(core.table_read(&in_kernel("203.0.113.1")).is_empty());
     core.configuration_read(&configuration(&json!({"enabled": "1", "block": "1"}), &[]));
@@ -336,7 +336,7 @@ fn blocks_of_the_daemon_before_are_taken_over_once() {
 }
 
 #[test]
-fn blocks_that_nobody_wants_are_not_taken_over() {
+fn unwanted_blocks_are_not_adopted() {
     for ips in [json!({"enabled": "1"}), json!({"enabled": "0", "block": "1"})] {
         let (mut core, _) = reading(&ips, &[]);
         core.table_read(&in_kernel("203.0.113.1"));
@@ -350,7 +350,7 @@ fn blocks_that_nobody_wants_are_not_taken_over() {
 }
 
 #[test]
-fn an_unchanged_network_starts_nothing_anew() {
+fn an_unchanged_network_restarts_nothing() {
     let (mut core, effects) = reading(&json!({"enabled": "1"}), &[]);
     assert!(matches!(instruction(&effects), Instruction::Run(_)));
     core.applied(Ok(ruleset::Applied::Replaced));
@@ -359,7 +359,7 @@ fn an_unchanged_network_starts_nothing_anew() {
 }
 
 #[test]
-fn a_suricata_that_stays_away_is_asked_for_again() {
+fn a_suricata_that_stays_down_is_started_again() {
     let (mut core, _) = reading(&json!({"enabled": "1"}), &[]);
     let mut told = 0;
     for second in 1..=45 {
@@ -393,7 +393,7 @@ fn files_that_could_not_be_written_are_tried_again() {
 }
 
 #[test]
-fn a_configuration_is_used_when_there_is_what_it_asks_for() {
+fn a_configuration_is_used_once_its_devices_exist() {
     let ips = json!({"enabled": "1", "mode": "ids", "device": ["usb0"]});
     let (mut core, effects) = reading(&ips, &[]);
     assert!(effects.is_empty(), "{effects:?}");

@@ -27,7 +27,7 @@ fn disconnected(core: &mut Core, autostart: bool) {
 }
 
 #[test]
-fn a_line_that_somebody_disconnected_is_no_error_and_no_cable() {
+fn a_disconnected_wan_is_neither_an_error_nor_a_cable_fault() {
     let mut core = running();
     disconnected(&mut core, false);
     let status = ask(&mut core, "status", json!({}));
@@ -42,7 +42,7 @@ fn a_line_that_somebody_disconnected_is_no_error_and_no_cable() {
 }
 
 #[test]
-fn only_a_port_that_is_switched_on_can_lack_a_link() {
+fn only_a_port_that_is_up_can_lack_a_link() {
     let mut core = running();
     disconnected(&mut core, true);
     let told = |core: &mut Core| {
@@ -66,7 +66,7 @@ fn only_a_port_that_is_switched_on_can_lack_a_link() {
 }
 
 #[test]
-fn an_alias_is_not_a_second_way_even_while_the_first_is_down() {
+fn an_alias_is_not_a_second_wan_even_while_the_first_is_down() {
     let mut core = running();
     let mut firewall = lab_firewall();
     firewall["z2"]["network"] = json!(["wan", "wan6"]);
@@ -87,7 +87,7 @@ fn an_alias_is_not_a_second_way_even_while_the_first_is_down() {
 }
 
 #[test]
-fn a_second_way_that_is_down_is_told_whatever_its_name() {
+fn a_second_wan_that_is_down_is_reported_whatever_its_name() {
     let mut core = running();
     let mut firewall = lab_firewall();
     firewall["z2"]["network"] = json!(["wan", "wanb"]);

@@ -43,7 +43,7 @@ fn without_any_program_it_is_the_flowtable() {
 }
 
 #[test]
-fn who_asks_for_the_engine_is_answered_when_programs_and_rules_are_there() {
+fn a_request_for_the_engine_is_answered_when_programs_and_rules_are_in_place() {
     let mut core = asking();
     let answers =
         |effects: &[AnyEffect]| effects.contains(&AnyEffect::Bus(bus::Effect::AnswerEngine));
@@ -58,7 +58,7 @@ fn who_asks_for_the_engine_is_answered_when_programs_and_rules_are_there() {
 }
 
 #[test]
-fn why_there_is_no_program_stays_told_with_the_maps_of_former_ones() {
+fn the_reason_for_no_program_stays_with_the_maps_of_former_programs() {
     let (mut core, _) = running();
     core.attached(Err("the package is not installed".to_owned()));
     core.ebpf_second();
@@ -66,7 +66,7 @@ fn why_there_is_no_program_stays_told_with_the_maps_of_former_ones() {
 }
 
 #[test]
-fn the_owner_may_name_the_hook() {
+fn the_hook_can_be_configured() {
     let (mut core, _) = running();
     let mut values = configuration("ebpf");
     values["main"]["hook"] = json!("xdp-generic");
@@ -79,7 +79,7 @@ fn the_owner_may_name_the_hook() {
 }
 
 #[test]
-fn what_failed_is_tried_again_after_a_while() {
+fn a_failed_request_is_repeated_after_a_while() {
     let mut core = asking();
     core.attached(Err("there is no /lib/bpf/fastpath.o".to_owned()));
     core.applied(Ok(Applied::Replaced));
@@ -100,7 +100,7 @@ fn what_failed_is_tried_again_after_a_while() {
 }
 
 #[test]
-fn another_engine_takes_the_programs_away() {
+fn another_engine_detaches_the_programs() {
     let (mut core, maps) = running();
     update(&mut core, established(7, false));
     let effects = core.command(Engine::Flowtable);

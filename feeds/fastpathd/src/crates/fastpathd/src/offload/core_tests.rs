@@ -86,7 +86,7 @@ fn a_change_that_alters_no_rule_runs_nothing() {
 }
 
 #[test]
-fn a_flushed_table_is_put_back_before_it_is_looked_at() {
+fn a_flushed_table_is_restored_before_it_is_verified() {
     let mut core = running();
     let others = Revision { others: true, elements: true, ..Revision::default() };
     assert_eq!(core.rules_changed(others), [AnyEffect::Offload(offload::Effect::NoteRules)]);
@@ -133,7 +133,7 @@ fn the_flowtable_follows_a_host_to_another_port() {
 }
 
 #[test]
-fn a_host_that_roams_back_and_forth_is_followed_in_calm() {
+fn a_host_that_roams_back_and_forth_causes_few_renewals() {
     let mut core = running();
     core.entries_read(&[established(1, true)]);
     let effects = core.network_changed(seen_on(2));

@@ -188,7 +188,7 @@ fn a_connection_is_carried_with_its_event() {
 }
 
 #[test]
-fn who_ends_while_conntrack_is_told_is_not_taken_up() {
+fn a_connection_that_ends_before_window_tracking_is_off_is_not_installed() {
     let (mut core, maps) = running();
     let offers = |effects: Vec<AnyEffect>| match &effects[..] {
         [AnyEffect::Conntrack(conntrack::Effect::DisableWindowTracking(offers))] => offers.clone(),
@@ -247,7 +247,7 @@ fn counters_reach_flows_and_conntrack() {
 }
 
 #[test]
-fn a_host_that_moves_is_followed() {
+fn entries_follow_a_host_that_moves() {
     let (mut core, maps) = running();
     update(&mut core, established(7, false));
     assert_eq!(header(&maps)[..6], [2, 0, 0, 0, 1, 10]);
@@ -269,7 +269,7 @@ fn a_host_that_moves_is_followed() {
 }
 
 #[test]
-fn a_known_new_way_is_taken_at_once() {
+fn entries_follow_a_known_new_path_at_once() {
     let (mut core, maps) = running();
     update(&mut core, established(7, false));
     maps.pass(3, from_host);
@@ -289,7 +289,7 @@ fn a_known_new_way_is_taken_at_once() {
 }
 
 #[test]
-fn what_stands_elsewhere_stays() {
+fn entries_that_depend_on_something_else_stay() {
     let (mut core, maps) = running();
     update(&mut core, established(7, false));
     maps.with(|inside| inside.refused = Some(80));
@@ -304,7 +304,7 @@ fn what_stands_elsewhere_stays() {
 }
 
 #[test]
-fn the_next_daemon_adopts_what_the_last_one_left() {
+fn a_new_daemon_adopts_the_entries_of_the_previous_one() {
     let (mut core, maps) = running();
     update(&mut core, established(7, false));
     let stranger = Entry { id: 8, ..established(8, false) };
@@ -375,7 +375,7 @@ fn a_blocked_source_is_dropped_at_the_hook() {
 }
 
 #[test]
-fn other_maps_are_filled_anew() {
+fn flows_are_installed_again_in_new_maps() {
     let (mut core, maps) = running();
     update(&mut core, established(7, false));
     maps.pass(4, from_host);
@@ -394,7 +394,7 @@ fn other_maps_are_filled_anew() {
 }
 
 #[test]
-fn other_rules_of_the_firewall_have_to_be_passed_anew() {
+fn changed_firewall_rules_have_to_be_passed_again() {
     let (mut core, maps) = running();
     update(&mut core, established(7, false));
     assert_eq!(carried(&maps), 2);
@@ -444,7 +444,7 @@ fn routing_rules(from: Option<&str>) -> topology::Change {
 }
 
 #[test]
-fn a_routing_rule_takes_its_flows_out_at_once() {
+fn a_routing_rule_removes_its_flows_at_once() {
     let (mut core, maps) = running();
     changes(&mut core, vec![routing_rules(None)]);
     update(&mut core, established(7, false));

@@ -13,7 +13,7 @@ fn queues(found: &[(u32, bool, &str)]) -> topology::Change {
 }
 
 #[test]
-fn a_shaped_way_is_not_gone_past() {
+fn flows_do_not_bypass_a_queue() {
     let (mut core, maps) = running();
     update(&mut core, established(7, false));
     // The queue of wan itself is kept by TC.
@@ -46,7 +46,7 @@ fn reason_at(hook: Hook, word: &'static str, found: &[(u32, bool, &str)]) -> Val
 }
 
 #[test]
-fn a_hook_decides_what_is_gone_past() {
+fn the_hook_decides_which_queues_would_be_bypassed() {
     assert_eq!(reason_at(Hook::Xdp, "xdp", &[(3, false, "cake")]), "shaped");
     let ours = [(1, true, "clsact"), (3, true, "clsact")];
     assert_eq!(reason_at(Hook::Tc, "clsact", &ours), "");
