@@ -141,9 +141,9 @@ type_line() {
     (cd "$RUN" && printf '%s\n' "$1" | socat -t 0.2 - UNIX-CONNECT:gateway.tty) >/dev/null 2>&1
 }
 
-# console_end [MACHINE]: the last bytes of its console, without the terminal's own words.
+# console_end MACHINE: the last bytes of its console, without the terminal's own words.
 console_end() {
-    tail -c 400 "$RUN/${1-gateway}.console" 2>/dev/null | tr -d '\r' |
+    tail -c 400 "$RUN/$1.console" 2>/dev/null | tr -d '\r' |
         sed 's/\x1b\[[0-9;?]*[a-zA-Z]//g; s/\x1b][^\a]*\a//g'
 }
 
@@ -152,7 +152,7 @@ console_end() {
 image_set_up() {
     local end=$((SECONDS + LOGIN_LIMIT)) last
     while [ "$SECONDS" -lt "$end" ] && alive gateway; do
-        last=$(console_end | tail -n 1)
+        last=$(console_end gateway | tail -n 1)
         case $last in
             *[#\$]" ")
                 # Device names are given in the order of QEMU's arguments.
@@ -173,7 +173,7 @@ image_set_up() {
     else
         WHY="the machine with the image has ended"
     fi
-    WHY+="; the console's last lines:"$'\n'"$(console_end | tail -n 8 | sed 's/^/    /')"
+    WHY+="; the console's last lines:"$'\n'"$(console_end gateway | tail -n 8 | sed 's/^/    /')"
     return 1
 }
 

@@ -78,11 +78,11 @@ test_no_shell_on_the_console() {
 # Without machines: their consoles are as they were on a machine that was too busy.
 test_a_limit_that_ran_out_names_the_machine() {
     local WHY KEEPER=$BASHPID RUN=$WORK/late
-    # shellcheck source=e2e/lab/images.sh
+    # shellcheck source=/dev/null
     . "$LAB/images.sh"
-    # shellcheck source=e2e/lab/image.sh
+    # shellcheck source=/dev/null
     . "$LAB/image.sh"
-    # shellcheck source=e2e/lab/machines.sh
+    # shellcheck source=/dev/null
     . "$LAB/machines.sh"
     mkdir -p "$RUN"
     echo "READY peers 20.10" >"$RUN/peers.console"
@@ -91,6 +91,7 @@ test_a_limit_that_ran_out_names_the_machine() {
     [[ $WHY == "the gateway did not come up within 1 s (BOOT_LIMIT)"*"[ 20.0] port lan1 is up" ]] ||
         fail "it says $WHY"
     [[ $WHY != *peers* ]] || fail "it blames the peers: $WHY"
+    # shellcheck disable=SC2034 # machines.sh reads it
     KEEPER=999999999
     : >"$RUN/peers.console"
     ! BOOT_LIMIT=1 comes_up || fail "machines that have ended are up"
