@@ -52,3 +52,13 @@ test_no_file_is_in_two_packages() {
     twice=$(sed -n 's/^-[^ ]* [^ ]* //p' "$HERE"/golden/* | sort | uniq -d)
     [ -z "$twice" ] || fail "in two packages: $twice"
 }
+
+# The program has a link for each of its names; that of the eBPF loader is in another package.
+test_links_lead_to_what_is_installed() {
+    local link target file
+    grep -h '^l' "$HERE"/golden/* >"$WORK/links"
+    while read -r _ _ link target; do
+        file=$(realpath -m "${link%/*}/$target")
+        grep -qh "^-rwxr-xr-x 0:0 $file$" "$HERE"/golden/* || fail "$link leads to no $file"
+    done <"$WORK/links"
+}
