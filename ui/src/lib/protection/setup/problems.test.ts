@@ -15,7 +15,9 @@ const section = (type: string, values: Section['values'], name = type): Section 
 });
 const places = anIps().policy;
 const wrong = (type: string, values: Section['values'], name?: string, isNew = false) =>
-  problemsOf([section(type, values, name)], places, () => isNew).map((each) => each.option);
+  problemsOf([section(type, values, name)], places, isNew ? () => undefined : undefined).map(
+    (each) => each.option,
+  );
 
 describe('problems', () => {
   const problems = [
@@ -77,6 +79,14 @@ describe('what can be told without asking', () => {
     expect(wrong('rules', proven, 'et open', true)).toEqual(['name']);
     expect(wrong('rules', proven, 'fastpath x', true)).toEqual(['name']);
   });
+});
+
+it('lets a masked address stand, and asks for the password of one that is edited', () => {
+  const at = (path: string) =>
+    section('rules', { url: `https://ann:•••@h.example/${path}`, unverified: '1' }, 'et');
+  const found = (path: string) => problemsOf([at(path)], places, () => at('old'));
+  expect(found('old')).toEqual([]);
+  expect(found('new').map((each) => each.option)).toEqual(['url']);
 });
 
 it('asks no address of the rules that come with fastpath', () => {

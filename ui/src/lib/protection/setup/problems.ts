@@ -13,19 +13,20 @@ export function problemAt(problems: readonly Problem[], section: string, option 
   return found ? judgement('problem', found) : '';
 }
 
-/** What can be told without asking the router; `isNew`: the section is not written yet. */
+/** What can be told without asking the router; `original`: a section as the router has it. */
 export function problemsOf(
   sections: readonly Section[],
   places: IpsPolicy,
-  isNew: (section: string) => boolean = () => false,
+  original: (section: string) => Section | undefined = (name) =>
+    sections.find(({ section }) => section === name),
 ): Problem[] {
   return sections.flatMap((section) => {
     const check = checks[section.type];
-    return check ? check(section, places, isNew(section.section)) : [];
+    return check ? check(section, places, original(section.section)) : [];
   });
 }
 
-type Check = (section: Section, places: IpsPolicy, isNew: boolean) => Problem[];
+type Check = (section: Section, places: IpsPolicy, original: Section | undefined) => Problem[];
 
 const checks: Record<string, Check> = {
   ips: (section) => [
@@ -45,10 +46,14 @@ const checks: Record<string, Check> = {
     ...number(section, 'dest_vlan', 1, 4094),
   ],
   // The section of that name chooses among the rules that come with fastpath.
-  rules: (section, _, isNew) =>
+  rules: (section, _, original) =>
     section.section === OWN
       ? []
-      : [...url(section, 'url'), ...proof(section), ...(isNew ? name(section) : [])],
+      : [
+          ...url(section, 'url'),
+          ...proof(section),
+          ...(original ? masked(section, original) : name(section)),
+        ],
   update: (section) => number(section, 'hour', -1, 23),
 };
 
@@ -125,6 +130,15 @@ function proof(section: Section): Problem[] {
     return problem(section, 'unverified', s('wrong.unverified'));
   const secure = value('url').startsWith('https://');
   return secure ? [] : problem(section, 'unverified', s('wrong.plain'));
+}
+
+/** A URL that is edited needs its password: the router shows a mask in its place. */
+function masked(section: Section, original: Section): Problem[] {
+  const edited = ['url', 'sha256_url', 'signature_url'].filter((option) => {
+    const value = text(section, option);
+    return value.includes(MASK) && value !== text(original, option);
+  });
+  return edited.flatMap((option) => problem(section, option, s('wrong.masked')));
 }
 
 /** Of a new source; the others have theirs. */

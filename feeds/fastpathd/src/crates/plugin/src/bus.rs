@@ -78,8 +78,9 @@ impl BusError {
                 | CallError::Answer { .. },
             ) => true,
             BusError::Call(CallError::Status { status, .. }) => *status == Status::Timeout,
-            BusError::Call(CallError::Arguments { .. }) => false,
-            BusError::Connect(_) | BusError::NoSession => false,
+            BusError::Call(CallError::Arguments { .. })
+            | BusError::Connect(_)
+            | BusError::NoSession => false,
         }
     }
 }
