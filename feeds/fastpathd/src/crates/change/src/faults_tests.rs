@@ -40,6 +40,9 @@ enum Fault {
     PowerCut(usize),
 }
 
+/// What somebody else does at a step.
+type Meanwhile = Box<dyn FnOnce()>;
+
 /// A router in memory: files, and rpcd.
 struct Router {
     files: RefCell<BTreeMap<PathBuf, Vec<u8>>>,
@@ -53,7 +56,7 @@ struct Router {
     applied: RefCell<Option<(String, Vec<u8>)>>,
     made: Cell<usize>,
     /// Run once, at the step of that number.
-    meanwhile: RefCell<Option<(usize, Box<dyn FnOnce()>)>>,
+    meanwhile: RefCell<Option<(usize, Meanwhile)>>,
 }
 
 impl Router {
@@ -460,7 +463,7 @@ fn opened(router: &Rc<Router>) -> Option<&'static str> {
     Changes::of(&bus, router.store()).err().map(|refusal| refusal.code)
 }
 
-/// rpcd has one change at a time, whoever made it: one of LuCI's is not ended by ours.
+/// rpcd has one change at a time, whoever made it: one of a browser's is not ended by ours.
 #[test]
 fn a_change_made_elsewhere_stays() {
     let router = Router::new(Fault::None);

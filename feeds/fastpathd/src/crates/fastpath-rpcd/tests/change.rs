@@ -107,7 +107,7 @@ fn digest(engine: &str) -> String {
 #[test]
 fn a_change_of_the_daemon_is_kept_only_when_it_works_by_it() {
     let router = router("daemon").with("fastpath", ENGINE);
-    router.daemon(json!({"configuration": {"digest": digest("flowtable"), "refused": ""},
+    router.daemon(&json!({"configuration": {"digest": digest("flowtable"), "refused": ""},
         "problems": []}));
     let applied = router.call("ann", "apply", json!({"edits": engine("off"), "seconds": 600}));
     assert_eq!(applied["id"], 1, "{applied}");
@@ -117,7 +117,7 @@ fn a_change_of_the_daemon_is_kept_only_when_it_works_by_it() {
     assert_eq!(answer["error"]["code"], "not-in-force", "{answer}");
 
     let problem = json!({"section": "main", "option": "engine", "text": "no such engine here"});
-    router.daemon(json!({"configuration": {"digest": digest("flowtable"),
+    router.daemon(&json!({"configuration": {"digest": digest("flowtable"),
         "refused": digest("off")}, "problems": [problem]}));
     let pending = router.call("ann", "pending", json!({}));
     assert_eq!(pending["pending"]["problems"], json!([problem]), "{pending}");
@@ -126,7 +126,7 @@ fn a_change_of_the_daemon_is_kept_only_when_it_works_by_it() {
     let text = answer["error"]["text"].as_str().unwrap();
     assert!(text.contains("no such engine here"), "{text}");
 
-    router.daemon(json!({"configuration": {"digest": digest("off"), "refused": ""},
+    router.daemon(&json!({"configuration": {"digest": digest("off"), "refused": ""},
         "problems": []}));
     let pending = router.call("ann", "pending", json!({}));
     assert_eq!(pending["pending"]["in_force"], true, "{pending}");
@@ -137,7 +137,7 @@ fn a_change_of_the_daemon_is_kept_only_when_it_works_by_it() {
 #[test]
 fn the_daemon_does_not_read_what_a_shell_has_staged() {
     let router = router("staged").with("fastpath", ENGINE);
-    router.stage_in_a_shell("fastpath", "main", json!({"engine": "off"}));
+    router.stage_in_a_shell("fastpath", "main", &json!({"engine": "off"}));
     let answer = router.config("fastpath");
     assert_eq!(answer["values"]["main"]["engine"], "flowtable", "{answer}");
     let answer = router.call("ann", "get", json!({"configs": ["fastpath"]}));

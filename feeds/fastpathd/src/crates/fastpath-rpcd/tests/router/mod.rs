@@ -91,12 +91,12 @@ impl Router {
     }
 
     /// The daemon's `status` from now on.
-    pub(crate) fn daemon(&self, status: Value) {
+    pub(crate) fn daemon(&self, status: &Value) {
         self.rpcd().status = status.as_object().cloned();
     }
 
     /// `uci set` without a commit.
-    pub(crate) fn stage_in_a_shell(&self, config: &str, section: &str, values: Value) {
+    pub(crate) fn stage_in_a_shell(&self, config: &str, section: &str, values: &Value) {
         let values = values.as_object().cloned().unwrap_or_default();
         let place = (config.to_owned(), section.to_owned());
         self.rpcd().staged.entry(SHELL.to_owned()).or_default().insert(place, values);
