@@ -163,7 +163,8 @@ impl Package {
         Self { sections: found.into_iter().map(|(_, section)| section).collect() }
     }
 
-    /// As `uci get` answers: sections by name, with `.type`, `.anonymous` and `.index` among their options.
+    /// As `uci get` answers: sections by name, with `.type`, `.anonymous` and `.index` among their
+    /// options.
     #[must_use]
     pub fn values(&self) -> Value {
         let section = |(index, section): (usize, &Section)| {

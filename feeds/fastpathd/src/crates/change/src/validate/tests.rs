@@ -319,7 +319,8 @@ fn the_daemon_judges_its_own_file() {
     let good = json!({"problems": [], "warnings": []});
     let script = format!(
         "#!/bin/sh\n[ \"$1 $2\" = '--json --check' ] || exit 2\n\
-         echo run >>{}\nshift 2\nsays() {{ grep -q warp \"$1\" && echo '{bad}' || echo '{good}'; }}\n\
+         echo run >>{}\nshift 2\n\
+         says() {{ grep -q warp \"$1\" && echo '{bad}' || echo '{good}'; }}\n\
          echo \"[$(says \"$1\"), $(says \"$2\")]\"\n",
         folder.join("runs").display()
     );
