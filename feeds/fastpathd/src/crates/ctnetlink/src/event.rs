@@ -3,21 +3,17 @@
 
 use std::io;
 
-use rustix::io::Errno;
+use netlink::{AsyncSocket, CREATE, EXCL, Protocol, messages, overrun};
 
-use crate::decode::{self, CT_DELETE, CT_NEW, Frames};
+use crate::decode::{self, CT_DELETE, CT_NEW};
 use crate::entry::Entry;
-use crate::socket::Socket;
 
-/// `NFNLGRP_CONNTRACK_NEW`, `_UPDATE` and `_DESTROY` as a bind mask.
-const GROUPS: u32 = 0b111;
+/// `NFNLGRP_CONNTRACK_NEW`, `_UPDATE` and `_DESTROY`.
+const GROUPS: [u32; 3] = [1, 2, 3];
 /// Room for some 10,000 events while the daemon is busy.
 const KERNEL_BUFFER: usize = 8 * 1024 * 1024;
 /// Datagrams taken in one go; the rest waits so that other tasks get their turn.
 const BURST: usize = 64;
-
-const NLM_F_EXCL: u16 = 0x200;
-const NLM_F_CREATE: u16 = 0x400;
 
 /// One change. NEW and UPDATE carry no counters; setting the offload bits causes no event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +43,7 @@ pub enum EventError {
 /// A socket that hears of every new, changed and destroyed connection.
 #[derive(Debug)]
 pub struct EventSocket {
-    socket: Socket,
+    socket: AsyncSocket,
 }
 
 impl EventSocket {
@@ -64,8 +60,8 @@ impl EventSocket {
     /// # Errors
     /// As [`EventSocket::open`].
     pub fn with_buffer(bytes: usize) -> Result<Self, EventError> {
-        let socket = Socket::open(GROUPS).map_err(EventError::Open)?;
-        socket.grow(bytes).map_err(EventError::Open)?;
+        let socket = AsyncSocket::open(Protocol::Netfilter, &GROUPS).map_err(EventError::Open)?;
+        socket.receive_buffer(bytes).map_err(EventError::Open)?;
         Ok(Self { socket })
     }
 
@@ -89,19 +85,16 @@ impl EventSocket {
 }
 
 fn failure(error: io::Error) -> EventError {
-    match error.raw_os_error() {
-        Some(errno) if errno == Errno::NOBUFS.raw_os_error() => EventError::Lost,
-        _ => EventError::Read(error),
-    }
+    if overrun(&error) { EventError::Lost } else { EventError::Read(error) }
 }
 
 /// The events in a datagram.
 pub fn events(datagram: &[u8]) -> impl Iterator<Item = Event> {
-    Frames::new(datagram).filter_map(|frame| {
-        let entry = || decode::entry(frame.payload);
-        match frame.kind {
+    messages(datagram).filter_map(|message| {
+        let entry = || decode::entry(message.payload);
+        match message.kind {
             // The kernel marks NEW by the flags that would create an entry.
-            CT_NEW if frame.flags & (NLM_F_CREATE | NLM_F_EXCL) != 0 => entry().map(Event::New),
+            CT_NEW if message.flags & (CREATE | EXCL) != 0 => entry().map(Event::New),
             CT_NEW => entry().map(Event::Update),
             CT_DELETE => entry().map(Event::Destroy),
             _ => None,

@@ -16,14 +16,13 @@ mod lookup;
 mod reinspect;
 mod request;
 mod revision;
-mod socket;
 
-pub use change::{Changed, DeleteError, KeepError, MarkError, Upkeep, delete, keep, set_mark};
-pub use decode::{Frame, Frames, entries, entry};
+pub use change::{Changed, DeleteError, KeepError, MarkError, delete, keep, set_mark};
+pub use decode::{entries, entry};
 pub use dump::{Dump, DumpError};
 pub use entry::{Counters, Entry, Status, TcpState, Tuple};
 pub use event::{Event, EventError, EventSocket, events};
 pub use lookup::{Lookup, LookupError};
 pub use reinspect::{ReinspectError, Reinspection, Select};
-pub use request::MarkBits;
+pub use request::{MarkBits, Upkeep};
 pub use revision::{Revision, RevisionError, RevisionSocket, Revisions, Touch, generation};

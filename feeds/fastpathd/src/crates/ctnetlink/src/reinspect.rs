@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Making connections new to inspection: counters to zero, our bits off the mark.
 
-use std::io;
+use netlink::{Dump, Protocol, RequestError};
 
-use crate::change::{Changes, Failure};
-use crate::decode::{self, CT_NEW, DONE, ERROR, Frames};
-use crate::dump::{NLM_F_DUMP_INTR, refusal};
+use crate::change::Changes;
+use crate::decode::{self, CT_NEW};
 use crate::entry::Entry;
 use crate::request::{self, MarkBits};
-use crate::socket::Socket;
 
 /// Which connections are to be inspected anew.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -24,21 +22,12 @@ pub enum Select {
 /// Why connections could not be made new to inspection.
 #[derive(Debug, thiserror::Error)]
 pub enum ReinspectError {
-    /// No socket.
-    #[error("cannot open a netfilter netlink socket")]
-    Open(#[source] io::Error),
-    /// The request did not go out.
-    #[error("cannot ask for the counters of the conntrack table to be set to zero")]
-    Ask(#[source] io::Error),
-    /// Reading the answer failed.
-    #[error("cannot read the conntrack table while its counters are set to zero")]
-    Read(#[source] io::Error),
-    /// The kernel refused, for example without `CAP_NET_ADMIN`.
-    #[error("the kernel refuses to set the counters of the conntrack table to zero")]
-    Refused(#[source] io::Error),
-    /// Bits could not be taken off connection marks.
-    #[error("cannot take our bits off connection marks")]
-    Mark(#[source] io::Error),
+    /// The counters were not all set to zero, for example without `CAP_NET_ADMIN`.
+    #[error("cannot set the counters of the conntrack table to zero")]
+    Counters(#[source] RequestError),
+    /// Bits could not be cleared on connection marks.
+    #[error("cannot clear our bits on connection marks")]
+    Marks(#[source] RequestError),
 }
 
 /// One pass over the conntrack table that sets counters to zero and takes bits off marks.
@@ -47,14 +36,12 @@ pub enum ReinspectError {
 /// its next packet. What a flowtable carries stays there until it is flushed, so flush it last.
 #[derive(Debug)]
 pub struct Reinspection {
-    socket: Socket,
+    dump: Dump,
     changes: Changes,
     mask: u32,
     /// What is still to be asked for, next one last. The kernel compares `mark & mask` with one
     /// value, so "any of these bits" is a dump for each bit; an entry is in that of its highest.
     passes: Vec<Option<MarkBits>>,
-    seq: u32,
-    interrupted: bool,
 }
 
 impl Reinspection {
@@ -68,9 +55,9 @@ impl Reinspection {
             Select::Every => vec![None],
             Select::Marked => by_highest(mask).into_iter().rev().map(Some).collect(),
         };
-        let socket = Socket::open(0).map_err(ReinspectError::Open)?;
-        let changes = Changes::open().map_err(ReinspectError::Open)?;
-        let mut this = Self { socket, changes, mask, passes, seq: 0, interrupted: false };
+        let dump = Dump::open(Protocol::Netfilter).map_err(ReinspectError::Counters)?;
+        let changes = Changes::open().map_err(ReinspectError::Marks)?;
+        let mut this = Self { dump, changes, mask, passes };
         this.ask()?;
         Ok(this)
     }
@@ -95,24 +82,15 @@ impl Reinspection {
     }
 
     async fn deal(&mut self, batch: &mut Vec<Entry>) -> Result<bool, ReinspectError> {
-        tokio::task::yield_now().await;
         let from = batch.len();
-        let datagram = self.socket.recv().await.map_err(ReinspectError::Read)?;
-        let (mut over, mut refused) = (false, Ok(()));
-        for frame in Frames::new(datagram).filter(|frame| frame.seq == self.seq) {
-            self.interrupted |= frame.flags & NLM_F_DUMP_INTR != 0;
-            match frame.kind {
-                CT_NEW => batch.extend(decode::entry(frame.payload)),
-                DONE | ERROR => {
-                    over = true;
-                    refused = refusal(&frame).map_err(ReinspectError::Refused);
-                }
-                _ => {}
+        let more = self.dump.next(|message| {
+            if message.kind == CT_NEW {
+                batch.extend(decode::entry(message.payload));
             }
-        }
+        });
+        let more = more.await;
         self.clear(&batch[from..]).await?;
-        refused?;
-        if over {
+        if !more.map_err(ReinspectError::Counters)? {
             self.passes.pop();
             self.ask()?;
         }
@@ -123,25 +101,20 @@ impl Reinspection {
     /// entries: some may have been left out.
     #[must_use]
     pub const fn interrupted(&self) -> bool {
-        self.interrupted
+        self.dump.interrupted()
     }
 
     fn ask(&mut self) -> Result<(), ReinspectError> {
         let Some(only) = self.passes.last() else { return Ok(()) };
-        self.seq += 1;
-        self.socket.send(&request::zero(self.seq, *only)).map_err(ReinspectError::Ask)
+        self.dump.start(|seq| request::zero(seq, *only)).map_err(ReinspectError::Counters)
     }
 
     async fn clear(&mut self, entries: &[Entry]) -> Result<(), ReinspectError> {
         let marked = entries.iter().filter(|entry| entry.mark & self.mask != 0);
         let keys: Vec<_> = marked.map(|entry| (entry.zone, entry.orig)).collect();
         let bits = MarkBits { value: 0, mask: self.mask };
-        match self.changes.mark(&keys, bits).await {
-            Ok(_) => Ok(()),
-            Err(Failure::Ask(error) | Failure::Read(error) | Failure::Refused(error)) => {
-                Err(ReinspectError::Mark(error))
-            }
-        }
+        self.changes.mark(&keys, bits).await.map_err(ReinspectError::Marks)?;
+        Ok(())
     }
 }
 

@@ -218,9 +218,10 @@ fn a_refusal_says_what_was_refused() {
         let mixed = Tuple { dst: "fd00::1".parse().expect("an address"), ..known.orig };
         let bits = MarkBits { value: SPENT, mask: OURS };
         let error = set_mark(&[key(&known), (0, mixed)], bits).await.expect_err("no such tuple");
-        assert_eq!(error.to_string(), "the kernel refuses to change connection marks");
+        assert_eq!(error.to_string(), "cannot change connection marks");
+        assert!(error.0.refused().is_some(), "{error:?}");
         assert_eq!(whole_table().await[0].mark, SPENT, "those before are changed");
         let error = delete(&[(0, mixed), key(&known)]).await.expect_err("no such tuple");
-        assert_eq!(error.to_string(), "the kernel refuses to delete connections");
+        assert_eq!(error.to_string(), "cannot delete connections");
     });
 }

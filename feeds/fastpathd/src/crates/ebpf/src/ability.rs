@@ -3,14 +3,7 @@
 
 use std::io;
 
-use rustix::net::netlink::GENERIC;
-
-use crate::netlink::{ask, attribute, find};
-
-const CONTROL: u16 = 16;
-const GET_FAMILY: u8 = 3;
-const FAMILY_ID: u16 = 1;
-const FAMILY_NAME: u16 = 2;
+use netlink::{Family, RequestError, attribute, contents, push_attribute};
 
 const DEV_GET: u8 = 1;
 const IFINDEX: u16 = 1;
@@ -43,29 +36,16 @@ impl Ability {
 ///
 /// The kernel's, such as for a device that is gone.
 pub fn ability(ifindex: u32) -> io::Result<Option<Ability>> {
-    let Some(family) = family()? else { return Ok(None) };
-    let mut request = vec![DEV_GET, 1, 0, 0];
-    request.extend(attribute(IFINDEX, &ifindex.to_ne_bytes()));
-    let answer = ask(Some(GENERIC), family, 0, &request)?;
-    let features = answer.iter().find_map(|message| {
-        let value = find(message.payload.get(4..)?, XDP_FEATURES)?;
-        Some(u64::from_ne_bytes(value.try_into().ok()?))
-    });
-    Ok(features.map(Ability::from_features))
-}
-
-/// The number of the family `netdev`.
-fn family() -> io::Result<Option<u16>> {
-    let mut request = vec![GET_FAMILY, 1, 0, 0];
-    request.extend(attribute(FAMILY_NAME, b"netdev\0"));
-    match ask(Some(GENERIC), CONTROL, 0, &request) {
-        Ok(answer) => Ok(answer.iter().find_map(|message| {
-            let value = find(message.payload.get(4..)?, FAMILY_ID)?;
-            Some(u16::from_ne_bytes(value.try_into().ok()?))
-        })),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(e),
-    }
+    let mut family = match Family::open("netdev") {
+        Err(RequestError::NoFamily(_)) => return Ok(None),
+        family => family?,
+    };
+    let mut device = Vec::new();
+    push_attribute(&mut device, IFINDEX, &ifindex.to_ne_bytes());
+    let answer = family.request(DEV_GET, &device)?;
+    let features =
+        contents(&answer).find_map(|content| attribute(content, XDP_FEATURES)?.try_into().ok());
+    Ok(features.map(u64::from_ne_bytes).map(Ability::from_features))
 }
 
 #[cfg(test)]

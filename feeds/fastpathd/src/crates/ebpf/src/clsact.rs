@@ -6,8 +6,9 @@ use std::io;
 use aya::programs::tc::{NlOptions, TcAttachOptions, qdisc_add_clsact, qdisc_detach_program};
 use aya::programs::{ProgramError, SchedClassifier, TcAttachType, TcError};
 
+use netlink::{Client, Protocol, RequestError, messages};
+
 use crate::folder::Folder;
-use crate::netlink::{DUMP, ask};
 use crate::programs::{Dsa, Role};
 
 const DELETE_QDISC: u16 = 37;
@@ -40,18 +41,21 @@ pub(crate) fn detach(ifindex: u32, device: &str) -> Result<(), TcError> {
         Err(TcError::IoError(e)) if e.kind() == io::ErrorKind::NotFound => {}
         result => result?,
     }
-    if has_filters(ifindex, INGRESS)? || has_filters(ifindex, EGRESS)? {
-        return Ok(());
-    }
-    match ask(None, DELETE_QDISC, 0, &message(ifindex, HANDLE, PARENT)) {
-        Err(e) if !matches!(e.raw_os_error(), Some(libc::EINVAL | libc::ENOENT)) => Err(e.into()),
-        _ => Ok(()),
-    }
+    remove_if_empty(ifindex).map_err(|e| TcError::IoError(e.into()))
 }
 
-fn has_filters(ifindex: u32, parent: u32) -> io::Result<bool> {
-    let answer = ask(None, GET_FILTER, DUMP, &message(ifindex, 0, parent))?;
-    Ok(answer.iter().any(|message| message.kind == NEW_FILTER))
+fn remove_if_empty(ifindex: u32) -> Result<(), RequestError> {
+    let mut client = Client::open(Protocol::Route)?;
+    for parent in [INGRESS, EGRESS] {
+        let answer = client.dump(GET_FILTER, &message(ifindex, 0, parent))?;
+        if messages(&answer).any(|message| message.kind == NEW_FILTER) {
+            return Ok(());
+        }
+    }
+    match client.request(DELETE_QDISC, &message(ifindex, HANDLE, PARENT)) {
+        Err(e) if !matches!(e.refused(), Some(libc::EINVAL | libc::ENOENT)) => Err(e),
+        _ => Ok(()),
+    }
 }
 
 /// `struct tcmsg`.

@@ -15,7 +15,6 @@ pub mod folder;
 pub mod ground;
 pub mod header;
 pub mod layout;
-mod netlink;
 pub mod pinned;
 pub mod programs;
 pub mod stripping;

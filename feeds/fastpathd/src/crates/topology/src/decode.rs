@@ -7,14 +7,13 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use netlink::{Message, attributes};
 use netlink_bindings::rt_addr::{AddrAttrs, Ifaddrmsg};
 use netlink_bindings::rt_link::{Ifinfomsg, IterableLinkAttrs, LinkAttrs, LinkinfoDataMsg};
 use netlink_bindings::rt_neigh::{Ndmsg, NeighbourAttrs};
 use netlink_bindings::rt_route::{RouteAttrs, Rtmsg};
-use netlink_bindings::utils::chop_header;
 
 use crate::change::Change;
-use crate::message::Message;
 use crate::pppoe::in_order;
 use crate::routes::Prefix;
 use crate::rules::Rule;
@@ -210,15 +209,6 @@ fn port_vlans(index: u32, attrs: &[u8]) -> BridgeVlan {
     let mut vlans = in_order(vlans.into_iter());
     vlans.dedup();
     BridgeVlan { index, vlans }
-}
-
-/// Attributes as type and value.
-pub(crate) fn attributes(buf: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        let (header, value) = chop_header(buf, &mut at)?;
-        Some((header.r#type, value))
-    })
 }
 
 fn address(payload: &[u8]) -> Option<Address> {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+use netlink::messages;
 use proptest::prelude::*;
 
 use super::*;
 use crate::fixture::{self, attr, flagged, ifinfomsg, message};
-use crate::message::{Table, messages};
+use crate::table::Table;
 
 /// What the only message of these bytes tells.
 fn news(bytes: &[u8]) -> News {

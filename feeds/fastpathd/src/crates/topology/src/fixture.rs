@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Networks for the tests: one recorded on the lab's gateway, and messages made by hand.
 
+use netlink::messages;
+
 use crate::change::Change;
 use crate::decode::{News, decode};
-use crate::message::{HEADER, Table, messages};
 use crate::model::Topology;
 use crate::pppoe::parse_sessions;
 use crate::recording;
+use crate::table::Table;
 use crate::types::{
     Address, FdbEntry, Link, LinkKind, Mac, Neighbour, NeighbourState, PppoeSession, Route,
     RouteKind,
@@ -42,20 +44,12 @@ pub(crate) fn message(kind: u16, payload: &[u8]) -> Vec<u8> {
 }
 
 pub(crate) fn flagged(kind: u16, flags: u16, payload: &[u8]) -> Vec<u8> {
-    let mut bytes = u32::try_from(HEADER + payload.len()).unwrap().to_ne_bytes().to_vec();
-    bytes.extend(kind.to_ne_bytes());
-    bytes.extend(flags.to_ne_bytes());
-    bytes.extend([0; 8]);
-    bytes.extend(payload);
-    bytes.resize(bytes.len().next_multiple_of(4), 0);
-    bytes
+    netlink::message(kind, flags, 0, payload)
 }
 
 pub(crate) fn attr(kind: u16, value: &[u8]) -> Vec<u8> {
-    let mut bytes = u16::try_from(4 + value.len()).unwrap().to_ne_bytes().to_vec();
-    bytes.extend(kind.to_ne_bytes());
-    bytes.extend(value);
-    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    let mut bytes = Vec::new();
+    netlink::push_attribute(&mut bytes, kind, value);
     bytes
 }
 

@@ -5,20 +5,31 @@ use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+
+use netlink::{Client, Protocol, RequestError, messages};
+use thiserror::Error;
 
 use crate::change::Change;
 use crate::decode::{News, decode};
-use crate::message::{Table, messages};
 use crate::pppoe::{in_order, parse_dialer, parse_sessions};
-use crate::socket::{DATAGRAM, RouteSocket};
+use crate::table::Table;
 use crate::types::{Dialer, LinkKind, PppoeSession};
-use crate::watcher::WatchError;
+
+/// Why the network cannot be read.
+#[derive(Debug, Error)]
+pub enum ReadError {
+    /// A table cannot be dumped.
+    #[error("reading {0} from the kernel")]
+    Table(&'static str, #[source] RequestError),
+    /// `PPPoE` sessions cannot be read.
+    #[error("reading PPPoE sessions from the kernel")]
+    Pppoe(#[source] io::Error),
+}
 
 /// What is read of the kernel.
 pub(crate) trait Kernel {
-    /// A whole table, as datagrams.
-    fn dump(&mut self, table: Table) -> io::Result<Vec<Vec<u8>>>;
+    /// A whole table, as messages.
+    fn dump(&mut self, table: Table) -> Result<Vec<u8>, RequestError>;
     /// `PPPoE` sessions, and who keeps them if there are several.
     fn pppoe(&mut self) -> io::Result<(Vec<PppoeSession>, Vec<Dialer>)>;
 }
@@ -26,50 +37,13 @@ pub(crate) trait Kernel {
 /// The running kernel.
 #[derive(Debug)]
 pub(crate) struct Running {
-    socket: RouteSocket,
-    seq: u32,
+    client: Client,
     proc: PathBuf,
 }
 
 impl Running {
-    pub(crate) fn open(proc: &Path) -> io::Result<Self> {
-        let socket = RouteSocket::open(false)?;
-        // The kernel answers a dump from within the call; waiting long means it never will.
-        socket.receive_timeout(Duration::from_secs(2))?;
-        Ok(Self { socket, seq: 0, proc: proc.to_owned() })
-    }
-
-    /// One attempt; none if the table changed under the kernel's hands (`NLM_F_DUMP_INTR`).
-    fn try_dump(&mut self, table: Table) -> io::Result<Option<Vec<Vec<u8>>>> {
-        const NLM_F_DUMP_INTR: u16 = 16;
-        const NLMSG_ERROR: u16 = 2;
-        const NLMSG_DONE: u16 = 3;
-        self.seq = self.seq.wrapping_add(1);
-        self.socket.send(&table.request(self.seq))?;
-        let mut datagrams = Vec::new();
-        let mut interrupted = false;
-        let mut buffer = vec![0; DATAGRAM];
-        loop {
-            let datagram = self.socket.receive(&mut buffer)?;
-            let mut done = false;
-            // What is left of a dump that was given up has another number.
-            for message in messages(datagram).filter(|message| message.seq == self.seq) {
-                interrupted |= message.flags & NLM_F_DUMP_INTR != 0;
-                let code =
-                    message.payload.first_chunk().map_or(0, |code| i32::from_ne_bytes(*code));
-                match message.kind {
-                    NLMSG_ERROR | NLMSG_DONE if code < 0 => {
-                        return Err(io::Error::from_raw_os_error(-code));
-                    }
-                    NLMSG_DONE => done = true,
-                    _ => {}
-                }
-            }
-            datagrams.push(datagram.to_vec());
-            if done {
-                return Ok((!interrupted).then_some(datagrams));
-            }
-        }
+    pub(crate) fn open(proc: &Path) -> Result<Self, RequestError> {
+        Ok(Self { client: Client::open(Protocol::Route)?, proc: proc.to_owned() })
     }
 
     fn dialers(&self) -> Vec<Dialer> {
@@ -84,13 +58,9 @@ impl Running {
 }
 
 impl Kernel for Running {
-    fn dump(&mut self, table: Table) -> io::Result<Vec<Vec<u8>>> {
-        for _ in 0..5 {
-            if let Some(datagrams) = self.try_dump(table)? {
-                return Ok(datagrams);
-            }
-        }
-        Err(io::Error::other("the table changes faster than it can be read"))
+    fn dump(&mut self, table: Table) -> Result<Vec<u8>, RequestError> {
+        let (kind, payload) = table.request();
+        self.client.dump(kind, &payload)
     }
 
     fn pppoe(&mut self) -> io::Result<(Vec<PppoeSession>, Vec<Dialer>)> {
@@ -137,7 +107,7 @@ impl<K: Kernel> Reader<K> {
     }
 
     /// Everything.
-    pub(crate) fn full(&mut self) -> Result<Change, WatchError> {
+    pub(crate) fn full(&mut self) -> Result<Change, ReadError> {
         self.ppp.clear();
         let mut all = Vec::new();
         for table in Table::ALL {
@@ -174,7 +144,7 @@ impl<K: Kernel> Reader<K> {
     }
 
     /// Reads again what the events did not tell.
-    pub(crate) fn refresh(&mut self, changes: &mut Vec<Change>) -> Result<(), WatchError> {
+    pub(crate) fn refresh(&mut self, changes: &mut Vec<Change>) -> Result<(), ReadError> {
         if std::mem::take(&mut self.stale.vlans) {
             changes.push(self.vlans()?);
         }
@@ -233,70 +203,60 @@ impl<K: Kernel> Reader<K> {
         }
     }
 
-    fn datagrams(&mut self, table: Table) -> Result<Vec<Vec<u8>>, WatchError> {
-        let what = table.name();
-        self.kernel.dump(table).map_err(|source| WatchError::Read { what, source })
+    fn table(&mut self, table: Table) -> Result<Vec<u8>, ReadError> {
+        self.kernel.dump(table).map_err(|error| ReadError::Table(table.name(), error))
     }
 
-    fn changes(&mut self, table: Table, into: &mut Vec<Change>) -> Result<(), WatchError> {
-        for datagram in self.datagrams(table)? {
-            into.extend(messages(&datagram).filter_map(|message| match decode(&message) {
-                News::Change(change) => Some(change),
-                _ => None,
-            }));
+    /// A table that a kernel may be built without.
+    fn optional(&mut self, table: Table) -> Result<Vec<u8>, ReadError> {
+        match self.kernel.dump(table) {
+            Err(error) if error.refused() == Some(libc::EOPNOTSUPP) => Ok(Vec::new()),
+            read => read.map_err(|error| ReadError::Table(table.name(), error)),
         }
+    }
+
+    fn changes(&mut self, table: Table, into: &mut Vec<Change>) -> Result<(), ReadError> {
+        into.extend(decoded(&self.table(table)?, |news| match news {
+            News::Change(change) => Some(change),
+            _ => None,
+        }));
         Ok(())
     }
 
-    fn vlans(&mut self) -> Result<Change, WatchError> {
-        let mut ports = Vec::new();
-        for datagram in self.datagrams(Table::Vlans)? {
-            ports.extend(messages(&datagram).filter_map(|message| match decode(&message) {
-                News::Vlans(port) => port,
-                _ => None,
-            }));
-        }
+    fn vlans(&mut self) -> Result<Change, ReadError> {
+        let ports = decoded(&self.table(Table::Vlans)?, |news| match news {
+            News::Vlans(port) => port,
+            _ => None,
+        });
         Ok(Change::BridgeVlans(ports))
     }
 
-    /// What a kernel may be built without.
-    fn optional(&mut self, table: Table) -> Result<Vec<Vec<u8>>, WatchError> {
-        match self.kernel.dump(table) {
-            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(Vec::new()),
-            read => read.map_err(|source| WatchError::Read { what: table.name(), source }),
-        }
-    }
-
-    fn rules(&mut self) -> Result<Change, WatchError> {
-        let mut rules = Vec::new();
-        for datagram in self.optional(Table::Rules)? {
-            rules.extend(messages(&datagram).filter_map(|message| match decode(&message) {
-                News::Rule(rule) => rule,
-                _ => None,
-            }));
-        }
+    fn rules(&mut self) -> Result<Change, ReadError> {
+        let rules = decoded(&self.optional(Table::Rules)?, |news| match news {
+            News::Rule(rule) => rule,
+            _ => None,
+        });
         Ok(Change::Rules(rules))
     }
 
-    fn queues(&mut self) -> Result<Change, WatchError> {
-        let datagrams = self.optional(Table::Queues)?;
-        let mut queues = Vec::new();
-        for datagram in datagrams {
-            queues.extend(messages(&datagram).filter_map(|message| match decode(&message) {
-                News::Queue(queue) => queue,
-                _ => None,
-            }));
-        }
+    fn queues(&mut self) -> Result<Change, ReadError> {
+        let queues = decoded(&self.optional(Table::Queues)?, |news| match news {
+            News::Queue(queue) => queue,
+            _ => None,
+        });
         Ok(Change::Queues(in_order(queues.into_iter())))
     }
 
-    fn pppoe(&mut self) -> Result<Change, WatchError> {
-        let what = "PPPoE sessions";
-        let read = self.kernel.pppoe().map_err(|source| WatchError::Read { what, source });
-        let (sessions, dialers) = read?;
+    fn pppoe(&mut self) -> Result<Change, ReadError> {
+        let (sessions, dialers) = self.kernel.pppoe().map_err(ReadError::Pppoe)?;
         self.orphans = sessions.len() > self.ppp.len();
         Ok(Change::Pppoe(sessions, dialers))
     }
+}
+
+/// What the messages of a table say, as far as `wanted` picks it.
+fn decoded<T>(table: &[u8], mut wanted: impl FnMut(News) -> Option<T>) -> Vec<T> {
+    messages(table).filter_map(|message| wanted(decode(&message))).collect()
 }
 
 #[cfg(test)]

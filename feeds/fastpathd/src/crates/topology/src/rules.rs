@@ -5,7 +5,8 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::decode::attributes;
+use netlink::attributes;
+
 use crate::routes::{DEFAULT, LOCAL, MAIN, Prefix};
 use crate::types::Name;
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+use netlink::messages;
+
 use super::*;
 use crate::change::Change;
 use crate::decode::{News, decode};
 use crate::fixture::{
     address, default_rules, gateway, kind, link, model, other, port, route, rule,
 };
-use crate::message::messages;
 use crate::model::Topology;
 use crate::types::{LinkKind, Route};
 
