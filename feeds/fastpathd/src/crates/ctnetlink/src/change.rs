@@ -5,7 +5,7 @@ use netlink::{AsyncSocket, Protocol, RequestError, messages};
 use rustix::io::Errno;
 
 use crate::entry::Tuple;
-use crate::request::{self, MarkBits, Upkeep};
+use crate::request::{self, EntryUpdate, MarkBits};
 
 /// Messages in one datagram. The kernel handles all of them before it returns, some microseconds
 /// each, and each refused one comes back with 100 bytes: far below the socket's room.
@@ -36,7 +36,7 @@ pub struct DeleteError(#[source] pub RequestError);
 /// Why entries were not updated, for example without `CAP_NET_ADMIN`.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot update connections")]
-pub struct KeepError(#[source] pub RequestError);
+pub struct UpdateError(#[source] pub RequestError);
 
 /// Changes bits of the marks of `entries`, given by zone and original direction. Each change makes
 /// the kernel tell an UPDATE event, if the connection began while somebody listened. Offloaded
@@ -69,10 +69,10 @@ pub async fn delete(entries: &[(u16, Tuple)]) -> Result<Changed, DeleteError> {
 ///
 /// # Errors
 /// As [`set_mark`].
-pub async fn keep(entries: &[Upkeep]) -> Result<Changed, KeepError> {
-    let mut changes = Changes::open().map_err(KeepError)?;
-    let make = |seq, at: usize, ack| request::keep(seq, &entries[at], ack);
-    changes.run(entries.len(), &make).await.map_err(KeepError)
+pub async fn update(entries: &[EntryUpdate]) -> Result<Changed, UpdateError> {
+    let mut changes = Changes::open().map_err(UpdateError)?;
+    let make = |seq, at: usize, ack| request::update(seq, &entries[at], ack);
+    changes.run(entries.len(), &make).await.map_err(UpdateError)
 }
 
 /// A socket for changes.

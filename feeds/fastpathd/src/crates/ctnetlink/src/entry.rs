@@ -32,8 +32,6 @@ pub struct Counters {
 pub struct Status(pub u32);
 
 impl Status {
-    /// `IPS_EXPECTED`: a helper foretold this connection.
-    pub const EXPECTED: Self = Self(1 << 0);
     /// `IPS_SEEN_REPLY`: packets went both ways.
     pub const SEEN_REPLY: Self = Self(1 << 1);
     /// `IPS_ASSURED`: not dropped early when the table is full.
@@ -46,20 +44,8 @@ impl Status {
     pub const DST_NAT: Self = Self(1 << 5);
     /// `IPS_SEQ_ADJUST`: TCP sequence numbers are rewritten.
     pub const SEQ_ADJUST: Self = Self(1 << 6);
-    /// `IPS_SRC_NAT_DONE`: source translation has been decided.
-    pub const SRC_NAT_DONE: Self = Self(1 << 7);
-    /// `IPS_DST_NAT_DONE`: destination translation has been decided.
-    pub const DST_NAT_DONE: Self = Self(1 << 8);
     /// `IPS_DYING`: being removed.
     pub const DYING: Self = Self(1 << 9);
-    /// `IPS_FIXED_TIMEOUT`: the timeout does not move with traffic.
-    pub const FIXED_TIMEOUT: Self = Self(1 << 10);
-    /// `IPS_TEMPLATE`: a template, not a connection.
-    pub const TEMPLATE: Self = Self(1 << 11);
-    /// `IPS_NAT_CLASH`: lost a race for its reply tuple.
-    pub const NAT_CLASH: Self = Self(1 << 12);
-    /// `IPS_HELPER`: a rule attached a helper.
-    pub const HELPER: Self = Self(1 << 13);
     /// `IPS_OFFLOAD`: carried by a flowtable.
     pub const OFFLOAD: Self = Self(1 << 14);
     /// `IPS_HW_OFFLOAD`: carried by hardware.

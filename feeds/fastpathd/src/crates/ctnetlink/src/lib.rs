@@ -17,12 +17,12 @@ mod reinspect;
 mod request;
 mod revision;
 
-pub use change::{Changed, DeleteError, KeepError, MarkError, delete, keep, set_mark};
+pub use change::{Changed, DeleteError, MarkError, UpdateError, delete, set_mark, update};
 pub use decode::{entries, entry};
 pub use dump::{Dump, DumpError};
 pub use entry::{Counters, Entry, Status, TcpState, Tuple};
 pub use event::{Event, EventError, EventSocket, events};
 pub use lookup::{Lookup, LookupError};
 pub use reinspect::{ReinspectError, Reinspection, Select};
-pub use request::{MarkBits, Upkeep};
+pub use request::{EntryUpdate, MarkBits};
 pub use revision::{Revision, RevisionError, RevisionSocket, Revisions, Touch, generation};

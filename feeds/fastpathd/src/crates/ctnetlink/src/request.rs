@@ -35,7 +35,7 @@ pub struct MarkBits {
 
 /// Changes to the entry of a connection whose packets conntrack does not see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Upkeep {
+pub struct EntryUpdate {
     /// Conntrack zone.
     pub zone: u16,
     /// Original direction.
@@ -45,7 +45,7 @@ pub struct Upkeep {
     /// TCP: do not check sequence numbers against the window in either direction, nor that of a
     /// RST against the last acknowledgement, until the next one is seen: they have advanced
     /// unseen.
-    pub liberal: bool,
+    pub disable_window_tracking: bool,
 }
 
 /// A request for every entry of both families.
@@ -83,13 +83,13 @@ pub(crate) fn mark(seq: u32, zone: u16, orig: &Tuple, bits: MarkBits, ack: bool)
 }
 
 /// Tells one entry how long it lives, and not to mind TCP's windows.
-pub(crate) fn keep(seq: u32, upkeep: &Upkeep, ack: bool) -> Vec<u8> {
+pub(crate) fn update(seq: u32, update: &EntryUpdate, ack: bool) -> Vec<u8> {
     let mut message = begin();
-    let mut attrs = push_key(&mut message, upkeep.zone, &upkeep.orig);
-    if let Some(seconds) = upkeep.timeout_s {
+    let mut attrs = push_key(&mut message, update.zone, &update.orig);
+    if let Some(seconds) = update.timeout_s {
         attrs = attrs.push_timeout(seconds);
     }
-    if upkeep.liberal && upkeep.orig.proto == TCP {
+    if update.disable_window_tracking && update.orig.proto == TCP {
         let liberal = || {
             let mut flags = NfCtTcpFlagsMask::new();
             (flags.flags, flags.mask) = (BE_LIBERAL, BE_LIBERAL | MAXACK_SET);
@@ -201,10 +201,13 @@ mod tests {
 
     #[test]
     fn only_tcp_has_windows_to_be_liberal_about() {
-        for (proto, liberal, wanted) in [(6, true, true), (6, false, false), (17, true, false)] {
+        for (proto, disable_window_tracking, wanted) in
+            [(6, true, true), (6, false, false), (17, true, false)]
+        {
             let orig = Tuple { proto, ..ORIG };
-            let upkeep = Upkeep { zone: 3, orig, timeout_s: Some(7440), liberal };
-            let message = keep(1, &upkeep, true);
+            let entry =
+                EntryUpdate { zone: 3, orig, timeout_s: Some(7440), disable_window_tracking };
+            let message = update(1, &entry, true);
             let frame = messages(&message).next().unwrap();
             let attrs = ConntrackAttrs::new(&frame.payload[4..]);
             assert_eq!(attrs.get_timeout().unwrap(), 7440);

@@ -11,7 +11,7 @@ use aya::programs::{ProgramError, TcError};
 use thiserror::Error;
 
 use crate::folder::Folder;
-use crate::programs::{Dsa, Role};
+use crate::role::{Dsa, Role};
 use crate::stripping::{strip, strips};
 use crate::{clsact, sys};
 

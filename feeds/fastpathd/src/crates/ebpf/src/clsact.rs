@@ -9,7 +9,7 @@ use aya::programs::{ProgramError, SchedClassifier, TcAttachType, TcError};
 use netlink::{Client, Protocol, RequestError, messages};
 
 use crate::folder::Folder;
-use crate::programs::{Dsa, Role};
+use crate::role::{Dsa, Role};
 
 const DELETE_QDISC: u16 = 37;
 const NEW_FILTER: u16 = 44;

@@ -9,7 +9,7 @@ use thiserror::Error;
 use crate::ability::{Ability, ability};
 use crate::attach::{AttachError, Attached, Hook, attach, detach};
 use crate::folder::Folder;
-use crate::programs::Dsa;
+use crate::role::Dsa;
 use crate::{elements, sys};
 
 /// A device, and what is known of it.

@@ -10,7 +10,7 @@ use ctnetlink::Counters;
 
 use crate::connection::{Connection, Extension, Growth, Reading, Taken, Timeouts};
 use crate::entry::{Entry, Key, Refusal};
-use crate::ground::{Change, Place};
+use crate::endpoint::{Change, Endpoint};
 use crate::layout::Exits;
 use crate::table::{Slot, Table};
 
@@ -176,13 +176,13 @@ impl Engine {
     pub fn take(
         &mut self,
         connection: Connection,
-        places: [Place; 2],
+        endpoints: [Endpoint; 2],
         now: Duration,
     ) -> Result<(), TakeError> {
         if self.table.has(connection.id) {
             return Ok(());
         }
-        let taken = self.table.take(connection, places, now)?;
+        let taken = self.table.take(connection, endpoints, now)?;
         self.write(connection.id, &taken, now)
     }
 
@@ -193,13 +193,13 @@ impl Engine {
     pub fn reject(
         &mut self,
         connection: Connection,
-        places: [Place; 2],
+        endpoints: [Endpoint; 2],
         rule: u32,
         until: Duration,
         now: Duration,
     ) -> Result<(), TakeError> {
         self.leave(connection.id, Cause::Asked, now);
-        let taken = self.table.reject(connection, places, rule, until, now)?;
+        let taken = self.table.reject(connection, endpoints, rule, until, now)?;
         self.write(connection.id, &taken, now)
     }
 
@@ -272,16 +272,16 @@ impl Engine {
         self.report.left.push((id, cause));
     }
 
-    /// Lets those connections go whose way is another one after `changes`. `place` tells where an
+    /// Lets those connections go whose way is another one after `changes`. `locate` finds an
     /// address is now.
     pub fn changed(
         &mut self,
         changes: &[Change],
-        place: impl Fn(IpAddr) -> Option<Place>,
+        locate: impl Fn(IpAddr) -> Option<Endpoint>,
         now: Duration,
     ) {
         for address in self.table.touched(changes) {
-            for id in self.table.moved(address, place(address)) {
+            for id in self.table.moved(address, locate(address)) {
                 self.leave(id, Cause::Moved, now);
             }
         }

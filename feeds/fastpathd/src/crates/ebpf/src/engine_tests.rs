@@ -7,7 +7,7 @@ use ctnetlink::Tuple;
 use super::*;
 use crate::entry::{Hook, Side, Way};
 use crate::fake::Fake;
-use crate::ground::Ground;
+use crate::endpoint::Dependency;
 
 const TIMEOUTS: Timeouts =
     Timeouts { tcp: Duration::from_secs(7440), udp: Duration::from_secs(120) };
@@ -16,7 +16,7 @@ fn s(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-fn place(device: u32) -> Place {
+fn endpoint(device: u32) -> Endpoint {
     let side = Side {
         device,
         hook: Hook::Tc,
@@ -25,7 +25,7 @@ fn place(device: u32) -> Place {
         next_hop: Some([2, 0, 0, 0, 1, 1]),
         mtu: 1500,
     };
-    Place { side, grounds: vec![Ground::Link(device)] }
+    Endpoint { side, dependencies: vec![Dependency::Link(device)] }
 }
 
 const INSIDE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
@@ -43,7 +43,7 @@ fn engine(maps: &Fake) -> Engine {
 }
 
 fn take(engine: &mut Engine, id: u64) {
-    engine.take(connection(id), [place(1), place(2)], s(0)).unwrap();
+    engine.take(connection(id), [endpoint(1), endpoint(2)], s(0)).unwrap();
 }
 
 fn grown(report: &Report) -> [u64; 2] {
@@ -94,13 +94,13 @@ fn a_change_of_the_way_ends_what_goes_that_way() {
     let maps = Fake::default();
     let mut engine = engine(&maps);
     take(&mut engine, 1);
-    let change = [Change::Ground(Ground::Link(2))];
-    engine.changed(&change, |_| Some(place(2)), s(1));
+    let change = [Change::Dependency(Dependency::Link(2))];
+    engine.changed(&change, |_| Some(endpoint(2)), s(1));
     assert_eq!(engine.report(), Report::default());
     let asked = std::cell::RefCell::new(Vec::new());
     let moved = |address| {
         asked.borrow_mut().push(address);
-        Some(place(3))
+        Some(endpoint(3))
     };
     engine.changed(&change, moved, s(1));
     assert_eq!(*asked.borrow(), [OUTSIDE]);
@@ -114,11 +114,11 @@ fn half_a_connection_is_not_left_behind() {
     let mut engine = engine(&maps);
     // The second entry is that of the answer.
     maps.with(|inside| inside.refused = Some(1001));
-    let failed = engine.take(connection(1), [place(1), place(2)], s(0));
+    let failed = engine.take(connection(1), [endpoint(1), endpoint(2)], s(0));
     assert!(matches!(failed, Err(TakeError::Kernel(MapError::Put(_)))));
     assert!(maps.with(|inside| inside.flows.is_empty()) && engine.table().is_empty());
     maps.with(|inside| inside.room = 1);
-    let failed = engine.take(connection(2), [place(1), place(2)], s(0));
+    let failed = engine.take(connection(2), [endpoint(1), endpoint(2)], s(0));
     assert!(matches!(failed, Err(TakeError::Refused(Refusal::Full))));
     assert!(maps.with(|inside| inside.flows.is_empty()) && engine.table().is_empty());
 }
@@ -135,7 +135,7 @@ fn the_next_daemon_goes_on_with_what_it_finds() {
     // Carried on until somebody takes it up.
     maps.pass(3, |key| key.sport == 1001);
     // Under another number.
-    engine.take(Connection { id: 9, ..connection(1) }, [place(1), place(2)], s(0)).unwrap();
+    engine.take(Connection { id: 9, ..connection(1) }, [endpoint(1), endpoint(2)], s(0)).unwrap();
     let report = engine.report();
     assert_eq!(grown(&report), [10, 0]);
     let inherited = report.grown.iter().filter(|growth| growth.inherited);
@@ -154,7 +154,7 @@ fn a_rejected_connection_is_not_carried() {
     let mut engine = engine(&maps);
     take(&mut engine, 1);
     maps.pass(1, |_| true);
-    engine.reject(connection(1), [place(1), place(2)], 4711, s(60), s(1)).unwrap();
+    engine.reject(connection(1), [endpoint(1), endpoint(2)], 4711, s(60), s(1)).unwrap();
     assert_eq!(grown(&engine.report()), [1, 1]);
     assert!(maps.with(|inside| inside.flows.values().all(|(entry, _)| entry.drop == Some(4711))));
     maps.pass(2, |_| true);
@@ -187,7 +187,7 @@ fn very_many_are_read_less_often() {
     for id in 0..30_000 {
         let mut connection = connection(id % 60_000);
         connection.id = id;
-        engine.take(connection, [place(1), place(2)], s(0)).unwrap();
+        engine.take(connection, [endpoint(1), endpoint(2)], s(0)).unwrap();
     }
     let mut seen = Vec::new();
     for now in 1..=9 {

@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use crate::layout::LAYOUT;
-use crate::programs::{Dsa, Role, Settings};
+use crate::role::{Dsa, Role, Settings};
 use crate::sys;
 
 /// Where the product has it.

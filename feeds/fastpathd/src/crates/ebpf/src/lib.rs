@@ -7,16 +7,17 @@ mod clsact;
 pub mod connection;
 pub mod devices;
 mod elements;
+pub mod endpoint;
 pub mod engine;
 pub mod entry;
 #[cfg(any(test, feature = "fake"))]
 pub mod fake;
 pub mod folder;
-pub mod ground;
 pub mod header;
 pub mod layout;
 pub mod pinned;
 pub mod programs;
+mod role;
 pub mod stripping;
 mod sys;
 pub mod table;

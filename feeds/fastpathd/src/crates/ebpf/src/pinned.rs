@@ -14,7 +14,8 @@ use crate::engine::{MapError, Maps, PATIENCE};
 use crate::entry::{Entry, Key};
 use crate::folder::Folder;
 use crate::layout::{self, Control, Entry4, Entry6, Exits, Key4, Key6, LAYOUT, STATE_CLOSING};
-use crate::programs::{BeatError, Dsa, Role, beat, jiffies_a_second};
+use crate::programs::{BeatError, beat, jiffies_a_second};
+use crate::role::{Dsa, Role};
 use crate::sys;
 use crate::wire::{Wire4, Wire6};
 

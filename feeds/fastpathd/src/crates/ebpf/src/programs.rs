@@ -15,74 +15,7 @@ use crate::folder::Folder;
 use crate::layout::{Control, Entry4, Entry6, Exits, Key4, Key6};
 use crate::sys;
 
-/// Which switch's tags a device carries.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Dsa {
-    /// None: any device but the conduit of a switch.
-    #[default]
-    None = 0,
-    /// `MediaTek`.
-    Mtk = 1,
-    /// Lantiq GSWIP.
-    Gswip = 2,
-    /// Qualcomm QCA8K.
-    Qca = 3,
-}
-
-impl Dsa {
-    /// All.
-    pub const ALL: [Self; 4] = [Self::None, Self::Mtk, Self::Gswip, Self::Qca];
-
-    /// The word for it.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Mtk => "mtk",
-            Self::Gswip => "gswip",
-            Self::Qca => "qca",
-        }
-    }
-}
-
-/// How the programs are loaded.
-#[derive(Clone, Copy, Debug)]
-pub struct Settings {
-    /// Entries that each of the two maps of flows can have.
-    pub flows: u32,
-    /// Which tags they take off.
-    pub dsa: Dsa,
-}
-
-/// A program of the object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Role {
-    /// Forwards at TC.
-    Tc,
-    /// Forwards at XDP.
-    Xdp,
-    /// Passes all, for devices that send only if they have a program.
-    Pass,
-    /// Says that the daemon is there.
-    Beat,
-}
-
-impl Role {
-    /// All.
-    pub const ALL: [Self; 4] = [Self::Tc, Self::Xdp, Self::Pass, Self::Beat];
-
-    /// Its name in the object and in the folder.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tc => "fastpath_tc",
-            Self::Xdp => "fastpath_xdp",
-            Self::Pass => "fastpath_pass",
-            Self::Beat => "fastpath_beat",
-        }
-    }
-}
+pub use crate::role::{Dsa, Role, Settings};
 
 /// The map of the object that holds what the daemon tells the programs: their variables.
 pub const CONTROL: &str = ".bss";

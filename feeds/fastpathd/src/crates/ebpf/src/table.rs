@@ -11,7 +11,7 @@ use ctnetlink::Counters;
 
 use crate::connection::{Connection, Extension, Growth, Left, Reading, Taken, Timeouts};
 use crate::entry::{Entry, Key, Refusal, connect, reject};
-use crate::ground::{Change, Place};
+use crate::endpoint::{Change, Endpoint};
 
 /// A connection of fewer packets has hardly begun …
 const SLIGHT: u64 = 16;
@@ -57,7 +57,7 @@ impl Held {
 /// Connections by whom they lead to.
 #[derive(Debug)]
 struct Station {
-    place: Place,
+    endpoint: Endpoint,
     connections: HashSet<u64>,
 }
 
@@ -150,7 +150,7 @@ impl Table {
         &self.dropped
     }
 
-    /// Takes a connection up, of which none may be there under the same number. `places`: where
+    /// Takes a connection up, of which none may be there under the same number. `endpoints`: where
     /// the initiator and the responder are.
     ///
     /// # Errors
@@ -158,12 +158,12 @@ impl Table {
     pub fn take(
         &mut self,
         connection: Connection,
-        places: [Place; 2],
+        endpoints: [Endpoint; 2],
         now: Duration,
     ) -> Result<Taken, Refusal> {
         let (orig, reply) = (&connection.orig, &connection.reply);
-        let entries = connect(orig, reply, &places[0].side, &places[1].side)?;
-        self.add(connection, places, entries, Fate::Carried, now)
+        let entries = connect(orig, reply, &endpoints[0].side, &endpoints[1].side)?;
+        self.add(connection, endpoints, entries, Fate::Carried, now)
     }
 
     /// Has a connection's packets dropped for `rule` until then.
@@ -173,20 +173,20 @@ impl Table {
     pub fn reject(
         &mut self,
         connection: Connection,
-        places: [Place; 2],
+        endpoints: [Endpoint; 2],
         rule: u32,
         until: Duration,
         now: Duration,
     ) -> Result<Taken, Refusal> {
         let (orig, reply) = (&connection.orig, &connection.reply);
-        let entries = reject(orig, reply, &places[0].side, &places[1].side, rule)?;
-        self.add(connection, places, entries, Fate::Dropped { rule, until }, now)
+        let entries = reject(orig, reply, &endpoints[0].side, &endpoints[1].side, rule)?;
+        self.add(connection, endpoints, entries, Fate::Dropped { rule, until }, now)
     }
 
     fn add(
         &mut self,
         connection: Connection,
-        places: [Place; 2],
+        endpoints: [Endpoint; 2],
         entries: [(Key, Entry); 2],
         fate: Fate,
         now: Duration,
@@ -212,8 +212,8 @@ impl Table {
             self.keys.insert(key, Slot { id: connection.id, direction, ..Slot::default() });
         }
         let ends = [connection.orig.src, connection.reply.src];
-        for (address, place) in ends.into_iter().zip(places) {
-            let new = || Station { place, connections: HashSet::new() };
+        for (address, endpoint) in ends.into_iter().zip(endpoints) {
+            let new = || Station { endpoint, connections: HashSet::new() };
             self.stations.entry(address).or_insert_with(new).connections.insert(connection.id);
         }
         let held = Held { connection, keys, fate, packets: 0, active: now, expires: now };
@@ -263,22 +263,22 @@ impl Table {
         self.connections.keys().copied().collect()
     }
 
-    /// Whose place may be another one after these changes.
+    /// Whose endpoint may be another one after these changes.
     #[must_use]
     pub fn touched(&self, changes: &[Change]) -> Vec<IpAddr> {
         let stations = self.stations.iter();
         stations
-            .filter(|(address, at)| changes.iter().any(|c| c.touches(**address, &at.place)))
+            .filter(|(address, at)| changes.iter().any(|c| c.touches(**address, &at.endpoint)))
             .map(|(address, _)| *address)
             .collect()
     }
 
     /// Where somebody is now; none if nobody knows. Connections whose entries are wrong then.
-    pub fn moved(&mut self, address: IpAddr, place: Option<Place>) -> Vec<u64> {
+    pub fn moved(&mut self, address: IpAddr, endpoint: Option<Endpoint>) -> Vec<u64> {
         let Some(station) = self.stations.get_mut(&address) else { return Vec::new() };
-        match place {
-            Some(place) if place.side == station.place.side => {
-                station.place = place;
+        match endpoint {
+            Some(endpoint) if endpoint.side == station.endpoint.side => {
+                station.endpoint = endpoint;
                 Vec::new()
             }
             _ => station.connections.iter().copied().collect(),

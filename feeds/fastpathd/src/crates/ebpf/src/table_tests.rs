@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::entry::{Hook, Side, Way};
-use crate::ground::Ground;
+use crate::endpoint::Dependency;
 
 const TIMEOUTS: Timeouts =
     Timeouts { tcp: Duration::from_secs(7440), udp: Duration::from_secs(120) };
@@ -16,7 +16,7 @@ fn s(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-fn place(device: u32, mac: u8) -> Place {
+fn endpoint(device: u32, mac: u8) -> Endpoint {
     let side = Side {
         device,
         hook: Hook::Tc,
@@ -25,7 +25,7 @@ fn place(device: u32, mac: u8) -> Place {
         next_hop: Some([2, 0, 0, 0, 1, mac]),
         mtu: 1500,
     };
-    Place { side, grounds: vec![Ground::Link(device), Ground::Station(9, [2, 0, 0, 0, 1, mac])] }
+    Endpoint { side, dependencies: vec![Dependency::Link(device), Dependency::Station(9, [2, 0, 0, 0, 1, mac])] }
 }
 
 fn host(last: u8) -> IpAddr {
@@ -58,8 +58,8 @@ impl World {
     }
 
     fn take(&mut self, connection: Connection, now: u64) -> Result<[Key; 2], Refusal> {
-        let places = [place(1, 1), place(2, 2)];
-        let taken = self.table.take(connection, places, s(now))?;
+        let endpoints = [endpoint(1, 1), endpoint(2, 2)];
+        let taken = self.table.take(connection, endpoints, s(now))?;
         Ok(self.put(taken))
     }
 
@@ -116,24 +116,24 @@ fn a_change_flushes_what_stands_on_it_and_nothing_else() {
     let mut world = World::new(64);
     world.take(connection(1, 1, 2, 6), 0).unwrap();
     world.take(connection(2, 1, 3, 6), 0).unwrap();
-    let places = [place(4, 7), place(2, 2)];
-    world.table.take(connection(3, 8, 9, 6), places, s(0)).unwrap();
+    let endpoints = [endpoint(4, 7), endpoint(2, 2)];
+    world.table.take(connection(3, 8, 9, 6), endpoints, s(0)).unwrap();
     let touched = |world: &World, change: Change| {
         let mut found = world.table.touched(&[change]);
         found.sort();
         found
     };
-    assert_eq!(touched(&world, Change::Ground(Ground::Link(4))), [host(8)]);
-    let station = Ground::Station(9, [2, 0, 0, 0, 1, 2]);
-    assert_eq!(touched(&world, Change::Ground(station)), [host(2), host(3), host(9)]);
+    assert_eq!(touched(&world, Change::Dependency(Dependency::Link(4))), [host(8)]);
+    let station = Dependency::Station(9, [2, 0, 0, 0, 1, 2]);
+    assert_eq!(touched(&world, Change::Dependency(station)), [host(2), host(3), host(9)]);
     assert_eq!(touched(&world, Change::Route(host(8), 31)), [host(8), host(9)]);
     assert!(touched(&world, Change::Vlans).is_empty());
     assert_eq!(touched(&world, Change::All).len(), 5);
     // It is where it was, though known otherwise.
-    let same = Place { grounds: vec![Ground::Vlans(5)], ..place(2, 2) };
+    let same = Endpoint { dependencies: vec![Dependency::Vlans(5)], ..endpoint(2, 2) };
     assert!(world.table.moved(host(2), Some(same)).is_empty());
     assert_eq!(touched(&world, Change::Vlans), [host(2)]);
-    assert_eq!(world.table.moved(host(2), Some(place(5, 2))), [1]);
+    assert_eq!(world.table.moved(host(2), Some(endpoint(5, 2))), [1]);
     let mut gone = world.table.moved(host(1), None);
     gone.sort_unstable();
     assert_eq!(gone, [1, 2]);
@@ -237,8 +237,8 @@ fn a_connection_that_leaves_is_extended_once_more() {
 #[test]
 fn what_is_dropped_is_counted_by_its_rule_and_ends() {
     let mut world = World::new(64);
-    let places = [place(1, 1), place(2, 2)];
-    let taken = world.table.reject(connection(1, 1, 2, 6), places, 2_100_498, s(60), s(0)).unwrap();
+    let endpoints = [endpoint(1, 1), endpoint(2, 2)];
+    let taken = world.table.reject(connection(1, 1, 2, 6), endpoints, 2_100_498, s(60), s(0)).unwrap();
     assert!(taken.entries.iter().all(|(_, entry)| entry.drop == Some(2_100_498)));
     let [key, _] = world.put(taken);
     world.pass(&key, 5);
@@ -253,8 +253,8 @@ fn what_is_dropped_is_counted_by_its_rule_and_ends() {
 fn drops_leave_room() {
     let mut table = Table::new(64);
     let reject = |table: &mut Table, id: u64| {
-        let places = [place(1, 1), place(2, 2)];
-        table.reject(connection(id, 1, 2, 6), places, 1, s(60), s(0)).map(|_| ())
+        let endpoints = [endpoint(1, 1), endpoint(2, 2)];
+        table.reject(connection(id, 1, 2, 6), endpoints, 1, s(60), s(0)).map(|_| ())
     };
     let refused = (0..10).filter(|id| reject(&mut table, *id) == Err(Refusal::Full)).count();
     assert_eq!(refused, 6);
@@ -308,7 +308,7 @@ proptest! {
                     }
                 }
                 Step::Move(last, device) => {
-                    for id in world.table.moved(host(last), Some(place(device, 1))) {
+                    for id in world.table.moved(host(last), Some(endpoint(device, 1))) {
                         world.leave(id);
                     }
                 }

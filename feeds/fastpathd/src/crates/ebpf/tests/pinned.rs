@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use ctnetlink::{Counters, Tuple};
 use ebpf::connection::{Connection, Reading, Timeouts};
+use ebpf::endpoint::Endpoint;
 use ebpf::engine::{Engine, MapError, Maps};
 use ebpf::entry::{Entry, Hook, Key, Side, Tag, Way, connect};
 use ebpf::folder::Folder;
-use ebpf::ground::Place;
 use ebpf::pinned::{OpenError, Pinned};
 use ebpf::programs::{Dsa, Programs, Role, Settings};
 
@@ -149,7 +149,7 @@ fn the_programs_hear_of_the_daemon() {
 #[test]
 fn the_engine_works_on_them_and_the_next_one_adopts() {
     let Some(loaded) = Loaded::new("engine", 64) else { return };
-    let place = |device| Place { side: side(device), grounds: Vec::new() };
+    let place = |device| Endpoint { side: side(device), dependencies: Vec::new() };
     let (orig, reply) = tuples(1000, false);
     let connection = Connection { id: 1, zone: 0, orig, reply };
     let engine = || {

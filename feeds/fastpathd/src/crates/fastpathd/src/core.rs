@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ctnetlink::{Entry, Event, Tuple, Upkeep};
+use ctnetlink::{Entry, EntryUpdate, Event, Tuple};
 use flows::{FlowTable, Now, Offer};
 use ruleset::{Candidate, Engine, OnExit, Plan, Settings};
 use serde_json::Value;
@@ -66,7 +66,7 @@ pub(crate) enum Effect {
     /// Give devices eBPF programs, and take them from all others.
     Attach(Wanted),
     /// Tell conntrack of connections that it sees no packets of.
-    Keep(Vec<Upkeep>),
+    Keep(Vec<EntryUpdate>),
     /// Tell conntrack not to mind the windows of these connections, and tell when it knows.
     Free(Vec<Offer>),
     /// Clear bits of these connections' marks, and report when they are cleared.

@@ -4,10 +4,10 @@
 
 use std::net::IpAddr;
 
+use ebpf::endpoint::{Change, Dependency, Endpoint};
 use ebpf::entry::{Refusal, Side, Tag, Way};
-use ebpf::ground::{Change, Ground, Place};
 use flows::Reason;
-use topology::{LinkKind, NoWay, Topology, VlanTag};
+use topology::{LinkKind, PathError, Topology, VlanTag};
 
 use crate::ebpf_room::Program;
 
@@ -16,12 +16,12 @@ pub(crate) fn place(
     programs: &[Program],
     topology: &Topology,
     address: IpAddr,
-) -> Result<Place, Reason> {
-    let way = topology.way(address).map_err(|why| match why {
-        NoWay::Route => Reason::NoRoute,
-        NoWay::Tunnel => Reason::Tunnel,
-        NoWay::Neighbour => Reason::NoNeighbour,
-        NoWay::Port => Reason::NoDevice,
+) -> Result<Endpoint, Reason> {
+    let way = topology.link_path(address).map_err(|why| match why {
+        PathError::Route => Reason::NoRoute,
+        PathError::Tunnel => Reason::Tunnel,
+        PathError::Neighbour => Reason::NoNeighbour,
+        PathError::Port => Reason::NoDevice,
     })?;
     let program = programs.iter().find(|program| *program.device == *way.port_name);
     let hook = program.and_then(|program| program.hook).ok_or(Reason::NoDevice)?;
@@ -31,16 +31,16 @@ pub(crate) fn place(
     let tag = |at: usize| {
         way.tags.get(at).map(|VlanTag { vid, service }| Tag { vid: *vid, service: *service })
     };
-    let mut grounds = vec![Ground::Session; usize::from(way.session.is_some())];
+    let mut dependencies = vec![Dependency::Session; usize::from(way.session.is_some())];
     for index in &way.links {
-        grounds.push(Ground::Link(*index));
+        dependencies.push(Dependency::Link(*index));
     }
     if let Some((index, address)) = way.neighbour {
-        grounds.push(Ground::Neighbour(index, address));
+        dependencies.push(Dependency::Neighbour(index, address));
     }
     if let Some((bridge, mac)) = way.station {
-        grounds.push(Ground::Station(bridge, mac.0));
-        grounds.push(Ground::Vlans(bridge));
+        dependencies.push(Dependency::Station(bridge, mac.0));
+        dependencies.push(Dependency::Vlans(bridge));
     }
     let side = Side {
         device: way.port,
@@ -50,7 +50,7 @@ pub(crate) fn place(
         next_hop: Some(way.next_hop.0),
         mtu: way.mtu,
     };
-    Ok(Place { side, grounds })
+    Ok(Endpoint { side, dependencies })
 }
 
 /// What a change of the network means to entries.
@@ -59,8 +59,8 @@ pub(crate) fn change_of(change: &topology::Change) -> Change {
     let host = |address: IpAddr| Change::Route(address, if address.is_ipv4() { 32 } else { 128 });
     match change {
         News::Full(_) | News::Routes(_) | News::Rules(_) | News::Queues(_) => Change::All,
-        News::Link(link) => Change::Ground(Ground::Link(link.index)),
-        News::LinkGone(index) => Change::Ground(Ground::Link(*index)),
+        News::Link(link) => Change::Dependency(Dependency::Link(link.index)),
+        News::LinkGone(index) => Change::Dependency(Dependency::Link(*index)),
         News::BridgeVlans(_) => Change::Vlans,
         // What becomes our own is not forwarded any more.
         News::Address(address) | News::AddressGone(address) => host(address.address),
@@ -68,13 +68,15 @@ pub(crate) fn change_of(change: &topology::Change) -> Change {
             Change::Route(route.network, route.prefix)
         }
         News::Neighbour(neighbour) => {
-            Change::Ground(Ground::Neighbour(neighbour.index, neighbour.address))
+            Change::Dependency(Dependency::Neighbour(neighbour.index, neighbour.address))
         }
-        News::NeighbourGone(index, address) => Change::Ground(Ground::Neighbour(*index, *address)),
+        News::NeighbourGone(index, address) => {
+            Change::Dependency(Dependency::Neighbour(*index, *address))
+        }
         News::Fdb(entry) | News::FdbGone(entry) => {
-            Change::Ground(Ground::Station(entry.bridge, entry.mac.0))
+            Change::Dependency(Dependency::Station(entry.bridge, entry.mac.0))
         }
-        News::Pppoe(..) => Change::Ground(Ground::Session),
+        News::Pppoe(..) => Change::Dependency(Dependency::Session),
     }
 }
 

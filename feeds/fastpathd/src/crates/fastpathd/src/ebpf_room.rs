@@ -6,15 +6,15 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use ctnetlink::{Entry, Upkeep};
+use ctnetlink::{Entry, EntryUpdate};
 use ebpf::connection::{Connection, Timeouts};
+use ebpf::endpoint::{Change, Dependency, Endpoint};
 use ebpf::engine::{Cause, Engine, MapError, Maps, TakeError};
 use ebpf::entry::Hook;
-use ebpf::ground::{Change, Ground, Place};
 use ebpf::layout::Exits;
 use ebpf::table::Table;
 use flows::{FlowTable, Now, Offer, Reason, Wish};
-use topology::{Kept, Queue, Topology, passed_by};
+use topology::{Queue, QueueUse, Topology, bypassed_queue};
 
 use crate::ebpf_places::{place, reason};
 use crate::surroundings::Surroundings;
@@ -76,7 +76,7 @@ pub(crate) struct Attached {
 /// What conntrack has to be told.
 #[derive(Debug)]
 pub(crate) struct Served {
-    pub(crate) upkeep: Vec<Upkeep>,
+    pub(crate) upkeep: Vec<EntryUpdate>,
     /// TCP connections that are taken up once conntrack does not mind their windows any more.
     /// Before that, an answer that comes between the writing of two entries would be invalid to it:
     /// it acknowledges what conntrack has not seen.
@@ -225,7 +225,7 @@ impl EbpfRoom {
             .filter(|one| !self.shaped.contains(one))
             .chain(new.filter(|one| !before.contains(one)));
         let touched: Vec<Change> =
-            differ.map(|queue| Change::Ground(Ground::Link(queue.index))).collect();
+            differ.map(|queue| Change::Dependency(Dependency::Link(queue.index))).collect();
         // Their ways are the same: all over these links are looked at again.
         if let Some(engine) = &mut self.engine {
             engine.changed(&touched, |_| None, now.mono);
@@ -287,7 +287,7 @@ impl EbpfRoom {
         flows: &mut FlowTable,
         around: &Surroundings,
         now: Now,
-        upkeep: &mut Vec<Upkeep>,
+        upkeep: &mut Vec<EntryUpdate>,
     ) {
         let Some(engine) = &mut self.engine else { return };
         let report = engine.report();
@@ -304,11 +304,11 @@ impl EbpfRoom {
         }
         // What is ending has a shorter time than any that we know of.
         let open = report.extensions.iter().filter(|extension| flows.is_open(extension.id));
-        upkeep.extend(open.map(|extension| Upkeep {
+        upkeep.extend(open.map(|extension| EntryUpdate {
             zone: extension.zone,
             orig: extension.orig,
             timeout_s: Some(u32::try_from(extension.left.as_secs()).unwrap_or(u32::MAX).max(1)),
-            liberal: false,
+            disable_window_tracking: false,
         }));
     }
 
@@ -333,18 +333,19 @@ impl EbpfRoom {
 
     /// Whether packets to and from there would go past a queue or limit of the owner's. The lowest
     /// device's queue is kept by what TC sends on, and not by XDP.
-    fn is_shaped(&self, to: &Place, from: Hook) -> bool {
-        let links = to.grounds.iter().filter_map(|ground| match ground {
-            Ground::Link(index) => Some((*index, *index == to.side.device)),
-            Ground::Neighbour(..) | Ground::Station(..) | Ground::Vlans(_) | Ground::Session => {
-                None
-            }
+    fn is_shaped(&self, to: &Endpoint, from: Hook) -> bool {
+        let links = to.dependencies.iter().filter_map(|dependency| match dependency {
+            Dependency::Link(index) => Some((*index, *index == to.side.device)),
+            Dependency::Neighbour(..)
+            | Dependency::Station(..)
+            | Dependency::Vlans(_)
+            | Dependency::Session => None,
         });
-        let kept = Kept { leaving: from == Hook::Tc, incoming: false };
-        passed_by(&self.shaped, links, kept).is_some()
+        let kept = QueueUse { leaving: from == Hook::Tc, incoming: false };
+        bypassed_queue(&self.shaped, links, kept).is_some()
     }
 
-    fn place(&self, topology: &Topology, address: IpAddr) -> Result<Place, Reason> {
+    fn place(&self, topology: &Topology, address: IpAddr) -> Result<Endpoint, Reason> {
         place(&self.programs, topology, address)
     }
 
@@ -454,8 +455,13 @@ impl EbpfRoom {
 }
 
 /// That sequence numbers of a connection are not to be minded.
-pub(crate) fn liberal(offer: &Offer) -> Upkeep {
-    Upkeep { zone: offer.zone, orig: offer.orig, timeout_s: None, liberal: true }
+pub(crate) fn liberal(offer: &Offer) -> EntryUpdate {
+    EntryUpdate {
+        zone: offer.zone,
+        orig: offer.orig,
+        timeout_s: None,
+        disable_window_tracking: true,
+    }
 }
 
 fn words(error: &MapError) -> String {

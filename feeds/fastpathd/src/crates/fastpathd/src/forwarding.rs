@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use config::order;
-use ebpf::ground::Change;
+use ebpf::endpoint::Change;
 use flows::{Offer, Reason};
 use ruleset::{Engine, Plan};
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use config::SettingsError;
 use flows::{FlowTable, InspectionState};
-use ruleset::{InForce, Places};
+use ruleset::{InForce, Segments};
 
 use crate::configuration::Configuration;
 use crate::core::{Core, Effect, Readings};
@@ -37,7 +37,7 @@ impl Core {
         if problems.is_empty() { Ok(()) } else { Err(SettingsError { problems }) }
     }
 
-    pub(crate) fn places(&self) -> Places {
+    pub(crate) fn places(&self) -> Segments {
         places::places(&self.firewall, self.around.interfaces(), self.around.topology())
     }
 

@@ -32,6 +32,6 @@ pub use inspection::{Gate, Inspection, Queues, Spread};
 pub use marks::Marks;
 pub use nft::{Nft, NftCommand, NftError};
 pub use plan::{Candidate, Decision, Plan, Protection, plan};
-pub use policy::{Action, Judged, Places, Policy};
+pub use policy::{Action, Judged, Policy, Segments};
 pub use render::{render, render_remove};
 pub use settings::{Engine, LeftOut, OnExit, Settings};

@@ -85,10 +85,10 @@ impl Policy {
 
     /// The zones it names that there are not.
     #[must_use]
-    pub fn check(&self, places: &Places) -> Vec<Problem> {
+    pub fn check(&self, segments: &Segments) -> Vec<Problem> {
         let unknown = |(option, zone): (&str, &Option<String>)| {
-            let zone = zone.as_ref().filter(|zone| !places.zones.contains_key(*zone))?;
-            let known: Vec<&str> = places.zones.keys().map(String::as_str).collect();
+            let zone = zone.as_ref().filter(|zone| !segments.zones.contains_key(*zone))?;
+            let known: Vec<&str> = segments.zones.keys().map(String::as_str).collect();
             let what = if known.is_empty() {
                 "is no firewall zone; there are none".to_owned()
             } else {
@@ -102,12 +102,12 @@ impl Policy {
 
     /// What it means on the devices there are now.
     #[must_use]
-    pub fn on(&self, places: &Places) -> Judged {
+    pub fn on(&self, segments: &Segments) -> Judged {
         Judged {
             name: self.name.clone(),
             action: self.action,
-            from: places.devices(self.src.as_deref(), self.src_vlan),
-            to: places.devices(self.dest.as_deref(), self.dest_vlan),
+            from: segments.devices(self.src.as_deref(), self.src_vlan),
+            to: segments.devices(self.dest.as_deref(), self.dest_vlan),
         }
     }
 }
@@ -125,14 +125,14 @@ fn vlan(text: &str) -> Result<u16, String> {
 
 /// Which layer-3 devices (those that routes name: `br-lan.20`, `pppoe-wan`) are where.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Places {
+pub struct Segments {
     /// Of every firewall zone there is; a zone may be without devices.
     pub zones: BTreeMap<String, BTreeSet<String>>,
     /// Of every VLAN that has any.
     pub vlans: BTreeMap<u16, BTreeSet<String>>,
 }
 
-impl Places {
+impl Segments {
     /// The devices in the zone and in the VLAN; none if neither is asked for, which is any device.
     fn devices(&self, zone: Option<&str>, vlan: Option<u16>) -> Option<BTreeSet<String>> {
         let zone = zone.map(|zone| self.zones.get(zone).cloned().unwrap_or_default());

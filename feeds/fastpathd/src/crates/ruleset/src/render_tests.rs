@@ -6,7 +6,7 @@ use super::*;
 use crate::exclude::Exclude;
 use crate::fixture::inspection;
 use crate::plan::{Candidate, Protection};
-use crate::policy::{Judged, Places};
+use crate::policy::{Judged, Segments};
 use crate::rules::comments;
 use crate::settings::{Engine, Settings};
 
@@ -242,8 +242,8 @@ proptest! {
         let mut policy = policy;
         policy["src"] = json!("lan");
         if let Ok((settings, _)) = Settings::from_uci(&json!({ "x": policy })) {
-            let places = Places { zones: [("lan".to_owned(), devices)].into(), vlans: [].into() };
-            let policies = settings.policies.iter().map(|policy| policy.on(&places)).collect();
+            let segments = Segments { zones: [("lan".to_owned(), devices)].into(), vlans: [].into() };
+            let policies = settings.policies.iter().map(|policy| policy.on(&segments)).collect();
             let block = |comment: &str| Block {
                 address: [192, 0, 2, 1].into(), seconds: 600, left: 9, comment: comment.to_owned(),
             };

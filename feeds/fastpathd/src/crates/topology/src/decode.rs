@@ -31,7 +31,7 @@ const RTA_VIA: u16 = 18;
 
 /// What a message tells.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum News {
+pub(crate) enum Decoded {
     /// A change of the model.
     Change(Change),
     /// VLANs of a bridge port. In a dump they are all there are; in an event they may be only
@@ -47,20 +47,20 @@ pub(crate) enum News {
     Nothing,
 }
 
-/// Takes a message apart. What is cut short or makes no sense is [`News::Nothing`].
-pub(crate) fn decode(message: &Message<'_>) -> News {
-    let news = match message.kind {
+/// Takes a message apart. What is cut short or makes no sense is [`Decoded::Nothing`].
+pub(crate) fn decode(message: &Message<'_>) -> Decoded {
+    let decoded = match message.kind {
         libc::RTM_NEWLINK | libc::RTM_DELLINK => link_message(message),
-        libc::RTM_NEWADDR => address(message.payload).map(Change::Address).map(News::Change),
-        libc::RTM_DELADDR => address(message.payload).map(Change::AddressGone).map(News::Change),
+        libc::RTM_NEWADDR => address(message.payload).map(Change::Address).map(Decoded::Change),
+        libc::RTM_DELADDR => address(message.payload).map(Change::AddressGone).map(Decoded::Change),
         libc::RTM_NEWROUTE | libc::RTM_DELROUTE => route_message(message),
         libc::RTM_NEWNEIGH | libc::RTM_DELNEIGH => neighbour_message(message),
-        libc::RTM_NEWQDISC | libc::RTM_DELQDISC => Some(News::Queue(queue(message.payload))),
-        libc::RTM_NEWRULE | libc::RTM_DELRULE => Some(News::Rule(Rule::decode(message.payload))),
-        RTM_NEWVLAN | RTM_DELVLAN => Some(News::Vlans(None)),
+        libc::RTM_NEWQDISC | libc::RTM_DELQDISC => Some(Decoded::Queue(queue(message.payload))),
+        libc::RTM_NEWRULE | libc::RTM_DELRULE => Some(Decoded::Rule(Rule::decode(message.payload))),
+        RTM_NEWVLAN | RTM_DELVLAN => Some(Decoded::Vlans(None)),
         _ => None,
     };
-    news.unwrap_or(News::Nothing)
+    decoded.unwrap_or(Decoded::Nothing)
 }
 
 /// The fixed header of a message's payload and the attributes behind it.
@@ -76,19 +76,19 @@ fn positive(index: i32) -> Option<u32> {
     u32::try_from(index).ok().filter(|index| *index != 0)
 }
 
-fn link_message(message: &Message<'_>) -> Option<News> {
+fn link_message(message: &Message<'_>) -> Option<Decoded> {
     let (header, attrs) = split(message.payload, Ifinfomsg::len())?;
     let header = Ifinfomsg::new_from_slice(header)?;
     let index = positive(header.ifi_index)?;
     if header.ifi_family == BRIDGE {
         // RTM_DELLINK of this family: the port left its bridge; the link itself lives on.
         let vlans = (message.kind == libc::RTM_NEWLINK).then(|| port_vlans(index, attrs));
-        return Some(News::Vlans(vlans));
+        return Some(Decoded::Vlans(vlans));
     }
     if message.kind == libc::RTM_DELLINK {
-        return Some(News::Change(Change::LinkGone(index)));
+        return Some(Decoded::Change(Change::LinkGone(index)));
     }
-    link(&header, index, LinkAttrs::new(attrs)).map(Change::Link).map(News::Change)
+    link(&header, index, LinkAttrs::new(attrs)).map(Change::Link).map(Decoded::Change)
 }
 
 fn link(header: &Ifinfomsg, index: u32, attrs: IterableLinkAttrs<'_>) -> Option<Link> {
@@ -233,7 +233,7 @@ fn address(payload: &[u8]) -> Option<Address> {
     })
 }
 
-fn route_message(message: &Message<'_>) -> Option<News> {
+fn route_message(message: &Message<'_>) -> Option<Decoded> {
     const RTM_F_CLONED: u32 = 1 << 9;
     let (header, attrs) = split(message.payload, Rtmsg::len())?;
     let header = Rtmsg::new_from_slice(header)?;
@@ -244,7 +244,7 @@ fn route_message(message: &Message<'_>) -> Option<News> {
     let multipath = attributes(attrs).any(|(kind, _)| kind == libc::RTA_MULTIPATH);
     let event = message.flags & MULTI == 0;
     if multipath && event {
-        return Some(News::Routes);
+        return Some(Decoded::Routes);
     }
     let route = route(&header, attrs)?;
     let change = match message.kind {
@@ -252,7 +252,7 @@ fn route_message(message: &Message<'_>) -> Option<News> {
         _ if event && message.flags & REPLACE != 0 => Change::RouteReplaced(route),
         _ => Change::Route(route),
     };
-    Some(News::Change(change))
+    Some(Decoded::Change(change))
 }
 
 /// `NLM_F_MULTI`: part of a dump.
@@ -361,7 +361,7 @@ pub(crate) fn ip(value: &[u8]) -> Option<IpAddr> {
         .ok()
 }
 
-fn neighbour_message(message: &Message<'_>) -> Option<News> {
+fn neighbour_message(message: &Message<'_>) -> Option<Decoded> {
     const NTF_PROXY: u8 = 1 << 3;
     let (header, attrs) = split(message.payload, Ndmsg::len())?;
     let header = Ndmsg::new_from_slice(header)?;
@@ -370,7 +370,7 @@ fn neighbour_message(message: &Message<'_>) -> Option<News> {
     if header.ndm_family == BRIDGE {
         let entry = station(&header, index, attrs)?;
         let change = if gone { Change::FdbGone(entry) } else { Change::Fdb(entry) };
-        return Some(News::Change(change));
+        return Some(Decoded::Change(change));
     }
     if header.ndm_flags & NTF_PROXY != 0 {
         return None;
@@ -381,7 +381,7 @@ fn neighbour_message(message: &Message<'_>) -> Option<News> {
     } else {
         Change::Neighbour(neighbour)
     };
-    Some(News::Change(change))
+    Some(Decoded::Change(change))
 }
 
 /// `NUD_*`: reachable, stale, delay, probe, noarp, permanent.

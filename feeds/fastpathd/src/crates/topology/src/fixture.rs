@@ -4,7 +4,7 @@
 use netlink::messages;
 
 use crate::change::Change;
-use crate::decode::{News, decode};
+use crate::decode::{Decoded, decode};
 use crate::model::Topology;
 use crate::pppoe::parse_sessions;
 use crate::recording;
@@ -172,14 +172,14 @@ pub(crate) fn session(id: u16, device: &str) -> PppoeSession {
 pub(crate) fn gateway() -> Topology {
     model(Table::ALL.into_iter().flat_map(|table| {
         let bytes = recorded(table);
-        let news: Vec<News> = messages(&bytes).map(|message| decode(&message)).collect();
+        let decoded: Vec<Decoded> = messages(&bytes).map(|message| decode(&message)).collect();
         let mut vlans = Vec::new();
         let mut changes = Vec::new();
-        for news in news {
-            match news {
-                News::Change(change) => changes.push(change),
-                News::Vlans(ports) => vlans.extend(ports),
-                News::Queue(_) | News::Rule(_) | News::Routes | News::Nothing => {}
+        for decoded in decoded {
+            match decoded {
+                Decoded::Change(change) => changes.push(change),
+                Decoded::Vlans(ports) => vlans.extend(ports),
+                Decoded::Queue(_) | Decoded::Rule(_) | Decoded::Routes | Decoded::Nothing => {}
             }
         }
         if !vlans.is_empty() {

@@ -10,7 +10,7 @@ use netlink::{Client, Protocol, RequestError, messages};
 use thiserror::Error;
 
 use crate::change::Change;
-use crate::decode::{News, decode};
+use crate::decode::{Decoded, decode};
 use crate::pppoe::{in_order, parse_dialer, parse_sessions};
 use crate::table::Table;
 use crate::types::{Dialer, LinkKind, PppoeSession};
@@ -76,7 +76,7 @@ impl Kernel for Running {
 }
 
 /// Sessions of other programs (a server, say) may stay without a device for good.
-const LOOKS: u8 = 5;
+const RECHECKS: u8 = 5;
 
 /// What events did not tell in full.
 #[derive(Debug, Default)]
@@ -96,14 +96,20 @@ pub(crate) struct Reader<K> {
     ppp: HashSet<u32>,
     stale: Stale,
     /// How often a session without a ppp device is still looked after.
-    looks: u8,
+    rechecks: u8,
     /// There are more sessions than ppp devices.
     orphans: bool,
 }
 
 impl<K: Kernel> Reader<K> {
     pub(crate) fn new(kernel: K) -> Self {
-        Self { kernel, ppp: HashSet::new(), stale: Stale::default(), looks: LOOKS, orphans: false }
+        Self {
+            kernel,
+            ppp: HashSet::new(),
+            stale: Stale::default(),
+            rechecks: RECHECKS,
+            orphans: false,
+        }
     }
 
     /// Everything.
@@ -130,15 +136,15 @@ impl<K: Kernel> Reader<K> {
     pub(crate) fn event(&mut self, datagram: &[u8], changes: &mut Vec<Change>) {
         for message in messages(datagram) {
             match decode(&message) {
-                News::Change(change) => {
+                Decoded::Change(change) => {
                     self.notice(&change);
                     changes.push(change);
                 }
-                News::Vlans(_) => self.stale.vlans = true,
-                News::Queue(_) => self.stale.queues = true,
-                News::Routes => self.stale.routes = true,
-                News::Rule(_) => self.stale.rules = true,
-                News::Nothing => {}
+                Decoded::Vlans(_) => self.stale.vlans = true,
+                Decoded::Queue(_) => self.stale.queues = true,
+                Decoded::Routes => self.stale.routes = true,
+                Decoded::Rule(_) => self.stale.rules = true,
+                Decoded::Nothing => {}
             }
         }
     }
@@ -171,13 +177,13 @@ impl<K: Kernel> Reader<K> {
 
     /// Whether the sessions should be read again in a while without an event: pppd closes its
     /// session some time after its device went, and of that nobody tells.
-    pub(crate) fn waits(&self) -> bool {
-        self.orphans && self.looks > 0
+    pub(crate) fn needs_recheck(&self) -> bool {
+        self.orphans && self.rechecks > 0
     }
 
     /// That while is over.
-    pub(crate) fn look_again(&mut self) {
-        self.looks = self.looks.saturating_sub(1);
+    pub(crate) fn recheck(&mut self) {
+        self.rechecks = self.rechecks.saturating_sub(1);
         self.stale.pppoe = true;
     }
 
@@ -188,14 +194,14 @@ impl<K: Kernel> Reader<K> {
                 if link.kind == LinkKind::Ppp {
                     self.ppp.insert(link.index);
                     self.stale.pppoe = true;
-                    self.looks = LOOKS;
+                    self.rechecks = RECHECKS;
                 }
             }
             Change::LinkGone(index) => {
                 self.stale.routes = true;
                 if self.ppp.remove(index) {
                     self.stale.pppoe = true;
-                    self.looks = LOOKS;
+                    self.rechecks = RECHECKS;
                 }
             }
             Change::AddressGone(_) => self.stale.routes = true,
@@ -216,32 +222,32 @@ impl<K: Kernel> Reader<K> {
     }
 
     fn changes(&mut self, table: Table, into: &mut Vec<Change>) -> Result<(), ReadError> {
-        into.extend(decoded(&self.table(table)?, |news| match news {
-            News::Change(change) => Some(change),
+        into.extend(decoded(&self.table(table)?, |decoded| match decoded {
+            Decoded::Change(change) => Some(change),
             _ => None,
         }));
         Ok(())
     }
 
     fn vlans(&mut self) -> Result<Change, ReadError> {
-        let ports = decoded(&self.table(Table::Vlans)?, |news| match news {
-            News::Vlans(port) => port,
+        let ports = decoded(&self.table(Table::Vlans)?, |decoded| match decoded {
+            Decoded::Vlans(port) => port,
             _ => None,
         });
         Ok(Change::BridgeVlans(ports))
     }
 
     fn rules(&mut self) -> Result<Change, ReadError> {
-        let rules = decoded(&self.optional(Table::Rules)?, |news| match news {
-            News::Rule(rule) => rule,
+        let rules = decoded(&self.optional(Table::Rules)?, |decoded| match decoded {
+            Decoded::Rule(rule) => rule,
             _ => None,
         });
         Ok(Change::Rules(rules))
     }
 
     fn queues(&mut self) -> Result<Change, ReadError> {
-        let queues = decoded(&self.optional(Table::Queues)?, |news| match news {
-            News::Queue(queue) => queue,
+        let queues = decoded(&self.optional(Table::Queues)?, |decoded| match decoded {
+            Decoded::Queue(queue) => queue,
             _ => None,
         });
         Ok(Change::Queues(in_order(queues.into_iter())))
@@ -255,7 +261,7 @@ impl<K: Kernel> Reader<K> {
 }
 
 /// What the messages of a table say, as far as `wanted` picks it.
-fn decoded<T>(table: &[u8], mut wanted: impl FnMut(News) -> Option<T>) -> Vec<T> {
+fn decoded<T>(table: &[u8], mut wanted: impl FnMut(Decoded) -> Option<T>) -> Vec<T> {
     messages(table).filter_map(|message| wanted(decode(&message))).collect()
 }
 

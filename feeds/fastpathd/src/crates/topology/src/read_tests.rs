@@ -139,7 +139,7 @@ fn a_line_that_is_dialled_again_has_its_new_session() {
     reader.kernel.sessions.clear();
     reader.notice(&Change::LinkGone(ppp.index));
     reader.refresh(&mut changes).unwrap();
-    assert!(!reader.waits(), "the session went with its device");
+    assert!(!reader.needs_recheck(), "the session went with its device");
 
     changes.clear();
     reader.kernel.sessions = vec![fixture::session(9, "wan.35")];
@@ -154,25 +154,25 @@ fn a_session_whose_device_went_is_looked_after_for_a_while() {
     let mut changes = Vec::new();
     let mut model = Topology::new();
     model.apply(reader.full().unwrap());
-    assert!(!reader.waits(), "each session has its device");
+    assert!(!reader.needs_recheck(), "each session has its device");
 
     let ppp = model.link_named("pppoe-wan").unwrap().index;
     reader.notice(&Change::LinkGone(ppp));
     reader.refresh(&mut changes).unwrap();
-    assert!(reader.waits(), "pppd has not closed it yet");
-    reader.look_again();
+    assert!(reader.needs_recheck(), "pppd has not closed it yet");
+    reader.recheck();
     reader.kernel.sessions.clear();
     reader.refresh(&mut changes).unwrap();
     assert_eq!(changes.last(), Some(&Change::Pppoe(Vec::new(), Vec::new())));
-    assert!(!reader.waits());
+    assert!(!reader.needs_recheck());
 
     // One that stays belongs to another program.
     reader.kernel.sessions = vec![fixture::session(9, "wan")];
     reader.stale.pppoe = true;
     reader.refresh(&mut changes).unwrap();
     let looks = std::iter::from_fn(|| {
-        reader.waits().then(|| {
-            reader.look_again();
+        reader.needs_recheck().then(|| {
+            reader.recheck();
             reader.refresh(&mut changes).unwrap();
         })
     });

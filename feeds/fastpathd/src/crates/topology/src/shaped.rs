@@ -9,14 +9,14 @@ use crate::types::{LinkKind, Name, Queue};
 
 /// What packets still meet of the lowest device's queues. Of those above it they meet none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kept {
+pub struct QueueUse {
     /// What leaves goes through its queue.
     pub leaving: bool,
     /// What comes in has been through its filters.
     pub incoming: bool,
 }
 
-impl Kept {
+impl QueueUse {
     /// By a flowtable: it hands frames to `dev_queue_xmit` of the lowest device, and its hook at
     /// ingress is behind that of traffic control (`__netif_receive_skb_core`).
     pub const FLOWTABLE: Self = Self { leaving: true, incoming: true };
@@ -24,10 +24,10 @@ impl Kept {
 
 /// The first of these queues that packets over `links` go past. Each link has its index, and
 /// whether it is the lowest one.
-pub fn passed_by(
+pub fn bypassed_queue(
     queues: &[Queue],
     links: impl IntoIterator<Item = (u32, bool)>,
-    kept: Kept,
+    kept: QueueUse,
 ) -> Option<&Queue> {
     links.into_iter().find_map(|(index, lowest)| {
         let met =
@@ -52,7 +52,7 @@ impl Topology {
             let (mut links, mut lowest) = (BTreeSet::new(), BTreeMap::new());
             self.descend(link, 0, &link.name, &mut links, &mut lowest);
             let links = links.into_iter().map(|index| (index, lowest.contains_key(&index)));
-            if let Some(queue) = passed_by(self.queues(), links, Kept::FLOWTABLE) {
+            if let Some(queue) = bypassed_queue(self.queues(), links, QueueUse::FLOWTABLE) {
                 found.insert(link.name.clone(), queue.clone());
             }
         }
@@ -97,14 +97,14 @@ mod tests {
         assert_eq!(shaped(&both), Vec::<String>::new());
         let queue = |incoming| [Queue { index: 3, incoming, kind: "cake".into() }];
         for (leaving, incoming) in [(false, false), (true, false), (false, true)] {
-            let kept = Kept { leaving, incoming };
+            let kept = QueueUse { leaving, incoming };
             for comes in [false, true] {
                 let queues = queue(comes);
                 let met = if comes { incoming } else { leaving };
-                assert_eq!(passed_by(&queues, [(3, true)], kept).is_none(), met);
-                assert!(passed_by(&queues, [(3, false)], kept).is_some(), "above the lowest");
+                assert_eq!(bypassed_queue(&queues, [(3, true)], kept).is_none(), met);
+                assert!(bypassed_queue(&queues, [(3, false)], kept).is_some(), "above the lowest");
             }
-            assert_eq!(passed_by(&queue(false), [(4, false)], kept), None, "another device");
+            assert_eq!(bypassed_queue(&queue(false), [(4, false)], kept), None, "another device");
         }
     }
 }

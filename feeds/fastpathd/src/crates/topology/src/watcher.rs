@@ -47,7 +47,7 @@ pub struct Watcher {
     pending: Vec<Change>,
     full: bool,
     resyncs: u64,
-    look_at: Option<Instant>,
+    recheck_at: Option<Instant>,
 }
 
 impl Watcher {
@@ -77,7 +77,7 @@ impl Watcher {
             pending: Vec::new(),
             full: true,
             resyncs: 0,
-            look_at: None,
+            recheck_at: None,
         })
     }
 
@@ -109,15 +109,15 @@ impl Watcher {
                 self.full = false;
                 return Ok(vec![all]);
             }
-            let look_at = self.look_at();
-            if look_at.is_some_and(|at| at <= Instant::now()) {
-                return self.look_again();
+            let recheck_at = self.recheck_at();
+            if recheck_at.is_some_and(|at| at <= Instant::now()) {
+                return self.recheck();
             }
-            let received = match look_at {
+            let received = match recheck_at {
                 Some(at) => timeout_at(at, self.events.recv()).await,
                 None => Ok(self.events.recv().await),
             };
-            let Ok(received) = received else { return self.look_again() };
+            let Ok(received) = received else { return self.recheck() };
             let taken = match received {
                 Ok(datagram) => {
                     self.reader.event(datagram, &mut self.pending);
@@ -152,18 +152,18 @@ impl Watcher {
     }
 
     /// When the sessions are to be read again although nothing was told.
-    fn look_at(&mut self) -> Option<Instant> {
-        if !self.reader.waits() {
-            self.look_at = None;
+    fn recheck_at(&mut self) -> Option<Instant> {
+        if !self.reader.needs_recheck() {
+            self.recheck_at = None;
             return None;
         }
-        Some(*self.look_at.get_or_insert_with(|| Instant::now() + PATIENCE))
+        Some(*self.recheck_at.get_or_insert_with(|| Instant::now() + PATIENCE))
     }
 
-    fn look_again(&mut self) -> Result<Vec<Change>, WatchError> {
-        self.look_at = None;
+    fn recheck(&mut self) -> Result<Vec<Change>, WatchError> {
+        self.recheck_at = None;
         let mut changes = Vec::new();
-        self.reader.look_again();
+        self.reader.recheck();
         self.reader.refresh(&mut changes)?;
         Ok(changes)
     }

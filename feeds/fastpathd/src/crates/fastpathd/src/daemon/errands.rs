@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use cpu::{Found, Steering};
-use ctnetlink::{MarkBits, Reinspection, Select, Tuple, Upkeep};
+use ctnetlink::{EntryUpdate, MarkBits, Reinspection, Select, Tuple};
 use flows::Offer;
 use ruleset::NftCommand;
 use serde_json::{Map, Value, json};
@@ -211,8 +211,8 @@ impl Daemon {
 
 /// Tells conntrack not to mind the windows of these connections.
 async fn free(offers: Vec<Offer>, happenings: Sender<Happening>) {
-    let upkeep: Vec<Upkeep> = offers.iter().map(liberal).collect();
-    let told = ctnetlink::keep(&upkeep).await;
+    let upkeep: Vec<EntryUpdate> = offers.iter().map(liberal).collect();
+    let told = ctnetlink::update(&upkeep).await;
     if let Err(error) = &told {
         log::error!("{}", chain(error));
     }
@@ -231,9 +231,9 @@ async fn distrust(offers: Vec<Offer>, mask: u32, happenings: Sender<Happening>) 
 
 /// Tells conntrack of connections that it sees no packets of. It has its own turn: the loop does
 /// not wait for it.
-fn keep(upkeep: Vec<Upkeep>) {
+fn keep(upkeep: Vec<EntryUpdate>) {
     spawn_local(async move {
-        if let Err(error) = ctnetlink::keep(&upkeep).await {
+        if let Err(error) = ctnetlink::update(&upkeep).await {
             log::error!("{}", chain(&error));
         }
     });

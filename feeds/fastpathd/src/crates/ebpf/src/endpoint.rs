@@ -5,9 +5,9 @@ use std::net::IpAddr;
 
 use crate::entry::Side;
 
-/// Something that the place of an address was worked out from.
+/// Something that the endpoint of an address was worked out from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Ground {
+pub enum Dependency {
     /// A device on the way, by index.
     Link(u32),
     /// The next hop, by link and address.
@@ -22,18 +22,18 @@ pub enum Ground {
 
 /// Where an address is, and how that is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct Endpoint {
     /// Where it is.
     pub side: Side,
     /// How that is known, beside the route.
-    pub grounds: Vec<Ground>,
+    pub dependencies: Vec<Dependency>,
 }
 
 /// What has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
     /// This is another one.
-    Ground(Ground),
+    Dependency(Dependency),
     /// VLANs of any bridge.
     Vlans,
     /// The routes to a network: address and prefix length.
@@ -43,12 +43,12 @@ pub enum Change {
 }
 
 impl Change {
-    /// Whether the place of `address` may be another one afterwards.
+    /// Whether the endpoint of `address` may be another one afterwards.
     #[must_use]
-    pub fn touches(&self, address: IpAddr, place: &Place) -> bool {
+    pub fn touches(&self, address: IpAddr, endpoint: &Endpoint) -> bool {
         match self {
-            Self::Ground(ground) => place.grounds.contains(ground),
-            Self::Vlans => place.grounds.iter().any(|ground| matches!(ground, Ground::Vlans(_))),
+            Self::Dependency(dependency) => endpoint.dependencies.contains(dependency),
+            Self::Vlans => endpoint.dependencies.iter().any(|dependency| matches!(dependency, Dependency::Vlans(_))),
             Self::Route(network, prefix) => within(address, *network, *prefix),
             Self::All => true,
         }

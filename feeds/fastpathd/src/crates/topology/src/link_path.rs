@@ -22,7 +22,7 @@ pub struct VlanTag {
 
 /// How frames go to an address and come from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Way {
+pub struct LinkPath {
     /// Index of the lowest device.
     pub port: u32,
     /// Its name.
@@ -47,7 +47,7 @@ pub struct Way {
 
 /// Why it is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoWay {
+pub enum PathError {
     /// No route, or it is this machine's own or a group's.
     Route,
     /// Through something that is not Ethernet, or with headers that are not known.
@@ -75,22 +75,22 @@ impl Topology {
     ///
     /// # Errors
     /// That is not known.
-    pub fn way(&self, address: IpAddr) -> Result<Way, NoWay> {
+    pub fn link_path(&self, address: IpAddr) -> Result<LinkPath, PathError> {
         if address.is_multicast() || self.is_own(address) {
-            return Err(NoWay::Route);
+            return Err(PathError::Route);
         }
-        let route = self.routes.find(address).ok_or(NoWay::Route)?;
+        let route = self.routes.find(address).ok_or(PathError::Route)?;
         if route.kind != RouteKind::Unicast {
-            return Err(NoWay::Route);
+            return Err(PathError::Route);
         }
-        let link = route.index.and_then(|index| self.link(index)).ok_or(NoWay::Route)?;
+        let link = route.index.and_then(|index| self.link(index)).ok_or(PathError::Route)?;
         let hop = (link.index, route.gateway.unwrap_or(address));
         let (neighbour, next_hop) = match self.hop(hop) {
             _ if link.kind == LinkKind::Ppp => (None, None),
             Hop::Resolved(mac) => (Some(hop), Some(mac)),
-            Hop::WithoutMac => return Err(NoWay::Tunnel),
-            Hop::Unresolved if link.point_to_point => return Err(NoWay::Tunnel),
-            Hop::Unresolved => return Err(NoWay::Neighbour),
+            Hop::WithoutMac => return Err(PathError::Tunnel),
+            Hop::Unresolved if link.point_to_point => return Err(PathError::Tunnel),
+            Hop::Unresolved => return Err(PathError::Neighbour),
         };
         let mut down = Down {
             tags: Vec::new(),
@@ -103,9 +103,9 @@ impl Topology {
         };
         let lowest = self.walk(link, &mut down)?;
         let (Some(local), Some(next_hop)) = (down.local, down.next_hop) else {
-            return Err(NoWay::Tunnel);
+            return Err(PathError::Tunnel);
         };
-        Ok(Way {
+        Ok(LinkPath {
             port: lowest.index,
             port_name: lowest.name.clone(),
             tags: down.tags,
@@ -120,7 +120,7 @@ impl Topology {
     }
 
     /// Goes down to the lowest device.
-    fn walk<'a>(&'a self, top: &'a Link, down: &mut Down) -> Result<&'a Link, NoWay> {
+    fn walk<'a>(&'a self, top: &'a Link, down: &mut Down) -> Result<&'a Link, PathError> {
         let mut at = top;
         for _ in 0..DEEPEST {
             down.links.push(at.index);
@@ -129,32 +129,37 @@ impl Topology {
             at = match at.kind {
                 LinkKind::Vlan { id, service } => {
                     down.tags.insert(0, VlanTag { vid: id, service });
-                    self.lower(at.index).ok_or(NoWay::Tunnel)?
+                    self.lower(at.index).ok_or(PathError::Tunnel)?
                 }
                 LinkKind::Ppp => {
-                    let session = self.ppp.get(&at.name).ok_or(NoWay::Tunnel)?;
-                    let lower = self.link_named(&session.device).ok_or(NoWay::Tunnel)?;
+                    let session = self.ppp.get(&at.name).ok_or(PathError::Tunnel)?;
+                    let lower = self.link_named(&session.device).ok_or(PathError::Tunnel)?;
                     down.session = Some(session.id);
                     (down.local, down.next_hop) = (lower.mac, Some(session.peer));
                     lower
                 }
                 LinkKind::Bridge { vlan_filtering } => self.cross(at, vlan_filtering, down)?,
                 _ if is_port(at) => return Ok(at),
-                _ => return Err(NoWay::Tunnel),
+                _ => return Err(PathError::Tunnel),
             };
         }
-        Err(NoWay::Tunnel)
+        Err(PathError::Tunnel)
     }
 
     /// From a bridge to the port that the next hop is behind.
-    fn cross(&self, bridge: &Link, vlan_filtering: bool, down: &mut Down) -> Result<&Link, NoWay> {
-        let mac = down.next_hop.ok_or(NoWay::Neighbour)?;
+    fn cross(
+        &self,
+        bridge: &Link,
+        vlan_filtering: bool,
+        down: &mut Down,
+    ) -> Result<&Link, PathError> {
+        let mac = down.next_hop.ok_or(PathError::Neighbour)?;
         let tag = down.tags.first().copied();
         let inside =
             if vlan_filtering { self.inside(bridge, tag.map_or(0, |tag| tag.vid)) } else { 0 };
         down.station = Some((bridge.index, mac));
-        let port = self.station(bridge.index, mac, inside).ok_or(NoWay::Port)?;
-        let port = self.link(port).ok_or(NoWay::Port)?;
+        let port = self.station(bridge.index, mac, inside).ok_or(PathError::Port)?;
+        let port = self.link(port).ok_or(PathError::Port)?;
         if vlan_filtering {
             let member = self.port_vlans(port.index).iter().find(|vlan| vlan.vid == inside);
             match (member, tag) {
@@ -167,7 +172,7 @@ impl Topology {
                 (Some(member), Some(_)) if member.pvid => {
                     down.tags.remove(0);
                 }
-                _ => return Err(NoWay::Port),
+                _ => return Err(PathError::Port),
             }
         }
         Ok(port)
@@ -175,5 +180,5 @@ impl Topology {
 }
 
 #[cfg(test)]
-#[path = "way_tests.rs"]
+#[path = "link_path_tests.rs"]
 mod tests;
