@@ -10,11 +10,18 @@ mod network;
 pub mod order;
 mod package;
 mod section;
-mod uci;
 mod value;
 
 pub use network::Network;
 pub use package::{Package, SettingsError};
 pub use section::{Problem, Section};
-pub use uci::{UciError, parse_uci};
+pub use uci::ParseError as UciError;
 pub use value::{is_device_name, label, number, number_in, switch};
+
+/// The `values` of a file of `/etc/config`, in the form of `uci get` of ubus.
+///
+/// # Errors
+/// The first line that is not UCI.
+pub fn parse_uci(text: &str) -> Result<serde_json::Value, UciError> {
+    Ok(uci::parse(text)?.values())
+}

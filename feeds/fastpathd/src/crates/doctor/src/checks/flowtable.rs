@@ -160,8 +160,7 @@ fn devices(facts: &Facts) -> Verdict {
     let settings = facts.uci.fastpath.get()?;
     let limited = settings
         .of("fastpath")
-        .into_iter()
-        .find(|main| !main.list("device").is_empty() || !main.list("ignore_device").is_empty());
+        .find(|main| !main.words("device").is_empty() || !main.words("ignore_device").is_empty());
     if let Some(main) = limited {
         let values = json!({"device": null, "ignore_device": null});
         let edit =
@@ -254,7 +253,7 @@ fn fw4(facts: &Facts) -> Verdict {
         let of = format!("{} {}", table.table, table.name);
         finding = finding.saw("hooked", of, devices, "nft list flowtables");
     }
-    let set = firewall.of("defaults").into_iter().find(|of| of.switch("flow_offloading", false));
+    let set = firewall.of("defaults").find(|of| of.is_on("flow_offloading", false));
     if let Some(defaults) = set {
         let values = json!({"flow_offloading": "0", "flow_offloading_hw": null});
         let edit = json!({

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! UCI, the configuration of `OpenWrt`: packages of sections with options, as files of
+//! `/etc/config` ([`parse()`], [`text`]) and as the JSON that `uci get` of ubus answers
+//! ([`Package::read`], [`Package::values`]).
+
+mod package;
+mod parse;
+mod write;
+
+pub use package::{Options, Package, Packages, Section, Setting, switch};
+pub use parse::{ParseError, anonymous_name, parse};
+pub use write::text;
