@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What the firewall's configuration opens to the Internet.
 //!
-//! Only what opens everything: a policy, a forwarding, a rule without a port or an address. Ports
-//! that are opened one by one are the owner's business.
+//! Only settings that open everything: a policy, a forwarding, a rule without a port or an address,
+//! not ports that are opened one by one.
 
 use std::collections::BTreeSet;
 
@@ -138,7 +138,7 @@ fn opened(
     from.map(|zone| exposure(&section.name, kind, zone, to.clone())).collect()
 }
 
-/// fw4 takes any beginning of the word, in any case.
+/// fw4 accepts any prefix, in upper or lower case.
 fn accepts(policy: &str) -> bool {
     !policy.is_empty() && "accept".starts_with(&policy.to_ascii_lowercase())
 }

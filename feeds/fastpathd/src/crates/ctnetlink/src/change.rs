@@ -7,18 +7,18 @@ use rustix::io::Errno;
 use crate::entry::Tuple;
 use crate::request::{self, EntryUpdate, MarkBits};
 
-/// Messages in one datagram. The kernel handles all of them before it returns, some microseconds
-/// each, and each refused one comes back with 100 bytes: far below the socket's room.
+/// Messages in one datagram. The kernel handles all of them within the call, in some microseconds
+/// each, and answers each that it refuses with 36 bytes: far below the receive buffer.
 const AT_ONCE: usize = 64;
 
-/// What became of the entries that were to be changed.
+/// The outcome of a change to several entries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Changed {
-    /// Done.
+    /// Changed.
     pub done: usize,
-    /// There was no such entry (any more).
+    /// The entry does not exist (any more).
     pub gone: usize,
-    /// The kernel did not let go: before Linux 6.4 offloaded entries cannot be deleted.
+    /// `EBUSY`: before Linux 6.4 offloaded entries cannot be deleted.
     pub busy: usize,
 }
 
@@ -39,18 +39,18 @@ pub struct DeleteError(#[source] pub RequestError);
 pub struct UpdateError(#[source] pub RequestError);
 
 /// Changes bits of the marks of `entries`, given by zone and original direction. Each change makes
-/// the kernel tell an UPDATE event, if the connection began while somebody listened. Offloaded
-/// entries are changed like others: the flowtable does not look at the mark.
+/// the kernel send an UPDATE event, if the connection began while an event socket was open.
+/// Offloaded entries are changed like others: the flowtable ignores the mark.
 ///
 /// # Errors
-/// When the kernel cannot be asked or refuses; entries that are gone are counted instead. What
-/// came before in the list has been changed then.
+/// When the request fails or the kernel refuses; missing entries are counted instead. Entries
+/// earlier in the list have been changed then.
 pub async fn set_mark(entries: &[(u16, Tuple)], bits: MarkBits) -> Result<Changed, MarkError> {
     let mut changes = Changes::open().map_err(MarkError)?;
     changes.mark(entries, bits).await.map_err(MarkError)
 }
 
-/// Deletes `entries`, given by zone and original direction. Their connections end for the router:
+/// Deletes `entries`, given by zone and original direction. Their connections end on the router:
 /// the next packet of each starts a new entry, or is refused. A flowtable drops a deleted entry
 /// with its next packet.
 ///
@@ -100,9 +100,9 @@ impl Changes {
         self.run(entries.len(), &make).await
     }
 
-    /// Sends a message for each of so many entries; `make` gets its sequence number, which entry it
-    /// is for, and whether it is to be acknowledged. Only the last one of a datagram is, the others
-    /// answer when they fail.
+    /// Sends a message for each of `entries` entries. `make` gets the sequence number, the index of
+    /// the entry, and whether to request an acknowledgement: only for the last message of a
+    /// datagram, the others are answered when they fail.
     async fn run(
         &mut self,
         entries: usize,
@@ -126,7 +126,7 @@ impl Changes {
         Ok(changed)
     }
 
-    /// Reads the answers to the last `count` messages, of which the last one always comes.
+    /// Reads the answers to the last `count` messages. The last of them is always answered.
     async fn outcome(&mut self, count: usize) -> Result<Changed, RequestError> {
         let mut failed = Changed::default();
         let count = u32::try_from(count).unwrap_or(u32::MAX);
@@ -134,7 +134,7 @@ impl Changes {
             let datagram = self.socket.recv().await.map_err(RequestError::Receive)?;
             for message in messages(datagram) {
                 let Some(end) = message.end() else { continue };
-                // Answers to what was sent before an earlier call failed are passed over.
+                // Skips answers to messages that an earlier, failed call sent.
                 let before_last = self.seq.wrapping_sub(message.seq);
                 if before_last >= count {
                     continue;

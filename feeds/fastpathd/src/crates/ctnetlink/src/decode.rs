@@ -35,7 +35,7 @@ pub fn entries(bytes: &[u8], out: &mut Vec<Entry>) {
 
 /// The entry in the payload of one conntrack message: `None` when a tuple or the id is missing.
 ///
-/// Attributes that are unknown or do not parse are passed over, as a newer kernel may send them.
+/// Attributes that are unknown or malformed are skipped: a newer kernel may send them.
 #[must_use]
 pub fn entry(payload: &[u8]) -> Option<Entry> {
     let attrs = ConntrackAttrs::new(payload.get(NFGEN_HEADER..)?);

@@ -10,9 +10,9 @@ use crate::entry::Entry;
 
 /// `NFNLGRP_CONNTRACK_NEW`, `_UPDATE` and `_DESTROY`.
 const GROUPS: [u32; 3] = [1, 2, 3];
-/// Room for some 10,000 events while the daemon is busy.
+/// Holds some 10,000 events while the daemon is busy.
 const KERNEL_BUFFER: usize = 8 * 1024 * 1024;
-/// Datagrams taken in one go; the rest waits so that other tasks get their turn.
+/// Datagrams read at once; the rest waits so that other tasks can run.
 const BURST: usize = 64;
 
 /// One change. NEW and UPDATE carry no counters; setting the offload bits causes no event.
@@ -22,11 +22,11 @@ pub enum Event {
     New(Entry),
     /// Status, TCP state, helper, mark, … changed.
     Update(Entry),
-    /// It is gone; the entry has the final counters.
+    /// It has ended; the entry has the final counters.
     Destroy(Entry),
 }
 
-/// Why no events came.
+/// Why events were not received.
 #[derive(Debug, thiserror::Error)]
 pub enum EventError {
     /// No socket, or not allowed to listen.
@@ -35,12 +35,12 @@ pub enum EventError {
     /// Reading failed.
     #[error("cannot read conntrack events")]
     Read(#[source] io::Error),
-    /// The receive buffer overflowed (`ENOBUFS`): events are missing, only a dump helps.
+    /// The receive buffer overflowed (`ENOBUFS`): events are missing, a dump is necessary.
     #[error("conntrack events were lost")]
     Lost,
 }
 
-/// A socket that hears of every new, changed and destroyed connection.
+/// A socket that receives an event for every new, changed and destroyed connection.
 #[derive(Debug)]
 pub struct EventSocket {
     socket: AsyncSocket,
@@ -55,7 +55,7 @@ impl EventSocket {
         Self::with_buffer(KERNEL_BUFFER)
     }
 
-    /// Like [`EventSocket::open`], with about `bytes` of room in the kernel.
+    /// Like [`EventSocket::open`], with a receive buffer of about this size.
     ///
     /// # Errors
     /// As [`EventSocket::open`].
@@ -65,10 +65,10 @@ impl EventSocket {
         Ok(Self { socket })
     }
 
-    /// Waits for events and takes those that are there, oldest first, never none.
+    /// Waits for events and returns those that have arrived, oldest first, at least one.
     ///
     /// # Errors
-    /// [`EventError::Lost`] when the kernel had to drop some; the socket goes on working.
+    /// [`EventError::Lost`] when the kernel had to drop some; the socket remains usable.
     pub async fn recv(&mut self) -> Result<Vec<Event>, EventError> {
         let mut found = Vec::new();
         while found.is_empty() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Making connections new to inspection: counters to zero, our bits off the mark.
+//! Re-inspection: sets the counters of connections to zero and clears our bits of their marks.
 
 use netlink::{Dump, Protocol, RequestError};
 
@@ -8,18 +8,18 @@ use crate::decode::{self, CT_NEW};
 use crate::entry::Entry;
 use crate::request::{self, MarkBits};
 
-/// Which connections are to be inspected anew.
+/// Connections to re-inspect.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Select {
-    /// Those that have left inspection: any of the bits is on their mark.
+    /// Those that have left inspection: their mark has any of the bits.
     #[default]
     Marked,
-    /// All of them, also those that were not to be inspected: after a change of the policy their
-    /// bytes would exceed the budget at once.
+    /// All of them, including those that the policy excluded: after a change of the policy their
+    /// byte counts would exceed the budget at once.
     Every,
 }
 
-/// Why connections could not be made new to inspection.
+/// Why connections cannot be re-inspected.
 #[derive(Debug, thiserror::Error)]
 pub enum ReinspectError {
     /// The counters were not all set to zero, for example without `CAP_NET_ADMIN`.
@@ -30,26 +30,27 @@ pub enum ReinspectError {
     Marks(#[source] RequestError),
 }
 
-/// One pass over the conntrack table that sets counters to zero and takes bits off marks.
+/// One pass over the conntrack table that sets counters to zero and clears bits of marks.
 ///
-/// Counters go first: a connection without the bits and over its budget would get them back with
-/// its next packet. What a flowtable carries stays there until it is flushed, so flush it last.
+/// Counters come first: a connection over its budget would get the bits again with its next
+/// packet. Offloaded flows stay in the flowtable until it is flushed, so flush it last.
 #[derive(Debug)]
 pub struct Reinspection {
     dump: Dump,
     changes: Changes,
     mask: u32,
-    /// What is still to be asked for, next one last. The kernel compares `mark & mask` with one
-    /// value, so "any of these bits" is a dump for each bit; an entry is in that of its highest.
+    /// Dumps still to be requested, the next one last. The kernel compares `mark & mask` with one
+    /// value, so "any of these bits" takes a dump for each bit; an entry is in that of its highest
+    /// bit.
     passes: Vec<Option<MarkBits>>,
 }
 
 impl Reinspection {
-    /// Asks for the first entries; `mask`: the bits to take off. Needs `CAP_NET_ADMIN` and a
-    /// tokio runtime.
+    /// Requests the first dump; `mask`: the bits to clear. Needs `CAP_NET_ADMIN` and a tokio
+    /// runtime.
     ///
     /// # Errors
-    /// When there is no socket or the request does not go out.
+    /// When there is no socket or the request is not sent.
     pub fn start(mask: u32, select: Select) -> Result<Self, ReinspectError> {
         let passes = match select {
             Select::Every => vec![None],
@@ -62,14 +63,15 @@ impl Reinspection {
         Ok(this)
     }
 
-    /// Deals with the next batch (one datagram, about a hundred entries) and appends it to
-    /// `batch` as it was before: with the bits, and what had been counted. False at the end.
+    /// Resets the next batch (one datagram, about a hundred entries) and appends its previous
+    /// state to `batch`, with the bits and the counters. False at the end.
     ///
-    /// Each entry is told once. The kernel zeroes counters while it writes the entry, so where that
-    /// does not fit into the datagram any more the entry may come in the next one with zeros.
+    /// Each entry is reported once. The kernel zeroes counters while it writes the entry, so one
+    /// that does not fit into the datagram may come in the next one with zeros.
     ///
     /// # Errors
-    /// When reading fails or the kernel refuses; the pass is over then, for part of the table.
+    /// When reading fails or the kernel refuses; the pass has ended then, after a part of the
+    /// table.
     pub async fn next(&mut self, batch: &mut Vec<Entry>) -> Result<bool, ReinspectError> {
         if self.passes.is_empty() {
             return Ok(false);
@@ -97,8 +99,8 @@ impl Reinspection {
         Ok(!self.passes.is_empty())
     }
 
-    /// Whether the kernel said that the table changed under a dump in a way that may have hidden
-    /// entries: some may have been left out.
+    /// Whether the table changed during a dump in a way that may have hidden entries: some may have
+    /// been missed.
     #[must_use]
     pub const fn interrupted(&self) -> bool {
         self.dump.interrupted()
@@ -118,8 +120,8 @@ impl Reinspection {
     }
 }
 
-/// For each bit of `mask`, lowest first: this bit and none of the higher ones. Lowest first,
-/// because marks gain bits meanwhile: what moves up is met again, not missed.
+/// For each bit of `mask`, lowest first: this bit and none of the higher ones. Marks gain bits
+/// meanwhile; with the lowest bit first, an entry that gains one is met again, not missed.
 fn by_highest(mask: u32) -> Vec<MarkBits> {
     let bits = (0..u32::BITS).map(|at| 1 << at).filter(|bit| mask & bit != 0);
     bits.map(|bit: u32| MarkBits { value: bit, mask: mask & !(bit - 1) }).collect()

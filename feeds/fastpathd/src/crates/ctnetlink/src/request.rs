@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The requests this crate makes: dump the table, look up, mark or delete one entry.
+//! The requests of this crate: dump the table, look up, update, mark or delete one entry.
 
 use std::net::IpAddr;
 
@@ -21,15 +21,15 @@ const TCP: u8 = 6;
 
 /// `IP_CT_TCP_FLAG_BE_LIBERAL`.
 const BE_LIBERAL: u8 = 0x08;
-/// `IP_CT_TCP_FLAG_MAXACK_SET`: a RST has to have the very number that was acknowledged last.
+/// `IP_CT_TCP_FLAG_MAXACK_SET`: a RST must have exactly the number that was acknowledged last.
 const MAXACK_SET: u8 = 0x20;
 
-/// Bits of a connection mark: where `mask` has ones, those of `value`; the rest does not matter.
+/// Bits of a connection mark: those of `value` where `mask` has ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MarkBits {
-    /// The bits wanted; none outside of `mask`.
+    /// Values of the bits; none outside of `mask`.
     pub value: u32,
-    /// The bits that matter.
+    /// The bits to set or to compare.
     pub mask: u32,
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn dump(seq: u32) -> Vec<u8> {
 }
 
 /// A request for every entry, or those whose mark fits `only`, that sets the counters of each to
-/// zero as it is told. All the kernel can compare is `mark & mask == value`.
+/// zero as it is dumped. The kernel can only compare `mark & mask == value`.
 pub(crate) fn zero(seq: u32, only: Option<MarkBits>) -> Vec<u8> {
     let mut message = begin();
     let attrs = OpGetDo::encode_request(&mut message, &family(0));
@@ -74,15 +74,15 @@ pub(crate) fn get(seq: u32, zone: u16, orig: &Tuple) -> Vec<u8> {
     finish(message, CT_GET, REQUEST, seq)
 }
 
-/// Changes bits of the mark of one entry. Without `NLM_F_CREATE` an entry that is gone stays so.
-/// `ack`: success is told too, failure always is.
+/// Changes bits of the mark of one entry. Without `NLM_F_CREATE` a missing entry is not created.
+/// `ack`: success is acknowledged too, failure always is.
 pub(crate) fn mark(seq: u32, zone: u16, orig: &Tuple, bits: MarkBits, ack: bool) -> Vec<u8> {
     let mut message = begin();
     drop(push_mark(push_key(&mut message, zone, orig), bits));
     finish(message, CT_NEW, acknowledged(ack), seq)
 }
 
-/// Tells one entry how long it lives, and not to mind TCP's windows.
+/// Sets the timeout of one entry, and disables TCP window tracking.
 pub(crate) fn update(seq: u32, update: &EntryUpdate, ack: bool) -> Vec<u8> {
     let mut message = begin();
     let mut attrs = push_key(&mut message, update.zone, &update.orig);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Transactions of nftables as they happen, by whether they touch one table.
+//! Transactions of nftables as they happen, and whether they change one table.
 
 use std::io;
 
@@ -10,9 +10,9 @@ use netlink::{
 
 /// `NFNLGRP_NFTABLES`.
 const GROUP: u32 = 7;
-/// Room for notifications of a few thousand rules or elements while the daemon is busy.
+/// Holds notifications of a few thousand rules or elements while the daemon is busy.
 const KERNEL_BUFFER: usize = 1024 * 1024;
-/// Datagrams taken in one go.
+/// Datagrams read at once.
 const BURST: usize = 256;
 
 const SUBSYSTEM: u16 = 10 << 8; // NFNL_SUBSYS_NFTABLES
@@ -28,31 +28,31 @@ const HEADER: usize = 4;
 /// `NFTA_TABLE_NAME`, and the table's name in the other messages.
 const TABLE: u16 = 1;
 
-/// What was done to the table that is followed.
+/// The change to the table that is followed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Touch {
-    /// Nothing, or elements of its sets came and went.
+    /// None, or only elements of its sets were added or removed.
     #[default]
     None,
-    /// It was made, or something in it was added or removed.
+    /// It was created, or an object in it was added or removed.
     Changed,
-    /// It was removed, and not made again in the same transaction.
+    /// It was removed, and not created again in the same transaction.
     Gone,
 }
 
-/// What one or more transactions did.
+/// The effect of one or more transactions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Revision {
-    /// To the table that is followed.
+    /// On the table that is followed.
     pub table: Touch,
-    /// Tables, chains, rules, sets or objects of others changed.
+    /// Other tables, or chains, rules, sets or objects in them, changed.
     pub others: bool,
-    /// Elements of others' sets came or went.
+    /// Elements of their sets were added or removed.
     pub elements: bool,
 }
 
 impl Revision {
-    /// What must be assumed when messages were lost.
+    /// Assumed after messages were lost.
     pub const UNKNOWN: Self = Self { table: Touch::Changed, others: true, elements: true };
 
     fn add(&mut self, kind: u16, followed: bool) {
@@ -61,7 +61,7 @@ impl Revision {
             (NEWSETELEM | DELSETELEM | DESTROYSETELEM, false) => self.elements = true,
             (DELTABLE, true) => self.table = Touch::Gone,
             (NEWTABLE, true) => self.table = Touch::Changed,
-            // A table takes its chains and rules along: their messages may follow it.
+            // Removing a table removes its chains and rules: their messages may follow.
             (_, true) => {
                 if self.table == Touch::None {
                     self.table = Touch::Changed;
@@ -97,7 +97,7 @@ pub enum RevisionError {
 pub struct Revisions {
     family: u8,
     table: Vec<u8>,
-    /// The transaction that has no end yet.
+    /// The transaction that has not ended yet.
     open: Revision,
 }
 
@@ -108,7 +108,7 @@ impl Revisions {
         Self { family, table: table.as_bytes().to_owned(), open: Revision::default() }
     }
 
-    /// Takes a datagram in; what the transactions did that end in it, if any does.
+    /// Reads a datagram. Returns the effect of the transactions that end in it, if any does.
     pub fn take(&mut self, datagram: &[u8]) -> Option<Revision> {
         let mut ended = None;
         for message in messages(datagram) {
@@ -160,7 +160,7 @@ async fn request_generation() -> Result<u32, RequestError> {
     id.map(u32::from_be_bytes).ok_or(RequestError::Malformed)
 }
 
-/// A socket that hears of every transaction.
+/// A socket that receives every transaction.
 #[derive(Debug)]
 pub struct RevisionSocket {
     socket: AsyncSocket,
@@ -179,8 +179,8 @@ impl RevisionSocket {
         Ok(Self { socket, revisions })
     }
 
-    /// Waits for a transaction and takes those that are there as one. After an overflow of the
-    /// socket it is [`Revision::UNKNOWN`] what they did.
+    /// Waits for a transaction and returns those that have arrived as one, [`Revision::UNKNOWN`]
+    /// after an overflow of the socket.
     ///
     /// # Errors
     /// Reading failed.

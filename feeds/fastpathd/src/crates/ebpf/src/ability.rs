@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What a device's driver can do with XDP, as the kernel says since 6.3.
+//! XDP features of a device's driver, which the kernel reports since 6.3.
 
 use std::io;
 
@@ -14,12 +14,12 @@ const BASIC: u64 = 1;
 const REDIRECT: u64 = 2;
 const NDO_XMIT: u64 = 4;
 
-/// What a driver can.
+/// XDP abilities of a driver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ability {
-    /// Run programs, and send what they redirect elsewhere on its way.
+    /// Runs programs and redirects packets to other devices.
     pub redirects: bool,
-    /// Send what was redirected to it. Some can only while they have a program of their own.
+    /// Sends packets that are redirected to it. Some drivers only do while they have a program.
     pub sends: bool,
 }
 
@@ -30,7 +30,7 @@ impl Ability {
     }
 }
 
-/// Asks the kernel; none where it cannot tell, as before 6.3.
+/// Asks the kernel; none if it does not report features, as before 6.3.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Connections, and what is told about them.
+//! Connections, and what the engine reports about them.
 
 use std::time::Duration;
 
@@ -7,29 +7,29 @@ use ctnetlink::{Counters, Tuple};
 
 use crate::entry::{Entry, Key, TCP};
 
-/// A connection and the number that it is known by.
+/// A connection and its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connection {
-    /// Unique among all there are.
+    /// Unique among all connections.
     pub id: u64,
     /// Conntrack zone.
     pub zone: u16,
-    /// As the initiator sends.
+    /// Tuple of the packets from the initiator.
     pub orig: Tuple,
-    /// As the answer arrives.
+    /// Tuple of the replies.
     pub reply: Tuple,
 }
 
-/// What an entry has counted since it was made.
+/// Counters of an entry since it was created.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// Packets and bytes on the wire, from the IP header on.
+    /// Packets, and bytes from the IP header on.
     pub counters: Counters,
     /// A FIN or RST was seen.
     pub closing: bool,
 }
 
-/// How long conntrack keeps a connection without packets.
+/// Idle timeouts of conntrack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
     /// `nf_conntrack_tcp_timeout_established`.
@@ -39,55 +39,55 @@ pub struct Timeouts {
 }
 
 impl Default for Timeouts {
-    /// The kernel's own.
+    /// The defaults of the kernel.
     fn default() -> Self {
         Self { tcp: Duration::from_secs(432_000), udp: Duration::from_secs(120) }
     }
 }
 
-/// A conntrack entry that is to live for `left` from now on.
+/// A conntrack entry whose timeout is to be set to `left`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extension {
-    /// Of the connection.
+    /// The connection.
     pub id: u64,
     /// Conntrack zone.
     pub zone: u16,
     /// Original direction.
     pub orig: Tuple,
-    /// Time it has left without another packet.
+    /// Time until it expires without another packet.
     pub left: Duration,
 }
 
-/// What is to be done to take a connection up.
+/// The entries to write for a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Taken {
-    /// To be written: the direction from the initiator first.
+    /// Entries to write, the direction from the initiator first.
     pub entries: [(Key, Entry); 2],
-    /// Connections that have to leave before, for want of room.
+    /// A connection to evict before, since the map is full.
     pub evicted: Option<u64>,
 }
 
-/// What is left of a connection that is not carried any more.
+/// A connection that is not offloaded any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Left {
     /// The connection.
     pub connection: Connection,
-    /// To be taken out of the maps, in the order of [`Taken::entries`].
+    /// Keys to remove from the maps, in the order of [`Taken::entries`].
     pub keys: [Key; 2],
 }
 
-/// What a connection's entries have grown by.
+/// Growth of the counters of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Growth {
-    /// Of the connection.
+    /// The connection.
     pub id: u64,
-    /// 0: what the initiator sent, 1: what was sent to it.
+    /// 0: from the initiator, 1: to the initiator.
     pub direction: usize,
-    /// Since the reading before.
+    /// Growth since the previous reading.
     pub grown: Counters,
-    /// A FIN or RST was seen: it will not be carried any more.
+    /// A FIN or RST was seen: it will not be offloaded any more.
     pub closing: bool,
-    /// It was counted for a daemon before.
+    /// Counted before this daemon started.
     pub inherited: bool,
 }
 

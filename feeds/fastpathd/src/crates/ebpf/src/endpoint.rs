@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What entries stand on, and what changes under them.
+//! Endpoints of connections, and the network objects that they depend on.
 
 use std::net::IpAddr;
 
 use crate::entry::Side;
 
-/// Something that the endpoint of an address was worked out from.
+/// An object of the network that an endpoint was derived from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dependency {
-    /// A device on the way, by index.
+    /// A device on the path, by index.
     Link(u32),
     /// The next hop, by link and address.
     Neighbour(u32, IpAddr),
-    /// The bridge's knowledge of where a station is: bridge and MAC.
+    /// An entry of a bridge's forwarding database: bridge and MAC.
     Station(u32, [u8; 6]),
     /// The VLANs of a bridge or of its port.
     Vlans(u32),
@@ -20,35 +20,38 @@ pub enum Dependency {
     Session,
 }
 
-/// Where an address is, and how that is known.
+/// Where an address is, and what that depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
     /// Where it is.
     pub side: Side,
-    /// How that is known, beside the route.
+    /// The objects that this depends on, besides the route.
     pub dependencies: Vec<Dependency>,
 }
 
-/// What has changed.
+/// A change of the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// This is another one.
+    /// This object changed.
     Dependency(Dependency),
     /// VLANs of any bridge.
     Vlans,
     /// The routes to a network: address and prefix length.
     Route(IpAddr, u8),
-    /// Anything.
+    /// Anything may have changed.
     All,
 }
 
 impl Change {
-    /// Whether the endpoint of `address` may be another one afterwards.
+    /// Whether the endpoint of `address` may differ afterwards.
     #[must_use]
     pub fn touches(&self, address: IpAddr, endpoint: &Endpoint) -> bool {
         match self {
             Self::Dependency(dependency) => endpoint.dependencies.contains(dependency),
-            Self::Vlans => endpoint.dependencies.iter().any(|dependency| matches!(dependency, Dependency::Vlans(_))),
+            Self::Vlans => endpoint
+                .dependencies
+                .iter()
+                .any(|dependency| matches!(dependency, Dependency::Vlans(_))),
             Self::Route(network, prefix) => within(address, *network, *prefix),
             Self::All => true,
         }

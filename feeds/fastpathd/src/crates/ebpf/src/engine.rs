@@ -9,52 +9,52 @@ use std::time::Duration;
 use ctnetlink::Counters;
 
 use crate::connection::{Connection, Extension, Growth, Reading, Taken, Timeouts};
-use crate::entry::{Entry, Key, Refusal};
 use crate::endpoint::{Change, Endpoint};
+use crate::entry::{Entry, Key, Refusal};
 use crate::layout::Exits;
 use crate::table::{Slot, Table};
 
-/// Programs go on by themselves for so long after a beat. Beats come every second, and a busy
+/// How long programs use entries after a heartbeat. Heartbeats come every second, and a busy
 /// router may miss some.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Entries that are read in a second at the most: a tenth of a second's work of a small CPU.
+/// Entries read per second at most: a tenth of a second of CPU time on a small router.
 const READ_A_SECOND: usize = 20_000;
 
 /// What the engine needs of the kernel.
 pub trait Maps: std::fmt::Debug {
-    /// Writes an entry, which has counted this much already. One under the same key is replaced.
+    /// Writes an entry with initial counters, or replaces the one of the same key.
     ///
     /// # Errors
     /// [`MapError::Full`], or the kernel refuses.
     fn put(&mut self, key: &Key, entry: &Entry, counted: Counters) -> Result<(), MapError>;
 
-    /// Takes an entry out; none if there was none.
+    /// Removes an entry and returns its counters, if it exists.
     ///
     /// # Errors
     /// The kernel refuses.
     fn remove(&mut self, key: &Key) -> Result<Option<Reading>, MapError>;
 
-    /// Tells every entry once, if none comes or goes meanwhile.
+    /// Passes every entry to `each`, once if none is added or removed meanwhile.
     ///
     /// # Errors
-    /// The kernel refuses. Some entries may have been told.
+    /// The kernel refuses. Some entries may have been passed.
     fn read(&mut self, each: &mut dyn FnMut(&Key, Reading)) -> Result<(), MapError>;
 
-    /// Lets the programs go on for this long.
+    /// Heartbeat: lets the programs use entries for this long.
     ///
     /// # Errors
     /// The kernel refuses.
     fn beat(&mut self, patience: Duration) -> Result<(), MapError>;
 
-    /// How packets left the programs, all CPUs together.
+    /// Exit counters of the programs, summed over all CPUs.
     ///
     /// # Errors
     /// The kernel refuses.
     fn exits(&mut self) -> Result<Exits, MapError>;
 }
 
-/// Why the kernel's maps could not be used.
+/// Why a map of the kernel could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum MapError {
     /// The map is full.
@@ -63,13 +63,13 @@ pub enum MapError {
     /// An entry could not be written.
     #[error("cannot write an entry into a map of flows")]
     Put(#[source] io::Error),
-    /// An entry could not be taken out.
+    /// An entry could not be removed.
     #[error("cannot take an entry out of a map of flows")]
     Remove(#[source] io::Error),
     /// Entries could not be read.
     #[error("cannot read a map of flows")]
     Read(#[source] io::Error),
-    /// The programs could not be told that the daemon is there.
+    /// The heartbeat failed.
     #[error("cannot tell the programs that the daemon is there")]
     Beat(#[source] io::Error),
     /// The counters of exits could not be read.
@@ -77,50 +77,50 @@ pub enum MapError {
     Exits(#[source] io::Error),
 }
 
-/// Why a connection was not taken up.
+/// Why a connection was not offloaded.
 #[derive(Debug, thiserror::Error)]
 pub enum TakeError {
-    /// It cannot be.
+    /// It cannot be offloaded.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The kernel did not let it.
+    /// The kernel refused.
     #[error(transparent)]
     Kernel(#[from] MapError),
 }
 
-/// Why a connection is not carried any more.
+/// Why a connection is not offloaded any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Cause {
-    /// Somebody asked for it.
+    /// On request.
     Asked,
     /// A program saw a FIN or RST.
     Closing,
-    /// The way to one of its ends is another one.
+    /// The path to one of its endpoints changed.
     Moved,
-    /// Another connection needed the room.
+    /// Evicted for another connection.
     Evicted,
-    /// The time of a drop is over.
+    /// The time of a drop has expired.
     Expired,
 }
 
-/// What has happened to connections since it was asked for last.
+/// Events of connections since the previous report.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// What was counted.
+    /// Growth of counters.
     pub grown: Vec<Growth>,
-    /// Who is not carried any more. What it had counted last is among the above.
+    /// Connections that are not offloaded any more. Their last counters are among the above.
     pub left: Vec<(u64, Cause)>,
-    /// What conntrack is to be told.
+    /// Timeouts to set in conntrack.
     pub extensions: Vec<Extension>,
 }
 
-/// Connections carried by programs in the kernel.
+/// Connections offloaded to programs in the kernel.
 #[derive(Debug)]
 pub struct Engine {
     maps: Box<dyn Maps>,
     table: Table,
     timeouts: Timeouts,
-    /// Entries of a daemon before, with what they had counted.
+    /// Entries of a previous daemon, with their counters.
     strangers: HashMap<Key, Slot>,
     report: Report,
     /// When the counters are read next.
@@ -128,7 +128,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Adopts what is in the maps; `capacity`: entries that each of the two can have.
+    /// Adopts the entries in the maps; `capacity`: of each of the two maps.
     ///
     /// # Errors
     /// They cannot be read.
@@ -146,30 +146,30 @@ impl Engine {
         Ok(Self { maps, table, timeouts, strangers, report, read_at })
     }
 
-    /// Tells first what an engine with other maps has not told yet.
+    /// Starts with the report of an engine with other maps.
     #[must_use]
     pub fn after(mut self, report: Report) -> Self {
         self.report = report;
         self
     }
 
-    /// What is known of the connections.
+    /// The table of connections.
     #[must_use]
     pub fn table(&self) -> &Table {
         &self.table
     }
 
-    /// What has happened since this was asked for last.
+    /// Takes the report of events since the previous call.
     pub fn report(&mut self) -> Report {
         std::mem::take(&mut self.report)
     }
 
-    /// How long conntrack keeps connections.
+    /// Sets the idle timeouts of conntrack.
     pub fn set_timeouts(&mut self, timeouts: Timeouts) {
         self.timeouts = timeouts;
     }
 
-    /// Takes a connection up; nothing is done if it is up already.
+    /// Offloads a connection, unless it is offloaded already.
     ///
     /// # Errors
     /// It cannot be carried.
@@ -186,7 +186,7 @@ impl Engine {
         self.write(connection.id, &taken, now)
     }
 
-    /// Has a connection's packets dropped for `rule` until then; it is carried no more.
+    /// Drops a connection's packets for `rule` until then; it is not offloaded any more.
     ///
     /// # Errors
     /// It cannot be.
@@ -224,33 +224,33 @@ impl Engine {
         Ok(())
     }
 
-    /// Writes an entry. What that of a daemon before had counted when it was found, and what it has
-    /// now: the programs have gone on with it.
+    /// Writes an entry. Returns what that of a previous daemon had counted when it was found, and
+    /// what it has counted now, since the programs kept using it.
     fn place(&mut self, key: &Key, entry: &Entry) -> Result<(Counters, Counters), MapError> {
         let (mut found, mut counted) = (Counters::default(), Counters::default());
         if let Some(slot) = self.strangers.remove(key) {
             found = slot.counted;
-            // Taken out, so that nothing is counted between the reading and the writing.
+            // Removed, so that nothing is counted between reading and writing.
             counted = self.maps.remove(key)?.map_or(found, |reading| reading.counters);
         }
         self.maps.put(key, entry, counted)?;
         Ok((found, counted))
     }
 
-    /// Takes back what was written of a connection.
+    /// Removes the entries that were written of a connection.
     fn withdraw(&mut self, id: u64) {
         for key in self.table.leave(id).iter().flat_map(|left| &left.keys) {
-            // The kernel has just refused something: that is told.
+            // The previous refusal is reported instead.
             let _ = self.maps.remove(key);
         }
     }
 
-    /// Lets a connection go, if it is here.
+    /// Stops offloading a connection, if it is offloaded.
     pub fn release(&mut self, id: u64, now: Duration) {
         self.leave(id, Cause::Asked, now);
     }
 
-    /// Lets all connections go, as if the way of each were another one.
+    /// Stops offloading all connections, as if the path of each had changed.
     pub fn release_all(&mut self, now: Duration) {
         for id in self.table.all() {
             self.leave(id, Cause::Moved, now);
@@ -262,7 +262,7 @@ impl Engine {
         let Some(keys) = self.table.keys(id) else { return };
         for key in &keys {
             if let Ok(Some(last)) = self.maps.remove(key) {
-                // That it is closing is no news any more.
+                // Closing has been reported already.
                 let last = Reading { closing: false, ..last };
                 self.report.grown.extend(self.table.read(key, last, now));
             }
@@ -272,8 +272,8 @@ impl Engine {
         self.report.left.push((id, cause));
     }
 
-    /// Lets those connections go whose way is another one after `changes`. `locate` finds an
-    /// address is now.
+    /// Stops offloading connections whose path differs after `changes`. `locate` finds the endpoint
+    /// of an address.
     pub fn changed(
         &mut self,
         changes: &[Change],
@@ -287,8 +287,8 @@ impl Engine {
         }
     }
 
-    /// Once a second: tells the programs that somebody is there, reads the counters (of very many
-    /// connections less often), and lets go who is closing or has been dropped for long enough.
+    /// Once a second: sends the heartbeat, reads the counters (less often with very many
+    /// connections), and removes connections that are closing or whose drop has expired.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -320,15 +320,15 @@ impl Engine {
         Ok(())
     }
 
-    /// All connections have been offered: what nobody wanted of the daemon before goes. How many
-    /// entries these were.
+    /// After all connections have been offered: removes the remaining entries of the previous
+    /// daemon. Returns their number.
     pub fn sweep(&mut self) -> usize {
         let strangers = std::mem::take(&mut self.strangers);
         let gone = strangers.keys().filter(|key| matches!(self.maps.remove(key), Ok(Some(_))));
         gone.count()
     }
 
-    /// How packets left the programs, all CPUs together.
+    /// Exit counters of the programs, summed over all CPUs.
     ///
     /// # Errors
     /// The kernel refuses.

@@ -5,9 +5,9 @@ use std::net::Ipv4Addr;
 use ctnetlink::Tuple;
 
 use super::*;
+use crate::endpoint::Dependency;
 use crate::entry::{Hook, Side, Way};
 use crate::fake::Fake;
-use crate::endpoint::Dependency;
 
 const TIMEOUTS: Timeouts =
     Timeouts { tcp: Duration::from_secs(7440), udp: Duration::from_secs(120) };

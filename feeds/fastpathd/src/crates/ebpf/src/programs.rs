@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The programs in the kernel: loaded from the object that `bpf/build` makes, pinned with their
-//! maps in a folder of the BPF file system, adopted by who comes later.
+//! maps in a folder of the BPF file system, where later processes adopt them.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -17,7 +17,7 @@ use crate::sys;
 
 pub use crate::role::{Dsa, Role, Settings};
 
-/// The map of the object that holds what the daemon tells the programs: their variables.
+/// The map of the object that holds the variables of the programs, which the daemon writes.
 pub const CONTROL: &str = ".bss";
 
 /// A map: its name in the folder and in the object, the sizes of key and value.
@@ -44,7 +44,7 @@ const fn shape<K, V>(name: &'static str) -> Shape {
     Shape { name, object: name, key: size_of::<K>(), value: size_of::<V>() }
 }
 
-/// What stays when the programs are loaded anew. A devmap's value is the kernel's own.
+/// Maps that stay when the programs are loaded again. The kernel defines a devmap's value.
 const PINNED: [Shape; 5] = [
     shape::<Key4, Entry4>("flows4"),
     shape::<Key6, Entry6>("flows6"),
@@ -53,16 +53,16 @@ const PINNED: [Shape; 5] = [
     shape::<u32, u64>("devices"),
 ];
 
-/// Why the programs are not in the kernel.
+/// Why the programs were not loaded.
 #[derive(Debug, Error)]
 pub enum LoadError {
     /// The folder cannot be made.
     #[error("making the folder {0}")]
     Folder(PathBuf, #[source] io::Error),
-    /// A map of another layout cannot be taken away.
+    /// A map of another layout cannot be removed.
     #[error("removing {0}, which is of another layout")]
     Remove(PathBuf, #[source] io::Error),
-    /// What the programs were made of cannot be noted.
+    /// The digest of the object cannot be recorded.
     #[error("noting what is loaded in {0}")]
     Mark(PathBuf, #[source] io::Error),
     /// The object or a map of it is refused.
@@ -79,18 +79,18 @@ pub enum LoadError {
     Pin(PathBuf, #[source] io::Error),
 }
 
-/// Programs that this process has loaded. They end with it unless they are pinned.
+/// Programs that this process has loaded. Unless they are pinned, they are unloaded with it.
 pub struct Programs {
     object: Ebpf,
 }
 
 impl Programs {
-    /// Loads `object`. With a folder the maps there are adopted if they are of this layout, made
-    /// otherwise, and the programs pinned in the place of older ones.
+    /// Loads `object`. With a folder, maps of this layout there are adopted and others created, and
+    /// the programs are pinned in place of older ones.
     ///
     /// # Errors
     ///
-    /// [`LoadError`]; what was loaded until then is gone, but maps may have been pinned.
+    /// [`LoadError`]; programs loaded until then are unloaded, but maps may have been pinned.
     pub fn load(
         object: &[u8],
         folder: Option<&Folder>,
@@ -98,7 +98,7 @@ impl Programs {
     ) -> Result<Self, LoadError> {
         let dsa = settings.dsa as u8;
         let mut loader = EbpfLoader::new();
-        // No program needs the kernel's own types, which small kernels do not have.
+        // No program needs the kernel's BTF, which small kernels do not have.
         loader.btf(None);
         loader.override_global("dsa", &dsa, true);
         let mut control = Control::default();
@@ -128,9 +128,9 @@ impl Programs {
         Ok(programs)
     }
 
-    /// Loads `object` into `folder`, unless what is there was made of the same: the kernel takes a
-    /// second or more on a small machine to verify it, and every reload of the service asks for it.
-    /// Says whether it has.
+    /// Loads `object` into `folder`, unless the programs there were loaded from the same one: the
+    /// verifier takes a second or more on a small router, and every reload of the service calls
+    /// this. Returns whether it loaded.
     ///
     /// # Errors
     ///
@@ -156,8 +156,8 @@ impl Programs {
         Ok(true)
     }
 
-    /// Notes that `object` is loaded and at every port that had programs: not before, or a port
-    /// that failed would keep its old ones for good.
+    /// Records that `object` is loaded and attached to every port that had programs. Earlier, a
+    /// port that failed would keep its old ones forever.
     ///
     /// # Errors
     ///
@@ -223,7 +223,7 @@ impl Programs {
         program.try_into().map_err(|_| missing)
     }
 
-    /// A map, to be kept without the programs.
+    /// Takes a map, which outlives the programs.
     #[must_use]
     pub fn take_map(&mut self, name: &str) -> Option<Map> {
         self.object.take_map(name)
@@ -234,14 +234,14 @@ fn make_folder(path: &Path) -> Result<(), LoadError> {
     std::fs::create_dir_all(path).map_err(|e| LoadError::Folder(path.to_path_buf(), e))
 }
 
-/// What the last beat has left, also that of programs of another layout. If none has beaten yet,
-/// the sizes of maps have to tell.
+/// State of the last heartbeat, also from programs of another layout. Before the first heartbeat
+/// only the sizes of maps show the layout.
 fn told(path: &Path) -> Option<Control> {
     let control = MapData::from_pin(path).and_then(Map::from_map_data).ok()?;
     Array::<MapData, Control>::try_from(control).ok()?.get(&0, 0).ok()
 }
 
-/// Whether all maps are there, and this object can work with them.
+/// Whether all maps exist and fit this object.
 fn maps_stay(folder: &Folder, flows: u32) -> bool {
     let fits = |shape: &Shape| {
         MapData::from_pin(folder.map(shape.name)).is_ok_and(|map| shape.fits(&map, flows))
@@ -249,7 +249,7 @@ fn maps_stay(folder: &Folder, flows: u32) -> bool {
     PINNED.iter().all(fits) && told(&folder.map("control")).is_some_and(|told| !told.is_foreign())
 }
 
-/// Unpins a map that this object could not work with.
+/// Unpins a map that does not fit this object.
 fn discard_other(path: &Path, shape: &Shape, flows: u32, foreign: bool) -> Result<(), LoadError> {
     let Ok(map) = MapData::from_pin(path) else { return Ok(()) };
     if shape.fits(&map, flows) && !foreign {
@@ -258,26 +258,26 @@ fn discard_other(path: &Path, shape: &Shape, flows: u32, foreign: bool) -> Resul
     std::fs::remove_file(path).map_err(|e| LoadError::Remove(path.to_path_buf(), e))
 }
 
-/// The programs were not told that the daemon is there: the kernel did not run theirs.
+/// The heartbeat failed: the kernel did not run its program.
 #[derive(Debug, Error)]
 #[error("running the program fastpath_beat")]
 pub struct BeatError(#[source] pub io::Error);
 
-/// Runs `program`, which is [`Role::Beat`]: entries are used for `jiffies` from now on. Returns
-/// which layout the programs were made with.
+/// Heartbeat: runs `program`, which is [`Role::Beat`]. Entries are used for `jiffies` from now on.
+/// Returns the layout of the programs.
 ///
 /// # Errors
 ///
 /// [`BeatError`] when the kernel does not run it.
 pub fn beat(program: BorrowedFd<'_>, jiffies: u32) -> Result<u64, BeatError> {
-    // The kernel wants a frame; a context of the programs begins with length, type and mark.
+    // The kernel requires a frame; a context of the programs begins with length, type and mark.
     let frame = [0; 64];
     let mut context = [0; 12];
     context[8..].copy_from_slice(&jiffies.to_ne_bytes());
     sys::run(program, &frame, &context).map(u64::from).map_err(BeatError)
 }
 
-/// Jiffies a second, which user space is not told directly.
+/// Jiffies per second, which the kernel does not report directly.
 #[must_use]
 pub fn jiffies_a_second() -> u32 {
     let mut tick = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The programs of the object by role, and the variants that are loaded of them.
 
-/// Which switch's tags a device carries.
+/// The switch whose DSA tags a device carries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Dsa {
-    /// None: any device but the conduit of a switch.
+    /// None: any device except the conduit of a switch.
     #[default]
     None = 0,
     /// `MediaTek`.
@@ -20,7 +20,7 @@ impl Dsa {
     /// All.
     pub const ALL: [Self; 4] = [Self::None, Self::Mtk, Self::Gswip, Self::Qca];
 
-    /// The word for it.
+    /// Its name.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -35,9 +35,9 @@ impl Dsa {
 /// How the programs are loaded.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Entries that each of the two maps of flows can have.
+    /// Capacity of each of the two maps of flows.
     pub flows: u32,
-    /// Which tags they take off.
+    /// The tags that they remove.
     pub dsa: Dsa,
 }
 
@@ -50,7 +50,7 @@ pub enum Role {
     Xdp,
     /// Passes all, for devices that send only if they have a program.
     Pass,
-    /// Says that the daemon is there.
+    /// Heartbeat of the daemon.
     Beat,
 }
 

@@ -6,8 +6,8 @@ use ctnetlink::Tuple;
 use proptest::prelude::*;
 
 use super::*;
-use crate::entry::{Hook, Side, Way};
 use crate::endpoint::Dependency;
+use crate::entry::{Hook, Side, Way};
 
 const TIMEOUTS: Timeouts =
     Timeouts { tcp: Duration::from_secs(7440), udp: Duration::from_secs(120) };
@@ -25,7 +25,10 @@ fn endpoint(device: u32, mac: u8) -> Endpoint {
         next_hop: Some([2, 0, 0, 0, 1, mac]),
         mtu: 1500,
     };
-    Endpoint { side, dependencies: vec![Dependency::Link(device), Dependency::Station(9, [2, 0, 0, 0, 1, mac])] }
+    Endpoint {
+        side,
+        dependencies: vec![Dependency::Link(device), Dependency::Station(9, [2, 0, 0, 0, 1, mac])],
+    }
 }
 
 fn host(last: u8) -> IpAddr {
@@ -238,7 +241,8 @@ fn a_connection_that_leaves_is_extended_once_more() {
 fn what_is_dropped_is_counted_by_its_rule_and_ends() {
     let mut world = World::new(64);
     let endpoints = [endpoint(1, 1), endpoint(2, 2)];
-    let taken = world.table.reject(connection(1, 1, 2, 6), endpoints, 2_100_498, s(60), s(0)).unwrap();
+    let taken =
+        world.table.reject(connection(1, 1, 2, 6), endpoints, 2_100_498, s(60), s(0)).unwrap();
     assert!(taken.entries.iter().all(|(_, entry)| entry.drop == Some(2_100_498)));
     let [key, _] = world.put(taken);
     world.pass(&key, 5);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What frames to and from an address look like on the wire, and how that is known: what somebody
-//! has to know who forwards packets without the kernel's stack.
+//! The link-layer path to an address: device, tags, session and MAC addresses of its frames, and
+//! the objects that this was derived from. A program needs it to forward packets without the
+//! kernel's stack.
 
 use std::net::IpAddr;
 
@@ -8,7 +9,7 @@ use crate::model::{Hop, Topology};
 use crate::side::{DEEPEST, is_port};
 use crate::types::{Link, LinkKind, Mac, Name, RouteKind};
 
-/// `PPPoE`'s header and PPP's type.
+/// Bytes of the `PPPoE` header and of PPP's protocol field.
 const PPPOE: u32 = 8;
 
 /// A VLAN tag on the wire.
@@ -20,7 +21,7 @@ pub struct VlanTag {
     pub service: bool,
 }
 
-/// How frames go to an address and come from it.
+/// Link-layer path to an address and back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkPath {
     /// Index of the lowest device.
@@ -31,34 +32,34 @@ pub struct LinkPath {
     pub tags: Vec<VlanTag>,
     /// Number of the `PPPoE` session.
     pub session: Option<u16>,
-    /// What frames to it have as source.
+    /// Source MAC of frames to it.
     pub local: Mac,
-    /// What they have as destination.
+    /// Destination MAC of frames to it.
     pub next_hop: Mac,
-    /// The largest IP packet that goes there.
+    /// Path MTU up to the next hop.
     pub mtu: u32,
-    /// Indexes of all devices on the way, from the one of the route to the lowest.
+    /// Indexes of all devices on the path, from the one of the route to the lowest.
     pub links: Vec<u32>,
-    /// The neighbour that was asked for, if any: link and address.
+    /// The neighbour that was looked up, if any: link and address.
     pub neighbour: Option<(u32, IpAddr)>,
-    /// The station that was looked for in a bridge, if any: bridge and MAC.
+    /// The station that was looked up in a bridge, if any: bridge and MAC.
     pub station: Option<(u32, Mac)>,
 }
 
-/// Why it is not known.
+/// Why the path is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathError {
-    /// No route, or it is this machine's own or a group's.
+    /// No route, or the address is this machine's own or multicast.
     Route,
-    /// Through something that is not Ethernet, or with headers that are not known.
+    /// Over a link other than Ethernet, or with unknown headers.
     Tunnel,
     /// The next hop has no link layer address.
     Neighbour,
-    /// The bridge has not seen it, or not in this VLAN.
+    /// The bridge has not learned the station, or not in this VLAN.
     Port,
 }
 
-/// What has been found on the way down.
+/// Collected while walking down to the lowest device.
 struct Down {
     /// Outer one first.
     tags: Vec<VlanTag>,
@@ -71,10 +72,10 @@ struct Down {
 }
 
 impl Topology {
-    /// How frames go to the address and come from it.
+    /// Link-layer path to the address and back.
     ///
     /// # Errors
-    /// That is not known.
+    /// The path is not known.
     pub fn link_path(&self, address: IpAddr) -> Result<LinkPath, PathError> {
         if address.is_multicast() || self.is_own(address) {
             return Err(PathError::Route);
@@ -119,7 +120,7 @@ impl Topology {
         })
     }
 
-    /// Goes down to the lowest device.
+    /// Walks down to the lowest device.
     fn walk<'a>(&'a self, top: &'a Link, down: &mut Down) -> Result<&'a Link, PathError> {
         let mut at = top;
         for _ in 0..DEEPEST {
@@ -146,7 +147,7 @@ impl Topology {
         Err(PathError::Tunnel)
     }
 
-    /// From a bridge to the port that the next hop is behind.
+    /// From a bridge to the port of the next hop.
     fn cross(
         &self,
         bridge: &Link,
@@ -167,7 +168,7 @@ impl Topology {
                 (Some(member), None) if member.tagged => {
                     down.tags.insert(0, VlanTag { vid: inside, service: false });
                 }
-                // Frames of it come in as they go out.
+                // Ingress and egress frames are both untagged.
                 (Some(member), None) if member.pvid => {}
                 (Some(member), Some(_)) if member.pvid => {
                     down.tags.remove(0);

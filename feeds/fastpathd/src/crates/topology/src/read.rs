@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reading whole tables, and making changes of events.
+//! Reads whole tables, and turns events into changes.
 
 use std::collections::HashSet;
 use std::fs;
@@ -26,11 +26,11 @@ pub enum ReadError {
     Pppoe(#[source] io::Error),
 }
 
-/// What is read of the kernel.
+/// Tables of the kernel.
 pub(crate) trait Kernel {
     /// A whole table, as messages.
     fn dump(&mut self, table: Table) -> Result<Vec<u8>, RequestError>;
-    /// `PPPoE` sessions, and who keeps them if there are several.
+    /// `PPPoE` sessions, and their pppd processes if there are several.
     fn pppoe(&mut self) -> io::Result<(Vec<PppoeSession>, Vec<Dialer>)>;
 }
 
@@ -64,7 +64,7 @@ impl Kernel for Running {
     }
 
     fn pppoe(&mut self) -> io::Result<(Vec<PppoeSession>, Vec<Dialer>)> {
-        // Not there as long as the module is not loaded.
+        // Missing while the module is not loaded.
         let text = match fs::read_to_string(self.proc.join("net/pppoe")) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             other => other?,
@@ -75,10 +75,10 @@ impl Kernel for Running {
     }
 }
 
-/// Sessions of other programs (a server, say) may stay without a device for good.
+/// Sessions of other programs, such as a server, may never get a device.
 const RECHECKS: u8 = 5;
 
-/// What events did not tell in full.
+/// Tables that events reported only in part.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "one for each table")]
 struct Stale {
@@ -89,13 +89,13 @@ struct Stale {
     pppoe: bool,
 }
 
-/// Makes changes of what the kernel tells, and knows what has to be read again.
+/// Turns messages into changes, and tracks which tables have to be read again.
 #[derive(Debug)]
 pub(crate) struct Reader<K> {
     kernel: K,
     ppp: HashSet<u32>,
     stale: Stale,
-    /// How often a session without a ppp device is still looked after.
+    /// How many more times a session without a ppp device is read again.
     rechecks: u8,
     /// There are more sessions than ppp devices.
     orphans: bool,
@@ -112,7 +112,7 @@ impl<K: Kernel> Reader<K> {
         }
     }
 
-    /// Everything.
+    /// Reads all tables.
     pub(crate) fn full(&mut self) -> Result<Change, ReadError> {
         self.ppp.clear();
         let mut all = Vec::new();
@@ -132,7 +132,7 @@ impl<K: Kernel> Reader<K> {
         Ok(Change::Full(all))
     }
 
-    /// Takes in a datagram of events.
+    /// Applies a datagram of events.
     pub(crate) fn event(&mut self, datagram: &[u8], changes: &mut Vec<Change>) {
         for message in messages(datagram) {
             match decode(&message) {
@@ -149,7 +149,7 @@ impl<K: Kernel> Reader<K> {
         }
     }
 
-    /// Reads again what the events did not tell.
+    /// Reads tables again that events reported only in part.
     pub(crate) fn refresh(&mut self, changes: &mut Vec<Change>) -> Result<(), ReadError> {
         if std::mem::take(&mut self.stale.vlans) {
             changes.push(self.vlans()?);
@@ -175,13 +175,13 @@ impl<K: Kernel> Reader<K> {
         Ok(())
     }
 
-    /// Whether the sessions should be read again in a while without an event: pppd closes its
-    /// session some time after its device went, and of that nobody tells.
+    /// Whether to read the sessions again later without an event: pppd closes its session some
+    /// time after it removes its device, and there is no event for that.
     pub(crate) fn needs_recheck(&self) -> bool {
         self.orphans && self.rechecks > 0
     }
 
-    /// That while is over.
+    /// Marks the sessions to be read again.
     pub(crate) fn recheck(&mut self) {
         self.rechecks = self.rechecks.saturating_sub(1);
         self.stale.pppoe = true;
@@ -260,7 +260,7 @@ impl<K: Kernel> Reader<K> {
     }
 }
 
-/// What the messages of a table say, as far as `wanted` picks it.
+/// The messages of a table, decoded, as far as `wanted` selects them.
 fn decoded<T>(table: &[u8], mut wanted: impl FnMut(Decoded) -> Option<T>) -> Vec<T> {
     messages(table).filter_map(|message| wanted(decode(&message))).collect()
 }

@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Queues and limits of the owner's that packets bypass when they skip the stack. The one
-//! definition for all engines.
+//! Configured queueing disciplines and policers that offloaded packets bypass: one definition for
+//! all engines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::Topology;
 use crate::types::{LinkKind, Name, Queue};
 
-/// What packets still meet of the lowest device's queues. Of those above it they meet none.
+/// Queueing of the lowest device that still applies to offloaded packets. That of the devices above
+/// does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueUse {
-    /// What leaves goes through its queue.
+    /// Egress packets pass its queue.
     pub leaving: bool,
-    /// What comes in has been through its filters.
+    /// Ingress packets have passed its filters.
     pub incoming: bool,
 }
 
 impl QueueUse {
-    /// By a flowtable: it hands frames to `dev_queue_xmit` of the lowest device, and its hook at
-    /// ingress is behind that of traffic control (`__netif_receive_skb_core`).
+    /// Of a flowtable: it passes frames to `dev_queue_xmit` of the lowest device, and its ingress
+    /// hook comes after that of traffic control (`__netif_receive_skb_core`).
     pub const FLOWTABLE: Self = Self { leaving: true, incoming: true };
 }
 
-/// The first of these queues that packets over `links` go past. Each link has its index, and
-/// whether it is the lowest one.
+/// The first of these queues that packets over `links` bypass. Each link has its index, and whether
+/// it is the lowest one.
 pub fn bypassed_queue(
     queues: &[Queue],
     links: impl IntoIterator<Item = (u32, bool)>,
@@ -37,8 +38,8 @@ pub fn bypassed_queue(
 }
 
 impl Topology {
-    /// The layer 3 devices (and what stands between them and the lowest) whose packets a flowtable
-    /// would carry past a queue, each with one such queue.
+    /// The layer 3 devices (and those between them and the lowest) whose packets would bypass a
+    /// queue in a flowtable, each with one such queue.
     #[must_use]
     pub fn shaped(&self) -> BTreeMap<Name, Queue> {
         let mut found = BTreeMap::new();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The kernel's side: full reads and events.
+//! Follows the kernel: full reads and events.
 
 use std::io;
 use std::path::Path;
@@ -36,7 +36,7 @@ const GROUPS: [u32; 9] = [1, 3, 4, 5, 7, 8, 9, 11, 19];
 /// `RTNLGRP_BRVLAN`, since Linux 5.6. Without it, VLANs are read again on link events only.
 const BRIDGE_VLANS: u32 = 36;
 
-/// How long after a ppp device went its session is looked after again.
+/// How long after a ppp device was removed the sessions are read again.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Follows the kernel. Needs no privilege; sees the network namespace it was opened in.
@@ -60,14 +60,14 @@ impl Watcher {
         Self::open_at(Path::new("/proc"))
     }
 
-    /// Like [`Watcher::open`], with another place than `/proc` to read `net/pppoe` and the
-    /// command lines of pppd in.
+    /// Like [`Watcher::open`], with another directory than `/proc` for `net/pppoe` and the command
+    /// lines of pppd.
     ///
     /// # Errors
     /// As of [`Watcher::open`].
     pub fn open_at(proc: &Path) -> Result<Self, WatchError> {
         let events = AsyncSocket::open(Protocol::Route, &GROUPS).map_err(WatchError::Open)?;
-        // A smaller buffer is no error, events are lost earlier.
+        // A smaller buffer works too, events are lost earlier.
         let _ = events.receive_buffer(1 << 20);
         let _ = events.join(BRIDGE_VLANS);
         let running = Running::open(proc).map_err(WatchError::Client)?;
@@ -87,11 +87,11 @@ impl Watcher {
         self.resyncs
     }
 
-    /// The next changes: first one [`Change::Full`], then what happens, and again a full read
+    /// The next changes: first one [`Change::Full`], then changes as they occur, and a full read
     /// after events were lost. May be dropped while waiting without losing anything.
     ///
     /// # Errors
-    /// A table could not be read, or the socket failed; calling again reads everything anew.
+    /// A table could not be read, or the socket failed; the next call reads everything.
     pub async fn next(&mut self) -> Result<Vec<Change>, WatchError> {
         let changes = self.attempt().await;
         self.full |= changes.is_err();
@@ -101,8 +101,8 @@ impl Watcher {
     async fn attempt(&mut self) -> Result<Vec<Change>, WatchError> {
         loop {
             if self.full {
-                // A socket that lost events takes no new ones, silently, until its queue was
-                // empty once. What is dropped here is in the read that follows.
+                // After an overflow the kernel queues no events until the queue was empty once.
+                // The following read includes the events that are dropped here.
                 self.pending.clear();
                 discard(&mut self.events).map_err(WatchError::Receive)?;
                 let all = self.reader.full()?;
@@ -141,8 +141,8 @@ impl Watcher {
         }
     }
 
-    /// Takes what else has arrived. At most a few hundred datagrams, so that a storm cannot keep
-    /// the caller from its other work.
+    /// Reads datagrams that have arrived, at most a few hundred, so that the caller can do its
+    /// other work during a burst.
     fn drain(&mut self) -> io::Result<()> {
         for _ in 1..512 {
             let Some(datagram) = self.events.try_recv()? else { break };
@@ -151,7 +151,7 @@ impl Watcher {
         Ok(())
     }
 
-    /// When the sessions are to be read again although nothing was told.
+    /// When to read the sessions again without an event.
     fn recheck_at(&mut self) -> Option<Instant> {
         if !self.reader.needs_recheck() {
             self.recheck_at = None;
@@ -169,7 +169,7 @@ impl Watcher {
     }
 }
 
-/// Drops what waits.
+/// Drops the datagrams that have arrived.
 fn discard(socket: &mut AsyncSocket) -> io::Result<()> {
     for _ in 0..1_000_000 {
         match socket.try_recv() {
