@@ -71,7 +71,7 @@ fn a_life() {
     let report = engine.report();
     assert_eq!(grown(&report), [3, 3]);
     assert_eq!(report.left, [(1, Cause::Asked)]);
-    // Packets have come since conntrack was told.
+    // Packets arrived since the last update of conntrack.
     assert_eq!(report.extensions.iter().map(|e| e.left).collect::<Vec<_>>(), [s(120)]);
     assert!(maps.with(|inside| inside.flows.is_empty() && inside.beats == 1));
     engine.release(1, s(2));
@@ -132,7 +132,7 @@ fn the_next_daemon_goes_on_with_what_it_finds() {
     maps.pass(7, |key| key.sport == 1001);
     drop(before);
     let mut engine = engine(&maps);
-    // Carried on until somebody takes it up.
+    // Kept until it is offloaded again.
     maps.pass(3, |key| key.sport == 1001);
     // Under another number.
     engine.take(Connection { id: 9, ..connection(1) }, [endpoint(1), endpoint(2)], s(0)).unwrap();

@@ -34,7 +34,7 @@ pub enum RequestError {
     /// The answer cannot be received.
     #[error("cannot receive the answer")]
     Receive(#[source] io::Error),
-    /// The answer is no netlink message.
+    /// The answer is not a netlink message.
     #[error("the answer is malformed")]
     Malformed,
     /// The table changed during each of several dumps.

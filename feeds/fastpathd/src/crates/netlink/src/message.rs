@@ -99,7 +99,7 @@ pub struct Messages<'a> {
 }
 
 impl Messages<'_> {
-    /// Whether bytes remain that are no whole message.
+    /// Whether the datagram ends with an incomplete message.
     #[must_use]
     pub const fn is_cut(&self) -> bool {
         !self.rest.is_empty()

@@ -6,7 +6,7 @@ use super::*;
 use crate::fixture::{self, attr, flagged, ifinfomsg, message};
 use crate::table::Table;
 
-/// What the only message of these bytes tells.
+/// The only message of these bytes, decoded.
 fn decoded(bytes: &[u8]) -> Decoded {
     let all: Vec<_> = messages(bytes).collect();
     let [message] = &all[..] else { panic!("{} messages", all.len()) };

@@ -53,7 +53,7 @@ pub(crate) fn attr(kind: u16, value: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A queue as the kernel tells of it.
+/// The kernel's message for a queue.
 pub(crate) fn queue(index: u32, parent: u32, kind: &str) -> Vec<u8> {
     let mut payload = vec![0; 4];
     for word in [index, 0x8001_0000, parent, 2] {

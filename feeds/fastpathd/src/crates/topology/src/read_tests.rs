@@ -7,7 +7,7 @@ use crate::fixture;
 use crate::model::Topology;
 use crate::types::{Link, Name, RouteKind};
 
-/// A kernel that tells what a test put in.
+/// A kernel with the tables of a test.
 #[derive(Default)]
 struct Fake {
     tables: HashMap<Table, Vec<u8>>,
