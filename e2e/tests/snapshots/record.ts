@@ -4,6 +4,7 @@ import type { Page } from '@playwright/test';
 import { expect, logIn, test } from '../browser/fixture';
 import { hosts, type Lan } from '../browser/lab';
 import { keyOf, RECORDING, type Recording } from './replay';
+import { rows } from './rows';
 import { screens, shown } from './screens';
 
 /** Nothing new was asked for this long: the screen has what it wants. */
@@ -104,5 +105,5 @@ config policy
   const sorted = Object.fromEntries(Object.entries(answers).sort(([a], [b]) => (a < b ? -1 : 1)));
   together(sorted);
   const recording: Recording = { at_ms: begun + BULK_MS, answers: sorted, asked };
-  writeFileSync(RECORDING, `${JSON.stringify(recording, null, 1)}\n`);
+  writeFileSync(RECORDING, `${rows(recording)}\n`);
 });

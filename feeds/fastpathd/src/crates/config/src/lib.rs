@@ -12,12 +12,19 @@ pub mod order;
 mod package;
 pub mod secret;
 mod section;
-mod uci;
 mod value;
 
 pub use digest::digest;
 pub use network::Network;
 pub use package::{Package, SettingsError, section_name};
 pub use section::{Problem, Section};
-pub use uci::{UciError, anonymous_name, parse_uci};
+pub use uci::{ParseError as UciError, anonymous_name};
 pub use value::{is_device_name, label, number, number_in, switch};
+
+/// The `values` of a file of `/etc/config`, in the form of `uci get` of ubus.
+///
+/// # Errors
+/// The first line that is not UCI.
+pub fn parse_uci(text: &str) -> Result<serde_json::Value, UciError> {
+    Ok(uci::parse(text)?.values())
+}

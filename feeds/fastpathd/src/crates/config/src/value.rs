@@ -19,11 +19,7 @@ pub fn number(text: &str) -> Result<u32, String> {
 /// # Errors
 /// It is none.
 pub fn switch(text: &str) -> Result<bool, String> {
-    match text {
-        "1" | "on" | "true" | "yes" | "enabled" => Ok(true),
-        "0" | "off" | "false" | "no" | "disabled" => Ok(false),
-        _ => Err("is neither 1 nor 0".to_owned()),
-    }
+    uci::switch(text).ok_or_else(|| "is neither 1 nor 0".to_owned())
 }
 
 /// A name for people. It ends up between double quotes in nft's language, which knows no

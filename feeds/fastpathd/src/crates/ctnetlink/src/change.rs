@@ -1,176 +1,98 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Changes to entries, one netlink message each, many in one datagram.
 
-use std::io;
-
+use netlink::{AsyncSocket, Protocol, RequestError, messages};
 use rustix::io::Errno;
 
-use crate::decode::{ERROR, Frames};
-use crate::dump::refusal;
 use crate::entry::Tuple;
-use crate::request::{self, MarkBits};
-use crate::socket::Socket;
+use crate::request::{self, EntryUpdate, MarkBits};
 
-/// Messages in one datagram. The kernel handles all of them before it returns, some microseconds
-/// each, and each refused one comes back with 100 bytes: far below the socket's room.
+/// Messages in one datagram. The kernel handles all of them within the call, in some microseconds
+/// each, and answers each that it refuses with 36 bytes: far below the receive buffer.
 const AT_ONCE: usize = 64;
 
-/// What became of the entries that were to be changed.
+/// The outcome of a change to several entries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Changed {
-    /// Done.
+    /// Changed.
     pub done: usize,
-    /// There was no such entry (any more).
+    /// The entry does not exist (any more).
     pub gone: usize,
-    /// The kernel did not let go: before Linux 6.4 offloaded entries cannot be deleted.
+    /// `EBUSY`: before Linux 6.4 offloaded entries cannot be deleted.
     pub busy: usize,
 }
 
-/// Why marks were not changed.
+/// Why marks were not changed, for example without `CAP_NET_ADMIN` or
+/// `CONFIG_NF_CONNTRACK_MARK`.
 #[derive(Debug, thiserror::Error)]
-pub enum MarkError {
-    /// No socket.
-    #[error("cannot open a netfilter netlink socket")]
-    Open(#[source] io::Error),
-    /// A request did not go out.
-    #[error("cannot ask for a change of connection marks")]
-    Ask(#[source] io::Error),
-    /// Reading the answer failed.
-    #[error("cannot read the outcome of a change of connection marks")]
-    Read(#[source] io::Error),
-    /// The kernel refused, for example without `CAP_NET_ADMIN` or `CONFIG_NF_CONNTRACK_MARK`.
-    #[error("the kernel refuses to change connection marks")]
-    Refused(#[source] io::Error),
-}
+#[error("cannot change connection marks")]
+pub struct MarkError(#[source] pub RequestError);
 
-/// Why entries were not deleted.
+/// Why entries were not deleted, for example without `CAP_NET_ADMIN`.
 #[derive(Debug, thiserror::Error)]
-pub enum DeleteError {
-    /// No socket.
-    #[error("cannot open a netfilter netlink socket")]
-    Open(#[source] io::Error),
-    /// A request did not go out.
-    #[error("cannot ask for connections to be deleted")]
-    Ask(#[source] io::Error),
-    /// Reading the answer failed.
-    #[error("cannot read the outcome of deleting connections")]
-    Read(#[source] io::Error),
-    /// The kernel refused, for example without `CAP_NET_ADMIN`.
-    #[error("the kernel refuses to delete connections")]
-    Refused(#[source] io::Error),
-}
+#[error("cannot delete connections")]
+pub struct DeleteError(#[source] pub RequestError);
+
+/// Why entries were not updated, for example without `CAP_NET_ADMIN`.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot update connections")]
+pub struct UpdateError(#[source] pub RequestError);
 
 /// Changes bits of the marks of `entries`, given by zone and original direction. Each change makes
-/// the kernel tell an UPDATE event, if the connection began while somebody listened. Offloaded
-/// entries are changed like others: the flowtable does not look at the mark.
+/// the kernel send an UPDATE event, if the connection began while an event socket was open.
+/// Offloaded entries are changed like others: the flowtable ignores the mark.
 ///
 /// # Errors
-/// When the kernel cannot be asked or refuses; entries that are gone are counted instead. What
-/// came before in the list has been changed then.
+/// When the request fails or the kernel refuses; missing entries are counted instead. Entries
+/// earlier in the list have been changed then.
 pub async fn set_mark(entries: &[(u16, Tuple)], bits: MarkBits) -> Result<Changed, MarkError> {
-    let mut changes = Changes::open().map_err(MarkError::Open)?;
-    Ok(changes.mark(entries, bits).await?)
+    let mut changes = Changes::open().map_err(MarkError)?;
+    changes.mark(entries, bits).await.map_err(MarkError)
 }
 
-/// Deletes `entries`, given by zone and original direction. Their connections end for the router:
+/// Deletes `entries`, given by zone and original direction. Their connections end on the router:
 /// the next packet of each starts a new entry, or is refused. A flowtable drops a deleted entry
 /// with its next packet.
 ///
 /// # Errors
 /// As [`set_mark`].
 pub async fn delete(entries: &[(u16, Tuple)]) -> Result<Changed, DeleteError> {
-    let mut changes = Changes::open().map_err(DeleteError::Open)?;
+    let mut changes = Changes::open().map_err(DeleteError)?;
     let make = |seq, at: usize, ack| {
         let (zone, orig) = &entries[at];
         request::delete(seq, *zone, orig, ack)
     };
-    changes.run(entries.len(), &make).await.map_err(|failure| match failure {
-        Failure::Ask(error) => DeleteError::Ask(error),
-        Failure::Read(error) => DeleteError::Read(error),
-        Failure::Refused(error) => DeleteError::Refused(error),
-    })
+    changes.run(entries.len(), &make).await.map_err(DeleteError)
 }
 
-/// Where a change failed.
-pub(crate) enum Failure {
-    Ask(io::Error),
-    Read(io::Error),
-    Refused(io::Error),
-}
-
-impl From<Failure> for MarkError {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Ask(error) => Self::Ask(error),
-            Failure::Read(error) => Self::Read(error),
-            Failure::Refused(error) => Self::Refused(error),
-        }
-    }
-}
-
-/// What conntrack is told of a connection whose packets it does not see.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Upkeep {
-    /// Conntrack zone.
-    pub zone: u16,
-    /// Original direction.
-    pub orig: Tuple,
-    /// Seconds until it is forgotten; none: as it is.
-    pub timeout_s: Option<u32>,
-    /// TCP sequence numbers are not held against the windows any more, in both directions, nor
-    /// those of a RST against the last acknowledgement, until the next one is seen: they have
-    /// moved on unseen.
-    pub liberal: bool,
-}
-
-/// Why entries were not kept up.
-#[derive(Debug, thiserror::Error)]
-pub enum KeepError {
-    /// No socket.
-    #[error("cannot open a netfilter netlink socket")]
-    Open(#[source] io::Error),
-    /// A request did not go out.
-    #[error("cannot ask for connections to be kept")]
-    Ask(#[source] io::Error),
-    /// Reading the answer failed.
-    #[error("cannot read the outcome of keeping connections")]
-    Read(#[source] io::Error),
-    /// The kernel refused, for example without `CAP_NET_ADMIN`.
-    #[error("the kernel refuses to keep connections")]
-    Refused(#[source] io::Error),
-}
-
-/// Tells conntrack of connections whose packets it does not see.
+/// Updates entries of connections whose packets conntrack does not see.
 ///
 /// # Errors
 /// As [`set_mark`].
-pub async fn keep(entries: &[Upkeep]) -> Result<Changed, KeepError> {
-    let mut changes = Changes::open().map_err(KeepError::Open)?;
-    let make = |seq, at: usize, ack| request::keep(seq, &entries[at], ack);
-    changes.run(entries.len(), &make).await.map_err(|failure| match failure {
-        Failure::Ask(error) => KeepError::Ask(error),
-        Failure::Read(error) => KeepError::Read(error),
-        Failure::Refused(error) => KeepError::Refused(error),
-    })
+pub async fn update(entries: &[EntryUpdate]) -> Result<Changed, UpdateError> {
+    let mut changes = Changes::open().map_err(UpdateError)?;
+    let make = |seq, at: usize, ack| request::update(seq, &entries[at], ack);
+    changes.run(entries.len(), &make).await.map_err(UpdateError)
 }
 
 /// A socket for changes.
 #[derive(Debug)]
 pub(crate) struct Changes {
-    socket: Socket,
+    socket: AsyncSocket,
     seq: u32,
 }
 
 impl Changes {
-    pub(crate) fn open() -> io::Result<Self> {
-        Ok(Self { socket: Socket::open(0)?, seq: 0 })
+    pub(crate) fn open() -> Result<Self, RequestError> {
+        let socket = AsyncSocket::open(Protocol::Netfilter, &[]).map_err(RequestError::Open)?;
+        Ok(Self { socket, seq: 0 })
     }
 
     pub(crate) async fn mark(
         &mut self,
         entries: &[(u16, Tuple)],
         bits: MarkBits,
-    ) -> Result<Changed, Failure> {
+    ) -> Result<Changed, RequestError> {
         let make = |seq, at: usize, ack| {
             let (zone, orig) = &entries[at];
             request::mark(seq, *zone, orig, bits, ack)
@@ -178,14 +100,14 @@ impl Changes {
         self.run(entries.len(), &make).await
     }
 
-    /// Sends a message for each of so many entries; `make` gets its sequence number, which entry it
-    /// is for, and whether it is to be acknowledged. Only the last one of a datagram is, the others
-    /// answer when they fail.
+    /// Sends a message for each of `entries` entries. `make` gets the sequence number, the index of
+    /// the entry, and whether to request an acknowledgement: only for the last message of a
+    /// datagram, the others are answered when they fail.
     async fn run(
         &mut self,
         entries: usize,
         make: &dyn Fn(u32, usize, bool) -> Vec<u8>,
-    ) -> Result<Changed, Failure> {
+    ) -> Result<Changed, RequestError> {
         let mut changed = Changed::default();
         for first in (0..entries).step_by(AT_ONCE) {
             tokio::task::yield_now().await;
@@ -195,7 +117,7 @@ impl Changes {
                 self.seq = self.seq.wrapping_add(1);
                 datagram.extend(make(self.seq, at, at + 1 == end));
             }
-            self.socket.send(&datagram).map_err(Failure::Ask)?;
+            self.socket.send(&datagram).map_err(RequestError::Send)?;
             let failed = self.outcome(end - first).await?;
             changed.gone += failed.gone;
             changed.busy += failed.busy;
@@ -204,24 +126,25 @@ impl Changes {
         Ok(changed)
     }
 
-    /// Reads the answers to the last `count` messages, of which the last one always comes.
-    async fn outcome(&mut self, count: usize) -> Result<Changed, Failure> {
+    /// Reads the answers to the last `count` messages. The last of them is always answered.
+    async fn outcome(&mut self, count: usize) -> Result<Changed, RequestError> {
         let mut failed = Changed::default();
         let count = u32::try_from(count).unwrap_or(u32::MAX);
         loop {
-            let datagram = self.socket.recv().await.map_err(Failure::Read)?;
-            for frame in Frames::new(datagram).filter(|frame| frame.kind == ERROR) {
-                // Answers to what was sent before an earlier call failed are passed over.
-                let before_last = self.seq.wrapping_sub(frame.seq);
+            let datagram = self.socket.recv().await.map_err(RequestError::Receive)?;
+            for message in messages(datagram) {
+                let Some(end) = message.end() else { continue };
+                // Skips answers to messages that an earlier, failed call sent.
+                let before_last = self.seq.wrapping_sub(message.seq);
                 if before_last >= count {
                     continue;
                 }
-                match frame.errno() {
-                    errno if errno == Errno::NOENT.raw_os_error() => failed.gone += 1,
-                    errno if errno == Errno::BUSY.raw_os_error() => failed.busy += 1,
-                    // What is dying gets no new timeout.
-                    errno if errno == Errno::TIME.raw_os_error() => failed.gone += 1,
-                    _ => refusal(&frame).map_err(Failure::Refused)?,
+                match end.map_err(|refusal| (Errno::from_raw_os_error(refusal.errno), refusal)) {
+                    Ok(()) => {}
+                    // A dying entry refuses a new timeout.
+                    Err((Errno::NOENT | Errno::TIME, _)) => failed.gone += 1,
+                    Err((Errno::BUSY, _)) => failed.busy += 1,
+                    Err((_, refusal)) => return Err(RequestError::Refused(refusal)),
                 }
                 if before_last == 0 {
                     return Ok(failed);

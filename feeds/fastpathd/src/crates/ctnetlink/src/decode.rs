@@ -3,6 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use netlink::messages;
 use netlink_bindings::conntrack::{
     ConntrackAttrs, CounterAttrs, IterableCounterAttrs, IterableProtoinfoAttrs, IterableTupleAttrs,
     IterableTupleIpAttrs, IterableTupleProtoAttrs, ProtoinfoAttrs, ProtoinfoTcpAttrs, TupleAttrs,
@@ -20,82 +21,21 @@ pub(crate) const CT_GET: u16 = 1 << 8 | 1;
 pub(crate) const CT_DELETE: u16 = 1 << 8 | 2;
 /// `NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_GET_CTRZERO`.
 pub(crate) const CT_GET_ZERO: u16 = 1 << 8 | 3;
-/// `NLMSG_ERROR`: the answer is an errno, 0 for an acknowledgement.
-pub(crate) const ERROR: u16 = 2;
-/// `NLMSG_DONE`: the end of a dump.
-pub(crate) const DONE: u16 = 3;
-
-/// Bytes of a message header (`struct nlmsghdr`).
-pub(crate) const NLMSG_HEADER: usize = 16;
 /// Bytes of the netfilter header after it (`struct nfgenmsg`).
 const NFGEN_HEADER: usize = 4;
 
 const CTA_TIMESTAMP: u16 = 20;
 const CTA_TIMESTAMP_START: u16 = 1;
 
-/// One netlink message of a datagram.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Frame<'a> {
-    /// Message type.
-    pub kind: u16,
-    /// `NLM_F_*` flags.
-    pub flags: u16,
-    /// Sequence number of the request it answers; 0 in events.
-    pub seq: u32,
-    /// What follows the message header.
-    pub payload: &'a [u8],
-}
-
-/// The messages of a datagram, or of several ones put end to end. Stops at the first header
-/// that does not fit.
-#[derive(Debug, Clone)]
-pub struct Frames<'a> {
-    rest: &'a [u8],
-}
-
-impl<'a> Frames<'a> {
-    /// Walks over `bytes`.
-    #[must_use]
-    pub const fn new(bytes: &'a [u8]) -> Self {
-        Self { rest: bytes }
-    }
-}
-
-impl<'a> Iterator for Frames<'a> {
-    type Item = Frame<'a>;
-
-    fn next(&mut self) -> Option<Frame<'a>> {
-        let header = self.rest.first_chunk::<NLMSG_HEADER>()?;
-        let [l0, l1, l2, l3, k0, k1, f0, f1, s0, s1, s2, s3, ..] = *header;
-        let len = usize::try_from(u32::from_ne_bytes([l0, l1, l2, l3])).ok()?;
-        let payload = self.rest.get(NLMSG_HEADER..len)?;
-        self.rest = self.rest.get(len.next_multiple_of(4)..).unwrap_or_default();
-        Some(Frame {
-            kind: u16::from_ne_bytes([k0, k1]),
-            flags: u16::from_ne_bytes([f0, f1]),
-            seq: u32::from_ne_bytes([s0, s1, s2, s3]),
-            payload,
-        })
-    }
-}
-
-impl Frame<'_> {
-    /// The errno of an `NLMSG_ERROR` or `NLMSG_DONE` message as a positive number; 0: success.
-    #[must_use]
-    pub fn errno(&self) -> i32 {
-        self.payload.first_chunk().map_or(0, |code| i32::from_ne_bytes(*code).saturating_neg())
-    }
-}
-
 /// Appends the entries of a recorded or received dump to `out`; other messages are skipped.
 pub fn entries(bytes: &[u8], out: &mut Vec<Entry>) {
-    let new = Frames::new(bytes).filter(|frame| frame.kind == CT_NEW);
-    out.extend(new.filter_map(|frame| entry(frame.payload)));
+    let new = messages(bytes).filter(|message| message.kind == CT_NEW);
+    out.extend(new.filter_map(|message| entry(message.payload)));
 }
 
 /// The entry in the payload of one conntrack message: `None` when a tuple or the id is missing.
 ///
-/// Attributes that are unknown or do not parse are passed over, as a newer kernel may send them.
+/// Attributes that are unknown or malformed are skipped: a newer kernel may send them.
 #[must_use]
 pub fn entry(payload: &[u8]) -> Option<Entry> {
     let attrs = ConntrackAttrs::new(payload.get(NFGEN_HEADER..)?);

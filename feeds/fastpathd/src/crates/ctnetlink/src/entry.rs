@@ -6,9 +6,9 @@ use std::net::IpAddr;
 /// One direction of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Tuple {
-    /// Who sends in this direction.
+    /// Sender in this direction.
     pub src: IpAddr,
-    /// Who receives in this direction.
+    /// Receiver in this direction.
     pub dst: IpAddr,
     /// Layer 4 protocol number.
     pub proto: u8,
@@ -18,7 +18,7 @@ pub struct Tuple {
     pub dport: u16,
 }
 
-/// What has been counted in one direction (needs `net.netfilter.nf_conntrack_acct=1`).
+/// Counters of one direction (need `net.netfilter.nf_conntrack_acct=1`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets.
@@ -27,18 +27,16 @@ pub struct Counters {
     pub bytes: u64,
 }
 
-/// The status word of an entry: `enum ip_conntrack_status` of the kernel.
+/// Status bits of an entry: `enum ip_conntrack_status` of the kernel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Status(pub u32);
 
 impl Status {
-    /// `IPS_EXPECTED`: a helper foretold this connection.
-    pub const EXPECTED: Self = Self(1 << 0);
-    /// `IPS_SEEN_REPLY`: packets went both ways.
+    /// `IPS_SEEN_REPLY`: packets were seen in both directions.
     pub const SEEN_REPLY: Self = Self(1 << 1);
     /// `IPS_ASSURED`: not dropped early when the table is full.
     pub const ASSURED: Self = Self(1 << 2);
-    /// `IPS_CONFIRMED`: the first packet has left the box.
+    /// `IPS_CONFIRMED`: the first packet has left the router.
     pub const CONFIRMED: Self = Self(1 << 3);
     /// `IPS_SRC_NAT`: the source is translated.
     pub const SRC_NAT: Self = Self(1 << 4);
@@ -46,20 +44,8 @@ impl Status {
     pub const DST_NAT: Self = Self(1 << 5);
     /// `IPS_SEQ_ADJUST`: TCP sequence numbers are rewritten.
     pub const SEQ_ADJUST: Self = Self(1 << 6);
-    /// `IPS_SRC_NAT_DONE`: source translation has been decided.
-    pub const SRC_NAT_DONE: Self = Self(1 << 7);
-    /// `IPS_DST_NAT_DONE`: destination translation has been decided.
-    pub const DST_NAT_DONE: Self = Self(1 << 8);
     /// `IPS_DYING`: being removed.
     pub const DYING: Self = Self(1 << 9);
-    /// `IPS_FIXED_TIMEOUT`: the timeout does not move with traffic.
-    pub const FIXED_TIMEOUT: Self = Self(1 << 10);
-    /// `IPS_TEMPLATE`: a template, not a connection.
-    pub const TEMPLATE: Self = Self(1 << 11);
-    /// `IPS_NAT_CLASH`: lost a race for its reply tuple.
-    pub const NAT_CLASH: Self = Self(1 << 12);
-    /// `IPS_HELPER`: a rule attached a helper.
-    pub const HELPER: Self = Self(1 << 13);
     /// `IPS_OFFLOAD`: carried by a flowtable.
     pub const OFFLOAD: Self = Self(1 << 14);
     /// `IPS_HW_OFFLOAD`: carried by hardware.
@@ -83,7 +69,7 @@ impl std::ops::BitOr for Status {
 /// State of a TCP connection: `enum tcp_conntrack` of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TcpState {
-    /// Nothing known yet.
+    /// No state yet.
     None,
     /// SYN seen.
     SynSent,
@@ -97,7 +83,7 @@ pub enum TcpState {
     CloseWait,
     /// FIN from the other side too.
     LastAck,
-    /// Last ACK seen, waiting for stragglers.
+    /// Last ACK seen, waiting for delayed packets.
     TimeWait,
     /// Reset.
     Close,
@@ -124,7 +110,7 @@ impl TcpState {
         })
     }
 
-    /// The word for it, such as `syn-sent`; empty for [`TcpState::None`].
+    /// Its name, such as `syn-sent`; empty for [`TcpState::None`].
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -142,7 +128,7 @@ impl TcpState {
     }
 }
 
-/// One conntrack entry, or as much of it as the kernel put into the message.
+/// One conntrack entry, as far as the message describes it.
 ///
 /// Offloaded entries come without timeout and TCP state, NEW and UPDATE events without counters,
 /// UPDATE events with only what changed: every such field is an `Option`.
@@ -152,16 +138,17 @@ pub struct Entry {
     pub id: u32,
     /// Conntrack zone; 0 is the default.
     pub zone: u16,
-    /// As the initiator sends.
+    /// Tuple of the packets from the initiator.
     pub orig: Tuple,
-    /// As the answer arrives; `reply.src` is the real responder, `reply.dst` is who it answers to.
+    /// Tuple of the replies: `reply.src` is the real responder, `reply.dst` the address that it
+    /// replies to.
     pub reply: Tuple,
     /// Status bits.
     pub status: Status,
-    /// Seconds until it is forgotten; absent on offloaded entries.
+    /// Seconds until it expires; absent on offloaded entries.
     pub timeout_s: Option<u32>,
-    /// Connection mark. In events 0 also means that it was not told: the kernel puts it into one
-    /// only when it is set or has just changed.
+    /// Connection mark. In an event 0 can also mean that the mark is missing: the kernel includes
+    /// it only when it is set or has just changed.
     pub mark: u32,
     /// TCP state; absent for other protocols and on offloaded entries.
     pub tcp_state: Option<TcpState>,

@@ -3,21 +3,17 @@
 
 use std::io;
 
-use rustix::io::Errno;
+use netlink::{AsyncSocket, CREATE, EXCL, Protocol, messages, overrun};
 
-use crate::decode::{self, CT_DELETE, CT_NEW, Frames};
+use crate::decode::{self, CT_DELETE, CT_NEW};
 use crate::entry::Entry;
-use crate::socket::Socket;
 
-/// `NFNLGRP_CONNTRACK_NEW`, `_UPDATE` and `_DESTROY` as a bind mask.
-const GROUPS: u32 = 0b111;
-/// Room for some 10,000 events while the daemon is busy.
+/// `NFNLGRP_CONNTRACK_NEW`, `_UPDATE` and `_DESTROY`.
+const GROUPS: [u32; 3] = [1, 2, 3];
+/// Holds some 10,000 events while the daemon is busy.
 const KERNEL_BUFFER: usize = 8 * 1024 * 1024;
-/// Datagrams taken in one go; the rest waits so that other tasks get their turn.
+/// Datagrams read at once; the rest waits so that other tasks can run.
 const BURST: usize = 64;
-
-const NLM_F_EXCL: u16 = 0x200;
-const NLM_F_CREATE: u16 = 0x400;
 
 /// One change. NEW and UPDATE carry no counters; setting the offload bits causes no event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,11 +22,11 @@ pub enum Event {
     New(Entry),
     /// Status, TCP state, helper, mark, … changed.
     Update(Entry),
-    /// It is gone; the entry has the final counters.
+    /// It has ended; the entry has the final counters.
     Destroy(Entry),
 }
 
-/// Why no events came.
+/// Why events were not received.
 #[derive(Debug, thiserror::Error)]
 pub enum EventError {
     /// No socket, or not allowed to listen.
@@ -39,15 +35,15 @@ pub enum EventError {
     /// Reading failed.
     #[error("cannot read conntrack events")]
     Read(#[source] io::Error),
-    /// The receive buffer overflowed (`ENOBUFS`): events are missing, only a dump helps.
+    /// The receive buffer overflowed (`ENOBUFS`): events are missing, a dump is necessary.
     #[error("conntrack events were lost")]
     Lost,
 }
 
-/// A socket that hears of every new, changed and destroyed connection.
+/// A socket that receives an event for every new, changed and destroyed connection.
 #[derive(Debug)]
 pub struct EventSocket {
-    socket: Socket,
+    socket: AsyncSocket,
 }
 
 impl EventSocket {
@@ -59,20 +55,20 @@ impl EventSocket {
         Self::with_buffer(KERNEL_BUFFER)
     }
 
-    /// Like [`EventSocket::open`], with about `bytes` of room in the kernel.
+    /// Like [`EventSocket::open`], with a receive buffer of about this size.
     ///
     /// # Errors
     /// As [`EventSocket::open`].
     pub fn with_buffer(bytes: usize) -> Result<Self, EventError> {
-        let socket = Socket::open(GROUPS).map_err(EventError::Open)?;
-        socket.grow(bytes).map_err(EventError::Open)?;
+        let socket = AsyncSocket::open(Protocol::Netfilter, &GROUPS).map_err(EventError::Open)?;
+        socket.receive_buffer(bytes).map_err(EventError::Open)?;
         Ok(Self { socket })
     }
 
-    /// Waits for events and takes those that are there, oldest first, never none.
+    /// Waits for events and returns those that have arrived, oldest first, at least one.
     ///
     /// # Errors
-    /// [`EventError::Lost`] when the kernel had to drop some; the socket goes on working.
+    /// [`EventError::Lost`] when the kernel had to drop some; the socket remains usable.
     pub async fn recv(&mut self) -> Result<Vec<Event>, EventError> {
         let mut found = Vec::new();
         while found.is_empty() {
@@ -89,19 +85,16 @@ impl EventSocket {
 }
 
 fn failure(error: io::Error) -> EventError {
-    match error.raw_os_error() {
-        Some(errno) if errno == Errno::NOBUFS.raw_os_error() => EventError::Lost,
-        _ => EventError::Read(error),
-    }
+    if overrun(&error) { EventError::Lost } else { EventError::Read(error) }
 }
 
 /// The events in a datagram.
 pub fn events(datagram: &[u8]) -> impl Iterator<Item = Event> {
-    Frames::new(datagram).filter_map(|frame| {
-        let entry = || decode::entry(frame.payload);
-        match frame.kind {
+    messages(datagram).filter_map(|message| {
+        let entry = || decode::entry(message.payload);
+        match message.kind {
             // The kernel marks NEW by the flags that would create an entry.
-            CT_NEW if frame.flags & (NLM_F_CREATE | NLM_F_EXCL) != 0 => entry().map(Event::New),
+            CT_NEW if message.flags & (CREATE | EXCL) != 0 => entry().map(Event::New),
             CT_NEW => entry().map(Event::Update),
             CT_DELETE => entry().map(Event::Destroy),
             _ => None,

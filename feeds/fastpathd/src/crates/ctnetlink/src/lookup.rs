@@ -1,38 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! One entry by its original direction.
 
-use std::io;
-
+use netlink::{AsyncSocket, Protocol, RequestError, messages};
 use rustix::io::Errno;
 
-use crate::decode::{self, CT_NEW, ERROR, Frames};
-use crate::dump::refusal;
+use crate::decode::{self, CT_NEW};
 use crate::entry::{Entry, Tuple};
 use crate::request;
-use crate::socket::Socket;
 
 /// Why a look-up failed.
 #[derive(Debug, thiserror::Error)]
-pub enum LookupError {
-    /// No socket.
-    #[error("cannot open a netfilter netlink socket")]
-    Open(#[source] io::Error),
-    /// The request did not go out.
-    #[error("cannot ask for a conntrack entry")]
-    Ask(#[source] io::Error),
-    /// Reading the answer failed.
-    #[error("cannot read a conntrack entry")]
-    Read(#[source] io::Error),
-    /// The kernel refused.
-    #[error("the kernel refuses to look up a conntrack entry")]
-    Refused(#[source] io::Error),
-}
+#[error("cannot look up a conntrack entry")]
+pub struct LookupError(#[source] pub RequestError);
 
-/// A socket to ask for single entries: tells within microseconds whether a young flow has been
-/// offloaded, which no event reports.
+/// A socket for look-ups of single entries. They show within microseconds whether a new flow has
+/// been offloaded, which no event reports.
 #[derive(Debug)]
 pub struct Lookup {
-    socket: Socket,
+    socket: AsyncSocket,
     seq: u32,
 }
 
@@ -42,7 +27,10 @@ impl Lookup {
     /// # Errors
     /// When there is no socket.
     pub fn open() -> Result<Self, LookupError> {
-        Ok(Self { socket: Socket::open(0).map_err(LookupError::Open)?, seq: 0 })
+        match AsyncSocket::open(Protocol::Netfilter, &[]) {
+            Ok(socket) => Ok(Self { socket, seq: 0 }),
+            Err(error) => Err(LookupError(RequestError::Open(error))),
+        }
     }
 
     /// The entry whose original direction is `orig` in `zone`; `None` when it is gone.
@@ -50,20 +38,25 @@ impl Lookup {
     /// # Errors
     /// When the kernel cannot be asked or refuses.
     pub async fn get(&mut self, zone: u16, orig: &Tuple) -> Result<Option<Entry>, LookupError> {
+        self.request(zone, orig).await.map_err(LookupError)
+    }
+
+    async fn request(&mut self, zone: u16, orig: &Tuple) -> Result<Option<Entry>, RequestError> {
         self.seq = self.seq.wrapping_add(1);
         let seq = self.seq;
-        self.socket.send(&request::get(seq, zone, orig)).map_err(LookupError::Ask)?;
+        self.socket.send(&request::get(seq, zone, orig)).map_err(RequestError::Send)?;
         loop {
-            let datagram = self.socket.recv().await.map_err(LookupError::Read)?;
-            for frame in Frames::new(datagram).filter(|frame| frame.seq == seq) {
-                match frame.kind {
-                    CT_NEW => return Ok(decode::entry(frame.payload)),
-                    ERROR if frame.errno() == Errno::NOENT.raw_os_error() => return Ok(None),
-                    ERROR => {
-                        refusal(&frame).map_err(LookupError::Refused)?;
-                        return Ok(None);
+            let datagram = self.socket.recv().await.map_err(RequestError::Receive)?;
+            for message in messages(datagram).filter(|message| message.seq == seq) {
+                if message.kind == CT_NEW {
+                    return Ok(decode::entry(message.payload));
+                }
+                match message.end() {
+                    Some(Err(refusal)) if refusal.errno != Errno::NOENT.raw_os_error() => {
+                        return Err(RequestError::Refused(refusal));
                     }
-                    _ => {}
+                    Some(_) => return Ok(None),
+                    None => {}
                 }
             }
         }

@@ -1,88 +1,77 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Making connections new to inspection: counters to zero, our bits off the mark.
+//! Re-inspection: sets the counters of connections to zero and clears our bits of their marks.
 
-use std::io;
+use netlink::{Dump, Protocol, RequestError};
 
-use crate::change::{Changes, Failure};
-use crate::decode::{self, CT_NEW, DONE, ERROR, Frames};
-use crate::dump::{NLM_F_DUMP_INTR, refusal};
+use crate::change::Changes;
+use crate::decode::{self, CT_NEW};
 use crate::entry::Entry;
 use crate::request::{self, MarkBits};
-use crate::socket::Socket;
 
-/// Which connections are to be inspected anew.
+/// Connections to re-inspect.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Select {
-    /// Those that have left inspection: any of the bits is on their mark.
+    /// Those that have left inspection: their mark has any of the bits.
     #[default]
     Marked,
-    /// All of them, also those that were not to be inspected: after a change of the policy their
-    /// bytes would exceed the budget at once.
+    /// All of them, including those that the policy excluded: after a change of the policy their
+    /// byte counts would exceed the budget at once.
     Every,
 }
 
-/// Why connections could not be made new to inspection.
+/// Why connections cannot be re-inspected.
 #[derive(Debug, thiserror::Error)]
 pub enum ReinspectError {
-    /// No socket.
-    #[error("cannot open a netfilter netlink socket")]
-    Open(#[source] io::Error),
-    /// The request did not go out.
-    #[error("cannot ask for the counters of the conntrack table to be set to zero")]
-    Ask(#[source] io::Error),
-    /// Reading the answer failed.
-    #[error("cannot read the conntrack table while its counters are set to zero")]
-    Read(#[source] io::Error),
-    /// The kernel refused, for example without `CAP_NET_ADMIN`.
-    #[error("the kernel refuses to set the counters of the conntrack table to zero")]
-    Refused(#[source] io::Error),
-    /// Bits could not be taken off connection marks.
-    #[error("cannot take our bits off connection marks")]
-    Mark(#[source] io::Error),
+    /// The counters were not all set to zero, for example without `CAP_NET_ADMIN`.
+    #[error("cannot set the counters of the conntrack table to zero")]
+    Counters(#[source] RequestError),
+    /// Bits could not be cleared on connection marks.
+    #[error("cannot clear our bits on connection marks")]
+    Marks(#[source] RequestError),
 }
 
-/// One pass over the conntrack table that sets counters to zero and takes bits off marks.
+/// One pass over the conntrack table that sets counters to zero and clears bits of marks.
 ///
-/// Counters go first: a connection without the bits and over its budget would get them back with
-/// its next packet. What a flowtable carries stays there until it is flushed, so flush it last.
+/// Counters come first: a connection over its budget would get the bits again with its next
+/// packet. Offloaded flows stay in the flowtable until it is flushed, so flush it last.
 #[derive(Debug)]
 pub struct Reinspection {
-    socket: Socket,
+    dump: Dump,
     changes: Changes,
     mask: u32,
-    /// What is still to be asked for, next one last. The kernel compares `mark & mask` with one
-    /// value, so "any of these bits" is a dump for each bit; an entry is in that of its highest.
+    /// Dumps still to be requested, the next one last. The kernel compares `mark & mask` with one
+    /// value, so "any of these bits" takes a dump for each bit; an entry is in that of its highest
+    /// bit.
     passes: Vec<Option<MarkBits>>,
-    seq: u32,
-    interrupted: bool,
 }
 
 impl Reinspection {
-    /// Asks for the first entries; `mask`: the bits to take off. Needs `CAP_NET_ADMIN` and a
-    /// tokio runtime.
+    /// Requests the first dump; `mask`: the bits to clear. Needs `CAP_NET_ADMIN` and a tokio
+    /// runtime.
     ///
     /// # Errors
-    /// When there is no socket or the request does not go out.
+    /// When there is no socket or the request is not sent.
     pub fn start(mask: u32, select: Select) -> Result<Self, ReinspectError> {
         let passes = match select {
             Select::Every => vec![None],
             Select::Marked => by_highest(mask).into_iter().rev().map(Some).collect(),
         };
-        let socket = Socket::open(0).map_err(ReinspectError::Open)?;
-        let changes = Changes::open().map_err(ReinspectError::Open)?;
-        let mut this = Self { socket, changes, mask, passes, seq: 0, interrupted: false };
+        let dump = Dump::open(Protocol::Netfilter).map_err(ReinspectError::Counters)?;
+        let changes = Changes::open().map_err(ReinspectError::Marks)?;
+        let mut this = Self { dump, changes, mask, passes };
         this.ask()?;
         Ok(this)
     }
 
-    /// Deals with the next batch (one datagram, about a hundred entries) and appends it to
-    /// `batch` as it was before: with the bits, and what had been counted. False at the end.
+    /// Resets the next batch (one datagram, about a hundred entries) and appends its previous
+    /// state to `batch`, with the bits and the counters. False at the end.
     ///
-    /// Each entry is told once. The kernel zeroes counters while it writes the entry, so where that
-    /// does not fit into the datagram any more the entry may come in the next one with zeros.
+    /// Each entry is reported once. The kernel zeroes counters while it writes the entry, so one
+    /// that does not fit into the datagram may come in the next one with zeros.
     ///
     /// # Errors
-    /// When reading fails or the kernel refuses; the pass is over then, for part of the table.
+    /// When reading fails or the kernel refuses; the pass has ended then, after a part of the
+    /// table.
     pub async fn next(&mut self, batch: &mut Vec<Entry>) -> Result<bool, ReinspectError> {
         if self.passes.is_empty() {
             return Ok(false);
@@ -95,58 +84,44 @@ impl Reinspection {
     }
 
     async fn deal(&mut self, batch: &mut Vec<Entry>) -> Result<bool, ReinspectError> {
-        tokio::task::yield_now().await;
         let from = batch.len();
-        let datagram = self.socket.recv().await.map_err(ReinspectError::Read)?;
-        let (mut over, mut refused) = (false, Ok(()));
-        for frame in Frames::new(datagram).filter(|frame| frame.seq == self.seq) {
-            self.interrupted |= frame.flags & NLM_F_DUMP_INTR != 0;
-            match frame.kind {
-                CT_NEW => batch.extend(decode::entry(frame.payload)),
-                DONE | ERROR => {
-                    over = true;
-                    refused = refusal(&frame).map_err(ReinspectError::Refused);
-                }
-                _ => {}
+        let more = self.dump.next(|message| {
+            if message.kind == CT_NEW {
+                batch.extend(decode::entry(message.payload));
             }
-        }
+        });
+        let more = more.await;
         self.clear(&batch[from..]).await?;
-        refused?;
-        if over {
+        if !more.map_err(ReinspectError::Counters)? {
             self.passes.pop();
             self.ask()?;
         }
         Ok(!self.passes.is_empty())
     }
 
-    /// Whether the kernel said that the table changed under a dump in a way that may have hidden
-    /// entries: some may have been left out.
+    /// Whether the table changed during a dump in a way that may have hidden entries: some may have
+    /// been missed.
     #[must_use]
     pub const fn interrupted(&self) -> bool {
-        self.interrupted
+        self.dump.interrupted()
     }
 
     fn ask(&mut self) -> Result<(), ReinspectError> {
         let Some(only) = self.passes.last() else { return Ok(()) };
-        self.seq += 1;
-        self.socket.send(&request::zero(self.seq, *only)).map_err(ReinspectError::Ask)
+        self.dump.start(|seq| request::zero(seq, *only)).map_err(ReinspectError::Counters)
     }
 
     async fn clear(&mut self, entries: &[Entry]) -> Result<(), ReinspectError> {
         let marked = entries.iter().filter(|entry| entry.mark & self.mask != 0);
         let keys: Vec<_> = marked.map(|entry| (entry.zone, entry.orig)).collect();
         let bits = MarkBits { value: 0, mask: self.mask };
-        match self.changes.mark(&keys, bits).await {
-            Ok(_) => Ok(()),
-            Err(Failure::Ask(error) | Failure::Read(error) | Failure::Refused(error)) => {
-                Err(ReinspectError::Mark(error))
-            }
-        }
+        self.changes.mark(&keys, bits).await.map_err(ReinspectError::Marks)?;
+        Ok(())
     }
 }
 
-/// For each bit of `mask`, lowest first: this bit and none of the higher ones. Lowest first,
-/// because marks gain bits meanwhile: what moves up is met again, not missed.
+/// For each bit of `mask`, lowest first: this bit and none of the higher ones. Marks gain bits
+/// meanwhile; with the lowest bit first, an entry that gains one is met again, not missed.
 fn by_highest(mask: u32) -> Vec<MarkBits> {
     let bits = (0..u32::BITS).map(|at| 1 << at).filter(|bit| mask & bit != 0);
     bits.map(|bit: u32| MarkBits { value: bit, mask: mask & !(bit - 1) }).collect()

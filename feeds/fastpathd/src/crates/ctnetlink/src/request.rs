@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The requests this crate makes: dump the table, look up, mark or delete one entry.
+//! The requests of this crate: dump the table, look up, update, mark or delete one entry.
 
 use std::net::IpAddr;
 
 use netlink_bindings::conntrack::{
     NfCtTcpFlagsMask, Nfgenmsg, OpGetDo, OpGetDump, PushConntrackAttrs, PushTupleAttrs,
 };
-use netlink_bindings::consts::{NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST};
 use netlink_bindings::utils::Pusher;
 
-use crate::change::Upkeep;
-use crate::decode::{CT_DELETE, CT_GET, CT_GET_ZERO, CT_NEW, NLMSG_HEADER};
+use netlink::{ACK, DUMP, REQUEST, begin, finish};
+
+use crate::decode::{CT_DELETE, CT_GET, CT_GET_ZERO, CT_NEW};
 use crate::entry::Tuple;
 
 const AF_INET: u8 = 2;
@@ -21,60 +21,75 @@ const TCP: u8 = 6;
 
 /// `IP_CT_TCP_FLAG_BE_LIBERAL`.
 const BE_LIBERAL: u8 = 0x08;
-/// `IP_CT_TCP_FLAG_MAXACK_SET`: a RST has to have the very number that was acknowledged last.
+/// `IP_CT_TCP_FLAG_MAXACK_SET`: a RST must have exactly the number that was acknowledged last.
 const MAXACK_SET: u8 = 0x20;
 
-/// Bits of a connection mark: where `mask` has ones, those of `value`; the rest does not matter.
+/// Bits of a connection mark: those of `value` where `mask` has ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MarkBits {
-    /// The bits wanted; none outside of `mask`.
+    /// Values of the bits; none outside of `mask`.
     pub value: u32,
-    /// The bits that matter.
+    /// The bits to set or to compare.
     pub mask: u32,
+}
+
+/// Changes to the entry of a connection whose packets conntrack does not see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EntryUpdate {
+    /// Conntrack zone.
+    pub zone: u16,
+    /// Original direction.
+    pub orig: Tuple,
+    /// Seconds until it expires; none: unchanged.
+    pub timeout_s: Option<u32>,
+    /// TCP: do not check sequence numbers against the window in either direction, nor that of a
+    /// RST against the last acknowledgement, until the next one is seen: they have advanced
+    /// unseen.
+    pub disable_window_tracking: bool,
 }
 
 /// A request for every entry of both families.
 pub(crate) fn dump(seq: u32) -> Vec<u8> {
-    let mut message = header();
+    let mut message = begin();
     drop(OpGetDump::encode_request(&mut message, &family(0)));
-    finish(message, CT_GET, NLM_F_REQUEST | NLM_F_DUMP, seq)
+    finish(message, CT_GET, REQUEST | DUMP, seq)
 }
 
 /// A request for every entry, or those whose mark fits `only`, that sets the counters of each to
-/// zero as it is told. All the kernel can compare is `mark & mask == value`.
+/// zero as it is dumped. The kernel can only compare `mark & mask == value`.
 pub(crate) fn zero(seq: u32, only: Option<MarkBits>) -> Vec<u8> {
-    let mut message = header();
+    let mut message = begin();
     let attrs = OpGetDo::encode_request(&mut message, &family(0));
     drop(match only {
         Some(bits) => push_mark(attrs, bits),
         None => attrs,
     });
-    finish(message, CT_GET_ZERO, NLM_F_REQUEST | NLM_F_DUMP, seq)
+    finish(message, CT_GET_ZERO, REQUEST | DUMP, seq)
 }
 
 /// A request for the one entry whose original direction is `orig` in `zone`.
 pub(crate) fn get(seq: u32, zone: u16, orig: &Tuple) -> Vec<u8> {
-    let mut message = header();
+    let mut message = begin();
     drop(push_key(&mut message, zone, orig));
-    finish(message, CT_GET, NLM_F_REQUEST, seq)
+    finish(message, CT_GET, REQUEST, seq)
 }
 
-/// Changes bits of the mark of one entry. Without `NLM_F_CREATE` an entry that is gone stays so.
-/// `ack`: success is told too, failure always is.
+/// Changes bits of the mark of one entry. Without `NLM_F_CREATE` a missing entry is not created.
+/// `ack`: success is acknowledged too, failure always is.
 pub(crate) fn mark(seq: u32, zone: u16, orig: &Tuple, bits: MarkBits, ack: bool) -> Vec<u8> {
-    let mut message = header();
+    let mut message = begin();
     drop(push_mark(push_key(&mut message, zone, orig), bits));
-    finish(message, CT_NEW, NLM_F_REQUEST | acknowledged(ack), seq)
+    finish(message, CT_NEW, acknowledged(ack), seq)
 }
 
-/// Tells one entry how long it lives, and not to mind TCP's windows.
-pub(crate) fn keep(seq: u32, upkeep: &Upkeep, ack: bool) -> Vec<u8> {
-    let mut message = header();
-    let mut attrs = push_key(&mut message, upkeep.zone, &upkeep.orig);
-    if let Some(seconds) = upkeep.timeout_s {
+/// Sets the timeout of one entry, and disables TCP window tracking.
+pub(crate) fn update(seq: u32, update: &EntryUpdate, ack: bool) -> Vec<u8> {
+    let mut message = begin();
+    let mut attrs = push_key(&mut message, update.zone, &update.orig);
+    if let Some(seconds) = update.timeout_s {
         attrs = attrs.push_timeout(seconds);
     }
-    if upkeep.liberal && upkeep.orig.proto == TCP {
+    if update.disable_window_tracking && update.orig.proto == TCP {
         let liberal = || {
             let mut flags = NfCtTcpFlagsMask::new();
             (flags.flags, flags.mask) = (BE_LIBERAL, BE_LIBERAL | MAXACK_SET);
@@ -89,22 +104,18 @@ pub(crate) fn keep(seq: u32, upkeep: &Upkeep, ack: bool) -> Vec<u8> {
             .end_nested();
     }
     drop(attrs);
-    finish(message, CT_NEW, NLM_F_REQUEST | acknowledged(ack), seq)
+    finish(message, CT_NEW, acknowledged(ack), seq)
 }
 
 /// Deletes one entry.
 pub(crate) fn delete(seq: u32, zone: u16, orig: &Tuple, ack: bool) -> Vec<u8> {
-    let mut message = header();
+    let mut message = begin();
     drop(push_key(&mut message, zone, orig));
-    finish(message, CT_DELETE, NLM_F_REQUEST | acknowledged(ack), seq)
+    finish(message, CT_DELETE, acknowledged(ack), seq)
 }
 
-fn acknowledged(ack: bool) -> i32 {
-    if ack { NLM_F_ACK } else { 0 }
-}
-
-fn header() -> Vec<u8> {
-    vec![0; NLMSG_HEADER]
+fn acknowledged(ack: bool) -> u16 {
+    if ack { REQUEST | ACK } else { REQUEST }
 }
 
 fn family(af: u8) -> Nfgenmsg {
@@ -158,25 +169,12 @@ fn v6(address: IpAddr) -> std::net::Ipv6Addr {
     }
 }
 
-/// Fills in the message header: the length is known only now. Padded, so that several messages
-/// can be put end to end.
-fn finish(mut message: Vec<u8>, kind: u16, flags: i32, seq: u32) -> Vec<u8> {
-    let len = u32::try_from(message.len()).unwrap_or(u32::MAX);
-    message[0..4].copy_from_slice(&len.to_ne_bytes());
-    message[4..6].copy_from_slice(&kind.to_ne_bytes());
-    let flags = u16::try_from(flags).unwrap_or(0);
-    message[6..8].copy_from_slice(&flags.to_ne_bytes());
-    message[8..12].copy_from_slice(&seq.to_ne_bytes());
-    message.resize(message.len().next_multiple_of(4), 0);
-    message
-}
-
 #[cfg(test)]
 mod tests {
     use netlink_bindings::conntrack::ConntrackAttrs;
 
     use super::*;
-    use crate::decode::{Frame, Frames};
+    use netlink::{Message, messages};
 
     const ORIG: Tuple = Tuple {
         src: IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2)),
@@ -188,7 +186,7 @@ mod tests {
     const BITS: MarkBits = MarkBits { value: 0x2000_0000, mask: 0x6000_0000 };
 
     /// Mark, its mask and the zone.
-    fn attributes(frame: &Frame<'_>) -> (Option<u32>, Option<u32>, Option<u16>) {
+    fn attributes(frame: &Message<'_>) -> (Option<u32>, Option<u32>, Option<u16>) {
         let mut found = (None, None, None);
         for attr in ConntrackAttrs::new(&frame.payload[4..]).flatten() {
             match attr {
@@ -203,11 +201,14 @@ mod tests {
 
     #[test]
     fn only_tcp_has_windows_to_be_liberal_about() {
-        for (proto, liberal, wanted) in [(6, true, true), (6, false, false), (17, true, false)] {
+        for (proto, disable_window_tracking, wanted) in
+            [(6, true, true), (6, false, false), (17, true, false)]
+        {
             let orig = Tuple { proto, ..ORIG };
-            let upkeep = Upkeep { zone: 3, orig, timeout_s: Some(7440), liberal };
-            let message = keep(1, &upkeep, true);
-            let frame = Frames::new(&message).next().unwrap();
+            let entry =
+                EntryUpdate { zone: 3, orig, timeout_s: Some(7440), disable_window_tracking };
+            let message = update(1, &entry, true);
+            let frame = messages(&message).next().unwrap();
             let attrs = ConntrackAttrs::new(&frame.payload[4..]);
             assert_eq!(attrs.get_timeout().unwrap(), 7440);
             let tcp = attrs.get_protoinfo().and_then(|info| info.get_protoinfo_tcp());
@@ -227,9 +228,9 @@ mod tests {
         datagram.extend(delete(8, 9, &ORIG, true));
         datagram.extend(zero(9, Some(BITS)));
         datagram.extend(zero(10, None));
-        let frames: Vec<Frame<'_>> = Frames::new(&datagram).collect();
+        let frames: Vec<Message<'_>> = messages(&datagram).collect();
         let heads: Vec<_> = frames.iter().map(|f| (f.kind, f.flags, f.seq)).collect();
-        // NLM_F_REQUEST 1, NLM_F_ACK 4, NLM_F_DUMP 0x300; never NLM_F_CREATE 0x400.
+        // REQUEST 1, NLM_F_ACK 4, DUMP 0x300; never NLM_F_CREATE 0x400.
         let heads_wanted = [(0x100, 1, 7), (0x102, 5, 8), (0x103, 0x301, 9), (0x103, 0x301, 10)];
         assert_eq!(heads, heads_wanted);
         let bits = (Some(BITS.value), Some(BITS.mask));

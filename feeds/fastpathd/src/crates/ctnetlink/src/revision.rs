@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Transactions of nftables as they happen, by whether they touch one table.
+//! Transactions of nftables as they happen, and whether they change one table.
 
 use std::io;
 
-use rustix::io::Errno;
+use netlink::{
+    ACK, AsyncSocket, Dump, Message, Protocol, REQUEST, RequestError, attribute, message, messages,
+    overrun,
+};
 
-use crate::decode::{Frame, Frames};
-use crate::socket::Socket;
-
-/// `NFNLGRP_NFTABLES` as a bind mask.
-const GROUPS: u32 = 1 << 6;
-/// Room for notifications of a few thousand rules or elements while the daemon is busy.
+/// `NFNLGRP_NFTABLES`.
+const GROUP: u32 = 7;
+/// Holds notifications of a few thousand rules or elements while the daemon is busy.
 const KERNEL_BUFFER: usize = 1024 * 1024;
-/// Datagrams taken in one go.
+/// Datagrams read at once.
 const BURST: usize = 256;
 
 const SUBSYSTEM: u16 = 10 << 8; // NFNL_SUBSYS_NFTABLES
@@ -27,34 +27,32 @@ const DESTROYSETELEM: u16 = SUBSYSTEM | 0x1e;
 const HEADER: usize = 4;
 /// `NFTA_TABLE_NAME`, and the table's name in the other messages.
 const TABLE: u16 = 1;
-/// `NLA_F_NESTED` and `NLA_F_NET_BYTEORDER` in the type of an attribute.
-const FLAGS: u16 = 0xc000;
 
-/// What was done to the table that is followed.
+/// The change to the table that is followed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Touch {
-    /// Nothing, or elements of its sets came and went.
+    /// None, or only elements of its sets were added or removed.
     #[default]
     None,
-    /// It was made, or something in it was added or removed.
+    /// It was created, or an object in it was added or removed.
     Changed,
-    /// It was removed, and not made again in the same transaction.
+    /// It was removed, and not created again in the same transaction.
     Gone,
 }
 
-/// What one or more transactions did.
+/// The effect of one or more transactions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Revision {
-    /// To the table that is followed.
+    /// On the table that is followed.
     pub table: Touch,
-    /// Tables, chains, rules, sets or objects of others changed.
+    /// Other tables, or chains, rules, sets or objects in them, changed.
     pub others: bool,
-    /// Elements of others' sets came or went.
+    /// Elements of their sets were added or removed.
     pub elements: bool,
 }
 
 impl Revision {
-    /// What must be assumed when messages were lost.
+    /// Assumed after messages were lost.
     pub const UNKNOWN: Self = Self { table: Touch::Changed, others: true, elements: true };
 
     fn add(&mut self, kind: u16, followed: bool) {
@@ -63,7 +61,7 @@ impl Revision {
             (NEWSETELEM | DELSETELEM | DESTROYSETELEM, false) => self.elements = true,
             (DELTABLE, true) => self.table = Touch::Gone,
             (NEWTABLE, true) => self.table = Touch::Changed,
-            // A table takes its chains and rules along: their messages may follow it.
+            // Removing a table removes its chains and rules: their messages may follow.
             (_, true) => {
                 if self.table == Touch::None {
                     self.table = Touch::Changed;
@@ -99,7 +97,7 @@ pub enum RevisionError {
 pub struct Revisions {
     family: u8,
     table: Vec<u8>,
-    /// The transaction that has no end yet.
+    /// The transaction that has not ended yet.
     open: Revision,
 }
 
@@ -110,84 +108,62 @@ impl Revisions {
         Self { family, table: table.as_bytes().to_owned(), open: Revision::default() }
     }
 
-    /// Takes a datagram in; what the transactions did that end in it, if any does.
+    /// Reads a datagram. Returns the effect of the transactions that end in it, if any does.
     pub fn take(&mut self, datagram: &[u8]) -> Option<Revision> {
         let mut ended = None;
-        for frame in Frames::new(datagram) {
-            if frame.kind & 0xff00 != SUBSYSTEM {
+        for message in messages(datagram) {
+            if message.kind & 0xff00 != SUBSYSTEM {
                 continue;
             }
-            if frame.kind == NEWGEN {
+            if message.kind == NEWGEN {
                 let done = std::mem::take(&mut self.open);
                 ended.get_or_insert_with(Revision::default).then(done);
             } else {
-                self.open.add(frame.kind, self.is_followed(&frame));
+                self.open.add(message.kind, self.is_followed(&message));
             }
         }
         ended
     }
 
-    fn is_followed(&self, frame: &Frame<'_>) -> bool {
-        frame.payload.first() == Some(&self.family) && table(frame) == Some(&self.table)
+    fn is_followed(&self, message: &Message<'_>) -> bool {
+        message.payload.first() == Some(&self.family) && table(message) == Some(&self.table)
     }
 }
 
 /// Name of the table that a message is about, without its zero byte.
-fn table<'a>(frame: &Frame<'a>) -> Option<&'a [u8]> {
-    attribute(frame).map(|name| name.strip_suffix(&[0]).unwrap_or(name))
+fn table<'a>(message: &Message<'a>) -> Option<&'a [u8]> {
+    let name = attribute(message.payload.get(HEADER..)?, TABLE)?;
+    Some(name.strip_suffix(&[0]).unwrap_or(name))
 }
 
-/// The first attribute of type 1: the name of the table, the generation's number.
-fn attribute<'a>(frame: &Frame<'a>) -> Option<&'a [u8]> {
-    let mut rest = frame.payload.get(HEADER..)?;
-    loop {
-        let [l0, l1, k0, k1] = *rest.first_chunk()?;
-        let length = usize::from(u16::from_ne_bytes([l0, l1]));
-        let value = rest.get(4..length)?;
-        if u16::from_ne_bytes([k0, k1]) & !FLAGS == TABLE {
-            return Some(value);
-        }
-        rest = rest.get(length.next_multiple_of(4)..)?;
-    }
-}
-
-/// The number of the rules in force: another one after each transaction. Needs `CAP_NET_ADMIN` and
-/// a tokio runtime.
+/// The generation of the rules in force: another number after each transaction. Needs
+/// `CAP_NET_ADMIN` and a tokio runtime.
 ///
 /// # Errors
 /// The kernel cannot be asked, or has no nftables.
 pub async fn generation() -> io::Result<u32> {
-    const GETGEN: u16 = SUBSYSTEM | 16;
-    const REQUEST: u16 = 1;
-    const ERROR: u16 = 2;
-    /// Length, type, flags, number and port, then `struct nfgenmsg`.
-    const LENGTH: u32 = 20;
-    let mut socket = Socket::open(0)?;
-    let mut request = LENGTH.to_ne_bytes().to_vec();
-    request.extend(GETGEN.to_ne_bytes());
-    request.extend(REQUEST.to_ne_bytes());
-    request.extend([0; 12]);
-    socket.send(&request)?;
-    loop {
-        let datagram = socket.recv().await?;
-        for frame in Frames::new(datagram) {
-            match frame.kind {
-                NEWGEN => {
-                    let found = attribute(&frame).and_then(|id| id.first_chunk());
-                    let missing = || io::Error::other("no generation in the kernel's answer");
-                    return found.map(|id| u32::from_be_bytes(*id)).ok_or_else(missing);
-                }
-                ERROR => return Err(io::Error::from_raw_os_error(frame.errno())),
-                _ => {}
-            }
-        }
-    }
+    Ok(request_generation().await?)
 }
 
-/// A socket that hears of every transaction.
+async fn request_generation() -> Result<u32, RequestError> {
+    const GETGEN: u16 = SUBSYSTEM | 16;
+    /// `NFTA_GEN_ID`.
+    const ID: u16 = 1;
+    let mut answer = Dump::open(Protocol::Netfilter)?;
+    answer.start(|seq| message(GETGEN, REQUEST | ACK, seq, &[0; HEADER]))?;
+    let mut id = None;
+    let mut each = |message: Message<'_>| {
+        let found = message.payload.get(HEADER..).and_then(|content| attribute(content, ID));
+        id = id.or(found.and_then(|id| id.try_into().ok()));
+    };
+    while answer.next(&mut each).await? {}
+    id.map(u32::from_be_bytes).ok_or(RequestError::Malformed)
+}
+
+/// A socket that receives every transaction.
 #[derive(Debug)]
 pub struct RevisionSocket {
-    socket: Socket,
+    socket: AsyncSocket,
     revisions: Revisions,
 }
 
@@ -197,13 +173,14 @@ impl RevisionSocket {
     /// # Errors
     /// When there is no socket or the group cannot be joined.
     pub fn open(revisions: Revisions) -> Result<Self, RevisionError> {
-        let socket = Socket::open(GROUPS).map_err(RevisionError::Open)?;
-        socket.grow(KERNEL_BUFFER).map_err(RevisionError::Open)?;
+        let socket =
+            AsyncSocket::open(Protocol::Netfilter, &[GROUP]).map_err(RevisionError::Open)?;
+        socket.receive_buffer(KERNEL_BUFFER).map_err(RevisionError::Open)?;
         Ok(Self { socket, revisions })
     }
 
-    /// Waits for a transaction and takes those that are there as one. After an overflow of the
-    /// socket it is [`Revision::UNKNOWN`] what they did.
+    /// Waits for a transaction and returns those that have arrived as one, [`Revision::UNKNOWN`]
+    /// after an overflow of the socket.
     ///
     /// # Errors
     /// Reading failed.
@@ -226,9 +203,7 @@ impl RevisionSocket {
 
 fn known(taken: io::Result<Option<Revision>>) -> Result<Option<Revision>, RevisionError> {
     match taken {
-        Err(error) if error.raw_os_error() == Some(Errno::NOBUFS.raw_os_error()) => {
-            Ok(Some(Revision::UNKNOWN))
-        }
+        Err(error) if overrun(&error) => Ok(Some(Revision::UNKNOWN)),
         taken => taken.map_err(RevisionError::Read),
     }
 }

@@ -7,17 +7,9 @@ const INET: u8 = 1;
 fn message(kind: u16, family: u8, attributes: &[(u16, &[u8])]) -> Vec<u8> {
     let mut payload = vec![family, 0, 0, 0];
     for (key, value) in attributes {
-        let length = u16::try_from(4 + value.len()).unwrap();
-        payload.extend(length.to_ne_bytes());
-        payload.extend(key.to_ne_bytes());
-        payload.extend(*value);
-        payload.resize(payload.len().next_multiple_of(4), 0);
+        netlink::push_attribute(&mut payload, *key, value);
     }
-    let mut bytes = u32::try_from(16 + payload.len()).unwrap().to_ne_bytes().to_vec();
-    bytes.extend((SUBSYSTEM | kind).to_ne_bytes());
-    bytes.extend([0; 10]);
-    bytes.extend(payload);
-    bytes
+    netlink::message(SUBSYSTEM | kind, 0, 0, &payload)
 }
 
 /// About a table, with something before its name, as a number is in `NEWGEN`.

@@ -10,8 +10,8 @@ use std::collections::HashSet;
 use std::net::{TcpListener, TcpStream, UdpSocket};
 
 use ctnetlink::{
-    Changed, Counters, Entry, Event, EventSocket, MarkBits, Reinspection, Select, TcpState, Tuple,
-    Upkeep, delete, keep, set_mark,
+    Changed, Counters, Entry, EntryUpdate, Event, EventSocket, MarkBits, Reinspection, Select,
+    TcpState, Tuple, delete, set_mark, update,
 };
 use support::{in_namespace, talk, whole_table};
 
@@ -179,18 +179,19 @@ fn an_entry_lives_as_long_as_it_is_told() {
         let address = listener.local_addr().expect("bound");
         let _stream = TcpStream::connect(address).expect("connected");
         let before = whole_table().await;
-        let upkeep = |entry: &Entry, timeout_s| {
+        let update_of = |entry: &Entry, timeout_s| {
             let (zone, orig) = key(entry);
-            Upkeep { zone, orig, timeout_s, liberal: true }
+            EntryUpdate { zone, orig, timeout_s, disable_window_tracking: true }
         };
-        let mut told: Vec<Upkeep> = before.iter().map(|entry| upkeep(entry, Some(5000))).collect();
-        told.push(Upkeep { zone: 9, ..told[0] });
+        let mut told: Vec<EntryUpdate> =
+            before.iter().map(|entry| update_of(entry, Some(5000))).collect();
+        told.push(EntryUpdate { zone: 9, ..told[0] });
         let some = Changed { done: 2, gone: 1, busy: 0 };
-        assert_eq!(keep(&told).await.expect("kept"), some);
+        assert_eq!(update(&told).await.expect("kept"), some);
         let left: Vec<_> = whole_table().await.iter().map(|entry| entry.timeout_s).collect();
         assert!(left.iter().all(|left| matches!(left, Some(4990..=5000))), "{left:?}");
-        let told: Vec<Upkeep> = before.iter().map(|entry| upkeep(entry, None)).collect();
-        assert_eq!(keep(&told).await.expect("kept").done, 2);
+        let told: Vec<EntryUpdate> = before.iter().map(|entry| update_of(entry, None)).collect();
+        assert_eq!(update(&told).await.expect("kept").done, 2);
         let after = whole_table().await;
         assert!(after.iter().all(|entry| entry.timeout_s >= Some(4990)), "{after:?}");
         assert!(after.iter().any(|entry| entry.tcp_state == Some(TcpState::Established)));
@@ -218,9 +219,10 @@ fn a_refusal_says_what_was_refused() {
         let mixed = Tuple { dst: "fd00::1".parse().expect("an address"), ..known.orig };
         let bits = MarkBits { value: SPENT, mask: OURS };
         let error = set_mark(&[key(&known), (0, mixed)], bits).await.expect_err("no such tuple");
-        assert_eq!(error.to_string(), "the kernel refuses to change connection marks");
+        assert_eq!(error.to_string(), "cannot change connection marks");
+        assert!(error.0.refused().is_some(), "{error:?}");
         assert_eq!(whole_table().await[0].mark, SPENT, "those before are changed");
         let error = delete(&[(0, mixed), key(&known)]).await.expect_err("no such tuple");
-        assert_eq!(error.to_string(), "the kernel refuses to delete connections");
+        assert_eq!(error.to_string(), "cannot delete connections");
     });
 }

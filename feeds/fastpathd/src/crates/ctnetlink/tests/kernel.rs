@@ -17,16 +17,7 @@ use support::{in_namespace, shell, talk, whole_table};
 
 /// Removes every entry: `IPCTNL_MSG_CT_DELETE` without a tuple.
 fn flush() {
-    use rustix::net::netlink::{NETFILTER, SocketAddrNetlink};
-    use rustix::net::{AddressFamily, SendFlags, SocketType};
-    let mut request = [0; 20];
-    request[0..4].copy_from_slice(&20_u32.to_ne_bytes());
-    request[4..6].copy_from_slice(&0x102_u16.to_ne_bytes());
-    request[6..8].copy_from_slice(&1_u16.to_ne_bytes());
-    let socket = rustix::net::socket(AddressFamily::NETLINK, SocketType::RAW, Some(NETFILTER))
-        .expect("a socket");
-    let kernel = SocketAddrNetlink::new(0, 0);
-    rustix::net::sendto(&socket, &request, SendFlags::empty(), &kernel).expect("sent");
+    netlink::request(netlink::Protocol::Netfilter, 0x102, &[0; 4]).expect("flushed");
 }
 
 #[test]

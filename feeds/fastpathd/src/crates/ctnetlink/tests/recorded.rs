@@ -5,7 +5,8 @@
 
 use std::net::IpAddr;
 
-use ctnetlink::{Counters, Entry, Frames, Status, TcpState, Tuple};
+use ctnetlink::{Counters, Entry, Status, TcpState, Tuple};
+use netlink::messages;
 
 #[path = "support/recording.rs"]
 mod recording;
@@ -28,7 +29,7 @@ fn address(text: &str) -> IpAddr {
 #[test]
 fn every_message_is_an_entry() {
     let entries = recorded();
-    assert_eq!(entries.len(), Frames::new(&KINDS).count());
+    assert_eq!(entries.len(), messages(&KINDS).count());
     assert_eq!(entries.len(), 46);
     assert!(entries.iter().all(|entry| entry.id != 0 && entry.status.has(Status::CONFIRMED)));
     assert!(entries.iter().all(|entry| entry.orig_counters.is_some_and(|c| c.packets > 0)));

@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What a device's driver can do with XDP, as the kernel says since 6.3.
+//! XDP features of a device's driver, which the kernel reports since 6.3.
 
 use std::io;
 
-use rustix::net::netlink::GENERIC;
-
-use crate::netlink::{ask, attribute, find};
-
-const CONTROL: u16 = 16;
-const GET_FAMILY: u8 = 3;
-const FAMILY_ID: u16 = 1;
-const FAMILY_NAME: u16 = 2;
+use netlink::{Family, RequestError, attribute, contents, push_attribute};
 
 const DEV_GET: u8 = 1;
 const IFINDEX: u16 = 1;
@@ -21,12 +14,12 @@ const BASIC: u64 = 1;
 const REDIRECT: u64 = 2;
 const NDO_XMIT: u64 = 4;
 
-/// What a driver can.
+/// XDP abilities of a driver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ability {
-    /// Run programs, and send what they redirect elsewhere on its way.
+    /// Runs programs and redirects packets to other devices.
     pub redirects: bool,
-    /// Send what was redirected to it. Some can only while they have a program of their own.
+    /// Sends packets that are redirected to it. Some drivers only do while they have a program.
     pub sends: bool,
 }
 
@@ -37,35 +30,22 @@ impl Ability {
     }
 }
 
-/// Asks the kernel; none where it cannot tell, as before 6.3.
+/// Asks the kernel; none if it does not report features, as before 6.3.
 ///
 /// # Errors
 ///
 /// The kernel's, such as for a device that is gone.
 pub fn ability(ifindex: u32) -> io::Result<Option<Ability>> {
-    let Some(family) = family()? else { return Ok(None) };
-    let mut request = vec![DEV_GET, 1, 0, 0];
-    request.extend(attribute(IFINDEX, &ifindex.to_ne_bytes()));
-    let answer = ask(Some(GENERIC), family, 0, &request)?;
-    let features = answer.iter().find_map(|message| {
-        let value = find(message.payload.get(4..)?, XDP_FEATURES)?;
-        Some(u64::from_ne_bytes(value.try_into().ok()?))
-    });
-    Ok(features.map(Ability::from_features))
-}
-
-/// The number of the family `netdev`.
-fn family() -> io::Result<Option<u16>> {
-    let mut request = vec![GET_FAMILY, 1, 0, 0];
-    request.extend(attribute(FAMILY_NAME, b"netdev\0"));
-    match ask(Some(GENERIC), CONTROL, 0, &request) {
-        Ok(answer) => Ok(answer.iter().find_map(|message| {
-            let value = find(message.payload.get(4..)?, FAMILY_ID)?;
-            Some(u16::from_ne_bytes(value.try_into().ok()?))
-        })),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(e),
-    }
+    let mut family = match Family::open("netdev") {
+        Err(RequestError::NoFamily(_)) => return Ok(None),
+        family => family?,
+    };
+    let mut device = Vec::new();
+    push_attribute(&mut device, IFINDEX, &ifindex.to_ne_bytes());
+    let answer = family.request(DEV_GET, &device)?;
+    let features =
+        contents(&answer).find_map(|content| attribute(content, XDP_FEATURES)?.try_into().ok());
+    Ok(features.map(u64::from_ne_bytes).map(Ability::from_features))
 }
 
 #[cfg(test)]

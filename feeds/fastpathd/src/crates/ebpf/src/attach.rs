@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Programs at devices. What is attached stays when the process ends: links are pinned in the
-//! folder, by hook, switch and device; a clsact has the program pinned there as its note.
+//! Programs at devices. They stay attached when the process ends: links are pinned in the folder,
+//! by hook, switch and device; for a clsact the program is pinned there as a record.
 
 use std::ffi::CStr;
 use std::io;
@@ -11,20 +11,20 @@ use aya::programs::{ProgramError, TcError};
 use thiserror::Error;
 
 use crate::folder::Folder;
-use crate::programs::{Dsa, Role};
+use crate::role::{Dsa, Role};
 use crate::stripping::{strip, strips};
 use crate::{clsact, sys};
 
-/// Where packets meet a program.
+/// Attach point of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Hook {
-    /// TC, as of 6.6.
+    /// TC, since Linux 6.6.
     Tcx,
-    /// TC, before.
+    /// TC, before Linux 6.6.
     Clsact,
-    /// In the driver.
+    /// XDP in the driver.
     Native,
-    /// In the core, after the packet was built: for drivers without XDP.
+    /// Generic XDP, after the socket buffer was built: for drivers without XDP.
     Generic,
 }
 
@@ -32,7 +32,7 @@ impl Hook {
     /// All.
     pub const ALL: [Self; 4] = [Self::Tcx, Self::Clsact, Self::Native, Self::Generic];
 
-    /// The word for it.
+    /// Its name.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -43,7 +43,7 @@ impl Hook {
         }
     }
 
-    /// The one of this word.
+    /// The attach point of this name.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|hook| hook.word() == word)
@@ -56,7 +56,7 @@ impl Hook {
         }
     }
 
-    /// Type of attachment and flags, for a link.
+    /// Attach type and flags of its link.
     const fn link(self) -> Option<(u32, u32)> {
         match self {
             Self::Tcx => Some((sys::TCX_INGRESS, 0)),
@@ -71,11 +71,11 @@ impl Hook {
 /// A program at a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Attached {
-    /// Of the device, which may be gone.
+    /// Index of the device, which may have been removed.
     pub ifindex: u32,
-    /// Where.
+    /// Its attach point.
     pub hook: Hook,
-    /// Whose tags it takes off.
+    /// The switch whose tags it removes.
     pub dsa: Dsa,
 }
 
@@ -101,25 +101,25 @@ impl Attached {
 /// Why a program is not at a device.
 #[derive(Debug, Error)]
 pub enum AttachError {
-    /// The programs have not been loaded, or are not ours to open.
+    /// The programs have not been loaded, or cannot be opened.
     #[error("opening the program {0}")]
     Open(PathBuf, #[source] io::Error),
-    /// The device or the kernel cannot do this.
+    /// The device or the kernel does not support it.
     #[error("attaching to device {} at {}", .0.ifindex, .0.hook.word())]
     Link(Attached, #[source] io::Error),
-    /// The same of a clsact.
+    /// The same at a clsact.
     #[error("attaching to device {} at clsact", .0.ifindex)]
     Clsact(Attached, #[source] Box<ProgramError>),
     /// There is no such device.
     #[error("there is no device {0}")]
     Device(u32, #[source] io::Error),
-    /// It cannot be kept.
+    /// The link cannot be pinned.
     #[error("pinning {0}")]
     Pin(PathBuf, #[source] io::Error),
-    /// It keeps VLAN tags from XDP.
+    /// The device strips VLAN tags, and XDP would not see them.
     #[error("keeping device {0} from taking VLAN tags off")]
     Strips(u32, #[source] io::Error),
-    /// What was there before cannot go.
+    /// The previous program cannot be removed.
     #[error("taking away what was attached")]
     Before(#[source] DetachError),
 }
@@ -130,15 +130,15 @@ pub enum DetachError {
     /// The folder cannot be read.
     #[error("reading {0}")]
     Read(PathBuf, #[source] io::Error),
-    /// The link stays.
+    /// The link cannot be removed.
     #[error("removing {0}")]
     Remove(PathBuf, #[source] io::Error),
-    /// The filter stays.
+    /// The filter cannot be removed.
     #[error("removing the filter of device {0}")]
     Filter(u32, #[source] TcError),
 }
 
-/// Attaches the pinned program of the hook, in the place of what the folder has at the device.
+/// Attaches the pinned program of the hook, and replaces any program of the folder at the device.
 ///
 /// # Errors
 ///
@@ -170,10 +170,10 @@ pub fn attach(folder: &Folder, wanted: Attached) -> Result<(), AttachError> {
     sys::pin(link.as_fd(), &path).map_err(|e| AttachError::Pin(path, e))
 }
 
-/// Has the device leave VLAN tags in frames, and notes that it did not, in the way of a link.
+/// Disables VLAN stripping of the device, and records that it was enabled, like a link.
 fn show_tags(folder: &Folder, program: BorrowedFd<'_>, ifindex: u32) -> Result<(), AttachError> {
     let device = name(ifindex).map_err(|e| AttachError::Device(ifindex, e))?;
-    // A driver without the setting does not do it.
+    // A driver without the setting does not strip tags.
     if !strips(&device).unwrap_or(false) {
         return Ok(());
     }
@@ -185,15 +185,15 @@ fn show_tags(folder: &Folder, program: BorrowedFd<'_>, ifindex: u32) -> Result<(
     }
 }
 
-/// Lets a device take tags off again, if it is noted. One that is gone or will not is nothing that
-/// could be mended here.
+/// Enables VLAN stripping of a device again, if it was recorded. Failures are ignored: the device
+/// may have been removed.
 fn as_before(folder: &Folder, ifindex: u32) {
     if std::fs::remove_file(stripped(folder, ifindex)).is_ok() {
         drop(name(ifindex).and_then(|device| strip(&device, true)));
     }
 }
 
-/// The note of a device that took tags off.
+/// The record of a device that stripped tags.
 fn stripped(folder: &Folder, ifindex: u32) -> PathBuf {
     folder.links().join(format!("rxvlan_{ifindex}"))
 }
@@ -206,11 +206,11 @@ fn open(folder: &Folder, wanted: Attached) -> Result<OwnedFd, AttachError> {
     })
 }
 
-/// Puts the program that is pinned now in the place of an older one, at a link or a clsact.
+/// Replaces an older program at a link or a clsact by the one that is pinned now.
 ///
 /// # Errors
 ///
-/// [`AttachError`]: the older one is still there, but for a clsact, which may have none.
+/// [`AttachError`]: the older one is still attached, except at a clsact, which may have none.
 pub fn renew(folder: &Folder, old: Attached) -> Result<(), AttachError> {
     if old.hook == Hook::Clsact {
         remove(folder, old).map_err(AttachError::Before)?;
@@ -222,11 +222,12 @@ pub fn renew(folder: &Folder, old: Attached) -> Result<(), AttachError> {
     sys::update(link.as_fd(), program.as_fd()).map_err(|e| AttachError::Link(old, e))
 }
 
-/// Takes away all that the folder has at a device, which may be gone. False if there was nothing.
+/// Detaches all programs of the folder from a device, which may have been removed. False if there
+/// were none.
 ///
 /// # Errors
 ///
-/// [`DetachError`]; some of it may be gone.
+/// [`DetachError`]; some may have been detached.
 pub fn detach(folder: &Folder, ifindex: u32) -> Result<bool, DetachError> {
     let mut any = false;
     for old in attached(folder)?.into_iter().filter(|old| old.ifindex == ifindex) {
@@ -245,17 +246,17 @@ fn remove(folder: &Folder, old: Attached) -> Result<(), DetachError> {
     }
     let path = old.path(folder);
     if let (Some(_), Ok(link)) = (old.hook.link(), sys::open(&path)) {
-        // A device that is gone has taken it along.
+        // The link of a removed device is detached already.
         drop(sys::detach(link.as_fd()));
     }
     std::fs::remove_file(&path).map_err(|e| DetachError::Remove(path, e))
 }
 
-/// All that the folder has at devices, in the order of these.
+/// All programs of the folder at devices, ordered by device.
 ///
 /// # Errors
 ///
-/// [`DetachError::Read`]; a folder that is not there is empty.
+/// [`DetachError::Read`]; a missing folder is empty.
 pub fn attached(folder: &Folder) -> Result<Vec<Attached>, DetachError> {
     let links = folder.links();
     let failed = |e| DetachError::Read(links.clone(), e);
@@ -276,7 +277,7 @@ pub fn attached(folder: &Folder) -> Result<Vec<Attached>, DetachError> {
 ///
 /// # Errors
 ///
-/// There is none of this number.
+/// There is no device of this index.
 pub fn name(ifindex: u32) -> io::Result<String> {
     let mut buffer = [0; libc::IF_NAMESIZE];
     // SAFETY: the buffer has the size that the function asks for.

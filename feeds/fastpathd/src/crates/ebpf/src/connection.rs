@@ -7,29 +7,29 @@ use ctnetlink::{Counters, Tuple};
 
 use crate::entry::{Entry, Key, TCP};
 
-/// A connection and the number that it is known by.
+/// A connection and its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connection {
-    /// Unique among all there are.
+    /// Unique among all connections.
     pub id: u64,
     /// Conntrack zone.
     pub zone: u16,
-    /// As the initiator sends.
+    /// Tuple of the packets from the initiator.
     pub orig: Tuple,
-    /// As the answer arrives.
+    /// Tuple of the replies.
     pub reply: Tuple,
 }
 
-/// What an entry has counted since it was made.
+/// Counters of an entry since it was created.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// Packets and bytes on the wire, from the IP header on.
+    /// Packets, and bytes from the IP header on.
     pub counters: Counters,
     /// A FIN or RST was seen.
     pub closing: bool,
 }
 
-/// How long conntrack keeps a connection without packets.
+/// Idle timeouts of conntrack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
     /// `nf_conntrack_tcp_timeout_established`.
@@ -39,22 +39,22 @@ pub struct Timeouts {
 }
 
 impl Default for Timeouts {
-    /// The kernel's own.
+    /// The defaults of the kernel.
     fn default() -> Self {
         Self { tcp: Duration::from_secs(432_000), udp: Duration::from_secs(120) }
     }
 }
 
-/// A conntrack entry that is to live for `left` from now on.
+/// A conntrack entry whose timeout is to be set to `left`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extension {
-    /// Of the connection.
+    /// The connection.
     pub id: u64,
     /// Conntrack zone.
     pub zone: u16,
     /// Original direction.
     pub orig: Tuple,
-    /// Time it has left without another packet.
+    /// Time until it expires without another packet.
     pub left: Duration,
 }
 
@@ -76,14 +76,14 @@ pub struct Left {
     pub keys: [Key; 2],
 }
 
-/// What a connection's entries have grown by.
+/// Growth of the counters of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Growth {
-    /// Of the connection.
+    /// The connection.
     pub id: u64,
-    /// 0: what the initiator sent, 1: what was sent to it.
+    /// 0: from the initiator, 1: to the initiator.
     pub direction: usize,
-    /// Since the reading before.
+    /// Growth since the previous reading.
     pub grown: Counters,
     /// A FIN or RST was seen: it will no longer be carried.
     pub closing: bool,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which hook the devices of a gateway get, and why; and that they get it.
+//! Chooses the attach point of the devices of a gateway, says why, and attaches.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -9,24 +9,24 @@ use thiserror::Error;
 use crate::ability::{Ability, ability};
 use crate::attach::{AttachError, Attached, Hook, attach, detach};
 use crate::folder::Folder;
-use crate::programs::Dsa;
+use crate::role::Dsa;
 use crate::{elements, sys};
 
-/// A device, and what is known of it.
+/// A device and its properties.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
     /// Its name.
     pub name: String,
     /// Its index.
     pub ifindex: u32,
-    /// There is hardware behind it, or a machine's idea of it.
+    /// It has hardware, real or emulated.
     pub physical: bool,
-    /// What its driver can; none if the kernel does not tell.
+    /// Abilities of its driver; none if the kernel does not report them.
     pub ability: Option<Ability>,
 }
 
 impl Device {
-    /// What the kernel says of a device.
+    /// Reads the properties of a device.
     ///
     /// # Errors
     ///
@@ -43,16 +43,16 @@ impl Device {
     }
 }
 
-/// Why the devices have TC and not native XDP.
+/// Why the devices use TC instead of native XDP.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NotNative {
-    /// Senders behind virtual devices leave checksums to hardware that is not there.
+    /// Senders behind virtual devices leave checksums to hardware, which is missing.
     #[error("{0} is virtual: checksums of its packets may be unfinished")]
     Virtual(String),
     /// A driver without XDP.
     #[error("the driver of {0} has no XDP")]
     NoXdp(String),
-    /// A driver that cannot send what comes from elsewhere.
+    /// A driver that cannot send packets from other devices.
     #[error("the driver of {0} cannot send what XDP redirects to it")]
     CannotSend(String),
     /// A kernel before 6.3.
@@ -63,12 +63,12 @@ pub enum NotNative {
     Refused(String),
 }
 
-/// Whether all devices can have native XDP. They have it together or not at all: what one of them
-/// redirects another has to send.
+/// Whether all devices support native XDP. All use it or none does: each has to send the packets
+/// that another one redirects.
 ///
 /// # Errors
 ///
-/// Why not, by the first device that cannot.
+/// Why not, by the first device that does not support it.
 pub fn can_redirect(devices: &[Device]) -> Result<(), NotNative> {
     for device in devices {
         if !device.physical {
@@ -85,33 +85,34 @@ pub fn can_redirect(devices: &[Device]) -> Result<(), NotNative> {
     Ok(())
 }
 
-/// Whether all can send; some drivers say so only while they have a program.
+/// Whether all can send; some drivers report this only while they have a program.
 ///
 /// # Errors
 ///
-/// Why not, by the first device that cannot.
+/// Why not, by the first device that does not support it.
 pub fn can_send(devices: &[Device]) -> Result<(), NotNative> {
     let cannot = devices.iter().find(|device| !device.ability.is_some_and(|a| a.sends));
     cannot.map_or(Ok(()), |device| Err(NotNative::CannotSend(device.name.clone())))
 }
 
-/// A device, and what came of it.
+/// The result for one device.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Which.
+    /// The device.
     pub device: Device,
-    /// Where the program is.
+    /// Its attach point.
     pub hook: Result<Hook, AttachError>,
-    /// Why it is not native XDP, if that was to be chosen.
+    /// Why it is not native XDP, if the choice was automatic.
     pub why: Option<NotNative>,
 }
 
-/// Attaches to all devices: at `wish`, or at the best that they can together. What the folder has
-/// at others stays.
+/// Attaches to all devices: at `wish`, or at the best attach point that all support. Programs at
+/// other devices stay.
 ///
 /// # Errors
 ///
-/// The map of devices that XDP may send to cannot be written. A device that fails is an outcome.
+/// The map of devices that XDP may send to cannot be written. A failing device is a result, not an
+/// error.
 pub fn attach_all(
     folder: &Folder,
     dsa: Dsa,
@@ -153,7 +154,7 @@ pub fn attach_all(
     Ok(outcomes)
 }
 
-/// The error of TCX counts where clsact does not work either.
+/// If clsact fails too, the error of TCX is reported.
 fn older(tcx: AttachError, clsact: Result<Hook, AttachError>) -> Result<Hook, AttachError> {
     clsact.map_err(|_| tcx)
 }
@@ -181,10 +182,10 @@ fn native(folder: &Folder, dsa: Dsa, devices: &[Device]) -> Result<(), NotNative
 /// Why the map of devices cannot be written.
 #[derive(Debug, Error)]
 pub enum SendError {
-    /// The kernel does not take them, or nobody has loaded them.
+    /// The programs are not loaded, or the kernel refused them.
     #[error("the eBPF programs are not in the kernel: loading them failed, see the system log")]
     Absent,
-    /// It is not ours to open.
+    /// It cannot be opened.
     #[error("opening the map devices")]
     Open(#[source] io::Error),
     /// The kernel refuses.
@@ -195,7 +196,7 @@ pub enum SendError {
 /// The devices that XDP may send to.
 pub struct Sendable {
     map: OwnedFd,
-    /// Its values have room for a program, too.
+    /// Its values have a field for a program, too.
     wide: bool,
 }
 
@@ -229,7 +230,7 @@ impl Sendable {
         written.map_err(|e| SendError::Write(ifindex, e))
     }
 
-    /// No longer; there may have been none.
+    /// Stops XDP from sending to a device, if it could.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The calls of bpf(2) that entries of maps are read and written with.
+//! The calls of bpf(2) that read and write entries of maps.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -13,7 +13,7 @@ const OBJ_GET_INFO_BY_FD: libc::c_int = 15;
 const LOOKUP_AND_DELETE: libc::c_int = 21;
 const LOOKUP_BATCH: libc::c_int = 24;
 
-/// What one call of [`read_all`] asks for at first.
+/// Elements that [`read_all`] asks for in its first call.
 const BATCH: usize = 1024;
 
 #[repr(C)]
@@ -51,7 +51,7 @@ struct Ask {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Info {
     kind: u32,
-    /// Unique among the maps there are.
+    /// Unique among all maps.
     pub(crate) id: u32,
     pub(crate) key_size: u32,
     pub(crate) value_size: u32,
@@ -59,7 +59,7 @@ pub(crate) struct Info {
     flags: u32,
 }
 
-/// What a map is.
+/// Properties of a map.
 pub(crate) fn info(map: BorrowedFd<'_>) -> io::Result<Info> {
     let mut info = Info::default();
     let len = u32::try_from(size_of::<Info>()).map_err(io::Error::other)?;
@@ -68,7 +68,7 @@ pub(crate) fn info(map: BorrowedFd<'_>) -> io::Result<Info> {
     Ok(info)
 }
 
-/// Writes an element, in the place of one that is there.
+/// Writes an element, or replaces it.
 pub(crate) fn put<K: Pod, V: Pod>(map: BorrowedFd<'_>, key: &K, value: &V) -> io::Result<()> {
     let mut element = Element {
         map: number(map),
@@ -79,7 +79,7 @@ pub(crate) fn put<K: Pod, V: Pod>(map: BorrowedFd<'_>, key: &K, value: &V) -> io
     call(UPDATE, &mut element)
 }
 
-/// Takes an element out; none if there was none.
+/// Removes an element and returns it, if it exists.
 pub(crate) fn remove<K: Pod, V: Pod + Default>(
     map: BorrowedFd<'_>,
     key: &K,
@@ -92,7 +92,7 @@ pub(crate) fn remove<K: Pod, V: Pod + Default>(
     }
 }
 
-/// Takes an element out; there may have been none.
+/// Removes an element, if it exists.
 pub(crate) fn delete<K: Pod>(map: BorrowedFd<'_>, key: &K) -> io::Result<()> {
     match one(DELETE, map, key, 0) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -111,8 +111,8 @@ pub(crate) fn each_cpu<V: Pod + Default>(
     Ok(values)
 }
 
-/// Tells all elements, each of them once if none comes or goes meanwhile, as bytes. `sizes`: those
-/// of the map's keys and values.
+/// Passes all elements as bytes to `each`, each of them once if none is added or removed meanwhile.
+/// `sizes`: of the map's keys and values.
 pub(crate) fn read_all(
     map: BorrowedFd<'_>,
     sizes: [usize; 2],
@@ -120,7 +120,7 @@ pub(crate) fn read_all(
 ) -> io::Result<()> {
     let mut room = BATCH;
     let mut buffers = sizes.map(|size| vec![0_u8; size * room]);
-    // Where to go on: of a hash map the number of its bucket.
+    // Position to continue at: of a hash map the number of the bucket.
     let (mut from, mut next) = (0_u32, 0_u32);
     let mut begun = false;
     loop {
@@ -158,7 +158,7 @@ pub(crate) fn read_all(
     }
 }
 
-/// The value whose bytes these are; none if they are too few.
+/// The value of these bytes; none if they are too few.
 pub(crate) fn value<V: Pod>(bytes: &[u8]) -> Option<V> {
     // SAFETY: there are as many bytes as the type has, of which all are values of it.
     (bytes.len() >= size_of::<V>()).then(|| unsafe { bytes.as_ptr().cast::<V>().read_unaligned() })
@@ -173,8 +173,8 @@ fn number(fd: BorrowedFd<'_>) -> u32 {
     fd.as_raw_fd().cast_unsigned()
 }
 
-/// Pointers in `attributes` have to be to what lives longer than the call, and is as large as the
-/// map's keys and values are.
+/// Pointers in `attributes` must be valid during the call, for the size of the map's keys and
+/// values.
 fn call<T>(command: libc::c_int, attributes: &mut T) -> io::Result<()> {
     let size = size_of::<T>();
     // SAFETY: the attributes are a structure of the kernel's for this command, of this size.

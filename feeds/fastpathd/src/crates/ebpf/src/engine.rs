@@ -18,12 +18,12 @@ use crate::table::{Slot, Table};
 /// miss some.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Entries that are read in a second at the most: a tenth of a second's work of a small CPU.
+/// Entries read per second at most: a tenth of a second of CPU time on a small router.
 const READ_A_SECOND: usize = 20_000;
 
 /// What the engine needs of the kernel.
 pub trait Maps: std::fmt::Debug {
-    /// Writes an entry, which has counted this much already. One under the same key is replaced.
+    /// Writes an entry with initial counters, or replaces the one of the same key.
     ///
     /// # Errors
     /// [`MapError::Full`], or the kernel refuses.
@@ -47,14 +47,14 @@ pub trait Maps: std::fmt::Debug {
     /// The kernel refuses.
     fn heartbeat(&mut self, patience: Duration) -> Result<(), MapError>;
 
-    /// How packets left the programs, all CPUs together.
+    /// Exit counters of the programs, summed over all CPUs.
     ///
     /// # Errors
     /// The kernel refuses.
     fn exits(&mut self) -> Result<Exits, MapError>;
 }
 
-/// Why the kernel's maps could not be used.
+/// Why a map of the kernel could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum MapError {
     /// The map is full.
@@ -99,14 +99,14 @@ pub enum Cause {
     Moved,
     /// Another connection took its place in the full table.
     Evicted,
-    /// The time of a drop is over.
+    /// The time of a drop has expired.
     Expired,
 }
 
 /// What has happened to connections since the last report.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// What was counted.
+    /// Growth of counters.
     pub grown: Vec<Growth>,
     /// Connections that are no longer carried. Their last counters are in `grown`.
     pub removed: Vec<(u64, Cause)>,
@@ -114,7 +114,7 @@ pub struct Report {
     pub extensions: Vec<Extension>,
 }
 
-/// Connections carried by programs in the kernel.
+/// Connections offloaded to programs in the kernel.
 #[derive(Debug)]
 pub struct Engine {
     maps: Box<dyn Maps>,
@@ -128,7 +128,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Adopts what is in the maps; `capacity`: entries that each of the two can have.
+    /// Adopts the entries in the maps; `capacity`: of each of the two maps.
     ///
     /// # Errors
     /// They cannot be read.
@@ -153,7 +153,7 @@ impl Engine {
         self
     }
 
-    /// What is known of the connections.
+    /// The table of connections.
     #[must_use]
     pub fn table(&self) -> &Table {
         &self.table
@@ -164,7 +164,7 @@ impl Engine {
         std::mem::take(&mut self.report)
     }
 
-    /// How long conntrack keeps connections.
+    /// Sets the idle timeouts of conntrack.
     pub fn set_timeouts(&mut self, timeouts: Timeouts) {
         self.timeouts = timeouts;
     }
@@ -332,7 +332,7 @@ impl Engine {
         gone.count()
     }
 
-    /// How packets left the programs, all CPUs together.
+    /// Exit counters of the programs, summed over all CPUs.
     ///
     /// # Errors
     /// The kernel refuses.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What is in the maps: how packets of one direction of a connection are known, and what is done
-//! with them.
+//! Content of the maps: the key of packets of one direction of a connection, and the action for
+//! them.
 
 use std::net::IpAddr;
 
@@ -19,9 +19,9 @@ const LEAST_MTU6: u32 = 1280;
 /// The program that meets the packets of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Hook {
-    /// TC: the outer tag lies beside the packet.
+    /// TC: the outer tag is in the metadata of the packet.
     Tc,
-    /// XDP: the frame is as it came off the wire.
+    /// XDP: the frame is as received.
     Xdp,
 }
 
@@ -42,7 +42,7 @@ impl Tag {
     }
 }
 
-/// What stands around the packets of one end of a connection, beside addresses of the link layer.
+/// Encapsulation of packets at one end of a connection, without link-layer addresses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Encapsulation {
     /// The first tag on the wire.
@@ -53,7 +53,7 @@ pub struct Encapsulation {
     pub session: Option<u16>,
 }
 
-/// One end of a connection: how packets come from there and how they go there.
+/// One end of a connection: how packets arrive from it and how they are sent to it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Side {
     /// Index of the lowest device.
@@ -64,13 +64,13 @@ pub struct Side {
     pub encapsulation: Encapsulation,
     /// What frames to it have as source.
     pub local: [u8; 6],
-    /// What they have as destination: the station, the next router, the access concentrator.
+    /// Destination MAC: the station, the next router, the access concentrator.
     pub next_hop: Option<[u8; 6]>,
-    /// The largest IP packet that goes there.
+    /// MTU of the path to it.
     pub mtu: u32,
 }
 
-/// How packets of one direction are known: `struct key4` and `key6` of `layout.h`.
+/// Key of packets of one direction: `struct key4` and `key6` of `layout.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key {
     /// Source.
@@ -83,20 +83,20 @@ pub struct Key {
     pub dport: u16,
     /// TCP or UDP.
     pub proto: u8,
-    /// Index of the lowest device they come in by.
+    /// Index of the lowest ingress device.
     pub device: u32,
     /// Tags and session.
     pub encapsulation: Encapsulation,
 }
 
-/// What is done with packets of one direction: `struct entry4` and `entry6` of `layout.h`.
+/// Action for packets of one direction: `struct entry4` and `entry6` of `layout.h`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Lowest device they leave by.
+    /// Index of the lowest egress device.
     pub device: u32,
     /// The largest IP packet.
     pub mtu: u16,
-    /// What stands before the IP header.
+    /// The header before the IP header.
     pub header: Header,
     /// Addresses or ports change.
     pub nat: bool,
@@ -108,14 +108,14 @@ pub struct Entry {
     pub sport: u16,
     /// New destination port.
     pub dport: u16,
-    /// What to add to a ones' complement sum over the header of IPv4, 0 for IPv6. This and the
-    /// next two are sums of words as they lie in memory.
+    /// To add to a ones' complement sum over the header of IPv4, 0 for IPv6. This and the next two
+    /// are sums of 16-bit values in memory order.
     pub l3_delta: u16,
     /// To one over the pseudo header.
     pub address_delta: u16,
     /// To one over the ports.
     pub port_delta: u16,
-    /// What both grow the transport checksum by.
+    /// Sum of both, for the transport checksum.
     pub l4_delta: u16,
     /// Device and encapsulation that the other direction arrives with.
     pub back: (u32, Encapsulation),
@@ -124,7 +124,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The key of the other direction: it has the new addresses, and comes where these go.
+    /// The key of the other direction: it has the new addresses, and arrives at the egress device.
     #[must_use]
     pub fn back_key(&self, proto: u8) -> Key {
         Key {
@@ -139,7 +139,7 @@ impl Entry {
     }
 }
 
-/// Why a connection cannot be carried.
+/// Why a connection cannot be offloaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Refusal {
     /// Neither TCP nor UDP.
@@ -222,8 +222,8 @@ fn direction(
     Ok((key, entry))
 }
 
-/// Entries that drop a connection's packets for `rule`. No packet leaves, so that nobody has to
-/// know where to.
+/// Entries that drop a connection's packets for `rule`. No packet leaves, so the egress need not be
+/// known.
 ///
 /// # Errors
 /// No entry can be for such packets.
@@ -254,7 +254,7 @@ fn key(tuple: &Tuple, from: &Side) -> Key {
     }
 }
 
-/// What a ones' complement sum grows by when this word becomes that one (RFC 1624, equation 3).
+/// The change of a ones' complement sum for a changed 16-bit value (RFC 1624, equation 3).
 fn step(old: [u8; 2], new: [u8; 2]) -> u32 {
     u32::from(!u16::from_ne_bytes(old)) + u32::from(u16::from_ne_bytes(new))
 }
@@ -272,7 +272,7 @@ fn words(old: &[u8], new: &[u8]) -> u32 {
     pairs.map(|(old, new)| step(*old, *new)).sum()
 }
 
-/// TTL stands first in its word, and is one less.
+/// TTL is the first byte of its 16-bit value, and is decremented.
 fn one_hop() -> u32 {
     step([1, 0], [0, 0])
 }

@@ -17,7 +17,7 @@ use crate::layout::Exits;
 /// What is in the maps.
 #[derive(Debug, Default)]
 pub struct Inside {
-    /// Entries and what they have counted.
+    /// Entries and their counters.
     pub flows: HashMap<Key, (Entry, Reading)>,
     /// How many beats there were.
     pub beats: usize,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The folder of the BPF file system where maps, programs and links outlive the daemon.
 //!
-//! Maps lie in it; programs in a folder of the switch whose tags they take off, and what they were
-//! made of in `loaded` there; links in `links`.
+//! It contains the maps; programs are in a folder for the switch whose tags they remove, a digest
+//! of their object in `loaded` there; links are in `links`.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
@@ -10,10 +10,10 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use crate::layout::LAYOUT;
-use crate::programs::{Dsa, Role, Settings};
+use crate::role::{Dsa, Role, Settings};
 use crate::sys;
 
-/// Where the product has it.
+/// Its path on a router.
 pub const FOLDER: &str = "/sys/fs/bpf/fastpath";
 
 /// The folder. It may be missing until programs are loaded.

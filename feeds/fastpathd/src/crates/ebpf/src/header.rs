@@ -12,7 +12,8 @@ const ETH_P_PPP_SES: u16 = 0x8864;
 const PPP_IP: u16 = 0x0021;
 const PPP_IPV6: u16 = 0x0057;
 
-/// The new header of packets. What a program finds beside the packet, it also leaves there.
+/// The new header of packets. A program that finds a tag in the metadata of the packet leaves the
+/// new one there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
     /// From the beginning of the frame to the IP header; even, 14..=[`HEADER_MAX`] bytes.
@@ -26,7 +27,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// Ethernet and nothing else, in the packet and beside it.
+    /// Ethernet only, without tags in the packet or its metadata.
     pub(crate) fn is_plain(&self) -> bool {
         self.bytes.len() == 14 && self.outer.is_none()
     }

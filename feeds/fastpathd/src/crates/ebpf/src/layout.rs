@@ -9,9 +9,9 @@ use aya::Pod;
 /// Version of everything here: `control.layout` of maps that may be adopted.
 pub const LAYOUT: u64 = 3;
 
-/// Bit of a tag in a [`Way`]: it is there. The low 12 bits are its VID.
+/// Bit of a tag in a [`Way`]: present. The low 12 bits are its VID.
 pub const TAG_THERE: u16 = 0x1000;
-/// Bit of a tag in a [`Way`]: it is of 802.1ad.
+/// Bit of a tag in a [`Way`]: 802.1ad.
 pub const TAG_8021AD: u16 = 0x2000;
 
 /// Longest new header in bytes.
@@ -29,7 +29,7 @@ pub const FLOW_PLAIN: u8 = 0x08;
 /// In [`Entry::state`]: a FIN or RST was seen in one of the directions.
 pub const STATE_CLOSING: u32 = 1;
 
-/// How a packet comes in, beside its device.
+/// Encapsulation of an ingress packet.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Way {
@@ -70,7 +70,7 @@ macro_rules! key {
 key!(Key4, [u8; 4], "IPv4");
 key!(Key6, [u8; 16], "IPv6");
 
-/// What is done with a flow's packets, and what was.
+/// Action and counters of a flow.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -102,13 +102,13 @@ pub struct Entry {
     pub inner_tci: u16,
     /// Its protocol, 0 for no tag.
     pub inner_proto: [u8; 2],
-    /// What the new bytes add to the sum of the IPv4 header.
+    /// Added to the checksum of the IPv4 header.
     pub l3_delta: u16,
-    /// What the new addresses add to that of the pseudo header.
+    /// Added to the checksum for new addresses in the pseudo header.
     pub address_delta: u16,
-    /// What the new ports add to the transport checksum's.
+    /// Added to the transport checksum for new ports.
     pub port_delta: u16,
-    /// How the other direction comes in.
+    /// Encapsulation of the other direction at ingress.
     pub back: Way,
     /// Its device.
     pub back_ifindex: u32,
@@ -116,13 +116,13 @@ pub struct Entry {
     pub back_port: u8,
     /// Zero.
     pub zero: u8,
-    /// What both add.
+    /// Sum of both.
     pub l4_delta: u16,
-    /// Which rule wants [`FLOW_DROP`].
+    /// Number of the rule for [`FLOW_DROP`].
     pub rule: u32,
-    /// Zero. The header begins two bytes behind a word, as frames do.
+    /// Zero. The header begins two bytes after a multiple of four, as frames do.
     pub zero_begin: u16,
-    /// What stands before the IP header.
+    /// The header before the IP header.
     pub header: [u8; HEADER_MAX],
     /// Zero.
     pub zero_end: [u16; 3],
@@ -139,7 +139,7 @@ impl Default for Entry {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Entry4 {
-    /// What both versions have.
+    /// Fields of both versions.
     pub e: Entry,
     /// New source address.
     pub src: [u8; 4],
@@ -151,7 +151,7 @@ pub struct Entry4 {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Entry6 {
-    /// What both versions have.
+    /// Fields of both versions.
     pub e: Entry,
     /// New source address.
     pub src: [u8; 16],
@@ -159,11 +159,11 @@ pub struct Entry6 {
     pub dst: [u8; 16],
 }
 
-/// How packets leave the programs: `enum way_out`, in its order.
+/// Exits of the programs: `enum way_out`, in its order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(usize)]
 pub enum Out {
-    /// Sent on.
+    /// Forwarded.
     Forwarded,
     /// Entry with [`FLOW_DROP`].
     Dropped,
@@ -175,29 +175,29 @@ pub enum Out {
     NotIp,
     /// Group address of the link layer.
     Multicast,
-    /// Cut off, or lengths that contradict each other.
+    /// Truncated, or with contradictory lengths.
     Malformed,
     /// IPv4 with options, IPv6 with an extension header.
     Options,
-    /// Piece of a packet.
+    /// Fragment.
     Fragment,
     /// Neither TCP nor UDP.
     Protocol,
-    /// At the end of its life.
+    /// TTL or hop limit expired.
     Ttl,
-    /// Too long for the egress.
+    /// Larger than the MTU of the egress.
     Mtu,
-    /// Put together by GRO, and the egress cannot take it apart.
+    /// Merged by GRO, and the egress cannot segment it.
     Gso,
-    /// SYN, FIN, RST, and what comes after the last two.
+    /// SYN, FIN, RST, and packets after the last two.
     Tcp,
     /// XDP may not send to the egress device.
     NoDevice,
-    /// The kernel had no room for the new header: dropped.
+    /// No headroom for the new header: dropped.
     NoRoom,
 }
 
-/// How many ways out there are.
+/// Number of exits.
 pub const OUT_NUMBER: usize = 16;
 
 impl Out {
@@ -221,7 +221,7 @@ impl Out {
         Self::NoRoom,
     ];
 
-    /// The word for it in answers and reports.
+    /// Its name in answers and reports.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -255,13 +255,13 @@ pub struct Exits {
     pub out: [u64; OUT_NUMBER],
 }
 
-/// What the daemon tells the programs.
+/// Variables of the programs, which the daemon writes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Control {
     /// Jiffies until which entries are used.
     pub alive_until: u64,
-    /// Jiffies at the last beat.
+    /// Jiffies at the last heartbeat.
     pub now: u64,
     /// [`LAYOUT`] of the programs.
     pub layout: u64,

@@ -21,13 +21,13 @@ use crate::wire::{Wire4, Wire6};
 /// Why the maps of loaded programs cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// It is not there, or not ours to open.
+    /// It is missing or cannot be opened.
     #[error("opening {0}")]
     Open(PathBuf, #[source] io::Error),
-    /// Made by another version.
+    /// It belongs to another version.
     #[error("{0} is of another version than the daemon")]
     Layout(PathBuf),
-    /// How many CPUs there may be is not known.
+    /// The number of possible CPUs is not known.
     #[error("reading {CPUS}")]
     Cpus(#[source] io::Error),
 }
@@ -48,10 +48,10 @@ pub struct Pinned {
 }
 
 impl Pinned {
-    /// Opens the maps of programs that take off the tags of this switch.
+    /// Opens the maps of programs that remove the tags of this switch.
     ///
     /// # Errors
-    /// One is not there, or not of our layout.
+    /// One is missing, or has another layout.
     pub fn open(folder: &Folder, dsa: Dsa) -> Result<Self, OpenError> {
         let (flows4, of4) = open(folder, "flows4", [size_of::<Key4>(), size_of::<Entry4>()])?;
         let (flows6, _) = open(folder, "flows6", [size_of::<Key6>(), size_of::<Entry6>()])?;
@@ -68,7 +68,7 @@ impl Pinned {
         let jiffies_a_second = jiffies_a_second();
         let opened =
             Self { flows4, flows6, exits, beat, capacity, id: of4.id, cpus, jiffies_a_second };
-        // Sizes alone do not tell: the programs may be of another package than the daemon.
+        // Sizes are not enough: the programs may come from another package version than the daemon.
         match opened.beat_for(PATIENCE) {
             Ok(LAYOUT) => Ok(opened),
             Ok(_) => Err(OpenError::Layout(program)),
@@ -81,20 +81,20 @@ impl Pinned {
         heartbeat(self.beat.as_fd(), self.jiffies_a_second.saturating_mul(seconds))
     }
 
-    /// Entries that each of the two maps of flows can have.
+    /// Capacity of each of the two maps of flows.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// Another number whenever the maps are others.
+    /// Changes whenever the maps are replaced.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.id
     }
 }
 
-/// The map of this name, which has to have keys and values of these sizes.
+/// The map of this name, if its keys and values have these sizes.
 #[inline(never)]
 fn open(
     folder: &Folder,
@@ -112,7 +112,7 @@ fn open(
     }
 }
 
-/// The number of CPUs in a list such as `0-3` or `0,2-3`: that of the last one and one.
+/// The number of CPUs in a list such as `0-3` or `0,2-3`: the last one plus one.
 fn possible(text: &str) -> usize {
     let last = text.trim().rsplit([',', '-']).next();
     last.and_then(|last| last.parse::<usize>().ok()).map_or(1, |last| last + 1)
@@ -165,7 +165,7 @@ impl Maps for Pinned {
             } else {
                 elements::value::<Key6>(key).map(|key| key.key())
             };
-            // Both kinds of entries begin so.
+            // Both kinds of entries begin with it.
             if let (Some(key), Some(entry)) = (key, elements::value::<Entry4>(value)) {
                 each(&key, reading(&entry.e));
             }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The programs in the kernel: loaded from the object that `bpf/build` makes, pinned with their
-//! maps in a folder of the BPF file system, adopted by who comes later.
+//! maps in a folder of the BPF file system, where later processes adopt them.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -15,76 +15,9 @@ use crate::folder::Folder;
 use crate::layout::{Control, Entry4, Entry6, Exits, Key4, Key6};
 use crate::sys;
 
-/// Which switch's tags a device carries.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Dsa {
-    /// None: any device but the conduit of a switch.
-    #[default]
-    None = 0,
-    /// `MediaTek`.
-    Mtk = 1,
-    /// Lantiq GSWIP.
-    Gswip = 2,
-    /// Qualcomm QCA8K.
-    Qca = 3,
-}
+pub use crate::role::{Dsa, Role, Settings};
 
-impl Dsa {
-    /// All.
-    pub const ALL: [Self; 4] = [Self::None, Self::Mtk, Self::Gswip, Self::Qca];
-
-    /// The word for it.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Mtk => "mtk",
-            Self::Gswip => "gswip",
-            Self::Qca => "qca",
-        }
-    }
-}
-
-/// How the programs are loaded.
-#[derive(Clone, Copy, Debug)]
-pub struct Settings {
-    /// Entries that each of the two maps of flows can have.
-    pub flows: u32,
-    /// Which tags they take off.
-    pub dsa: Dsa,
-}
-
-/// A program of the object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Role {
-    /// Forwards at TC.
-    Tc,
-    /// Forwards at XDP.
-    Xdp,
-    /// Passes all, for devices that send only if they have a program.
-    Pass,
-    /// Says that the daemon is there.
-    Beat,
-}
-
-impl Role {
-    /// All.
-    pub const ALL: [Self; 4] = [Self::Tc, Self::Xdp, Self::Pass, Self::Beat];
-
-    /// Its name in the object and in the folder.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tc => "fastpath_tc",
-            Self::Xdp => "fastpath_xdp",
-            Self::Pass => "fastpath_pass",
-            Self::Beat => "fastpath_beat",
-        }
-    }
-}
-
-/// The map of the object that holds what the daemon tells the programs: their variables.
+/// The map of the object that holds the variables of the programs, which the daemon writes.
 pub const CONTROL: &str = ".bss";
 
 /// A map: its name in the folder and in the object, the sizes of key and value.
@@ -120,16 +53,16 @@ const PINNED: [Shape; 5] = [
     shape::<u32, u64>("devices"),
 ];
 
-/// Why the programs are not in the kernel.
+/// Why the programs were not loaded.
 #[derive(Debug, Error)]
 pub enum LoadError {
     /// The folder cannot be made.
     #[error("making the folder {0}")]
     Folder(PathBuf, #[source] io::Error),
-    /// A map of another layout cannot be taken away.
+    /// A map of another layout cannot be removed.
     #[error("removing {0}, which is of another layout")]
     Remove(PathBuf, #[source] io::Error),
-    /// What the programs were made of cannot be noted.
+    /// The digest of the object cannot be recorded.
     #[error("noting what is loaded in {0}")]
     Mark(PathBuf, #[source] io::Error),
     /// The object or a map of it is refused.
@@ -146,18 +79,18 @@ pub enum LoadError {
     Pin(PathBuf, #[source] io::Error),
 }
 
-/// Programs that this process has loaded. They end with it unless they are pinned.
+/// Programs that this process has loaded. Unless they are pinned, they are unloaded with it.
 pub struct Programs {
     object: Ebpf,
 }
 
 impl Programs {
-    /// Loads `object`. With a folder the maps there are adopted if they are of this layout, made
-    /// otherwise, and the programs pinned in the place of older ones.
+    /// Loads `object`. With a folder, maps of this layout there are adopted and others created, and
+    /// the programs are pinned in place of older ones.
     ///
     /// # Errors
     ///
-    /// [`LoadError`]; what was loaded until then is gone, but maps may have been pinned.
+    /// [`LoadError`]; programs loaded until then are unloaded, but maps may have been pinned.
     pub fn load(
         object: &[u8],
         folder: Option<&Folder>,
@@ -165,7 +98,7 @@ impl Programs {
     ) -> Result<Self, LoadError> {
         let dsa = settings.dsa as u8;
         let mut loader = EbpfLoader::new();
-        // No program needs the kernel's own types, which small kernels do not have.
+        // No program needs the kernel's BTF, which small kernels do not have.
         loader.btf(None);
         loader.override_global("dsa", &dsa, true);
         let mut control = Control::default();
@@ -195,9 +128,9 @@ impl Programs {
         Ok(programs)
     }
 
-    /// Loads `object` into `folder`, unless what is there was made of the same: the kernel takes a
-    /// second or more on a small machine to verify it, and every reload of the service asks for it.
-    /// Says whether it has.
+    /// Loads `object` into `folder`, unless the programs there were loaded from the same one: the
+    /// verifier takes a second or more on a small router, and every reload of the service calls
+    /// this. Returns whether it loaded.
     ///
     /// # Errors
     ///
@@ -223,8 +156,8 @@ impl Programs {
         Ok(true)
     }
 
-    /// Notes that `object` is loaded and at every port that had programs: not before, or a port
-    /// that failed would keep its old ones for good.
+    /// Records that `object` is loaded and attached to every port that had programs. Earlier, a
+    /// port that failed would keep its old ones forever.
     ///
     /// # Errors
     ///
@@ -290,7 +223,7 @@ impl Programs {
         program.try_into().map_err(|_| missing)
     }
 
-    /// A map, to be kept without the programs.
+    /// Takes a map, which outlives the programs.
     #[must_use]
     pub fn take_map(&mut self, name: &str) -> Option<Map> {
         self.object.take_map(name)
@@ -308,7 +241,7 @@ fn read_control(path: &Path) -> Option<Control> {
     Array::<MapData, Control>::try_from(control).ok()?.get(&0, 0).ok()
 }
 
-/// Whether all maps are there, and this object can work with them.
+/// Whether all maps exist and fit this object.
 fn maps_stay(folder: &Folder, flows: u32) -> bool {
     let fits = |shape: &Shape| {
         MapData::from_pin(folder.map(shape.name)).is_ok_and(|map| shape.fits(&map, flows))
@@ -317,7 +250,7 @@ fn maps_stay(folder: &Folder, flows: u32) -> bool {
         && read_control(&folder.map("control")).is_some_and(|found| !found.is_foreign())
 }
 
-/// Unpins a map that this object could not work with.
+/// Unpins a map that does not fit this object.
 fn discard_other(path: &Path, shape: &Shape, flows: u32, foreign: bool) -> Result<(), LoadError> {
     let Ok(map) = MapData::from_pin(path) else { return Ok(()) };
     if shape.fits(&map, flows) && !foreign {
@@ -331,8 +264,8 @@ fn discard_other(path: &Path, shape: &Shape, flows: u32, foreign: bool) -> Resul
 #[error("running the program fastpath_beat")]
 pub struct BeatError(#[source] pub io::Error);
 
-/// Runs `program`, which is [`Role::Beat`]: entries are used for `jiffies` from now on. Returns
-/// which layout the programs were made with.
+/// Heartbeat: runs `program`, which is [`Role::Beat`]. Entries are used for `jiffies` from now on.
+/// Returns the layout of the programs.
 ///
 /// # Errors
 ///

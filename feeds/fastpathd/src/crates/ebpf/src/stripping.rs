@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Devices that take VLAN tags off before anybody sees them (`rxvlan` of ethtool): TC finds those
-//! beside the packet, XDP nowhere.
+//! Devices that strip VLAN tags on receive (`rxvlan` of ethtool): TC finds the tag in the metadata
+//! of the packet, XDP does not see it.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -18,7 +18,7 @@ struct Value {
     data: u32,
 }
 
-/// Whether the device does it.
+/// Whether the device strips tags.
 ///
 /// # Errors
 ///
@@ -27,11 +27,11 @@ pub fn strips(device: &str) -> io::Result<bool> {
     Ok(ask(device, GET_FLAGS, 0)? & RXVLAN != 0)
 }
 
-/// Has the device do it, or not.
+/// Enables or disables stripping.
 ///
 /// # Errors
 ///
-/// The kernel's; also when the device can do only the one.
+/// The kernel's; also when the setting is fixed.
 pub fn strip(device: &str, on: bool) -> io::Result<()> {
     let flags = ask(device, GET_FLAGS, 0)?;
     let wanted = if on { flags | RXVLAN } else { flags & !RXVLAN };
@@ -55,7 +55,7 @@ fn ask(device: &str, command: u32, data: u32) -> io::Result<u32> {
         *to = from.cast_signed() as libc::c_char;
     }
     request.ifr_ifru.ifru_data = (&raw mut value).cast();
-    // SAFETY: the request and what it points to live longer than the call.
+    // SAFETY: the request and its data outlive the call.
     let result =
         unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(value.data) }

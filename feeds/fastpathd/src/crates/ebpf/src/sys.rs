@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The calls of bpf(2) that pinned programs and links are worked with.
+//! The calls of bpf(2) for pinned programs and links.
 
 use std::ffi::CString;
 use std::io;
@@ -16,7 +16,7 @@ const LINK_DETACH: libc::c_int = 34;
 
 /// `bpf_attach_type` of XDP.
 pub(crate) const XDP: u32 = 37;
-/// `bpf_attach_type` of TCX, incoming.
+/// `bpf_attach_type` of TCX, ingress.
 pub(crate) const TCX_INGRESS: u32 = 46;
 
 #[repr(C)]
@@ -68,23 +68,23 @@ struct Run {
     end: u32,
 }
 
-/// Opens what is pinned at `path`.
+/// Opens the object pinned at `path`.
 pub(crate) fn open(path: &Path) -> io::Result<OwnedFd> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     let mut object = Object { path: path.as_ptr() as u64, ..Object::default() };
     let fd = call(OBJ_GET, &mut object)?;
-    // SAFETY: the kernel has just given the descriptor, to nobody else.
+    // SAFETY: the kernel has just opened the descriptor for this call.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Pins it at `path`.
+/// Pins an object at `path`.
 pub(crate) fn pin(object: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     let mut object = Object { path: path.as_ptr() as u64, fd: number(object), ..Object::default() };
     call(OBJ_PIN, &mut object).map(drop)
 }
 
-/// Attaches a program to a device until the link is closed and nowhere pinned.
+/// Attaches a program to a device, until the link is closed and not pinned.
 pub(crate) fn link(
     program: BorrowedFd<'_>,
     ifindex: u32,
@@ -94,23 +94,23 @@ pub(crate) fn link(
     let program = number(program);
     let mut create = Create { program, ifindex, kind, flags, ..Create::default() };
     let fd = call(LINK_CREATE, &mut create)?;
-    // SAFETY: the kernel has just given the descriptor, to nobody else.
+    // SAFETY: the kernel has just opened the descriptor for this call.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Puts another program in the place of a link's; no packet passes between.
+/// Replaces the program of a link atomically.
 pub(crate) fn update(link: BorrowedFd<'_>, program: BorrowedFd<'_>) -> io::Result<()> {
     let mut update = Update { link: number(link), program: number(program), ..Update::default() };
     call(LINK_UPDATE, &mut update).map(drop)
 }
 
-/// Takes the program from the device, now: a link that nobody has any more ends a little later.
+/// Detaches the program from the device at once; after closing the link it would take a while.
 pub(crate) fn detach(link: BorrowedFd<'_>) -> io::Result<()> {
     let mut link = number(link);
     call(LINK_DETACH, &mut link).map(drop)
 }
 
-/// Runs a program once; returns what it returned.
+/// Runs a program once and returns its result.
 pub(crate) fn run(program: BorrowedFd<'_>, frame: &[u8], context: &[u8]) -> io::Result<u32> {
     let size = |bytes: &[u8]| u32::try_from(bytes.len()).map_err(io::Error::other);
     let mut run = Run {
@@ -130,7 +130,7 @@ fn number(fd: BorrowedFd<'_>) -> u32 {
     fd.as_raw_fd().cast_unsigned()
 }
 
-/// Pointers in `attributes` have to be to what lives longer than the call.
+/// Pointers in `attributes` must be valid during the call.
 fn call<T>(command: libc::c_int, attributes: &mut T) -> io::Result<i32> {
     let size = size_of::<T>();
     // SAFETY: the attributes are a structure of the kernel's for this command, of this size.

@@ -13,14 +13,14 @@ use crate::connection::{Connection, Extension, Growth, Installation, Left, Readi
 use crate::dependency::{Change, Endpoint};
 use crate::entry::{Entry, Key, Refusal, connect, reject};
 
-/// A connection of fewer packets has hardly begun …
+/// A connection with fewer packets is new …
 const SLIGHT: u64 = 16;
-/// … and makes room after this much silence.
+/// … and may be evicted after this idle time.
 const SLIGHT_IDLE: Duration = Duration::from_secs(1);
-/// What carries more makes room after this much: as long as a flowtable keeps a silent flow.
+/// Others may be evicted after this idle time, the timeout of a flowtable.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// Of what the maps can have, connections that are dropped get so small a part.
+/// Connections that are dropped may use this fraction of the maps.
 const DROPPED_PART: usize = 16;
 
 /// What happens to packets.
@@ -36,11 +36,11 @@ struct Held {
     connection: Connection,
     keys: [Key; 2],
     fate: Fate,
-    /// What its entries had counted when they were read last.
+    /// Counters of its entries at the last reading.
     packets: u64,
-    /// When they were last seen to have grown.
+    /// Time of the last reading with growth.
     active: Duration,
-    /// Until when conntrack keeps it, as far as we had a hand in it.
+    /// When it expires in conntrack, as far as we set its timeout.
     expires: Duration,
 }
 
@@ -64,16 +64,16 @@ struct Station {
 /// An entry of the maps.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Slot {
-    /// Whose it is.
+    /// The connection.
     id: u64,
-    /// 0: packets of the initiator, 1: packets to it.
+    /// 0: from the initiator, 1: to the initiator.
     direction: usize,
-    /// What it had counted when it was read last.
+    /// Counters at the last reading.
     pub(crate) counted: Counters,
 }
 
 impl Slot {
-    /// One that nobody has taken up yet.
+    /// An entry that was found in a map and belongs to no connection yet.
     pub(crate) fn found(counted: Counters) -> Self {
         Self { counted, ..Self::default() }
     }
@@ -82,7 +82,7 @@ impl Slot {
 /// The connections in the maps.
 #[derive(Debug)]
 pub struct Table {
-    /// Entries that the map of a family can have.
+    /// Capacity of the map of each family.
     capacity: usize,
     connections: HashMap<u64, Held>,
     keys: HashMap<Key, Slot>,
@@ -91,14 +91,14 @@ pub struct Table {
     /// Connections whose packets are dropped.
     rejected: usize,
     stations: HashMap<IpAddr, Station>,
-    /// Who leaves first is last.
+    /// Candidates for eviction, the first one last.
     victims: Vec<u64>,
     evicted: u64,
     dropped: Vec<(u32, Counters)>,
 }
 
 impl Table {
-    /// An empty one; `capacity`: entries that the map of a family can have.
+    /// An empty table; `capacity`: of the map of each family.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         Self {
@@ -114,13 +114,13 @@ impl Table {
         }
     }
 
-    /// Entries that the map of a family can have.
+    /// Capacity of the map of each family.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// Connections that are carried or dropped.
+    /// Number of connections that are offloaded or dropped.
     #[must_use]
     pub fn len(&self) -> usize {
         self.connections.len()
@@ -132,7 +132,7 @@ impl Table {
         self.connections.is_empty()
     }
 
-    /// Whether this one is carried or dropped.
+    /// Whether this connection is offloaded or dropped.
     #[must_use]
     pub fn has(&self, id: u64) -> bool {
         self.connections.contains_key(&id)
@@ -144,7 +144,7 @@ impl Table {
         self.evicted
     }
 
-    /// What was dropped, by rule.
+    /// Dropped packets, by rule.
     #[must_use]
     pub fn dropped(&self) -> &[(u32, Counters)] {
         &self.dropped
@@ -166,7 +166,7 @@ impl Table {
         self.add(connection, ends, entries, Fate::Carried, now)
     }
 
-    /// Has a connection's packets dropped for `rule` until then.
+    /// Adds a connection whose packets are dropped for `rule` until then.
     ///
     /// # Errors
     /// As [`Table::install`].
@@ -221,7 +221,7 @@ impl Table {
         Ok(Installation { entries, evicted })
     }
 
-    /// Who has to leave for another connection of its family.
+    /// The connection to evict for another one of its family.
     fn victim(&mut self, of: usize, now: Duration) -> Option<u64> {
         let connections = &self.connections;
         let at = self.victims.iter().rposition(|id| {
@@ -232,7 +232,7 @@ impl Table {
         Some(self.victims.remove(at))
     }
 
-    /// Lets a connection go; none if it was not here.
+    /// Removes a connection; none if it does not exist.
     pub fn leave(&mut self, id: u64) -> Option<Left> {
         let held = self.connections.remove(&id)?;
         for key in &held.keys {
@@ -257,7 +257,7 @@ impl Table {
         Some(self.connections.get(&id)?.keys)
     }
 
-    /// Everyone there is.
+    /// All connections.
     #[must_use]
     pub fn all(&self) -> Vec<u64> {
         self.connections.keys().copied().collect()
@@ -285,7 +285,7 @@ impl Table {
         }
     }
 
-    /// What the entry of `key` has counted. None if it is not ours or has not grown.
+    /// Growth of the entry of `key`. None if it is not ours or has not grown.
     pub fn read(&mut self, key: &Key, reading: Reading, now: Duration) -> Option<Growth> {
         let slot = self.keys.get_mut(key)?;
         let (id, direction) = (slot.id, slot.direction);
@@ -321,7 +321,7 @@ impl Table {
         }
     }
 
-    /// What an entry that was found had counted already. None if it is not ours or that is nothing.
+    /// Counters of an entry when it was found. None if it is not ours, or they were zero.
     pub fn inherit(&mut self, key: &Key, counters: Counters, now: Duration) -> Option<Growth> {
         let growth = self.read(key, Reading { counters, closing: false }, now)?;
         Some(Growth { inherited: true, ..growth })
@@ -333,10 +333,10 @@ impl Table {
         self.keys.contains_key(key)
     }
 
-    /// After all entries were read: who would have to leave.
+    /// After all entries were read: orders the candidates for eviction.
     pub fn rank(&mut self, now: Duration) {
         self.victims.clear();
-        // A connection that comes finds room as long as a sixteenth is free.
+        // New connections fit without eviction while a sixteenth is free.
         if self.used.iter().all(|used| used + self.capacity / 16 < self.capacity) {
             return;
         }
@@ -347,8 +347,8 @@ impl Table {
         self.victims = idle.into_iter().map(|(_, id)| id).collect();
     }
 
-    /// Conntrack entries that would be forgotten too early, among those that half of their time
-    /// has passed for. Asked once a second.
+    /// Timeouts of conntrack entries that would expire too early, among those with less than half
+    /// of their time left. Called once a second.
     pub fn extensions(&mut self, now: Duration, timeouts: &Timeouts) -> Vec<Extension> {
         let mut found = Vec::new();
         for held in self.connections.values_mut() {
@@ -363,13 +363,13 @@ impl Table {
         found
     }
 
-    /// The last one for a connection that is about to leave.
+    /// The last timeout of a connection that is about to be removed.
     #[must_use]
     pub fn last_extension(&self, id: u64, now: Duration, timeouts: &Timeouts) -> Option<Extension> {
         self.connections.get(&id)?.extension(now, timeouts)
     }
 
-    /// Connections of an address that are dropped.
+    /// Dropped connections of an address.
     #[must_use]
     pub fn rejected(&self, address: IpAddr) -> Vec<u64> {
         let of = |held: &Held| {
@@ -378,7 +378,7 @@ impl Table {
         self.connections.iter().filter(|(_, held)| of(held)).map(|(id, _)| *id).collect()
     }
 
-    /// Connections that have been dropped for long enough.
+    /// Connections whose drop has expired.
     #[must_use]
     pub fn expired(&self, now: Duration) -> Vec<u64> {
         let over = |held: &Held| matches!(held.fate, Fate::Dropped { until, .. } if until <= now);
@@ -390,9 +390,9 @@ fn family(key: &Key) -> usize {
     usize::from(key.src.is_ipv6())
 }
 
-/// How willing a connection leaves: the least goes first, none stays. Those that have hardly begun
-/// go before those that do real work, however long these are silent: who opens many connections
-/// only gets into the way of himself.
+/// Rank for eviction: the lowest first, none is not evicted. New connections come before those with
+/// many packets, however long these have been idle: a host that opens many connections evicts its
+/// own.
 fn rank(held: &Held, now: Duration) -> Option<(bool, Duration)> {
     if matches!(held.fate, Fate::Dropped { .. }) {
         return None;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Keys and entries as they lie in the maps.
+//! Keys and entries in the form of the maps.
 
 use std::net::IpAddr;
 
@@ -9,13 +9,13 @@ use crate::layout::{
     TAG_8021AD, TAG_THERE,
 };
 
-/// What is of IPv4.
+/// Entries of IPv4.
 pub(crate) trait Wire4<T>: Sized {
     /// None for IPv6.
     fn of(from: &T) -> Option<Self>;
 }
 
-/// What is of IPv6.
+/// Entries of IPv6.
 pub(crate) trait Wire6<T>: Sized {
     /// None for IPv4.
     fn of(from: &T) -> Option<Self>;
@@ -94,7 +94,7 @@ macro_rules! wire {
 wire!(Wire4, Key4, Entry4, V4);
 wire!(Wire6, Key6, Entry6, V6);
 
-/// None if the header is longer than there is room for.
+/// None if the header is too long.
 fn entry(from: &Entry) -> Option<layout::Entry> {
     let mut header = [0; HEADER_MAX];
     header.get_mut(..from.header.bytes.len())?.copy_from_slice(&from.header.bytes);

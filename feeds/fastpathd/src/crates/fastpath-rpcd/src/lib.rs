@@ -6,8 +6,13 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// The objects, each named as its link.
-const OBJECTS: &[&plugin::Object] =
-    &[&access::OBJECT, &change::OBJECT, &doctor::OBJECT, &uci::OBJECT, &wireless::OBJECT];
+const OBJECTS: &[&plugin::Object] = &[
+    &access::OBJECT,
+    &change::OBJECT,
+    &doctor::OBJECT,
+    &fastpath_config::OBJECT,
+    &wireless::OBJECT,
+];
 /// What it does besides, for init scripts and itself.
 const ERRANDS: &[plugin::Errand] =
     &[("boot", change::boot), ("login", access::gate), ("settle", change::settle)];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The engine in force, as far as it decides about flows.
+//! The engine in force, as far as it affects flows.
 
 use std::ops::RangeInclusive;
 
@@ -7,11 +7,11 @@ use config::Network;
 use ctnetlink::Tuple;
 use serde::{Deserialize, Serialize};
 
-/// How established flows leave the slow path.
+/// How established flows are offloaded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Engine {
-    /// They do not.
+    /// Not at all.
     #[default]
     Off,
     /// Software flowtable.
@@ -22,24 +22,24 @@ pub enum Engine {
     Ebpf,
 }
 
-/// The engine in force and what it leaves out.
+/// The engine in force and its exclusions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EngineState {
-    /// The engine in force, not the one asked for.
+    /// The engine in force, not the configured one.
     pub engine: Engine,
     /// Flows that stay on the slow path by configuration.
     pub excludes: Vec<Exclude>,
-    /// Bits of the connection mark that the rules set behind all others, on packets of the opener
-    /// and to it; zeros: they do not.
+    /// Bits of the connection mark that the last rules set, for packets from the initiator and to
+    /// it; zeros: none.
     pub passed: [u32; 2],
 }
 
-/// Flows that stay on the slow path: all given conditions hold.
+/// Flows that stay on the slow path: all given conditions must match.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exclude {
-    /// Where the initiator is.
+    /// Networks of the initiator.
     pub src: Option<Network>,
-    /// Where the responder is, after destination NAT.
+    /// Networks of the responder, after destination NAT.
     pub dest: Option<Network>,
     /// Layer 4 protocol number.
     pub proto: Option<u8>,
@@ -50,7 +50,7 @@ pub struct Exclude {
 }
 
 impl Exclude {
-    /// Whether a connection with these tuples is meant.
+    /// Whether a connection with these tuples matches.
     #[must_use]
     pub fn matches(&self, orig: &Tuple, reply: &Tuple) -> bool {
         self.src.is_none_or(|network| network.contains(orig.src))

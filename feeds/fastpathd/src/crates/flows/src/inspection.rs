@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Intrusion prevention, as far as it decides about flows: whose packets go to Suricata.
+//! Intrusion prevention, as far as it affects flows: whose packets go to Suricata.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -9,41 +9,41 @@ use serde::{Deserialize, Serialize};
 
 use crate::network::Side;
 
-/// What the policy wants for a connection.
+/// Action of the policy for a connection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Action {
     /// No inspection.
     #[default]
     None,
-    /// Inspection until Suricata has seen enough or the budget is spent.
+    /// Inspection until Suricata bypasses it or the budget is spent.
     Inspect,
     /// Inspection of every packet, never offloaded.
     Always,
 }
 
-/// What becomes of packets that are to be inspected.
+/// Action for packets to inspect.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Gate {
-    /// Nothing is inspected: no rule looks at our marks.
+    /// No inspection: no rule matches our marks.
     #[default]
     Off,
-    /// They go to Suricata.
+    /// Pass them to Suricata.
     Queue,
-    /// Suricata is away: they pass without inspection, on the slow path.
+    /// Suricata is not running: accept them without inspection, on the slow path.
     Open,
-    /// Suricata is away: they are dropped.
+    /// Suricata is not running: drop them.
     Closed,
 }
 
-/// One line of the policy: connections between devices, by who opened them. As the rules see
-/// them: layer 3 devices, such as `br-lan.10` or `pppoe-wan`.
+/// One entry of the policy: connections between devices, by initiator and responder. The devices
+/// are those of the rules, layer 3 devices such as `br-lan.10` or `pppoe-wan`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// Devices that the opener is behind; `None`: any.
+    /// Devices of the initiator; `None`: any.
     pub from: Option<BTreeSet<String>>,
-    /// Devices that the other end is behind; `None`: any.
+    /// Devices of the responder; `None`: any.
     pub to: Option<BTreeSet<String>>,
-    /// What happens to the connection.
+    /// The action.
     pub action: Action,
 }
 
@@ -59,28 +59,28 @@ impl Policy {
 /// The inspection in force. The default inspects nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InspectionState {
-    /// What becomes of packets that are to be inspected.
+    /// Action for packets to inspect.
     pub gate: Gate,
-    /// Bit of the connection mark: Suricata has seen enough.
+    /// Bit of the connection mark: bypassed by Suricata.
     pub bypass: u32,
     /// Bit of the connection mark: the budget is spent.
     pub spent: u32,
-    /// The first line that matches decides.
+    /// The first entry that matches applies.
     pub policies: Vec<Policy>,
-    /// What happens to connections that no line matches.
+    /// Action for connections that no entry matches.
     pub default: Action,
-    /// Never inspected, whichever end is in there, whatever the policy says.
+    /// Networks that are never inspected, on either end, regardless of the policy.
     pub exempt: Vec<Network>,
-    /// Bytes of a connection, both directions, after which it leaves; 0: no such budget.
+    /// Bytes of a connection, both directions, after which inspection ends; 0: no limit.
     pub budget_bytes: u64,
-    /// Packets, likewise.
+    /// Packets of a connection, likewise.
     pub budget_packets: u64,
 }
 
 impl InspectionState {
-    /// What the policy wants for a connection from behind `initiator` to behind `responder`.
-    /// `ends`: their addresses as the forward hook sees them, after destination and before
-    /// source NAT. An end without a route is behind no device: only lines for any device match.
+    /// Action of the policy for a connection between these devices. `ends`: their addresses at the
+    /// forward hook, after destination and before source NAT. An end without a route has no device:
+    /// only entries for any device match.
     #[must_use]
     pub fn action(
         &self,
@@ -99,8 +99,8 @@ impl InspectionState {
         line.map_or(self.default, |policy| policy.action)
     }
 
-    /// How a connection stands with inspection, given what the policy wants for it, its mark and
-    /// whether packets take a flowtable past our rules.
+    /// Inspection state of a connection, from the action of the policy, its mark and whether a
+    /// flowtable carries its packets past our rules.
     #[must_use]
     pub fn standing(&self, action: Action, mark: u32, offloaded: bool) -> Inspection {
         let done = match action {
@@ -120,7 +120,7 @@ impl InspectionState {
     }
 }
 
-/// How a flow stands with inspection.
+/// Inspection state of a flow.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -129,23 +129,22 @@ pub enum Inspection {
     /// Not to be inspected.
     #[default]
     None,
-    /// Its packets wait for Suricata's verdict, until it has seen enough or the budget is spent.
+    /// Its packets wait for Suricata's verdict, until it is bypassed or the budget is spent.
     Inspecting,
-    /// Its packets wait for Suricata's verdict as long as it lives.
+    /// Its packets wait for Suricata's verdict until its end.
     Always,
-    /// Over: Suricata had seen enough.
+    /// Ended: bypassed by Suricata.
     Bypassed,
-    /// Over: the budget is spent.
+    /// Ended: the budget is spent.
     Spent,
-    /// To be inspected, but it passes without: Suricata is away, or a flowtable carries it that
-    /// does not know.
+    /// Should be inspected, but is not: Suricata is not running, or another flowtable carries it.
     Uninspected,
-    /// To be inspected; its packets are dropped until Suricata is back.
+    /// Should be inspected; its packets are dropped until Suricata runs again.
     Stopped,
 }
 
 impl Inspection {
-    /// All of them.
+    /// All states.
     pub const ALL: [Self; 7] = [
         Self::None,
         Self::Inspecting,
@@ -170,7 +169,7 @@ impl Inspection {
         }
     }
 
-    /// The one with this stable name.
+    /// The state with this stable name.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|inspection| inspection.word() == word)

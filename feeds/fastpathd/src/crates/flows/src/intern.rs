@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Equal values once, referred to by small numbers.
+//! Interned values: each is stored once and referred to by a small number.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What the flow table needs to know about the network around it.
+//! The network as the flow table needs it.
 
 use std::net::IpAddr;
 use std::rc::Rc;
 
-/// The way from the router to an address. Strings are shared: cloning a side copies pointers.
+/// The path from the router to an address. Strings are shared: cloning copies pointers.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub struct Side {
@@ -22,23 +22,23 @@ pub struct Side {
     pub in_ebpf: bool,
     /// The next hop's link layer address is known, or none is needed.
     pub neighbour: bool,
-    /// A tunnel or other virtual device that a flowtable cannot hold.
+    /// A tunnel or other virtual device that a flowtable does not support.
     pub tunnel: bool,
-    /// The rules leave its layer 3 device out: VLAN devices or sessions are switched off.
+    /// The rules exclude its layer 3 device: VLAN devices or sessions are disabled.
     pub left_out: bool,
-    /// The rules leave its layer 3 device out: the flowtable would bypass a queue of the owner's.
+    /// The rules exclude its layer 3 device: the flowtable would bypass a configured queue.
     pub shaped: bool,
 }
 
 impl Side {
-    /// Whether anything of ours sees its packets before the stack does.
+    /// Whether a flowtable or program of ours processes its packets before the stack.
     pub(crate) fn held(&self) -> bool {
         self.in_flowtable || self.in_ebpf
     }
 
-    /// Whether its packets surely come in through a device that is not in the flowtable. A bridge
-    /// forgets behind which port an address is while the flowtable carries its flows past the
-    /// bridge: without a known port nothing is sure.
+    /// Whether its packets certainly arrive through a device that is not in the flowtable. A
+    /// bridge's entry for an address expires while the flowtable carries its flows past the bridge:
+    /// without a known port nothing is certain.
     pub(crate) fn unlisted(&self) -> bool {
         !self.in_flowtable && (self.tunnel || !self.port.is_empty())
     }
@@ -48,12 +48,12 @@ impl Side {
 pub trait Network {
     /// Whether the address is one of the router's own.
     fn is_local(&self, address: IpAddr) -> bool;
-    /// The way to the address; `None`: no route.
+    /// The path to the address; `None`: no route.
     fn side(&self, address: IpAddr) -> Option<Side>;
-    /// Whether packets between the two may go another way than [`side`](Self::side) says.
+    /// Whether packets between the two may be routed differently than [`side`](Self::side) says.
     fn is_policy_routed(&self, one: IpAddr, other: IpAddr) -> bool;
     /// Host name of the address, if known.
     fn name(&self, address: IpAddr) -> Option<&str>;
-    /// A number that changes when any answer of the others can have changed.
+    /// A number that changes when any answer of the other methods can have changed.
     fn generation(&self) -> u64;
 }

@@ -1,43 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reading request objects with errors that name the field and its value.
+//! Reads request objects, with errors that name the field and its value.
 
 use serde_json::{Map, Value};
 
-/// Why a request was not understood. The field is named as in `filter.path`.
+/// Why a request is invalid. The field is named as in `filter.path`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
-    /// The request, or a part of it, is no object.
+    /// The request, or a part of it, must be an object.
     #[error("{field}: an object is wanted, not {value}")]
     NoObject {
-        /// Where.
+        /// The field.
         field: String,
-        /// What was there.
+        /// Its value.
         value: String,
     },
-    /// There is no such field.
+    /// The field is unknown.
     #[error("{field}: unknown field")]
     Unknown {
-        /// Where.
+        /// The field.
         field: String,
     },
-    /// Wrong type, unknown word or out of range.
+    /// Wrong type, unknown value or out of range.
     #[error("{field}: {wanted} is wanted, not {value}")]
     Bad {
-        /// Where.
+        /// The field.
         field: String,
-        /// What may be there.
+        /// The allowed values.
         wanted: String,
-        /// What was there.
+        /// Its value.
         value: String,
     },
-    /// The field does not go with the rest of the request.
+    /// The field conflicts with another one of the request.
     #[error("{field}: {value} does not go with {other}")]
     Conflict {
-        /// Where.
+        /// The field.
         field: String,
-        /// What was there.
+        /// Its value.
         value: String,
-        /// What it does not go with.
+        /// The other field.
         other: String,
     },
 }
@@ -103,7 +103,7 @@ impl<'a> Object<'a> {
         self.get(name, wanted, |value| value.as_str().and_then(&read))
     }
 
-    /// A list of words; a missing one is empty.
+    /// A list of names; a missing one is empty.
     pub(crate) fn words<T>(
         &self,
         name: &str,
@@ -145,7 +145,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// The value as JSON, cut so that an error stays one line.
+/// The value as JSON, truncated so that an error fits on one line.
 fn short(value: &Value) -> String {
     const MOST: usize = 60;
     let text = value.to_string();

@@ -13,7 +13,7 @@ const DCCP: u8 = 33;
 const SCTP: u8 = 132;
 const UDPLITE: u8 = 136;
 
-/// Whether conntrack tells connections of this protocol apart by ports.
+/// Whether conntrack distinguishes connections of this protocol by ports.
 pub(crate) fn has_ports(proto: u8) -> bool {
     matches!(proto, TCP | UDP | DCCP | SCTP | UDPLITE)
 }
@@ -33,17 +33,17 @@ const NAMES: [(u8, &str); 12] = [
     (SCTP, "sctp"),
 ];
 
-/// The word for a protocol number, if it has one.
+/// The name of a protocol number, if it has one.
 pub(crate) fn word(proto: u8) -> Option<&'static str> {
     NAMES.iter().find(|(number, _)| *number == proto).map(|(_, word)| *word)
 }
 
-/// The protocol's word, or its number as a string.
+/// The protocol's name, or its number as a string.
 pub(crate) fn name(proto: u8) -> String {
     word(proto).map_or_else(|| proto.to_string(), str::to_owned)
 }
 
-/// The number for a word or a number as a string.
+/// The number for a name or for a number as a string.
 pub(crate) fn number(name: &str) -> Option<u8> {
     let named = NAMES.iter().find(|(_, word)| *word == name).map(|(number, _)| *number);
     named.or_else(|| name.parse().ok())

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One word of a text filter against addresses and ports, without writing them out: a hundred
-//! thousand flows have to be looked through within a few milliseconds.
+//! Matches one word of a text filter against addresses and ports without formatting them: a hundred
+//! thousand flows have to be searched within a few milliseconds.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use config::Network;
 
-/// What a word can be found in, besides names.
+/// Where a word can match, besides names.
 #[derive(Debug, Default)]
 pub(crate) struct Numbers {
     port: Option<PortWord>,
@@ -81,7 +81,7 @@ impl PortWord {
             Self::Digits { value, size } => {
                 let mut rest = u32::from(port);
                 loop {
-                    // A window has to have as many digits as the word; 0 itself has one.
+                    // A window has as many digits as the word; 0 itself has one.
                     if rest * 10 < size && !(rest == 0 && size == 10) {
                         return false;
                     }

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-/// What one path carries now and has carried since the start.
+/// Traffic of one path, now and since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct PathTotals {
     /// Flows on this path now.
@@ -33,8 +33,7 @@ pub struct Paths {
     pub ebpf: PathTotals,
 }
 
-/// Bytes carried off the slow path divided by all forwarded bytes, 0 to 1; `None` while nothing
-/// was forwarded.
+/// Offloaded bytes divided by all forwarded bytes, 0 to 1; `None` while nothing was forwarded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Ratio {
     /// Over the last 10 seconds.
@@ -45,11 +44,11 @@ pub struct Ratio {
     pub total: Option<f64>,
 }
 
-/// The sums a dashboard shows.
+/// The totals for a dashboard.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Totals {
     /// By path.
     pub paths: Paths,
-    /// Share off the slow path.
+    /// Offload ratio.
     pub ratio: Ratio,
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Putting a plan in force.
+//! Applies a plan.
 
 use std::collections::BTreeSet;
 
@@ -15,69 +15,69 @@ use crate::render::{
     render, render_devices, render_gate, render_probe, render_queue_probe, render_remove,
 };
 
-/// How a plan got in force.
+/// How a plan was applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Applied {
-    /// It was in force already; nothing was touched.
+    /// It was in force already; nothing changed.
     Unchanged,
-    /// Only the gate was refilled: nothing else was touched, blocks and offloaded flows stay.
+    /// Only the gate was replaced: blocks and offloaded flows stay.
     Gate,
-    /// Only devices were added to or taken from the flowtable, perhaps beside a new gate:
+    /// Only devices were added to or removed from the flowtable, perhaps with a new gate:
     /// established flows over the others stay offloaded.
     Devices,
-    /// The whole table was replaced: flows get back into the flowtable with their next packet.
+    /// The whole table was replaced: flows are offloaded again with their next packet.
     Replaced,
-    /// The table was replaced, without devices that had vanished since the plan was made; without
+    /// The table was replaced, without devices that were removed since the plan was made; without
     /// any device there is no flowtable, and without anything else in it no table.
     Partly {
         /// The devices that are in the flowtable.
         devices: BTreeSet<String>,
     },
     /// The table was replaced, without its flowtable: this kernel has none. Inspection and blocks
-    /// are in force all the same.
+    /// are in force nevertheless.
     WithoutFlowtable {
-        /// What nft said.
+        /// The message of nft.
         why: String,
     },
-    /// The table was removed (nothing to do for it).
+    /// The table was removed: the plan needs none.
     Removed,
 }
 
-/// A plan did not get in force. What was in force before still is.
+/// A plan was not applied. The previous rules are still in force.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ApplyError {
     /// nft or the kernel refused the rules.
     #[error("nft refused the rules: {0}")]
     Refused(NftError),
-    /// The kernel cannot hand packets to Suricata.
+    /// The kernel cannot pass packets to Suricata.
     #[error(
         "the kernel cannot queue packets for inspection (module nft_queue, package \
          kmod-nft-queue, is missing): {0}"
     )]
     NoQueue(NftError),
-    /// nft could not be asked what is in force.
+    /// nft could not list the rules in force.
     #[error("reading back table inet fastpath: {0}")]
     ReadBack(NftError),
-    /// nft took the rules, but what is in force differs; the previous ones are back.
+    /// nft accepted the rules, but those in force differ; the previous ones are restored.
     #[error("table inet fastpath is not what was asked for: {0}")]
     Mismatch(String),
-    /// As before, and the previous rules could not be brought back either.
+    /// The same, and the previous rules could not be restored either.
     #[error("table inet fastpath is not what was asked for: {what}; going back failed: {cause}")]
     Stuck {
-        /// What differs.
+        /// The difference.
         what: String,
-        /// Why the previous rules did not come back.
+        /// Why the previous rules were not restored.
         cause: NftError,
     },
 }
 
-/// Puts the plan in force: checks, applies, reads back, compares. `in_force` is the plan
-/// applied last, to return to if what nft did is not what was asked. Addresses that are blocked
-/// stay so for the time they have left; if the table is not there, `blocks` are.
+/// Applies the plan: checks, applies, reads back, compares. `in_force` is the plan applied last,
+/// which is restored if the rules in force differ. Blocked addresses stay blocked for the rest of
+/// their time; if the table is missing, `blocks` are.
 ///
 /// # Errors
-/// The plan is not in force, for the reason the error tells.
+/// The plan is not in force.
 pub async fn apply(
     nft: &impl Nft,
     plan: &Plan,
@@ -101,8 +101,8 @@ pub async fn apply(
         .await
 }
 
-/// Replaces the table even if it is what the plan asks for: no flow is offloaded any more until
-/// its next packet has gone through the rules. The rest is as with [`apply`].
+/// Replaces the table even if it is as planned: no flow is offloaded until its next packet has
+/// passed the rules. Otherwise as [`apply`].
 ///
 /// # Errors
 /// As for [`apply`].
@@ -114,7 +114,7 @@ pub async fn renew(nft: &impl Nft, plan: &Plan, blocks: &[Block]) -> Result<Appl
     anew(nft, plan, Some(plan), None, have.as_ref().map_or(blocks, |have| &have.blocks)).await
 }
 
-/// Changes what can be changed without a new table; none if that does not lead there.
+/// Applies the changes that need no new table; none if others are necessary.
 async fn change(
     nft: &impl Nft,
     plan: &Plan,
@@ -137,7 +137,7 @@ async fn change(
     Ok(refilled.then_some(Applied::Gate))
 }
 
-/// Replaces the table with what of the plan is possible, unless that is what there is.
+/// Replaces the table by the part of the plan that is possible, unless it is in force.
 async fn anew(
     nft: &impl Nft,
     plan: &Plan,
@@ -154,9 +154,9 @@ async fn anew(
     Ok(how)
 }
 
-/// What of the plan this machine takes, and how to call it once it is in force: a device that
-/// vanished since the plan was made must not keep the others from the flowtable, nor a missing
-/// flowtable packets from inspection.
+/// The part of the plan that this machine supports, and the outcome to report: a device that was
+/// removed since the plan was made must not keep the others out of the flowtable, nor a missing
+/// flowtable packets out of inspection.
 async fn possible(
     nft: &impl Nft,
     plan: &Plan,
@@ -170,8 +170,8 @@ async fn possible(
     if queued && is_missing(nft, &render_queue_probe()).await {
         return Err(ApplyError::NoQueue(refused));
     }
-    // A kernel without flowtables has the same words for that as for a missing device, so a
-    // device that is always there is asked about first.
+    // A kernel without flowtables reports the same error as for a missing device, so `lo` is tried
+    // first.
     if plan.has_flowtable() && is_missing(nft, &render_probe("lo", false)).await {
         without.devices.clear();
         if without.has_table() {
@@ -191,7 +191,7 @@ async fn possible(
     Ok((without, Applied::Partly { devices }))
 }
 
-/// Adds and takes devices; false if that does not lead there, and the table has to be replaced.
+/// Adds and removes devices; false if that is not enough and the table has to be replaced.
 async fn change_devices(nft: &impl Nft, plan: &Plan, have: &InForce) -> Result<bool, ApplyError> {
     let add = order::set(plan.devices.difference(&have.devices).cloned());
     let take = order::set(have.devices.difference(&plan.devices).cloned());
@@ -237,7 +237,7 @@ pub async fn remove(nft: &impl Nft) -> Result<(), ApplyError> {
     nft.run(&render_remove()).await.map_err(ApplyError::Refused)
 }
 
-/// What of ours is in the kernel now; none if the table is not there (somebody flushed it).
+/// Our table in the kernel; none if it does not exist, for example after a flush.
 ///
 /// # Errors
 /// nft could not be run or understood.

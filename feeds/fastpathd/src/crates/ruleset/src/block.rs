@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Addresses whose packets are dropped for a time.
+//! Addresses whose packets are dropped for a limited time.
 
 use std::net::IpAddr;
 
@@ -12,11 +12,11 @@ use crate::nft::{NOT_THERE, Nft, NftError};
 pub struct Block {
     /// The address.
     pub address: IpAddr,
-    /// For how long it was blocked, seconds.
+    /// Duration of the block, seconds.
     pub seconds: u32,
-    /// How much of that is left, seconds.
+    /// Remaining time, seconds.
     pub left: u32,
-    /// Why, for people; characters that nft could not keep are replaced.
+    /// The reason, as a text; characters that nft cannot store are replaced.
     pub comment: String,
 }
 
@@ -24,29 +24,29 @@ pub struct Block {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum BlockError {
-    /// As many are blocked as may be.
+    /// The maximum number of addresses is blocked.
     #[error("blocking {0}: as many addresses of its family are blocked as block_limit allows")]
     Full(IpAddr),
-    /// There is no such set: the table is not in force, or without blocks.
+    /// The set does not exist: the table is not in force, or has no blocks.
     #[error("table inet fastpath has no set {0}")]
     NoSet(&'static str),
-    /// nft said something else.
+    /// Another error of nft.
     #[error("changing the blocks: {0}")]
     Nft(NftError),
 }
 
-/// Blocks an address for `seconds` from now, anew if it is blocked already.
+/// Blocks an address for `seconds` from now, also if it is blocked already.
 ///
-/// Only packets that come to the forward hook are dropped: flows of the address that are offloaded
-/// go on until their conntrack entries are deleted.
+/// Only packets at the forward hook are dropped: offloaded flows of the address continue until
+/// their conntrack entries are deleted.
 ///
 /// # Errors
-/// It is not blocked, for the reason the error tells.
+/// It is not blocked.
 pub async fn block(nft: &impl Nft, block: &Block) -> Result<(), BlockError> {
     let set = set_of(block.address);
     let element = element(block);
-    // Adding alone leaves the time of one that is there as it is; deleting alone fails if there
-    // is none.
+    // Adding does not change the timeout of an existing element; deleting fails if it does not
+    // exist.
     let script = format!(
         "add element inet fastpath {set} {{ {element} }}\n\
          delete element inet fastpath {set} {{ {address} }}\n\
@@ -62,7 +62,7 @@ pub async fn block(nft: &impl Nft, block: &Block) -> Result<(), BlockError> {
     }
 }
 
-/// Releases an address; false if it was not blocked.
+/// Unblocks an address; false if it was not blocked.
 ///
 /// # Errors
 /// nft could not be run, or refused for another reason.
@@ -76,7 +76,7 @@ pub async fn release(nft: &impl Nft, address: IpAddr) -> Result<bool, BlockError
     }
 }
 
-/// What the kernel says when a set is full (`ENFILE`).
+/// The error of the kernel for a full set (`ENFILE`).
 const TOO_MANY: &str = "Too many open files";
 
 pub(crate) const SETS: [(&str, &str); 2] = [("blocked4", "ipv4_addr"), ("blocked6", "ipv6_addr")];
@@ -85,10 +85,10 @@ pub(crate) fn set_of(address: IpAddr) -> &'static str {
     SETS[usize::from(address.is_ipv6())].0
 }
 
-/// The element of a set, with the time that is left.
+/// The element of a set, with the remaining time.
 pub(crate) fn element(block: &Block) -> String {
     let Block { address, seconds, left, comment } = block;
-    // nft takes neither a timeout of 0 nor more left than there was.
+    // nft accepts neither a timeout of 0 nor more remaining time than the timeout.
     let seconds = (*seconds).max(1);
     let left = (*left).clamp(1, seconds);
     let expires = if left == seconds { String::new() } else { format!(" expires {left}s") };
@@ -97,7 +97,7 @@ pub(crate) fn element(block: &Block) -> String {
     format!("{address} timeout {seconds}s{expires}{comment}")
 }
 
-/// What can stand between nft's quotes, which know no escapes, in at most 64 bytes.
+/// Characters that nft allows between quotes, which have no escapes, in at most 64 bytes.
 fn printable(text: &str) -> String {
     let mut kept = String::new();
     for c in text.chars() {

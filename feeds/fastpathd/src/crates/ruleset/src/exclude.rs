@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Flows that stay on the slow path, as the owner describes them.
+//! Flows that the configuration keeps on the slow path.
 
 use std::fmt;
 use std::str::FromStr;
@@ -26,7 +26,7 @@ impl fmt::Display for Ports {
 }
 
 impl FromStr for Ports {
-    /// What is wrong, to be read after the value.
+    /// The problem, as a text that follows the value.
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -47,25 +47,25 @@ impl FromStr for Ports {
     }
 }
 
-/// Flows that stay on the slow path: all that is given must match.
+/// Flows that stay on the slow path: all given conditions must match.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Exclude {
-    /// What the owner calls it; may be empty.
+    /// Its name in the configuration; may be empty.
     pub name: String,
-    /// Who opened the flow.
+    /// Networks of the initiator.
     pub src: Option<Network>,
-    /// Whom it was opened to, after destination NAT.
+    /// Networks of the responder, after destination NAT.
     pub dest: Option<Network>,
     /// IP protocol: 6 TCP, 17 UDP; none: both.
     pub proto: Option<u8>,
-    /// Ports it was opened from.
+    /// Source ports of the initiator.
     pub src_port: Option<Ports>,
-    /// Ports it was opened to.
+    /// Destination ports.
     pub dest_port: Option<Ports>,
 }
 
 impl Exclude {
-    /// Reads a section. None if it is switched off or wrong.
+    /// Reads a section. None if it is disabled or invalid.
     pub(crate) fn read(section: &mut Section<'_>) -> Option<Self> {
         let enabled = section.value("enabled", switch).unwrap_or(true);
         let exclude = Self {

@@ -56,7 +56,7 @@ fn printed(element: &str) -> Value {
 #[derive(Debug, Default)]
 pub(crate) struct FakeNft {
     table: RefCell<Option<Table>>,
-    /// Devices of the machine, beside `lo`.
+    /// Devices of the machine, besides `lo`.
     pub(crate) machine: RefCell<BTreeSet<String>>,
     /// The kernel has no flowtables.
     pub(crate) without_flowtables: Cell<bool>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What is in the kernel, as nft tells it.
+//! The rules in the kernel, as nft lists them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::block::{Block, SETS};
 use crate::plan::Plan;
 use crate::rules::{GATE, comments};
 
-/// What a named counter has counted since the table was put in force.
+/// A named counter, since the table was applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counter {
     /// Packets.
@@ -19,14 +19,14 @@ pub struct Counter {
     pub bytes: u64,
 }
 
-/// What of ours is in the kernel.
+/// Our table in the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct InForce {
     /// Table handle, 0 without a table. The kernel assigns ascending handles.
     pub table: u64,
     /// Devices of the flowtable.
     pub devices: BTreeSet<String>,
-    /// The flowtable has `flags offload`; none where this nft does not tell.
+    /// The flowtable has `flags offload`; none if this nft does not print it.
     pub hardware: Option<bool>,
     /// Comments of the rules, by chain and in order. A chain without rules is left out.
     pub rules: BTreeMap<String, Vec<String>>,
@@ -38,8 +38,7 @@ pub struct InForce {
 }
 
 impl InForce {
-    /// Reads `nft -j list table inet fastpath`. What it lacks is empty: then it matches no
-    /// plan.
+    /// Reads `nft -j list table inet fastpath`. Missing objects are empty, and then match no plan.
     #[must_use]
     pub fn parse(listing: &Value) -> Self {
         let mut found = Self::default();
@@ -70,13 +69,13 @@ impl InForce {
         found
     }
 
-    /// Whether this is what the plan asks for.
+    /// Whether the table is as planned.
     #[must_use]
     pub fn matches(&self, plan: &Plan) -> bool {
         self.differs(plan).is_none()
     }
 
-    /// What differs from the plan, in words; none if nothing does.
+    /// The difference to the plan as a text; none if there is none.
     pub(crate) fn differs(&self, plan: &Plan) -> Option<String> {
         self.differs_for_good(plan).or_else(|| self.gate_differs(plan)).or_else(|| {
             let names = |set: &BTreeSet<String>| set.iter().cloned().collect::<Vec<_>>().join(", ");
@@ -87,7 +86,7 @@ impl InForce {
         })
     }
 
-    /// What differs and takes a new table, which devices and the gate do not.
+    /// A difference that needs a new table: other than devices and the gate.
     pub(crate) fn differs_for_good(&self, plan: &Plan) -> Option<String> {
         if self.hardware.is_some_and(|hardware| hardware != plan.hardware) {
             return Some("its flag offload is not as planned".to_owned());
@@ -97,7 +96,7 @@ impl InForce {
         others.find_map(|(chain, want)| self.chain_differs(chain, want))
     }
 
-    /// What differs in the gate.
+    /// A difference in the gate.
     pub(crate) fn gate_differs(&self, plan: &Plan) -> Option<String> {
         comments(plan).get(GATE).and_then(|want| self.chain_differs(GATE, want))
     }
@@ -112,8 +111,8 @@ fn is_ours(set: &Value) -> bool {
     SETS.iter().any(|(name, _)| *name == text(set, "name"))
 }
 
-/// An element of a set. nft prints one without time or comment as the address alone: such a one is
-/// not ours.
+/// An element of a set. nft prints one without timeout and comment as the address alone; it is not
+/// ours.
 fn element(element: &Value) -> Option<Block> {
     let element = element.get("elem")?;
     let seconds = |key| number(element, key).try_into().unwrap_or(u32::MAX);
@@ -133,7 +132,7 @@ fn number(object: &Value, key: &str) -> u64 {
     object.get(key).and_then(Value::as_u64).unwrap_or_default()
 }
 
-/// nft prints a list of one as the one.
+/// nft prints a list with one element as the element.
 fn texts(value: Option<&Value>) -> BTreeSet<String> {
     match value {
         Some(Value::String(one)) => order::set([one.clone()]),

@@ -1,73 +1,72 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What the rules have to know of the IPS.
+//! Settings of the IPS that the rules depend on.
 
 use config::{Network, order};
 
 use crate::marks::Marks;
 use crate::policy::{Action, Judged};
 
-/// How packets are spread over the queues.
+/// How packets are distributed to the queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Spread {
-    /// By the pair of addresses: both directions of a connection meet the same worker.
+    /// By the pair of addresses: both directions of a connection reach the same worker.
     #[default]
     Hash,
     /// By the CPU that forwards the packet.
     Fanout,
 }
 
-/// Where packets to be inspected go.
+/// Queues of packets to inspect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Queues {
     /// Number of the first.
     pub first: u16,
-    /// How many, each with a worker of Suricata; 0 is taken for 1.
+    /// Number of queues, each with a worker of Suricata; 0 counts as 1.
     pub count: u16,
-    /// Which packet goes to which.
+    /// How packets are distributed.
     pub spread: Spread,
 }
 
 impl Queues {
-    /// Number of the last. The kernel has 65,536 queues: what is beyond is left out.
+    /// Number of the last. The kernel has 65,536 queues: higher numbers are left out.
     #[must_use]
     pub fn last(self) -> u16 {
         self.first.saturating_add(self.count.saturating_sub(1))
     }
 }
 
-/// What happens to packets that are to be inspected.
+/// Action for packets to inspect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Gate {
-    /// They go to Suricata.
+    /// Pass them to Suricata.
     #[default]
     Queue,
-    /// They pass uninspected, on the slow path, and spend no budget.
+    /// Accept them uninspected, on the slow path, without using the budget.
     Open,
-    /// They are dropped.
+    /// Drop them.
     Closed,
 }
 
-/// What is inspected, and how.
+/// Which connections are inspected, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inspection {
-    /// Our bits.
+    /// Our bits of marks.
     pub marks: Marks,
-    /// Packets pass when nobody listens at a queue; otherwise they are dropped.
+    /// Packets pass when no program reads a queue; otherwise they are dropped.
     pub fail_open: bool,
-    /// What happens to connections that no policy matches.
+    /// Action for connections that no policy matches.
     pub default: Action,
-    /// The first that matches counts.
+    /// Policies; the first that matches applies.
     pub policies: Vec<Judged>,
-    /// Never inspected, whichever end they are, whatever a policy says.
+    /// Networks that are never inspected, on either end, regardless of policies.
     pub exempt: Vec<Network>,
-    /// Bytes of a connection, both directions together, after which it is inspected no more;
-    /// 0: no such budget.
+    /// Bytes of a connection, both directions together, after which inspection ends; 0: no limit.
     pub budget_bytes: u64,
-    /// Packets, likewise.
+    /// Packets of a connection, likewise.
     pub budget_packets: u64,
-    /// Where packets to be inspected go.
+    /// Queues of packets to inspect.
     pub queues: Queues,
-    /// Whether they do.
+    /// Action for packets to inspect.
     pub gate: Gate,
 }
 

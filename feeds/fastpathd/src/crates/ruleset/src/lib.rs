@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! From `/etc/config/fastpath` to `table inet fastpath`.
 //!
-//! [`Settings`] are what the owner wants, a [`Plan`] is what that means on the devices of this
-//! machine, [`render`] turns it into nft's language and [`apply`] puts it in force: checked,
-//! applied in one transaction, read back and compared. With an [`Inspection`], packets go through
-//! Suricata before their connection is offloaded; with blocks, those of single addresses are
-//! dropped ([`block`], [`release`]).
+//! [`Settings`] are the configuration, a [`Plan`] resolves them on the devices of this machine,
+//! [`render`] translates it to nft's language and [`apply`] applies it: checked, in one
+//! transaction, read back and compared. With an [`Inspection`], packets pass Suricata before their
+//! connection is offloaded; with blocks, those of single addresses are dropped ([`block`],
+//! [`release`]).
 
 mod apply;
 mod block;
@@ -32,6 +32,6 @@ pub use inspection::{Gate, Inspection, Queues, Spread};
 pub use marks::Marks;
 pub use nft::{Nft, NftCommand, NftError};
 pub use plan::{Candidate, Decision, Plan, Protection, plan};
-pub use policy::{Action, Judged, Places, Policy};
+pub use policy::{Action, Judged, Policy, Segments};
 pub use render::{render, render_remove};
 pub use settings::{Engine, LeftOut, OnExit, Settings};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What the bits of the mark that are ours mean.
+//! Meaning of our bits of the mark.
 
 /// Our bits of the packet mark and of the connection mark.
 ///
 /// | bit | on a connection | on a packet |
 /// | --- | --- | --- |
-/// | bypass | Suricata has seen enough | Suricata says so now |
+/// | bypass | Suricata has bypassed it | Suricata bypasses it now |
 /// | spent | its inspection budget is spent | need not be inspected (any more) |
 /// | passed | a packet in this direction has passed all rules, a bit for each | – |
 ///
@@ -41,8 +41,7 @@ impl Marks {
         1 << self.mask.trailing_zeros()
     }
 
-    /// For what the opener sends, and for what is sent to it; none if the mask has fewer than four
-    /// bits.
+    /// For packets from the initiator, and to it; none if the mask has fewer than four bits.
     #[must_use]
     pub fn passed(self) -> Option<[u32; 2]> {
         let lowest = |mask: u32| mask & mask.wrapping_neg();
@@ -51,7 +50,7 @@ impl Marks {
         (reply != 0).then_some([original, reply])
     }
 
-    /// Inspection of a connection is over if its mark has one of these.
+    /// Inspection of a connection has ended if its mark has one of these bits.
     #[must_use]
     pub fn done(self) -> u32 {
         self.bypass() | self.spent()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The program nft behind a trait.
+//! The program nft, behind a trait.
 
 use std::future::Future;
 use std::io;
@@ -12,7 +12,7 @@ use thiserror::Error;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
-/// nft could not do what was asked.
+/// nft failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NftError {
@@ -21,21 +21,21 @@ pub enum NftError {
     Run {
         /// The program.
         program: String,
-        /// What the system said.
+        /// The error of the system.
         cause: String,
     },
-    /// It refused; the kernel's rules are as before. The text is nft's own.
+    /// It refused; the kernel's rules are unchanged. The text is that of nft.
     #[error("{0}")]
     Refused(String),
     /// It did not end in time and was killed.
     #[error("it did not end within {0:?}")]
     Timeout(Duration),
-    /// Its answer could not be understood.
+    /// Its output could not be parsed.
     #[error("its answer: {0}")]
     Answer(String),
 }
 
-/// What is needed of nft.
+/// The operations of nft that are needed.
 pub trait Nft {
     /// Checks a script against the kernel without changing anything (`nft -c -f -`).
     fn check(&self, script: &str) -> impl Future<Output = Result<(), NftError>>;
@@ -45,7 +45,7 @@ pub trait Nft {
     fn list(&self) -> impl Future<Output = Result<Option<Value>, NftError>>;
 }
 
-/// The real nft, or another program that is run as it is.
+/// The real nft, or another program with the same arguments.
 #[derive(Debug, Clone)]
 pub struct NftCommand {
     /// The program, `nft` by default.
@@ -61,10 +61,10 @@ impl Default for NftCommand {
 }
 
 impl NftCommand {
-    /// What it answers in JSON.
+    /// Its output as JSON.
     ///
     /// # Errors
-    /// It refuses, or does not answer in JSON.
+    /// It fails, or its output is not JSON.
     pub async fn ask(&self, args: &[&str]) -> Result<Value, NftError> {
         let output = self.call(args, "").await?;
         if !output.status.success() {
@@ -87,7 +87,7 @@ impl NftCommand {
     async fn call_unbounded(&self, args: &[&str], input: &str) -> io::Result<Output> {
         let mut child = Command::new(&self.program)
             .args(args)
-            // Its messages are compared and shown: always in the same language.
+            // Its messages are compared and shown, so they must be in one language.
             .env("LC_ALL", "C")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -97,7 +97,7 @@ impl NftCommand {
         let stdin = child.stdin.take();
         let feed = async {
             if let Some(mut stdin) = stdin {
-                // nft may give up before it has read all; what it prints says why.
+                // nft may exit before it has read everything; its output says why.
                 let _ = stdin.write_all(input.as_bytes()).await;
             }
         };
@@ -111,14 +111,14 @@ impl NftCommand {
     }
 }
 
-/// What nft printed on failure; its status if it printed nothing.
+/// The output of nft on failure; its status if it printed nothing.
 fn words(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
     let text = text.trim();
     if text.is_empty() { output.status.to_string() } else { text.to_owned() }
 }
 
-/// What the kernel says of a table or device that is not there.
+/// The error of the kernel for a missing table or device.
 pub(crate) const NOT_THERE: &str = "No such file or directory";
 
 impl Nft for NftCommand {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What the settings mean on the devices of this machine.
+//! The settings, resolved on the devices of this machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::inspection::Inspection;
 use crate::marks::Marks;
 use crate::settings::{Engine, LeftOut, Settings};
 
-/// A device and what the topology says about it.
+/// A device, as the topology classifies it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
     /// Name.
@@ -24,22 +24,22 @@ pub struct Candidate {
 /// Whether a device is in the flowtable, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
-    /// It is.
+    /// It is in the flowtable.
     pub included: bool,
-    /// In words for the owner.
+    /// The reason, as a text for the user.
     pub why: String,
 }
 
-/// What the rules do beside offloading.
+/// Functions of the rules besides offloading.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Protection {
-    /// Packets go through Suricata first; none: no packet does.
+    /// Packets pass Suricata first; none: no inspection.
     pub inspection: Option<Inspection>,
-    /// Addresses can be blocked, so many of each family; none: no rule asks for blocks.
+    /// Maximum number of blocked addresses of each family; none: no blocks.
     pub blocks: Option<u32>,
 }
 
-/// What shall be in force.
+/// The rules to apply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// Engine.
@@ -51,13 +51,13 @@ pub struct Plan {
     pub hardware: bool,
     /// Bits of the packet mark that are cleared before a flow is added.
     pub mark_mask: u32,
-    /// Devices whose flows stay on the slow path, whatever is below them.
+    /// Devices whose flows stay on the slow path, regardless of the devices below.
     pub left_out: LeftOut,
-    /// Layer 3 devices whose flows stay on the slow path, since they would bypass a queue or limit
-    /// of the owner's. [`plan`] knows of none.
+    /// Layer 3 devices whose flows stay on the slow path, since they would bypass a configured
+    /// queue or limit. [`plan`] sets none.
     pub shaped: BTreeSet<String>,
     /// Tunnels, whose flows stay on the slow path: a flowtable would offload one direction at
-    /// most. [`plan`] knows of none.
+    /// most. [`plan`] sets none.
     pub tunnels: BTreeSet<String>,
     /// Flows that stay on the slow path.
     pub excludes: Vec<Exclude>,
@@ -68,7 +68,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Whether there is a table at all.
+    /// Whether the plan needs a table.
     #[must_use]
     pub fn has_table(&self) -> bool {
         self.has_flowtable()
@@ -78,14 +78,14 @@ impl Plan {
     }
 
     /// Bits of connections whose packets have passed the rules, by direction: those that eBPF may
-    /// carry. None with other engines: a flow enters a flowtable only behind the rules.
+    /// offload. None with other engines: a flow enters a flowtable only after the rules.
     #[must_use]
     pub fn passed(&self) -> Option<[u32; 2]> {
         let marks = Marks::within(self.mark_mask).filter(|_| self.engine == Engine::Ebpf);
         marks.and_then(Marks::passed)
     }
 
-    /// Leaves the devices that eBPF holds out of the flowtable, with the words for each: packets
+    /// Removes the devices with eBPF programs from the flowtable, with a reason for each: packets
     /// of one flow must not be forwarded by both.
     pub fn hold(&mut self, held: impl IntoIterator<Item = (String, String)>) {
         for (device, why) in held {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Who is inspected, as the owner says it, and what that means on the devices of this machine.
+//! Inspection policies, and their resolution on the devices of this machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use config::{Problem, Section, is_device_name, label, number_in, order, switch};
 
-/// What happens to a connection.
+/// Action for a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Action {
-    /// It is not inspected, and offloaded at once.
+    /// No inspection, offload at once.
     None,
-    /// It is inspected until Suricata has seen enough or its budget is spent, then offloaded.
+    /// Inspection until Suricata bypasses it or its budget is spent, then offload.
     #[default]
     Inspect,
-    /// It is inspected as long as it lives, and never offloaded.
+    /// Inspection until its end, no offload.
     Always,
 }
 
@@ -30,7 +30,7 @@ impl Action {
 }
 
 impl std::str::FromStr for Action {
-    /// What is wrong, to be read after the value.
+    /// The problem, as a text that follows the value.
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -43,31 +43,31 @@ impl std::str::FromStr for Action {
     }
 }
 
-/// A section `policy`: what happens to the connections it matches. All that is given must match.
+/// A section `policy`: the action for connections that match all given conditions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Policy {
-    /// What to call its section in an error: `guests` or `@policy[0]`.
+    /// Name of its section in errors: `guests` or `@policy[0]`.
     pub section: String,
-    /// Its section as UCI names it, to change it.
+    /// UCI's name of its section, for changes.
     pub id: String,
-    /// Switched on; one that is not is kept for the page and otherwise not there.
+    /// Enabled; a disabled one is kept for the page only.
     pub enabled: bool,
-    /// What the owner calls it; may be empty.
+    /// Its name in the configuration; may be empty.
     pub name: String,
-    /// Firewall zone of who opened the connection.
+    /// Firewall zone of the initiator.
     pub src: Option<String>,
-    /// Firewall zone it was opened to.
+    /// Firewall zone of the responder.
     pub dest: Option<String>,
-    /// VLAN of who opened the connection.
+    /// VLAN of the initiator.
     pub src_vlan: Option<u16>,
-    /// VLAN it was opened to.
+    /// VLAN of the responder.
     pub dest_vlan: Option<u16>,
-    /// What happens to it.
+    /// The action.
     pub action: Action,
 }
 
 impl Policy {
-    /// Reads a section. None if it is wrong.
+    /// Reads a section. None if it is invalid.
     pub(crate) fn read(section: &mut Section<'_>) -> Option<Self> {
         let policy = Self {
             section: section.label().to_owned(),
@@ -83,12 +83,12 @@ impl Policy {
         section.is_good().then_some(policy)
     }
 
-    /// The zones it names that there are not.
+    /// Problems: zones that do not exist.
     #[must_use]
-    pub fn check(&self, places: &Places) -> Vec<Problem> {
+    pub fn check(&self, segments: &Segments) -> Vec<Problem> {
         let unknown = |(option, zone): (&str, &Option<String>)| {
-            let zone = zone.as_ref().filter(|zone| !places.zones.contains_key(*zone))?;
-            let known: Vec<&str> = places.zones.keys().map(String::as_str).collect();
+            let zone = zone.as_ref().filter(|zone| !segments.zones.contains_key(*zone))?;
+            let known: Vec<&str> = segments.zones.keys().map(String::as_str).collect();
             let what = if known.is_empty() {
                 "is no firewall zone; there are none".to_owned()
             } else {
@@ -100,19 +100,19 @@ impl Policy {
         [("src", &self.src), ("dest", &self.dest)].into_iter().filter_map(unknown).collect()
     }
 
-    /// What it means on the devices there are now.
+    /// Resolves the policy on the present devices.
     #[must_use]
-    pub fn on(&self, places: &Places) -> Judged {
+    pub fn on(&self, segments: &Segments) -> Judged {
         Judged {
             name: self.name.clone(),
             action: self.action,
-            from: places.devices(self.src.as_deref(), self.src_vlan),
-            to: places.devices(self.dest.as_deref(), self.dest_vlan),
+            from: segments.devices(self.src.as_deref(), self.src_vlan),
+            to: segments.devices(self.dest.as_deref(), self.dest_vlan),
         }
     }
 }
 
-/// None: any zone, which fw4 spells `*`.
+/// None: any zone, `*` in fw4.
 fn zone(text: &str) -> Result<Option<String>, String> {
     if text == "*" { Ok(None) } else { label(text).map(Some) }
 }
@@ -123,17 +123,17 @@ fn vlan(text: &str) -> Result<u16, String> {
     u16::try_from(number).map_err(|_| WRONG.to_owned())
 }
 
-/// Which layer-3 devices (those that routes name: `br-lan.20`, `pppoe-wan`) are where.
+/// Layer 3 devices (those of routes: `br-lan.20`, `pppoe-wan`) of each firewall zone and VLAN.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Places {
-    /// Of every firewall zone there is; a zone may be without devices.
+pub struct Segments {
+    /// Of every firewall zone; a zone may have no devices.
     pub zones: BTreeMap<String, BTreeSet<String>>,
-    /// Of every VLAN that has any.
+    /// Of every VLAN with devices.
     pub vlans: BTreeMap<u16, BTreeSet<String>>,
 }
 
-impl Places {
-    /// The devices in the zone and in the VLAN; none if neither is asked for, which is any device.
+impl Segments {
+    /// The devices in the zone and in the VLAN; none, for any device, if neither is given.
     fn devices(&self, zone: Option<&str>, vlan: Option<u16>) -> Option<BTreeSet<String>> {
         let zone = zone.map(|zone| self.zones.get(zone).cloned().unwrap_or_default());
         let vlan = vlan.map(|vlan| self.vlans.get(&vlan).cloned().unwrap_or_default());
@@ -150,18 +150,18 @@ impl Places {
 /// A [`Policy`] on the devices of this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Judged {
-    /// What the owner calls it; may be empty.
+    /// Its name in the configuration; may be empty.
     pub name: String,
-    /// What happens to a connection it matches.
+    /// The action for matching connections.
     pub action: Action,
-    /// Devices that who opened the connection is behind; none: any; empty: no connection.
+    /// Devices of the initiator; none: any; empty: no connection matches.
     pub from: Option<BTreeSet<String>>,
-    /// Devices that it was opened to; as `from`.
+    /// Devices of the responder; as `from`.
     pub to: Option<BTreeSet<String>>,
 }
 
 impl Judged {
-    /// Whether there is no connection it could match now.
+    /// Whether no connection can match at present.
     pub(crate) fn is_void(&self) -> bool {
         [&self.from, &self.to].into_iter().flatten().any(BTreeSet::is_empty)
     }

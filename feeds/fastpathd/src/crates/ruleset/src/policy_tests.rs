@@ -16,7 +16,7 @@ fn set(names: &[&str]) -> BTreeSet<String> {
 }
 
 /// The lab's gateway.
-fn places() -> Places {
+fn segments() -> Segments {
     let zones = [
         ("lan", set(&["br-lan.10", "br-lan.11"])),
         ("iot", set(&["br-lan.20"])),
@@ -24,7 +24,7 @@ fn places() -> Places {
         ("vpn", set(&[])),
     ];
     let vlans = [(10, set(&["br-lan.10"])), (11, set(&["br-lan.11"])), (20, set(&["br-lan.20"]))];
-    Places {
+    Segments {
         zones: zones.map(|(name, devices)| (name.to_owned(), devices)).into(),
         vlans: vlans.into(),
     }
@@ -88,21 +88,21 @@ fn every_error_names_section_option_and_value() {
 fn a_zone_that_there_is_not_is_told() {
     let text = "config policy guests\noption src guset\noption dest wan\n";
     let policies = read(text).unwrap();
-    let problems = policies[0].check(&places());
+    let problems = policies[0].check(&segments());
     let words: Vec<String> = problems.iter().map(ToString::to_string).collect();
     assert_eq!(
         words,
         ["section 'guests', option 'src', value 'guset': \
           is no firewall zone; known are iot, lan, vpn, wan"]
     );
-    assert_eq!(policies[0].check(&Places::default()).len(), 2, "there are no zones at all");
+    assert_eq!(policies[0].check(&Segments::default()).len(), 2, "there are no zones at all");
     let without = read("config policy\noption src vpn\n").unwrap();
-    assert_eq!(without[0].check(&places()), [], "a zone may be without devices");
+    assert_eq!(without[0].check(&segments()), [], "a zone may be without devices");
 }
 
 #[test]
 fn zones_and_vlans_become_devices() {
-    let on = |text: &str| read(text).unwrap().remove(0).on(&places());
+    let on = |text: &str| read(text).unwrap().remove(0).on(&segments());
     let zone = on("config policy\noption src lan\n");
     assert_eq!((zone.from, zone.to), (Some(set(&["br-lan.10", "br-lan.11"])), None));
     let vlan = on("config policy\noption dest_vlan 20\n");
@@ -120,15 +120,15 @@ fn what_has_no_devices_matches_nothing() {
         "config policy\noption dest_vlan 99\n",
         "config policy\noption src lan\noption src_vlan 20\n",
     ] {
-        let judged = read(text).unwrap()[0].on(&places());
+        let judged = read(text).unwrap()[0].on(&segments());
         assert!(judged.is_void(), "{text}");
     }
 }
 
 #[test]
 fn a_device_that_nft_could_not_take_is_left_out() {
-    let mut places = places();
-    places.zones.insert("odd".to_owned(), set(&["a\" }", "eth0"]));
-    let odd = Policy { src: Some("odd".to_owned()), ..Policy::default() }.on(&places);
+    let mut segments = segments();
+    segments.zones.insert("odd".to_owned(), set(&["a\" }", "eth0"]));
+    let odd = Policy { src: Some("odd".to_owned()), ..Policy::default() }.on(&segments);
     assert_eq!(odd.from, Some(set(&["eth0"])));
 }

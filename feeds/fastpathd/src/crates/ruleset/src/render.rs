@@ -49,13 +49,13 @@ pub fn render(plan: &Plan, blocks: &[Block]) -> String {
     text
 }
 
-/// A script that removes our table, whether it is there or not.
+/// A script that removes our table, whether it exists or not.
 #[must_use]
 pub fn render_remove() -> String {
     REMOVE.to_owned()
 }
 
-/// Refills the gate of the table that is there; nothing else of it is touched.
+/// Replaces the gate of the existing table and nothing else.
 pub(crate) fn render_gate(inspection: &Inspection) -> String {
     let rule = gate(inspection);
     let (text, comment) = (rule.text, rule.comment);
@@ -65,8 +65,8 @@ pub(crate) fn render_gate(inspection: &Inspection) -> String {
     )
 }
 
-/// Adds devices to and takes devices from the flowtable that is there, so that the flows over
-/// the others stay offloaded. `flags` must repeat what the flowtable has: the kernel refuses
+/// Adds devices to and removes devices from the existing flowtable, so that flows over the others
+/// stay offloaded. `flags` must repeat what the flowtable has: the kernel refuses
 /// an update that differs.
 pub(crate) fn render_devices(
     add: &BTreeSet<String>,
@@ -84,7 +84,7 @@ pub(crate) fn render_devices(
     text
 }
 
-/// A table of another name with only this flowtable: checking it tells whether the kernel takes
+/// A table of another name with only this flowtable: checking it shows whether the kernel accepts
 /// the device.
 pub(crate) fn render_probe(device: &str, hardware: bool) -> String {
     let device = order::set([device.to_owned()]);
@@ -92,13 +92,13 @@ pub(crate) fn render_probe(device: &str, hardware: bool) -> String {
     format!("table inet fastpath_probe {{\n\tflowtable ft {{\n{body}\t}}\n}}\n")
 }
 
-/// A table of another name with only a queue: checking it tells whether the kernel has queues.
+/// A table of another name with only a queue: checking it shows whether the kernel has queues.
 pub(crate) fn render_queue_probe() -> String {
     "table inet fastpath_probe {\n\tchain c {\n\t\tqueue to 0\n\t}\n}\n".to_owned()
 }
 
 fn set(text: &mut String, name: &str, kind: &str, limit: u32, mut blocks: Vec<&Block>) {
-    // One too many, and the kernel would refuse the whole table.
+    // With one too many the kernel would refuse the whole table.
     order::sort_by_key(&mut blocks, |block| (block.address, std::cmp::Reverse(block.left)));
     blocks.dedup_by_key(|block| block.address);
     order::sort_by_key(&mut blocks, |block| std::cmp::Reverse(block.left));
@@ -131,7 +131,7 @@ fn flowtable(indent: &str, devices: &BTreeSet<String>, hardware: bool) -> String
     let names: Vec<String> = devices.iter().map(|name| format!("\"{name}\"")).collect();
     let mut text = format!("{indent}hook ingress priority filter\n");
     let _ = writeln!(text, "{indent}devices = {{ {} }}", names.join(", "));
-    // Without it, the byte counts of a flow stand still while it is offloaded.
+    // Without it, the byte counters of a flow do not change while it is offloaded.
     let _ = writeln!(text, "{indent}counter");
     if hardware {
         let _ = writeln!(text, "{indent}flags offload");

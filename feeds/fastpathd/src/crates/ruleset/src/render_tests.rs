@@ -6,7 +6,7 @@ use super::*;
 use crate::exclude::Exclude;
 use crate::fixture::inspection;
 use crate::plan::{Candidate, Protection};
-use crate::policy::{Judged, Places};
+use crate::policy::{Judged, Segments};
 use crate::rules::comments;
 use crate::settings::{Engine, Settings};
 
@@ -120,7 +120,7 @@ fn candidate(device: String) -> Candidate {
     Candidate { device, eligible: true, why: String::new() }
 }
 
-/// Text as somebody might type it, and as somebody might attack with.
+/// Text as a user might type it, and as an attacker might.
 fn hostile() -> impl Strategy<Value = String> {
     let bits = [
         "\"",
@@ -197,7 +197,7 @@ fn inspecting(policies: Vec<Judged>) -> Plan {
     crate::plan(&[candidate("wan".to_owned())], &Settings::default(), &protection)
 }
 
-/// The same with names that nobody could object to.
+/// The same with valid names.
 fn tame(mut plan: Plan) -> Plan {
     for policy in plan.protection.inspection.iter_mut().flat_map(|found| &mut found.policies) {
         policy.name.truncate(0);
@@ -242,8 +242,9 @@ proptest! {
         let mut policy = policy;
         policy["src"] = json!("lan");
         if let Ok((settings, _)) = Settings::from_uci(&json!({ "x": policy })) {
-            let places = Places { zones: [("lan".to_owned(), devices)].into(), vlans: [].into() };
-            let policies = settings.policies.iter().map(|policy| policy.on(&places)).collect();
+            let zones = [("lan".to_owned(), devices)].into();
+            let segments = Segments { zones, vlans: [].into() };
+            let policies = settings.policies.iter().map(|policy| policy.on(&segments)).collect();
             let block = |comment: &str| Block {
                 address: [192, 0, 2, 1].into(), seconds: 600, left: 9, comment: comment.to_owned(),
             };

@@ -14,10 +14,10 @@ use crate::settings::LeftOut;
 
 mod inspect;
 
-/// Priority of the chain that offloads: behind fw4's forward chain (filter) and the IPS.
+/// Priority of the chain that offloads: after fw4's forward chain (filter) and the IPS.
 const PRIORITY: &str = "filter + 20";
 
-/// The chain that holds the gate, and nothing else: the one that is refilled alone.
+/// The chain that holds only the gate, and can be replaced alone.
 pub(crate) const GATE: &str = "ips_queue";
 
 /// A rule without its comment, and the comment.
@@ -36,12 +36,12 @@ impl Rule {
 pub(crate) struct Chain {
     pub(crate) name: &'static str,
     pub(crate) comment: &'static str,
-    /// Its priority in the forward hook; none: other chains go to it.
+    /// Its priority in the forward hook; none: other chains jump to it.
     pub(crate) priority: Option<&'static str>,
     pub(crate) rules: Vec<Rule>,
 }
 
-/// The named counters, and what they count.
+/// The named counters and their descriptions.
 pub(crate) fn counters(plan: &Plan) -> Vec<(&'static str, &'static str)> {
     let mut counters = Vec::new();
     if plan.protection.inspection.is_some() {
@@ -59,7 +59,7 @@ pub(crate) fn counters(plan: &Plan) -> Vec<(&'static str, &'static str)> {
     counters
 }
 
-/// All chains, in the order in which packets meet them.
+/// All chains, in the order of packets.
 pub(crate) fn chains(plan: &Plan) -> Vec<Chain> {
     let mut chains = Vec::new();
     if plan.protection.blocks.is_some() {
@@ -79,7 +79,7 @@ pub(crate) fn chains(plan: &Plan) -> Vec<Chain> {
     chains
 }
 
-/// Comments of all rules, by chain and in order: what is compared with the kernel.
+/// Comments of all rules, by chain and in order, for comparison with the kernel.
 pub(crate) fn comments(plan: &Plan) -> BTreeMap<&'static str, Vec<String>> {
     if !plan.has_table() {
         return BTreeMap::new();
@@ -88,7 +88,7 @@ pub(crate) fn comments(plan: &Plan) -> BTreeMap<&'static str, Vec<String>> {
     order::map(chains(plan).into_iter().map(|chain| (chain.name, comments(chain))))
 }
 
-/// What the gate's chain holds.
+/// Rules of the gate's chain.
 pub(crate) fn gate(inspection: &Inspection) -> Rule {
     inspect::gate(inspection)
 }
@@ -133,8 +133,7 @@ fn offload(plan: &Plan) -> Vec<Rule> {
         }
         Some(inspection) => {
             rules.extend(inspect::passed(inspection.marks));
-            // Our bits are on every packet that comes this far: they must not stay on those that
-            // are excluded either.
+            // Every packet has our bits here: they must not remain on excluded packets either.
             rules.push(clear);
             rules.extend(excludes);
         }
@@ -143,7 +142,7 @@ fn offload(plan: &Plan) -> Vec<Rule> {
     rules
 }
 
-/// Notes of connections that their packets come this far. A packet that some rule drops does not.
+/// Marks connections whose packets arrive here. A packet that another rule drops does not.
 fn passed([original, reply]: [u32; 2]) -> [Rule; 3] {
     let both = original | reply;
     let l4 = "meta l4proto { tcp, udp }";
@@ -169,8 +168,8 @@ fn passed([original, reply]: [u32; 2]) -> [Rule; 3] {
     ]
 }
 
-/// By the kind of device, so that one that comes later is meant as well. In the forward hook these
-/// are the layer 3 devices: `br-lan.10`, `pppoe-wan`. (`meta iifkind`: Linux 5.1.)
+/// By the kind of device, which includes devices that appear later. In the forward hook these are
+/// the layer 3 devices: `br-lan.10`, `pppoe-wan`. (`meta iifkind`: Linux 5.1.)
 fn left_out(plan: &Plan) -> impl Iterator<Item = Rule> {
     let LeftOut { vlan, pppoe } = plan.left_out;
     let kinds = [(vlan, "vlan", "VLAN devices"), (pppoe, "ppp", "PPPoE sessions")];
@@ -192,7 +191,7 @@ fn tunnels(plan: &Plan) -> impl Iterator<Item = Rule> {
     over(&plan.tunnels, "a tunnel: it stays on the slow path")
 }
 
-/// What comes or leaves by these devices.
+/// Packets that arrive or leave by these devices.
 fn over(devices: &BTreeSet<String>, comment: &str) -> impl Iterator<Item = Rule> {
     let names: Vec<String> = devices.iter().map(|name| format!("\"{name}\"")).collect();
     let ends: &[&str] = if names.is_empty() { &[] } else { &["iifname", "oifname"] };
@@ -215,9 +214,9 @@ fn excludes(plan: &Plan) -> Vec<Rule> {
     rules.collect()
 }
 
-/// What a packet of the flow must look like in this direction. In the forward hook destination
-/// NAT is done and source NAT is still to come, in both directions, so a reply has the same
-/// addresses and ports the other way round.
+/// Conditions for packets of the flow in this direction. In the forward hook destination NAT has
+/// been applied and source NAT has not, in both directions, so a reply has the same addresses and
+/// ports, swapped.
 fn matches(exclude: &Exclude, direction: &str) -> String {
     let reply = direction == "reply";
     let (from, to) = if reply { ("d", "s") } else { ("s", "d") };
@@ -260,8 +259,8 @@ fn sign(plan: &Plan, others: &[Chain], last: &mut Chain) {
     });
 }
 
-/// FNV-1a over everything but the devices and the gate: the comment that carries it tells whether
-/// the rules in the kernel are these, although nft prints them in its own words.
+/// FNV-1a over everything except the devices and the gate: the comment with it identifies the rules
+/// in the kernel, although nft prints them in another form.
 fn digest(plan: &Plan, others: &[Chain], last: &[Rule]) -> u32 {
     let mut hash = 0x811c_9dc5_u32;
     let mut take = |text: &str| {

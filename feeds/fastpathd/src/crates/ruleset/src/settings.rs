@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What the owner wants, checked.
+//! The configuration, checked.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,17 +13,17 @@ use crate::exclude::Exclude;
 use crate::marks::Marks;
 use crate::policy::Policy;
 
-/// What takes established flows off the slow path.
+/// The engine that offloads established flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Engine {
-    /// Nothing.
+    /// None.
     Off,
     /// The kernel's software flowtable.
     #[default]
     Flowtable,
-    /// The flowtable in hardware, where the drivers can.
+    /// The flowtable in hardware, where drivers support it.
     FlowtableHw,
-    /// eBPF programs on the devices that take them, the software flowtable on the others.
+    /// eBPF programs on devices that support them, the software flowtable on the others.
     Ebpf,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for Engine {
 }
 
 impl FromStr for Engine {
-    /// What is wrong, to be read after the value.
+    /// The problem, as a text that follows the value.
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -61,13 +61,13 @@ impl FromStr for Engine {
     }
 }
 
-/// What happens to the table when the daemon ends.
+/// What the daemon does with the table when it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum OnExit {
-    /// It stays: the kernel goes on offloading.
+    /// Keeps it: the kernel continues to offload.
     #[default]
     Keep,
-    /// It is removed.
+    /// Removes it.
     Remove,
 }
 
@@ -83,29 +83,29 @@ pub struct LeftOut {
 /// The sections `fastpath`, `exclude` and `policy` of `/etc/config/fastpath`, checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// What to call the section `fastpath` in an error.
+    /// Name of the section `fastpath` in errors.
     pub section: String,
     /// Off means engine [`Engine::Off`], whatever `engine` says.
     pub enabled: bool,
-    /// Engine asked for.
+    /// Configured engine.
     pub engine: Engine,
-    /// Where eBPF programs are to meet packets; none: the best that the devices can.
+    /// Attach point of eBPF programs; none: the best that the devices support.
     pub hook: Option<&'static str>,
-    /// What SIGTERM does with the table.
+    /// Effect of SIGTERM on the table.
     pub on_exit: OnExit,
     /// Bits of the packet mark that are ours.
     pub mark_mask: u32,
     /// Shortest time between counter refreshes.
     pub refresh: Duration,
-    /// Only these lowest devices; empty: found by itself.
+    /// Only these lowest devices; empty: automatic.
     pub devices: BTreeSet<String>,
     /// Never these.
     pub ignore_devices: BTreeSet<String>,
-    /// Options `vlan` and `pppoe`, the other way round.
+    /// Options `vlan` and `pppoe`, negated.
     pub left_out: LeftOut,
     /// Flows that stay on the slow path.
     pub excludes: Vec<Exclude>,
-    /// What happens to connections when they are inspected at all; the first that matches counts.
+    /// Inspection policies; the first that matches applies.
     pub policies: Vec<Policy>,
 }
 
@@ -130,7 +130,7 @@ impl Default for Settings {
 
 impl Settings {
     /// Checks the `values` of `ubus call uci get {"config":"fastpath"}` (or of
-    /// [`config::parse_uci`]). Beside the settings come warnings: what was ignored.
+    /// [`config::parse_uci`]). Also returns warnings about ignored options.
     ///
     /// # Errors
     /// At least one value cannot be used.
@@ -140,7 +140,7 @@ impl Settings {
         Ok((settings, package.finish()?))
     }
 
-    /// Takes what is ours out of the package, which notes what is wrong with it.
+    /// Takes our sections from the package, which collects the problems.
     #[must_use]
     pub fn read(package: &mut Package<'_>) -> Self {
         let mut settings = Self::default();
@@ -190,7 +190,7 @@ impl Settings {
         self.left_out = LeftOut { vlan: off("vlan"), pppoe: off("pppoe") };
     }
 
-    /// What our bits mean when packets are inspected.
+    /// Our bits for inspection.
     ///
     /// # Errors
     /// `mark_mask` has too few of them.
@@ -216,7 +216,7 @@ impl Settings {
         })
     }
 
-    /// The engine that these settings ask for, the switch considered.
+    /// The configured engine; off if the switch is off.
     #[must_use]
     pub fn wanted(&self) -> Engine {
         if self.enabled { self.engine } else { Engine::Off }
@@ -235,10 +235,10 @@ fn device_list(section: &mut Section<'_>, option: &'static str) -> BTreeSet<Stri
     names
 }
 
-/// As `fastpath-bpf` calls them.
+/// Names of `fastpath-bpf`.
 ///
-/// Native XDP is not among them: it is chosen where all devices can send what it redirects, and
-/// where one cannot, packets would vanish.
+/// Native XDP is not among them: it is chosen automatically if all devices can send redirected
+/// packets; otherwise packets would be lost.
 const HOOKS: [&str; 3] = ["tcx", "clsact", "xdp-generic"];
 
 fn hook(text: &str) -> Result<Option<&'static str>, String> {

@@ -4,7 +4,7 @@
 //! Each file has a purpose, then parts that begin with a line `-- NAME --`:
 //! * `uci`: a configuration;
 //! * `devices`: a line `NAME in|out WHY` for each device of the machine;
-//! * `places`, if there are policies: `zone NAME DEVICE…` or `vlan NUMBER DEVICE…` a line;
+//! * `segments`, if there are policies: `zone NAME DEVICE…` or `vlan NUMBER DEVICE…` a line;
 //! * `inspection`, if packets go to Suricata: what differs from the defaults, a line each
 //!   (`fail closed`, `default always`, `exempt NETWORK`, `bytes N`, `packets N`,
 //!   `queues FIRST COUNT hash|fanout`, `gate open`);
@@ -25,8 +25,8 @@ use std::path::{Path, PathBuf};
 
 use config::{Problem, parse_uci};
 use ruleset::{
-    Action, Block, Candidate, Gate, Inspection, Nft, NftCommand, Places, Policy, Protection,
-    Queues, Settings, Spread, plan, render,
+    Action, Block, Candidate, Gate, Inspection, Nft, NftCommand, Policy, Protection, Queues,
+    Segments, Settings, Spread, plan, render,
 };
 
 /// One file, by part; the purpose is the part without a name.
@@ -81,17 +81,17 @@ fn devices(golden: &Golden) -> Vec<Candidate> {
     lines.into_iter().map(candidate).collect()
 }
 
-fn places(golden: &Golden) -> Places {
-    let mut places = Places::default();
-    for words in lines(golden, "places").unwrap_or_default() {
+fn segments(golden: &Golden) -> Segments {
+    let mut segments = Segments::default();
+    for words in lines(golden, "segments").unwrap_or_default() {
         let devices: BTreeSet<String> = words[2..].iter().map(|&name| name.to_owned()).collect();
         match words[0] {
-            "zone" => drop(places.zones.insert(words[1].to_owned(), devices)),
-            "vlan" => drop(places.vlans.insert(words[1].parse().unwrap(), devices)),
+            "zone" => drop(segments.zones.insert(words[1].to_owned(), devices)),
+            "vlan" => drop(segments.vlans.insert(words[1].parse().unwrap(), devices)),
             other => panic!("{other} is no place"),
         }
     }
-    places
+    segments
 }
 
 fn active(settings: &Settings) -> impl Iterator<Item = &Policy> {
@@ -100,8 +100,9 @@ fn active(settings: &Settings) -> impl Iterator<Item = &Policy> {
 
 fn inspection(golden: &Golden, settings: &Settings) -> Result<Option<Inspection>, Vec<Problem>> {
     let Some(lines) = lines(golden, "inspection") else { return Ok(None) };
-    let places = places(golden);
-    let unknown: Vec<Problem> = active(settings).flat_map(|policy| policy.check(&places)).collect();
+    let segments = segments(golden);
+    let unknown: Vec<Problem> =
+        active(settings).flat_map(|policy| policy.check(&segments)).collect();
     if !unknown.is_empty() {
         return Err(unknown);
     }
@@ -109,7 +110,7 @@ fn inspection(golden: &Golden, settings: &Settings) -> Result<Option<Inspection>
         marks: settings.marks().map_err(|problem| vec![problem])?,
         fail_open: true,
         default: Action::Inspect,
-        policies: active(settings).map(|policy| policy.on(&places)).collect(),
+        policies: active(settings).map(|policy| policy.on(&segments)).collect(),
         exempt: Vec::new(),
         budget_bytes: 1 << 20,
         budget_packets: 0,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What can change in the model.
+//! Changes of the model.
 
 use std::net::IpAddr;
 
@@ -11,11 +11,11 @@ use crate::types::{
 /// One change of the network, as the kernel reported it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// Everything there is: what is not among these no longer exists.
+    /// A full read: objects that are not in it no longer exist.
     Full(Vec<Change>),
     /// A link appeared or changed.
     Link(Link),
-    /// The link with this index is gone, and all that was on it.
+    /// The link with this index was removed, with its addresses, routes and neighbours.
     LinkGone(u32),
     /// The VLANs of every bridge port.
     BridgeVlans(Vec<BridgeVlan>),
@@ -25,12 +25,12 @@ pub enum Change {
     AddressGone(Address),
     /// A route appeared.
     Route(Route),
-    /// A route took the place of those to the same network with the same metric.
+    /// A route replaced those to the same network with the same metric.
     RouteReplaced(Route),
     /// A route is gone.
     RouteGone(Route),
-    /// All routes. The kernel drops IPv4 routes of a link that goes down, and those with a
-    /// source address that goes, without telling; so they are read again then.
+    /// All routes. The kernel removes IPv4 routes of a link that goes down, and those whose source
+    /// address is removed, without an event; they are read again then.
     Routes(Vec<Route>),
     /// All routing rules, as the kernel lists them.
     Rules(Vec<Rule>),
@@ -38,12 +38,12 @@ pub enum Change {
     Neighbour(Neighbour),
     /// A neighbour is gone from the link with this index.
     NeighbourGone(u32, IpAddr),
-    /// A station appeared on or moved to a bridge port.
+    /// A station was learned on a bridge port, or moved to it.
     Fdb(FdbEntry),
     /// A station is gone.
     FdbGone(FdbEntry),
-    /// All queues that somebody has chosen.
+    /// All configured queueing disciplines.
     Queues(Vec<Queue>),
-    /// All `PPPoE` sessions, and what is known of the programs that keep them.
+    /// All `PPPoE` sessions, and the pppd processes that run them.
     Pppoe(Vec<PppoeSession>, Vec<Dialer>),
 }

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! From rtnetlink's messages to changes.
+//! Decodes rtnetlink messages into changes.
 //!
-//! Attributes are decoded by `netlink-bindings`, which is generated from the kernel's own
-//! descriptions. What those lack is decoded here: the VLANs of bridge ports, `RTA_VIA` and
-//! `RTA_MULTIPATH`.
+//! `netlink-bindings`, which is generated from the kernel's specifications, decodes most
+//! attributes. The specifications lack the VLANs of bridge ports, `RTA_VIA` and `RTA_MULTIPATH`,
+//! which are decoded here.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use netlink::{Message, attributes};
 use netlink_bindings::rt_addr::{AddrAttrs, Ifaddrmsg};
 use netlink_bindings::rt_link::{Ifinfomsg, IterableLinkAttrs, LinkAttrs, LinkinfoDataMsg};
 use netlink_bindings::rt_neigh::{Ndmsg, NeighbourAttrs};
 use netlink_bindings::rt_route::{RouteAttrs, Rtmsg};
-use netlink_bindings::utils::chop_header;
 
 use crate::change::Change;
-use crate::message::Message;
 use crate::pppoe::in_order;
 use crate::routes::Prefix;
 use crate::rules::Rule;
@@ -30,38 +29,38 @@ const BRIDGE: u8 = 7; // AF_BRIDGE
 /// Of `include/uapi/linux/rtnetlink.h`; libc has it for glibc alone, and `OpenWrt` has musl.
 const RTA_VIA: u16 = 18;
 
-/// What a message tells.
+/// Content of a message.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum News {
+pub(crate) enum Decoded {
     /// A change of the model.
     Change(Change),
-    /// VLANs of a bridge port. In a dump they are all there are; in an event they may be only
-    /// those that changed, so that they have to be read again.
+    /// VLANs of a bridge port: all of them in a dump; in an event perhaps only those that changed,
+    /// so they have to be read again.
     Vlans(Option<BridgeVlan>),
-    /// A queue that somebody has chosen, in a dump; of an event nothing but that there was one.
+    /// A configured queueing discipline, in a dump; in an event only that one changed.
     Queue(Option<Queue>),
-    /// A route whose effect on its like cannot be told from the message.
+    /// A route whose effect on other routes the message does not show.
     Routes,
-    /// A routing rule, in a dump; of an event only that there was one is of use.
+    /// A routing rule, in a dump; in an event only that one changed.
     Rule(Option<Rule>),
-    /// Nothing of interest.
+    /// Another message.
     Nothing,
 }
 
-/// Takes a message apart. What is cut short or makes no sense is [`News::Nothing`].
-pub(crate) fn decode(message: &Message<'_>) -> News {
-    let news = match message.kind {
+/// Decodes a message; one that is truncated or invalid is [`Decoded::Nothing`].
+pub(crate) fn decode(message: &Message<'_>) -> Decoded {
+    let decoded = match message.kind {
         libc::RTM_NEWLINK | libc::RTM_DELLINK => link_message(message),
-        libc::RTM_NEWADDR => address(message.payload).map(Change::Address).map(News::Change),
-        libc::RTM_DELADDR => address(message.payload).map(Change::AddressGone).map(News::Change),
+        libc::RTM_NEWADDR => address(message.payload).map(Change::Address).map(Decoded::Change),
+        libc::RTM_DELADDR => address(message.payload).map(Change::AddressGone).map(Decoded::Change),
         libc::RTM_NEWROUTE | libc::RTM_DELROUTE => route_message(message),
         libc::RTM_NEWNEIGH | libc::RTM_DELNEIGH => neighbour_message(message),
-        libc::RTM_NEWQDISC | libc::RTM_DELQDISC => Some(News::Queue(queue(message.payload))),
-        libc::RTM_NEWRULE | libc::RTM_DELRULE => Some(News::Rule(Rule::decode(message.payload))),
-        RTM_NEWVLAN | RTM_DELVLAN => Some(News::Vlans(None)),
+        libc::RTM_NEWQDISC | libc::RTM_DELQDISC => Some(Decoded::Queue(queue(message.payload))),
+        libc::RTM_NEWRULE | libc::RTM_DELRULE => Some(Decoded::Rule(Rule::decode(message.payload))),
+        RTM_NEWVLAN | RTM_DELVLAN => Some(Decoded::Vlans(None)),
         _ => None,
     };
-    news.unwrap_or(News::Nothing)
+    decoded.unwrap_or(Decoded::Nothing)
 }
 
 /// The fixed header of a message's payload and the attributes behind it.
@@ -77,19 +76,19 @@ fn positive(index: i32) -> Option<u32> {
     u32::try_from(index).ok().filter(|index| *index != 0)
 }
 
-fn link_message(message: &Message<'_>) -> Option<News> {
+fn link_message(message: &Message<'_>) -> Option<Decoded> {
     let (header, attrs) = split(message.payload, Ifinfomsg::len())?;
     let header = Ifinfomsg::new_from_slice(header)?;
     let index = positive(header.ifi_index)?;
     if header.ifi_family == BRIDGE {
-        // RTM_DELLINK of this family: the port left its bridge; the link itself lives on.
+        // RTM_DELLINK of this family: the port left its bridge; the link itself remains.
         let vlans = (message.kind == libc::RTM_NEWLINK).then(|| port_vlans(index, attrs));
-        return Some(News::Vlans(vlans));
+        return Some(Decoded::Vlans(vlans));
     }
     if message.kind == libc::RTM_DELLINK {
-        return Some(News::Change(Change::LinkGone(index)));
+        return Some(Decoded::Change(Change::LinkGone(index)));
     }
-    link(&header, index, LinkAttrs::new(attrs)).map(Change::Link).map(News::Change)
+    link(&header, index, LinkAttrs::new(attrs)).map(Change::Link).map(Decoded::Change)
 }
 
 fn link(header: &Ifinfomsg, index: u32, attrs: IterableLinkAttrs<'_>) -> Option<Link> {
@@ -123,7 +122,7 @@ fn link(header: &Ifinfomsg, index: u32, attrs: IterableLinkAttrs<'_>) -> Option<
             LinkAttrs::Operstate(state) => link.operstate = state,
             LinkAttrs::Master(master) => link.master = Some(master).filter(|index| *index != 0),
             LinkAttrs::Link(lower) => link.lower = Some(lower).filter(|lower| *lower != 0),
-            // The device below is in another namespace: its index means nothing here.
+            // The lower device is in another namespace, where its index belongs.
             LinkAttrs::LinkNetnsid(_) => foreign = true,
             LinkAttrs::Linkinfo(attrs) => info = Some(attrs),
             _ => {}
@@ -160,11 +159,11 @@ fn kind(hardware: u16, text: Option<&str>, data: Option<LinkinfoDataMsg<'_>>) ->
     }
 }
 
-/// Queues that the kernel gives a device by itself, and what distributions set as the default.
+/// Queueing disciplines that the kernel or a distribution sets by default.
 const USUAL: [&str; 8] =
     ["bfifo", "fq", "fq_codel", "mq", "noop", "noqueue", "pfifo", "pfifo_fast"];
 
-/// `struct tcmsg` and `TCA_KIND`. None for a usual one, and for what makes no sense.
+/// `struct tcmsg` and `TCA_KIND`. None for a default one, and for an invalid message.
 fn queue(payload: &[u8]) -> Option<Queue> {
     const TCMSG: usize = 20;
     const TCA_KIND: u16 = 1;
@@ -199,7 +198,7 @@ fn port_vlans(index: u32, attrs: &[u8]) -> BridgeVlan {
                 continue;
             }
             let first = begin.take().filter(|_| flags & RANGE_END != 0).unwrap_or(vid);
-            // 4094 is the last VLAN there is; a longer run is no message of the kernel's.
+            // 4094 is the last VLAN; the kernel sends no longer run.
             vlans.extend((first..=vid.min(4094)).map(|vid| PortVlan {
                 vid,
                 tagged: flags & UNTAGGED == 0,
@@ -210,15 +209,6 @@ fn port_vlans(index: u32, attrs: &[u8]) -> BridgeVlan {
     let mut vlans = in_order(vlans.into_iter());
     vlans.dedup();
     BridgeVlan { index, vlans }
-}
-
-/// Attributes as type and value.
-pub(crate) fn attributes(buf: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        let (header, value) = chop_header(buf, &mut at)?;
-        Some((header.r#type, value))
-    })
 }
 
 fn address(payload: &[u8]) -> Option<Address> {
@@ -232,8 +222,8 @@ fn address(payload: &[u8]) -> Option<Address> {
             _ => {}
         }
     }
-    // IPv4 always tells both, and both are the same unless the link is point-to-point; IPv6
-    // tells IFA_LOCAL only then.
+    // IPv4 always has both, and both are equal unless the link is point-to-point; IPv6 has
+    // IFA_LOCAL only then.
     let own = local.or(far)?;
     Some(Address {
         index: header.ifa_index,
@@ -243,7 +233,7 @@ fn address(payload: &[u8]) -> Option<Address> {
     })
 }
 
-fn route_message(message: &Message<'_>) -> Option<News> {
+fn route_message(message: &Message<'_>) -> Option<Decoded> {
     const RTM_F_CLONED: u32 = 1 << 9;
     let (header, attrs) = split(message.payload, Rtmsg::len())?;
     let header = Rtmsg::new_from_slice(header)?;
@@ -254,7 +244,7 @@ fn route_message(message: &Message<'_>) -> Option<News> {
     let multipath = attributes(attrs).any(|(kind, _)| kind == libc::RTA_MULTIPATH);
     let event = message.flags & MULTI == 0;
     if multipath && event {
-        return Some(News::Routes);
+        return Some(Decoded::Routes);
     }
     let route = route(&header, attrs)?;
     let change = match message.kind {
@@ -262,12 +252,12 @@ fn route_message(message: &Message<'_>) -> Option<News> {
         _ if event && message.flags & REPLACE != 0 => Change::RouteReplaced(route),
         _ => Change::Route(route),
     };
-    Some(News::Change(change))
+    Some(Decoded::Change(change))
 }
 
 /// `NLM_F_MULTI`: part of a dump.
 const MULTI: u16 = 2;
-/// `NLM_F_REPLACE` in an event: the route took the place of its like.
+/// `NLM_F_REPLACE` in an event: the route replaced those to the same network.
 const REPLACE: u16 = 0x100;
 
 fn route(header: &Rtmsg, attrs: &[u8]) -> Option<Route> {
@@ -371,7 +361,7 @@ pub(crate) fn ip(value: &[u8]) -> Option<IpAddr> {
         .ok()
 }
 
-fn neighbour_message(message: &Message<'_>) -> Option<News> {
+fn neighbour_message(message: &Message<'_>) -> Option<Decoded> {
     const NTF_PROXY: u8 = 1 << 3;
     let (header, attrs) = split(message.payload, Ndmsg::len())?;
     let header = Ndmsg::new_from_slice(header)?;
@@ -380,7 +370,7 @@ fn neighbour_message(message: &Message<'_>) -> Option<News> {
     if header.ndm_family == BRIDGE {
         let entry = station(&header, index, attrs)?;
         let change = if gone { Change::FdbGone(entry) } else { Change::Fdb(entry) };
-        return Some(News::Change(change));
+        return Some(Decoded::Change(change));
     }
     if header.ndm_flags & NTF_PROXY != 0 {
         return None;
@@ -391,7 +381,7 @@ fn neighbour_message(message: &Message<'_>) -> Option<News> {
     } else {
         Change::Neighbour(neighbour)
     };
-    Some(News::Change(change))
+    Some(Decoded::Change(change))
 }
 
 /// `NUD_*`: reachable, stale, delay, probe, noarp, permanent.
@@ -413,7 +403,7 @@ fn neighbour(header: &Ndmsg, index: u32, attrs: &[u8]) -> Option<Neighbour> {
     Some(Neighbour { index, address: address?, mac: lladdr, state })
 }
 
-/// None for entries of a device's own filter (`self`), which name no bridge.
+/// None for entries of a device's own filter (`self`), which belong to no bridge.
 fn station(header: &Ndmsg, port: u32, attrs: &[u8]) -> Option<FdbEntry> {
     let (mut bridge, mut lladdr, mut vlan) = (None, None, 0);
     for attr in NeighbourAttrs::new(attrs).flatten() {

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+use netlink::messages;
 use proptest::prelude::*;
 
 use super::*;
 use crate::fixture::{self, attr, flagged, ifinfomsg, message};
-use crate::message::{Table, messages};
+use crate::table::Table;
 
-/// What the only message of these bytes tells.
-fn news(bytes: &[u8]) -> News {
+/// The only message of these bytes, decoded.
+fn decoded(bytes: &[u8]) -> Decoded {
     let all: Vec<_> = messages(bytes).collect();
     let [message] = &all[..] else { panic!("{} messages", all.len()) };
     decode(message)
 }
 
 fn change(bytes: &[u8]) -> Change {
-    match news(bytes) {
-        News::Change(change) => change,
+    match decoded(bytes) {
+        Decoded::Change(change) => change,
         other => panic!("{other:?}"),
     }
 }
@@ -48,7 +49,7 @@ fn recorded_links() {
     let bytes = fixture::recorded(Table::Links);
     let links: Vec<Link> = messages(&bytes)
         .filter_map(|message| match decode(&message) {
-            News::Change(Change::Link(link)) => Some(link),
+            Decoded::Change(Change::Link(link)) => Some(link),
             _ => None,
         })
         .collect();
@@ -88,7 +89,9 @@ fn a_run_of_vlans_is_given_by_its_ends() {
     let info = |flags: u16, vid: u16| attr(2, &[flags.to_ne_bytes(), vid.to_ne_bytes()].concat());
     let spec = [info(0b110, 1), info(BEGIN, 100), info(END, 103), info(0b100, 4094), info(END, 5)];
     let payload = [ifinfomsg(7, 3), attr(26, &spec.concat())].concat();
-    let News::Vlans(Some(port)) = news(&message(libc::RTM_NEWLINK, &payload)) else { panic!() };
+    let Decoded::Vlans(Some(port)) = decoded(&message(libc::RTM_NEWLINK, &payload)) else {
+        panic!()
+    };
     let text: Vec<_> = port.vlans.iter().map(|vlan| (vlan.vid, vlan.tagged, vlan.pvid)).collect();
     assert_eq!(
         text,
@@ -109,14 +112,16 @@ fn an_impossible_run_of_vlans_does_not_fill_the_memory() {
     let info = |flags: u16, vid: u16| attr(2, &[flags.to_ne_bytes(), vid.to_ne_bytes()].concat());
     let spec = [info(8, 0), info(16, 65535)].concat().repeat(50);
     let payload = [ifinfomsg(7, 3), attr(26, &spec)].concat();
-    let News::Vlans(Some(port)) = news(&message(libc::RTM_NEWLINK, &payload)) else { panic!() };
+    let Decoded::Vlans(Some(port)) = decoded(&message(libc::RTM_NEWLINK, &payload)) else {
+        panic!()
+    };
     assert!(port.vlans.len() <= 4095, "{}", port.vlans.len());
 }
 
 #[test]
 fn leaving_a_bridge_does_not_delete_the_link() {
     let payload = fixture::bridge_port(3);
-    assert_eq!(news(&message(libc::RTM_DELLINK, &payload)), News::Vlans(None));
+    assert_eq!(decoded(&message(libc::RTM_DELLINK, &payload)), Decoded::Vlans(None));
     assert_eq!(change(&message(libc::RTM_DELLINK, &ifinfomsg(0, 3))), Change::LinkGone(3));
 }
 
@@ -143,7 +148,7 @@ fn own_decoding_of_next_hops() {
     let multipath = [rtmsg(0, 1, 0), attr(libc::RTA_MULTIPATH, &hops)].concat();
     let Change::Route(route) = change(&flagged(NEWROUTE, MULTI, &multipath)) else { panic!() };
     assert_eq!((route.index, route.gateway), (Some(8), ip(&[192, 0, 2, 8])), "the first is dead");
-    assert_eq!(news(&message(NEWROUTE, &multipath)), News::Routes, "an event may be a part");
+    assert_eq!(decoded(&message(NEWROUTE, &multipath)), Decoded::Routes, "an event may be a part");
 
     let mut via = 10_u16.to_ne_bytes().to_vec();
     via.extend(Ipv6Addr::LOCALHOST.octets());
@@ -163,16 +168,16 @@ fn own_decoding_of_next_hops() {
 #[test]
 fn routes_that_are_not_modelled() {
     let oif = attr(libc::RTA_OIF, &3_u32.to_ne_bytes());
-    let route = |header: Vec<u8>| news(&message(NEWROUTE, &[header, oif.clone()].concat()));
-    assert_eq!(route(rtmsg(0, 1, 1 << 9)), News::Nothing, "of the cache");
-    assert_eq!(route(rtmsg(33, 1, 0)), News::Nothing, "longer than an address");
-    assert_eq!(route(rtmsg(0, 99, 0)), News::Nothing, "of no known type");
+    let route = |header: Vec<u8>| decoded(&message(NEWROUTE, &[header, oif.clone()].concat()));
+    assert_eq!(route(rtmsg(0, 1, 1 << 9)), Decoded::Nothing, "of the cache");
+    assert_eq!(route(rtmsg(33, 1, 0)), Decoded::Nothing, "longer than an address");
+    assert_eq!(route(rtmsg(0, 99, 0)), Decoded::Nothing, "of no known type");
     let mut tos = rtmsg(0, 1, 0);
     tos[3] = 16;
-    assert_eq!(route(tos), News::Nothing, "by type of service");
+    assert_eq!(route(tos), Decoded::Nothing, "by type of service");
     let mut other = rtmsg(0, 1, 0);
     other[0] = 28;
-    assert_eq!(route(other), News::Nothing, "MPLS");
+    assert_eq!(route(other), Decoded::Nothing, "MPLS");
 }
 
 #[test]
@@ -192,7 +197,7 @@ fn neighbours_and_stations() {
     for invalid in [0x00, 0x01, 0x20] {
         assert_eq!(change(&of(invalid, 0)), expected(NeighbourState::Invalid), "{invalid:#x}");
     }
-    assert_eq!(news(&of(0x80, 1 << 3)), News::Nothing, "a proxy entry is nobody's");
+    assert_eq!(decoded(&of(0x80, 1 << 3)), Decoded::Nothing, "a proxy entry is nobody's");
 
     let master = attr(9, &2_u32.to_ne_bytes());
     let vlan = attr(5, &10_u16.to_ne_bytes());
@@ -206,7 +211,7 @@ fn neighbours_and_stations() {
         Change::FdbGone(fixture::station(2, 3, 5, 10))
     );
     let filter = [ndmsg(7, 3, 0x80, 2), lladdr].concat();
-    assert_eq!(news(&message(libc::RTM_NEWNEIGH, &filter)), News::Nothing, "of no bridge");
+    assert_eq!(decoded(&message(libc::RTM_NEWNEIGH, &filter)), Decoded::Nothing, "of no bridge");
 }
 
 #[test]

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Networks for the tests: one recorded on the lab's gateway, and messages made by hand.
 
+use netlink::messages;
+
 use crate::change::Change;
-use crate::decode::{News, decode};
-use crate::message::{HEADER, Table, messages};
+use crate::decode::{Decoded, decode};
 use crate::model::Topology;
 use crate::pppoe::parse_sessions;
 use crate::recording;
+use crate::table::Table;
 use crate::types::{
     Address, FdbEntry, Link, LinkKind, Mac, Neighbour, NeighbourState, PppoeSession, Route,
     RouteKind,
@@ -42,24 +44,16 @@ pub(crate) fn message(kind: u16, payload: &[u8]) -> Vec<u8> {
 }
 
 pub(crate) fn flagged(kind: u16, flags: u16, payload: &[u8]) -> Vec<u8> {
-    let mut bytes = u32::try_from(HEADER + payload.len()).unwrap().to_ne_bytes().to_vec();
-    bytes.extend(kind.to_ne_bytes());
-    bytes.extend(flags.to_ne_bytes());
-    bytes.extend([0; 8]);
-    bytes.extend(payload);
-    bytes.resize(bytes.len().next_multiple_of(4), 0);
-    bytes
+    netlink::message(kind, flags, 0, payload)
 }
 
 pub(crate) fn attr(kind: u16, value: &[u8]) -> Vec<u8> {
-    let mut bytes = u16::try_from(4 + value.len()).unwrap().to_ne_bytes().to_vec();
-    bytes.extend(kind.to_ne_bytes());
-    bytes.extend(value);
-    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    let mut bytes = Vec::new();
+    netlink::push_attribute(&mut bytes, kind, value);
     bytes
 }
 
-/// A queue as the kernel tells of it.
+/// The kernel's message for a queue.
 pub(crate) fn queue(index: u32, parent: u32, kind: &str) -> Vec<u8> {
     let mut payload = vec![0; 4];
     for word in [index, 0x8001_0000, parent, 2] {
@@ -178,14 +172,14 @@ pub(crate) fn session(id: u16, device: &str) -> PppoeSession {
 pub(crate) fn gateway() -> Topology {
     model(Table::ALL.into_iter().flat_map(|table| {
         let bytes = recorded(table);
-        let news: Vec<News> = messages(&bytes).map(|message| decode(&message)).collect();
+        let decoded: Vec<Decoded> = messages(&bytes).map(|message| decode(&message)).collect();
         let mut vlans = Vec::new();
         let mut changes = Vec::new();
-        for news in news {
-            match news {
-                News::Change(change) => changes.push(change),
-                News::Vlans(ports) => vlans.extend(ports),
-                News::Queue(_) | News::Rule(_) | News::Routes | News::Nothing => {}
+        for decoded in decoded {
+            match decoded {
+                Decoded::Change(change) => changes.push(change),
+                Decoded::Vlans(ports) => vlans.extend(ports),
+                Decoded::Queue(_) | Decoded::Rule(_) | Decoded::Routes | Decoded::Nothing => {}
             }
         }
         if !vlans.is_empty() {

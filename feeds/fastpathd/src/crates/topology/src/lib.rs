@@ -9,8 +9,8 @@ mod change;
 mod decode;
 #[cfg(test)]
 mod fixture;
+mod link_path;
 mod lowest;
-mod message;
 mod model;
 mod policy;
 mod pppoe;
@@ -21,19 +21,20 @@ mod routes;
 mod rules;
 mod shaped;
 mod side;
-mod socket;
+mod table;
 mod types;
 mod view;
 mod watcher;
-mod way;
 
 pub use change::Change;
+pub use link_path::{LinkPath, PathError, VlanTag};
 pub use lowest::LowestDevice;
 pub use model::Topology;
 pub use pppoe::{parse_dialer, parse_sessions};
+pub use read::ReadError;
 pub use routes::Prefix;
 pub use rules::{Rule, RuleAction};
-pub use shaped::{Kept, passed_by};
+pub use shaped::{QueueUse, bypassed_queue};
 pub use side::{Side, SideKind};
 pub use types::{
     Address, BridgeVlan, Dialer, FdbEntry, Link, LinkKind, Mac, Name, Neighbour, NeighbourState,
@@ -41,4 +42,3 @@ pub use types::{
 };
 pub use view::{BridgeView, PortVlans, PppoeView};
 pub use watcher::{WatchError, Watcher};
-pub use way::{NoWay, VlanTag, Way};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which devices a flowtable lists: the lowest ones of every forwarding path.
+//! Devices of a flowtable: the lowest ones of every forwarding path.
 //!
 //! The flowtable's hook is at a device's ingress. The packets of a path enter by its lowest
-//! device, and the kernel walks down to the same device when it works out how a flow leaves, so
+//! device, and the kernel walks down to the same device when it resolves the egress of a flow, so
 //! a bridge, a VLAN device or a ppp device in the list would see none of them.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,16 +12,16 @@ use crate::model::Topology;
 use crate::side::is_port;
 use crate::types::{Link, LinkKind, Name, RouteKind};
 
-/// Whether a device is one of those that a flowtable lists, and why.
+/// Whether a device belongs into a flowtable, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LowestDevice {
     /// Index of the device.
     pub index: u32,
     /// Its name.
     pub device: Name,
-    /// It belongs into the flowtable.
+    /// The device belongs into the flowtable.
     pub eligible: bool,
-    /// Why it does or does not, in words for the owner.
+    /// Why it does or does not, as a text for the user.
     pub why: String,
 }
 
@@ -71,7 +71,7 @@ impl Topology {
     }
 
     /// The lowest devices below those that `PPPoE` sessions ran over. While a session is down,
-    /// nothing else tells that its devices belong to a path; without memory each dial would
+    /// nothing else shows that its devices belong to a path; without this record each dial would
     /// change the flowtable twice.
     fn kept(&self) -> Carries {
         let mut kept = Carries::new();

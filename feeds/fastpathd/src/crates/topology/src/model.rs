@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The model: what is there now.
+//! The model: the current state of the network.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr};
@@ -13,14 +13,14 @@ use crate::types::{
     PortVlan, PppoeSession, Queue, Route, RouteKind,
 };
 
-/// What is known of a next hop.
+/// Resolution of a next hop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hop {
-    /// Nothing that could be sent to.
+    /// Unresolved: packets cannot be sent yet.
     Unresolved,
-    /// It can be sent to, without an Ethernet address.
+    /// Reachable without an Ethernet address.
     WithoutMac,
-    /// It can be sent to.
+    /// Reachable at this Ethernet address.
     Resolved(Mac),
 }
 
@@ -28,7 +28,7 @@ pub(crate) enum Hop {
 #[derive(Debug, Clone, Default)]
 pub struct Topology {
     pub(crate) links: BTreeMap<u32, Link>,
-    /// Whether a device belongs to a VRF: asked for each flow, and changed by links alone.
+    /// Whether any device belongs to a VRF. Read for each flow, changed by links alone.
     pub(crate) in_vrf: bool,
     names: HashMap<Name, u32>,
     addresses: BTreeSet<Address>,
@@ -48,13 +48,13 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// An empty network: nothing is known yet.
+    /// An empty network.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes in a change; true if an answer of this model can differ afterwards, in which case
+    /// Applies a change; true if an answer of this model can differ afterwards, in which case
     /// [`Topology::generation`] has grown.
     pub fn apply(&mut self, change: Change) -> bool {
         let changed = match change {
@@ -67,7 +67,7 @@ impl Topology {
         changed
     }
 
-    /// Builds the model anew, so that what is not told any more is gone.
+    /// Rebuilds the model from a full read; objects that are not in it are removed.
     fn replace(&mut self, changes: Vec<Change>) -> bool {
         let dialled = self.dialled.clone();
         let mut fresh = Self { generation: self.generation, dialled, ..Self::default() };
@@ -203,7 +203,7 @@ impl Topology {
 
     fn drop_station(&mut self, entry: &FdbEntry) -> bool {
         let key = (entry.bridge, entry.mac, entry.vlan);
-        // A station that moved is told as new on one port, then as gone from the other.
+        // A station that moved is reported as new on one port, then as removed from the other.
         if self.fdb.get(&key).is_some_and(|have| have.port != entry.port) {
             return false;
         }
@@ -237,7 +237,7 @@ impl Topology {
             .filter(|(_, hop)| *hop != Hop::Unresolved)
     }
 
-    /// What is known of a next hop, by link and address.
+    /// Resolution of a next hop, by link and address.
     pub(crate) fn hop(&self, key: (u32, IpAddr)) -> Hop {
         match self.neighbours.get(&key) {
             Some(Neighbour { state: NeighbourState::Valid, mac, .. }) => {
@@ -253,13 +253,13 @@ impl Topology {
         (!entry.own && entry.port != bridge).then_some(entry.port)
     }
 
-    /// VLANs of a bridge port, or of the bridge's inner side.
+    /// VLANs of a bridge port, or of the bridge itself.
     pub(crate) fn port_vlans(&self, index: u32) -> &[PortVlan] {
         self.vlans.get(&index).map_or(&[], Vec::as_slice)
     }
 
-    /// Grows with every change that can alter an answer; a neighbour that goes stale and is
-    /// confirmed again alters none.
+    /// Grows with every change that can alter an answer; a neighbour that becomes stale and is
+    /// confirmed again does not.
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.generation
@@ -280,7 +280,7 @@ impl Topology {
             .is_some_and(|route| matches!(route.kind, RouteKind::Local | RouteKind::Broadcast))
     }
 
-    /// Own without asking the routes.
+    /// Own address, without a route lookup.
     pub(crate) fn is_own(&self, address: IpAddr) -> bool {
         address.is_loopback()
             || address.is_unspecified()
@@ -305,7 +305,7 @@ impl Topology {
         self.links.get(self.names.get(name)?)
     }
 
-    /// Device that a link stands on: the one below a VLAN device, or the one a `PPPoE` session
+    /// Lower device of a link: the one below a VLAN device, or the one a `PPPoE` session
     /// runs over. None for all others (`IFLA_LINK` of a `veth` is its peer, not below it).
     #[must_use]
     pub fn lower(&self, index: u32) -> Option<&Link> {
@@ -325,7 +325,7 @@ impl Topology {
         self.addresses.iter()
     }
 
-    /// Queues that somebody has chosen, in order.
+    /// Configured queueing disciplines, in order.
     #[must_use]
     pub fn queues(&self) -> &[Queue] {
         &self.queues
@@ -335,17 +335,17 @@ impl Topology {
         &self.sessions
     }
 
-    /// All routes, in no useful order.
+    /// All routes, in no particular order.
     pub fn routes(&self) -> impl Iterator<Item = &Route> {
         self.routes.iter()
     }
 
-    /// All neighbours, in no useful order.
+    /// All neighbours, in no particular order.
     pub fn neighbours(&self) -> impl Iterator<Item = &Neighbour> {
         self.neighbours.values()
     }
 
-    /// All entries of all forwarding databases, in no useful order.
+    /// All entries of all forwarding databases, in no particular order.
     pub fn fdb(&self) -> impl Iterator<Item = &FdbEntry> {
         self.fdb.values()
     }

@@ -97,7 +97,7 @@ fn a_renamed_link_is_found_by_its_new_name_only() {
     assert!(bumps(&mut model, Change::Link(fixture::ppp(5, "pppoe-wan"))));
     assert!(model.link_named("ppp0").is_none());
     assert_eq!(model.link_named("pppoe-wan").unwrap().index, 5);
-    // The name is taken by a new link before the old one's end is told.
+    // The name is taken by a new link before the old one's removal is reported.
     model.apply(Change::Link(fixture::ppp(6, "pppoe-wan")));
     model.apply(Change::LinkGone(5));
     assert_eq!(model.link_named("pppoe-wan").unwrap().index, 6);

@@ -12,8 +12,7 @@ impl Topology {
     /// direction: routing rules that may match them, a VRF, routes for some sources
     /// only, or one with several hops. False only if that is certain.
     ///
-    /// Both addresses as they are when packets are routed: behind destination NAT, before source
-    /// NAT.
+    /// Both addresses as the routing decision sees them: after destination NAT, before source NAT.
     #[must_use]
     pub fn is_policy_routed(&self, one: IpAddr, other: IpAddr) -> bool {
         self.in_vrf || self.is_diverted(one, other) || self.is_diverted(other, one)
@@ -27,8 +26,8 @@ impl Topology {
         self.rules.divert(&packet, found) || self.routes.depends(from, to)
     }
 
-    /// Packets of these devices have tables of their own and may use the same addresses as others:
-    /// from its addresses alone no packet can be known not to be theirs.
+    /// Packets of devices in a VRF have their own tables and may use the same addresses as others:
+    /// its addresses alone do not show that a packet does not belong to a VRF.
     pub(crate) fn has_vrf(&self) -> bool {
         self.links().any(|link| {
             let master = link.master.and_then(|index| self.link(index));
@@ -36,8 +35,8 @@ impl Topology {
         })
     }
 
-    /// What makes [`is_policy_routed`](Self::is_policy_routed) true of some flows, in words of
-    /// `ip rule` and `ip route`.
+    /// The rules and routes that make [`is_policy_routed`](Self::is_policy_routed) true for some
+    /// flows, as `ip rule` and `ip route` print them.
     #[must_use]
     pub fn policies(&self) -> Vec<String> {
         let vrfs = self.links().filter(|link| is_vrf(&link.kind));

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! `PPPoE` sessions, and which ppp device each belongs to.
 //!
-//! The kernel tells the sessions (`/proc/net/pppoe`) and the ppp devices (rtnetlink), but not
-//! which belongs to which. With one of each there is nothing to tell apart. With several, the
-//! command line of the pppd that keeps the session says both names (`OpenWrt` starts
-//! `pppd … ifname pppoe-wan … plugin pppoe.so nic-wan.35`); what is left after that is matched
-//! if only one pairing is possible.
+//! The kernel lists the sessions (`/proc/net/pppoe`) and the ppp devices (rtnetlink), but not
+//! which belongs to which. With one of each the pairing is clear. With several, the command line
+//! of the pppd that runs the session has both names (`OpenWrt` starts
+//! `pppd … ifname pppoe-wan … plugin pppoe.so nic-wan.35`); the rest is matched if only one
+//! pairing is possible.
 
 use std::collections::BTreeMap;
 
 use crate::types::{Dialer, Mac, Name, PppoeSession};
 
-/// Reads `/proc/net/pppoe`: a heading, then `Id Address Device` a line. Lines that are not so
-/// are skipped.
+/// Parses `/proc/net/pppoe`: a heading, then `Id Address Device` per line. Other lines are
+/// skipped.
 #[must_use]
 pub fn parse_sessions(text: &str) -> Vec<PppoeSession> {
     in_order(text.lines().filter_map(parse_session))
 }
 
-/// In ascending order, without the code of a sort for a handful of items.
+/// Sorts a few items without the code size of the standard library's sort.
 pub(crate) fn in_order<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
     let mut sorted = Vec::new();
     for item in items {
@@ -48,8 +48,8 @@ fn parse_mac(text: &str) -> Option<Mac> {
     parts.next().is_none().then_some(Mac(mac))
 }
 
-/// What a process's command line (`/proc/PID/cmdline`, words ended by NUL) says, if it is a
-/// pppd that dials over Ethernet and was given a name for its device.
+/// Parses a process's command line (`/proc/PID/cmdline`, arguments ended by NUL), if it is a
+/// pppd that dials over Ethernet and has an argument for the name of its device.
 #[must_use]
 pub fn parse_dialer(cmdline: &[u8]) -> Option<Dialer> {
     let words: Vec<&str> =
@@ -66,7 +66,7 @@ pub fn parse_dialer(cmdline: &[u8]) -> Option<Dialer> {
     Some(Dialer { device: after("ifname")?.into(), lower: nic.into() })
 }
 
-/// The session of each ppp device (by name) for which it can be told.
+/// The session of each ppp device (by name), where the pairing is known.
 pub(crate) fn assign<'a>(
     ppp: &[&Name],
     sessions: &'a [PppoeSession],
@@ -91,8 +91,8 @@ pub(crate) fn assign<'a>(
     found
 }
 
-/// The device below a ppp device whose session is not known: still certain when all sessions
-/// run over the same one.
+/// The device below a ppp device whose session is not known: certain if all sessions run over
+/// the same one.
 pub(crate) fn common_lower(sessions: &[PppoeSession]) -> Option<&Name> {
     let first = &sessions.first()?.device;
     sessions.iter().all(|session| session.device == *first).then_some(first)

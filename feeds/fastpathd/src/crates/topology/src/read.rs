@@ -1,75 +1,49 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reading whole tables, and making changes of events.
+//! Reads whole tables, and turns events into changes.
 
 use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+
+use netlink::{Client, Protocol, RequestError, messages};
+use thiserror::Error;
 
 use crate::change::Change;
-use crate::decode::{News, decode};
-use crate::message::{Table, messages};
+use crate::decode::{Decoded, decode};
 use crate::pppoe::{in_order, parse_dialer, parse_sessions};
-use crate::socket::{DATAGRAM, RouteSocket};
+use crate::table::Table;
 use crate::types::{Dialer, LinkKind, PppoeSession};
-use crate::watcher::WatchError;
 
-/// What is read of the kernel.
+/// Why the network cannot be read.
+#[derive(Debug, Error)]
+pub enum ReadError {
+    /// A table cannot be dumped.
+    #[error("reading {0} from the kernel")]
+    Table(&'static str, #[source] RequestError),
+    /// `PPPoE` sessions cannot be read.
+    #[error("reading PPPoE sessions from the kernel")]
+    Pppoe(#[source] io::Error),
+}
+
+/// Tables of the kernel.
 pub(crate) trait Kernel {
-    /// A whole table, as datagrams.
-    fn dump(&mut self, table: Table) -> io::Result<Vec<Vec<u8>>>;
-    /// `PPPoE` sessions, and who keeps them if there are several.
+    /// A whole table, as messages.
+    fn dump(&mut self, table: Table) -> Result<Vec<u8>, RequestError>;
+    /// `PPPoE` sessions, and their pppd processes if there are several.
     fn pppoe(&mut self) -> io::Result<(Vec<PppoeSession>, Vec<Dialer>)>;
 }
 
 /// The running kernel.
 #[derive(Debug)]
 pub(crate) struct Running {
-    socket: RouteSocket,
-    seq: u32,
+    client: Client,
     proc: PathBuf,
 }
 
 impl Running {
-    pub(crate) fn open(proc: &Path) -> io::Result<Self> {
-        let socket = RouteSocket::open(false)?;
-        // The kernel answers a dump from within the call; waiting long means it never will.
-        socket.receive_timeout(Duration::from_secs(2))?;
-        Ok(Self { socket, seq: 0, proc: proc.to_owned() })
-    }
-
-    /// One attempt; none if the table changed under the kernel's hands (`NLM_F_DUMP_INTR`).
-    fn try_dump(&mut self, table: Table) -> io::Result<Option<Vec<Vec<u8>>>> {
-        const NLM_F_DUMP_INTR: u16 = 16;
-        const NLMSG_ERROR: u16 = 2;
-        const NLMSG_DONE: u16 = 3;
-        self.seq = self.seq.wrapping_add(1);
-        self.socket.send(&table.request(self.seq))?;
-        let mut datagrams = Vec::new();
-        let mut interrupted = false;
-        let mut buffer = vec![0; DATAGRAM];
-        loop {
-            let datagram = self.socket.receive(&mut buffer)?;
-            let mut done = false;
-            // What is left of a dump that was given up has another number.
-            for message in messages(datagram).filter(|message| message.seq == self.seq) {
-                interrupted |= message.flags & NLM_F_DUMP_INTR != 0;
-                let code =
-                    message.payload.first_chunk().map_or(0, |code| i32::from_ne_bytes(*code));
-                match message.kind {
-                    NLMSG_ERROR | NLMSG_DONE if code < 0 => {
-                        return Err(io::Error::from_raw_os_error(-code));
-                    }
-                    NLMSG_DONE => done = true,
-                    _ => {}
-                }
-            }
-            datagrams.push(datagram.to_vec());
-            if done {
-                return Ok((!interrupted).then_some(datagrams));
-            }
-        }
+    pub(crate) fn open(proc: &Path) -> Result<Self, RequestError> {
+        Ok(Self { client: Client::open(Protocol::Route)?, proc: proc.to_owned() })
     }
 
     fn dialers(&self) -> Vec<Dialer> {
@@ -84,17 +58,13 @@ impl Running {
 }
 
 impl Kernel for Running {
-    fn dump(&mut self, table: Table) -> io::Result<Vec<Vec<u8>>> {
-        for _ in 0..5 {
-            if let Some(datagrams) = self.try_dump(table)? {
-                return Ok(datagrams);
-            }
-        }
-        Err(io::Error::other("the table changes faster than it can be read"))
+    fn dump(&mut self, table: Table) -> Result<Vec<u8>, RequestError> {
+        let (kind, payload) = table.request();
+        self.client.dump(kind, &payload)
     }
 
     fn pppoe(&mut self) -> io::Result<(Vec<PppoeSession>, Vec<Dialer>)> {
-        // Not there as long as the module is not loaded.
+        // Missing while the module is not loaded.
         let text = match fs::read_to_string(self.proc.join("net/pppoe")) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             other => other?,
@@ -105,10 +75,10 @@ impl Kernel for Running {
     }
 }
 
-/// Sessions of other programs (a server, say) may stay without a device for good.
-const LOOKS: u8 = 5;
+/// Sessions of other programs, such as a server, may never get a device.
+const RECHECKS: u8 = 5;
 
-/// What events did not tell in full.
+/// Tables that events reported only in part.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "one for each table")]
 struct Stale {
@@ -119,25 +89,31 @@ struct Stale {
     pppoe: bool,
 }
 
-/// Makes changes of what the kernel tells, and knows what has to be read again.
+/// Turns messages into changes, and tracks which tables have to be read again.
 #[derive(Debug)]
 pub(crate) struct Reader<K> {
     kernel: K,
     ppp: HashSet<u32>,
     stale: Stale,
-    /// How often a session without a ppp device is still looked after.
-    looks: u8,
+    /// How many more times a session without a ppp device is read again.
+    rechecks: u8,
     /// There are more sessions than ppp devices.
     orphans: bool,
 }
 
 impl<K: Kernel> Reader<K> {
     pub(crate) fn new(kernel: K) -> Self {
-        Self { kernel, ppp: HashSet::new(), stale: Stale::default(), looks: LOOKS, orphans: false }
+        Self {
+            kernel,
+            ppp: HashSet::new(),
+            stale: Stale::default(),
+            rechecks: RECHECKS,
+            orphans: false,
+        }
     }
 
-    /// Everything.
-    pub(crate) fn full(&mut self) -> Result<Change, WatchError> {
+    /// Reads all tables.
+    pub(crate) fn full(&mut self) -> Result<Change, ReadError> {
         self.ppp.clear();
         let mut all = Vec::new();
         for table in Table::ALL {
@@ -156,25 +132,25 @@ impl<K: Kernel> Reader<K> {
         Ok(Change::Full(all))
     }
 
-    /// Takes in a datagram of events.
+    /// Applies a datagram of events.
     pub(crate) fn event(&mut self, datagram: &[u8], changes: &mut Vec<Change>) {
         for message in messages(datagram) {
             match decode(&message) {
-                News::Change(change) => {
+                Decoded::Change(change) => {
                     self.notice(&change);
                     changes.push(change);
                 }
-                News::Vlans(_) => self.stale.vlans = true,
-                News::Queue(_) => self.stale.queues = true,
-                News::Routes => self.stale.routes = true,
-                News::Rule(_) => self.stale.rules = true,
-                News::Nothing => {}
+                Decoded::Vlans(_) => self.stale.vlans = true,
+                Decoded::Queue(_) => self.stale.queues = true,
+                Decoded::Routes => self.stale.routes = true,
+                Decoded::Rule(_) => self.stale.rules = true,
+                Decoded::Nothing => {}
             }
         }
     }
 
-    /// Reads again what the events did not tell.
-    pub(crate) fn refresh(&mut self, changes: &mut Vec<Change>) -> Result<(), WatchError> {
+    /// Reads tables again that events reported only in part.
+    pub(crate) fn refresh(&mut self, changes: &mut Vec<Change>) -> Result<(), ReadError> {
         if std::mem::take(&mut self.stale.vlans) {
             changes.push(self.vlans()?);
         }
@@ -199,15 +175,15 @@ impl<K: Kernel> Reader<K> {
         Ok(())
     }
 
-    /// Whether the sessions should be read again in a while without an event: pppd closes its
-    /// session some time after its device went, and of that nobody tells.
-    pub(crate) fn waits(&self) -> bool {
-        self.orphans && self.looks > 0
+    /// Whether to read the sessions again later without an event: pppd closes its session some
+    /// time after it removes its device, and there is no event for that.
+    pub(crate) fn needs_recheck(&self) -> bool {
+        self.orphans && self.rechecks > 0
     }
 
-    /// That while is over.
-    pub(crate) fn look_again(&mut self) {
-        self.looks = self.looks.saturating_sub(1);
+    /// Marks the sessions to be read again.
+    pub(crate) fn recheck(&mut self) {
+        self.rechecks = self.rechecks.saturating_sub(1);
         self.stale.pppoe = true;
     }
 
@@ -218,14 +194,14 @@ impl<K: Kernel> Reader<K> {
                 if link.kind == LinkKind::Ppp {
                     self.ppp.insert(link.index);
                     self.stale.pppoe = true;
-                    self.looks = LOOKS;
+                    self.rechecks = RECHECKS;
                 }
             }
             Change::LinkGone(index) => {
                 self.stale.routes = true;
                 if self.ppp.remove(index) {
                     self.stale.pppoe = true;
-                    self.looks = LOOKS;
+                    self.rechecks = RECHECKS;
                 }
             }
             Change::AddressGone(_) => self.stale.routes = true,
@@ -233,70 +209,60 @@ impl<K: Kernel> Reader<K> {
         }
     }
 
-    fn datagrams(&mut self, table: Table) -> Result<Vec<Vec<u8>>, WatchError> {
-        let what = table.name();
-        self.kernel.dump(table).map_err(|source| WatchError::Read { what, source })
+    fn table(&mut self, table: Table) -> Result<Vec<u8>, ReadError> {
+        self.kernel.dump(table).map_err(|error| ReadError::Table(table.name(), error))
     }
 
-    fn changes(&mut self, table: Table, into: &mut Vec<Change>) -> Result<(), WatchError> {
-        for datagram in self.datagrams(table)? {
-            into.extend(messages(&datagram).filter_map(|message| match decode(&message) {
-                News::Change(change) => Some(change),
-                _ => None,
-            }));
+    /// A table that a kernel may be built without.
+    fn optional(&mut self, table: Table) -> Result<Vec<u8>, ReadError> {
+        match self.kernel.dump(table) {
+            Err(error) if error.refused() == Some(libc::EOPNOTSUPP) => Ok(Vec::new()),
+            read => read.map_err(|error| ReadError::Table(table.name(), error)),
         }
+    }
+
+    fn changes(&mut self, table: Table, into: &mut Vec<Change>) -> Result<(), ReadError> {
+        into.extend(decoded(&self.table(table)?, |decoded| match decoded {
+            Decoded::Change(change) => Some(change),
+            _ => None,
+        }));
         Ok(())
     }
 
-    fn vlans(&mut self) -> Result<Change, WatchError> {
-        let mut ports = Vec::new();
-        for datagram in self.datagrams(Table::Vlans)? {
-            ports.extend(messages(&datagram).filter_map(|message| match decode(&message) {
-                News::Vlans(port) => port,
-                _ => None,
-            }));
-        }
+    fn vlans(&mut self) -> Result<Change, ReadError> {
+        let ports = decoded(&self.table(Table::Vlans)?, |decoded| match decoded {
+            Decoded::Vlans(port) => port,
+            _ => None,
+        });
         Ok(Change::BridgeVlans(ports))
     }
 
-    /// What a kernel may be built without.
-    fn optional(&mut self, table: Table) -> Result<Vec<Vec<u8>>, WatchError> {
-        match self.kernel.dump(table) {
-            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(Vec::new()),
-            read => read.map_err(|source| WatchError::Read { what: table.name(), source }),
-        }
-    }
-
-    fn rules(&mut self) -> Result<Change, WatchError> {
-        let mut rules = Vec::new();
-        for datagram in self.optional(Table::Rules)? {
-            rules.extend(messages(&datagram).filter_map(|message| match decode(&message) {
-                News::Rule(rule) => rule,
-                _ => None,
-            }));
-        }
+    fn rules(&mut self) -> Result<Change, ReadError> {
+        let rules = decoded(&self.optional(Table::Rules)?, |decoded| match decoded {
+            Decoded::Rule(rule) => rule,
+            _ => None,
+        });
         Ok(Change::Rules(rules))
     }
 
-    fn queues(&mut self) -> Result<Change, WatchError> {
-        let datagrams = self.optional(Table::Queues)?;
-        let mut queues = Vec::new();
-        for datagram in datagrams {
-            queues.extend(messages(&datagram).filter_map(|message| match decode(&message) {
-                News::Queue(queue) => queue,
-                _ => None,
-            }));
-        }
+    fn queues(&mut self) -> Result<Change, ReadError> {
+        let queues = decoded(&self.optional(Table::Queues)?, |decoded| match decoded {
+            Decoded::Queue(queue) => queue,
+            _ => None,
+        });
         Ok(Change::Queues(in_order(queues.into_iter())))
     }
 
-    fn pppoe(&mut self) -> Result<Change, WatchError> {
-        let what = "PPPoE sessions";
-        let read = self.kernel.pppoe().map_err(|source| WatchError::Read { what, source });
-        let (sessions, dialers) = read?;
+    fn pppoe(&mut self) -> Result<Change, ReadError> {
+        let (sessions, dialers) = self.kernel.pppoe().map_err(ReadError::Pppoe)?;
         self.orphans = sessions.len() > self.ppp.len();
         Ok(Change::Pppoe(sessions, dialers))
     }
+}
+
+/// The messages of a table, decoded, as far as `wanted` selects them.
+fn decoded<T>(table: &[u8], mut wanted: impl FnMut(Decoded) -> Option<T>) -> Vec<T> {
+    messages(table).filter_map(|message| wanted(decode(&message))).collect()
 }
 
 #[cfg(test)]

@@ -7,20 +7,20 @@ use crate::fixture;
 use crate::model::Topology;
 use crate::types::{Link, Name, RouteKind};
 
-/// A kernel that tells what a test put in.
+/// A kernel with the tables of a test.
 #[derive(Default)]
 struct Fake {
-    tables: HashMap<Table, Vec<Vec<u8>>>,
+    tables: HashMap<Table, Vec<u8>>,
     sessions: Vec<PppoeSession>,
     refuse: Option<Table>,
     asked: Vec<Table>,
 }
 
 impl Kernel for Fake {
-    fn dump(&mut self, table: Table) -> io::Result<Vec<Vec<u8>>> {
+    fn dump(&mut self, table: Table) -> Result<Vec<u8>, RequestError> {
         self.asked.push(table);
         if self.refuse == Some(table) {
-            return Err(io::Error::from_raw_os_error(libc::EPERM));
+            return Err(refused(libc::EPERM));
         }
         Ok(self.tables.get(&table).cloned().unwrap_or_default())
     }
@@ -30,8 +30,12 @@ impl Kernel for Fake {
     }
 }
 
+fn refused(errno: i32) -> RequestError {
+    RequestError::Refused(netlink::Refusal { errno, text: None })
+}
+
 fn gateway() -> Reader<Fake> {
-    let tables = Table::ALL.map(|table| (table, vec![fixture::recorded(table)]));
+    let tables = Table::ALL.map(|table| (table, fixture::recorded(table)));
     let sessions = parse_sessions(&fixture::pppoe());
     Reader::new(Fake { tables: tables.into(), sessions, ..Fake::default() })
 }
@@ -45,7 +49,7 @@ fn record() {
     let folder = env::var("TOPOLOGY_RECORD").map(PathBuf::from).expect("TOPOLOGY_RECORD");
     let mut kernel = Running::open(Path::new("/proc")).unwrap();
     for table in Table::ALL {
-        let bytes = kernel.dump(table).unwrap().concat();
+        let bytes = kernel.dump(table).unwrap();
         fs::write(folder.join(fixture::file(table)), bytes).unwrap();
     }
     fs::copy("/proc/net/pppoe", folder.join("pppoe.txt")).unwrap();
@@ -66,10 +70,9 @@ fn a_table_that_cannot_be_read_is_named() {
     let mut reader = gateway();
     reader.kernel.refuse = Some(Table::Neighbours);
     let error = reader.full().unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "reading neighbours from the kernel: Operation not permitted (os error 1)"
-    );
+    assert_eq!(error.to_string(), "reading neighbours from the kernel");
+    let ReadError::Table(_, cause) = error else { panic!() };
+    assert_eq!(cause.refused(), Some(libc::EPERM));
 }
 
 #[test]
@@ -136,7 +139,7 @@ fn a_line_that_is_dialled_again_has_its_new_session() {
     reader.kernel.sessions.clear();
     reader.notice(&Change::LinkGone(ppp.index));
     reader.refresh(&mut changes).unwrap();
-    assert!(!reader.waits(), "the session went with its device");
+    assert!(!reader.needs_recheck(), "the session went with its device");
 
     changes.clear();
     reader.kernel.sessions = vec![fixture::session(9, "wan.35")];
@@ -151,25 +154,25 @@ fn a_session_whose_device_went_is_looked_after_for_a_while() {
     let mut changes = Vec::new();
     let mut model = Topology::new();
     model.apply(reader.full().unwrap());
-    assert!(!reader.waits(), "each session has its device");
+    assert!(!reader.needs_recheck(), "each session has its device");
 
     let ppp = model.link_named("pppoe-wan").unwrap().index;
     reader.notice(&Change::LinkGone(ppp));
     reader.refresh(&mut changes).unwrap();
-    assert!(reader.waits(), "pppd has not closed it yet");
-    reader.look_again();
+    assert!(reader.needs_recheck(), "pppd has not closed it yet");
+    reader.recheck();
     reader.kernel.sessions.clear();
     reader.refresh(&mut changes).unwrap();
     assert_eq!(changes.last(), Some(&Change::Pppoe(Vec::new(), Vec::new())));
-    assert!(!reader.waits());
+    assert!(!reader.needs_recheck());
 
     // One that stays belongs to another program.
     reader.kernel.sessions = vec![fixture::session(9, "wan")];
     reader.stale.pppoe = true;
     reader.refresh(&mut changes).unwrap();
     let looks = std::iter::from_fn(|| {
-        reader.waits().then(|| {
-            reader.look_again();
+        reader.needs_recheck().then(|| {
+            reader.recheck();
             reader.refresh(&mut changes).unwrap();
         })
     });
@@ -188,7 +191,7 @@ fn queues_are_read_again_when_one_changes() {
         fixture::queue(2, 0xffff_ffff, "mq"),
         fixture::queue(2, 0x10001, "htb"),
     ];
-    reader.kernel.tables.insert(Table::Queues, queues.to_vec());
+    reader.kernel.tables.insert(Table::Queues, queues.concat());
     let mut changes = Vec::new();
     reader.event(&queues[0], &mut changes);
     assert!(changes.is_empty());
@@ -204,9 +207,9 @@ fn queues_are_read_again_when_one_changes() {
 fn a_kernel_without_traffic_control_has_no_queues() {
     struct Without(Fake);
     impl Kernel for Without {
-        fn dump(&mut self, table: Table) -> io::Result<Vec<Vec<u8>>> {
+        fn dump(&mut self, table: Table) -> Result<Vec<u8>, RequestError> {
             match table {
-                Table::Queues => Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
+                Table::Queues => Err(refused(libc::EOPNOTSUPP)),
                 other => self.0.dump(other),
             }
         }

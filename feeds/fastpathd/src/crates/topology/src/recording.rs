@@ -24,7 +24,7 @@ const RTMSG: &[usize] = &[1, 1, 1, 1, 1, 1, 1, 1, 4];
 const NDMSG: &[usize] = &[1, 1, 2, 4, 2, 1, 1];
 
 /// `IFLA_LINK`, `IFLA_MTU`, `IFLA_MASTER`, `IFLA_LINKINFO`, in that `IFLA_INFO_DATA`, in that
-/// `IFLA_VLAN_ID` (a bridge's first attribute is longer, and nobody asks for it).
+/// `IFLA_VLAN_ID` (a bridge's first attribute is longer, and is not read).
 const LINK: Attributes =
     &[(5, WORD), (4, WORD), (10, WORD), (18, Value::Nest(&[(2, Value::Nest(&[(1, HALF)]))]))];
 /// `IFLA_AF_SPEC` of family `AF_BRIDGE`, in that `IFLA_BRIDGE_VLAN_INFO`.

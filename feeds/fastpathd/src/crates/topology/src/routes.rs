@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Longest prefix match over the tables that the default routing rules consult.
 //!
-//! Policy routing (further rules and tables, VRF) is not modelled: a flow that is routed by it
-//! is shown with the route it would have without. Whether it may be, see
-//! [`Topology::is_policy_routed`](crate::Topology::is_policy_routed).
+//! Policy routing (further rules and tables, VRF) is not modelled: a flow that it routes is shown
+//! with the route of the default tables.
+//! [`Topology::is_policy_routed`](crate::Topology::is_policy_routed) says whether that can happen.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -40,7 +40,7 @@ impl fmt::Display for Prefix {
     }
 }
 
-/// Addresses of both families as numbers whose leading bits are the address's.
+/// Addresses of both families as left-aligned numbers.
 fn bits(address: IpAddr) -> u128 {
     match address {
         IpAddr::V4(v4) => u128::from(v4.to_bits()) << 96,
@@ -131,7 +131,7 @@ impl Routes {
         self.table(route).is_some_and(|table| table.remove(route))
     }
 
-    /// Forgets the routes over a link that no longer exists.
+    /// Removes the routes over a link that no longer exists.
     pub(crate) fn drop_link(&mut self, index: u32) {
         for table in self.v4.iter_mut().chain(&mut self.v6) {
             let gone: Vec<Route> =
@@ -157,8 +157,8 @@ impl Routes {
 
     /// Whether the route depends on more than the destination: one of several hops is
     /// chosen by a hash, or the route is for other sources, or for others there is another one.
-    /// Routes for some sources that all lead the same way (netifd makes one for each address and
-    /// prefix of a WAN) are like one.
+    /// Routes for some sources that all have the same next hop (netifd makes one for each address
+    /// and prefix of a WAN) count as one.
     pub(crate) fn depends(&self, from: IpAddr, to: IpAddr) -> bool {
         let best = self.best(to);
         let Some(first) = best.first() else { return false };

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Routing rules (`ip rule`), and whether they may send a packet another way than the tables that
+//! Routing rules (`ip rule`), and whether they may route a packet differently than the tables that
 //! the default rules consult.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::decode::attributes;
+use netlink::attributes;
+
 use crate::routes::{DEFAULT, LOCAL, MAIN, Prefix};
 use crate::types::Name;
 
-/// What a rule does with a packet that it matches.
+/// Action of a rule for a packet that it matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RuleAction {
     /// Looks the destination up in this table.
     Lookup(u32),
-    /// Goes on with another rule.
+    /// Continues at another rule.
     Goto,
-    /// Anything that finds no route: unreachable, prohibit, blackhole, nop.
+    /// Any action that finds no route: unreachable, prohibit, blackhole, nop.
     Other,
 }
 
@@ -26,32 +27,32 @@ pub enum RuleAction {
 pub struct Rule {
     /// IPv6 instead of IPv4.
     pub ipv6: bool,
-    /// Smaller is asked first.
+    /// Rules with a smaller priority come first.
     pub priority: u32,
-    /// What it does.
+    /// Its action.
     pub action: RuleAction,
-    /// It matches what does not fit (`not`).
+    /// The conditions are negated (`not`).
     pub invert: bool,
     /// Sources.
     pub from: Option<Prefix>,
     /// Destinations.
     pub to: Option<Prefix>,
-    /// Device that packets came in by; `lo` for the router's own.
+    /// Ingress device; `lo` for packets of the router itself.
     pub iif: Option<Name>,
-    /// Device that a socket of the router is bound to; a forwarded packet has none.
+    /// Device that a local socket is bound to; a forwarded packet has none.
     pub oif: Option<Name>,
     /// For devices of a VRF.
     pub vrf: bool,
-    /// Further conditions (mark, type of service, ports, …), or routes that it passes over.
+    /// Further conditions (mark, type of service, ports, …), or routes that it skips.
     pub more: bool,
 }
 
-/// A packet that is to be forwarded, as rules see it. It belongs to no VRF.
+/// A forwarded packet, as rules see it. It belongs to no VRF.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Packet<'a> {
     pub(crate) from: IpAddr,
     pub(crate) to: IpAddr,
-    /// None: it is not known.
+    /// None: unknown.
     pub(crate) iif: Option<&'a str>,
 }
 
@@ -112,16 +113,16 @@ impl Rule {
             15 => *table = word(),
             17 => self.oif = name(),
             19 => self.vrf = value != [0],
-            // Interface group and prefix length of routes that are passed over.
+            // Interface group and prefix length of routes that are skipped.
             13 | 14 => self.more |= word() != NO_SUPPRESSION,
-            // Target of goto, realm, padding, and who made it.
+            // Target of goto, realm, padding, protocol.
             4 | 11 | 18 | 21 => {}
-            // Mark, mask, tunnel, users, protocol, ports, DSCP, and what comes later.
+            // Mark, mask, tunnel, users, protocol, ports, DSCP, and attributes of later kernels.
             _ => self.more = true,
         }
     }
 
-    /// The table that it looks every packet up in.
+    /// The table where it looks up every packet.
     fn plain(&self) -> Option<u32> {
         let picky = self.invert || self.vrf || self.more || self.from.is_some();
         match self.action {
@@ -131,7 +132,7 @@ impl Rule {
         }
     }
 
-    /// One of those that every kernel begins with.
+    /// One of the three default rules.
     fn is_default(&self) -> bool {
         let defaults = [(0, LOCAL), (32766, MAIN), (32767, DEFAULT)];
         self.plain().is_some_and(|table| defaults.contains(&(self.priority, table)))
@@ -187,7 +188,7 @@ impl fmt::Display for Rule {
     }
 }
 
-/// All rules, of each family in the order in which the kernel asks them.
+/// All rules, of each family in the order in which the kernel evaluates them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Rules(Vec<Rule>);
 
@@ -197,8 +198,8 @@ impl Rules {
         Self(rules)
     }
 
-    /// Whether the packet may go another way than by the table that has a route for it, if any has.
-    /// A kernel without rules asks the three tables in their order.
+    /// Whether the packet may be routed differently than by the default table that has a route for
+    /// it, if any has. A kernel without rules consults the three tables in their order.
     pub(crate) fn divert(&self, packet: &Packet<'_>, found: Option<u32>) -> bool {
         let mut rules = self.0.iter().filter(|rule| rule.ipv6 == packet.to.is_ipv6()).peekable();
         if rules.peek().is_none() {
@@ -209,23 +210,23 @@ impl Rules {
         for rule in rules {
             match rule.plain() {
                 Some(table) if Some(table) == found => return false,
-                // One that was asked in vain.
+                // A table without a route for the packet.
                 Some(table) if place(table).is_some_and(|at| at < asked) => {}
                 Some(_) => return true,
-                // Without a route there is nothing to refuse.
+                // Nothing to refuse without a route.
                 None if found.is_none() && rule.action == RuleAction::Other => {}
                 None if rule.may_match(packet) => return true,
                 None => {}
             }
         }
-        // The rule that should have led to the route is not there.
+        // The rule for the table of the route is missing.
         found.is_some()
     }
 
-    /// Those besides the defaults, if they can match forwarded packets at all.
+    /// Rules other than the defaults that can match forwarded packets.
     pub(crate) fn made(&self, vrf: bool) -> impl Iterator<Item = &Rule> {
         self.0.iter().filter(move |rule| {
-            // Behind the tables, to refuse what has no route: netifd has one for each device.
+            // After the tables, to refuse packets without a route: netifd has one for each device.
             let refuses = rule.action == RuleAction::Other && rule.priority > 32767;
             let local = rule.oif.is_some() || rule.iif.as_deref() == Some("lo");
             let idle = !rule.invert && (local || (rule.vrf && !vrf));

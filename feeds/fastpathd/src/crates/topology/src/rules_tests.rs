@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
+use netlink::messages;
+
 use super::*;
 use crate::change::Change;
-use crate::decode::{News, decode};
+use crate::decode::{Decoded, decode};
 use crate::fixture::{
     address, default_rules, gateway, kind, link, model, other, port, route, rule,
 };
-use crate::message::messages;
 use crate::model::Topology;
 use crate::types::{LinkKind, Route};
 
@@ -22,7 +23,7 @@ fn rules(more: &[Vec<u8>]) -> Change {
     let bytes = [default_rules(), more.concat()].concat();
     let mut all: Vec<Rule> = messages(&bytes)
         .filter_map(|message| match decode(&message) {
-            News::Rule(rule) => rule,
+            Decoded::Rule(rule) => rule,
             _ => None,
         })
         .collect();
@@ -211,5 +212,5 @@ fn the_labs_gateway_routes_by_destination() {
 #[test]
 fn rules_of_multicast_routing_are_others() {
     let ipmr = rule(128, [0, 0], &[(6, &word(1)), (15, &word(9))]);
-    assert_eq!(messages(&ipmr).next().map(|message| decode(&message)), Some(News::Rule(None)));
+    assert_eq!(messages(&ipmr).next().map(|message| decode(&message)), Some(Decoded::Rule(None)));
 }

@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Queues and limits of the owner's that packets bypass when they skip the stack. The one
-//! definition for all engines.
+//! Configured queueing disciplines and policers that offloaded packets bypass: one definition for
+//! all engines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::Topology;
 use crate::types::{LinkKind, Name, Queue};
 
-/// What packets still meet of the lowest device's queues. Of those above it they meet none.
+/// Queueing of the lowest device that still applies to offloaded packets. That of the devices above
+/// does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kept {
-    /// What leaves goes through its queue.
+pub struct QueueUse {
+    /// Egress packets pass its queue.
     pub leaving: bool,
-    /// What comes in has been through its filters.
+    /// Ingress packets have passed its filters.
     pub incoming: bool,
 }
 
-impl Kept {
-    /// By a flowtable: it hands frames to `dev_queue_xmit` of the lowest device, and its hook at
-    /// ingress is behind that of traffic control (`__netif_receive_skb_core`).
+impl QueueUse {
+    /// Of a flowtable: it passes frames to `dev_queue_xmit` of the lowest device, and its ingress
+    /// hook comes after that of traffic control (`__netif_receive_skb_core`).
     pub const FLOWTABLE: Self = Self { leaving: true, incoming: true };
 }
 
-/// The first of these queues that packets over `links` go past. Each link has its index, and
-/// whether it is the lowest one.
-pub fn passed_by(
+/// The first of these queues that packets over `links` bypass. Each link has its index, and whether
+/// it is the lowest one.
+pub fn bypassed_queue(
     queues: &[Queue],
     links: impl IntoIterator<Item = (u32, bool)>,
-    kept: Kept,
+    kept: QueueUse,
 ) -> Option<&Queue> {
     links.into_iter().find_map(|(index, lowest)| {
         let met =
@@ -37,8 +38,8 @@ pub fn passed_by(
 }
 
 impl Topology {
-    /// The layer 3 devices (and what stands between them and the lowest) whose packets a flowtable
-    /// would carry past a queue, each with one such queue.
+    /// The layer 3 devices (and those between them and the lowest) whose packets would bypass a
+    /// queue in a flowtable, each with one such queue.
     #[must_use]
     pub fn shaped(&self) -> BTreeMap<Name, Queue> {
         let mut found = BTreeMap::new();
@@ -52,7 +53,7 @@ impl Topology {
             let (mut links, mut lowest) = (BTreeSet::new(), BTreeMap::new());
             self.descend(link, 0, &link.name, &mut links, &mut lowest);
             let links = links.into_iter().map(|index| (index, lowest.contains_key(&index)));
-            if let Some(queue) = passed_by(self.queues(), links, Kept::FLOWTABLE) {
+            if let Some(queue) = bypassed_queue(self.queues(), links, QueueUse::FLOWTABLE) {
                 found.insert(link.name.clone(), queue.clone());
             }
         }
@@ -97,14 +98,14 @@ mod tests {
         assert_eq!(shaped(&both), Vec::<String>::new());
         let queue = |incoming| [Queue { index: 3, incoming, kind: "cake".into() }];
         for (leaving, incoming) in [(false, false), (true, false), (false, true)] {
-            let kept = Kept { leaving, incoming };
+            let kept = QueueUse { leaving, incoming };
             for comes in [false, true] {
                 let queues = queue(comes);
                 let met = if comes { incoming } else { leaving };
-                assert_eq!(passed_by(&queues, [(3, true)], kept).is_none(), met);
-                assert!(passed_by(&queues, [(3, false)], kept).is_some(), "above the lowest");
+                assert_eq!(bypassed_queue(&queues, [(3, true)], kept).is_none(), met);
+                assert!(bypassed_queue(&queues, [(3, false)], kept).is_some(), "above the lowest");
             }
-            assert_eq!(passed_by(&queue(false), [(4, false)], kept), None, "another device");
+            assert_eq!(bypassed_queue(&queue(false), [(4, false)], kept), None, "another device");
         }
     }
 }

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use crate::model::{Hop, Topology};
 use crate::types::{Link, LinkKind, Mac, Name, RouteKind};
 
-/// No stack of devices is deeper: VLAN in VLAN under `PPPoE` is three.
+/// The deepest stack of devices; `QinQ` below `PPPoE` has three.
 pub(crate) const DEEPEST: usize = 8;
 
 /// How packets reach an address.
@@ -18,7 +18,7 @@ pub enum SideKind {
     Ethernet,
     /// Through a `PPPoE` session.
     Pppoe,
-    /// Through a tunnel or another device without an Ethernet port that is known.
+    /// Through a tunnel or another device without a known Ethernet port.
     Tunnel,
 }
 
@@ -41,7 +41,7 @@ pub struct Side {
     pub tagged: bool,
 }
 
-/// What is found below a layer 3 device on the way to one station.
+/// The devices below a layer 3 device towards one station.
 struct Below {
     vlan: u16,
     port: Option<Name>,
@@ -49,7 +49,7 @@ struct Below {
 }
 
 impl Topology {
-    /// Where the address is. None for own and multicast addresses, and where no route leads.
+    /// Where the address is. None for own and multicast addresses, and without a route.
     #[must_use]
     pub fn side(&self, address: IpAddr) -> Option<Side> {
         if address.is_multicast() || self.is_own(address) {
@@ -113,8 +113,8 @@ impl Topology {
         Below { vlan, port, kind }
     }
 
-    /// The VLAN inside a filtering bridge of what comes from above with this tag: the bridge's
-    /// own untagged VLAN if there is none.
+    /// The VLAN inside a filtering bridge of frames from the upper device with this tag: the
+    /// bridge's PVID without a tag.
     pub(crate) fn inside(&self, bridge: &Link, tag: u16) -> u16 {
         if tag != 0 {
             return tag;
@@ -123,8 +123,8 @@ impl Topology {
     }
 }
 
-/// Kinds that carry packets inside other packets. Some of them look like Ethernet (`gretap`,
-/// `vxlan`, a tap), but the flowtable does not write their outer headers.
+/// Tunnels. Some of them look like Ethernet (`gretap`, `vxlan`, a tap), but the flowtable does not
+/// write their outer headers.
 const TUNNELS: [&str; 17] = [
     "erspan",
     "geneve",

@@ -122,7 +122,7 @@ fn a_bridge_without_vlans() {
     assert_eq!(side(&model, "10.0.0.5"), on("lan2"));
     assert!(model.apply(Change::Fdb(fixture::station(2, 3, 5, 0))), "it roamed");
     assert_eq!(side(&model, "10.0.0.5"), on("lan1"));
-    // The kernel may tell the old place's end after the new one's beginning.
+    // The kernel may report the removal of the old entry after the new one.
     assert!(!model.apply(Change::FdbGone(fixture::station(2, 4, 5, 0))));
     assert_eq!(side(&model, "10.0.0.5"), on("lan1"));
     assert!(model.apply(Change::FdbGone(fixture::station(2, 3, 5, 0))));

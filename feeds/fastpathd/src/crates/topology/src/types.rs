@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What the kernel tells about, as plain values.
+//! Objects of the kernel's network as plain values.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -24,14 +24,14 @@ impl fmt::Display for Mac {
     }
 }
 
-/// What a link is, from `IFLA_INFO_KIND` and the hardware type.
+/// Kind of a link, from `IFLA_INFO_KIND` and the hardware type.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum LinkKind {
-    /// Ethernet without a kind of its own: hardware, virtio, Wi-Fi.
+    /// Ethernet without an `IFLA_INFO_KIND`: hardware, virtio, Wi-Fi.
     Ethernet,
     /// A bridge.
     Bridge {
-        /// Frames are sorted by VLAN (`vlan_filtering 1`).
+        /// VLAN filtering is on (`vlan_filtering 1`).
         vlan_filtering: bool,
     },
     /// A VLAN device on top of another link.
@@ -73,11 +73,11 @@ impl fmt::Display for LinkKind {
 /// A network device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// The kernel's number of it, unique while it exists.
+    /// The kernel's index, unique while the device exists.
     pub index: u32,
     /// Its name.
     pub name: Name,
-    /// What it is.
+    /// Its kind.
     pub kind: LinkKind,
     /// Its Ethernet address, if it has one.
     pub mac: Option<Mac>,
@@ -85,13 +85,13 @@ pub struct Link {
     pub mtu: u32,
     /// Administratively up.
     pub up: bool,
-    /// Has a carrier (the cable is in).
+    /// Has a carrier.
     pub carrier: bool,
     /// `operstate`, RFC 2863: 0 unknown, 2 down, 3 lower layer down, 5 dormant, 6 up.
     pub operstate: u8,
     /// Index of the bridge, bond or VRF it belongs to.
     pub master: Option<u32>,
-    /// Index of the device it stands on (`IFLA_LINK`). For `veth` this is the peer, for `dsa`
+    /// Index of the lower device (`IFLA_LINK`). For `veth` this is the peer, for `dsa`
     /// the CPU port.
     pub lower: Option<u32>,
     /// `ARPHRD_*`: 1 Ethernet, 512 PPP, 772 loopback, 65534 none.
@@ -113,14 +113,14 @@ pub struct Address {
     pub peer: Option<IpAddr>,
 }
 
-/// What a route does with a packet.
+/// Action of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RouteKind {
-    /// Sends it on.
+    /// Forwards the packet.
     Unicast,
-    /// For this machine itself.
+    /// Delivers it locally.
     Local,
-    /// For everybody on the link: broadcast, anycast or multicast.
+    /// Delivers it to all hosts on the link: broadcast, anycast or multicast.
     Broadcast,
     /// Drops it: unreachable, blackhole, prohibit, throw.
     Refuse,
@@ -133,19 +133,19 @@ pub struct Route {
     pub network: IpAddr,
     /// Prefix length, bits.
     pub prefix: u8,
-    /// What it does.
+    /// Its action.
     pub kind: RouteKind,
     /// Number of its table: 254 main, 255 local, 253 default.
     pub table: u32,
     /// Priority, smaller is better.
     pub metric: u32,
-    /// Link it leaves by; of a multipath route, the first.
+    /// Egress link; of a multipath route, the first.
     pub index: Option<u32>,
     /// Next router, none if the destination is on the link.
     pub gateway: Option<IpAddr>,
-    /// Only packets from there take it.
+    /// Applies only to packets from this network.
     pub source: Option<Prefix>,
-    /// It has several hops, and each flow is sent to one of them.
+    /// Multipath: each flow uses one of several next hops.
     pub several: bool,
 }
 
@@ -154,7 +154,7 @@ pub struct Route {
 pub enum NeighbourState {
     /// The MAC is known and used (`REACHABLE`, `STALE`, `DELAY`, `PROBE`, `PERMANENT`, `NOARP`).
     Valid,
-    /// The MAC is asked for (`INCOMPLETE`) or could not be had (`FAILED`).
+    /// Resolution is in progress (`INCOMPLETE`) or has failed (`FAILED`).
     Invalid,
 }
 
@@ -180,9 +180,9 @@ pub struct FdbEntry {
     pub port: u32,
     /// The station.
     pub mac: Mac,
-    /// VLAN it was seen in, 0 on a bridge without VLAN filtering.
+    /// VLAN where it was learned, 0 on a bridge without VLAN filtering.
     pub vlan: u16,
-    /// The address is the bridge's or the port's own, nobody behind it.
+    /// The address is that of the bridge or of the port itself.
     pub own: bool,
 }
 
@@ -191,13 +191,13 @@ pub struct FdbEntry {
 pub struct PortVlan {
     /// Tag, 1..=4094.
     pub vid: u16,
-    /// Frames leave with the tag.
+    /// Egress frames are tagged.
     pub tagged: bool,
-    /// Untagged frames belong to this VLAN when they come in.
+    /// Untagged ingress frames belong to this VLAN (PVID).
     pub pvid: bool,
 }
 
-/// All VLANs of one bridge port (or of the bridge's inner side).
+/// All VLANs of one bridge port, or of the bridge itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BridgeVlan {
     /// Index of the port, or of the bridge itself.
@@ -206,13 +206,13 @@ pub struct BridgeVlan {
     pub vlans: Vec<PortVlan>,
 }
 
-/// A queueing discipline that somebody has chosen: it orders, delays or drops, or it is the place
-/// of filters that do.
+/// A configured queueing discipline: it schedules, shapes or drops packets, or holds filters that
+/// do.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Queue {
     /// Link it is on.
     pub index: u32,
-    /// For what comes in (`ingress`, `clsact`) instead of what leaves.
+    /// For ingress (`ingress`, `clsact`) instead of egress.
     pub incoming: bool,
     /// The kernel's name: `cake`, `htb`, `tbf`, …
     pub kind: Name,
@@ -225,11 +225,11 @@ pub struct PppoeSession {
     pub id: u16,
     /// MAC of the access concentrator.
     pub peer: Mac,
-    /// Device that the session's frames leave by (`wan.35`).
+    /// Egress device of the session's frames (`wan.35`).
     pub device: Name,
 }
 
-/// A running pppd that was told both its ppp device and the device to dial over.
+/// A running pppd whose arguments name both its ppp device and the device to dial over.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Dialer {
     /// The ppp device (`ifname pppoe-wan`).

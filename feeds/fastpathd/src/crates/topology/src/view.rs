@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Bridges and `PPPoE` sessions put together for a reader.
+//! Bridges and `PPPoE` sessions, assembled for display.
 
 use crate::model::Topology;
 use crate::types::{Link, LinkKind, Mac, Name, PortVlan};
 
-/// A port of a bridge, or the bridge's own inner side, with its VLANs.
+/// A port of a bridge, or the bridge itself as a port, with its VLANs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortVlans {
-    /// Port; the bridge's own name for its inner side.
+    /// Name of the port, or of the bridge itself.
     pub name: Name,
     /// Its VLANs by number; empty without VLAN filtering.
     pub vlans: Vec<PortVlan>,
@@ -18,18 +18,18 @@ pub struct PortVlans {
 pub struct BridgeView {
     /// Name of the bridge.
     pub name: Name,
-    /// Frames are sorted by VLAN.
+    /// VLAN filtering is on.
     pub vlan_filtering: bool,
-    /// The bridge's inner side first, then its ports by index.
+    /// The bridge itself first, then its ports by index.
     pub ports: Vec<PortVlans>,
 }
 
 /// A `PPPoE` session with the device that carries its packets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PppoeView {
-    /// The ppp device; none while it cannot be told.
+    /// The ppp device; none while it is unknown.
     pub device: Option<Name>,
-    /// Device its frames leave by.
+    /// Egress device of its frames.
     pub lower: Name,
     /// Session number.
     pub session: u16,

@@ -1,36 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The kernel's side: full reads and events.
+//! Follows the kernel: full reads and events.
 
 use std::io;
 use std::path::Path;
 use std::time::Duration;
 
+use netlink::{AsyncSocket, Protocol, RequestError, overrun};
 use thiserror::Error;
-use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
 use tokio::time::{Instant, timeout_at};
 
 use crate::change::Change;
-use crate::read::{Reader, Running};
-use crate::socket::{DATAGRAM, RouteSocket};
+use crate::read::{ReadError, Reader, Running};
 
 /// Watching the network failed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum WatchError {
     /// No socket, or a group could not be joined.
-    #[error("opening an rtnetlink socket: {0}")]
+    #[error("cannot open an rtnetlink socket for events")]
     Open(#[source] io::Error),
-    /// A table could not be read.
-    #[error("reading {what} from the kernel: {source}")]
-    Read {
-        /// Which table.
-        what: &'static str,
-        /// What the kernel said.
-        source: io::Error,
-    },
+    /// No socket for requests.
+    #[error("cannot open an rtnetlink socket for requests")]
+    Client(#[source] RequestError),
+    /// The network cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
     /// Waiting for events failed.
-    #[error("waiting for rtnetlink events: {0}")]
+    #[error("cannot receive rtnetlink events")]
     Receive(#[source] io::Error),
 }
 
@@ -40,19 +36,18 @@ const GROUPS: [u32; 9] = [1, 3, 4, 5, 7, 8, 9, 11, 19];
 /// `RTNLGRP_BRVLAN`, since Linux 5.6. Without it, VLANs are read again on link events only.
 const BRIDGE_VLANS: u32 = 36;
 
-/// How long after a ppp device went its session is looked after again.
+/// How long after a ppp device was removed the sessions are read again.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Follows the kernel. Needs no privilege; sees the network namespace it was opened in.
 #[derive(Debug)]
 pub struct Watcher {
-    events: AsyncFd<RouteSocket>,
+    events: AsyncSocket,
     reader: Reader<Running>,
-    buffer: Vec<u8>,
     pending: Vec<Change>,
     full: bool,
     resyncs: u64,
-    look_at: Option<Instant>,
+    recheck_at: Option<Instant>,
 }
 
 impl Watcher {
@@ -65,29 +60,24 @@ impl Watcher {
         Self::open_at(Path::new("/proc"))
     }
 
-    /// Like [`Watcher::open`], with another place than `/proc` to read `net/pppoe` and the
-    /// command lines of pppd in.
+    /// Like [`Watcher::open`], with another directory than `/proc` for `net/pppoe` and the command
+    /// lines of pppd.
     ///
     /// # Errors
     /// As of [`Watcher::open`].
     pub fn open_at(proc: &Path) -> Result<Self, WatchError> {
-        let socket = RouteSocket::open(true).map_err(WatchError::Open)?;
-        socket.receive_buffer(1 << 20);
-        for group in GROUPS {
-            socket.join(group).map_err(WatchError::Open)?;
-        }
-        let _ = socket.join(BRIDGE_VLANS);
-        let running = Running::open(proc).map_err(WatchError::Open)?;
+        let events = AsyncSocket::open(Protocol::Route, &GROUPS).map_err(WatchError::Open)?;
+        // A smaller buffer works too, events are lost earlier.
+        let _ = events.receive_buffer(1 << 20);
+        let _ = events.join(BRIDGE_VLANS);
+        let running = Running::open(proc).map_err(WatchError::Client)?;
         Ok(Self {
-            // SAFETY: the socket owns its descriptor, and nothing replaces or closes it meanwhile.
-            events: unsafe { AsyncFd::register_with_interest(socket, Interest::READABLE) }
-                .map_err(|error| WatchError::Open(error.into()))?,
+            events,
             reader: Reader::new(running),
-            buffer: vec![0; DATAGRAM],
             pending: Vec::new(),
             full: true,
             resyncs: 0,
-            look_at: None,
+            recheck_at: None,
         })
     }
 
@@ -97,11 +87,11 @@ impl Watcher {
         self.resyncs
     }
 
-    /// The next changes: first one [`Change::Full`], then what happens, and again a full read
+    /// The next changes: first one [`Change::Full`], then changes as they occur, and a full read
     /// after events were lost. May be dropped while waiting without losing anything.
     ///
     /// # Errors
-    /// A table could not be read, or the socket failed; calling again reads everything anew.
+    /// A table could not be read, or the socket failed; the next call reads everything.
     pub async fn next(&mut self) -> Result<Vec<Change>, WatchError> {
         let changes = self.attempt().await;
         self.full |= changes.is_err();
@@ -111,37 +101,37 @@ impl Watcher {
     async fn attempt(&mut self) -> Result<Vec<Change>, WatchError> {
         loop {
             if self.full {
-                // A socket that lost events takes no new ones, silently, until its queue was
-                // empty once. What is dropped here is in the read that follows.
+                // After an overflow the kernel queues no events until the queue was empty once.
+                // The following read includes the events that are dropped here.
                 self.pending.clear();
-                discard(self.events.get_ref(), &mut self.buffer).map_err(WatchError::Receive)?;
+                discard(&mut self.events).map_err(WatchError::Receive)?;
                 let all = self.reader.full()?;
                 self.full = false;
                 return Ok(vec![all]);
             }
-            let look_at = self.look_at();
-            if look_at.is_some_and(|at| at <= Instant::now()) {
-                return self.look_again();
+            let recheck_at = self.recheck_at();
+            if recheck_at.is_some_and(|at| at <= Instant::now()) {
+                return self.recheck();
             }
-            let readable = self.events.readable();
-            let ready = match look_at {
-                Some(at) => timeout_at(at, readable).await,
-                None => Ok(readable.await),
+            let received = match recheck_at {
+                Some(at) => timeout_at(at, self.events.recv()).await,
+                None => Ok(self.events.recv().await),
             };
-            let Ok(ready) = ready else { return self.look_again() };
-            let mut ready = ready.map_err(WatchError::Receive)?;
-            let drained = drain(ready.get_inner(), &mut self.buffer, |datagram| {
-                self.reader.event(datagram, &mut self.pending);
-            });
-            match drained {
-                Ok(true) => ready.clear_ready(),
-                Ok(false) => {}
-                Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => {
+            let Ok(received) = received else { return self.recheck() };
+            let taken = match received {
+                Ok(datagram) => {
+                    self.reader.event(datagram, &mut self.pending);
+                    self.drain()
+                }
+                Err(error) => Err(error),
+            };
+            match taken {
+                Err(error) if overrun(&error) => {
                     self.full = true;
                     self.resyncs += 1;
                     continue;
                 }
-                Err(error) => return Err(WatchError::Receive(error)),
+                taken => taken.map_err(WatchError::Receive)?,
             }
             let mut changes = std::mem::take(&mut self.pending);
             self.reader.refresh(&mut changes)?;
@@ -151,45 +141,42 @@ impl Watcher {
         }
     }
 
-    /// When the sessions are to be read again although nothing was told.
-    fn look_at(&mut self) -> Option<Instant> {
-        if !self.reader.waits() {
-            self.look_at = None;
-            return None;
+    /// Reads datagrams that have arrived, at most a few hundred, so that the caller can do its
+    /// other work during a burst.
+    fn drain(&mut self) -> io::Result<()> {
+        for _ in 1..512 {
+            let Some(datagram) = self.events.try_recv()? else { break };
+            self.reader.event(datagram, &mut self.pending);
         }
-        Some(*self.look_at.get_or_insert_with(|| Instant::now() + PATIENCE))
+        Ok(())
     }
 
-    fn look_again(&mut self) -> Result<Vec<Change>, WatchError> {
-        self.look_at = None;
+    /// When to read the sessions again without an event.
+    fn recheck_at(&mut self) -> Option<Instant> {
+        if !self.reader.needs_recheck() {
+            self.recheck_at = None;
+            return None;
+        }
+        Some(*self.recheck_at.get_or_insert_with(|| Instant::now() + PATIENCE))
+    }
+
+    fn recheck(&mut self) -> Result<Vec<Change>, WatchError> {
+        self.recheck_at = None;
         let mut changes = Vec::new();
-        self.reader.look_again();
+        self.reader.recheck();
         self.reader.refresh(&mut changes)?;
         Ok(changes)
     }
 }
 
-/// Hands over what waits; true when nothing is left. At most a few hundred datagrams, so that a
-/// storm cannot keep the caller from its other work.
-fn drain(socket: &RouteSocket, buffer: &mut [u8], mut each: impl FnMut(&[u8])) -> io::Result<bool> {
-    for _ in 0..512 {
-        match socket.receive(buffer) {
-            Ok(datagram) => each(datagram),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(true),
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(false)
-}
-
-/// Drops what waits.
-fn discard(socket: &RouteSocket, buffer: &mut [u8]) -> io::Result<()> {
+/// Drops the datagrams that have arrived.
+fn discard(socket: &mut AsyncSocket) -> io::Result<()> {
     for _ in 0..1_000_000 {
-        match socket.receive(buffer) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-            Err(error) if error.raw_os_error() != Some(libc::ENOBUFS) => return Err(error),
-            _ => {}
+        match socket.try_recv() {
+            Ok(None) => return Ok(()),
+            Err(error) if !overrun(&error) => return Err(error),
+            Ok(Some(_)) | Err(_) => {}
         }
     }
-    Err(io::Error::other("they come faster than they can be dropped"))
+    Err(io::Error::other("events arrive faster than they can be dropped"))
 }

@@ -10,23 +10,24 @@
 //! | other number | double |
 //! | string, array, object | string, array, table |
 
-use serde_json::{Number, Value};
+use serde::Serialize;
+use serde_json::Value;
 
-use crate::blob::{Blob, Blobs, Writer, c_string};
-use crate::{DecodeError, EncodeError, Map};
+use crate::blob::{Blob, Blobs, c_string};
+use crate::{DecodeError, EncodeError, Map, serializer};
 
 /// Deepest nesting of tables and arrays that is read or written, as in json-c.
 pub const MAX_DEPTH: usize = 32;
 
-const UNSPEC: u8 = 0;
-const ARRAY: u8 = 1;
-const TABLE: u8 = 2;
-const STRING: u8 = 3;
-const INT64: u8 = 4;
-const INT32: u8 = 5;
+pub(crate) const UNSPEC: u8 = 0;
+pub(crate) const ARRAY: u8 = 1;
+pub(crate) const TABLE: u8 = 2;
+pub(crate) const STRING: u8 = 3;
+pub(crate) const INT64: u8 = 4;
+pub(crate) const INT32: u8 = 5;
 const INT16: u8 = 6;
-const INT8: u8 = 7;
-const DOUBLE: u8 = 8;
+pub(crate) const INT8: u8 = 7;
+pub(crate) const DOUBLE: u8 = 8;
 
 /// A table in blobmsg form, not necessarily well-formed: a broker hands it on without looking.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,16 +46,13 @@ impl Blobmsg {
         &self.0
     }
 
-    /// Writes `map`.
+    /// Writes a map or a struct, without making JSON values of it first.
     ///
     /// # Errors
-    /// When the table is nested too deeply, is over the message limit, or a string holds a NUL.
-    pub fn encode(map: &Map) -> Result<Self, EncodeError> {
-        let mut writer = Writer::default();
-        for (name, value) in map {
-            put_value(&mut writer, name, value, MAX_DEPTH - 1)?;
-        }
-        let bytes = writer.into_bytes();
+    /// When the table is nested too deeply, is over the message limit, or a string holds a NUL;
+    /// when `table` is another kind of value, or refuses.
+    pub fn encode<T: Serialize + ?Sized>(table: &T) -> Result<Self, EncodeError> {
+        let bytes = serializer::table(table)?;
         if bytes.len() > crate::MAX_MESSAGE {
             return Err(EncodeError::TooLarge { len: bytes.len() });
         }
@@ -68,59 +66,6 @@ impl Blobmsg {
     pub fn decode(&self) -> Result<Map, DecodeError> {
         table(&self.0, MAX_DEPTH)
     }
-}
-
-fn put_value(out: &mut Writer, name: &str, value: &Value, depth: usize) -> Result<(), EncodeError> {
-    let deeper = || depth.checked_sub(1).ok_or(EncodeError::TooDeep);
-    match value {
-        Value::Null => field(out, UNSPEC, name, |_| Ok(())),
-        Value::Bool(truth) => field(out, INT8, name, |out| {
-            out.put(&[u8::from(*truth)]);
-            Ok(())
-        }),
-        Value::Number(number) => put_number(out, name, number),
-        Value::String(text) => field(out, STRING, name, |out| out.put_text(text)),
-        Value::Array(values) => field(out, ARRAY, name, |out| {
-            let depth = deeper()?;
-            values.iter().try_for_each(|value| put_value(out, "", value, depth))
-        }),
-        Value::Object(map) => field(out, TABLE, name, |out| {
-            let depth = deeper()?;
-            map.iter().try_for_each(|(name, value)| put_value(out, name, value, depth))
-        }),
-    }
-}
-
-fn put_number(out: &mut Writer, name: &str, number: &Number) -> Result<(), EncodeError> {
-    let bytes = |id, bytes: &[u8], out: &mut Writer| {
-        field(out, id, name, |out| {
-            out.put(bytes);
-            Ok(())
-        })
-    };
-    if let Some(double) = number.as_f64().filter(|_| number.is_f64()) {
-        return bytes(DOUBLE, &double.to_bits().to_be_bytes(), out);
-    }
-    let wide = number.as_i64().unwrap_or(i64::MAX);
-    match i32::try_from(wide) {
-        Ok(narrow) => bytes(INT32, &narrow.to_be_bytes(), out),
-        Err(_) => bytes(INT64, &wide.to_be_bytes(), out),
-    }
-}
-
-fn field(
-    out: &mut Writer,
-    id: u8,
-    name: &str,
-    payload: impl FnOnce(&mut Writer) -> Result<(), EncodeError>,
-) -> Result<(), EncodeError> {
-    let open = out.open(id, true);
-    let len = u16::try_from(name.len()).map_err(|_| EncodeError::TooLarge { len: name.len() })?;
-    out.put(&len.to_be_bytes());
-    out.put_text(name)?;
-    out.pad();
-    payload(out)?;
-    out.close(&open)
 }
 
 fn table(bytes: &[u8], depth: usize) -> Result<Map, DecodeError> {

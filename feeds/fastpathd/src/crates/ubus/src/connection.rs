@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::Serialize;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::sync::mpsc::{self, error::TrySendError};
@@ -97,13 +98,21 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// Answers with `result` and status 0.
+    /// Answers with `result`, a map or a struct, and status 0.
     ///
     /// # Errors
     /// When `result` cannot be sent, most likely because it is over 1 MiB; the caller then gets
     /// [`Status::SystemError`].
-    pub fn data(mut self, result: &Map) -> Result<(), EncodeError> {
-        let data = Blobmsg::encode(result).and_then(|table| self.address.data(table).encode());
+    pub fn data<T: Serialize + ?Sized>(self, result: &T) -> Result<(), EncodeError> {
+        self.table(Blobmsg::encode(result))
+    }
+
+    /// Answers with a table that is already encoded, or with the status of an error.
+    ///
+    /// # Errors
+    /// As [`Reply::data`].
+    pub fn table(mut self, table: Result<Blobmsg, EncodeError>) -> Result<(), EncodeError> {
+        let data = table.and_then(|table| self.address.data(table).encode());
         let outcome = match data {
             Ok(bytes) if self.address.wanted => {
                 self.pace.answered(bytes.len());

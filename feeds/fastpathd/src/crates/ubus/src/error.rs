@@ -80,6 +80,15 @@ pub enum EncodeError {
         /// The string.
         text: String,
     },
+    /// A message is a table; this is another value.
+    #[error("a message must be a table")]
+    NotTable,
+    /// The value cannot be written.
+    #[error("{message}")]
+    Value {
+        /// Why.
+        message: String,
+    },
 }
 
 /// Why there is no connection to ubusd.

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use serde::Serialize;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::connection::Command;
@@ -96,7 +97,12 @@ impl Handle {
     ///
     /// # Errors
     /// When `data` cannot be sent.
-    pub fn notify(&self, path: &str, name: &str, data: &Map) -> Result<(), EncodeError> {
+    pub fn notify<T: Serialize + ?Sized>(
+        &self,
+        path: &str,
+        name: &str,
+        data: &T,
+    ) -> Result<(), EncodeError> {
         let data = Blobmsg::encode(data)?;
         let _ = self.commands.send(Command::Notify(path.to_owned(), name.to_owned(), data));
         Ok(())

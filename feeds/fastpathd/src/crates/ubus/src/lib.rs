@@ -57,6 +57,7 @@ mod handle;
 mod object;
 mod pace;
 pub mod protocol;
+mod serializer;
 mod status;
 
 pub use blobmsg::{Blobmsg, MAX_DEPTH};

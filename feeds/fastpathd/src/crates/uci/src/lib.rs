@@ -1,42 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The ubus object `fastpath.config`: UCI as far as the daemon reads it, which does not run as
-//! root.
-//!
-//! Without a session rpcd's own object `uci` checks nothing, and ubusd allows methods, not
-//! packages: who may call `uci get` there reads the passwords of PPPoE and Wi-Fi. This object
-//! gives the daemon the options it reads, as they are committed. ubusd lets root and user
-//! `fastpath` call it; no role of rpcd names it, so the web cannot.
+//! UCI, the configuration of `OpenWrt`: packages of sections with options, as files of
+//! `/etc/config` ([`parse()`], [`text`]) and as the JSON that `uci get` of ubus answers
+//! ([`Package::read`], [`Package::values`]).
 
-mod excerpt;
+mod package;
+mod parse;
+mod write;
 
-use plugin::{Call, Map, Method, Object, Refusal, Rights, Sample, UciSession, map};
-use serde_json::Value;
-
-/// Method `get {config}` answers `{values}` as `uci get` does, with what the daemon reads of the
-/// packages `fastpath`, `firewall` and `network`; `{}` if the file does not exist.
-pub const OBJECT: Object = Object {
-    name: "fastpath.config",
-    methods: &[Method {
-        name: "get",
-        args: &[("config", Sample::Text)],
-        run: |call| Box::pin(async move { get(&call).await }),
-    }],
-};
-
-async fn get(call: &Call) -> Result<Map, Refusal> {
-    let config = call.text("config")?.unwrap_or_default();
-    let keep = excerpt::of(config).ok_or_else(|| {
-        let text = format!("config: '{}' is not read by the daemon", config.escape_debug());
-        Refusal::new("argument", text)
-    })?;
-    let failed = |error| Refusal::new("failed", format!("reading {config}: {error}"));
-    let rights = Rights::Read;
-    let session = UciSession::open(&call.bus, &[config], rights, UciSession::BRIEF).await;
-    let session = session.map_err(failed)?;
-    let values = session.values(config).await;
-    session.close().await;
-    Ok(match values.map_err(failed)? {
-        Some(values) => map([("values", Value::Object(excerpt::cut(&values, keep)))]),
-        None => Map::new(),
-    })
-}
+pub use package::{Options, Package, Packages, Section, Setting, switch};
+pub use parse::{ParseError, anonymous_name, parse};
+pub use write::text;

@@ -2,8 +2,8 @@
 //! The ubus object `fastpath.wireless`: radios and SSIDs.
 //!
 //! netifd's `network.wireless status` answers with the whole configuration of each radio, keys and
-//! passwords of RADIUS servers included, so no viewer may call it. This object names what is
-//! shown, field by field: an option that a later netifd adds stays on the router.
+//! passwords of RADIUS servers included, so no viewer may call it. This object copies only
+//! known fields: an option that a later netifd adds is not exposed.
 
 use plugin::{Call, Map, Method, Object, Refusal, map};
 use serde_json::{Value, json};

@@ -120,9 +120,9 @@ fn helpers(facts: &Facts) -> Verdict {
         return Ok(None);
     }
     // firewall4 attaches every helper to all zones that are not masqueraded, unless told not to.
-    let defaults = facts.uci.firewall.get()?.of("defaults").into_iter().next();
+    let defaults = facts.uci.firewall.get()?.of("defaults").next();
     let own = places.iter().any(|place| place.contains(" fw4 helper_"));
-    if let Some(defaults) = defaults.filter(|of| own && of.switch("auto_helper", true)) {
+    if let Some(defaults) = defaults.filter(|of| own && of.is_on("auto_helper", true)) {
         let edit = json!({
             "op": "set", "config": "firewall", "section": defaults.name,
             "values": {"auto_helper": "0"},

@@ -5,10 +5,10 @@ use serde_json::{Map, Value, json};
 
 use super::Check;
 use crate::facts::flowtable::{Listed, Module, STALE};
-use crate::facts::uci::Section;
 use crate::facts::walk::stays;
 use crate::facts::{Facts, Unknown};
 use crate::finding::{Finding, Fix, Severity, Step, Verdict};
+use uci::Section;
 
 const GROUP: &str = "flowtable";
 /// This group's part of the table.
@@ -55,9 +55,9 @@ fn engine<'a>(facts: &'a Facts, key: &str) -> Result<&'a str, Unknown> {
 /// does something else, by a command, the daemon is told.
 pub(super) fn set_engine(facts: &Facts, engine: &str) -> Fix {
     let package = facts.uci.fastpath.get().ok();
-    let main = package.and_then(|of| of.of("fastpath").into_iter().next());
-    let chosen = |main: &Section<'_>| {
-        main.switch("enabled", true) && main.text("engine").unwrap_or(DEFAULT) == engine
+    let main = package.and_then(|of| of.of("fastpath").next());
+    let chosen = |main: &Section| {
+        main.is_on("enabled", true) && main.text("engine").unwrap_or(DEFAULT) == engine
     };
     if let Some(main) = main.filter(|main| !chosen(main)) {
         let values = json!({"enabled": "1", "engine": engine});
@@ -173,8 +173,7 @@ fn devices(facts: &Facts) -> Verdict {
     let settings = facts.uci.fastpath.get()?;
     let limited = settings
         .of("fastpath")
-        .into_iter()
-        .find(|main| !main.list("device").is_empty() || !main.list("ignore_device").is_empty());
+        .find(|main| !main.words("device").is_empty() || !main.words("ignore_device").is_empty());
     if let Some(main) = limited {
         let values = json!({"device": null, "ignore_device": null});
         let edit =
@@ -267,7 +266,7 @@ fn fw4(facts: &Facts) -> Verdict {
         let of = format!("{} {}", table.table, table.name);
         finding = finding.saw("hooked", of, devices, "nft list flowtables");
     }
-    let set = firewall.of("defaults").into_iter().find(|of| of.switch("flow_offloading", false));
+    let set = firewall.of("defaults").find(|of| of.is_on("flow_offloading", false));
     if let Some(defaults) = set {
         let values = json!({"flow_offloading": "0", "flow_offloading_hw": null});
         let edit = json!({

@@ -4,16 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
+use uci::{Package, Section};
 
 use crate::facts::bridges::Bridge;
-use crate::facts::uci::{Package, Section};
 
 /// VLANs that no switch may use: 0 and 4095 are the standard's own.
 const LAST_VLAN: u16 = 4094;
 
 /// The edits; none where a bridge is not in UCI, or carries tags of more than one VLAN.
 pub(super) fn edits(network: &Package, bridges: &[&Bridge]) -> Option<Vec<Value>> {
-    let sections: Vec<Section<'_>> = bridges
+    let sections: Vec<&Section> = bridges
         .iter()
         .map(|bridge| {
             let section = network.find("device", "name", &bridge.name)?;
@@ -26,13 +26,13 @@ pub(super) fn edits(network: &Package, bridges: &[&Bridge]) -> Option<Vec<Value>
 
     let mut edits = Vec::new();
     for (_, section) in sections.iter().enumerate().filter(|(at, _)| *at != first) {
-        edits.push(delete(section.name));
+        edits.push(delete(&section.name));
     }
     for name in vlan_devices(network, bridges) {
         edits.push(delete(name));
     }
     let values = json!({"ports": ports(bridges), "vlan_filtering": null});
-    edits.push(set(sections.get(first)?.name, &values));
+    edits.push(set(&sections.get(first)?.name, &values));
     for (bridge, vlan) in bridges.iter().zip(&vlans) {
         let members: Vec<String> = bridge
             .ports
@@ -48,7 +48,7 @@ pub(super) fn edits(network: &Package, bridges: &[&Bridge]) -> Option<Vec<Value>
         }));
         for interface in network.of("interface") {
             if interface.text("device") == Some(&bridge.name) {
-                edits.push(set(interface.name, &json!({"device": format!("{kept}.{vlan}")})));
+                edits.push(set(&interface.name, &json!({"device": format!("{kept}.{vlan}")})));
             }
         }
     }
@@ -70,7 +70,7 @@ fn numbers(network: &Package, bridges: &[&Bridge]) -> Option<Vec<u16>> {
     };
     let mut taken: BTreeSet<u16> = bridges.iter().flat_map(|bridge| tags(bridge)).collect();
     let devices = network.of("device");
-    taken.extend(devices.iter().filter_map(|of| of.text("vid")?.parse::<u16>().ok()));
+    taken.extend(devices.filter_map(|of| of.text("vid")?.parse::<u16>().ok()));
     let mut numbers = Vec::new();
     for bridge in bridges {
         let mut tags = tags(bridge).into_iter();
@@ -96,8 +96,7 @@ fn ports(bridges: &[&Bridge]) -> BTreeSet<String> {
 fn vlan_devices<'a>(network: &'a Package, bridges: &[&Bridge]) -> Vec<&'a str> {
     let names: BTreeMap<&str, &str> = network
         .of("device")
-        .into_iter()
-        .filter_map(|section| Some((section.text("name")?, section.name)))
+        .filter_map(|section| Some((section.text("name")?, section.name.as_str())))
         .collect();
     let ports = bridges.iter().flat_map(|bridge| &bridge.ports);
     let tagged = ports.filter(|port| port.vlan.is_some());

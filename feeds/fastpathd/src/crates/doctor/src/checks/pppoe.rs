@@ -59,8 +59,7 @@ fn mss(facts: &Facts) -> Verdict {
     }
     let firewall = facts.uci.firewall.get()?;
     let interface = small.device.strip_prefix("pppoe-").unwrap_or(&small.device);
-    let zone =
-        firewall.of("zone").into_iter().find(|zone| zone.list("network").contains(&interface));
+    let zone = firewall.of("zone").find(|zone| zone.words("network").contains(&interface));
     let finding = Finding::new(Severity::Warning)
         .with("device", small.device.as_str())
         .with("mtu", small.mtu)

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 
 use config::exposure::{Exposure, Opening, exposures, outer_zones};
 use serde_json::Value;
+use uci::Section;
 
 use super::Check;
 use crate::facts::sockets::Listener;
 use crate::facts::system::{Guess, MEMINFO, MOUNTS, PRESSURE, SHADOW, VMSTAT};
-use crate::facts::uci::Section;
 use crate::facts::{Facts, Unknown};
 use crate::finding::{Finding, Fix, Severity, Step, Verdict};
 
@@ -168,23 +168,23 @@ fn reached(finding: Finding, listener: &Listener, names: &mut Vec<String>) -> Fi
     finding.saw("listener", name.clone(), &*port, format!("/proc/net/{}", listener.proto))
 }
 
-fn accepts(section: Section<'_>, option: &str) -> bool {
+fn accepts(section: &Section, option: &str) -> bool {
     section.text(option).is_some_and(|target| target.eq_ignore_ascii_case("accept"))
 }
 
 /// Whether a rule lets strangers in to this service.
-fn lets(rule: Section<'_>, outer: &BTreeSet<String>, listener: &Listener) -> bool {
+fn lets(rule: &Section, outer: &BTreeSet<String>, listener: &Listener) -> bool {
     let from = rule.text("src").unwrap_or_default();
-    let into = rule.text("dest").is_none() && rule.switch("enabled", true);
+    let into = rule.text("dest").is_none() && rule.is_on("enabled", true);
     // Who names senders has thought about them.
-    let anybody = rule.list("src_ip").is_empty() && rule.list("src_mac").is_empty();
+    let anybody = rule.words("src_ip").is_empty() && rule.words("src_mac").is_empty();
     if !into || !accepts(rule, "target") || !anybody || !(from == "*" || outer.contains(from)) {
         return false;
     }
-    let protos = rule.list("proto");
+    let protos = rule.words("proto");
     let all = protos.is_empty() || protos.iter().any(|proto| matches!(*proto, "all" | "tcpudp"));
     let proto = all || protos.contains(&listener.proto);
-    let ports = rule.list("dest_port");
+    let ports = rule.words("dest_port");
     proto && (ports.is_empty() || ports.iter().any(|range| holds(range, listener.port)))
 }
 
@@ -208,8 +208,8 @@ fn clock(facts: &Facts) -> Verdict {
     }
     // Who switches it off has his reasons: a clock of its own, a machine whose host keeps it.
     let settings = facts.uci.system.get();
-    let servers = settings.map(|system| system.of("timeserver")).unwrap_or_default();
-    let wanted = servers.iter().any(|server| server.switch("enabled", true));
+    let wanted = settings
+        .is_ok_and(|system| system.of("timeserver").any(|server| server.is_on("enabled", true)));
     let severity = if wanted { Severity::Warning } else { Severity::Info };
     let enabled = if wanted { "1" } else { "0" };
     let finding = Finding::new(severity).saw("program", "", "-", "/proc").saw(

@@ -2,11 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
+use uci::Package;
+
 use super::*;
 use crate::facts::Known;
 use crate::facts::rules::Rules;
 use crate::facts::system::{Account, Room, System};
-use crate::facts::uci::Package;
 use crate::words::tests::found_by;
 
 fn object(value: Value) -> Known<Map<String, Value>> {
@@ -15,7 +16,7 @@ fn object(value: Value) -> Known<Map<String, Value>> {
 }
 
 fn package(value: Value) -> Known<Package> {
-    Package::new(object(value).get().unwrap().clone()).into()
+    Package::read(object(value).get().unwrap()).into()
 }
 
 fn listener(proto: &'static str, port: u16, program: &str) -> Listener {

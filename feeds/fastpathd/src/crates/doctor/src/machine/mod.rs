@@ -11,7 +11,6 @@ use serde_json::{Map, Value};
 mod echo;
 #[cfg(test)]
 pub(crate) mod fake;
-mod genetlink;
 mod ports;
 mod router;
 mod secret;

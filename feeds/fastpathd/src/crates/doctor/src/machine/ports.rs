@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 use std::io;
 
+use netlink::{Family, contents};
 use netlink_bindings::ethtool::{
-    IterableBitset, OpChannelsGetDo, OpFeaturesGetDo, OpFeaturesSetDo, OpRingsGetDo,
+    Channels as ChannelAttrs, Features, IterableBitset, PushFeatures, Rings as RingAttrs,
 };
 use thiserror::Error;
 
-use super::genetlink::Genetlink;
 use super::{Channels, Ethtool, Feature, Rings};
 
 // Commands of the kernel's `ethtool_netlink.h`. Those of netlink-bindings 0.3.5 are others: it
@@ -32,37 +32,43 @@ pub(super) enum PortError {
     Kept { device: String, feature: String, on: bool },
 }
 
-/// What the kernel tells of `device`. Rings and queues are left out where the driver has none.
+/// Offloads of `device`. Rings and queues are left out where the driver has none.
 pub(super) fn read(device: &str) -> Result<Ethtool, PortError> {
-    let kernel = Genetlink::open("ethtool").map_err(PortError::Family)?;
+    let mut kernel = open()?;
     let mut port = Ethtool::default();
-    features(&kernel, device, &mut port)
+    features(&mut kernel, device, &mut port)
         .map_err(|error| PortError::Read(device.to_owned(), error))?;
-    port.rings = rings(&kernel, device).ok();
-    port.channels = channels(&kernel, device).ok();
+    port.rings = rings(&mut kernel, device).ok();
+    port.channels = channels(&mut kernel, device).ok();
     Ok(port)
 }
 
-/// Switches one offload, and looks whether it is so.
+fn open() -> Result<Family, PortError> {
+    Family::open("ethtool").map_err(|error| PortError::Family(error.into()))
+}
+
+/// The header that every request to this family begins with.
+fn header(device: &str) -> Vec<u8> {
+    let mut request = Vec::new();
+    PushFeatures::new(&mut request).nested_header().push_dev_name_bytes(device.as_bytes());
+    request
+}
+
+/// Switches one offload and checks the result.
 pub(super) fn set_feature(device: &str, feature: &str, on: bool) -> Result<(), PortError> {
-    let kernel = Genetlink::open("ethtool").map_err(PortError::Family)?;
-    let mut request = Genetlink::request();
+    let mut request = header(device);
     {
-        let push = OpFeaturesSetDo::encode_request(&mut request)
-            .nested_header()
-            .push_dev_name_bytes(device.as_bytes())
-            .end_nested();
-        let bit = push.nested_wanted().nested_bits().nested_bit();
+        let bit = PushFeatures::new(&mut request).nested_wanted().nested_bits().nested_bit();
         let bit = bit.push_name_bytes(feature.as_bytes());
         if on {
             bit.push_value(());
         }
     }
-    kernel.ask(FEATURES_SET, request, |_| {}).map_err(|error| PortError::Set {
+    open()?.request(FEATURES_SET, &request).map_err(|error| PortError::Set {
         device: device.to_owned(),
         feature: feature.to_owned(),
         on,
-        error,
+        error: error.into(),
     })?;
     // A driver may keep it as it is without an error. One that waits for another is as asked.
     if read(device)?.features.get(feature).is_some_and(|now| now.on == on || now.wanted == on) {
@@ -71,13 +77,9 @@ pub(super) fn set_feature(device: &str, feature: &str, on: bool) -> Result<(), P
     Err(PortError::Kept { device: device.to_owned(), feature: feature.to_owned(), on })
 }
 
-fn features(kernel: &Genetlink, device: &str, port: &mut Ethtool) -> io::Result<()> {
-    let mut request = Genetlink::request();
-    OpFeaturesGetDo::encode_request(&mut request)
-        .nested_header()
-        .push_dev_name_bytes(device.as_bytes());
-    kernel.ask(FEATURES_GET, request, |answer| {
-        let answer = OpFeaturesGetDo::decode_request(answer);
+fn features(kernel: &mut Family, device: &str, port: &mut Ethtool) -> io::Result<()> {
+    let answer = kernel.request(FEATURES_GET, &header(device))?;
+    for answer in contents(&answer).map(Features::new) {
         let bits = |set: Result<IterableBitset<'_>, _>| set.map(names).unwrap_or_default();
         let (hw, active) = (bits(answer.get_hw()), bits(answer.get_active()));
         let (fixed, wanted) = (bits(answer.get_nochange()), bits(answer.get_wanted()));
@@ -91,7 +93,8 @@ fn features(kernel: &Genetlink, device: &str, port: &mut Ethtool) -> io::Result<
             };
             port.features.insert(name.clone(), feature);
         }
-    })
+    }
+    Ok(())
 }
 
 /// The bits that are set, by name: the kernel sends no others of a bitset without a mask.
@@ -109,42 +112,30 @@ fn names(set: IterableBitset<'_>) -> BTreeSet<String> {
     names
 }
 
-fn rings(kernel: &Genetlink, device: &str) -> io::Result<Rings> {
-    let mut request = Genetlink::request();
-    OpRingsGetDo::encode_request(&mut request)
-        .nested_header()
-        .push_dev_name_bytes(device.as_bytes());
-    let mut rings = Rings::default();
-    kernel.ask(RINGS_GET, request, |answer| {
-        let answer = OpRingsGetDo::decode_request(answer);
-        rings = Rings {
-            rx: answer.get_rx().unwrap_or_default(),
-            rx_max: answer.get_rx_max().unwrap_or_default(),
-            tx: answer.get_tx().unwrap_or_default(),
-            tx_max: answer.get_tx_max().unwrap_or_default(),
-        };
-    })?;
-    Ok(rings)
+fn rings(kernel: &mut Family, device: &str) -> io::Result<Rings> {
+    let answer = kernel.request(RINGS_GET, &header(device))?;
+    let rings = contents(&answer).map(RingAttrs::new).last().map(|answer| Rings {
+        rx: answer.get_rx().unwrap_or_default(),
+        rx_max: answer.get_rx_max().unwrap_or_default(),
+        tx: answer.get_tx().unwrap_or_default(),
+        tx_max: answer.get_tx_max().unwrap_or_default(),
+    });
+    Ok(rings.unwrap_or_default())
 }
 
-fn channels(kernel: &Genetlink, device: &str) -> io::Result<Channels> {
-    let mut request = Genetlink::request();
-    OpChannelsGetDo::encode_request(&mut request)
-        .nested_header()
-        .push_dev_name_bytes(device.as_bytes());
-    let mut channels = Channels::default();
-    kernel.ask(CHANNELS_GET, request, |answer| {
-        let answer = OpChannelsGetDo::decode_request(answer);
+fn channels(kernel: &mut Family, device: &str) -> io::Result<Channels> {
+    let answer = kernel.request(CHANNELS_GET, &header(device))?;
+    let channels = contents(&answer).map(ChannelAttrs::new).last().map(|answer| {
         let both = answer.get_combined_count().unwrap_or_default();
         let both_max = answer.get_combined_max().unwrap_or_default();
-        channels = Channels {
+        Channels {
             rx: both + answer.get_rx_count().unwrap_or_default(),
             rx_max: both_max + answer.get_rx_max().unwrap_or_default(),
             tx: both + answer.get_tx_count().unwrap_or_default(),
             tx_max: both_max + answer.get_tx_max().unwrap_or_default(),
-        };
-    })?;
-    Ok(channels)
+        }
+    });
+    Ok(channels.unwrap_or_default())
 }
 
 #[cfg(test)]

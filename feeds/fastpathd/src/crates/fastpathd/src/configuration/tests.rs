@@ -3,6 +3,7 @@
 use ruleset::{Applied, Engine};
 use serde_json::json;
 
+use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
 use crate::fixture::{ask, configuration, core, running};
 use crate::offload::{self, flowtable::Job};

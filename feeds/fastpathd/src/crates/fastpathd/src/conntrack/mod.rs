@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ctnetlink::{Entry, Tuple, Upkeep};
+use ctnetlink::{Entry, EntryUpdate, Tuple};
 use flows::{Connection, FlowTable};
 
 use crate::core::Core;
@@ -45,7 +45,7 @@ pub(crate) enum Effect {
     /// Look up these entries: zone and original direction.
     LookUp(Vec<(u16, Tuple)>),
     /// Set timeouts or window tracking of connections whose packets it does not see.
-    Update(Vec<Upkeep>),
+    Update(Vec<EntryUpdate>),
     /// Disable window tracking of these connections, and report the outcome.
     DisableWindowTracking(Vec<Connection>),
     /// Clear bits of these connections' marks, and report when they are cleared.

@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use ctnetlink::{
-    Dump, DumpError, Entry, EventError, EventSocket, Lookup, LookupError, MarkBits, Tuple, Upkeep,
+    Dump, DumpError, Entry, EntryUpdate, EventError, EventSocket, Lookup, LookupError, MarkBits,
+    Tuple,
 };
 use flows::Connection;
 use tokio::sync::mpsc::Sender;
@@ -120,15 +121,15 @@ async fn look_up_each(wanted: &[(u16, Tuple)]) -> Result<Vec<Entry>, LookupError
 }
 
 /// In a task of its own: the loop does not wait for it.
-async fn update(updates: Vec<Upkeep>) {
-    if let Err(error) = ctnetlink::keep(&updates).await {
+async fn update(updates: Vec<EntryUpdate>) {
+    if let Err(error) = ctnetlink::update(&updates).await {
         log::error!("{}", chain(&error));
     }
 }
 
 async fn disable_window_tracking(connections: Vec<Connection>, events: Sender<AnyEvent>) {
-    let updates: Vec<Upkeep> = connections.iter().map(without_window_tracking).collect();
-    let outcome = ctnetlink::keep(&updates).await;
+    let updates: Vec<EntryUpdate> = connections.iter().map(without_window_tracking).collect();
+    let outcome = ctnetlink::update(&updates).await;
     if let Err(error) = &outcome {
         log::error!("{}", chain(error));
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use config::{Network, Problem};
 use flows::Now;
 use ips::{Blocked, Blocks, Condition, Gate, Health, Observation, Queue};
-use ruleset::{Counter, InForce, Places, Policy, Queues};
+use ruleset::{Counter, InForce, Policy, Queues, Segments};
 
 /// Suricata's configuration as fastpathd leaves it for its init script.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -183,14 +183,14 @@ impl Inspection {
     }
 
     /// The part of the plan that is about inspection and blocks.
-    pub(crate) fn plan(&self, places: &Places) -> ruleset::Protection {
+    pub(crate) fn plan(&self, places: &Segments) -> ruleset::Protection {
         let inspection =
             self.marks.filter(|_| self.is_inline()).map(|marks| self.inspection(marks, places));
         let blocks = self.blocking().then_some(self.settings.block_limit);
         ruleset::Protection { inspection, blocks }
     }
 
-    fn inspection(&self, marks: ruleset::Marks, places: &Places) -> ruleset::Inspection {
+    fn inspection(&self, marks: ruleset::Marks, places: &Segments) -> ruleset::Inspection {
         let settings = &self.settings;
         ruleset::Inspection {
             marks,
@@ -410,7 +410,7 @@ impl Inspection {
 }
 
 /// What is wrong with the policies on these zones.
-pub(crate) fn check(policies: &[Policy], places: &Places) -> Vec<Problem> {
+pub(crate) fn check(policies: &[Policy], places: &Segments) -> Vec<Problem> {
     let active = policies.iter().filter(|policy| policy.enabled);
     active.flat_map(|policy| policy.check(places)).collect()
 }

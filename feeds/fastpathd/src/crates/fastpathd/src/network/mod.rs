@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use config::Network;
 use flows::Now;
-use ruleset::Places;
+use ruleset::Segments;
 use serde_json::Value;
 use topology::{Change, Topology};
 
@@ -121,7 +121,7 @@ impl State {
     }
 
     /// The devices of each zone and VLAN.
-    pub(crate) fn places(&self) -> Places {
+    pub(crate) fn places(&self) -> Segments {
         zones::places(&self.firewall, self.view.interfaces(), self.topology())
     }
 

@@ -6,14 +6,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use config::{Network, order};
-use ruleset::Places;
+use ruleset::Segments;
 use topology::{LinkKind, Topology};
 
 use crate::network::interfaces::{Firewall, Interface};
 
 /// The devices of each zone and VLAN.
-pub(crate) fn places(firewall: &Firewall, interfaces: &[Interface], topology: &Topology) -> Places {
-    Places { zones: zones(firewall, interfaces, topology), vlans: vlans(topology) }
+pub(crate) fn places(
+    firewall: &Firewall,
+    interfaces: &[Interface],
+    topology: &Topology,
+) -> Segments {
+    Segments { zones: zones(firewall, interfaces, topology), vlans: vlans(topology) }
 }
 
 fn zones(

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use ctnetlink::{Entry, Upkeep};
+use ctnetlink::{Entry, EntryUpdate};
 use ebpf::connection::{self, Timeouts};
 use ebpf::dependency::{Change, Dependency, Endpoint};
 use ebpf::engine::{Cause, Engine, InstallError, MapError, Maps};
@@ -14,7 +14,7 @@ use ebpf::entry::Hook;
 use ebpf::layout::Exits;
 use ebpf::table::Table;
 use flows::{Connection, FlowTable, Now, OffloadRequest, Reason};
-use topology::{Kept, Queue, Topology, passed_by};
+use topology::{Queue, QueueUse, Topology, bypassed_queue};
 
 use crate::network::view::NetworkView;
 use crate::offload::endpoint::{endpoint, reason};
@@ -77,7 +77,7 @@ pub(crate) struct AttachOutcome {
 /// What serving the flow table has left to be done.
 #[derive(Debug, Default)]
 pub(crate) struct Served {
-    pub(crate) extend: Vec<Upkeep>,
+    pub(crate) extend: Vec<EntryUpdate>,
     /// Connections whose window tracking has to be disabled before they are installed.
     pub(crate) prepare: Vec<Connection>,
     /// Connections whose marks have to be cleared: they have to pass the rules again.
@@ -298,7 +298,7 @@ impl EbpfEngine {
         flows: &mut FlowTable,
         network: &NetworkView,
         now: Now,
-        upkeep: &mut Vec<Upkeep>,
+        upkeep: &mut Vec<EntryUpdate>,
     ) {
         let Some(engine) = &mut self.engine else { return };
         let report = engine.report();
@@ -315,11 +315,11 @@ impl EbpfEngine {
         }
         // Closing connections have shorter timeouts than the engine knows.
         let open = report.extensions.iter().filter(|extension| flows.is_open(extension.id));
-        upkeep.extend(open.map(|extension| Upkeep {
+        upkeep.extend(open.map(|extension| EntryUpdate {
             zone: extension.zone,
             orig: extension.orig,
             timeout_s: Some(u32::try_from(extension.left.as_secs()).unwrap_or(u32::MAX).max(1)),
-            liberal: false,
+            disable_window_tracking: false,
         }));
     }
 
@@ -356,8 +356,8 @@ impl EbpfEngine {
             | Dependency::Vlans(_)
             | Dependency::Session => None,
         });
-        let kept = Kept { leaving: from == Hook::Tc, incoming: false };
-        passed_by(&self.shaped, links, kept).is_some()
+        let kept = QueueUse { leaving: from == Hook::Tc, incoming: false };
+        bypassed_queue(&self.shaped, links, kept).is_some()
     }
 
     fn endpoint(&self, topology: &Topology, address: IpAddr) -> Result<Endpoint, Reason> {
@@ -471,8 +471,13 @@ impl EbpfEngine {
 }
 
 /// Has conntrack disable window tracking.
-pub(crate) fn without_window_tracking(connection: &Connection) -> Upkeep {
-    Upkeep { zone: connection.zone, orig: connection.orig, timeout_s: None, liberal: true }
+pub(crate) fn without_window_tracking(connection: &Connection) -> EntryUpdate {
+    EntryUpdate {
+        zone: connection.zone,
+        orig: connection.orig,
+        timeout_s: None,
+        disable_window_tracking: true,
+    }
 }
 
 /// A connection as the engine knows it, under this number.

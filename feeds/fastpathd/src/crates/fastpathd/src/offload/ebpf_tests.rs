@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use ctnetlink::{Counters, Entry, Event, Revision, TcpState, Upkeep};
+use ctnetlink::{Counters, Entry, EntryUpdate, Event, Revision, TcpState};
 use ebpf::entry::{Hook, Key};
 use ebpf::fake::Fake;
 use flows::Now;
@@ -169,7 +169,7 @@ fn a_connection_is_carried_with_its_event() {
         panic!("{effects:?}")
     };
     let orig = established(7, false).orig;
-    let free = Upkeep { zone: 0, orig, timeout_s: None, liberal: true };
+    let free = EntryUpdate { zone: 0, orig, timeout_s: None, disable_window_tracking: true };
     assert_eq!(offers.iter().map(without_window_tracking).collect::<Vec<_>>(), [free]);
     assert_eq!(carried(&maps), 0, "conntrack would take the next answer for invalid");
     assert_eq!(

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use ebpf::dependency::{Change, Dependency, Endpoint};
 use ebpf::entry::{Encapsulation, Refusal, Side, Tag};
 use flows::Reason;
-use topology::{LinkKind, NoWay, Topology, VlanTag};
+use topology::{LinkKind, PathError, Topology, VlanTag};
 
 use crate::offload::ebpf::Program;
 
@@ -17,11 +17,11 @@ pub(crate) fn endpoint(
     topology: &Topology,
     address: IpAddr,
 ) -> Result<Endpoint, Reason> {
-    let way = topology.way(address).map_err(|why| match why {
-        NoWay::Route => Reason::NoRoute,
-        NoWay::Tunnel => Reason::Tunnel,
-        NoWay::Neighbour => Reason::NoNeighbour,
-        NoWay::Port => Reason::NoDevice,
+    let way = topology.link_path(address).map_err(|why| match why {
+        PathError::Route => Reason::NoRoute,
+        PathError::Tunnel => Reason::Tunnel,
+        PathError::Neighbour => Reason::NoNeighbour,
+        PathError::Port => Reason::NoDevice,
     })?;
     let program = programs.iter().find(|program| *program.device == *way.port_name);
     let hook = program.and_then(|program| program.hook).ok_or(Reason::NoDevice)?;

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! A network namespace of our own, and its conntrack table as the kernel sends it.
 
-use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use rustix::net::netlink::{self, SocketAddrNetlink};
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+use netlink::{Client, Protocol};
 use rustix::thread::UnshareFlags;
 
 use crate::Failure;
@@ -86,39 +84,11 @@ fn run(program: &str, arguments: &[&str], input: &str) -> Result<(), Failure> {
 
 /// Writes the whole table as netlink messages to `file`; returns the number of bytes.
 pub(crate) fn dump_to(file: &Path) -> Result<u64, Failure> {
-    let socket = rustix::net::socket_with(
-        AddressFamily::NETLINK,
-        SocketType::RAW,
-        SocketFlags::CLOEXEC,
-        Some(netlink::NETFILTER),
-    )?;
-    rustix::net::sendto(&socket, &request(), SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
+    /// `NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_GET`.
+    const GET: u16 = 1 << 8 | 1;
+    let table = Client::open(Protocol::Netfilter)?.dump(GET, &[0; 4])?;
     let partial = file.with_extension("partial");
-    let mut out = File::create(&partial)?;
-    let mut buffer = vec![0_u8; 64 * 1024];
-    let mut written = 0;
-    loop {
-        let (len, _) = rustix::net::recv(&socket, &mut *buffer, RecvFlags::empty())?;
-        let datagram = &buffer[..len];
-        if let Some(end) = ctnetlink::Frames::new(datagram).find(|frame| frame.kind < 16) {
-            if end.errno() != 0 {
-                let cause = std::io::Error::from_raw_os_error(end.errno());
-                return Err(format!("the kernel does not dump: {cause}").into());
-            }
-            break;
-        }
-        out.write_all(datagram)?;
-        written += datagram.len() as u64;
-    }
+    std::fs::write(&partial, &table)?;
     std::fs::rename(&partial, file)?;
-    Ok(written)
-}
-
-/// `NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_GET` with `NLM_F_REQUEST | NLM_F_DUMP`.
-fn request() -> [u8; 20] {
-    let mut request = [0; 20];
-    request[0..4].copy_from_slice(&20_u32.to_ne_bytes());
-    request[4..6].copy_from_slice(&0x101_u16.to_ne_bytes());
-    request[6..8].copy_from_slice(&0x301_u16.to_ne_bytes());
-    request
+    Ok(table.len() as u64)
 }

@@ -255,8 +255,8 @@ fn merge(
 /// Whole messages, about a batch of them.
 fn batch_len(bytes: &[u8]) -> usize {
     let mut len = 0;
-    for frame in ctnetlink::Frames::new(bytes) {
-        let next = len + (16 + frame.payload.len()).next_multiple_of(4);
+    for message in netlink::messages(bytes) {
+        let next = len + (netlink::HEADER + message.payload.len()).next_multiple_of(4);
         if len > 0 && next > BATCH {
             break;
         }

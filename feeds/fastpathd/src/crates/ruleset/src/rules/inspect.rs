@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The chains through which packets go to Suricata and come back.
+//! The chains that pass packets to Suricata and receive them again.
 //!
-//! `ips` decides who is inspected, by the device pair of who opened the connection; packets that
-//! need not be (any more) get the bit "spent" and go on. The others go through `ips_queue`, and
-//! what Suricata lets pass arrives at `fastpath` without that bit: there, in `ips_seen`, its
-//! bypass mark becomes a connection mark and the budget is looked at. A connection that Suricata
-//! drops never gets that far, so it cannot wait for its budget to set it free.
+//! `ips` decides which connections are inspected, by the devices of initiator and responder;
+//! packets that need no inspection (any more) get the bit "spent" and pass. The others go to
+//! `ips_queue`, and packets that Suricata accepts arrive at `fastpath` without that bit: there, in
+//! `ips_seen`, its bypass mark becomes a connection mark and the budget is checked. A connection
+//! that Suricata drops does not arrive there, so it cannot spend its budget.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -85,15 +85,15 @@ fn entry(inspection: &Inspection, by_policy: bool) -> Vec<Rule> {
         }
     }
     if by_policy {
-        // What has no connection (invalid, untracked) has no direction: it is taken for what
-        // its sender opened.
+        // A packet without a connection (invalid, untracked) has no direction: it counts as a
+        // packet of the initiator.
         rules.push(Rule::new("ct direction reply goto ips_reply", "the way back"));
     }
     rules.extend(policies(inspection, "original"));
     rules
 }
 
-/// The policies for packets in one direction, and what is done without one.
+/// The policies for packets in one direction, and the default action.
 fn policies(inspection: &Inspection, direction: &str) -> Vec<Rule> {
     let marks = inspection.marks;
     let numbered = (1..).zip(&inspection.policies);
@@ -110,7 +110,7 @@ fn policies(inspection: &Inspection, direction: &str) -> Vec<Rule> {
     rules
 }
 
-/// Matches by name: a device that comes back with another index still counts.
+/// Matches by name: a device that returns with another index still matches.
 fn devices(policy: &Judged, direction: &str) -> String {
     let reply = direction == "reply";
     let (from, to) = if reply { ("oifname", "iifname") } else { ("iifname", "oifname") };
@@ -143,7 +143,7 @@ fn verdict(action: Action, marks: Marks) -> String {
     }
 }
 
-/// Past Suricata, free to be offloaded.
+/// Accepted without Suricata, can be offloaded.
 fn free(marks: Marks) -> String {
     format!("meta mark set meta mark | {:#010x} return", marks.spent())
 }
@@ -156,7 +156,7 @@ fn inspect(marks: Marks) -> Vec<Rule> {
     ]
 }
 
-/// The comment tells all there is: it is compared without a digest.
+/// The comment describes the whole rule: it is compared without a digest.
 pub(super) fn gate(inspection: &Inspection) -> Rule {
     match inspection.gate {
         Gate::Queue => {
@@ -164,7 +164,7 @@ pub(super) fn gate(inspection: &Inspection) -> Rule {
             let last = inspection.queues.last();
             let numbers = if first == last { first.to_string() } else { format!("{first}-{last}") };
             let bypass = inspection.fail_open.then_some("bypass");
-            // One queue cannot be spread over.
+            // One queue allows no distribution.
             let fanout = (spread == Spread::Fanout && first != last).then_some("fanout");
             let flags: Vec<&str> = bypass.into_iter().chain(fanout).collect();
             let fail = if inspection.fail_open { "open" } else { "closed" };
@@ -219,7 +219,7 @@ fn seen(inspection: &Inspection) -> Vec<Rule> {
     let (bypass, spent, done) = (marks.bypass(), marks.spent(), marks.done());
     let (ours, others) = (marks.mask(), !marks.mask());
     let mut rules = vec![
-        // It is on one packet of a connection, ever: this is the moment to keep it.
+        // Only one packet of a connection ever has it, so it is stored now.
         Rule::new(
             format!(
                 "meta mark & {bypass:#010x} != 0x00000000 \

@@ -1,55 +1,53 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! UCI's file format, strictly.
 //!
-//! Stricter than libuci where a slip of the pen would go unnoticed: a quote must be closed, a
+//! Stricter than libuci where a typing error would go unnoticed: a quote must be closed, a
 //! semicolon must be quoted, and an option belongs to a section.
 
-use std::collections::BTreeMap;
-
-use serde_json::{Map, Value, json};
 use thiserror::Error;
+
+use crate::package::{Options, Package, Section, Setting};
 
 /// A line that is not UCI.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("line {line}: {what}")]
-pub struct UciError {
+pub struct ParseError {
     /// Line of the file, from 1.
     pub line: usize,
     /// What is wrong there.
     pub what: String,
 }
 
-/// Reads a file of `/etc/config` into the shape of `uci get`'s `values`: an object of sections,
-/// each with `.anonymous`, `.type`, `.name`, `.index`, options as strings and lists as arrays.
-/// Anonymous sections are named by their place (`cfg01`), where uci has a longer name.
+/// Reads a file of `/etc/config`. Anonymous sections get a name by their position (`cfg01`),
+/// where uci makes up a longer one.
 ///
 /// # Errors
 /// The first line that is not UCI.
-pub fn parse_uci(text: &str) -> Result<Value, UciError> {
+pub fn parse(text: &str) -> Result<Package, ParseError> {
     let mut file = File::default();
     let mut words = Words { rest: text, line: 1 };
     while let Some((line, statement)) = words.statement()? {
         let statement: Vec<&str> = statement.iter().map(String::as_str).collect();
-        file.take(&statement).map_err(|what| UciError { line, what })?;
+        file.take(&statement).map_err(|what| ParseError { line, what })?;
     }
-    Ok(Value::Object(file.sections.into_iter().map(|(name, of)| (name, of.into())).collect()))
+    Ok(Package { sections: file.sections })
 }
 
-/// What [`parse_uci`] calls the section of this place in the file if it has no name.
+/// The name that [`parse`] gives to the section at this position if it has none.
 #[must_use]
 pub fn anonymous_name(index: usize) -> String {
     format!("cfg{:02x}", index + 1)
 }
 
-/// Splits text into statements, and those into words.
+/// Splits text into statements, and those into tokens.
 struct Words<'a> {
     rest: &'a str,
     line: usize,
 }
 
 impl Words<'_> {
-    /// The words of the next line that has any, with the number of the line it begins on.
-    fn statement(&mut self) -> Result<Option<(usize, Vec<String>)>, UciError> {
+    /// The tokens of the next statement, with the number of the line where it begins.
+    fn statement(&mut self) -> Result<Option<(usize, Vec<String>)>, ParseError> {
         let mut words = Vec::new();
         loop {
             let line = self.line;
@@ -77,8 +75,8 @@ impl Words<'_> {
         self.rest = chars.as_str();
     }
 
-    /// A word: pieces in single quotes, in double quotes or bare, without space between them.
-    fn word(&mut self) -> Result<String, UciError> {
+    /// A token: pieces in single quotes, in double quotes or bare, without space between them.
+    fn word(&mut self) -> Result<String, ParseError> {
         let mut word = String::new();
         while let Some(c) = self.rest.chars().next() {
             match c {
@@ -99,7 +97,7 @@ impl Words<'_> {
         Ok(word)
     }
 
-    fn quoted(&mut self, quote: char, word: &mut String) -> Result<(), UciError> {
+    fn quoted(&mut self, quote: char, word: &mut String) -> Result<(), ParseError> {
         let opened = self.line;
         self.bump();
         while let Some(c) = self.rest.chars().next() {
@@ -110,10 +108,10 @@ impl Words<'_> {
                 c => word.push(c),
             }
         }
-        Err(UciError { line: opened, what: format!("the quote {quote} is never closed") })
+        Err(ParseError { line: opened, what: format!("the quote {quote} is never closed") })
     }
 
-    fn escaped(&mut self, word: &mut String) -> Result<(), UciError> {
+    fn escaped(&mut self, word: &mut String) -> Result<(), ParseError> {
         let Some(c) = self.rest.chars().next() else {
             return Err(self.fail("a backslash with nothing after it"));
         };
@@ -122,17 +120,17 @@ impl Words<'_> {
         Ok(())
     }
 
-    fn fail(&self, what: &str) -> UciError {
-        UciError { line: self.line, what: what.to_owned() }
+    fn fail(&self, what: &str) -> ParseError {
+        ParseError { line: self.line, what: what.to_owned() }
     }
 }
 
 /// The sections read so far.
 #[derive(Default)]
 struct File {
-    sections: BTreeMap<String, Map<String, Value>>,
-    /// Name of the section that options belong to now.
-    current: Option<String>,
+    sections: Vec<Section>,
+    /// The section that the following options belong to.
+    current: Option<usize>,
 }
 
 impl File {
@@ -142,11 +140,20 @@ impl File {
             ["config", kind] | ["config", kind, ""] => self.open(kind, None),
             ["config", kind, name] => self.open(kind, Some(name)),
             ["option", name, value] => {
-                self.section(name)?.insert((*name).to_owned(), json!(value));
+                let setting = Setting::Text((*value).to_owned());
+                self.options(name)?.insert((*name).to_owned(), setting);
                 Ok(())
             }
             ["list", name, value] => {
-                append(self.section(name)?.entry(*name).or_insert(json!([])), value);
+                let options = self.options(name)?;
+                // As in libuci, a list begins with the value of an option of its name.
+                let mut list = match options.remove(*name) {
+                    Some(Setting::Text(text)) => vec![text],
+                    Some(Setting::List(list)) => list,
+                    None => Vec::new(),
+                };
+                list.push((*value).to_owned());
+                options.insert((*name).to_owned(), Setting::List(list));
                 Ok(())
             }
             [word @ ("package" | "config" | "option" | "list"), rest @ ..] => {
@@ -167,41 +174,34 @@ impl File {
         }
         let index = self.sections.len();
         let key = name.map_or_else(|| anonymous_name(index), str::to_owned);
-        self.current = Some(key.clone());
-        if let Some(have) = self.sections.get(&key) {
+        if let Some(known) = self.sections.iter().position(|section| section.name == key) {
+            self.current = Some(known);
             // uci merges sections of one name.
-            return if have.get(".type") == Some(&json!(kind)) {
+            return if self.sections[known].kind == kind {
                 Ok(())
             } else {
                 Err(format!("section '{key}' was of another type before"))
             };
         }
-        let mut section = Map::new();
-        section.insert(".anonymous".into(), json!(name.is_none()));
-        section.insert(".type".into(), json!(kind));
-        section.insert(".name".into(), json!(key));
-        section.insert(".index".into(), json!(index));
-        self.sections.insert(key, section);
+        self.current = Some(index);
+        self.sections.push(Section {
+            name: key,
+            anonymous: name.is_none(),
+            kind: kind.to_owned(),
+            options: Options::new(),
+        });
         Ok(())
     }
 
-    /// The section that the option belongs to.
-    fn section(&mut self, option: &str) -> Result<&mut Map<String, Value>, String> {
+    /// The options of the current section.
+    fn options(&mut self, option: &str) -> Result<&mut Options, String> {
         if !is_name(option) {
             return Err(format!("'{}' cannot be the name of an option", option.escape_debug()));
         }
         self.current
-            .as_ref()
-            .and_then(|name| self.sections.get_mut(name))
+            .and_then(|index| self.sections.get_mut(index))
+            .map(|section| &mut section.options)
             .ok_or_else(|| format!("option '{option}' before any section"))
-    }
-}
-
-/// A list that follows an option of its name takes the option's value in, as in libuci.
-fn append(have: &mut Value, value: &str) {
-    match have {
-        Value::Array(list) => list.push(json!(value)),
-        other => *other = json!([other.take(), value]),
     }
 }
 
@@ -210,5 +210,5 @@ fn is_name(text: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "uci_tests.rs"]
+#[path = "parse_tests.rs"]
 mod tests;

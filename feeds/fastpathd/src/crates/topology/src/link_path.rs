@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What frames to and from an address look like on the wire, and how that is known: what somebody
-//! has to know who forwards packets without the kernel's stack.
+//! The link-layer path to an address: device, tags, session and MAC addresses of its frames, and
+//! the objects that this was derived from. A program needs it to forward packets without the
+//! kernel's stack.
 
 use std::net::IpAddr;
 
@@ -8,7 +9,7 @@ use crate::model::{Hop, Topology};
 use crate::side::{DEEPEST, is_port};
 use crate::types::{Link, LinkKind, Mac, Name, RouteKind};
 
-/// `PPPoE`'s header and PPP's type.
+/// Bytes of the `PPPoE` header and of PPP's protocol field.
 const PPPOE: u32 = 8;
 
 /// A VLAN tag on the wire.
@@ -20,9 +21,9 @@ pub struct VlanTag {
     pub service: bool,
 }
 
-/// How frames go to an address and come from it.
+/// Link-layer path to an address and back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Way {
+pub struct LinkPath {
     /// Index of the lowest device.
     pub port: u32,
     /// Its name.
@@ -31,34 +32,34 @@ pub struct Way {
     pub tags: Vec<VlanTag>,
     /// Number of the `PPPoE` session.
     pub session: Option<u16>,
-    /// What frames to it have as source.
+    /// Source MAC of frames to it.
     pub local: Mac,
-    /// What they have as destination.
+    /// Destination MAC of frames to it.
     pub next_hop: Mac,
-    /// The largest IP packet that goes there.
+    /// Path MTU up to the next hop.
     pub mtu: u32,
-    /// Indexes of all devices on the way, from the one of the route to the lowest.
+    /// Indexes of all devices on the path, from the one of the route to the lowest.
     pub links: Vec<u32>,
-    /// The neighbour that was asked for, if any: link and address.
+    /// The neighbour that was looked up, if any: link and address.
     pub neighbour: Option<(u32, IpAddr)>,
-    /// The station that was looked for in a bridge, if any: bridge and MAC.
+    /// The station that was looked up in a bridge, if any: bridge and MAC.
     pub station: Option<(u32, Mac)>,
 }
 
-/// Why it is not known.
+/// Why the path is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoWay {
-    /// No route, or it is this machine's own or a group's.
+pub enum PathError {
+    /// No route, or the address is this machine's own or multicast.
     Route,
-    /// Through something that is not Ethernet, or with headers that are not known.
+    /// Over a link other than Ethernet, or with unknown headers.
     Tunnel,
     /// The next hop has no link layer address.
     Neighbour,
-    /// The bridge has not seen it, or not in this VLAN.
+    /// The bridge has not learned the station, or not in this VLAN.
     Port,
 }
 
-/// What has been found on the way down.
+/// Collected while walking down to the lowest device.
 struct Down {
     /// Outer one first.
     tags: Vec<VlanTag>,
@@ -71,26 +72,26 @@ struct Down {
 }
 
 impl Topology {
-    /// How frames go to the address and come from it.
+    /// Link-layer path to the address and back.
     ///
     /// # Errors
-    /// That is not known.
-    pub fn way(&self, address: IpAddr) -> Result<Way, NoWay> {
+    /// The path is not known.
+    pub fn link_path(&self, address: IpAddr) -> Result<LinkPath, PathError> {
         if address.is_multicast() || self.is_own(address) {
-            return Err(NoWay::Route);
+            return Err(PathError::Route);
         }
-        let route = self.routes.find(address).ok_or(NoWay::Route)?;
+        let route = self.routes.find(address).ok_or(PathError::Route)?;
         if route.kind != RouteKind::Unicast {
-            return Err(NoWay::Route);
+            return Err(PathError::Route);
         }
-        let link = route.index.and_then(|index| self.link(index)).ok_or(NoWay::Route)?;
+        let link = route.index.and_then(|index| self.link(index)).ok_or(PathError::Route)?;
         let hop = (link.index, route.gateway.unwrap_or(address));
         let (neighbour, next_hop) = match self.hop(hop) {
             _ if link.kind == LinkKind::Ppp => (None, None),
             Hop::Resolved(mac) => (Some(hop), Some(mac)),
-            Hop::WithoutMac => return Err(NoWay::Tunnel),
-            Hop::Unresolved if link.point_to_point => return Err(NoWay::Tunnel),
-            Hop::Unresolved => return Err(NoWay::Neighbour),
+            Hop::WithoutMac => return Err(PathError::Tunnel),
+            Hop::Unresolved if link.point_to_point => return Err(PathError::Tunnel),
+            Hop::Unresolved => return Err(PathError::Neighbour),
         };
         let mut down = Down {
             tags: Vec::new(),
@@ -103,9 +104,9 @@ impl Topology {
         };
         let lowest = self.walk(link, &mut down)?;
         let (Some(local), Some(next_hop)) = (down.local, down.next_hop) else {
-            return Err(NoWay::Tunnel);
+            return Err(PathError::Tunnel);
         };
-        Ok(Way {
+        Ok(LinkPath {
             port: lowest.index,
             port_name: lowest.name.clone(),
             tags: down.tags,
@@ -119,8 +120,8 @@ impl Topology {
         })
     }
 
-    /// Goes down to the lowest device.
-    fn walk<'a>(&'a self, top: &'a Link, down: &mut Down) -> Result<&'a Link, NoWay> {
+    /// Walks down to the lowest device.
+    fn walk<'a>(&'a self, top: &'a Link, down: &mut Down) -> Result<&'a Link, PathError> {
         let mut at = top;
         for _ in 0..DEEPEST {
             down.links.push(at.index);
@@ -129,32 +130,37 @@ impl Topology {
             at = match at.kind {
                 LinkKind::Vlan { id, service } => {
                     down.tags.insert(0, VlanTag { vid: id, service });
-                    self.lower(at.index).ok_or(NoWay::Tunnel)?
+                    self.lower(at.index).ok_or(PathError::Tunnel)?
                 }
                 LinkKind::Ppp => {
-                    let session = self.ppp.get(&at.name).ok_or(NoWay::Tunnel)?;
-                    let lower = self.link_named(&session.device).ok_or(NoWay::Tunnel)?;
+                    let session = self.ppp.get(&at.name).ok_or(PathError::Tunnel)?;
+                    let lower = self.link_named(&session.device).ok_or(PathError::Tunnel)?;
                     down.session = Some(session.id);
                     (down.local, down.next_hop) = (lower.mac, Some(session.peer));
                     lower
                 }
                 LinkKind::Bridge { vlan_filtering } => self.cross(at, vlan_filtering, down)?,
                 _ if is_port(at) => return Ok(at),
-                _ => return Err(NoWay::Tunnel),
+                _ => return Err(PathError::Tunnel),
             };
         }
-        Err(NoWay::Tunnel)
+        Err(PathError::Tunnel)
     }
 
-    /// From a bridge to the port that the next hop is behind.
-    fn cross(&self, bridge: &Link, vlan_filtering: bool, down: &mut Down) -> Result<&Link, NoWay> {
-        let mac = down.next_hop.ok_or(NoWay::Neighbour)?;
+    /// From a bridge to the port of the next hop.
+    fn cross(
+        &self,
+        bridge: &Link,
+        vlan_filtering: bool,
+        down: &mut Down,
+    ) -> Result<&Link, PathError> {
+        let mac = down.next_hop.ok_or(PathError::Neighbour)?;
         let tag = down.tags.first().copied();
         let inside =
             if vlan_filtering { self.inside(bridge, tag.map_or(0, |tag| tag.vid)) } else { 0 };
         down.station = Some((bridge.index, mac));
-        let port = self.station(bridge.index, mac, inside).ok_or(NoWay::Port)?;
-        let port = self.link(port).ok_or(NoWay::Port)?;
+        let port = self.station(bridge.index, mac, inside).ok_or(PathError::Port)?;
+        let port = self.link(port).ok_or(PathError::Port)?;
         if vlan_filtering {
             let member = self.port_vlans(port.index).iter().find(|vlan| vlan.vid == inside);
             match (member, tag) {
@@ -162,12 +168,12 @@ impl Topology {
                 (Some(member), None) if member.tagged => {
                     down.tags.insert(0, VlanTag { vid: inside, service: false });
                 }
-                // Frames of it come in as they go out.
+                // Ingress and egress frames are both untagged.
                 (Some(member), None) if member.pvid => {}
                 (Some(member), Some(_)) if member.pvid => {
                     down.tags.remove(0);
                 }
-                _ => return Err(NoWay::Port),
+                _ => return Err(PathError::Port),
             }
         }
         Ok(port)
@@ -175,5 +181,5 @@ impl Topology {
 }
 
 #[cfg(test)]
-#[path = "way_tests.rs"]
+#[path = "link_path_tests.rs"]
 mod tests;

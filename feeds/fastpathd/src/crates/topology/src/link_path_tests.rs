@@ -5,11 +5,11 @@ use crate::change::Change;
 use crate::fixture::{self, gateway, model};
 use crate::types::{BridgeVlan, NeighbourState, PortVlan};
 
-fn way(model: &Topology, address: &str) -> Result<Way, NoWay> {
-    model.way(address.parse().unwrap())
+fn way(model: &Topology, address: &str) -> Result<LinkPath, PathError> {
+    model.link_path(address.parse().unwrap())
 }
 
-fn tags(way: &Way) -> Vec<(u16, bool)> {
+fn tags(way: &LinkPath) -> Vec<(u16, bool)> {
     way.tags.iter().map(|tag| (tag.vid, tag.service)).collect()
 }
 
@@ -28,9 +28,9 @@ fn recorded_gateway_knows_the_frames_of_its_hosts() {
     assert_eq!(host.station, Some((bridge, host.next_hop)));
     let tagged = way(&model, "10.10.20.10").unwrap();
     assert_eq!((&*tagged.port_name, tags(&tagged)), ("lan2", vec![(20, false)]));
-    assert_eq!(way(&model, "10.10.10.99"), Err(NoWay::Neighbour));
-    assert_eq!(way(&model, "10.10.10.1"), Err(NoWay::Route));
-    assert_eq!(way(&model, "224.0.0.1"), Err(NoWay::Route));
+    assert_eq!(way(&model, "10.10.10.99"), Err(PathError::Neighbour));
+    assert_eq!(way(&model, "10.10.10.1"), Err(PathError::Route));
+    assert_eq!(way(&model, "224.0.0.1"), Err(PathError::Route));
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_session_that_is_not_known_is_no_way() {
         Change::Pppoe(vec![fixture::session(7, "eth0"), fixture::session(8, "eth0")], Vec::new()),
         Change::Route(fixture::route(2, "0.0.0.0/0", None)),
     ]);
-    assert_eq!(way(&model, "203.0.113.1"), Err(NoWay::Tunnel));
+    assert_eq!(way(&model, "203.0.113.1"), Err(PathError::Tunnel));
 }
 
 fn bridged(port_vlans: Vec<PortVlan>) -> Topology {
@@ -113,13 +113,13 @@ fn a_port_takes_tags_off_that_it_puts_on() {
     assert_eq!(found(vlan(true, false)), Ok(vec![(10, false)]));
     assert_eq!(found(vlan(false, true)), Ok(vec![]));
     // Untagged one way and tagged the other.
-    assert_eq!(found(vlan(false, false)), Err(NoWay::Port));
-    assert_eq!(found(Vec::new()), Err(NoWay::Port));
+    assert_eq!(found(vlan(false, false)), Err(PathError::Port));
+    assert_eq!(found(Vec::new()), Err(PathError::Port));
 }
 
 #[test]
 fn nobody_knows_the_port_of_a_station_that_was_never_seen() {
     let mut model = bridged(vec![PortVlan { vid: 10, tagged: true, pvid: false }]);
     model.apply(Change::FdbGone(fixture::station(1, 3, 5, 10)));
-    assert_eq!(way(&model, "10.0.0.2"), Err(NoWay::Port));
+    assert_eq!(way(&model, "10.0.0.2"), Err(PathError::Port));
 }

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 use proptest::prelude::*;
+use serde_json::{Value, json};
 
 use super::*;
 
+/// As `uci get` answers it.
+fn parsed(text: &str) -> Result<Value, ParseError> {
+    parse(text).map(|package| package.values())
+}
+
 fn fails(text: &str) -> String {
-    parse_uci(text).expect_err(text).to_string()
+    parsed(text).expect_err(text).to_string()
 }
 
 #[test]
@@ -42,7 +48,7 @@ config rule
     first["note"] = json!("it's \"quoted\"");
     let mut second = section("rule", "cfg03", true, 2);
     second["name"] = json!("second");
-    assert_eq!(parse_uci(text), Ok(json!({ "main": main, "cfg02": first, "cfg03": second })));
+    assert_eq!(parsed(text), Ok(json!({ "main": main, "cfg02": first, "cfg03": second })));
 }
 
 #[test]
@@ -50,7 +56,7 @@ fn every_way_to_quote() {
     let text = "config a b # comment\noption bare x-1.2/3:4@5 # more\noption single '# \"\\'\n\
         option double \"a\\\"b'\\\\\"\noption joined a'b c'\"d\"\noption empty ''\n\
         option lines 'one\ntwo'\noption after y";
-    let values = parse_uci(text).unwrap();
+    let values = parsed(text).unwrap();
     let section = &values["b"];
     for (option, value) in [
         ("bare", "x-1.2/3:4@5"),
@@ -69,7 +75,7 @@ fn every_way_to_quote() {
 fn lists_and_repeats_as_in_libuci() {
     let text = "config a b\noption x 1\noption x 2\nlist y 1\nlist y 2\noption z 1\nlist z 2\n\
         config a b\noption w 1\n";
-    let values = parse_uci(text).unwrap();
+    let values = parsed(text).unwrap();
     let section = &values["b"];
     assert_eq!(section["x"], json!("2"));
     assert_eq!(section["y"], json!(["1", "2"]));
@@ -80,7 +86,7 @@ fn lists_and_repeats_as_in_libuci() {
 #[test]
 fn nothing_is_no_error() {
     for text in ["", "\n\n", "# only a comment", "  \t # x\n", "package fastpath\n"] {
-        assert_eq!(parse_uci(text), Ok(json!({})), "{text:?}");
+        assert_eq!(parsed(text), Ok(json!({})), "{text:?}");
     }
 }
 
@@ -115,14 +121,14 @@ fn quoted(text: &str) -> String {
 proptest! {
     #[test]
     fn any_text_is_taken(text: String) {
-        let _ = parse_uci(&text);
+        let _ = parsed(&text);
     }
 
     #[test]
     fn any_statements_are_taken(
         text in "((config|option|list|package|#)[ a'\"\\\\;\n]{0,6}){0,12}",
     ) {
-        let _ = parse_uci(&text);
+        let _ = parsed(&text);
     }
 
     #[test]
@@ -131,7 +137,7 @@ proptest! {
         for entry in &list {
             text.extend(["list list ", &quoted(entry), "\n"]);
         }
-        let values = parse_uci(&text).unwrap();
+        let values = parsed(&text).unwrap();
         prop_assert_eq!(&values["b"]["value"], &json!(value));
         if !list.is_empty() {
             prop_assert_eq!(&values["b"]["list"], &json!(list));

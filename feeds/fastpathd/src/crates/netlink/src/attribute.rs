@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Attributes: `struct nlattr` and its value.
+
+/// Bytes of `struct nlattr`.
+const HEADER: usize = 4;
+/// Without `NLA_F_NESTED` and `NLA_F_NET_BYTEORDER`.
+const TYPE: u16 = 0x3fff;
+
+/// Types and values of attributes. Stops at the first one that does not fit.
+pub fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    std::iter::from_fn(move || {
+        let [l0, l1, k0, k1] = *bytes.first_chunk()?;
+        let length = usize::from(u16::from_ne_bytes([l0, l1]));
+        let value = bytes.get(HEADER..length)?;
+        bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
+        Some((u16::from_ne_bytes([k0, k1]) & TYPE, value))
+    })
+}
+
+/// The value of the first attribute of this type.
+#[must_use]
+pub fn attribute(bytes: &[u8], kind: u16) -> Option<&[u8]> {
+    attributes(bytes).find_map(|(found, value)| (found == kind).then_some(value))
+}
+
+/// Appends an attribute, padded to four bytes.
+pub fn push_attribute(bytes: &mut Vec<u8>, kind: u16, value: &[u8]) {
+    let length = u16::try_from(HEADER + value.len()).unwrap_or(u16::MAX);
+    bytes.extend(length.to_ne_bytes());
+    bytes.extend(kind.to_ne_bytes());
+    bytes.extend(value);
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_first_attribute_of_a_type_is_found() {
+        let mut both = Vec::new();
+        push_attribute(&mut both, 1, &[7; 5]);
+        push_attribute(&mut both, 0x8003, &[9; 8]);
+        push_attribute(&mut both, 3, &[1]);
+        assert_eq!(attribute(&both, 1), Some(&[7; 5][..]));
+        assert_eq!(attribute(&both, 3), Some(&[9; 8][..]));
+        assert_eq!(attribute(&both, 2), None);
+        assert_eq!(attribute(&both[..14], 3), None, "cut short");
+        assert_eq!(attribute(&[0, 0, 1, 0], 1), None, "shorter than its header");
+    }
+
+    proptest! {
+        #[test]
+        fn attributes_are_read_as_they_were_written(
+            written in prop::collection::vec(
+                (0..TYPE, prop::collection::vec(any::<u8>(), 0..40)), 0..8,
+            ),
+        ) {
+            let mut bytes = Vec::new();
+            for (kind, value) in &written {
+                push_attribute(&mut bytes, *kind, value);
+            }
+            let read: Vec<_> =
+                attributes(&bytes).map(|(kind, value)| (kind, value.to_vec())).collect();
+            prop_assert_eq!(read, written);
+        }
+
+        #[test]
+        fn any_bytes_are_read_without_panic(
+            bytes in prop::collection::vec(any::<u8>(), 0..300),
+        ) {
+            let total: usize = attributes(&bytes).map(|(_, value)| HEADER + value.len()).sum();
+            prop_assert!(total <= bytes.len());
+        }
+    }
+}

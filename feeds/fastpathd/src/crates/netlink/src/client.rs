@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Requests whose answers are awaited on the spot.
+
+use std::io;
+use std::time::Duration;
+
+use rustix::net::SocketFlags;
+
+use crate::error::RequestError;
+use crate::message::{ACK, DUMP, REQUEST, message, messages};
+use crate::socket::{DATAGRAM, Protocol, Socket};
+
+/// The kernel answers from within the call; a longer silence means that it never will.
+const TIMEOUT: Duration = Duration::from_secs(2);
+/// Dumps of a table that changes each time.
+const ATTEMPTS: usize = 5;
+
+/// A socket for requests, one after the other. Blocks the thread.
+#[derive(Debug)]
+pub struct Client {
+    socket: Socket,
+    seq: u32,
+}
+
+impl Client {
+    /// Opens the socket.
+    ///
+    /// # Errors
+    /// [`RequestError::Open`].
+    pub fn open(protocol: Protocol) -> Result<Self, RequestError> {
+        let open = || {
+            let socket = Socket::open(protocol, SocketFlags::empty())?;
+            socket.receive_timeout(TIMEOUT)?;
+            Ok(Self { socket, seq: 0 })
+        };
+        open().map_err(RequestError::Open)
+    }
+
+    /// Sends a request and returns the messages of its answer, up to the acknowledgement.
+    ///
+    /// # Errors
+    /// [`RequestError`].
+    pub fn request(&mut self, kind: u16, payload: &[u8]) -> Result<Vec<u8>, RequestError> {
+        Ok(self.exchange(kind, ACK, payload)?.messages)
+    }
+
+    /// Returns all objects of a table, as messages. Repeats the dump if the table changed
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// [`RequestError`].
+    pub fn dump(&mut self, kind: u16, payload: &[u8]) -> Result<Vec<u8>, RequestError> {
+        for _ in 0..ATTEMPTS {
+            let answer = self.exchange(kind, DUMP, payload)?;
+            if !answer.interrupted {
+                return Ok(answer.messages);
+            }
+        }
+        Err(RequestError::Interrupted)
+    }
+
+    fn exchange(&mut self, kind: u16, flags: u16, payload: &[u8]) -> Result<Answer, RequestError> {
+        self.seq = self.seq.wrapping_add(1);
+        let request = message(kind, REQUEST | flags, self.seq, payload);
+        self.socket.send(&request).map_err(RequestError::Send)?;
+        let mut answer = Answer::default();
+        let mut buffer = vec![0; DATAGRAM];
+        loop {
+            let length = self.socket.receive(&mut buffer).map_err(RequestError::Receive)?;
+            if answer.add(&buffer[..length], self.seq)? {
+                return Ok(answer);
+            }
+        }
+    }
+}
+
+/// One request over a socket of its own.
+///
+/// # Errors
+/// [`RequestError`].
+pub fn request(protocol: Protocol, kind: u16, payload: &[u8]) -> Result<Vec<u8>, RequestError> {
+    Client::open(protocol)?.request(kind, payload)
+}
+
+/// What has arrived of an answer.
+#[derive(Debug, Default)]
+struct Answer {
+    messages: Vec<u8>,
+    interrupted: bool,
+}
+
+impl Answer {
+    /// Adds a datagram; true at the end. The rest of an answer that timed out has another
+    /// sequence number.
+    fn add(&mut self, datagram: &[u8], seq: u32) -> Result<bool, RequestError> {
+        let mut all = messages(datagram);
+        for found in all.by_ref().filter(|found| found.seq == seq) {
+            self.interrupted |= found.is_interrupted();
+            if let Some(end) = found.end() {
+                return end.map(|()| true).map_err(RequestError::Refused);
+            }
+            if found.is_content() {
+                self.messages.extend(message(found.kind, found.flags, seq, found.payload));
+            }
+        }
+        if all.is_cut() { Err(RequestError::Malformed) } else { Ok(false) }
+    }
+}
+
+/// For callers that only report: the kernel's error number where there is one.
+impl From<RequestError> for io::Error {
+    fn from(error: RequestError) -> Self {
+        match error {
+            RequestError::Refused(refusal) if refusal.text.is_none() => {
+                Self::from_raw_os_error(refusal.errno)
+            }
+            RequestError::Open(cause)
+            | RequestError::Send(cause)
+            | RequestError::Receive(cause) => cause,
+            RequestError::Refused(refusal) => {
+                let kind = Self::from_raw_os_error(refusal.errno).kind();
+                Self::new(kind, refusal)
+            }
+            RequestError::Malformed => Self::new(io::ErrorKind::InvalidData, error),
+            RequestError::NoFamily(_) => Self::new(io::ErrorKind::NotFound, error),
+            RequestError::Interrupted => Self::other(error),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "client_tests.rs"]
+mod tests;

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Families of generic netlink, which are found by their names.
+
+use crate::attribute::{attribute, push_attribute};
+use crate::client::Client;
+use crate::error::RequestError;
+use crate::message::messages;
+use crate::socket::Protocol;
+
+/// `GENL_ID_CTRL`: the family that knows the numbers of the others.
+const CONTROL: u16 = 16;
+/// `CTRL_CMD_GETFAMILY`.
+const GET_FAMILY: u8 = 3;
+/// `CTRL_ATTR_FAMILY_ID`.
+const FAMILY_ID: u16 = 1;
+/// `CTRL_ATTR_FAMILY_NAME`.
+const FAMILY_NAME: u16 = 2;
+
+/// Bytes of `struct genlmsghdr`.
+const HEADER: usize = 4;
+
+/// A socket for requests to one family.
+#[derive(Debug)]
+pub struct Family {
+    client: Client,
+    number: u16,
+}
+
+impl Family {
+    /// Opens a socket and looks the family up.
+    ///
+    /// # Errors
+    /// [`RequestError`]; [`RequestError::NoFamily`] when this kernel does not have it.
+    pub fn open(name: &'static str) -> Result<Self, RequestError> {
+        let mut this = Self { client: Client::open(Protocol::Generic)?, number: CONTROL };
+        let mut wanted = Vec::new();
+        push_attribute(&mut wanted, FAMILY_NAME, &[name.as_bytes(), &[0]].concat());
+        let answer = this.request(GET_FAMILY, &wanted).map_err(|error| match error.refused() {
+            Some(libc::ENOENT) => RequestError::NoFamily(name),
+            _ => error,
+        })?;
+        let number = contents(&answer)
+            .find_map(|content| attribute(content, FAMILY_ID)?.try_into().ok())
+            .ok_or(RequestError::Malformed)?;
+        this.number = u16::from_ne_bytes(number);
+        Ok(this)
+    }
+
+    /// Sends a command with attributes and returns the messages of the answer.
+    ///
+    /// # Errors
+    /// [`RequestError`].
+    pub fn request(&mut self, command: u8, attributes: &[u8]) -> Result<Vec<u8>, RequestError> {
+        let header: [u8; HEADER] = [command, 1, 0, 0];
+        self.client.request(self.number, &[&header, attributes].concat())
+    }
+}
+
+/// The attributes of each message of an answer.
+pub fn contents(answer: &[u8]) -> impl Iterator<Item = &[u8]> {
+    messages(answer).filter_map(|message| message.payload.get(HEADER..))
+}

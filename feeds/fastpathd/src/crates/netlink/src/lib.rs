@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Netlink transport: sockets, requests and their answers, dumps, multicast groups.
+//!
+//! This crate knows the headers that all families share and nothing of what they carry: each
+//! message format belongs to the crate that needs it. [`Client`] blocks until the kernel has
+//! answered, [`Dump`] and [`AsyncSocket`] run on tokio's reactor, [`Family`] adds the header of
+//! generic netlink.
+
+mod attribute;
+mod client;
+mod dump;
+mod error;
+mod family;
+mod message;
+mod reactor;
+mod socket;
+
+pub use attribute::{attribute, attributes, push_attribute};
+pub use client::{Client, request};
+pub use dump::Dump;
+pub use error::{Refusal, RequestError};
+pub use family::{Family, contents};
+pub use message::{
+    ACK, CREATE, DUMP, EXCL, HEADER, Message, Messages, REQUEST, begin, finish, message, messages,
+};
+pub use reactor::{AsyncSocket, overrun};
+pub use socket::Protocol;

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! A non-blocking netlink socket on tokio's reactor.
+
+use std::io;
+
+use rustix::io::Errno;
+use rustix::net::SocketFlags;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+use crate::socket::{DATAGRAM, Protocol, Socket};
+
+/// A socket for events, or for requests whose answers are awaited without blocking the thread.
+pub struct AsyncSocket {
+    fd: AsyncFd<Socket>,
+    buffer: Vec<u8>,
+}
+
+impl AsyncSocket {
+    /// Opens the socket and joins the multicast groups. Needs a tokio runtime.
+    ///
+    /// # Errors
+    /// When there is no socket or a group cannot be joined.
+    pub fn open(protocol: Protocol, groups: &[u32]) -> io::Result<Self> {
+        let socket = Socket::open(protocol, SocketFlags::NONBLOCK)?;
+        for group in groups {
+            socket.join(*group)?;
+        }
+        // SAFETY: the socket owns its descriptor, which stays open and keeps its number until it
+        // is dropped.
+        let fd = unsafe { AsyncFd::register_with_interest(socket, Interest::READABLE) };
+        Ok(Self { fd: fd.map_err(io::Error::from)?, buffer: vec![0; DATAGRAM] })
+    }
+
+    /// Joins a further multicast group.
+    ///
+    /// # Errors
+    /// The kernel does not have this group, or does not allow it.
+    pub fn join(&self, group: u32) -> io::Result<()> {
+        self.fd.get_ref().join(group)
+    }
+
+    /// Asks for a receive buffer of this size and returns what the kernel granted: beyond
+    /// `net.core.rmem_max` only with `CAP_NET_ADMIN`.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn receive_buffer(&self, bytes: usize) -> io::Result<usize> {
+        self.fd.get_ref().receive_buffer(bytes)
+    }
+
+    /// Sends messages to the kernel.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn send(&self, messages: &[u8]) -> io::Result<()> {
+        self.fd.get_ref().send(messages)
+    }
+
+    /// The next datagram. May be dropped while waiting without losing one.
+    ///
+    /// # Errors
+    /// The kernel's; see [`overrun`].
+    pub async fn recv(&mut self) -> io::Result<&[u8]> {
+        loop {
+            let mut ready = self.fd.readable().await?;
+            let buffer = &mut self.buffer;
+            if let Ok(received) = ready.try_io(|fd| fd.get_ref().receive(buffer)) {
+                return received.map(|length| &self.buffer[..length]);
+            }
+        }
+    }
+
+    /// A datagram that has already arrived.
+    ///
+    /// # Errors
+    /// The kernel's; see [`overrun`].
+    pub fn try_recv(&mut self) -> io::Result<Option<&[u8]>> {
+        match self.fd.get_ref().receive(&mut self.buffer) {
+            Ok(length) => Ok(Some(&self.buffer[..length])),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl std::fmt::Debug for AsyncSocket {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AsyncSocket").field("fd", &self.fd).finish_non_exhaustive()
+    }
+}
+
+/// Whether the receive buffer overflowed (`ENOBUFS`): the kernel dropped events, and drops
+/// further ones until the buffer was empty once. The socket works on.
+#[must_use]
+pub fn overrun(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::NOBUFS.raw_os_error())
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! A netlink socket.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::net::netlink::{GENERIC, NETFILTER, SocketAddrNetlink};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, bind, recvfrom, sendto,
+    socket_with, sockopt,
+};
+
+/// The kernel fills datagrams of a dump up to 32 KiB when the reader offers as much.
+pub(crate) const DATAGRAM: usize = 64 * 1024;
+
+/// The kernel's part that a socket talks to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// `NETLINK_ROUTE`: links, addresses, routes, neighbours, queueing disciplines.
+    Route,
+    /// `NETLINK_NETFILTER`: conntrack, nftables.
+    Netfilter,
+    /// `NETLINK_GENERIC`: families by name.
+    Generic,
+}
+
+#[derive(Debug)]
+pub(crate) struct Socket(OwnedFd);
+
+impl AsRawFd for Socket {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+}
+
+impl Socket {
+    /// Opens a socket and binds it to a port number of the kernel's choice. Without one no event
+    /// arrives, whatever groups it joins: `do_one_broadcast` takes port 0 for the sender.
+    pub(crate) fn open(protocol: Protocol, flags: SocketFlags) -> io::Result<Self> {
+        let protocol = match protocol {
+            Protocol::Route => None,
+            Protocol::Netfilter => Some(NETFILTER),
+            Protocol::Generic => Some(GENERIC),
+        };
+        let flags = flags | SocketFlags::CLOEXEC;
+        let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, protocol)?;
+        bind(&socket, &SocketAddrNetlink::new(0, 0))?;
+        let this = Self(socket);
+        // Refusals come with a text (Linux 4.12), and without the payload they are about: many
+        // must fit into the receive buffer.
+        let _ = this.set(libc::NETLINK_EXT_ACK, 1);
+        let _ = this.set(libc::NETLINK_CAP_ACK, 1);
+        Ok(this)
+    }
+
+    /// Joins a multicast group by its number.
+    pub(crate) fn join(&self, group: u32) -> io::Result<()> {
+        self.set(libc::NETLINK_ADD_MEMBERSHIP, group)
+    }
+
+    /// Has the kernel check dump requests strictly, and refuse some with a text.
+    #[cfg(test)]
+    pub(crate) fn set_strict(&self) -> io::Result<()> {
+        const NETLINK_GET_STRICT_CHK: i32 = 12;
+        self.set(NETLINK_GET_STRICT_CHK, 1)
+    }
+
+    /// Sets an option of level `SOL_NETLINK`, which rustix does not have.
+    fn set(&self, option: i32, value: u32) -> io::Result<()> {
+        let length = libc::socklen_t::try_from(size_of::<u32>()).unwrap_or_default();
+        let value = std::ptr::from_ref(&value).cast();
+        // SAFETY: `value` is valid for reads of `length` bytes during the call.
+        let result =
+            unsafe { libc::setsockopt(self.as_raw_fd(), libc::SOL_NETLINK, option, value, length) };
+        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+
+    /// Limits how long [`Self::receive`] blocks.
+    pub(crate) fn receive_timeout(&self, timeout: Duration) -> io::Result<()> {
+        Ok(sockopt::set_socket_timeout(&self.0, sockopt::Timeout::Recv, Some(timeout))?)
+    }
+
+    /// Asks for a receive buffer of this size: beyond `net.core.rmem_max` with `CAP_NET_ADMIN`,
+    /// up to it otherwise. Returns what the kernel granted.
+    pub(crate) fn receive_buffer(&self, bytes: usize) -> io::Result<usize> {
+        if sockopt::set_socket_recv_buffer_size_force(&self.0, bytes).is_err() {
+            sockopt::set_socket_recv_buffer_size(&self.0, bytes)?;
+        }
+        Ok(sockopt::socket_recv_buffer_size(&self.0)?)
+    }
+
+    /// Sends messages to the kernel.
+    pub(crate) fn send(&self, messages: &[u8]) -> io::Result<()> {
+        sendto(&self.0, messages, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
+        Ok(())
+    }
+
+    /// The length of the next datagram from the kernel; those of other processes are dropped.
+    pub(crate) fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let (filled, length, from) = match recvfrom(&self.0, &mut *buffer, RecvFlags::TRUNC) {
+                Err(Errno::INTR) => continue,
+                received => received?,
+            };
+            let from = from.and_then(|from| SocketAddrNetlink::try_from(from).ok());
+            if from.is_none_or(|from| from.pid() != 0) {
+                continue;
+            }
+            return if length > filled { Err(Errno::MSGSIZE.into()) } else { Ok(filled) };
+        }
+    }
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Packages as values.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+/// A switch, in any of UCI's spellings.
+#[must_use]
+pub fn switch(text: &str) -> Option<bool> {
+    match text {
+        "1" | "on" | "true" | "yes" | "enabled" => Some(true),
+        "0" | "off" | "false" | "no" | "disabled" => Some(false),
+        _ => None,
+    }
+}
+
+/// The value of an option. To UCI an empty one is the same as none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// `option`.
+    Text(String),
+    /// `list`.
+    List(Vec<String>),
+}
+
+/// Options by name. Their order within a section means nothing.
+pub type Options = BTreeMap<String, Setting>;
+
+/// A section.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// Its name; of an anonymous one `cfg…`, which uci makes up and which changes with the
+    /// section's position and contents.
+    pub name: String,
+    /// Whether the file gives it no name.
+    pub anonymous: bool,
+    /// Its type.
+    pub kind: String,
+    /// Its options.
+    pub options: Options,
+}
+
+/// A file of `/etc/config`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Package {
+    /// The sections, in order.
+    pub sections: Vec<Section>,
+}
+
+/// Packages by name.
+pub type Packages = BTreeMap<String, Package>;
+
+impl Setting {
+    /// From a text or a list of texts; none if it is empty or of another type.
+    #[must_use]
+    pub fn read(value: &Value) -> Option<Self> {
+        match value {
+            Value::String(text) if text.is_empty() => None,
+            Value::String(text) => Some(Setting::Text(text.clone())),
+            Value::Array(list) => {
+                let texts: Vec<String> =
+                    list.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+                Some(Setting::List(texts)).filter(|setting| !setting.words().is_empty())
+            }
+            _ => None,
+        }
+    }
+
+    /// As it is in JSON.
+    #[must_use]
+    pub fn value(&self) -> Value {
+        match self {
+            Setting::Text(text) => json!(text),
+            Setting::List(list) => json!(list),
+        }
+    }
+
+    /// Its texts; of an option one.
+    #[must_use]
+    pub fn texts(&self) -> &[String] {
+        match self {
+            Setting::Text(text) => std::slice::from_ref(text),
+            Setting::List(list) => list,
+        }
+    }
+
+    /// The entries of a list. A text is split at white space, as everywhere in `OpenWrt`.
+    #[must_use]
+    pub fn words(&self) -> Vec<&str> {
+        match self {
+            Setting::Text(text) => text.split_whitespace().collect(),
+            Setting::List(list) => list.iter().map(String::as_str).collect(),
+        }
+    }
+}
+
+impl Section {
+    /// The text of an option; of a list none.
+    #[must_use]
+    pub fn text(&self, option: &str) -> Option<&str> {
+        match self.options.get(option)? {
+            Setting::Text(text) => Some(text),
+            Setting::List(_) => None,
+        }
+    }
+
+    /// The entries of an option.
+    #[must_use]
+    pub fn words(&self, option: &str) -> Vec<&str> {
+        self.options.get(option).map(Setting::words).unwrap_or_default()
+    }
+
+    /// Whether a switch is on; `default` if the option is missing or has another value.
+    #[must_use]
+    pub fn is_on(&self, option: &str, default: bool) -> bool {
+        self.text(option).map_or(default, |text| switch(text).unwrap_or(default))
+    }
+
+    /// As it is in JSON.
+    #[must_use]
+    pub fn value(&self) -> Value {
+        let values: Map<String, Value> =
+            self.options.iter().map(|(name, setting)| (name.clone(), setting.value())).collect();
+        json!({
+            "section": self.name, "anonymous": self.anonymous, "type": self.kind, "values": values,
+        })
+    }
+
+    /// From what [`Section::value`] made.
+    #[must_use]
+    pub fn read(value: &Value) -> Option<Self> {
+        let values = value.get("values")?.as_object()?;
+        Some(Self {
+            name: value.get("section")?.as_str()?.to_owned(),
+            anonymous: value.get("anonymous")?.as_bool()?,
+            kind: value.get("type")?.as_str()?.to_owned(),
+            options: options(values),
+        })
+    }
+}
+
+fn options(values: &Map<String, Value>) -> Options {
+    let mut options = Options::new();
+    for (name, value) in values.iter().filter(|(name, _)| !name.starts_with('.')) {
+        if let Some(setting) = Setting::read(value) {
+            options.insert(name.clone(), setting);
+        }
+    }
+    options
+}
+
+impl Package {
+    /// From the `values` of `uci get`; fields that are not sections are left out.
+    #[must_use]
+    pub fn read(values: &Map<String, Value>) -> Self {
+        let mut found: Vec<(u64, Section)> = Vec::new();
+        for (name, value) in values {
+            let Some(fields) = value.as_object() else { continue };
+            let Some(kind) = fields.get(".type").and_then(Value::as_str) else { continue };
+            let section = Section {
+                name: name.clone(),
+                anonymous: fields.get(".anonymous").and_then(Value::as_bool).unwrap_or(false),
+                kind: kind.to_owned(),
+                options: options(fields),
+            };
+            let index = fields.get(".index").and_then(Value::as_u64).unwrap_or(u64::MAX);
+            found.push((index, section));
+        }
+        found.sort_by_key(|(index, _)| *index);
+        Self { sections: found.into_iter().map(|(_, section)| section).collect() }
+    }
+
+    /// As `uci get` answers: sections by name, each with `.anonymous`, `.type`, `.name`, `.index`
+    /// and its options.
+    #[must_use]
+    pub fn values(&self) -> Value {
+        let section = |(index, section): (usize, &Section)| {
+            let mut values: Map<String, Value> = section
+                .options
+                .iter()
+                .map(|(name, setting)| (name.clone(), setting.value()))
+                .collect();
+            values.insert(".anonymous".to_owned(), json!(section.anonymous));
+            values.insert(".type".to_owned(), json!(section.kind));
+            values.insert(".name".to_owned(), json!(section.name));
+            values.insert(".index".to_owned(), json!(index));
+            (section.name.clone(), Value::Object(values))
+        };
+        self.sections.iter().enumerate().map(section).collect::<Map<String, Value>>().into()
+    }
+
+    /// The section of a name.
+    #[must_use]
+    pub fn section(&self, name: &str) -> Option<&Section> {
+        self.sections.iter().find(|section| section.name == name)
+    }
+
+    /// The sections of a type, in order.
+    pub fn of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Section> {
+        self.sections.iter().filter(move |section| section.kind == kind)
+    }
+
+    /// The first section of a type whose option has this value.
+    #[must_use]
+    pub fn find<'a>(&'a self, kind: &'a str, option: &str, value: &str) -> Option<&'a Section> {
+        self.of(kind).find(|section| section.text(option) == Some(value))
+    }
+
+    /// Whether both are the same configuration: names that uci makes up do not count.
+    #[must_use]
+    pub fn says(&self, other: &Package) -> bool {
+        let same = |(a, b): (&Section, &Section)| {
+            a.kind == b.kind
+                && a.anonymous == b.anonymous
+                && (a.anonymous || a.name == b.name)
+                && a.options == b.options
+        };
+        self.sections.len() == other.sections.len()
+            && self.sections.iter().zip(&other.sections).all(same)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sections_come_in_their_order() {
+        let values = json!({
+            "wan": {".type": "interface", ".name": "wan", ".anonymous": false, ".index": 1,
+                "proto": "pppoe", "dns": ["1.1.1.1", "9.9.9.9"], "empty": ""},
+            "cfg01": {".type": "device", ".anonymous": true, ".index": 0},
+            "stray": 7,
+        });
+        let package = Package::read(values.as_object().unwrap());
+        let names: Vec<&str> = package.sections.iter().map(|s| s.name.as_str()).collect();
+        assert_eq!(names, ["cfg01", "wan"]);
+        let wan = package.section("wan").unwrap();
+        assert_eq!(wan.words("dns"), ["1.1.1.1", "9.9.9.9"]);
+        assert_eq!(wan.text("dns"), None);
+        assert!(!wan.options.contains_key("empty"));
+        assert_eq!(Section::read(&wan.value()).as_ref(), Some(wan));
+    }
+
+    #[test]
+    fn a_made_up_name_says_nothing() {
+        let section = |name: &str, anonymous| Section {
+            name: name.into(),
+            anonymous,
+            kind: "rule".into(),
+            options: Options::new(),
+        };
+        let package = |section| Package { sections: vec![section] };
+        assert!(package(section("cfg01", true)).says(&package(section("cfg02", true))));
+        assert!(!package(section("a", false)).says(&package(section("b", false))));
+        assert!(!package(section("a", false)).says(&package(section("a", true))));
+        assert!(!package(section("a", false)).says(&Package::default()));
+    }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Packages as text.
+
+use crate::package::{Package, Section, Setting};
+
+/// The package as a file, as uci writes it.
+#[must_use]
+pub fn text(package: &Package) -> String {
+    let mut text = String::new();
+    for section in &package.sections {
+        section_text(section, &mut text);
+    }
+    text
+}
+
+fn section_text(section: &Section, text: &mut String) {
+    text.push_str("\nconfig ");
+    text.push_str(&section.kind);
+    if !section.anonymous {
+        text.push(' ');
+        quote(&section.name, text);
+    }
+    text.push('\n');
+    for (name, setting) in &section.options {
+        let keyword = match setting {
+            Setting::Text(_) => "\toption ",
+            Setting::List(_) => "\tlist ",
+        };
+        for value in setting.texts() {
+            text.push_str(keyword);
+            text.push_str(name);
+            text.push(' ');
+            quote(value, text);
+            text.push('\n');
+        }
+    }
+}
+
+/// Only a single quote is special between single quotes: it is escaped outside of them.
+fn quote(value: &str, text: &mut String) {
+    text.push('\'');
+    text.push_str(&value.replace('\'', "'\\''"));
+    text.push('\'');
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::package::Options;
+    use crate::parse::parse;
+
+    #[test]
+    fn looks_as_uci_writes_it() {
+        let options = Options::from([
+            ("ports".to_owned(), Setting::List(vec!["lan1:u*".into(), "lan2".into()])),
+            ("name".to_owned(), Setting::Text("it's".into())),
+        ]);
+        let section = Section { name: "x".into(), anonymous: false, kind: "a".into(), options };
+        let expected = "\nconfig a 'x'\n\toption name 'it'\\''s'\n\tlist ports 'lan1:u*'\n\
+            \tlist ports 'lan2'\n";
+        assert_eq!(text(&Package { sections: vec![section] }), expected);
+    }
+
+    fn package() -> impl Strategy<Value = Package> {
+        // Everything that a value may be: quotes, ends of lines, backslashes, Unicode.
+        let value = || "([^\0]|['\"\\\\\n#; ü]){1,12}";
+        let setting = prop_oneof![
+            value().prop_map(Setting::Text),
+            prop::collection::vec(value(), 1..4).prop_map(Setting::List),
+        ];
+        let options = prop::collection::btree_map("[a-z_0-9]{1,6}", setting, 0..4);
+        let section = (any::<bool>(), "[a-z]{1,4}", options);
+        prop::collection::vec(section, 0..5).prop_map(|list| {
+            let sections =
+                list.into_iter().enumerate().map(|(index, (anonymous, kind, options))| Section {
+                    name: format!("s{index}"),
+                    anonymous,
+                    kind,
+                    options,
+                });
+            Package { sections: sections.collect() }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn reads_as_it_was(package in package()) {
+            prop_assert!(parse(&text(&package)).unwrap().says(&package), "{}", text(&package));
+        }
+    }
+}
