@@ -129,8 +129,8 @@ describe('editing', () => {
     draft.add('policy', { name: 'c', action: 'none' });
     expect(draft.changes.map(changeWords)).toEqual([
       'Policy “a”, Action: Inspect → Always inspect',
-      'Policy “c” is new. Action: Don’t inspect',
-      'Policy “a” moves from place 1 to 2.',
+      'Policy “c” added. Action: Don’t inspect',
+      'Policy “a” moves from position 1 to 2.',
     ]);
     expect(router.calls).toEqual([]);
     draft.discard();
@@ -142,7 +142,9 @@ describe('editing', () => {
     draft.set(policy('a'), 'action', 'inspect', 'inspect');
     expect(draft.changes).toEqual([]);
     draft.set(draft.named('ips', 'ips'), 'enabled', '0', '0');
-    expect(draft.changes.map(changeWords)).toEqual(['Inspection, Intrusion prevention: on → off']);
+    expect(draft.changes.map(changeWords)).toEqual([
+      'Inspection, Intrusion prevention (IPS): on → off',
+    ]);
   });
 
   it('makes a section that is missing, once', () => {
