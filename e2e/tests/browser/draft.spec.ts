@@ -80,18 +80,18 @@ test('policies keep what the controls show, also after another screen', async ({
 }) => {
   const before = await router.run('cat /etc/config/fastpath');
   await openSetup(page, 'protection?part=policy');
-  const add = page.getByRole('button', { name: 'Add a policy' });
+  const add = page.getByRole('button', { name: 'Add policy' });
   const changes = page.locator('.number');
   await add.click();
-  await expect(changes).toHaveText('1 change not applied');
+  await expect(changes).toHaveText('1 edit');
   await screen(page, 'Overview');
   await screen(page, 'Protection');
-  await page.getByRole('link', { name: 'Policy', exact: true }).click();
-  await expect(changes).toHaveText('1 change not applied');
+  await page.getByRole('link', { name: 'Policies', exact: true }).click();
+  await expect(changes).toHaveText('1 edit');
   await page.getByRole('button', { name: 'Discard' }).click();
   await expect(changes).toHaveCount(0);
   await add.click();
-  await expect(changes).toHaveText('1 change not applied');
+  await expect(changes).toHaveText('1 edit');
   await page.getByRole('button', { name: 'Discard' }).click();
   await expect(changes).toHaveCount(0);
   expect(await router.run('cat /etc/config/fastpath')).toBe(before);

@@ -19,13 +19,13 @@ const policy = (page: Page, name: string) => page.getByRole('group', { name, exa
 /** Reviews, checks what the review says, and applies. */
 async function apply(page: Page, ...lines: string[]): Promise<void> {
   await page.getByRole('button', { name: 'Review and apply' }).click();
-  const dialog = page.getByRole('dialog', { name: 'What changes' });
+  const dialog = page.getByRole('dialog', { name: 'Changes' });
   for (const line of lines) await expect(dialog.getByText(line, { exact: true })).toBeVisible();
   await expect(dialog.getByRole('listitem')).toHaveCount(lines.length);
   await dialog.getByRole('button', { name: 'Apply', exact: true }).click();
 }
 
-const applied = (page: Page) => page.getByText('Applied: the router works by it.');
+const applied = (page: Page) => page.getByText('Applied.', { exact: true });
 
 const two = `
 config policy
@@ -42,18 +42,18 @@ config policy
 test('a policy made on the page reaches uci and the kernel', core, async ({ page, router }) => {
   await router.inLine(two);
   await openPart(page, 'policy');
-  await page.getByRole('button', { name: 'Add a policy' }).click();
+  await page.getByRole('button', { name: 'Add policy' }).click();
   await page.keyboard.type('cameras');
   const cameras = policy(page, '3. cameras');
-  await cameras.getByLabel('From zone').selectOption('iot');
-  await cameras.getByLabel('To zone').selectOption('wan');
+  await cameras.getByLabel('Source zone').selectOption('iot');
+  await cameras.getByLabel('Destination zone').selectOption('wan');
   await cameras.getByLabel('Action').selectOption('always');
-  await page.getByLabel('Budget of a connection, bytes').fill('2 MiB');
+  await page.getByLabel('Budget per connection, bytes').fill('2 MiB');
   expect(await violations(page)).toEqual([]);
   await apply(
     page,
-    'Inspection, Budget of a connection, bytes: 1 MiB → 2 MiB',
-    'Policy “cameras” is new. Action: Always inspect; From zone: iot; To zone: wan',
+    'Inspection, Budget per connection, bytes: 1 MiB → 2 MiB',
+    'Policy “cameras” added. Action: Always inspect; Source zone: iot; Destination zone: wan',
   );
   await expect(applied(page)).toBeVisible({ timeout: TAKEN_MS });
   const file = await router.run('cat /etc/config/fastpath');
@@ -75,7 +75,7 @@ test('a policy made on the page reaches uci and the kernel', core, async ({ page
   await page.keyboard.press('Enter');
   await expect(page.getByText('first is now 2 of 3.')).toBeAttached();
   await expect(page.getByRole('button', { name: 'Move first down' })).toBeFocused();
-  await apply(page, 'Policy “first” moves from place 1 to 2.');
+  await apply(page, 'Policy “first” moves from position 1 to 2.');
   await expect(applied(page)).toBeVisible({ timeout: TAKEN_MS });
   expect(await router.ask('ips')).toMatchObject({
     policy: { policies: [{ name: 'second' }, { name: 'first' }, { name: 'cameras' }] },
@@ -94,7 +94,9 @@ test('what the router has is shown; what it refuses is told at its field and tak
   const name = policy(page, '1. first').getByLabel('Name', { exact: true });
   await name.fill('a "quoted" name');
   await apply(page, 'Policy “a "quoted" name”, Name: first → a "quoted" name');
-  await expect(page.getByText(/^Not applied; the router works by the old/)).toBeVisible({
+  await expect(
+    page.getByText(/^Not applied; the previous configuration stays in force/),
+  ).toBeVisible({
     timeout: TAKEN_MS,
   });
   const field = page.getByRole('group', { name: /quoted/ }).getByLabel('Name', { exact: true });
@@ -102,7 +104,7 @@ test('what the router has is shown; what it refuses is told at its field and tak
   await expect(field).toHaveAccessibleDescription(/contains .+ which a name cannot/);
   expect(await router.run('cat /etc/config/fastpath')).not.toContain('quoted');
   expect(await router.ask('ips')).toMatchObject({ policy: { policies: [{ name: 'first' }, {}] } });
-  // Mended, it is taken.
+  // Corrected, it is applied.
   await field.fill('better');
   await apply(page, 'Policy “better”, Name: first → better');
   await expect(applied(page)).toBeVisible({ timeout: TAKEN_MS });
@@ -113,19 +115,19 @@ const senseless = 'what cannot work is not sent; switched off, nothing is inspec
 test(senseless, { tag: '@long' }, async ({ page, router }) => {
   await router.inLine();
   await openPart(page, 'policy');
-  await page.getByLabel('Budget of a connection, bytes').fill('-1');
-  const budget = page.getByLabel('Budget of a connection, bytes');
-  await expect(budget).toHaveAccessibleDescription(/An amount such as 1 MiB/);
+  await page.getByLabel('Budget per connection, bytes').fill('-1');
+  const budget = page.getByLabel('Budget per connection, bytes');
+  await expect(budget).toHaveAccessibleDescription(/A size such as 1 MiB/);
   await expect(page.getByRole('button', { name: 'Review and apply' })).toBeDisabled();
   await page.getByRole('button', { name: 'Discard' }).click();
   await expect(budget).toHaveValue('1 MiB');
   await page.getByLabel('Never inspected').fill('10.10.10.5\nthe cellar');
-  await expect(page.getByText('“the” is no address or network')).toBeVisible();
+  await expect(page.getByText('“the” is not an address or network')).toBeVisible();
   await page.getByRole('button', { name: 'Discard' }).click();
   await page.getByLabel('Intrusion prevention').uncheck();
-  await apply(page, 'Inspection, Intrusion prevention: on → off');
+  await apply(page, 'Inspection, Intrusion prevention (IPS): on → off');
   await expect(applied(page)).toBeVisible({ timeout: TAKEN_MS });
-  await page.getByRole('link', { name: 'Now', exact: true }).click();
+  await page.getByRole('link', { name: 'Status', exact: true }).click();
   await expect(page.locator('[data-ips]')).toHaveText(/Off/);
   expect(await router.ask('ips')).toMatchObject({ enabled: false, state: 'off' });
 });
@@ -139,24 +141,23 @@ test('a source is added, fetched by hand, and its rules are in force', async ({
   await lab.verb('serve_archives');
   const sum = await lab.verb('peers', 'sha256sum /tmp/www/rules/good.tar.gz');
   await openPart(page, 'rules');
-  await expect(page.getByText('No source is configured.')).toBeVisible();
-  await page.getByLabel('Name of a new source').fill('lab');
-  await page.getByRole('button', { name: 'Add a source' }).click();
+  await expect(page.getByText('No rule sources.')).toBeVisible();
+  await page.getByLabel('Name of the new source').fill('lab');
+  await page.getByRole('button', { name: 'Add source' }).click();
   const source = page.locator('[data-source="lab"]');
-  await source.getByLabel('Address', { exact: true }).fill('http://203.0.113.1/rules/good.tar.gz');
-  await expect(source).toContainText('A checksum or a signature is missing.');
-  await source.getByLabel('Verified by').selectOption('sha256');
+  await source.getByLabel('URL', { exact: true }).fill('http://203.0.113.1/rules/good.tar.gz');
+  await expect(source).toContainText('A checksum or signature is required.');
+  await source.getByLabel('Verification').selectOption('sha256');
   await source.getByLabel('SHA-256 checksum').fill(sum.split(' ')[0] ?? '');
   await page.getByRole('button', { name: 'Review and apply' }).click();
   await page.getByRole('button', { name: 'Apply', exact: true }).click();
   await expect(applied(page)).toBeVisible({ timeout: TAKEN_MS });
   await page.getByRole('button', { name: 'Update now' }).click();
-  await expect(page.getByText(/^(The update has begun|An update is under way)/)).toBeVisible();
-  // "good" alone is in the source's address from the beginning.
+  await expect(page.getByText(/^(Update started|An update is already running)/)).toBeVisible();
   await expect(source).toContainText('2 rules', { timeout: 90_000 });
-  await expect(source).toContainText('good');
-  const rules = page.getByRole('region', { name: 'Rules in force' });
-  await expect(rules).toContainText('Good');
+  await expect(source).toContainText('OK');
+  const rules = page.getByRole('region', { name: 'Rule set' });
+  await expect(rules).toContainText('Up to date');
 });
 
 test('a refused archive is told with its reason, and the rules before it stay', async ({
@@ -174,8 +175,8 @@ config rules 'lab'
   const loaded = page.locator('[data-fact="loaded"]');
   const before = await loaded.innerText();
   await page.getByRole('button', { name: 'Update now' }).click();
-  const rules = page.getByRole('region', { name: 'Rules in force' });
-  await expect(rules).toContainText('Last update refused', { timeout: 90_000 });
+  const rules = page.getByRole('region', { name: 'Rule set' });
+  await expect(rules).toContainText('Last update failed', { timeout: 90_000 });
   await expect(page.locator('main')).toContainText(/mark\.rules/);
   await expect(loaded).toHaveText(before);
 });
