@@ -101,7 +101,7 @@ test('what the router has is shown; what it refuses is told at its field and tak
   });
   const field = page.getByRole('group', { name: /quoted/ }).getByLabel('Name', { exact: true });
   await expect(field).toHaveAttribute('aria-invalid', 'true');
-  await expect(field).toHaveAccessibleDescription(/contains .+ which a name cannot/);
+  await expect(field).toHaveAccessibleDescription(/contains .+, which is not allowed in a name/);
   expect(await router.run('cat /etc/config/fastpath')).not.toContain('quoted');
   expect(await router.ask('ips')).toMatchObject({ policy: { policies: [{ name: 'first' }, {}] } });
   // Corrected, it is applied.

@@ -55,12 +55,12 @@ fn what_is_wrong_is_said_with_section_option_and_value() {
     for (options, problem) in [
         (
             "\toption profile 'fast'\n",
-            "section 'cpu', option 'profile', value 'fast': is no profile; known are auto, \
-             forward, inspect",
+            "section 'cpu', option 'profile', value 'fast': is not a profile: use auto, \
+             forward or inspect",
         ),
         (
             "\toption forwarding '0-x'\n",
-            "section 'cpu', option 'forwarding', value '0-x': is no list of CPUs such as 0-3,8",
+            "section 'cpu', option 'forwarding', value '0-x': is not a list of CPUs such as 0-3,8",
         ),
         (
             "\toption inspection '3-1'\n",

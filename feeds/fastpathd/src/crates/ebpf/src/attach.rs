@@ -117,10 +117,10 @@ pub enum AttachError {
     #[error("pinning {0}")]
     Pin(PathBuf, #[source] io::Error),
     /// It keeps VLAN tags from XDP.
-    #[error("keeping device {0} from taking VLAN tags off")]
+    #[error("disabling VLAN tag offload of device {0}")]
     Strips(u32, #[source] io::Error),
     /// What was there before cannot go.
-    #[error("taking away what was attached")]
+    #[error("detaching the programs")]
     Before(#[source] DetachError),
 }
 

@@ -127,7 +127,7 @@ pub enum LoadError {
     #[error("making the folder {0}")]
     Folder(PathBuf, #[source] io::Error),
     /// A map of another layout cannot be taken away.
-    #[error("removing {0}, which is of another layout")]
+    #[error("removing {0}, which has another layout")]
     Remove(PathBuf, #[source] io::Error),
     /// What the programs were made of cannot be noted.
     #[error("noting what is loaded in {0}")]

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
     /// The request, or a part of it, is no object.
-    #[error("{field}: an object is wanted, not {value}")]
+    #[error("{field}: expected an object, not {value}")]
     NoObject {
         /// Where.
         field: String,
@@ -21,7 +21,7 @@ pub enum QueryError {
         field: String,
     },
     /// Wrong type, unknown word or out of range.
-    #[error("{field}: {wanted} is wanted, not {value}")]
+    #[error("{field}: expected {wanted}, not {value}")]
     Bad {
         /// Where.
         field: String,
@@ -31,7 +31,7 @@ pub enum QueryError {
         value: String,
     },
     /// The field does not go with the rest of the request.
-    #[error("{field}: {value} does not go with {other}")]
+    #[error("{field}: {value} cannot be combined with {other}")]
     Conflict {
         /// Where.
         field: String,

@@ -240,7 +240,7 @@ fn watching_has_words_of_its_own() {
     assert!(condition.why.contains("pass unseen"), "{}", condition.why);
     watch.hangs(0);
     let condition = watch.becomes(State::FailingOpen);
-    assert!(condition.why.ends_with("Nothing is watched."), "{}", condition.why);
+    assert!(condition.why.ends_with("Nothing is monitored."), "{}", condition.why);
     assert_eq!(condition.gate, Gate::Queue);
 }
 
@@ -331,7 +331,7 @@ fn what_suricata_said_is_one_bounded_line() {
     let why = watch.step().why;
     assert_eq!(
         why,
-        "Suricata refused its configuration or rules: E: one E: two. Connections pass uninspected."
+        "Suricata rejected its configuration or rules: E: one E: two. Connections pass uninspected."
     );
     watch.seen.refused = Some("x ".repeat(99_999));
     assert!(watch.step().why.len() < 600);

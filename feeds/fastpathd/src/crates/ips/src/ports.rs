@@ -43,7 +43,7 @@ pub fn check_mode(settings: &Settings, ports: &[Port]) -> Result<(), Problem> {
     match (settings.mode, found.as_slice()) {
         (Mode::Inline, [one, other]) if one.mtu != other.mtu => {
             let what = format!(
-                "mode inline needs the same largest packet on both: {} takes {} bytes, {} {}",
+                "mode inline needs the same MTU on both ports: {} has {}, {} has {}",
                 one.name, one.mtu, other.name, other.mtu
             );
             Err(refuse(&settings.devices.join(" "), what))

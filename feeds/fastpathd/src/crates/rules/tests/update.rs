@@ -115,7 +115,7 @@ fn a_signature_is_enough_and_has_to_be_right() {
     };
     for (sig, words) in [
         ("/other.sig", "is signed with key 0202020202020202, not with 0101010101010101"),
-        ("/wrong.sig", "the signature does not belong to it"),
+        ("/wrong.sig", "the signature does not match"),
         ("/none.sig", "the signature is none of usign"),
         ("/missing.sig", "missing.sig failed: "),
     ] {
@@ -160,7 +160,7 @@ fn the_set_before_can_be_brought_back() {
     let (server, gateway) = (Server::start(), Gateway::new());
     let nothing = gateway.run("rollback");
     assert_eq!(nothing.code, 4);
-    assert_eq!(nothing.message(), "there is no previous set of rules");
+    assert_eq!(nothing.message(), "there is no previous rule set");
     let one = gateway.update(&[source(&server, "a", &files(&[("a.rules", &rule(1, 1))]))]);
     let two = gateway.update(&[source(&server, "a", &files(&[("a.rules", &rule(1, 2))]))]);
     assert_eq!(two.result["previous"], one.result["version"]);
@@ -199,7 +199,7 @@ fn a_request_that_cannot_be_carried_out_is_refused_with_its_fault() {
         (with(json!({"name": "a", "url": url, "unverified": true})), "not enough for http"),
         (with(json!({"name": "a", "url": "ftp://h/x", "unverified": true})), "url: does not begin"),
         (with(json!({"name": "fastpath", "url": url})), "is reserved"),
-        (sourceless.to_string(), "no absolute path"),
+        (sourceless.to_string(), "not an absolute path"),
     ] {
         let answer = run(&mut program(), &["update"], &request);
         assert_eq!((answer.code, answer.outcome()), (4, "failed"), "{request}");

@@ -25,7 +25,7 @@ pub struct Block {
 #[non_exhaustive]
 pub enum BlockError {
     /// As many are blocked as may be.
-    #[error("blocking {0}: as many addresses of its family are blocked as block_limit allows")]
+    #[error("blocking {0}: block_limit of its address family is reached")]
     Full(IpAddr),
     /// There is no such set: the table is not in force, or without blocks.
     #[error("table inet fastpath has no set {0}")]

@@ -90,7 +90,7 @@ impl Kernel for Running {
                 return Ok(datagrams);
             }
         }
-        Err(io::Error::other("the table changes faster than it can be read"))
+        Err(io::Error::other("the table changes faster than it can be dumped"))
     }
 
     fn pppoe(&mut self) -> io::Result<(Vec<PppoeSession>, Vec<Dialer>)> {

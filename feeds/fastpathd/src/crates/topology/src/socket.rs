@@ -114,7 +114,7 @@ impl RouteSocket {
                 return Err(error);
             };
             if got > buffer.len() {
-                return Err(io::Error::other("a datagram is larger than the kernel's largest"));
+                return Err(io::Error::other("a datagram exceeds the kernel's maximum size"));
             }
             if from.nl_pid == 0 {
                 return Ok(&buffer[..got]);

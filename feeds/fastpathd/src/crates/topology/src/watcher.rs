@@ -191,5 +191,5 @@ fn discard(socket: &RouteSocket, buffer: &mut [u8]) -> io::Result<()> {
             _ => {}
         }
     }
-    Err(io::Error::other("they come faster than they can be dropped"))
+    Err(io::Error::other("they arrive faster than they can be discarded"))
 }
