@@ -79,7 +79,7 @@ fn choices_are_applied_without_a_download_too() {
     for words in [
         "rules/malware.rules line 3: sid 4 stays alert though drop says cat:malware: it says noal",
         "category wrong is not in it",
-        "drop 77 met no rule",
+        "drop 77 matches no rule",
     ] {
         assert!(notes.contains(words), "{notes}\nshould have: {words}");
     }
