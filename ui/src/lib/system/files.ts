@@ -38,7 +38,8 @@ export async function upload(session: string, path: string, file: Blob): Promise
     size?: number;
   };
   if (said.failure !== undefined) throw new Fault('failed', said.message ?? 'upload rejected');
-  if (said.size !== file.size) throw new Fault('failed', `${said.size} of ${file.size} bytes received`);
+  if (said.size !== file.size)
+    throw new Fault('failed', `${said.size} of ${file.size} bytes received`);
 }
 
 /** Has the browser save something under a name. */

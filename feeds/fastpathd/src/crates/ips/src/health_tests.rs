@@ -99,7 +99,7 @@ fn stopped_with_and_without_traffic_it_hangs() {
             watch.hangs(waiting);
             let condition = watch.becomes(state);
             assert_eq!(condition.gate, gate);
-            assert!(condition.why.contains("neither works nor answers"), "{}", condition.why);
+            assert!(condition.why.contains("is running but hangs"), "{}", condition.why);
             watch.goes_on();
             assert_eq!(watch.step().state, state, "not before it has been well for a while");
             assert_eq!(watch.becomes(State::Inline).gate, Gate::Queue);
@@ -136,7 +136,7 @@ fn a_busy_one_is_degraded_at_most() {
     assert!(condition.why.contains("lags"), "{}", condition.why);
     watch.depth(0);
     let condition = watch.steps(22);
-    assert!(condition.why.contains("answers late"), "{}", condition.why);
+    assert!(condition.why.contains("answers commands late"), "{}", condition.why);
     watch.goes_on();
     assert_eq!(watch.steps(22).state, State::Inline);
 }
@@ -237,7 +237,7 @@ fn watching_has_words_of_its_own() {
     watch.seen.capture_drops += 1;
     let condition = watch.step();
     assert_eq!(condition.state, State::Watching);
-    assert!(condition.why.contains("pass unseen"), "{}", condition.why);
+    assert!(condition.why.contains("are not inspected"), "{}", condition.why);
     watch.hangs(0);
     let condition = watch.becomes(State::FailingOpen);
     assert!(condition.why.ends_with("Nothing is monitored."), "{}", condition.why);
@@ -281,7 +281,7 @@ fn one_that_never_gets_ready_or_listens_nowhere_fails() {
     (watch.seen.running, watch.answers) = (true, true);
     let condition = watch.steps(20);
     assert_eq!(condition.state, State::FailingOpen);
-    assert!(condition.why.contains("listens on no queue"), "{}", condition.why);
+    assert!(condition.why.contains("has not bound any queue"), "{}", condition.why);
 }
 
 #[test]

@@ -127,7 +127,7 @@ mod tests {
             (Mode::Inline, &["lan1", "eth2"], "value 'lan1': is a port of br-lan, which"),
             (Mode::Inline, &["eth2", "wan"], "value 'wan': carries pppoe-wan, which"),
             (Mode::Inline, &["eth1", "eth2"], "value 'eth1': has an address of this router"),
-            (Mode::Inline, &["eth2", "eth3"], "eth2 takes 1500 bytes, eth3 9000"),
+            (Mode::Inline, &["eth2", "eth3"], "eth2 has 1500, eth3 has 9000"),
         ] {
             let said = check(mode, devices, &ports);
             assert!(said.starts_with("section 'ips'"), "{said}");

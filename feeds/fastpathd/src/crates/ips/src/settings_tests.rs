@@ -88,7 +88,7 @@ fn bad_values_are_refused_with_section_option_and_words() {
         ("option block_time '0'", "option 'block_time', value '0': is not a number from 1"),
         ("option block_limit '65537'", "option 'block_limit', value '65537': is not a number"),
         ("list home 'lan'", "option 'home', value 'lan': is not an address or network"),
-        ("list exempt '10.0.0.1/8'", "value '10.0.0.1/8': has bits set beyond the prefix"),
+        ("list exempt '10.0.0.1/8'", "value '10.0.0.1/8': has host bits set"),
         ("list block_exempt 'x'", "option 'block_exempt', value 'x': is not an address"),
         ("list device 'a b'", "option 'device', value 'a b': is not a device name"),
         ("list device 'lan1'\nlist device 'lan1'", "value 'lan1': is there twice"),
