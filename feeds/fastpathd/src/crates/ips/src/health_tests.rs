@@ -145,16 +145,16 @@ fn a_busy_one_is_degraded_at_most() {
 fn what_is_amiss_is_told() {
     type Spoil = fn(&mut Watch);
     let spoil: [(&str, Spoil); 6] = [
-        ("are lost in its queues", |watch| {
+        ("are dropped in its queues", |watch| {
             watch.seen.queues[1].as_mut().unwrap().unread += 1;
         }),
-        ("listens on 1 of 2 queues: connections of the others pass", |watch| {
+        ("bound 1 of 2 queues: connections in the others pass", |watch| {
             watch.seen.queues[1] = None;
         }),
-        ("7 rules could not", |watch| watch.seen.rules.as_mut().unwrap().failed = 7),
-        ("One rule could not", |watch| watch.seen.rules.as_mut().unwrap().failed = 1),
-        ("no rules in force", |watch| watch.seen.rules = Some(Rules::default())),
-        ("configuration from before; the new one failed: line 7", |watch| {
+        ("7 rules failed to load", |watch| watch.seen.rules.as_mut().unwrap().failed = 7),
+        ("1 rule failed to load", |watch| watch.seen.rules.as_mut().unwrap().failed = 1),
+        ("no rules loaded", |watch| watch.seen.rules = Some(Rules::default())),
+        ("previous configuration; the new one failed: line 7", |watch| {
             watch.seen.refused = Some("line 7".into());
         }),
     ];

@@ -155,7 +155,7 @@ fn no_program_to_download_with() {
     let this = Box::new();
     let request = this.gateway.request(&[this.source(Page::Stalled, &sha256(b""))]).to_string();
     let answer = run(program().env("PATH", "/nowhere"), &["update"], &request);
-    this.assert_refused(&answer, "there is no program to download with");
+    this.assert_refused(&answer, "no download program found");
 }
 
 #[test]

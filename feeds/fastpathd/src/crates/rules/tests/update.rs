@@ -77,7 +77,7 @@ fn choices_are_applied_without_a_download_too() {
     assert_eq!(answer.result["stopping"], 1);
     let notes = told["notes"].to_string();
     for words in [
-        "rules/malware.rules line 3: sid 4 stays alert though drop says cat:malware: it says noal",
+        "rules/malware.rules line 3: sid 4 stays alert though drop says cat:malware: it has noalert",
         "category wrong is not in it",
         "drop 77 matches no rule",
     ] {
@@ -116,7 +116,7 @@ fn a_signature_is_enough_and_has_to_be_right() {
     for (sig, words) in [
         ("/other.sig", "is signed with key 0202020202020202, not with 0101010101010101"),
         ("/wrong.sig", "the signature does not match"),
-        ("/none.sig", "the signature is none of usign"),
+        ("/none.sig", "the signature is not a usign signature"),
         ("/missing.sig", "missing.sig failed: "),
     ] {
         let answer = gateway.update(&[at(sig)]);
@@ -192,7 +192,7 @@ fn a_request_that_cannot_be_carried_out_is_refused_with_its_fault() {
     let mut sourceless = gateway.request(&[]);
     sourceless["store"] = json!("relative");
     for (request, words) in [
-        (String::from("{"), "not understood"),
+        (String::from("{"), "invalid request"),
         (with(json!({"name": "a", "url": url, "colour": "red"})), "unknown field `colour`"),
         (with(json!({"name": "a/b", "url": url})), "source 'a/b', name: "),
         (with(json!({"name": "a", "url": url})), "source 'a', unverified: is not set"),

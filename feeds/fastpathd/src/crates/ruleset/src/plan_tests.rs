@@ -50,7 +50,7 @@ fn settings_narrow_the_choice_but_cannot_widen_it() {
     assert_eq!(
         why(&plan),
         [
-            ("br-lan", false, "named in the settings, but cannot be: a bridge"),
+            ("br-lan", false, "named in the settings, but not possible: a bridge"),
             ("gone0", false, "named in the settings, but the device does not exist"),
             ("gone1", false, "named in the settings, but the device does not exist"),
             ("lan1", false, "not among the devices named in the settings"),

@@ -74,8 +74,8 @@ fn every_error_names_section_option_and_value() {
         ("src_vlan", "lan", vlan),
         ("dest_vlan", "65556", vlan),
         ("enabled", "maybe", "is neither 1 nor 0"),
-        ("name", "a\"b", "contains '\"', which a name cannot"),
-        ("src", "a\\b", "contains '\\\\', which a name cannot"),
+        ("name", "a\"b", "contains '\"', which is not allowed in a name"),
+        ("src", "a\\b", "contains '\\\\', which is not allowed in a name"),
     ] {
         let text = format!("config policy\n\toption {option} '{value}'\n");
         let value = value.escape_debug();

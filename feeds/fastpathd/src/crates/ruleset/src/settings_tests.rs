@@ -126,7 +126,7 @@ fn excludes_are_checked_too() {
         ("src", "10.0.0.0/33", "has a prefix length that is not 0 to 32"),
         ("dest", "2001:db8::/129", "has a prefix length that is not 0 to 128"),
         ("dest", "10.0.0.0/", "has a prefix length that is not 0 to 32"),
-        ("src", "10.0.0.1/24", "has bits set beyond the prefix; meant is perhaps 10.0.0.0/24"),
+        ("src", "10.0.0.1/24", "has host bits set; did you mean 10.0.0.0/24?"),
         ("proto", "icmp", "is neither tcp nor udp; other protocols are never offloaded"),
         ("dest_port", "0", ports),
         ("dest_port", "65536", ports),
@@ -134,9 +134,9 @@ fn excludes_are_checked_too() {
         ("dest_port", "1-2-3", ports),
         ("dest_port", "+80", ports),
         ("src_port", "20-10", "is a range with the end before the start"),
-        ("name", "a\"b", "contains '\"', which a name cannot"),
-        ("name", "a\nb", "contains '\\n', which a name cannot"),
-        ("name", "a\\b", "contains '\\\\', which a name cannot"),
+        ("name", "a\"b", "contains '\"', which is not allowed in a name"),
+        ("name", "a\nb", "contains '\\n', which is not allowed in a name"),
+        ("name", "a\\b", "contains '\\\\', which is not allowed in a name"),
     ] {
         let text = format!("config exclude\n\toption {option} '{value}'\n");
         let value = value.escape_debug();
