@@ -77,7 +77,7 @@ fn choices_are_applied_without_a_download_too() {
     assert_eq!(answer.result["stopping"], 1);
     let notes = told["notes"].to_string();
     for words in [
-        "rules/malware.rules line 3: sid 4 stays alert though drop says cat:malware: it has noalert",
+        "rules/malware.rules line 3: sid 4 stays alert though drop says cat:malware: it has noaler",
         "category wrong is not in it",
         "drop 77 matches no rule",
     ] {
