@@ -333,7 +333,8 @@ by_hand() {
 	fi
 	recover
 	"$1"
-	echo "Takes effect at the next boot, or after: /etc/init.d/network reload; /etc/init.d/firewall reload"
+	echo "Takes effect at the next boot, or after:" \
+		"/etc/init.d/network reload; /etc/init.d/firewall reload"
 }
 
 QUIET=

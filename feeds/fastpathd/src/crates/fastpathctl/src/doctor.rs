@@ -29,9 +29,7 @@ pub(crate) struct Request {
 /// Why the doctor could not look, or could not mend.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DoctorError {
-    #[error(
-        "object {object} not found on ubus and program {path} not found: {cause}; is fastpathd installed?"
-    )]
+    #[error("{object} is not on ubus and {path} does not exist: {cause}; is fastpathd installed?")]
     Absent { object: &'static str, path: String, cause: String },
     #[error("{object} {method}: {cause}")]
     Call { object: &'static str, method: &'static str, cause: String },
