@@ -15,14 +15,14 @@ async function everyView(page: Page, port: number, look: (what: string) => Promi
   await logIn(page);
   await expect(page.getByRole('heading', { name: 'Throughput by path' })).toBeVisible();
   await look('overview');
-  await page.getByRole('button', { name: 'As a table' }).click();
+  await page.getByRole('button', { name: 'Show as table' }).click();
   await look('overview with the table of the chart');
   await page.goto('#/topology');
   await expect(page.getByRole('heading', { name: 'Devices' })).toBeVisible();
   await look('topology');
   for (const part of ['now', 'policy', 'rules']) {
     await page.goto(`#/protection?part=${part}`);
-    await expect(page.getByRole('navigation', { name: 'Parts of Protection' })).toBeVisible();
+    await expect(page.getByRole('navigation', { name: 'Protection sections' })).toBeVisible();
     await expect(page.locator('main .panel h2').first()).toBeVisible();
     await look(`protection, ${part}`);
   }
@@ -32,7 +32,7 @@ async function everyView(page: Page, port: number, look: (what: string) => Promi
   await expect(rowOf(page, port)).toContainText('Flowtable');
   await look('flows');
   await rowOf(page, port).click();
-  await expect(page.getByRole('heading', { name: 'Life so far' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'History' })).toBeVisible();
   await look('flows with a flow open');
   await page.mouse.move(0, 0);
   await page.goto('#/flows?group=host');

@@ -9,10 +9,10 @@ import { core, expect, open, test } from './fixture';
 /** Applies what is edited, and waits until the page has confirmed it by itself. */
 async function apply(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Review and apply' }).click();
-  const dialog = page.getByRole('dialog', { name: 'What changes' });
+  const dialog = page.getByRole('dialog', { name: 'Changes' });
   await expect(dialog).toBeVisible();
   await dialog.getByRole('button', { name: 'Apply' }).click();
-  await expect(page.getByText('The change is kept.')).toBeVisible();
+  await expect(page.getByText('The change is confirmed.')).toBeVisible();
 }
 
 test(
@@ -21,19 +21,19 @@ test(
   async ({ page, router }) => {
     const forwards = () => router.run('grep -c "e2e web" /etc/config/firewall || true');
     await open(page, 'firewall');
-    await page.getByRole('button', { name: 'Add a port forward' }).click();
+    await page.getByRole('button', { name: 'Add port forward' }).click();
     const form = page.locator('details[open][data-forward]').last();
     await form.getByRole('textbox', { name: 'Name' }).fill('e2e web');
-    await form.getByLabel('Port outside').fill('8443');
-    await form.getByLabel('Host', { exact: true }).fill('10.10.10.10');
-    await form.getByLabel('Port of the host').fill('443');
+    await form.getByLabel('External port').fill('8443');
+    await form.getByLabel('Internal host').fill('10.10.10.10');
+    await form.getByLabel('Internal port').fill('443');
     await apply(page);
     expect((await forwards()).trim()).toBe('1');
     // From the zone that masquerades to one that does not.
     const section = await router.run('sed -n "/^config redirect/,/^$/p" /etc/config/firewall');
     expect(section).toContain("option src 'wan'");
     expect(section).toContain("option dest 'lan'");
-    await page.getByRole('button', { name: 'Understood' }).click();
+    await page.getByRole('button', { name: 'Dismiss' }).click();
     await page.goto('#/system');
     const last = page.locator('details[data-change]').first();
     await last.locator('summary').click();
@@ -50,20 +50,20 @@ test('a port forward without its values is refused at its fields', async ({ page
     if (request.postData()?.includes('"fastpath.change","check"')) asked.push(request.url());
   });
   await open(page, 'firewall');
-  await page.getByRole('button', { name: 'Add a port forward' }).click();
+  await page.getByRole('button', { name: 'Add port forward' }).click();
   const form = page.locator('details[open][data-forward]').last();
-  const port = form.getByLabel('Port outside');
-  const host = form.getByLabel('Host', { exact: true });
+  const port = form.getByLabel('External port');
+  const host = form.getByLabel('Internal host');
   await expect(form.locator('[aria-invalid]')).toHaveCount(0);
   await form.locator('summary').click();
   await page.getByRole('button', { name: 'Review and apply' }).click();
   // The first bad field has the focus, though its forward was folded.
   await expect(port).toBeFocused();
   await expect(form.getByText('Enter the port to forward.')).toBeVisible();
-  await expect(host).toHaveAccessibleDescription(/address of the host/);
-  await expect(page.getByText('2 values are not accepted:')).toBeVisible();
+  await expect(host).toHaveAccessibleDescription(/address of the destination host/);
+  await expect(page.getByText('2 invalid values:')).toBeVisible();
   await port.fill('8443');
-  await expect(page.getByText('1 value is not accepted:')).toBeVisible();
+  await expect(page.getByText('1 invalid value:')).toBeVisible();
   await page.getByRole('button', { name: 'Review and apply' }).click();
   await expect(host).toBeFocused();
   expect(asked).toEqual([]);
@@ -81,19 +81,17 @@ test('the log is found by its words and by how bad it is', async ({ page, router
   );
   await open(page, 'system');
   const log = page.getByRole('list', { name: 'System log' });
-  await page
-    .getByRole('searchbox', { name: 'Words to look for' })
-    .fill(`needle ${tag.toUpperCase()}`);
+  await page.getByRole('searchbox', { name: 'Search text' }).fill(`needle ${tag.toUpperCase()}`);
   await expect(log.getByRole('listitem')).toHaveCount(2);
-  const level = page.getByRole('combobox', { name: 'How bad' });
+  const level = page.getByRole('combobox', { name: 'Severity' });
   await level.selectOption('Errors');
   await expect(log.getByRole('listitem')).toHaveCount(1);
   await expect(log).toContainText('a needle');
   await expect(log).not.toContainText('blunt');
   await level.selectOption('Warnings and errors');
   await expect(log.getByRole('listitem')).toHaveCount(2);
-  await page.getByRole('searchbox', { name: 'Words to look for' }).fill(`straw ${tag}`);
-  await expect(log.getByRole('listitem')).toHaveText('No line has these words.');
+  await page.getByRole('searchbox', { name: 'Search text' }).fill(`straw ${tag}`);
+  await expect(log.getByRole('listitem')).toHaveText('No matching lines.');
 });
 
 /** An archive made by tar itself, with entries that lead elsewhere if asked for. */
@@ -111,7 +109,7 @@ test(
   { tag: ['@fault:backup-truncated', '@fault:backup-foreign', '@fault:backup-paths'] },
   async ({ page }) => {
     await open(page, 'system');
-    const choose = page.getByLabel('Restore from');
+    const choose = page.getByLabel('Restore from file');
     const whole = archive();
     await choose.setInputFiles(whole);
     await expect(page.locator('[data-preview]')).toContainText('etc/config/network');
@@ -119,10 +117,16 @@ test(
     const name = { name: 'backup.tar.gz', mimeType: 'application/gzip' };
     const cut = readFileSync(whole);
     const bad: [Buffer, RegExp][] = [
-      [cut.subarray(0, cut.length / 2), /not complete/],
-      [Buffer.from('PK\u0003\u0004'), /no backup: it is not compressed/],
-      [readFileSync(archive('--transform=s,etc/config,../../etc,')), /would be written outside/],
-      [readFileSync(archive('--transform=s,etc/config,photos,')), /nothing in it belongs/],
+      [cut.subarray(0, cut.length / 2), /is incomplete/],
+      [Buffer.from('PK\u0003\u0004'), /not gzip-compressed/],
+      [
+        readFileSync(archive('--transform=s,etc/config,../../etc,')),
+        /would be written outside the configuration/,
+      ],
+      [
+        readFileSync(archive('--transform=s,etc/config,photos,')),
+        /contains no files in etc\/config/,
+      ],
     ];
     for (const [buffer, words] of bad) {
       await choose.setInputFiles({ ...name, buffer });
@@ -140,10 +144,10 @@ test(
     await router.run('cp /etc/config/rpcd /tmp/rpcd.e2e');
     try {
       await open(page, 'system');
-      await page.getByRole('button', { name: 'Add somebody' }).click();
+      await page.getByRole('button', { name: 'Add user' }).click();
       await page.getByRole('textbox', { name: 'Name', exact: true }).fill('e2e-guest');
       await page.getByRole('textbox', { name: /^New password/ }).fill('correct horse');
-      await page.getByRole('button', { name: 'Take over' }).click();
+      await page.getByRole('button', { name: 'Save' }).click();
       await expect(page.locator('[data-user="e2e-guest"]')).toBeVisible();
       await apply(page);
       expect(await page.content()).not.toContain('correct horse');

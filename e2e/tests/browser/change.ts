@@ -14,7 +14,7 @@ export async function openSetup(page: Page, screen: string, user: User = 'root')
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
 }
 
-export const review = (page: Page) => page.getByRole('dialog', { name: 'What changes' });
+export const review = (page: Page) => page.getByRole('dialog', { name: 'Changes' });
 
 /** Asks the router what would change, and answers the lines. */
 export async function looked(page: Page): Promise<string[]> {

@@ -80,13 +80,13 @@ test('policies keep what the controls show, also after another screen', async ({
 }) => {
   const before = await router.run('cat /etc/config/fastpath');
   await openSetup(page, 'protection?part=policy');
-  const add = page.getByRole('button', { name: 'Add a policy' });
+  const add = page.getByRole('button', { name: 'Add policy' });
   const changes = page.getByText('1 edit', { exact: true });
   await add.click();
   await expect(changes).toBeVisible();
   await screen(page, 'Overview');
   await screen(page, 'Protection');
-  await page.getByRole('link', { name: 'Policy', exact: true }).click();
+  await page.getByRole('link', { name: 'Policies', exact: true }).click();
   await expect(changes).toBeVisible();
   await page.getByRole('button', { name: 'Discard' }).click();
   await expect(changes).toBeHidden();

@@ -10,7 +10,7 @@ const ports = ['lan1', 'lan2', 'lan3', 'mgmt', 'wan'] as const;
 
 const engines = (page: Page) => page.getByRole('group', { name: 'Engine' });
 const programs = (page: Page) => page.getByRole('region', { name: 'eBPF programs' });
-const exits = (page: Page) => page.getByRole('region', { name: 'How packets left' });
+const exits = (page: Page) => page.getByRole('region', { name: 'Packet verdicts' });
 
 interface Ebpf {
   devices: { device: string; hook: string; why: string }[];
@@ -47,7 +47,7 @@ test(
     const table = programs(page).getByRole('table');
     const [hook, why] = userMode()
       ? ['TCX', 'is virtual: checksums of its packets may be unfinished']
-      : ['Native XDP', 'the drivers of all ports can'];
+      : ['Native XDP', 'supported by all port drivers'];
     for (const port of ports) {
       const row = table
         .getByRole('row')
@@ -60,8 +60,10 @@ test(
     const forwarded = exits(page).locator('[data-exit="forwarded"]');
     await expect(forwarded.getByRole('rowheader')).toContainText('Rewritten and sent');
     await expect(forwarded.getByRole('cell').last()).toContainText(/[1-9][\d,]* \/s/);
-    await expect(exits(page)).toContainText(/[1-9][\d.]* % forwarded/);
-    await expect(exits(page).locator('[data-exit="unknown"]')).toContainText('It has no entry');
+    await expect(exits(page)).toContainText(/[1-9][\d.]*% forwarded/);
+    await expect(exits(page).locator('[data-exit="unknown"]')).toContainText(
+      'The flow has no entry',
+    );
     expect(await violations(page)).toEqual([]);
 
     await page.goto('#/flows?path=ebpf');
@@ -92,17 +94,17 @@ test('the hook is moved by the page, and told by the router', async ({ page, rou
   await router.run('fastpathctl engine ebpf');
   await page.setViewportSize({ width: 320, height: 640 });
   await open(page, 'overview');
-  const hook = page.getByRole('combobox', { name: 'Where programs meet packets' });
-  const move = page.getByRole('button', { name: 'Move them' });
+  const hook = page.getByRole('combobox', { name: 'eBPF hook' });
+  const move = page.getByRole('button', { name: 'Switch hook' });
   await expect(move).toBeDisabled();
   // By keyboard alone: the last choice, then the button after it.
   await hook.press('End');
   // The price is told before anything is done.
-  await expect(hook).toHaveAccessibleDescription(/at a price: about a third more work/);
+  await expect(hook).toHaveAccessibleDescription(/about a third more CPU/);
   await hook.press('Tab');
   await expect(move).toBeFocused();
   await page.keyboard.press('Enter');
-  await expect(page.getByText('They are there: Generic XDP.')).toBeVisible();
+  await expect(page.getByText('Switched to Generic XDP.')).toBeVisible();
   expect(await hooksOf(router)).toEqual(ports.map(() => 'xdp-generic'));
   expect(await configured(router)).toContain("option hook 'xdp-generic'");
   await expect(programs(page).locator('[data-hook="xdp-generic"]')).toHaveCount(ports.length);
@@ -134,12 +136,12 @@ test(refused, { tag: '@long' }, async ({ page, router }) => {
   await router.run(`${TCX}; fastpathctl engine ebpf`);
   await open(page, 'overview');
   await expect(programs(page).locator('[data-hook="tcx"]')).toHaveCount(ports.length);
-  const hook = page.getByRole('combobox', { name: 'Where programs meet packets' });
-  const move = page.getByRole('button', { name: 'Move them' });
+  const hook = page.getByRole('combobox', { name: 'eBPF hook' });
+  const move = page.getByRole('button', { name: 'Switch hook' });
   await occupied(router, ports, async () => {
     await hook.selectOption('Generic XDP');
     await move.click();
-    await expect(page.getByText(/^Taken back: lan1: attaching to device/)).toBeVisible();
+    await expect(page.getByText(/^Rolled back: lan1: attaching to device/)).toBeVisible();
     expect(await configured(router)).not.toContain("option hook 'xdp-generic'");
     await expect.poll(() => hooksOf(router)).toEqual(ports.map(() => 'tcx'));
     await expect(hook).toHaveValue('tcx');
@@ -147,10 +149,10 @@ test(refused, { tag: '@long' }, async ({ page, router }) => {
   await occupied(router, ['wan'], async () => {
     await hook.selectOption('Generic XDP');
     await move.click();
-    await expect(page.getByText('They are there: Generic XDP.')).toBeVisible();
+    await expect(page.getByText('Switched to Generic XDP.')).toBeVisible();
     const bare = programs(page).locator('[data-hook=""]');
     await expect(bare.getByRole('rowheader')).toHaveText('wan');
-    await expect(bare).toContainText('none: flowtable');
+    await expect(bare).toContainText('none (flowtable)');
     await expect(bare).toContainText('attaching to device');
     await expect(page.locator('[data-code="ebpf-partly"]')).toContainText('wan: attaching');
     await page.goto('#/topology');
@@ -169,8 +171,8 @@ test('without its package it is the flowtable, and the page says what is missing
     await open(page, 'overview');
     await engines(page).getByRole('button', { name: 'eBPF' }).click();
     const missing = 'the package fastpathd-ebpf is not installed';
-    await expect(page.getByText(`Not switched: ${missing}`)).toBeVisible();
-    await expect(programs(page)).toContainText(`No port has a program: ${missing}`);
+    await expect(page.getByText(`Switching failed: ${missing}`)).toBeVisible();
+    await expect(programs(page)).toContainText(`No port has an eBPF program: ${missing}`);
     await expect(exits(page)).toHaveCount(0);
     expect(await router.engine()).toMatchObject({ active: 'flowtable', wanted: 'ebpf' });
     await expect(page.locator('[data-code="engine-differs"]')).toContainText(missing);
@@ -184,6 +186,6 @@ test('the viewer sees where programs are, and cannot move them', async ({ page, 
   await router.run('fastpathctl engine ebpf');
   await open(page, 'overview', 'viewer');
   await expect(programs(page).getByRole('row')).toHaveCount(ports.length + 1);
-  await expect(programs(page)).toContainText('Where programs meet packets: Best there is');
+  await expect(programs(page)).toContainText('eBPF hook: Automatic');
   await expect(programs(page).getByRole('combobox')).toHaveCount(0);
 });

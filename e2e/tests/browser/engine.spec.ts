@@ -28,7 +28,7 @@ test('hardware that cannot is told in the router’s words', async ({ page, rout
   await open(page, 'overview');
   const choice = page.getByRole('group', { name: 'Engine' });
   await choice.getByRole('button', { name: 'Hardware' }).click();
-  await expect(page.getByText(/Not switched: nft refused the rules: .+/)).toBeVisible();
+  await expect(page.getByText(/Switching failed: nft rejected the rules: .+/)).toBeVisible();
   await expect(choice.getByRole('button', { name: 'Flowtable' })).toHaveAttribute(
     'aria-pressed',
     'true',

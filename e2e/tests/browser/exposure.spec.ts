@@ -8,13 +8,13 @@ test('opening the router to the Internet needs consent by name', core, async ({ 
   await page.getByLabel('wan may open connections to the router', { exact: true }).check();
   await looked(page);
   const danger = review(page).locator('[data-exposes]');
-  await expect(danger).toContainText('This opens your network to the Internet');
-  await expect(danger).toContainText('connections to the router itself (from zone wan)');
+  await expect(danger).toContainText('This exposes your network to the Internet');
+  await expect(danger).toContainText('connect to the router itself (from zone wan)');
   const applied = review(page).getByRole('button', { name: 'Apply', exact: true });
   await expect(applied).toBeDisabled();
   expect(await violations(page)).toEqual([]);
   const consent = danger.getByRole('checkbox', {
-    name: 'Open to the Internet (zone wan): the router',
+    name: 'Expose to the Internet (zone wan): the router',
     exact: true,
   });
   await consent.check();
@@ -29,7 +29,7 @@ test('opening the router to the Internet needs consent by name', core, async ({ 
   await page.goto('#/overview');
   const open = page.locator('[data-code="open-to-internet"]');
   await expect(open).toContainText('the router itself (from zone wan)', { timeout: CHANGE_MS });
-  await expect(page.getByText('Nothing to report.')).toBeHidden();
+  await expect(page.getByText('No problems found.')).toBeHidden();
   expect(await router.run('cat /etc/config/firewall')).toMatch(/option\s+input\s+'ACCEPT'/);
 });
 

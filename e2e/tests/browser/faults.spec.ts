@@ -48,7 +48,7 @@ test(
   async ({ page, router }) => {
     await open(page, 'flows');
     await router.run('/etc/init.d/fastpathd stop');
-    const away = banner(page, /fastpathd has not answered since \d/);
+    const away = banner(page, /No response from fastpathd since \d/);
     await expect(away).toBeVisible();
     await expect(page.locator('[data-connection]')).toHaveText('Daemon not running');
     await router.run('/etc/init.d/fastpathd start');
@@ -65,10 +65,10 @@ test('a silent router is told, and the page recovers by itself', async ({
   watch.expectOutage();
   await open(page, 'overview');
   await router.signal('stop', 'broker');
-  const away = banner(page, /The router has not answered since \d/);
+  const away = banner(page, /No response from the router since \d/);
   try {
     await expect(away).toBeVisible();
-    await expect(page.locator('[data-connection]')).toHaveText('No connection');
+    await expect(page.locator('[data-connection]')).toHaveText('Disconnected');
   } finally {
     await router.signal('cont', 'broker');
   }
@@ -84,7 +84,7 @@ test('a restarted broker: no reload, a login, and back', async ({ page, router, 
   await page.evaluate(() => Object.assign(window, { notReloaded: true }));
   await router.signal('term', 'broker');
   // Sessions of the web die with their keeper.
-  await expect(page.getByText('Your session has ended. Log in to go on')).toBeVisible();
+  await expect(page.getByText('Your session has expired. Log in to continue')).toBeVisible();
   await logIn(page);
   await live(page);
   await expect(rowOf(page, port)).toContainText('Flowtable');

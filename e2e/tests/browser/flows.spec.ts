@@ -28,18 +28,16 @@ test('a switched off engine turns it slow, with the reason', async ({ page, lan,
   await expect(row).toContainText('Flowtable');
   await row.getByRole('button').click();
   const panel = page.getByRole('complementary');
-  await expect(panel).toContainText('take the kernel’s short cut');
+  await expect(panel).toContainText('through the kernel’s flowtable');
   await router.run('fastpathctl engine off');
   await expect(row).toContainText('Slow');
   await expect(row).toContainText('Engine is off');
-  await expect(panel).toContainText(
-    'Offloading is switched off, so every connection takes the slow',
-  );
+  await expect(panel).toContainText('Offloading is disabled, so every flow takes');
   await router.run('fastpathctl engine flowtable');
   await expect(row).toContainText('Flowtable');
   await expect(row).not.toContainText('Engine is off');
-  // Its life so far: slow, flowtable, slow, flowtable.
-  const life = panel.getByRole('list', { name: 'Life so far' }).getByRole('listitem');
+  // Its history: slow, flowtable, slow, flowtable.
+  const life = panel.getByRole('list', { name: 'History' }).getByRole('listitem');
   await expect(life.filter({ hasText: 'Engine is off' })).toHaveCount(1);
   await expect(life.last()).toContainText('Flowtable');
 });
@@ -84,7 +82,7 @@ test('filters, order and groups are the daemon’s', async ({ page, lan }) => {
   await lan.begin('h10', 'ping', `exec ping -i 0.3 ${hosts.h20}`);
   await open(page, 'flows');
   const ping = page.getByRole('row').filter({ hasText: 'ICMP' }).filter({ hasText: 'h20' });
-  await expect(ping).toContainText('Protocol cannot be offloaded');
+  await expect(ping).toContainText('Unsupported protocol');
   await page.getByLabel('Protocol').selectOption('TCP');
   await expect(ping).toHaveCount(0);
   await expect(rowOf(page, port)).toBeVisible();

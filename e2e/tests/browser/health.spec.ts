@@ -58,13 +58,13 @@ test(
 
 test('whether whole packets arrive is tried on demand', async ({ page }) => {
   await openSetup(page, 'health');
-  const host = page.getByLabel('IPv4 address of a host');
+  const host = page.getByLabel('Host (IPv4 address)');
   await expect(host).toBeVisible({ timeout: LOOK_MS });
   await host.fill('not an address');
   await page.getByRole('button', { name: 'Test', exact: true }).click();
-  await expect(page.getByText('“not an address” is no IPv4 address')).toBeVisible();
+  await expect(page.getByText('“not an address” is not a valid IPv4 host address')).toBeVisible();
   await host.fill(hosts.isp);
   await page.getByRole('button', { name: 'Test', exact: true }).click();
-  const whole = page.getByText(/: 1,492 bytes arrive at/);
+  const whole = page.getByText(/: 1,492 bytes reach/);
   await expect(whole).toBeVisible({ timeout: LOOK_MS });
 });

@@ -24,7 +24,7 @@ test.describe('for a browser that prefers German', () => {
     await page.getByRole('button', { name: 'Anmelden' }).click();
     await live(page);
     await expect(page).toHaveTitle('Übersicht · gateway · fastpath');
-    await expect(page.getByRole('region', { name: 'Durchsatz nach Weg' })).toBeVisible();
+    await expect(page.getByRole('region', { name: 'Durchsatz nach Pfad' })).toBeVisible();
     // A decimal comma.
     await expect(page.locator('[data-figure="offload"]')).toHaveText(/^\d+,\d|^100\b|^–/);
     for (const screen of ['Verbindungen', 'Schutz', 'Topologie', 'Übersicht']) {
@@ -42,7 +42,7 @@ test.describe('for a browser that prefers German', () => {
     await page.reload();
     await expect(page.getByRole('heading', { name: 'Throughput by path' })).toBeVisible();
     await page.getByRole('combobox', { name: 'Language' }).selectOption('Deutsch');
-    await expect(page.getByRole('heading', { name: 'Durchsatz nach Weg' })).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'Durchsatz nach Pfad' })).toBeVisible();
   });
 });
 

@@ -30,7 +30,7 @@ test(
       await cell(page, 'lan1', 10).selectOption('');
       await looked(page);
       const applied = review(page).getByRole('button', { name: 'Apply', exact: true });
-      await expect(review(page).getByText('This may cut you off')).toBeVisible();
+      await expect(review(page).getByText('You may lose access')).toBeVisible();
       await expect(applied).toBeDisabled();
       await review(page).getByRole('checkbox').check();
       await apply(page);
@@ -73,7 +73,7 @@ test(
     await later.goto(`${baseURL}#/network`);
     await logIn(later);
     await expect(how(later, 'expired')).toBeVisible({ timeout: CHANGE_MS });
-    await later.getByRole('button', { name: 'Understood' }).click();
+    await later.getByRole('button', { name: 'Dismiss' }).click();
     await expect(how(later, 'expired')).toBeHidden();
     await later.close();
   },
@@ -94,12 +94,12 @@ test(
     await withhold(page);
     await apply(page);
     await review(other).getByRole('button', { name: 'Apply', exact: true }).click();
-    await expect(
-      other.getByText(/another administrator is changing something \(root, since \d/),
-    ).toBeVisible({ timeout: CHANGE_MS });
+    await expect(other.getByText(/root has had a change in progress since \d/)).toBeVisible({
+      timeout: CHANGE_MS,
+    });
     expect(await router.run('bridge vlan show dev lan2')).not.toMatch(/\b10\b/);
-    // Either may put it back at once.
-    await other.getByRole('button', { name: 'Put it back now' }).click();
+    // Either may roll it back at once.
+    await other.getByRole('button', { name: 'Roll back now' }).click();
     await expect(how(page, 'reverted')).toBeVisible({ timeout: CHANGE_MS });
     await expect
       .poll(() => router.run('bridge vlan show dev lan3'), { timeout: CHANGE_MS })

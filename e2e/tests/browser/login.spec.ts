@@ -9,7 +9,7 @@ test('a wrong password is told, the right one lets in', core, async ({ page }) =
   await page.getByLabel('User name').fill('root');
   await page.getByLabel('Password').fill('wrong');
   await page.getByRole('button', { name: 'Log in' }).click();
-  await expect(page.getByRole('alert')).toHaveText('User name or password is wrong.');
+  await expect(page.getByRole('alert')).toHaveText('Wrong user name or password.');
   await expect(page.getByLabel('Password')).toHaveValue('');
   await logIn(page);
   await live(page);
@@ -41,7 +41,7 @@ test('an ended session asks for a login and comes back to the place', async ({ p
   const { session } = JSON.parse(stored ?? '{}') as { session: string };
   const params = [session, 'session', 'destroy', {}];
   await request.post('/ubus', { data: { jsonrpc: '2.0', id: 1, method: 'call', params } });
-  await expect(page.getByText('Your session has ended. Log in to go on')).toBeVisible();
+  await expect(page.getByText('Your session has expired. Log in to continue')).toBeVisible();
   await logIn(page);
   await live(page);
   await expect(page.getByRole('searchbox', { name: 'Filter flows' })).toHaveValue('10.10');

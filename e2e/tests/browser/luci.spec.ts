@@ -34,8 +34,8 @@ test(
 
 test('a screen that is in no menu has a title, too', async ({ page, request }) => {
   await openInLuci(page, request, 'wizard', { title: 'gateway' });
-  await expect(page.getByRole('heading', { name: 'First steps' })).toBeVisible();
-  await expect(page).toHaveTitle('gateway | First steps');
+  await expect(page.getByRole('heading', { name: 'Setup wizard' })).toBeVisible();
+  await expect(page).toHaveTitle('gateway | Setup wizard');
   await page.goto(`${BASE}/flows`);
   await expect(page).toHaveTitle('gateway | Flows');
 });
@@ -91,7 +91,7 @@ test('neither has rules of style for the other', async ({ page, request }) => {
 test('language and darkness are LuCI’s', async ({ page, request }) => {
   await openInLuci(page, request, 'overview', { lang: 'de' });
   await live(page);
-  await expect(page.getByRole('heading', { name: 'Durchsatz nach Weg' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Durchsatz nach Pfad' })).toBeVisible();
   const app = page.locator('.fastpath');
   await expect(app).toHaveAttribute('data-scheme', 'light');
   const dark = (on: boolean) =>
@@ -122,7 +122,7 @@ test('a reader sees no control that writes', async ({ page, request }) => {
   await expect(page.getByRole('group', { name: 'Engine' }).getByRole('button')).toHaveCount(0);
   await page.goto(`${BASE}/protection?part=policy`);
   await live(page);
-  await expect(page.getByRole('heading', { name: 'Who is inspected' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Inspection policies' })).toBeVisible();
   await expect(page.getByRole('main').getByRole('button')).toHaveCount(0);
   await expect(page.getByRole('main').getByRole('combobox')).toHaveCount(0);
 });

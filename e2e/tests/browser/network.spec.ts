@@ -8,12 +8,12 @@ const cell = (page: Page, port: string, vid: number) =>
   page.getByLabel(`${port} in VLAN ${vid}`, { exact: true });
 
 async function newVlan(page: Page, vid: string, name: string, address = ''): Promise<void> {
-  await page.getByRole('button', { name: 'Add a VLAN' }).click();
+  await page.getByRole('button', { name: 'Add VLAN' }).click();
   const form = page.getByRole('form', { name: 'New VLAN' });
-  await form.getByLabel('Number').fill(vid);
+  await form.getByLabel('VLAN ID').fill(vid);
   await form.getByLabel('Name').fill(name);
-  await form.getByLabel('Address of the router').fill(address);
-  await form.getByRole('button', { name: 'Take over' }).click();
+  await form.getByLabel('Router address').fill(address);
+  await form.getByRole('button', { name: 'Add to draft' }).click();
 }
 
 test('the matrix shows what the file says, also after it was changed elsewhere', async ({
@@ -71,9 +71,9 @@ test(
   async ({ page }) => {
     await openSetup(page, 'network');
     for (const [vid, words] of [
-      ['0', 'A VLAN has a number from 1 to 4094.'],
-      ['4095', 'A VLAN has a number from 1 to 4094.'],
-      ['20', 'This number is taken.'],
+      ['0', 'A VLAN ID from 1 to 4094.'],
+      ['4095', 'A VLAN ID from 1 to 4094.'],
+      ['20', 'This VLAN ID is already in use.'],
     ] as const) {
       await newVlan(page, vid, 'guest', '10.10.30.1/24');
       await expect(page.getByText(words)).toBeVisible();
@@ -82,7 +82,7 @@ test(
     // What only the router knows.
     await newVlan(page, '30', 'guest', '10.10.20.9/24');
     await page.getByRole('button', { name: 'Review and apply' }).click();
-    await expect(page.getByText('1 value is not accepted:')).toBeVisible();
+    await expect(page.getByText('1 invalid value:')).toBeVisible();
     await page.getByRole('button', { name: 'Discard' }).click();
     await expect(page.getByRole('button', { name: 'Review and apply' })).toBeHidden();
   },
@@ -117,7 +117,7 @@ END
 `);
   try {
     await openSetup(page, 'network');
-    await page.getByRole('button', { name: 'Prepare the change to one bridge' }).click();
+    await page.getByRole('button', { name: 'Prepare migration to one bridge' }).click();
     await expect(cell(page, 'lan1', 1)).toHaveValue('u*');
     await expect(cell(page, 'lan2', 20)).toHaveValue('t');
     const lines = (await looked(page)).join('\n');
@@ -131,7 +131,7 @@ END
 test('a viewer sees the matrix and nothing to change it with', async ({ page }) => {
   await openSetup(page, 'network', 'viewer');
   await expect(cell(page, 'lan1', 10)).toBeDisabled();
-  await expect(page.getByText('Your account may look at this and change nothing.')).toBeVisible();
+  await expect(page.getByText('Your account is read-only.')).toBeVisible();
   // Words are explained to viewers, too.
   const buttons = page.getByRole('main').getByRole('button').filter({ hasNotText: /^\?$/ });
   await expect(buttons).toHaveCount(0);

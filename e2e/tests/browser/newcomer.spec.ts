@@ -13,18 +13,18 @@ test('from the first login to a healthy gateway', timed, async ({ page, router, 
   const next = () => page.getByRole('button', { name: 'Next' }).click();
   await openSetup(page, 'wizard');
   await page.getByLabel('New password').fill('fastpath');
-  await page.getByLabel('Once more').fill('fastpath');
-  await page.getByRole('button', { name: 'Set the password' }).click();
+  await page.getByLabel('Confirm password').fill('fastpath');
+  await page.getByRole('button', { name: 'Set password' }).click();
   await expect(page.getByText('The password is set.')).toBeVisible();
   await next();
-  await expect(page.getByLabel('How it connects')).toHaveValue('pppoe');
+  await expect(page.getByLabel('Protocol')).toHaveValue('pppoe');
   await page.getByLabel('User name').fill('subscriber');
   await page.getByLabel('Password', { exact: true }).fill('line');
   await next();
-  await page.getByLabel('A network for guests').check();
-  await page.getByLabel('Port for guests').selectOption('lan3');
+  await page.getByLabel('Guest network').check();
+  await page.getByLabel('Guest port').selectOption('lan3');
   await next();
-  await page.getByLabel('Inspect new connections in line').check();
+  await page.getByLabel('Inspect new connections inline').check();
   await next();
   const lines = (await looked(page)).join('\n');
   expect(lines).toContain('lan3:u*');
@@ -37,7 +37,7 @@ test('from the first login to a healthy gateway', timed, async ({ page, router, 
   await expect(router.run('nft list table inet fw4')).resolves.toContain('guest');
   await lab.verb('h30', '! ping -c 1 -W 1 10.10.10.10');
 
-  // Inspected first, then past the stack.
+  // Inspected first, then offloaded.
   await lab.verb('soon', '110', 'ips_is', 'inline');
   await page.goto('#/flows');
   // A table under the pointer holds still.
@@ -46,7 +46,7 @@ test('from the first login to a healthy gateway', timed, async ({ page, router, 
   const row = rowOf(page, port);
   await expect(row).toContainText('Flowtable', { timeout: CHANGE_MS });
   await row.getByRole('button').click();
-  const life = page.getByRole('list', { name: 'Life so far' }).getByRole('listitem');
+  const life = page.getByRole('list', { name: 'History' }).getByRole('listitem');
   await expect(life.filter({ hasText: 'Inspect' })).not.toHaveCount(0);
   await expect(life.last()).toContainText('Flowtable');
 

@@ -20,11 +20,11 @@ test('what flows shows at a glance', core, async ({ page, lan, router }) => {
   await expect(page.locator('[data-path="flowtable"]')).toContainText('Mbit/s');
   const top = page.getByRole('row').filter({ hasText: 'h10' });
   await expect(top.first()).toContainText('Mbit/s');
-  await expect(page.getByText(/Core 0/)).toBeVisible();
+  await expect(page.getByText(/CPU 0/)).toBeVisible();
   const cores = Number(await router.run('grep -c ^processor /proc/cpuinfo'));
-  await expect(page.getByText(/% busy, .*% of it forwarding packets/)).toHaveCount(cores);
-  await page.getByRole('button', { name: 'As a table' }).click();
-  await expect(page.getByRole('button', { name: 'As a chart' })).toBeVisible();
+  await expect(page.getByText(/% busy, .*% of it softirq/)).toHaveCount(cores);
+  await page.getByRole('button', { name: 'Show as table' }).click();
+  await expect(page.getByRole('button', { name: 'Show as chart' })).toBeVisible();
 });
 
 test('a path leads to its flows', async ({ page, lan }) => {

@@ -23,7 +23,7 @@ async function apply(page: Page, ...lines: string[]): Promise<void> {
   for (const line of lines) expect(said).toContain(line);
   await review(page).getByRole('button', { name: 'Apply', exact: true }).click();
   await expect(how(page, 'kept')).toBeVisible({ timeout: TAKEN_MS });
-  await how(page, 'kept').getByRole('button', { name: 'Understood' }).click();
+  await how(page, 'kept').getByRole('button', { name: 'Dismiss' }).click();
 }
 
 const two = `
@@ -41,21 +41,21 @@ config policy
 test('a policy made on the page reaches uci and the kernel', core, async ({ page, router }) => {
   await router.inLine(two);
   await openPart(page, 'policy');
-  await page.getByRole('button', { name: 'Add a policy' }).click();
+  await page.getByRole('button', { name: 'Add policy' }).click();
   await page.keyboard.type('cameras');
   const cameras = policy(page, '3. cameras');
-  await cameras.getByLabel('From zone').selectOption('iot');
-  await cameras.getByLabel('To zone').selectOption('wan');
+  await cameras.getByLabel('Source zone').selectOption('iot');
+  await cameras.getByLabel('Destination zone').selectOption('wan');
   await cameras.getByLabel('Action').selectOption('always');
-  await page.getByLabel('Budget of a connection, bytes').fill('2 MiB');
+  await page.getByLabel('Budget per connection, bytes').fill('2 MiB');
   expect(await violations(page)).toEqual([]);
   await apply(
     page,
     'budget_bytes: 1048576 → 2097152',
-    'cameras is new (policy)',
-    'cameras.action: nothing → always',
-    'cameras.src: nothing → iot',
-    'cameras.dest: nothing → wan',
+    'cameras added (policy)',
+    'cameras.action: (not set) → always',
+    'cameras.src: (not set) → iot',
+    'cameras.dest: (not set) → wan',
   );
   const file = await router.run('cat /etc/config/fastpath');
   expect(file).toMatch(/option\s+budget_bytes\s+'2097152'/);
@@ -76,7 +76,7 @@ test('a policy made on the page reaches uci and the kernel', core, async ({ page
   await page.keyboard.press('Enter');
   await expect(page.getByText('first is now 2 of 3.')).toBeAttached();
   await expect(page.getByRole('button', { name: 'Move first down' })).toBeFocused();
-  await apply(page, 'fastpath: another order');
+  await apply(page, 'fastpath: order changed');
   expect(await router.ask('ips')).toMatchObject({
     policy: { policies: [{ name: 'second' }, { name: 'first' }, { name: 'cameras' }] },
   });
@@ -94,13 +94,13 @@ test('what the router has is shown; what it refuses is told at its field and not
   const name = policy(page, '1. first').getByLabel('Name', { exact: true });
   await name.fill('a "quoted" name');
   await page.getByRole('button', { name: 'Review and apply' }).click();
-  await expect(page.getByText(/^1 value is not accepted:/)).toBeVisible({ timeout: TAKEN_MS });
+  await expect(page.getByText(/^1 invalid value:/)).toBeVisible({ timeout: TAKEN_MS });
   const field = page.getByRole('group', { name: /quoted/ }).getByLabel('Name', { exact: true });
   await expect(field).toHaveAttribute('aria-invalid', 'true');
-  await expect(field).toHaveAccessibleDescription(/contains .+ which a name cannot/);
+  await expect(field).toHaveAccessibleDescription(/contains .+, which is not allowed in a name/);
   expect(await router.run('cat /etc/config/fastpath')).not.toContain('quoted');
   expect(await router.ask('ips')).toMatchObject({ policy: { policies: [{ name: 'first' }, {}] } });
-  // Mended, it is taken.
+  // Corrected, it is applied.
   await field.fill('better');
   await apply(page, 'name: first → better');
   expect(await router.run('cat /etc/config/fastpath')).toContain('better');
@@ -110,21 +110,21 @@ const senseless = 'what cannot work is not sent; switched off, nothing is inspec
 test(senseless, { tag: '@long' }, async ({ page, router }) => {
   await router.inLine();
   await openPart(page, 'policy');
-  await page.getByLabel('Budget of a connection, bytes').fill('-1');
-  const budget = page.getByLabel('Budget of a connection, bytes');
-  await expect(budget).toHaveAccessibleDescription(/An amount such as 1 MiB/);
+  await page.getByLabel('Budget per connection, bytes').fill('-1');
+  const budget = page.getByLabel('Budget per connection, bytes');
+  await expect(budget).toHaveAccessibleDescription(/A size such as 1 MiB/);
   await page.getByRole('button', { name: 'Review and apply' }).click();
-  await expect(page.getByText(/^1 value is not accepted:/)).toBeVisible();
+  await expect(page.getByText(/^1 invalid value:/)).toBeVisible();
   await expect(budget).toBeFocused();
   await expect(review(page)).toBeHidden();
   await page.getByRole('button', { name: 'Discard' }).click();
   await expect(budget).toHaveValue('1 MiB');
   await page.getByLabel('Never inspected').fill('10.10.10.5\nthe cellar');
-  await expect(page.getByText('“the” is no address or network')).toBeVisible();
+  await expect(page.getByText('“the” is not an address or network')).toBeVisible();
   await page.getByRole('button', { name: 'Discard' }).click();
   await page.getByLabel('Intrusion prevention').uncheck();
   await apply(page, 'enabled: 1 → 0');
-  await page.getByRole('link', { name: 'Now', exact: true }).click();
+  await page.getByRole('link', { name: 'Status', exact: true }).click();
   await expect(page.locator('[data-ips]')).toHaveText(/Off/);
   expect(await router.ask('ips')).toMatchObject({ enabled: false, state: 'off' });
 });
@@ -138,22 +138,21 @@ test('a source is added, fetched by hand, and its rules are in force', async ({
   await lab.verb('serve_archives');
   const sum = await lab.verb('peers', 'sha256sum /tmp/www/rules/good.tar.gz');
   await openPart(page, 'rules');
-  await expect(page.getByText('No source is configured.')).toBeVisible();
-  await page.getByLabel('Name of a new source').fill('lab');
-  await page.getByRole('button', { name: 'Add a source' }).click();
+  await expect(page.getByText('No rule sources.')).toBeVisible();
+  await page.getByLabel('Name of the new source').fill('lab');
+  await page.getByRole('button', { name: 'Add source' }).click();
   const source = page.locator('[data-source="lab"]');
-  await source.getByLabel('Address', { exact: true }).fill('http://203.0.113.1/rules/good.tar.gz');
-  await expect(source).toContainText('A checksum or a signature is missing.');
-  await source.getByLabel('Verified by').selectOption('sha256');
+  await source.getByLabel('URL', { exact: true }).fill('http://203.0.113.1/rules/good.tar.gz');
+  await expect(source).toContainText('A checksum or signature is required.');
+  await source.getByLabel('Verification').selectOption('sha256');
   await source.getByLabel('SHA-256 checksum').fill(sum.split(' ')[0] ?? '');
-  await apply(page, 'lab is new (rules)');
+  await apply(page, 'lab added (rules)');
   await page.getByRole('button', { name: 'Update now' }).click();
-  await expect(page.getByText(/^(The update has begun|An update is under way)/)).toBeVisible();
-  // "good" alone is in the source's address from the beginning.
+  await expect(page.getByText(/^(Update started|An update is already running)/)).toBeVisible();
   await expect(source).toContainText('2 rules', { timeout: 90_000 });
-  await expect(source).toContainText('good');
-  const rules = page.getByRole('region', { name: 'Rules in force' });
-  await expect(rules).toContainText('Good');
+  await expect(source).toContainText('OK');
+  const rules = page.getByRole('region', { name: 'Rule set' });
+  await expect(rules).toContainText('Up to date');
 });
 
 test('a refused archive is told with its reason, and the rules before it stay', async ({
@@ -171,8 +170,8 @@ config rules 'lab'
   const loaded = page.locator('[data-fact="loaded"]');
   const before = await loaded.innerText();
   await page.getByRole('button', { name: 'Update now' }).click();
-  const rules = page.getByRole('region', { name: 'Rules in force' });
-  await expect(rules).toContainText('Last update refused', { timeout: 90_000 });
+  const rules = page.getByRole('region', { name: 'Rule set' });
+  await expect(rules).toContainText('Last update failed', { timeout: 90_000 });
   await expect(page.locator('main')).toContainText(/mark\.rules/);
   await expect(loaded).toHaveText(before);
 });

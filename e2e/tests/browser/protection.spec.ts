@@ -20,7 +20,7 @@ const block = (page: Page, address: string) => page.locator(`[data-block="${addr
 
 /** How many alerts are listed, once they are. */
 async function known(page: Page): Promise<number> {
-  await expect(page.getByRole('region', { name: 'Alerts' })).toContainText('since the daemon');
+  await expect(page.getByRole('region', { name: 'Alerts' })).toContainText('since daemon start');
   return alerts(page).getByRole('button').count();
 }
 
@@ -50,7 +50,7 @@ const blocked = 'a blocked answer is told within two seconds, never arrived, and
 test(blocked, timed, async ({ page, router, lan }) => {
   await router.inLine();
   await open(page, 'protection');
-  await expect(state(page)).toHaveText(/In line/);
+  await expect(state(page)).toHaveText(/Protecting · inline/);
   const before = await known(page);
   const told = await toldAfter(page, router, lan);
   note(`told after ${told} ms`);
@@ -58,7 +58,7 @@ test(blocked, timed, async ({ page, router, lan }) => {
   await expect(newest(page)).toContainText('Blocked');
   await newest(page).getByRole('button').click();
   const detail = page.getByRole('complementary', { name: 'Alert' });
-  await expect(detail).toContainText('The packet never arrived.');
+  await expect(detail).toContainText('The packet was dropped.');
   await expect(detail).toContainText(SID);
   await expect(detail).toContainText(`${hosts.isp}:80`);
   await expect(detail.locator('[data-fact="target"]')).toContainText('id.txt');
@@ -100,7 +100,7 @@ test('texts from the network are shown, never interpreted, and found', async ({ 
   await expect(alerts(page).getByRole('button')).toHaveCount(1);
   await expect(newest(page)).toContainText('Allowed');
   await search.fill(hay);
-  const actions = page.getByRole('group', { name: 'What became of the packet' });
+  const actions = page.getByRole('group', { name: 'Action' });
   await actions.getByRole('button', { name: 'Blocked' }).click();
   await expect(alerts(page).getByRole('button')).toHaveCount(1);
   await expect(newest(page)).toContainText(`only ${hay}`);
@@ -168,13 +168,13 @@ test(
     await expect(row.locator('.left')).not.toHaveText(left);
     // Figures go on, nothing moves.
     expect(await place()).toEqual(before);
-    await row.getByRole('button', { name: `Release ${hosts.isp}` }).click();
-    const dialog = page.getByRole('dialog', { name: `Release ${hosts.isp}?` });
+    await row.getByRole('button', { name: `Unblock ${hosts.isp}` }).click();
+    const dialog = page.getByRole('dialog', { name: `Unblock ${hosts.isp}?` });
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     await expect(row).toBeVisible();
     await row.getByRole('button').click();
-    await dialog.getByRole('button', { name: 'Release' }).click();
-    await expect(page.getByText(`${hosts.isp} is released.`)).toBeVisible();
+    await dialog.getByRole('button', { name: 'Unblock' }).click();
+    await expect(page.getByText(`${hosts.isp} is unblocked.`)).toBeVisible();
     await expect(row).toHaveCount(0);
     expect(await router.ask('blocks')).toMatchObject({ blocks: [] });
     await lab.verb('soon', '5', 'h10', 'ping', '-c', '1', '-W', '1', hosts.isp);
@@ -190,15 +190,15 @@ test(
 test('Suricata’s absence is told in words, and its return', core, async ({ page, lab, router }) => {
   await router.inLine();
   await open(page, 'protection');
-  await expect(state(page)).toHaveText(/In line/);
+  await expect(state(page)).toHaveText(/Protecting · inline/);
   await lab.verb('hold_suricata');
   await lab.verb('kill_suricata');
-  await expect(state(page)).toHaveText(/Failing open/);
-  await expect(page.getByText('Connections pass without inspection and are counted')).toBeVisible();
+  await expect(state(page)).toHaveText(/Down · fail-open/);
+  await expect(page.getByText('Connections pass uninspected and are counted')).toBeVisible();
   await entry(page, 'Overview').click();
-  await expect(page.getByRole('region', { name: 'Protection' })).toContainText('Failing open');
+  await expect(page.getByRole('region', { name: 'Protection' })).toContainText('Down · fail-open');
   await lab.verb('let_suricata');
-  await expect(state(page)).toHaveText(/In line/);
+  await expect(state(page)).toHaveText(/Protecting · inline/);
 });
 
 test('connections that had left inspection are brought back', async ({ page, router, lan }) => {
@@ -207,12 +207,12 @@ test('connections that had left inspection are brought back', async ({ page, rou
   await open(page, 'flows');
   await expect(rowOf(page, port)).toContainText('Flowtable');
   await entry(page, 'Protection').click();
-  await page.getByRole('button', { name: 'Inspect again' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Inspect again' }).click();
-  await expect(page.getByText(/^\d+ connections? (is|are) inspected again\.$/)).toBeVisible();
+  await page.getByRole('button', { name: 'Re-inspect all' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Re-inspect all' }).click();
+  await expect(page.getByText(/^\d+ connections? returned to inspection\.$/)).toBeVisible();
   await entry(page, 'Flows').click();
   await rowOf(page, port).getByRole('button').click();
-  const life = page.getByRole('list', { name: 'Life so far' });
+  const life = page.getByRole('list', { name: 'History' });
   await expect(life).toContainText(/Flowtable[\s\S]*Inspect/);
 });
 
@@ -221,19 +221,23 @@ test('a viewer sees everything and can change nothing', async ({ page, router, l
     "\toption block '1'\n\nconfig policy\n\toption name 'iot'\n\toption src 'iot'",
   );
   await open(page, 'protection', 'viewer');
-  await expect(state(page)).toHaveText(/In line/);
+  await expect(state(page)).toHaveText(/Protecting · inline/);
   await toldAfter(page, router, lan);
   await expect(block(page, hosts.isp)).toBeVisible();
-  const writing = /Release|Inspect again|Update now|Review|Add|Remove|Move/;
-  const parts = { Now: 'Alerts', Policy: 'Who is inspected', Rules: 'Sources' };
+  const writing = /Unblock|Re-inspect|Update now|Review|Add|Remove|Move/;
+  const parts = {
+    Status: 'Alerts',
+    Policies: 'Inspection policies',
+    Rules: 'Rule sources',
+  };
   for (const [part, region] of Object.entries(parts)) {
     await page.getByRole('link', { name: part, exact: true }).click();
     await expect(page.getByRole('region', { name: region })).toBeVisible();
     await expect(page.getByRole('button', { name: writing })).toHaveCount(0);
-    if (part === 'Now') continue;
+    if (part === 'Status') continue;
     await expect(page.locator('main :is(input, select, textarea)')).toHaveCount(0);
   }
-  await page.getByRole('link', { name: 'Policy', exact: true }).click();
+  await page.getByRole('link', { name: 'Policies', exact: true }).click();
   await expect(page.getByRole('row', { name: /^iot/ })).toContainText('Inspect');
   await live(page);
 });

@@ -77,10 +77,10 @@ test('a viewer made by the page lists no folder', async ({ page, request, router
   await router.run('cp /etc/config/rpcd /tmp/rpcd.e2e; mkdir -p /var/run/rpcd');
   try {
     await open(page, 'system');
-    await page.getByRole('button', { name: 'Add somebody' }).click();
+    await page.getByRole('button', { name: 'Add user' }).click();
     await page.getByRole('textbox', { name: 'Name', exact: true }).fill('e2e-made');
     await page.getByRole('textbox', { name: /^New password/ }).fill('correct horse');
-    await page.getByRole('button', { name: 'Take over' }).click();
+    await page.getByRole('button', { name: 'Save' }).click();
     await expect(page.locator('[data-user="e2e-made"]')).toBeVisible();
     await looked(page);
     await apply(page);
@@ -128,7 +128,7 @@ test('a viewer sees every screen, and no control on it that writes', core, async
     await page.goto(`#/${screen}`);
     await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
     await expect(page.locator('main section.panel').first()).toBeVisible();
-    for (const name of [/Review and apply/, /^Remove/, /^Add /, /Restore/, /Reboot/, /Save a/]) {
+    for (const name of [/Review and apply/, /^Remove/, /^Add /, /Restore/, /Reboot/, /Download/]) {
       await expect(page.getByRole('button', { name }), `${screen} ${name}`).toHaveCount(0);
     }
     const open = page.locator('main :is(input[type=checkbox], select):enabled:not([aria-label])');
@@ -150,9 +150,9 @@ test(
     };
     for (let tries = 1; tries <= 5; tries += 1) {
       await enter(`wrong ${tries}`);
-      await expect(page.getByRole('alert')).toHaveText(/is wrong|Too many/);
+      await expect(page.getByRole('alert')).toHaveText(/Wrong user name|Too many/);
     }
-    const waits = page.getByRole('button', { name: /^Log in in \d+ seconds?$/ });
+    const waits = page.getByRole('button', { name: /^Try again in \d+ seconds?$/ });
     await expect(waits).toBeDisabled();
     const told = await router.run('cat /var/run/fastpath-access.json');
     expect(JSON.parse(told)).toMatchObject({ names: { viewer: { failures: 5 } } });

@@ -79,7 +79,7 @@ test('the pictures of the documents', async ({ page, lan, router }) => {
   await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
   await page.goto('#/flows?text=10.10');
   await rowOf(page, port).getByRole('button').click();
-  await expect(page.getByRole('list', { name: 'Life so far' })).toContainText('Flowtable');
+  await expect(page.getByRole('list', { name: 'History' })).toContainText('Flowtable');
   await page.mouse.move(0, 0);
   await page.screenshot({ path: docs('flows'), animations: 'disabled' });
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });

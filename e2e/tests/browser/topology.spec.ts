@@ -16,7 +16,7 @@ test('ports, VLANs, PPPoE, and what is in the flowtable', core, async ({ page })
     await expect(page.locator(`[data-device="${device}"]`)).toContainText('In the flowtable');
   }
   for (const device of ['br-lan', 'br-lan.10', 'br-lan.20', 'wan.35', 'pppoe-wan', 'lo']) {
-    await expect(page.locator(`[data-device="${device}"]`)).toContainText('Not in it');
+    await expect(page.locator(`[data-device="${device}"]`)).toContainText('Not offloaded');
   }
   await expect(page.locator('[data-device="wan.35"]')).toContainText('vlan 35');
   await expect(page.locator('[data-device="br-lan"]')).toContainText('bridge');

@@ -7,7 +7,7 @@ import { core, expect, test } from './fixture';
 const DIAL_MS = 180_000;
 
 const line = (page: Page, state: 'up' | 'down') => page.locator(`[data-line="${state}"]`);
-const said = (page: Page) => page.getByRole('list', { name: 'The last dial' });
+const said = (page: Page) => page.getByRole('list', { name: 'Connection log' });
 
 test(
   'a line is disconnected and connected, and the log tells of the dial',
@@ -44,7 +44,7 @@ test(
     await openSetup(page, 'wan');
     const password = page.getByLabel('Password', { exact: true });
     await expect(password).toHaveValue('');
-    await expect(password).toHaveAttribute('placeholder', 'stays as it is');
+    await expect(password).toHaveAttribute('placeholder', 'unchanged');
     await page.getByLabel('User name').fill(`o'neil "x" ü`);
     await password.fill('geheim-1');
     const lines = (await looked(page)).join('\n');
@@ -72,7 +72,7 @@ test(
     await page.getByLabel('User name').fill('x'.repeat(500));
     await page.getByRole('button', { name: 'Review and apply' }).click();
     await expect(page.getByLabel('User name')).toHaveAttribute('aria-invalid', 'true');
-    await expect(page.getByText('1 value is not accepted:')).toBeVisible();
+    await expect(page.getByText('1 invalid value:')).toBeVisible();
     expect(await router.run('cat /etc/config/network')).toBe(before);
   },
 );
@@ -83,7 +83,7 @@ test('whole packets through PPPoE make port, VLAN and session wider', async ({
   router,
 }) => {
   await openSetup(page, 'wan');
-  await page.getByLabel('Whole packets through PPPoE (1500 bytes)').check();
+  await page.getByLabel(/^Full-size packets over PPPoE/).check();
   await expect(page.getByLabel('MTU', { exact: true })).toHaveValue('1500');
   await looked(page);
   await apply(page);

@@ -105,7 +105,7 @@ END
     before=$(md5sum /etc/passwd)
     /etc/init.d/fastpath-cpu start
     [ "$(md5sum /etc/passwd)" = "$before" ] || fail "/etc/passwd was written"
-    refused=$(grep -c "^no path" /var/run/fastpath-cpu.refused)
+    refused=$(grep -c "^not a path" /var/run/fastpath-cpu.refused)
     [ "$refused" = 11 ] || fail "$(cat /var/run/fastpath-cpu.refused)"
     # This one was tried: there is no such device here.
     tail -n 1 /var/run/fastpath-cpu.refused |

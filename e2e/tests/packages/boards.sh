@@ -86,7 +86,7 @@ test_running_router_is_left() {
     boot
     unconfigured dsa
     [ ! -e "$ROOT/etc/fastpath" ] || fail "something is recorded"
-    grep -q 'the router runs' "$ROOT/dev/kmsg" || fail "nothing is said"
+    grep -q 'the router is already running' "$ROOT/dev/kmsg" || fail "nothing is said"
 }
 
 test_wan_is_never_in_the_bridge() {

@@ -254,7 +254,7 @@ test_removal_takes_everything_along() {
     eventually 'ubus call fastpath status'
     on_router 'apk del fastpath fastpath-ips' >"$WORK/del.log" 2>&1 || fail "$(cat "$WORK/del.log")"
     [ -z "$(scripts_failed "$WORK/del.log")" ] || fail "$(cat "$WORK/del.log")"
-    ! grep -q 'In force at the next boot' "$WORK/del.log" || fail "what did it change?"
+    ! grep -q 'Takes effect at the next boot' "$WORK/del.log" || fail "what did it change?"
     eventually '! pidof fastpathd'
     eventually '! ubus list | grep fastpath'
     ! on_router 'nft list table inet fastpath' 2>/dev/null || fail "its table is left"

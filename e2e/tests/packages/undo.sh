@@ -109,12 +109,12 @@ test_upgrade_and_image_change_nothing() {
 test_status_tells_what_was_changed() {
     set_up own-vlans
     in_root /usr/sbin/fastpath-base status >"$WORK/said"
-    grep -q 'VLANs on a bridge already' "$WORK/said" || fail "$(cat "$WORK/said")"
+    grep -q 'a bridge already has VLANs' "$WORK/said" || fail "$(cat "$WORK/said")"
     booted
     in_root /usr/sbin/fastpath-base status >"$WORK/said"
-    grep -qx 'network.globals.packet_steering: was not set, was made 0' "$WORK/said" ||
+    grep -qx 'network.globals.packet_steering: was not set, changed to 0' "$WORK/said" ||
         fail "$(cat "$WORK/said")"
-    grep -qx 'network.lan.device: was br-lan, was made br-lan.1' "$WORK/said" ||
+    grep -qx 'network.lan.device: was br-lan, changed to br-lan.1' "$WORK/said" ||
         fail "$(cat "$WORK/said")"
 }
 

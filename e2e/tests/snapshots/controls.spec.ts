@@ -57,21 +57,21 @@ test('an engine is asked for by its name', async ({ page }) => {
 test('the block that ends is that of its line, and after a yes', async ({ page }) => {
   const asked = await controls(page, 'protection', { 'fastpath block_release': {} });
   const address = '10.10.20.10';
-  await page.getByRole('button', { name: `Release ${address}` }).click();
-  await expect(dialog(page)).toContainText(`Release ${address}?`);
+  await page.getByRole('button', { name: `Unblock ${address}` }).click();
+  await expect(dialog(page)).toContainText(`Unblock ${address}?`);
   expect(asked).toEqual([]);
-  await dialog(page).getByRole('button', { name: 'Release' }).click();
-  await expect(page.getByText(`${address} is released.`)).toBeVisible();
+  await dialog(page).getByRole('button', { name: 'Unblock' }).click();
+  await expect(page.getByText(`${address} is unblocked.`)).toBeVisible();
   expect(asked).toEqual([`fastpath block_release {"address":"${address}"}`]);
   await expect(page.locator(`[data-block="${address}"]`)).toHaveCount(0);
 });
 
 test('connections are inspected again after a yes', async ({ page }) => {
   const asked = await controls(page, 'protection', { 'fastpath reinspect': { flows: 2 } });
-  await page.getByRole('button', { name: 'Inspect again' }).click();
+  await page.getByRole('button', { name: 'Re-inspect all' }).click();
   expect(asked).toEqual([]);
-  await dialog(page).getByRole('button', { name: 'Inspect again' }).click();
-  await expect(page.getByText('2 connections are inspected again.')).toBeVisible();
+  await dialog(page).getByRole('button', { name: 'Re-inspect all' }).click();
+  await expect(page.getByText('2 connections returned to inspection.')).toBeVisible();
   expect(asked).toEqual(['fastpath reinspect {}']);
 });
 
@@ -83,15 +83,15 @@ for (const keep of [true, false]) {
       'rpc-sys upgrade_test': { code: 0 },
       'rpc-sys upgrade_start': {},
     });
-    await page.getByLabel('Image to install').setInputFiles(image);
-    await expect(page.getByText('The image fits this router.')).toBeVisible();
-    const kept = page.getByLabel('Keep the configuration');
+    await page.getByLabel('Firmware image').setInputFiles(image);
+    await expect(page.getByText('The image is valid for this router.')).toBeVisible();
+    const kept = page.getByLabel('Keep settings');
     await expect(kept).toBeChecked();
     if (!keep) await kept.click();
-    await page.getByRole('button', { name: 'Install and reboot' }).click();
+    await page.getByRole('button', { name: 'Flash and reboot' }).click();
     expect(asked).toEqual(['upload /tmp/firmware.bin', 'rpc-sys upgrade_test {}']);
-    await dialog(page).getByRole('button', { name: 'Install and reboot' }).click();
-    await expect(page.getByText('The router installs the image')).toBeVisible();
+    await dialog(page).getByRole('button', { name: 'Flash and reboot' }).click();
+    await expect(page.getByText('The router is flashing the image')).toBeVisible();
     expect(asked.slice(2)).toEqual([`rpc-sys upgrade_start {"keep":${keep}}`]);
   });
 }
@@ -101,10 +101,10 @@ test('an image that the router refuses is taken away and cannot be installed', a
     'rpc-sys upgrade_test': { code: 1, stderr: 'not for this board' },
     'rpc-sys upgrade_clean': {},
   });
-  await page.getByLabel('Image to install').setInputFiles(image);
-  await expect(page.getByText('Refused by the router: not for this board')).toBeVisible();
+  await page.getByLabel('Firmware image').setInputFiles(image);
+  await expect(page.getByText('Rejected by the router: not for this board')).toBeVisible();
   expect(asked.slice(1)).toEqual(['rpc-sys upgrade_test {}', 'rpc-sys upgrade_clean {}']);
-  await expect(page.getByRole('button', { name: 'Install and reboot' })).toHaveCount(0);
+  await expect(page.getByRole('button', { name: 'Flash and reboot' })).toHaveCount(0);
 });
 
 /** A backup made by tar itself. */
@@ -125,12 +125,12 @@ for (const code of [0, 1]) {
       'file exec': { code, stderr: 'no room' },
       'rpc-sys reboot': {},
     });
-    await page.getByLabel('Restore from').setInputFiles(archive());
+    await page.getByLabel('Restore from file').setInputFiles(archive());
     await expect(page.locator('[data-preview]')).toContainText('etc/config/network');
     await page.getByRole('button', { name: 'Restore and reboot' }).click();
     expect(asked).toEqual([]);
     await dialog(page).getByRole('button', { name: 'Restore and reboot' }).click();
-    const words = code === 0 ? /^Restored\. The router reboots/ : /no room/;
+    const words = code === 0 ? /^Restored\. The router is rebooting/ : /no room/;
     await expect(page.getByText(words)).toBeVisible();
     const command = '{"command":"/sbin/sysupgrade",';
     expect(asked).toEqual([

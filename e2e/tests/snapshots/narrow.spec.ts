@@ -10,36 +10,36 @@ const WIDE = { width: 1280, height: 800 };
 /** What each screen is for, by the words of its panels; a list or table has its role before it. */
 const content: Record<string, readonly (string | RegExp)[]> = {
   overview: [
-    ...['At a glance', 'Throughput by path', 'Flows by path', 'Protection', 'Busiest hosts'],
-    ...['Internet', 'Processor', 'Health'],
+    ...['Summary', 'Throughput by path', 'Flows by path', 'Protection', 'Top hosts'],
+    ...['Internet', 'CPU', 'Health'],
   ],
   flows: [],
   protection: [
     ...['Inspection', 'Alerts', 'Inspected and offloaded', 'Blocked addresses', 'What can be seen'],
-    ...['Suricata', 'Who does what', 'Queues and their processors'],
+    ...['Suricata', 'CPU assignment', 'Queues and CPUs'],
   ],
-  policy: ['Who is inspected', 'Inspection'],
-  rules: ['Sources', 'Schedule', 'Rules in force'],
+  policy: ['Inspection policies', /^Inspection$/],
+  rules: ['Rule sources', 'Schedule', 'Rule set'],
   topology: ['Devices', 'VLAN membership', 'Hosts'],
   health: [
-    ...['Something needs your attention', 'Protection', /^PPPoE and path MTU/, /^Path MTU test/],
-    ...['Kernel and system', /checks found nothing/],
+    ...['Some findings need attention', 'Protection', /^PPPoE and path MTU/, /^Path MTU test/],
+    ...['Kernel and system', /checks passed/],
   ],
   network: ['Ports and VLANs of br-lan'],
-  wan: ['Connection', 'How wan connects'],
+  wan: ['Connection', 'Settings of wan'],
   fastpath: [
-    ...['Which engine', 'Which ports', 'What it carries', 'Flows by path', 'Inspection budget'],
-    ...['Flows that stay on the slow path', 'Helpers', 'At once'],
+    ...['Engine', 'Ports', 'Traffic types', 'Flows by path', 'Inspection budget'],
+    ...['Exclusions', 'Conntrack helpers', 'Maintenance'],
   ],
-  firewall: ['Who reaches whom', 'Port forwards'],
-  cpu: ['Who does what now', 'Change the plan'],
-  system: ['Firmware', 'Backup', 'Who may log in', 'System log', 'The last changes'],
-  wizard: ['A password'],
+  firewall: ['Zone access', 'Port forwards'],
+  cpu: ['Current CPU assignment', 'Change the plan'],
+  system: ['Firmware', 'Backup', 'Users', 'System log', 'Recent changes'],
+  wizard: ['Password'],
 };
 
 /** Panels left out on a telephone: the drawing, since the tables have the same facts. */
 const left_out: Record<string, readonly string[]> = {
-  topology: ['How the networks hang together'],
+  topology: ['Network map'],
 };
 
 const within: Record<string, readonly (readonly ['table' | 'list' | 'img' | 'search', string])[]> =
@@ -54,13 +54,13 @@ const within: Record<string, readonly (readonly ['table' | 'list' | 'img' | 'sea
       ['img', 'Throughput of the last 5 minutes'],
       ['list', 'Blocked addresses'],
     ],
-    policy: [['list', 'Who is inspected']],
-    rules: [['list', 'Sources']],
+    policy: [['list', 'Inspection policies']],
+    rules: [['list', 'Rule sources']],
     topology: [['table', 'VLANs of br-lan']],
     network: [['table', 'Ports and VLANs of br-lan']],
-    wan: [['list', 'The last dial']],
-    fastpath: [['table', 'Which ports']],
-    firewall: [['table', 'Zones: rows open connections']],
+    wan: [['list', 'Connection log']],
+    fastpath: [['table', 'Ports']],
+    firewall: [['table', 'Zones: sources in rows']],
     system: [['list', 'System log']],
   };
 

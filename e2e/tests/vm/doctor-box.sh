@@ -29,7 +29,7 @@ test_the_daemon_hands_the_question_on() {
     same "the daemon's answer" "$(rpc "$id" fastpath doctor \
         '{"checks": ["system-root"], "lang": "de", "sample_ms": 0}' |
         jq -c '[.result[0], .result[1].findings[0].title]')" \
-        '[0,"Das System kann in den Auslieferungszustand zurück."]'
+        '[0,"Das System kann auf den geflashten Stand zurückgesetzt werden."]'
     same "what it does not know" "$(rpc "$id" fastpath doctor '{"colour": 1}' |
         jq -c .result)" "[2]"
     gw rm "$group"
@@ -230,7 +230,7 @@ END
     same "the option, not agreed to" "$(enabled)" "'0'"
     said=$(mend cpu-plan-off)
     has "what fastpathctl said" "$said" "fastpath.cpu.enabled: 0 → 1"
-    has "what fastpathctl said" "$said" "mended and kept"
+    has "what fastpathctl said" "$said" "fixed and confirmed"
     same "the option" "$(enabled)" "'1'"
     soon 15 says '.enabled and .active' cpu
 }

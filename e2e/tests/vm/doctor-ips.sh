@@ -55,7 +55,7 @@ mkdir -p /run/e2e/net/netfilter
 echo "   77   4711     0 2 65531   300     0     1000  1" >/run/e2e/net/netfilter/nfnetlink_queue
 bind /run/e2e/net /proc/$$/net')
     is "$found" ips-end-of-life warning 6.0.12
-    is "$found" ips-queue-unread error "\"queue $queue: reader\""
+    is "$found" ips-queue-unread error "\"queue $queue: bound\""
     is "$found" ips-drops warning "300 / 1000"
 }
 
@@ -174,7 +174,7 @@ test_what_nobody_can_read() {
     flow_of http $((2 * $(seen_bytes '.kind != "plain"') + much))
     soon 10 well_read
     flow_of quic $((2 * $(seen_bytes true)))
-    soon 10 finds ips-encrypted info 'not readable at all'
+    soon 10 finds ips-encrypted info 'not readable'
     between "share" "$(examined ips-encrypted | jq .params.share)" 60 80
 }
 

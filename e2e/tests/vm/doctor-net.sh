@@ -124,7 +124,7 @@ END
     port=$(fresh_port)
     download h10 "$port" "$ISP_4" 2M
     doctor 'soon 20 finds flowtable-share
-        look flowtable-share | grep -q "kept back: excluded"'
+        look flowtable-share | grep -q "flows not offloaded: excluded"'
     configure <<<"config fastpath 'main'
 	option engine 'flowtable'"
     doctor 'soon 20 silent flowtable-share'
@@ -242,7 +242,7 @@ test_vlans_of_the_bridge() {
         soon 5 finds bridge-pvid
         bridge vlan del dev lan3 vid 10
         soon 5 finds bridge-pvid
-        look bridge-pvid | grep -q "lan3 is in no VLAN"
+        look bridge-pvid | grep -q "lan3 is not a member of any VLAN"
         bridge vlan add dev lan3 vid 10 pvid untagged
         soon 5 silent bridge-pvid
         bridge vlan add dev br-lan vid 77 self

@@ -37,7 +37,7 @@ test_unknown_engine_is_refused() {
     before=$(said '.engine' status)
     mark_log
     if answer=$(gw fastpathctl engine warp 2>&1); then fail "no error: $answer"; fi
-    has "the error" "$answer" "does not accept these arguments"
+    has "the error" "$answer" "rejected the arguments"
     has "the log" "$(daemon_log)" warp
     after=$(said '.engine' status)
     same "the engine's state" "$after" "$before"

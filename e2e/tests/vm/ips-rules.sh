@@ -115,10 +115,10 @@ refusal_by_server() {
 # @long
 test_other_refused_archives() {
     upon_good_rules
-    turned_down truncated lab "cut off"
+    turned_down truncated lab "is truncated"
     turned_down link lab link.rules
     turned_down bomb lab "unpacks to more"
-    turned_down page "no rule"
+    turned_down page "is not a rule"
     turned_down nothing "$(refusal_by_server)"
     dropped "$ISP_4"
     gw 'test ! -e /var/lib/fastpath/mark.rules && test ! -e /var/lib/mark.rules'

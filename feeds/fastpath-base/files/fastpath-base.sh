@@ -18,9 +18,9 @@ usage() {
 	cat <<- END
 		usage: fastpath-base status|apply|undo
 
-		  status   what would be changed, what was changed, and what stands in the way
-		  apply    change it now; the network and the firewall take it up when reloaded
-		  undo     put back what was there, except what somebody has changed since
+		  status   show pending and applied changes and what prevents them
+		  apply    change the configuration now; reload network and firewall to activate it
+		  undo     restore the previous values, except options changed since
 	END
 }
 
@@ -76,11 +76,11 @@ subset() {
 obstacle() {
 	local bridge ports wan
 	if [ -n "$(sections network switch)" ]; then
-		echo "a switch is set up by swconfig (sections switch): VLANs are its business"
+		echo "swconfig configures the switch (sections switch) and its VLANs"
 	elif [ -n "$(sections network bridge-vlan)" ]; then
-		echo "there are VLANs on a bridge already"
+		echo "a bridge already has VLANs"
 	elif [ ! -s "$BOARD" ]; then
-		echo "$BOARD is not there, so the ports are not known"
+		echo "$BOARD is missing, so the ports are unknown"
 	else
 		bridge="$(bridge)"
 		ports="$(uci -q get "network.${bridge:-none}.ports")"
@@ -92,16 +92,16 @@ obstacle() {
 # changed_lan BRIDGE: says so, or is false.
 changed_lan() {
 	if [ -z "$1" ] || [ "$(echo "$1" | wc -l)" != 1 ]; then
-		echo "there is not one bridge br-lan"
+		echo "there is not exactly one bridge br-lan"
 	elif ! subset "$(options "$1")" "name ports type" ||
 		[ "$(uci -q get "network.$1.type")" != bridge ]; then
-		echo "bridge br-lan has options of its own"
+		echo "bridge br-lan has custom options"
 	elif [ "$(uci -q get network.lan.device)" != br-lan ]; then
 		echo "interface lan is not on br-lan"
 	elif ! generated_lan; then
-		echo "interface lan is not as it came: somebody has set it up"
+		echo "interface lan has been customized"
 	elif [ -n "$(others)" ]; then
-		echo "br-lan is used besides lan: $(others)"
+		echo "br-lan is also used by: $(others)"
 	else
 		return 1
 	fi
@@ -134,20 +134,20 @@ wrong_ports() {
 	for port in $1; do
 		count=$((count + 1))
 		case "$port" in *.*)
-			echo "port $port is a VLAN device: an old way of VLANs"
+			echo "port $port is a VLAN device: legacy VLAN configuration"
 			return
 			;;
 		esac
 		case " $2 " in *" $port "*)
-			echo "port $port is the WAN's"
+			echo "port $port is the WAN port"
 			return
 			;;
 		esac
 	done
 	if [ "$count" = 0 ] || [ "$1" != "$(ports_of_board)" ]; then
-		echo "the ports of br-lan are not the board's: $1"
+		echo "the ports of br-lan differ from the board's: $1"
 	elif [ "$count" = 1 ] && [ -z "$2" ]; then
-		echo "the board has one port ($1): which VLANs it carries is yours to say"
+		echo "the board has one port ($1): configure its VLANs manually"
 	fi
 }
 
@@ -182,7 +182,7 @@ apply_bridge() {
 	END
 	for port in $1; do uci -q add_list "network.$SECTION.ports=$port:u*"; done
 	change network.lan.device "br-lan.$VLAN"
-	say "br-lan is VLAN-aware, lan is its VLAN $VLAN: $1"
+	say "br-lan is VLAN-aware, lan is VLAN $VLAN on it: $1"
 }
 
 apply_options() {
@@ -194,7 +194,7 @@ apply_options() {
 		change firewall.@defaults[0].flow_offloading_hw 0
 		change firewall.@defaults[0].auto_helper 0
 	else
-		say "/etc/config/firewall has no section defaults: its options are left"
+		say "/etc/config/firewall has no section defaults: its options are not changed"
 	fi
 }
 
@@ -212,9 +212,9 @@ apply() {
 	begin
 	why="$(obstacle)"
 	if recorded network.lan.device; then
-		say "br-lan was made VLAN-aware before"
+		say "br-lan is already VLAN-aware"
 	elif [ -n "$why" ]; then
-		say "br-lan is left as it is: $why"
+		say "br-lan is not changed: $why"
 	else
 		apply_bridge "$(ports_of_board)"
 	fi
@@ -254,14 +254,14 @@ undo_bridge() {
 		uci -q delete "network.$SECTION"
 		return
 	fi
-	say "the VLANs of br-lan stay: they were changed since"
+	say "the VLANs of br-lan are kept: they were changed since"
 	false
 }
 
 undo_option() {
 	local option="$1" kind="$2" was="$3" now="$4"
 	if [ "$(uci -q get "$option")" != "$now" ]; then
-		say "$option stays: it was changed since"
+		say "$option is kept: it was changed since"
 	elif [ "$kind" = unset ]; then
 		uci -q delete "$option"
 	else
@@ -294,14 +294,14 @@ status() {
 	local why
 	why="$(obstacle)"
 	if recorded undone; then
-		echo "undone by hand: nothing is changed at a boot"
+		echo "undone manually: no changes at boot"
 	elif recorded network.lan.device; then
-		echo "br-lan was made VLAN-aware; lan is VLAN $VLAN of it"
+		echo "br-lan is VLAN-aware, lan is VLAN $VLAN on it"
 	else
-		echo "br-lan: ${why:-can be made VLAN-aware by fastpath-base apply}"
+		echo "br-lan: ${why:-fastpath-base apply makes it VLAN-aware}"
 	fi
-	[ ! -f "$RECORD" ] || sed -n 's/^\([^|]*\)|unset||\(.*\)/\1: was not set, was made \2/p
-		s/^\([^|]*\)|value|\([^|]*\)|\(.*\)/\1: was \2, was made \3/p' "$RECORD"
+	[ ! -f "$RECORD" ] || sed -n 's/^\([^|]*\)|unset||\(.*\)/\1: was not set, changed to \2/p
+		s/^\([^|]*\)|value|\([^|]*\)|\(.*\)/\1: was \2, changed to \3/p' "$RECORD"
 }
 
 # netifd comes up after uci-defaults; on a running router it is there.
@@ -311,7 +311,7 @@ first_boot() {
 	local why
 	QUIET=1
 	if router_runs; then
-		say "the router runs: its configuration is left as it is (fastpath-base apply changes it)"
+		say "the router is already running: configuration not changed (to change it: fastpath-base apply)"
 		return
 	fi
 	recover
@@ -321,19 +321,20 @@ first_boot() {
 	why="$(obstacle)"
 	case "$why" in
 	"" | "the board has one port"*) apply ;;
-	*) say "the configuration is left as it is: $why" ;;
+	*) say "configuration not changed: $why" ;;
 	esac
 }
 
 by_hand() {
 	if pending; then
-		echo "fastpath-base: $1 of network and firewall: there are changes by hand that are not" \
-			"committed. Commit or revert them first (uci changes; uci revert network)" >&2
+		echo "fastpath-base: $1 of network and firewall: there are uncommitted changes." \
+			"Commit or revert them first (uci changes; uci revert network)" >&2
 		exit 1
 	fi
 	recover
 	"$1"
-	echo "In force at the next boot, or by: /etc/init.d/network reload; /etc/init.d/firewall reload"
+	echo "Takes effect at the next boot, or after:" \
+		"/etc/init.d/network reload; /etc/init.d/firewall reload"
 }
 
 QUIET=

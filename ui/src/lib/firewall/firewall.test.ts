@@ -121,7 +121,7 @@ describe('a port forward', () => {
       ['dest_ip', 'forward-host'],
     ]);
     draft.problems = faultsOf(draft);
-    expect(draft.problem('firewall', name, 'dest_ip')).toContain('address of the host');
+    expect(draft.problem('firewall', name, 'dest_ip')).toContain('address of the destination host');
     expect(draft.problem('firewall', name, 'src_dport')).toContain('port');
     expect(draft.problem('firewall', name, 'dest')).toBe('Choose a zone.');
     draft.set('firewall', name, whole);

@@ -85,9 +85,9 @@ describe('what a change opens to the Internet', () => {
       exposed('tunnel', 'lan'),
     ]);
     expect(sentences).toEqual([
-      expect.stringContaining('connections to the router itself (from zone wan)'),
-      expect.stringContaining('hosts of zone lan (from zone wan)'),
-      expect.stringContaining('hosts of every zone (from zone wan)'),
+      expect.stringContaining('connect to the router itself (from zone wan)'),
+      expect.stringContaining('hosts in zone lan (from zone wan)'),
+      expect.stringContaining('hosts in all zones (from zone wan)'),
       expect.stringContaining('A firewall rule'),
       'in the words of the router',
     ]);
@@ -101,8 +101,8 @@ describe('what a change opens to the Internet', () => {
       exposed('forward', 'iot', 'vpn'),
     ];
     expect(consents(all)).toEqual([
-      { zone: 'wan', words: 'Open to the Internet (zone wan): the router, zone lan' },
-      { zone: 'vpn', words: 'Open to the Internet (zone vpn): zone iot' },
+      { zone: 'wan', words: 'Expose to the Internet (zone wan): the router, zone lan' },
+      { zone: 'vpn', words: 'Expose to the Internet (zone vpn): zone iot' },
     ]);
     expect(consents([])).toEqual([]);
   });
@@ -176,7 +176,7 @@ describe('a draft', () => {
     draft.problems = [wrong('lan', 'mtu'), wrong('lan', 'ipaddr'), wrong('guest', 'proto')];
     draft.set('network', 'lan', { mtu: '1400' });
     expect(draft.problem('network', 'lan', 'mtu')).toBe('');
-    expect(draft.problem('network', 'lan', 'ipaddr')).toBe('A value is missing here.');
+    expect(draft.problem('network', 'lan', 'ipaddr')).toBe('A value is required.');
     draft.remove('network', 'guest');
     expect(draft.problems).toHaveLength(1);
   });

@@ -79,7 +79,7 @@ describe('Doctor', () => {
     await doctor.run();
     await expect(doctor.run()).rejects.toThrow('no answer');
     expect(doctor.report).not.toBeNull();
-    expect(doctor.trouble).toMatch(/^The router did not answer/);
+    expect(doctor.trouble).toMatch(/^No response from the router/);
   });
 
   it('takes a refusal in an answer for one', async () => {
@@ -87,7 +87,7 @@ describe('Doctor', () => {
     const doctor = new Doctor(router({ error }), 'en');
     await expect(doctor.run()).rejects.toThrow('another run');
     expect(doctor.report).toBeNull();
-    expect(doctor.trouble).toBe('The doctor could not look: another run is under way');
+    expect(doctor.trouble).toBe('The checks failed to run: another run is under way');
   });
 
   it('has a finding mended by its name', async () => {
@@ -98,7 +98,7 @@ describe('Doctor', () => {
   });
 
   it('has words for a router without a doctor', () => {
-    expect(wordsFor(new Fault('absent', ''))).toMatch(/does not answer/);
+    expect(wordsFor(new Fault('absent', ''))).toMatch(/is unavailable/);
     expect(() => wordsFor(new TypeError('a defect'))).toThrow('a defect');
   });
 });

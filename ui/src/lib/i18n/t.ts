@@ -24,7 +24,7 @@ export const tags: readonly string[] = Object.keys(languages);
 /** Fetches the words of a language; every message after that is in it. */
 export async function setLanguage(tag: string): Promise<void> {
   const fetched = await languages[tag]?.();
-  if (!fetched) throw new Error(`there are no words for the language ${tag}`);
+  if (!fetched) throw new Error(`language ${tag} is not available`);
   words = fetched;
   plurals = new Intl.PluralRules(tag);
 }

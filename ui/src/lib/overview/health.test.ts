@@ -20,8 +20,8 @@ describe('a finding of the daemon', () => {
 
   it('about an open router is in the language of the page', async () => {
     expect(textOf(open)).toBe(
-      'Open to the Internet: anyone there can reach the router itself (from zone wan), ' +
-        'zone lan (from zone wan), every zone (from zone lte). Close it in the firewall settings.',
+      'Exposed to the Internet: anyone can reach the router itself (from zone wan), ' +
+        'zone lan (from zone wan), every zone (from zone lte). Close it under Firewall.',
     );
     await setLanguage('de');
     expect(textOf(open)).toContain('Von dort erreicht jeder den Router selbst (aus Zone wan)');

@@ -67,7 +67,7 @@ describe('hooks', () => {
       expect(wishName(wish)).toMatch(/^[A-Z]/);
       expect(e(`wish.${wish}.why`)).toMatch(/\.$/);
     }
-    expect(e('wish.xdp-generic.why')).toContain('price');
+    expect(e('wish.xdp-generic.why')).toContain('costs about a third more CPU');
   });
 
   it('fit a wish when each port that takes a program has it there', () => {

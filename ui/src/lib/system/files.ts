@@ -37,8 +37,9 @@ export async function upload(session: string, path: string, file: Blob): Promise
     message?: string;
     size?: number;
   };
-  if (said.failure !== undefined) throw new Fault('failed', said.message ?? 'not taken');
-  if (said.size !== file.size) throw new Fault('failed', `${said.size} of ${file.size} bytes came`);
+  if (said.failure !== undefined) throw new Fault('failed', said.message ?? 'upload rejected');
+  if (said.size !== file.size)
+    throw new Fault('failed', `${said.size} of ${file.size} bytes received`);
 }
 
 /** Has the browser save something under a name. */

@@ -162,9 +162,9 @@ describe('ports of the matrix', () => {
     expect(nameOf(draft, home())).toBe('Home');
     addPoint(draft, { ...wanted, ssid: 'Home' });
     expect(pointsOf(draft).map((each) => nameOf(draft, each))).toEqual([
-      'Home at 2.4 GHz',
-      'Home at 2.4 GHz',
-      'Home at 6 GHz',
+      'Home on 2.4 GHz',
+      'Home on 2.4 GHz',
+      'Home on 6 GHz',
     ]);
   });
 });

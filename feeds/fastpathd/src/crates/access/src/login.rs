@@ -56,7 +56,7 @@ fn hash(call: &Call) -> Result<Map, Refusal> {
 }
 
 async fn login(call: Call, record: Record) -> Result<Map, Refusal> {
-    let missing = |what| Refusal::new("argument", format!("logging in: there is no {what}"));
+    let missing = |what| Refusal::new("argument", format!("logging in: {what} is missing"));
     let name = call.text("username")?.ok_or_else(|| missing("username"))?.to_owned();
     let password = call.text("password")?.ok_or_else(|| missing("password"))?.to_owned();
     let timeout = call.number("timeout")?;

@@ -97,7 +97,7 @@ impl Record {
             let seconds = text.split_whitespace().next().and_then(|word| word.parse::<f64>().ok());
             seconds
                 .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-                .ok_or_else(|| std::io::Error::other(format!("'{}' is no time", text.trim())))
+                .ok_or_else(|| std::io::Error::other(format!("'{}' is not a time", text.trim())))
         };
         let failed = |cause| RecordError { attempt: "reading", path: self.uptime.clone(), cause };
         read(&self.uptime).map_err(failed)

@@ -60,7 +60,7 @@ impl FromStr for Network {
         };
         let address: IpAddr = address
             .parse()
-            .map_err(|_| "is no address or network such as 10.0.0.0/24".to_owned())?;
+            .map_err(|_| "is not an address or network such as 10.0.0.0/24".to_owned())?;
         let longest = longest(address);
         let prefix = match prefix {
             None => longest,
@@ -74,7 +74,7 @@ impl FromStr for Network {
         if network.address == address {
             Ok(network)
         } else {
-            Err(format!("has bits set beyond the prefix; meant is perhaps {network}"))
+            Err(format!("has host bits set; did you mean {network}?"))
         }
     }
 }

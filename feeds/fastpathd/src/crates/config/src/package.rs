@@ -60,7 +60,7 @@ impl<'a> Package<'a> {
         let mut found = Vec::new();
         for (name, section) in all {
             let options = section.as_object();
-            let options = options.ok_or_else(|| SettingsError::of(name, "is no section"))?;
+            let options = options.ok_or_else(|| SettingsError::of(name, "is not a section"))?;
             let kind = options.get(".type").and_then(Value::as_str);
             let kind = kind.ok_or_else(|| SettingsError::of(name, "has no type"))?;
             found.push((name, kind, options));
@@ -95,7 +95,7 @@ impl<'a> Package<'a> {
         let mut taken = self.take(kind).into_iter();
         let first = taken.next();
         for second in taken {
-            let problem = second.problem("", "", "is a second one of its type: ignored");
+            let problem = second.problem("", "", "is a duplicate of its type, ignored");
             self.warnings.push((second.index(), problem));
         }
         first
@@ -114,7 +114,7 @@ impl<'a> Package<'a> {
     /// At least one value cannot be used.
     pub fn finish(mut self) -> Result<Vec<Problem>, SettingsError> {
         for section in &self.sections {
-            let problem = section.problem("", "", "has an unknown type and is ignored");
+            let problem = section.problem("", "", "has an unknown type, ignored");
             self.warnings.push((section.index(), problem));
         }
         let in_order = |mut problems: Vec<(usize, Problem)>| {

@@ -102,7 +102,7 @@ impl<'a> Section<'a> {
         match self.options.get(option)? {
             Value::String(text) => Some(text.as_str()).filter(|text| !text.is_empty()),
             other => {
-                self.error(option, &other.to_string(), "is a list where one value is expected");
+                self.error(option, &other.to_string(), "is a list; a single value is expected");
                 None
             }
         }
@@ -134,12 +134,12 @@ impl<'a> Section<'a> {
             Some(Value::Array(entries)) => {
                 let texts: Vec<&str> = entries.iter().filter_map(Value::as_str).collect();
                 if texts.len() != entries.len() {
-                    self.error(option, "", "has an entry that is no text");
+                    self.error(option, "", "has an entry that is not a string");
                 }
                 texts
             }
             Some(other) => {
-                self.error(option, &other.to_string(), "is no list");
+                self.error(option, &other.to_string(), "is not a list");
                 Vec::new()
             }
         }
@@ -155,7 +155,7 @@ impl<'a> Section<'a> {
             .filter(unknown)
             .map(|name| {
                 let value = self.options.get(name).and_then(Value::as_str).unwrap_or_default();
-                self.problem(name, value, "is an unknown option and ignored")
+                self.problem(name, value, "is an unknown option, ignored")
             })
             .collect()
     }

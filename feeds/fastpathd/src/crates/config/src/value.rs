@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 /// It is not; the words follow the value, as everywhere in this module.
 pub fn number(text: &str) -> Result<u32, String> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err("is no number".to_owned());
+        return Err("is not a number".to_owned());
     }
     text.parse().map_err(|_| "is too large".to_owned())
 }
@@ -33,7 +33,7 @@ pub fn label(text: &str) -> Result<String, String> {
         return Err(format!("is longer than {LONGEST} bytes"));
     }
     if let Some(bad) = text.chars().find(|c| c.is_control() || matches!(c, '"' | '\\')) {
-        return Err(format!("contains {bad:?}, which a name cannot"));
+        return Err(format!("contains {bad:?}, which is not allowed in a name"));
     }
     Ok(text.to_owned())
 }

@@ -156,8 +156,8 @@ impl Attempts {
         let refused = |(knob, tried): (&Knob, &Tried)| {
             let line = format!("{} {}", knob.path(), tried.wanted.mask());
             let why = match reasons.get(line.as_str()) {
-                Some(said) => format!("the kernel refuses it: {}", said.trim()),
-                None => "it was written in vain".to_owned(),
+                Some(said) => format!("rejected by the kernel: {}", said.trim()),
+                None => "the kernel ignored the value".to_owned(),
             };
             let why = hint(knob).map_or(why.clone(), |hint| format!("{why}; {hint}"));
             Refused { knob: knob.clone(), wanted: tried.wanted.clone(), why }
@@ -180,8 +180,8 @@ fn hint(knob: &Knob) -> Option<&'static str> {
             "some drivers and interrupt controllers keep an interrupt where it is, and irqbalance \
              moves it again",
         ),
-        Knob::Rps { .. } => Some("the kernel takes no isolated CPUs here"),
-        Knob::Thread { .. } => Some("a thread that its driver bound cannot be moved"),
+        Knob::Rps { .. } => Some("the kernel does not accept isolated CPUs here"),
+        Knob::Thread { .. } => Some("the driver binds this thread; it cannot be moved"),
         Knob::Xps { .. } => None,
     }
 }

@@ -100,6 +100,6 @@ fn the_reason_is_what_the_shell_said() {
     let refused = attempts.refused(said);
     assert_eq!(refused.len(), 2);
     assert_eq!((&refused[0].knob, &refused[0].wanted), (&irq(45), &set("1")));
-    assert!(refused[0].why.starts_with("the kernel refuses it: I/O error; some drivers"));
-    assert!(refused[1].why.starts_with("it was written in vain; some drivers"));
+    assert!(refused[0].why.starts_with("rejected by the kernel: I/O error; some drivers"));
+    assert!(refused[1].why.starts_with("the kernel ignored the value; some drivers"));
 }

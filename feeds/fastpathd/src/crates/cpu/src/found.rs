@@ -28,7 +28,7 @@ struct Value {
 
 /// The file is not what the daemon wrote.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("it is damaged; what was set before the plan is not known any more")]
+#[error("the file is damaged; the settings before the plan are unknown")]
 pub struct Damaged;
 
 impl Found {

@@ -72,8 +72,8 @@ pub fn plan(
     let split = split(machine, if settings.enabled { settings } else { &defaults }, inspection);
     let active = settings.enabled && !split.shared;
     let why = match (settings.enabled, split.shared) {
-        (false, _) => "switched off in the configuration",
-        (true, true) => "there is one CPU to use: it forwards and inspects, and nothing is pinned",
+        (false, _) => "disabled in the configuration",
+        (true, true) => "only one CPU is available: it forwards and inspects, nothing is pinned",
         (true, false) => "",
     };
     let wants = if active { steer(machine, &split.forwarding) } else { BTreeMap::new() };

@@ -247,7 +247,7 @@ fn without_a_list_of_cpus_there_is_no_machine() {
     assert!(error.starts_with("read /") && error.ends_with("cpu/present"), "{error}");
     let tree = Tree::new("/sys/devices/system/cpu/present 0-\n");
     let error = Machine::read(&tree.0, &BTreeSet::new()).unwrap_err().to_string();
-    assert!(error.ends_with("'0-' is no list of CPUs such as 0-3,8"), "{error}");
+    assert!(error.ends_with("'0-' is not a list of CPUs such as 0-3,8"), "{error}");
 }
 
 #[test]

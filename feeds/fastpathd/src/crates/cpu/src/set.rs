@@ -96,7 +96,7 @@ impl CpuSet {
     /// # Errors
     /// It is none; the words follow the value.
     pub fn from_mask(text: &str) -> Result<Self, String> {
-        let wrong = || "is no CPU mask such as f or 1,00000000".to_owned();
+        let wrong = || "is not a CPU mask such as f or 1,00000000".to_owned();
         let text = text.trim();
         let groups = text.split(',').count();
         let mut set = Self::new();
@@ -155,7 +155,7 @@ impl FromStr for CpuSet {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
             let (first, last) = (number(first)?, number(last)?);
             if first > last {
-                return Err(format!("has the range {part}, which runs backwards"));
+                return Err(format!("has the descending range {part}"));
             }
             set.0.extend(first..=last);
         }
@@ -166,7 +166,7 @@ impl FromStr for CpuSet {
 fn number(text: &str) -> Result<u32, String> {
     let digits = text.trim();
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err("is no list of CPUs such as 0-3,8".to_owned());
+        return Err("is not a list of CPUs such as 0-3,8".to_owned());
     }
     digits
         .parse()

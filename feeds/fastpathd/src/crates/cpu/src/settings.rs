@@ -50,7 +50,7 @@ impl FromStr for Profile {
             "auto" => Ok(Self::Auto),
             "forward" => Ok(Self::Forward),
             "inspect" => Ok(Self::Inspect),
-            _ => Err("is no profile; known are auto, forward, inspect".to_owned()),
+            _ => Err("is not a profile: use auto, forward or inspect".to_owned()),
         }
     }
 }
@@ -207,7 +207,7 @@ fn missing(list: &CpuSet, machine: &Machine) -> Option<String> {
         return Some(format!("has {noun} not exist: {absent}; there are {present}"));
     }
     let offline = list.difference(&machine.online());
-    (!offline.is_empty()).then(|| format!("has CPUs that are switched off: {offline}"))
+    (!offline.is_empty()).then(|| format!("has offline CPUs: {offline}"))
 }
 
 #[cfg(test)]

@@ -55,17 +55,16 @@ fn what_is_wrong_is_said_with_section_option_and_value() {
     for (options, problem) in [
         (
             "\toption profile 'fast'\n",
-            "section 'cpu', option 'profile', value 'fast': is no profile; known are auto, \
-             forward, inspect",
+            "section 'cpu', option 'profile', value 'fast': is not a profile: use auto, \
+             forward or inspect",
         ),
         (
             "\toption forwarding '0-x'\n",
-            "section 'cpu', option 'forwarding', value '0-x': is no list of CPUs such as 0-3,8",
+            "section 'cpu', option 'forwarding', value '0-x': is not a list of CPUs such as 0-3,8",
         ),
         (
             "\toption inspection '3-1'\n",
-            "section 'cpu', option 'inspection', value '3-1': has the range 3-1, which runs \
-             backwards",
+            "section 'cpu', option 'inspection', value '3-1': has the descending range 3-1",
         ),
         (
             "\toption forwarding '0-2'\n\toption inspection '2-3'\n",
@@ -106,7 +105,7 @@ fn offline_cpus_are_refused_and_those_suricata_cannot_reach() {
     let mut machine = machine(4);
     machine.cpus[1].online = false;
     let offline = refused("\toption forwarding '0-1'\n", &machine, true);
-    assert!(offline[0].ends_with("has CPUs that are switched off: 1"), "{}", offline[0]);
+    assert!(offline[0].ends_with("has offline CPUs: 1"), "{}", offline[0]);
     let beyond = refused("\toption inspection '2-3'\n", &machine, true);
     assert!(beyond[0].contains("has CPU 3, which Suricata cannot pin"), "{}", beyond[0]);
 }

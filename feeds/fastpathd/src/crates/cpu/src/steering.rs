@@ -77,9 +77,11 @@ impl Steering {
     #[must_use]
     pub fn text(&self, active: bool) -> String {
         let text = match (active, self.service, self.hook) {
-            (true, false, _) => "fastpath steers; OpenWrt's packet steering is not installed",
+            (true, false, _) => {
+                "fastpath controls packet steering; OpenWrt's packet_steering is not installed"
+            }
             (true, true, Hook::Ours) => {
-                "fastpath steers; OpenWrt's packet steering stays away meanwhile"
+                "fastpath controls packet steering; OpenWrt's packet_steering is suspended"
             }
             (true, true, Hook::Absent) => {
                 "fastpath steers; OpenWrt's packet steering, which asks no hook here, undoes that \
@@ -89,8 +91,8 @@ impl Steering {
                 "fastpath steers; the target's own packet steering undoes that after interface \
                  events, and fastpath sets it again"
             }
-            (false, true, _) => "OpenWrt's packet steering is in charge",
-            (false, false, _) => "nobody steers packets",
+            (false, true, _) => "OpenWrt's packet_steering is active",
+            (false, false, _) => "packet steering is off",
         };
         text.to_owned()
     }

@@ -98,8 +98,10 @@ fn a_refusal_is_told_with_the_difference() {
     assert_eq!(told["where"], "/proc/irq/24/smp_affinity");
     assert_eq!((told["wanted"].as_str(), told["have"].as_str()), (Some("0"), Some("0-1")));
     let text = told["text"].as_str().unwrap();
-    assert!(text.starts_with("interrupt 24 (eth0) may arrive on CPU 0-1, planned is CPU 0; the"));
-    assert!(text.contains("refuses it: I/O error;"), "{text}");
+    assert!(
+        text.starts_with("interrupt 24 (eth0) may arrive on CPU 0-1, planned is CPU 0; rejected")
+    );
+    assert!(text.contains("rejected by the kernel: I/O error;"), "{text}");
 }
 
 #[test]

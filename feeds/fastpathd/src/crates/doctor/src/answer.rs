@@ -28,7 +28,7 @@ pub fn answer(machine: &dyn Machine, method: &str, args: &Map<String, Value>) ->
             let target = args.get("target").and_then(Value::as_str).unwrap_or_default();
             measure(machine, target).map_err(|error| refusal(error.code(), &error.to_string()))
         }
-        _ => Err(refusal("method", &format!("fastpath.doctor has no method {method}"))),
+        _ => Err(refusal("method", &format!("unknown method {method} of fastpath.doctor"))),
     };
     answered.map_or_else(|refusal| refusal, Value::Object)
 }
@@ -38,7 +38,7 @@ fn refusal(code: &str, text: &str) -> Value {
 }
 
 fn invalid(name: &str, what: &str) -> Value {
-    refusal("invalid", &format!("the argument '{name}' {what}"))
+    refusal("invalid", &format!("argument '{name}' {what}"))
 }
 
 fn looked(machine: &dyn Machine, args: &Map<String, Value>) -> Result<Map<String, Value>, Value> {
@@ -58,7 +58,7 @@ fn looked(machine: &dyn Machine, args: &Map<String, Value>) -> Result<Map<String
 fn fixed(machine: &dyn Machine, args: &Map<String, Value>) -> Result<Map<String, Value>, Value> {
     let id = args.get("id").and_then(Value::as_str).unwrap_or_default();
     if !is_check(id) {
-        return Err(invalid("id", "names no check; run lists them"));
+        return Err(invalid("id", "is not a known check; run lists all checks"));
     }
     let audience = Audience::of(machine, args);
     let report = run(machine, Some(&[id.to_owned()]), sample(args)?, audience);
@@ -75,12 +75,12 @@ fn named(args: &Map<String, Value>) -> Result<Option<Vec<String>>, Value> {
     let list = match args.get("checks") {
         None | Some(Value::Null) => return Ok(None),
         Some(Value::Array(list)) => list,
-        Some(_) => return Err(invalid("checks", "is no list")),
+        Some(_) => return Err(invalid("checks", "is not a list")),
     };
     let ids: Vec<String> = list.iter().filter_map(Value::as_str).map(str::to_owned).collect();
     match ids.iter().find(|id| !is_check(id)) {
         Some(id) => {
-            Err(invalid("checks", &format!("has '{}', which is no check", id.escape_debug())))
+            Err(invalid("checks", &format!("contains the unknown check '{}'", id.escape_debug())))
         }
         None => Ok(Some(ids).filter(|ids| !ids.is_empty())),
     }
@@ -92,7 +92,7 @@ fn sample(args: &Map<String, Value>) -> Result<Duration, Value> {
         Some(value) => value
             .as_u64()
             .map(|ms| Duration::from_millis(ms).min(LONGEST_SAMPLE))
-            .ok_or_else(|| invalid("sample_ms", "is no number of milliseconds")),
+            .ok_or_else(|| invalid("sample_ms", "is not a number of milliseconds")),
     }
 }
 

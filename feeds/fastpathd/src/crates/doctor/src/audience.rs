@@ -15,7 +15,7 @@ pub enum Audience {
 }
 
 /// What a reader gets instead.
-pub const WITHHELD: &str = "shown only to those who may change settings";
+pub const WITHHELD: &str = "visible to administrators only";
 
 impl Audience {
     /// Asks rpcd for the caller's right to `fix`. A call without a session comes from the

@@ -11,10 +11,10 @@ use crate::machine::Machine;
 #[derive(Debug, Error)]
 pub enum MendError {
     /// The check finds nothing wrong (any more).
-    #[error("{0} finds nothing to mend now")]
+    #[error("{0} does not report a problem any more")]
     Nothing(String),
     /// The finding has no fix that one click could do.
-    #[error("{0} has no fix of its own; its remedy tells what to do")]
+    #[error("{0} has no automatic fix; see its remedy")]
     NoFix(String),
     /// A step failed; those before it were done.
     #[error("{step}: {why}")]
@@ -103,7 +103,7 @@ fn perform(machine: &dyn Machine, step: &Step) -> Result<String, MendError> {
         Step::Feature { device, feature, on } => {
             let to = if *on { "on" } else { "off" };
             let outcome = machine.set_feature(device, feature, *on);
-            (format!("switching {feature} of {device} {to}"), outcome)
+            (format!("turning {feature} of {device} {to}"), outcome)
         }
         Step::Call { object, method, args } => {
             let outcome = machine.call(object, method, args).map(drop);

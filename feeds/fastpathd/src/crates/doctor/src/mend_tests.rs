@@ -22,7 +22,7 @@ fn steps_are_done_in_order_and_told() {
     ]));
     let answer = mend(&fake, "x", Some(&finding), &Map::new()).unwrap();
     assert_eq!(answer["done"], json!(true));
-    assert_eq!(answer["said"], "writing 1 to /proc/sys/x\nswitching rx-gro of lan1 on");
+    assert_eq!(answer["said"], "writing 1 to /proc/sys/x\nturning rx-gro of lan1 on");
     assert_eq!(fake.done(), ["write /proc/sys/x 1", "feature lan1 rx-gro true"]);
 }
 

@@ -56,6 +56,6 @@ fn answered(
     });
     match looked.join() {
         Ok(Value::Object(answer)) => Ok(answer),
-        _ => Err(Refusal::new("failed", "the doctor's look ended early; its words are in the log")),
+        _ => Err(Refusal::new("failed", "the doctor ended early; see the log")),
     }
 }

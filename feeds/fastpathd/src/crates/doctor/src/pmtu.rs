@@ -19,13 +19,13 @@ const TRIES: usize = 2;
 #[derive(Debug, Error)]
 pub enum PmtuError {
     /// The target is no IPv4 address of a single host.
-    #[error("the target '{0}' is no IPv4 address of a host, such as 203.0.113.1")]
+    #[error("the target '{0}' is not an IPv4 host address, such as 203.0.113.1")]
     Target(String),
     /// Not even small packets are answered.
-    #[error("{0} answers no echo of {LEAST} bytes: choose a host that answers ping")]
+    #[error("{0} does not answer an ICMP echo of {LEAST} bytes: choose a host that answers ping")]
     Silent(Ipv4Addr),
     /// No echo could be sent.
-    #[error("sending an echo to {0}: {1}")]
+    #[error("sending an ICMP echo to {0}: {1}")]
     Send(Ipv4Addr, String),
 }
 

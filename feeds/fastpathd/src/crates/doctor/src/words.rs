@@ -16,7 +16,7 @@ const DEFAULT: &str = "en";
 #[derive(Debug, Error)]
 pub enum WordsError {
     /// The file cannot be read.
-    #[error("reading the doctor's words in {path}: {error}")]
+    #[error("reading the doctor's texts in {path}: {error}")]
     Read {
         /// The file.
         path: String,
@@ -25,7 +25,7 @@ pub enum WordsError {
         error: std::io::Error,
     },
     /// The file is not JSON.
-    #[error("the doctor's words in {path}: {error}")]
+    #[error("parsing the doctor's texts in {path}: {error}")]
     Parse {
         /// The file.
         path: String,

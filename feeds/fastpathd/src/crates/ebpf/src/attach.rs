@@ -117,10 +117,10 @@ pub enum AttachError {
     #[error("pinning {0}")]
     Pin(PathBuf, #[source] io::Error),
     /// The device strips VLAN tags, and XDP would not see them.
-    #[error("keeping device {0} from taking VLAN tags off")]
+    #[error("disabling VLAN tag offload of device {0}")]
     Strips(u32, #[source] io::Error),
     /// The previous program cannot be removed.
-    #[error("taking away what was attached")]
+    #[error("detaching the programs")]
     Before(#[source] DetachError),
 }
 

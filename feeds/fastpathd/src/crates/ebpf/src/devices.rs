@@ -47,19 +47,19 @@ impl Device {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NotNative {
     /// Senders behind virtual devices leave checksums to hardware, which is missing.
-    #[error("{0} is virtual: checksums of its packets may be unfinished")]
+    #[error("{0} is virtual: its packets may have incomplete checksums")]
     Virtual(String),
     /// A driver without XDP.
-    #[error("the driver of {0} has no XDP")]
+    #[error("the driver of {0} does not support XDP")]
     NoXdp(String),
     /// A driver that cannot send packets from other devices.
-    #[error("the driver of {0} cannot send what XDP redirects to it")]
+    #[error("the driver of {0} does not support XDP redirects to it")]
     CannotSend(String),
     /// A kernel before 6.3.
-    #[error("the kernel does not tell what drivers can")]
+    #[error("the kernel does not report driver features")]
     Unknown,
     /// A driver that said it could.
-    #[error("{0} refused it")]
+    #[error("rejected by {0}")]
     Refused(String),
 }
 

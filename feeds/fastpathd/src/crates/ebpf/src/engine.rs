@@ -58,22 +58,22 @@ pub trait Maps: std::fmt::Debug {
 #[derive(Debug, thiserror::Error)]
 pub enum MapError {
     /// The map is full.
-    #[error("the map of flows is full")]
+    #[error("the flow map is full")]
     Full,
     /// An entry could not be written.
-    #[error("cannot write an entry into a map of flows")]
+    #[error("cannot write an entry to a flow map")]
     Put(#[source] io::Error),
     /// An entry could not be removed.
-    #[error("cannot remove an entry from a map of flows")]
+    #[error("cannot remove an entry from a flow map")]
     Remove(#[source] io::Error),
     /// Entries could not be read.
-    #[error("cannot read a map of flows")]
+    #[error("cannot read a flow map")]
     Read(#[source] io::Error),
     /// The heartbeat of the programs could not be renewed.
-    #[error("cannot renew the heartbeat of the programs")]
+    #[error("cannot write the heartbeat of the daemon")]
     Heartbeat(#[source] io::Error),
     /// The counters of exits could not be read.
-    #[error("cannot read the counters of the programs' exits")]
+    #[error("cannot read the programs' verdict counters")]
     Exits(#[source] io::Error),
 }
 

@@ -146,16 +146,16 @@ pub enum Refusal {
     #[error("neither TCP nor UDP")]
     Protocol,
     /// IPv4 becomes IPv6 or the reverse.
-    #[error("the addresses are of two families")]
+    #[error("the addresses have different families")]
     Family,
     /// The link layer address of a next hop is not known.
-    #[error("the next hop's link layer address is not known")]
+    #[error("the link-layer address of the next hop is unknown")]
     NoNeighbour,
     /// The MTU of a path is too small for any packet, or unknown.
-    #[error("the MTU of the path is below the protocol's minimum")]
+    #[error("the path MTU is below the protocol's minimum")]
     Mtu,
     /// Another connection comes in with the same addresses, ports and device.
-    #[error("another connection looks the same")]
+    #[error("another connection has the same tuple")]
     Twin,
     /// The table is full, and nothing has been idle for long enough.
     #[error("the maps are full")]

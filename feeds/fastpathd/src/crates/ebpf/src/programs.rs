@@ -60,7 +60,7 @@ pub enum LoadError {
     #[error("making the folder {0}")]
     Folder(PathBuf, #[source] io::Error),
     /// A map of another layout cannot be removed.
-    #[error("removing {0}, which is of another layout")]
+    #[error("removing {0}, which has another layout")]
     Remove(PathBuf, #[source] io::Error),
     /// The digest of the object cannot be recorded.
     #[error("noting what is loaded in {0}")]

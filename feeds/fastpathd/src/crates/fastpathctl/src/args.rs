@@ -63,7 +63,7 @@ pub(crate) enum ArgsError {
     UnknownCommand(String),
     #[error("{command} needs {what}")]
     Missing { command: &'static str, what: &'static str },
-    #[error("{command} does not take '{word}'")]
+    #[error("{command} does not accept '{word}'")]
     Surplus { command: String, word: String },
 }
 
@@ -72,28 +72,28 @@ usage: fastpathctl [--json] [--socket PATH] COMMAND
 
   status                 engine, offload ratio, WAN, flows by path
   flows [FILTER]         one page of the flow table, busiest first
-  flow ID                one flow with its life so far
-  watch [FILTER]         status and the busiest flows, once a second
+  flow ID                one flow and its history
+  watch [FILTER]         status and the busiest flows, updated every second
   top [host|service|vlan|path]
-  topology               devices, VLANs, PPPoE and what is in the fast path
+  topology               devices, VLANs, PPPoE sessions and fast path membership
   engine [off|flowtable|flowtable-hw|ebpf] [--persist]
-                         show or choose how flows leave the slow path
+                         show or select the offload engine
   flush                  empty the fast path; flows return with their next packet
-  ips                    whether Suricata is in line, its queues and rules
-  alerts [FILTER]        rules that fired, newest first
-  blocks                 addresses blocked for a time
-  release ADDRESS        end a block
-  reinspect              inspect again what had left inspection
+  ips                    inspection state, queues and rules
+  alerts [FILTER]        alerts, newest first
+  blocks                 blocked addresses
+  release ADDRESS        unblock an address
+  reinspect              re-inspect bypassed connections
   update-rules           fetch, test and load rules now
-  cpu                    which CPUs forward and which inspect
+  cpu                    CPU assignment: forwarding, inspection
   doctor [--check ID]… [--lang de] [--fix ID|all]… [--yes]
-                         what is slow or unsafe here, and how to mend it; the exit status is
-                         0 nothing above info, 1 advice or warnings, 2 errors, 3 not looked at
-  ebpf                   where eBPF programs are, and how packets leave them
+                         run diagnostics and suggest fixes; exit status: 0 no problems,
+                         1 recommendations or warnings, 2 errors, 3 failed to run
+  ebpf                   eBPF hooks and packet verdicts
 
 FILTER: --path P  --reason R  --inspection I  --proto P  --vlan N  --zone Z  --host ADDRESS
-        --family 4|6  --text WORDS  --sort COLUMN  --ascending  --limit N  --offset N
-of alerts: --text WORDS  --action allowed|blocked  --severity N  --address A  --sid N
+        --family 4|6  --text TEXT  --sort COLUMN  --ascending  --limit N  --offset N
+alerts: --text TEXT  --action allowed|blocked  --severity N  --address A  --sid N
         --flow ID  --since ID  --limit N
 ";
 
@@ -200,7 +200,7 @@ impl Seen {
             "watch" => Command::Watch(self.request()),
             "topology" => Command::Topology,
             "flow" => {
-                let missing = ArgsError::Missing { command: "flow", what: "the flow's id" };
+                let missing = ArgsError::Missing { command: "flow", what: "a flow ID" };
                 let id = words.next().ok_or(missing)?;
                 Command::Flow(OsString::from(id).parse()?)
             }
@@ -304,8 +304,8 @@ mod tests {
             ("", "unknown command ''"),
             ("fly", "unknown command 'fly'"),
             ("release", "release needs an address"),
-            ("flow", "flow needs the flow's id"),
-            ("status now", "status does not take 'now'"),
+            ("flow", "flow needs a flow ID"),
+            ("status now", "status does not accept 'now'"),
             ("flows --vlan x", "cannot parse argument \"x\""),
             ("flows --nosuch", "invalid option '--nosuch'"),
         ] {

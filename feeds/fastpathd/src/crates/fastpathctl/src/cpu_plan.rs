@@ -13,17 +13,17 @@ use crate::table::Table;
 pub(crate) fn cpu(answer: &Value) -> String {
     let mut out = String::new();
     let state = match (flag(answer, "enabled"), flag(answer, "active")) {
-        (false, _) => "switched off",
-        (true, true) => "in force",
-        (true, false) => "not in force",
+        (false, _) => "disabled",
+        (true, true) => "active",
+        (true, false) => "not active",
     };
     let _ = writeln!(out, "plan  {state} {}\n", text(answer, "why"));
-    let mut cpus = Table::new(&[("CPU", Right), ("DOES", Left)]);
+    let mut cpus = Table::new(&[("CPU", Right), ("ROLE", Left)]);
     for cpu in list(answer, "cpus") {
         cpus.row(vec![number(cpu, "cpu").to_string(), text(cpu, "role").to_owned()]);
     }
     out.push_str(&cpus.render());
-    let mut found = Table::new(&[("WHERE", Left), ("PLANNED", Left), ("IS", Left), ("", Left)]);
+    let mut found = Table::new(&[("WHERE", Left), ("PLANNED", Left), ("ACTUAL", Left), ("", Left)]);
     let mut any = false;
     for difference in list(answer, "differences") {
         any = true;
@@ -48,10 +48,13 @@ mod tests {
             "enabled": true, "active": true, "why": "",
             "cpus": [{"cpu": 0, "role": "forwarding"}, {"cpu": 1, "role": "inspection"}],
             "differences": [{"where": "eth0 rx-0 rps_cpus", "wanted": "1", "have": "3",
-                "text": "somebody wrote it"}],
+                "text": "changed by another program"}],
         }));
-        assert!(text.starts_with("plan  in force"), "{text}");
+        assert!(text.starts_with("plan  active"), "{text}");
         assert!(text.contains("  1  inspection"), "{text}");
-        assert!(text.contains("eth0 rx-0 rps_cpus  1        3   somebody wrote it"), "{text}");
+        assert!(
+            text.contains("eth0 rx-0 rps_cpus  1        3       changed by another program"),
+            "{text}"
+        );
     }
 }

@@ -29,13 +29,13 @@ pub(crate) struct Request {
 /// Why the doctor could not look, or could not mend.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DoctorError {
-    #[error("there is no {object} on ubus and no program {path}: {cause}; is fastpathd installed?")]
+    #[error("{object} is not on ubus and {path} does not exist: {cause}; is fastpathd installed?")]
     Absent { object: &'static str, path: String, cause: String },
     #[error("{object} {method}: {cause}")]
     Call { object: &'static str, method: &'static str, cause: String },
     #[error("{0}")]
     Refused(String),
-    #[error("{0}: nobody is there to agree; --yes agrees beforehand")]
+    #[error("{0}: confirmation requires a terminal; use --yes to skip it")]
     Unasked(String),
 }
 
@@ -109,7 +109,8 @@ fn run(object: &'static str, method: &'static str, args: &Value) -> Result<Value
         .output()
         .map_err(|error| DoctorError::Absent { object, path, cause: error.to_string() })?;
     serde_json::from_slice(&output.stdout).map_err(|error| {
-        let cause = format!("its program ended with {} and said no JSON: {error}", output.status);
+        let cause =
+            format!("its program ended with {} without JSON output: {error}", output.status);
         DoctorError::Call { object, method, cause }
     })
 }
@@ -183,12 +184,12 @@ async fn finding(
 
 async fn mend(objects: &Objects, id: &str, request: &Request) -> Result<(), DoctorError> {
     let Some(found) = finding(objects, id, &request.language).await? else {
-        print(&format!("{id}: nothing to mend\n"));
+        print(&format!("{id}: nothing to fix\n"));
         return Ok(());
     };
     let fix = &found["fix"];
     if fix.is_null() {
-        let words = format!("{id}: no fix of its own. {}", text(&found, "remedy"));
+        let words = format!("{id}: no automatic fix. {}", text(&found, "remedy"));
         return Err(DoctorError::Refused(words));
     }
     print(&format!("{id}: {}\n", text(fix, "label")));
@@ -208,17 +209,17 @@ async fn mend(objects: &Objects, id: &str, request: &Request) -> Result<(), Doct
     let change = json!({"id": answer["id"]});
     if matches!(gone, Ok(true)) {
         objects.ask(CHANGE, "confirm", &change).await?;
-        print(&format!("{id}: mended and kept\n"));
+        print(&format!("{id}: fixed and confirmed\n"));
         return Ok(());
     }
     // Without it the router does the same by itself when the time is over.
     objects.ask(CHANGE, "revert", &change).await?;
     gone?;
-    Err(still(id, "; the settings are as they were"))
+    Err(still(id, "; the change was rolled back"))
 }
 
 fn still(id: &str, end: &str) -> DoctorError {
-    DoctorError::Refused(format!("{id}: still found after the fix{end}"))
+    DoctorError::Refused(format!("{id}: the problem remains after the fix{end}"))
 }
 
 fn agree(id: &str, yes: bool) -> Result<(), DoctorError> {
@@ -229,13 +230,13 @@ fn agree(id: &str, yes: bool) -> Result<(), DoctorError> {
     if !std::io::stdin().is_terminal() {
         return Err(DoctorError::Unasked(id.to_owned()));
     }
-    print("Do it? [y/N] ");
+    print("Apply? [y/N] ");
     let _ = std::io::stdout().flush();
     let _ = std::io::stdin().lock().read_line(&mut line);
     if matches!(line.trim(), "y" | "Y" | "yes" | "j" | "ja") {
         return Ok(());
     }
-    Err(DoctorError::Refused(format!("{id}: left as it is")))
+    Err(DoctorError::Refused(format!("{id}: not applied")))
 }
 
 /// Whether the finding goes away in time. A box that does not answer for a moment is one whose
@@ -282,7 +283,7 @@ mod tests {
     #[test]
     fn a_refusal_lists_what_is_wrong() {
         let error = json!({"code": "invalid", "text": "not applied",
-            "problems": [{"text": "VLAN 0 is none"}]});
-        assert_eq!(refusal(&error), "not applied\n  VLAN 0 is none");
+            "problems": [{"text": "VLAN 0 is invalid"}]});
+        assert_eq!(refusal(&error), "not applied\n  VLAN 0 is invalid");
     }
 }

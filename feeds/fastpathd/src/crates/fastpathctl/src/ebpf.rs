@@ -12,18 +12,18 @@ use crate::table::Table;
 /// The answer of `ebpf`.
 pub(crate) fn ebpf(answer: &Value) -> String {
     let mut out = String::new();
-    let state = if flag(answer, "active") { "in force" } else { "not in force" };
+    let state = if flag(answer, "active") { "active" } else { "not active" };
     let _ = writeln!(out, "programs     {state} {}", text(answer, "why"));
     let (flows, capacity) = (number(answer, "flows"), number(answer, "capacity"));
-    let _ = writeln!(out, "connections  {flows} of {capacity}");
+    let _ = writeln!(out, "flows        {flows} of {capacity}");
     let _ = writeln!(out, "evicted      {}", number(answer, "evicted"));
-    let mut devices = Table::new(&[("DEVICE", Left), ("HOOK", Left), ("", Left)]);
+    let mut devices = Table::new(&[("DEVICE", Left), ("HOOK", Left), ("REASON", Left)]);
     for device in list(answer, "devices") {
         let hook = text(device, "hook");
         let hook = if hook.is_empty() { "none" } else { hook };
         devices.row(vec![text(device, "device").into(), hook.into(), text(device, "why").into()]);
     }
-    let mut exits = Table::new(&[("PACKETS", Right), ("", Left)]);
+    let mut exits = Table::new(&[("PACKETS", Right), ("VERDICT", Left)]);
     for exit in list(answer, "exits").filter(|exit| number(exit, "packets") > 0) {
         exits.row(vec![number(exit, "packets").to_string(), text(exit, "exit").into()]);
     }
@@ -48,19 +48,19 @@ mod tests {
     #[test]
     fn devices_exits_and_drops() {
         let text = ebpf(&json!({
-            "active": true, "why": "wan: its driver says no", "flows": 3, "capacity": 32768,
+            "active": true, "why": "wan: rejected by the driver", "flows": 3, "capacity": 32768,
             "evicted": 0, "seen": 12,
             "devices": [
-                {"device": "lan1", "hook": "tcx", "why": "the driver of lan1 has no XDP"},
-                {"device": "wan", "hook": "", "why": "its driver says no"},
+                {"device": "lan1", "hook": "tcx", "why": "the driver of lan1 does not support XDP"},
+                {"device": "wan", "hook": "", "why": "rejected by the driver"},
             ],
             "exits": [{"exit": "forwarded", "packets": 12}, {"exit": "ttl", "packets": 0}],
             "dropped": [{"rule": 4711, "packets": 5, "bytes": 500}],
         }));
-        assert!(text.starts_with("programs     in force wan: its driver says no\n"), "{text}");
-        assert!(text.contains("connections  3 of 32768"), "{text}");
-        assert!(text.contains("lan1    tcx   the driver of lan1 has no XDP"), "{text}");
-        assert!(text.contains("wan     none  its driver says no"), "{text}");
+        assert!(text.starts_with("programs     active wan: rejected by the driver\n"), "{text}");
+        assert!(text.contains("flows        3 of 32768"), "{text}");
+        assert!(text.contains("lan1    tcx   the driver of lan1 does not support XDP"), "{text}");
+        assert!(text.contains("wan     none  rejected by the driver"), "{text}");
         assert!(text.contains("     12  forwarded") && !text.contains("ttl"), "{text}");
         assert!(text.contains("      5  4711"), "{text}");
     }

@@ -44,20 +44,21 @@ pub(crate) fn report(answer: &Value, paint: Paint) -> String {
     }
     let summary = &answer["summary"];
     let mut parts = Vec::new();
-    for (key, words) in [
-        ("error", "errors"),
-        ("warning", "warnings"),
-        ("advice", "pieces of advice"),
-        ("unknown", "not looked at"),
-        ("info", "notes"),
-        ("ok", "in order"),
+    for (key, one, many) in [
+        ("error", "error", "errors"),
+        ("warning", "warning", "warnings"),
+        ("advice", "recommendation", "recommendations"),
+        ("unknown", "check failed to run", "checks failed to run"),
+        ("info", "note", "notes"),
+        ("ok", "passed", "passed"),
     ] {
-        if number(summary, key) > 0 || key == "error" {
-            parts.push(format!("{} {words}", number(summary, key)));
+        let count = number(summary, key);
+        if count > 0 || key == "error" {
+            parts.push(format!("{count} {}", if count == 1 { one } else { many }));
         }
     }
     let took = duration(number(answer, "took_ms") / 1000);
-    let _ = writeln!(out, "{} (looked for {took})", parts.join(", "));
+    let _ = writeln!(out, "{} (took {took})", parts.join(", "));
     out
 }
 
@@ -113,7 +114,7 @@ fn paragraph(out: &mut String, sign: &str, words: &str) {
 pub(crate) fn diff(checked: &Value) -> String {
     let mut out = String::new();
     let value = |of: &Value| match of {
-        Value::Null => "(nothing)".to_owned(),
+        Value::Null => "(not set)".to_owned(),
         Value::String(text) => plain(text),
         Value::Array(list) => {
             list.iter().filter_map(Value::as_str).map(plain).collect::<Vec<_>>().join(" ")
@@ -128,7 +129,7 @@ pub(crate) fn diff(checked: &Value) -> String {
             let sign = match what {
                 "add" => "+",
                 "remove" => "-",
-                _ => "in another order:",
+                _ => "order changed:",
             };
             let place = [text(change, "config"), text(change, "section")];
             let place = if what == "order" { place[0].to_owned() } else { place.join(".") };
@@ -146,7 +147,7 @@ pub(crate) fn diff(checked: &Value) -> String {
         );
     }
     for cut in list(checked, "cuts") {
-        let _ = writeln!(out, "  careful: {}", plain(text(cut, "text")));
+        let _ = writeln!(out, "  warning: {}", plain(text(cut, "text")));
     }
     out
 }
@@ -180,7 +181,7 @@ mod tests {
             "         → Load it.\n",
             "         + Factor 3 (row 6)\n",
             "         $ fastpathctl doctor --fix x  (Load)\n",
-            "1 errors, 4 in order (looked for 2s)\n",
+            "1 error, 4 passed (took 2s)\n",
         ] {
             assert!(text.contains(part), "{part} in {text}");
         }
@@ -206,12 +207,12 @@ mod tests {
              "from": null, "to": null},
             {"config": "firewall", "section": null, "what": "order", "option": null,
              "from": null, "to": null},
-        ], "cuts": [{"text": "you would be cut off"}]});
+        ], "cuts": [{"text": "you may lose access"}]});
         assert_eq!(
             diff(&checked),
-            "  fastpath.cpu.enabled: 0 → 1\n  network.lan.ipaddr: a b → (nothing)\n  \
-             + network.guest\n  - network.old\n  in another order: firewall\n  \
-             careful: you would be cut off\n"
+            "  fastpath.cpu.enabled: 0 → 1\n  network.lan.ipaddr: a b → (not set)\n  \
+             + network.guest\n  - network.old\n  order changed: firewall\n  \
+             warning: you may lose access\n"
         );
     }
 }

@@ -32,13 +32,13 @@ enum Failure {
     Args(#[from] ArgsError),
     #[error("{0}: {1}")]
     Connect(ConnectError, String),
-    #[error("fastpathd is not running (there is no object fastpath on ubus)")]
+    #[error("fastpathd is not running (object fastpath not found on ubus)")]
     NoDaemon,
     #[error("{0}")]
     Call(CallError),
-    #[error("{method}: fastpathd does not accept these arguments; its log says why")]
+    #[error("{method}: fastpathd rejected the arguments; see its log")]
     Arguments { method: &'static str },
-    #[error("there is no flow {0} (any more)")]
+    #[error("flow {0} does not exist (any more)")]
     NoFlow(u64),
     #[error("{0} is not blocked")]
     NotBlocked(String),

@@ -37,18 +37,18 @@ pub(crate) fn ips(answer: &Value) -> String {
         "inspection",
         &format!("{}: {}", text(answer, "state"), plain(text(answer, "why"))),
     );
-    let fail = if text(answer, "fail") == "open" { "pass" } else { "stop" };
+    let fail = if text(answer, "fail") == "open" { "fail-open" } else { "fail-closed" };
     let mode = text(answer, "mode");
-    field(&mut out, "mode", &format!("{mode}, without Suricata connections {fail}"));
+    field(&mut out, "mode", &format!("{mode}, {fail}"));
     let suricata = &answer["suricata"];
     let running = if flag(suricata, "running") {
         format!("up {}", duration(number(suricata, "uptime_s")))
     } else {
-        "does not answer".to_owned()
+        "not responding".to_owned()
     };
     let version = plain(text(suricata, "version"));
     let restarts = number(suricata, "restarts");
-    field(&mut out, "suricata", &format!("{version} {running}, {restarts} restarts"));
+    field(&mut out, "suricata", &format!("{version} {running}, restarts: {restarts}"));
     if !text(suricata, "refused").is_empty() {
         field(&mut out, "refused", &plain(text(suricata, "refused")));
     }
@@ -71,7 +71,7 @@ fn counters(out: &mut String, counters: &Value) {
     for (name, key) in [("inspected", "inspected"), ("uninspected", "uninspected")] {
         let packets = number(counters, &format!("{key}_packets"));
         let bytes = size(number(counters, &format!("{key}_bytes")));
-        field(out, name, &format!("{packets} packets, {bytes}"));
+        field(out, name, &format!("{bytes}, packets: {packets}"));
     }
     for key in ["accepted", "blocked", "alerts", "bypassed_flows", "spent_flows", "queue_drops"] {
         field(out, &key.replace('_', " "), &number(counters, key).to_string());
@@ -83,8 +83,8 @@ fn queues(answer: &Value) -> String {
         ("QUEUE", Right),
         ("CPU", Right),
         ("BOUND", Left),
-        ("WAITING", Right),
-        ("HANDLED", Right),
+        ("QUEUED", Right),
+        ("VERDICTS", Right),
         ("LOST", Right),
     ];
     let mut table = Table::new(&columns);
@@ -120,7 +120,7 @@ fn sources(rules: &Value) -> String {
 pub(crate) fn alerts(answer: &Value) -> String {
     let mut table = Table::new(&[
         ("ID", Right),
-        ("AT (UTC)", Left),
+        ("TIME (UTC)", Left),
         ("ACTION", Left),
         ("SID", Right),
         ("SOURCE", Left),
@@ -143,7 +143,7 @@ pub(crate) fn alerts(answer: &Value) -> String {
     let mut out = table.render();
     let shown = list(answer, "alerts").count();
     let (total, seen) = (number(answer, "total"), number(answer, "seen"));
-    let _ = writeln!(out, "{shown} of {total} matching, {seen} since the daemon's start");
+    let _ = writeln!(out, "{shown} of {total} matching alerts shown, {seen} since daemon start");
     out
 }
 
@@ -162,7 +162,7 @@ fn time_of_day(at_ms: i64) -> String {
 
 /// The answer of `blocks`.
 pub(crate) fn blocks(answer: &Value) -> String {
-    let columns = [("ADDRESS", Left), ("NAME", Left), ("LASTS", Right), ("SID", Right)];
+    let columns = [("ADDRESS", Left), ("NAME", Left), ("DURATION", Right), ("SID", Right)];
     let mut table = Table::new(&[&columns[..], &[("REASON", Left)]].concat());
     for block in list(answer, "blocks") {
         let lasts = number(block, "until_ms") - number(block, "since_ms");
@@ -177,24 +177,27 @@ pub(crate) fn blocks(answer: &Value) -> String {
     let mut out = table.render();
     let (packets, refused) = (number(answer, "packets"), number(answer, "refused"));
     let state = if flag(answer, "enabled") { "on" } else { "off" };
-    let _ = writeln!(out, "blocking is {state}; {packets} packets dropped, {refused} not blocked");
+    let _ = writeln!(
+        out,
+        "blocking: {state}, packets dropped: {packets}, addresses not blocked: {refused}"
+    );
     out
 }
 
 /// The answer of `block_release`.
 pub(crate) fn released(answer: &Value) -> String {
-    format!("{} is not blocked any more\n", text(answer, "address"))
+    format!("{} unblocked\n", text(answer, "address"))
 }
 
 /// The answer of `reinspect`.
 pub(crate) fn reinspected(answer: &Value) -> String {
-    format!("{} connections are inspected again\n", number(answer, "flows"))
+    format!("connections returned to inspection: {}\n", number(answer, "flows"))
 }
 
 /// The answer of `rules_update`.
 pub(crate) fn rules_update(answer: &Value) -> String {
-    let words = if flag(answer, "started") { "started" } else { "one is under way already" };
-    format!("update: {words}; `fastpathctl ips` tells how it goes\n")
+    let words = if flag(answer, "started") { "started" } else { "already running" };
+    format!("update: {words}; `fastpathctl ips` shows its progress\n")
 }
 
 #[cfg(test)]
@@ -229,7 +232,7 @@ mod tests {
                 "inspection         failing-open: Suricata does not answer\\u{1b}[2J\n"
             )
         );
-        assert!(text.contains("8.0.8 does not answer, 2 restarts"), "{text}");
-        assert!(text.contains("    0  any  yes          3        4     0"), "{text}");
+        assert!(text.contains("8.0.8 not responding, restarts: 2"), "{text}");
+        assert!(text.contains("    0  any  yes         3         4     0"), "{text}");
     }
 }

@@ -38,14 +38,14 @@ pub(crate) fn status(answer: &Value) -> String {
     let ratio = &answer["ratio"];
     let _ = writeln!(
         out,
-        "off the slow path  {} now, {} since the start",
+        "offloaded          {} now, {} since start",
         percent(ratio.get("now").and_then(Value::as_f64)),
         percent(ratio.get("total").and_then(Value::as_f64)),
     );
     let ct = &answer["conntrack"];
     let _ = writeln!(
         out,
-        "flows              {} of {}, read every {:.1} s",
+        "flows              {} of {}, refreshed every {:.1} s",
         number(ct, "count"),
         number(ct, "limit"),
         f64::from(u32::try_from(number(ct, "refresh_ms")).unwrap_or(u32::MAX)) / 1000.0,
@@ -68,8 +68,8 @@ fn wan_line(wan: &Value, now_ms: i64) -> String {
     if !flag(wan, "up") {
         let (state, why) = match text(wan, "hindrance") {
             "disconnected" => ("disconnected", ""),
-            "port-down" => ("down", ", the port is switched off"),
-            "no-link" => ("down", ", no link on the port"),
+            "port-down" => ("down", ", port disabled"),
+            "no-link" => ("down", ", no link"),
             _ => ("down", ""),
         };
         return format!("{name:<18} {state} ({}{why})\n", text(wan, "proto"));
@@ -99,11 +99,11 @@ pub(crate) fn engine(state: &Value) -> String {
     if wanted == active {
         let _ = writeln!(out, "engine             {active}");
     } else {
-        let _ = writeln!(out, "engine             {active} (wanted: {wanted})");
+        let _ = writeln!(out, "engine             {active} (configured: {wanted})");
     }
     let why = text(state, "why");
     if !why.is_empty() {
-        let _ = writeln!(out, "why                {why}");
+        let _ = writeln!(out, "reason             {why}");
     }
     let _ = writeln!(out, "devices            {}", joined(state, "devices"));
     out
@@ -166,7 +166,7 @@ pub(crate) fn flows(page: &Value) -> String {
     let shown = list(page, "rows").count();
     let _ = writeln!(
         out,
-        "{shown} of {} matching, {} flows in all",
+        "{shown} of {} matching flows shown, {} in total",
         number(page, "matched"),
         number(page, "total")
     );

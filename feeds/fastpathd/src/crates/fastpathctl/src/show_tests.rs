@@ -24,7 +24,7 @@ fn flows_stand_in_columns() {
     assert!(lines[1].contains("wan/35"), "{text}");
     assert!(lines[1].ends_with("250.0 Mbit/s  32.0 MB  1m01s"), "{text}");
     assert!(lines[2].contains("[2001:db8::2]:128  br-lan.10"), "{text}");
-    assert_eq!(lines[3], "2 of 2 matching, 3 flows in all");
+    assert_eq!(lines[3], "2 of 2 matching flows shown, 3 in total");
 }
 
 #[test]
@@ -43,12 +43,12 @@ fn status_says_why_the_engine_differs() {
         "health": [{"code": "x", "level": "error", "text": "all is lost"}],
         "paths": {"slow": {"flows": 7, "bps": 1, "pps": 2, "bytes": 3}},
     }));
-    assert!(text.contains("engine             off (wanted: flowtable)\n"), "{text}");
-    assert!(text.contains("why                nft refused it\n"), "{text}");
-    assert!(text.contains("– now, 50.0 % since the start"), "{text}");
+    assert!(text.contains("engine             off (configured: flowtable)\n"), "{text}");
+    assert!(text.contains("reason             nft refused it\n"), "{text}");
+    assert!(text.contains("– now, 50.0 % since start"), "{text}");
     assert!(text.contains("wan                up 1m00s over pppoe, 198.51.100.10/32"), "{text}");
     assert!(text.contains("198.51.100.10/32  ↓ 5.0 kbit/s  ↑ 600 bit/s\n"), "{text}");
-    assert!(text.contains("lte                down (dhcp, no link on the port)"), "{text}");
+    assert!(text.contains("lte                down (dhcp, no link)"), "{text}");
     assert!(text.contains("dsl                disconnected (pppoe)"), "{text}");
     assert!(text.contains("error              all is lost\n"), "{text}");
     assert!(text.contains("slow           7"), "{text}");

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
     /// The request, or a part of it, must be an object.
-    #[error("{field}: an object is wanted, not {value}")]
+    #[error("{field}: expected an object, not {value}")]
     NoObject {
         /// The field.
         field: String,
@@ -21,7 +21,7 @@ pub enum QueryError {
         field: String,
     },
     /// Wrong type, unknown value or out of range.
-    #[error("{field}: {wanted} is wanted, not {value}")]
+    #[error("{field}: expected {wanted}, not {value}")]
     Bad {
         /// The field.
         field: String,
@@ -31,7 +31,7 @@ pub enum QueryError {
         value: String,
     },
     /// The field conflicts with another one of the request.
-    #[error("{field}: {value} does not go with {other}")]
+    #[error("{field}: {value} cannot be combined with {other}")]
     Conflict {
         /// The field.
         field: String,

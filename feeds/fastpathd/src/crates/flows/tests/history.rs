@@ -91,8 +91,8 @@ fn a_clock_set_later_moves_the_past_with_it() {
 #[test]
 fn bad_requests() {
     let refused = |request| HistoryQuery::parse(&request).expect_err("refused").to_string();
-    assert_eq!(refused(json!({ "step_s": 5 })), "step_s: 1, 10 or 60 is wanted, not 5");
-    assert_eq!(refused(json!({ "series": "x" })), "series: rate or flows is wanted, not \"x\"");
+    assert_eq!(refused(json!({ "step_s": 5 })), "step_s: expected 1, 10 or 60, not 5");
+    assert_eq!(refused(json!({ "series": "x" })), "series: expected rate or flows, not \"x\"");
     assert!(refused(json!({ "from_ms": -1 })).starts_with("from_ms: an integer from 0"));
     assert_eq!(refused(json!({ "from": 1 })), "from: unknown field");
 }

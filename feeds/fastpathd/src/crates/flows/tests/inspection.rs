@@ -244,6 +244,6 @@ fn a_filter_and_an_order_by_standing() {
     assert_eq!(table.totals().paths.inspect.flows, 2);
     let bad = flows::FlowsQuery::parse(&json!({ "filter": { "inspection": ["seen"] } }));
     let error = bad.expect_err("no such word").to_string();
-    assert_eq!(error, "filter.inspection[0]: a standing is wanted, not \"seen\"");
+    assert_eq!(error, "filter.inspection[0]: expected a standing, not \"seen\"");
     assert!(!Path::Inspect.offloaded());
 }

@@ -268,33 +268,33 @@ fn refusal(request: &Value) -> String {
 #[test]
 fn a_refused_request_names_field_and_value() {
     for (request, wanted) in [
-        (json!([]), "request: an object is wanted, not []"),
-        (json!({ "sort": "speed" }), "sort: a column is wanted, not \"speed\""),
-        (json!({ "sort": 5 }), "sort: a column is wanted, not 5"),
-        (json!({ "limit": 501 }), "limit: an integer from 1 to 500 is wanted, not 501"),
-        (json!({ "limit": 0 }), "limit: an integer from 1 to 500 is wanted, not 0"),
-        (json!({ "limit": "9" }), "limit: an integer from 1 to 500 is wanted, not \"9\""),
-        (json!({ "desc": 1 }), "desc: true or false is wanted, not 1"),
+        (json!([]), "request: expected an object, not []"),
+        (json!({ "sort": "speed" }), "sort: expected a column, not \"speed\""),
+        (json!({ "sort": 5 }), "sort: expected a column, not 5"),
+        (json!({ "limit": 501 }), "limit: expected an integer from 1 to 500, not 501"),
+        (json!({ "limit": 0 }), "limit: expected an integer from 1 to 500, not 0"),
+        (json!({ "limit": "9" }), "limit: expected an integer from 1 to 500, not \"9\""),
+        (json!({ "desc": 1 }), "desc: expected true or false, not 1"),
         (json!({ "filters": {} }), "filters: unknown field"),
-        (json!({ "filter": "x" }), "filter: an object is wanted, not \"x\""),
+        (json!({ "filter": "x" }), "filter: expected an object, not \"x\""),
         (json!({ "filter": { "paths": [] } }), "filter.paths: unknown field"),
-        (json!({ "filter": { "path": "slow" } }), "filter.path: a list is wanted, not \"slow\""),
+        (json!({ "filter": { "path": "slow" } }), "filter.path: expected a list, not \"slow\""),
         (
             json!({ "filter": { "path": ["slow", "fast"] } }),
-            "filter.path[1]: a path is wanted, not \"fast\"",
+            "filter.path[1]: expected a path, not \"fast\"",
         ),
-        (json!({ "filter": { "family": 5 } }), "filter.family: 4 or 6 is wanted, not 5"),
-        (
-            json!({ "filter": { "host": "desk" } }),
-            "filter.host: an address is wanted, not \"desk\"",
-        ),
+        (json!({ "filter": { "family": 5 } }), "filter.family: expected 4 or 6, not 5"),
+        (json!({ "filter": { "host": "desk" } }), "filter.host: expected an address, not \"desk\""),
         (
             json!({ "filter": { "vlan": 4096 } }),
-            "filter.vlan: an integer from 0 to 4095 is wanted, not 4096",
+            "filter.vlan: expected an integer from 0 to 4095, not 4096",
         ),
-        (json!({ "group": "zone" }), "group: host, service, vlan or path is wanted, not \"zone\""),
-        (json!({ "sort": "flows" }), "sort: \"flows\" does not go with single flows"),
-        (json!({ "sort": "src", "group": "host" }), "sort: \"src\" does not go with group host"),
+        (json!({ "group": "zone" }), "group: expected host, service, vlan or path, not \"zone\""),
+        (json!({ "sort": "flows" }), "sort: \"flows\" cannot be combined with single flows"),
+        (
+            json!({ "sort": "src", "group": "host" }),
+            "sort: \"src\" cannot be combined with group host",
+        ),
     ] {
         assert_eq!(refusal(&request), wanted);
     }

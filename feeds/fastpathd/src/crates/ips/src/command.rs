@@ -101,7 +101,7 @@ impl Commands {
     /// See [`CommandError`].
     pub async fn uptime(&mut self) -> Result<Duration, CommandError> {
         let message = self.ask("uptime").await?;
-        let seconds = message.as_u64().ok_or_else(|| nonsense("uptime", "is no number"))?;
+        let seconds = message.as_u64().ok_or_else(|| nonsense("uptime", "is not a number"))?;
         Ok(Duration::from_secs(seconds))
     }
 
@@ -111,7 +111,7 @@ impl Commands {
     /// See [`CommandError`].
     pub async fn version(&mut self) -> Result<String, CommandError> {
         let message = self.ask("version").await?;
-        let text = message.as_str().ok_or_else(|| nonsense("version", "is no text"))?;
+        let text = message.as_str().ok_or_else(|| nonsense("version", "is not a string"))?;
         Ok(crate::text::bounded(text.to_owned(), 64))
     }
 
@@ -180,7 +180,7 @@ impl Commands {
     pub async fn failed_rules(&mut self) -> Result<Vec<FailedRule>, CommandError> {
         const COMMAND: &str = "ruleset-failed-rules";
         let message = self.ask(COMMAND).await?;
-        read_failed_rules(&message).ok_or_else(|| nonsense(COMMAND, "is no list of rules"))
+        read_failed_rules(&message).ok_or_else(|| nonsense(COMMAND, "is not a list of rules"))
     }
 
     async fn ask(&mut self, command: &'static str) -> Result<Value, CommandError> {

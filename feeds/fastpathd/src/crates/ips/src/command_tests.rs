@@ -157,12 +157,12 @@ async fn a_flood_is_cut_off() {
 #[tokio::test]
 async fn what_goes_wrong_is_told() {
     const NONSENSE: [(&str, &str); 6] = [
-        ("nothing", "is no JSON object"),
-        ("[]", "is no JSON object"),
+        ("nothing", "is not a JSON object"),
+        ("[]", "is not a JSON object"),
         ("{}", "says neither OK nor NOK"),
         (r#"{"return":1}"#, "says neither OK nor NOK"),
-        (r#"{"return":"OK"}"#, "is no number"),
-        (r#"{"return":"OK","message":-1}"#, "is no number"),
+        (r#"{"return":"OK"}"#, "is not a number"),
+        (r#"{"return":"OK","message":-1}"#, "is not a number"),
     ];
     const PEERS: &[Peer] = &[
         Peer::Says(NONSENSE[0].0),

@@ -152,7 +152,7 @@ impl Health {
     }
 }
 
-const OFF: &str = "Inspection is switched off.";
+const OFF: &str = "Inspection is off.";
 
 fn gate(seen: &Observation, takes: bool) -> Gate {
     let asked = seen.enabled && seen.mode == Mode::Nfq;
@@ -177,7 +177,7 @@ fn judge(seen: &Observation, presence: Presence, strain: Option<String>) -> (Sta
         Presence::Works => working(seen, strain),
         _ if seen.refused.is_some() => {
             let said = sentence(seen.refused.as_deref().unwrap_or_default());
-            let why = format!("Suricata refused its configuration or rules: {said}");
+            let why = format!("Suricata rejected its configuration or rules: {said}");
             (State::RulesRejected, format!("{why} {}", consequence(seen)))
         }
         _ if seen.trouble.is_some() => {
@@ -188,11 +188,14 @@ fn judge(seen: &Observation, presence: Presence, strain: Option<String>) -> (Sta
             (State::Starting, format!("Suricata is loading its rules. {}", consequence(seen)))
         }
         Presence::Absent => failing(seen, "Suricata is not running."),
-        Presence::Crashed => failing(seen, "Suricata ended by itself and is not back yet."),
-        Presence::Deaf => failing(seen, "Suricata runs, but listens on no queue of ours."),
-        Presence::Hangs => failing(seen, "Suricata runs, but it neither works nor answers."),
+        Presence::Crashed => failing(seen, "Suricata crashed and is not running again yet."),
+        Presence::Deaf => failing(seen, "Suricata is running but has not bound any queue."),
+        Presence::Hangs => failing(
+            seen,
+            "Suricata is running but hangs: it does not process packets or answer commands.",
+        ),
         Presence::NeverReady => {
-            failing(seen, "Suricata has been starting for minutes without getting ready.")
+            failing(seen, "Suricata has been starting for minutes and is not ready.")
         }
     }
 }
@@ -201,15 +204,18 @@ fn working(seen: &Observation, strain: Option<String>) -> (State, String) {
     let old = seen.refused.as_deref().or(seen.trouble.as_deref());
     let old = old.map(|said| {
         let said = sentence(said);
-        format!("Suricata goes on with its configuration from before; the new one failed: {said}")
+        format!("Suricata keeps its previous configuration; the new one failed: {said}")
     });
     match (seen.mode, old.or(strain)) {
-        (Mode::Ids, None) => (State::Watching, "Suricata watches and stops nothing.".to_owned()),
+        (Mode::Ids, None) => {
+            (State::Watching, "Suricata runs as an IDS and drops nothing.".to_owned())
+        }
         (Mode::Ids, Some(why)) => (State::Watching, why),
         (Mode::Nfq | Mode::Inline, Some(why)) => (State::InlineDegraded, why),
-        (Mode::Nfq | Mode::Inline, None) => {
-            (State::Inline, "Every packet to be inspected waits for Suricata's verdict.".to_owned())
-        }
+        (Mode::Nfq | Mode::Inline, None) => (
+            State::Inline,
+            "Suricata is inline and gives a verdict on every inspected packet.".to_owned(),
+        ),
     }
 }
 
@@ -228,9 +234,9 @@ fn failing(seen: &Observation, why: &str) -> (State, String) {
 fn consequence(seen: &Observation) -> &'static str {
     match (seen.mode, seen.fail) {
         (Mode::Nfq, Fail::Open) => "Connections pass uninspected.",
-        (Mode::Nfq, Fail::Closed) => "Connections to be inspected stop.",
-        (Mode::Ids, _) => "Nothing is watched.",
-        (Mode::Inline, _) => "Nothing passes between the two ports.",
+        (Mode::Nfq, Fail::Closed) => "Connections to be inspected are dropped.",
+        (Mode::Ids, _) => "Nothing is monitored.",
+        (Mode::Inline, _) => "Nothing is forwarded between the two ports.",
     }
 }
 

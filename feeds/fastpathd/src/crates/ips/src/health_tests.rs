@@ -99,7 +99,7 @@ fn stopped_with_and_without_traffic_it_hangs() {
             watch.hangs(waiting);
             let condition = watch.becomes(state);
             assert_eq!(condition.gate, gate);
-            assert!(condition.why.contains("neither works nor answers"), "{}", condition.why);
+            assert!(condition.why.contains("is running but hangs"), "{}", condition.why);
             watch.goes_on();
             assert_eq!(watch.step().state, state, "not before it has been well for a while");
             assert_eq!(watch.becomes(State::Inline).gate, Gate::Queue);
@@ -136,7 +136,7 @@ fn a_busy_one_is_degraded_at_most() {
     assert!(condition.why.contains("lags"), "{}", condition.why);
     watch.depth(0);
     let condition = watch.steps(22);
-    assert!(condition.why.contains("answers late"), "{}", condition.why);
+    assert!(condition.why.contains("answers commands late"), "{}", condition.why);
     watch.goes_on();
     assert_eq!(watch.steps(22).state, State::Inline);
 }
@@ -145,16 +145,16 @@ fn a_busy_one_is_degraded_at_most() {
 fn what_is_amiss_is_told() {
     type Spoil = fn(&mut Watch);
     let spoil: [(&str, Spoil); 6] = [
-        ("are lost in its queues", |watch| {
+        ("are dropped in its queues", |watch| {
             watch.seen.queues[1].as_mut().unwrap().unread += 1;
         }),
-        ("listens on 1 of 2 queues: connections of the others pass", |watch| {
+        ("bound 1 of 2 queues: connections in the others pass", |watch| {
             watch.seen.queues[1] = None;
         }),
-        ("7 rules could not", |watch| watch.seen.rules.as_mut().unwrap().failed = 7),
-        ("One rule could not", |watch| watch.seen.rules.as_mut().unwrap().failed = 1),
-        ("no rules in force", |watch| watch.seen.rules = Some(Rules::default())),
-        ("configuration from before; the new one failed: line 7", |watch| {
+        ("7 rules failed to load", |watch| watch.seen.rules.as_mut().unwrap().failed = 7),
+        ("1 rule failed to load", |watch| watch.seen.rules.as_mut().unwrap().failed = 1),
+        ("no rules loaded", |watch| watch.seen.rules = Some(Rules::default())),
+        ("previous configuration; the new one failed: line 7", |watch| {
             watch.seen.refused = Some("line 7".into());
         }),
     ];
@@ -237,10 +237,10 @@ fn watching_has_words_of_its_own() {
     watch.seen.capture_drops += 1;
     let condition = watch.step();
     assert_eq!(condition.state, State::Watching);
-    assert!(condition.why.contains("pass unseen"), "{}", condition.why);
+    assert!(condition.why.contains("are not inspected"), "{}", condition.why);
     watch.hangs(0);
     let condition = watch.becomes(State::FailingOpen);
-    assert!(condition.why.ends_with("Nothing is watched."), "{}", condition.why);
+    assert!(condition.why.ends_with("Nothing is monitored."), "{}", condition.why);
     assert_eq!(condition.gate, Gate::Queue);
 }
 
@@ -281,7 +281,7 @@ fn one_that_never_gets_ready_or_listens_nowhere_fails() {
     (watch.seen.running, watch.answers) = (true, true);
     let condition = watch.steps(20);
     assert_eq!(condition.state, State::FailingOpen);
-    assert!(condition.why.contains("listens on no queue"), "{}", condition.why);
+    assert!(condition.why.contains("has not bound any queue"), "{}", condition.why);
 }
 
 #[test]
@@ -331,7 +331,7 @@ fn what_suricata_said_is_one_bounded_line() {
     let why = watch.step().why;
     assert_eq!(
         why,
-        "Suricata refused its configuration or rules: E: one E: two. Connections pass uninspected."
+        "Suricata rejected its configuration or rules: E: one E: two. Connections pass uninspected."
     );
     watch.seen.refused = Some("x ".repeat(99_999));
     assert!(watch.step().why.len() < 600);

@@ -43,7 +43,7 @@ pub fn check_mode(settings: &Settings, ports: &[Port]) -> Result<(), Problem> {
     match (settings.mode, found.as_slice()) {
         (Mode::Inline, [one, other]) if one.mtu != other.mtu => {
             let what = format!(
-                "mode inline needs the same largest packet on both: {} takes {} bytes, {} {}",
+                "mode inline needs the same MTU on both ports: {} has {}, {} has {}",
                 one.name, one.mtu, other.name, other.mtu
             );
             Err(refuse(&settings.devices.join(" "), what))
@@ -127,7 +127,7 @@ mod tests {
             (Mode::Inline, &["lan1", "eth2"], "value 'lan1': is a port of br-lan, which"),
             (Mode::Inline, &["eth2", "wan"], "value 'wan': carries pppoe-wan, which"),
             (Mode::Inline, &["eth1", "eth2"], "value 'eth1': has an address of this router"),
-            (Mode::Inline, &["eth2", "eth3"], "eth2 takes 1500 bytes, eth3 9000"),
+            (Mode::Inline, &["eth2", "eth3"], "eth2 has 1500, eth3 has 9000"),
         ] {
             let said = check(mode, devices, &ports);
             assert!(said.starts_with("section 'ips'"), "{said}");

@@ -41,7 +41,7 @@ impl FromStr for Mode {
             "nfq" => Ok(Self::Nfq),
             "ids" => Ok(Self::Ids),
             "inline" => Ok(Self::Inline),
-            _ => Err("is no mode; known are nfq, ids, inline".to_owned()),
+            _ => Err("is not a mode: use nfq, ids or inline".to_owned()),
         }
     }
 }
@@ -113,7 +113,7 @@ impl FromStr for Action {
             "inspect" => Ok(Self::Inspect),
             "none" => Ok(Self::None),
             "always" => Ok(Self::Always),
-            _ => Err("is no action; known are inspect, none, always".to_owned()),
+            _ => Err("is not an action: use inspect, none or always".to_owned()),
         }
     }
 }
@@ -268,7 +268,7 @@ impl Settings {
         let mut seen = BTreeSet::new();
         for name in section.list("device") {
             if !is_device_name(name) {
-                section.error("device", name, "is no name of a device");
+                section.error("device", name, "is not a device name");
             } else if !seen.insert(name) {
                 section.error("device", name, "is there twice");
             } else {
@@ -284,7 +284,7 @@ impl Settings {
                 section.error("device", &given, "mode inline bridges exactly two ports");
             }
             Mode::Ids if self.devices.is_empty() => {
-                section.error("device", &given, "mode ids needs a port to watch");
+                section.error("device", &given, "mode ids needs a port to monitor");
             }
             Mode::Ids if self.devices.len() > MOST_DEVICES => {
                 section.error("device", &given, "are more than 16 ports");

@@ -74,9 +74,9 @@ fn every_option_is_read() {
 #[test]
 fn bad_values_are_refused_with_section_option_and_words() {
     for (options, words) in [
-        ("option mode 'tap'", "option 'mode', value 'tap': is no mode; known are nfq"),
+        ("option mode 'tap'", "option 'mode', value 'tap': is not a mode: use nfq"),
         ("option fail 'soft'", "option 'fail', value 'soft': is neither open nor closed"),
-        ("option default 'maybe'", "option 'default', value 'maybe': is no action"),
+        ("option default 'maybe'", "option 'default', value 'maybe': is not an action"),
         ("option spread 'even'", "option 'spread', value 'even': is neither hash nor fanout"),
         ("option enabled 'perhaps'", "option 'enabled', value 'perhaps': is neither 1 nor 0"),
         ("option budget_bytes '-1'", "option 'budget_bytes', value '-1': is not a number from 0"),
@@ -87,17 +87,17 @@ fn bad_values_are_refused_with_section_option_and_words() {
         ("option memory '8'", "option 'memory', value '8': is not a number from 16 to 65536"),
         ("option block_time '0'", "option 'block_time', value '0': is not a number from 1"),
         ("option block_limit '65537'", "option 'block_limit', value '65537': is not a number"),
-        ("list home 'lan'", "option 'home', value 'lan': is no address or network"),
-        ("list exempt '10.0.0.1/8'", "value '10.0.0.1/8': has bits set beyond the prefix"),
-        ("list block_exempt 'x'", "option 'block_exempt', value 'x': is no address"),
-        ("list device 'a b'", "option 'device', value 'a b': is no name of a device"),
+        ("list home 'lan'", "option 'home', value 'lan': is not an address or network"),
+        ("list exempt '10.0.0.1/8'", "value '10.0.0.1/8': has host bits set"),
+        ("list block_exempt 'x'", "option 'block_exempt', value 'x': is not an address"),
+        ("list device 'a b'", "option 'device', value 'a b': is not a device name"),
         ("list device 'lan1'\nlist device 'lan1'", "value 'lan1': is there twice"),
         ("option enabled 1\noption mode inline", "value '': mode inline bridges exactly two"),
         (
             "option enabled 1\noption mode inline\nlist device a\nlist device b\nlist device c",
             "value 'a b c': mode inline bridges exactly two ports",
         ),
-        ("option enabled 1\noption mode ids", "mode ids needs a port to watch"),
+        ("option enabled 1\noption mode ids", "mode ids needs a port to monitor"),
     ] {
         let said = read(options).expect_err(options);
         assert!(said.starts_with("section 'ips', option '"), "{said}");

@@ -65,7 +65,7 @@ pub enum ArchiveError {
     #[error("it is neither gzip, tar nor text")]
     Format,
     /// It ends before its end.
-    #[error("it is cut off{}", inside(within))]
+    #[error("it is truncated{}", inside(within))]
     Truncated {
         /// The entry being read, if any.
         within: String,
@@ -236,7 +236,7 @@ fn pax_path(mut records: &[u8]) -> Result<Option<Vec<u8>>, ArchiveError> {
         if let Some(value) = record.strip_prefix(b"path=") {
             path = Some(value.to_vec());
         } else if record.starts_with(b"size=") || record.starts_with(b"GNU.sparse") {
-            return Err(wrong("has another size for its entry"));
+            return Err(wrong("has a different size for its entry"));
         }
     }
     Ok(path)

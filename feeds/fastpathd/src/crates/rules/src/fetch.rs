@@ -14,7 +14,7 @@ use crate::process::{self, Ended, RunError};
 #[derive(Debug, Error)]
 pub enum FetchError {
     /// None of the programs is installed.
-    #[error("there is no program to download with (uclient-fetch, curl or wget)")]
+    #[error("no download program found (uclient-fetch, curl or wget)")]
     NoProgram,
     /// It took too long, or could not be run.
     #[error("download of {url}: {cause}")]
@@ -154,7 +154,7 @@ impl Fetcher {
             return readable(line);
         }
         let known = match (self.kind, ended.status.code()) {
-            (Kind::Uclient | Kind::Wget, Some(4)) => "the server cannot be reached",
+            (Kind::Uclient | Kind::Wget, Some(4)) => "the server is unreachable",
             (Kind::Uclient | Kind::Wget, Some(5)) => "the server's certificate is not trusted",
             (Kind::Uclient | Kind::Wget, Some(8)) => "the server answered with an error",
             _ => return ended.status.to_string(),

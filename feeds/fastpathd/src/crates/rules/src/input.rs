@@ -146,7 +146,8 @@ impl Input {
         match collected {
             Ok(rules) if rules.rules.is_empty() => {
                 let why = rules.notes.first().map(|note| format!(": {note}"));
-                report.message = format!("no rule of it is wanted{}", why.unwrap_or_default());
+                report.message =
+                    format!("none of its rules is selected{}", why.unwrap_or_default());
                 report.state = SourceState::Failed;
             }
             Ok(mut rules) => {

@@ -101,7 +101,7 @@ fn yes() -> bool {
 #[derive(Debug, Error)]
 pub enum RequestError {
     /// Not JSON of the documented shape.
-    #[error("the request is not understood: {0}")]
+    #[error("invalid request: {0}")]
     Json(#[from] serde_json::Error),
     /// A value that cannot be used.
     #[error("{0}")]
@@ -142,10 +142,10 @@ impl Request {
         let request: Self = serde_json::from_str(text)?;
         let wrong = |what: String| Err(RequestError::Value(what));
         if !request.store.is_absolute() {
-            return wrong(format!("store '{}' is no absolute path", request.store.display()));
+            return wrong(format!("store '{}' is not an absolute path", request.store.display()));
         }
         if request.test.is_empty() || !request.test.iter().any(|word| word.contains("{rules}")) {
-            return wrong("test is no program with {rules} among its arguments".to_owned());
+            return wrong("test is not a program with {rules} among its arguments".to_owned());
         }
         if request.limit_bytes == 0 || request.test_seconds == 0 || request.download_seconds == 0 {
             return wrong(
@@ -225,11 +225,11 @@ impl SourceRequest {
             (true, true) => Ok(Proof::Transport),
             (true, false) => Err((
                 "unverified",
-                "is not enough for http: anybody on the way could put in rules".to_owned(),
+                "is not enough for http: anyone on the path could inject rules".to_owned(),
             )),
             (false, _) => Err((
                 "unverified",
-                "is not set, and there is no sha256, sha256_url or signature_url".to_owned(),
+                "is not set, and neither is sha256, sha256_url or signature_url".to_owned(),
             )),
         }
     }

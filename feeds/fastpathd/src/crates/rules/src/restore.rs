@@ -22,7 +22,7 @@ pub fn restore(store: &Store, root: &Path, now_ms: u64) -> Result<State, StoreEr
         counted.map_err(|cause| StoreError::Io { what: "read", path, cause })?;
     let state = State {
         outcome: Outcome::Restored,
-        message: String::from("the set before was brought back by hand"),
+        message: String::from("the previous rule set was restored manually"),
         since_ms: now_ms,
         finished_ms: now_ms,
         rules,

@@ -28,10 +28,10 @@ const ACTIONS: [&str; 10] = [
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RuleError {
     /// Neither rule nor comment.
-    #[error("is no rule: there is no '(' with options")]
+    #[error("is not a rule: '(' with options is missing")]
     NoOptions,
     /// No word in front that could be an action.
-    #[error("is no rule: it does not begin with an action such as alert")]
+    #[error("is not a rule: it does not begin with an action such as alert")]
     NoAction,
     /// The closing bracket is missing: often a line cut off.
     #[error("the options do not end with ';)'")]
@@ -40,10 +40,10 @@ pub enum RuleError {
     #[error("the rule has no sid")]
     NoSid,
     /// Two values of what must be one.
-    #[error("the rule says {0} twice")]
+    #[error("the rule has {0} twice")]
     Twice(&'static str),
     /// A number that is none, or is out of range.
-    #[error("{option} '{value}' is no number from {from} to {to}")]
+    #[error("{option} '{value}' is not a number from {from} to {to}")]
     Number {
         /// `sid`, `gid` or `rev`.
         option: &'static str,
@@ -60,10 +60,10 @@ pub enum RuleError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum KeepReason {
     /// Its match alone means nothing.
-    #[error("it says noalert: it only prepares other rules, and what it matches is innocent")]
+    #[error("it has noalert: it only sets state for other rules and matches harmless packets")]
     NoAlert,
     /// Other rules wait for what it notes.
-    #[error("it sets {0} that other rules build on: dropped packets would end that")]
+    #[error("it sets {0}, which other rules depend on: dropped packets would break them")]
     Sets(&'static str),
     /// `pass`, `reject` and the like.
     #[error("its action is not alert")]
@@ -74,10 +74,10 @@ pub enum KeepReason {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Unusable {
     /// A list or a script, which no source brings along.
-    #[error("its {0} needs a file that no source brings")]
+    #[error("its {0} needs a file that no source provides")]
     File(&'static str),
     /// The marks belong to the firewall and to fastpath.
-    #[error("its {0} would set the box's own packet marks")]
+    #[error("its {0} would set the router's own packet marks")]
     Mark(&'static str),
 }
 

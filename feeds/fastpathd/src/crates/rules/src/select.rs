@@ -56,7 +56,7 @@ impl fmt::Display for Selector {
 pub(crate) fn category_name(text: &str) -> Result<String, String> {
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if text.is_empty() || text.len() > 100 || !text.chars().all(good) {
-        return Err("is no name of a category (letters, digits, '-', '_', '.')".to_owned());
+        return Err("is not a category name (letters, digits, '-', '_', '.')".to_owned());
     }
     Ok(text.strip_suffix(".rules").unwrap_or(text).to_owned())
 }
@@ -114,7 +114,7 @@ impl Choice {
         let missing = missing.map(|name| format!("category {name} is not in it"));
         let unmet = |what: &'static str, asked: &BTreeSet<Selector>| {
             let left: Vec<_> = asked.difference(&self.used).cloned().collect();
-            left.into_iter().map(move |of| format!("{what} {of} met no rule"))
+            left.into_iter().map(move |of| format!("{what} {of} matches no rule"))
         };
         missing.chain(unmet("disable", &self.disable)).chain(unmet("drop", &self.drop)).collect()
     }

@@ -160,7 +160,7 @@ fn folder(text: &str) -> Result<PathBuf, String> {
     let path = Path::new(text);
     let plain = path.components().all(|part| !matches!(part, std::path::Component::ParentDir));
     if !path.is_absolute() || !plain || text.chars().any(char::is_control) {
-        return Err(String::from("is no absolute path of a folder"));
+        return Err(String::from("is not an absolute path of a folder"));
     }
     Ok(path.to_owned())
 }

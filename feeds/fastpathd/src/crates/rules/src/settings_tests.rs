@@ -78,7 +78,7 @@ fn bad_values_are_told_with_section_and_option() {
         (source("option signature_url 'https://e.example/s'\n"), "option 'key', value '': is miss"),
         (
             source("option signature_url 'https://e.example/s'\noption key 'RWQ='\n"),
-            "option 'key', value '•••': the key is no public key",
+            "option 'key', value '•••': the key is not a usign public key",
         ),
         (source("option unverified '1'\nlist disable '-1'\n"), "option 'disable'"),
         (source("option unverified '1'\nlist drop 'cat:a/b'\n"), "option 'drop'"),

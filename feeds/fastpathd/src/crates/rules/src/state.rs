@@ -106,10 +106,10 @@ pub struct State {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum StateError {
     /// It has no fields at all.
-    #[error("reading the state of the rules: it is no JSON object")]
+    #[error("reading the state of the rules: it is not a JSON object")]
     NoObject,
     /// A field has another type or another word than it can have.
-    #[error("reading the state of the rules: {0} has a value that it cannot have")]
+    #[error("reading the state of the rules: {0} has an invalid value")]
     Field(&'static str),
 }
 

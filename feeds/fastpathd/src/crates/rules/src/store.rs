@@ -32,7 +32,7 @@ pub enum StoreError {
         cause: io::Error,
     },
     /// Asked to go back, but there is nothing to go back to.
-    #[error("there is no previous set of rules")]
+    #[error("there is no previous rule set")]
     NoPrevious,
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct Fault {
 #[derive(Debug, Error)]
 pub(crate) enum TrialError {
     /// These rules are wrong; never empty.
-    #[error("Suricata does not load {} of the rules", .0.len())]
+    #[error("Suricata rejects {} of the rules", .0.len())]
     Rules(Vec<Fault>),
     /// It failed for another reason.
     #[error("Suricata's test failed: {0}")]

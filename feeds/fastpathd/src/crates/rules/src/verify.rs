@@ -19,13 +19,13 @@ pub enum VerifyError {
         found: String,
     },
     /// The file with the checksum holds none.
-    #[error("the file of checksums has none for {0}")]
+    #[error("the checksum file has no entry for {0}")]
     NoChecksum(String),
     /// The public key in the settings.
-    #[error("the key is no public key of usign: {0}")]
+    #[error("the key is not a usign public key: {0}")]
     Key(&'static str),
     /// The signature's file.
-    #[error("the signature is none of usign: {0}")]
+    #[error("the signature is not a usign signature: {0}")]
     Form(&'static str),
     /// Another key than ours.
     #[error("it is signed with key {found}, not with {expected}")]
@@ -36,7 +36,7 @@ pub enum VerifyError {
         found: String,
     },
     /// Signed, but not this.
-    #[error("the signature does not belong to it")]
+    #[error("the signature does not match")]
     Signature,
     /// The archive cannot be read.
     #[error("it cannot be read back: {0}")]
@@ -82,7 +82,7 @@ impl Key {
 fn payload<const N: usize>(text: &str) -> Result<([u8; 8], [u8; N]), &'static str> {
     let comment = |line: &&str| !line.is_empty() && !line.starts_with("untrusted comment:");
     let line = text.lines().map(str::trim).find(comment).ok_or("it is empty")?;
-    let bytes = base64(line).ok_or("it is no base64")?;
+    let bytes = base64(line).ok_or("it is not base64")?;
     let rest = bytes.strip_prefix(b"Ed").ok_or("it is not for Ed25519")?;
     let (number, rest) = rest.split_first_chunk::<8>().ok_or("it is too short")?;
     let body = <[u8; N]>::try_from(rest).map_err(|_| "it has a wrong length")?;

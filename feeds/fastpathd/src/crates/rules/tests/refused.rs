@@ -67,7 +67,7 @@ fn bad_archives() {
         gz(&bytes)
     };
     for (bytes, words) in [
-        (cut[..cut.len() / 2].to_vec(), "it is cut off"),
+        (cut[..cut.len() / 2].to_vec(), "it is truncated"),
         (gz(&tar(&[regular("../../etc/passwd")])), "entry '../../etc/passwd' leads out of"),
         (gz(&tar(&[regular("rules/../../x.rules")])), "leads out of the archive with '..'"),
         (gz(&tar(&[regular("/etc/passwd")])), "entry '/etc/passwd' has an absolute path"),
@@ -91,9 +91,9 @@ fn bad_archives() {
         ),
         (broken_sum, "cannot be unpacked"),
         (b"\x7fELF\0\0".to_vec(), "neither gzip, tar nor text"),
-        (b"<html>\n<p>sign in</p>".to_vec(), "et.rules line 1: is no rule"),
-        (b"# nothing\n".to_vec(), "no rule of it is wanted"),
-        (files(&[("readme.txt", "rules")]), "no rule of it is wanted"),
+        (b"<html>\n<p>sign in</p>".to_vec(), "et.rules line 1: is not a rule"),
+        (b"# nothing\n".to_vec(), "none of its rules is selected"),
+        (files(&[("readme.txt", "rules")]), "none of its rules is selected"),
         (zeros(2), "it unpacks to more than 8388608 bytes"),
         (huge_entry("readme", 2), "it unpacks to more than 8388608 bytes"),
         (huge_entry("a.rules", 2), "a.rules line 1: is longer than 65536 bytes"),
@@ -155,7 +155,7 @@ fn no_program_to_download_with() {
     let this = Box::new();
     let request = this.gateway.request(&[this.source(Page::Stalled, &sha256(b""))]).to_string();
     let answer = run(program().env("PATH", "/nowhere"), &["update"], &request);
-    this.assert_refused(&answer, "there is no program to download with");
+    this.assert_refused(&answer, "no download program found");
 }
 
 #[test]

@@ -77,9 +77,9 @@ fn choices_are_applied_without_a_download_too() {
     assert_eq!(answer.result["stopping"], 1);
     let notes = told["notes"].to_string();
     for words in [
-        "rules/malware.rules line 3: sid 4 stays alert though drop says cat:malware: it says noal",
+        "rules/malware.rules line 3: sid 4 stays alert though drop says cat:malware: it has noaler",
         "category wrong is not in it",
-        "drop 77 met no rule",
+        "drop 77 matches no rule",
     ] {
         assert!(notes.contains(words), "{notes}\nshould have: {words}");
     }
@@ -115,8 +115,8 @@ fn a_signature_is_enough_and_has_to_be_right() {
     };
     for (sig, words) in [
         ("/other.sig", "is signed with key 0202020202020202, not with 0101010101010101"),
-        ("/wrong.sig", "the signature does not belong to it"),
-        ("/none.sig", "the signature is none of usign"),
+        ("/wrong.sig", "the signature does not match"),
+        ("/none.sig", "the signature is not a usign signature"),
         ("/missing.sig", "missing.sig failed: "),
     ] {
         let answer = gateway.update(&[at(sig)]);
@@ -160,7 +160,7 @@ fn the_set_before_can_be_brought_back() {
     let (server, gateway) = (Server::start(), Gateway::new());
     let nothing = gateway.run("rollback");
     assert_eq!(nothing.code, 4);
-    assert_eq!(nothing.message(), "there is no previous set of rules");
+    assert_eq!(nothing.message(), "there is no previous rule set");
     let one = gateway.update(&[source(&server, "a", &files(&[("a.rules", &rule(1, 1))]))]);
     let two = gateway.update(&[source(&server, "a", &files(&[("a.rules", &rule(1, 2))]))]);
     assert_eq!(two.result["previous"], one.result["version"]);
@@ -192,14 +192,14 @@ fn a_request_that_cannot_be_carried_out_is_refused_with_its_fault() {
     let mut sourceless = gateway.request(&[]);
     sourceless["store"] = json!("relative");
     for (request, words) in [
-        (String::from("{"), "not understood"),
+        (String::from("{"), "invalid request"),
         (with(json!({"name": "a", "url": url, "colour": "red"})), "unknown field `colour`"),
         (with(json!({"name": "a/b", "url": url})), "source 'a/b', name: "),
         (with(json!({"name": "a", "url": url})), "source 'a', unverified: is not set"),
         (with(json!({"name": "a", "url": url, "unverified": true})), "not enough for http"),
         (with(json!({"name": "a", "url": "ftp://h/x", "unverified": true})), "url: does not begin"),
         (with(json!({"name": "fastpath", "url": url})), "is reserved"),
-        (sourceless.to_string(), "no absolute path"),
+        (sourceless.to_string(), "not an absolute path"),
     ] {
         let answer = run(&mut program(), &["update"], &request);
         assert_eq!((answer.code, answer.outcome()), (4, "failed"), "{request}");

@@ -48,7 +48,7 @@ pub enum Applied {
 #[non_exhaustive]
 pub enum ApplyError {
     /// nft or the kernel refused the rules.
-    #[error("nft refused the rules: {0}")]
+    #[error("nft rejected the rules: {0}")]
     Refused(NftError),
     /// The kernel cannot pass packets to Suricata.
     #[error(
@@ -60,10 +60,10 @@ pub enum ApplyError {
     #[error("reading back table inet fastpath: {0}")]
     ReadBack(NftError),
     /// nft accepted the rules, but those in force differ; the previous ones are restored.
-    #[error("table inet fastpath is not what was asked for: {0}")]
+    #[error("table inet fastpath differs from the plan: {0}")]
     Mismatch(String),
     /// The same, and the previous rules could not be restored either.
-    #[error("table inet fastpath is not what was asked for: {what}; going back failed: {cause}")]
+    #[error("table inet fastpath differs from the plan: {what}; rollback failed: {cause}")]
     Stuck {
         /// The difference.
         what: String,
@@ -219,7 +219,7 @@ async fn replace(
             None => return Ok(()),
             Some(what) => what,
         },
-        Ok(None) => "it is not there".to_owned(),
+        Ok(None) => "it is missing".to_owned(),
         Err(error) => error.to_string(),
     };
     let back = before.map_or_else(render_remove, |before| render(before, blocks));

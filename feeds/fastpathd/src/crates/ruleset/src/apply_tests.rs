@@ -129,7 +129,7 @@ async fn a_kernel_without_flowtables_is_not_taken_for_vanished_devices() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     nft.without_flowtables.set(true);
     let error = apply(&nft, &flowtable(&["lan1", "wan"]), None, &[]).await.unwrap_err();
-    assert_eq!(error.to_string(), "nft refused the rules: Error: No such file or directory");
+    assert_eq!(error.to_string(), "nft rejected the rules: Error: No such file or directory");
     assert!(nft.ran.borrow().is_empty());
 }
 
@@ -141,7 +141,7 @@ async fn refused_rules_leave_the_old_ones_in_force() {
     nft.refuse_runs.set(1);
     let new = Plan { mark_mask: 1, ..old.clone() };
     let error = apply(&nft, &new, Some(&old), &[]).await.unwrap_err();
-    assert_eq!(error.to_string(), "nft refused the rules: Error: Device or resource busy");
+    assert_eq!(error.to_string(), "nft rejected the rules: Error: Device or resource busy");
     assert!(read_back(&nft).await.unwrap().unwrap().matches(&old));
 }
 

@@ -25,7 +25,7 @@ pub struct Block {
 #[non_exhaustive]
 pub enum BlockError {
     /// The maximum number of addresses is blocked.
-    #[error("blocking {0}: as many addresses of its family are blocked as block_limit allows")]
+    #[error("blocking {0}: block_limit of its address family is reached")]
     Full(IpAddr),
     /// The set does not exist: the table is not in force, or has no blocks.
     #[error("table inet fastpath has no set {0}")]

@@ -35,14 +35,14 @@ impl FromStr for Ports {
                 .ok()
                 .and_then(|port| u16::try_from(port).ok())
                 .filter(|port| *port != 0)
-                .ok_or("is no port (1 to 65535) or range of ports such as 5000-5010")
+                .ok_or("is not a port (1 to 65535) or port range such as 5000-5010")
         };
         let (first, last) = text.split_once('-').unwrap_or((text, text));
         let ports = Self { first: port(first)?, last: port(last)? };
         if ports.first <= ports.last {
             Ok(ports)
         } else {
-            Err("is a range that ends before it begins".to_owned())
+            Err("is a range with the end before the start".to_owned())
         }
     }
 }
@@ -79,7 +79,7 @@ impl Exclude {
         if let (Some(src), Some(dest)) = (exclude.src, exclude.dest)
             && src.address.is_ipv4() != dest.address.is_ipv4()
         {
-            let what = format!("is of another family than src {src}");
+            let what = format!("has another address family than src {src}");
             section.error("dest", &dest.to_string(), &what);
         }
         if section.is_good() && exclude == (Self { name: exclude.name.clone(), ..Self::default() })
@@ -97,6 +97,6 @@ fn protocol(text: &str) -> Result<Option<u8>, String> {
         "tcp" | "6" => Ok(Some(6)),
         "udp" | "17" => Ok(Some(17)),
         "all" | "any" | "tcpudp" | "tcp udp" => Ok(None),
-        _ => Err("is neither tcp nor udp, and nothing else is ever offloaded".to_owned()),
+        _ => Err("is neither tcp nor udp; other protocols are never offloaded".to_owned()),
     }
 }

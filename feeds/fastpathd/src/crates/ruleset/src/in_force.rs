@@ -89,7 +89,7 @@ impl InForce {
     /// A difference that needs a new table: other than devices and the gate.
     pub(crate) fn differs_for_good(&self, plan: &Plan) -> Option<String> {
         if self.hardware.is_some_and(|hardware| hardware != plan.hardware) {
-            return Some("its flag offload is not as planned".to_owned());
+            return Some("its offload flag is not as planned".to_owned());
         }
         let want = comments(plan);
         let mut others = want.iter().filter(|(chain, _)| **chain != GATE);

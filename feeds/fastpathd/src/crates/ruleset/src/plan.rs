@@ -125,7 +125,7 @@ pub fn plan(candidates: &[Candidate], settings: &Settings, protection: &Protecti
     for name in settings.devices.iter().chain(&settings.ignore_devices) {
         decisions
             .entry(name.clone())
-            .or_insert_with(|| no("named in the settings, but there is no such device"));
+            .or_insert_with(|| no("named in the settings, but the device does not exist"));
     }
     if engine == Engine::Off {
         for decision in decisions.values_mut().filter(|decision| decision.included) {
@@ -155,10 +155,10 @@ fn decide(candidate: &Candidate, settings: &Settings) -> Decision {
     let Candidate { device, eligible, why } = candidate;
     let named = settings.devices.contains(device);
     if settings.ignore_devices.contains(device) {
-        return no("left out by the setting ignore_device");
+        return no("excluded by the setting ignore_device");
     }
     if !eligible && named {
-        return no(&format!("named in the settings, but cannot be: {why}"));
+        return no(&format!("named in the settings, but not possible: {why}"));
     }
     if !eligible {
         return no(why);
@@ -167,7 +167,7 @@ fn decide(candidate: &Candidate, settings: &Settings) -> Decision {
         return no("its name cannot be written in nft rules");
     }
     if !settings.devices.is_empty() && !named {
-        return no("not among the devices that the settings name");
+        return no("not among the devices named in the settings");
     }
     Decision { included: true, why: why.clone() }
 }

@@ -50,10 +50,10 @@ fn settings_narrow_the_choice_but_cannot_widen_it() {
     assert_eq!(
         why(&plan),
         [
-            ("br-lan", false, "named in the settings, but cannot be: a bridge"),
-            ("gone0", false, "named in the settings, but there is no such device"),
-            ("gone1", false, "named in the settings, but there is no such device"),
-            ("lan1", false, "not among the devices that the settings name"),
+            ("br-lan", false, "named in the settings, but not possible: a bridge"),
+            ("gone0", false, "named in the settings, but the device does not exist"),
+            ("gone1", false, "named in the settings, but the device does not exist"),
+            ("lan1", false, "not among the devices named in the settings"),
             ("wan", true, "below ppp"),
         ]
     );
@@ -68,7 +68,7 @@ fn ignoring_counts_more_than_naming() {
     };
     let plan = plan(&candidates(), &settings);
     assert_eq!(plan.devices, set(&["lan1"]));
-    assert_eq!(plan.decisions["wan"].why, "left out by the setting ignore_device");
+    assert_eq!(plan.decisions["wan"].why, "excluded by the setting ignore_device");
 }
 
 #[test]

@@ -90,9 +90,9 @@ impl Policy {
             let zone = zone.as_ref().filter(|zone| !segments.zones.contains_key(*zone))?;
             let known: Vec<&str> = segments.zones.keys().map(String::as_str).collect();
             let what = if known.is_empty() {
-                "is no firewall zone; there are none".to_owned()
+                "is not a firewall zone; there are none".to_owned()
             } else {
-                format!("is no firewall zone; known are {}", known.join(", "))
+                format!("is not a firewall zone; known zones: {}", known.join(", "))
             };
             let (section, option) = (self.section.clone(), option.to_owned());
             Some(Problem { section, option, value: zone.clone(), what })
@@ -118,7 +118,7 @@ fn zone(text: &str) -> Result<Option<String>, String> {
 }
 
 fn vlan(text: &str) -> Result<u16, String> {
-    const WRONG: &str = "is no VLAN (1 to 4094)";
+    const WRONG: &str = "is not a VLAN (1 to 4094)";
     let number = number_in(1..=4094)(text).map_err(|_| WRONG.to_owned())?;
     u16::try_from(number).map_err(|_| WRONG.to_owned())
 }

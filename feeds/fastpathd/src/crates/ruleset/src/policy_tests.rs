@@ -65,7 +65,7 @@ config policy
 
 #[test]
 fn every_error_names_section_option_and_value() {
-    let vlan = "is no VLAN (1 to 4094)";
+    let vlan = "is not a VLAN (1 to 4094)";
     for (option, value, what) in [
         ("action", "drop", "is neither inspect nor none nor always"),
         ("src_vlan", "0", vlan),
@@ -74,8 +74,8 @@ fn every_error_names_section_option_and_value() {
         ("src_vlan", "lan", vlan),
         ("dest_vlan", "65556", vlan),
         ("enabled", "maybe", "is neither 1 nor 0"),
-        ("name", "a\"b", "contains '\"', which a name cannot"),
-        ("src", "a\\b", "contains '\\\\', which a name cannot"),
+        ("name", "a\"b", "contains '\"', which is not allowed in a name"),
+        ("src", "a\\b", "contains '\\\\', which is not allowed in a name"),
     ] {
         let text = format!("config policy\n\toption {option} '{value}'\n");
         let value = value.escape_debug();
@@ -93,7 +93,7 @@ fn a_zone_that_there_is_not_is_told() {
     assert_eq!(
         words,
         ["section 'guests', option 'src', value 'guset': \
-          is no firewall zone; known are iot, lan, vpn, wan"]
+          is not a firewall zone; known zones: iot, lan, vpn, wan"]
     );
     assert_eq!(policies[0].check(&Segments::default()).len(), 2, "there are no zones at all");
     let without = read("config policy\noption src vpn\n").unwrap();

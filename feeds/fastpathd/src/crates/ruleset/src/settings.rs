@@ -56,7 +56,7 @@ impl FromStr for Engine {
             "flowtable" => Ok(Self::Flowtable),
             "flowtable-hw" => Ok(Self::FlowtableHw),
             "ebpf" => Ok(Self::Ebpf),
-            _ => Err("is no engine; known are off, flowtable, flowtable-hw, ebpf".to_owned()),
+            _ => Err("is not an engine: use off, flowtable, flowtable-hw or ebpf".to_owned()),
         }
     }
 }
@@ -229,7 +229,7 @@ fn device_list(section: &mut Section<'_>, option: &'static str) -> BTreeSet<Stri
         if is_device_name(name) {
             names.insert(name.to_owned());
         } else {
-            section.error(option, name, "is no name of a device");
+            section.error(option, name, "is not a device name");
         }
     }
     names
@@ -244,7 +244,7 @@ const HOOKS: [&str; 3] = ["tcx", "clsact", "xdp-generic"];
 fn hook(text: &str) -> Result<Option<&'static str>, String> {
     let hook = HOOKS.into_iter().find(|hook| *hook == text);
     if hook.is_none() && text != "auto" {
-        return Err("is no hook; known are auto, tcx, clsact, xdp-generic".to_owned());
+        return Err("is not a hook: use auto, tcx, clsact or xdp-generic".to_owned());
     }
     Ok(hook)
 }
@@ -262,10 +262,10 @@ fn mask(text: &str) -> Result<u32, String> {
         Some(hex) if !hex.is_empty() && hex.bytes().all(|c| c.is_ascii_hexdigit()) => {
             u32::from_str_radix(hex, 16).map_err(|_| "has more than 32 bits".to_owned())
         }
-        Some(_) => Err("is no number".to_owned()),
+        Some(_) => Err("is not a number".to_owned()),
         None => number(text),
     }?;
-    if mask == 0 { Err("has no bit that could be ours".to_owned()) } else { Ok(mask) }
+    if mask == 0 { Err("has no usable bit".to_owned()) } else { Ok(mask) }
 }
 
 fn refresh(text: &str) -> Result<u32, String> {

@@ -90,25 +90,25 @@ fn the_shipped_spellings_of_a_switch() {
 #[test]
 fn every_error_names_section_option_and_value() {
     for (option, value, what) in [
-        ("hook", "warp", "is no hook; known are auto, tcx, clsact, xdp-generic"),
-        ("engine", "warp", "is no engine; known are off, flowtable, flowtable-hw, ebpf"),
+        ("hook", "warp", "is not a hook: use auto, tcx, clsact or xdp-generic"),
+        ("engine", "warp", "is not an engine: use off, flowtable, flowtable-hw or ebpf"),
         ("enabled", "maybe", "is neither 1 nor 0"),
         ("vlan", "maybe", "is neither 1 nor 0"),
         ("pppoe", "2", "is neither 1 nor 0"),
         ("on_exit", "explode", "is neither keep nor remove"),
         ("mark_mask", "0xfffffffff", "has more than 32 bits"),
-        ("mark_mask", "0x", "is no number"),
-        ("mark_mask", "red", "is no number"),
-        ("mark_mask", "0", "has no bit that could be ours"),
-        ("mark_mask", "+1", "is no number"),
+        ("mark_mask", "0x", "is not a number"),
+        ("mark_mask", "red", "is not a number"),
+        ("mark_mask", "0", "has no usable bit"),
+        ("mark_mask", "+1", "is not a number"),
         ("refresh", "0", "is not a number of seconds from 1 to 3600"),
         ("refresh", "1.5", "is not a number of seconds from 1 to 3600"),
         ("refresh", "-1", "is not a number of seconds from 1 to 3600"),
-        ("device", "a/b", "is no name of a device"),
-        ("device", "..", "is no name of a device"),
-        ("device", "abcdefghijklmnop", "is no name of a device"),
-        ("device", "x\";drop", "is no name of a device"),
-        ("ignore_device", "a:b", "is no name of a device"),
+        ("device", "a/b", "is not a device name"),
+        ("device", "..", "is not a device name"),
+        ("device", "abcdefghijklmnop", "is not a device name"),
+        ("device", "x\";drop", "is not a device name"),
+        ("ignore_device", "a:b", "is not a device name"),
     ] {
         let text = format!("config fastpath 'main'\n\toption {option} '{value}'\n");
         let value = value.escape_debug();
@@ -119,24 +119,24 @@ fn every_error_names_section_option_and_value() {
 
 #[test]
 fn excludes_are_checked_too() {
-    let ports = "is no port (1 to 65535) or range of ports such as 5000-5010";
+    let ports = "is not a port (1 to 65535) or port range such as 5000-5010";
     for (option, value, what) in [
-        ("src", "10.0.0.256", "is no address or network such as 10.0.0.0/24"),
-        ("src", "nas.lan", "is no address or network such as 10.0.0.0/24"),
+        ("src", "10.0.0.256", "is not an address or network such as 10.0.0.0/24"),
+        ("src", "nas.lan", "is not an address or network such as 10.0.0.0/24"),
         ("src", "10.0.0.0/33", "has a prefix length that is not 0 to 32"),
         ("dest", "2001:db8::/129", "has a prefix length that is not 0 to 128"),
         ("dest", "10.0.0.0/", "has a prefix length that is not 0 to 32"),
-        ("src", "10.0.0.1/24", "has bits set beyond the prefix; meant is perhaps 10.0.0.0/24"),
-        ("proto", "icmp", "is neither tcp nor udp, and nothing else is ever offloaded"),
+        ("src", "10.0.0.1/24", "has host bits set; did you mean 10.0.0.0/24?"),
+        ("proto", "icmp", "is neither tcp nor udp; other protocols are never offloaded"),
         ("dest_port", "0", ports),
         ("dest_port", "65536", ports),
         ("dest_port", "http", ports),
         ("dest_port", "1-2-3", ports),
         ("dest_port", "+80", ports),
-        ("src_port", "20-10", "is a range that ends before it begins"),
-        ("name", "a\"b", "contains '\"', which a name cannot"),
-        ("name", "a\nb", "contains '\\n', which a name cannot"),
-        ("name", "a\\b", "contains '\\\\', which a name cannot"),
+        ("src_port", "20-10", "is a range with the end before the start"),
+        ("name", "a\"b", "contains '\"', which is not allowed in a name"),
+        ("name", "a\nb", "contains '\\n', which is not allowed in a name"),
+        ("name", "a\\b", "contains '\\\\', which is not allowed in a name"),
     ] {
         let text = format!("config exclude\n\toption {option} '{value}'\n");
         let value = value.escape_debug();
@@ -193,9 +193,9 @@ fn what_is_unknown_is_a_warning() {
     assert_eq!(
         warnings,
         [
-            "section 'main', option 'colour', value 'blue': is an unknown option and ignored",
-            "section 'lan': has an unknown type and is ignored",
-            "section 'second': is a second one of its type: ignored",
+            "section 'main', option 'colour', value 'blue': is an unknown option, ignored",
+            "section 'lan': has an unknown type, ignored",
+            "section 'second': is a duplicate of its type, ignored",
         ]
     );
 }

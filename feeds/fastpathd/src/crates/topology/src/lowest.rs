@@ -45,7 +45,7 @@ impl Topology {
                 let why = match (carries, kept) {
                     (Some(above), _) => self.why_in(link, above),
                     (None, Some(above)) => {
-                        format!("kept for the PPPoE session that ran over {}", names(above))
+                        format!("kept for the PPPoE session over {}", names(above))
                     }
                     (None, None) => self.why_out(link),
                 };
@@ -142,34 +142,32 @@ impl Topology {
                 format!("port of bridge {}, carries {names}", bridge.name)
             }
             _ if above.len() == 1 && above.contains(&link.name) => {
-                "carries addresses of its own".to_owned()
+                "has its own addresses".to_owned()
             }
-            _ => format!("lowest device below {names}"),
+            _ => format!("underlying port of {names}"),
         }
     }
 
     fn why_out(&self, link: &Link) -> String {
         match &link.kind {
-            LinkKind::Loopback => "loopback: nothing is forwarded over it".to_owned(),
-            LinkKind::Bridge { .. } => "a bridge: its ports are listed instead".to_owned(),
-            LinkKind::Vlan { .. } => {
-                "a VLAN device: the device below it is listed instead".to_owned()
-            }
+            LinkKind::Loopback => "loopback: not used for forwarding".to_owned(),
+            LinkKind::Bridge { .. } => "bridge: its ports are listed instead".to_owned(),
+            LinkKind::Vlan { .. } => "VLAN device: its parent is listed instead".to_owned(),
             LinkKind::Ppp if self.lower(link.index).is_none() => {
-                "a ppp device whose lower device is not known".to_owned()
+                "PPP device with an unknown parent".to_owned()
             }
-            LinkKind::Ppp => "a ppp device: the device below it is listed instead".to_owned(),
+            LinkKind::Ppp => "PPP device: its underlying port is listed instead".to_owned(),
             kind if !is_port(link) => {
                 format!("{kind} is not an Ethernet port")
             }
             _ => match self.master(link) {
                 Some(bridge) if bridge.is_bridge() => {
-                    format!("no network with an address runs over bridge {} here", bridge.name)
+                    format!("bridge {} has no addressed network on this port", bridge.name)
                 }
                 Some(master) if is_port(master) => {
                     format!("member of {}, which is listed instead", master.name)
                 }
-                _ => "no network with an address runs over it".to_owned(),
+                _ => "no addressed network uses it".to_owned(),
             },
         }
     }

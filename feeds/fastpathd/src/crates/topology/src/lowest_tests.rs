@@ -21,12 +21,12 @@ fn recorded_gateway_lists_ports_and_the_wans_physical_port() {
     assert_eq!(
         out.into_iter().collect::<Vec<_>>(),
         [
-            ("br-lan", "a bridge: its ports are listed instead"),
-            ("br-lan.10", "a VLAN device: the device below it is listed instead"),
-            ("br-lan.20", "a VLAN device: the device below it is listed instead"),
-            ("lo", "loopback: nothing is forwarded over it"),
-            ("pppoe-wan", "a ppp device: the device below it is listed instead"),
-            ("wan.35", "a VLAN device: the device below it is listed instead"),
+            ("br-lan", "bridge: its ports are listed instead"),
+            ("br-lan.10", "VLAN device: its parent is listed instead"),
+            ("br-lan.20", "VLAN device: its parent is listed instead"),
+            ("lo", "loopback: not used for forwarding"),
+            ("pppoe-wan", "PPP device: its underlying port is listed instead"),
+            ("wan.35", "VLAN device: its parent is listed instead"),
         ]
         .map(|(device, why)| (device.to_owned(), why.to_owned()))
     );
@@ -40,10 +40,10 @@ fn recorded_gateway_says_why() {
         .filter(|lowest| lowest.eligible)
         .map(|lowest| (lowest.device.to_string(), lowest.why))
         .collect();
-    assert_eq!(why["mgmt"], "carries addresses of its own");
+    assert_eq!(why["mgmt"], "has its own addresses");
     assert_eq!(why["lan1"], "port of bridge br-lan, carries br-lan.10");
     assert_eq!(why["lan2"], "port of bridge br-lan, carries br-lan.20");
-    assert_eq!(why["wan"], "lowest device below pppoe-wan");
+    assert_eq!(why["wan"], "underlying port of pppoe-wan");
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn tunnels_and_unused_ports_stay_out() {
     let (inside, out) = verdicts(&model);
     assert!(inside.is_empty(), "{inside:?}");
     assert_eq!(out["wg0"], "wireguard is not an Ethernet port");
-    assert_eq!(out["eth3"], "no network with an address runs over it");
+    assert_eq!(out["eth3"], "no addressed network uses it");
 }
 
 #[test]

@@ -178,5 +178,5 @@ fn discard(socket: &mut AsyncSocket) -> io::Result<()> {
             Ok(Some(_)) | Err(_) => {}
         }
     }
-    Err(io::Error::other("events arrive faster than they can be dropped"))
+    Err(io::Error::other("events arrive faster than they can be discarded"))
 }

@@ -9,7 +9,7 @@ use crate::Status;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// Fewer bytes than an attribute's head.
-    #[error("{left} stray bytes where an attribute should begin")]
+    #[error("{left} stray bytes instead of an attribute")]
     Truncated {
         /// Bytes there were.
         left: usize,
@@ -125,13 +125,13 @@ pub enum ConnectionError {
     #[error("reading a message of ubusd")]
     Malformed(#[from] DecodeError),
     /// ubusd does not take what we send.
-    #[error("ubusd leaves {len} bytes unread")]
+    #[error("ubusd does not read {len} bytes")]
     Stalled {
         /// Bytes waiting to be sent.
         len: usize,
     },
     /// Nothing came in time.
-    #[error("ubusd said nothing within {} ms", waited.as_millis())]
+    #[error("ubusd did not respond within {} ms", waited.as_millis())]
     Silent {
         /// How long we waited.
         waited: Duration,
@@ -158,7 +158,7 @@ pub enum CallError {
         waited: Duration,
     },
     /// The connection ended first.
-    #[error("{request}: the connection to ubusd is gone")]
+    #[error("{request}: the connection to ubusd is closed")]
     Disconnected {
         /// What was asked.
         request: String,

@@ -41,7 +41,7 @@ pub(super) const DEFECTS: &[Defect] = &[
     Defect {
         name: "dev_fill_forward_path",
         commit: "ddb94eafab8b (net: resolve forwarding path from virtual netdevice)",
-        words: "no path through bridge, VLAN and PPPoE: their connections stay on the slow path",
+        words: "flows through bridge, VLAN and PPPoE are not offloaded",
         applies: Where::Flowtable,
         severity: Severity::Error,
         in_versions: &[([0, 0, 0], [5, 13, 0])],
@@ -49,7 +49,7 @@ pub(super) const DEFECTS: &[Defect] = &[
     Defect {
         name: "CVE-2024-27016",
         commit: "87b3593bed18 (netfilter: flowtable: validate pppoe header)",
-        words: "a short PPPoE frame from the line has the kernel read behind its end",
+        words: "a short PPPoE frame makes the kernel read beyond its end",
         applies: Where::Pppoe,
         severity: Severity::Warning,
         in_versions: &[
@@ -62,7 +62,7 @@ pub(super) const DEFECTS: &[Defect] = &[
     Defect {
         name: "PPPoE + VLAN",
         commit: "245607493500 (netfilter: nft_flow_offload: fix offload with pppoe + vlan)",
-        words: "connections over PPPoE in a VLAN are not offloaded, or lose their packets",
+        words: "flows over PPPoE in a VLAN are not offloaded, or lose packets",
         applies: Where::Pppoe,
         severity: Severity::Warning,
         in_versions: &[([5, 13, 0], [5, 15, 42]), ([5, 16, 0], [5, 17, 10])],
@@ -84,7 +84,7 @@ pub(super) const DEFECTS: &[Defect] = &[
     Defect {
         name: "CVE-2026-43084",
         commit: "936206e3f6ff (netfilter: nfnetlink_queue: make hash table per queue)",
-        words: "several queues share a table that is freed under them: the kernel may crash",
+        words: "several queues share a table that is freed while in use: the kernel may crash",
         applies: Where::Queue,
         severity: Severity::Warning,
         in_versions: &[
@@ -123,7 +123,7 @@ pub(super) const DEFECTS: &[Defect] = &[
         name: "CVE-2024-27403",
         commit: "9e0f0430389b (netfilter: nft_flow_offload: reset dst in route object after \
                  setting up flow)",
-        words: "a connection that cannot be offloaded gives its route back twice",
+        words: "the route of a flow that cannot be offloaded is released twice",
         applies: Where::Flowtable,
         severity: Severity::Advice,
         in_versions: &[
@@ -137,7 +137,7 @@ pub(super) const DEFECTS: &[Defect] = &[
         name: "CVE-2026-23392",
         commit: "d73f4b53aaae (netfilter: nf_tables: release flowtable after rcu grace period on \
                  error)",
-        words: "a flowtable that the kernel refuses may be used by packets after it is freed",
+        words: "packets may use a rejected flowtable after it is freed",
         applies: Where::Flowtable,
         severity: Severity::Info,
         in_versions: &[

@@ -121,7 +121,7 @@ fn end_of_life(facts: &Facts) -> Verdict {
     let version = word.unwrap_or_default();
     let major: u64 =
         version.split('.').next().and_then(|word| word.parse().ok()).ok_or_else(|| {
-            Unknown(format!("{PROGRAM} -V answers '{}', without a version", said.trim()))
+            Unknown(format!("{PROGRAM} -V prints '{}', without a version", said.trim()))
         })?;
     // Whatever is older than the table has ended as its oldest row did.
     let row =

@@ -25,7 +25,7 @@ const UNSIGNED: u64 = 1 << 13;
 fn known_defects(facts: &Facts) -> Verdict {
     let release = facts.kernel.release.get()?;
     let number = version(release)
-        .ok_or_else(|| Unknown(format!("{RELEASE} has '{release}', which is no version")))?;
+        .ok_or_else(|| Unknown(format!("{RELEASE} has '{release}', which is not a version")))?;
     let mut worst = Severity::Ok;
     let mut finding = Finding::new(Severity::Info).saw("release", "", release.as_str(), RELEASE);
     for defect in defects::of(number) {

@@ -231,7 +231,7 @@ fn memory(facts: &Facts) -> Verdict {
         line.trim_start_matches(':').split_ascii_whitespace().next()?.parse::<u64>().ok()
     };
     let (Some(all), Some(left)) = (field("MemTotal"), field("MemAvailable")) else {
-        return Err(Unknown(format!("{MEMINFO} tells no MemTotal and MemAvailable")));
+        return Err(Unknown(format!("{MEMINFO} lacks MemTotal or MemAvailable")));
     };
     let share = left * 100 / all.max(1);
     let waiting = facts.system.pressure.get().ok().and_then(|text| waiting(text));

@@ -67,7 +67,7 @@ pub fn read(machine: &dyn Machine, sample: Duration) -> Cpu {
 
 fn loads(machine: &dyn Machine, sample: Duration) -> Known<Vec<Load>> {
     if sample.is_zero() {
-        return Known::new(Err("no time was given for two readings of /proc/stat"));
+        return Known::new(Err("sampling of /proc/stat is disabled (sample_ms is 0)"));
     }
     let stat = || machine.read(STAT).map_err(|error| format!("reading {STAT}: {error}"));
     let between = |before: String| {

@@ -54,7 +54,7 @@ fn vermagic(machine: &dyn Machine) -> Known<String> {
         let found = text.lines().find_map(|line| line.strip_prefix("vermagic:"));
         found
             .map(|magic| magic.trim().to_owned())
-            .ok_or_else(|| format!("modinfo prints no vermagic of {MODULE}"))
+            .ok_or_else(|| format!("modinfo does not print a vermagic for {MODULE}"))
     }))
 }
 
@@ -110,6 +110,6 @@ mod tests {
         let built_in = "name:\t\tnf_tables\nfilename:\t(builtin)\nlicense:\tGPL\n";
         let kernel = read(&Fake::new().prints("modinfo nf_tables", built_in));
         let why = kernel.vermagic.get().unwrap_err().to_string();
-        assert!(why.contains("no vermagic of nf_tables"), "{why}");
+        assert!(why.contains("vermagic for nf_tables"), "{why}");
     }
 }

@@ -54,7 +54,7 @@ impl<T> From<T> for Known<T> {
 
 impl<T> Default for Known<T> {
     fn default() -> Self {
-        Self(Err(Unknown("it was not looked at".into())))
+        Self(Err(Unknown("it was not read".into())))
     }
 }
 

@@ -52,11 +52,11 @@ impl Rules {
 pub fn read(machine: &dyn Machine) -> Rules {
     let listed = machine.run("nft", &["-j", "list", "ruleset"]).and_then(|text| {
         let value: Value = serde_json::from_str(&text).map_err(|error| {
-            format!("{SOURCE} answers what is not JSON: {error}; is nftables-json installed?")
+            format!("{SOURCE} does not print JSON: {error}; is nftables-json installed?")
         })?;
         match value.get("nftables") {
             Some(Value::Array(objects)) => Ok(objects.clone()),
-            _ => Err(format!("{SOURCE} answers without 'nftables'")),
+            _ => Err(format!("the output of {SOURCE} lacks 'nftables'")),
         }
     });
     Rules { nft: Known::new(listed), legacy: legacy(machine) }

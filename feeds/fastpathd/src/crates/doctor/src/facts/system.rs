@@ -187,7 +187,7 @@ fn root(machine: &dyn Machine) -> Known<(String, String)> {
             (words.next()? == "/").then_some(())?;
             Some((words.next()?.to_owned(), words.next()?.to_owned()))
         };
-        text.lines().rev().find_map(of).ok_or_else(|| format!("{MOUNTS} has no line for /"))
+        text.lines().rev().find_map(of).ok_or_else(|| format!("{MOUNTS} has no entry for /"))
     }))
 }
 

@@ -22,13 +22,13 @@ const CHANNELS_GET: u8 = 17;
 /// Why a port's offloads are not known, or not changed.
 #[derive(Debug, Error)]
 pub(super) enum PortError {
-    #[error("asking the kernel for ethtool's netlink family: {0}")]
+    #[error("resolving ethtool's netlink family: {0}")]
     Family(#[source] io::Error),
     #[error("reading the offloads of {0}: {1}")]
     Read(String, #[source] io::Error),
-    #[error("switching {feature} of {device} {}: {error}", if *on { "on" } else { "off" })]
+    #[error("turning {feature} of {device} {}: {error}", if *on { "on" } else { "off" })]
     Set { device: String, feature: String, on: bool, error: io::Error },
-    #[error("the driver of {device} did not switch {feature} {}", if *on { "on" } else { "off" })]
+    #[error("the driver of {device} did not turn {feature} {}", if *on { "on" } else { "off" })]
     Kept { device: String, feature: String, on: bool },
 }
 

@@ -27,7 +27,7 @@ pub struct FailedRule {
 pub fn read_answer(command: &'static str, line: &[u8]) -> Result<Value, CommandError> {
     let answer = serde_json::from_slice(line);
     let Ok(Value::Object(mut answer)) = answer else {
-        return Err(nonsense(command, "is no JSON object"));
+        return Err(nonsense(command, "is not a JSON object"));
     };
     let message = answer.remove("message").unwrap_or_default();
     match answer.get("return").and_then(Value::as_str) {

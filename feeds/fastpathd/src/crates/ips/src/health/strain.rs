@@ -52,16 +52,16 @@ impl Strain {
             return Some(words);
         }
         if recent(self.lagged) {
-            return Some("Suricata lags: packets wait long for their verdicts.".to_owned());
+            return Some("Suricata lags: packets wait long for a verdict.".to_owned());
         }
         if recent(self.late) {
-            return Some("Suricata handles packets, but answers late.".to_owned());
+            return Some("Suricata processes packets but answers commands late.".to_owned());
         }
         if let Some(words) = rules(seen) {
             return Some(words);
         }
         let mute = self.mute_since.is_some_and(|since| now.saturating_sub(since) >= CONNECTS);
-        mute.then(|| "Suricata does not tell of its alerts: no events come in.".to_owned())
+        mute.then(|| "No events arrive from Suricata: alerts are missing.".to_owned())
     }
 
     fn note(&mut self, now: Duration, seen: &Observation, late: bool) {
@@ -97,9 +97,9 @@ impl Strain {
 
 fn lost(seen: &Observation) -> String {
     let what = match seen.mode {
-        Mode::Nfq => "packets are lost in its queues",
-        Mode::Ids => "packets pass unseen",
-        Mode::Inline => "packets are lost between the two ports",
+        Mode::Nfq => "packets are dropped in its queues",
+        Mode::Ids => "packets are not inspected",
+        Mode::Inline => "packets are dropped between the two ports",
     };
     format!("Suricata cannot keep up: {what}.")
 }
@@ -113,7 +113,7 @@ fn deaf(seen: &Observation) -> Option<String> {
         };
         let all = seen.queues.len();
         format!(
-            "Suricata listens on {} of {all} queues: connections of the others {consequence}.",
+            "Suricata has bound {} of {all} queues: connections in the others {consequence}.",
             all - missing
         )
     })
@@ -122,9 +122,9 @@ fn deaf(seen: &Observation) -> Option<String> {
 fn rules(seen: &Observation) -> Option<String> {
     let rules = seen.rules?;
     match (rules.loaded, rules.failed) {
-        (0, _) => Some("Suricata has no rules in force.".to_owned()),
+        (0, _) => Some("Suricata has no rules loaded.".to_owned()),
         (_, 0) => None,
-        (_, 1) => Some("One rule could not be loaded.".to_owned()),
-        (_, failed) => Some(format!("{failed} rules could not be loaded.")),
+        (_, 1) => Some("1 rule failed to load.".to_owned()),
+        (_, failed) => Some(format!("{failed} rules failed to load.")),
     }
 }
