@@ -83,15 +83,16 @@ function shell(text) {
   });
 }
 
-/** Prose: no code blocks, no code in quotes, no addresses of links. */
+/** Prose and diagrams: no other code blocks, no code in quotes, no addresses of links. */
 function markdown(text) {
-  let code = false;
+  let fence = '';
   return text.split('\n').map((line) => {
-    if (/^\s*```/.test(line)) {
-      code = !/^\s*```mermaid/.test(line) && !code;
+    const mark = /^\s*```\s*(\w*)/.exec(line);
+    if (mark !== null) {
+      fence = fence === '' ? mark[1] || 'code' : '';
       return '';
     }
-    if (code) return '';
+    if (fence !== '' && fence !== 'mermaid') return '';
     return line.replaceAll(/`[^`]*`/g, '¦').replaceAll(/\]\([^)]*\)/g, ']');
   });
 }

@@ -29,9 +29,18 @@ const LEFT_OUT = [
 const HABITS = [
   ['what is …', /\bwhat (?:is|was|are|were|has|have|had|it)\b(?![^.?!¦]*\?)/gi],
   ['told', /\b(?:told|tells?|telling)\b/gi],
-  ['words', /(?<!-bit )\bwords\b|\b(?:in|without) (?:a )?words?\b|\bworded\b|\bwording\b/gi],
-  ['is no …', /(?<!\bthere )\b(?:is|are|was|were) (?:no|none)\b(?! longer| more than| less than)/gi],
-  ['way', /(?<![-\w])(?<!\b(?:either|all the|both|by the|under) )ways?\b(?! to (?!the\b|a\b|one\b)|-)/gi],
+  [
+    'words',
+    /(?<!-bit )\bwords\b|\b(?:in|without) (?:a )?words?\b|\bworded\b|\bwording\b/gi,
+  ],
+  [
+    'is no …',
+    /(?<!\bthere )\b(?:is|are|was|were) (?:no|none)\b(?! longer| more than| less than)/gi,
+  ],
+  [
+    'way',
+    /(?<![-\w]|\b(?:either|all the|both|by the|under) )ways?\b(?! to (?!the\b|an?\b)|-)/gi,
+  ],
   ['mend', /\bmend(?:s|ed|ing)?\b/gi],
   ['look at', /\blook(?:s|ed|ing)? (?:again|at|whether|after)\b/gi],
   [
@@ -190,7 +199,9 @@ function main([option, ...rest]) {
   const { found, wrong } = findings(paths, named.exceptions ?? {});
   const counts = tally(found, 'path');
   if (option === '--list') {
-    const asked = found.filter(({ path }) => rest.length === 0 || rest.some((a) => path.startsWith(a)));
+    const asked = found.filter(
+      ({ path }) => rest.length === 0 || rest.some((one) => path.startsWith(one)),
+    );
     console.log(asked.map(show).join('\n'));
     return 0;
   }

@@ -53,6 +53,8 @@ const PLANTED = {
     '{\n  "description": "What is there"\n}\n',
     'what is',
   ],
+  'a habit in a diagram': ['a.md', '```mermaid\nA --> told\n```\n', 'told'],
+  'a habit behind a diagram': ['a.md', '```mermaid\n```\nIt is told.\n', 'told'],
   'a German name': ['ui/de.json', '{\n  "a": "schneller Weg"\n}\n', 'schneller weg'],
 };
 for (const [what, [path, text, name]] of Object.entries(PLANTED)) {

@@ -13,6 +13,8 @@ const SHORT = {
   schema: 'feeds/fastpathd/src/schema',
 };
 const ROOTS = ['docs', 'e2e', 'feeds', 'luci-app-fastpath', 'profiles', 'suricata-pkg', 'ui'];
+/** Made by a build. */
+const BUILT = ['ui/dist'];
 const NAMED = /`((?:[\w.@-]+\/)+[\w.@-]*)`/g;
 
 const pages = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '*.md'], {
@@ -36,7 +38,7 @@ function anchors(path) {
 function inTree(path) {
   const [root, ...rest] = path.split('/');
   if (root in SHORT) return join(SHORT[root], ...rest);
-  return ROOTS.includes(root) ? path : undefined;
+  return ROOTS.includes(root) && !BUILT.includes(path) ? path : undefined;
 }
 
 function missingPaths(page) {

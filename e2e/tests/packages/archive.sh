@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Where fastpathd's sources and crates come from, and LuCI's page: docs/DESIGN.md, "Packages".
+# Where fastpathd's sources and crates come from, and LuCI's page: docs/design/packaging.md.
 
 # copied: the package's folder without what somebody has made there.
 copied() {
