@@ -83,10 +83,17 @@ function shell(text) {
   });
 }
 
+/** Without expressions in templates. */
+const plain = (line) => line.replaceAll(/\$\{[^}]*\}|\$\w+/g, '¦');
+
 /** Prose and diagrams: no other code blocks, no code in quotes, no addresses of links. */
 function markdown(text) {
   let fence = '';
-  return text.split('\n').map((line) => {
+  // Made from a catalogue, which is checked itself.
+  const own = text.replace(/<!-- checks -->[^]*<!-- end of checks -->/, (made) =>
+    made.replaceAll(/[^\n]/g, ''),
+  );
+  return own.split('\n').map((line) => {
     const mark = /^\s*```\s*(\w*)/.exec(line);
     if (mark !== null) {
       fence = fence === '' ? mark[1] || 'code' : '';
@@ -111,8 +118,10 @@ export function textOf(path, text) {
   if (path.endsWith('.md')) return markdown(text);
   if (CATALOGUE.test(path)) return json(text);
   if (SCHEMA.test(path)) return json(text, ['description', 'title']);
-  if (C_LIKE.test(path)) return cLike(text, path.endsWith('.rs'));
-  if (/\.(sh|init|defaults)$/.test(path) || /^#!.*\b(sh|bash)\b/.test(text)) return shell(text);
+  if (C_LIKE.test(path)) return cLike(text, path.endsWith('.rs')).map(plain);
+  if (/\.(sh|init|defaults)$/.test(path) || /^#!.*\b(sh|bash)\b/.test(text)) {
+    return shell(text).map(plain);
+  }
   return null;
 }
 

@@ -68,6 +68,7 @@ for (const [what, [path, text, name]] of Object.entries(PLANTED)) {
 
 test('identifiers, code in Markdown and questions are left out', () => {
   write('a.rs', 'fn tell(way: &Words) -> bool { way.beside(told) }\n');
+  write('a.ts', 'const a = `${words} and ${way(told)}`;\n');
   write('b.md', 'Call `tell`.\n\n```\nmend the way\n```\n\nWhat is a flow?\n');
   assert.deepEqual(check(), { status: 0, stdout: '' });
 });
