@@ -338,7 +338,7 @@ test_image() {
     # the gateway.
     if [ -f "$LAB_RUN/ports" ] || "$TOP/e2e/lab/lab" --image "$BUILD/image/sample.img" up; then
         RESULTS=image-vm PART=-image lab_tests image-vm "$TOP/e2e/tests/run" vm \
-            --grep "api login|viewer may look|engine off and on|cable of lan2|cut and redialled"
+            --grep "api login|viewer may|engine off and on|cable of lan2|broken session"
     fi
     "$TOP/e2e/lab/lab" down >/dev/null 2>&1 || true
 }

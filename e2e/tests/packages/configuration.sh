@@ -49,7 +49,7 @@ migrate() {
     cp "$ROOT/etc/config/fastpath" "$WORK/config"
 }
 
-test_an_older_file_is_put_into_today_s_words() {
+test_an_older_file_is_converted() {
     daemon
     printf '\nconfig %s\n\toption %s\n\toption %s\n\toption %s\n\toption %s\n\n' "fastpath 'main'" \
         "enabled '1'" "engine 'ebpf'" "hook 'xdp'" "mark_mask '0x60000000'" >"$WORK/config"
