@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The kinds of tests: a function test_KIND each, which counts what it came to. Needs TOP and
+# The kinds of tests: a function test_KIND each, which counts its results. Needs TOP and
 # BUILD; e2e/scripts/test has the tiers.
 
 SRC=$TOP/feeds/fastpathd/src
@@ -38,7 +38,7 @@ with_bpffs() {
 }
 
 # lint_and_build WHAT ARGS…: clippy as the compiler of what the tests are made from. `cargo clippy`
-# would compile all of it once more, and every dependency.
+# would compile all of it again, and every dependency.
 lint_and_build() {
     local what=$1
     shift
@@ -52,7 +52,7 @@ with_clippy() {
 cargo_tests() {
     local what=$1 status=0 log passed failed
     shift
-    # Tests tell why they skip; cargo shows what a passing test says only when asked to.
+    # Tests print why they skip; cargo shows the output of a passing test only on request.
     step "$what" with_clippy with_bpffs cargo test --locked --no-fail-fast "$@" -- \
         --show-output || status=$?
     log=$(log_of "$what")
@@ -288,7 +288,7 @@ lab_made() {
     "$TOP/build.sh" programs && "$TOP/build.sh" page && need_lab_tools && "$TOP/e2e/lab/lab" images
 }
 
-# labs_ready CPUS NAME…: a lab build/lab/run.NAME each, beside those that are up, of the kind
+# labs_ready CPUS NAME…: a lab build/lab/run.NAME each, besides those that are up, of the kind
 # LAB_MACHINE.
 labs_ready() {
     local cpus=$1 name pids=() pid
@@ -373,7 +373,7 @@ test_musl() {
     on_labs -musl vm --grep @core --grep-invert "$without"
 }
 
-# test_vm and test_browser: all but what is timed.
+# test_vm and test_browser: all but the timed tests.
 test_vm() { test_machines vm; }
 test_browser() { test_machines browser; }
 
@@ -403,7 +403,7 @@ processor_share() {
         awk '{ printf "%d", 100 * $2 / (2 * $1) }'
 }
 
-# on_machines KINDS GREP FILE…: in four user-mode labs, and beside them those that need it in an
+# on_machines KINDS GREP FILE…: in four user-mode labs, and in parallel those that need it in an
 # emulated one; or in emulated labs alone, of which each takes a processor. On a busy machine in
 # two user-mode labs: the product has limits of its own, in seconds, which four would exceed.
 on_machines() {
@@ -449,7 +449,7 @@ test_machines() {
     on_machines "$1" "$CHOSEN"
 }
 
-# Limits in seconds and rates: one after the other, and nothing beside them.
+# Limits in seconds and rates: one after the other, with nothing in parallel.
 test_timed() {
     need_packages "the browser tests" chromium
     npm_ready "$TOP/e2e"

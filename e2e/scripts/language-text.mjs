@@ -83,8 +83,9 @@ function shell(text) {
   });
 }
 
-/** Without expressions in templates. */
-const plain = (line) => line.replaceAll(/\$\{[^}]*\}|\$\w+/g, '¦');
+/** Without expressions in templates, and paths of files. */
+const plain = (line) =>
+  line.replaceAll(/\{\w+\}|\$\{[^}]*\}|\$\w+|(?:[\w.@*{}¦-]*\/)+[\w.@*{}-]+\.\w+/g, '¦');
 
 /** Prose and diagrams: no other code blocks, no code in quotes, no addresses of links. */
 function markdown(text) {

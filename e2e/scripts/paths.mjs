@@ -34,7 +34,7 @@ function anchors(path) {
     .map((line) => line.replaceAll(/[^\p{L}\p{N}_ -]/gu, '').replaceAll(' ', '-'));
 }
 
-/** What a path of the design pages stands for, or undefined if it is none of the tree's. */
+/** The tree's path for a path in the design pages, or undefined if it is not one of the tree. */
 function inTree(path) {
   const [root, ...rest] = path.split('/');
   if (root in SHORT) return join(SHORT[root], ...rest);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The check of paths and links finds what is planted in a repository of its own.
+// The check of paths and links finds planted defects in a repository of its own.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -34,7 +34,7 @@ test('a path that is missing', () => {
 });
 
 test('links to files and headings', () => {
-  const good = '# Two words, `x`\n[a](#two-words-x) [b](https://a.org/b) [c](../)';
+  const good = '# Two parts, `x`\n[a](#two-parts-x) [b](https://a.org/b) [c](../)';
   assert.deepEqual(check(good), [0, '']);
   assert.deepEqual(check('[a](gone.md)'), [1, 'docs/design/flows.md:1: there is no gone.md']);
   assert.match(check('[a](#gone)')[1], /has no heading #gone/);

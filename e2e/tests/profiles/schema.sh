@@ -7,7 +7,7 @@ test_profiles_fit_the_schema() {
     [ "$(profile list | wc -l)" -ge 13 ] || fail "fewer than 13 profiles"
 }
 
-# broken MESSAGE SED [FILE]: a copy of a profile that SED makes unfit, and what is to be said of it.
+# broken MESSAGE SED [FILE]: a copy of a profile that SED makes invalid, and the expected message.
 broken() {
     local folder name=${3:-glinet-gl-mt6000}
     folder=$NOW/$((++BROKEN))
@@ -17,7 +17,7 @@ broken() {
     printf '%s: %s\n' "$folder/$name.yml" "$1" >>"$NOW/expected"
 }
 
-# Every copy is refused, and by the right words.
+# Every copy is refused, with the right message.
 refused() {
     local said line
     ! said=$(profile check "$NOW"/*/*.yml 2>&1) || fail "all pass"
@@ -134,7 +134,7 @@ test_configuration_is_as_recorded() {
     done
 }
 
-# lost SED TEXT…: what defconfig did to the recorded configuration, and what is said of it.
+# lost SED TEXT…: an edit of defconfig's recorded result, and the expected message.
 lost() {
     local said
     sed "$1" "$GOLDEN/x86-64.defconfig" >"$NOW/.config"

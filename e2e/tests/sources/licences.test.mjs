@@ -75,7 +75,7 @@ test('AND binds closer than OR', () => {
   assert.equal(normal(' MIT/Apache-2.0'), 'MIT OR Apache-2.0');
 });
 
-/** The check on the real bill after CHANGE to it: its status and what it said. */
+/** The check on the real bill after CHANGE to it: its status and output. */
 function checked(change) {
   const bill = JSON.parse(readFileSync(process.env.SBOM, 'utf8'));
   change(bill.components);

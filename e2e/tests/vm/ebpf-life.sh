@@ -148,7 +148,7 @@ counts() {
 
 forgotten() { ! conntrack_of "$1"; }
 
-# An hour takes some seconds here. A flow silent for shorter than conntrack's timeout stays, one with
+# An hour takes some seconds here. A flow silent for less than conntrack's timeout stays, one with
 # packets does so for ever, and all the rest goes, entries included.
 # @long
 test_long_silence() {

@@ -62,7 +62,8 @@ test_only_faults_are_errors_of_the_log() {
 	option engine 'warp'"
     soon 10 log_has "$id" "^3 fastpathd: .*warp"
     gw 'cp /run/e2e/config /etc/config/fastpath; /etc/init.d/fastpathd reload'
-    wrong=$(log_lines "$id" "$SINCE" | grep '^3 ' | grep -vE '^3 fastpathd: (error|warning): ' || true)
+    wrong=$(log_lines "$id" "$SINCE" | grep '^3 ' |
+        grep -vE '^3 fastpathd: (error|warning): ' || true)
     same "routine lines logged as errors" "$wrong" ""
     soon 5 engine_is flowtable
 }

@@ -18,7 +18,7 @@ finds() {
 }
 mends() {
     said=$(plugin fix "{\"id\":\"$1\"}")
-    case $said in *"\"done\":true"*) ;; *) echo "failed: mends $1: $said"; exit 1 ;; esac
+    case $said in *"\"done\":true"*) ;; *) echo "failed: fix of $1: $said"; exit 1 ;; esac
 }
 # unload MODULE…: those that are loaded. The modprobe of OpenWrt has no option -r.
 unload() {
