@@ -105,7 +105,7 @@ test_what_was_changed_on_the_way_is_refused() {
     node "$PARTS/sign.mjs" "$NOW/strangers" "$RELEASE/sha256sums"
     refused "is not in the pinned keyring"
     echo garbage >"$RELEASE/sha256sums.sig"
-    refused "is no signature of usign"
+    refused "is not a signature of usign"
 }
 
 test_without_a_server_it_says_what_can_be_done() {

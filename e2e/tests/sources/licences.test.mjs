@@ -65,7 +65,7 @@ test('no licence, or none that can be read', () => {
     assert.match(refusal('', use), /names no licence/);
     assert.match(refusal(undefined, use), /names no licence/);
     for (const text of ['MIT OR', '(MIT', 'MIT)', 'SEE LICENSE IN LICENSE.txt', 'AND MIT', 'a b']) {
-      assert.match(refusal(text, use), /is no SPDX expression/, text);
+      assert.match(refusal(text, use), /is not an SPDX expression/, text);
     }
   }
 });
