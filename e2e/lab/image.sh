@@ -6,7 +6,7 @@
 # written goes to a file that QEMU forgets. A second disk, an archive, brings what makes it the
 # lab's gateway: image/setup, started on the serial console by the one line that is typed there.
 
-# Awaited: a root shell on the serial console, then the WAN up.
+# What is waited for: a root shell on the serial console, then the line up.
 LOGIN_LIMIT=${LOGIN_LIMIT:-180}
 
 # Tests ask these of a gateway, and no router needs all of them.
@@ -58,7 +58,7 @@ check_disk() {
     esac
     if [ "$(od -An -tx1 -j 510 -N 2 "$1" 2>/dev/null | tr -d ' \n')" != 55aa ] ||
         ! od -An -v -tx1 -j 446 -N 64 "$1" | grep -q '[1-9a-f]'; then
-        die "$2 is not a disk image: its first sector has no partition table" \
+        die "$2 is no disk image: its first sector has no partition table" \
             "(wanted: openwrt-…-x86-64-generic-…-combined.img, or that as .gz or .xz)"
     fi
 }
@@ -141,7 +141,7 @@ type_line() {
     (cd "$RUN" && printf '%s\n' "$1" | socat -t 0.2 - UNIX-CONNECT:gateway.tty) >/dev/null 2>&1
 }
 
-# The last bytes of the console, without the terminal's control sequences.
+# The last bytes of the console, without the terminal's own words.
 console_end() {
     tail -c 400 "$RUN/gateway.console" 2>/dev/null | tr -d '\r' |
         sed 's/\x1b\[[0-9;?]*[a-zA-Z]//g; s/\x1b][^\a]*\a//g'

@@ -12,8 +12,8 @@ machine_kind() {
     if [ -n "${LAB_ROUTER-}" ]; then echo router; else echo "${LAB_MACHINE:-qemu}"; fi
 }
 
-# The accelerator: hardware virtualisation if a guest really reaches user space with it.
-# An accessible /dev/kvm proves nothing, so a kernel is booted, once for each kernel and QEMU.
+# Which accelerator: hardware virtualisation where a guest really reaches user space with it.
+# /dev/kvm that opens is no proof, so a kernel is booted, once for each kernel and QEMU.
 accelerator() {
     local verdict=$IMAGES/accel hash
     hash=$(printf '%s' "$(emulator_version) $(cat "$IMAGES/base.stamp")" |
@@ -47,7 +47,7 @@ boot() {
         disk=(-drive "if=none,id=own,file=$1.disk,format=raw,cache=unsafe"
             -device "virtio-blk-pci,drive=own")
     fi
-    # These files are never written, and user-mode machines at the same time lock them differently.
+    # Nobody writes these files, and user-mode machines beside it lock them in another way.
     local shared="format=raw,readonly=on,file.locking=off"
     BOOT=(-serial "file:$1.console" -kernel "$IMAGES/vmlinux" -initrd "$IMAGES/initrd.cpio"
         -append "$line"
@@ -57,7 +57,7 @@ boot() {
         -device "virtio-blk-pci,drive=layer" "${disk[@]}")
 }
 
-# make_disk NAME: empty; only written blocks use space.
+# make_disk NAME: empty; only what is written takes room.
 make_disk() {
     truncate -s 512M "$RUN/$1.disk"
     mke2fs -q -F -t ext4 -m 0 -J size=8 -E lazy_itable_init=1,lazy_journal_init=1 "$RUN/$1.disk"
@@ -91,7 +91,7 @@ machine() {
         *) boot "$name" ;;
     esac
     local user="user,id=mgmt,restrict=on"
-    # The kernel picks the host's ports (0), the monitor reports them; a machine that is switched on
+    # The kernel picks the host's ports (0), the monitor tells which; a machine that is switched on
     # again has those that it had.
     user+=",hostfwd=tcp:127.0.0.1:$(known_port "$name" SSH)-:22"
     user+=",hostfwd=tcp:127.0.0.1:$(known_port "$name" HTTP)-:80"
@@ -134,7 +134,7 @@ keep() {
     while :; do
         machine gateway 1 768 "${LAB_SMP:-1}" off
         gateway=$!
-        # One machine alone is not a lab, unless the other one comes back.
+        # One machine alone is no lab, unless the other one comes back.
         wait -n "$peers" "$gateway" || true
         if ! on_again || ! alive peers; then break; fi
         while [ -e "$RUN/gateway.off" ] && alive peers; do sleep 0.1; done
@@ -170,13 +170,13 @@ booted_or_gone() {
     booted || ended_or_refused
 }
 
-# Emulation of several CPUs fails now and then, see above: not a fault of the product.
+# Emulation of several CPUs goes wrong now and then, see above: that is no fault of ours.
 panicked() { grep -qs "Kernel panic" "$RUN"/*.console; }
 
 # boot_limit: procd starts the services of OpenWrt's userland one after the other.
 boot_limit() { if [ -n "${LAB_ROOT-}" ]; then echo 300; else echo 90; fi; }
 
-# comes_up: an image is first configured. WHY has the reason if it does not come up.
+# comes_up: an image is told what it is to be first. WHY says why it does not.
 comes_up() {
     WHY="the machines did not come up"
     [ -z "${LAB_ROUTER-}" ] || router_set_up || return
@@ -228,7 +228,7 @@ up() {
     fi
     if ! comes_up; then
         if panicked && [ "${BOOTS:-1}" -lt 3 ]; then
-            say "  … the emulated kernel panicked; trying again"
+            say "  … the emulated kernel panicked; once more"
             abandon
             BOOTS=$((${BOOTS:-1} + 1))
             up
@@ -268,7 +268,7 @@ down() {
     rm -f "$RUN/ports"
 }
 
-# answers NAME: whether to ask it anything. An image has no key of the lab until it is set up.
+# answers NAME: whether to ask it anything. An image has no key of ours until it is set up.
 answers() { [ -z "${LAB_IMAGE-}" ] || console_says "$1" READY; }
 
 # keep_logs NAME: what the machines said, under build/reports/NAME.

@@ -3,7 +3,7 @@
 # An image by OpenWrt's ImageBuilder: the release's kernel and packages, and ours. Needs
 # release.sh and images.sh.
 
-# Our packages next to those that came with it; packages of another image are removed.
+# Our packages beside those that came with it; what was put there for another image goes.
 own_packages() {
     local file
     if [ -f "$1/packages/.ours" ]; then
@@ -11,7 +11,7 @@ own_packages() {
     fi
     (cd "$APKS" && printf '%s\n' *.apk) >"$1/packages/.ours"
     cp "$APKS"/*.apk "$1/packages/"
-    # Rebuilt, and signed with a key that the ImageBuilder makes for itself.
+    # Made anew, and signed with a key that the ImageBuilder makes for itself.
     rm -f "$1/packages/packages.adb"
 }
 
@@ -22,7 +22,7 @@ repositories() {
     mv "$1/repositories.new" "$1/repositories"
 }
 
-# Of a profile's configuration the settings of images; the rest is compiled into the release.
+# Of a profile's configuration what is about images; the rest is compiled into the release.
 image_config() {
     local line symbol
     pristine "$1/.config"

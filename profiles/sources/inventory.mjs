@@ -8,7 +8,7 @@ import { normal } from './spdx.mjs';
 
 /** The programs that are installed on a router. */
 const PROGRAMS = ['fastpathd', 'fastpathctl', 'rules', 'fastpath-rpcd', 'ebpf'];
-/** One for each criterion by which crates select code: pointer width, byte order, atomics. */
+/** One of each way the crates choose what they need: pointer width, byte order, atomics. */
 const TARGETS = [
   'aarch64-unknown-linux-musl',
   'armv7-unknown-linux-musleabihf',

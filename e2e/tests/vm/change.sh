@@ -430,7 +430,7 @@ test_the_internet_is_let_in_by_name_only() {
     unchanged || fail "not as before"
 }
 
-# in_force SESSION VALUE: the pending change reports this.
+# in_force SESSION WORD: what is said of the change that waits.
 in_force() { [ "$(change "$1" list '{}' | jq -r .pending.in_force)" = "$2" ]; }
 
 test_the_router_says_when_a_change_is_in_force() {

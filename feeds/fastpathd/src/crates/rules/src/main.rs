@@ -100,7 +100,7 @@ fn tell(state: &State, event: &str) -> ExitCode {
     })
 }
 
-/// One line of JSON. If the reader has gone, the work continues.
+/// One line of JSON. Whoever closed the other end does not want to know, the work goes on.
 fn say(what: &Value) {
     let mut out = io::stdout().lock();
     let _ = writeln!(out, "{what}").and_then(|()| out.flush());
