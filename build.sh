@@ -65,7 +65,7 @@ build_musl() {
     step "programs linked with musl" "$TOP/e2e/tests/cross/perform" musl programs "$BUILD/musl"
 }
 
-# The page: only when a source is newer than what was built.
+# The page: only when a source is newer than the built page.
 build_page() {
     need_node
     npm_ready "$TOP/ui"

@@ -14,7 +14,7 @@ const shells = ['init', 'packages', 'profiles', 'sources', 'vm', 'image', 'kerne
 
 /** The browser tests' files; with SHUFFLE one by one, since Playwright sorts those of a project. */
 function specs(): string[] {
-  // The pictures of the documents are made the same way, but only when asked for.
+  // The pictures in the documents are made with the same setup, but only on request.
   if (process.env['UPDATE_SCREENSHOTS']) return ['screenshots.ts'];
   if (!process.env['SHUFFLE']) return ['*.spec.ts'];
   const files = readdirSync(`${import.meta.dirname}/tests/browser`);
@@ -27,7 +27,7 @@ export default defineConfig({
   timeout: 1_800_000,
   // A wait that fails takes minutes. What breaks so many tests is known after the first ones.
   maxFailures: Number(process.env['STOP_AFTER'] ?? 0),
-  // The gateway is emulated, and others may have the processors. A wait ends as soon as what it
+  // The gateway is emulated, and other work may use the CPUs. A wait ends as soon as its
   // waits for holds.
   expect: { timeout: 60_000 },
   forbidOnly: true,

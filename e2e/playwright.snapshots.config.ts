@@ -12,7 +12,7 @@ export default defineConfig({
   workers: 2,
   timeout: 180_000,
   forbidOnly: true,
-  // The ones in the repository are renewed only by who looked at them.
+  // The ones in the repository are renewed only after a review.
   updateSnapshots: process.env['RENEW'] ? 'all' : 'none',
   snapshotPathTemplate: '{testDir}/pictures/{arg}{ext}',
   expect: {

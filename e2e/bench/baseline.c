@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Programs that drop everything: what a packet costs before and after what is measured. Where they
+ * Programs that drop everything: the cost of a packet outside the measured code. Where they
  * stand nothing else of the machine runs.
  */
 #include <linux/bpf.h>

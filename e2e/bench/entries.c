@@ -3,7 +3,7 @@
  * entries WORD=VALUE…: puts entries into the pinned maps, as the daemon does: a bpf(2) call each.
  * Prints how many nanoseconds the calls took.
  *
- *   hook=tc|xdp                    whose header: tags beside the packet or within
+ *   hook=tc|xdp                    whose header: tags in metadata or in the frame
  *   proto=udp|tcp
  *   from=ADDRESS to=ADDRESS        of the packet; IPv4 or IPv6
  *   sport=N dport=N count=N        count: so many flows, each with the next source port

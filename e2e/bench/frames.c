@@ -104,7 +104,7 @@ static void ip_header(struct frame *f)
 	if (f->family == 4) {
 		ip[0] = 0x45;
 		put16(ip + 2, length);
-		/* Do not fragment: GRO puts together what has no number to be put together by. */
+		/* Do not fragment: GRO merges packets with an IP id only in sequence. */
 		put16(ip + 6, 0x4000);
 		ip[8] = 64;
 		ip[9] = f->proto;

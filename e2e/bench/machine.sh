@@ -11,7 +11,7 @@ OUT=$BUILD/bench
 # A clock that counts instructions, one every 2 ns, and leaps where there is nothing to do.
 CLOCK=(-icount "shift=1,sleep=off")
 
-# bench_programs FOLDER: ours, what is measured against, and what makes entries.
+# bench_programs FOLDER: ours, the ones for comparison, and the one that makes entries.
 bench_programs() {
     mkdir -p "$1"
     "$BPF/build" "$1/fastpath.o"
@@ -62,7 +62,7 @@ quiet mitigations=off nokaslr init_on_alloc=0 $*" \
         -device "virtio-net-pci,netdev=wan,mac=02:00:00:00:02:01,ioeventfd=off,tx=timer,romfile="
 }
 
-# order WORDS: to QEMU's monitor.
+# order TEXT: to QEMU's monitor.
 order() { socat -t 2 - "UNIX-CONNECT:$OUT/monitor.sock" <<<"$1" >/dev/null; }
 
 # obey WORD…: what the machine asks of the host; see host() in guest/lib.sh. It goes on with
@@ -90,7 +90,7 @@ obey() {
     esac
 }
 
-# talk WORD…: runs a machine and does as it asks; the rest of what it says goes to stdout.
+# talk WORD…: runs a machine and follows its requests; the rest of its output goes to stdout.
 talk() {
     local line from to
     coproc QEMU { machine "$@" 2>&1; }
@@ -101,7 +101,7 @@ talk() {
         line=${line%$'\r'}
         case $line in
             "HOST "*)
-                # shellcheck disable=SC2086 # words
+                # shellcheck disable=SC2086 # split on purpose
                 obey ${line#HOST }
                 echo >&"$to"
                 ;;

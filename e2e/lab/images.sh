@@ -43,7 +43,7 @@ debian_mirror() {
 build_base() {
     local work=$1 mirror
     mirror=$(debian_mirror)
-    # apt tells nothing of sources whose lists have been cleaned away.
+    # apt reports nothing about sources whose lists have been cleaned away.
     [ -n "$mirror" ] || { apt-get update -q && mirror=$(debian_mirror); }
     [ -n "$mirror" ] || { echo "no Debian archive in this machine's apt sources" >&2; return 1; }
     rm -rf "$work"
@@ -60,7 +60,7 @@ build_base() {
 }
 
 # shared NAME: a folder that all clones use, under FASTPATH_CACHE where that is set, else of this
-# clone. Its name has the hash of what it was made from.
+# clone. Its name has the hash of its inputs.
 shared() { echo "${FASTPATH_CACHE:-$IMAGES}/$1"; }
 
 # in_shared FOLDER WHAT COMMAND…: FOLDER, which COMMAND… FOLDER fills when it is not there yet. It
@@ -204,7 +204,7 @@ build_gateway() {
     seal gateway "$IMAGES/stage.gateway"
 }
 
-# seal NAME ROOT: root becomes NAME.erofs, owned by root whoever builds.
+# seal NAME ROOT: root becomes NAME.erofs, owned by root whichever user builds.
 seal() {
     local name
     # Debian's /bin, /lib and /sbin are links into /usr; a folder in the layer would hide them.
@@ -245,7 +245,7 @@ keys() {
     }
 }
 
-# One build of images at a time, whoever asks for it.
+# One build of images at a time, for all callers.
 lock_images() {
     mkdir -p "$IMAGES"
     exec 9>"$IMAGES/lock"

@@ -14,8 +14,8 @@ RUN=$(realpath -m "${LAB_RUN:-$IMAGES/run.1}")
 . "$TOP/e2e/scripts/steps.sh"
 die() { printf 'lab: %s\n' "$*" >&2; exit 1; }
 
-# poll SECONDS COMMAND…: until COMMAND succeeds or the time is over. First every tenth of a second,
-# later after an eighth of what it has waited: asking takes processor time from what it waits for.
+# poll SECONDS COMMAND…: until COMMAND succeeds or time runs out. First every tenth of a second,
+# later after an eighth of the time so far: polling takes CPU time from the awaited work.
 poll() {
     local begun=${EPOCHREALTIME/./} end now pause
     end=$((begun + $1 * 1000000))

@@ -10,7 +10,7 @@
 # the one cable: h10 and h11 untagged, h20 in VLAN 20, tagged. Once it is set up it is reached from
 # h10, as nothing else of this machine is in its VLANs.
 
-# router_ready: what is needed, before anything is started.
+# router_ready: the prerequisites, before anything is started.
 router_ready() {
     local port
     [ "$(id -u)" = 0 ] || die "--router needs root: frames are passed on to Ethernet ports"
@@ -88,7 +88,7 @@ router_set_up() {
 # router_words: what the set-up has said, as another gateway's console does.
 router_words() { gw cat /tmp/lab.console >"$RUN/gateway.console" 2>/dev/null || true; }
 
-# through_h10 NAME PORT: a port of this machine for one of the gateway's, by way of h10.
+# through_h10 NAME PORT: a port of this machine for one of the gateway's, through h10.
 through_h10() {
     local socket=/run/$1.sock port
     peers "ip netns exec h10 setsid socat UNIX-LISTEN:$socket,fork,unlink-early \

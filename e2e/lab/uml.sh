@@ -4,7 +4,7 @@
 # CPU. The gateway and its peers are namespaces of it (uml/init). Needs the other parts, see lab.
 #
 # $RUN holds machine (what the kernel said), gateway.console, peers.console, control (a pipe with
-# words for uml/init), NAME.ssh and NAME.http (sockets in front of the machine's own ports).
+# arguments for uml/init), NAME.ssh and NAME.http (sockets in front of the machine's own ports).
 
 # One kernel for all clones: under FASTPATH_CACHE where that is set.
 # uml_folder: of this configuration and these versions.
@@ -73,7 +73,7 @@ build_uml() {
     release=$(basename "$work"/user-mode-linux/usr/lib/uml/modules/*)
     zcat "$work/user-mode-linux/usr/share/doc/user-mode-linux/config.gz" |
         cat - "$LAB/uml/config" >"$work/built/.config"
-    # The program does not say what it exports.
+    # The program does not list its exported symbols.
     make=(make -s -C "$source" ARCH=um O="$work/built" -j "$(nproc)" KBUILD_MODPOST_WARN=1)
     "${make[@]}" olddefconfig
     uml_lacks "$work/built/.config"
@@ -93,14 +93,14 @@ build_uml() {
 uml_modules() {
     local packaged=$1/user-mode-linux/usr/lib/uml/modules/$2 to=$1/done/uml/usr/lib/modules/$2
     local name ours
-    # Not beside the lists, which is where OpenWrt has them, and where the daemon looks for them.
+    # Not next to the lists, as in OpenWrt, where the daemon searches for them.
     mkdir -p "$to/kernel" "$1/lib"
     ln -s "${packaged%/*}" "$1/lib/modules"
     # shellcheck disable=SC2046 # one module a word
     modprobe -d "$1" -S "$2" --show-depends -a $(list "$LAB/uml/modules" | sed '\|/|d') |
         awk '$1 == "insmod" { print $2 }' | sort -u | xargs cp -t "$to/kernel"
     ours=$(built | sed 's|.*/||')
-    # What depends on ours takes a connection for what it is in Debian's.
+    # Modules that depend on ours expect the structures of Debian's.
     for name in $(modinfo -F depends "$to"/kernel/*.ko | tr , ' '); do
         ! grep -qx "$name" <<<"$ours" || { echo "$name is built, its users are not" && return 1; }
     done
@@ -228,7 +228,7 @@ keep_uml() {
     poll 5 own_network
     # What runs in the network that only this lab's machine and its sockets have.
     INSIDE=(nsenter -t "$SPACE" "${enter[@]}" setpriv --pdeathsig KILL)
-    # The machine's driver takes no packet that is to be cut: each would be lost and sent once more.
+    # The machine's driver accepts no packet for segmentation: each would be lost and retransmitted.
     "${INSIDE[@]}" ip -b - <<END
 tuntap add gateway mode tap
 tuntap add peers mode tap
@@ -250,7 +250,7 @@ END
         wait "$(cat gateway.pid)" || true
         end_group
         on_again || break
-        # What it said of the boot before.
+        # Its output of the boot before.
         rm -f gateway.console peers.console
         while [ -e gateway.off ]; do sleep 0.1; done
     done

@@ -5,13 +5,13 @@
 # LAB_ROOT names a folder with it: procd, netifd, firewall4, rpcd, uhttpd, LuCI, base-files and what
 # fastpath's packages depend on, built for this machine's architecture. The lab adds the packages,
 # as an image's build does, and the kernel's modules as OpenWrt has them: flat, not compressed. It
-# boots as an initramfs image does, without a partition of its own for what is written; then its
+# boots as an initramfs image does, without a separate writable partition; then its
 # last init script, the lab's, makes it the lab's gateway by the set-up of image.sh.
 
 # Modules that tests load themselves, or that no router loads at boot.
 LEFT_UNLOADED="nf_conntrack_ftp nf_nat_ftp pktgen dummy ifb"
 
-# userland: what is made of LAB_ROOT, without an ending: labs with two such folders may be up.
+# userland: the image made from LAB_ROOT, without a suffix: labs with two such folders may be up.
 userland() { echo "$IMAGES/openwrt.$(printf %s "$LAB_ROOT" | sha256sum | cut -c 1-8)"; }
 
 # userland_ready FOLDER: whether the lab can boot it.
@@ -19,7 +19,7 @@ userland_ready() {
     local file
     for file in sbin/init sbin/procd lib/functions.sh etc/openwrt_release bin/busybox; do
         [ -e "$1/$file" ] || [ -L "$1/$file" ] ||
-            die "$1 is no root of OpenWrt: it has no /$file"
+            die "$1 is not a root of OpenWrt: it has no /$file"
     done
     [ "$(id -u)" = 0 ] || die "--root needs root: its own shell adds users and init scripts"
 }
@@ -43,7 +43,7 @@ in_userland() {
     chroot "$1" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin IPKG_INSTROOT=/ /bin/sh -c "$2"
 }
 
-# keeps ROOT PACKAGE: its conffiles, from stdin, where sysupgrade looks for what it keeps, as the
+# keeps ROOT PACKAGE: its conffiles, from stdin, where sysupgrade reads the files to keep, as the
 # build of a package notes them (include/package-pack.mk).
 keeps() {
     local file
@@ -85,7 +85,7 @@ add_packages() {
     rm -rf "$root/usr/lib/lab" "$root/tmp/lock" "$IMAGES/stage.bin" "$IMAGES/stage.build"
 }
 
-# add_limits ROOT: of the kernel, which come with kmod-nf-conntrack and with every profile of ours.
+# add_limits ROOT: of the kernel, which come with kmod-nf-conntrack and with each of our profiles.
 add_limits() {
     cat >"$1/etc/sysctl.d/90-lab.conf" <<'END'
 net.netfilter.nf_conntrack_tcp_timeout_established=7440

@@ -103,7 +103,7 @@ keeps_what_is_written() {
     return 77
 }
 
-# cut_power [gw]: the gateway ends at once, as when its plug is pulled; its disk keeps what was
+# cut_power [gw]: the gateway loses power; its disk keeps the data
 # flushed to it. power_on [gw]: it boots from it, with the same ports of this machine.
 cut_power() {
     keeps_what_is_written || return

@@ -30,7 +30,7 @@ const order = [
   'alert',
 ];
 
-/** Objects of a process that does not stay, each with a folder of its own. */
+/** Objects of a program that runs for each call, each with its own folder. */
 const plugins = {
   change: ['get', 'check', 'apply', 'confirm', 'revert', 'pending', 'list', 'undo'],
   wireless: ['status'],
@@ -43,7 +43,7 @@ function refName(schema) {
   return schema.$ref?.split('/').pop();
 }
 
-/** The type in a word or two; shared types link to their section. */
+/** The type in brief; shared types link to their section. */
 function typeOf(schema) {
   const ref = refName(schema);
   if (ref) return `[${ref}](#${ref.toLowerCase()})`;
@@ -69,8 +69,8 @@ function rows(schema, prefix = '') {
     const optional = schema.required?.includes(name) ? '' : ' (optional)';
     const inner = field.type === 'array' ? field.items : field;
     const text = [field.description, inner !== field && inner.description, limits(field)];
-    const words = text.filter(Boolean).join('; ').replaceAll('|', '\\|');
-    lines.push(`| \`${prefix}${name}\`${optional} | ${typeOf(field)} | ${words} |`);
+    const meaning = text.filter(Boolean).join('; ').replaceAll('|', '\\|');
+    lines.push(`| \`${prefix}${name}\`${optional} | ${typeOf(field)} | ${meaning} |`);
     const suffix = inner === field ? '.' : '[].';
     if (inner.properties) lines.push(...rows(inner, `${prefix}${name}${suffix}`));
   }
@@ -111,10 +111,10 @@ function plugin([name, methods]) {
   return [
     `# The ubus object \`fastpath.${name}\``,
     '',
-    `Made from \`feeds/fastpathd/src/schema/${name}/*.json\`. rpcd runs a program for each call,`,
+    `Generated from \`feeds/fastpathd/src/schema/${name}/*.json\`. rpcd runs a program per call,`,
     'so a refusal is an answer as well: `{"error": {"code": …, "text": …}}`, with more fields',
-    'as each method says. `argument` is an argument of a wrong type, `bus` an object of rpcd that',
-    'does not answer.',
+    'that each method lists. `argument` is an argument of a wrong type, `bus` an object of rpcd',
+    'that does not answer.',
     '',
     ...methods.flatMap((each) => method(join(name, each), `fastpath.${name} ${each}`)),
     `## Types of fastpath.${name}`,
@@ -131,16 +131,16 @@ function page() {
   return [
     '# The ubus object `fastpath`',
     '',
-    'Made from `feeds/fastpathd/src/schema/*.json` by `node e2e/scripts/api-doc.mjs`: change',
-    'those.',
+    'Generated from `feeds/fastpathd/src/schema/*.json` by `node e2e/scripts/api-doc.mjs`: edit',
+    'the schemas.',
     '',
-    'The same over ubus (`ubus call fastpath status`) and JSON-RPC (`POST /ubus`). The',
-    'notifications are for programs on the router (`ubus subscribe fastpath`): nobody is granted',
-    '`:subscribe` over HTTP, because uhttpd of OpenWrt 25.12.5 (7b1bec4) keeps the connection of',
-    'each subscriber that has gone, and accepts no more at `max_connections`. Every method takes',
-    '`ubus_rpc_session`, which uhttpd adds to each call. An argument of a wrong type or an unknown',
-    'name is answered with ubus status 2 (invalid argument), something that is gone with 4 (not',
-    'found). Unknown fields may be added to answers; none listed here is ever removed or renamed',
+    'Available over ubus (`ubus call fastpath status`) and JSON-RPC (`POST /ubus`). Notifications',
+    'are for programs on the router (`ubus subscribe fastpath`): `:subscribe` is not granted over',
+    'HTTP, because uhttpd of OpenWrt 25.12.5 (7b1bec4) keeps the connection of each subscriber',
+    'that has gone, and accepts no more at `max_connections`. Every method accepts',
+    '`ubus_rpc_session`, which uhttpd adds to each call. The ubus status is 2 (invalid argument)',
+    'for an argument of a wrong type or an unknown name, 4 (not found) for an object that does not',
+    'exist any more. Fields may be added to answers; no field listed here is removed or renamed',
     'within a major version.',
     '',
     ...order.flatMap((name) => method(name)),
@@ -154,7 +154,7 @@ function page() {
 const text = page();
 if (process.argv.includes('--check')) {
   if (readFileSync(target, 'utf8') !== text) {
-    console.error('docs/API.md is not what the schemas say: node e2e/scripts/api-doc.mjs');
+    console.error('docs/API.md does not match the schemas: node e2e/scripts/api-doc.mjs');
     process.exit(1);
   }
 } else {

@@ -11,7 +11,7 @@ const reports = process.env.REPORTS ?? join(top, 'build/reports');
 const kinds = ['browser', 'snapshots', 'vm'];
 const json = (path) => JSON.parse(readFileSync(path, 'utf8'));
 
-/** What was tested with four CPUs, or alone, is of the same kind. */
+/** Tests with four CPUs, or run alone, are of the same kind. */
 const kindOf = (file) => kinds.find((kind) => file === kind || file.startsWith(`${kind}-`));
 
 function results() {

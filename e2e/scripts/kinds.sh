@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The kinds of tests: a function test_KIND each, which counts what it came to. Needs TOP and
+# The kinds of tests: a function test_KIND each, which counts its results. Needs TOP and
 # BUILD; e2e/scripts/test has the tiers.
 
 SRC=$TOP/feeds/fastpathd/src
@@ -38,7 +38,7 @@ with_bpffs() {
 }
 
 # lint_and_build WHAT ARGS…: clippy as the compiler of what the tests are made from. `cargo clippy`
-# would compile all of it once more, and every dependency.
+# would compile all of it again, and every dependency.
 lint_and_build() {
     local what=$1
     shift
@@ -52,7 +52,7 @@ with_clippy() {
 cargo_tests() {
     local what=$1 status=0 log passed failed
     shift
-    # Tests tell why they skip; cargo shows what a passing test says only when asked to.
+    # Tests print why they skip; cargo shows the output of a passing test only on request.
     step "$what" with_clippy with_bpffs cargo test --locked --no-fail-fast "$@" -- \
         --show-output || status=$?
     log=$(log_of "$what")
@@ -141,6 +141,10 @@ test_static() {
     check "hash of the project's files" "$TOP/e2e/scripts/static" hash
     check "every file has its tests" node "$TOP/e2e/scripts/changed.mjs" --check
     check "waits of a fixed time are named" node "$TOP/e2e/scripts/sleeps.mjs"
+    check "plain English, complete catalogues" node "$TOP/e2e/scripts/language.mjs"
+    check "paths and links in the docs exist" node "$TOP/e2e/scripts/paths.mjs"
+    check "the checks of language and paths find defects" \
+        node --test "$TOP/e2e/scripts/language.test.mjs" "$TOP/e2e/scripts/paths.test.mjs"
     wait "$pid" || status=$?
     cat "$(log_of lints)"
     closing "$(log_of lints)" "$status"
@@ -281,7 +285,7 @@ lab_made() {
     "$TOP/build.sh" programs && "$TOP/build.sh" page && need_lab_tools && "$TOP/e2e/lab/lab" images
 }
 
-# labs_ready CPUS NAME…: a lab build/lab/run.NAME each, beside those that are up, of the kind
+# labs_ready CPUS NAME…: a lab build/lab/run.NAME each, besides those that are up, of the kind
 # LAB_MACHINE.
 labs_ready() {
     local cpus=$1 name pids=() pid
@@ -331,7 +335,7 @@ test_image() {
     # the gateway.
     if [ -f "$LAB_RUN/ports" ] || "$TOP/e2e/lab/lab" --image "$BUILD/image/sample.img" up; then
         RESULTS=image-vm PART=-image lab_tests image-vm "$TOP/e2e/tests/run" vm \
-            --grep "api login|viewer may look|engine off and on|cable of lan2|cut and redialled"
+            --grep "api login|viewer may|engine off and on|cable of lan2|broken session"
     fi
     "$TOP/e2e/lab/lab" down >/dev/null 2>&1 || true
 }
@@ -366,7 +370,7 @@ test_musl() {
     on_labs -musl vm --grep @core --grep-invert "$without"
 }
 
-# test_vm and test_browser: all but what is timed.
+# test_vm and test_browser: all but the timed tests.
 test_vm() { test_machines vm; }
 test_browser() { test_machines browser; }
 
@@ -396,7 +400,7 @@ processor_share() {
         awk '{ printf "%d", 100 * $2 / (2 * $1) }'
 }
 
-# on_machines KINDS GREP FILE…: in four user-mode labs, and beside them those that need it in an
+# on_machines KINDS GREP FILE…: in four user-mode labs, and in parallel those that need it in an
 # emulated one; or in emulated labs alone, of which each takes a processor. On a busy machine in
 # two user-mode labs: the product has limits of its own, in seconds, which four would exceed.
 on_machines() {
@@ -442,7 +446,7 @@ test_machines() {
     on_machines "$1" "$CHOSEN"
 }
 
-# Limits in seconds and rates: one after the other, and nothing beside them.
+# Limits in seconds and rates: one after the other, with nothing in parallel.
 test_timed() {
     need_packages "the browser tests" chromium
     npm_ready "$TOP/e2e"

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 
 const E2E = join(import.meta.dirname, '..');
 const SLEEP = /(^|[^\w-])u?sleep +["'$\d]|waitForTimeout|setTimeout\(/;
-/** Recorded answers and pictures, and what is about those alone. */
+/** Recorded answers and pictures, and tests of those alone. */
 const OTHER = /^tests\/(snapshots|sleeps\.json)/;
 
 const named = JSON.parse(readFileSync(join(E2E, 'tests/sleeps.json'), 'utf8'));

@@ -1,8 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What others take of this machine, told beside what failed: limits in seconds are the gateway's,
-# and who reads of one that was missed wants to know whether the machine stood still. It excuses
-# nothing.
+# CPU time that other processes take of this machine, printed with failures: limits in seconds are
+# the gateway's, and a missed one may be due to a machine that stood still. It excuses nothing.
 #
 # Where its CPUs are another machine's threads, the kernel counts the time that they had work for
 # and did not run (proc(5), /proc/stat, "steal").

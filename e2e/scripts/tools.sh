@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What has to be installed, by the system's own package managers. Needs TOP, BUILD and steps.sh.
+# Installs required programs, with the system's own package managers. Needs TOP, BUILD and steps.sh.
 
 # need_packages WHY PACKAGE…: installs the missing ones.
 need_packages() {
@@ -14,7 +14,7 @@ need_packages() {
     say "installing for $why: ${missing[*]}"
     [ "$(id -u)" = 0 ] || die "installing needs root: apt-get install ${missing[*]}"
     mkdir -p "$BUILD"
-    # Kinds of tests run beside each other.
+    # Kinds of tests run in parallel.
     step "package lists" flock "$BUILD/packages.lock" apt-get update -q
     step "packages for $why" flock "$BUILD/packages.lock" env DEBIAN_FRONTEND=noninteractive \
         apt-get install -q -y --no-install-recommends "${missing[@]}"
@@ -38,7 +38,7 @@ need_build_tools() {
     fi
 }
 
-# Any clang from 16 on does; Debian 12 has 19 beside its own 14.
+# Any clang from 16 on works; Debian 12 has 19 besides its own 14.
 need_bpf_tools() {
     local have
     for have in clang clang-22 clang-21 clang-20 clang-19; do

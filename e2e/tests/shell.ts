@@ -20,7 +20,7 @@ interface ShellTest {
   qemu: string | undefined;
 }
 
-/** A word, and what it is about: `@core`, `@finds:system-clock`. */
+/** A tag, and its object: `@core`, `@finds:system-clock`. */
 const TAG = /@[a-z]+(?::[a-z0-9-]+)?/g;
 const FUNCTION = /^(test_([a-z0-9_]+))\(\)/;
 const tagsIn = (comments: string[]): string[] =>
@@ -55,8 +55,8 @@ interface Ended {
 }
 
 /**
- * Runs it with its words in a file, not a pipe: what a test leaves behind would hold that open. It
- * is a process group of its own, which ends with it.
+ * Runs it with its output in a file, not a pipe: leftover processes would hold that open. It is a
+ * process group of its own, which ends with it.
  */
 function run(program: string, args: string[], log: string): Promise<Ended> {
   return new Promise((resolve, reject) => {

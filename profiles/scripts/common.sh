@@ -3,7 +3,7 @@
 # What the commands for packages and images share. Needs HERE and COMMAND.
 TOP=$(cd "$HERE/../.." && pwd)
 BUILD=${BUILD:-$TOP/build}
-# One tree for all profiles: OpenWrt keeps what it makes apart by target, and the hours that the
+# One tree for all profiles: OpenWrt separates its output by target, and the hours that the
 # toolchain takes are shared by profiles of one architecture.
 WORK=${FIRMWARE_DIR:-$BUILD/openwrt}
 # shellcheck disable=SC2034 # configure.sh and compile.sh read it

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Archives and programs: `make download`, then everything, with a line for where it is.
 
-# What is fetched depends on the configuration and on our own packages' versions alone.
+# The downloads depend on the configuration and on our own packages' versions alone.
 download_state() { digest "$TREE/.config" "$WORK"/own/*/Makefile; }
 fetched() { [ "$(cat "$WORK/downloaded.$PROFILE" 2>/dev/null)" = "$(download_state)" ]; }
 

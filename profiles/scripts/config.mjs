@@ -45,15 +45,15 @@ export function parse(text) {
 }
 
 function told(symbol, wanted, value) {
-  if (value === undefined) return 'there is no such symbol here, or what it depends on is missing';
+  if (value === undefined) return 'the symbol does not exist here, or a dependency is missing';
   if (value === 'n') return 'is not set: something it depends on is missing';
   if (wanted === 'y' && value === 'm') return 'is m: built, but not in the image';
   if (wanted === 'n') return `is ${value}: something selects it`;
   return `is ${value}`;
 }
 
-// What `make defconfig` dropped or changed. kconfig drops without a word what does not exist or
-// misses a dependency; the image would build and lack it.
+// Symbols that `make defconfig` dropped or changed. kconfig silently drops those that do not exist
+// or miss a dependency; the image would build without them.
 export function survivors(profile, text) {
   const found = parse(text);
   return symbols(profile)

@@ -59,7 +59,7 @@ update_feeds() {
     # Our own change while they are developed, and with them what they depend on.
     want=$(printf '%s\n' "$WORK"/own/* | digest - "$WORK"/own/*/Makefile "$PROFILES"/*.yml)
     [ "$(cat "$WORK/installed.$PROFILE" 2>/dev/null)" != "$want" ] || return 0
-    step "feeds: update of ours" in_tree ./scripts/feeds update -i fastpath
+    step "feeds: our update" in_tree ./scripts/feeds update -i fastpath
     step "feeds: install" install_feeds
     echo "$want" >"$WORK/installed.$PROFILE"
 }
@@ -73,7 +73,7 @@ install_feeds() {
     in_tree ./scripts/feeds install $names
 }
 
-# Lines of a log that name a package of ours.
+# Lines of a log that name one of our packages.
 our_warnings() {
     local names
     names=$(cd "$WORK/own" && printf '%s|' *)

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What was built, into build/images/PROFILE: whole or not at all.
+# The results, into build/images/PROFILE: completely or not at all.
 
 # What writes down what an image is made from, the file with the time of its sources, and the one
 # with packages that its bill of materials lacks.
@@ -45,7 +45,7 @@ gather() {
         xargs -d '\n' sha256sum >"../${2##*/}.sums" && mv "../${2##*/}.sums" sha256sums)
 }
 
-# What it was made from. OpenWrt's own would name folders of this machine.
+# Their inputs. OpenWrt's own record would name folders of this machine.
 records() {
     local name state
     for name in openwrt $FEED_NAMES; do

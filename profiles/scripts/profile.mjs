@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Profiles as the scripts beside this one and the tests want them:
+// Profiles as the scripts in this folder and the tests use them:
 //   profile.mjs list                       name, title and target of each
 //   profile.mjs check [FILE…]              against the schema; without files all of them
 //   profile.mjs get NAME KEY…              values, a line each; of a list a line an item
 //   profile.mjs facts KEY…                 of every profile: name, key, value; a list item by item
 //   profile.mjs config NAME                the configuration that OpenWrt is given
 //   profile.mjs survived NAME FILE         what of it is not in FILE, a .config after defconfig
-//   profile.mjs overlay NAME FOLDER        the files that the image gets beside its packages
+//   profile.mjs overlay NAME FOLDER        the files that the image gets besides its packages
 // YAML is read by the package `yaml`, which keeps y and n as text (YAML 1.2); the schema is
 // checked by `ajv`, as in e2e/.
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
@@ -42,7 +42,7 @@ function read(file) {
   return document.toJS() ?? {};
 }
 
-// The shared file has the same keys, and needs none of those that tell one device from another.
+// The shared file has the same keys, and needs none of those that distinguish devices.
 let validate;
 function validators() {
   if (validate) return validate;
@@ -55,9 +55,9 @@ function validators() {
 function wording(error) {
   const at = error.instancePath.slice(1).replaceAll('/', '.') || 'profile';
   const { additionalProperty, allowedValues, propertyName } = error.params;
-  if (additionalProperty !== undefined) return `${at}: ${additionalProperty} is no known key`;
+  if (additionalProperty !== undefined) return `${at}: ${additionalProperty} is not a known key`;
   if (allowedValues !== undefined) return `${at}: must be one of ${allowedValues.join(', ')}`;
-  if (propertyName !== undefined) return `${at}: ${propertyName} is no name that fits here`;
+  if (propertyName !== undefined) return `${at}: ${propertyName} is not a valid name here`;
   return `${at}: ${error.message}`;
 }
 

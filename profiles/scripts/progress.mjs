@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// progress.mjs FOLDERS: what OpenWrt's build says on stdin, as lines that tell where it is. FOLDERS
-// is a file with the folders it will compile, one a line. The build's own words stay in its log.
+// progress.mjs FOLDERS: turns the output of OpenWrt's build on stdin into progress lines. FOLDERS
+// is a file with the folders it will compile, one a line. The build's own output stays in its log.
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';

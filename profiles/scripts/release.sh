@@ -16,7 +16,7 @@ Nothing else was changed; what came is kept. What can be done:
   $2 FILE  that file, had in another way; sha256sums and sha256sums.sig belong beside it"
 }
 
-# fetch URL FILE: goes on where it was cut off. Nothing is taken for whole before it has come to
+# fetch URL FILE: resumes an interrupted download. Nothing counts as complete before it has come to
 # its end.
 fetch() {
     local status=0 shown=(-sS)
@@ -52,7 +52,7 @@ signed() {
     say "  ✓ sha256sums, signed by $said"
 }
 
-# The list of the release's files for this target; small, so that it is fetched anew until whole.
+# The list of the release's files for this target; small, so that it is always fetched completely.
 release_sums() {
     local into=$WORK/release/${PLACE/\//-} name
     mkdir -p "$into"
@@ -66,7 +66,7 @@ release_sums() {
     touch "$into/checked"
 }
 
-# beside FILE: the sums that lie there are to be right as well.
+# next to FILE: the sums there must match as well.
 beside() {
     local folder
     folder=$(dirname "$1")
@@ -74,7 +74,7 @@ beside() {
         signed "$folder"
         matches "$1" "$folder/sha256sums" || die "$COMMAND: $1 is not the file that its sums name"
     else
-        say "  ! ${1##*/} is not checked: no sha256sums and sha256sums.sig are beside it"
+        say "  ! ${1##*/} is not checked: no sha256sums and sha256sums.sig are next to it"
     fi
 }
 

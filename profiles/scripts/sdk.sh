@@ -50,8 +50,8 @@ sdk_feeds() {
         step "SDK feeds: update" in_tree ./scripts/feeds update -a
         echo "$want" >"$TREE/feeds.stamp"
     fi
-    step "SDK feeds: update of ours" in_tree ./scripts/feeds update -i fastpath
-    # Before what it stands for is looked for in the other feeds.
+    step "SDK feeds: our update" in_tree ./scripts/feeds update -i fastpath
+    # Before the packages it replaces are searched in the other feeds.
     [ "$RUST" != host ] || step "SDK feeds: Rust" in_tree ./scripts/feeds install -p fastpath rust
     step "SDK feeds: install" in_tree ./scripts/feeds install -a -p fastpath
     for name in fastpathd suricata luci-app-fastpath; do
@@ -60,7 +60,7 @@ $name: $(log_file "SDK feeds: install")"
     done
 }
 
-# An SDK has every module of the kernel chosen, as in the release, in a way that no configuration
+# An SDK has every kernel module selected, as in the release, in a place that no configuration
 # changes, and would make a package of each: a thousand. To make a few of them it refuses. Ours need
 # none of these packages: routers have them from the release.
 without_modules() {
@@ -131,7 +131,7 @@ collect() {
     say "$(find "$into" -name '*.apk' | wc -l) packages for $ARCH are in $into"
 }
 
-# What the packages are made from, beside their folders: crates, and the page.
+# The inputs of the packages, next to their folders: crates, and the page.
 own_parts() {
     own_archives
     "$TOP/build.sh" page

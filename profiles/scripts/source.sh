@@ -52,12 +52,12 @@ places() {
     done
     if ! is_address "${ADDRESS[openwrt]}"; then
         is_repository "${ADDRESS[openwrt]}" ||
-            die "$COMMAND: --openwrt $OPENWRT is no git repository (a clone or work tree is needed)"
+            die "$COMMAND: --openwrt $OPENWRT is not a git repository (a clone or work tree)"
         ADDRESS[openwrt]=$(readlink -f "${ADDRESS[openwrt]}")
     fi
 }
 
-# Where NAME is put, and what tells that it is there.
+# Where NAME is put, and the file that shows it exists.
 folder() {
     case $1 in
         openwrt) echo "$WORK/tree" ;;
@@ -138,7 +138,7 @@ obtain() {
 name a repository that has it (--openwrt, --feeds-from)"
         echo "$commit" >"$into.new.commit"
     else
-        say "  ! $name: $address is no git repository: that it is ${commit:0:12} is not checked"
+        say "  ! $name: $address is not a git repository: that it is ${commit:0:12} is not checked"
         step "$name from a folder" cp -a --reflink=auto "$address/." "$into.new"
         echo unchecked >"$into.new.commit"
     fi
@@ -159,8 +159,8 @@ clone() {
 # Of files of which some need not be there.
 digest() { { cat /dev/null "$@" 2>/dev/null || true; } | sha256sum; }
 
-# patched FOLDER COMMIT PATCHES: our patches on a branch of their own. The same commits whoever
-# makes them, and when.
+# patched FOLDER COMMIT PATCHES: our patches on a branch of their own. The same commits for any user
+# and time.
 patched() {
     local into=$1 commit=$2 folder=$3 patch want
     want=$(digest "$folder"/*.patch)

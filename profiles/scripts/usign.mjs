@@ -19,7 +19,7 @@ function read(file, size) {
   const [comment = '', line = ''] = readFileSync(file, 'utf8').split('\n');
   const bytes = Buffer.from(line, 'base64');
   if (!comment.startsWith('untrusted comment: ') || bytes.length !== 10 + size) {
-    refuse(`${file} is no ${size === 64 ? 'signature' : 'key'} of usign`);
+    refuse(`${file} is not a ${size === 64 ? 'signature' : 'key'} of usign`);
   }
   if (bytes.toString('latin1', 0, 2) !== 'Ed') refuse(`${file} is not of Ed25519`);
   return {

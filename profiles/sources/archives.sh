@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Our own archives. Needs TOP, HERE, STAGE, NEW, TREE, VERSION, EPOCH.
 
-# pack NAME: STAGE/NAME as NEW/NAME.tar.xz, the same bytes whoever packs and when. The size of
+# pack NAME: STAGE/NAME as NEW/NAME.tar.xz, the same bytes for any user and time. The size of
 # the blocks is fixed, or they would follow the number of threads; -3 takes a third of the time
 # of -6 and a megabyte more.
 pack() {
@@ -25,14 +25,14 @@ daemon_archive() {
     rm -rf "$STAGE/$name/fuzz"
     [ -f "$STAGE/$name/LICENSE" ] || cp "$TREE/LICENSE" "$STAGE/$name/"
     mkdir -p "$STAGE/$name/.cargo"
-    # What it prints is the configuration, with the folder relative to where it is read.
+    # Its output is the configuration, with the folder relative to where it is read.
     (cd "$STAGE/$name" && cargo vendor --locked --versioned-dirs vendor) \
         >"$STAGE/$name/.cargo/config.toml"
     # For the bill of materials: Cargo there finds the crates, too.
     pack "$name"
 }
 
-# The page, and which npm packages went into it: the source maps tell, and are not delivered.
+# The page, and which npm packages went into it: from the source maps, which are not delivered.
 page() {
     mkdir -p "$STAGE/maps"
     ln -s "$TOP/ui/node_modules" "$TREE/ui/node_modules"
@@ -43,7 +43,7 @@ page() {
         find . -name "*.map" -delete)
 }
 
-# As its package takes it. The tree is packed later, without what is told of the archive.
+# As its package uses it. The tree is packed later, without the archive's record.
 page_archive() {
     FASTPATH_PAGE=$STAGE/page "$TREE/luci-app-fastpath/archive" "$NEW"
     rm "$TREE/luci-app-fastpath/source.mk"

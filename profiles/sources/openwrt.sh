@@ -3,7 +3,7 @@
 # OpenWrt's part of the bundle, from what ./build.sh firmware has fetched. Needs WORK, PROFILE,
 # NEW, BUILD and what archives.sh needs.
 
-# Kind, name, commit of what is pinned.
+# Kind, name, commit of the pins.
 pinned() { sed 's/#.*//' "$PROFILES/pins" | awk '$1 == "source" || $1 == "feed"'; }
 
 folder_of() { if [ "$1" = openwrt ]; then echo "$WORK/tree"; else echo "$WORK/feeds/$1"; fi; }
@@ -12,7 +12,7 @@ has() { git -C "$(folder_of "$1")" cat-file -e "$2^{tree}" 2>/dev/null; }
 # A feed that was given as a folder without git.
 unchecked() { [ "$(cat "$(folder_of "$1").commit" 2>/dev/null)" = unchecked ]; }
 
-# Before anything is written: what is missing, and what brings it.
+# Before anything is written: missing parts, and the command that makes them.
 need_openwrt() {
     local kind name commit rest lost=''
     [ -f "$PROFILES/pins" ] || die "sources: there is no profiles/pins"
@@ -29,14 +29,14 @@ Nothing was written. What can be done:
   ./build.sh sources $PROFILE --own   our part alone, which needs nothing of OpenWrt"
 }
 
-# What was downloaded whole; the rest are folders of tools.
+# Complete downloads; the rest are folders of tools.
 archives() {
     [ ! -d "$WORK/dl" ] ||
         find -L "$WORK/dl" -maxdepth 1 -type f ! -name '.*' ! -name '*.dl' ! -name '*.hash' -print0
 }
 
 # one_commit REPOSITORY COMMIT FILE: a git bundle of that commit without its history. Deltas are
-# made anew, so it does not depend on how the clone is packed.
+# rebuilt, so it does not depend on how the clone is packed.
 one_commit() {
     local objects
     objects=$(mktemp)
@@ -95,8 +95,8 @@ openwrt_sources() {
     step "bill of materials" bom ${bill:+--openwrt "$bill"}
 }
 
-# unbundle FILE FOLDER: a repository with that commit, as ./build.sh firmware takes it. Git is
-# told that the commit has no history here.
+# unbundle FILE FOLDER: a repository with that commit, as ./build.sh firmware takes it, marked as
+# having no history here.
 unbundle() {
     local commit
     commit=$(git bundle list-heads "$1" | cut -d ' ' -f 1)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // SPDX licence expressions, and which of them may go where.
 //
-// Our programs are GPL-2.0-or-later and the programs for the kernel are GPL-2.0: what is linked
+// Our programs are GPL-2.0-or-later and the programs for the kernel are GPL-2.0: linked code
 // into either must leave GPL version 2 possible. So Apache-2.0 alone is refused, although GPL
 // version 3 would allow it: it would take version 2 away from all who pass the programs on.
 
@@ -50,12 +50,12 @@ export function normal(text) {
     .replace(/\s+/g, ' ');
 }
 
-/** A tree of {any: […]}, {all: […]} and names; throws where TEXT is no expression. */
+/** A tree of {any: […]}, {all: […]} and names; throws where TEXT is not an expression. */
 export function parse(text) {
   const words = normal(text).match(/[()]|[^\s()]+/g) ?? [];
   let at = 0;
   const fail = (why) => {
-    throw new Error(`'${text}' is no SPDX expression: ${why}`);
+    throw new Error(`'${text}' is not an SPDX expression: ${why}`);
   };
   const list = (word, kind, part) => () => {
     const parts = [part()];
@@ -75,7 +75,7 @@ export function parse(text) {
       return inner;
     }
     if (word === undefined || !/^[A-Za-z0-9][A-Za-z0-9.+-]*$/.test(word)) {
-      fail(word === undefined ? 'it ends early' : `what is '${word}'?`);
+      fail(word === undefined ? 'it ends early' : `unexpected '${word}'`);
     }
     if (['AND', 'OR', 'WITH'].includes(word)) fail(`a licence is missing before '${word}'`);
     if (words[at] !== 'WITH') return word;
@@ -84,7 +84,7 @@ export function parse(text) {
   };
   const any = list('OR', 'any', list('AND', 'all', name));
   const tree = any();
-  if (at !== words.length) fail(`what is '${words[at]}'?`);
+  if (at !== words.length) fail(`unexpected '${words[at]}'`);
   return tree;
 }
 

@@ -86,7 +86,7 @@ address() {
     if [ "$IP" = 4 ]; then echo "10.10.$1.$2"; else echo "fd00:$1::$2"; fi
 }
 
-# outside: the gateway's own address on the way to the server.
+# outside: the gateway's own address on the path to the server.
 outside() {
     case $LINK in
         pppoe-*) address 50 2 ;;

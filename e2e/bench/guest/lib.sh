@@ -184,7 +184,7 @@ forwarded() {
         sed 's/.*"formatted"//; s/.*"out":\[\([0-9]*\).*/\1/'
 }
 
-# check ENGINE COUNT: that COUNT packets went its way and no other, since the last check.
+# check ENGINE COUNT: that COUNT packets took its path and no other, since the last check.
 CHECKED=0
 check() {
     local now

@@ -115,7 +115,7 @@ timed() {
     BUSY=$((all - idle)) IDLE=$((idle * 100 / all))
 }
 
-# What it costs to ask for nothing.
+# The cost of an empty request.
 weigh() {
     timed 0
     timed 0
@@ -141,7 +141,7 @@ sample() {
     SAMPLES+=($(((BUSY - OVERHEAD) / 2 / $1)))
 }
 
-# told BENCH NAME [WORD=VALUE…]: a row of the middle one of SAMPLES.
+# told BENCH NAME [WORD=VALUE…]: a row with the median of SAMPLES.
 told() {
     local sorted
     read -r -a sorted <<<"$(printf "%s\n" "${SAMPLES[@]}" | sort -n | paste -sd " ")"

@@ -103,7 +103,7 @@ set_up() {
     done
 }
 
-# put_entries: what the two entries of a connection cost whoever puts them into the map.
+# put_entries: the cost of writing a connection's two entries into the map.
 put_entries() {
     flow_entries tc
     row setup two-entries $((PUT / FLOWS))

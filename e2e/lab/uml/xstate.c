@@ -29,7 +29,7 @@ static long set_state(call *real, enum __ptrace_request request, pid_t pid, void
 	struct iovec state = {full, sizeof full};
 	unsigned long long components;
 
-	// What the kernel gives is what it takes.
+	// The kernel accepts the size that it reports.
 	if (real(PTRACE_GETREGSET, pid, set, &state) < 0)
 		return -1;
 	if (state.iov_len > given->iov_len) {

@@ -22,7 +22,7 @@ pub async fn call(words: &[String]) -> Result<(), Box<dyn Error>> {
         [path, method] => (path, method, Map::new()),
         [path, method, args] => match serde_json::from_str(args)? {
             Value::Object(args) => (path, method, args),
-            _ => return Err("the arguments are no JSON object".into()),
+            _ => return Err("the arguments are not a JSON object".into()),
         },
         _ => return Err("usage: ubus call PATH METHOD [ARGUMENTS]".into()),
     };

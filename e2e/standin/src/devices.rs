@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The ubus object `network.device`: what the kernel says of each device, in netifd's words.
+//! The ubus object `network.device`: the kernel's facts about each device, in netifd's format.
 
 use std::path::{Path, PathBuf};
 
@@ -37,7 +37,7 @@ pub fn answer(sys: &Path, (method, args): (&str, &Map)) -> Answer {
         return Err(Status::MethodNotFound);
     }
     if let Some(name) = text(args, "name") {
-        // A name, not a way out of the folder.
+        // A name, not a path out of the folder.
         let known = !matches!(name, "" | "." | "..") && !name.contains('/');
         let known = known && sys.join(name).is_dir();
         return if known { Ok(describe(&sys.join(name))) } else { Err(Status::NotFound) };

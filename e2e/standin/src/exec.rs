@@ -23,32 +23,32 @@ const MAX_OUTPUT: usize = 4096 * 64;
 /// For what nobody waits for.
 const LONG: Duration = Duration::from_secs(600);
 
-/// A program and what it gets.
+/// A program and its input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
     /// Where it is.
     pub path: PathBuf,
-    /// Its words after its own name.
+    /// Its arguments.
     pub words: Vec<OsString>,
-    /// What it reads.
+    /// Its standard input.
     pub input: Vec<u8>,
 }
 
-/// What became of a program.
+/// The result of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// The status it ended with; none when it was killed.
     pub code: Option<i32>,
-    /// What it printed, or as much as there was when its time was over.
+    /// Its output, or the part of it before the timeout.
     pub stdout: Vec<u8>,
-    /// What it complained.
+    /// Its standard error.
     pub stderr: Vec<u8>,
     /// Its time was over.
     pub late: bool,
 }
 
 impl Program {
-    /// A program with these words and no input.
+    /// A program with these arguments and no input.
     pub fn new<W: AsRef<str>>(path: impl Into<PathBuf>, words: &[W]) -> Program {
         let words = words.iter().map(|word| OsString::from(word.as_ref())).collect();
         Program { path: path.into(), words, input: Vec::new() }
@@ -180,7 +180,7 @@ fn told(outcome: io::Result<Outcome>) -> Answer {
     Ok(map)
 }
 
-/// What rpcd makes of the kernel's words.
+/// rpcd's code for a kernel error.
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 pub(crate) fn status(error: io::Error) -> Status {
     match error.raw_os_error() {

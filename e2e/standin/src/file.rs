@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The ubus object `file`, rpcd's plug-in: files and programs for whoever has the right to a path
+//! The ubus object `file`, rpcd's plug-in: files and programs for callers with the right to a path
 //! in the session's scope `file`. A caller without a session may all.
 
 use std::fs::{FileType, Metadata};
@@ -193,7 +193,7 @@ fn describe(meta: &Metadata) -> Map {
     map.as_object().cloned().unwrap_or_default()
 }
 
-/// The program of an `exec`, if the caller may run it: as it is, or with just these words.
+/// The program of an `exec`, if the caller may run it: without, or with exactly these arguments.
 ///
 /// # Errors
 /// The status that the caller gets.

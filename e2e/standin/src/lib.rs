@@ -97,7 +97,7 @@ pub async fn run(
     let (published, all_published) = oneshot::channel();
     let (plugged, all_plugged) = oneshot::channel();
     let web = async {
-        // Whoever sees the web server may call at once. If the objects fail, they say so.
+        // Clients of the web server may call at once. If the objects fail, they report it.
         if all_published.await.is_err() || all_plugged.await.is_err() {
             return std::future::pending().await;
         }

@@ -8,7 +8,7 @@ use standin::client;
 use standin::options::{Options, USAGE};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Prints what is logged, for the lab's own log.
+/// Prints log messages, for the lab's own log.
 struct Stdio;
 
 impl log::Log for Stdio {

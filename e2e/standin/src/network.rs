@@ -48,7 +48,7 @@ struct Up {
     since: Duration,
 }
 
-/// What became of an interface.
+/// A change of an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// Its name.
@@ -65,14 +65,14 @@ pub struct Network {
     up: BTreeMap<String, Up>,
     /// Where `up` outlives a restart.
     memory: PathBuf,
-    /// Has a file for each interface that was told to go down.
+    /// Has a file for each interface that was brought down.
     down: PathBuf,
-    /// Whether one was told something that has to be carried out.
+    /// Whether an interface has a pending request.
     told: bool,
 }
 
 impl Network {
-    /// The interfaces of the configuration in `store`; `down` is the folder that tells who carries
+    /// The interfaces of the configuration in `store`; `down` is the folder that lists
     /// the configuration out which of them are not to be up.
     #[must_use]
     pub fn new(store: Store, down: PathBuf) -> Network {
@@ -176,7 +176,7 @@ impl Network {
         Self::interfaces(&self.config()).map(|section| section.name.clone()).collect()
     }
 
-    /// Whether the configuration has to be carried out because an interface was told to go up or
+    /// Whether the configuration has to be carried out because an interface was brought up or
     /// down; says so once.
     pub fn take_told(&mut self) -> bool {
         std::mem::take(&mut self.told)

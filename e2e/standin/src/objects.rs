@@ -22,7 +22,7 @@ use crate::syslog::{self, Log};
 use crate::uci::{self, Store, Uci};
 use crate::{devices, reload, rpcsys, service, system, wireless};
 
-/// How often the interfaces are looked at.
+/// How often the interfaces are checked.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Why the objects are not served.
@@ -53,11 +53,11 @@ pub struct Told {
     pub limit: Duration,
 }
 
-/// What the objects are made from beside accounts and configurations.
+/// The sources of the objects besides accounts and configurations.
 pub struct Parts {
-    /// Has a file for each interface that was told to go down.
+    /// Has a file for each interface that was brought down.
     pub down: PathBuf,
-    /// Has a file for each radio with what was made of it.
+    /// Has a file for each radio with its state.
     pub radios: PathBuf,
     /// The log.
     pub log: Log,
@@ -73,7 +73,7 @@ pub struct Objects {
     network: Network,
     /// The configurations.
     store: Store,
-    /// What was made of each radio.
+    /// The state of each radio.
     radios: PathBuf,
     log: Log,
     told: Told,
@@ -174,7 +174,7 @@ impl Objects {
         let called = (request.method.as_str(), &request.args);
         match self.answer(&request.object, called) {
             Ok(map) => {
-                // Nothing of ours comes near the limit of a message, but configurations might.
+                // None of our answers comes near the limit of a message, but configurations might.
                 if let Err(error) = request.reply.data(&map) {
                     log::warn!("answering {}: {error}", request.object);
                 }
@@ -249,7 +249,7 @@ impl Objects {
         self.tell_changes();
     }
 
-    /// procd's part: whoever uses a changed configuration reloads it.
+    /// procd's part: services that use a changed configuration reload it.
     fn tell_changes(&mut self) {
         let told = self.network.take_told().then(|| "network".to_owned());
         for config in self.uci.take_changed().into_iter().chain(told) {
@@ -259,7 +259,7 @@ impl Objects {
         }
     }
 
-    /// Tells what became of interfaces as netifd does: to subscribers, and as an event.
+    /// Reports changes of interfaces as netifd does: to subscribers, and as an event.
     async fn look(&mut self, bus: &Handle) {
         self.log.take_in();
         self.publish_interfaces(bus).await;
@@ -275,7 +275,7 @@ impl Objects {
             if let Err(error) =
                 told.map_err(|error| error.to_string()).and(sent.map_err(|e| e.to_string()))
             {
-                log::warn!("telling of {}: {error}", change.interface);
+                log::warn!("reporting {}: {error}", change.interface);
             }
         }
     }

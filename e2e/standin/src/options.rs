@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lexopt::prelude::*;
 
-/// What the program is told.
+/// The program's options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Where the bus listens.
@@ -34,9 +34,9 @@ pub struct Options {
     pub exec_limit: Duration,
     /// Socket that programs send their log to; none is offered without.
     pub syslog: Option<PathBuf>,
-    /// Folder of the files that services' words are in.
+    /// Folder of the services' log files.
     pub logs: Option<PathBuf>,
-    /// Folder that has a file for each interface that was told to go down.
+    /// Folder that has a file for each interface that was brought down.
     pub down: PathBuf,
     /// Folder that has a file for each radio.
     pub radios: PathBuf,
@@ -87,8 +87,8 @@ fastpath-standin: answers for ubusd, rpcd and uhttpd, in the lab only
   --exec-timeout SECONDS longest that one of them may take (120)
   --syslog PATH          socket that programs send their log to
   --log-folder FOLDER    what services say, a file NAME.log each
-  --down-folder FOLDER   interfaces that were told to go down (/run/lab/down)
-  --radio-folder FOLDER  what was made of each radio (/run/lab/wireless)
+  --down-folder FOLDER   interfaces that were brought down (/run/lab/down)
+  --radio-folder FOLDER  the state of each radio (/run/lab/wireless)
   --reload-command FILE  run with the name of each configuration that changed
   --event-command FILE   run with the type of each event for services
 ";

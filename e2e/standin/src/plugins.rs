@@ -2,7 +2,7 @@
 //! rpcd's exec plugins: each program in a folder is an object of the bus, named as its file.
 //!
 //! `PROGRAM list` prints `{method: {argument: sample}}`; `PROGRAM call METHOD` reads the arguments
-//! as JSON and prints the answer. rpcd asks for the methods when it starts and when it is told to
+//! as JSON and prints the answer. rpcd asks for the methods when it starts and when it has to
 //! reload (SIGHUP); so does this.
 
 use std::collections::BTreeMap;
@@ -60,7 +60,7 @@ impl Plugins {
         }
     }
 
-    /// rpcd starts itself anew to reload: its objects go and come back.
+    /// rpcd restarts itself to reload: its objects are removed and added.
     async fn answer_until(
         &self,
         reload: &mut Signal,
@@ -124,7 +124,7 @@ fn method((name, arguments): (&String, &Value)) -> Option<Method> {
 }
 
 /// The type of an argument by its sample; of a number, 8 and 64 stand for its width
-/// (and 16, which no plugin of ours has and nothing here could send).
+/// (and 16, which none of our plugins has and nothing here could send).
 fn kind(sample: &Value) -> PolicyType {
     match sample {
         Value::Null => PolicyType::Any,
@@ -180,13 +180,13 @@ fn depth(value: &Value) -> usize {
     }
 }
 
-/// What a plugin prints: all of it, or as much as there is when its time is over.
+/// A plugin's output: all of it, or the part before its timeout.
 async fn run(program: Program, limit: Duration) -> Vec<u8> {
     let words: Vec<_> = program.words.iter().map(|word| word.to_string_lossy()).collect();
     let what = format!("{} {}", program.path.display(), words.join(" "));
     match program.run(limit).await {
         Ok(outcome) => {
-            // rpcd throws this away; whoever works on a plugin wants it.
+            // rpcd discards this; it is useful for plugin development.
             let complaint = String::from_utf8_lossy(&outcome.stderr);
             complaint.lines().for_each(|line| log::warn!("{what}: {line}"));
             if outcome.late {

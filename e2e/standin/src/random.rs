@@ -16,7 +16,7 @@ pub(crate) fn hex_id() -> io::Result<String> {
     Ok(format!("{:032x}", u128::from_be_bytes(bytes()?)))
 }
 
-/// A number for the bus. Without a random pool ids merely become guessable: they are no secrets.
+/// A number for the bus. Without a random pool ids merely become guessable: they are not secret.
 pub(crate) fn number() -> u32 {
     bytes().map_or_else(|_| std::process::id().wrapping_mul(0x9e37_79b1), u32::from_be_bytes)
 }

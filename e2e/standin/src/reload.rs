@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! procd's part: a program is told of a changed configuration or of an event.
+//! procd's part: a program is notified of a changed configuration or of an event.
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The ubus object `rpc-sys`, rpcd's plug-in, less lists of packages: passwords, a new image, a
-//! restart. What it does is done by programs of the router.
+//! restart. The work is done by programs of the router.
 
 use serde_json::Value;
 use ubus::{Argument, Map, Method, PolicyType, Status};

@@ -16,7 +16,7 @@ pub const METHODS: &[Method] = &[Method {
 }];
 
 /// Answers one call: `command` is started with the event's type. Like procd, nobody waits for the
-/// triggers, and what is wrong with them nobody hears.
+/// triggers, and their defects are not reported.
 ///
 /// # Errors
 /// The status that the caller gets.

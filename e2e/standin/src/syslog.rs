@@ -64,7 +64,7 @@ pub struct Log {
 
 impl Log {
     /// A log that listens at `socket` and takes up the files of `folder`. What cannot be had is
-    /// told and left out.
+    /// reported and left out.
     #[must_use]
     pub fn new(socket: Option<&Path>, folder: Option<PathBuf>) -> Log {
         let listen = |path: &Path| {
@@ -112,7 +112,7 @@ impl Log {
         }
     }
 
-    /// The new lines of a file, under its name. pppd tells the socket as well.
+    /// The new lines of a file, under its name. pppd writes to the socket as well.
     fn take_up(&mut self, path: &Path) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let Some(name) = name.strip_suffix(".log").filter(|name| !name.starts_with("pppoe-"))
@@ -126,7 +126,7 @@ impl Log {
         let known = self.read.get(path).copied().unwrap_or(0);
         let Ok(mut file) = File::open(path) else { return };
         let length = file.metadata().map_or(0, |meta| meta.len());
-        // A file that has become shorter was begun anew.
+        // A file that has become shorter was truncated.
         let from = if length < known { 0 } else { known };
         let mut bytes = Vec::new();
         if length == from

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The ubus object `network.wireless`: radios and SSIDs as netifd's wireless handlers tell them
+//! The ubus object `network.wireless`: radios and SSIDs as netifd's wireless handlers report them
 //! (`wireless-device.uc` of wifi-scripts), with every key.
 
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub const METHODS: &[Method] = &[Method {
 const SWITCHES: &[&str] = &["disabled", "hidden", "isolate", "wds", "bridge_isolate"];
 const LISTS: &[&str] = &["network", "network_vlan", "radio_macaddr", "maclist"];
 
-/// What was made of a radio: a line each in a file of its name, `up`, `pending` or `failed`, and
+/// The state of a radio: a line each in a file of its name, `up`, `pending` or `failed`, and
 /// `ap PLACE DEVICE`: the section's place among those of its type, since the lab's scripts call
 /// anonymous ones otherwise.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Made {
     }
 }
 
-/// Answers one call; `state` is the folder with what was made of each radio.
+/// Answers one call; `state` is the folder with the state of each radio.
 ///
 /// # Errors
 /// The status that the caller gets.
@@ -90,7 +90,7 @@ fn is_on(section: &Section, option: &str) -> bool {
 fn describe(config: &Package, radio: &Section, made: &Made) -> Value {
     let disabled = is_on(radio, "disabled");
     let points = config.sections.iter().filter(|section| section.kind == "wifi-iface");
-    // wifi-scripts leave out what is disabled, and all of a radio that is.
+    // wifi-scripts leave out disabled SSIDs, and all of a disabled radio.
     let shown = |(_, point): &(usize, &Section)| {
         let devices = point.option("device").map(uci::Value::words).unwrap_or_default();
         devices.contains(&&*radio.name) && !disabled && !is_on(point, "disabled")

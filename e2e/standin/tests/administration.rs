@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What a page of administration needs beside `uci`: the log, devices, interfaces that go up and
+//! Calls of an administration page besides `uci`: the log, devices, interfaces that go up and
 //! down, passwords and restarts, backups and images.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -22,7 +22,7 @@ use ubus::{Map, Status};
 fn map(value: Value) -> Map {
     match value {
         Value::Object(map) => map,
-        other => panic!("{other} is no table"),
+        other => panic!("{other} is not a table"),
     }
 }
 
@@ -131,7 +131,7 @@ fn an_interface_has_an_object_of_its_own() {
     let told = || std::fs::read_to_string(folder.join("reloaded")).unwrap_or_default();
     let deadline = std::time::Instant::now() + Duration::from_secs(60);
     while told() != "network\n" {
-        assert!(std::time::Instant::now() < deadline, "nobody was told");
+        assert!(std::time::Instant::now() < deadline, "no notification");
         std::thread::sleep(Duration::from_millis(50));
     }
     std::fs::write(folder.join("config/network"), "").unwrap();

@@ -15,7 +15,7 @@ const SOON: Duration = Duration::from_secs(60);
 fn table(value: Value) -> Map {
     match value {
         Value::Object(map) => map,
-        other => panic!("{other} is no table"),
+        other => panic!("{other} is not a table"),
     }
 }
 
@@ -96,12 +96,12 @@ fn calls_fail_when_the_bus_goes() {
         };
         let (answer, stopped) = tokio::join!(call, stop);
         assert!(stopped);
-        // The object may have seen the end first and let go of the call.
+        // The object may have seen the end first and dropped the call.
         let status = answer.unwrap_err().status();
         let ends = [Status::ConnectionFailed, Status::NotFound, Status::UnknownError];
         assert!(ends.contains(&status), "{status}");
         assert!(connection.next().await.is_err());
-        assert!(connection.next().await.is_err(), "asking again is no harm");
+        assert!(connection.next().await.is_err(), "asking again is harmless");
         let later = bus.call("fastpath.demo", "empty", &nothing, SOON).await;
         assert!(matches!(later, Err(CallError::Disconnected { .. })), "{later:?}");
     });
@@ -261,7 +261,7 @@ fn an_event_for_services_reaches_their_triggers() {
         }
         let unknown = bus.call("service", "set", &args, SOON).await.unwrap_err();
         assert_eq!(unknown.status(), Status::MethodNotFound);
-        // Interfaces tell services, too.
+        // Interfaces notify services, too.
         let network = router.folder.as_ref().unwrap().join("config/network");
         std::fs::remove_file(&happened).unwrap();
         std::fs::write(&network, "config interface 'here'\n\toption device 'lo'\n").unwrap();

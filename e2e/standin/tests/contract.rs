@@ -55,7 +55,7 @@ struct Contract {
     ids: Ids,
 }
 
-/// `Connection`, `Keep-Alive`, `Content-Type` and how the body's length is told.
+/// `Connection`, `Keep-Alive`, `Content-Type` and the body's length.
 fn compare_heads(recorded: &Answer, ours: &Answer) {
     assert_eq!(ours.status, recorded.status);
     let names = ["connection", "keep-alive", "content-type", "content-length", "transfer-encoding"];
@@ -125,7 +125,7 @@ impl Contract {
         answer.pointer("/result/1/ubus_rpc_session").unwrap().as_str().unwrap().to_owned()
     }
 
-    /// The cases that are no `POST /ubus` with a body worth a file.
+    /// The cases other than `POST /ubus` with a body worth a file.
     fn other(&mut self, name: &str) {
         let bearer = format!("Authorization: Bearer {}\r\n", self.log_in());
         let call = r#"{"jsonrpc":"2.0","id":1,"method":"empty","params":{}}"#;

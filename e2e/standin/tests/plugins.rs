@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use support::bus::{Bus, LIMIT, within};
 use ubus::{Entry, Map, Status};
 
-/// Tells what it was called with, and answers what it was told to print.
+/// Prints its arguments, and the requested answer.
 const PLUGIN: &str = r#"#!/bin/sh
 case $1 in
     list) cat "$0.list" ;;

@@ -68,7 +68,7 @@ fn a_login_gets_the_groups_of_its_lists() {
     let login = |user: &str, lists: &str| {
         format!("config login\n\toption username '{user}'\n\toption password ''\n{lists}")
     };
-    // An empty password is none: libuci drops an empty option, and so the login with it.
+    // An empty password does not count: libuci drops an empty option, and so the login with it.
     let open = |user: &str, lists: &str| login(user, lists).replace("''", "'$p$open'");
     let rpcd = open("all", "\tlist read '*'\n\tlist read '! b*'\n\tlist write 'a'\n")
         + &open("writer", "\tlist write 'b'\n")
@@ -123,7 +123,7 @@ fn sessions_keep_data_and_end() {
     };
     call("set", with(json!({"values": {"a": 1, "b": "x", "": 2}})), 5).unwrap();
     let all = call("get", with(json!({})), 14).unwrap();
-    assert_eq!(all["values"], json!({"a": 1, "b": "x"}), "each use begins the time anew");
+    assert_eq!(all["values"], json!({"a": 1, "b": "x"}), "each use restarts the timeout");
     call("unset", with(json!({"keys": ["a"]})), 14).unwrap();
     let asked = call("get", with(json!({"keys": ["a", "b"]})), 14).unwrap();
     assert_eq!(asked["values"], json!({"b": "x"}));

@@ -172,7 +172,7 @@ impl Bench {
         answer.map(Json::Object)
     }
 
-    /// As the session of whoever has not logged in, which here may change the file.
+    /// As the default session without a login, which here may change the file.
     fn web(&mut self, method: &str, mut args: Json) -> Result<Json, Status> {
         args["ubus_rpc_session"] = json!(standin::session::NOBODY);
         self.call(method, args)
@@ -338,7 +338,7 @@ fn an_apply_is_undone_at_its_time_or_at_once() {
     bench.now = Duration::from_secs(10);
     bench.uci.expire(&mut bench.sessions, bench.now);
     assert_eq!(bench.text(), TEXT);
-    assert_eq!(bench.uci.take_changed(), ["test", "test"], "told of the change and of its end");
+    assert_eq!(bench.uci.take_changed(), ["test", "test"], "of the change and of its end");
 
     // The change is still the session's own, and can be applied again.
     bench.web("apply", apply()).unwrap();
@@ -350,7 +350,7 @@ fn an_apply_is_undone_at_its_time_or_at_once() {
     bench.web("apply", json!({"rollback": false})).unwrap();
     bench.now = Duration::from_secs(1000);
     bench.uci.expire(&mut bench.sessions, bench.now);
-    assert!(bench.text().contains("'new'"), "without a way back it stays");
+    assert!(bench.text().contains("'new'"), "without roll-back it stays");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What the real `ubus` client said to the real ubusd, played to the stand-in: it must answer
-//! each message as ubusd did, but for the ids that every bus makes up anew.
+//! each message as ubusd did, except the ids that every bus generates.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod support;
@@ -52,7 +52,7 @@ fn recorded(name: &str) -> Vec<(bool, Frame)> {
     frames
 }
 
-/// Ids of the recorded bus and those of ours.
+/// Ids of the recorded bus and of this one.
 #[derive(Default)]
 struct Ids(BTreeMap<u32, u32>);
 
@@ -153,9 +153,9 @@ fn play(name: &str, router: &Router) {
 fn the_recorded_client_gets_the_recorded_answers() {
     let router = Router::start();
     let demo = demo::publish(router.socket.clone(), false);
-    // The last of them tells the object to quit.
+    // The last of them calls quit.
     for number in 2..=13 {
         play(&format!("{number:03}.json"), &router);
     }
-    assert!(demo.join().unwrap().is_none(), "the object was told to quit");
+    assert!(demo.join().unwrap().is_none(), "quit was called");
 }

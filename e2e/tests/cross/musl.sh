@@ -16,8 +16,8 @@ with_musl() {
 
 # musl_tests PROCESSOR
 musl_tests() {
-    # A process for each test, as is usual where a panic aborts, is none that qemu-user can start.
-    # The words of a test that aborts it would be lost if they were captured.
+    # A process for each test, as is usual where a panic aborts, cannot be started by qemu-user.
+    # The output of a test that aborts it would be lost if it were captured.
     with_musl "$1" test --no-fail-fast --workspace --lib --bins -- \
         -Zunstable-options --force-run-in-process --nocapture "${LEFT_OUT[@]}" |
         tee "$CROSS/musl-$1.log"

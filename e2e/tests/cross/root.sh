@@ -13,7 +13,7 @@ ROOT=$CROSS/root
 make_root() {
     local mirror
     mirror=$(debian_mirror)
-    # apt tells nothing of sources whose lists have been cleaned away.
+    # apt reports nothing about sources whose lists have been cleaned away.
     [ -n "$mirror" ] || { apt-get update -q && mirror=$(debian_mirror); }
     [ -n "$mirror" ] || { echo "no Debian archive in this machine's apt sources" >&2; return 1; }
     rm -rf "$1"

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What is no image is refused; an image boots, is set up over its serial console, and is not
+# Invalid images are refused; an image boots, is set up over its serial console, and is not
 # written.
 
-# refused FILE WORDS: `lab --image FILE up` fails at once, with these words, and starts nothing.
+# refused FILE TEXT: `lab --image FILE up` fails at once, with this text, and starts nothing.
 refused() {
     local words
     if words=$("$LAB/lab" --image "$1" up 2>&1); then fail "$1 was taken: $words"; fi
@@ -47,7 +47,7 @@ silent_disk() {
     { gzip -c "$WORK/sector"; echo '{ "metadata_version": "1.1" }'; } >"$WORK/silent.img.gz"
 }
 
-# root_refused FOLDER WORDS: the same for `lab --root`.
+# root_refused FOLDER TEXT: the same for `lab --root`.
 root_refused() {
     local words
     if words=$("$LAB/lab" --root "$1" up 2>&1); then fail "$1 is accepted"; fi
@@ -143,7 +143,7 @@ test_what_is_not_installed_is_named() {
     [[ $words == *"luci-app-fastpath (no "* ]] || fail "the missing page is not named: $words"
 }
 
-# The machine can write, to a sector of no partition, and reads back what it wrote.
+# The machine can write, to a sector outside of partitions, and reads the same data.
 test_image_is_not_written() {
     local there='bs=512 count=1 2>/dev/null'
     booted

@@ -35,7 +35,7 @@ command rpcd /usr/libexec/fastpath/session-login.sh" ] ||
 # The variables that a process was started with; supervise's shell adds PWD outside a jail.
 environment() { tr '\0' '\n' <"/proc/$1/environ" | sort; }
 
-# What it starts (nft, fastpath-rules, date) it starts by name.
+# It starts its programs (nft, fastpath-rules, date) by name.
 test_fastpathd_finds_programs_in_its_jail() {
     started
     [ "$(environment "$(daemon_pid)")" = "PATH=/usr/sbin:/usr/bin:/sbin:/bin

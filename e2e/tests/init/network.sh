@@ -1,12 +1,12 @@
 # shellcheck shell=dash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Tests of the lab's own netifd: from configurations to commands. `inside` reads this. A case is a
-# folder: `config/network` is what is wanted, `before/network` what was carried out the last time,
-# `foreign` facts of the kernel that are nobody's business here, `plan` what is to be done.
+# folder: `config/network` is the wanted configuration, `before/network` the previous one,
+# `foreign` unrelated facts of the kernel, `plan` the expected commands.
 CASES=/usr/share/network-cases
 LAB_LIB=/usr/libexec/lab
 
-# facts CONFIG-FOLDER: what it wants of the kernel.
+# facts CONFIG-FOLDER: the kernel state it requests.
 facts() {
     [ ! -e "$1/network" ] || UCI_CONFIG_DIR=$1 $LAB_LIB/wanted
 }

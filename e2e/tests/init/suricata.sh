@@ -30,7 +30,7 @@ test_memory_is_limited_in_mib() {
     running_with one
     ! grep -q -- --as /tmp/limits || fail "limited by default: $(cat /tmp/limits)"
     "$SERVICE" stop
-    # The process before may end late: what it left is not to be taken for the next one's.
+    # The previous process may end late: its output must not be mistaken for the next one's.
     rm -f /tmp/running
     sed -i "s/option memory_limit '0'/option memory_limit '512'/" /etc/config/suricata
     running_with one
@@ -121,7 +121,7 @@ test_a_link_shows_root_s_files_to_nobody() {
     ln -sf /etc/secret /var/run/fastpath/cpu.plan
     /etc/init.d/fastpath-cpu start 2>/dev/null
     rm /var/run/fastpath/cpu.plan
-    ! grep -q 5ec7e7 /var/run/fastpath-cpu.refused || fail "the plan's writer tells it"
+    ! grep -q 5ec7e7 /var/run/fastpath-cpu.refused || fail "the plan's writer reports it"
     running_with one
     ln -sf /etc/secret "$OVERLAY"
     "$SERVICE" reload
@@ -150,14 +150,14 @@ test_refused_overlay_leaves_the_old_instance() {
     [ "$(pid)" = "$before" ] || fail "the old instance is gone"
     grep -q 'E: .*/tmp/my.rules at line 7' "$REFUSED" || fail "no reason: $(cat "$REFUSED")"
     ! grep -q 'This is' "$REFUSED" || fail "more than errors: $(cat "$REFUSED")"
-    # A crash now must not bring up what was refused.
+    # A crash now must not start the refused configuration.
     rm /tmp/running
     kill -9 "$(pid)"
     soon 4 another "$before" || fail "it did not come back within 4 s"
-    grep -q one /var/etc/suricata/accepted.yaml || fail "it came back with what was refused"
+    grep -q one /var/etc/suricata/accepted.yaml || fail "it restarted with the refused one"
     overlay three
     "$SERVICE" reload
-    [ ! -e "$REFUSED" ] || fail "still told as refused"
+    [ ! -e "$REFUSED" ] || fail "still reported as refused"
 }
 
 refusals_logged() { wc -l </tmp/logged; }
@@ -199,11 +199,11 @@ test_what_is_no_yaml_is_refused() {
 test_refused_from_the_start() {
     overlay broken
     "$SERVICE" start
-    never runs || fail "started with what was refused"
+    never runs || fail "started with the refused one"
     [ -s "$REFUSED" ] || fail "no reason"
     overlay mended
     "$SERVICE" reload
-    soon 3 runs || fail "not started once mended"
+    soon 3 runs || fail "not started once fixed"
 }
 
 test_restart_tests_again_and_keeps() {
@@ -215,7 +215,7 @@ test_restart_tests_again_and_keeps() {
     before=$(pid)
     overlay broken
     ! "$SERVICE" restart || fail "said that all is well"
-    [ "$(pid)" = "$before" ] || fail "stopped for what was refused"
+    [ "$(pid)" = "$before" ] || fail "stopped because of the refused one"
 }
 
 test_overlay_taken_away_stops() {

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Where fastpathd's sources and crates come from, and LuCI's page: docs/DESIGN.md, "Packages".
+# Where fastpathd's sources and crates come from, and LuCI's page: docs/design/packaging.md.
 
 # copied: the package's folder without what somebody has made there.
 copied() {
@@ -31,7 +31,7 @@ test_without_crates_it_says_what_to_do() {
     copied
     compiled
     ! in_copy lab-configure 2>"$WORK/said" || fail "it would compile without crates"
-    grep -q './build.sh sources' "$WORK/said" || fail "no way out: $(cat "$WORK/said")"
+    grep -q './build.sh sources' "$WORK/said" || fail "no hint: $(cat "$WORK/said")"
     mkdir -p "$WORK/build/fastpathd/vendor"
     in_copy lab-configure || fail "it does not take vendored crates"
 }
@@ -66,7 +66,7 @@ test_the_page_of_a_release_is_one_file() {
         lab-fields >"$WORK/fields"
     [ "$(field "$WORK/fields" luci-app-fastpath PKG_HASH)" = "$hash" ] || fail "another hash"
     [ "$(field "$WORK/fields" luci-app-fastpath PKG_SOURCE)" = "$name" ] || fail "another name"
-    # Unpacked as OpenWrt does, beside the build folder, it is where the package looks.
+    # Unpacked as OpenWrt does, next to the build folder, it is where the package expects it.
     tar -xzf "$WORK/one/$name" -C "$WORK"
     [ -e "$WORK/luci-app-fastpath/htdocs/fastpath/assets/de.words" ] || fail "in another place"
 }
@@ -76,5 +76,5 @@ test_without_a_page_it_says_what_to_do() {
     rm -rf "$WORK/page"
     ! in_folder luci-app-fastpath lab-install-luci-app-fastpath DESTDIR="$WORK/dest" \
         2>"$WORK/said" || fail "a package without a page"
-    grep -q FASTPATH_PAGE "$WORK/said" || fail "no way out: $(cat "$WORK/said")"
+    grep -q FASTPATH_PAGE "$WORK/said" || fail "no hint: $(cat "$WORK/said")"
 }

@@ -15,7 +15,7 @@ set_up() {
     [ ! -f "$board/firewall" ] || cp "$board/firewall" "$ROOT/etc/config/"
 }
 
-# unpack_again: an upgrade of the router brings the scripts anew.
+# unpack_again: an upgrade of the router installs the scripts again.
 unpack_again() { install_into_root feeds/fastpath-base; }
 
 # remove_package: as a package manager does.
@@ -45,7 +45,7 @@ original() {
 unconfigured() {
     local name
     for name in network firewall; do
-        diff -u "$(original "$1" "$name")" "$ROOT/etc/config/$name" || fail "$name is not put back"
+        diff -u "$(original "$1" "$name")" "$ROOT/etc/config/$name" || fail "$name is not restored"
     done
 }
 
@@ -54,7 +54,7 @@ board() {
     set_up "$1"
     boot
     configured "$1"
-    same "$ROOT/dev/kmsg" "$HERE/boards/$1/said" "what is said"
+    same "$ROOT/dev/kmsg" "$HERE/boards/$1/said" "the output"
     [ ! -e "$ROOT/etc/uci-defaults/60-fastpath-base" ] || fail "the script asks to be run again"
     cp -r "$ROOT/etc/fastpath" "$WORK/record" 2>/dev/null || true
     unpack_again

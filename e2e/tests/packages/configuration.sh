@@ -14,7 +14,7 @@ test_uci_reads_them() {
     for file in fastpath suricata; do
         in_root /sbin/uci show "$file" >"$WORK/shown"
         grep -q "^$file\.main=$file\$" "$WORK/shown" || fail "no section main: $(cat "$WORK/shown")"
-        # One line each; comments are none.
+        # One line each, without comments.
         [ "$(grep -cE '^(config|[[:space:]]+option) ' "$ROOT/etc/config/$file")" = \
             "$(wc -l <"$WORK/shown")" ] || fail "uci sees other options in $file"
     done
@@ -34,7 +34,7 @@ test_its_examples_are_good_too() {
     local file=$ROOT/etc/config/fastpath
     make_root
     install_into_root feeds/fastpathd
-    # Lines that are commented out are sections and options, or words with a blank in front.
+    # Lines that are commented out are sections and options, or text after a blank.
     sed -i 's/^#\(config \|\toption \|\tlist \)/\1/' "$file"
     grep -q '^config exclude' "$file" || fail "no example found"
     # The two device lists are for section main, and end up in another one here.
@@ -49,7 +49,7 @@ migrate() {
     cp "$ROOT/etc/config/fastpath" "$WORK/config"
 }
 
-test_an_older_file_is_put_into_today_s_words() {
+test_an_older_file_is_converted() {
     daemon
     printf '\nconfig %s\n\toption %s\n\toption %s\n\toption %s\n\toption %s\n\n' "fastpath 'main'" \
         "enabled '1'" "engine 'ebpf'" "hook 'xdp'" "mark_mask '0x60000000'" >"$WORK/config"

@@ -264,5 +264,5 @@ test_removal_takes_everything_along() {
     on_router 'find /etc /usr /lib /www -name "*fastpath*" -o -name "*suricata*" | sort' \
         >"$WORK/left"
     # The operator's own, and what apk notes of it.
-    same <(grep -v '^/etc/apk/' "$WORK/left") <(printf '') "what is left"
+    same <(grep -v '^/etc/apk/' "$WORK/left") <(printf '') "the remaining files"
 }

@@ -15,7 +15,8 @@ value() { field "$WORK/fields" "$1" "$2"; }
 
 # matches PACKAGE FIELD REGEX
 matches() {
-    value "$1" "$2" | grep -qxE "$3" || fail "$1: $2 is '$(value "$1" "$2")', which is no $3"
+    value "$1" "$2" | grep -qxE "$3" ||
+        fail "$1: $2 is '$(value "$1" "$2")', which does not match $3"
 }
 
 complete() {
@@ -86,7 +87,7 @@ test_conffiles() {
     # shellcheck disable=SC2013 # no blanks in them
     for file in $(sed -n 's/^-.* \(\/etc\/config\/.*\)/\1/p' "$HERE"/golden/*); do
         grep -qxF "$file" "$TOP"/feeds/*/Makefile "$TOP/suricata-pkg/Makefile" \
-            "$TOP/luci-app-fastpath/Makefile" || fail "$file is no conffile"
+            "$TOP/luci-app-fastpath/Makefile" || fail "$file is not a conffile"
     done
 }
 
@@ -119,7 +120,7 @@ test_services_come_back_for_ever() {
     done
 }
 
-# They run under BusyBox's shell, and on a failure the package manager is left half way.
+# They run under BusyBox's shell, and a failure leaves the package manager's work incomplete.
 scripts_of() {
     local script
     for script in postinst prerm postrm preinst; do

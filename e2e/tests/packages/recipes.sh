@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What the install recipes put where: mode, owner, path; one golden file a package.
 
-# recipe FOLDER PACKAGE: as root, or in OpenWrt's way of fakeroot where we are not. The builder's
+# recipe FOLDER PACKAGE: as root, or under fakeroot as in OpenWrt where we are not. The builder's
 # umask must not reach the package.
 recipe() {
     local dest=$WORK/dest isolate=()
@@ -11,7 +11,7 @@ recipe() {
     rm -rf "$dest"
     install -d -m 755 "$dest"
     (umask 077 && in_folder "$1" "lab-install-$2" DESTDIR="$dest")
-    # Where the shim notes users, which is no part of the package.
+    # Where the shim notes users, not part of the package.
     rm -rf "$dest/usr/lib/lab"
     find "$dest/usr" -maxdepth 1 -name lib -empty -delete 2>/dev/null || true
     "${isolate[@]}" find "$dest" -mindepth 1 -printf '%M %U:%G /%P %l\n' |

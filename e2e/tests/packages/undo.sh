@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What fastpath-base changed is put back, what others changed since is not.
+# Options that fastpath-base changed are restored, those that were changed since are not.
 # shellcheck source=e2e/tests/packages/boards.sh
 . "$HERE/boards.sh"
 
@@ -21,7 +21,7 @@ test_an_option_changed_since_stays() {
     [ "$(uci get network.globals.packet_steering)" = 2 ] || fail "the owner's steering is gone"
     [ "$(uci get firewall.@defaults[0].auto_helper)" = 1 ] || fail "the owner's helpers are gone"
     ! uci -q get firewall.@defaults[0].flow_offloading || fail "ours is left"
-    [ "$(uci get network.lan.device)" = br-lan ] || fail "the bridge is not put back"
+    [ "$(uci get network.lan.device)" = br-lan ] || fail "the bridge is not restored"
 }
 
 test_a_bridge_with_more_vlans_stays() {
@@ -32,9 +32,9 @@ test_a_bridge_with_more_vlans_stays() {
     uci add_list network.guest_vlan.ports=lan4:t
     uci commit
     remove_package
-    [ "$(uci get network.lan.device)" = br-lan.1 ] || fail "lan is cut off its VLAN"
+    [ "$(uci get network.lan.device)" = br-lan.1 ] || fail "lan has lost its VLAN"
     [ "$(uci get network.lan_vlan.vlan)" = 1 ] || fail "the VLAN of lan is gone"
-    ! uci -q get network.globals.packet_steering || fail "the options are not put back"
+    ! uci -q get network.globals.packet_steering || fail "the options are not restored"
 }
 
 test_an_interface_on_the_bridge_keeps_it() {
@@ -59,7 +59,7 @@ test_what_is_undone_by_hand_stays_undone() {
     unconfigured dsa
 }
 
-# On the second board there is no VLAN that would tell that it was set up before.
+# The second board has no VLAN that would show that it was set up before.
 test_an_option_put_back_by_hand_is_not_set_again() {
     local board
     for board in dsa one-port; do

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What is said of a build, and what is made of its files.
+# The report of a build, and the files made from it.
 
 test_warnings_of_our_packages_are_found() {
     local found
@@ -46,7 +46,7 @@ test_image_sizes_are_checked() {
     # One byte more than fits.
     truncate -s $((72 * 1048576 + 1)) "$NOW/build/images/traverse-ten64/$ten-squashfs-nand.ubi"
     ! image_check "$NOW/build/images/traverse-ten64/$ten-squashfs-nand.ubi" || fail "a byte more"
-    # A packed image counts unpacked; OpenWrt's record behind it is no fault.
+    # A compressed image counts unpacked; OpenWrt's record behind it is harmless.
     image "x86-64/$pc-squashfs-combined-efi.img" 40
     gzip -1 "$NOW/build/images/x86-64/$pc-squashfs-combined-efi.img"
     echo '{"metadata_version":"1.1"}' >>"$NOW/build/images/x86-64/$pc-squashfs-combined-efi.img.gz"
@@ -98,7 +98,7 @@ test_images_arrive_whole() {
     built
     gather_images
     [ "$(cat "$out/sha256sums")" = "$first" ] || fail "the same build has other sums"
-    # A build without a manifest is none: what was there stays.
+    # A build without a manifest does not count: the previous files stay.
     rm "$NOW"/work/tree/bin/targets/x86/64/*.manifest
     ! said=$(gather_images 2>&1) || fail "half a build was taken"
     has "$said" "the build left no images"

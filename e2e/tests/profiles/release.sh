@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# OpenWrt's release: what is fetched is checked; packages by the SDK, images by the ImageBuilder.
+# OpenWrt's release: downloads are verified; packages by the SDK, images by the ImageBuilder.
 # Both are small ones of release/, which take the goals and variables that the real ones do.
 # shellcheck source=e2e/tests/profiles/source.sh
 . "$HERE/source.sh"
@@ -36,7 +36,7 @@ imagebuilder() {
     archive "$BUILDER_NAME"
 }
 
-# signed_release: sums of what is there, signed by a key of the pinned keyring.
+# signed_release: sums of the existing files, signed by a key of the pinned keyring.
 signed_release() {
     (cd "$RELEASE" && sha256sum -b -- *.tar.zst >sha256sums)
     small_pins
@@ -98,14 +98,14 @@ test_what_was_changed_on_the_way_is_refused() {
     echo more >>"$RELEASE/$SDK_NAME.tar.zst"
     refused "has another hash than OpenWrt's"
     [ ! -e "$NOW/work/release/x86-64/$SDK_NAME.tar.zst" ] || fail "it is kept"
-    # Sums that fit what is there, but are nobody's.
+    # Sums that match the files, but are not signed by a known key.
     (cd "$RELEASE" && sha256sum -b -- *.tar.zst >sha256sums)
     rm -r "$NOW/work/release"
     refused "is not what key"
     node "$PARTS/sign.mjs" "$NOW/strangers" "$RELEASE/sha256sums"
     refused "is not in the pinned keyring"
     echo garbage >"$RELEASE/sha256sums.sig"
-    refused "is no signature of usign"
+    refused "is not a signature of usign"
 }
 
 test_without_a_server_it_says_what_can_be_done() {
@@ -156,8 +156,8 @@ test_packages_by_the_sdk() {
     [ "$(readlink -f "$tree/package/feeds/fastpath/fastpathd")" = "$tree/fastpath/fastpathd" ] ||
         fail "its path is another: $(readlink -f "$tree/package/feeds/fastpath/fastpathd")"
     [ -e "$NOW/build/apk/x86_64/luci-i18n-fastpath-de-0.1.0-r1.apk" ] || fail "no German"
-    # This machine's Rust is in place of the one that takes hours, and no package of ours.
-    [ -e "$tree/package/feeds/fastpath/rust/Makefile" ] || fail "no Rust of ours"
+    # The host's Rust replaces the one that takes hours, and none of our packages.
+    [ -e "$tree/package/feeds/fastpath/rust/Makefile" ] || fail "our Rust is missing"
     grep -qx 'CONFIG_SURICATA_HYPERSCAN=y' "$tree/.config" || fail "an option is lost"
     grep -qx '# CONFIG_ALL is not set' "$tree/.config" || fail "every package of the feeds"
     # The release has them chosen; each takes a second.
@@ -220,7 +220,7 @@ test_an_image_by_the_imagebuilder() {
     same <(bill_of "$out") bill
     has "$(cat "$out/release.buildinfo")" "release 25.12.5" "$BUILDER_NAME"
     [ "$(wc -l <"$out/packages.buildinfo")" = 8 ] || fail "$(cat "$out/packages.buildinfo")"
-    # The next version: nothing of the one before is left beside it.
+    # The next version: no files of the previous one are left.
     ours 2
     said=$(built_image 2>&1) || fail "$said"
     has "$(cat "$out"/*.manifest)" "fastpathd - 0.1.0-r2"

@@ -7,7 +7,7 @@ test_profiles_fit_the_schema() {
     [ "$(profile list | wc -l)" -ge 13 ] || fail "fewer than 13 profiles"
 }
 
-# broken MESSAGE SED [FILE]: a copy of a profile that SED makes unfit, and what is to be said of it.
+# broken MESSAGE SED [FILE]: a copy of a profile that SED makes invalid, and the expected message.
 broken() {
     local folder name=${3:-glinet-gl-mt6000}
     folder=$NOW/$((++BROKEN))
@@ -17,7 +17,7 @@ broken() {
     printf '%s: %s\n' "$folder/$name.yml" "$1" >>"$NOW/expected"
 }
 
-# Every copy is refused, and by the right words.
+# Every copy is refused, with the right message.
 refused() {
     local said line
     ! said=$(profile check "$NOW"/*/*.yml 2>&1) || fail "all pass"
@@ -28,7 +28,7 @@ refused() {
 test_broken_profiles_are_refused() {
     local BROKEN=0
     broken "profile: must have required property 'device'" '/^device:/d'
-    broken "profile: devise is no known key" 's/^device:/devise:/'
+    broken "profile: devise is not a known key" 's/^device:/devise:/'
     broken "arch: must be one of x86_64, aarch64, mips64" 's/^arch:.*/arch: arm64/'
     broken "target: must be string" 's/^target:.*/target: [mediatek]/'
     broken "device: must match pattern" 's/^device:.*/device: "GL MT6000; rm"/'
@@ -40,10 +40,10 @@ test_broken_profiles_are_refused() {
     broken "not_tested: must NOT have fewer than 1 items" '/^not_tested:/,$c not_tested: []'
     broken "name: is gl-mt6000, the file is called glinet-gl-mt6000" 's/^name:.*/name: gl-mt6000/'
     broken "without: frobnicator is not among" '$a without: [frobnicator]'
-    broken "config: CONFIG_KERNEL_KPROBES is no name that fits here" \
+    broken "config: CONFIG_KERNEL_KPROBES is not a valid name here" \
         '$a config: {CONFIG_KERNEL_KPROBES: y}'
     broken "config.KERNEL_KPROBES: must be one of y, n" '$a config: {KERNEL_KPROBES: true}'
-    broken "defaults: engine is no name that fits here" '$a defaults: {engine: ebpf}'
+    broken "defaults: engine is not a valid name here" '$a defaults: {engine: ebpf}'
     broken "Map keys must be unique" '$a device: glinet_gl-mt6000'
     broken "packages.0: must match pattern" '0,/^  - fastpath$/s//  - "fast path"/' common
     broken "tiers.0: must have required property 'cores'" '0,/    cores:.*/s///' common
@@ -134,7 +134,7 @@ test_configuration_is_as_recorded() {
     done
 }
 
-# lost SED TEXT…: what defconfig did to the recorded configuration, and what is said of it.
+# lost SED TEXT…: an edit of defconfig's recorded result, and the expected message.
 lost() {
     local said
     sed "$1" "$GOLDEN/x86-64.defconfig" >"$NOW/.config"
@@ -147,7 +147,7 @@ lost() {
 # x86-64.defconfig is what the real tree made of the profile: the lines of it that count here.
 test_lost_symbols_are_named() {
     profile survived x86-64 "$GOLDEN/x86-64.defconfig"
-    lost '/CONFIG_SURICATA_HYPERSCAN=/d' SURICATA_HYPERSCAN "wanted y, there is no such symbol"
+    lost '/CONFIG_SURICATA_HYPERSCAN=/d' SURICATA_HYPERSCAN "wanted y, the symbol does not exist"
     lost 's/^\(CONFIG_PACKAGE_suricata\)=y/\1=m/' PACKAGE_suricata "wanted y, is m: built, but not"
     lost 's/^CONFIG_PKG_ASLR_PIE_ALL=y/# CONFIG_PKG_ASLR_PIE_ALL is not set/' \
         PKG_ASLR_PIE_ALL "is not set: something it depends on"

@@ -90,7 +90,7 @@ test_sources_are_the_pinned_commits() {
     local commit
     small_pins
     commit=$(git -C "$NOW/from/openwrt" rev-parse HEAD)
-    # The place goes on; what is taken stays the pin.
+    # The branch moves on; the pin is used.
     echo later >"$NOW/from/openwrt/file"
     git -C "$NOW/from/openwrt" -c user.name=t -c user.email=t@example.org commit -qam later
     sources_from
@@ -136,16 +136,16 @@ test_patches_make_the_same_commits() {
     patch_of third three drei 2
     sources_from
     [ "$(cat "$NOW/work/tree/file")" = $'one\nzwei\ndrei' ] || fail "not patched"
-    [ "$(git -C "$NOW/work/tree" branch --show-current)" = fastpath ] || fail "no branch of ours"
+    [ "$(git -C "$NOW/work/tree" branch --show-current)" = fastpath ] || fail "not our branch"
     [ "$(git -C "$NOW/work/tree" log -1 --format=%ct)" = 1767323045 ] || fail "another date"
     head=$(git -C "$NOW/work/tree" rev-parse HEAD)
     sources_from
     [ "$(git -C "$NOW/work/tree" rev-parse HEAD)" = "$head" ] || fail "applied twice"
     rm -rf "$NOW/work"
-    # Whoever applies them, and when.
+    # By any user, at any time.
     GIT_COMMITTER_NAME=other GIT_COMMITTER_DATE='@1 +0000' sources_from
     [ "$(git -C "$NOW/work/tree" rev-parse HEAD)" = "$head" ] || fail "another commit"
-    # One less: from the pin anew.
+    # One less: from the pin again.
     rm "$PROFILES"/patches/openwrt/0002-*
     sources_from
     [ "$(cat "$NOW/work/tree/file")" = $'one\nzwei\nthree' ] || fail "a removed patch stays"

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Against a real OpenWrt tree; what is made stays for the next time, in build/profiles-tree.
+# Against a real OpenWrt tree; results stay for the next run, in build/profiles-tree.
 
 need_tree() {
     [ -f "${OPENWRT_DIR-}/feeds.conf.default" ] ||
@@ -49,7 +49,7 @@ test_every_profile_configures() {
     done
 }
 
-# What needs archives that are not there is told apart from what is wrong.
+# Symbols that need missing archives are distinguished from defects.
 test_our_packages_prepare() {
     local name log tree=$TOP/build/profiles-tree/tree done=0
     need_tree "make package/feeds/fastpath/NAME/{clean,prepare}"

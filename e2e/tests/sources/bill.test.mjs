@@ -13,7 +13,7 @@ const by = new Map(bill.components.map((part) => [part.purl, part]));
 const use = (part) => part.properties.find(({ name }) => name === 'fastpath:use').value;
 const HASHES = { 'SHA-256': 64, 'SHA-512': 128 };
 
-/** Cargo.lock's packages: what is between its headings, line by line. */
+/** Cargo.lock's packages: the text between its headings, line by line. */
 const crates = lock
   .split('[[package]]\n')
   .slice(1)
@@ -34,7 +34,7 @@ test('every crate, with version, licence and hash', () => {
   }
 });
 
-test('what is linked is told from what is not', () => {
+test('linked crates are distinguished from the rest', () => {
   const of = (word) => bill.components.filter((part) => use(part) === word);
   const linked = new Set(of('linked').map(({ name }) => name));
   for (const name of ['tokio', 'serde_json', 'aya', 'fastpathd', 'sha2', 'svelte']) {

@@ -89,7 +89,7 @@ test_archives_for_packages() {
     grep -qx "PKG_SOURCE:=${archive##*/}" "$WORK/archives/source.mk"
 }
 
-# Without OpenWrt's sources: it says what is missing and what to do, and writes nothing.
+# Without OpenWrt's sources: it reports missing parts with a hint, and writes nothing.
 test_plugged_out() {
     local status=0
     rm -rf "$WORK/nowhere" "$WORK/out"
@@ -101,10 +101,10 @@ test_plugged_out() {
     grep -q "feed packages at " "$WORK/said"
     grep -q "archives, in $WORK/nowhere/dl" "$WORK/said"
     grep -q "build.sh firmware $PROFILE" "$WORK/said"
-    # Nor for a profile that is none.
+    # Nor for an unknown profile.
     not "$TOP/build.sh" sources nothing --own >"$WORK/said" 2>&1
     grep -q "unknown profile 'nothing'" "$WORK/said"
-    # A folder that is no bundle stays.
+    # A folder that is not a bundle stays.
     mkdir -p "$WORK/out"
     touch "$WORK/out/kept"
     not "$TOP/build.sh" sources "$PROFILE" --own --out "$WORK/out" >"$WORK/said" 2>&1

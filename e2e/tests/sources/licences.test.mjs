@@ -65,7 +65,7 @@ test('no licence, or none that can be read', () => {
     assert.match(refusal('', use), /names no licence/);
     assert.match(refusal(undefined, use), /names no licence/);
     for (const text of ['MIT OR', '(MIT', 'MIT)', 'SEE LICENSE IN LICENSE.txt', 'AND MIT', 'a b']) {
-      assert.match(refusal(text, use), /is no SPDX expression/, text);
+      assert.match(refusal(text, use), /is not an SPDX expression/, text);
     }
   }
 });
@@ -75,7 +75,7 @@ test('AND binds closer than OR', () => {
   assert.equal(normal(' MIT/Apache-2.0'), 'MIT OR Apache-2.0');
 });
 
-/** The check on the real bill after CHANGE to it: its status and what it said. */
+/** The check on the real bill after CHANGE to it: its status and output. */
 function checked(change) {
   const bill = JSON.parse(readFileSync(process.env.SBOM, 'utf8'));
   change(bill.components);

@@ -29,13 +29,13 @@ test_list_and_call() {
     done
     same version "$(rpc "$id" fastpath status '{}' | jq -r '.result[1].version')" \
         "$(gw fastpathd --version | cut -d ' ' -f 2)"
-    # Nobody is granted a method that is not there, and the grant is looked at first.
+    # A missing method is granted to nobody, and the grant is checked first.
     same "code of a method that is not there" "$(code "$(rpc "$id" fastpath fly '{}')")" -32002
     same "code of a flow that is gone" "$(code "$(rpc "$id" fastpath flow '{"id": 1}')")" 4
 }
 
 # @core
-test_viewer_may_look_only() {
+test_viewer_may_only_read() {
     local id
     id=$(session viewer look)
     same "status for the viewer" "$(code "$(rpc "$id" fastpath status '{}')")" 0
@@ -84,7 +84,7 @@ test_bodies_of_64_kib() {
     answer=$(post "{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"call\",
         \"params\": [\"$padding$padding\"]}")
     same "a body over 64 KiB" "$(code "$answer")" -32700
-    same "what is no JSON" "$(code "$(post '{')")" -32700
+    same "invalid JSON" "$(code "$(post '{')")" -32700
     same "status afterwards" "$(code "$(rpc "$id" fastpath status '{}')")" 0
 }
 

@@ -19,7 +19,7 @@ reaches() { "$1" ping -c 1 -W 1 "$2"; }
 apart() { ! reaches "$1" "$2" >/dev/null; }
 
 # forget_gateway: what the hosts know of it by ARP. On another bridge an address has another MAC.
-# The gateway's first question tells it, but a host takes nothing for an entry that is younger than
+# The gateway's first request reveals it, but a host accepts no entry that is younger than
 # a second, and then asks the old MAC for half a minute.
 forget_gateway() {
     local host
@@ -61,7 +61,7 @@ test_what_is_as_wanted_is_left_alone() {
     local before
     before=$(kernel_state)
     gw "$RELOAD reload network firewall"
-    # The lab's own says what it would do.
+    # The lab's own reports the planned action.
     same "plan" "$(gw '[ ! -d /run/lab/network ] || cat /run/lab/network/plan')" ""
     soon 10 as_before "$before"
 }

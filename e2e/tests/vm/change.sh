@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Changes of the configuration: applied, confirmed, taken back; who may, and who is told what.
+# Changes of the configuration: applied, confirmed, rolled back; access rights, and refusals.
 
 # change SESSION METHOD ARGUMENTS: the answer; a refusal is one too.
 change() { rpc "$1" fastpath.change "$2" "$3" | jq -c '.result[1] // .error // .'; }
@@ -63,7 +63,7 @@ unchanged() {
     gw 'for file in /run/e2e/kept/*; do cmp "$file" "/etc/config/${file##*/}" || exit 1; done'
 }
 
-# The stand-in's log: what was noted of changes.
+# The stand-in's log: its lines about changes.
 noted() { gw 'cat /var/log/*.log /var/log/messages 2>/dev/null; logread 2>/dev/null; true'; }
 
 # @core
@@ -94,7 +94,7 @@ test_confirmed_and_undone() {
     change "$root" confirm "{\"id\": $id}" >/dev/null
     soon 60 gw '! ip link show br-lan.30'
     same "what the files say" "$(said_of "$root")" "$before"
-    internet || fail "no way to the Internet any more"
+    internet || fail "no Internet access any more"
 }
 
 # @core
@@ -105,7 +105,7 @@ test_expires_and_is_reverted() {
     root=$(session root fastpath)
     id=$(applied "$root" "$(guest 31)" '{"seconds": 5}')
     if unchanged >/dev/null; then fail "nothing was applied"; fi
-    # Who asks nobody has it taken back all the same.
+    # Without a confirmation it is rolled back all the same.
     soon 12 unchanged
     state_is "$root" "$id" expired || fail "it has not expired"
     refusal gone "$root" confirm "{\"id\": $id}"
@@ -132,14 +132,14 @@ test_two_administrators() {
     waits "$second" "$id" || fail "the change went with the session"
     change "$second" revert "{\"id\": $id}" >/dev/null
     unchanged || fail "not as before"
-    # Both at once: one is told.
+    # Both at once: one is refused.
     first=$(session root fastpath)
     change "$first" apply "$(with "$(guest 30)" '{"seconds": 30}')" >"$RUN/change.1" &
     change "$second" apply "$(with "$(guest 33)" '{"seconds": 30}')" >"$RUN/change.2" &
     wait %% && wait
     same "who was applied" "$(jq -rs 'map(.id // .error.code) | map(type) | sort | join(" ")' \
         "$RUN/change.1" "$RUN/change.2")" "number string"
-    same "what the other was told" "$(jq -rs 'map(.error.code // empty) | join(" ")' \
+    same "the refusal of the other" "$(jq -rs 'map(.error.code // empty) | join(" ")' \
         "$RUN/change.1" "$RUN/change.2")" pending
     id=$(jq -rs 'map(.id // empty)[0]' "$RUN/change.1" "$RUN/change.2")
     change "$second" revert "{\"id\": $id}" >/dev/null
@@ -193,7 +193,7 @@ test_no_file_is_read_by_a_check() {
             if [ "$session" = "$viewer" ]; then
                 same "a viewer's check" "$(jq -c .error.code <<<"$answer")" -32002
             else
-                same "what is wrong with $edits" \
+                same "problem of $edits" \
                     "$(jq -r '.result[1].problems[0].code' <<<"$answer")" reads-file
             fi
         done
@@ -220,8 +220,8 @@ test_a_folder_there_is_no_way_past_the_firewall() {
     gw 'mkdir /etc/config/old'
     answer=$(change "$ROOT" check "$(with "$NO_RULE")")
     gw 'rmdir /etc/config/old'
-    same "what is wrong" "$(jq -r '.problems[0].code' <<<"$answer")" fw4
-    lacks "what is said of it" "$answer" stdin
+    same "problem" "$(jq -r '.problems[0].code' <<<"$answer")" fw4
+    lacks "its text" "$answer" stdin
     unchanged || fail "it was applied"
 }
 
@@ -239,7 +239,7 @@ test_secrets_stay() {
     answer+=$(change "$root" list '{}')$(change "$root" get '{"configs": ["network", "rpcd"]}')
     answer+=$(change "$root" check "$(with "$(edited iot '{"password": "x"}')")")
     answer+=$(change "$(session viewer look)" get '{"configs": ["network"]}')
-    has "what is told of it" "$answer" '•••'
+    has "the answer" "$answer" '•••'
     old=$(gw "sed -n \"s/.*password '\\(.*\\)'/\\1/p\" /run/e2e/kept/network")
     for secret in "$word" "$new" "$old"; do
         lacks "an answer" "$answer" "\"$secret\""
@@ -261,7 +261,7 @@ NO_RULE='[{"config": "firewall", "op": "add", "type": "rule", "id": "rule", "val
 # bad CODE EDITS: refused with this problem, and nothing changed.
 bad() {
     refusal invalid "$ROOT" apply "$(with "$2")"
-    same "what is wrong with $2" "$(jq -r '.error.problems[0].code' <<<"$ANSWER")" "$1"
+    same "problem of $2" "$(jq -r '.error.problems[0].code' <<<"$ANSWER")" "$1"
     unchanged || fail "the refused change changed something: $2"
 }
 
@@ -298,7 +298,7 @@ test_bad_input_changes_nothing() {
     refusal edit "$ROOT" apply "$(with "$(edited dmz '{"a": "b"}')")"
     refusal gone "$ROOT" undo '{"id": 999999}'
     unchanged || fail "something was changed"
-    # Quotes and Unicode are no harm: they arrive as they are.
+    # Quotes and Unicode are harmless: they arrive unchanged.
     local id name="it's \"ümläut\" \\\\ #1; \$(reboot)"
     id=$(applied "$ROOT" "$(jq -nc --arg n "$name" '[{config: "network", op: "set", section: "iot",
         values: {service: $n}}]')" '{"seconds": 30}')
@@ -313,7 +313,7 @@ asked_by_h10() {
     local body
     body=$(jq -nc --arg s "$ROOT" --arg m "$1" --argjson a "$2" '{jsonrpc: "2.0", id: 1,
         method: "call", params: [$s, "fastpath.change", $m, $a]}')
-    # The host's shell reads it once more.
+    # The host's shell reads it a second time.
     h10 curl -sS -m "$(patient 3)" -d "'$body'" http://10.10.10.1/ubus | jq -c '.result[1] // .error'
 }
 
@@ -333,7 +333,7 @@ test_lock_out() {
     answer=$(asked_by_h10 apply "$edits")
     same "without being sure" "$(jq -r .error.code <<<"$answer")" cuts
     unchanged || fail "it was applied all the same"
-    # Another port than theirs is none of it.
+    # A port of another server does not count.
     answer=$(asked_by_h10 check "$(with "$(edited "$vlan" '{"ports": ["lan1:u*"]}')" \
         '{"via": "10.10.10.1"}')")
     same "no cut" "$(jq -c .cuts <<<"$answer")" '[]'
@@ -341,18 +341,18 @@ test_lock_out() {
     id=$(jq -er .id <<<"$answer") || fail "not applied: $answer"
     soon 24 eval "! reaches"
     soon 60 reaches
-    state_is "$ROOT" "$id" expired || fail "it was not taken back: $(change "$ROOT" list '{}')"
+    state_is "$ROOT" "$id" expired || fail "it was not rolled back: $(change "$ROOT" list '{}')"
     unchanged || fail "not as before"
 }
 
 test_rpcd_ends_in_the_countdown() {
     local root id
-    # Before anything is applied: what is left out would wait to be confirmed.
+    # Before anything is applied: omitted sections would wait for a confirmation.
     ! gw 'grep -qx procd /proc/1/comm' || skip "rpcd and uhttpd of OpenWrt do not outlive ubusd"
     keep
     root=$(session root fastpath)
     id=$(applied "$root" "$(guest 30)" '{"seconds": 6}')
-    # What would have taken it back forgets it; who looks after it does not.
+    # rpcd forgets its timer; the process that watches the change does not.
     restart_broker
     soon 60 unchanged
     soon 60 answers_again
@@ -417,11 +417,11 @@ test_the_internet_is_let_in_by_name_only() {
     edits=$(open_wan)
     answer=$(change "$ROOT" check "$(with "$edits")")
     schema check "$answer"
-    same "what it opens" "$(jq -r '.exposes[] | .code + " " + .zone + " " + .to' <<<"$answer")" \
+    same "exposures" "$(jq -r '.exposes[] | .code + " " + .zone + " " + .to' <<<"$answer")" \
         "input wan "
     for names in null '[]' '["lan"]'; do
         refusal exposes "$ROOT" apply "$(with "$edits" "{\"accept_exposure\": $names}")"
-        same "what it opens" "$(jq -r '.error.exposes[0].zone' <<<"$ANSWER")" wan
+        same "exposures" "$(jq -r '.error.exposes[0].zone' <<<"$ANSWER")" wan
     done
     refusal argument "$ROOT" apply "$(with "$edits" '{"accept_exposure": [7]}')"
     unchanged || fail "it was applied all the same"
@@ -438,7 +438,7 @@ test_the_router_says_when_a_change_is_in_force() {
     id=$(session root fastpath)
     change=$(applied "$id" "$(guest 30)" '{"seconds": 60}')
     soon 20 in_force "$id" true
-    # Looked at, not assumed: the VLAN is taken from the port behind everybody's back.
+    # Checked, not assumed: the VLAN is removed from the port by other means.
     gw bridge vlan del dev lan3 vid 30
     soon 5 in_force "$id" false
     gw bridge vlan add dev lan3 vid 30
@@ -450,7 +450,7 @@ test_the_router_says_when_a_change_is_in_force() {
     change "$id" revert "{\"id\": $change}" >/dev/null
 }
 
-# What a medium that fails may leave behind: told, put aside, and in nobody's way.
+# Remains of a failing medium: reported, moved aside, and no obstacle to later changes.
 test_a_broken_record_keeps_nothing_up() {
     local root id
     root=$(session root fastpath)
@@ -460,7 +460,7 @@ test_a_broken_record_keeps_nothing_up() {
     id=$(applied "$root" "$(edited lan '{"metric": "7"}')")
     change "$root" revert "{\"id\": $id}" >/dev/null
     state_is "$root" "$id" reverted || fail "it is not reverted: $(change "$root" list '{}')"
-    same "what was put aside" "$(gw cat /etc/fastpath/changes/pending.broken)" "["
+    same "the file moved aside" "$(gw cat /etc/fastpath/changes/pending.broken)" "["
     has "the log" "$(noted)" "pending.json is no record of a change"
     has "the log" "$(noted)" "change $id of root: network.lan.metric: '7' instead of nothing"
     lacks "the log" "$(noted | sed 's/ *$/;/')" "fastpath-change:;"

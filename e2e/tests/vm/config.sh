@@ -118,7 +118,7 @@ END
     same "process of the daemon" "$(daemon_pid)" "$pid"
 }
 
-# A name that is not there is a decision with words, not a mistake: it may come later.
+# A missing name is reported with a reason, not as a mistake: the device may appear later.
 test_device_that_is_not_there() {
     configure <<'END'
 config fastpath 'main'

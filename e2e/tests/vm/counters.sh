@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What is counted agrees with what was sent.
+# Counted bytes agree with sent bytes.
 
 # What `pour` sends.
 POURED=33554432
@@ -16,7 +16,7 @@ agrees() {
 
 received() { peers grep -q received /tmp/e2e/drink.log; }
 
-# adds_up WHAT BYTES PACKETS: 20 bytes of IPv4 and 32 of TCP in each packet beside the file.
+# adds_up WHAT BYTES PACKETS: 20 bytes of IPv4 and 32 of TCP in each packet besides the file.
 adds_up() {
     local wanted=$((POURED + $3 * 52))
     between "$1: $2 bytes in $3 packets of $wanted expected, times" \
@@ -53,7 +53,7 @@ drunk() {
     between "bytes carried by the flowtable" $((after - before)) \
         $((POURED * 97 / 100)) $((POURED * 110 / 100))
     between "bytes carried by other paths" $((others - slow)) 0 $((POURED * 5 / 100))
-    note "$POURED bytes sent, $bytes counted, $((after - before)) of them off the slow path"
+    note "$POURED bytes sent, $bytes counted, $((after - before)) of them offloaded"
 }
 
 test_file_between_vlans() { drunk h20 "$H20_4"; }
@@ -69,7 +69,7 @@ test_offload_ratio_of_the_last_ten_seconds() {
     soon 12 nothing_recent
 }
 
-# The connection ends with the file, as most do: what was counted outlives it.
+# The connection ends with the file, as most do: its counters remain in the sums.
 test_file_over_ipv6_that_ends() {
     local port before after bytes
     port=$(fresh_port)

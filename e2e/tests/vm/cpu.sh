@@ -9,7 +9,7 @@ PLAN_OFF="
 config cpu 'cpu'
 	option enabled '0'"
 
-# Nothing is in force, and nothing of what was found has still to be written.
+# The plan is not in force, and no found value is left to be written back.
 given_back() {
     says '.active | not' cpu && gw test ! -e /var/run/fastpath/cpu.found
 }
@@ -20,7 +20,7 @@ test_plan_is_in_force() {
     in_force ""
 }
 
-# What was found before is there again when the plan is switched off.
+# The values found before are restored when the plan is switched off.
 # @qemu: a user-mode machine has one CPU
 test_what_was_found_is_given_back() {
     local before

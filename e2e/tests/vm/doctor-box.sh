@@ -39,13 +39,13 @@ test_the_daemon_hands_the_question_on() {
 test_daemon_gone() {
     gw /etc/init.d/fastpathd stop
     soon 10 finds system-daemon error "fastpath status"
-    # Others that need it say that they could not look; nothing is said to be well.
+    # Others that need it report that they could not run; none reports ok.
     same "exit status without the daemon" "$(gw 'fastpathctl doctor >/dev/null; echo $?')" 2
-    mend system-daemon
+    apply_fix system-daemon
     soon 30 engine_is flowtable
 }
 
-# given HASH NAME: an account of that password; an empty one is none.
+# given HASH NAME: an account with that password; an empty hash does not count as one.
 given() { gw "sed -i 's|^$2:[^:]*:|$2:$1:|' /etc/shadow"; }
 
 # passwords SESSION: what the doctor says of them to that caller.
@@ -67,7 +67,7 @@ test_passwords() {
     has "the viewer's answer" "$found" '"severity":"unknown"'
     lacks "the viewer's answer" "$found" '/etc/shadow'
     has "root's answer" "$(passwords "$root")" '"severity":"error"'
-    same "the way to a host, for the viewer" \
+    same "the path to a host, for the viewer" \
         "$(rpc "$viewer" fastpath.doctor pmtu '{"target": "192.0.2.1"}' | jq .error.code)" -32002
     given "$(openssl passwd -6 viewer)" viewer
     given "$(openssl passwd -1 admin)" root
@@ -111,7 +111,7 @@ END
 # @finds:system-clock
 test_clock() {
     local found
-    # One look at a clock of 2001, in one command: little else is to see it.
+    # Clock of 2001 and check in one command: little else runs in between.
     # shellcheck disable=SC2016 # the gateway expands it
     found=$(gw 'now=$(date +%s); busybox date -s @946684800 >/dev/null
         fastpathctl --json doctor --check system-clock
@@ -205,7 +205,7 @@ fill 200000
 test_an_open_kernel() {
     gw 'echo 0 >/proc/sys/kernel/kptr_restrict'
     finds kernel-pointers advice
-    mend kernel-pointers
+    apply_fix kernel-pointers
     same kptr_restrict "$(gw cat /proc/sys/kernel/kptr_restrict)" 1
 }
 
@@ -228,7 +228,7 @@ END
     same "without anybody to agree" "$(gw 'fastpathctl doctor --fix cpu-plan-off 2>&1 </dev/null |
         grep -c -- --yes')" 1
     same "the option, not agreed to" "$(enabled)" "'0'"
-    said=$(mend cpu-plan-off)
+    said=$(apply_fix cpu-plan-off)
     has "what fastpathctl said" "$said" "fastpath.cpu.enabled: 0 → 1"
     has "what fastpathctl said" "$said" "fixed and confirmed"
     same "the option" "$(enabled)" "'1'"

@@ -26,7 +26,7 @@ all_well() {
     [ "$found" = "[]" ] || { echo "$found"; return 1; }
 }
 
-# What it is by nature: inspection switched on, on a small box with our own rules only.
+# Permanent conditions: inspection switched on, on a small router with built-in rules only.
 test_silent_while_suricata_is_in_line() {
     local checks
     checks=$(ips_checks)
@@ -77,7 +77,7 @@ test_suricata_only_watches() {
     gw "sed -i \"/^config ips/a\\	option mode 'ids'\\n	list device 'lan1'\" /etc/config/fastpath &&
         /etc/init.d/fastpathd reload"
     soon 10 finds ips-watching warning ids
-    mend ips-watching
+    apply_fix ips-watching
     soon 60 working
     well ips-watching
 }
@@ -154,7 +154,7 @@ config rules 'lab'
     well ips-rules
 }
 
-# flow_of PROTOCOL BYTES: a connection that has ended, as Suricata tells it.
+# flow_of PROTOCOL BYTES: a connection that has ended, as in Suricata's event.
 flow_of() {
     tr -d '\n' <<END | sed 's/$/\n/' | feed
 {"timestamp":"2026-11-22T00:00:00.000000+0000","event_type":"flow","proto":"UDP",

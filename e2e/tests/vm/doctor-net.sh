@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What the doctor says of the network: each check is broken in its own way, found, mended, silent.
+# The doctor's network checks: each defect is caused, found, fixed, and then silent.
 # shellcheck disable=SC2016 # the gateway expands it
 
 # The groups this file is about.
@@ -28,7 +28,7 @@ test_engine_and_its_module() {
         silent flowtable-missing
         rmmod nft_flow_offload
         finds flowtable-missing
-        # Debian has its list of modules, OpenWrt looks at each *.ko.
+        # Debian has its list of modules, OpenWrt reads each *.ko.
         cd /lib/modules/$(uname -r)
         for file in modules.dep modules.dep.bin nft_flow_offload.ko; do
             [ ! -e $file ] || mv $file $file.hidden
@@ -184,7 +184,7 @@ test_offloads_of_a_port() {
         ethtool -k lan1 | grep "^generic-receive-offload: on"'
 }
 
-# Unit tests look at what ethtool showed of real ones.
+# Unit tests use ethtool's answers of real ones.
 test_offloads_that_no_emulated_port_has() {
     skip "hw-tc-offload, LRO, receive hash, checksums and several queues: virtio here has none"
 }
@@ -224,7 +224,7 @@ test_rules_for_each_packet() {
 # @finds:legacy-tables
 test_tables_of_iptables() {
     gw 'modprobe -n iptable_filter' || skip "the kernel has no iptable_filter"
-    # Only with this parameter is the table there before somebody asks for it. It drops what is
+    # Only with this parameter does the table exist before its first use. It drops packets that are
     # forwarded for as long.
     doctor '
         silent legacy-tables
@@ -337,7 +337,7 @@ test_line_whose_sizes_do_not_fit() {
         cp /run/e2e/firewall /etc/config/firewall'
 }
 
-# The days before yesterday, for as long as it takes: what is logged then is forgotten now.
+# Older lines are forgotten, for as long as the test takes: it starts with an empty log.
 # @finds:pppoe-redials
 test_line_that_ends_again_and_again() {
     doctor '
@@ -352,7 +352,7 @@ test_line_that_ends_again_and_again() {
         silent pppoe-redials'
 }
 
-# pmtu: MTU and limit of the way to the ISP.
+# pmtu: MTU and limit of the path to the ISP.
 pmtu() {
     gw "echo '{\"target\":\"$ISP_4\"}' | /usr/libexec/rpcd/fastpath.doctor call pmtu" |
         jq -r '"\(.mtu) \(.limit)"'
@@ -360,8 +360,8 @@ pmtu() {
 
 test_packets_that_vanish_on_the_way() {
     trap 'isp nft delete table inet e2e' EXIT
-    same "way to the ISP" "$(pmtu)" "1492 device"
+    same "path to the ISP" "$(pmtu)" "1492 device"
     isp "nft 'table inet e2e { chain c {
         type filter hook input priority 0; meta length > 1400 drop; }; }'"
-    same "way to the ISP" "$(pmtu)" "1400 silent"
+    same "path to the ISP" "$(pmtu)" "1400 silent"
 }

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The slow gateway that this project began with: the doctor lists what is wrong with it, fixes it,
+# The slow gateway that this project began with: the doctor lists its problems, fixes them,
 # and both are measured in one run, in build/reports/doctor.json.
 # shellcheck source=e2e/lab/measure.sh
 . "$LAB/measure.sh"
 # shellcheck source=e2e/tests/vm/lib/examination.sh
 . "$VM/lib/examination.sh"
 
-# What is wrong there: five chains, a bridge for each VLAN, helpers, no flowtable, inspection that
+# Its defects: five chains, a bridge for each VLAN, helpers, no flowtable, inspection that
 # only watches; on an emulated machine no GRO and no plan for the CPUs, either.
 OF_SEED="bridge-per-vlan flowtable-off forward-deep helpers-global ips-watching"
 OF_SEVERAL_CPUS="cpu-plan-off ips-threads"
@@ -34,7 +34,7 @@ measured() {
 # report: what the doctor says, whatever its exit status.
 report() { gw 'fastpathctl doctor --json || true'; }
 
-# ids REPORT: of what is worse than good to know, sorted, in one line.
+# ids REPORT: findings above info, sorted, in one line.
 ids() {
     jq -r '[.findings[] | select(.severity | IN("error", "warning", "advice")) | .id]
         | sort | join(" ")' <<<"$1"
@@ -63,7 +63,7 @@ found_and_fixed() {
     trap '"$LAB/seed" off' EXIT
     # Tests of FTP have it loaded.
     doctor 'unload nf_nat_ftp nf_conntrack_ftp'
-    # Masks of ports that an earlier test has replaced; the daemon looks at masks every ten seconds.
+    # Masks of ports that an earlier test has replaced; the daemon checks masks every ten seconds.
     soon 15 well cpu-masks
     green || fail "the gateway was not healthy at first: $(ids "$(report)")"
     "$LAB/seed" on
@@ -71,7 +71,7 @@ found_and_fixed() {
     # A user-mode machine has ports without a driver, and one CPU: nothing to plan.
     ! gw '[ -e /sys/class/net/lan1/device ]' || wrong+=" gro-off"
     [ "$(gw nproc)" -lt 2 ] || wrong+=" $OF_SEVERAL_CPUS"
-    # The daemon looks at interrupts every ten seconds.
+    # The daemon checks interrupts every ten seconds.
     soon 25 are_found "$wrong"
     sick=$(report)
     "$1" before

@@ -43,7 +43,7 @@ begin_all() {
         setsid sh /tmp/e2e/$1 >/tmp/e2e/$1.log 2>&1 </dev/null & echo \$! >/tmp/e2e/$1.pid"
 }
 
-# echoes: whatever comes to port 7200 goes back. A pipe that can be written to takes a page: socat
+# echoes: data sent to port 7200 is returned. A writable pipe accepts a page: socat
 # would wait for room for more, which nobody but itself makes.
 echoes() {
     local host
@@ -67,15 +67,15 @@ UDP_BYTES=60000
 
 # exchanges: lines of HOST ADDRESS PORT; over TCP each, and over UDP from the next port. Of two
 # first packets at once socat may keep one for the other's child, so that nobody answers the second
-# any more: then all begin anew.
+# any more: then all start again.
 exchanges() {
     cat >"$BUILD/wanted"
     exchange_all <"$BUILD/wanted"
     poll 8 answered && return
-    note "not all were answered: once more"
+    note "not all were answered: repeated"
     # shellcheck disable=SC2016 # the peers expand it
     peers 'cd /tmp/e2e; kill -- -$(cat echoes.pid) -$(cat exchanges.pid)'
-    # What is left of conversations over UDP would stay for two minutes.
+    # Remains of conversations over UDP would stay for two minutes.
     gw 'conntrack -F 2>/dev/null'
     echoes
     exchange_all <"$BUILD/wanted"
@@ -112,7 +112,7 @@ carried() {
     [ "$on" = $((2 * ${#PORTS[@]})) ] || { paths; return 1; }
 }
 
-# echoed: all that was sent over TCP came back, and nothing but what was sent, over UDP most of it.
+# echoed: all data sent over TCP was returned, and only that; over UDP most of it.
 echoed() {
     local port
     for port in "${PORTS[@]}"; do
@@ -186,7 +186,7 @@ all_close() {
     soon 5 entries_are $((2 * left))
     # At the least, a FIN of each and the reset.
     soon 3 exits_reach tcp $((before + left + 1))
-    # The same ports once more, at once.
+    # The same ports again, immediately.
     download h10 "$port" "$ISP_4"
     soon 10 on_path ebpf --proto tcp --text "$port"
 }
@@ -274,7 +274,7 @@ between_vlans() {
 h10 $H20_6 7200"
 }
 
-# A way that is narrower than the one before: the first packet too large goes to the kernel, which
+# A path with a smaller MTU than before: the first packet too large goes to the kernel, which
 # says so to the sender, and all that come after it are carried.
 narrow_at() {
     local before

@@ -51,11 +51,11 @@ carry() {
     SEQ=$((SEQ + $8 - HEADERS)) ID=$((ID + 1))
 }
 
-# data STEP PROTO HOST BOTH-ENDS: what a flow carries one way, DATA frames of all kinds.
+# data STEP PROTO HOST BOTH-ENDS: DATA frames of all kinds, in one direction of a flow.
 data() {
     # An acknowledgement alone is shorter than the least frame.
     carry "$1.1" "${@:2}" "$EMPTY"
-    # Expedited, and marked by a queue on the way.
+    # Expedited, and marked by a queue on the path.
     TOS=187
     carry "$1.2" "${@:2}" 601
     TOS=0
@@ -107,7 +107,7 @@ write_frames() {
     mkdir -p "$HERE"
     flows=$(golden_flows)
     for proto in tcp udp; do
-        # shellcheck disable=SC2086 # words
+        # shellcheck disable=SC2086 # split on purpose
         while read -r line; do flow $proto $line; done <<<"$flows"
     done
     SENT=$(cat "$HERE"/* | wc -l)
@@ -180,7 +180,7 @@ release() {
 # bytes up to the end of the IP packet. What fills it up behind that means nothing.
 read_frames() {
     local file=$HERE/all.pcap
-    # What fills up a frame is no monitor's word.
+    # Padding of a frame is not a message of the monitor.
     local read=(tshark -n -r "$file" -Y 'tcp.port in {7000..7299} or udp.port in {7000..7299}'
         -o ip.check_checksum:TRUE -o tcp.check_checksum:TRUE -o udp.check_checksum:TRUE
         --disable-protocol vssmonitoring)
@@ -213,7 +213,7 @@ arrived() {
     [ "$number" = "$1" ] || { echo "$number"; return 1; }
 }
 
-# tracked NUMBER STATE: so many connections of ours in it.
+# tracked NUMBER STATE: so many of our connections in it.
 tracked() {
     local lines
     lines=$(gw "{ conntrack -L -f ipv4; conntrack -L -f ipv6; } 2>/dev/null" |

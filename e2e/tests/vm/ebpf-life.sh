@@ -55,7 +55,7 @@ ebpf_says() { says "$1" ebpf; }
 exits() { said ".exits[] | select(.exit == \"$1\") | .packets" ebpf; }
 
 # under_load [COMMAND]: three downloads and a conversation, all carried; their ports in PORTS.
-# COMMAND runs before the first: a later change of rules takes out what is carried.
+# COMMAND runs before the first: a later change of rules removes carried flows.
 under_load() {
     local address at=0
     PORTS=("$(fresh_port)" "$(fresh_port)" "$(fresh_port)")
@@ -101,8 +101,8 @@ stack_saw() {
     [ "$now" -ge "$2" ] || { echo "$now"; return 1; }
 }
 
-# The programs pass everything on when nobody has told them for five seconds to go on; the next
-# daemon takes over what they have.
+# The programs pass everything on five seconds after the last heartbeat; the next
+# daemon adopts their entries.
 test_daemon_away_for_ten_seconds() {
     local before pid seen port
     configure <<<"config fastpath 'main'
@@ -124,8 +124,8 @@ test_daemon_away_for_ten_seconds() {
     all_carried
     between "packets passed on without a daemon" "$(exits stale)" 20 1000000
     unharmed "$before"
-    # What the daemon before had carried is told, too.
-    # Held still, for what is told to catch up.
+    # Packets carried for the previous daemon are counted, too.
+    # Held still, so that the counters catch up.
     trap 'peers killall -CONT curl' EXIT
     peers killall -STOP curl
     soon 10 all_told
@@ -133,11 +133,11 @@ test_daemon_away_for_ten_seconds() {
 
 all_told() {
     local port bytes
-    while read -r port bytes; do tells "$port" "$bytes" || return 1; done <<<"$(arrived)"
+    while read -r port bytes; do counts "$port" "$bytes" || return 1; done <<<"$(arrived)"
 }
 
-# tells PORT BYTES: at least these, and less than a tenth and what came meanwhile more.
-tells() {
+# counts PORT BYTES: at least these, and at most a tenth and the bytes since then more.
+counts() {
     local told
     told=$(newest --proto tcp --text "$1" | jq -r .down_bytes)
     if [ "$told" -lt "$2" ] || [ "$told" -gt $(($2 * 12 / 10 + 1500000)) ]; then
@@ -148,7 +148,7 @@ tells() {
 
 forgotten() { ! conntrack_of "$1"; }
 
-# An hour is some seconds here. What is silent for shorter than conntrack's time lives on, what has
+# An hour takes some seconds here. A flow silent for less than conntrack's timeout stays, one with
 # packets does so for ever, and all the rest goes, entries included.
 # @long
 test_long_silence() {
@@ -172,7 +172,7 @@ test_long_silence() {
     seen="$(kernel_saw "$port") $(kernel_saw "$udp")"
     updates=$(gw "timeout 8 conntrack -E -e UPDATES -p udp --orig-port-src $udp 2>/dev/null |
         wc -l")
-    between "times that conntrack was told in 8 s" "$updates" 1 9
+    between "updates of conntrack in 8 s" "$updates" 1 9
     soon 10 peers grep -q "again word" /tmp/e2e/silent.log
     same "packets that the stack saw meanwhile" "$(kernel_saw "$port") $(kernel_saw "$udp")" "$seen"
     ebpf_says '.flows == 2' || fail "not two connections: $(ask ebpf)"

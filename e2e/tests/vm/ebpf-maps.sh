@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The maps and hooks of the eBPF programs: what is counted, who has to leave when there is no room,
+# The maps and hooks of the eBPF programs: counters, eviction from a full table,
 # and that nothing stays behind.
 
 ebpf_says() { says "$1" ebpf; }
@@ -55,7 +55,7 @@ test_gigabyte_is_counted() {
     peers truncate -s 1000000000 /tmp/www/gigabyte.bin
     port=$(fresh_port)
     before=$(at_card)
-    # A second file holds the connection, while the first one is looked at.
+    # A second file holds the connection, while the first one is checked.
     begin h10 gigabyte "exec curl -sSf -w '%{stderr}fetched' --local-port $port -o /dev/null" \
         "--limit-rate 40M http://$ISP_4/gigabyte.bin" \
         "--next --limit-rate 1k -o /dev/null http://$ISP_4/1.bin"
@@ -135,7 +135,7 @@ bare() {
 hooked() { [ "$(hook_of "$1")" = xdp-generic ] || { ask ebpf; return 1; }; }
 strips() { gw ethtool -k e2e0 | grep -q 'rx-vlan-offload: on'; }
 
-# At generic XDP a card that takes tags off is told to leave them on; and the one device that has
+# At generic XDP a card with tag stripping is set to keep tags; and the one device that has
 # somebody else's program stays with the flowtable.
 test_nothing_is_left_behind() {
     trap 'gw "ip link set lan3 xdpgeneric off; /etc/init.d/fastpathd restart"' EXIT
@@ -144,7 +144,7 @@ test_nothing_is_left_behind() {
         ip link set e2e0 master br-lan up && ip link set e2e1 up
         bridge vlan add dev e2e0 vid 10 pvid untagged
         bpftool net attach xdpgeneric pinned /sys/fs/bpf/fastpath/none/fastpath_pass dev lan3'
-    strips || fail "tags are not taken off from the first"
+    strips || fail "tags are not stripped from the first"
     configure <<<"config fastpath 'main'
 	option engine 'ebpf'
 	option hook 'xdp-generic'
@@ -153,7 +153,7 @@ test_nothing_is_left_behind() {
     for device in lan1 lan2 wan e2e0; do
         soon 5 hooked "$device"
     done
-    ! strips || fail "tags are taken off before XDP"
+    ! strips || fail "tags are stripped before XDP"
     same "hook of lan3" "$(hook_of lan3)" ""
     soon 5 says '.health[] | select(.code == "ebpf-partly") | .text | test("lan3")' status
     note "$(said .why ebpf)"

@@ -9,7 +9,7 @@ arrived() {
 more_arrived() { [ "$(arrived "$1")" -gt "$2" ]; }
 
 # forbid END…: fw4 drops what comes from (saddr) or goes to (daddr) the ISP's server, before it
-# accepts what is established.
+# accepts established packets.
 forbid() {
     local end
     for end; do
@@ -37,7 +37,7 @@ not_revived() {
     local before
     before=$(arrived "$1")
     never 8 on_path ebpf --proto tcp --text "$1"
-    same "what had arrived when the rules came" "$(arrived "$1")" "$before"
+    same "bytes received when the rules changed" "$(arrived "$1")" "$before"
     # They still come, and do not pass.
     soon 40 more_dropped "$(dropped)"
 }
@@ -58,7 +58,7 @@ stopped_before() {
     soon 15 more_arrived "$port" 300000
     forbid "$@"
     soon 20 more_dropped 0
-    # What had been queued behind the rules when they came.
+    # Packets queued behind the rules when they changed.
     until_still 10 arrived "$port"
     engine_ebpf
     not_revived "$port"

@@ -5,7 +5,7 @@
 # @timed
 
 # Milliseconds until a connection has its entries, and until entries of another world are gone: the
-# median. Whoever runs the machines may be busy with something else for a while.
+# median. The host may be busy with other work for a while.
 LIVE_MS=20
 GONE_MS=100
 
@@ -16,7 +16,7 @@ QUESTION='\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x03lab\x07example\0\0\x01\0\x01'
 median() { awk '{ line[NR] = $0 } END { print line[int((NR + 1) / 2)] }'; }
 
 # in_time WHAT EVENTS OPEN: twenty connections, one after the other; OPEN opens one on descriptor 3,
-# and EVENTS of conntrack tell that it is established.
+# and EVENTS of conntrack show that it is established.
 in_time() {
     local times
     watch
@@ -53,7 +53,7 @@ flushed_in_time() {
         0 "$GONE_MS"
 }
 
-# flushes GROUP GONE STAY COMMAND…: the kernel tells of it in GROUP; entries of the connections GONE
+# flushes GROUP GONE STAY COMMAND…: the kernel reports it in GROUP; entries of the connections GONE
 # go in time, and no others.
 flushes() {
     local group=$1 gone=$2 stay=$3 events port count took worst=0
@@ -107,7 +107,7 @@ test_what_entries_stand_on_is_otherwise() {
     flushes "$ROUTE" "$HERE $OTHER" "$OUT4 $OUT6" gw ip route add blackhole 10.10.20.10
     gw ip route del blackhole 10.10.20.10
     carried "$HERE" "$OTHER"
-    # h11 is the next hop to h10 now, and passes on what it gets.
+    # h11 is the next hop to h10 now, and forwards its packets.
     h11 'sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.send_redirects=0 \
         net.ipv4.conf.eth0.send_redirects=0'
     bytes=$(h11 cat /sys/class/net/eth0/statistics/tx_bytes)
@@ -144,16 +144,16 @@ test_hosts_move() {
 }
 
 session() { said '.pppoe[0].session' topology; }
-redialled() { [ "$(session)" -gt 0 ] && [ "$(session)" != "$1" ] && wan_is_up; }
+reconnected() { [ "$(session)" -gt 0 ] && [ "$(session)" != "$1" ] && wan_is_up; }
 
 # The connection without address translation lives on, in the new session.
-test_redial() {
+test_reconnect() {
     local before
     under_way
     trap watch_no_more EXIT
     before=$(session)
     flushes "$ROUTE6" "$OUT4 $OUT6" "$HERE $OTHER" pppoe_end KILL
-    soon 30 redialled "$before"
+    soon 30 reconnected "$before"
     carried "$OUT6" "$HERE"
     note "session $before, then $(session)"
 }

@@ -13,7 +13,7 @@ counted_all() {
         { echo "$flow"; return 1; }
 }
 
-# fetched SERVER ADDRESS: 200 MB arrive at h10, carried by the programs; the daemon tells all of
+# fetched SERVER ADDRESS: 200 MB arrive at h10, carried by the programs; the daemon counts all of
 # them: what the programs counted and what the stack did, headers of IP and TCP included.
 fetched() {
     local port flow bytes packets again
@@ -33,10 +33,10 @@ fetched() {
     bytes=$(field down_bytes "$flow")
     packets=$(field down_packets "$flow")
     again=$(($(retransmitted "$1") - again))
-    note "told: $bytes bytes in $packets packets, $(kernel_saw "$port") seen by the stack," \
+    note "counted: $bytes bytes in $packets packets, $(kernel_saw "$port") seen by the stack," \
         "$again sent twice"
     # The head of the answer comes on top.
-    between "bytes that the daemon tells, of the file and its headers" "$bytes" \
+    between "bytes that the daemon counts, of the file and its headers" "$bytes" \
         "$(least_of "$packets")" $((209716200 + packets * 72 + again * 1500))
 }
 

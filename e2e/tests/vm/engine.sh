@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Switching the engine, and what is done to the firewall.
+# Switching the engine, and the effect on the firewall.
 
 # Rules without what changes by itself: counters.
 rules() { gw "nft -s list table inet $1"; }
@@ -144,7 +144,7 @@ test_host_that_moves_is_followed() {
     on_the_flowtable "$here"
 }
 
-# queue_bytes DEVICE: what has gone through its queue.
+# queue_bytes DEVICE: bytes sent through its queue.
 queue_bytes() { gw tc -s qdisc show dev "$1" root | sed -n 's/^ Sent \([0-9]*\) bytes.*/\1/p'; }
 queue_grows() { [ "$(queue_bytes "$1")" -gt "$2" ]; }
 queues_away() {

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Who fires a drop rule is blocked for a time.
+# Sources that trigger a drop rule are blocked for a time.
 # @inspected
 
 blocked() { says "[.blocks[].address] | index(\"$1\") != null" blocks; }
@@ -58,7 +58,7 @@ test_exempt_sources_are_not_blocked() {
     soon 3 says '.refused > 0' blocks
     not_blocked "$ISP_4"
     reaches "$ISP_4"
-    # Between VLANs, the other is one of ours and no exemption names it.
+    # Between VLANs, the other end is one of our hosts and no exemption names it.
     dropped "$H20_4"
     soon 3 blocked "$H20_4"
 }

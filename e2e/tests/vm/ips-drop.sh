@@ -33,7 +33,7 @@ test_alert_tells_what_it_was() {
     same "receiver's name" "$(field dst_name "$alert")" h10
     same "sender's port" "$(field sport "$alert")" 80
     same application "$(field app "$alert")" http
-    has "what was asked for" "$(field target "$alert")" id.txt
+    has "the requested page" "$(field target "$alert")" id.txt
     has "alerts as text" "$(gw fastpathctl alerts)" "$(field signature "$alert")"
     # Suricata is asked for its counters now and then.
     soon 15 says '.counters.blocked > 0 and .counters.alerts > 0' ips
@@ -63,7 +63,7 @@ test_good_answers_pass() {
     good_page "$H20_6"
 }
 
-# passes_later ADDRESS: enough was seen of the connection; what follows is not looked at.
+# passes_later ADDRESS: the connection is bypassed; the rest of it is not inspected.
 passes_later() {
     local port flow
     port=$(fresh_port)
@@ -119,7 +119,7 @@ went() {
     [[ $paths == *"$2"* ]] || { echo "$paths"; return 1; }
 }
 
-# Marks of an earlier verdict are taken back: the connection is looked at again.
+# Marks of an earlier verdict are cleared: the connection is inspected again.
 test_reinspect_brings_flows_back() {
     local port bytes
     in_line

@@ -17,7 +17,7 @@ flows_live() {
     soon 15 on_path flowtable --proto tcp --text "$FAST"
 }
 
-# arrived PORT: bytes of that connection that h10 has got. Not conntrack's, which counts what is
+# arrived PORT: bytes of that connection that h10 has received. Not conntrack's, which counts
 # dropped later, too.
 arrived() {
     h10 "ss -tin 'sport = :$1'" | grep -o 'bytes_received:[0-9]*' | cut -d : -f 2
@@ -34,7 +34,7 @@ grows() {
 # stalls PORT: none come.
 stalls() {
     local bytes
-    # What is under way arrives.
+    # Packets in transit arrive.
     until_still 10 arrived "$1"
     bytes=$(arrived "$1")
     never 4 more_arrived "$1" "$bytes"
@@ -58,7 +58,7 @@ passes_uninspected() {
     grows 10 "$FAST"
     soon 5 says ".counters.uninspected_packets > $1" ips
     soon 5 on_path slow/uninspected --proto tcp --text "$SLOW"
-    has "the state in words" "$(ips_value .why)" uninspected
+    has "the reason of the state" "$(ips_value .why)" uninspected
 }
 
 stops_what_is_inspected() {
@@ -103,7 +103,7 @@ test_stopped_fail_open() {
     flows_live
     before=$(uninspected)
     at=$(stop_suricata)
-    # A hang is told by packets that wait, or by questions that are not answered.
+    # A hang is detected by waiting packets, or by unanswered requests.
     download h10 $((SLOW + 2)) "$H20_4" 100k
     shows failing-open "$at"
     passes_uninspected "$before"
@@ -238,7 +238,7 @@ send_flood() {
 }
 
 # flooded LINES: so many were counted. Suricata writes its statistics every eight seconds, finds its
-# connection ended and connects again, which ends the flood's: then the flood is sent once more.
+# connection ended and connects again, which ends the flood's: then the flood is repeated.
 flooded() {
     lines_are "$1" && return
     ! gw '[ -e /run/e2e/flooded ]' || send_flood

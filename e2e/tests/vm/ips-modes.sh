@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The other two ways: watching ports, and bridging two of them. And what cannot work.
+# The other two modes: watching ports, and bridging two of them. And invalid combinations.
 
 # Two hosts of the gateway's own, joined by nothing but Suricata:
 #
@@ -44,7 +44,7 @@ test_watching_a_port() {
 	list device 'lan1'"
     soon 40 ips_is watching
     last=$(said .last alerts)
-    # Seen and told of, not stopped.
+    # Seen and reported, not dropped.
     same "bytes of the bad page" "$(bad_page h10 "$ISP_4" | cut -d ' ' -f 2)" 39
     soon 3 says ".last > $last and .alerts[0].device == \"lan1\"" alerts --sid "$BAD_SID" --limit 1
     lacks "our rules" "$(gw nft list table inet fastpath)" "queue flags"

@@ -71,7 +71,7 @@ test_quic_like() {
         "/tmp/e2e/quic $ISP_4 $port 105"
 }
 
-# Suricata itself lets go of it once the handshake is over, long before the budget is spent.
+# Suricata itself bypasses it once the handshake is over, long before the budget is spent.
 test_tls() {
     local port
     port=$(fresh_port)

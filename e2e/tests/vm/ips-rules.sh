@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Rules are fetched, looked at, tried and taken; or refused, and those before them stay.
+# Rules are fetched, verified, tested and loaded; or refused, and the previous ones stay.
 # @inspected
 
 # shellcheck source=e2e/tests/vm/lib/archives.sh

@@ -57,7 +57,7 @@ test_flows_are_taken_in_time() {
     done
 }
 
-test_ping_is_told_why() {
+test_ping_has_a_reason() {
     begin h10 ping4 "exec ping -i 0.3 $H20_4"
     begin h10 ping6 "exec ping -i 0.3 $ISP_6"
     soon 5 on_path slow/unsupported-protocol --proto icmp
@@ -67,7 +67,7 @@ test_ping_is_told_why() {
 test_router_itself_is_local() {
     begin h10 ping "exec ping -i 0.3 10.10.10.1"
     soon 5 on_path slow/local --proto icmp --host 10.10.10.1
-    # The host's own way in: ssh to the management port.
+    # The host's own access: ssh to the management port.
     soon 5 on_path slow/local --proto tcp --text :22
 }
 

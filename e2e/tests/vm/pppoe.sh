@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The PPPoE session ends and comes again.
 
-# told_until_up: ways to the Internet and devices in the flowtable, a line each time they are
+# reported_until_up: WAN interfaces and devices in the flowtable, a line each time they are
 # asked for. While the session is down, the line keeps its name and the port its place.
-told_until_up() {
+reported_until_up() {
     local end=$((SECONDS + 30)) answer
     while [ "$SECONDS" -lt "$end" ]; do
         answer=$(ask status)
@@ -14,8 +14,8 @@ told_until_up() {
     return 0
 }
 
-# redials SIGNAL: with a flow under way; the flow dies with its session, the next one does not.
-redials() {
+# reconnects SIGNAL: with an active flow; the flow ends with its session, the next one does not.
+reconnects() {
     local old new session since devices names
     old=$(fresh_port)
     download h10 "$old" "$ISP_4"
@@ -28,10 +28,10 @@ redials() {
     soon 10 wan_is_down
     says '[.health[] | select(.code == "wan-down" and (.text | startswith("wan is down")))] |
         length == 1' status || fail "health is silent"
-    same "what status told of until the line was up" "$(told_until_up | sort -u)" "$names $devices"
+    same "status until the WAN was up" "$(reported_until_up | sort -u)" "$names $devices"
     soon 5 wan_is_up
     soon 15 internet
-    [ "$(said '.wan[0].up_since_ms' status)" -gt "$since" ] || fail "up since before the redial"
+    [ "$(said '.wan[0].up_since_ms' status)" -gt "$since" ] || fail "up since before the reconnect"
     # The server gives the next number, unless it started over.
     note "session $session, then $(said '.pppoe[0].session' topology)"
     same "session in status" "$(said '.wan[0].session' status)" \
@@ -48,8 +48,8 @@ redials() {
 }
 
 # @core
-test_cut_and_redialled() { redials KILL; }
-test_hung_up_and_redialled() { redials TERM; }
+test_broken_session_reconnects() { reconnects KILL; }
+test_terminated_session_reconnects() { reconnects TERM; }
 
 test_traffic_between_vlans_does_not_care() {
     local port bytes

@@ -31,7 +31,7 @@ test_daemon_killed() {
     established
     pid=$(daemon_pid)
     before=$(rules)
-    # The supervisor held still, so that the daemon stays dead while the kernel is looked at.
+    # The supervisor is stopped, so that the daemon stays dead during the check of the kernel.
     instance hold fastpathd
     kill_daemon
     soon 5 no_answer
@@ -65,7 +65,7 @@ test_stopped_daemon_keeps_the_table() {
     soon 15 on_path flowtable --proto tcp --text "$PORT"
 }
 
-test_stopped_daemon_removes_the_table_if_told() {
+test_stopped_daemon_removes_the_table_if_configured() {
     local bytes
     configure <<'END'
 config fastpath 'main'

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What the daemon's own user may do, and what it starts.
+# Rights of the daemon's own user, and of the programs it starts.
 
 # as_daemon COMMAND: runs it with the rights of a compromised daemon.
 as_daemon() { gw "setpriv --reuid=fastpath --regid=fastpath --init-groups $1" 2>&1; }
@@ -29,7 +29,7 @@ test_the_daemon_s_user_writes_no_configuration() {
     denied uci apply '{}'
     denied session create '{}'
     same "the configuration" "$(gw 'md5sum /etc/config/*')" "$before"
-    has "what is read" \
+    has "its answer" \
         "$(as_daemon 'ubus call fastpath.config get '\''{"config": "fastpath"}'\' | jq -c .)" \
         '".type":"fastpath"'
 }
@@ -39,8 +39,8 @@ test_the_daemon_s_user_reads_no_password_of_a_line() {
     has "the configuration" "$(gw cat /etc/config/network)" password
     denied uci get '{"config": "network"}'
     said=$(as_daemon 'ubus call fastpath.config get '\''{"config": "network"}'\')
-    lacks "what is read" "$said" password
-    has "what is read of rpcd" \
+    lacks "its answer" "$said" password
+    has "its answer for rpcd" \
         "$(as_daemon 'ubus call fastpath.config get '\''{"config": "rpcd"}'\')" '"error"'
     as_daemon 'ubus call fastpath.change apply '\''{"edits": []}'\' && fail "it changes settings"
     soon 5 engine_is flowtable
@@ -77,7 +77,7 @@ restore_fetcher() {
         /etc/init.d/fastpathd restart"
 }
 
-# A program to download with that only notes what it, and who started it, may do.
+# A download program that only records its own rights and those of its parent.
 # @core
 test_a_rule_update_has_no_capabilities() {
     local at
@@ -123,7 +123,7 @@ test_the_daemon_finds_nft_without_a_path() {
     gw 'sed -i.kept "/procd_set_param env/d" /etc/init.d/fastpathd && /etc/init.d/fastpathd stop
         nft delete table inet fastpath; /etc/init.d/fastpathd start'
     soon 15 engine_is flowtable
-    lacks "what it was started with" "$(gw "tr '\0' '\n' </proc/$(daemon_pid)/environ")" PATH
+    lacks "its environment" "$(gw "tr '\0' '\n' </proc/$(daemon_pid)/environ")" PATH
     gw 'mv /etc/init.d/fastpathd.kept /etc/init.d/fastpathd; /etc/init.d/fastpathd restart'
     soon 15 engine_is flowtable
 }

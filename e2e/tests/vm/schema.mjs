@@ -58,7 +58,7 @@ for (const series of ['rate', 'flows']) {
   for (const step_s of [1, 10, 60]) await checkCall('history', { series, step_s });
 }
 await checkCall('topology', {});
-// The page asks the doctor himself; the daemon only hands on what it is asked.
+// The page asks the doctor itself; the daemon only forwards the request.
 check('doctor', '', await call('run', { sample_ms: 100 }, 'fastpath.doctor'));
 for (const method of ['cpu', 'ebpf', 'ips', 'alerts', 'blocks', 'reinspect', 'rules_update']) {
   await checkCall(method, {});

@@ -45,7 +45,7 @@ test_port_forward() {
 $WEB_FORWARD"
     from_outside "$(wan_address)" 8080
     goes_to 10.10.20.10 80
-    # The address of the line is another one after a redial; the rule is about the port.
+    # The WAN has another address after a reconnect; the rule is about the port.
     pppoe_end TERM
     soon 10 wan_is_down
     soon 30 wan_is_up
@@ -200,8 +200,8 @@ banip_off() {
     isp ip address delete "$BANNED/32" dev lo
 }
 
-# banIP drops in prerouting, before the flowtable could be asked: what it stops is never offloaded,
-# and what it lets through is.
+# banIP drops in prerouting, before the flowtable could be asked: dropped flows are never offloaded,
+# and accepted ones are.
 test_banip() {
     package banip /etc/init.d/banip
     at_the_end "banip_off"
@@ -227,7 +227,7 @@ config banip 'global'
     soon 10 wan_is_down
     soon 30 wan_is_up
     soon 15 internet
-    stopped "$BANNED" || fail "$BANNED is reached after a redial"
+    stopped "$BANNED" || fail "$BANNED is reached after a reconnect"
     offloads h10 "$ISP_4"
 }
 
@@ -271,14 +271,14 @@ config service 'lab'
     gw '/etc/init.d/ddns enable; /etc/init.d/ddns restart'
     before=$(wan_address)
     soon 20 updated_to "$before"
-    # A redial brings another address. ddns updates on the interface event; an event that arrives
+    # A reconnect brings another address. ddns updates on the interface event; an event that arrives
     # while ddns still handles the one before is only seen at the next check, five minutes later.
     offloads h10 "$ISP_4"
     pppoe_end TERM
     soon 10 wan_is_down
     soon 30 wan_is_up
     soon 15 internet
-    [ "$(wan_address)" != "$before" ] || fail "the redial brought the same address"
+    [ "$(wan_address)" != "$before" ] || fail "the reconnect brought the same address"
     soon 45 updated_to "$(wan_address)"
     offloads h10 "$ISP_4"
 }
@@ -340,7 +340,7 @@ $WEB_FORWARD"
     soon 30 wan_is_up
     soon 30 internet
     same "settings" "$(gw cat /etc/config/fastpath)" "$own"
-    same "a file of ours" "$(gw cat /etc/fastpath/e2e)" kept
+    same "our file" "$(gw cat /etc/fastpath/e2e)" kept
     excluded
     offloads h10 "$ISP_4"
     from_outside "$(wan_address)" 8080

@@ -38,16 +38,16 @@ test_line_goes_down_and_up_and_the_log_tells() {
     wan_is_up || fail "viewer took the line down"
 }
 
-# words SESSION [SINCE]: what the daemon has said, its level before each line; SINCE in ms of the
+# log_lines SESSION [SINCE]: the daemon's log lines, each with its level; SINCE in ms of the
 # gateway's clock.
 # logd's lines have the PID after the name.
-words() {
+log_lines() {
     rpc "$1" log read '{"lines": 500, "stream": false}' | jq -r --argjson since "${2-0}" '
         .result[1].log[] | .msg |= sub("^fastpathd\\[[0-9]+\\]: "; "fastpathd: ") |
             select(.time >= $since and (.msg | startswith("fastpathd: "))) |
             "\(.priority % 8) \(.msg)"'
 }
-words_have() { words "$1" "$SINCE" | grep -q -- "$2"; }
+log_has() { log_lines "$1" "$SINCE" | grep -q -- "$2"; }
 
 # procd takes what a service prints on its standard error for an error.
 test_only_faults_are_errors_of_the_log() {
@@ -57,12 +57,13 @@ test_only_faults_are_errors_of_the_log() {
     SINCE=$(gateway_ms)
     gw '/etc/init.d/fastpathd restart'
     soon 15 engine_is flowtable
-    soon 10 words_have "$id" "^6 fastpathd: ubus: published fastpath"
+    soon 10 log_has "$id" "^6 fastpathd: ubus: published fastpath"
     configure <<<"config fastpath 'main'
 	option engine 'warp'"
-    soon 10 words_have "$id" "^3 fastpathd: .*warp"
+    soon 10 log_has "$id" "^3 fastpathd: .*warp"
     gw 'cp /run/e2e/config /etc/config/fastpath; /etc/init.d/fastpathd reload'
-    wrong=$(words "$id" "$SINCE" | grep '^3 ' | grep -vE '^3 fastpathd: (error|warning): ' || true)
+    wrong=$(log_lines "$id" "$SINCE" | grep '^3 ' |
+        grep -vE '^3 fastpathd: (error|warning): ' || true)
     same "routine lines logged as errors" "$wrong" ""
     soon 5 engine_is flowtable
 }

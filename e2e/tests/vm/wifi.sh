@@ -63,7 +63,7 @@ in_vlan() {
         jq -e --argjson vid "$2" '.[0].vlans == [{vlan: $vid, flags: ["PVID", "Egress Untagged"]}]'
 }
 
-# station COMMAND…: in the namespace of whoever is on the air; each has a process on the gateway.
+# station COMMAND…: in the namespace of a wireless client; each has a process on the gateway.
 station() { gw "ip netns exec station $*"; }
 
 # associate KEY: wpa_supplicant tries it.
@@ -127,7 +127,7 @@ test_guests_have_an_ssid_in_their_vlan() {
     soon 5 in_vlan phy0-ap0 10
     station_of phy0-sta1
     guest_of phy0-sta1
-    # The daemon's model has the access point as a port; that is how a flow's port is told.
+    # The daemon's model has the access point as a port, which is shown as the flow's port.
     soon 5 said_of_port phy0-ap1 30
     no_station
     edits=$(change "$root" undo "{\"id\": $id}" | jq -c .edits)
@@ -171,13 +171,13 @@ test_keys_stay_on_the_router() {
         said=$(change "$object" get '{"configs": ["wireless"]}')
         has "sections" "$said" '"ssid":"Guests"' '"key":"•••"'
         said+=$(status "$object")$(change "$object" list '{}')
-        [[ $said != *"$KEY"* ]] || fail "a key is told: $said"
+        [[ $said != *"$KEY"* ]] || fail "a key is shown: $said"
         # netifd's own answer has the keys, so the web cannot ask for it.
         same "network.wireless" "$(rpc "$object" network.wireless status '{}' | jq .error.code)" \
             -32002
     done
     [[ $(gw 'ubus call network.wireless status') == *"$KEY"* ]] ||
-        fail "the stand-in's netifd tells no keys, so this test would not see them"
+        fail "the stand-in's netifd shows no keys, so this test would not see them"
     said=$(rpc "$viewer" fastpath.change apply "{\"edits\": $(guests)}" | jq -c .)
     has "a viewer's change" "$said" -32002
 }
@@ -187,7 +187,7 @@ test_what_hostapd_would_refuse_is_refused() {
     local root said
     radios "path 'lab/veth'"
     root=$(session root fastpath)
-    # wrong CODE FILTER: what is said of the guests' edits when jq has made something else of them.
+    # wrong CODE FILTER: the problem of the guests' edits after a change by jq.
     wrong() {
         said=$(change "$root" check "$(guests | jq -c "{edits: ($2)}")")
         same "$2" "$(jq -r '[.problems[].code] | unique | join(" ")' <<<"$said")" "$1"

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 
-# Fits a router's configuration to fastpath, and puts back what was there. Only the configuration:
-# nothing is reloaded, so that nobody is cut off by it.
+# Fits a router's configuration to fastpath, and restores the old values. Only the configuration:
+# nothing is reloaded, so that nobody is disconnected.
 # shellcheck disable=SC3043 # ash has local
 
-# One changed option a line, OPTION|value or unset|what it was|what we made it. While a change is
-# being made its lines are in the second file; what is found there was cut short.
+# One changed option a line, OPTION|value or unset|old value|our value. During a change its lines
+# are in the second file; lines found there belong to an interrupted change.
 RECORD=/etc/fastpath/base
 ATTEMPT=/etc/fastpath/base.new
 BOARD=/etc/board.json
@@ -24,7 +24,7 @@ usage() {
 	END
 }
 
-# Before logd runs, /dev/log is not there and logger's words are lost; logd reads the kernel's.
+# Before logd runs, /dev/log does not exist and logger's lines are lost; logd reads the kernel's.
 say() {
 	if [ -S /dev/log ]; then
 		logger -t fastpath-base "$1"
@@ -34,7 +34,7 @@ say() {
 	[ -n "$QUIET" ] || echo "$1"
 }
 
-# board EXPRESSION…: what it says, one value a line.
+# board EXPRESSION…: its values, one a line.
 board() {
 	local expression
 	for expression; do jsonfilter -q -i "$BOARD" -e "$expression" 2> /dev/null; done
@@ -151,7 +151,7 @@ wrong_ports() {
 	fi
 }
 
-# record OPTION VALUE: what OPTION was, and what it becomes. What is recorded is not touched
+# record OPTION VALUE: the old value of OPTION, and the new one. A recorded option is not changed
 # again: its owner may have changed it since.
 record() {
 	local was
@@ -229,7 +229,7 @@ begin() {
 	grep -vx undone "$RECORD" > "$ATTEMPT"
 }
 
-# What was cut short is put back before anything else.
+# An interrupted change is restored before anything else.
 recover() {
 	[ -s "$ATTEMPT" ] || return 0
 	touch "$RECORD"

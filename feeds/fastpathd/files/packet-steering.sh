@@ -4,7 +4,7 @@
 # OpenWrt's service packet_steering runs this, where it lies at
 # /usr/libexec/platform/packet-steering.sh, instead of its own program. Each value of
 # network.globals.packet_steering has that program rewrite rps_cpus of every device, 0 included;
-# so while fastpath's CPU plan is in force, which this file tells, nothing is done at all.
+# so while fastpath's CPU plan is in force, which this file shows, nothing is done at all.
 [ -e /var/run/fastpath/cpu.found ] && exit 0
 
 # What the service would have run.

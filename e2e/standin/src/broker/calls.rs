@@ -171,7 +171,7 @@ impl Broker {
         }
     }
 
-    /// Tells an object's owner that the first subscriber came or the last one left.
+    /// Notifies an object's owner that the first subscriber came or the last one left.
     fn tell_active(&mut self, id: u32, active: bool) {
         let Some(owner) = self.objects.get(&id).map(|object| object.owner) else { return };
         let seq = self.next_seq(id);
@@ -179,7 +179,7 @@ impl Broker {
         self.post(owner, Frame { kind: Kind::Notify, seq, peer: 0, attributes });
     }
 
-    /// Tells a subscriber that the object it watched is gone.
+    /// Notifies a subscriber that the object it watched has been removed.
     pub(super) fn tell_unsubscribed(&mut self, subscriber: u32, target: u32) {
         let Some(object) = self.objects.get_mut(&subscriber) else { return };
         object.targets.remove(&target);

@@ -76,7 +76,7 @@ impl Broker {
         id
     }
 
-    /// Forgets a client and everything of it; whoever waits for it gets an answer.
+    /// Forgets a client and everything of it; clients that wait for it get an answer.
     pub fn disconnect(&mut self, client: u32) {
         let objects = self.clients.get(&client).map(|gone| gone.objects.clone());
         for object in objects.unwrap_or_default() {

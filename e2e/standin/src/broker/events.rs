@@ -80,7 +80,7 @@ impl Broker {
         Status::Ok
     }
 
-    /// Tells whoever listens that an object came or went.
+    /// Notifies the listeners that an object was added or removed.
     pub(super) fn object_event(&mut self, name: &str, id: u32, path: &str) {
         let mut data = Map::new();
         data.insert("id".to_owned(), id.cast_signed().into());

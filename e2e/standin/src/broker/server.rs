@@ -17,7 +17,7 @@ use ubus::{Decoder, Frame};
 
 use super::core::Broker;
 
-/// Bytes that may wait for a client that does not read; it is cut off beyond that.
+/// Bytes that may wait for a client that does not read; beyond that it is disconnected.
 const MAX_UNSENT: usize = 4 * ubus::MAX_MESSAGE;
 
 /// Why the bus cannot be offered.
@@ -158,7 +158,7 @@ async fn write(
 }
 
 impl Hub {
-    /// Handles what has come; false when the client must go.
+    /// Handles received data; false when the client must be disconnected.
     fn take(&mut self, client: u32, decoder: &mut Decoder) -> bool {
         loop {
             match decoder.next_frame() {
@@ -205,7 +205,7 @@ impl Hub {
         };
         let waiting = *mailbox.waiting.borrow() + bytes.len();
         if waiting > MAX_UNSENT {
-            log::warn!("a ubus client left {waiting} bytes unread and is cut off");
+            log::warn!("a ubus client left {waiting} bytes unread and is disconnected");
             if let Some(reader) = &mailbox.reader {
                 reader.abort();
             }

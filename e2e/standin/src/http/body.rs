@@ -11,13 +11,13 @@ use hyper::{Response, StatusCode};
 use tokio::sync::mpsc;
 
 pub(crate) const JSON: &str = "application/json";
-/// Seconds without a request after which a connection is closed; `Keep-Alive` tells it.
+/// Seconds without a request after which a connection is closed; sent in `Keep-Alive`.
 pub(crate) const IDLE_S: u64 = 20;
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 
 /// Body of an answer.
 pub(crate) enum Payload {
-    /// Everything at once, its length told.
+    /// Everything at once, with its length.
     Sized(Option<Bytes>),
     /// Everything at once, in a chunk: what uhttpd does with generated answers.
     Chunk(Option<Bytes>),
@@ -89,7 +89,7 @@ pub(crate) fn empty_chunks(status: StatusCode) -> Response<Payload> {
     answer(status, Payload::Chunk(None))
 }
 
-/// A body whose length is told.
+/// A body with its length.
 pub(crate) fn sized(status: StatusCode, bytes: Vec<u8>) -> Response<Payload> {
     answer(status, Payload::Sized(Some(Bytes::from(bytes)).filter(|bytes| !bytes.is_empty())))
 }

@@ -168,7 +168,7 @@ async fn take(
 }
 
 fn put(path: &str, data: &[u8], mode: u32) -> std::io::Result<()> {
-    // What is there may be a link.
+    // An existing file may be a link.
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -177,7 +177,7 @@ fn put(path: &str, data: &[u8], mode: u32) -> std::io::Result<()> {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
 }
 
-/// Size and checksums of what has been written.
+/// Size and checksums of the written data.
 async fn received(path: &str) -> serde_json::Value {
     let sum = async |program: &str| {
         let outcome = Program::new(crate::exec::lookup(program)?, &[path]).run(LIMIT).await.ok()?;

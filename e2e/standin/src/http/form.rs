@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use hyper::header::{CONTENT_TYPE, HeaderMap};
 
-/// The fields of `name=value&name=value`; what is no UTF-8 is replaced.
+/// The fields of `name=value&name=value`; invalid UTF-8 is replaced.
 pub(crate) fn fields(bytes: &[u8]) -> BTreeMap<String, String> {
     let pair = |pair: &[u8]| {
         let at = pair.iter().position(|byte| *byte == b'=')?;
@@ -36,7 +36,7 @@ fn decoded(bytes: &[u8]) -> String {
 pub(crate) struct Part<'a> {
     /// Its field's name.
     pub(crate) name: String,
-    /// What it holds.
+    /// Its contents.
     pub(crate) data: &'a [u8],
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn boundary(headers: &HeaderMap) -> Option<String> {
     Some(boundary.trim_matches('"').to_owned())
 }
 
-/// The parts in their order; one that is cut off, or has no name, is left out.
+/// The parts in their order; one that is truncated, or has no name, is left out.
 pub(crate) fn parts<'a>(bytes: &'a [u8], boundary: &str) -> Vec<Part<'a>> {
     let first = format!("--{boundary}");
     let next = format!("\r\n--{boundary}");

@@ -10,7 +10,7 @@ use ubus::{CallError, ConnectError, Connection, Entry, Handle, Incoming, Map, St
 /// Longest that a call may take, uhttpd's script timeout.
 const CALL: Duration = Duration::from_secs(60);
 
-/// The web server's way to the bus.
+/// The web server's connection to the bus.
 #[derive(Clone)]
 pub struct Gateway {
     bus: Handle,

@@ -138,7 +138,7 @@ async fn list(gateway: &Gateway, params: Option<&Value>) -> Value {
     Value::Object(objects)
 }
 
-/// `{method: {argument: type}}` with the types in JSON's words.
+/// `{method: {argument: type}}` with the names of JSON types.
 pub(crate) fn signature(entry: &Entry) -> Map {
     let word = |kind: &Value| match kind.as_u64() {
         Some(1) => "array",

@@ -24,13 +24,13 @@ use super::rpc::{self, Fault};
 use super::{cgi, files, rest};
 use crate::session::NOBODY;
 
-/// Connections served at the same time; one more is told to come back later.
+/// Connections served at the same time; further ones are asked to retry later.
 pub const MAX_CONNECTIONS: usize = 100;
 /// Largest body of a request to `/ubus`.
 const MAX_BODY: usize = 65_536;
 /// Largest body of a request to a program: a backup or an image.
 const MAX_UPLOAD: usize = 64 << 20;
-/// What is read of a larger one before it is refused, so that its sender gets to see why.
+/// Bytes read of a larger one before it is refused, so that its sender sees the reason.
 const MAX_DRAIN: usize = 16 * MAX_BODY;
 /// Longest that the body of a request may take.
 const BODY: Duration = Duration::from_secs(30);
@@ -75,7 +75,7 @@ impl Server {
     /// The address it listens at, with the port that the kernel chose.
     ///
     /// # Errors
-    /// When the kernel does not tell.
+    /// When the kernel does not report it.
     pub fn address(&self) -> Result<SocketAddr, ServeError> {
         let failed = |source| ServeError { address: self.asked, source };
         self.listener.local_addr().map_err(failed)
@@ -124,7 +124,7 @@ impl Drop for Seat {
 }
 
 async fn refuse(mut stream: TcpStream) {
-    // Whoever has gone meanwhile needs no refusal.
+    // A client that has gone meanwhile needs no refusal.
     let _ = tokio::time::timeout(Duration::from_secs(1), async {
         stream.write_all(BUSY).await?;
         stream.shutdown().await
@@ -253,7 +253,7 @@ impl Site {
     }
 }
 
-/// The session of `Authorization: Bearer …`, or that of whoever has not logged in.
+/// The session of `Authorization: Bearer …`, or the default one without a login.
 fn bearer(request: &Request<Incoming>) -> String {
     let header = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
     let session = header.and_then(|value| {

@@ -39,7 +39,7 @@ impl Accounts {
         rpcd.sections.iter().find(fits).map(|login| self.grants(Some(login)))
     }
 
-    /// What whoever has not logged in may do.
+    /// Rights without a login.
     #[must_use]
     pub fn nobody(&self) -> Grants {
         self.grants(None)

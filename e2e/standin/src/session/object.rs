@@ -46,7 +46,7 @@ const GRANT: &[ubus::Argument] =
 
 /// Answers one call. Arguments of the wrong type count as missing, as in rpcd. `reclaimed` is the
 /// session whose `uci apply` waits for its confirmation: a login of the same user gets it back,
-/// because the change may have cut off his browser.
+/// because the change may have disconnected the browser.
 ///
 /// # Errors
 /// The status that the caller gets.

@@ -7,7 +7,7 @@ use ubus::Map;
 
 use super::Grants;
 
-/// Id of the session of whoever has not logged in.
+/// Id of the default session, without a login.
 pub const NOBODY: &str = "00000000000000000000000000000000";
 /// Seconds without use after which a session ends, unless its login asks for another time.
 pub(super) const DEFAULT_TIMEOUT_S: i64 = 300;
@@ -18,7 +18,7 @@ pub struct Session {
     timeout_s: i64,
     /// When it ends if nobody uses it; `None`: never.
     ends: Option<Duration>,
-    /// What it may do.
+    /// Its rights.
     pub grants: Grants,
     /// What its owner keeps in it.
     pub data: BTreeMap<String, Value>,
@@ -53,7 +53,7 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// Sessions with only that of whoever has not logged in.
+    /// Only the default session, without a login.
     #[must_use]
     pub fn new(nobody: Grants) -> Sessions {
         let session = Session { grants: nobody, ..Session::default() };
@@ -68,7 +68,7 @@ impl Sessions {
         session
     }
 
-    /// The session, its time beginning anew.
+    /// The session, with its timeout restarted.
     pub fn get(&mut self, id: &str, now: Duration) -> Option<&mut Session> {
         let session = self.sessions.get_mut(id)?;
         session.touch(now);
@@ -80,7 +80,7 @@ impl Sessions {
         self.sessions.remove(id).is_some()
     }
 
-    /// Ends the sessions whose time has run out, and tells which.
+    /// Ends the expired sessions, and returns them.
     pub fn expire(&mut self, now: Duration) -> Vec<String> {
         let over = |session: &Session| session.ends.is_some_and(|end| end <= now);
         let ended = self.sessions.iter().filter(|(_, session)| over(session));

@@ -22,7 +22,7 @@ pub struct Apply {
     pending: Option<Pending>,
 }
 
-/// Names of the configurations that changed; whoever uses them is to be told.
+/// Names of the configurations that changed; their users are to be notified.
 pub type Applied = Vec<String>;
 
 fn snapshot_files(store: &Store) -> PathBuf {

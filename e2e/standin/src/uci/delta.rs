@@ -42,7 +42,7 @@ impl Command {
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delta {
-    /// What it does.
+    /// The operation.
     pub command: Command,
     /// To which section.
     pub section: String,

@@ -77,7 +77,7 @@ impl Edit {
     }
 
     /// Sets options of a section: a list takes the place of what there was, and a value that is
-    /// there already is no change.
+    /// there already does not count as a change.
     pub(super) fn merge(&mut self, section: &str, values: &Map) -> Result<(), Status> {
         let mut outcome = Ok(());
         for (option, value) in values {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! rpcd's `uci`: configuration files, the changes of each session, and applying them with a way
+//! rpcd's `uci`: configuration files, the changes of each session, and applying them with
 //! back.
 
 mod apply;

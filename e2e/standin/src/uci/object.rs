@@ -72,7 +72,7 @@ impl Uci {
         self.store.forget(session);
     }
 
-    /// Undoes the apply whose time is over.
+    /// Rolls the expired apply back.
     pub fn expire(&mut self, sessions: &mut Sessions, now: Duration) {
         if self.deadline().is_some_and(|deadline| deadline <= now) {
             // Nobody waits for an answer; a failure has been logged.
@@ -294,7 +294,7 @@ impl Uci {
     fn start(&mut self, call: &mut Call<'_>) -> Answer {
         let keep = call.args.get("rollback").and_then(Json::as_bool).unwrap_or(false);
         if self.apply.pending().is_some() {
-            // Without a way back a second apply is let through and does nothing, as in rpcd.
+            // Without roll-back a second apply is accepted and does nothing, as in rpcd.
             return if keep { Err(Status::PermissionDenied) } else { Ok(Map::new()) };
         }
         let session = call.session().ok_or(Status::InvalidArgument)?;

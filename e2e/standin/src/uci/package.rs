@@ -33,7 +33,7 @@ impl Value {
         }
     }
 
-    /// The words of either, an `option` split at blanks.
+    /// The values of either, an `option` split at blanks.
     #[must_use]
     pub fn words(&self) -> Vec<&str> {
         match self {
@@ -129,7 +129,7 @@ impl Package {
                     let option = option.ok_or_else(|| fail("an option without a proper name"))?;
                     let value = words.next().unwrap_or_default();
                     match word {
-                        // An empty value is no value.
+                        // An empty value does not count.
                         "o" | "option" if value.is_empty() => {}
                         "o" | "option" => package.sections[at].set(option, value),
                         _ => package.sections[at].add(option, value),
@@ -138,7 +138,7 @@ impl Package {
                 _ => return Err(fail("an unknown statement")),
             }
             if words.next().is_some() {
-                return Err(fail("more words than the statement has"));
+                return Err(fail("too many arguments for the statement"));
             }
         }
         Ok(package)

@@ -19,7 +19,7 @@ pub enum StoreError {
         package: String,
     },
     /// The name cannot be one of a configuration.
-    #[error("{package:?} is no name of a configuration")]
+    #[error("{package:?} is not a name of a configuration")]
     Name {
         /// The name.
         package: String,

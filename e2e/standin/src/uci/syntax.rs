@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The words of a UCI file: quoting, comments, continued lines.
+//! The tokens of a UCI file: quoting, comments, continued lines.
 
 /// A file that libuci would refuse.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -9,11 +9,11 @@ pub struct SyntaxError {
     pub package: String,
     /// Line, from 1, at which the statement began.
     pub line: usize,
-    /// What is wrong.
+    /// The error.
     pub what: &'static str,
 }
 
-/// One statement: its words, and the line it began at.
+/// One statement: its tokens, and the line it began at.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Statement {
     pub(crate) words: Vec<String>,

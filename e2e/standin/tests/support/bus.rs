@@ -19,7 +19,7 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(2);
 pub(crate) struct Bus {
     socket: PathBuf,
     pub(crate) plugins: PathBuf,
-    /// Who is told to reload.
+    /// The process to reload.
     server: u32,
     children: Vec<Child>,
     /// Ends with this.
@@ -122,7 +122,7 @@ impl Bus {
         self.call("test.plug", "print", &json!({}))
     }
 
-    /// Whether the plugin's process is no more.
+    /// Whether the plugin's process has ended.
     pub(crate) fn killed(&self) -> bool {
         let id = std::fs::read_to_string(self.plugins.join("test.plug.pid")).unwrap();
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", id.trim()));

@@ -34,7 +34,7 @@ const METHODS: &[Method] = &[
 fn table(value: Value) -> Map {
     match value {
         Value::Object(map) => map,
-        other => panic!("{other} is no table"),
+        other => panic!("{other} is not a table"),
     }
 }
 
@@ -58,7 +58,7 @@ fn answer(request: Request, hanging: &mut Vec<Request>) -> bool {
     quits
 }
 
-/// Serves until told to quit, or until the bus ends, which it returns.
+/// Serves until a call of quit, or until the bus ends, which it returns.
 async fn serve(socket: PathBuf, ready: mpsc::Sender<()>, hang: bool) -> Option<ConnectionError> {
     let mut connection = Connection::open(&socket).await.unwrap();
     let bus = connection.handle();

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Many connections at once: entries put into the gateway's connection table, as UDP of hosts of
+# Many connections at once: entries written into conntrack on the gateway, as UDP of hosts of
 # the LAN with the Internet. They are of one kind and last ten minutes unless sent home.
 
 # crowd_in NUMBER: at most 60,000.

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What the doctor finds on the gateway, and what it mends. A check is broken, found, mended and
+# The doctor's findings on the gateway, and its fixes. A defect is caused, found, fixed and
 # silent in one go there, since a shell on the gateway costs more than a look.
 
-# The same on the gateway: severity of each check named, its fix, and what was expected of it.
+# The same on the gateway: severity of each named check, its fix, and the expectation.
 # shellcheck disable=SC2016 # the gateway expands it
 DOCTOR='
 plugin() { echo "$2" | /usr/libexec/rpcd/fastpath.doctor call "$1"; }
@@ -18,7 +18,7 @@ finds() {
 }
 mends() {
     said=$(plugin fix "{\"id\":\"$1\"}")
-    case $said in *"\"done\":true"*) ;; *) echo "failed: mends $1: $said"; exit 1 ;; esac
+    case $said in *"\"done\":true"*) ;; *) echo "failed: fix of $1: $said"; exit 1 ;; esac
 }
 # unload MODULE…: those that are loaded. The modprobe of OpenWrt has no option -r.
 unload() {
@@ -35,7 +35,7 @@ soon() {
 }
 '
 
-# doctor SCRIPT: runs it on the gateway with the words above; its first failure ends the test.
+# doctor SCRIPT: runs it on the gateway with the functions above; its first failure ends the test.
 doctor() {
     local said status=0
     said=$(gw "$DOCTOR

@@ -21,7 +21,7 @@ END
     [ "$1" = auto ] || soon 5 says ".devices | all(.hook == \"$1\")" ebpf
 }
 
-# exits WORD: how many packets have left the programs that way; it is read once a second.
+# exits NAME: how many packets have left the programs with it; it is read once a second.
 exits() { said ".exits[] | select(.exit == \"$1\") | .packets" ebpf; }
 
 # exits_reach WORD NUMBER: so many at the least.
@@ -46,7 +46,7 @@ kernel_saw() {
 kernel_took() { conntrack_bytes "$1" | { read -r up down && echo $((up + down)); }; }
 
 # What passes the stack before a connection is carried depends on how fast machine and sender are;
-# how large its packets are, on what has joined them. So bytes are compared, from when it is.
+# how large its packets are, on merged ones. So bytes are compared, from when it is.
 #
 # carried_from PORT: of that download of h10's, which is carried now.
 carried_from() {
@@ -96,8 +96,8 @@ watch_no_more() {
         echo 0 >$TRACING/events/e2e/enable; echo >$TRACING/kprobe_events; }"
 }
 
-# settled EVENTS, of what was watched: of each connection, milliseconds from the EVENTSth event of
-# a packet, which tells that it is established, to its second entry; the least first.
+# settled EVENTS, of the recording: of each connection, milliseconds from the EVENTSth event of
+# a packet, which shows that it is established, to its second entry; the least first.
 settled() {
     awk -v events="$1" '
         $3 == "flow" && $2 != "." {
@@ -108,7 +108,7 @@ settled() {
     ' | sort -n
 }
 
-# taken_out PORT GROUP, of what was watched: how many entries of the connection from that port
+# taken_out PORT GROUP, of the recording: how many entries of the connection from that port
 # went, and milliseconds from the news of GROUP before the first to the end of both directions.
 taken_out() {
     awk -v port="=$(printf '0x%x' $((($1 & 255) << 8 | $1 >> 8)))" -v news="group=$2" '

@@ -17,7 +17,7 @@ finds() {
     echo "$1" >>"$RUN/found"
 }
 
-# complete FINDING: it has evidence, read somewhere, what it costs, and what to do.
+# complete FINDING: it has evidence with its source, a consequence, and a remedy.
 complete() {
     jq -e '(.evidence | length > 0 and all(.value != "" and .source != "")) and
         .consequence != "" and .remedy != ""' <<<"$1" >/dev/null
@@ -30,8 +30,8 @@ well() {
     [[ $(jq -r .severity <<<"$found") =~ ^(ok|info)$ ]] || { echo "$found"; return 1; }
 }
 
-# mend ID: the fix of its own; what it said is kept.
-mend() { gw fastpathctl doctor --fix "$1" --check "$1" --yes; }
+# apply_fix ID: its own fix; the output is kept.
+apply_fix() { gw fastpathctl doctor --fix "$1" --check "$1" --yes; }
 
 # keep FILE…: as they are now when the test ends, however that is.
 keep() {
@@ -62,7 +62,7 @@ exec /usr/libexec/rpcd/fastpath.doctor call run '{"checks": [${checks#,}], "samp
 END
 }
 
-# is FINDINGS ID SEVERITY [PART]: with evidence and a remedy, if it is none that is in order.
+# is FINDINGS ID SEVERITY [PART]: with evidence and a remedy, unless it is ok.
 is() {
     local found
     found=$(jq -c --arg id "$2" '.[] | select(.id == $id)' <<<"$1")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What a test says. A failed expectation ends the test.
 
-# Not on the standard output, which may be what is assigned.
+# Not on the standard output, which may be assigned to a variable.
 fail() {
     printf 'failed: %s\n' "$*" >&2
     exit 1
@@ -13,7 +13,7 @@ skip() {
     exit "$SKIP"
 }
 
-# note TEXT: shown beside the test's name, passed or not.
+# note TEXT: shown with the test's name, passed or not.
 note() { printf 'note: %s\n' "$*"; }
 
 # same WHAT GOT WANTED
@@ -37,13 +37,13 @@ between() {
 
 # How long to wait: SECONDS in a test are what an idle machine of the reference needs at the most. A
 # wait is ten times as long, times what this machine needs for the same work (pace.sh), and ends as
-# soon as what it waits for holds.
+# soon as its condition holds.
 PATIENCE=10
 
 # patient SECONDS: that time for this machine, for programs that have a limit of their own.
 patient() { echo $(($1 * PATIENCE * $(pace) / 100)); }
 
-# soon SECONDS COMMAND…: COMMAND succeeds before that time is over.
+# soon SECONDS COMMAND…: COMMAND succeeds within that time.
 soon() {
     local end seconds seen=() tries=0
     seconds=$(patient "$1")

@@ -26,7 +26,7 @@ digits() {
             ;;
         *)
             IFS=.
-            # shellcheck disable=SC2086 # four words
+            # shellcheck disable=SC2086 # four arguments
             printf '%02x' $1
             ;;
     esac

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The gateway: what it says, the state every test starts from.
+# The gateway: its answers, the state every test starts from.
 
 # ask COMMAND…: fastpathctl's answer as JSON.
 ask() { gw "fastpathctl --json $*"; }
@@ -69,7 +69,7 @@ engine_is() { says ".engine.active == \"$1\" and .engine.wanted == \"$1\"" statu
 wan_says() { says ".wan[] | select(.name == \"wan\") | $1" status; }
 wan_is_up() { wan_says '.up and .session > 0 and (.addresses | length > 0)'; }
 wan_is_down() { wan_says '.up | not'; }
-# The address the ISP gave; another one after each redial.
+# The address the ISP assigned; another one after each reconnect.
 wan_address() { said '.wan[0].addresses[0] | sub("/.*"; "")' status; }
 internet() { h10 ping -c 1 -W 2 203.0.113.1; }
 
@@ -230,7 +230,7 @@ if [ ! -e /run/e2e/with-ftp ] && ! unload_ftp 2>/dev/null; then
 fi
 '
 
-# After every test, whatever became of it. One shell on each machine, and no process for what is not
+# After every test, passed or not. One shell on each machine, and no process for settings that are
 # there: each takes tens of milliseconds.
 put_back() {
     end_traffic
@@ -248,7 +248,7 @@ put_back() {
     return 0
 }
 
-# keep_over_power: what later tests put back is needed after the cut, too. Before what a test does:
+# keep_over_power: settings that later tests restore are needed after the cut, too. Before a test
 # all else that is on the disk by then is flushed, too.
 keep_over_power() {
     keeps_what_is_written || exit
@@ -287,12 +287,12 @@ daemon_log() {
 # refusal_names PART…: in the health, and in the log since the mark. The health shows an earlier
 # refusal until the daemon has read the new text.
 refusal_names() {
-    local words log part
-    words=$(said '.health[] | select(.code == "config-refused") | .text' status)
+    local text log part
+    text=$(said '.health[] | select(.code == "config-refused") | .text' status)
     log=$(daemon_log)
-    [ -n "$words" ] || { echo "nothing is refused" && return 1; }
+    [ -n "$text" ] || { echo "nothing is refused" && return 1; }
     for part; do
-        [[ $words == *"$part"* ]] || { echo "the finding has no '$part': $words" && return 1; }
+        [[ $text == *"$part"* ]] || { echo "the finding has no '$part': $text" && return 1; }
         [[ $log == *"$part"* ]] || { echo "the log has no '$part': $log" && return 1; }
     done
 }
@@ -307,7 +307,7 @@ refused() {
     configure <<<"$text"
     soon 5 refusal_names "$@"
     same "the engine's state" "$(said .engine status)" "$before"
-    internet || fail "no way to the Internet any more"
+    internet || fail "no Internet access any more"
 }
 
 healthy() { says '[.health[] | select(.code == "config-refused")] | length == 0' status; }

@@ -28,7 +28,7 @@ working() {
     says '.enabled and .state == "inline" and (.queues | length > 0 and all(.bound))' ips
 }
 
-# taken: Suricata was started with what the daemon wrote last. Until then what is said of it may be
+# taken: Suricata was started with the files the daemon wrote last. Until then reports may be
 # about the one before.
 TAKEN='cd /var/run/fastpath/ips && cmp -s suricata.yaml /var/etc/suricata/accepted.yaml &&
     cmp -s arguments /var/etc/suricata/accepted.arguments &&
@@ -51,7 +51,7 @@ reads() {
 RULES='sed -n "/^rule-files:/,/^[a-z]/s/^ *- \"\(.*\)\"/\1/p" /var/run/fastpath/ips/suricata.yaml |
     xargs cat'
 
-# own_rules_only: what is in force is what we bring, and no update of it is due: sources that an
+# own_rules_only: the built-in rules are in force, and no update is due: sources that
 # earlier test had are gone from the configuration at once, and from the rules by the next update.
 own_rules_only() {
     says '.rules | .state != "updating" and .next_ms == 0' ips ||
@@ -125,7 +125,7 @@ after_file() {
 }
 
 # counted PORT: from here on, bytes of that connection that take the slow path are counted, before
-# all other rules and by nothing of ours.
+# all other rules and by none of our rules.
 counted() {
     gw "nft -f - <<END
 table inet e2e {
@@ -154,7 +154,7 @@ shows() {
     note "$1 after $TOOK ms"
 }
 
-# Held: the supervisor sleeps, so that Suricata stays dead while that is looked at.
+# Held: the supervisor sleeps, so that Suricata stays dead during the check.
 hold_suricata() { instance hold suricata; }
 let_suricata() { instance release suricata; }
 # Its main thread is not called suricata.

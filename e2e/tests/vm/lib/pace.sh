@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # How fast this machine is now: the gateway's work of a test, which is to start small programs.
 
-# What it takes an idle emulated gateway on two cores of 2024, in milliseconds.
+# Duration on an idle emulated gateway on two cores of 2024, in milliseconds.
 REFERENCE_MS=1000
 # shellcheck disable=SC2016 # the gateway expands it
 WORK='i=0; while [ $i -lt 100 ]; do /bin/true; i=$((i + 1)); done'

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Services that people install beside fastpath: OpenWrt's packages where the gateway has them,
+# Services that people install next to fastpath: OpenWrt's packages where the gateway has them,
 # Debian's programs with the same configuration where it is the lab's own.
 
 # is_openwrt: whether the gateway is OpenWrt's own userland.

@@ -19,7 +19,7 @@ prepare_peers() {
     done
 }
 
-# begin HOST NAME COMMAND…: as a process group of its own, its words in /tmp/e2e/NAME.log.
+# begin HOST NAME COMMAND…: as its own process group, its output in /tmp/e2e/NAME.log.
 begin() {
     local host=$1 name=$2
     shift 2
@@ -56,7 +56,7 @@ download() {
 # talk HOST NAME ADDRESS: DNS questions from one UDP port, some a second, and their answers.
 talk() { begin "$1" "$2" "exec /tmp/e2e/talk $3"; }
 
-# retransmitted HOST: TCP segments that it has sent once more.
+# retransmitted HOST: TCP segments that it has sent again.
 retransmitted() { "$1" cat /proc/net/snmp | awk '/^Tcp: [0-9]/ { print $13 }'; }
 
 # nothing_at HOST ADDRESS PORT: whether HOST finds no web server there.

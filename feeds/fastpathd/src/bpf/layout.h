@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the programs and the daemon tell each other: keys and entries of the maps. The crate `ebpf`
+ * The contract of programs and daemon: keys and entries of the maps. The crate `ebpf`
  * mirrors it in `layout.rs`; a test there compares sizes and offsets with these. Numbers that
  * packets carry are in network order, all others in the machine's.
  */
@@ -16,7 +16,7 @@
 #define TAG_THERE 0x1000
 #define TAG_8021AD 0x2000
 
-/* How a packet comes in, beside its device. */
+/* How a packet comes in, besides its device. */
 struct way {
 	__u16 outer;
 	__u16 inner;
@@ -61,7 +61,7 @@ struct key6 {
 /* `header` is Ethernet's only, and TC pushes no tag. */
 #define FLOW_PLAIN 0x08
 
-/* Set by a program, and never taken back: a FIN or RST was seen in one of the directions. */
+/* Set by a program, and never cleared: a FIN or RST was seen in one of the directions. */
 #define STATE_CLOSING 1
 
 struct entry {
@@ -72,7 +72,7 @@ struct entry {
 	__u64 bytes;
 	__u32 state;
 
-	/* What is done. Lowest egress device. */
+	/* The action. Lowest egress device. */
 	__u32 ifindex;
 	/* The largest IP packet. */
 	__u16 mtu;
@@ -136,7 +136,7 @@ enum way_out {
 	OUT_NOT_IP,
 	/* Group address of the link layer. */
 	OUT_MULTICAST,
-	/* Cut off, or lengths that contradict each other. */
+	/* Truncated, or lengths that contradict each other. */
 	OUT_MALFORMED,
 	/* IPv4 with options, IPv6 with an extension header. */
 	OUT_OPTIONS,
@@ -151,7 +151,7 @@ enum way_out {
 	OUT_TCP,
 	/* XDP may not send to the egress device. */
 	OUT_NO_DEVICE,
-	/* The kernel had no room for the new header: dropped. */
+	/* The kernel had no memory for the new header: dropped. */
 	OUT_NO_ROOM,
 	OUT_NUMBER,
 };

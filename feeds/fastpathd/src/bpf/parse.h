@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a packet is. Every function returns the way out that the packet has to take, or IS_FLOW when
+ * Parses a packet. Every function returns the exit that the packet has to take, or IS_FLOW when
  * it may be one of a flow.
  */
 #ifndef FASTPATH_PARSE_H
@@ -186,7 +186,7 @@ always int parse_pppoe(void *data, void *end, struct packet *p, __be16 *proto)
 }
 
 /*
- * Ethernet, tags, PPPoE. `p->way` may hold the outer tag already: TC finds it beside the packet.
+ * Ethernet, tags, PPPoE. `p->way` may hold the outer tag already: TC finds it in the metadata.
  * Offsets are numbers, not differences of pointers, so that the verifier knows them.
  */
 always int parse_l2(void *data, void *end, struct packet *p)
@@ -238,7 +238,7 @@ always int is_unsure(int out)
 	return out == OUT_MALFORMED || out == OUT_NOT_IP;
 }
 
-/* What is behind every header that has a copy of the code: IPv4 and UDP. */
+/* Code behind every header that has a copy of the code: IPv4 and UDP. */
 #define USUAL (sizeof(struct iphdr) + UDP_LEN)
 
 /*
@@ -338,7 +338,7 @@ always int next_header(__u8 type)
 	return OUT_PROTOCOL;
 }
 
-/* short6: a frame that has no room for IPv6 and the least transport header. */
+/* short6: a frame too short for IPv6 and the least transport header. */
 always int short6(void *at, void *end)
 {
 	struct ipv6hdr *ip = at;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The TC side: the outer tag lies beside the packet, checksums may be left to the hardware. */
+/* The TC side: the outer tag is in the metadata, checksums may be left to the hardware. */
 #ifndef FASTPATH_TC_H
 #define FASTPATH_TC_H
 
-/* Behind it, as a way out: the egress device. */
+/* After it, as an exit: the egress device. */
 #define SENT OUT_NUMBER
 
 /* The level query's answer is 0 to 3 when the device has verified the checksum. */
@@ -17,7 +17,7 @@ always int is_verified(struct __sk_buff *skb)
  * of the pseudo header where the device is to finish it (CHECKSUM_PARTIAL): then the ports must not
  * count. A program cannot see which, but bpf_l4_csum_replace() knows: given the addresses' delta as
  * one of the pseudo header, it subtracts it from a complete checksum and adds it to a partial one,
- * and those differ unless the delta is 0. So one call tells and the ports are added in place: a
+ * and those differ unless the delta is 0. So one call shows it and the ports are added in place: a
  * second call costs 80 instructions. All pointers are new afterwards.
  */
 always int check_l4_tc(struct __sk_buff *skb, struct packet *p, const struct entry *to,
@@ -92,7 +92,7 @@ always int take_off(struct __sk_buff *skb, const struct packet *p)
 	void *data, *end;
 	__be16 *type;
 
-	/* The first only lies beside the packet; the second moves it in. */
+	/* The first only goes to the metadata; the second moves it in. */
 	if (!skb->vlan_present && bpf_skb_vlan_push(skb, bpf_htons(ETH_P_8021Q), 1))
 		return 0;
 	if (bpf_skb_vlan_push(skb, bpf_htons(ETH_P_8021Q), 1))
@@ -103,7 +103,7 @@ always int take_off(struct __sk_buff *skb, const struct packet *p)
 	if ((void *)(type + 1) > end)
 		return 0;
 	*type = p->proto;
-	/* Out of the packet, then from beside it. */
+	/* Out of the packet, then from the metadata. */
 	if (bpf_skb_vlan_pop(skb) || bpf_skb_vlan_pop(skb))
 		return 0;
 	return !bpf_skb_adjust_room(skb, ETH_HLEN - (int)p->l2_len, BPF_ADJ_ROOM_MAC,
@@ -280,7 +280,7 @@ always int tc4(struct __sk_buff *skb, struct packet *p)
 			leave(OUT_NO_ROOM);
 		return SENT + (int)to->e.ifindex;
 	}
-	/* A copy: its address must not bind the hot way's values to memory. */
+	/* A copy: its address must not bind the hot path's values to memory. */
 	rest = rest_of(p);
 	return forward4(skb, &rest, to);
 }
@@ -339,7 +339,7 @@ always int tc6(struct __sk_buff *skb, struct packet *p)
 		sum6_moved(skb, p, &to->e);
 		return SENT + (int)to->e.ifindex;
 	}
-	/* A copy: its address must not bind the hot way's values to memory. */
+	/* A copy: its address must not bind the hot path's values to memory. */
 	rest = rest_of(p);
 	return forward6(skb, &rest, to);
 }

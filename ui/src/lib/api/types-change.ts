@@ -14,18 +14,18 @@ export type Setting = string | string[];
  */
 export interface ChangeApi {
   /**
-   * Applies a change for some seconds; unless it is confirmed within, what was before is back. Refusals: `argument`, `edit` (a section is not there any more), `denied`, `invalid` (with `problems`), `cuts` (with `cuts`), `exposes` (with `exposes`), `pending` (with `id`, `user`, `since_ms`, `left_s` of the change that waits), `unchanged`, `busy`, `failed`.
+   * Applies a change, which expires after some seconds and is rolled back unless it is confirmed. Refusals: `argument`, `edit` (a section does not exist any more), `denied`, `invalid` (with `problems`), `cuts` (with `cuts`), `exposes` (with `exposes`), `pending` (with `id`, `user`, `since_ms`, `left_s` of the pending change), `unchanged`, `busy`, `failed`.
    */
   apply: {
     request: {
       /**
-       * what to change
+       * the edits
        *
        * @maxItems 512
        */
       edits: Edit[];
       /**
-       * the router's address that the browser uses (location.hostname): whose connections are looked at for cuts
+       * the router's address that the browser uses (location.hostname): clients connected to it are checked for cuts
        */
       via?: string;
       /**
@@ -33,15 +33,15 @@ export interface ChangeApi {
        */
       seconds?: number;
       /**
-       * apply it though it cuts somebody off; default false
+       * apply it although it may disconnect a client; default false
        */
       cut_ok?: boolean;
       /**
-       * apply it although it opens these zones to the Internet: every zone that `check` names in `exposes`
+       * apply it although it opens these zones to the Internet: every zone that `check` lists in `exposes`
        */
       accept_exposure?: string[];
       /**
-       * a line for the list of changes
+       * a note for the list of changes
        */
       note?: string;
     };
@@ -55,48 +55,48 @@ export interface ChangeApi {
        */
       seconds: number;
       /**
-       * until when, Unix milliseconds by the router's clock
+       * when it expires, Unix milliseconds by the router's clock
        */
       until_ms: number;
     };
   };
   /**
-   * What a change would do. Nothing is changed. For who may write the files: to judge them, programs run as root on what the edits say. Refusals: `argument`, `edit` (a section is not there any more), `denied`.
+   * The effects of a change. Nothing is changed. Requires write access to the files: the check runs programs as root on the edits. Refusals: `argument`, `edit` (a section does not exist any more), `denied`.
    */
   check: {
     request: {
       /**
-       * what to change
+       * the edits
        *
        * @maxItems 512
        */
       edits: Edit[];
       /**
-       * the router's address that the browser uses (location.hostname): whose connections are looked at for cuts
+       * the router's address that the browser uses (location.hostname): clients connected to it are checked for cuts
        */
       via?: string;
     };
     reply: {
       /**
-       * what it would make wrong; with any it is not applied
+       * problems it would cause; with any it is not applied
        */
       problems: Problem[];
       /**
-       * what it would do
+       * its diff
        */
       diff: Line[];
       /**
-       * whom it would cut off
+       * clients it would disconnect
        */
       cuts: Cut[];
       /**
-       * what it would open to the Internet; port forwards are not listed
+       * zones it would open to the Internet; port forwards are not listed
        */
       exposes: Exposure[];
     };
   };
   /**
-   * Keeps the change that waits. Only who applied it can, from any session of theirs. Refusals: `denied`, `gone` (with `state`: how it ended), `not-in-force` (fastpathd does not use the changed configuration; with `problems`).
+   * Keeps the pending change. Only the user who applied it may confirm, from any session. Refusals: `denied`, `gone` (with `state`: how it ended), `not-in-force` (fastpathd does not use the changed configuration; with `problems`).
    */
   confirm: {
     request: {
@@ -117,12 +117,12 @@ export interface ChangeApi {
     };
   };
   /**
-   * Files of /etc/config, without secrets: for users who may look, uci's own get would tell them.
+   * Files of /etc/config, without secrets. Viewers use it, since uci's own get would show secrets.
    */
   get: {
     request: {
       /**
-       * the files wanted
+       * the requested files
        */
       configs: (
         'dhcp' | 'fastpath' | 'firewall' | 'network' | 'rpcd' | 'suricata' | 'system' | 'wireless'
@@ -130,7 +130,7 @@ export interface ChangeApi {
     };
     reply: {
       /**
-       * sections by file; a file that there is not is left out
+       * sections by file; missing files are left out
        */
       configs: {
         [k: string]: Section[];
@@ -144,7 +144,7 @@ export interface ChangeApi {
     request: {};
     reply: {
       /**
-       * the newest first
+       * newest first
        *
        * @maxItems 10
        */
@@ -152,23 +152,23 @@ export interface ChangeApi {
     };
   };
   /**
-   * The change that waits, and which one has ended last. Cheap: for asking every second.
+   * The pending change, and the one that ended last. Cheap enough to poll every second.
    */
   pending: {
     request: {};
     reply: {
       /**
-       * the one that waits
+       * the pending change
        */
       pending: Pending | null;
       /**
-       * the one that has ended last
+       * the change that ended last
        */
       last: Ended | null;
     };
   };
   /**
-   * Takes the change that waits back at once. Refusals: `denied`, `gone`.
+   * Rolls the pending change back immediately. Refusals: `denied`, `gone`.
    */
   revert: {
     request: {
@@ -189,7 +189,7 @@ export interface ChangeApi {
     };
   };
   /**
-   * The edits that take a confirmed change back, to be checked and applied as any others. What came since stays. Instead of a secret they have "•••" and the change's number: `apply` knows the secret. Refusals: `gone`, `changed` (with `config`, `section`, `option`: it was changed again since).
+   * The edits that undo a confirmed change, to be checked and applied like any others. Later changes stay. In place of a secret they have "•••" and the change's number, by which `apply` finds the secret. Refusals: `gone`, `changed` (with `config`, `section`, `option`: the value has been changed since).
    */
   undo: {
     request: {
@@ -200,14 +200,14 @@ export interface ChangeApi {
     };
     reply: {
       /**
-       * the inverse
+       * the inverse edits
        */
       edits: Edit[];
     };
   };
 }
 /**
- * One step of a change. They are carried out in their order; sections of an earlier `add` are called by its section or id.
+ * One step of a change, applied in order; a section of an earlier `add` is referenced by its section or id.
  *
  * This interface was referenced by `ChangeApi`'s JSON-Schema
  * via the `definition` "Edit".
@@ -219,38 +219,38 @@ export interface Edit {
   config:
     'dhcp' | 'fastpath' | 'firewall' | 'network' | 'rpcd' | 'suricata' | 'system' | 'wireless';
   /**
-   * what is done
+   * the operation
    */
   op: 'add' | 'set' | 'delete' | 'rename' | 'order';
   /**
-   * the section; of `add` the name that it gets, anonymous without
+   * the section; for `add` its name, anonymous without
    */
   section?: string | null;
   /**
-   * of `add`: its type
+   * for `add`: its type
    */
   type?: string;
   /**
-   * of `add` without a name: what later edits call it
+   * for `add` without a name: the reference for later edits
    */
   id?: string | null;
   /**
-   * of `add` and `set`: options; null, an empty text or list removes one. "•••" for a secret leaves it as it is; at most 4096 bytes a text
+   * for `add` and `set`: options; null, an empty text or list removes one. "•••" for a secret keeps it; at most 4096 bytes a text
    */
   values?: {
     [k: string]: Setting | (null | number | boolean);
   };
   /**
-   * of `rename`: the new name
+   * for `rename`: the new name
    */
   name?: string;
   /**
-   * of `order`: these first, in this order
+   * for `order`: these first, in this order
    */
   sections?: string[];
 }
 /**
- * Something that a change makes wrong.
+ * A problem that a change would cause.
  *
  * This interface was referenced by `ChangeApi`'s JSON-Schema
  * via the `definition` "Problem".
@@ -269,7 +269,7 @@ export interface Problem {
    */
   option: string;
   /**
-   * what is wrong
+   * the code of the problem
    */
   code:
     | 'address-collides'
@@ -299,18 +299,18 @@ export interface Problem {
     | 'vlan-range'
     | 'zone-twice';
   /**
-   * what fills the words: value, expected, port, vlan, other, device, interface, zone, needed, longest, what
+   * parameters of the text: value, expected, port, vlan, other, device, interface, zone, needed, longest, what
    */
   params: {
     [k: string]: string;
   };
   /**
-   * in English
+   * English text
    */
   text: string;
 }
 /**
- * One line of what a change does, without secrets.
+ * One line of a change's diff, without secrets.
  *
  * This interface was referenced by `ChangeApi`'s JSON-Schema
  * via the `definition` "Line".
@@ -325,7 +325,7 @@ export interface Line {
    */
   section: string | null;
   /**
-   * what to call it for people
+   * display name
    */
   label: string | null;
   /**
@@ -333,31 +333,31 @@ export interface Line {
    */
   type: string | null;
   /**
-   * what happens; the options of a section that is added or removed follow as `set`
+   * the operation; the options of an added or removed section follow as `set`
    */
   what: 'add' | 'remove' | 'rename' | 'order' | 'set';
   /**
-   * of `set`: the option
+   * for `set`: the option
    */
   option: string | null;
   /**
-   * of `set` and `rename`: before; null: not there
+   * for `set` and `rename`: old value; null: none
    */
   from: Setting | null;
   /**
-   * after; null: not there
+   * new value; null: none
    */
   to: Setting | null;
 }
 /**
- * A way in which a change would cut off somebody who uses the page now.
+ * How a change would disconnect a client that uses the page now.
  *
  * This interface was referenced by `ChangeApi`'s JSON-Schema
  * via the `definition` "Cut".
  */
 export interface Cut {
   /**
-   * their interface is gone, the router's address is another, the interface moves to another device, their port does not lead to it, the firewall closes
+   * its interface is removed, the router's address changes, the interface moves to another device, its port no longer leads to it, the firewall closes
    */
   code: 'interface' | 'address' | 'device' | 'port' | 'firewall';
   /**
@@ -367,12 +367,12 @@ export interface Cut {
     [k: string]: string;
   };
   /**
-   * in English
+   * English text
    */
   text: string;
 }
 /**
- * What a change opens to the Internet that was closed before.
+ * A zone that a change opens to the Internet and that was closed before.
  *
  * This interface was referenced by `ChangeApi`'s JSON-Schema
  * via the `definition` "Exposure".
@@ -391,7 +391,7 @@ export interface Exposure {
    */
   to: string;
   /**
-   * in English
+   * English text
    */
   text: string;
 }
@@ -403,15 +403,15 @@ export interface Exposure {
  */
 export interface Section {
   /**
-   * its name; of an anonymous one what uci made up, which changes with every change of the file
+   * its name; for an anonymous one uci's generated name, which changes with every change of the file
    */
   section: string;
   /**
-   * what to call it for people
+   * display name
    */
   label: string;
   /**
-   * the file gives it no name
+   * anonymous in the file
    */
   anonymous: boolean;
   /**
@@ -441,28 +441,28 @@ export interface Past {
    */
   at_ms: number;
   /**
-   * who applied it
+   * user who applied it
    */
   user: string;
   /**
-   * what they said of it
+   * the note
    */
   note: string;
   /**
-   * kept; taken back by somebody; because nobody confirmed it; at boot, since the power went before
+   * confirmed; reverted by a user; expired; rolled back at boot after a power cut
    */
   state: 'confirmed' | 'reverted' | 'expired' | 'power-cut';
   /**
-   * what it wrote is still as it wrote it
+   * its values have not been changed since
    */
   undoable: boolean;
   /**
-   * what it did
+   * its diff
    */
   diff: Line[];
 }
 /**
- * A change that was applied and is taken back unless it is confirmed.
+ * A change that was applied and is rolled back unless it is confirmed.
  *
  * This interface was referenced by `ChangeApi`'s JSON-Schema
  * via the `definition` "Pending".
@@ -477,11 +477,11 @@ export interface Pending {
    */
   at_ms: number;
   /**
-   * who applied it; `root (local)` on the router itself
+   * user who applied it; `root (local)` on the router itself
    */
   user: string;
   /**
-   * what they said of it
+   * the note
    */
   note: string;
   /**
@@ -489,15 +489,15 @@ export interface Pending {
    */
   seconds: number;
   /**
-   * what is left of it, by a clock that nobody sets
+   * remaining time, by the monotonic clock
    */
   left_s: number;
   /**
-   * whether network, firewall and daemon are seen to be as the change wants them; null: that cannot be told. False may last where a part of it can never be
+   * whether the network, the firewall and the daemon work by the change; null: unknown. It stays false if a part can never be in force
    */
   in_force: boolean | null;
   /**
-   * why fastpathd does not use the changed configuration; empty: it does, or has not read it
+   * why fastpathd does not use the changed configuration; empty: it uses it, or has not read it yet
    */
   problems: Problem[];
   /**
@@ -505,7 +505,7 @@ export interface Pending {
    */
   mine: boolean;
   /**
-   * what it does
+   * its diff
    */
   diff: Line[];
 }

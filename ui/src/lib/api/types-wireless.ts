@@ -19,7 +19,7 @@ export interface WirelessApi {
   };
 }
 /**
- * A radio: a section wifi-device of /etc/config/wireless that netifd knows.
+ * A radio: a section wifi-device of /etc/config/wireless that is known to netifd.
  *
  * This interface was referenced by `WirelessApi`'s JSON-Schema
  * via the `definition` "Radio".
@@ -30,7 +30,7 @@ export interface Radio {
    */
   name: string;
   /**
-   * `2g`, `5g`, `6g`, `60g`; empty: not said
+   * `2g`, `5g`, `6g`, `60g`; empty: not configured
    */
   band: string;
   /**
@@ -38,7 +38,7 @@ export interface Radio {
    */
   channel: string;
   /**
-   * two letters; empty: not said
+   * two letters; empty: not configured
    */
   country: string;
   /**
@@ -51,11 +51,11 @@ export interface Radio {
    */
   pending: boolean;
   /**
-   * netifd has given up; the system log says why
+   * netifd failed to set it up; the system log has the reason
    */
   failed: boolean;
   /**
-   * those that are not disabled
+   * enabled ones
    */
   ssids: Ssid[];
 }
@@ -71,7 +71,7 @@ export interface Ssid {
    */
   section: string;
   /**
-   * its name; whoever runs a station or a mesh chooses it
+   * its name; with a station or a mesh chosen by its operator
    */
   ssid: string;
   /**
@@ -87,7 +87,7 @@ export interface Ssid {
    */
   networks: string[];
   /**
-   * the network device, a port of the bridge; empty: there is none now
+   * the network device, a port of the bridge; empty: none
    */
   device: string;
 }

@@ -6,35 +6,35 @@ export type DoctorGain = {
   source: string;
 } | null;
 /**
- * what method fix of fastpath.doctor does
+ * the action of method fix of fastpath.doctor
  */
 export type DoctorFix = {
   /**
-   * change: settings, taken back unless confirmed; step: done at once
+   * change: settings, rolled back unless confirmed; step: effective immediately
    */
   kind: 'change' | 'step';
   label: string;
   /**
-   * of a change, as fastpath.change takes them
+   * of a change, as for fastpath.change
    */
   edits?: {}[];
 } | null;
 /**
- * How established flows leave the slow path.
+ * How established flows are offloaded.
  *
  * This interface was referenced by `FastpathApi`'s JSON-Schema
  * via the `definition` "Engine".
  */
 export type Engine = 'off' | 'flowtable' | 'flowtable-hw' | 'ebpf';
 /**
- * Which way the packets of a flow take: slow (the whole stack and every rule), inspect (in the IPS queue), flowtable (software flowtable), hardware (offloaded to the NIC or switch), ebpf.
+ * The path of a flow's packets: slow (the whole stack and every rule), inspect (in the IPS queue), flowtable (software flowtable), hardware (offloaded to the NIC or switch), ebpf.
  *
  * This interface was referenced by `FastpathApi`'s JSON-Schema
  * via the `definition` "Path".
  */
 export type Path = 'slow' | 'inspect' | 'flowtable' | 'hardware' | 'ebpf';
 /**
- * Why a flow is on the slow path or in inspection; empty for one on another path.
+ * Why a flow is on the slow path or in inspection; empty on another path.
  *
  * This interface was referenced by `FastpathApi`'s JSON-Schema
  * via the `definition` "Reason".
@@ -67,7 +67,7 @@ export type Reason =
   | 'pending'
   | 'not-taken';
 /**
- * How a flow stands with inspection: none (not to be inspected), inspecting (packets wait for Suricata's verdict until it has seen enough or the budget is spent), always (as long as it lives), bypassed (over: Suricata had seen enough), spent (over: the budget is spent), uninspected (to be inspected, but it passes without), stopped (to be inspected, but Suricata is away: its packets are dropped).
+ * Inspection state of a flow: none (not subject to inspection), inspecting (packets wait for Suricata's verdict until Suricata bypasses the flow or the budget is spent), always (every packet), bypassed (ended by Suricata), spent (ended by the budget), uninspected (subject to inspection, but passes uninspected), stopped (subject to inspection, but Suricata does not answer: its packets are dropped).
  *
  * This interface was referenced by `FastpathApi`'s JSON-Schema
  * via the `definition` "Inspection".
@@ -75,7 +75,7 @@ export type Reason =
 export type Inspection =
   'none' | 'inspecting' | 'always' | 'bypassed' | 'spent' | 'uninspected' | 'stopped';
 /**
- * off; starting (Suricata loads its rules); inline (every inspected packet waits for its verdict); inline-degraded (in line, but packets are lost or late, or rules are missing); failing-open (Suricata is away, connections pass uninspected); failing-closed (it is away, what would be inspected stops); rules-rejected (Suricata refused the rules or the configuration); watching (mode ids: it sees copies and stops nothing).
+ * off; starting (Suricata loads its rules); inline (every inspected packet waits for its verdict); inline-degraded (inline, but packets are lost or late, or rules are missing); failing-open (Suricata does not answer, connections pass uninspected); failing-closed (it does not answer, connections to be inspected are dropped); rules-rejected (Suricata refused the rules or the configuration); watching (mode ids: it receives copies and drops nothing).
  *
  * This interface was referenced by `FastpathApi`'s JSON-Schema
  * via the `definition` "IpsState".
@@ -90,14 +90,14 @@ export type IpsState =
   | 'rules-rejected'
   | 'watching';
 /**
- * inspect (until Suricata or the budget says enough, then offload), none, always (every packet, never offloaded).
+ * inspect (until Suricata bypasses the connection or the budget is spent, then offload), none, always (every packet, never offloaded).
  *
  * This interface was referenced by `FastpathApi`'s JSON-Schema
  * via the `definition` "IpsAction".
  */
 export type IpsAction = 'inspect' | 'none' | 'always';
 /**
- * How bad a health finding is.
+ * Severity of a health finding.
  *
  * This interface was referenced by `FastpathApi`'s JSON-Schema
  * via the `definition` "Level".
@@ -109,14 +109,14 @@ export type Level = 'ok' | 'notice' | 'warning' | 'error';
  */
 export interface FastpathApi {
   /**
-   * Notification: rules fired. The first of a while at once, a flood about once a second; alerts tells all that the ring holds.
+   * Notification: new alerts. The first one immediately, in a flood about once a second; method alerts lists all that the ring holds.
    */
   alert: {
     request: {};
     reply: AlertNews;
   };
   /**
-   * Rules that fired, newest first, out of a ring of the last 1000. Texts come from the network: show them, never interpret them.
+   * Alerts, newest first, from a ring of the last 1000. Texts come from the network: display them, never interpret them.
    */
   alerts: {
     request: AlertsQuery;
@@ -130,28 +130,28 @@ export interface FastpathApi {
     reply: BlockReleased;
   };
   /**
-   * Addresses blocked for a time because they fired a drop rule.
+   * Source addresses that are blocked for a time because they triggered a drop rule.
    */
   blocks: {
     request: {};
     reply: Blocks;
   };
   /**
-   * Which CPU does what: the plan, what is in force, and where they differ. Sets of CPUs are the kernel's lists, such as 0-3,8; empty: none. Loads are in status.
+   * The CPU plan, the current state, and the differences. Sets of CPUs are lists in the kernel's format, such as 0-3,8; empty: none. Loads are in status.
    */
   cpu: {
     request: {};
     reply: CpuPlan;
   };
   /**
-   * What makes this box slow or unsafe, as the object fastpath.doctor found it just now (its method run; fix and pmtu are methods of that object, for those who may change settings). system-password shows its findings only to callers with the right to fix, and is unknown to all others; callers are served one at a time. Takes seconds: load and counters are sampled. Status 4 (not found) when rpcd has no fastpath.doctor. docs/doctor.md lists the checks.
+   * Checks of the router's performance and security: the answer of method run of fastpath.doctor (fix and pmtu are further methods of that object, for callers who may change settings). system-password shows its findings only to callers with the right to fix, and is unknown to all others; callers are served one at a time. Takes seconds: load and counters are sampled. Status 4 (not found) when rpcd has no fastpath.doctor. docs/doctor.md lists the checks.
    */
   doctor: {
     request: DoctorRequest;
     reply: Doctor;
   };
   /**
-   * The programs of the engine ebpf: where they are, what they carry, and how packets leave them.
+   * The programs of engine ebpf: attach points, connections, and packet verdicts.
    */
   ebpf: {
     request: {};
@@ -165,7 +165,7 @@ export interface FastpathApi {
     reply: EngineState;
   };
   /**
-   * One flow with its life so far. Status 4 (not found) when it is gone.
+   * One flow with its history. Status 4 (not found) when it has ended.
    */
   flow: {
     request: FlowQuery;
@@ -193,42 +193,42 @@ export interface FastpathApi {
     reply: History;
   };
   /**
-   * Intrusion prevention: whether Suricata is in line, what it does, what it can see, its rules and who is inspected.
+   * Intrusion prevention: state of Suricata, counters, visibility, rules and policies.
    */
   ips: {
     request: {};
     reply: Ips;
   };
   /**
-   * Every connection that had left inspection is inspected again, with a new budget: marks and counters in conntrack are reset, the flowtable is emptied.
+   * Inspects every connection again that had left inspection, with a new budget: marks and counters in conntrack are reset, the flowtable is flushed.
    */
   reinspect: {
     request: ReinspectRequest;
     reply: Reinspected;
   };
   /**
-   * Starts an update of the rules now: fetched, verified, unpacked, tested, swapped, loaded. How it went is in ips, rules.
+   * Starts a rule update now: fetch, verify, unpack, test, swap, load. The result is in ips, rules.
    */
   rules_update: {
     request: RulesUpdateRequest;
     reply: RulesUpdate;
   };
   /**
-   * Everything a dashboard needs at a glance.
+   * Summary for a dashboard.
    */
   status: {
     request: {};
     reply: Status;
   };
   /**
-   * Notification, once a second while somebody is subscribed: the figures that change.
+   * Notification, once a second while a subscriber exists: the values that change.
    */
   tick: {
     request: {};
     reply: Tick;
   };
   /**
-   * Who uses the line: hosts behind the router, services, VLANs or paths, busiest first.
+   * Top users of the WAN: hosts behind the router, services, VLANs or paths, busiest first.
    */
   top: {
     request: TopQuery;
@@ -248,7 +248,7 @@ export interface AlertNews {
    */
   last: number;
   /**
-   * since the notification before
+   * since the previous notification
    */
   new: number;
   /**
@@ -257,14 +257,14 @@ export interface AlertNews {
   alerts: Alert[];
 }
 /**
- * One rule that fired on one packet.
+ * One rule that matched one packet.
  *
  * This interface was referenced by `FastpathApi`'s JSON-Schema
  * via the `definition` "Alert".
  */
 export interface Alert {
   /**
-   * grows by one; starts anew with the daemon
+   * grows by one; restarts with the daemon
    */
   id: number;
   /**
@@ -272,7 +272,7 @@ export interface Alert {
    */
   at_ms: number;
   /**
-   * blocked: the packet never arrived
+   * blocked: the packet was dropped
    */
   action: 'allowed' | 'blocked';
   gid: number;
@@ -281,7 +281,7 @@ export interface Alert {
   signature: string;
   category: string;
   /**
-   * 1 is the worst
+   * 1 is the highest
    */
   severity: number;
   proto: string;
@@ -304,11 +304,11 @@ export interface Alert {
    */
   target: string;
   /**
-   * where the packet came in
+   * ingress device of the packet
    */
   device: string;
   /**
-   * id of the flow while it lives; 0: it is gone
+   * id of the flow while it exists; 0: it has ended
    */
   flow: number;
 }
@@ -325,27 +325,27 @@ export interface AlertsQuery {
 }
 export interface AlertFilter {
   /**
-   * in signature, category, addresses, host names or the name asked for, case ignored
+   * in signature, category, addresses, host names or the requested name, case-insensitive
    */
   text?: string;
   action?: 'allowed' | 'blocked';
   /**
-   * this or worse; 1 is the worst
+   * this severity or higher; 1 is the highest
    */
   severity?: number;
   /**
-   * one of the two ends
+   * either end
    */
   address?: string;
   sid?: number;
   /**
-   * id of a living flow
+   * id of an active flow
    */
   flow?: number;
 }
 export interface Alerts {
   /**
-   * that match, in the ring
+   * matching alerts in the ring
    */
   total: number;
   /**
@@ -371,15 +371,15 @@ export interface Blocks {
    */
   time_s: number;
   /**
-   * most addresses of a family
+   * maximum number of addresses of a family
    */
   limit: number;
   /**
-   * sources not blocked because they are exempt, the gateway's own, or there were too many
+   * sources not blocked because they are exempt, own addresses, or over the limit
    */
   refused: number;
   /**
-   * dropped because of a block
+   * packets dropped by blocks
    */
   packets: number;
   /**
@@ -394,11 +394,11 @@ export interface Block {
    */
   name: string;
   /**
-   * rule that fired
+   * rule that matched
    */
   sid: number;
   /**
-   * its words
+   * its message
    */
   reason: string;
   since_ms: number;
@@ -414,13 +414,13 @@ export interface CpuPlan {
    */
   active: boolean;
   /**
-   * in words, why not; empty while active
+   * the reason if it is not active; empty while active
    */
   why: string;
   profile: 'auto' | 'forward' | 'inspect';
   cpus: CpuRole[];
   /**
-   * packet queues of the inspection, counted from 0; empty while inspection is off
+   * inspection queues, numbered from 0; empty while inspection is off
    */
   queues: CpuQueue[];
   suricata: CpuSuricata;
@@ -439,11 +439,11 @@ export interface CpuRole {
   role: 'forwarding' | 'inspection' | 'control' | 'shared' | 'unused';
   online: boolean;
   /**
-   * by isolcpus; used only if it is named
+   * by isolcpus; used only if it is configured
    */
   isolated: boolean;
   /**
-   * strength, about 1024 for the strongest; 1024 where the kernel tells none
+   * relative capacity, about 1024 for the fastest; 1024 where the kernel reports none
    */
   capacity: number;
   /**
@@ -451,7 +451,7 @@ export interface CpuRole {
    */
   core: number;
   /**
-   * NUMA node; absent: none known
+   * NUMA node; absent: unknown
    */
   node?: number;
 }
@@ -479,7 +479,7 @@ export interface CpuSuricata {
 export interface CpuDevice {
   device: string;
   /**
-   * ports whose packets it carries, such as those of a switch behind it
+   * ports whose packets it receives, such as those of a switch behind it
    */
   carries: string[];
   irqs: CpuIrq[];
@@ -500,11 +500,11 @@ export interface CpuIrq {
   irq: number;
   name: string;
   /**
-   * absent if the name tells none
+   * absent if its name has none
    */
   queue?: number;
   /**
-   * absent: left where it is
+   * absent: unchanged
    */
   wanted?: string;
   have: string;
@@ -513,7 +513,7 @@ export interface CpuThread {
   pid: number;
   name: string;
   /**
-   * absent: left where it is
+   * absent: unchanged
    */
   wanted?: string;
   have: string;
@@ -521,7 +521,7 @@ export interface CpuThread {
 export interface CpuRps {
   queue: number;
   /**
-   * absent: left as it is
+   * absent: unchanged
    */
   wanted?: string;
   have: string;
@@ -529,7 +529,7 @@ export interface CpuRps {
 export interface CpuXps {
   queue: number;
   /**
-   * absent: left as it is
+   * absent: unchanged
    */
   wanted?: string;
   have: string;
@@ -540,15 +540,15 @@ export interface CpuSteering {
    */
   uci: string;
   /**
-   * whose script OpenWrt's packet steering asks before it acts
+   * owner of the script that OpenWrt's packet steering runs first
    */
   hook: 'absent' | 'ours' | 'foreign';
   /**
-   * the plan is in force and OpenWrt's packet steering leaves it alone
+   * the plan is in force and OpenWrt's packet steering is suspended
    */
   taken_over: boolean;
   /**
-   * in words, who steers
+   * text: which program controls packet steering
    */
   text: string;
 }
@@ -560,7 +560,7 @@ export interface CpuDifference {
   wanted: string;
   have: string;
   /**
-   * in words, with the reason if the kernel refuses it
+   * text, with the reason if the kernel refuses it
    */
   text: string;
 }
@@ -574,24 +574,24 @@ export interface DoctorRequest {
    */
   checks?: string[];
   /**
-   * time between two readings of counters; default 1000; 0: what needs two readings is unknown
+   * time between two readings of counters; default 1000; 0: checks that need two readings are unknown
    */
   sample_ms?: number;
 }
 export interface Doctor {
   /**
-   * when it began to look, Unix ms
+   * start of the run, Unix ms
    */
   at_ms: number;
   took_ms: number;
   summary: DoctorSummary;
   /**
-   * one for each check, the worst first, those in order too
+   * one for each check, most severe first, passed ones too
    */
   findings: DoctorFinding[];
 }
 /**
- * Checks by what they came to.
+ * Number of checks by result.
  */
 export interface DoctorSummary {
   error: number;
@@ -608,7 +608,7 @@ export interface DoctorFinding {
   id: string;
   group: string;
   /**
-   * unknown: could not be looked at, consequence says why
+   * unknown: the check could not run, consequence has the reason
    */
   severity: 'error' | 'warning' | 'advice' | 'info' | 'ok' | 'unknown';
   title: string;
@@ -618,7 +618,7 @@ export interface DoctorFinding {
   gain: DoctorGain;
   fix: DoctorFix;
   /**
-   * values that the texts were filled with
+   * values of the placeholders in the texts
    */
   params: {};
 }
@@ -626,7 +626,7 @@ export interface DoctorEvidence {
   what: string;
   value: string;
   /**
-   * file, command or document it was read from
+   * file, command or document it comes from
    */
   source: string;
 }
@@ -636,11 +636,11 @@ export interface EbpfState {
    */
   active: boolean;
   /**
-   * in words, why not every device has one that was to have one; empty: every one has
+   * the reason if a planned device has no program; empty: all have one
    */
   why: string;
   /**
-   * that were to have a program, by name; empty with another engine
+   * planned devices, by name; empty with another engine
    */
   devices: EbpfDevice[];
   /**
@@ -648,40 +648,40 @@ export interface EbpfState {
    */
   flows: number;
   /**
-   * connections that fit, of IPv4 and of IPv6 each; 0: no map
+   * capacity in connections, of IPv4 and of IPv6 each; 0: no map
    */
   capacity: number;
   /**
-   * connections that left for want of room
+   * connections evicted from a full table
    */
   evicted: number;
   /**
-   * packets that met a program
+   * packets that reached a program
    */
   seen: number;
   /**
-   * how they left, all of them: the sum is seen
+   * verdicts of all packets: their sum is seen
    */
   exits: EbpfExit[];
   /**
-   * what was dropped, by rule
+   * dropped packets by rule
    */
   dropped: EbpfDropped[];
 }
 export interface EbpfDevice {
   device: string;
   /**
-   * where its program meets packets; empty: it has none, and is in the flowtable
+   * attach point of its program; empty: none, the device is in the flowtable
    */
   hook: '' | 'xdp' | 'xdp-generic' | 'tcx' | 'clsact';
   /**
-   * in words, why it is not native XDP, or why there is none
+   * the reason if it is not native XDP, or if there is none
    */
   why: string;
 }
 export interface EbpfExit {
   /**
-   * forwarded; dropped (by a rule); no-room (dropped for want of memory); all others went to the stack
+   * forwarded; dropped (by a rule); no-room (dropped, out of memory); all others went to the stack
    */
   exit:
     | 'forwarded'
@@ -711,7 +711,7 @@ export interface EngineChange {
   set: Engine;
 }
 /**
- * The engine asked for and the one in force.
+ * The requested engine and the one in force.
  *
  * This interface was referenced by `FastpathApi`'s JSON-Schema
  * via the `definition` "EngineState".
@@ -720,7 +720,7 @@ export interface EngineState {
   wanted: Engine;
   active: Engine;
   /**
-   * in words, why active differs from wanted or the last change was refused; empty otherwise
+   * the reason if active differs from wanted or the last change was refused; empty otherwise
    */
   why: string;
   /**
@@ -742,7 +742,7 @@ export interface FlowQuery {
 export interface FlowDetail {
   flow: Flow;
   /**
-   * lowest devices of the initiator's and the other side; empty string: unknown
+   * lowest devices at the initiator's and the responder's end; empty: unknown
    */
   ports: string[];
   /**
@@ -784,7 +784,7 @@ export interface Flow {
   inspection: Inspection;
 }
 /**
- * One step in a flow's life.
+ * One event in a flow's history.
  *
  * This interface was referenced by `FastpathApi`'s JSON-Schema
  * via the `definition` "FlowEvent".
@@ -819,11 +819,11 @@ export interface FlowsQuery {
   limit?: number;
 }
 /**
- * All given conditions must hold.
+ * All conditions must hold.
  */
 export interface FlowFilter {
   /**
-   * words that must all occur in the addresses, ports, names, devices, zones or protocol
+   * search terms; each must occur in the addresses, ports, names, devices, zones or protocol
    */
   text?: string;
   path?: Path[];
@@ -850,7 +850,7 @@ export interface FlowPage {
    */
   total: number;
   /**
-   * flows (or groups) that the filter lets through
+   * flows (or groups) that match the filter
    */
   matched: number;
   epoch: number;
@@ -901,23 +901,23 @@ export interface Ips {
    */
   since_ms: number;
   /**
-   * the state in words; never empty
+   * description of the state; never empty
    */
   why: string;
   /**
-   * asked for by the configuration
+   * enabled by the configuration
    */
   enabled: boolean;
   /**
-   * nfq: in the router's way; ids: watches ports; inline: bridges two ports
+   * nfq: inline (NFQUEUE); ids: watches ports; inline: bridges two ports
    */
   mode: 'nfq' | 'ids' | 'inline';
   /**
-   * what happens to connections while Suricata is away: pass uninspected, or stop
+   * fail policy while Suricata does not answer: open: connections pass uninspected; closed: they are dropped
    */
   fail: 'open' | 'closed';
   /**
-   * sources that fire a drop rule are blocked for a time
+   * sources that trigger a drop rule are blocked for a time
    */
   block: boolean;
   suricata: IpsEngine;
@@ -929,7 +929,7 @@ export interface Ips {
   counters: IpsCounters;
   events: IpsEvents;
   /**
-   * What of the ended flows could be read, by kind.
+   * Visibility of ended flows, by kind.
    */
   visible: IpsVisible[];
   rules: IpsRules;
@@ -946,11 +946,11 @@ export interface IpsEngine {
   running: boolean;
   uptime_s: number;
   /**
-   * starts seen since the daemon's, less the first
+   * restarts since the daemon started
    */
   restarts: number;
   /**
-   * what suricata -T said about the configuration; empty: nothing
+   * error of suricata -T about the configuration; empty: none
    */
   refused: string;
 }
@@ -964,19 +964,19 @@ export interface IpsQueue {
    */
   cpu: number;
   /**
-   * Suricata listens
+   * Suricata is attached to the queue
    */
   bound: boolean;
   /**
-   * packets that wait now
+   * packets in the queue now
    */
   depth: number;
   /**
-   * packets that got a verdict
+   * packets with a verdict
    */
   handled: number;
   /**
-   * packets lost because the queue was full or the reader's memory
+   * packets lost because the queue or the reader's memory was full
    */
   dropped: number;
 }
@@ -987,7 +987,7 @@ export interface IpsCounters {
   inspected_packets: number;
   inspected_bytes: number;
   /**
-   * passed without inspection because Suricata was away
+   * passed uninspected because Suricata did not answer
    */
   uninspected_packets: number;
   uninspected_bytes: number;
@@ -1000,15 +1000,15 @@ export interface IpsCounters {
    */
   blocked: number;
   /**
-   * rules that fired, since Suricata's start
+   * alerts since Suricata started
    */
   alerts: number;
   /**
-   * flows Suricata let go
+   * flows bypassed by Suricata
    */
   bypassed_flows: number;
   /**
-   * flows that used up their budget
+   * flows that have spent their budget
    */
   spent_flows: number;
   /**
@@ -1017,30 +1017,30 @@ export interface IpsCounters {
   queue_drops: number;
 }
 /**
- * Lines of Suricata's event stream since the daemon's start.
+ * Lines of Suricata's event stream since the daemon started.
  */
 export interface IpsEvents {
   connected: boolean;
   lines: number;
   /**
-   * counted but not read, because there were too many a second
+   * counted but not read, because of the rate limit
    */
   not_read: number;
   unparsable: number;
   oversized: number;
   /**
-   * connections sent away: neither root nor Suricata had opened them
+   * refused connections from processes of other users than root and suricata
    */
   strangers: number;
 }
 export interface IpsVisible {
   /**
-   * plain: content; tls: names and fingerprints of the handshake; encrypted: nothing but sizes and addresses
+   * plain: content; tls: names and fingerprints of the handshake; encrypted: only sizes and addresses
    */
   kind: 'plain' | 'tls' | 'encrypted';
   flows: number;
   /**
-   * as far as Suricata saw them
+   * as seen by Suricata
    */
   bytes: number;
   /**
@@ -1054,11 +1054,11 @@ export interface IpsVisible {
 }
 export interface IpsRules {
   /**
-   * builtin: only the rules of this project, nothing was fetched yet; failed: the last update was refused, the rules before it are in force
+   * builtin: only the built-in rules, nothing was fetched yet; failed: the last update was refused, the previous rules are in force
    */
   state: 'builtin' | 'good' | 'updating' | 'failed';
   /**
-   * rules in force, as Suricata counts
+   * rules in force, as counted by Suricata
    */
   loaded: number;
   /**
@@ -1066,7 +1066,7 @@ export interface IpsRules {
    */
   failed: number;
   /**
-   * when the set in force was made, Unix ms; 0: never
+   * creation of the set in force, Unix ms; 0: never
    */
   updated_ms: number;
   /**
@@ -1074,7 +1074,7 @@ export interface IpsRules {
    */
   next_ms: number;
   /**
-   * what the last update said, with source, file and line of what it refused
+   * message of the last update, with source, file and line of refused rules
    */
   message: string;
   sources: IpsSource[];
@@ -1097,7 +1097,7 @@ export interface IpsSource {
 export interface IpsPolicy {
   default: IpsAction;
   /**
-   * of a connection, both directions; 0: no such budget
+   * of a connection, both directions; 0: unlimited
    */
   budget_bytes: number;
   budget_packets: number;
@@ -1106,31 +1106,31 @@ export interface IpsPolicy {
    */
   exempt: string[];
   /**
-   * zones a policy can name
+   * zones available to policies
    */
   zones: string[];
   /**
-   * VLANs a policy can name
+   * VLANs available to policies
    */
   vlans: number[];
   /**
-   * in order; the first that matches who opened a connection decides
+   * in order; the first that matches a connection's initiator decides
    */
   policies: IpsRule[];
 }
 export interface IpsRule {
   /**
-   * in /etc/config/fastpath, as uci names it
+   * section of /etc/config/fastpath, by its uci name
    */
   section: string;
   name: string;
   enabled: boolean;
   /**
-   * zone of who opens; empty: any
+   * zone of the initiator; empty: any
    */
   src: string;
   /**
-   * zone it is opened to; empty: any
+   * zone of the responder; empty: any
    */
   dest: string;
   /**
@@ -1146,14 +1146,14 @@ export interface IpsRule {
 export interface ReinspectRequest {}
 export interface Reinspected {
   /**
-   * connections brought back
+   * connections that return to inspection
    */
   flows: number;
 }
 export interface RulesUpdateRequest {}
 export interface RulesUpdate {
   /**
-   * false: one is under way
+   * false: an update is running
    */
   started: boolean;
 }
@@ -1185,7 +1185,7 @@ export interface Status {
    */
   problems: ConfigurationProblem[];
   /**
-   * worst first; empty when all is well
+   * most severe first; empty if there are no findings
    */
   health: Health[];
 }
@@ -1203,7 +1203,7 @@ export interface Paths {
   ebpf: PathTotals;
 }
 /**
- * What one path carries now and has carried since the daemon started.
+ * Traffic on one path now and since the daemon started.
  *
  * This interface was referenced by `FastpathApi`'s JSON-Schema
  * via the `definition` "PathTotals".
@@ -1231,7 +1231,7 @@ export interface PathTotals {
   pps: number;
 }
 /**
- * Bytes carried off the slow path divided by all forwarded bytes, 0 to 1; absent while nothing was forwarded.
+ * Offloaded bytes divided by all forwarded bytes, 0 to 1; absent while nothing was forwarded.
  *
  * This interface was referenced by `FastpathApi`'s JSON-Schema
  * via the `definition` "Ratio".
@@ -1269,7 +1269,7 @@ export interface ConntrackState {
   resyncs: number;
 }
 /**
- * One way to the Internet.
+ * One WAN interface.
  *
  * This interface was referenced by `FastpathApi`'s JSON-Schema
  * via the `definition` "Wan".
@@ -1292,7 +1292,7 @@ export interface Wan {
    */
   proto: string;
   /**
-   * VLAN tag it is carried in; 0: none
+   * VLAN tag of its packets; 0: none
    */
   vlan: number;
   up: boolean;
@@ -1301,7 +1301,7 @@ export interface Wan {
    */
   carrier: boolean;
   /**
-   * what keeps it down: disconnected (it was switched off; its port may be down only for that), port-down (the port is administratively down), no-link (the port is up without carrier); empty: not known
+   * why it is down: disconnected (switched off; its port may be down only for that), port-down (the port is administratively down), no-link (the port is up without carrier); empty: unknown
    */
   hindrance: '' | 'disconnected' | 'port-down' | 'no-link';
   /**
@@ -1351,7 +1351,7 @@ export interface Cpu {
   user: number;
 }
 /**
- * Intrusion prevention in a few numbers.
+ * Summary of intrusion prevention.
  *
  * This interface was referenced by `FastpathApi`'s JSON-Schema
  * via the `definition` "IpsSummary".
@@ -1370,11 +1370,11 @@ export interface IpsSummary {
 }
 export interface ConfigurationState {
   /**
-   * of the /etc/config/fastpath in use, its secrets masked; empty: none was read yet
+   * of the /etc/config/fastpath in use, its secrets masked; empty: none has been read yet
    */
   digest: string;
   /**
-   * of a newer one that is not used; empty: there is none
+   * of a newer one that is not used; empty: the newest is used
    */
   refused: string;
 }
@@ -1416,7 +1416,7 @@ export interface ConfigurationProblemParams {
   what: string;
 }
 /**
- * One thing the daemon noticed about itself or the box.
+ * One finding about the daemon or the router.
  *
  * This interface was referenced by `FastpathApi`'s JSON-Schema
  * via the `definition` "Health".
@@ -1429,12 +1429,12 @@ export interface Health {
   level: Level;
   text: string;
   /**
-   * with open-to-internet: what the firewall's configuration opens without limits; absent otherwise
+   * with open-to-internet: openings in the firewall's configuration without limits; absent otherwise
    */
   open?: Open[];
 }
 /**
- * What everyone on the Internet can reach: by a zone's policy, a forwarding, or a rule without port and address.
+ * Reachable from the Internet by a zone's policy, a forwarding, or a rule without port and address.
  *
  * This interface was referenced by `FastpathApi`'s JSON-Schema
  * via the `definition` "Open".
@@ -1452,7 +1452,7 @@ export interface Open {
 export interface Tick {
   now_ms: number;
   /**
-   * changes whenever flows' answer can have changed
+   * changes whenever the answer of flows can have changed
    */
   epoch: number;
   engine: EngineState;
@@ -1488,14 +1488,14 @@ export interface TopRow {
   name: string;
   flows: number;
   /**
-   * of these, flows off the slow path
+   * of these, offloaded flows
    */
   offloaded: number;
   bytes: number;
   up_bps: number;
   down_bps: number;
   /**
-   * share of the group's bytes that went off the slow path, 0 to 1
+   * share of the group's bytes that was offloaded, 0 to 1
    */
   ratio: number;
 }
@@ -1513,7 +1513,7 @@ export interface Topology {
    */
   hosts: Host[];
   /**
-   * what routes packets besides their destination: VRFs and routing rules, as ip rule prints them; eBPF carries no flow that one of them may match
+   * routing by more than the destination: VRFs and routing rules, as ip rule prints them; eBPF carries no flow that one of them may match
    */
   policies: string[];
 }
@@ -1536,7 +1536,7 @@ export interface Link {
    */
   master: string;
   /**
-   * device it stands on; empty: none
+   * device below it; empty: none
    */
   lower: string;
   /**
@@ -1550,11 +1550,11 @@ export interface Link {
   lowest: boolean;
   in_flowtable: boolean;
   /**
-   * a queue or filter that the flowtable would carry packets of this device past, as `tbf on pppoe-wan`; its flows stay on the slow path then; empty: none
+   * a queueing discipline or filter that the flowtable would bypass for this device, such as `tbf on pppoe-wan`; its flows stay on the slow path then; empty: none
    */
   shaped: string;
   /**
-   * in words, why it is or is not in the flowtable
+   * the reason why it is or is not in the flowtable
    */
   why: string;
 }
@@ -1565,7 +1565,7 @@ export interface Bridge {
 }
 export interface BridgePort {
   /**
-   * the port; the bridge's own name for its inner side
+   * the port; the bridge's own name for the bridge itself
    */
   name: string;
   vlans: PortVlan[];

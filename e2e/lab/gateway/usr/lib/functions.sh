@@ -5,7 +5,7 @@
 
 UCI_CONFIG_DIR=${UCI_CONFIG_DIR:-/etc/config}
 
-# config_load PACKAGE: forgets what was loaded before.
+# config_load PACKAGE: forgets the package loaded before.
 config_load() {
     UCI_SECTIONS=
     [ -r "$UCI_CONFIG_DIR/$1" ] || return 1

@@ -27,7 +27,7 @@ describe('problems', () => {
 
   it('are told at their options, in the language of the page where it has words', () => {
     expect(problemAt(problems, 'ips', 'budget_bytes')).toBe('no');
-    expect(problemAt(problems, 'et')).toBe('A value is missing here.');
+    expect(problemAt(problems, 'et')).toBe('A value is required.');
     expect(problemAt(problems, 'ips', 'mode')).toBe('');
   });
 });

@@ -2,7 +2,7 @@
 //! Whether the web may ask rpcd's own `session login`, which slows nobody down.
 //!
 //! rpcd's package grants it to everybody in `acl.d/unauthenticated.json`, and grants can only be
-//! taken back in the file that gives them. `LuCI` does not need this one: its pages log in inside
+//! removed from the file that grants them. `LuCI` does not need this one: its pages log in inside
 //! of uhttpd, on the bus and as root.
 
 use std::fs::File;

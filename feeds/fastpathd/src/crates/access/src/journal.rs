@@ -8,12 +8,12 @@ const WARNING: u8 = 4 * 8 + 4;
 /// The same facility, severity "info" (6).
 const INFO: u8 = 4 * 8 + 6;
 
-/// A line about something to be looked at.
+/// A line about a problem.
 pub(crate) fn warn(text: &str) {
     send(WARNING, text);
 }
 
-/// A line about what is as it should be.
+/// A line about normal operation.
 pub(crate) fn info(text: &str) {
     send(INFO, text);
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// Mistyped passwords that cost nothing.
 const FREE: u32 = 4;
-/// The longest that one name is refused. An attacker has 1440 attempts a day, and whoever owns the
+/// The longest that one name is refused. An attacker has 1440 attempts a day, and the owner of the
 /// name and is kept out by them can still log in by ssh, where dropbear counts for itself.
 const LONGEST: Duration = Duration::from_secs(60);
 /// Attempts under any names that cost nothing: a household that forgot its password, not a list
@@ -54,7 +54,7 @@ impl Tally {
 }
 
 /// The failed attempts of late. Times are since the router started, as is the file that keeps it:
-/// both begin anew with a reboot, and nobody gains by setting the clock.
+/// both start again with a reboot, and setting the clock gains nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ledger {

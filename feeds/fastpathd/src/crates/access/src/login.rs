@@ -12,7 +12,7 @@ use crate::record::Record;
 
 /// The shortest password that is taken for an account.
 const SHORTEST: usize = 8;
-/// The longest that crypt(3) looks at in whole on every libc.
+/// The longest that crypt(3) reads completely on every libc.
 const LONGEST: usize = 256;
 
 /// `fastpath.access`: method `login {username, password, timeout}` answers what rpcd's `session
@@ -39,7 +39,7 @@ pub const OBJECT: Object = Object {
     ],
 };
 
-/// The hash of a password, for `/etc/config/rpcd`: what a page hands on is no password then.
+/// The hash of a password, for `/etc/config/rpcd`: the page does not forward the password itself.
 fn hash(call: &Call) -> Result<Map, Refusal> {
     let password = call.text("password")?.unwrap_or_default();
     if !(SHORTEST..=LONGEST).contains(&password.len()) {

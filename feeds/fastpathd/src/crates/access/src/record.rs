@@ -50,7 +50,7 @@ impl Record {
         Self { file, uptime }
     }
 
-    /// Lets `work` look at the ledger and change it, while nobody else does. A file that cannot be
+    /// Lets `work` read and change the ledger, while no other process does. A file that cannot be
     /// read as a ledger is an empty one: only root writes it, and a login must not depend on it.
     ///
     /// # Errors

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Bringing a plan in force: what differs, what is to be written, and what the kernel refuses.
+//! Bringing a plan into force: differences, lines to write, and refusals of the kernel.
 //!
-//! Nothing is written here: the daemon is no root. It leaves [`lines()`] to a script of root's that
-//! knows these files and no others, reads the machine again, and asks [`Attempts`] what is worth
-//! another try.
+//! Nothing is written here: the daemon is not root. It leaves [`lines()`] to a script of root's
+//! that accepts these files and no others, reads the machine again, and asks [`Attempts`] for the
+//! values to retry.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -20,9 +20,9 @@ use crate::set::CpuSet;
 pub struct Difference {
     /// What.
     pub knob: Knob,
-    /// What it should say.
+    /// The planned value.
     pub wanted: CpuSet,
-    /// What it says.
+    /// The current value.
     pub have: CpuSet,
 }
 
@@ -54,7 +54,7 @@ pub fn differences(plan: &Plan, machine: &Machine) -> Vec<Difference> {
     compare(&plan.wants, machine)
 }
 
-/// What is no longer there cannot differ.
+/// A file that no longer exists cannot differ.
 pub(crate) fn compare(wants: &BTreeMap<Knob, CpuSet>, machine: &Machine) -> Vec<Difference> {
     let have = machine.knobs();
     let differs = |(knob, wanted): (&Knob, &CpuSet)| {
@@ -68,7 +68,7 @@ pub(crate) fn compare(wants: &BTreeMap<Knob, CpuSet>, machine: &Machine) -> Vec<
     wants.iter().filter_map(differs).collect()
 }
 
-/// What is to be written: a line `PATH MASK` for each, with the mask as the kernel prints it. For
+/// The lines to write: `PATH MASK` for each, with the mask as the kernel prints it. For
 /// a thread, the path is `/proc/PID/NAME` ([`Knob::path`]), and the mask is for `taskset -p`.
 #[must_use]
 pub fn lines(differences: &[Difference]) -> String {
@@ -78,7 +78,7 @@ pub fn lines(differences: &[Difference]) -> String {
     })
 }
 
-/// When what was written and still differs is written again; the last one holds for ever. The
+/// When a written value that still differs is written again; the last one holds for ever. The
 /// first one is for somebody who wrote at the same time.
 const AGAIN: [Duration; 4] = [
     Duration::from_secs(2),
@@ -87,7 +87,7 @@ const AGAIN: [Duration; 4] = [
     Duration::from_secs(3600),
 ];
 
-/// What was written, and how often in vain. An interrupt that its driver manages or that belongs
+/// Written values and failed attempts. An interrupt that its driver manages or that belongs
 /// to one CPU stays where it is for ever, and must not have the script run for ever.
 #[derive(Debug, Clone, Default)]
 pub struct Attempts {
@@ -114,9 +114,9 @@ impl Tried {
 pub struct Refused {
     /// What.
     pub knob: Knob,
-    /// What was written.
+    /// The written value.
     pub wanted: CpuSet,
-    /// In words, as far as that is known.
+    /// The reason, as far as it is known.
     pub why: String,
 }
 
@@ -147,7 +147,7 @@ impl Attempts {
         self.tried.values().filter_map(Tried::again).min()
     }
 
-    /// What was written twice in vain, with the reason out of `refusals`, which is what the script
+    /// Values written twice in vain, with the reason out of `refusals`, which the script
     /// noted: the shell's message, and after it the line that it was about.
     #[must_use]
     pub fn refused(&self, refusals: &str) -> Vec<Refused> {

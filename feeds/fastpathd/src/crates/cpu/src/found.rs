@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What was set before: remembered at the first take-over, given back when switched off.
+//! The values found before: recorded when the plan is first applied, restored when it is off.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::plan::Plan;
 use crate::set::CpuSet;
 
 /// The values that were there before ours. The daemon keeps it as JSON in [`Found::PATH`], which
-/// does not survive a reboot, as the values do not; the file's being there also tells
+/// does not survive a reboot, as the values do not; the file's existence also shows
 /// `OpenWrt`'s packet steering to stay away (see [`crate::Steering`]).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Found {
@@ -61,7 +61,7 @@ impl Found {
         self.values.len() > before
     }
 
-    /// What is to be given back, because the plan does not want it otherwise any more: of a
+    /// Values to be restored, because the plan does not set them any more: of a
     /// plan that is not active, everything. Interrupts and threads that now have another name
     /// are others and left alone.
     #[must_use]
@@ -72,7 +72,7 @@ impl Found {
         compare(&wants, machine)
     }
 
-    /// Forgets what was due, after it has been applied. When nothing is left, the file is to be
+    /// Forgets restored values after they have been applied. When none are left, the file is to be
     /// removed.
     pub fn settle(&mut self, plan: &Plan) {
         self.values.retain(|value| plan.wants.contains_key(&value.knob));

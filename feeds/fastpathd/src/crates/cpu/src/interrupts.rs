@@ -29,8 +29,8 @@ pub(crate) fn owned(name: &str, owner: &str) -> bool {
     !owner.is_empty() && name.split(", ").any(begins)
 }
 
-/// What the interrupts of one device serve, in their order. As soon as one name tells a queue,
-/// the ones that tell none are for something else.
+/// The queues that the interrupts of one device serve, in their order. As soon as one name has a
+/// queue, those without are for something else.
 pub(crate) fn serves(names: &[&str], hardware: &str) -> Vec<Serves> {
     let queues: Vec<Option<u32>> = names.iter().map(|name| queue(name, hardware)).collect();
     let otherwise =
@@ -44,7 +44,7 @@ fn queue(name: &str, hardware: &str) -> Option<u32> {
     const KINDS: [&str; 10] =
         ["rx", "tx", "txrx", "rxtx", "input", "output", "comp", "fp", "queue", "q"];
     let name = name.split_once('@').map_or(name, |(name, _)| name).to_ascii_lowercase();
-    // A PCI address ends in a number that is none of a queue. Intel's flow director calls its
+    // A PCI address ends in a number that is not a queue's. Intel's flow director calls its
     // interrupt `fdir-TxRx-0`.
     let name = if hardware.is_empty() { name } else { name.replace(hardware, "") };
     if name.contains("fdir") {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! One plan for IRQs, RPS, XPS, NFQUEUE and Suricata's CPU sets.
 //!
-//! [`Machine::read`] tells what there is and what is set, [`Settings`] what the owner wants,
-//! [`plan()`] decides, [`differences`] and [`lines()`] say what is to be written, [`Attempts`] what
-//! is worth another try, [`Found`] remembers what was there before, and [`View`] is what the page
-//! shows. Time is passed in, and nothing is written here.
+//! [`Machine::read`] returns the hardware and current values, [`Settings`] the configuration,
+//! [`plan()`] decides, [`differences`] and [`lines()`] list the values to write, [`Attempts`] the
+//! retries, [`Found`] records the values found before, and [`View`] is the page's view. Time is
+//! passed in, and nothing is written here.
 //!
-//! Who does what is explained in the module `split`, which interrupt and queue goes where in
-//! `steer`, how `OpenWrt`'s packet steering is kept away in `steering`.
+//! The roles are explained in the module `split`, the placement of interrupts and queues in
+//! `steer`, how `OpenWrt`'s packet steering is suspended in `steering`.
 
 mod force;
 mod found;

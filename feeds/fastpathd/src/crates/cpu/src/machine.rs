@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What the machine has: CPUs, network devices, their interrupts and queues, and what is set.
+//! The machine: CPUs, network devices, their interrupts and queues, and current values.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::set::CpuSet;
 
-/// Capacity of a CPU of which the kernel tells none: all CPUs are then taken as equal.
+/// Capacity of a CPU for which the kernel reports none: all CPUs then count as equal.
 pub const FULL_CAPACITY: u32 = 1024;
 
 /// The machine at one moment. Plain values; [`Machine::read`] makes one from sysfs and procfs.
@@ -38,7 +38,7 @@ pub struct Cpu {
     pub node: Option<u32>,
 }
 
-/// An undermost network device: what has queues and interrupts of its own. The ports of a DSA
+/// A lowest network device, with its own queues and interrupts. The ports of a DSA
 /// switch have neither, their conduit has; so has a bond's member.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Device {
@@ -68,7 +68,7 @@ pub struct Irq {
     pub number: u32,
     /// What the driver called it, as in `/proc/interrupts`; several names with a comma.
     pub name: String,
-    /// What it serves, judged by the name.
+    /// Its use, derived from the name.
     pub serves: Serves,
     /// CPUs it may arrive on (`smp_affinity`).
     pub affinity: CpuSet,
@@ -79,9 +79,9 @@ pub struct Irq {
 pub enum Serves {
     /// Receive queue, transmit queue or both of this number.
     Queue(u32),
-    /// The name does not tell: all there is on single-queue hardware.
+    /// Not in the name: the only one on single-queue hardware.
     Unknown,
-    /// Something else beside the queues' own interrupts: link changes, errors, mailboxes.
+    /// An interrupt besides the queues' own: link changes, errors, mailboxes.
     Other,
 }
 
@@ -148,7 +148,7 @@ impl Knob {
 }
 
 impl fmt::Display for Knob {
-    /// In words, to begin a sentence with.
+    /// Text to begin a sentence with.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Irq { irq, name } if name.is_empty() => write!(f, "interrupt {irq}"),
@@ -177,7 +177,7 @@ impl Thread {
 }
 
 impl Device {
-    /// Everything of it that can be set, with what is set.
+    /// All its settings, with their values.
     pub fn knobs(&self) -> impl Iterator<Item = (Knob, &CpuSet)> {
         let irqs = self.irqs.iter().map(|irq| (irq.knob(), &irq.affinity));
         let threads = self.threads.iter().map(|thread| (thread.knob(), &thread.affinity));
@@ -221,7 +221,7 @@ impl Machine {
         self.cpus.iter().find(|cpu| cpu.cpu == number)
     }
 
-    /// Everything that can be set, with what is set. A shared interrupt appears once.
+    /// All settings, with their values. A shared interrupt appears once.
     #[must_use]
     pub fn knobs(&self) -> BTreeMap<Knob, CpuSet> {
         let all = self.devices.iter().flat_map(Device::knobs);

@@ -20,7 +20,7 @@ pub struct Plan {
     pub enabled: bool,
     /// Anything is pinned at all.
     pub active: bool,
-    /// In words, why nothing is pinned; empty while active.
+    /// The reason why nothing is pinned; empty while active.
     pub why: String,
     /// How CPUs were shared out.
     pub profile: Profile,

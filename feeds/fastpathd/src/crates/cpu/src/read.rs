@@ -30,9 +30,9 @@ pub enum ReadError {
     Malformed {
         /// Which one.
         path: PathBuf,
-        /// What it holds.
+        /// Its contents.
         text: String,
-        /// What is wrong with it.
+        /// The defect.
         what: String,
     },
 }
@@ -71,7 +71,7 @@ impl Root<'_> {
         fs::read_to_string(self.path(path)).map(|text| text.trim_end().to_owned())
     }
 
-    /// What is in a file, if it is there and holds that.
+    /// The value of a file, if it exists and is valid.
     fn value<T: FromStr>(&self, path: &str) -> Option<T> {
         self.text(path).ok()?.trim().parse().ok()
     }
@@ -240,7 +240,7 @@ fn driver(hardware: Option<&Path>) -> String {
     link.as_deref().map(base_name).unwrap_or_default()
 }
 
-/// The device and what it hangs on: a virtio device on its PCI function, a USB adapter on its host
+/// The device and its parent: a virtio device on its PCI function, a USB adapter on its host
 /// controller. Ends with the first PCI function: what lies above are bridges, which have
 /// interrupts for their own ends.
 fn chain(hardware: &Path) -> Vec<&Path> {

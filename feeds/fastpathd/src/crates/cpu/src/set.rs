@@ -94,7 +94,7 @@ impl CpuSet {
     /// Reads a mask as the kernel prints it, zeros in front or not.
     ///
     /// # Errors
-    /// It is none; the words follow the value.
+    /// It is invalid; the text follows the value.
     pub fn from_mask(text: &str) -> Result<Self, String> {
         let wrong = || "is not a CPU mask such as f or 1,00000000".to_owned();
         let text = text.trim();
@@ -144,7 +144,7 @@ impl fmt::Display for CpuSet {
 }
 
 impl FromStr for CpuSet {
-    /// What is wrong, to be read after the value.
+    /// The defect, to be read after the value.
     type Err = String;
 
     /// The kernel's list form, without its strides (`0-15:2/4`). Nothing is the empty set.

@@ -42,7 +42,7 @@ impl fmt::Display for Profile {
 }
 
 impl FromStr for Profile {
-    /// What is wrong, to be read after the value.
+    /// The defect, to be read after the value.
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -86,7 +86,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Takes section `cpu` out of the package, which notes what is wrong with it.
+    /// Takes section `cpu` out of the package, which notes its problems.
     #[must_use]
     pub fn read(package: &mut Package<'_>) -> Self {
         let mut settings = Self::default();
@@ -157,7 +157,7 @@ impl Settings {
         Problem { section, option: option.to_owned(), value: list.to_string(), what }
     }
 
-    /// A list that leaves nothing for what it is not for. Inspection may share with control,
+    /// A list that leaves no CPU for the other roles. Inspection may share with control,
     /// forwarding with neither.
     fn none_left(&self, machine: &Machine) -> Option<Problem> {
         let usable = machine.usable();

@@ -14,11 +14,11 @@
 //!   matches patterns, which is what a big core is bigger in, and one connection cannot be
 //!   inspected by two workers. `auto` therefore cuts between the weak and the strong cores, as long
 //!   as each side gets a quarter of them. Weak is below three quarters of the strongest: an A55
-//!   beside an A76 (RK3588) and an A53 beside an A72 (RK3399) have half and less, while cores of
+//!   next to an A76 (RK3588) and an A53 next to an A72 (RK3399) have half and less, while cores of
 //!   one kind differ by a few percent.
 //! * **The low numbers forward**: interrupts that cannot be moved arrive on CPU 0.
 //! * NUMA: each node that has a network device is shared out by itself, so that a packet can be
-//!   forwarded where its device writes it; nodes without one inspect. Where no device tells its
+//!   forwarded where its device writes it; nodes without one inspect. Where no device reports its
 //!   node, or a node with a device has one core only, all cores are shared out as one.
 //! * From six cores on one is set aside for control: Suricata's flow manager and its like, which
 //!   would stop a worker for milliseconds again and again. It is the last of the weak ones, if

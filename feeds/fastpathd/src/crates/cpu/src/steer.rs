@@ -6,10 +6,10 @@
 //! is the row's CPU (start + *q*) modulo its length. The next device on other hardware starts
 //! where this one ended, so that the two ports of a small router get a CPU each.
 //!
-//! * **Interrupts** go to their queue's CPU, receive and transmit alike: what is freed after
-//!   transmission was touched on that CPU before. Where names tell nothing (`15100000.ethernet`
+//! * **Interrupts** go to their queue's CPU, receive and transmit alike: memory freed after
+//!   transmission was touched on that CPU before. Where names have no queue (`15100000.ethernet`
 //!   three times) and there is one receive queue, all go to one CPU, otherwise they are dealt
-//!   out in order. Link and error interrupts beside named ones are left where they are.
+//!   out in order. Link and error interrupts besides named ones stay where they are.
 //! * **RPS** stays off (empty mask) where the hardware has a queue for each CPU of the row: a
 //!   second hop would only cost an interrupt between CPUs. With fewer queues, queue *q* gets every
 //!   CPU of the row that is *q* modulo the number of queues, but the one its interrupt

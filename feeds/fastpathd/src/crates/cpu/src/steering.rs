@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Taking over from `OpenWrt`'s packet steering.
+//! Suspending `OpenWrt`'s packet steering.
 //!
 //! netifd's service `packet_steering` (v25.12.5) runs at boot, after every change of the network or
 //! firewall configuration and one second after every `interface.*` event. It writes `rps_cpus` and
 //! `rps_flow_cnt` of **every** physical device and pins NAPI threads, by `network.globals.
 //! packet_steering`: `1` or unset one CPU a device, `2` all CPUs, and `0` **writes zeros**
 //! and lets the threads run anywhere. So no value of that option leaves our values
-//! alone, and setting it to `0` would undo the plan at every redial.
+//! alone, and setting it to `0` would undo the plan at every reconnect.
 //!
 //! But the service asks a hook first: if `/usr/libexec/platform/packet-steering.sh` exists, it runs
 //! that and nothing else. Ours (`files/packet-steering.sh`, put there by the init script where no
 //! other is) does nothing while [`crate::Found::PATH`] exists and otherwise runs the service's own
-//! program with the owner's options. So the owner's configuration stays as it is; taking over
-//! is writing that file, giving back is removing it.
+//! program with the owner's options. So the owner's configuration stays as it is; writing that
+//! file suspends it, removing the file resumes it.
 //!
 //! Two targets (bcm53xx, bcm4908) have a hook of their own, which stays. There, and where somebody
 //! else writes (rockchip's hotplug script and qualcommax' `smp_affinity` once at boot, irqbalance
@@ -25,7 +25,7 @@ use serde::Serialize;
 
 /// The service that steers.
 const SERVICE: &str = "etc/init.d/packet_steering";
-/// What it asks first.
+/// The script it runs first.
 const HOOK: &str = "usr/libexec/platform/packet-steering.sh";
 /// What ours contains.
 const OURS: &str = "/var/run/fastpath/cpu.found";
@@ -54,7 +54,7 @@ pub struct Steering {
 }
 
 impl Steering {
-    /// Looks for service and hook below `root`; the caller tells the option's value.
+    /// Searches service and hook below `root`; the caller has the option's value.
     #[must_use]
     pub fn read(root: &Path, uci: Option<&str>) -> Self {
         let hook = match fs::read_to_string(root.join(HOOK)) {
@@ -73,7 +73,7 @@ impl Steering {
         !self.service || self.hook == Hook::Ours
     }
 
-    /// In words, who steers; `active` as in the plan.
+    /// Text: which program steers; `active` as in the plan.
     #[must_use]
     pub fn text(&self, active: bool) -> String {
         let text = match (active, self.service, self.hook) {

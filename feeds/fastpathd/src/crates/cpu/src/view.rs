@@ -22,11 +22,11 @@ pub enum Role {
     Control,
     /// Everything: there is only one CPU, or the plan is switched off.
     Shared,
-    /// Nothing of ours: offline, isolated, or in no list.
+    /// Not ours: offline, isolated, or in no list.
     Unused,
 }
 
-/// Plan, what is in force, and where they differ.
+/// The plan, the current state, and the differences.
 #[derive(Debug, Clone, Serialize)]
 pub struct View {
     enabled: bool,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Machine and configuration in, plan out: `tests/golden/*.txt`.
 //!
-//! Each file has a purpose, `-- machine --` in the words of `common`, `-- uci --` with a
+//! Each file has a purpose, `-- machine --` in the notation of `common`, `-- uci --` with a
 //! configuration, `-- inspection --` with `wanted` or `not wanted`, and `-- plan --` with the whole
-//! plan: sets as lists, and as the masks that are written. `GOLDEN_UPDATE=1` writes the plans anew;
+//! plan: sets as lists, and as the masks that are written. `GOLDEN_UPDATE=1` renews the plans;
 //! read the difference before you commit it.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail anywhere")]

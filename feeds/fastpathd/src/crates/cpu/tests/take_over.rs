@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Taking over and giving back, with a machine that does what the lines say.
+//! Applying and restoring, with a machine that follows the lines.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail anywhere")]
 
@@ -70,7 +70,7 @@ fn what_is_written_is_in_force_and_what_was_found_comes_back() {
     write(&mut now, &changes);
     assert_eq!(differences(&wanted, &now), []);
     assert_ne!(now, before);
-    // The daemon starts again, and the file tells what was found first.
+    // The daemon starts again, and the file has the values found first.
     let written = serde_json::to_vec(&found).unwrap();
     let mut found = Found::read(&written).unwrap();
     assert!(!found.remember(&wanted, &now), "ours is not what was found");

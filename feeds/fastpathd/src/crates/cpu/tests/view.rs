@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What the page gets has the shape of the schema, and says what is so.
+//! The page's answer has the shape of the schema, and the right values.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail anywhere")]
 
@@ -23,7 +23,7 @@ fn view(machine: &Machine, settings: &Settings, inspection: bool) -> Value {
     serde_json::to_value(View::new(&plan, machine, &steering(Hook::Ours), &[])).unwrap()
 }
 
-/// Checks types, words, fields that have to be there and fields that may not.
+/// Checks types, enumerations, fields that have to be there and fields that may not.
 fn fits(value: &Value, schema: &Value, path: &str) {
     if let Some(words) = schema["enum"].as_array() {
         assert!(words.contains(value), "{path}: {value}");

@@ -49,7 +49,7 @@ pub(crate) enum AcquireError {
     /// Downloaded, and not believed.
     #[error("{url}: {cause}")]
     Verify {
-        /// What was downloaded.
+        /// The download.
         url: String,
         /// Why not.
         cause: VerifyError,

@@ -45,12 +45,12 @@ pub enum ArchiveError {
         /// The most it may have.
         limit: u32,
     },
-    /// A name that is none of a rule set.
+    /// A name that a rule set cannot have.
     #[error("entry '{name}' {why}")]
     Name {
         /// The name, escaped and cut.
         name: String,
-        /// What is wrong with it.
+        /// The defect.
         why: &'static str,
     },
     /// Links, devices and the like.
@@ -58,7 +58,7 @@ pub enum ArchiveError {
     Kind {
         /// The name, escaped and cut.
         name: String,
-        /// What it is.
+        /// Its kind.
         kind: &'static str,
     },
     /// Neither of the formats.
@@ -80,7 +80,7 @@ pub enum ArchiveError {
         file: String,
         /// Line of the file, from 1.
         line: u32,
-        /// What is wrong there.
+        /// The defect there.
         what: String,
     },
 }
@@ -96,21 +96,21 @@ pub(crate) enum Refusal {
     Line {
         /// Line of the file, from 1.
         line: u32,
-        /// What is wrong there.
+        /// The defect there.
         what: String,
     },
     /// What the reader said.
     Read(io::Error),
 }
 
-/// Called with the path and the contents of each file. What it leaves unread is skipped.
+/// Called with the path and the contents of each file. Unread contents are skipped.
 pub(crate) type Visitor<'a> = dyn FnMut(&str, &mut dyn BufRead) -> Result<(), Refusal> + 'a;
 
 /// Reads an archive to its end and shows its files to `visit`. Contents that are plain text are
 /// one file, called `plain_name`. Answers the number of bytes it unpacked to.
 ///
 /// # Errors
-/// The archive is refused; what was visited so far is worth nothing.
+/// The archive is refused; files visited so far must not be used.
 pub(crate) fn read(
     packed: impl BufRead,
     plain_name: &str,

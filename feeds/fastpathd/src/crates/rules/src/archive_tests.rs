@@ -20,7 +20,7 @@ fn tar_of(files: &[(String, Vec<u8>)]) -> Vec<u8> {
         let mut header = Header::new_gnu();
         header.set_size(contents.len() as u64);
         header.set_mode(0o644);
-        // The crate writes a long name the GNU way.
+        // The crate writes a long name in GNU format.
         builder.append_data(&mut header, name, contents.as_slice()).expect("memory");
     }
     builder.into_inner().expect("memory")

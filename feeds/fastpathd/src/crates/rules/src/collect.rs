@@ -8,7 +8,7 @@ use crate::lines::{LONGEST_RULE, Line, LineError, Lines};
 use crate::rule::{Rule, is_disabled_rule};
 use crate::select::{Choice, Selector, category_of};
 
-/// Words about single rules are kept up to this number for each source.
+/// Notes about single rules are kept up to this number for each source.
 const MOST_NOTES: usize = 20;
 /// Far above what Suricata can hold on a gateway.
 const MOST_RULES: usize = 500_000;
@@ -32,7 +32,7 @@ pub struct Wanted {
     len: u32,
 }
 
-/// What was chosen from one archive.
+/// The rules selected from one archive.
 #[derive(Debug, Default)]
 pub struct Collected {
     /// Paths in the archive.

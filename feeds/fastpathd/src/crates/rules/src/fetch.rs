@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Downloads, by the program the box has.
+//! Downloads, by the program the router has.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub enum FetchError {
     /// It took too long, or could not be run.
     #[error("download of {url}: {cause}")]
     Run {
-        /// What was asked for.
+        /// The URL.
         url: String,
         /// What happened to the program.
         cause: RunError<TakeError>,
@@ -27,7 +27,7 @@ pub enum FetchError {
     /// The program ended with an error.
     #[error("download of {url} failed: {words}")]
     Refused {
-        /// What was asked for.
+        /// The URL.
         url: String,
         /// What the program said, cut.
         words: String,
@@ -96,7 +96,7 @@ impl Fetcher {
     /// connection to the server. Answers how many bytes there were.
     ///
     /// # Errors
-    /// It did not come, or not whole. What is in `to` then is of no use.
+    /// It failed or is incomplete. The contents of `to` are unusable then.
     pub fn fetch(&self, url: &str, limit: u64, to: &mut impl Write) -> Result<u64, FetchError> {
         let shown = || shown_url(url);
         let mut attempt = || {
@@ -147,7 +147,7 @@ impl Fetcher {
         command
     }
 
-    /// What went wrong: curl says it in words, the others only in their exit status.
+    /// The error: curl prints a text, the others only have their exit status.
     fn words(&self, ended: &Ended) -> String {
         let words = String::from_utf8_lossy(&ended.words);
         if let Some(line) = words.lines().map(str::trim).rfind(|line| !line.is_empty()) {
@@ -163,7 +163,7 @@ impl Fetcher {
     }
 }
 
-/// Words of another program, safe to show and not too many.
+/// Output of another program, safe to show and bounded.
 pub(crate) fn readable(words: &str) -> String {
     words.chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect()
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One source on its way through an update: what is used of it, and what is told.
+//! One source during an update: its archive in use, and its report.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -15,16 +15,16 @@ use crate::store::Store;
 
 /// A source in an update.
 pub(crate) struct Input {
-    /// What is told of it.
+    /// Its report.
     pub(crate) report: SourceReport,
     /// Its rules; none if no archive of it could be used.
     pub(crate) rules: Option<Collected>,
-    /// What was told of it last time, and holds for its last good archive.
+    /// Its previous report, which holds for its last good archive.
     before: SourceReport,
     choice: Choice,
     plain_name: String,
     limits: Limits,
-    /// What is used now was downloaded now.
+    /// The archive in use was downloaded now.
     fresh: bool,
 }
 
@@ -40,7 +40,7 @@ impl Input {
         input
     }
 
-    /// A source that nothing is known of yet but what was told last time.
+    /// A source without any knowledge besides its previous report.
     pub(crate) fn of(source: &SourceRequest, before: &State, limits: Limits) -> Self {
         let told = before.sources.iter().find(|told| told.name == source.name);
         let blank = SourceReport { name: source.name.clone(), ..Default::default() };
@@ -62,7 +62,7 @@ impl Input {
         Self { report, rules: None, before, choice, plain_name, limits, fresh: false }
     }
 
-    /// Uses what was downloaded just now; the last good archive if that is no good.
+    /// Uses the new download; the last good archive if the download is bad.
     pub(crate) fn use_fresh(&mut self, store: &Store, archive: Fresh, now_ms: u64) {
         self.fresh = true;
         let report = &mut self.report;
@@ -85,7 +85,7 @@ impl Input {
         self.read(&store.archive(&self.report.name));
     }
 
-    /// Something of this source is wrong: what was used so far is not, its last good archive
+    /// This source has a defect: the archive used so far is dropped, its last good archive
     /// is, unless that is the one that is wrong.
     pub(crate) fn fall_back(&mut self, store: &Store, message: String, faults: Vec<String>) {
         let tried_kept = self.rules.take().is_some() && !self.fresh;
@@ -100,7 +100,7 @@ impl Input {
         (self.report.message, self.report.faults) = (message, faults);
     }
 
-    /// The whole update failed: what was downloaded now is not used after all.
+    /// The whole update failed: the new download is not used after all.
     pub(crate) fn give_up(&mut self) {
         if self.fresh {
             self.fresh = false;
@@ -125,7 +125,7 @@ impl Input {
         matches!(self.report.state, SourceState::Kept | SourceState::Failed)
     }
 
-    /// What is told of the last good archive.
+    /// The report of the last good archive.
     fn remember(&mut self) {
         let (report, before) = (&mut self.report, &self.before);
         (report.bytes, report.fetched_ms) = (before.bytes, before.fetched_ms);

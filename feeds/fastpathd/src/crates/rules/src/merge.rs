@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Several sources made one rule file, and the way back from its lines to theirs.
+//! Several sources merged into one rule file, and the mapping from its lines to theirs.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -54,7 +54,7 @@ pub(crate) struct Source<'a> {
     pub line: u32,
 }
 
-/// The first line of a rule file of ours begins with this; the version follows.
+/// The first line of our rule files begins with this; the version follows.
 const HEADER: &str = "# fastpath rules, version ";
 /// Lines before the first rule.
 const HEADER_LINES: usize = 2;
@@ -129,7 +129,7 @@ impl Merged<'_> {
     }
 }
 
-/// The version in the first line of a rule file of ours.
+/// The version in the first line of one of our rule files.
 #[must_use]
 pub(crate) fn version_of(first_line: &str) -> Option<&str> {
     let version = first_line.strip_prefix(HEADER)?.trim_end();

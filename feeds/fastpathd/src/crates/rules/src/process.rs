@@ -53,10 +53,10 @@ pub(crate) struct Ended {
 }
 
 /// Runs `command` without input and hands its standard output to `take`, piece by piece. It gets
-/// a process group of its own, which is killed if `take` fails or the time is over.
+/// a process group of its own, which is killed if `take` fails or on a timeout.
 ///
 /// # Errors
-/// It did not come to its own end. A bad exit status is no error here.
+/// It did not exit by itself. A bad exit status does not count as an error here.
 pub(crate) fn run<E>(
     command: &mut Command,
     time: Duration,

@@ -36,7 +36,7 @@ pub struct Request {
     /// Seconds for each download.
     #[serde(default = "five_minutes")]
     pub download_seconds: u64,
-    /// False: only what was downloaded before is used, with the choices of now.
+    /// False: only earlier downloads are used, with the current selection.
     #[serde(default = "yes")]
     pub download: bool,
 }
@@ -168,7 +168,7 @@ impl Request {
 }
 
 impl SourceRequest {
-    /// Whether everything in it can be used; the error is the field and what is wrong with it.
+    /// Whether everything in it can be used; the error is the field and its defect.
     ///
     /// # Errors
     /// The first field that cannot.
@@ -252,7 +252,7 @@ pub(crate) fn is_source_name(text: &str) -> bool {
 /// Whether a URL is one that is fetched.
 ///
 /// # Errors
-/// Words for the user.
+/// Text for the user.
 pub(crate) fn check_url(url: &str) -> Result<(), String> {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     let rest = rest.ok_or("does not begin with https:// or http://")?;
@@ -268,7 +268,7 @@ pub(crate) fn check_url(url: &str) -> Result<(), String> {
 /// Reads selectors.
 ///
 /// # Errors
-/// The first that is none, with what is wrong.
+/// The first invalid one, with its defect.
 pub(crate) fn selectors<'a>(
     texts: impl IntoIterator<Item = &'a String>,
 ) -> Result<Vec<Selector>, String> {

@@ -52,7 +52,7 @@ impl fmt::Display for Selector {
 /// A category as a setting may name it.
 ///
 /// # Errors
-/// Words for the user.
+/// Text for the user.
 pub(crate) fn category_name(text: &str) -> Result<String, String> {
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if text.is_empty() || text.len() > 100 || !text.chars().all(good) {
@@ -107,7 +107,7 @@ impl Choice {
         used(&self.drop, &mut self.used, rule, category)
     }
 
-    /// What was asked for and met nothing, in words.
+    /// Text about selectors that matched nothing.
     #[must_use]
     pub fn unused(&self) -> Vec<String> {
         let missing = self.categories.difference(&self.seen);
@@ -126,7 +126,7 @@ fn used(
     rule: &Rule<'_>,
     category: &str,
 ) -> Option<Selector> {
-    // A rule named by its number comes before its category: the words about it are clearer.
+    // A rule named by its number comes before its category: the note about it is clearer.
     let selectors =
         [Selector::Rule { gid: rule.gid, sid: rule.sid }, Selector::Category(category.to_owned())];
     let found = selectors.into_iter().find(|selector| asked.contains(selector))?;

@@ -57,7 +57,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Takes what is ours out of the package, which notes what is wrong with it.
+    /// Takes our sections out of the package, which notes their problems.
     #[must_use]
     pub fn read(package: &mut Package<'_>) -> Self {
         let mut settings = Self::default();
@@ -97,7 +97,7 @@ impl Settings {
         let checked = if own { source.check_choices() } else { source.check() };
         if let Err((field, what)) = checked {
             let option = if field == "categories" { "category" } else { field };
-            // The words already tell which entry of a list is meant.
+            // The text already names the entry of the list.
             let list = matches!(field, "categories" | "disable" | "drop");
             let value = if list { "" } else { section.text(field).unwrap_or_default() };
             section.error(option, value, &what);
@@ -129,7 +129,7 @@ impl Settings {
     }
 
     /// What to ask of `fastpath-rules update`. `test` is the program that tests a rule file, as
-    /// in [`Request::test`]; without `download` only the choices are applied anew.
+    /// in [`Request::test`]; without `download` only the selection is applied again.
     #[must_use]
     pub fn request(&self, own_rules: &Path, test: Vec<String>, download: bool) -> Request {
         let own = |own: &OwnRules| Builtin {

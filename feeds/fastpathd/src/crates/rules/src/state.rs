@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What is kept beside the rules and told about them.
+//! The state that is stored with the rules and reported about them.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -31,7 +31,7 @@ pub enum SourceState {
     Updated,
     /// The source has nothing new.
     Unchanged,
-    /// It failed; what was good before is still in force.
+    /// It failed; the previous good rules are still in force.
     Kept,
     /// It failed, and nothing of it is in force.
     #[default]
@@ -45,7 +45,7 @@ pub struct SourceReport {
     pub name: String,
     /// How it fared.
     pub state: SourceState,
-    /// What failed, in words; empty if nothing did.
+    /// The failure; empty if there was none.
     pub message: String,
     /// Further faults, the first 20; for example more lines with errors.
     pub faults: Vec<String>,
@@ -69,7 +69,7 @@ pub struct SourceReport {
     pub sha256: String,
     /// `sha256`, `signature` or `none`.
     pub verified: String,
-    /// The source's own version, if it tells one.
+    /// The source's own version, if it has one.
     pub version: String,
     /// When the archive in force was downloaded, Unix milliseconds; 0: never.
     pub fetched_ms: u64,
@@ -82,7 +82,7 @@ pub struct SourceReport {
 pub struct State {
     /// How the last update ended.
     pub outcome: Outcome,
-    /// What failed, in words; empty if nothing did.
+    /// The failure; empty if there was none.
     pub message: String,
     /// Version of the rules in force: 12 hexadecimal digits; empty: none are.
     pub version: String,
@@ -102,7 +102,7 @@ pub struct State {
     pub sources: Vec<SourceReport>,
 }
 
-/// Why a text is no state.
+/// Why a text is not a state.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum StateError {
     /// It has no fields at all.
@@ -118,7 +118,7 @@ impl State {
     /// By hand: with serde's derived code the daemon is larger by a hundredth.
     ///
     /// # Errors
-    /// When a field cannot be what it is.
+    /// When a field is invalid.
     pub fn read(value: &Value) -> Result<Self, StateError> {
         let fields = Fields(value.as_object().ok_or(StateError::NoObject)?);
         let outcome = match &*fields.text("outcome")? {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Suricata's own test of a rule file, and what it says put in words of the sources.
+//! Suricata's own test of a rule file, and its errors in terms of the sources.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::fetch::readable;
 use crate::merge::Merged;
 use crate::process::{self, RunError};
 
-/// Faults told one by one up to this number.
+/// Faults listed one by one up to this number.
 const MOST_FAULTS: usize = 100;
 const MOST_OUTPUT: usize = 256 * 1024;
 
@@ -39,7 +39,7 @@ pub(crate) enum TrialError {
     Run(#[from] RunError<std::convert::Infallible>),
 }
 
-/// Runs `test`, in whose words `{rules}` stands for the file and `{dir}` for a folder that
+/// Runs `test`, in whose arguments `{rules}` stands for the file and `{dir}` for a folder that
 /// the test may write to.
 ///
 /// # Errors
@@ -78,7 +78,7 @@ pub(crate) fn trial(
     Err(TrialError::Rules(faults))
 }
 
-/// Finds the lines that name a place in the rule file. Suricata tells the cause on the lines
+/// Finds the lines that name a place in the rule file. Suricata prints the cause on the lines
 /// before.
 fn faults(said: &str, rules: &str, merged: &Merged<'_>) -> Vec<Fault> {
     let mut found = Vec::new();
@@ -102,7 +102,7 @@ fn faults(said: &str, rules: &str, merged: &Merged<'_>) -> Vec<Fault> {
     found
 }
 
-/// The N of `… from file RULES at line N`. The last such words count: the signature before them
+/// The N of `… from file RULES at line N`. The last such phrase counts: the signature before them
 /// is the source's text.
 fn place(line: &str, rules: &str) -> Option<usize> {
     let (_, after) = line.rsplit_once(" from file ")?;
@@ -111,7 +111,7 @@ fn place(line: &str, rules: &str) -> Option<usize> {
 }
 
 /// A line of Suricata's log without its level and module, in the short and the long form:
-/// `E: detect-parse: words`, `[9 - Suricata-Main] 2026-… Error: detect-parse: words`.
+/// `E: detect-parse: text`, `[9 - Suricata-Main] 2026-… Error: detect-parse: text`.
 fn message(line: &str) -> &str {
     const LEVELS: [&str; 8] =
         ["E: ", "W: ", "i: ", "Notice: ", "Error: ", "Warning: ", "Info: ", "Perf: "];

@@ -20,7 +20,7 @@ fn told(said: &str) -> Vec<String> {
 
 #[test]
 fn suricatas_words_are_put_to_the_line_they_are_about() {
-    // As Suricata 8.0.8 prints them, and with a log format of one's own.
+    // As Suricata 8.0.8 prints them, and with a custom log format.
     let said = format!(
         "i: suricata: This is Suricata version 8.0.8 RELEASE running in SYSTEM mode\n\
          E: detect-parse: unknown rule keyword 'foo'.\n\

@@ -21,7 +21,7 @@ use crate::state::{Outcome, State};
 use crate::store::{self, Store};
 use crate::trial::{Fault, TrialError, trial};
 
-/// Faults told of one source.
+/// Faults listed of one source.
 const MOST_FAULTS: usize = 20;
 
 /// What an update is about to do.
@@ -37,11 +37,11 @@ pub struct Progress<'a> {
 pub struct Surroundings<'a> {
     /// Taken for this update.
     pub store: &'a Store,
-    /// Downloads; none if the box has no program for it.
+    /// Downloads; none if the router has no program for it.
     pub fetcher: Option<&'a Fetcher>,
     /// Unix milliseconds.
     pub now_ms: u64,
-    /// Told of each step before it begins.
+    /// Called with each step before it begins.
     pub tell: &'a mut dyn FnMut(Progress<'_>),
 }
 

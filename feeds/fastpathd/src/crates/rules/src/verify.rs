@@ -13,9 +13,9 @@ pub enum VerifyError {
     /// Another file than the one meant.
     #[error("its SHA-256 is {found}, not {expected}")]
     Checksum {
-        /// As told by the settings or the source.
+        /// From the settings or the source.
         expected: String,
-        /// Of what was downloaded.
+        /// Of the download.
         found: String,
     },
     /// The file with the checksum holds none.
@@ -54,7 +54,7 @@ impl Key {
     /// Reads the second line of a public key file, or the whole file.
     ///
     /// # Errors
-    /// It is none.
+    /// It is invalid.
     pub fn parse(text: &str) -> Result<Self, VerifyError> {
         let (number, key) = payload::<32>(text).map_err(VerifyError::Key)?;
         Ok(Self { number, key: PublicKey::new(key) })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The rules that come with fastpath: each sees what it is for, and nothing in ordinary traffic.
+//! The built-in rules: each sees its traffic, and nothing in ordinary traffic.
 #![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 mod support;
@@ -32,7 +32,7 @@ fn suricata() -> Option<Command> {
     let mut command = Command::new(program);
     command.args(["-c", "/etc/suricata/suricata.yaml"]);
     command.args(["--set", "vars.address-groups.HOME_NET=[10.0.0.0/8,fd00::/8]"]);
-    // The tests beside this one would write into the same cache, which is complained of.
+    // The other tests would write into the same cache, which causes a warning.
     command.args(["--set", "detect.sgh-mpm-caching=no"]);
     command.arg("-S").arg(own_rules());
     Some(command)

@@ -42,7 +42,7 @@ impl Box {
         self.gateway.update(&[self.source(Page::Whole(bytes), &sum)])
     }
 
-    /// The update failed with these words, and everything is as before.
+    /// The update failed with this text, and everything is as before.
     fn assert_refused(&self, answer: &Answer, words: &str) {
         assert!(answer.message().contains(words), "{}\nshould have: {words}", answer.message());
         assert!(answer.message().starts_with("et: "), "{}", answer.message());
@@ -255,7 +255,7 @@ fn what_a_killed_update_left_is_no_hindrance() {
 fn a_full_disk() {
     let this = Box::new();
     let store = this.gateway.store();
-    // What is in the store goes along to a file system of 128 KiB.
+    // The store's contents are copied to a file system of 128 KiB.
     let script = "mount -t tmpfs -o size=128k tmpfs /mnt && cp -r \"$0\"/. /mnt && \
         mount --bind /mnt \"$0\" && \"$1\" update; c=$?; \
         cp \"$0\"/current.rules \"$0\".after; exit $c";

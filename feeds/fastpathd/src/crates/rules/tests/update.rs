@@ -11,7 +11,7 @@ use support::archives::{Signer, files, gz, sha256};
 use support::server::{Page, Server};
 use support::{Gateway, program, rule, run};
 
-/// A source with the checksum of what it serves.
+/// A source with the checksum of its file.
 fn source(server: &Server, name: &str, bytes: &[u8]) -> Value {
     let path = format!("/{name}.tar.gz");
     server.put(&path, Page::Whole(bytes.to_vec()));
@@ -128,7 +128,7 @@ fn a_signature_is_enough_and_has_to_be_right() {
     assert_eq!((answer.outcome(), answer.message()), ("updated", ""));
     assert_eq!(answer.source("a")["verified"], "signature");
     assert_eq!(gateway.update(&[at("/good.sig")]).outcome(), "unchanged");
-    // What was good stays when the source goes bad.
+    // Good rules stay when the source becomes bad.
     let answer = gateway.update(&[at("/wrong.sig")]);
     assert_eq!((answer.code, answer.outcome()), (2, "failed"));
     assert_eq!(answer.source("a")["state"], "kept");

@@ -5,7 +5,7 @@
 /* The page as `npm run build` leaves it, which also stands alone. */
 const PAGE = '/fastpath';
 
-/* Themes say in different ways that they are dark, some in none: what counts is the colour
+/* Themes mark dark mode by different means, some by none: the test is the colour
  * behind the view. Painted, since a theme may write it in any notation. */
 function isDark(node) {
 	const pen = document.createElement('canvas').getContext('2d', { willReadFrequently: true });

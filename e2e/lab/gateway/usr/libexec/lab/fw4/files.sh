@@ -21,7 +21,7 @@ address_set() {
     config_get name "$1" name
     config_get file "$1" loadfile
     entries=
-    # All of it, as one line: what is not an address is nft's to find.
+    # All of it, as one line: nft reports invalid addresses.
     [ -z "$file" ] || entries=$(tr '\0' x <"$file" | grep -v '^#' | tr '\n' ,)
     echo "  set $name { type ipv4_addr; flags interval; auto-merge"
     [ -z "$entries" ] || echo "    elements = { $entries }"

@@ -5,7 +5,7 @@
 
 offload_defaults() { config_get_bool offloading "$1" flow_offloading 0; }
 
-# From the network's configuration: PORTS_<interface>, what is below its device.
+# From the network's configuration: PORTS_<interface>, the devices below its device.
 interface_ports() {
     config_get device "$1" device
     case $device in @* | lo) return 0 ;; esac
@@ -34,7 +34,7 @@ offload_table() {
     offloaded=
     [ "$offloading" = 0 ] || config_foreach zone_ports zone
     [ -n "$offloaded" ] || return 0
-    # shellcheck disable=SC2086 # words they are
+    # shellcheck disable=SC2086 # split on purpose
     set_of $offloaded
     case $set_text in "{"*) ;; *) set_text="{ $set_text }" ;; esac
     echo "  flowtable ft { hook ingress priority filter; devices = $set_text; counter; }"

@@ -20,7 +20,7 @@ protocol() {
         all | any | \* | "") ;;
         icmp) match="meta l4proto { icmp, icmpv6 } " ;;
         *)
-            # shellcheck disable=SC2046,SC2086 # words they are
+            # shellcheck disable=SC2046,SC2086 # split on purpose
             set_of $(echo $1 | sed 's/tcpudp/tcp udp/')
             match="meta l4proto $set_text "
             ;;
@@ -31,7 +31,7 @@ protocol() {
 # matched SIDE PORTS: adds ports to `match`.
 matched() {
     [ -n "$2" ] || return 0
-    # shellcheck disable=SC2046,SC2086 # words they are
+    # shellcheck disable=SC2046,SC2086 # split on purpose
     set_of $(echo $2 | tr : -)
     match="$match$ports $1 $set_text "
 }
@@ -39,7 +39,7 @@ matched() {
 # located SIDE ADDRESSES: adds addresses to `match`; all of one family, that of the first.
 located() {
     [ -n "$2" ] || return 0
-    # shellcheck disable=SC2086 # words they are
+    # shellcheck disable=SC2086 # split on purpose
     set_of $2
     case $2 in *:*) match="${match}ip6 $1 $set_text " ;; *) match="${match}ip $1 $set_text " ;; esac
 }
@@ -75,7 +75,7 @@ conditions() {
     # Of other combinations nothing here has any; a type that was ignored would let all of ICMP in.
     case $proto:$family:$icmp in
         icmp:ipv6:?*)
-            # shellcheck disable=SC2086 # words they are
+            # shellcheck disable=SC2086 # split on purpose
             icmpv6_set $icmp
             match="icmpv6 type . icmpv6 code $set_text "
             ;;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Machines in a few words.
+//! Machines in brief notation.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;

@@ -14,7 +14,7 @@ pub(crate) fn gz(plain: &[u8]) -> Vec<u8> {
     encoder.finish().expect("memory")
 }
 
-/// One entry: name, kind and contents, with no care for what is sensible.
+/// One entry: name, kind and contents, valid or not.
 pub(crate) struct Entry<'a>(pub(crate) &'a str, pub(crate) EntryType, pub(crate) &'a [u8]);
 
 fn header(name: &str, kind: EntryType, size: u64) -> Header {

@@ -20,12 +20,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
 
-/// A rule in the way sources write them.
+/// A rule as sources write them.
 pub(crate) fn rule(sid: u32, rev: u32) -> String {
     format!("alert tcp any any -> any any (msg:\"rule {sid}\"; sid:{sid}; rev:{rev};)\n")
 }
 
-/// Acts as Suricata: refuses lines with the word BROKEN, in Suricata's words.
+/// Acts as Suricata: refuses lines that contain BROKEN, with Suricata's message.
 const STAND_IN: &str = r#"
 grep -n BROKEN "$0" | while IFS=: read -r n rest; do
     echo "E: detect-parse: unknown rule keyword 'BROKEN'." >&2
@@ -138,7 +138,7 @@ pub(crate) fn lines(path: &Path) -> Vec<String> {
     text.lines().skip(2).map(str::to_owned).collect()
 }
 
-/// Runs the program and reads what it prints.
+/// Runs the program and reads its output.
 pub(crate) fn run(command: &mut Command, words: &[&str], input: &str) -> Answer {
     let command = command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().expect("the program");

@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// What is answered for a path.
+/// The answer for a path.
 #[derive(Clone)]
 pub(crate) enum Page {
     /// The whole of it.
     Whole(Vec<u8>),
-    /// Tells the full length and hangs up after this many bytes.
+    /// Announces the full length and hangs up after this many bytes.
     Cut(Vec<u8>, usize),
     /// Begins and never goes on.
     Stalled,

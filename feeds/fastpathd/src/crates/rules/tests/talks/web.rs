@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! HTTP: what comes back, what is fetched, and attacks in requests.
+//! HTTP: answers, downloads, and attacks in requests.
 
 use super::{Home, Outside, Talk, tcp};
 use crate::support::protocols::{get, page, post, request, response};
