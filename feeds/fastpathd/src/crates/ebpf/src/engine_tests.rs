@@ -132,7 +132,7 @@ fn the_next_daemon_goes_on_with_what_it_finds() {
     maps.pass(7, |key| key.sport == 1001);
     drop(before);
     let mut engine = engine(&maps);
-    // Kept until it is offloaded again.
+    // Carried on until somebody takes it up.
     maps.pass(3, |key| key.sport == 1001);
     // Under another number.
     engine

@@ -136,7 +136,7 @@ fn a_change_flushes_what_stands_on_it_and_nothing_else() {
     let same = Endpoint { dependencies: vec![Dependency::Vlans(5)], ..place(2, 2) };
     assert!(world.table.moved(host(2), Some(same)).is_empty());
     assert_eq!(touched(&world, Change::Vlans), [host(2)]);
-    assert_eq!(world.table.moved(host(2), Some(endpoint(5, 2))), [1]);
+    assert_eq!(world.table.moved(host(2), Some(place(5, 2))), [1]);
     let mut gone = world.table.moved(host(1), None);
     gone.sort_unstable();
     assert_eq!(gone, [1, 2]);
@@ -218,7 +218,7 @@ fn conntrack_lives_as_long_as_packets_come() {
         }
         assert!(until >= now + 60, "at {now} it lives until {until}");
     }
-    // Silent since 399: expires at 519, whenever it was updated.
+    // Silent since 399: forgotten at 519, whenever it was told.
     for now in 400..520 {
         world.read(now);
         until = extensions(&mut world, now).first().map_or(until, |left| now + left.as_secs());
@@ -240,9 +240,8 @@ fn a_connection_that_leaves_is_extended_once_more() {
 #[test]
 fn what_is_dropped_is_counted_by_its_rule_and_ends() {
     let mut world = World::new(64);
-    let endpoints = [endpoint(1, 1), endpoint(2, 2)];
-    let taken =
-        world.table.reject(connection(1, 1, 2, 6), endpoints, 2_100_498, s(60), s(0)).unwrap();
+    let places = [place(1, 1), place(2, 2)];
+    let taken = world.table.reject(connection(1, 1, 2, 6), places, 2_100_498, s(60), s(0)).unwrap();
     assert!(taken.entries.iter().all(|(_, entry)| entry.drop == Some(2_100_498)));
     let [key, _] = world.put(taken);
     world.pass(&key, 5);
@@ -257,8 +256,8 @@ fn what_is_dropped_is_counted_by_its_rule_and_ends() {
 fn drops_leave_room() {
     let mut table = Table::new(64);
     let reject = |table: &mut Table, id: u64| {
-        let endpoints = [endpoint(1, 1), endpoint(2, 2)];
-        table.reject(connection(id, 1, 2, 6), endpoints, 1, s(60), s(0)).map(|_| ())
+        let places = [place(1, 1), place(2, 2)];
+        table.reject(connection(id, 1, 2, 6), places, 1, s(60), s(0)).map(|_| ())
     };
     let refused = (0..10).filter(|id| reject(&mut table, *id) == Err(Refusal::Full)).count();
     assert_eq!(refused, 6);
@@ -312,7 +311,7 @@ proptest! {
                     }
                 }
                 Step::Move(last, device) => {
-                    for id in world.table.moved(host(last), Some(endpoint(device, 1))) {
+                    for id in world.table.moved(host(last), Some(place(device, 1))) {
                         world.leave(id);
                     }
                 }
