@@ -115,6 +115,14 @@ machine() {
     echo $! >"$RUN/$name.pid"
 }
 
+# wait_for_power [COMMAND…]: until power_on, or until COMMAND fails. The file gateway.waits tells
+# cut_power that the gateway's end has been seen: power_on takes away what tells it from a real one.
+wait_for_power() {
+    : >"$RUN/gateway.waits"
+    while [ -e "$RUN/gateway.off" ] && "${@:-true}"; do sleep 0.1; done
+    rm -f "$RUN/gateway.waits"
+}
+
 # on_again: whether the gateway was switched off by cut_power, or rebooted, rather than ended.
 # The lab's init says the one, the kernel the other where it may say something.
 on_again() {
@@ -137,7 +145,7 @@ keep() {
         # One machine alone is no lab, unless the other one comes back.
         wait -n "$peers" "$gateway" || true
         if ! on_again || ! alive peers; then break; fi
-        while [ -e "$RUN/gateway.off" ] && alive peers; do sleep 0.1; done
+        wait_for_power alive peers
     done
     poll 10 machines_gone || kill "$peers" "$gateway" 2>/dev/null
     wait

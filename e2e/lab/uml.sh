@@ -252,7 +252,7 @@ END
         on_again || break
         # Its output of the boot before.
         rm -f gateway.console peers.console
-        while [ -e gateway.off ]; do sleep 0.1; done
+        wait_for_power
     done
     end_children
     wait

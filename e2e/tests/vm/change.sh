@@ -435,6 +435,8 @@ in_force() { [ "$(change "$1" pending '{}' | jq -r .pending.in_force)" = "$2" ];
 
 test_the_router_says_when_a_change_is_in_force() {
     local id change
+    # Without its state fw4 refuses every reload, those of the clean-up, too.
+    trap 'gw "[ ! -e /run/e2e/fw4.state ] || mv /run/e2e/fw4.state /var/run/fw4.state"' EXIT
     id=$(session root fastpath)
     change=$(applied "$id" "$(guest 30)" '{"seconds": 60}')
     soon 20 in_force "$id" true
@@ -445,8 +447,9 @@ test_the_router_says_when_a_change_is_in_force() {
     soon 5 in_force "$id" true
     gw touch -d @1000000000 /var/run/fw4.state
     soon 5 in_force "$id" false
-    gw rm /var/run/fw4.state
+    gw mv /var/run/fw4.state /run/e2e/fw4.state
     soon 5 in_force "$id" null
+    gw mv /run/e2e/fw4.state /var/run/fw4.state
     change "$id" revert "{\"id\": $change}" >/dev/null
 }
 

@@ -65,7 +65,7 @@ test_packet_steering_does_not_undo_it() {
     soon 5 rps_is wan 0
 }
 
-all_cpus() { mask_of "0-$(($(gw nproc) - 1))"; }
+all_cpus() { mask_of "0-$(($(cpus) - 1))"; }
 
 rps_is() { [ "$((16#$(gw cat "/sys/class/net/$1/queues/rx-0/rps_cpus")))" = "$((16#$2))" ]; }
 

@@ -70,7 +70,7 @@ found_and_fixed() {
     soon 20 reaches_both
     # A user-mode machine has ports without a driver, and one CPU: nothing to plan.
     ! gw '[ -e /sys/class/net/lan1/device ]' || wrong+=" gro-off"
-    [ "$(gw nproc)" -lt 2 ] || wrong+=" $OF_SEVERAL_CPUS"
+    [ "$(cpus)" -lt 2 ] || wrong+=" $OF_SEVERAL_CPUS"
     # The daemon checks interrupts every ten seconds.
     soon 25 are_found "$wrong"
     sick=$(report)

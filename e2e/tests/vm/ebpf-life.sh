@@ -170,8 +170,8 @@ test_long_silence() {
     soon 10 on_path ebpf --proto tcp --text "$POUR_PORT"
     port=$(newest --proto tcp --text "$POUR_PORT" | jq -r .sport)
     seen="$(kernel_saw "$port") $(kernel_saw "$udp")"
-    updates=$(gw "timeout 8 conntrack -E -e UPDATES -p udp --orig-port-src $udp 2>/dev/null |
-        wc -l")
+    updates=$(gw_during 8 "conntrack -E -e UPDATES -p udp --orig-port-src $udp 2>/dev/null" |
+        wc -l)
     between "updates of conntrack in 8 s" "$updates" 1 9
     soon 10 peers grep -q "again word" /tmp/e2e/silent.log
     same "packets that the stack saw meanwhile" "$(kernel_saw "$port") $(kernel_saw "$udp")" "$seen"

@@ -99,6 +99,7 @@ test_flows_of_a_routing_rule_go_its_way() {
     trap 'gw "ip -6 rule del from 2001:db8:10::/64 lookup 100
         ip -6 route flush table 100" 2>/dev/null' EXIT
     engine_ebpf
+    # From any address of the host: a router that advertises prefixes has it choose another one.
     # Over IPv6: the kernel ends a masqueraded connection that leaves by another device.
     download h10 "$port" "$ISP_6" 300k
     soon 15 on_path ebpf --proto tcp --text "$port"
@@ -106,7 +107,7 @@ test_flows_of_a_routing_rule_go_its_way() {
 table inet e2e {
     chain forward {
         type filter hook forward priority 0
-        oifname \"br-lan.20\" ip6 saddr 2001:db8:10::10 ip6 daddr $ISP_6 counter
+        oifname \"br-lan.20\" ip6 saddr 2001:db8:10::/64 ip6 daddr $ISP_6 counter
     }
 }
 END

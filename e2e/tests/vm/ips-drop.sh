@@ -43,7 +43,7 @@ test_alert_tells_what_it_was() {
 # @long
 test_alert_is_notified() {
     in_line
-    gw "timeout $(patient 3) ubus subscribe fastpath || true" >"$RUN/notified" &
+    gw_during "$(patient 3)" "ubus subscribe fastpath" >"$RUN/notified" &
     soon 5 notified '.tick'
     bad_page h10 "$ISP_4" >/dev/null
     soon 3 notified '.alert'

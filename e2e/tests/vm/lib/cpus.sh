@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Which CPU does what, as the kernel has it.
 
-several_cpus() { [ "$(gw nproc)" -ge "$1" ] || skip "the gateway has $(gw nproc) CPU; LAB_SMP=$1"; }
+several_cpus() { [ "$(cpus)" -ge "$1" ] || skip "the gateway has $(cpus) CPU; LAB_SMP=$1"; }
 
 planned() { said "$1" cpu; }
 

@@ -63,6 +63,13 @@ bytes_grow() {
     [ "${now#* }" -gt "$2" ]
 }
 
+# BusyBox of OpenWrt has neither nproc nor timeout.
+# cpus: how many the gateway runs on.
+cpus() { gw grep -c ^processor /proc/cpuinfo; }
+
+# gw_during SECONDS COMMAND: what it prints on the gateway within that time, after which it is ended.
+gw_during() { gw "$2 & sleep $1; kill \$! 2>/dev/null || true"; }
+
 daemon_pid() { instance pid fastpathd; }
 
 engine_is() { says ".engine.active == \"$1\" and .engine.wanted == \"$1\"" status; }

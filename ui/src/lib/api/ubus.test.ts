@@ -57,6 +57,21 @@ describe('call', () => {
     expect(await kindOf(router(answer).ubus.call('fastpath', 'status', {}))).toBe(kind);
   });
 
+  it('asks again for what rpcd has lost, once, and only for what reads', async () => {
+    const lost = '{"jsonrpc":"2.0","id":1,"result":[5]}';
+    const calls = async (method: string, answers: string[]) => {
+      const { ubus, asked } = router(() => Promise.resolve(new Response(answers.shift())));
+      const answer = await ubus.call('fastpath.change', method, {}).catch((fault: Fault) => fault);
+      return { answer, asked: asked.length };
+    };
+    const good = '{"jsonrpc":"2.0","id":1,"result":[0,{"x":1}]}';
+    expect(await calls('get', [lost, good])).toEqual({ answer: { x: 1 }, asked: 2 });
+    const twice = await calls('list', [lost, lost, good]);
+    expect(twice.answer).toBeInstanceOf(Fault);
+    expect(twice.asked).toBe(2);
+    expect((await calls('apply', [lost, good])).asked).toBe(1);
+  });
+
   it('is unreachable without an answer, and with another server’s', async () => {
     const silent = router(() => Promise.reject(new TypeError('Failed to fetch')));
     expect(await kindOf(silent.ubus.call('fastpath', 'status', {}))).toBe('unreachable');

@@ -5,6 +5,12 @@ import type { RequestPace } from './pace';
 /** The session of somebody who has not logged in. */
 export const NULL_SESSION = '0'.repeat(32);
 
+/**
+ * What only reads, of the objects that rpcd runs a program for. rpcd loses such an answer now and
+ * then when two callers ask at once (since March 2026 it closes a program's pipes twice).
+ */
+const REPEATED = /^fastpath\.\w+ (get|list|check|run|pmtu|login)$/;
+
 /** A router silent for this long is taken as unreachable; few calls may take longer. */
 const ANSWER_MS = 8000;
 
@@ -46,7 +52,10 @@ export class Ubus {
     const id = ++this.lastId;
     const params = [this.session, object, method, args];
     const body = JSON.stringify({ jsonrpc: '2.0', id, method: 'call', params });
-    return readReply(await this.post(body, limit, signal), `${object} ${method}`);
+    const what = `${object} ${method}`;
+    let reply = await this.post(body, limit, signal);
+    if (isLost(reply) && REPEATED.test(what)) reply = await this.post(body, limit, signal);
+    return readReply(reply, what);
   }
 
   private async post(body: string, ms: number, signal?: AbortSignal): Promise<unknown> {
@@ -67,6 +76,12 @@ export class Ubus {
       throw new Fault('unreachable', 'no answer from the router', { cause });
     }
   }
+}
+
+/** Whether the object gave no answer: status 5, `No response`. */
+function isLost(reply: unknown): boolean {
+  if (typeof reply !== 'object' || reply === null || !('result' in reply)) return false;
+  return Array.isArray(reply.result) && reply.result[0] === 5;
 }
 
 /** Takes a JSON-RPC reply apart; `what` names the call in a fault's text. */

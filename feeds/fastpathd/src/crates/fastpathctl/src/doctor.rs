@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
-use ubus::{Connection, Handle, Status};
+use ubus::{CallError, Connection, Handle, Status};
 
 use crate::examination::{self, Paint};
 use crate::print;
@@ -78,7 +78,7 @@ impl Objects {
     ) -> Result<Value, DoctorError> {
         let fields = args.as_object().cloned().unwrap_or_else(Map::new);
         let answer = match &self.bus {
-            Some((_, handle)) => match handle.call(object, method, &fields, PATIENCE).await {
+            Some((_, handle)) => match called(handle, object, method, &fields).await {
                 Ok(answer) => Value::Object(answer),
                 Err(error) if error.status() == Status::NotFound => run(object, method, args)?,
                 Err(error) => {
@@ -97,6 +97,26 @@ impl Objects {
     async fn look(&self, request: &Value) -> Result<Value, DoctorError> {
         self.ask(DOCTOR, "run", request).await
     }
+}
+
+/// rpcd loses a program's answer now and then when two callers ask at once: since March 2026 it
+/// closes the program's pipes twice. A look is asked for again, a fix is not.
+async fn called(
+    handle: &Handle,
+    object: &'static str,
+    method: &'static str,
+    fields: &Map<String, Value>,
+) -> Result<Map<String, Value>, CallError> {
+    let call = || handle.call(object, method, fields, PATIENCE);
+    match call().await {
+        Err(error) if lost(method, error.status()) => call().await,
+        answer => answer,
+    }
+}
+
+/// Whether a call that ended so is made again.
+fn lost(method: &str, status: Status) -> bool {
+    status == Status::NoData && method == "run"
 }
 
 /// What rpcd would do.
@@ -268,6 +288,13 @@ mod tests {
         assert_eq!(of(json!({"advice": 1, "unknown": 1})), code(1));
         assert_eq!(of(json!({"warning": 1})), code(1));
         assert_eq!(of(json!({"warning": 1, "error": 1})), code(2));
+    }
+
+    #[test]
+    fn a_lost_look_is_asked_for_again_and_a_fix_is_not() {
+        assert!(lost("run", Status::NoData));
+        assert!(!lost("fix", Status::NoData));
+        assert!(!lost("run", Status::Timeout));
     }
 
     #[test]
