@@ -115,8 +115,8 @@ machine() {
     echo $! >"$RUN/$name.pid"
 }
 
-# wait_for_power [COMMAND…]: until power_on, or until COMMAND fails. The file gateway.waits tells
-# cut_power that the gateway's end has been seen: power_on takes away what tells it from a real one.
+# wait_for_power [COMMAND…]: until power_on, or until COMMAND fails. The file gateway.waits shows
+# cut_power that the lab has seen the end of the gateway, which power_on hides.
 wait_for_power() {
     : >"$RUN/gateway.waits"
     while [ -e "$RUN/gateway.off" ] && "${@:-true}"; do sleep 0.1; done
@@ -195,7 +195,7 @@ not_up() {
     done
 }
 
-# comes_up: an image is told what it is to be first. WHY says why it does not.
+# comes_up: configures an image first. WHY has the reason if it does not come up.
 comes_up() {
     local limit
     limit=${BOOT_LIMIT:-$(lab_port BOOT_LIMIT)}

@@ -115,7 +115,7 @@ cut_power() {
     # One machine: the peers are without power, too.
     [ "$(lab_port MACHINE)" != uml ] ||
         rm -f "$RUN/peers.console" "$(control_path "$(lab_port PEERS_SSH)")"
-    # The lab takes what it has not seen yet for the machine's own end.
+    # Until the lab has seen it, it would take it for the machine's own end.
     poll 60 test -e "$RUN/gateway.waits" ||
         { echo "the lab does not see that the gateway is off" >&2; return 1; }
 }

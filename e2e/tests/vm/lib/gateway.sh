@@ -67,7 +67,7 @@ bytes_grow() {
 # cpus: how many the gateway runs on.
 cpus() { gw grep -c ^processor /proc/cpuinfo; }
 
-# gw_during SECONDS COMMAND: what it prints on the gateway within that time, after which it is ended.
+# gw_during SECONDS COMMAND: its output on the gateway within that time; the command is ended then.
 gw_during() { gw "$2 & sleep $1; kill \$! 2>/dev/null || true"; }
 
 daemon_pid() { instance pid fastpathd; }

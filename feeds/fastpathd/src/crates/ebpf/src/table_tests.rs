@@ -218,7 +218,7 @@ fn conntrack_lives_as_long_as_packets_come() {
         }
         assert!(until >= now + 60, "at {now} it lives until {until}");
     }
-    // Silent since 399: forgotten at 519, whenever it was told.
+    // Silent since 399: forgotten at 519, whenever conntrack was updated.
     for now in 400..520 {
         world.read(now);
         until = extensions(&mut world, now).first().map_or(until, |left| now + left.as_secs());
