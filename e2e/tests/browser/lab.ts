@@ -43,7 +43,7 @@ export class Lab {
       return stdout;
     } catch (error) {
       const { code, stdout } = error as { code?: unknown; stdout?: string };
-      test.skip(code === LEFT_OUT, stdout?.trim());
+      test.skip(code === LEFT_OUT, stdout?.trim().replace(/^skipped: /, ''));
       throw error;
     }
   }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::sync::mpsc::Sender;
 use ubus::PolicyType::{Array, Bool, Int32, Int64, String as Text, Table};
-use ubus::{CallError, Connection, Handle, Incoming, Method, Object, Reply};
+use ubus::{CallError, Connection, Handle, Incoming, Method, Object, Reply, Status};
 
 use crate::bus::Event;
 use crate::event::Event as AnyEvent;
@@ -163,10 +163,32 @@ pub(crate) async fn has_config(handle: &Handle) -> bool {
     handle.list(CONFIG).await.is_ok_and(|found| !found.is_empty())
 }
 
+/// How often a call that only reads is made while its answer is lost.
+const TRIES: u32 = 5;
+/// Between two of them.
+const PAUSE: Duration = Duration::from_millis(300);
+
+/// Repeats a call whose answer rpcd lost. With two callers at once it does so now and then: since
+/// March 2026 it closes the pipes of a plug-in's program twice. Without another call the daemon
+/// would keep its old settings until the next reload.
+pub(crate) async fn read_again<T, F, A>(mut call: F) -> Result<T, CallError>
+where
+    F: FnMut() -> A,
+    A: Future<Output = Result<T, CallError>>,
+{
+    for _ in 1..TRIES {
+        match call().await {
+            Err(error) if error.status() == Status::NoData => tokio::time::sleep(PAUSE).await,
+            answer => return answer,
+        }
+    }
+    call().await
+}
+
 /// The `values` of a UCI package; `None` if it does not exist.
 pub(crate) async fn package(handle: &Handle, name: &str) -> Result<Option<Value>, ConfigError> {
     let args = Map::from_iter([("config".to_owned(), name.into())]);
-    let mut answer = handle.call(CONFIG, "get", &args, PATIENCE).await?;
+    let mut answer = read_again(|| handle.call(CONFIG, "get", &args, PATIENCE)).await?;
     match answer.get("error").map(|error| error["text"].as_str().unwrap_or_default()) {
         None => Ok(answer.remove("values")),
         Some(why) => Err(ConfigError::Refused(why.to_owned())),
@@ -187,7 +209,8 @@ pub(crate) async fn event(handle: &Handle, args: &Map<String, Value>) -> Result<
 /// Calls `fastpath.doctor` and passes its answer on. It checks its arguments itself; the caller
 /// waits for as long as it takes.
 pub(crate) async fn doctor(handle: Handle, args: Map<String, Value>, reply: Reply) {
-    let answered = match handle.call("fastpath.doctor", "run", &args, LONG_PATIENCE).await {
+    let call = || handle.call("fastpath.doctor", "run", &args, LONG_PATIENCE);
+    let answered = match read_again(call).await {
         Ok(answer) => reply.data(&answer).map_err(|error| chain(&error)),
         Err(error) => {
             reply.status(error.status());

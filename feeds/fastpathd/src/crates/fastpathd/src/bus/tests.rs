@@ -2,6 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
+use ubus::{CallError, Status};
+
+use crate::bus::connection::read_again;
 use crate::bus::methods::{Outcome, call};
 use crate::fixture::{ask, lab_firewall, running};
 
@@ -82,4 +85,27 @@ fn malformed_requests_are_refused() {
     assert_eq!(call(&mut core, "flow", gone), Outcome::NotFound);
     let session = Map::from_iter([("ubus_rpc_session".to_owned(), json!("0"))]);
     assert!(matches!(call(&mut core, "status", session), Outcome::Reply(_)));
+}
+
+/// How often a call is made that ends with these statuses, and whether it has an answer at last.
+fn calls_until(answers: &[Status]) -> (usize, bool) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let calls = std::cell::Cell::new(0);
+    let answer = runtime.block_on(read_again(|| {
+        let status = answers.get(calls.get()).copied();
+        calls.set(calls.get() + 1);
+        let request = "call fastpath.config get".to_owned();
+        std::future::ready(
+            status.map_or(Ok(()), |status| Err(CallError::Status { request, status })),
+        )
+    }));
+    (calls.get(), answer.is_ok())
+}
+
+#[test]
+fn a_lost_answer_is_asked_for_again() {
+    assert_eq!(calls_until(&[]), (1, true));
+    assert_eq!(calls_until(&[Status::NoData, Status::NoData]), (3, true));
+    assert_eq!(calls_until(&[Status::NoData; 9]), (5, false));
+    assert_eq!(calls_until(&[Status::PermissionDenied]), (1, false));
 }
