@@ -71,7 +71,7 @@ data() {
 }
 DATA=6
 
-# flow tcp|udp OPENER OTHER, both ends as the opener sees them, both as the other one does.
+# flow tcp|udp INITIATOR RESPONDER, both ends as the initiator sees them, both as the responder does.
 flow() {
     local proto=$1 a=$2 b=$3
     local there=("$4" "$5" "$6" "$7") back=("${10}" "${11}" "$8" "$9")

@@ -43,7 +43,7 @@ impl Hash for Pair {
 /// Where packets of a flow are seen, which decides their addresses.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum View {
-    /// As the opener sends them.
+    /// As the initiator sends them.
     Sent = 0,
     /// As the forward hook sees them: destination translated, source not yet.
     Forwarded = 1,

@@ -15,7 +15,7 @@ const PORTLESS_AMONG: usize = 4096;
 
 impl FlowTable {
     /// The id of the flow between these ends, in either direction, and with the addresses as the
-    /// opener sends them, as the forward hook sees them (after destination and before source
+    /// initiator sends them, as the forward hook sees them (after destination and before source
     /// NAT: that is where Suricata is in line) or as the other end sees them. Of a protocol
     /// without ports the ports do not matter, and only the newest thousands are searched.
     #[must_use]
