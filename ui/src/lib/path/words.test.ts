@@ -21,7 +21,7 @@ const file = new URL('../../../../feeds/fastpathd/src/schema/types.json', import
 const shared = JSON.parse(readFileSync(file, 'utf8')) as SharedTypes;
 const listed = (name: string) => shared.$defs[name]?.enum ?? [];
 
-/** One sentence of plain words: a capital, a full stop, no stop in between. */
+/** Sentences: a capital at the start, a full stop at the end. */
 function expectSentence(words: string) {
   expect(words).toMatch(/^[A-Z].{20,}\.$/);
 }
