@@ -58,7 +58,7 @@ describe.each(Object.entries(english))('the words of %s', (part, file) => {
   });
 
   it.each(others)('are translated in %s', (_, parts) => {
-    // Both languages share terms of one word; of several words few, and a sentence never.
+    // Both languages share single terms, few pairs of them, and never a sentence.
     const words = (message: unknown) =>
       String(message)
         .replaceAll(/\{\w+\}/g, '')
