@@ -68,6 +68,7 @@ const refused = await call('block_release', { address: '192.0.2.99' }).catch(
 );
 if (!String(refused).includes('[4]')) throw new Error(`block_release: ${refused}`);
 await checkCall('engine', { set: 'flowtable' });
+await checkCall('flush', {});
 check('tick', '', JSON.parse(tick));
 
 // Needs something that fires: ips-drop and ips-blocks see to these.

@@ -189,7 +189,7 @@ fn virtual_devices_get_tc_and_the_reason() {
         gateway.load(16);
         let told = gateway.run(&["attach", "a1", "b1"]).expect("attached");
         assert_eq!(told[0]["hook"], if has_tcx() { "tcx" } else { "clsact" });
-        let why = "a1 is virtual: checksums of its packets may be unfinished";
+        let why = "a1 is virtual: its packets may have incomplete checksums";
         assert_eq!(told[0]["why"], why);
         assert_eq!(told[1]["why"], why);
     });

@@ -93,6 +93,6 @@ fn bad_requests() {
     let refused = |request| HistoryQuery::parse(&request).expect_err("refused").to_string();
     assert_eq!(refused(json!({ "step_s": 5 })), "step_s: expected 1, 10 or 60, not 5");
     assert_eq!(refused(json!({ "series": "x" })), "series: expected rate or flows, not \"x\"");
-    assert!(refused(json!({ "from_ms": -1 })).starts_with("from_ms: an integer from 0"));
+    assert!(refused(json!({ "from_ms": -1 })).starts_with("from_ms: expected an integer from 0"));
     assert_eq!(refused(json!({ "from": 1 })), "from: unknown field");
 }
