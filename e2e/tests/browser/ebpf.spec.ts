@@ -46,7 +46,7 @@ test(
     expect(await router.engine()).toMatchObject({ active: 'ebpf', wanted: 'ebpf' });
     const table = programs(page).getByRole('table');
     const [hook, why] = userMode()
-      ? ['TCX', 'is virtual: checksums of its packets may be unfinished']
+      ? ['TCX', 'is virtual: its packets may have incomplete checksums']
       : ['Native XDP', 'supported by all port drivers'];
     for (const port of ports) {
       const row = table

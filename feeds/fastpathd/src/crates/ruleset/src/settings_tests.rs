@@ -147,7 +147,7 @@ fn excludes_are_checked_too() {
     assert_eq!(
         error(mixed),
         "section '@exclude[0]', option 'dest', value '2001:db8::/32': \
-         is of another family than src 10.0.0.0/8"
+         has another address family than src 10.0.0.0/8"
     );
     assert_eq!(
         error("config exclude nas\noption name all\n"),

@@ -58,7 +58,7 @@ fn a_bridge_without_an_address_is_switched_only() {
     ]);
     let (inside, out) = verdicts(&model);
     assert!(inside.is_empty(), "{inside:?}");
-    assert_eq!(out["lan4"], "no network with an address runs over bridge br-iptv here");
+    assert_eq!(out["lan4"], "bridge br-iptv has no addressed network on this port");
 }
 
 #[test]
