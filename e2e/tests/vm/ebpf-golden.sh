@@ -71,7 +71,7 @@ data() {
 }
 DATA=6
 
-# flow tcp|udp INITIATOR RESPONDER, both ends as the initiator sees them, both as the responder does.
+# flow tcp|udp INITIATOR RESPONDER, both as the initiator sees them, then as the responder does.
 flow() {
     local proto=$1 a=$2 b=$3
     local there=("$4" "$5" "$6" "$7") back=("${10}" "${11}" "$8" "$9")
