@@ -51,7 +51,7 @@ test('a policy made on the page reaches uci and the kernel', core, async ({ page
   expect(await violations(page)).toEqual([]);
   await apply(
     page,
-    'budget_bytes: 1048576 → 2097152',
+    'budget_bytes: (not set) → 2097152',
     'cameras added (policy)',
     'cameras.action: (not set) → always',
     'cameras.src: (not set) → iot',
