@@ -9,6 +9,9 @@ import { shuffled } from './shuffle';
 /** What a test that is left out ends with; it says why in a line `skipped: …`. */
 const LEFT_OUT = 77;
 
+/** What a test needs after its last wait: to keep the machines' logs and to clean up. */
+const AFTERWARDS_MS = 120_000;
+
 /** A function `test_NAME` of a file `SUBJECT.sh`. */
 interface ShellTest {
   /** With its prefix, as the shell calls it. */
@@ -56,13 +59,15 @@ interface Ended {
 
 /**
  * Runs it with its output in a file, not a pipe: leftover processes would hold that open. It is a
- * process group of its own, which ends with it.
+ * process group of its own, which ends with it. `end` is in milliseconds since 1970: no wait of the
+ * shell's goes on after it, so that the test fails with what it waited for.
  */
-function run(program: string, args: string[], log: string): Promise<Ended> {
+function run(program: string, args: string[], log: string, end: number): Promise<Ended> {
   return new Promise((resolve, reject) => {
     const words = openSync(log, 'w');
     const stdio: StdioOptions = ['ignore', words, words];
-    const shell = spawn(program, args, { env: inOwnLab(), stdio, detached: true });
+    const env = { ...inOwnLab(), WAIT_UNTIL: String(Math.floor(end / 1000)) };
+    const shell = spawn(program, args, { env, stdio, detached: true });
     closeSync(words);
     shell.on('error', reject);
     shell.on('exit', (status) => {
@@ -105,7 +110,8 @@ function declareOne(perform: string, subject: string, each: ShellTest): void {
     const without = leftOut(info);
     test.skip(without !== undefined, without);
     const log = info.outputPath('log.txt');
-    const { status, words } = await run(perform, [subject, call], log);
+    const last = Date.now() + info.timeout - AFTERWARDS_MS;
+    const { status, words } = await run(perform, [subject, call], log, last);
     await info.attach('log', { path: log, contentType: 'text/plain' });
     // What of a test could not run is a note, too.
     for (const [, note] of words.matchAll(/^(note: .*|skipped: .*)$/gm)) {

@@ -52,7 +52,7 @@ echoes() {
             head -c 300000 /dev/urandom | base64 -w 74 >/tmp/e2e/noise'
     for host in isp h10 h20; do
         echo "$host socat -b 4096 TCP6-LISTEN:7200,ipv6only=0,fork,reuseaddr PIPE"
-        echo "$host socat -b 1200 UDP6-LISTEN:7200,ipv6only=0,fork,reuseaddr PIPE"
+        echo "$host /lab/echo 7200"
     done | begin_all echoes
     peers "for host in isp h10 h20; do
         until [ \$(ip netns exec \$host ss -tuln | grep -c :7200) = 2 ]; do
@@ -65,32 +65,8 @@ echoes() {
 TCP_BYTES=390000
 UDP_BYTES=60000
 
-# exchanges: lines of HOST ADDRESS PORT; over TCP each, and over UDP from the next port. Of two
-# first packets at once socat may keep one for the other's child, so that nobody answers the second
-# any more: then all start again.
+# exchanges: lines of HOST ADDRESS PORT; over TCP each, and over UDP from the next port.
 exchanges() {
-    cat >"$BUILD/wanted"
-    exchange_all <"$BUILD/wanted"
-    poll 8 answered && return
-    note "not all were answered: repeated"
-    # shellcheck disable=SC2016 # the peers expand it
-    peers 'cd /tmp/e2e; kill -- -$(cat echoes.pid) -$(cat exchanges.pid)'
-    # Remains of conversations over UDP would stay for two minutes.
-    gw 'conntrack -F 2>/dev/null'
-    echoes
-    exchange_all <"$BUILD/wanted"
-}
-
-# answered: something has come back of all, over UDP, too.
-answered() {
-    local port
-    for port in "${PORTS[@]}"; do
-        echo "[ -s exchange.$port ] && [ -s exchange.$((port + 1)) ]"
-    done | peers "cd /tmp/e2e; sh -e"
-}
-
-# exchange_all: as exchanges. PORTS are those of TCP, FIRST is the first one.
-exchange_all() {
     local host address to port
     FIRST=$((10000 + RANDOM % 1000 * 20))
     port=$FIRST
@@ -102,6 +78,14 @@ exchange_all() {
         port=$((port + 2))
     done >"$BUILD/exchanges"
     begin_all exchanges <"$BUILD/exchanges"
+}
+
+# answered: something has come back of all, over UDP, too.
+answered() {
+    local port
+    for port in "${PORTS[@]}"; do
+        echo "[ -s exchange.$port ] && [ -s exchange.$((port + 1)) ]"
+    done | peers "cd /tmp/e2e; sh -e"
 }
 
 # carried: all of these connections are.

@@ -43,10 +43,13 @@ PATIENCE=10
 # patient SECONDS: that time for this machine, for programs that have a limit of their own.
 patient() { echo $(($1 * PATIENCE * $(pace) / 100)); }
 
-# soon SECONDS COMMAND…: COMMAND succeeds within that time.
+# soon SECONDS COMMAND…: COMMAND succeeds within that time, and before WAIT_UNTIL, in seconds since
+# 1970, when the test would be ended from outside without its reason.
 soon() {
-    local end seconds seen=() tries=0
+    local end left seconds seen=() tries=0
     seconds=$(patient "$1")
+    left=$((${WAIT_UNTIL:-EPOCHSECONDS + seconds} - EPOCHSECONDS))
+    [ "$seconds" -le "$left" ] || seconds=$left
     shift
     end=$((${EPOCHREALTIME/./} + seconds * 1000000))
     until "$@" >"$RUN/answer" 2>&1; do
