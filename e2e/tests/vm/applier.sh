@@ -70,7 +70,7 @@ test_what_is_as_wanted_is_left_alone() {
 # keep pgrep from finding its shell.)
 # shellcheck disable=SC2016 # the gateway expands it
 nothing_reloads() {
-    gw '! pgrep -f "^/bin/sh /usr/libexec/lab/[c]onfig_change" &&
+    gw '! pgrep -f "^/bin/sh (/usr/libexec/lab/[c]onfig_change|/etc/[r]c.common .* reload)" &&
         [ $(($(date +%s) - $(date -r /var/run/fw4.state +%s))) -ge 3 ]'
 }
 
