@@ -138,6 +138,6 @@ test_switched_off_nothing_is_left() {
     cp_config_back
     soon 10 ips_is off
     soon 15 no_pids Suricata-Main
-    lacks "our rules" "$(gw nft list table inet fastpath)" queue
+    soon 10 gw '! nft list table inet fastpath | grep queue'
     same "bytes of the bad page" "$(bad_page h10 "$ISP_4" | cut -d ' ' -f 2)" 39
 }
