@@ -8,10 +8,10 @@ import type { App } from '../shell/app.svelte';
 import type { Exposure } from './exposure';
 import type { Edit } from './sections';
 
-/** What the router says is wrong, at an option of a section; or what the page does. */
+/** A problem of an option or a section, found by the router or by the page. */
 export type Problem = Omit<Api.Problem, 'code' | 'params'> & { code: string; params?: Params };
 
-/** An older router tells less of a line. */
+/** An older router does not send `label` and `what`. */
 export type Line = Omit<Api.Line, 'label' | 'what'> & Partial<Api.Line>;
 
 /** What a change is made of: edits, or the number of an older change that is taken back. */
@@ -26,7 +26,7 @@ export interface Review {
   exposes?: Exposure[];
 }
 
-/** What the administrator has agreed to: a cut, and the zones that may be opened. */
+/** The consent of the administrator: to a cut, and to zones opened to the Internet. */
 export type Consent = Pick<Api.ChangeApi['apply']['request'], 'cut_ok' | 'accept_exposure'>;
 
 /** A change that is in force and is taken back unless it is confirmed. */

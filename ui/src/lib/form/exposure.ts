@@ -2,7 +2,7 @@
 import type * as Api from '../api/types-change';
 import { f, maybe } from './words';
 
-/** What a change would open to the Internet; of a newer router it may be another kind. */
+/** An opening to the Internet; a newer router may send other codes. */
 export type Exposure = Omit<Api.Exposure, 'code'> & { code: string };
 
 function target({ to }: Exposure): string {

@@ -2,7 +2,7 @@
 import { Fault } from '../api/errors';
 import type { Live } from './live.svelte';
 
-/** Something that the router is asked to do: whether it is under way, and its outcome in words. */
+/** A command to the router: whether it runs, and its outcome as text. */
 export class Command {
   busy = $state(false);
   failed = $state(false);
@@ -10,15 +10,15 @@ export class Command {
 
   constructor(
     private readonly live: Pick<Live, 'report'>,
-    /** What a fault means here. */
+    /** The error message of a fault. */
     private readonly wordsFor: (fault: Fault) => string,
   ) {}
 
-  /** `work` answers the outcome; until then it is `words`. */
-  async run(words: string, work: () => Promise<string>): Promise<void> {
+  /** Shows `progress` until `work` returns the outcome. */
+  async run(progress: string, work: () => Promise<string>): Promise<void> {
     this.busy = true;
     this.failed = false;
-    this.outcome = words;
+    this.outcome = progress;
     try {
       this.outcome = await work();
     } catch (fault) {

@@ -111,7 +111,7 @@ export interface Words {
   ssid: (device: string) => string;
 }
 
-/** What wires of the router end at: as high as whatever is beside it. */
+/** The end of a wire at the router, which is as high as the rest. */
 const ROUTER = box('router', 'router', columns.router, TOP, Infinity, '');
 
 interface Side {

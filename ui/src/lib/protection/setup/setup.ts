@@ -3,11 +3,11 @@ import { createContext } from 'svelte';
 import type { Problem } from '../../form/change.svelte';
 import type { Draft } from '../../form/draft.svelte';
 
-/** What policy and rules are edited in. */
+/** The draft of policy and rules, with its problems. */
 export interface Setup {
   readonly draft: Draft;
   readonly problems: readonly Problem[];
-  /** Nothing can be changed now. */
+  /** Controls are disabled. */
   readonly disabled: boolean;
 }
 
