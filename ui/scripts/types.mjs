@@ -58,7 +58,6 @@ async function generate({ folder: path, object, title }) {
   return compile(root, title, {
     bannerComment: banner,
     additionalProperties: false,
-    unreachableDefinitions: true,
     maxItems: 0,
     style: { singleQuote: true, printWidth: 100 },
   });

@@ -3,9 +3,6 @@
 
 /**
  * The value of an option as UCI keeps it: a text, or a list of texts. A secret is shown as "•••".
- *
- * This interface was referenced by `ChangeApi`'s JSON-Schema
- * via the `definition` "Setting".
  */
 export type Setting = string | string[];
 
@@ -208,9 +205,6 @@ export interface ChangeApi {
 }
 /**
  * One step of a change, applied in order; a section of an earlier `add` is referenced by its section or id.
- *
- * This interface was referenced by `ChangeApi`'s JSON-Schema
- * via the `definition` "Edit".
  */
 export interface Edit {
   /**
@@ -251,9 +245,6 @@ export interface Edit {
 }
 /**
  * A problem that a change would cause.
- *
- * This interface was referenced by `ChangeApi`'s JSON-Schema
- * via the `definition` "Problem".
  */
 export interface Problem {
   /**
@@ -311,9 +302,6 @@ export interface Problem {
 }
 /**
  * One line of a change's diff, without secrets.
- *
- * This interface was referenced by `ChangeApi`'s JSON-Schema
- * via the `definition` "Line".
  */
 export interface Line {
   /**
@@ -351,9 +339,6 @@ export interface Line {
 }
 /**
  * How a change would disconnect a client that uses the page now.
- *
- * This interface was referenced by `ChangeApi`'s JSON-Schema
- * via the `definition` "Cut".
  */
 export interface Cut {
   /**
@@ -373,9 +358,6 @@ export interface Cut {
 }
 /**
  * A zone that a change opens to the Internet and that was closed before.
- *
- * This interface was referenced by `ChangeApi`'s JSON-Schema
- * via the `definition` "Exposure".
  */
 export interface Exposure {
   /**
@@ -397,9 +379,6 @@ export interface Exposure {
 }
 /**
  * A section of a file, in the order of the file.
- *
- * This interface was referenced by `ChangeApi`'s JSON-Schema
- * via the `definition` "Section".
  */
 export interface Section {
   /**
@@ -427,9 +406,6 @@ export interface Section {
 }
 /**
  * A change that has ended.
- *
- * This interface was referenced by `ChangeApi`'s JSON-Schema
- * via the `definition` "Past".
  */
 export interface Past {
   /**
@@ -463,9 +439,6 @@ export interface Past {
 }
 /**
  * A change that was applied and is rolled back unless it is confirmed.
- *
- * This interface was referenced by `ChangeApi`'s JSON-Schema
- * via the `definition` "Pending".
  */
 export interface Pending {
   /**
@@ -511,9 +484,6 @@ export interface Pending {
 }
 /**
  * How a change ended.
- *
- * This interface was referenced by `ChangeApi`'s JSON-Schema
- * via the `definition` "Ended".
  */
 export interface Ended {
   /**

@@ -20,9 +20,6 @@ export interface WirelessApi {
 }
 /**
  * A radio: a section wifi-device of /etc/config/wireless that is known to netifd.
- *
- * This interface was referenced by `WirelessApi`'s JSON-Schema
- * via the `definition` "Radio".
  */
 export interface Radio {
   /**
@@ -61,9 +58,6 @@ export interface Radio {
 }
 /**
  * A network of a radio, without its key.
- *
- * This interface was referenced by `WirelessApi`'s JSON-Schema
- * via the `definition` "Ssid".
  */
 export interface Ssid {
   /**

@@ -21,23 +21,14 @@ export type DoctorFix = {
 } | null;
 /**
  * How established flows are offloaded.
- *
- * This interface was referenced by `FastpathApi`'s JSON-Schema
- * via the `definition` "Engine".
  */
 export type Engine = 'off' | 'flowtable' | 'flowtable-hw' | 'ebpf';
 /**
  * The path of a flow's packets: slow (the whole stack and every rule), inspect (in the IPS queue), flowtable (software flowtable), hardware (offloaded to the NIC or switch), ebpf.
- *
- * This interface was referenced by `FastpathApi`'s JSON-Schema
- * via the `definition` "Path".
  */
 export type Path = 'slow' | 'inspect' | 'flowtable' | 'hardware' | 'ebpf';
 /**
  * Why a flow is on the slow path or in inspection; empty on another path.
- *
- * This interface was referenced by `FastpathApi`'s JSON-Schema
- * via the `definition` "Reason".
  */
 export type Reason =
   | ''
@@ -68,17 +59,11 @@ export type Reason =
   | 'not-taken';
 /**
  * Inspection state of a flow: none (not subject to inspection), inspecting (packets wait for Suricata's verdict until Suricata bypasses the flow or the budget is spent), always (every packet), bypassed (ended by Suricata), spent (ended by the budget), uninspected (subject to inspection, but passes uninspected), stopped (subject to inspection, but Suricata does not answer: its packets are dropped).
- *
- * This interface was referenced by `FastpathApi`'s JSON-Schema
- * via the `definition` "Inspection".
  */
 export type Inspection =
   'none' | 'inspecting' | 'always' | 'bypassed' | 'spent' | 'uninspected' | 'stopped';
 /**
  * off; starting (Suricata loads its rules); inline (every inspected packet waits for its verdict); inline-degraded (inline, but packets are lost or late, or rules are missing); failing-open (Suricata does not answer, connections pass uninspected); failing-closed (it does not answer, connections to be inspected are dropped); rules-rejected (Suricata refused the rules or the configuration); watching (mode ids: it receives copies and drops nothing).
- *
- * This interface was referenced by `FastpathApi`'s JSON-Schema
- * via the `definition` "IpsState".
  */
 export type IpsState =
   | 'off'
@@ -91,16 +76,10 @@ export type IpsState =
   | 'watching';
 /**
  * inspect (until Suricata bypasses the connection or the budget is spent, then offload), none, always (every packet, never offloaded).
- *
- * This interface was referenced by `FastpathApi`'s JSON-Schema
- * via the `definition` "IpsAction".
  */
 export type IpsAction = 'inspect' | 'none' | 'always';
 /**
  * Severity of a health finding.
- *
- * This interface was referenced by `FastpathApi`'s JSON-Schema
- * via the `definition` "Level".
  */
 export type Level = 'ok' | 'notice' | 'warning' | 'error';
 
@@ -258,9 +237,6 @@ export interface AlertNews {
 }
 /**
  * One rule that matched one packet.
- *
- * This interface was referenced by `FastpathApi`'s JSON-Schema
- * via the `definition` "Alert".
  */
 export interface Alert {
   /**
@@ -712,9 +688,6 @@ export interface EngineChange {
 }
 /**
  * The requested engine and the one in force.
- *
- * This interface was referenced by `FastpathApi`'s JSON-Schema
- * via the `definition` "EngineState".
  */
 export interface EngineState {
   wanted: Engine;
@@ -785,9 +758,6 @@ export interface Flow {
 }
 /**
  * One event in a flow's history.
- *
- * This interface was referenced by `FastpathApi`'s JSON-Schema
- * via the `definition` "FlowEvent".
  */
 export interface FlowEvent {
   /**
@@ -1191,9 +1161,6 @@ export interface Status {
 }
 /**
  * Totals by path.
- *
- * This interface was referenced by `FastpathApi`'s JSON-Schema
- * via the `definition` "Paths".
  */
 export interface Paths {
   slow: PathTotals;
@@ -1204,9 +1171,6 @@ export interface Paths {
 }
 /**
  * Traffic on one path now and since the daemon started.
- *
- * This interface was referenced by `FastpathApi`'s JSON-Schema
- * via the `definition` "PathTotals".
  */
 export interface PathTotals {
   /**
@@ -1232,9 +1196,6 @@ export interface PathTotals {
 }
 /**
  * Offloaded bytes divided by all forwarded bytes, 0 to 1; absent while nothing was forwarded.
- *
- * This interface was referenced by `FastpathApi`'s JSON-Schema
- * via the `definition` "Ratio".
  */
 export interface Ratio {
   /**
@@ -1270,9 +1231,6 @@ export interface ConntrackState {
 }
 /**
  * One WAN interface.
- *
- * This interface was referenced by `FastpathApi`'s JSON-Schema
- * via the `definition` "Wan".
  */
 export interface Wan {
   /**
@@ -1331,9 +1289,6 @@ export interface Wan {
 }
 /**
  * Load of one CPU over the last second, as fractions of 1.
- *
- * This interface was referenced by `FastpathApi`'s JSON-Schema
- * via the `definition` "Cpu".
  */
 export interface Cpu {
   cpu: number;
@@ -1352,9 +1307,6 @@ export interface Cpu {
 }
 /**
  * Summary of intrusion prevention.
- *
- * This interface was referenced by `FastpathApi`'s JSON-Schema
- * via the `definition` "IpsSummary".
  */
 export interface IpsSummary {
   state: IpsState;
@@ -1380,9 +1332,6 @@ export interface ConfigurationState {
 }
 /**
  * Something wrong in /etc/config/fastpath, as `fastpathd --check --json` prints it too.
- *
- * This interface was referenced by `FastpathApi`'s JSON-Schema
- * via the `definition` "ConfigurationProblem".
  */
 export interface ConfigurationProblem {
   config: 'fastpath';
@@ -1417,9 +1366,6 @@ export interface ConfigurationProblemParams {
 }
 /**
  * One finding about the daemon or the router.
- *
- * This interface was referenced by `FastpathApi`'s JSON-Schema
- * via the `definition` "Health".
  */
 export interface Health {
   /**
@@ -1435,9 +1381,6 @@ export interface Health {
 }
 /**
  * Reachable from the Internet by a zone's policy, a forwarding, or a rule without port and address.
- *
- * This interface was referenced by `FastpathApi`'s JSON-Schema
- * via the `definition` "Open".
  */
 export interface Open {
   /**

@@ -2,7 +2,5 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-export type WordKey = keyof typeof en;
-
 /** The words of the screen Processors. */
-export const c = translator<WordKey>('cpu');
+export const c = translator<keyof typeof en>('cpu');

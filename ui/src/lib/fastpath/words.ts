@@ -2,7 +2,5 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-export type WordKey = keyof typeof en;
-
 /** The words of the screen Fast path. */
-export const p = translator<WordKey>('fastpath');
+export const p = translator<keyof typeof en>('fastpath');

@@ -2,7 +2,5 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-export type WordKey = keyof typeof en;
-
 /** The words of the screen Firewall. */
-export const w = translator<WordKey>('firewall');
+export const w = translator<keyof typeof en>('firewall');

@@ -1,38 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
+import type * as Api from '../api/types-change';
 import type { Params } from '../i18n/t';
 import { pause } from '../live/pause';
 import type { App } from '../shell/app.svelte';
 import type { Exposure } from './exposure';
-import type { Edit, Value } from './sections';
+import type { Edit } from './sections';
 
-/** What the router says is wrong, at an option of a section. */
-export interface Problem {
-  config: string;
-  section: string;
-  option: string;
-  code: string;
-  params?: Params;
-  text: string;
-}
+/** A problem of an option or a section, found by the router or by the page. */
+export type Problem = Omit<Api.Problem, 'code' | 'params'> & { code: string; params?: Params };
 
-export interface Line {
-  config: string;
-  section: string | null;
-  label?: string | null;
-  type: string | null;
-  what?: 'add' | 'remove' | 'rename' | 'order' | 'set';
-  option: string | null;
-  from: Value | null;
-  to: Value | null;
-}
-
-export interface Cut {
-  code: string;
-  params?: Params;
-  text: string;
-}
+/** An older router does not send `label` and `what`. */
+export type Line = Omit<Api.Line, 'label' | 'what'> & Partial<Api.Line>;
 
 /** What a change is made of: edits, or the number of an older change that is taken back. */
 export type Wanted = { edits: readonly Edit[] } | { undo: number };
@@ -41,44 +21,24 @@ export type Wanted = { edits: readonly Edit[] } | { undo: number };
 export interface Review {
   problems: Problem[];
   diff: Line[];
-  cuts: Cut[];
+  cuts: Api.Cut[];
   /** What it would open to the Internet. */
   exposes?: Exposure[];
 }
 
-/** What the administrator has agreed to. */
-export interface Consent {
-  /** That it may cut off a client. */
-  cut_ok?: boolean;
-  /** Zones that may be opened to the Internet, by name. */
-  accept_exposure?: readonly string[];
-}
-
-export interface Noted {
-  id: number;
-  at_ms: number;
-  user: string;
-  note: string;
-  diff: Line[];
-}
+/** The consent of the administrator: to a cut, and to zones opened to the Internet. */
+export type Consent = Pick<Api.ChangeApi['apply']['request'], 'cut_ok' | 'accept_exposure'>;
 
 /** A change that is in force and is taken back unless it is confirmed. */
-export type Pending = Noted & {
-  left_s: number;
-  mine?: boolean;
-  /** Network, firewall and daemon are as the change wants them; null: the router cannot tell. */
-  in_force?: boolean | null;
-  /** What the daemon refuses of it. */
-  problems?: readonly Problem[];
-};
+export type Pending = Omit<Api.Pending, 'diff' | 'problems' | 'seconds' | Told> &
+  Partial<Pick<Api.Pending, Told>> & { diff: Line[]; problems?: readonly Problem[] };
+type Told = 'mine' | 'in_force';
 
 /** How a change ended. */
-export interface Ended extends Omit<Noted, 'diff'> {
-  state: 'confirmed' | 'reverted' | 'expired' | 'power-cut';
-}
+export type Ended = Api.Ended;
 
 /** A change that has ended, with what it did. */
-export type Done = Ended & Noted & { undoable: boolean };
+export type Done = Omit<Api.Past, 'diff'> & { diff: Line[] };
 
 /** How a change of this page is proved and what its end leads to. */
 export interface Care {
@@ -108,7 +68,7 @@ export class Router {
 
   /** @throws {Fault} a `Refusal` when the router understood and does not want to */
   async ask(
-    method: 'get' | 'check' | 'apply' | 'confirm' | 'revert' | 'pending' | 'list' | 'undo',
+    method: keyof Api.ChangeApi,
     args: object,
     signal?: AbortSignal,
     limit?: number,

@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import type * as Api from '../api/types-change';
 import { f, maybe } from './words';
 
-/** What a change would open to the Internet, as `fastpath.change check` answers it. */
-export interface Exposure {
-  /** `input` and `forward` by a zone's policy or a forwarding, `rule` by a rule. */
-  code: string;
-  /** The zone that leads to the Internet. */
-  zone: string;
-  /** A zone; `*`: every zone; empty: the router itself. */
-  to: string;
-  text: string;
-}
+/** An opening to the Internet; a newer router may send other codes. */
+export type Exposure = Omit<Api.Exposure, 'code'> & { code: string };
 
 function target({ to }: Exposure): string {
   if (to === '') return f('exposes.router');

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import { Fault } from '../api/errors';
+import type { Fault } from '../api/errors';
 import type { Engine } from '../api/types';
 import { t } from '../i18n/t';
+import { Command } from '../live/command.svelte';
 import type { App } from '../shell/app.svelte';
 
 export const engines: readonly Engine[] = ['off', 'flowtable', 'flowtable-hw', 'ebpf'];
@@ -11,36 +12,28 @@ export function engineName(engine: Engine): string {
 }
 
 /** Choosing another engine: what was asked for, and how it went. */
-export class EngineChoice {
+export class EngineChoice extends Command {
   /** The engine asked for, while the router has not answered. */
   asked = $state<Engine | null>(null);
-  outcome = $state('');
-  failed = $state(false);
 
-  constructor(private readonly app: Pick<App, 'api' | 'live'>) {}
+  constructor(private readonly app: Pick<App, 'api' | 'live'>) {
+    super(app.live, refusal);
+  }
 
   async choose(engine: Engine): Promise<void> {
     this.asked = engine;
-    this.failed = false;
-    this.outcome = t('engine.busy', { engine: engineName(engine) });
-    try {
+    const busy = t('engine.busy', { engine: engineName(engine) });
+    const set = async () => {
       const state = await this.app.api.call('engine', { set: engine });
       this.app.live.engineChanged(state);
       this.failed = state.active !== engine;
-      this.outcome = this.failed
-        ? t('engine.failed', { text: state.why })
-        : t('engine.done', { engine: engineName(engine) });
-    } catch (fault) {
-      this.failed = true;
-      this.outcome = refusal(fault);
-      this.app.live.report(fault);
-    } finally {
-      this.asked = null;
-    }
+      if (this.failed) return t('engine.failed', { text: state.why });
+      return t('engine.done', { engine: engineName(engine) });
+    };
+    await this.run(busy, set).finally(() => (this.asked = null));
   }
 }
 
-function refusal(fault: unknown): string {
-  if (!(fault instanceof Fault)) throw fault;
+function refusal(fault: Fault): string {
   return fault.kind === 'denied' ? t('engine.denied') : t('engine.failed', { text: fault.message });
 }

@@ -2,7 +2,5 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-export type WordKey = keyof typeof en;
-
 /** The words about eBPF programs. */
-export const e = translator<WordKey>('overview');
+export const e = translator<keyof typeof en>('overview');

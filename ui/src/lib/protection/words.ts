@@ -2,7 +2,5 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-export type WordKey = keyof typeof en;
-
 /** The words of this screen. */
-export const w = translator<WordKey>('protection');
+export const w = translator<keyof typeof en>('protection');

@@ -3,10 +3,8 @@ import { Fault } from '../api/errors';
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-export type WordKey = keyof typeof en;
-
 /** The words of the screen System. */
-export const y = translator<WordKey>('system');
+export const y = translator<keyof typeof en>('system');
 
 /** What a fault means here. */
 export function wordsFor(fault: unknown): string {

@@ -111,6 +111,9 @@ export interface Words {
   ssid: (device: string) => string;
 }
 
+/** The end of a wire at the router, which is as high as the rest. */
+const ROUTER = box('router', 'router', columns.router, TOP, Infinity, '');
+
 interface Side {
   boxes: Box[];
   wires: Wire[];
@@ -198,7 +201,7 @@ function placeNetworks(side: Side, networks: Network[], on: Box): void {
       own,
     );
     side.boxes.push(placed);
-    side.wires.push(wire(on, placed, isUp(own)), toRouter(placed));
+    side.wires.push(wire(on, placed, isUp(own)), wire(placed, ROUTER, isUp(own)));
   });
 }
 
@@ -244,7 +247,7 @@ function placeOutside(topology: Topology, networks: Network[], words: Words): Si
     const last = stack.at(-1);
     const lowest = network.chain.at(-1);
     if (!head || !last || !lowest) continue;
-    side.wires.push(fromRouter(head));
+    side.wires.push(wire(ROUTER, head, isUp(head.link)));
     stack.slice(1).forEach((below, i) => side.wires.push(down(stack[i] ?? head, below)));
     let port = ports.get(lowest.name);
     if (!port) {
@@ -299,19 +302,6 @@ function wire(from: Box, to: Box, up: boolean): Wire {
     to: [to.x, level],
     up,
   };
-}
-
-function toRouter(network: Box): Wire {
-  const level = middle(network);
-  const end = [columns.router.x, level] as [number, number];
-  const start = [network.x + network.width, level] as [number, number];
-  return { id: `${network.id}>router`, from: start, to: end, up: isUp(network.link) };
-}
-
-function fromRouter(head: Box): Wire {
-  const level = middle(head);
-  const start = [columns.router.x + columns.router.width, level] as [number, number];
-  return { id: `router>${head.id}`, from: start, to: [head.x, level], up: isUp(head.link) };
 }
 
 function down(upper: Box, lower: Box): Wire {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { Fault } from '../api/errors';
-import type { Radio, Ssid } from '../api/types-wireless';
+import type { Radio } from '../api/types-wireless';
 import type { App } from '../shell/app.svelte';
 
 /** What is on the air now: radios by their section. */
@@ -28,11 +28,6 @@ export function stateOf(air: Air, radio: string): State {
   if (now?.up) return 'up';
   if (now?.pending) return 'pending';
   return now?.failed ? 'failed' : 'off';
-}
-
-/** The SSID that a section makes, as it is now. */
-export function ssidOf(air: Air, section: string): Ssid | undefined {
-  return [...air.values()].flatMap(({ ssids }) => ssids).find((each) => each.section === section);
 }
 
 /** Names of SSIDs by their network device. */

@@ -9,15 +9,6 @@ export function isNetwork(text: string): boolean {
   return /^\d{1,3}$/.test(prefix) && Number(prefix) <= (four ? 32 : 128);
 }
 
-/** One spelling for all of the same network; what is none stays as it is. */
-export function canonical(text: string): string {
-  if (!isNetwork(text)) return text;
-  const [address = '', prefix] = text.split('/');
-  const six = address.includes(':');
-  const host = six ? new URL(`http://[${address}]`).hostname : address;
-  return `${host}/${Number(prefix ?? (six ? 128 : 32))}`;
-}
-
 function isIpv4(text: string): boolean {
   const parts = text.split('.');
   return (
