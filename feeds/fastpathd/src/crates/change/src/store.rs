@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What is kept of changes on the router: files that only root reads.
+//! The records of changes on the router: files that only root reads.
 
 use std::collections::BTreeMap;
 use std::io;
