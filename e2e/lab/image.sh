@@ -32,7 +32,7 @@ image_disk() {
         rm -rf "$IMAGES/unpacked"
         mkdir -p "$IMAGES/unpacked"
         unpack "$tool" "$file" "$disk" ||
-            die "$file cannot be unpacked: $(grep -m 1 . "$disk.words")"
+            die "$file cannot be unpacked: $(grep -m 1 . "$disk.errors")"
     fi
     echo "$disk"
 }
