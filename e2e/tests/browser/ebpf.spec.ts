@@ -161,7 +161,7 @@ test(refused, { tag: '@long' }, async ({ page, router }) => {
   });
 });
 
-test('without its package eBPF gives way to the flowtable, and the page says so', async ({
+test('without the eBPF package the flowtable is used, and the page says so', async ({
   page,
   router,
 }) => {

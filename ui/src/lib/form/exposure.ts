@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import { f, maybe } from './words';
+import { f, maybe } from './messages';
 
 /** What a change would open to the Internet, as `fastpath.change check` answers it. */
 export interface Exposure {
@@ -24,11 +24,11 @@ export function dangers(exposes: readonly Exposure[]): string[] {
   return [...new Set(exposes.map(sentence))];
 }
 
-/** What is consented to at once: each zone that leads to the Internet, with all that it opens. */
-export function consents(exposes: readonly Exposure[]): { zone: string; words: string }[] {
+/** The consents to ask for: each zone that leads to the Internet, with all that it opens. */
+export function consents(exposes: readonly Exposure[]): { zone: string; text: string }[] {
   const zones = [...new Set(exposes.map(({ zone }) => zone))];
   return zones.map((zone) => {
     const opened = exposes.filter((each) => each.zone === zone).map(target);
-    return { zone, words: f('exposes.ok', { zone, to: [...new Set(opened)].join(', ') }) };
+    return { zone, text: f('exposes.ok', { zone, to: [...new Set(opened)].join(', ') }) };
   });
 }

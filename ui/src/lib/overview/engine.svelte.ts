@@ -10,7 +10,7 @@ export function engineName(engine: Engine): string {
   return t(`engine.${engine}`);
 }
 
-/** Choosing another engine: what was asked for, and how it went. */
+/** Switching the engine: the choice, and its result. */
 export class EngineChoice {
   /** The engine asked for, while the router has not answered. */
   asked = $state<Engine | null>(null);

@@ -9,7 +9,7 @@ export function isNetwork(text: string): boolean {
   return /^\d{1,3}$/.test(prefix) && Number(prefix) <= (four ? 32 : 128);
 }
 
-/** One spelling for all of the same network; what is none stays as it is. */
+/** One spelling for equal networks; anything else stays as it is. */
 export function canonical(text: string): string {
   if (!isNetwork(text)) return text;
   const [address = '', prefix] = text.split('/');

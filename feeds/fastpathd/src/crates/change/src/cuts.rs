@@ -35,7 +35,7 @@ impl Cut {
     }
 }
 
-/// The ways in which a change disconnects a client at one of these places.
+/// How a change disconnects a client at one of these places.
 pub(crate) fn cuts(draft: &Draft, places: &[Place]) -> Vec<Cut> {
     let mut cuts: Vec<Cut> = Vec::new();
     for place in places {

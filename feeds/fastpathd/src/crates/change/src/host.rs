@@ -16,7 +16,7 @@ use crate::clock;
 const LOCK_PATIENCE: Duration = Duration::from_secs(8);
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
-/// A lock that is held; released when dropped, or when the process ends in any way.
+/// A lock that is held; released when dropped, or when the process ends.
 pub(crate) type Held = Box<dyn Any>;
 
 /// Writes are on the medium before a method returns.

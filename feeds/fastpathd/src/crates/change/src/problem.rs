@@ -15,7 +15,7 @@ pub(crate) struct Problem {
     pub option: String,
     /// A stable name of the problem.
     pub code: &'static str,
-    /// Parameters of the message: the value in question and what it collides with.
+    /// Parameters of the message: the value in question and the one it collides with.
     pub params: Map,
     /// In English.
     pub text: String,

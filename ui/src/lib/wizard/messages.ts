@@ -2,5 +2,5 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-/** The words of the screen Network. */
-export const n = translator<keyof typeof en>('network');
+/** The messages of the setup wizard. */
+export const z = translator<keyof typeof en>('wizard');

@@ -3,13 +3,13 @@ import { Fault } from '../api/errors';
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-export type WordKey = keyof typeof en;
+export type MessageKey = keyof typeof en;
 
-/** The words of the screen System. */
-export const y = translator<WordKey>('system');
+/** The messages of the screen System. */
+export const y = translator<MessageKey>('system');
 
 /** What a fault means here. */
-export function wordsFor(fault: unknown): string {
+export function messageFor(fault: unknown): string {
   if (!(fault instanceof Fault)) throw fault;
   if (fault.kind === 'denied') return y('denied');
   if (fault.kind === 'absent') return y('absent', { text: fault.message });

@@ -2,5 +2,5 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-/** The words of the first steps. */
-export const z = translator<keyof typeof en>('wizard');
+/** The messages of the screen Network. */
+export const n = translator<keyof typeof en>('network');
