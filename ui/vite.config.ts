@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig, type Plugin } from 'vitest/config';
-import { words } from './build/words.ts';
+import { messages } from './build/messages.ts';
 
 // The page's address: only its origin counts.
 const router = new URL(process.env['FASTPATH_URL'] ?? 'http://127.0.0.1:8080').origin;
@@ -50,7 +50,7 @@ function adoptedStyle(): Plugin {
 
 export default defineConfig({
   base: './',
-  plugins: [words(), svelte(), contentSecurityPolicy(), adoptedStyle()],
+  plugins: [messages(), svelte(), contentSecurityPolicy(), adoptedStyle()],
   build: {
     target: 'es2022',
     // These know light-dark(); for older ones each colour would be written twice.

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # An OpenWrt image for x86-64 as the lab's gateway. Needs paths.sh, images.sh and verbs.sh.
 #
-# LAB_IMAGE names it. It boots as on a PC: BIOS, its own boot loader, its own kernel. What is
-# written goes to a file that QEMU forgets. A second disk, an archive, brings what makes it the
+# LAB_IMAGE names it. It boots as on a PC: BIOS, its own boot loader, its own kernel. QEMU
+# discards all writes. A second disk, an archive, holds the script that makes it the
 # lab's gateway: image/setup, started on the serial console by the one line that is typed there.
 
-# What is waited for: a root shell on the serial console, then the line up.
+# Seconds to wait for a root shell on the serial console, then for the network.
 LOGIN_LIMIT=${LOGIN_LIMIT:-180}
 
 # Tests ask these of a gateway, and no router needs all of them.
@@ -32,7 +32,7 @@ image_disk() {
         rm -rf "$IMAGES/unpacked"
         mkdir -p "$IMAGES/unpacked"
         unpack "$tool" "$file" "$disk" ||
-            die "$file cannot be unpacked: $(grep -m 1 . "$disk.words")"
+            die "$file cannot be unpacked: $(grep -m 1 . "$disk.errors")"
     fi
     echo "$disk"
 }
@@ -40,7 +40,7 @@ image_disk() {
 # unpack gzip|xz FILE DISK. OpenWrt appends its metadata to the archive: gzip warns of them (2).
 unpack() {
     local status=0
-    "$1" -dc "$2" >"$3.new" 2>"$3.words" || status=$?
+    "$1" -dc "$2" >"$3.new" 2>"$3.errors" || status=$?
     [ "$status" = 0 ] || { [ "$1" = gzip ] && [ "$status" = 2 ] && [ -s "$3.new" ]; } || return 1
     mv "$3.new" "$3"
 }
@@ -58,7 +58,7 @@ check_disk() {
     esac
     if [ "$(od -An -tx1 -j 510 -N 2 "$1" 2>/dev/null | tr -d ' \n')" != 55aa ] ||
         ! od -An -v -tx1 -j 446 -N 64 "$1" | grep -q '[1-9a-f]'; then
-        die "$2 is no disk image: its first sector has no partition table" \
+        die "$2 is not a disk image: its first sector has no partition table" \
             "(wanted: openwrt-…-x86-64-generic-…-combined.img, or that as .gz or .xz)"
     fi
 }
@@ -141,7 +141,7 @@ type_line() {
     (cd "$RUN" && printf '%s\n' "$1" | socat -t 0.2 - UNIX-CONNECT:gateway.tty) >/dev/null 2>&1
 }
 
-# console_end MACHINE: the last bytes of its console, without the terminal's own words.
+# console_end MACHINE: the last bytes of its console, without the terminal's escape sequences.
 console_end() {
     tail -c 400 "$RUN/$1.console" 2>/dev/null | tr -d '\r' |
         sed 's/\x1b\[[0-9;?]*[a-zA-Z]//g; s/\x1b][^\a]*\a//g'

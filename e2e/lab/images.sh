@@ -17,7 +17,7 @@ list() { sed 's/#.*//; /^ *$/d' "$1"; }
 fresh() { [ -f "$1" ] && [ "$(cat "$1")" = "$2" ]; }
 
 # hash_of PATH…: of run bits and contents of the paths that exist, and of names below them. Not of
-# where they are: all checkouts share what is made from them.
+# where they are: all checkouts share what they build from them.
 hash_of() {
     local path name number=0
     for path; do

@@ -13,7 +13,7 @@ machine_kind() {
 }
 
 # Which accelerator: hardware virtualisation where a guest really reaches user space with it.
-# /dev/kvm that opens is no proof, so a kernel is booted, once for each kernel and QEMU.
+# An open /dev/kvm proves nothing, so a kernel is booted, once for each kernel and QEMU.
 accelerator() {
     local verdict=$IMAGES/accel hash
     hash=$(printf '%s' "$(emulator_version) $(cat "$IMAGES/base.stamp")" |
@@ -47,7 +47,7 @@ boot() {
         disk=(-drive "if=none,id=own,file=$1.disk,format=raw,cache=unsafe"
             -device "virtio-blk-pci,drive=own")
     fi
-    # Nobody writes these files, and user-mode machines beside it lock them in another way.
+    # Nobody writes these files, and user-mode machines on the same host use another kind of lock.
     local shared="format=raw,readonly=on,file.locking=off"
     BOOT=(-serial "file:$1.console" -kernel "$IMAGES/vmlinux" -initrd "$IMAGES/initrd.cpio"
         -append "$line"
@@ -57,7 +57,7 @@ boot() {
         -device "virtio-blk-pci,drive=layer" "${disk[@]}")
 }
 
-# make_disk NAME: empty; only what is written takes room.
+# make_disk NAME: empty and sparse.
 make_disk() {
     truncate -s 512M "$RUN/$1.disk"
     mke2fs -q -F -t ext4 -m 0 -J size=8 -E lazy_itable_init=1,lazy_journal_init=1 "$RUN/$1.disk"
@@ -91,8 +91,8 @@ machine() {
         *) boot "$name" ;;
     esac
     local user="user,id=mgmt,restrict=on"
-    # The kernel picks the host's ports (0), the monitor tells which; a machine that is switched on
-    # again has those that it had.
+    # The kernel picks the host's ports (0), the monitor reports them; a machine that is switched on
+    # again keeps its ports.
     user+=",hostfwd=tcp:127.0.0.1:$(known_port "$name" SSH)-:22"
     user+=",hostfwd=tcp:127.0.0.1:$(known_port "$name" HTTP)-:80"
     # Sockets by relative names: the path of one has 108 bytes at the most.
@@ -142,7 +142,7 @@ keep() {
     while :; do
         machine gateway 1 768 "${LAB_SMP:-1}" off
         gateway=$!
-        # One machine alone is no lab, unless the other one comes back.
+        # A lab needs both machines, unless the other one comes back.
         wait -n "$peers" "$gateway" || true
         if ! on_again || ! alive peers; then break; fi
         wait_for_power alive peers
@@ -178,7 +178,7 @@ booted_or_gone() {
     booted || ended_or_refused
 }
 
-# Emulation of several CPUs goes wrong now and then, see above: that is no fault of ours.
+# Emulation of several CPUs fails now and then, see above; the product is not to blame.
 panicked() { grep -qs "Kernel panic" "$RUN"/*.console; }
 
 # boot_limit: procd starts the services of OpenWrt's userland one after the other.
@@ -250,7 +250,7 @@ up() {
     fi
     if ! comes_up; then
         if panicked && [ "${BOOTS:-1}" -lt 3 ]; then
-            say "  … the emulated kernel panicked; once more"
+            say "  … the emulated kernel panicked; trying again"
             abandon
             BOOTS=$((${BOOTS:-1} + 1))
             up
@@ -290,7 +290,7 @@ down() {
     rm -f "$RUN/ports"
 }
 
-# answers NAME: whether to ask it anything. An image has no key of ours until it is set up.
+# answers NAME: whether to ask it anything. An image has no SSH key of the lab until it is set up.
 answers() { [ -z "${LAB_IMAGE-}" ] || console_says "$1" READY; }
 
 # keep_logs NAME: what the machines said, under build/reports/NAME.

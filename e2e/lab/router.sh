@@ -80,7 +80,7 @@ router_set_up() {
     router 'tar -xf - -C /' <"$IMAGES/medium.tar" || return
     # Its own addresses change under this connection.
     router "LAB_CONSOLE=/tmp/lab.console LAB_LAN=$(there "$LAB_LAN" lan1) \
-        LAB_WAN=$(there "$LAB_WAN" wan) setsid sh /lab/setup </dev/null >/tmp/lab.words 2>&1 &" ||
+        LAB_WAN=$(there "$LAB_WAN" wan) setsid sh /lab/setup </dev/null >/tmp/lab.errors 2>&1 &" ||
         return
     through_h10 GW_SSH 22 && through_h10 GW_HTTP 80
 }

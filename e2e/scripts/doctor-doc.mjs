@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Writes the table of checks in docs/doctor.md from the doctor's words; --check only compares.
+// Writes the table of checks in docs/doctor.md from the doctor's texts; --check only compares.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -30,7 +30,7 @@ function table(group, all) {
   return [
     `### ${group}`,
     '',
-    '| check | what it finds | remedy | one click |',
+    '| check | finding | remedy | one click |',
     '| --- | --- | --- | --- |',
     ...rows,
     '',
@@ -46,7 +46,7 @@ const tail = rest.split(end)[1];
 const after = `${head}${begin}\n\n${tables.join('\n')}\n${end}${tail}`;
 if (process.argv.includes('--check')) {
   if (before !== after) {
-    console.error('docs/doctor.md is not what the words say: node e2e/scripts/doctor-doc.mjs');
+    console.error('docs/doctor.md is not up to date: node e2e/scripts/doctor-doc.mjs');
     process.exit(1);
   }
 } else {

@@ -58,9 +58,9 @@ interface Ended {
 }
 
 /**
- * Runs it with its output in a file, not a pipe: leftover processes would hold that open. It is a
+ * Runs it with its output in a file, not a pipe: leftover processes would hold a pipe open. It is a
  * process group of its own, which ends with it. `end` is in milliseconds since 1970: no wait of the
- * shell's goes on after it, so that the test fails with what it waited for.
+ * shell continues after it, so that the test fails with the wait's own message.
  */
 function run(program: string, args: string[], log: string, end: number): Promise<Ended> {
   return new Promise((resolve, reject) => {

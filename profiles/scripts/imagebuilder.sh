@@ -3,7 +3,7 @@
 # An image by OpenWrt's ImageBuilder: the release's kernel and packages, and ours. Needs
 # release.sh and images.sh.
 
-# Our packages beside those that came with it; what was put there for another image goes.
+# Adds our packages to those that came with it; removes our packages of other images.
 own_packages() {
     local file
     if [ -f "$1/packages/.ours" ]; then
@@ -11,7 +11,7 @@ own_packages() {
     fi
     (cd "$APKS" && printf '%s\n' *.apk) >"$1/packages/.ours"
     cp "$APKS"/*.apk "$1/packages/"
-    # Made anew, and signed with a key that the ImageBuilder makes for itself.
+    # The ImageBuilder creates and signs it again with its own key.
     rm -f "$1/packages/packages.adb"
 }
 
@@ -28,7 +28,7 @@ repositories() {
 # then, and nothing would say so.
 without_indexes() { rm -f "$1"/dl/APKINDEX.*; }
 
-# Of a profile's configuration what is about images; the rest is compiled into the release.
+# A profile's symbols that concern images; the rest is compiled into the release.
 image_config() {
     local line symbol
     pristine "$1/.config"

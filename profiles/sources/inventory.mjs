@@ -8,7 +8,7 @@ import { normal } from './spdx.mjs';
 
 /** The crate of the program that is installed on a router. */
 const PROGRAM = 'fastpath';
-/** One of each way the crates choose what they need: pointer width, byte order, atomics. */
+/** One target for each platform condition in the crates: pointer width, byte order, atomics. */
 const TARGETS = [
   'aarch64-unknown-linux-musl',
   'armv7-unknown-linux-musleabihf',

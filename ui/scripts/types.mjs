@@ -5,7 +5,7 @@ import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { compile } from 'json-schema-to-typescript';
 
 const schemas = new URL('../../feeds/fastpathd/src/schema/', import.meta.url);
-/** Each object of ours: its folder there, its name on the bus, what becomes of it. */
+/** For each of our objects: its folder, its name on the bus, and the types to generate. */
 const objects = [
   { folder: '', object: 'fastpath', title: 'FastpathApi', file: 'types.ts' },
   { folder: 'change/', object: 'fastpath.change', title: 'ChangeApi', file: 'types-change.ts' },

@@ -3,7 +3,7 @@ import './app.css';
 import { fetchSheet } from './lib/shell/sheets';
 import type { mount as mountApp } from './mount';
 
-// All style is built into one file beside this one; the common rules come first, since those of
+// All style is built into one file next to this one; the common rules come first, since those of
 // components are meant to prevail. Not in one expression, which Vite would take as a source.
 const here = import.meta.url;
 type Arguments = Parameters<typeof mountApp>;

@@ -3,7 +3,7 @@ import { mount } from './app';
 
 const target = document.getElementById('fastpath');
 if (target) {
-  // Without its words the page can only say this, in the language that everybody gets.
+  // Without a catalogue the page can show only this, in the default language.
   const broken = 'This page could not be loaded from the router. Reload it.';
   mount(target).catch(() => (target.textContent = broken));
 }

@@ -15,10 +15,8 @@ export interface Mounted {
 }
 
 /**
- * Puts the app with its style into `target`, once its words are there. A host page gives a shadow
- * root, so that neither has rules of style for the other.
- *
- * @throws when they cannot be fetched
+ * Mounts the app with its style in `target`, once its messages are loaded. A host page passes a
+ * shadow root, so that neither page's style affects the other. @throws when they cannot be fetched
  */
 export async function mount(
   target: HTMLElement | ShadowRoot,

@@ -141,8 +141,8 @@ sample() {
     SAMPLES+=($(((BUSY - OVERHEAD) / 2 / $1)))
 }
 
-# told BENCH NAME [WORD=VALUE…]: a row with the median of SAMPLES.
-told() {
+# median_row BENCH NAME [WORD=VALUE…]: a row with the median of SAMPLES.
+median_row() {
     local sorted
     read -r -a sorted <<<"$(printf "%s\n" "${SAMPLES[@]}" | sort -n | paste -sd " ")"
     row "$1" "$2" "${sorted[${#sorted[@]} / 2]}" idle="$MOST_IDLE" \
@@ -163,7 +163,7 @@ measure() {
         pour "$warm"
         POURED=$warm SAMPLES=() MOST_IDLE=0
         for _ in 1 2 3; do sample "$count"; done
-        told virtio "$name"
+        median_row virtio "$name"
         # GRO leaves fewer packets than frames.
         if [ "$PROTO" = udp ] || [ "$name" != tcx ]; then
             check "$name" "$POURED"
@@ -185,7 +185,7 @@ set_up() {
         for packet in 1 2 3; do
             timed "$FLOWS"
             SAMPLES=($(((BUSY - OVERHEAD) / 2 / FLOWS))) MOST_IDLE=$IDLE
-            told setup-virtio "$name" packet=$packet
+            median_row setup-virtio "$name" packet=$packet
         done
         no_engine "$name"
     done

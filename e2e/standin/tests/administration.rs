@@ -43,7 +43,7 @@ fn the_log_keeps_the_newest() {
     std::fs::write(folder.join("messages.log"), "netifd: up\nnot yet wh").unwrap();
     std::fs::write(folder.join("fastpathd.log"), "one\n").unwrap();
     std::fs::write(folder.join("fastpathd.err.log"), "two\n").unwrap();
-    std::fs::write(folder.join("pppoe-wan.log"), "told already\n").unwrap();
+    std::fs::write(folder.join("pppoe-wan.log"), "reported already\n").unwrap();
     std::fs::write(folder.join("other"), "no log\n").unwrap();
     let all = lines(&mut log, json!({"stream": false}));
     assert_eq!(all[..3], ["29 pppd[12]: Connected", "13 by ubus", "13 plain in two lines"]);
@@ -52,8 +52,8 @@ fn the_log_keeps_the_newest() {
     assert_eq!(files, ["27 fastpathd: two", "30 fastpathd: one", "30 netifd: up"]);
     std::fs::write(folder.join("messages.log"), "netifd: up\nnot yet whole\n").unwrap();
     assert_eq!(lines(&mut log, json!({"stream": false, "lines": 1})), ["30 not yet whole"]);
-    std::fs::write(folder.join("messages.log"), "anew\n").unwrap();
-    assert_eq!(lines(&mut log, json!({"stream": false, "lines": 1})), ["30 anew"]);
+    std::fs::write(folder.join("messages.log"), "again\n").unwrap();
+    assert_eq!(lines(&mut log, json!({"stream": false, "lines": 1})), ["30 again"]);
     for number in 0..2000 {
         log.answer(("write", &map(json!({"event": format!("<30>{number}")})))).unwrap();
     }

@@ -53,7 +53,7 @@ fn the_methods_are_those_it_lists(bus: &Bus) {
         "list": 1, "table": 2, "ubus_rpc_session": 3});
     assert_eq!(methods["echo"], echo);
     assert_eq!(methods["print"], json!({}));
-    assert!(!methods.contains_key("no table"), "its arguments are no table");
+    assert!(!methods.contains_key("no table"), "its arguments are not a table");
     assert!(bus.list("test.broken").is_empty(), "no JSON");
     assert!(bus.list("test.empty").is_empty(), "no methods");
     assert!(bus.list("test.plug.list").is_empty(), "not to be run");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The page's rights, as rpcd has them: whoever may only look reads no password from a file.
+//! The page's rights, as rpcd has them: an account with read access reads no password from a file.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;
@@ -26,7 +26,7 @@ fn a_viewer_reads_no_password_of_a_source() {
     let router = Router::start();
     let folder = router.folder.clone().unwrap();
     std::fs::write(folder.join("config/fastpath"), SOURCE).unwrap();
-    // The recordings' rights name the object: whoever has them reads the password.
+    // The recordings' rights name the object, which gives access to the password.
     let answer = got(&router, "viewer", "look").to_string();
     assert!(answer.contains("geheim"), "{answer}");
     std::fs::copy(RIGHTS, folder.join("acl.d/fastpath.json")).unwrap();

@@ -40,7 +40,7 @@ async function everyView(page: Page, port: number, look: (what: string) => Promi
   await look('flows by host');
 }
 
-/** Every screen is looked at by regression.spec.ts as well; here, what is opened there, too. */
+/** regression.spec.ts runs axe on every screen; here it runs on what these screens open. */
 const long = { tag: '@long' };
 
 for (const colorScheme of ['light', 'dark'] as const) {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Page } from '@playwright/test';
 import { core, expect, open, test } from './fixture';
 
-/** Applies what is edited, and waits until the page has confirmed it by itself. */
+/** Applies the edits, and waits until the page has confirmed the change. */
 async function apply(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Review and apply' }).click();
   const dialog = page.getByRole('dialog', { name: 'Changes' });
@@ -16,7 +16,7 @@ async function apply(page: Page): Promise<void> {
 }
 
 test(
-  'a port forward goes to the router, and is taken back by its line',
+  'a port forward is added on the router, and removed again from its row',
   core,
   async ({ page, router }) => {
     const forwards = () => router.run('grep -c "e2e web" /etc/config/firewall || true');
@@ -72,7 +72,7 @@ test('a port forward without its values is refused at its fields', async ({ page
   await page.getByRole('button', { name: 'Discard' }).click();
 });
 
-test('the log is found by its words and by how bad it is', async ({ page, router }) => {
+test('the log is filtered by text and by severity', async ({ page, router }) => {
   const tag = `e2e${Date.now().toString(36)}`;
   // The one that sends to the log; the lab has another before it.
   const logger = `/usr/bin/logger -t ${tag}`;
@@ -105,7 +105,7 @@ function archive(...args: string[]): string {
 }
 
 test(
-  'a backup is shown by its names, and what is none is refused',
+  'a backup is shown with its file names, and other files are refused',
   { tag: ['@fault:backup-truncated', '@fault:backup-foreign', '@fault:backup-paths'] },
   async ({ page }) => {
     await open(page, 'system');

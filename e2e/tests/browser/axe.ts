@@ -37,7 +37,7 @@ async function evaluate(cdp: CDPSession, contextId: number, expression: string):
  * force, and the page sees nothing of it.
  */
 export async function violations(page: Page): Promise<Violation[]> {
-  // What is half below the header would be too small to be hit.
+  // Targets partly covered by the header would count as too small.
   await page.evaluate(() => window.scrollTo(0, 0));
   const cdp = await page.context().newCDPSession(page);
   try {

@@ -25,7 +25,7 @@ export async function looked(page: Page): Promise<string[]> {
 
 export const how = (page: Page, state: string) => page.locator(`[data-change="${state}"]`);
 
-/** Applies what was looked at; in force, nothing decided. */
+/** Applies a reviewed change: in force, but neither confirmed nor rolled back. */
 export async function apply(page: Page): Promise<void> {
   await review(page).getByRole('button', { name: 'Apply', exact: true }).click();
   await expect(how(page, 'pending')).toBeVisible({ timeout: CHANGE_MS });

@@ -29,8 +29,9 @@ interface TraceEvent {
 }
 
 /**
- * The page's longest task while `step` runs, ms of CPU time: others use this machine's CPUs, too,
- * and what they take of the clock is not the page's. The browser spins for what it is slowed by.
+ * The page's longest task while `step` runs, in ms of CPU time: other processes use this machine's
+ * CPUs, too, and their share of the clock is not the page's. The browser spins for as long as it is
+ * slowed down.
  */
 async function longestTask(browser: Browser, page: Page, step: () => Promise<void>, least = 10) {
   await browser.startTracing(page, { categories: ['toplevel', '__metadata'] });

@@ -90,7 +90,7 @@ test(
   },
 );
 
-test('the hook is moved by the page, and told by the router', async ({ page, router }) => {
+test('the page switches the hook, and the router reports it', async ({ page, router }) => {
   await router.run('fastpathctl engine ebpf');
   await page.setViewportSize({ width: 320, height: 640 });
   await open(page, 'overview');
@@ -99,7 +99,7 @@ test('the hook is moved by the page, and told by the router', async ({ page, rou
   await expect(move).toBeDisabled();
   // By keyboard alone: the last choice, then the button after it.
   await hook.press('End');
-  // The price is told before anything is done.
+  // The page states the cost before it switches.
   await expect(hook).toHaveAccessibleDescription(/about a third more CPU/);
   await hook.press('Tab');
   await expect(move).toBeFocused();
@@ -130,9 +130,9 @@ async function occupied(router: Router, taken: readonly string[], body: () => Pr
   }
 }
 
-const refused = 'a hook that no port takes is taken back; what one port refuses stays there';
+const refused = 'a hook that no port accepts is rolled back; a port that refuses keeps its own';
 test(refused, { tag: '@long' }, async ({ page, router }) => {
-  // Native and generic programs cannot be at a port together, whoever has put them there.
+  // Native and generic programs cannot be on one port together, whichever was attached first.
   await router.run(`${TCX}; fastpathctl engine ebpf`);
   await open(page, 'overview');
   await expect(programs(page).locator('[data-hook="tcx"]')).toHaveCount(ports.length);
@@ -161,7 +161,7 @@ test(refused, { tag: '@long' }, async ({ page, router }) => {
   });
 });
 
-test('without its package it is the flowtable, and the page says what is missing', async ({
+test('without the eBPF package the flowtable is used, and the page says so', async ({
   page,
   router,
 }) => {

@@ -24,7 +24,7 @@ test('what the router switches shows on the page', async ({ page, router }) => {
   await expect(page.getByText('On no port')).toBeVisible();
 });
 
-test('hardware that cannot is told in the router’s words', async ({ page, router }) => {
+test('hardware without offload is reported with the router’s message', async ({ page, router }) => {
   await open(page, 'overview');
   const choice = page.getByRole('group', { name: 'Engine' });
   await choice.getByRole('button', { name: 'Hardware' }).click();
@@ -34,7 +34,7 @@ test('hardware that cannot is told in the router’s words', async ({ page, rout
     'true',
   );
   expect(await router.engine()).toMatchObject({ active: 'flowtable', wanted: 'flowtable-hw' });
-  // What is in force can be wanted, too.
+  // The engine in force can be selected, too.
   await choice.getByRole('button', { name: 'Flowtable' }).click();
   await expect(page.getByText('Switched to Flowtable.')).toBeVisible();
   expect(await router.engine()).toMatchObject({ active: 'flowtable', wanted: 'flowtable' });

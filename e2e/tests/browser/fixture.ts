@@ -10,7 +10,7 @@ import { leftOut, page as ownPage } from '../labs';
 import { Lab, Lan, Router } from './lab';
 import { isLuciLogin, isLuciLoginCall, isLuciProbe, logInToLuci, placed, theme } from './place';
 
-/** What the page must never do; a test that pulls plugs says what it expects. */
+/** What the page must never do; a test that cuts links lists the errors it expects. */
 export class Watch {
   private readonly faults: string[] = [];
   private readonly expected: RegExp[] = [];
@@ -33,7 +33,7 @@ export class Watch {
     });
   }
 
-  /** The browser's own words about answers that did not come are no fault in this test. */
+  /** The browser's own messages about failed requests do not fail this test. */
   expectOutage(): void {
     this.expected.push(/Failed to load resource|net::ERR_/);
   }
@@ -149,7 +149,7 @@ export const onQemu = (why: string) => ({
   annotation: { type: 'qemu', description: why },
 });
 
-/** How long is counted. Not a wait for anything: the time itself is what is measured. */
+/** Waits for a duration, not for a condition: the test measures the time itself. */
 export const WINDOW_MS = 8000;
 
 /** Requests begun within the window. */

@@ -7,7 +7,7 @@ import { hosts } from './lab';
 /** The doctor takes samples, and an emulated machine its time. */
 const LOOK_MS = 180_000;
 
-/** A finding that is there to be mended; what is in order is listed without its details. */
+/** A finding with a remedy; passed checks are listed without details. */
 const finding = (page: Page, id: string) => page.locator(`details[data-finding="${id}"]`);
 const fix = (page: Page, id: string) => page.locator(`[data-fix="${id}"]`);
 
@@ -56,7 +56,7 @@ test(
   },
 );
 
-test('whether whole packets arrive is tried on demand', async ({ page }) => {
+test('the path MTU is probed on demand', async ({ page }) => {
   await openSetup(page, 'health');
   const host = page.getByLabel('Host (IPv4 address)');
   await expect(host).toBeVisible({ timeout: LOOK_MS });

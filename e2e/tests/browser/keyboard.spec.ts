@@ -7,8 +7,8 @@ import { onlyByItself } from './place';
 onlyByItself();
 
 /**
- * Presses Tab until `target` has the focus; every stop on the way must be visible. Past the last
- * one the focus is nowhere on the page once.
+ * Presses Tab until `target` has the focus; each stop must be visible. After the last stop the
+ * focus leaves the page once.
  */
 async function tabTo(page: Page, target: Locator, key = 'Tab'): Promise<void> {
   for (let presses = 0; presses < 40; presses += 1) {
@@ -24,7 +24,7 @@ test('log in, switch and look without a mouse', core, async ({ page, router }) =
   await page.goto('');
   await tabTo(page, page.getByLabel('User name'));
   await page.keyboard.type('root');
-  // The name is there already: what was typed replaces it.
+  // The name is prefilled; typing replaces it.
   await expect(page.getByLabel('User name')).toHaveValue('root');
   await page.keyboard.press('Tab');
   await page.keyboard.type('fastpath');

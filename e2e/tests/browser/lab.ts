@@ -23,14 +23,14 @@ export const hosts = {
 
 export type Port = 'lan1' | 'lan2' | 'lan3' | 'wan';
 
-/** The lab's shell verbs. `touched` says that the lab has to be put back afterwards. */
+/** The lab's shell verbs. `touched`: the lab has to be restored afterwards. */
 export class Lab {
   touched = false;
 
   /** The configuration that the test begins with, and leaves: `config`, or `inspect`. */
   constructor(private readonly config: 'config' | 'inspect' = 'config') {}
 
-  /** Runs one verb and gives what it printed; fails as it fails. */
+  /** Runs a verb and returns its output; fails if the verb fails. */
   async verb(...words: string[]): Promise<string> {
     this.touched = true;
     const args = ['-c', '. "$0"; "$@"', verbs, ...words];
@@ -72,7 +72,7 @@ export class Router {
     return status.engine;
   }
 
-  /** How many milliseconds its clock is ahead of ours, to some hundred. */
+  /** How many milliseconds its clock is ahead of the test's, to within about a hundred. */
   async ahead(): Promise<number> {
     const asked = Date.now();
     const { now_ms } = (await this.ask('status')) as { now_ms: number };
@@ -88,7 +88,7 @@ export class Router {
 
   /** A line as if Suricata had written it. */
   async event(event: object): Promise<void> {
-    await this.lab.verb('told', JSON.stringify(event));
+    await this.lab.verb('eve_line', JSON.stringify(event));
   }
 
   /** The session ends as if the line were cut. It is dialled again a second later. */

@@ -46,7 +46,7 @@ test.describe('for a browser that prefers German', () => {
   });
 });
 
-test('words that the router does not hand out leave the language as it is', async ({
+test('a catalogue that the router does not serve leaves the language unchanged', async ({
   page,
   watch,
 }) => {

@@ -21,7 +21,7 @@ async function atLan1(lab: Lab, launch: object): Promise<{ browser: Browser; pag
 }
 
 test(
-  'whoever takes their own VLAN from their port is asked, cut off, and back in time',
+  'removing the administrator’s VLAN asks first, disconnects, and is rolled back',
   { tag: ['@fault:own-vlan-taken'] },
   async ({ lab, router, launchOptions }) => {
     const { browser, page } = await atLan1(lab, launchOptions);
@@ -51,7 +51,7 @@ test(
 );
 
 test(
-  'a browser closed during the countdown leaves everything as it was, and it is told',
+  'a browser closed during the countdown leaves everything unchanged, and the page reports it',
   { tag: ['@core', '@fault:browser-closed'] },
   async ({ page, router, browser, baseURL }) => {
     const before = await router.run('cat /etc/config/network');
@@ -80,7 +80,7 @@ test(
 );
 
 test(
-  'of two administrators the second is told who is at it',
+  'a second administrator sees who else is editing',
   { tag: ['@fault:two-administrators'] },
   async ({ page, router, browser, baseURL }) => {
     await openSetup(page, 'network');

@@ -4,7 +4,7 @@ import { onlyByItself } from './place';
 
 onlyByItself();
 
-test('a wrong password is told, the right one lets in', core, async ({ page }) => {
+test('a wrong password is refused, the right one logs in', core, async ({ page }) => {
   await page.goto('');
   await page.getByLabel('User name').fill('root');
   await page.getByLabel('Password').fill('wrong');

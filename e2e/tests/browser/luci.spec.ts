@@ -26,7 +26,7 @@ test(
     await expect(page).toHaveTitle('gateway | Flows');
     expect(await page.evaluate(() => 'stays' in window)).toBe(true);
     await expect(page.getByRole('button', { name: 'Log out' })).toHaveCount(0);
-    // LuCI's own buttons would save nothing of ours.
+    // LuCI's own buttons would save none of the page's edits.
     await expect(page.locator('.cbi-page-actions')).toHaveCount(0);
     await expect(page.getByRole('combobox', { name: 'Language' })).toHaveCount(0);
   },
@@ -134,7 +134,7 @@ test('taken out of the page, it asks nothing more', async ({ page, request }) =>
   expect((await requests(page)).map((each) => each.postData() ?? each.url())).toEqual([]);
 });
 
-test('a router that does not hand the page out is told', async ({ page, request, watch }) => {
+test('a router that does not serve the page is reported', async ({ page, request, watch }) => {
   watch.expectOutage();
   await page.route('**/fastpath/app.js*', (route) => route.abort());
   await openInLuci(page, request, 'overview');

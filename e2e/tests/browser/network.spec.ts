@@ -66,7 +66,7 @@ test(
 );
 
 test(
-  'numbers, names and addresses that are none are told at their fields',
+  'invalid numbers, names and addresses are reported at their fields',
   { tag: ['@fault:vlan-number', '@fault:vlan-twice', '@fault:address-collides'] },
   async ({ page }) => {
     await openSetup(page, 'network');
@@ -132,7 +132,7 @@ test('a viewer sees the matrix and nothing to change it with', async ({ page }) 
   await openSetup(page, 'network', 'viewer');
   await expect(cell(page, 'lan1', 10)).toBeDisabled();
   await expect(page.getByText('Your account is read-only.')).toBeVisible();
-  // Words are explained to viewers, too.
+  // Terms are explained to viewers, too.
   const buttons = page.getByRole('main').getByRole('button').filter({ hasNotText: /^\?$/ });
   await expect(buttons).toHaveCount(0);
 });

@@ -11,7 +11,7 @@ test('what flows shows at a glance', core, async ({ page, lan, router }) => {
   await expect(wan).toContainText('pppoe-wan over wan');
   await expect(wan).toContainText('198.51.100.1');
   await expect(wan.getByText('35', { exact: true })).toBeVisible();
-  // The transfers are bulk: nearly everything is off the slow path ten seconds on.
+  // The transfers are bulk: nearly all bytes are offloaded after ten seconds.
   await expect
     .poll(async () =>
       parseFloat((await page.locator('[data-figure="offload"]').textContent()) ?? ''),

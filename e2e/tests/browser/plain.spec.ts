@@ -7,7 +7,7 @@ import { onlyByItself } from './place';
 onlyByItself();
 
 test(
-  'a page opened by http from the LAN is no secure context, and works',
+  'a page opened over HTTP from the LAN is not a secure context, and works',
   core,
   async ({ baseURL, launchOptions }) => {
     const url = new URL(baseURL ?? '');

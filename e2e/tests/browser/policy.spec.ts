@@ -82,7 +82,7 @@ test('a policy made on the page reaches uci and the kernel', core, async ({ page
   });
 });
 
-test('what the router has is shown; what it refuses is told at its field and not applied', async ({
+test('policies are shown; a refused value is reported at its field and not applied', async ({
   page,
   router,
 }) => {
@@ -155,7 +155,7 @@ test('a source is added, fetched by hand, and its rules are in force', async ({
   await expect(rules).toContainText('Up to date');
 });
 
-test('a refused archive is told with its reason, and the rules before it stay', async ({
+test('a refused archive is reported with its reason, and the previous rules stay', async ({
   page,
   router,
   lab,

@@ -8,7 +8,7 @@ interface Alert {
   at_ms: number;
 }
 
-/** From the moment a rule fires to the words on the page. */
+/** From a rule's match to the alert on the page. */
 const TOLD_MS = 2000;
 /** What our own rule for `id.txt` says. */
 const SID = '8100001';
@@ -30,7 +30,7 @@ async function newestId(page: Page): Promise<number> {
   return Number(await newest(page).getAttribute('data-alert'));
 }
 
-/** A page that a rule drops is asked for: how long its rule had fired when the page told of it. */
+/** Requests a page that a rule drops; returns the delay from the match to the alert on the page. */
 async function toldAfter(page: Page, router: Router, lan: Lan): Promise<number> {
   const before = await newestId(page);
   await lan.badPage();
@@ -45,7 +45,7 @@ async function toldAfter(page: Page, router: Router, lan: Lan): Promise<number> 
 test.use({ inspected: true });
 
 const timed = { tag: '@timed' };
-const blocked = 'a blocked answer is told within two seconds, never arrived, and leads to its flow';
+const blocked = 'a blocked answer is shown within two seconds, never arrives, links to its flow';
 
 test(blocked, timed, async ({ page, router, lan }) => {
   await router.inLine();
@@ -53,7 +53,7 @@ test(blocked, timed, async ({ page, router, lan }) => {
   await expect(state(page)).toHaveText(/Protecting · inline/);
   const before = await known(page);
   const told = await toldAfter(page, router, lan);
-  note(`told after ${told} ms`);
+  note(`shown after ${told} ms`);
   expect(told).toBeLessThan(TOLD_MS);
   await expect(newest(page)).toContainText('Blocked');
   await newest(page).getByRole('button').click();
@@ -153,7 +153,7 @@ test(
     const row = block(page, hosts.isp);
     // The page asks every ten seconds; the number in the tick makes it ask at once.
     await expect(row).toContainText(/4:\d\d/, { timeout: 5000 });
-    // Where the button is within the row: what is above may just hear of the alert.
+    // The button's position within the row: rows above may move as the alert arrives.
     const place = () =>
       row.evaluate((outer) => {
         const [all, button] = [outer, outer.querySelector('button')].map((each) =>
@@ -178,7 +178,7 @@ test(
     await expect(row).toHaveCount(0);
     expect(await router.ask('blocks')).toMatchObject({ blocks: [] });
     await lab.verb('soon', '5', 'h10', 'ping', '-c', '1', '-W', '1', hosts.isp);
-    // And the other way round: what the router releases goes from the page.
+    // And in the other direction: an address that the router unblocks disappears from the page.
     await lan.badBytes();
     await lan.badPage();
     await expect(row).toBeVisible();
@@ -187,19 +187,25 @@ test(
   },
 );
 
-test('Suricata’s absence is told in words, and its return', core, async ({ page, lab, router }) => {
-  await router.inLine();
-  await open(page, 'protection');
-  await expect(state(page)).toHaveText(/Protecting · inline/);
-  await lab.verb('hold_suricata');
-  await lab.verb('kill_suricata');
-  await expect(state(page)).toHaveText(/Down · fail-open/);
-  await expect(page.getByText('Connections pass uninspected and are counted')).toBeVisible();
-  await entry(page, 'Overview').click();
-  await expect(page.getByRole('region', { name: 'Protection' })).toContainText('Down · fail-open');
-  await lab.verb('let_suricata');
-  await expect(state(page)).toHaveText(/Protecting · inline/);
-});
+test(
+  'the page reports that Suricata is absent, and that it is back',
+  core,
+  async ({ page, lab, router }) => {
+    await router.inLine();
+    await open(page, 'protection');
+    await expect(state(page)).toHaveText(/Protecting · inline/);
+    await lab.verb('hold_suricata');
+    await lab.verb('kill_suricata');
+    await expect(state(page)).toHaveText(/Down · fail-open/);
+    await expect(page.getByText('Connections pass uninspected and are counted')).toBeVisible();
+    await entry(page, 'Overview').click();
+    await expect(page.getByRole('region', { name: 'Protection' })).toContainText(
+      'Down · fail-open',
+    );
+    await lab.verb('let_suricata');
+    await expect(state(page)).toHaveText(/Protecting · inline/);
+  },
+);
 
 test('connections that had left inspection are brought back', async ({ page, router, lan }) => {
   await router.inLine();

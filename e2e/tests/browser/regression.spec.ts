@@ -6,7 +6,7 @@ import { onlyByItself } from './place';
 
 onlyByItself();
 
-/** The words of the login and a level-1 heading or panel tell that a screen is there. */
+/** The login form, or a level-1 heading or panel, shows that a screen is there. */
 const words = {
   'en-GB': { user: 'User name', password: 'Password', enter: 'Log in' },
   'de-DE': { user: 'Benutzername', password: 'Passwort', enter: 'Anmelden' },
@@ -27,7 +27,7 @@ async function enter(page: Page, locale: Locale): Promise<void> {
   await expect(page.locator('[data-connection]')).toBeVisible();
 }
 
-/** Shows a screen, and waits until what it asked for is there. */
+/** Shows a screen, and waits for the answers to its requests. */
 async function show(page: Page, screen: string): Promise<void> {
   await page.goto(`#/${screen}`);
   await expect(page.locator('main').locator('.panel:visible, [role=table]').first()).toBeVisible();
@@ -60,7 +60,9 @@ for (const { locale, colorScheme, width } of layouts) {
   });
 }
 
-test('keys and words are behind ?, and a word is explained where it stands', async ({ page }) => {
+test('? opens the shortcuts and the glossary, and a term is explained in place', async ({
+  page,
+}) => {
   await enter(page, 'en-GB');
   await live(page);
   await page.keyboard.press('?');

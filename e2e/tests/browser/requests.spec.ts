@@ -46,7 +46,7 @@ test('a hidden tab asks nothing, and is live again when seen', async ({ page }) 
   await live(page);
 });
 
-/** Of the web server: what it holds open. */
+/** The connections that the web server holds open. */
 const HELD = 'ls /proc/$(pidof uhttpd || pidof fastpath-standin)/fd | wc -l';
 
 test(

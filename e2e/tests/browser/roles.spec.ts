@@ -137,7 +137,7 @@ test('a viewer sees every screen, and no control on it that writes', core, async
 });
 
 test(
-  'who guesses passwords waits, and whoever knows it comes in',
+  'password guessing is throttled, and the right password logs in',
   { tag: ['@fault:password-guessing'] },
   async ({ page, router }) => {
     onlyByItself();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { core, expect, open, test } from './fixture';
 
-test('ports, VLANs, PPPoE, and what is in the flowtable', core, async ({ page }) => {
+test('ports, VLANs, PPPoE, and the devices of the flowtable', core, async ({ page }) => {
   await open(page, 'topology');
   const drawing = page.getByRole('img', { name: /devices in the fast path: .*lan1, lan2, lan3/ });
   await expect(drawing).toBeVisible();

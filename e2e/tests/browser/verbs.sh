@@ -10,8 +10,8 @@ for part in pace expect gateway traffic crowd web ips archives; do
     . "$VM/lib/$part.sh"
 done
 
-# told LINE: as if Suricata had written it.
-told() { printf '%s\n' "$1" | feed; }
+# eve_line LINE: appends it to the EVE log as Suricata would.
+eve_line() { printf '%s\n' "$1" | feed; }
 
 # free_port: a port of this machine's that nobody listens on.
 free_port() {

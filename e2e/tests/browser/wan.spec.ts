@@ -10,7 +10,7 @@ const line = (page: Page, state: 'up' | 'down') => page.locator(`[data-line="${s
 const said = (page: Page) => page.getByRole('list', { name: 'Connection log' });
 
 test(
-  'a line is disconnected and connected, and the log tells of the dial',
+  'the WAN is disconnected and connected, and the log shows the PPPoE session',
   core,
   async ({ page, router }) => {
     await openSetup(page, 'wan');
@@ -64,7 +64,7 @@ test(
 );
 
 test(
-  'names that no provider gives out are told at the field, and change nothing',
+  'an invalid PPPoE user name is reported at its field and changes nothing',
   { tag: ['@fault:pppoe-name-long'] },
   async ({ page, router }) => {
     const before = await router.run('cat /etc/config/network');
@@ -77,11 +77,7 @@ test(
   },
 );
 
-test('whole packets through PPPoE make port, VLAN and session wider', async ({
-  page,
-  lab,
-  router,
-}) => {
+test('baby jumbo frames raise the MTU of port, VLAN and session', async ({ page, lab, router }) => {
   await openSetup(page, 'wan');
   await page.getByLabel(/^Full-size packets over PPPoE/).check();
   await expect(page.getByLabel('MTU', { exact: true })).toHaveValue('1500');

@@ -80,7 +80,7 @@ test('a viewer sees SSIDs, no key, and nothing to change', async ({ page, router
   await router.run(`sed -i "/ssid/a\\\\\toption key '${KEY}'" /etc/config/wireless; ${reload}`);
   const answers: string[] = [];
   page.on('response', (response) => {
-    // One that is still on its way when the test ends has no text.
+    // A response still in flight when the test ends has no text.
     response.text().then(
       (text) => answers.push(text),
       () => undefined,

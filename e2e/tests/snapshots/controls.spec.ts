@@ -122,7 +122,7 @@ for (const code of [0, 1]) {
     page,
   }) => {
     const asked = await controls(page, 'system', {
-      'file exec': { code, stderr: 'no room' },
+      'file exec': { code, stderr: 'No space left on device' },
       'rpc-sys reboot': {},
     });
     await page.getByLabel('Restore from file').setInputFiles(archive());

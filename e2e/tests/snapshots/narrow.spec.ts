@@ -7,7 +7,10 @@ import { entered, screens, shown } from './screens';
 const NARROW = { width: 320, height: 640 };
 const WIDE = { width: 1280, height: 800 };
 
-/** What each screen is for, by the words of its panels; a list or table has its role before it. */
+/**
+ * The content of each screen, by the headings of its panels; a list or table has its role before
+ * it.
+ */
 const content: Record<string, readonly (string | RegExp)[]> = {
   overview: [
     ...['Summary', 'Throughput by path', 'Flows by path', 'Protection', 'Top hosts'],
@@ -92,7 +95,7 @@ test('there is a list of what belongs on each screen', () => {
 });
 
 for (const [screen, panels] of Object.entries(content)) {
-  test(`${screen} shows at 320 px what it is for`, async ({ page }) => {
+  test(`${screen} shows its content at 320 px`, async ({ page }) => {
     await open(page, screen);
     const main = page.locator('main');
     for (const name of panels) {
@@ -138,7 +141,7 @@ function lookAtFocus(): Stop | null {
   return { name: `${focused.localName} “${words.trim().slice(0, 60)}”`, seen };
 }
 
-/** More than any screen has; lines of the log are no stops. */
+/** More than any screen has; lines of the log are not Tab stops. */
 const MOST_STOPS = 400;
 
 for (const screen of Object.keys(screens)) {

@@ -7,7 +7,7 @@ import { keyOf, RECORDING, type Recording } from './replay';
 import { rows } from './rows';
 import { screens, shown } from './screens';
 
-/** Nothing new was asked for this long: the screen has what it wants. */
+/** No new request for this long: the screen has all its data. */
 const QUIET_MS = 5000;
 
 /** Everything the router answers this page from now on; the first answer to a question counts. */
@@ -23,7 +23,7 @@ function listen(page: Page, answers: Recording['answers'], asked: Set<string>): 
     waiting.add(request);
     newest = Date.now();
   });
-  // Whoever goes on to the next screen wants no answer any more.
+  // Navigating to the next screen cancels requests in flight.
   page.on('requestfailed', (request) => waiting.delete(request));
   page.on('response', (response) => {
     const { pathname } = new URL(response.url());

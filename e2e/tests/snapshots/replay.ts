@@ -29,7 +29,7 @@ export interface Replay {
   awaited: (screen: string) => string[];
 }
 
-/** A login's key tells no password. */
+/** The key of a login contains no password. */
 export function keyOf(object: string, method: string, args: object): string {
   return `${object} ${method} ${method === 'login' ? '{}' : JSON.stringify(args)}`;
 }

@@ -12,7 +12,7 @@ interface Seen {
 
 const kinds = { expected: 'old', actual: 'new', diff: 'difference' } as const;
 
-/** A page with the old picture, the new one and their difference beside each other. */
+/** A page with the old picture, the new one and their difference next to each other. */
 export default class Review implements Reporter {
   private readonly folder = join(process.env['REPORTS'] ?? '../build/reports', 'snapshots');
   private readonly seen: Seen[] = [];
@@ -44,7 +44,7 @@ export default class Review implements Reporter {
   onEnd(): void {
     const page = join(this.folder, 'review', 'index.html');
     writeFileSync(page, html(this.seen.sort((a, b) => (a.name < b.name ? -1 : 1))));
-    if (this.seen.length > 0) process.stdout.write(`look at ${page}\n`);
+    if (this.seen.length > 0) process.stdout.write(`review ${page}\n`);
   }
 }
 

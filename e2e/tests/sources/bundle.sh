@@ -111,8 +111,8 @@ test_plugged_out() {
     [ -f "$WORK/out/kept" ]
 }
 
-# A commit without its history: the same bytes however the clone is packed, and docs/sources.md's
-# way back gives the tree.
+# A commit without its history: the same bytes however the clone is packed, and the steps in
+# docs/sources.md restore the tree.
 test_one_commit_restored() {
     local from=$WORK/from to=$WORK/to commit
     rm -rf "$from" "$from.clone" "$to"

@@ -430,7 +430,7 @@ test_the_internet_is_let_in_by_name_only() {
     unchanged || fail "not as before"
 }
 
-# in_force SESSION WORD: what is said of the change that waits.
+# in_force SESSION WORD: whether the pending change's `in_force` has this value.
 in_force() { [ "$(change "$1" pending '{}' | jq -r .pending.in_force)" = "$2" ]; }
 
 test_the_router_says_when_a_change_is_in_force() {
@@ -464,7 +464,7 @@ test_a_broken_record_keeps_nothing_up() {
     change "$root" revert "{\"id\": $id}" >/dev/null
     state_is "$root" "$id" reverted || fail "it is not reverted: $(change "$root" list '{}')"
     same "the file moved aside" "$(gw cat /etc/fastpath/changes/pending.broken)" "["
-    has "the log" "$(noted)" "pending.json is no record of a change"
+    has "the log" "$(noted)" "pending.json is not a record of a change"
     has "the log" "$(noted)" "change $id of root: network.lan.metric: '7' instead of nothing"
     lacks "the log" "$(noted | sed 's/ *$/;/')" "fastpath-change:;"
 }

@@ -66,7 +66,7 @@ stops_what_is_inspected() {
     stalls "$SLOW"
     soon 5 on_path slow/stopped --proto tcp --text "$SLOW"
     grows 10 "$FAST"
-    has "the state in words" "$(ips_value .why)" dropped
+    has "the reason of the state" "$(ips_value .why)" dropped
 }
 
 # @core

@@ -57,11 +57,11 @@ function messages(file: string): Map<string, string> {
   return new Map([...found].map((match) => [match[1] ?? '', match[2] ?? '']));
 }
 
-describe('the words that LuCI shows', () => {
+describe('the texts that LuCI shows', () => {
   const views = readdirSync(join(app, 'htdocs'), { recursive: true })
     .map((file) => join('htdocs', String(file)))
     .filter((file) => file.endsWith('.js'));
-  // As build/i18n-scan.pl of LuCI takes them: titles, descriptions, and what is in _('…').
+  // As LuCI's build/i18n-scan.pl extracts them: titles, descriptions, and strings in _('…').
   const used = [
     ...Object.values(menu).flatMap((entry) => entry.title ?? []),
     ...Object.values(acl).map((group) => group.description),

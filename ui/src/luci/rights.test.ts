@@ -38,7 +38,7 @@ const files = readdirSync(source, { recursive: true })
   .map(String)
   .filter((file) => /\.(svelte|ts)$/.test(file) && !/\.test\.ts$/.test(file));
 
-/** The ways in which the page calls a method, each with how to read object and method. */
+/** The forms in which the page calls a method, each with how to read object and method. */
 const ways: [pattern: RegExp, named: (parts: string[]) => string][] = [
   [/\bapi\s*\.call\(\s*'(\w+)'/g, ([method]) => `fastpath ${method}`],
   [/\bubus\s*\.call\(\s*'([\w.-]+)',\s*'(\w+)'/g, ([object, method]) => `${object} ${method}`],

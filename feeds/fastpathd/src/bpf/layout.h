@@ -103,8 +103,8 @@ struct entry {
 	/* Which rule wants FLOW_DROP. */
 	__u32 rule;
 	/*
-	 * What stands before the IP header; PPPoE's length is filled in. It begins two bytes behind a
-	 * word, as frames do, so that IP headers lie on words.
+	 * The bytes before the IP header; PPPoE's length is filled in. They begin two bytes after a
+	 * 32-bit boundary, as frames do, so that IP headers are aligned.
 	 */
 	__u16 zero_begin;
 	__u8 header[HEADER_MAX];

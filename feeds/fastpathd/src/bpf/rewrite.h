@@ -9,8 +9,8 @@
 #define MANGLED_0 0xffff
 
 /*
- * moved: RFC 1624, equation 3. `delta` is the sum of ~old and new words, folded, so that one round
- * folds the result.
+ * moved: RFC 1624, equation 3. `delta` is the sum of ~old and new 16-bit words, folded, so that
+ * one round folds the result.
  */
 always __u16 moved(__u16 check, __u16 delta)
 {
@@ -66,8 +66,8 @@ always void translate6(void *at, void *l4, const struct entry6 *to)
 	} while (0)
 
 /*
- * put_ethernet: the first 14 bytes. Frames begin two bytes behind a word, there as here; kernels
- * whose machines cannot read words elsewhere refuse programs that would.
+ * put_ethernet: the first 14 bytes. Frames begin two bytes after a 32-bit boundary, there as here;
+ * kernels of machines without unaligned access refuse programs that need it.
  */
 always void put_ethernet(void *data, const __u8 *header)
 {

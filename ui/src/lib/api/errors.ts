@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 /**
- * What can go wrong with a call, told apart by what the page does about it:
+ * Why a call failed, by what the page does about it:
  *
- * - `unreachable`: no answer, or not one of the router's; keep what is known and try again.
+ * - `unreachable`: no answer, or not one from the router; keep the known state and retry.
  * - `session`: the session is unknown or has expired; log in again.
  * - `denied`: the session lives, but may not make this call.
  * - `absent`: the router answers, the daemon does not run.
- * - `gone`: what was asked for does not exist any more.
- * - `slowed`: too many wrong passwords; not even looked at, for so many seconds.
+ * - `gone`: the object does not exist any more.
+ * - `slowed`: too many wrong passwords; refused unread for so many seconds.
  * - `failed`: the daemon refused or could not.
  */
 export type FaultKind =
@@ -58,7 +58,7 @@ export function faultOfStatus(status: number, what: string): Fault {
   const text = `${what}: ${statusName(status)}`;
   if (status === 4) return new Fault('gone', text);
   if (status === 6) return new Fault('denied', text);
-  // Timed out or lost on the way to the daemon: it hangs or has just died.
+  // Timed out or lost before it reached the daemon: it hangs or has just died.
   if (status === 7 || status === 10 || status === 3) return new Fault('absent', text);
   return new Fault('failed', text);
 }

@@ -4,7 +4,7 @@ import { Fault, type FaultKind } from './errors';
 import { Fastpath, logIn } from './fastpath';
 import { NULL_SESSION, Ubus } from './ubus';
 
-/** A router that gives the same answer to every call, and remembers what it was asked. */
+/** A router that gives the same answer to every call, and records its requests. */
 function router(answer: string | (() => Promise<Response>)) {
   const asked: { params: [string, string, string, object] }[] = [];
   const fetch = (_: unknown, init?: RequestInit) => {
@@ -53,7 +53,7 @@ describe('call', () => {
     ['{"jsonrpc":"2.0","id":8}', 'unreachable'],
     ['<html>a captive portal</html>', 'unreachable'],
     ['null', 'unreachable'],
-  ])('tells %s apart', async (answer, kind) => {
+  ])('recognizes %s', async (answer, kind) => {
     expect(await kindOf(router(answer).ubus.call('fastpath', 'status', {}))).toBe(kind);
   });
 
@@ -109,7 +109,7 @@ describe('logIn', () => {
     expect(ubus.session).toBe(NULL_SESSION);
   });
 
-  it('says how long a router that was asked too often looks at nothing', async () => {
+  it('reports how long a throttled login is refused', async () => {
     const { ubus } = router(answers({ error: { code: 'wait', text: 'slow', wait_s: 31 } }));
     const refused = { kind: 'slowed', seconds: 31 };
     await expect(logIn(ubus, 'root', 'no')).rejects.toMatchObject(refused);
@@ -150,7 +150,7 @@ describe('a refused call', () => {
     return new Fastpath(new Ubus({ url: '/ubus', fetch: fetch as typeof globalThis.fetch }));
   }
 
-  it('tells a missing grant from a dead session', async () => {
+  it('distinguishes a missing grant from a dead session', async () => {
     expect(await kindOf(refusing(true).call('engine', { set: 'off' }))).toBe('denied');
     expect(await kindOf(refusing(false).call('engine', { set: 'off' }))).toBe('session');
   });

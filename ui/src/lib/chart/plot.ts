@@ -30,8 +30,8 @@ export function yOf(frame: Frame, value: number): number {
 }
 
 /**
- * From where to where a row has a height, as pairs of indexes from `first` on: with the samples
- * beside it, from which its edge rises and to which it falls.
+ * The ranges in which a row has a height, as pairs of indexes from `first` on. A range includes the
+ * samples next to it, where its edge starts to rise and ends its fall.
  */
 function spans(row: readonly number[], below: readonly number[], first: number) {
   const found: [number, number][] = [];

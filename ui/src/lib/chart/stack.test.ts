@@ -26,7 +26,7 @@ describe('stack', () => {
 });
 
 describe('digest', () => {
-  it('says now, the peak and the share off the slow path', () => {
+  it('shows the current rate, the peak and the offloaded share', () => {
     const told = digest([sample(1, 10, 90), sample(2, 50, 350), sample(3, 0, 100)]);
     expect(told).toEqual({ now: 100, peak: 400, peakAt_ms: 2, offloaded: 0.9 });
   });

@@ -31,7 +31,7 @@ export interface Digest {
   now: number;
   peak: number;
   peakAt_ms: number;
-  /** Share of the span's bits that went off the slow path, 0 to 1. */
+  /** Share of the span's bits that were offloaded, 0 to 1. */
   offloaded: number;
 }
 

@@ -43,12 +43,12 @@ it('reads lists of CPUs as the kernel writes them', () => {
   expect(has('', 0)).toBe(false);
 });
 
-it('puts what is pinned on its CPU, and what may be anywhere on none', () => {
+it('puts pinned tasks on their CPU, and all others on none', () => {
   expect(residents(plan, 0)).toEqual([{ kind: 'irq', name: 'lan1-input.0', astray: false }]);
   expect(residents(plan, 2)).toEqual([{ kind: 'management', name: 'Suricata', astray: false }]);
 });
 
-it('marks what is not where the plan has it', () => {
+it('marks tasks that are not where the plan has them', () => {
   expect(residents(plan, 1)).toEqual([
     { kind: 'irq', name: 'lan1 virtio-output', astray: true },
     { kind: 'queue', name: '0', astray: false },

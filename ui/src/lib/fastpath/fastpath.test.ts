@@ -45,7 +45,7 @@ describe('ports', () => {
 });
 
 describe('IPv6', () => {
-  it('is kept on the slow path by one exclusion, which is no other’s', () => {
+  it('is kept on the slow path by exactly one exclusion', () => {
     expect(features.carriesIpv6(draft)).toBe(true);
     features.carryIpv6(draft, false);
     features.carryIpv6(draft, false);
@@ -65,7 +65,7 @@ describe('IPv6', () => {
 });
 
 describe('helpers', () => {
-  it('are fw4’s for all unless it is told otherwise', () => {
+  it('are assigned by fw4 for all unless it is configured otherwise', () => {
     expect(features.automatic(draft)).toBe(true);
     features.setAutomatic(draft, false);
     expect(features.automatic(draft)).toBe(false);

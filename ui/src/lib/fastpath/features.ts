@@ -10,7 +10,7 @@ const FILE = 'fastpath';
 export const main = (draft: Pick<Sections, 'all'>): Section | undefined =>
   draft.all(FILE, 'fastpath')[0];
 
-/** Whether a port was told to stay out of the fast path. */
+/** Whether a port is excluded from the fast path. */
 export const ignored = (draft: Pick<Sections, 'all'>, device: string): boolean =>
   list(main(draft), 'ignore_device').includes(device);
 
@@ -41,7 +41,7 @@ export function carryIpv6(draft: Sections, on: boolean): void {
   else if (known.length === 0) draft.add(FILE, 'exclude', { name: 'IPv6', src: IPV6 });
 }
 
-/** What the owner excluded, but for what has a switch of its own. */
+/** The exclusions, except those that have a switch of their own. */
 export function excludes(draft: Pick<Sections, 'all'>): Section[] {
   const own = ipv6Excludes(draft);
   return draft.all(FILE, 'exclude').filter((each) => !own.includes(each));

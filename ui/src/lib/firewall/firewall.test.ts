@@ -64,7 +64,7 @@ describe('the matrix', () => {
     expect(draft.edits).toEqual([{ config: 'firewall', op: 'delete', section: 'f2' }]);
   });
 
-  it('reads networks as a list or as words', () => {
+  it('reads networks as a list or as one string', () => {
     expect(zoneOf('iot').networks).toEqual(['iot', 'cams']);
     expect(strays(draft)).toEqual(['guest']);
   });

@@ -33,7 +33,7 @@ function lacking(forward: Section): { option: string; code: string }[] {
   return needed.filter(({ option }) => text(forward, option) === '');
 }
 
-/** What is missing in enabled port forwards; one without edits is left as it is. */
+/** The fields missing in enabled port forwards; unedited ones are not checked. */
 export function faultsOf(draft: Pick<Draft, 'all' | 'edits'>): Problem[] {
   const changed = new Set(draft.edits.flatMap(edited));
   return forwardsOf(draft)

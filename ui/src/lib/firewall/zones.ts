@@ -13,7 +13,7 @@ export interface Zone {
   name: string;
   /** Interfaces of /etc/config/network in it. */
   networks: string[];
-  /** What it opens to the router itself is accepted. */
+  /** Its connections to the router itself are accepted. */
   input: boolean;
   /** Its networks reach one another. */
   within: boolean;
@@ -43,7 +43,7 @@ function forwardings(draft: Pick<Sections, 'all'>, src: string, dest: string): S
     .filter((each) => ['*', dest].includes(text(each, 'dest')));
 }
 
-/** `always`: by a rule for every zone, which is no single cell's to take away. */
+/** `always`: by a rule for every zone, which a single cell cannot remove. */
 export function reaches(
   draft: Pick<Sections, 'all'>,
   src: string,

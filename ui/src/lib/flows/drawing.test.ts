@@ -32,7 +32,7 @@ describe('a table is drawn in portions', () => {
     expect(pictures(slots('abcde'), slots('edcba'))).toEqual(['edcba']);
   });
 
-  it('and what was there stays until it is replaced', () => {
+  it('and old rows stay until they are replaced', () => {
     expect(pictures(slots('abcd'), slots('wxyz'))).toEqual(['wxcd', 'wxyz']);
   });
 

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/** A place of the table and what is drawn there; nothing where its row is not known, or not yet. */
+/**
+ * A slot of the table and the row drawn there; undefined where the row is not known, or not yet.
+ */
 export interface Slot<R> {
   index: number;
   row: R | undefined;
 }
 
 /**
- * Rows made anew between two frames: style and layout of one take a slow browser four
- * milliseconds, and a table that is sorted otherwise has all of them anew.
+ * Rows rendered between two frames: a slow browser needs four milliseconds for style and layout of
+ * one, and a new sort order renders all of them again.
  */
 export const PORTION = 8;
 
 /**
- * The next picture on the way from what is `drawn` to what is `wanted`: rows that are there already
- * move at once, of others come as many as `portion`, from the top; until then a place keeps what
- * it had. `done` when nothing is missing.
+ * The next frame between `drawn` and `wanted`: rows that are already drawn move at once, up to
+ * `portion` new ones appear from the top, and the other slots keep their rows. `done` when nothing
+ * is missing.
  */
 export function towards<R extends { key: string }>(
   wanted: readonly Slot<R>[],

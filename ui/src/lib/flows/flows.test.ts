@@ -8,7 +8,7 @@ import { drawn, isShort, windowAround, WINDOW_ROWS } from './window';
 const view = (hash: string) => readView(new URLSearchParams(hash));
 
 describe('the view in the address', () => {
-  it('leaves out what is as by default', () => {
+  it('leaves out default values', () => {
     expect(writeView(view('')).toString()).toBe('');
   });
 
@@ -65,7 +65,7 @@ describe('the daemon’s query', () => {
 });
 
 describe('the window of rows', () => {
-  it('draws what is visible and a little more', () => {
+  it('draws the visible rows and a few more', () => {
     expect(drawn(0, 320, 32, 20_000)).toEqual({ first: 0, end: 14 });
     expect(drawn(32_000, 320, 32, 20_000)).toEqual({ first: 996, end: 1014 });
     expect(drawn(639_680, 320, 32, 20_000)).toEqual({ first: 19_986, end: 20_000 });
@@ -83,7 +83,7 @@ describe('the window of rows', () => {
     expect(windowAround({ first: 0, end: 5 }, 5).offset).toBe(0);
   });
 
-  it('covers what it was fetched for, wherever that is', () => {
+  it('covers the rows it was fetched for, at any position', () => {
     for (let first = 0; first < 20_000; first += 97) {
       const visible = { first, end: Math.min(20_000, first + 40) };
       const { offset, limit } = windowAround(visible, 20_000);

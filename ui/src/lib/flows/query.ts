@@ -42,7 +42,7 @@ export function readView(params: URLSearchParams): View {
   };
 }
 
-/** The address of a view; what is as by default is left out. */
+/** The address of a view; defaults are left out. */
 export function writeView(view: View): URLSearchParams {
   const params = new URLSearchParams();
   const set = (name: string, value: string | number) => {
@@ -103,7 +103,7 @@ export function intoGroup(view: View, key: string): View {
   }
 }
 
-/** The next order for a click on a column: numbers start with the largest, words with A. */
+/** The next order for a click on a column: numbers start with the largest, text with A. */
 export function sortedBy(view: View, column: string, numeric: boolean): View {
   if (view.sort === column) return { ...view, desc: !view.desc };
   return { ...view, sort: column, desc: numeric };

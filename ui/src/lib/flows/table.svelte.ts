@@ -10,8 +10,8 @@ import { isShort, windowAround, type Range } from './window';
 type Cause = 'query' | 'scroll' | 'refresh';
 
 /**
- * A window of the daemon's flow table. The daemon filters, sorts and pages; here are the rows
- * around the visible ones and the rule that what is being read stays where it is.
+ * A window of the daemon's flow table. The daemon filters, sorts and pages; this holds the rows
+ * around the visible ones and keeps in place the rows that are being read.
  */
 export class FlowWindow {
   rows = $state.raw<readonly Row[]>([]);
@@ -20,7 +20,7 @@ export class FlowWindow {
   /** Rows the filter lets through; null before the first answer. */
   matched = $state<number | null>(null);
   total = $state(0);
-  /** The rows belong to an older query; its answer is on the way. */
+  /** The rows belong to an older query; the new answer is pending. */
   stale = $state(true);
   trouble = $state('');
   /** Refreshes that would have moved rows while somebody read them. */
@@ -53,7 +53,7 @@ export class FlowWindow {
     void this.fetch('query');
   }
 
-  /** The rows now drawn; fetches when they come near the end of what is known. */
+  /** The rows now drawn; fetches more when they come near the end of the known rows. */
   show(visible: Range): void {
     this.visible = visible;
     if (this.matched === null || this.stale) return;
@@ -66,7 +66,7 @@ export class FlowWindow {
     else if (this.query && !this.asking) void this.fetch('refresh');
   }
 
-  /** Shows what was held back. */
+  /** Shows the held updates. */
   release(): void {
     const pending = this.pending;
     this.held = 0;
@@ -84,7 +84,7 @@ export class FlowWindow {
   pause(paused: boolean): void {
     this.paused = paused;
     if (paused) {
-      // What was asked for before would come after.
+      // The answer to an earlier request would arrive later.
       if (this.asking?.cause === 'refresh') this.stop();
       return;
     }

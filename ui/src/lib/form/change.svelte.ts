@@ -14,7 +14,7 @@ export type Problem = Omit<Api.Problem, 'code' | 'params'> & { code: string; par
 /** An older router does not send `label` and `what`. */
 export type Line = Omit<Api.Line, 'label' | 'what'> & Partial<Api.Line>;
 
-/** What a change is made of: edits, or the number of an older change that is taken back. */
+/** The content of a change: edits, or the number of an older change to undo. */
 export type Wanted = { edits: readonly Edit[] } | { undo: number };
 
 /** What a change would do. */
@@ -42,13 +42,13 @@ export type Done = Omit<Api.Past, 'diff'> & { diff: Line[] };
 
 /** How a change of this page is proved and what its end leads to. */
 export interface Care {
-  /** Asked before it is confirmed, beside what the router says. */
+  /** Asked before it is confirmed, in addition to the router's own state. */
   proof?: () => Promise<boolean>;
   /** Done before the change is shown as kept: what shows the files has to show the new ones. */
   reread?: () => Promise<void>;
 }
 
-/** How the last change on this page ended: `kept`, taken back by somebody, or by itself. */
+/** How the last change on this page ended: `kept`, rolled back by a user, or by the timer. */
 export type Outcome = '' | 'kept' | 'reverted' | 'expired' | 'power-cut';
 
 /** An object of rpcd's plug-ins cannot fail a call: it refuses in its answer. */
@@ -83,16 +83,16 @@ export class Router {
 /** Time in which the page has to find the router again. */
 export const UNDO_S = 60;
 /**
- * The router brings a change into force after it has answered: only then an answer proves that it
- * can still be reached. What it cannot tell of is waited for. Interfaces take longest; other
- * settings cannot cut anybody off.
+ * The router brings a change into force after it has answered: only a later answer proves that it
+ * is still reachable. Where the router does not know, the page waits this long. Interfaces take
+ * longest; other settings cannot disconnect anybody.
  */
 const SETTLE_MS = 12_000;
 const SETTLE_OTHERS_MS = 3000;
 /** A part that never comes into force, such as a line nobody answers, must not undo the rest. */
 const PATIENCE_MS = 35_000;
 const cutting = ['network', 'firewall'];
-/** A router that was cut off answers nothing: asked again soon. */
+/** An unreachable router does not answer: the page asks again soon. */
 const ASK_MS = 2500;
 /** Staging and comparing takes a small router its time. */
 const APPLY_MS = 25_000;
@@ -103,7 +103,7 @@ const OWN = 'fastpath.change';
 export class Change {
   /** In force, waiting for its confirmation. */
   pending = $state.raw<Pending | null>(null);
-  /** When it is taken back, by this browser's clock. */
+  /** When it is rolled back, by this browser's clock. */
   until_ms = $state(0);
   /** The last changes, newest first. */
   changes = $state.raw<readonly Done[]>([]);
@@ -171,7 +171,7 @@ export class Change {
     this.pending = { id, at_ms: Date.now(), user: '', note: '', diff: [], left_s: seconds };
   }
 
-  /** Asks what waits and what was; finds out how a change of this page ended. */
+  /** Requests the pending and the past changes; finds out how a change of this page ended. */
   async look(signal?: AbortSignal): Promise<void> {
     const limit = this.pending ? ASK_MS : undefined;
     const reply = await this.router.ask('pending', {}, signal, limit);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Problem, Router } from './change.svelte';
 import { editsOf, type Edit, type Files, type Options, type Section, type Value } from './sections';
-import { judgement } from './words';
+import { judgement } from './messages';
 
-/** What is being edited of several configuration files; nothing of it is on the router yet. */
+/** Edits of several configuration files; none of them is on the router yet. */
 export class Draft {
   private before = $state.raw<Files>({});
   /** The sections of each file as they would be. */
   files = $state.raw<Files>({});
   /** The files have been read. */
   loaded = $state(false);
-  /** What the last review found wrong, less what has been edited since. */
+  /** The problems of the last review, except those of options edited since. */
   problems = $state.raw<readonly Problem[]>([]);
   private was = $state.raw<ReadonlyMap<string, string>>(new Map());
   private made = 0;
@@ -22,9 +22,8 @@ export class Draft {
   ) {}
 
   /**
-   * What leads from the files to what is shown. Computed at each read: a draft is kept when the
-   * component that made it is gone, and a `$derived` of that component would keep its last value
-   * from then on.
+   * The edits from the files to the state shown. Computed at each read: a draft outlives the
+   * component that made it, and a `$derived` of that component would keep its last value.
    */
   get edits(): Edit[] {
     const { before, files, was } = this;
@@ -33,7 +32,7 @@ export class Draft {
     );
   }
 
-  /** Reads the files; what was edited is gone. */
+  /** Reads the files and discards all edits. */
   async load(signal?: AbortSignal): Promise<void> {
     const { configs } = this;
     const reply = await this.router.ask('get', { configs: [...configs] }, signal);
@@ -74,7 +73,7 @@ export class Draft {
     );
   }
 
-  /** A new section, anonymous without a name; answers what it is called here. */
+  /** A new section, anonymous without a name; returns its id in this draft. */
   add(config: string, type: string, values: Options, name?: string): string {
     const section = name ?? `new${++this.made}`;
     const added = { section, type, anonymous: name === undefined, values: given(values) };

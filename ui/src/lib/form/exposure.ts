@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type * as Api from '../api/types-change';
-import { f, maybe } from './words';
+import { f, maybe } from './messages';
 
 /** An opening to the Internet; a newer router may send other codes. */
 export type Exposure = Omit<Api.Exposure, 'code'> & { code: string };
@@ -17,11 +17,11 @@ export function dangers(exposes: readonly Exposure[]): string[] {
   return [...new Set(exposes.map(sentence))];
 }
 
-/** What is consented to at once: each zone that leads to the Internet, with all that it opens. */
-export function consents(exposes: readonly Exposure[]): { zone: string; words: string }[] {
+/** The consents to ask for: each zone that leads to the Internet, with all that it opens. */
+export function consents(exposes: readonly Exposure[]): { zone: string; text: string }[] {
   const zones = [...new Set(exposes.map(({ zone }) => zone))];
   return zones.map((zone) => {
     const opened = exposes.filter((each) => each.zone === zone).map(target);
-    return { zone, words: f('exposes.ok', { zone, to: [...new Set(opened)].join(', ') }) };
+    return { zone, text: f('exposes.ok', { zone, to: [...new Set(opened)].join(', ') }) };
   });
 }

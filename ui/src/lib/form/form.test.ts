@@ -19,7 +19,7 @@ const guest = section('guest', 'interface', { proto: 'none' });
 const file = [bridge, lan, guest];
 
 describe('edits', () => {
-  it('are none between equals, whatever the order of the options', () => {
+  it('of equal files are empty, whatever the order of the options', () => {
     const turned = { ...lan, values: { ipaddr: ['10.0.0.1/24'], proto: 'static' } };
     expect(editsOf('network', file, [bridge, turned, guest])).toEqual([]);
   });
@@ -54,7 +54,7 @@ describe('edits', () => {
     ]);
   });
 
-  it('order only what is not where it would come to be', () => {
+  it('order only sections that would not end up in their place', () => {
     const rule = { ...section('new1', 'rule'), anonymous: true };
     expect(editsOf('network', file, [...file, rule])).toEqual([
       { config: 'network', op: 'add', type: 'rule', id: 'new1', values: {} },
@@ -72,10 +72,10 @@ describe('what a change opens to the Internet', () => {
     code,
     zone,
     to,
-    text: 'in the words of the router',
+    text: 'the router’s own text',
   });
 
-  it('has a sentence for each, with the router’s words for an unknown kind', () => {
+  it('has a sentence for each, with the router’s text for an unknown kind', () => {
     const sentences = dangers([
       exposed('input', ''),
       exposed('forward', 'lan'),
@@ -89,7 +89,7 @@ describe('what a change opens to the Internet', () => {
       expect.stringContaining('hosts in zone lan (from zone wan)'),
       expect.stringContaining('hosts in all zones (from zone wan)'),
       expect.stringContaining('A firewall rule'),
-      'in the words of the router',
+      'the router’s own text',
     ]);
   });
 
@@ -101,14 +101,14 @@ describe('what a change opens to the Internet', () => {
       exposed('forward', 'iot', 'vpn'),
     ];
     expect(consents(all)).toEqual([
-      { zone: 'wan', words: 'Expose to the Internet (zone wan): the router, zone lan' },
-      { zone: 'vpn', words: 'Expose to the Internet (zone vpn): zone iot' },
+      { zone: 'wan', text: 'Expose to the Internet (zone wan): the router, zone lan' },
+      { zone: 'vpn', text: 'Expose to the Internet (zone vpn): zone iot' },
     ]);
     expect(consents([])).toEqual([]);
   });
 });
 
-/** What the router was asked, and what it answers. */
+/** The requests to the router, and its answers. */
 class Rpcd {
   asked: [method: string, args: Record<string, unknown>][] = [];
   answers: Record<string, unknown> = {};
@@ -165,7 +165,7 @@ describe('a draft', () => {
     ]);
   });
 
-  it('forgets what was wrong with a value when that is changed', () => {
+  it('drops the problem of a value when the value is changed', () => {
     const wrong = (section: string, option: string) => ({
       config: 'network',
       section,
@@ -217,7 +217,7 @@ describe('a change', () => {
     return () => vi.useRealTimers();
   });
 
-  it('is taken back by the edits that the router makes of it', async () => {
+  it('is undone by the edits that the router derives from it', async () => {
     rpcd.answers['undo'] = network;
     await change.check({ undo: 7 });
     await change.apply({ undo: 7 });
@@ -250,7 +250,7 @@ describe('a change', () => {
     expect(await followed(false, 40_000)).toBe(true);
   });
 
-  it('is confirmed by the page that made it, after a time if nobody can tell', async () => {
+  it('is confirmed by the page that made it, after a delay if its state is unknown', async () => {
     await change.apply(network);
     expect(rpcd.asked[0]?.[1]).toMatchObject({ via: 'router', seconds: UNDO_S, cut_ok: false });
     expect(await followed(null, 9000)).toBe(false);
@@ -303,7 +303,7 @@ describe('a change', () => {
     expect(draft.get('fastpath', 'a')?.values['target']).toBe('two');
   });
 
-  it('that the daemon refuses is reverted at once, with what it refuses', async () => {
+  it('that the daemon refuses is reverted at once, with the refused options', async () => {
     await change.apply({ edits: [] });
     const problems = [{ config: 'fastpath', section: 'a', option: 'src', code: '', text: 'no' }];
     rpcd.answers['pending'] = { pending: { ...pending, in_force: false, problems }, last: null };
@@ -330,7 +330,7 @@ describe('a change', () => {
     await following;
   });
 
-  it('is looked for until the router is back, and then told to be taken back', async () => {
+  it('is polled until the router is back, and then shown as rolled back', async () => {
     await change.apply({ edits: [] }, { cut_ok: true });
     rpcd.answers['pending'] = new Fault('unreachable', 'no answer');
     const following = change.follow(new AbortController().signal);
@@ -374,7 +374,7 @@ describe('a change', () => {
     expect(rpcd.asked[1]?.[1]).toMatchObject({ cut_ok: false, accept_exposure: ['wan'] });
   });
 
-  it('that the router refuses is told with its reason', async () => {
+  it('that the router refuses is reported with its reason', async () => {
     rpcd.answers['apply'] = { error: { code: 'pending', text: 'viewer is at it', user: 'anna' } };
     const refused = change.apply({ edits: [] });
     await expect(refused).rejects.toBeInstanceOf(Refusal);

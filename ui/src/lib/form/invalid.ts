@@ -6,7 +6,7 @@ export function focusInvalid(root: ParentNode): void {
   if (!field) return;
   for (let each = field.closest('details'); each; each = parentOf(each)) each.open = true;
   field.focus({ preventScroll: true });
-  // In the middle: what sticks to the edges of the window covers what is only just in view.
+  // Centred: sticky elements at the edges of the window would cover a field that is just in view.
   field.scrollIntoView({ block: 'center' });
 }
 

@@ -33,7 +33,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.unstubAllGlobals());
 
-describe('a draft of files, kept while another screen is looked at', () => {
+describe('a draft of files, kept while another screen is shown', () => {
   const screen = () => show(() => opened(app, ['firewall']).draft);
 
   it('has the edits that its controls show, whichever screen they were made on', async () => {
@@ -54,7 +54,7 @@ describe('a draft of files, kept while another screen is looked at', () => {
     second.leave();
   });
 
-  it('updates what is derived from them', async () => {
+  it('updates derived values', async () => {
     const first = screen();
     await first.of.load();
     first.of.set('firewall', 'wan', { input: 'ACCEPT' });
@@ -75,7 +75,7 @@ describe('a draft of files, kept while another screen is looked at', () => {
   });
 });
 
-describe('the change under way, kept while another screen is looked at', () => {
+describe('the change under way, kept while another screen is shown', () => {
   it('is seen by the next screen too', async () => {
     const first = show(() => changeOf(app));
     expect(first.of.pending).toBeNull();

@@ -8,8 +8,8 @@ import { Draft } from './draft.svelte';
 const kept = new Map<string, { session: string; draft: Draft }>();
 
 /**
- * The draft of a screen, read when the screen is first shown: looking at another one does not
- * lose what was edited. Called while a component is made.
+ * The draft of a screen, read when the screen is first shown: switching to another screen keeps its
+ * edits. Called while a component is created.
  */
 export function opened(app: App, configs: readonly string[]) {
   const key = configs.join();

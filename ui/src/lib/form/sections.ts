@@ -4,9 +4,9 @@
 export type Value = string | string[];
 export type Options = Record<string, Value>;
 
-/** One section of a configuration file, as `fastpath.change get` tells it: secrets masked. */
+/** One section of a configuration file, as `fastpath.change get` reports it: secrets masked. */
 export interface Section {
-  /** As uci names it; for a new anonymous one an id of ours. */
+  /** As uci names it; a new anonymous one has an id of this page. */
   section: string;
   type: string;
   anonymous: boolean;
@@ -34,7 +34,7 @@ export const text = (section: Section | undefined, option: string, otherwise = '
   return typeof value === 'string' && value !== '' ? value : otherwise;
 };
 
-/** The entries of a list; a text of several words is one too, as everywhere in OpenWrt. */
+/** The entries of a list; a string with spaces is one too, as everywhere in OpenWrt. */
 export function list(section: Section | undefined, option: string): string[] {
   const value = section?.values[option] ?? [];
   return typeof value === 'string' ? value.split(/\s+/).filter(Boolean) : value;
@@ -43,7 +43,7 @@ export function list(section: Section | undefined, option: string): string[] {
 export const isOn = (section: Section | undefined, option: string, otherwise = '0'): boolean =>
   ['1', 'on', 'true', 'yes', 'enabled'].includes(text(section, option, otherwise));
 
-/** The edits that lead from one list of sections to another; `was` tells old names of new ones. */
+/** The edits that lead from one list of sections to another; `was` maps new names to old ones. */
 export function editsOf(
   config: string,
   before: readonly Section[],

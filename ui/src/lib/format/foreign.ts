@@ -18,7 +18,7 @@ function codeOf(character: string): string {
   return `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
-/** Foreign text in pieces: what may be shown as it is, and what has to be spelled out. */
+/** Foreign text in pieces: characters that may be shown as they are, and those to be escaped. */
 export function piecesOf(text: string): Piece[] {
   const pieces: Piece[] = [];
   let at = 0;

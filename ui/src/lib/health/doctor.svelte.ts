@@ -3,17 +3,17 @@ import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
 import { Refusal } from '../form/change.svelte';
 import type { Finding, Report, Way } from './report';
-import { h } from './words';
+import { h } from './messages';
 
 /** Samples take seconds, and a small router needs its time for the rest. */
 const RUN_MS = 60_000;
 
-/** The ubus object `fastpath.doctor`: what it found, and what it was asked to do. */
+/** The ubus object `fastpath.doctor`: its last report, and the state of a run. */
 export class Doctor {
-  /** What was found last; stays while a newer one is made, and when that fails. */
+  /** The last report; stays during a new run, and when the run fails. */
   report = $state.raw<Report | null>(null);
   busy = $state(false);
-  /** Why there is no newer report, in words. */
+  /** Why there is no newer report. */
   trouble = $state('');
 
   constructor(
@@ -21,7 +21,7 @@ export class Doctor {
     private readonly lang: string,
   ) {}
 
-  /** Looks at everything anew. Faults are told in `trouble` and thrown. */
+  /** Runs all checks again. A fault is shown in `trouble` and thrown. */
   async run(signal?: AbortSignal): Promise<void> {
     if (this.busy) return;
     this.busy = true;
@@ -31,7 +31,7 @@ export class Doctor {
       this.report = answerOf(reply) as unknown as Report;
       this.trouble = '';
     } catch (fault) {
-      if (!signal?.aborted) this.trouble = wordsFor(fault);
+      if (!signal?.aborted) this.trouble = messageFor(fault);
       throw fault;
     } finally {
       this.busy = false;
@@ -62,7 +62,7 @@ function answerOf(reply: Record<string, unknown>): Record<string, unknown> {
 }
 
 /** What a fault means to somebody who asked the doctor. */
-export function wordsFor(fault: unknown): string {
+export function messageFor(fault: unknown): string {
   if (!(fault instanceof Fault)) throw fault;
   if (fault.kind === 'absent') return h('absent');
   if (fault.kind === 'denied') return h('denied');

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import doctorWords from '../../../../feeds/fastpathd/src/crates/doctor/words/en.json';
 import { Fault } from '../api/errors';
-import { Doctor, wordsFor } from './doctor.svelte';
+import { Doctor, messageFor } from './doctor.svelte';
 import words from './en.json';
 import { countOf, groupsOf, verdictOf, type Finding, type Severity } from './report';
 
@@ -33,7 +33,7 @@ describe('groups', () => {
     ]);
   });
 
-  it('leave out what is in order, and count it', () => {
+  it('leave out passed checks, and count them', () => {
     expect(groupsOf([finding('a', 'cpu', 'ok')])).toEqual([]);
     expect(countOf(found, 'ok')).toBe(1);
   });
@@ -45,7 +45,7 @@ describe('the verdict', () => {
     expect(verdictOf([finding('a', 'cpu', 'info'), finding('b', 'cpu', 'advice')])).toBe('advice');
   });
 
-  it('is good with notes and with what could not be looked at', () => {
+  it('is good with notes and with checks that could not run', () => {
     expect(verdictOf([finding('a', 'cpu', 'info'), finding('b', 'cpu', 'unknown')])).toBe('ok');
   });
 });
@@ -74,7 +74,7 @@ describe('Doctor', () => {
     expect(doctor.busy).toBe(false);
   });
 
-  it('keeps what it knew when the router is away, and says so', async () => {
+  it('keeps its report when the router is unreachable, and says so', async () => {
     const doctor = new Doctor(router(report, new Fault('unreachable', 'no answer')), 'en');
     await doctor.run();
     await expect(doctor.run()).rejects.toThrow('no answer');
@@ -90,26 +90,26 @@ describe('Doctor', () => {
     expect(doctor.trouble).toBe('The checks failed to run: another run is under way');
   });
 
-  it('has a finding mended by its name', async () => {
+  it('has a finding fixed by its id', async () => {
     const asked = router({ done: true, said: 'GRO is on' });
     const said = await new Doctor(asked, 'en').mend(finding('gro-off', 'offload', 'advice'));
     expect(said).toBe('GRO is on');
     expect(asked.calls).toEqual([['fastpath.doctor', 'fix', { id: 'gro-off', lang: 'en' }]]);
   });
 
-  it('has words for a router without a doctor', () => {
-    expect(wordsFor(new Fault('absent', ''))).toMatch(/is unavailable/);
-    expect(() => wordsFor(new TypeError('a defect'))).toThrow('a defect');
+  it('has a message for a router without a doctor', () => {
+    expect(messageFor(new Fault('absent', ''))).toMatch(/is unavailable/);
+    expect(() => messageFor(new TypeError('a defect'))).toThrow('a defect');
   });
 });
 
-it('has a name for each group that the doctor has words for', () => {
+it('has a name for each group of the doctor’s checks', () => {
   const told = Object.keys(doctorWords).filter((group) => group !== 'general');
   const named = Object.keys(words).flatMap((key) => /^group\.(.+)$/.exec(key)?.[1] ?? []);
   expect(named.sort()).toEqual(told.sort());
 });
 
-it('asks for one host, and tells by whom the way is bounded', async () => {
+it('asks for one host, and reports which device limits the path', async () => {
   const way = { target: '203.0.113.1', mtu: 1400, limit: 'silent', black_hole: true };
   const asked = router(way);
   expect(await new Doctor(asked, 'en').pmtu('203.0.113.1')).toEqual(way);

@@ -2,7 +2,7 @@
 
 import type { Edit } from '../form/sections';
 
-/** The worst first; `unknown`: could not be looked at. */
+/** The worst first; `unknown`: the check could not run. */
 export const severities = ['error', 'warning', 'advice', 'unknown', 'info', 'ok'] as const;
 export type Severity = (typeof severities)[number];
 
@@ -15,7 +15,7 @@ export interface Evidence {
 
 /** What the router can do about a finding by itself. */
 export interface Fix {
-  /** A `change` of the configuration can be taken back, a `step` is done at once. */
+  /** A `change` of the configuration can be undone, a `step` takes effect at once. */
   kind: 'change' | 'step';
   label: string;
   edits?: readonly Edit[];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { expect, it } from 'vitest';
 import en from './en.json';
-import { nameOf, terms } from './words';
+import { nameOf, terms } from './messages';
 
 it('explains every word that has an explanation in the list of them', () => {
   const explained = Object.keys(en).flatMap((key) => /^term\.(.+)\.why$/.exec(key)?.[1] ?? []);

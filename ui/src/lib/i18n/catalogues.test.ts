@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { catalogues } from '../../../build/words';
+import { catalogues } from '../../../build/messages';
 import type { Message } from './t';
 
 type Catalogue = Record<string, Message>;
@@ -16,12 +16,12 @@ const forms = (message: Message | undefined) =>
   typeof message === 'object' ? Object.values(message) : [message ?? ''];
 const holes = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(String).sort();
 
-it('has German beside English', () => {
+it('has both German and English', () => {
   expect(Object.keys(all)).toEqual(['de', 'en']);
   expect(Object.keys(all['de'] ?? {})).toEqual(Object.keys(english));
 });
 
-describe.each(Object.entries(english))('the words of %s', (part, file) => {
+describe.each(Object.entries(english))('the messages of %s', (part, file) => {
   const en = read(file);
 
   it('are there once, in every language', () => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Unit tests speak English, as the page does once its words are there.
+// Unit tests run in English, as the page does with the English catalogue.
 import { setLanguage } from './t';
 
 await setLanguage('en');

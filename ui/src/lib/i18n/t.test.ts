@@ -15,7 +15,7 @@ it('chooses the plural form, of formatted numbers too', () => {
   expect(t('flows.matched', { n: '1,001' })).toBe('1,001 flows');
 });
 
-it('takes a German thousand for what it is', async () => {
+it('reads the German thousands separator', async () => {
   await setLanguage('de');
   expect(t('flows.matched', { n: '1.001' })).toBe('1.001 Verbindungen');
   expect(t('flows.matched', { n: 1 })).toBe('1 Verbindung');
@@ -34,7 +34,7 @@ it('takes the first language it knows, English otherwise', () => {
   expect(known(undefined)).toBe('en');
 });
 
-it('keeps its words when a language is not there', async () => {
+it('keeps its messages when a language is missing', async () => {
   await expect(setLanguage('xx')).rejects.toThrow('xx');
   expect(t('nav.flows')).toBe('Flows');
 });

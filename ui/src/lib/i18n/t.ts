@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import { languages } from 'virtual:words';
+import { languages } from 'virtual:messages';
 import type en from './en.json';
 
 /** A message, or one for each plural form of its parameter `n`. */
 export type Message = string | Partial<Record<Intl.LDMLPluralRule, string>>;
 /** The messages of one language by the part of the page that they belong to. */
-export type Words = Record<string, Record<string, Message>>;
+export type Messages = Record<string, Record<string, Message>>;
 export type MessageKey = keyof typeof en;
 export type Params = Record<string, string | number>;
 
-let words: Words = {};
+let messages: Messages = {};
 let plurals = new Intl.PluralRules('en');
 
 /** The first of the wanted languages that there is a catalogue for; English otherwise. */
@@ -21,18 +21,18 @@ export function known(...wanted: (string | undefined)[]): string {
 /** Every language there is a catalogue for. */
 export const tags: readonly string[] = Object.keys(languages);
 
-/** Fetches the words of a language; every message after that is in it. */
+/** Fetches the catalogue of a language; every later message is in it. */
 export async function setLanguage(tag: string): Promise<void> {
   const fetched = await languages[tag]?.();
   if (!fetched) throw new Error(`language ${tag} is not available`);
-  words = fetched;
+  messages = fetched;
   plurals = new Intl.PluralRules(tag);
 }
 
 /** The messages of one part of the page. */
 export function translator<K extends string>(part: string): (key: K, params?: Params) => string {
   return (key, params = {}) => {
-    const message = words[part]?.[key];
+    const message = messages[part]?.[key];
     // A newer daemon may have a word that this page does not know: better shown than fatal.
     if (message === undefined) return key;
     return fill(typeof message === 'string' ? message : plural(message, params), params);

@@ -11,7 +11,7 @@ export class Command {
   constructor(
     private readonly live: Pick<Live, 'report'>,
     /** The error message of a fault. */
-    private readonly wordsFor: (fault: Fault) => string,
+    private readonly messageFor: (fault: Fault) => string,
   ) {}
 
   /** Shows `progress` until `work` returns the outcome. */
@@ -25,7 +25,7 @@ export class Command {
       this.live.report(fault);
       if (!(fault instanceof Fault)) throw fault;
       this.failed = true;
-      this.outcome = this.wordsFor(fault);
+      this.outcome = this.messageFor(fault);
     } finally {
       this.busy = false;
     }

@@ -32,7 +32,7 @@ export class Live {
   connection = $state<Connection>('connecting');
   /** When the router last answered, browser's clock; 0: never. */
   heardAt = $state(0);
-  /** Why the router refused, in words. */
+  /** Why the router refused. */
   refusal = $state('');
 
   /** The tab can be seen; nothing at all is asked while it cannot. */
@@ -120,7 +120,7 @@ export class Live {
   }
 
   private failed(cause: unknown): void {
-    // An answer that cannot be used is told like a refusal: the loop must not end with it.
+    // An unusable answer is reported like a refusal: the loop must not end with it.
     const fault = cause instanceof Fault ? cause : new Fault('failed', String(cause));
     this.failures += 1;
     if (fault.kind === 'session') {

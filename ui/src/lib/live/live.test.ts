@@ -69,7 +69,7 @@ describe('Live', () => {
     expect(live.epoch).toBe(epoch);
   });
 
-  it('keeps what is known while the router is away, and comes back by itself', async () => {
+  it('keeps its data while the router is unreachable, and recovers', async () => {
     live.start();
     await vi.advanceTimersByTimeAsync(3500);
     router.fault = 'unreachable';
@@ -128,7 +128,7 @@ describe('samples', () => {
     expect(sample).toMatchObject({ at_ms: 9, bps: { slow: 7, flowtable: 0 } });
   });
 
-  it('drop what is too old, what is told twice, and a past after the clock went back', () => {
+  it('drop samples that are too old, duplicate, or from before a clock step', () => {
     const old = withSample([], sampleOf(1000, carried));
     expect(withSample(old, sampleOf(1000 + SPAN_MS + 1, carried))).toHaveLength(1);
     expect(withSample(old, sampleOf(1100, carried))).toHaveLength(1);

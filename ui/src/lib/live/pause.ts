@@ -17,7 +17,7 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
 /** Lets the browser draw and answer before more is done: long work is felt as a page that hangs. */
 export const breath = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
 
-/** Calls when the browser has drawn what there is now. What it answers takes that back. */
+/** Calls back when the browser has drawn the current state. Returns a function that cancels it. */
 export function onceDrawn(call: () => void): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const frame = requestAnimationFrame(() => (timer = setTimeout(call)));

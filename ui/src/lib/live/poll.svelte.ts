@@ -4,9 +4,9 @@ import type { Live } from './live.svelte';
 import { pause } from './pause';
 
 /**
- * Asks again and again while the component lives, the tab is visible and the daemon answers, or
- * `whom` says that the router is enough. A failure is reported and the next round comes all the
- * same; `ask` keeps what it last knew.
+ * Calls `ask` repeatedly while the component is mounted, the tab is visible and the daemon answers,
+ * or the router if `whom` says that this is enough. A failure is reported and does not stop the
+ * polling; `ask` keeps its last data.
  */
 export function poll(
   live: Live,

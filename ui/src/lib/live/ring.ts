@@ -29,7 +29,7 @@ export function sampleOf(at_ms: number, totals: Paths): Sample {
 /** The samples with one more at the end and those that are too old dropped. */
 export function withSample(samples: readonly Sample[], sample: Sample): readonly Sample[] {
   const last = samples.at(-1);
-  // The router's clock went back (NTP after boot): what was before cannot be placed any more.
+  // The router's clock was set back (NTP after boot): older samples have no position any more.
   if (last && sample.at_ms < last.at_ms - 1000) return [sample];
   const kept = samples.filter(
     (each) => each.at_ms > sample.at_ms - SPAN_MS && each.at_ms < sample.at_ms - 200,

@@ -116,7 +116,7 @@ function isPrefixed(address: string): boolean {
 /** As OpenWrt's own lan has it: of a prefix that the provider delegates, else of the local one. */
 const PREFIX6 = '60';
 const pool4 = { start: '100', limit: '150', leasetime: '12h' };
-/** Router advertisements, and addresses by DHCPv6 beside them. */
+/** Router advertisements, and addresses by DHCPv6 in addition. */
 const pool6 = {
   ra: 'server',
   dhcpv6: 'server',
@@ -151,7 +151,7 @@ function leave(draft: Draft, name: string): void {
   if (zone) draft.set('firewall', zone.section, { network: rest });
 }
 
-/** What refers to an interface by its name, beside its zone. */
+/** Sections that refer to an interface by its name, except its zone. */
 const references = (draft: Draft, name: string) =>
   draft.all('dhcp', 'dhcp').filter((each) => text(each, 'interface') === name);
 

@@ -122,7 +122,7 @@ describe('the matrix', () => {
     expect(draft.all('dhcp')).toEqual([]);
   });
 
-  it('takes no numbers, names and addresses that are none', () => {
+  it('refuses invalid numbers, names and addresses', () => {
     const wrong = (change: object) => wrongWith(draft, 'br-lan', { ...guest, ...change });
     for (const vid of ['0', '4095', '-1', '1.5', '', 'x']) expect(wrong({ vid })).toEqual(['vid']);
     expect(wrong({ vid: '20' })).toEqual(['vid.taken']);

@@ -3,7 +3,7 @@ import type { EbpfExit, EbpfState } from '../api/types';
 
 export type Exit = EbpfExit['exit'];
 
-/** Where a packet goes that leaves a program this way. */
+/** Where a packet goes after this verdict. */
 export type End = 'sent' | 'stack' | 'lost';
 
 export const ends: readonly End[] = ['sent', 'stack', 'lost'];
@@ -13,17 +13,17 @@ export function endOf(exit: Exit): End {
   return exit === 'dropped' || exit === 'no-room' ? 'lost' : 'stack';
 }
 
-/** One way out that packets have taken. */
+/** One verdict that packets have had. */
 export interface Row {
   exit: Exit;
   packets: number;
   /** Packets per second now. */
   pps: number;
-  /** Length of its bar, 0 to 1: what is forwarded would dwarf all others, and has none. */
+  /** Length of its bar, 0 to 1. Forwarded packets would dwarf all others, and have none. */
   bar: number;
 }
 
-/** The ways out that were taken, in the order of the schema, so that rows keep their places. */
+/** The verdicts with packets, in the order of the schema, so that rows keep their places. */
 export function rowsOf(
   exits: readonly EbpfExit[],
   before: readonly EbpfExit[] = [],
@@ -36,7 +36,7 @@ export function rowsOf(
   return taken.map(({ exit, packets }) => ({
     exit,
     packets,
-    // Programs that were loaded anew count from nothing.
+    // Reloaded programs count from zero.
     pps: seconds > 0 ? Math.max(0, packets - (was.get(exit) ?? packets)) / seconds : 0,
     bar: endOf(exit) === 'sent' ? 0 : packets / most,
   }));

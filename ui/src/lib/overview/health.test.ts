@@ -27,7 +27,7 @@ describe('a finding of the daemon', () => {
     expect(textOf(open)).toContain('Von dort erreicht jeder den Router selbst (aus Zone wan)');
   });
 
-  it('of another kind has the daemon’s words', () => {
+  it('of another kind has the daemon’s text', () => {
     expect(textOf({ code: 'resync', level: 'notice', text: 'Read again.' })).toBe('Read again.');
   });
 });

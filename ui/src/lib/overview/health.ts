@@ -2,7 +2,7 @@
 import type { Health, Open } from '../api/types';
 import { t } from '../i18n/t';
 
-/** A finding of the daemon's in the page's language, where the page has words for its code. */
+/** A finding of the daemon in the page's language, where the page has a message for its code. */
 export function textOf(finding: Health): string {
   if (!finding.open?.length) return finding.text;
   return t('health.open', { reached: finding.open.map(reached).join(', ') });

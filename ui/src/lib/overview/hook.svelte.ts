@@ -5,7 +5,7 @@ import type { Change } from '../form/change.svelte';
 import { defaultOf } from '../form/defaults';
 import { text, type Section } from '../form/sections';
 import { until } from '../live/pause';
-import { e } from './words';
+import { e } from './messages';
 
 /** What the option `hook` of the configuration may say. */
 export const wishes = ['auto', 'tcx', 'clsact', 'xdp-generic'] as const;
@@ -26,8 +26,8 @@ export function fits(devices: readonly EbpfDevice[], wish: Wish): boolean {
 }
 
 /**
- * Choosing where programs meet packets: a change of the configuration, which is confirmed only
- * when they are there; what no port takes is reverted.
+ * Switching the eBPF hook: a change of the configuration, which is confirmed only when the programs
+ * are attached there; a hook that no port accepts is rolled back.
  */
 export class HookChoice {
   /** As configured; null while that is unknown. */

@@ -6,7 +6,7 @@ import type { EbpfDevice, EbpfExit, EbpfState } from '../api/types';
 import { Change } from '../form/change.svelte';
 import { endOf, rowsOf, sharesOf, type Exit } from './exits';
 import { fits, HookChoice, wishes, wishName } from './hook.svelte';
-import { e } from './words';
+import { e } from './messages';
 
 interface EbpfSchema {
   properties: {
@@ -23,7 +23,7 @@ const listed = (list: string, property: string) =>
 const exits = (packets: Partial<Record<Exit, number>>): EbpfExit[] =>
   (listed('exits', 'exit') as Exit[]).map((exit) => ({ exit, packets: packets[exit] ?? 0 }));
 
-describe('ways out of the programs', () => {
+describe('packet verdicts of the programs', () => {
   it('have a name and a sentence each', () => {
     const all = listed('exits', 'exit') as Exit[];
     expect(all.length).toBeGreaterThan(10);
@@ -42,13 +42,13 @@ describe('ways out of the programs', () => {
     expect(sharesOf({ seen: 0, exits: exits({}) })).toEqual({ sent: 0, stack: 0, lost: 0 });
   });
 
-  it('are shown when taken, in their order, beside the longest that does not forward', () => {
+  it('are shown in order, scaled to the most frequent one that does not forward', () => {
     const before = exits({ forwarded: 1000, unknown: 30, tcp: 40 });
     const rows = rowsOf(exits({ forwarded: 3000, unknown: 40, tcp: 10 }), before, 2);
     expect(rows.map(({ exit, pps, bar }) => [exit, pps, bar])).toEqual([
       ['forwarded', 1000, 0],
       ['unknown', 5, 1],
-      // Loaded anew: it counts from nothing.
+      // Reloaded: it counts from zero.
       ['tcp', 0, 0.25],
     ]);
     expect(rowsOf(exits({ ttl: 3 }))[0]?.pps).toBe(0);
@@ -59,7 +59,7 @@ describe('hooks', () => {
   const at = (...hooks: EbpfDevice['hook'][]): EbpfDevice[] =>
     hooks.map((hook, i) => ({ device: `lan${i}`, hook, why: hook === '' ? 'too small' : '' }));
 
-  it('have words for each that there is', () => {
+  it('have a name for each of them', () => {
     for (const hook of listed('devices', 'hook')) {
       expect(hook === '' ? e('hook.') : e(hook as 'tcx')).toMatch(/\w/);
     }
@@ -152,7 +152,7 @@ describe('hooks', () => {
       expect([choice.failed, choice.wished, choice.busy]).toEqual([false, 'xdp-generic', false]);
     });
 
-    it('and taken back when no port takes them, with the first port’s words', async () => {
+    it('and rolled back when no port accepts them, with the first port’s message', async () => {
       devices = at('', '');
       await choose('clsact');
       expect(calls.slice(-2)).toEqual(['apply', 'revert']);
@@ -160,13 +160,13 @@ describe('hooks', () => {
       expect([choice.failed, choice.wished]).toEqual([true, null]);
     });
 
-    it('and taken back when nothing moves', async () => {
+    it('and rolled back when nothing is attached', async () => {
       await choose('xdp-generic');
       expect(calls).not.toContain('confirm');
       expect(choice.outcome).toContain('in time');
     });
 
-    it('and taken back where the daemon refuses the configuration', async () => {
+    it('and rolled back where the daemon refuses the configuration', async () => {
       problems = [{ config: 'fastpath', section: 'x', option: '', code: '', text: 'section x' }];
       await choose('tcx');
       expect(calls).toEqual(['get', 'apply', 'revert']);

@@ -29,8 +29,8 @@ export function inspectionName(inspection: Inspection): string {
   return t(`inspection.${inspection}`);
 }
 
-/** Why what it carries is not looked at any more; empty where it is, or never was. */
-export function inspectionWords(inspection: Inspection): string {
+/** Why a flow is not inspected any more; empty where it is, or never was. */
+export function inspectionText(inspection: Inspection): string {
   const over = inspection === 'bypassed' || inspection === 'spent';
   return over ? t(`inspection.${inspection}.why`) : '';
 }

@@ -4,11 +4,11 @@ import type { Fastpath } from '../api/fastpath';
 import type { Alert, AlertFilter, Alerts } from '../api/types';
 import type { Live } from '../live/live.svelte';
 
-/** What is shown at first, and after asking for more: the most the daemon gives at once. */
+/** How many alerts are shown at first, and after asking for more: the daemon's limit. */
 export const FEW = 100;
 export const MANY = 500;
 
-/** Between two requests for what is new: a flood of alerts is read, not followed. */
+/** Between two requests for new alerts: a flood of alerts is read, not followed. */
 const PAUSE_MS = 1000;
 
 /**
@@ -53,7 +53,7 @@ export class AlertFeed {
     // Before the first question its filter is not known; one without an answer is asked again.
     if (this.askedAt === -Infinity || this.asking) return;
     if (this.total !== null && last === this.last) return;
-    // Ids start anew with the daemon.
+    // Ids restart with the daemon.
     if (last < this.last) this.last = 0;
     const since = performance.now() - this.askedAt;
     if (since >= PAUSE_MS) void this.fetch();
@@ -70,7 +70,7 @@ export class AlertFeed {
     if (!reading) this.release();
   }
 
-  /** Shows what has waited. */
+  /** Shows the held alerts. */
   release(): void {
     const waiting = this.waiting;
     this.waiting = [];

@@ -161,7 +161,7 @@ it('shows more when asked', async () => {
   expect(feed.alerts).toHaveLength(303);
 });
 
-it('keeps what it has and says so when the daemon refuses', async () => {
+it('keeps its alerts and says so when the daemon refuses', async () => {
   await vi.advanceTimersByTimeAsync(1000);
   daemon.fault = new Fault('failed', 'fastpath alerts: Invalid argument');
   feed.see(9);

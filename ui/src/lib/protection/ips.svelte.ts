@@ -27,7 +27,7 @@ export class IpsReport {
 export class BlockList {
   known = $state.raw<Blocks | null>(null);
   trouble = $state('');
-  /** What became of a release, in words. */
+  /** The result of an unblock, as text. */
   outcome = $state('');
 
   constructor(private readonly api: Pick<Fastpath, 'call'>) {}

@@ -13,7 +13,7 @@ import { BlockList, IpsReport } from './ips.svelte';
 import { byInspection, shareInspected } from './shares';
 import { levelOf, signOf } from './state';
 import { filterOf, readView, unfiltered, writeView } from './view';
-import { w } from './words';
+import { w } from './messages';
 
 const types = new URL('../../../../feeds/fastpathd/src/schema/types.json', import.meta.url);
 const schema = JSON.parse(readFileSync(types, 'utf8')) as {
@@ -95,7 +95,7 @@ describe('shares', () => {
     });
   });
 
-  it('tell how much was inspected', () => {
+  it('state how much was inspected', () => {
     expect(shareInspected([sample])).toBe(0.2);
     expect(shareInspected([])).toBeNull();
   });
@@ -148,7 +148,7 @@ describe('blocks', () => {
 });
 
 describe('the report', () => {
-  it('keeps what was known when the daemon refuses, and says why', async () => {
+  it('keeps its data when the daemon refuses, and says why', async () => {
     const answers: Record<string, unknown> = { ips: anIps() };
     const report = new IpsReport(answering(answers).api);
     const { signal } = new AbortController();

@@ -35,7 +35,7 @@ export function readView(params: URLSearchParams): View {
   };
 }
 
-/** The address of a view; what is as by default is left out. */
+/** The address of a view; defaults are left out. */
 export function writeView(view: View): URLSearchParams {
   const params = new URLSearchParams();
   const { part, ...rest } = view;

@@ -20,7 +20,7 @@ export interface AppOptions {
   dark?: boolean;
   /** Below this address each screen has its own, such as `/cgi-bin/luci/admin/fastpath`. */
   base?: string;
-  /** Told when another screen is shown. */
+  /** Called when another screen is shown. */
   onScreen?: (screen: string, title: string) => void;
 }
 

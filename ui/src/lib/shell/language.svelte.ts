@@ -21,7 +21,7 @@ export class Language {
     this.wanted = known(...own);
   }
 
-  /** Fetches the words; whoever shows any waits for it. */
+  /** Fetches the catalogue; the page waits for it before it shows any message. */
   async load(): Promise<void> {
     await this.use(this.wanted).catch((fault: unknown) => {
       if (this.wanted === 'en') throw fault;
@@ -29,7 +29,7 @@ export class Language {
     });
   }
 
-  /** The choice of the user; what is shown stays when its words cannot be fetched. */
+  /** The user's choice; the page keeps its language when the catalogue cannot be fetched. */
   async choose(tag: string): Promise<void> {
     await this.use(tag);
     this.storage.setItem(STORED, tag);

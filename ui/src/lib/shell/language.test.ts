@@ -22,7 +22,7 @@ it('is the browser’s until somebody chooses', async () => {
   expect(text(rate(1_500_000))).toBe('1,50 Mbit/s');
 });
 
-it('is what was chosen the last time', async () => {
+it('is the last choice', async () => {
   const kept = storage('de');
   const language = new Language(undefined, ['en-GB'], kept);
   await language.load();
@@ -42,7 +42,7 @@ it('is the host page’s, whatever was chosen, and English when that is not know
   expect(french.tag).toBe('en');
 });
 
-it('stays when the words of another cannot be fetched', async () => {
+it('stays when another catalogue cannot be fetched', async () => {
   const kept = storage();
   const language = new Language(undefined, ['de'], kept);
   await language.load();

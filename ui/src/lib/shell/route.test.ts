@@ -46,14 +46,14 @@ describe('in the hash', () => {
     expect(readHash('#/nonsense').screen).toBe('overview');
   });
 
-  it('writes what it reads', () => {
+  it('writes the same address that it reads', () => {
     for (const hash of ['#/overview', '#/flows?text=a%26b', '#/topology']) {
       const { screen, params } = readHash(hash);
       expect(addressOf(screen, params)).toBe(hash);
     }
   });
 
-  it('goes where it is told, and follows the address', () => {
+  it('shows the requested screen, and follows the address', () => {
     const window = new FakeWindow('/fastpath/#/topology');
     const route = window.route();
     expect(route.place.screen).toBe('topology');
@@ -83,7 +83,7 @@ describe('below an address of a host page', () => {
     expect(new FakeWindow(BASE).route(BASE).place.screen).toBe('overview');
   });
 
-  it('goes back with the browser until it is left', () => {
+  it('follows the browser’s history until it is closed', () => {
     const window = new FakeWindow(`${BASE}/flows`);
     const route = window.route(BASE);
     window.url = new URL(`${BASE}/topology`, window.url);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/** Why an archive is no backup of a router's configuration. */
+/** Why an archive is not a backup of a router's configuration. */
 export type Flaw = 'not-gzip' | 'truncated' | 'not-tar' | 'outside' | 'link' | 'foreign' | 'large';
 
 /** An archive that is refused before anything is sent to the router. */
@@ -108,7 +108,7 @@ const leaves = (path: string) => path.startsWith('/') || path.split('/').include
 
 function check(name: string, kind: string, target: string): void {
   if (name === '' || leaves(name)) throw new ArchiveFault('outside', name);
-  // A link may lie in the way of a file that comes after it.
+  // A link may precede a file below it.
   if ((kind === '1' || kind === '2') && leaves(target)) throw new ArchiveFault('link', name);
   if (!['0', '1', '2', '5'].includes(kind)) throw new ArchiveFault('link', name);
 }

@@ -4,7 +4,7 @@ import { Fault } from '../api/errors';
 /** Programs of OpenWrt's package cgi-io, which uhttpd runs. */
 const CGI = '/cgi-bin';
 
-/** Sending an image over a slow way takes minutes. */
+/** Sending an image over a slow connection takes minutes. */
 const LIMIT_MS = 10 * 60_000;
 
 async function asked(program: string, body: BodyInit): Promise<Response> {

@@ -20,7 +20,7 @@ const worst: Record<Level, number> = { all: 7, warning: 4, error: 3 };
 export const levelOf = (entry: Entry): Level =>
   severity(entry) <= 3 ? 'error' : severity(entry) === 4 ? 'warning' : 'all';
 
-/** What has all the words and is as bad, the newest first. */
+/** Entries with all the terms and at least the severity, the newest first. */
 export function filtered(all: readonly Entry[], words: string, level: Level): Entry[] {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
   return all

@@ -37,7 +37,7 @@ const flawOf = (file: Blob) =>
   );
 
 describe('a backup', () => {
-  it('is told by the names in it, and by nothing else', async () => {
+  it('is recognized by its file names alone', async () => {
     const names = await namesOf(packed(entry('etc/', '', '5'), entry('./etc/passwd'), network));
     expect(names).toEqual(['etc/config/network', 'etc/passwd']);
     expect(JSON.stringify(names)).not.toContain('secret');
@@ -103,7 +103,7 @@ describe('the log', () => {
     expect(ids(...filtered(lines, '', 'all'))).toEqual([3, 2, 1]);
   });
 
-  it('is filtered by all words, in any case, and by how bad it is', () => {
+  it('is filtered by all terms, in any case, and by severity', () => {
     expect(ids(...filtered(lines, ' WAN netifd ', 'all'))).toEqual([2, 1]);
     expect(ids(...filtered(lines, '', 'warning'))).toEqual([3, 2]);
     expect(ids(...filtered(lines, 'wan', 'error'))).toEqual([3]);

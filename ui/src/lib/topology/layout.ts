@@ -22,7 +22,7 @@ export interface Box {
   /** Smaller lines below the title. */
   lines: string[];
   link?: Link;
-  /** What takes connections over this port past the stack. */
+  /** The engine that offloads flows over this port. */
   short?: 'flowtable' | 'ebpf' | '';
 }
 
@@ -39,11 +39,11 @@ export interface Drawing {
   height: number;
   boxes: Box[];
   wires: Wire[];
-  /** What the short cut is drawn for: ports of the other are beside it, since it ends there. */
+  /** The engine that the offload path is drawn for; ports of the other one are next to it. */
   path: 'flowtable' | 'ebpf';
-  /** The short cut as an SVG path; empty while no port has one. */
+  /** The offload path as an SVG path; empty while no port has one. */
   shortcut: string;
-  /** Where the short cut's name stands. */
+  /** Where its label is. */
   shortcutLabel: [number, number];
 }
 
@@ -64,14 +64,14 @@ const GAP = 14;
 export const LINE = 17;
 const HOST_LINES = 4;
 const BOX = 52;
-/** Distance of the short cut's rail from its ports. */
+/** Distance of the offload path's rail from its ports. */
 const RAIL = 22;
 
 /** Places everything the topology holds, inside on the left, the Internet on the right. */
 export function layOut(
   topology: Topology,
   wanPorts: readonly string[],
-  words: Words,
+  words: Messages,
   held: readonly string[] = [],
 ): Drawing {
   const networks = networksOf(topology, wanPorts);
@@ -99,7 +99,7 @@ export function layOut(
 }
 
 /** What the drawing says besides names and addresses. */
-export interface Words {
+export interface Messages {
   internet: string;
   router: string;
   /** A bridge that keeps VLANs apart, and one that does not. */
@@ -107,7 +107,7 @@ export interface Words {
   plain: string;
   vlan: (vids: string) => string;
   session: (id: number) => string;
-  /** The SSID of an access point's device; empty: it is none. */
+  /** The SSID of an access point's device; empty: not an access point. */
   ssid: (device: string) => string;
 }
 
@@ -120,7 +120,7 @@ interface Side {
   bottom: number;
 }
 
-function placeInside(topology: Topology, networks: Network[], words: Words): Side {
+function placeInside(topology: Topology, networks: Network[], words: Messages): Side {
   const side: Side = { boxes: [], wires: [], bottom: TOP };
   const masters = topology.bridges.map((bridge) => bridge.name);
   for (const bridge of topology.bridges) {
@@ -132,7 +132,7 @@ function placeInside(topology: Topology, networks: Network[], words: Words): Sid
     const first = side.bottom;
     const placed = ports.map((link) => {
       const ssid = words.ssid(link.name);
-      // The box has room for two lines; the name of the device is in the table.
+      // There is space for two lines; the name of the device is in the table.
       return placePort(side, topology, link, vlansAt(link.name), ssid && spelled(ssid));
     });
     const on = networks.filter((each) => each.chain.some((link) => link.name === bridge.name));
@@ -184,7 +184,7 @@ function placePort(side: Side, topology: Topology, link: Link, words: string[], 
   return port;
 }
 
-/** The networks beside what they stand on, spread over its height. */
+/** The networks next to the devices they are on, spread over the height. */
 function placeNetworks(side: Side, networks: Network[], on: Box): void {
   const room = on.height / Math.max(1, networks.length);
   networks.forEach((network, i) => {
@@ -214,13 +214,13 @@ function networkLines(network: Network): string[] {
 }
 
 /** What a device of the uplink adds to the packets. */
-function layerLines(topology: Topology, link: Link, words: Words): string[] {
+function layerLines(topology: Topology, link: Link, words: Messages): string[] {
   const session = topology.pppoe.find((each) => each.device === link.name);
   if (session) return [words.session(session.session)];
   return link.vlan > 0 ? [words.vlan(String(link.vlan))] : [];
 }
 
-function placeOutside(topology: Topology, networks: Network[], words: Words): Side {
+function placeOutside(topology: Topology, networks: Network[], words: Messages): Side {
   const side: Side = { boxes: [], wires: [], bottom: TOP };
   const ports = new Map<string, Box>();
   for (const network of networks.filter((each) => each.uplink)) {

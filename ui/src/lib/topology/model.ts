@@ -27,7 +27,7 @@ export function chainOf(topology: Topology, name: string): Link[] {
   return chain;
 }
 
-/** One network: its layer 3 device, what it stands on, and what the configuration calls it. */
+/** One network: its layer 3 device, the devices below it, and its name in the configuration. */
 export interface Network {
   device: string;
   chain: Link[];
@@ -65,12 +65,12 @@ export function routedAddresses(link: Link): string[] {
   return link.addresses.filter((address) => !/^fe[89ab]/i.test(address));
 }
 
-/** Devices that have a program of the engine ebpf, or are in the flowtable beside it. */
+/** Devices that have a program of the engine ebpf, or are in the flowtable as its fallback. */
 export function heldBy(engine: EngineState | undefined): readonly string[] {
   return engine?.active === 'ebpf' ? engine.devices : [];
 }
 
-/** What takes connections over this device past the stack; empty: nothing. */
+/** The engine that offloads flows over this device; empty: none. */
 export function shortOf(link: Link, held: readonly string[]): 'flowtable' | 'ebpf' | '' {
   if (link.in_flowtable) return 'flowtable';
   return held.includes(link.name) ? 'ebpf' : '';

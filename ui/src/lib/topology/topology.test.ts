@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { describe, expect, it } from 'vitest';
 import type { EngineState, Link, Topology } from '../api/types';
-import { layOut, type Box, type Words } from './layout';
+import { layOut, type Box, type Messages } from './layout';
 import { chainOf, heldBy, membership, networksOf, stateOf, vlansOf } from './model';
 
-const words: Words = {
+const words: Messages = {
   internet: 'Internet',
   router: 'Router',
   aware: 'VLAN-aware',
@@ -106,7 +106,7 @@ describe('model', () => {
     expect(membership(undefined)).toBe('');
   });
 
-  it('tells switched off from unplugged', () => {
+  it('distinguishes switched off from unplugged', () => {
     expect(stateOf(link('a', 'ethernet'))).toBe('up');
     expect(stateOf(link('a', 'ethernet', { carrier: false }))).toBe('nolink');
     expect(stateOf(link('a', 'ethernet', { up: false, carrier: false }))).toBe('disabled');
@@ -152,14 +152,14 @@ describe('layout', () => {
     expect(hosts?.lines).toEqual(['10.10.10.2', '10.10.10.3', '10.10.10.4', '+ 3']);
   });
 
-  it('draws the short cut only when something is in the flowtable', () => {
+  it('draws the offload path only when a device is in the flowtable', () => {
     expect(layOut(gateway(), ['wan'], words).shortcut).not.toBe('');
     const off = gateway();
     off.links = off.links.map((each) => ({ ...each, in_flowtable: false }));
     expect(layOut(off, ['wan'], words).shortcut).toBe('');
   });
 
-  it('draws it for ports with a program where there are any, and leaves others beside it', () => {
+  it('draws it for ports with a program where there are any, and leaves the others out', () => {
     const mixed = gateway();
     mixed.links = mixed.links.map((each) => ({ ...each, in_flowtable: each.name === 'wan' }));
     const held = heldBy({ ...engine, active: 'ebpf', devices: ['lan1', 'lan2', 'wan'] });

@@ -35,7 +35,7 @@ beforeEach(async () => {
   await draft.load();
 });
 
-it('finds the line by its zone, and what it goes over', () => {
+it('finds the WAN by its zone, and the devices below it', () => {
   expect(wansOf(draft)).toEqual(['wan']);
   expect(lineOf(draft, 'wan')).toEqual({ port: 'wan', vid: '35' });
   expect(portsOf(draft, ['wan', 'lan1', 'sfp', 'wan.35'], 'wan')).toEqual(['wan', 'sfp']);
@@ -56,7 +56,7 @@ it('changes the VLAN with the device that describes it, or does without one', ()
   expect(text(draft.get('network', 'wan'), 'device')).toBe('sfp.8');
 });
 
-it('makes room for whole packets on port and VLAN, and takes it away again', () => {
+it('raises the MTU of port and VLAN for baby jumbo frames, and lowers it again', () => {
   expect(isJumbo(draft, 'wan')).toBe(false);
   setJumbo(draft, 'wan', true);
   expect(isJumbo(draft, 'wan')).toBe(true);
@@ -79,7 +79,7 @@ it('never sends a password that was not typed', () => {
   ]);
 });
 
-it('takes out of the log what is about the line', () => {
+it('selects the log entries about the WAN', () => {
   const log = [
     'pppd[7]: CHAP authentication succeeded',
     'dnsmasq: query',

@@ -5,7 +5,7 @@ import { isOn, list, text } from '../form/sections';
 
 /** What PPPoE takes of each Ethernet frame (RFC 2516). */
 const PPPOE_BYTES = 8;
-/** With frames this long the session carries whole packets (RFC 4638). */
+/** With frames of this size the session carries 1500-byte packets (RFC 4638). */
 const FULL = 1500;
 
 const when =
@@ -29,7 +29,7 @@ export const specs: readonly Spec[] = [
   { option: 'ipv6', choices: ['auto', '1', '0'], otherwise: 'auto', when: when('pppoe') },
 ];
 
-/** Interfaces to the Internet: those whose zone hides what is behind it. */
+/** Interfaces to the Internet: those whose zone masquerades. */
 export function wansOf(draft: Draft): string[] {
   const outside = draft.all('firewall', 'zone').filter((zone) => isOn(zone, 'masq'));
   const names = outside.flatMap((zone) => list(zone, 'network'));
@@ -116,7 +116,7 @@ export interface Logged {
   time: number;
 }
 
-/** What of the log is about a line: the programs that dial, and netifd's words on the interface. */
+/** Log entries about a WAN interface: the programs that connect, and netifd's messages about it. */
 export function about(name: string, log: readonly Logged[]): Logged[] {
   const own = new RegExp(`\\bpppd\\b|\\bpppoe\\b|udhcpc|'${name}'|\\b${name}\\b`);
   return log.filter(({ msg }) => own.test(msg)).slice(-40);

@@ -3,7 +3,7 @@ import { Fault } from '../api/errors';
 import type { Radio } from '../api/types-wireless';
 import type { App } from '../shell/app.svelte';
 
-/** What is on the air now: radios by their section. */
+/** The SSIDs in operation now: radios by their section. */
 export type Air = ReadonlyMap<string, Radio>;
 
 /** Whether a device's name is one that OpenWrt gives to access points: `phy0-ap0`, `phy0.1-ap0`. */

@@ -3,7 +3,7 @@ import type { Draft } from '../form/draft.svelte';
 import { list, text, type Section } from '../form/sections';
 import type { Vlan } from '../network/matrix';
 import { bandOf, pointsOf, setNetwork } from './wifi';
-import { w } from './words';
+import { w } from './messages';
 
 /** SSIDs as ports of the matrix, in the order of the file. */
 export const points = pointsOf;

@@ -169,7 +169,7 @@ describe('ports of the matrix', () => {
   });
 });
 
-describe('what is on the air', () => {
+describe('SSIDs in operation', () => {
   const ssid = { section: 'home', ssid: 'Home', mode: 'ap', encryption: 'sae', networks: ['lan'] };
   const radio = (values: Partial<Radio>): Radio => ({
     ...{ name: 'radio0', band: '5g', channel: '36', country: 'DE', disabled: false },

@@ -23,7 +23,7 @@ const radiosOfPoint = (draft: Draft, point: Section): Section[] =>
 export const bandOf = (draft: Draft, point: Section): string =>
   text(radiosOfPoint(draft, point)[0], 'band');
 
-/** Whether an SSID is meant to be on the air. */
+/** Whether an SSID is enabled. */
 export const isPointOn = (draft: Draft, point: Section): boolean =>
   !isOn(point, 'disabled') && radiosOfPoint(draft, point).some(isRadioOn);
 
@@ -91,7 +91,7 @@ function values({ ssid, encryption, key, network, isolate }: Wanted): Options {
 export function addPoint(draft: Draft, wanted: Wanted): void {
   for (const { section, values: of } of radiosOf(draft)) {
     if (wanted.radio !== '' && wanted.radio !== section) continue;
-    // WPA2 and what is open are not allowed there.
+    // WPA2 and open networks are not allowed there.
     const narrow = of['band'] === '6g' && ['sae-mixed', 'psk2'].includes(wanted.encryption);
     const encryption = narrow ? 'sae' : wanted.encryption;
     draft.add(FILE, 'wifi-iface', {

@@ -55,7 +55,7 @@ const units: Record<string, number> = {
   gi: 1024 ** 3,
 };
 
-/** Bytes of `1 MiB`, `512 kB`, `1048576`; null when it is none. */
+/** Bytes of `1 MiB`, `512 kB`, `1048576`; null for anything else. */
 export function parseBytes(text: string): number | null {
   const found = /^(\d+(?:\.\d+)?)\s*([kmg]i?)?b?$/i.exec(text.trim());
   if (!found) return null;
@@ -63,7 +63,7 @@ export function parseBytes(text: string): number | null {
   return Number.isInteger(bytes) && bytes < 2 ** 32 ? bytes : null;
 }
 
-/** The same the other way round, in the largest unit that loses nothing. */
+/** The inverse, in the largest unit that loses nothing. */
 export function writeBytes(text: string): string {
   const bytes = Number(text);
   if (!/^\d+$/.test(text) || bytes === 0) return text;

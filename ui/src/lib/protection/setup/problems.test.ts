@@ -25,14 +25,14 @@ describe('problems', () => {
     { config: 'fastpath', section: 'et', option: '', code: 'missing', text: 'no' },
   ];
 
-  it('are told at their options, in the language of the page where it has words', () => {
+  it('are shown at their options, in the page’s language where it has a message', () => {
     expect(problemAt(problems, 'ips', 'budget_bytes')).toBe('no');
     expect(problemAt(problems, 'et')).toBe('A value is required.');
     expect(problemAt(problems, 'ips', 'mode')).toBe('');
   });
 });
 
-describe('what can be told without asking', () => {
+describe('problems found without asking the router', () => {
   it('lets good values pass', () => {
     const good = { enabled: '1', budget_bytes: '0', exempt: ['10.0.0.0/8', 'fd00::/8'] };
     expect(wrong('ips', good)).toEqual([]);
@@ -130,7 +130,7 @@ describe('bytes', () => {
     ['1.5', null],
   ])('reads %s', (text, bytes) => expect(parseBytes(text)).toBe(bytes));
 
-  it('writes what it reads', () => {
+  it('writes the same text that it reads', () => {
     expect(writeBytes('1048576')).toBe('1 MiB');
     expect(writeBytes('1000000')).toBe('1000000');
     expect(writeBytes('0')).toBe('0');

@@ -2,18 +2,18 @@
 import type { IpsPolicy } from '../../api/types';
 import type { Problem } from '../../form/change.svelte';
 import { list as listOf, MASK, text as textOf, type Section } from '../../form/sections';
-import { judgement } from '../../form/words';
+import { judgement } from '../../form/messages';
 import { isNetwork } from './network';
 import { isOn, isSourceName, OWN, parseBytes } from './options';
-import { s } from './words';
+import { s } from './messages';
 
-/** What is wrong at an option; without one, with the section as a whole. */
+/** The problem of an option; without one, of the section as a whole. */
 export function problemAt(problems: readonly Problem[], section: string, option = ''): string {
   const found = problems.find((each) => each.section === section && each.option === option);
   return found ? judgement('problem', found) : '';
 }
 
-/** What can be told without asking the router; `original`: a section as the router has it. */
+/** Problems found without asking the router; `original`: a section as the router has it. */
 export function problemsOf(
   sections: readonly Section[],
   places: IpsPolicy,

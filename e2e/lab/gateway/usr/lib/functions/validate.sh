@@ -1,7 +1,7 @@
 # shellcheck shell=dash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# uci_load_validate of OpenWrt's procd.sh: options as variables, those that have the wrong kind
-# of value told. Kinds that our packages do not use are refused.
+# uci_load_validate of OpenWrt's procd.sh: options as variables; values of the wrong kind are
+# reported. Kinds that our packages do not use are refused.
 
 # uci_load_validate PACKAGE TYPE SECTION [FUNCTION] NAME:KIND[:DEFAULT]…: FUNCTION SECTION STATUS.
 uci_load_validate() {

@@ -28,7 +28,7 @@ const SHORTEST: u64 = 5;
 const LONGEST: u64 = 600;
 /// Bytes of a note.
 const LONGEST_NOTE: usize = 200;
-/// What is judged together: a change of one may contradict another.
+/// Files that are validated together: a change of one may contradict another.
 const TOGETHER: &[&str] = &["dhcp", "firewall", "network", "wireless"];
 
 /// The object on ubus.
@@ -127,7 +127,7 @@ async fn check(call: &Call) -> Result<Map, Refusal> {
 }
 
 /// Applies a change until it is confirmed. For other objects of this program too: they make a
-/// [`Call`] with the arguments of the method, and the session of whoever called them.
+/// [`Call`] with the arguments of the method, and the caller's session.
 ///
 /// # Errors
 /// See `schema/change.apply.json`.
@@ -193,7 +193,7 @@ async fn revert(call: &Call) -> Result<Map, Refusal> {
     Ok(ended(id, State::Reverted))
 }
 
-/// uhttpd tells an answer without fields as none at all, which is what a lost one looks like.
+/// uhttpd reports an answer without fields as no answer, which looks like a lost one.
 fn ended(id: u64, state: State) -> Map {
     map([("id", json!(id)), ("state", json!(state.word()))])
 }

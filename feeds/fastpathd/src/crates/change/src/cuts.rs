@@ -10,13 +10,13 @@ use crate::package::{Package, Section};
 use crate::place::Place;
 use crate::validate::{Port, networks};
 
-/// A way in which the administrator would be cut off.
+/// A connectivity loss: why the administrator would be disconnected.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Cut {
-    /// A stable name of the way: `wifi`, `interface`, `address`, `port`, `device`,
+    /// A stable name of the kind: `wifi`, `interface`, `address`, `port`, `device`,
     /// `firewall`.
     pub(crate) code: &'static str,
-    /// What fills the words.
+    /// Parameters of the message.
     pub(crate) params: Map,
     /// In English.
     pub(crate) text: String,
@@ -35,7 +35,7 @@ impl Cut {
     }
 }
 
-/// The ways in which a change cuts somebody off who sits at one of these places.
+/// How a change disconnects a client at one of these places.
 pub(crate) fn cuts(draft: &Draft, places: &[Place]) -> Vec<Cut> {
     let mut cuts: Vec<Cut> = Vec::new();
     for place in places {
@@ -46,14 +46,14 @@ pub(crate) fn cuts(draft: &Draft, places: &[Place]) -> Vec<Cut> {
     cuts
 }
 
-/// The first way, from the address outwards.
+/// The first loss, from the address outwards.
 fn cut(draft: &Draft, place: &Place) -> Option<Cut> {
     if let Some(cut) = air(draft, place) {
         return Some(cut);
     }
     let client = place.client.to_string();
     let (before, after) = (draft.before.get("network")?, draft.after.get("network")?);
-    // What is not in the configuration is not changed by it.
+    // A change does not affect places outside the configuration.
     let (was, is) = interface(draft, place)?;
     let name = was.name.as_str();
     let Some(is) = is.filter(|is| !is.is_on("disabled", false) && is.is_on("auto", true)) else {

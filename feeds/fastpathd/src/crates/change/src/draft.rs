@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::edit::{Edit, Op, Values};
 use crate::package::{Options, Package, Packages, Section};
 
-/// A section on its way through the edits: kept under one number, whatever it is called.
+/// A section during the edits: identified by one number, whatever its name.
 #[derive(Clone, Debug)]
 struct Place {
     /// Place in `before`; none if it was added.

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use crate::package::{Options, Setting};
 use crate::secret::{MASK, has_mask, is_secret};
 
-/// Files that may be changed this way.
+/// Files that a change may contain.
 pub const CONFIGS: &[&str] =
     &["dhcp", "fastpath", "firewall", "network", "rpcd", "suricata", "system", "wireless"];
-/// More in one change is no form that somebody filled in.
+/// More edits than any form makes in one change.
 pub(crate) const MOST_EDITS: usize = 512;
 /// Options of one edit, entries of one list, sections in one order.
 const MOST_ENTRIES: usize = 1024;
@@ -29,7 +29,7 @@ pub(crate) type Values = BTreeMap<String, Option<Setting>>;
 pub struct Edit {
     /// The file's name in `/etc/config`.
     pub config: String,
-    /// What is done.
+    /// The operation.
     pub op: Op,
 }
 
@@ -82,7 +82,7 @@ pub struct EditError {
     pub number: usize,
     /// The field meant, or "".
     pub field: String,
-    /// What is wrong with it.
+    /// The problem with it.
     pub what: String,
 }
 
@@ -95,7 +95,7 @@ impl EditError {
 /// Reads a list of edits; whether sections and values make sense is judged later.
 ///
 /// # Errors
-/// The first that is none.
+/// The first value that is not an edit.
 pub fn read_edits(list: &[Value]) -> Result<Vec<Edit>, EditError> {
     if list.len() > MOST_EDITS {
         let what = format!("a change has at most {MOST_EDITS} edits, this has {}", list.len());
@@ -248,7 +248,7 @@ pub(crate) fn is_name(text: &str) -> bool {
 }
 
 impl Op {
-    /// What tells it from other edits of the same list.
+    /// Distinguishes it from other edits of the same list.
     fn place(&self) -> (bool, Option<&str>) {
         match self {
             Op::Add { name, id, .. } => (true, name.as_deref().or(id.as_deref())),
@@ -299,7 +299,7 @@ impl Edit {
         }
     }
 
-    /// As it is in JSON; [`read_edits`] takes it back. `show` says how a value is shown.
+    /// As JSON; [`read_edits`] reads it again. `show` says how a value is shown.
     #[must_use]
     pub fn value(&self, show: &dyn Fn(&str, &Setting) -> Value) -> Value {
         let config = &self.config;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Whether a change opens to the Internet what was closed before.
+//! Whether a change opens closed parts to the Internet.
 
 use config::exposure::{self, Opening, exposures};
 use serde_json::{Value, json};
@@ -65,7 +65,7 @@ fn covers(old: &Opening, new: &Opening) -> bool {
     }
 }
 
-/// What is open in a configuration. Without the file nothing is judged.
+/// The openings of a configuration. Without the file nothing is reported.
 fn found(packages: &Packages) -> Vec<exposure::Exposure> {
     packages.get("firewall").map(|firewall| exposures(&firewall.values())).unwrap_or_default()
 }

@@ -68,7 +68,7 @@ fn forwardings() {
     let inner = add("forwarding", json!({"src": "iot", "dest": "lan"}));
     assert_eq!(opened(json!([inner])), [""; 0]);
     let own = set("firewall", &zone("wan"), json!({"forward": "ACCEPT"}));
-    assert_eq!(opened(json!([own])), [""; 0], "from one line to another nobody of ours is reached");
+    assert_eq!(opened(json!([own])), [""; 0], "from one WAN to another no LAN is reached");
     let all = set("firewall", &defaults(), json!({"forward": "ACCEPT"}));
     assert_eq!(opened(json!([all.clone()])), ["forward wan *"]);
     assert_eq!(opened(json!([all, to("iot")])), ["forward wan *", "forward wan iot"]);

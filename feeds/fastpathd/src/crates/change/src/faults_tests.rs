@@ -118,7 +118,7 @@ impl Router {
         Ok(())
     }
 
-    /// The power is back: what was not on the medium is gone.
+    /// The power is back: writes that were not on the medium are lost.
     fn boot(self: &Rc<Self>) {
         self.fault.set(Fault::None);
         self.files.borrow_mut().retain(|path, _| !path.starts_with("/var/run"));
@@ -335,7 +335,7 @@ fn steps() -> (usize, usize) {
     (applied, router.steps.get())
 }
 
-/// Whatever fails while a change is applied: nothing is changed, or what is changed is reverted.
+/// Any failure during apply leaves nothing changed, or the change is reverted.
 #[test]
 fn each_step_of_an_apply_fails_once() {
     let (applied, _) = steps();
@@ -344,12 +344,12 @@ fn each_step_of_an_apply_fails_once() {
         let router = Router::new(fault);
         let outcome = apply(&router, "changed");
         let waits = router.store().pending().unwrap().is_some();
-        assert_eq!(has_new(&router), waits, "{fault:?}: what is changed has its record");
+        assert_eq!(has_new(&router), waits, "{fault:?}: each change has its record");
         assert!(waits || outcome.is_err(), "{fault:?}");
         run_out_of_time(&router);
         assert_eq!(router.file(), OLD, "{fault:?}");
         assert_eq!(state(&router).is_some(), waits, "{fault:?}");
-        // The next one is not in its way.
+        // The next change is not blocked.
         let id = apply(&router, "changed").unwrap().head.id;
         confirm(&router, id).unwrap();
         assert!(has_new(&router), "{fault:?}");
@@ -416,7 +416,7 @@ fn the_power_goes_after_each_step() {
     assert_eq!(ends, BTreeSet::from(all), "each end is reached");
 }
 
-/// The power goes once more while the old files are written at boot.
+/// The power fails again while the old files are written at boot.
 #[test]
 fn the_power_goes_again_at_boot() {
     let router = Router::new(Fault::None);
@@ -463,7 +463,7 @@ fn opened(router: &Rc<Router>) -> Option<&'static str> {
     Changes::of(&bus, router.store()).err().map(|refusal| refusal.code)
 }
 
-/// rpcd has one change at a time, whoever made it: one of a browser's is not ended by ours.
+/// rpcd has one change at a time, whoever made it: ours must not end a browser's.
 #[test]
 fn a_change_made_elsewhere_stays() {
     let router = Router::new(Fault::None);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Whether a change that waits is in force: `uci apply` answers before netifd and fw4 have begun.
 //!
-//! What can be looked at is told as facts; those that the change makes must hold, those that it
-//! ends must not. A change without any cannot be told.
+//! Observable parts are expressed as facts; those that the change makes must hold, those that it
+//! ends must not. Without any, the state of a change is unknown.
 
 use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
@@ -24,7 +24,7 @@ const FASTPATH: &str = "fastpath";
 const FW4_STATE: &str = "/var/run/fw4.state";
 const FW4_LOCK: &str = "/var/run/fw4.lock";
 
-/// Something of the configuration that can be seen in the kernel, or that netifd tells.
+/// A part of the configuration that is visible in the kernel, or reported by netifd.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fact {
     Interface { name: String, proto: String, device: String },
@@ -35,7 +35,7 @@ enum Fact {
     Ssid { radio: String, ssid: String, networks: Vec<String> },
 }
 
-/// What was seen. None: it was not asked for, or there was no answer.
+/// The observed value. None: it was not requested, or there was no answer.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     /// The daemon's `topology`.
@@ -114,7 +114,7 @@ impl Seen {
         list(port.map(|of| &of["vlans"]))
     }
 
-    /// Whether a fact holds; none if that cannot be told.
+    /// Whether a fact holds; none if unknown.
     fn holds(&self, fact: &Fact) -> Option<bool> {
         match fact {
             Fact::Interface { name, proto, device } => {
@@ -206,7 +206,7 @@ fn facts(network: Option<&Package>) -> BTreeSet<Fact> {
     facts
 }
 
-/// The facts of a wireless configuration: names that are on the air.
+/// The facts of a wireless configuration: SSIDs in operation.
 fn points(wireless: Option<&Package>) -> BTreeSet<Fact> {
     let mut facts = BTreeSet::new();
     let Some(wireless) = wireless else { return facts };
@@ -242,8 +242,8 @@ pub(crate) fn in_use(draft: &Draft, seen: &Seen) -> InUse {
     }
 }
 
-/// Whether what a change, made at `at_ms`, does to the network, the firewall and the daemon is in
-/// force; none if that cannot be told. Other files cut nobody off.
+/// Whether the parts of a change made at `at_ms` that concern the network, the firewall and the
+/// daemon are in force; none if unknown. Other files disconnect nobody.
 pub(crate) fn in_force(draft: &Draft, at_ms: u64, seen: &Seen) -> Option<bool> {
     let mut answers = Vec::new();
     for config in draft.touched() {

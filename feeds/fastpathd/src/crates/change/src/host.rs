@@ -16,10 +16,10 @@ use crate::clock;
 const LOCK_PATIENCE: Duration = Duration::from_secs(8);
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
-/// A lock that is held; let go of when dropped, or when the process ends, however it ends.
+/// A lock that is held; released when dropped, or when the process ends.
 pub(crate) type Held = Box<dyn Any>;
 
-/// What is written is on the medium before a method returns.
+/// Writes are on the medium before a method returns.
 pub(crate) trait Host {
     /// The bytes of a file.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
@@ -32,7 +32,7 @@ pub(crate) trait Host {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Flushes a file that somebody else wrote, or what was renamed in a folder.
+    /// Flushes a file that another process wrote, or renames in a folder.
     fn flush(&self, path: &Path) -> io::Result<()>;
 
     /// The names in a folder.
@@ -129,7 +129,7 @@ impl Host for Router {
         let Ok(program) = std::env::current_exe() else { return };
         // Without it the next call ends the change.
         let _ = Command::new(program)
-            // The program is all of ours, and does what this name says.
+            // We are the only program that this name starts.
             .arg0("fastpath-rpcd")
             .arg("settle")
             .stdin(Stdio::null())

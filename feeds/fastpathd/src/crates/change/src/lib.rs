@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The object `fastpath.change`: a change of the configuration is one transaction.
 //!
-//! Edits of UCI files ([`read_edits`]) are carried out on the packages as they are ([`Draft`]),
-//! judged (problems, and whether they would cut the administrator off), shown (without secrets),
-//! and applied by rpcd for some seconds. Unless they are confirmed within, what was before is
-//! back; after a loss of power too, since it is on the medium before anything is changed. What
-//! was confirmed is remembered and can be taken back ([`inverse`]).
+//! Edits of UCI files ([`read_edits`]) are applied to the current packages ([`Draft`]), validated
+//! (problems, and whether they would disconnect the administrator), shown (without secrets), and
+//! applied by rpcd for some seconds. Unless they are confirmed in time, the old state is restored;
+//! after a power loss too, since it is on the medium before anything is changed. A confirmed change
+//! is recorded and can be undone ([`inverse`]).
 //!
 //! The core is pure; `uci`, `caller`, `store` and `place` touch the router, `api` and
 //! `transaction` join them.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Every change leaves lines in the router's log: who, what became of it, what it changed.
+//! Every change leaves lines in the router's log: user, result, and edits.
 
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
@@ -13,7 +13,7 @@ use crate::diff;
 use crate::draft::Draft;
 use crate::record::Head;
 
-/// Lines of a change that are told one by one.
+/// Lines of a change that are logged one by one.
 const MOST_LINES: usize = 40;
 
 /// Notes that a change was `what` (`applied`, `confirmed`, …), with its lines if it is new.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Where administrators sit: from which address, behind which port of the router.
 //!
-//! ubus does not tell who asks, so all who have a connection to the router's page are taken.
+//! ubus does not report who asks, so all clients with a connection to the page count.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
@@ -101,7 +101,7 @@ fn peer(line: &str, served: &[u16]) -> Option<Peer> {
     counts.then_some(Peer { router, port, client })
 }
 
-/// `0100007F:0050`: words of the machine's own byte order, the port as a number.
+/// `0100007F:0050`: integers in the machine's own byte order, the port as a number.
 fn end(text: &str) -> Option<(IpAddr, u16)> {
     let (address, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
@@ -218,7 +218,7 @@ mod tests {
             \tlist listen_http '[::]:8888'\n\toption listen_https '4443 0.0.0.0:444'\n\
             config uhttpd 'other'\n\tlist listen_http '81'\n\tlist listen_http 'nonsense'\n";
         assert_eq!(ports(text), [8888, 8888, 4443, 444, 81]);
-        for nothing in ["", "config uhttpd 'main'\n", "what is this"] {
+        for nothing in ["", "config uhttpd 'main'\n", "not a setting"] {
             assert_eq!(ports(nothing), WEB, "{nothing:?}");
         }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What is wrong with a configuration.
+//! Problems of a configuration.
 
 use plugin::Map;
 use serde_json::{Value, json};
@@ -13,9 +13,9 @@ pub(crate) struct Problem {
     pub section: String,
     /// The option; "" if all of the section is meant.
     pub option: String,
-    /// A stable name of what is wrong.
+    /// A stable name of the problem.
     pub code: &'static str,
-    /// What fills the words: the value that is meant and what it collides with.
+    /// Parameters of the message: the value in question and the one it collides with.
     pub params: Map,
     /// In English.
     pub text: String,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What is noted of a change: while it waits, and when it has ended.
+//! The record of a change: while it is pending, and when it has ended.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ use crate::store::number;
 pub(crate) enum State {
     /// Kept.
     Confirmed,
-    /// Taken back by somebody.
+    /// Rolled back by a user.
     Reverted,
-    /// Taken back because nobody confirmed it in time.
+    /// Rolled back because nobody confirmed it in time.
     Expired,
-    /// Taken back at boot, because the power went before anybody confirmed it.
+    /// Rolled back at boot, because the power failed before anybody confirmed it.
     PowerCut,
 }
 
@@ -74,7 +74,7 @@ pub(crate) struct Running {
     pub id: u64,
     /// The session of rpcd's that applied it and can confirm it.
     pub session: String,
-    /// When its time is over, milliseconds since boot.
+    /// When it expires, milliseconds since boot.
     pub until_up_ms: u64,
     /// The texts of the files as it wrote them; empty until it has.
     pub applied: BTreeMap<String, String>,

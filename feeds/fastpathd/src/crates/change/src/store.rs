@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What is kept of changes on the router: files that only root reads.
+//! The records of changes on the router: files that only root reads.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -171,7 +171,7 @@ impl Store {
             let aside = self.kept.join("pending.broken");
             self.host.rename(&path, &aside).map_err(failed("putting aside", &path))?;
             log::say(&format!(
-                "{} is no record of a change; it is {} now, and nothing was taken back by it",
+                "{} is not a record of a change; moved to {}, nothing was rolled back",
                 path.display(),
                 aside.display()
             ));

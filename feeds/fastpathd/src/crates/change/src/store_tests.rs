@@ -177,7 +177,7 @@ fn a_change_ends_although_it_cannot_be_remembered() {
     let store = Store::below(&folder.0);
     store.set_config("network", b"new").unwrap();
     store.set_pending(&pending(3)).unwrap();
-    // What is in the way of the record's file.
+    // A folder at the path of the record's file.
     fs::create_dir(folder.0.join("etc/fastpath/changes/.3.json.new")).unwrap();
     crate::watch::put_back(&store).unwrap();
     assert_eq!(store.config("network").unwrap().unwrap(), b"config x\n");

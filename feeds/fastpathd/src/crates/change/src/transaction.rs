@@ -41,7 +41,7 @@ impl From<Refusal> for Failure {
     }
 }
 
-/// What is to be applied.
+/// The change to apply.
 pub(crate) struct Order {
     /// The edits.
     pub(crate) edits: Vec<Edit>,
@@ -85,8 +85,7 @@ impl<'a> Changes<'a> {
         Ok(Self { bus, store, _lock: lock })
     }
 
-    /// The change that waits. One whose time is over, or which never came to be applied, is
-    /// ended here.
+    /// The pending change. One that has expired, or was never applied, is ended here.
     pub(crate) async fn waiting(&self) -> Result<Option<Waiting>, Refusal> {
         let Some(pending) = self.store.pending()? else { return Ok(None) };
         let running = self.store.running()?.filter(|running| running.id == pending.head.id);
@@ -114,7 +113,7 @@ impl<'a> Changes<'a> {
         Err(refusal.with("since_ms", json!(at_ms)).with("left_s", json!(left_s)))
     }
 
-    /// Applies: what was is on the medium before anything is changed.
+    /// Applies: the old state is on the medium before anything is changed.
     pub(crate) async fn apply(&self, caller: &Caller, order: Order) -> Result<Pending, Refusal> {
         let configs: Vec<String> = order.draft.touched().into_iter().map(str::to_owned).collect();
         let configs: Vec<&str> = configs.iter().map(String::as_str).collect();
@@ -188,7 +187,7 @@ impl<'a> Changes<'a> {
             }
             return Err(not_applied(&error).into());
         }
-        // The record is enough to revert it: without this, also over what is written later.
+        // The record alone reverts it: without this, it would also overwrite later edits.
         let noted = self.store.texts(&configs).and_then(|applied| {
             running.applied = applied;
             self.store.set_running(&running)
@@ -274,8 +273,8 @@ impl<'a> Changes<'a> {
         })
     }
 
-    /// Takes a change back and notes how it ended. rpcd has the old files as well, unless it was
-    /// started anew meanwhile.
+    /// Rolls a change back and records how it ended. rpcd has the old files as well, unless it was
+    /// restarted meanwhile.
     async fn end(
         &self,
         pending: Pending,
@@ -309,7 +308,7 @@ impl<'a> Changes<'a> {
         }
     }
 
-    /// What rpcd tells procd when it has written a file.
+    /// The event that rpcd sends to procd when it has written a file.
     async fn tell(&self, config: &str) {
         let data = json!({"package": config});
         let event = map([("type", json!("config.change")), ("data", data)]);
@@ -319,7 +318,7 @@ impl<'a> Changes<'a> {
 
 fn not_applied(error: &BusError) -> Refusal {
     match error.status() {
-        // rpcd has one change at a time, whoever made it.
+        // rpcd has one change at a time, whichever client made it.
         Status::PermissionDenied => Refusal::new(
             "pending",
             "a change made elsewhere (LuCI, uci) waits to be confirmed; try again when it is over",

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! rpcd's object `uci`, by a session of our own.
 //!
-//! Edits are staged in a session that is made for one change and has rights for its files alone,
-//! so nothing of the caller's own staged changes is applied with it, and nothing is left in the
-//! caller's session when the change is taken back. Whether the caller may write these files is
-//! asked of rpcd before.
+//! Edits are staged in a session that is made for one change and has rights for its files alone, so
+//! the caller's own staged changes are not applied with it, and nothing remains in the caller's
+//! session after a rollback. Whether the caller may write these files is asked of rpcd before.
 
 use plugin::{Bus, BusError, Map, Refusal, Rights, UciSession, map};
 use serde_json::{Value, json};
@@ -17,7 +16,7 @@ use crate::package::{Package, Packages, Setting};
 pub(crate) struct Uci(UciSession);
 
 impl Uci {
-    /// For looking at these files.
+    /// For reading these files.
     pub(crate) async fn reader(bus: &Bus, configs: &[&str]) -> Result<Self, Refusal> {
         let session = UciSession::open(bus, configs, Rights::Read, UciSession::BRIEF).await?;
         Ok(Self(session))
@@ -43,7 +42,7 @@ impl Uci {
         self.0.call(method, args).await
     }
 
-    /// The files, as they are with what is staged here; those that there are.
+    /// The files that exist, including the edits staged here.
     pub(crate) async fn packages(&self, configs: &[&str]) -> Result<Packages, Refusal> {
         let mut packages = Packages::new();
         for config in configs {
@@ -121,7 +120,7 @@ impl Uci {
         for name in gone {
             let mut args = args.clone();
             args.insert("option".to_owned(), json!(name));
-            // What is not there is gone already.
+            // A missing section is already removed.
             match self.call("delete", args).await {
                 Err(error) if error.status() != Status::NotFound => return Err(error),
                 _ => {}
@@ -130,7 +129,7 @@ impl Uci {
         Ok(())
     }
 
-    /// Puts what is staged into effect; rpcd takes it back by itself after the time.
+    /// Applies the staged edits; rpcd rolls them back after the timeout.
     pub(crate) async fn apply(&self, seconds: u64) -> Result<(), BusError> {
         let args = map([("rollback", json!(true)), ("timeout", json!(seconds))]);
         self.call("apply", args).await.map(|_| ())
@@ -141,7 +140,7 @@ impl Uci {
         self.call("confirm", Map::new()).await.map(|_| ())
     }
 
-    /// Takes it back now. rpcd may have done so already.
+    /// Rolls back now. rpcd may have done so already.
     pub(crate) async fn roll_back(&self) -> Result<(), BusError> {
         match self.call("rollback", Map::new()).await {
             Ok(_) => Ok(()),
@@ -152,7 +151,7 @@ impl Uci {
         }
     }
 
-    /// Ends the session and forgets what is staged in it. It would end by itself.
+    /// Ends the session and discards its staged edits. It would expire anyway.
     pub(crate) async fn close(self) {
         self.0.close().await;
     }

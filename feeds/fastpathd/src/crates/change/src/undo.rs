@@ -29,7 +29,7 @@ impl ChangedSince {
 /// The inverse of a change.
 ///
 /// # Errors
-/// What it wrote is not there any more as it wrote it.
+/// The values it wrote have changed since.
 pub fn inverse(draft: &Draft, current: &Packages) -> Result<Vec<Edit>, ChangedSince> {
     let mut edits = Vec::new();
     for config in draft.touched() {
@@ -138,7 +138,7 @@ impl<'a> Inverse<'a> {
         Ok(values)
     }
 
-    /// Names may have been swapped: then each is out of the way before it is given again.
+    /// Names may have been swapped: then each is renamed away before it is assigned again.
     fn renames(&self, called: &[String], deleted: &BTreeSet<usize>, push: &mut impl FnMut(Op)) {
         let sections = || self.now.sections.iter().zip(called).enumerate();
         let wanted = || {
@@ -196,8 +196,8 @@ impl<'a> Inverse<'a> {
         }
     }
 
-    /// The order of before, where the other edits do not lead to it: what has come since stays
-    /// behind what it stood behind.
+    /// The old order, where the other edits do not lead to it: later sections stay behind the
+    /// section that they were behind.
     fn order(
         &self,
         called: &[String],
@@ -260,7 +260,7 @@ fn restore(before: &Section, number: usize, push: &mut impl FnMut(Op)) -> String
     called
 }
 
-/// Where a section is now. A made-up name may have changed since, but not what it says.
+/// Where a section is now. A generated name may have changed since, but not its content.
 fn find(section: &Section, now: &Package, taken: &mut BTreeSet<usize>) -> Option<usize> {
     let by_name = |other: &Section| {
         other.name == section.name

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Who looks after a change that waits, and what is done of it at boot.
+//! Watches a pending change, and ends it at boot.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -34,7 +34,7 @@ pub fn settle(_: &[String]) -> ExitCode {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
         return ExitCode::FAILURE;
     };
-    // The broker, or rpcd behind it, may be starting anew just now.
+    // The broker, or rpcd behind it, may be restarting just now.
     for _ in 0..ATTEMPTS {
         let bus = Bus::from_environment();
         let ended = tokio::task::LocalSet::new()

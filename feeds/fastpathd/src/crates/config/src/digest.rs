@@ -63,7 +63,7 @@ fn option(hash: &mut Hash, name: &str, value: &Value) {
     }
 }
 
-/// FNV-1a with 64 bits: it tells configurations apart, nothing is secured by it.
+/// FNV-1a with 64 bits: it distinguishes configurations and secures nothing.
 struct Hash(u64);
 
 impl Default for Hash {

@@ -20,11 +20,11 @@ pub struct Exposure {
     pub kind: &'static str,
     /// The zone that leads to the Internet.
     pub zone: String,
-    /// What is open from there.
+    /// The openings from there.
     pub opening: Opening,
 }
 
-/// What is open.
+/// The openings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Opening {
     /// The router's own services.

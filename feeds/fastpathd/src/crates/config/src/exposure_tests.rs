@@ -69,7 +69,7 @@ fn with(more: &str) -> Vec<Exposure> {
     exposures(&parse_uci(&format!("{DELIVERED}{more}")).unwrap())
 }
 
-/// Type of the section, zone, and what is open.
+/// Type of the section, zone, and the opening.
 fn exposed(more: &str) -> Vec<(&'static str, String, String)> {
     let name = |opening| match opening {
         Opening::Router => "router".to_owned(),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! `/etc/config/fastpath`, section by section.
 //!
-//! A [`Package`] hands out its sections by type to whoever owns them; each reads its options
-//! through [`Section`], which notes every problem with section, option, value and words. At the
-//! end [`Package::finish`] tells all problems at once, and what nobody asked for.
+//! A [`Package`] hands out its sections by type to their owners; each reads its options through
+//! [`Section`], which records every problem with section, option, value and text. At the end
+//! [`Package::finish`] returns all problems, and the options that nobody read.
 
 mod digest;
 pub mod exposure;

@@ -50,7 +50,7 @@ impl fmt::Display for Network {
 }
 
 impl FromStr for Network {
-    /// What is wrong, to be read after the value.
+    /// The problem, to be read after the value.
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Things put in order with little code.
 //!
-//! The standard library's sort is compiled for every type, over 4 kB each, and collecting
-//! into a B-tree sorts first. These do the same with one sort of positions, or with none. For
-//! lists and sets of a router's size; not for what is done for every flow.
+//! The standard library's sort is compiled for every type, over 4 kB each, and collecting into a
+//! B-tree sorts first. These do the same with one sort of positions, or with none. For lists and
+//! sets of a router's size; not for work per flow.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};

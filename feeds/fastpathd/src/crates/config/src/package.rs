@@ -13,7 +13,7 @@ use crate::section::{Problem, Section};
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}", .problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
 pub struct SettingsError {
-    /// What is wrong, in the order of the file.
+    /// The problems, in the order of the file.
     pub problems: Vec<Problem>,
 }
 
@@ -108,7 +108,7 @@ impl<'a> Package<'a> {
         self.errors.extend(section.errors.into_iter().map(|problem| (index, problem)));
     }
 
-    /// All have read theirs. What was ignored comes back as warnings.
+    /// All owners have read their options. Ignored ones are returned as warnings.
     ///
     /// # Errors
     /// At least one value cannot be used.

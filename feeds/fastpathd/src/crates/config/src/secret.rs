@@ -74,7 +74,7 @@ pub fn masked_text(text: &str) -> String {
             let name = user.split(':').next().unwrap_or_default();
             format!("{name}:{MASK}@{host}")
         }
-        // A slash in a password ends the host's name; what follows the colon is no port then.
+        // A slash in a password ends the host's name; the text after the colon is not a port then.
         None if has_no_port(authority) => return MASK.to_owned(),
         Some(_) | None => authority.to_owned(),
     };
@@ -95,7 +95,7 @@ fn is_code(part: &str) -> bool {
         && part.bytes().any(|c| c.is_ascii_digit())
 }
 
-/// `?a=b&c`: the names stay; what has none is a value.
+/// `?a=b&c`: the names stay; a part without one is a value.
 fn masked_query(query: &str) -> String {
     let Some(query) = query.strip_prefix('?') else { return query.to_owned() };
     let mut parts = Vec::new();
@@ -109,7 +109,7 @@ fn masked_query(query: &str) -> String {
     format!("?{}", parts.join("&"))
 }
 
-/// Whether a text is a URL as it is shown, with a mask in it: what was there would be lost.
+/// Whether a text is a URL with a mask in it: storing it would lose the secret.
 #[must_use]
 pub fn has_mask(text: &str) -> bool {
     text.contains("://") && text.contains(MASK)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One section of the configuration, option by option, with its problems noted on the way.
+//! One section of the configuration, read option by option; problems are recorded.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -16,7 +16,7 @@ pub struct Problem {
     pub option: String,
     /// The value as found, without secrets; empty if there is none.
     pub value: String,
-    /// What is wrong with it.
+    /// The problem with it.
     pub what: String,
 }
 
@@ -124,8 +124,8 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The entries of a list. As everywhere in `OpenWrt`, an option with words separated by
-    /// space is a list too.
+    /// The entries of a list. As everywhere in `OpenWrt`, an option with values separated by spaces
+    /// is a list too.
     pub fn list(&mut self, option: &'static str) -> Vec<&'a str> {
         self.asked.insert(option);
         match self.options.get(option) {

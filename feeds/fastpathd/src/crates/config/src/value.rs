@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 /// Digits only: Rust's own parser would take a sign too.
 ///
 /// # Errors
-/// It is not; the words follow the value, as everywhere in this module.
+/// It is not; the text follows the value, as everywhere in this module.
 pub fn number(text: &str) -> Result<u32, String> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err("is not a number".to_owned());
@@ -17,7 +17,7 @@ pub fn number(text: &str) -> Result<u32, String> {
 /// A switch, in any of UCI's spellings.
 ///
 /// # Errors
-/// It is none.
+/// Not such a value.
 pub fn switch(text: &str) -> Result<bool, String> {
     uci::switch(text).ok_or_else(|| "is neither 1 nor 0".to_owned())
 }
@@ -51,7 +51,7 @@ pub fn is_device_name(name: &str) -> bool {
 /// A number from `range`, for [`Section::value`](crate::Section::value).
 ///
 /// # Errors
-/// It is no number or outside; the words follow the value.
+/// Not a number, or out of range; the text follows the value.
 pub fn number_in(range: RangeInclusive<u32>) -> impl FnOnce(&str) -> Result<u32, String> {
     move |text| {
         number(text)

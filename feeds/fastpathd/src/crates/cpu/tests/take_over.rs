@@ -73,7 +73,7 @@ fn what_is_written_is_in_force_and_what_was_found_comes_back() {
     // The daemon starts again, and the file has the values found first.
     let written = serde_json::to_vec(&found).unwrap();
     let mut found = Found::read(&written).unwrap();
-    assert!(!found.remember(&wanted, &now), "ours is not what was found");
+    assert!(!found.remember(&wanted, &now), "our own plan is not recorded as found");
     assert_eq!(found.due(&wanted, &now), []);
 
     let off = planned(&now, false, true);

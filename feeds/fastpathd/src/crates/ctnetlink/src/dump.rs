@@ -42,8 +42,8 @@ impl Dump {
         more.await.map_err(DumpError)
     }
 
-    /// Whether the kernel said that the table changed during the dump in a way that may have
-    /// hidden entries: one that is missing may still exist.
+    /// Whether the kernel said that the table changed during the dump and entries may be missing:
+    /// one that is missing may still exist.
     #[must_use]
     pub const fn interrupted(&self) -> bool {
         self.0.interrupted()

@@ -99,8 +99,7 @@ impl Reinspection {
         Ok(!self.passes.is_empty())
     }
 
-    /// Whether the table changed during a dump in a way that may have hidden entries: some may have
-    /// been missed.
+    /// Whether the table changed during a dump, so that entries may have been missed.
     #[must_use]
     pub const fn interrupted(&self) -> bool {
         self.dump.interrupted()

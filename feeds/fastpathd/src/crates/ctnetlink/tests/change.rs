@@ -70,7 +70,7 @@ fn only_the_bits_of_the_mask_change() {
 #[test]
 fn an_event_tells_the_new_mark() {
     in_namespace(|| async {
-        // The kernel tells only of what began while somebody listened.
+        // The kernel reports only events that begin while somebody listens.
         let mut socket = EventSocket::open().expect("a socket");
         let _sockets = talk();
         let entries = whole_table().await;

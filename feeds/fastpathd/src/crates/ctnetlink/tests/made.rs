@@ -117,7 +117,7 @@ fn events_are_told_apart_by_type_and_flags() {
     assert_eq!(events.len(), 3);
 }
 
-/// Every way in, to be fed with anything.
+/// Every input, to be fed with any bytes.
 fn read_all(bytes: &[u8]) {
     let mut entries = Vec::new();
     ctnetlink::entries(bytes, &mut entries);

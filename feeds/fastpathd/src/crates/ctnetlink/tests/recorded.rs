@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What a recorded dump tells.
+//! The contents of a recorded dump.
 
 #![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
 

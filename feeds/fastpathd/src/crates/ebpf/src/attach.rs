@@ -222,8 +222,8 @@ pub fn renew(folder: &Folder, old: Attached) -> Result<(), AttachError> {
     sys::update(link.as_fd(), program.as_fd()).map_err(|e| AttachError::Link(old, e))
 }
 
-/// Detaches all programs of the folder from a device, which may have been removed. False if there
-/// were none.
+/// Detaches all programs of the folder from a device, which may have been removed. False without
+/// any.
 ///
 /// # Errors
 ///

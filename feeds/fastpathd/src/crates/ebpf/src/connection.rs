@@ -58,7 +58,7 @@ pub struct Extension {
     pub left: Duration,
 }
 
-/// What has to be done to install a connection.
+/// The values needed to install a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Installation {
     /// To be written: the direction from the initiator first.
@@ -67,7 +67,7 @@ pub struct Installation {
     pub evicted: Option<u64>,
 }
 
-/// What is left of a connection that is no longer carried.
+/// The remains of a connection that is no longer offloaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Left {
     /// The connection.

@@ -20,16 +20,16 @@ pub enum Dependency {
     Session,
 }
 
-/// The endpoint of an address, and what it was derived from.
+/// The endpoint of an address, and the objects it was derived from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
     /// Where it is.
     pub side: Side,
-    /// What it was derived from, besides the route.
+    /// The objects it was derived from, besides the route.
     pub dependencies: Vec<Dependency>,
 }
 
-/// What has changed.
+/// The objects that have changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
     /// This has changed.

@@ -103,7 +103,7 @@ pub enum Cause {
     Expired,
 }
 
-/// What has happened to connections since the last report.
+/// Changes of connections since the last report.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Growth of counters.
@@ -159,7 +159,7 @@ impl Engine {
         &self.table
     }
 
-    /// What has happened since the last report.
+    /// Changes since the last report.
     pub fn report(&mut self) -> Report {
         std::mem::take(&mut self.report)
     }
@@ -242,7 +242,7 @@ impl Engine {
         Ok((found, counted))
     }
 
-    /// Removes what was written of a connection.
+    /// Removes the entries of a connection.
     fn withdraw(&mut self, id: u64) {
         for key in self.table.leave(id).iter().flat_map(|left| &left.keys) {
             // The kernel has just refused something, which is reported.

@@ -71,7 +71,7 @@ fn a_life() {
     let report = engine.report();
     assert_eq!(grown(&report), [3, 3]);
     assert_eq!(report.removed, [(1, Cause::Requested)]);
-    // Packets have come since conntrack was told.
+    // Packets have come since conntrack was updated.
     assert_eq!(report.extensions.iter().map(|e| e.left).collect::<Vec<_>>(), [s(120)]);
     assert!(maps.with(|inside| inside.flows.is_empty() && inside.beats == 1));
     engine.remove(1, s(2));

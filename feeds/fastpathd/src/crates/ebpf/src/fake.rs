@@ -14,7 +14,7 @@ use crate::engine::{MapError, Maps};
 use crate::entry::{Entry, Key};
 use crate::layout::Exits;
 
-/// What is in the maps.
+/// The contents of the maps.
 #[derive(Debug, Default)]
 pub struct Inside {
     /// Entries and their counters.
@@ -32,7 +32,7 @@ pub struct Inside {
 pub struct Fake(Rc<RefCell<Inside>>);
 
 impl Fake {
-    /// Looks at what is inside.
+    /// Reads its state.
     pub fn with<T>(&self, look: impl FnOnce(&mut Inside) -> T) -> T {
         look(&mut self.0.borrow_mut())
     }

@@ -44,8 +44,8 @@ impl Folder {
         self.0.join(dsa.word()).join(role.name())
     }
 
-    /// The mark that programs made of `object` are loaded, for so many flows: an empty folder, for
-    /// this file system has no files of ours.
+    /// The mark that programs made of `object` are loaded, for so many flows: an empty folder,
+    /// since this file system cannot hold regular files.
     #[must_use]
     pub fn mark(&self, object: &[u8], settings: Settings) -> PathBuf {
         let mut hasher = DefaultHasher::new();

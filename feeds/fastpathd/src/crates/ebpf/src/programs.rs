@@ -234,8 +234,8 @@ fn make_folder(path: &Path) -> Result<(), LoadError> {
     std::fs::create_dir_all(path).map_err(|e| LoadError::Folder(path.to_path_buf(), e))
 }
 
-/// What the last beat has left, also that of programs of another layout. If none has beaten yet,
-/// the sizes of maps have to tell.
+/// The last heartbeat, also that of programs of another layout. Before the first heartbeat, the
+/// sizes of maps decide.
 fn read_control(path: &Path) -> Option<Control> {
     let control = MapData::from_pin(path).and_then(Map::from_map_data).ok()?;
     Array::<MapData, Control>::try_from(control).ok()?.get(&0, 0).ok()

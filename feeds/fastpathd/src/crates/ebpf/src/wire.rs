@@ -40,7 +40,7 @@ fn way(way: &Encapsulation) -> layout::Way {
     }
 }
 
-/// Session 0 is none: PPPoE has it for packets that look for one (RFC 2516).
+/// Session 0 is reserved: PPPoE uses it during discovery (RFC 2516).
 fn way_of(way: layout::Way) -> Encapsulation {
     let session = Some(u16::from_be_bytes(way.session)).filter(|session| *session != 0);
     Encapsulation { outer: tag_of(way.outer), inner: tag_of(way.inner), session }

@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 
 fn shell(command: &str) -> String {
     let output = Command::new("sh").args(["-ec", command]).output().expect("a shell");
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{command}: {told}");
+    let report = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{command}: {report}");
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
@@ -100,7 +100,7 @@ fn on_gateway(test: impl FnOnce(&Gateway) + Send + 'static) {
     std::thread::spawn(run).join().expect("the test holds");
 }
 
-/// What the kernel says is at a device, in words of its own.
+/// The programs at a device as the kernel reports them, as text.
 fn at(device: &str) -> Vec<String> {
     let mut found = Vec::new();
     let link = shell(&format!("ip -d link show {device}"));
@@ -152,13 +152,13 @@ fn every_hook_and_nothing_left_behind() {
             if hook == "tcx" && !has_tcx() {
                 continue;
             }
-            let told = gateway.run(&["attach", "--hook", hook, "a1", "b1"]).expect("attached");
+            let report = gateway.run(&["attach", "--hook", hook, "a1", "b1"]).expect("attached");
             for (n, device) in ["a1", "b1"].into_iter().enumerate() {
-                assert_eq!(told[n]["hook"], hook, "{told}");
-                assert_eq!(told[n]["device"], device);
+                assert_eq!(report[n]["hook"], hook, "{report}");
+                assert_eq!(report[n]["device"], device);
                 assert_eq!(at(device), wanted, "{hook}");
-                // XDP would not see tags that are taken off.
-                let taken = strips(device).expect("told");
+                // XDP would not see stripped tags.
+                let taken = strips(device).expect("reported");
                 assert_eq!(taken, !hook.starts_with("xdp"), "{hook}");
             }
             let shown = gateway.run(&["show"]).expect("shown");
@@ -166,7 +166,7 @@ fn every_hook_and_nothing_left_behind() {
             let rest = gateway.run(&["detach", "a1"]).expect("detached");
             assert_eq!(rest.as_array().map(Vec::len), Some(1), "{rest}");
             assert_eq!(at("a1"), clean, "{hook}");
-            assert!(strips("a1").expect("told"), "{hook}: as before");
+            assert!(strips("a1").expect("reported"), "{hook}: as before");
             // The other one stays, and is replaced by the next hook.
             assert_eq!(at("b1"), wanted, "{hook}");
         }
@@ -174,8 +174,8 @@ fn every_hook_and_nothing_left_behind() {
         strip("a1", false).expect("virtual Ethernet can");
         gateway.run(&["attach", "--hook", "xdp", "a1"]).expect("attached");
         gateway.run(&["unload"]).expect("unloaded");
-        assert!(!strips("a1").expect("told"));
-        assert!(strips("b1").expect("told"));
+        assert!(!strips("a1").expect("reported"));
+        assert!(strips("b1").expect("reported"));
         assert_eq!(at("b1"), clean);
         assert!(!std::path::Path::new(&gateway.folder).exists());
         assert_eq!(gateway.run(&["show"]), Ok(json!([])));
@@ -187,11 +187,11 @@ fn every_hook_and_nothing_left_behind() {
 fn virtual_devices_get_tc_and_the_reason() {
     on_gateway(|gateway| {
         gateway.load(16);
-        let told = gateway.run(&["attach", "a1", "b1"]).expect("attached");
-        assert_eq!(told[0]["hook"], if has_tcx() { "tcx" } else { "clsact" });
+        let report = gateway.run(&["attach", "a1", "b1"]).expect("attached");
+        assert_eq!(report[0]["hook"], if has_tcx() { "tcx" } else { "clsact" });
         let why = "a1 is virtual: its packets may have incomplete checksums";
-        assert_eq!(told[0]["why"], why);
-        assert_eq!(told[1]["why"], why);
+        assert_eq!(report[0]["why"], why);
+        assert_eq!(report[1]["why"], why);
     });
 }
 
@@ -205,10 +205,10 @@ fn devices_that_fail_or_are_not_there() {
         assert!(missing.contains("looking at none0"), "{missing}");
         assert!(at("a1").is_empty());
         // The loopback device has no native XDP.
-        let told = gateway.run(&["attach", "--hook", "xdp", "lo", "a1"]).expect("told");
-        assert_eq!(told[0]["hook"], Value::Null);
-        assert!(told[0]["error"].as_str().is_some_and(|e| e.contains("at xdp")), "{told}");
-        assert_eq!(told[1]["hook"], "xdp");
+        let report = gateway.run(&["attach", "--hook", "xdp", "lo", "a1"]).expect("reported");
+        assert_eq!(report[0]["hook"], Value::Null);
+        assert!(report[0]["error"].as_str().is_some_and(|e| e.contains("at xdp")), "{report}");
+        assert_eq!(report[1]["hook"], "xdp");
         // A device that goes takes its program with it; the note of it is cleared up.
         shell("ip link del a1");
         let shown = gateway.run(&["show"]).expect("shown");
@@ -284,7 +284,7 @@ fn flows_stay_when_programs_are_replaced() {
         assert_ne!(program_at("a1"), old, "a new program");
         assert_eq!(at("b1"), ["clsact", "filter"]);
         assert!(gateway.flows4().get(&key, 0).is_ok(), "the flow is still there");
-        // Of another size, or another layout: they begin anew.
+        // Of another size, or another layout: they start empty.
         gateway.load(32);
         assert!(gateway.flows4().get(&key, 0).is_err());
         gateway.flows4().insert(key, Entry4::default(), 0).expect("put");
@@ -328,8 +328,8 @@ fn a_port_that_failed_is_tried_again() {
         ));
         let object = gateway.object.to_str().expect("a path");
         let load = ["load", "--object", object, "--flows", "16"];
-        let told = gateway.run(&load).expect_err("no link to change");
-        assert!(told.contains("attaching to device"), "{told}");
+        let report = gateway.run(&load).expect_err("no link to change");
+        assert!(report.contains("attaching to device"), "{report}");
         shell(&format!("rm {link} && mv {}/kept {link}", gateway.folder));
         assert_eq!(program_at("a1"), old);
         gateway.load(16);

@@ -4,7 +4,7 @@
 use plugin::Map;
 use serde_json::Value;
 
-/// What is kept of a package.
+/// The parts of a package that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keep {
     /// All of it: it is the daemon's own.
@@ -13,7 +13,7 @@ pub(crate) enum Keep {
     Sections(&'static [(&'static str, Options)]),
 }
 
-/// What is kept of a section.
+/// The parts of a section that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Options {
     All,
@@ -37,7 +37,7 @@ pub(crate) fn of(config: &str) -> Option<Keep> {
     }
 }
 
-/// The sections with what is kept of them; `.type` and the like stay.
+/// The sections with the parts that are kept; `.type` and the like stay.
 pub(crate) fn cut(values: &Map, keep: Keep) -> Map {
     let Keep::Sections(kinds) = keep else { return values.clone() };
     let cut = |(name, section): (&String, &Value)| {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! fastpath-rpcd: what rpcd runs for each call of an object of ours that needs root, and no
-//! process that stays. `/usr/libexec/rpcd` has a link to it for each object.
+//! fastpath-rpcd: rpcd runs it for each call of one of our objects that needs root; no process
+//! stays. `/usr/libexec/rpcd` has a link to it for each object.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -13,7 +13,7 @@ const OBJECTS: &[&plugin::Object] = &[
     &fastpath_config::OBJECT,
     &wireless::OBJECT,
 ];
-/// What it does besides, for init scripts and itself.
+/// Other commands, for init scripts and itself.
 const ERRANDS: &[plugin::Errand] =
     &[("boot", change::boot), ("login", access::gate), ("settle", change::settle)];
 

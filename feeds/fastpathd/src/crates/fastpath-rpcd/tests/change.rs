@@ -73,7 +73,7 @@ fn another_change_waits_for_the_end_of_the_first() {
     assert_eq!(router.file("system"), BEFORE);
 }
 
-/// rpcd takes it back by itself, but forgets it when it is started anew.
+/// rpcd rolls back after the timeout, but forgets the change when it is restarted.
 #[test]
 fn what_nobody_kept_is_taken_back_although_rpcd_has_forgotten_it() {
     let router = router("expiry");

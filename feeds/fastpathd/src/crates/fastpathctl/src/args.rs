@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::doctor::Request;
 
-/// What was asked for.
+/// The command.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Args {
     pub(crate) socket: String,

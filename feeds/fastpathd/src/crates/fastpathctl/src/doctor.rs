@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The doctor: what it finds, and its fixes carried out with a way back.
+//! The doctor: its findings, and its fixes with rollback.
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
@@ -13,20 +13,20 @@ use crate::examination::{self, Paint};
 use crate::print;
 use crate::show::{list, number, text};
 
-/// What is asked of the doctor.
+/// The request to the doctor.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Request {
     /// Only these checks; empty: all.
     pub(crate) checks: Vec<String>,
     /// Language of the findings; empty: English.
     pub(crate) language: String,
-    /// Checks whose findings are to be mended; `all`: whatever can be.
+    /// Checks whose findings are to be fixed; `all`: every fix there is.
     pub(crate) fixes: Vec<String>,
     /// Do not ask before a fix.
     pub(crate) yes: bool,
 }
 
-/// Why the doctor could not look, or could not mend.
+/// Why the checks could not run, or a fix failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DoctorError {
     #[error("{object} is not on ubus and {path} does not exist: {cause}; is fastpathd installed?")]
@@ -43,17 +43,16 @@ pub(crate) enum DoctorError {
 const PLUGINS: &str = "/usr/libexec/rpcd";
 /// rpcd ends a plugin after 30 s, the lab's after 120.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Seconds until a change that nobody confirmed is taken back.
+/// Seconds until an unconfirmed change is rolled back.
 const TRIAL: u64 = 90;
-/// How long a fix may take to show: the daemon looks at its table every 20 s, and tries again
-/// after 30.
+/// How long a fix may take to show: the daemon reads its table every 20 s, and retries after 30.
 const EFFECT: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(500);
 
 const DOCTOR: &str = "fastpath.doctor";
 const CHANGE: &str = "fastpath.change";
 
-/// The way to the objects.
+/// The connection to the objects.
 struct Objects {
     /// With the connection, whose end would close the socket.
     bus: Option<(Connection, Handle)>,
@@ -135,7 +134,7 @@ fn run(object: &'static str, method: &'static str, args: &Value) -> Result<Value
     })
 }
 
-/// The words of an error, with what it lists.
+/// The text of an error, with the details it lists.
 fn refusal(error: &Value) -> String {
     let mut words = text(error, "text").to_owned();
     for key in ["problems", "cuts"] {
@@ -147,8 +146,8 @@ fn refusal(error: &Value) -> String {
     words
 }
 
-/// Looks, and mends what was asked for. The exit status says what is left: 0 nothing above info,
-/// 1 advice or warnings, 2 errors, 3 something could not be looked at.
+/// Runs the checks, and applies the requested fixes. The exit status is the worst remaining
+/// finding: 0 nothing above info, 1 advice or warnings, 2 errors, 3 a check could not run.
 pub(crate) async fn doctor(
     socket: &str,
     request: Request,
@@ -232,7 +231,7 @@ async fn mend(objects: &Objects, id: &str, request: &Request) -> Result<(), Doct
         print(&format!("{id}: fixed and confirmed\n"));
         return Ok(());
     }
-    // Without it the router does the same by itself when the time is over.
+    // Without it the router rolls back when the change expires.
     objects.ask(CHANGE, "revert", &change).await?;
     gone?;
     Err(still(id, "; the change was rolled back"))
@@ -259,8 +258,8 @@ fn agree(id: &str, yes: bool) -> Result<(), DoctorError> {
     Err(DoctorError::Refused(format!("{id}: not applied")))
 }
 
-/// Whether the finding goes away in time. A box that does not answer for a moment is one whose
-/// services start anew.
+/// Whether the finding disappears in time. A router that does not answer for a moment is restarting
+/// its services.
 async fn gone(objects: &Objects, id: &str, language: &str) -> Result<bool, DoctorError> {
     let began = Instant::now();
     loop {

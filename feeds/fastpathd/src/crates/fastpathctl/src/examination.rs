@@ -9,7 +9,7 @@ use crate::protection::plain;
 use crate::show::{list, number, text};
 use crate::units::duration;
 
-/// Whether words may have colours.
+/// Whether text may have colours.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Paint(pub(crate) bool);
 
@@ -31,7 +31,7 @@ impl Paint {
     }
 }
 
-/// Columns of a line; longer words make it longer.
+/// Columns of a line; longer text makes it longer.
 const WIDTH: usize = 100;
 /// Columns before the text under a heading.
 const INDENT: usize = 9;
@@ -85,7 +85,7 @@ fn one(out: &mut String, found: &Value, paint: Paint) {
     out.push('\n');
 }
 
-/// Words under a heading, behind a sign; nothing if there are none.
+/// Text under a heading, behind a sign; nothing if it is empty.
 fn paragraph(out: &mut String, sign: &str, words: &str) {
     let words = plain(words);
     if words.is_empty() {

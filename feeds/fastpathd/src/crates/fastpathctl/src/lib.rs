@@ -63,7 +63,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let misused = matches!(failure, Failure::Args(_));
     let usage = if misused { args::USAGE } else { "" };
-    // A closed pipe is no reason to panic, here and below.
+    // A closed pipe must not cause a panic, here and below.
     let _ = write!(std::io::stderr(), "fastpathctl: {failure}\n{usage}");
     match failure {
         // 1 and 2 would be findings.

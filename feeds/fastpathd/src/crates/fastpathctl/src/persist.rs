@@ -21,7 +21,7 @@ pub(crate) enum PersistError {
     Refused(String),
 }
 
-/// Writes the engine; fastpathd has to use what was written before it is confirmed.
+/// Writes the engine; fastpathd has to use it before it is confirmed.
 pub(crate) async fn engine(bus: &Handle, engine: &str) -> Result<(), PersistError> {
     let values = json!({"enabled": "1", "engine": engine});
     let edit = json!({"config": "fastpath", "op": "set", "section": "main", "values": values});

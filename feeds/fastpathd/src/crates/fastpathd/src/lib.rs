@@ -142,7 +142,7 @@ fn start(paths: daemon::Paths, verbose: bool) -> ExitCode {
     }
 }
 
-/// A closed pipe is no reason to panic.
+/// A closed pipe must not cause a panic.
 fn print(text: &str) {
     let _ = std::io::stdout().write_all(text.as_bytes());
 }

@@ -30,7 +30,7 @@ pub(crate) struct Step {
     pub(crate) state: Option<TcpState>,
 }
 
-/// What is known of a flow's counters.
+/// The known values of a flow's counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reading {
     /// Not read yet, and grown in part before we watched.
@@ -50,10 +50,10 @@ pub(crate) struct Ends {
     pub(crate) dport: u16,
 }
 
-/// What was counted between two readings, from and to the initiator.
+/// The growth between two readings, from and to the initiator.
 pub(crate) type Delta = [Counters; 2];
 
-/// What a reading of the counters tells.
+/// The result of reading the counters.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Growth {
     pub(crate) delta: Delta,
@@ -71,8 +71,8 @@ pub(crate) struct Flow {
     pub(crate) reply: Tuple,
     pub(crate) up: Counters,
     pub(crate) down: Counters,
-    /// What had been counted when the kernel's counters were last set to zero, if they were, and
-    /// what never was counted by the kernel.
+    /// The counts when the kernel's counters were last set to zero, if they were, and packets that
+    /// the kernel never counted.
     pub(crate) zeroed: Option<Box<Delta>>,
     pub(crate) offloaded_bytes: u64,
     /// Bits per second.
@@ -95,7 +95,7 @@ pub(crate) struct Flow {
     pub(crate) status: Status,
     /// Connection mark.
     pub(crate) mark: u32,
-    /// Low bits of the kernel's start time in ms, to tell connections apart; 0: unknown.
+    /// Low bits of the kernel's start time in ms, to distinguish connections; 0: unknown.
     pub(crate) started: u32,
     /// The dump or event batch it was last seen in.
     pub(crate) seen: u32,
@@ -224,9 +224,9 @@ impl Flow {
         [self.orig.src, self.orig.dst, self.reply.src, self.reply.dst]
     }
 
-    /// Takes over what `entry` says besides the counters. An event may be older than the last
-    /// dump, and setting the offload bits causes none: only a dump (`whole`) or the end of the
-    /// connection takes them away. An event without a mark need not mean that it is zero.
+    /// Adopts the values of `entry` except the counters. An event may be older than the last dump,
+    /// and setting the offload bits causes none: only a dump (`whole`) or the end of the connection
+    /// clears them. An event without a mark need not mean that it is zero.
     pub(crate) fn update(&mut self, entry: &Entry, whole: bool) {
         let ending = entry.tcp_state.is_some_and(|state| state > TcpState::Established);
         let kept = self.status.0 & (Status::OFFLOAD | Status::HW_OFFLOAD).0;
@@ -372,8 +372,8 @@ fn sum(a: Counters, b: Counters) -> Counters {
     }
 }
 
-/// Adds to `shown` what `read` has grown by since `zero`; growth, and what was read before. A
-/// number that went back has been set to zero.
+/// Adds to `shown` the growth of `read` since `zero`; growth, and the reading before. A smaller
+/// number means that the counter was set to zero.
 fn advance(shown: &mut u64, zero: &mut u64, read: u64) -> (u64, u64) {
     let mut before = shown.saturating_sub(*zero);
     if read < before {

@@ -66,7 +66,7 @@ impl Sum {
     }
 }
 
-/// A group and what it adds up to.
+/// A group and its sums.
 pub(crate) type Line = (GroupKey, Sum);
 
 /// Sums of groups.

@@ -99,7 +99,7 @@ impl Action {
 }
 
 impl OffloadState {
-    /// The state after `event`, and what is to be done.
+    /// The state after `event`, and the action to take.
     pub(crate) fn step(self, event: Event, proto: u8) -> (Self, Option<Action>) {
         match event {
             Event::Eligible => self.eligible(proto),

@@ -73,7 +73,7 @@ fn a_mark_stands_for_the_rules_it_was_set_by() {
     assert!(passed.holds(&rules, Idle, true) && !passed.holds(&rules, Idle, false));
     assert!(!passed.outdated(&rules));
     rules.change(false);
-    assert!(passed.holds(&rules, Carried, false), "sets have changed: what is carried stays");
+    assert!(passed.holds(&rules, Carried, false), "sets have changed: offloaded flows stay");
     assert!(!passed.holds(&rules, Requested, true));
     assert!(passed.outdated(&rules) && !passed.outdated(&rules), "cleared once for each version");
     rules.change(true);

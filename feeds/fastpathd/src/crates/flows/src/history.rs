@@ -60,7 +60,7 @@ impl HistoryQuery {
 /// The reply of `history`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct History {
-    /// What is counted.
+    /// The counters.
     pub series: Series,
     /// Seconds a sample stands for.
     pub step_s: u32,

@@ -5,7 +5,7 @@ use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Number of an interned value; 0 is none.
+/// Number of an interned value; 0: not set.
 pub(crate) type Number = u32;
 
 /// A list of distinct values.

@@ -21,11 +21,11 @@ use crate::proto::{TCP, UDP};
 /// (`NF_FLOW_TIMEOUT`, `net.netfilter.nf_flowtable_{tcp,udp}_timeout`).
 const FLOWTABLE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The kernel takes a flow with its next packet; what is active for longer than this and still
-/// slow is being refused. Longer than any refresh of the counters.
+/// The kernel offloads a flow with its next packet; a flow that is active for longer than this and
+/// still slow is being refused. Longer than any refresh of the counters.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is known about a flow when its path is decided.
+/// The facts about a flow when its path is decided.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, one rung each")]
 pub struct Facts<'a> {
@@ -53,9 +53,9 @@ pub struct Facts<'a> {
     pub tcp_state: Option<TcpState>,
     /// Its packets may be routed by more than their destination.
     pub policy_routed: bool,
-    /// The way to the initiator; `None`: no route.
+    /// The route to the initiator; `None`: no route.
     pub initiator: Option<&'a Side>,
-    /// The way to the responder, after destination NAT; `None`: no route.
+    /// The route to the responder, after destination NAT; `None`: no route.
     pub responder: Option<&'a Side>,
     /// Time since the last packet.
     pub quiet: Duration,
@@ -116,8 +116,8 @@ impl<'a> Climb<'a> {
         *self.kept.get_or_init(|| KEPT.iter().find_map(|rung| rung(&self.facts)))
     }
 
-    /// Whether the eBPF engine may carry the flow: both sides have a program of ours, and nothing
-    /// keeps it from being carried.
+    /// Whether the eBPF engine may offload the flow: both sides have one of our programs, and
+    /// nothing prevents it.
     pub(crate) fn may_use_ebpf(&self) -> bool {
         self.facts.engine == Engine::Ebpf
             && sides(&self.facts).all(|side| side.in_ebpf)
@@ -161,7 +161,7 @@ fn carried(facts: &Facts<'_>) -> Option<Verdict> {
     path.map(|path| (path, None))
 }
 
-/// The path that the status bits tell, if it is not the slow one. `unseen`: our flowtable sees
+/// The path that the status bits show, if it is not the slow one. `unseen`: our flowtable sees
 /// packets of neither side.
 pub(crate) fn offloaded(status: Status, unseen: bool) -> Option<Path> {
     if status.has(Status::HW_OFFLOAD) {
@@ -276,14 +276,14 @@ fn divided(facts: &Facts<'_>) -> bool {
         && sides(facts).any(|side| side.in_flowtable)
 }
 
-/// `nft_dev_fill_forward_path` wants a valid neighbour to learn the way through bridge and
+/// `nft_dev_fill_forward_path` wants a valid neighbour to learn the path through bridge and
 /// VLAN; without one the entry exists and is missed.
 fn no_neighbour(facts: &Facts<'_>) -> Option<Verdict> {
     slow_if(sides(facts).any(|side| !side.neighbour), Reason::NoNeighbour)
 }
 
-/// Both ends behind one device and VLAN: bridged or sent back where it came from. Our programs can
-/// send back what is translated, and so surely was not bridged.
+/// Both ends behind one device and VLAN: bridged or hairpin. Our programs can hairpin translated
+/// packets, which surely were not bridged.
 fn same_side(facts: &Facts<'_>) -> Option<Verdict> {
     let translated = facts.status.0 & (Status::SRC_NAT | Status::DST_NAT).0 != 0;
     if translated && !sides(facts).any(|side| !side.in_ebpf) {
@@ -294,7 +294,7 @@ fn same_side(facts: &Facts<'_>) -> Option<Verdict> {
     slow_if(both.is_some_and(|(a, b)| same(a, b)), Reason::SameSide)
 }
 
-/// Our rule set returns before `flow add`. The eBPF engine itself knows what it bypasses.
+/// Our rule set returns before `flow add`. The eBPF engine itself knows its bypassed flows.
 fn shaped(facts: &Facts<'_>) -> Option<Verdict> {
     let ebpf = facts.engine == Engine::Ebpf && sides(facts).all(|side| side.in_ebpf);
     slow_if(!ebpf && sides(facts).any(|side| side.shaped), Reason::Shaped)

@@ -57,7 +57,7 @@ impl Matcher {
             any.then(|| bits.into_iter().fold(0, |all, bit| all | 1 << bit))
         };
         let words = filter.text.split_whitespace().map(|word| Word::new(word, table));
-        // Words that no address or port can contain are cheap: they go first.
+        // Terms that no address or port can contain are cheap: they go first.
         let (mut words, dear): (Vec<Word>, Vec<Word>) =
             words.partition(|word| word.numbers.is_none());
         words.extend(dear);

@@ -31,7 +31,7 @@ pub struct Side {
 }
 
 impl Side {
-    /// Whether a flowtable or program of ours processes its packets before the stack.
+    /// Whether one of our flowtables or programs processes its packets before the stack.
     pub(crate) fn held(&self) -> bool {
         self.in_flowtable || self.in_ebpf
     }

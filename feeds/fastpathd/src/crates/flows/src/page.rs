@@ -66,7 +66,7 @@ pub struct TopRow {
     pub name: String,
     /// Flows.
     pub flows: u64,
-    /// Of these, flows off the slow path.
+    /// Of these, offloaded flows.
     pub offloaded: u64,
     /// Bytes, both directions.
     pub bytes: u64,
@@ -74,6 +74,6 @@ pub struct TopRow {
     pub up_bps: u64,
     /// Bits per second to the initiators (for a host: received by it).
     pub down_bps: u64,
-    /// Share of the bytes that went off the slow path, 0 to 1.
+    /// Share of the bytes that were offloaded, 0 to 1.
     pub ratio: f64,
 }

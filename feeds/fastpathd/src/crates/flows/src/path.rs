@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Which way the packets of a flow take, from worst to best.
+/// The path of a flow's packets, from worst to best.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -94,7 +94,7 @@ pub enum Reason {
     Tunnel,
     /// Both ends are behind the same device.
     SameSide,
-    /// The way to one side is too narrow for any packet of its protocol.
+    /// The MTU towards one side is below the minimum of the flow's protocol.
     Mtu,
     /// The owner shapes or polices traffic where the engine would bypass it.
     Shaped,

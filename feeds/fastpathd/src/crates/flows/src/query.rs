@@ -78,7 +78,7 @@ pub struct Filter {
     pub paths: Vec<Path>,
     /// One of these reasons; `None`: not on the slow path.
     pub reasons: Vec<Option<Reason>>,
-    /// Stands with inspection in one of these ways.
+    /// Has one of these inspection states.
     pub inspections: Vec<Inspection>,
     /// One of these protocol numbers.
     pub protos: Vec<u8>,

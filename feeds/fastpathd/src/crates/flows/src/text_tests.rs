@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Words against addresses and ports: the same as looking into the written text.
+//! Terms against addresses and ports: the same result as a search in the written text.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -86,7 +86,7 @@ proptest! {
         }
     }
 
-    /// What is seen on the page is found; more is found where `::` hides zeros.
+    /// Text shown on the page is found; more is found where `::` hides zeros.
     #[test]
     fn ipv6_contains_its_parts(
         groups in any::<[u16; 8]>(),

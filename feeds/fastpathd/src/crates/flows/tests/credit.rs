@@ -106,7 +106,7 @@ fn what_leaves_for_the_slow_path_is_slow() {
     table.event(&Event::New(uncounted(web(2))), at(1.5), &net);
     let last = marked(counted(web(2), 0, 3 * BUDGET), SPENT);
     table.event(&Event::Destroy(last), at(1.6), &net);
-    assert_eq!(credited(&table), [11 * BUDGET, 2 * BUDGET, 0], "its end tells the mark too");
+    assert_eq!(credited(&table), [11 * BUDGET, 2 * BUDGET, 0], "its end reports the mark too");
 }
 
 #[test]
@@ -174,9 +174,9 @@ fn inspected_anew_with_a_new_budget() {
     dump(&mut table, 1.0, &[done(counted(web(1), 0, 5 * BUDGET), SPENT)]);
     assert_eq!(credited(&table), [0, BUDGET, 4 * BUDGET]);
     table.reinspected(&done(counted(web(1), 0, 6 * BUDGET), SPENT), at(1.5), &net);
-    assert_eq!(credited(&table), [0, BUDGET, 5 * BUDGET], "what had been counted is not lost");
+    assert_eq!(credited(&table), [0, BUDGET, 5 * BUDGET], "earlier counts are not lost");
     assert_eq!(only(&table, 1.5)["inspection"], "uninspected", "until the flowtable is flushed");
-    // By the next dump it has outgrown what it was.
+    // By the next dump it has outgrown its earlier count.
     dump(&mut table, 2.0, &[done(counted(web(1), 0, 8 * BUDGET), SPENT)]);
     assert_eq!(only(&table, 2.0)["down_bytes"], 14 * BUDGET);
     let [slow, _, carried] = credited(&table);

@@ -16,7 +16,7 @@ fn socket(text: &str) -> SocketAddr {
     text.parse().expect("a socket address")
 }
 
-/// Found the same way in both directions.
+/// Found identically in both directions.
 fn find(table: &FlowTable, proto: u8, a: &str, b: &str) -> Option<u64> {
     let found = table.find(proto, socket(a), socket(b));
     assert_eq!(table.find(proto, socket(b), socket(a)), found, "{a} {b}");

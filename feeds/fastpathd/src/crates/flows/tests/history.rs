@@ -31,7 +31,7 @@ fn a_second_a_sample() {
     let history = ask(&table, "rate", 1);
     assert_eq!((history.series, history.step_s), (Series::Rate, 1));
     assert_eq!(history.cols, ["at_ms", "slow", "inspect", "flowtable", "hardware", "ebpf"]);
-    assert_eq!(history.rows.len(), 9, "the second under way is not told yet");
+    assert_eq!(history.rows.len(), 9, "the current second is not reported yet");
     assert_eq!(history.rows[8], [START_MS + 10_000, 0, 0, 1_000_000, 0, 0]);
     assert_eq!(ask(&table, "flows", 1).rows[8], [START_MS + 10_000, 1, 0, 1, 0, 0]);
 }

@@ -42,7 +42,7 @@ fn the_first_line_that_matches_decides() {
     let here = [address("10.10.0.2"), address("192.0.2.80")];
     assert_eq!(state.action(guest, wan, here), Action::Always);
     assert_eq!(state.action(guest, lan, here), Action::None);
-    assert_eq!(state.action(wan, lan, here), Action::None, "judged by who opened it");
+    assert_eq!(state.action(wan, lan, here), Action::None, "judged by the initiator");
     assert_eq!(state.action(lan, wan, here), Action::Inspect, "no line: the default");
     assert_eq!(state.action(None, wan, here), Action::Inspect, "an end without a route");
     let exempt = [here[0], address("10.10.0.200")];
@@ -116,11 +116,11 @@ fn a_flow_is_inspected_then_carried() {
     table.event(&Event::Update(marked(uncounted(web(1)), SPENT)), at(2.5), &net);
     assert_eq!(told(&table, 2.5), ["slow", "pending", "spent"]);
     table.event(&Event::Update(uncounted(web(1))), at(2.6), &net);
-    assert_eq!(told(&table, 2.6), ["slow", "pending", "spent"], "an event may not tell the mark");
+    assert_eq!(told(&table, 2.6), ["slow", "pending", "spent"], "an event may lack the mark");
     dump(&mut table, 3.0, &[marked(offloaded(counted(web(1), 1000, 2000)), SPENT)]);
     assert_eq!(told(&table, 3.0), ["flowtable", "", "spent"]);
     dump(&mut table, 4.0, &[counted(web(1), 1000, 2000)]);
-    assert_eq!(told(&table, 4.0), ["inspect", "inspecting", "inspecting"], "a dump tells it");
+    assert_eq!(told(&table, 4.0), ["inspect", "inspecting", "inspecting"], "a dump has it");
     let life = table.flow(1, at(4.0)).expect("known").events;
     let reasons: Vec<&str> = life.iter().map(|event| event.reason).collect();
     assert_eq!(reasons, ["inspecting", "pending", "", "inspecting"]);

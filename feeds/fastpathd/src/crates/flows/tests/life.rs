@@ -105,7 +105,7 @@ fn the_engine_decides_for_every_flow_at_once() {
     let epoch = table.epoch();
     table.engine(EngineState::default(), at(2.0));
     table.inspection(InspectionState::default(), at(2.0));
-    assert_eq!(table.epoch(), epoch, "what is in force already is no news");
+    assert_eq!(table.epoch(), epoch, "a state already in force causes no update");
     assert_eq!(verdict(&rows(&table, 2.0, &json!({ "sort": "id" }))[1]), ("slow", "engine-off"));
     assert_eq!(table.totals().paths.flowtable.flows, 1, "the kernel still carries it");
     dump(&mut table, 3.0, &[web(1), web(2)]);

@@ -122,7 +122,7 @@ fn a_batch_read_before_the_end_does_not_bring_a_flow_back() {
     table.dump_end(at(2.0), true);
     assert_eq!((table.len(), table.totals().paths.slow.bytes), (0, 1000));
     dump(&mut table, 3.0, &[web(1)]);
-    assert_eq!(table.len(), 1, "the next dump tells the truth again");
+    assert_eq!(table.len(), 1, "the next dump corrects it");
 }
 
 #[test]
@@ -347,13 +347,13 @@ fn what_comes_in_where_the_flowtable_does_not_look_is_slow() {
     net.wan.in_flowtable = false;
     let taken = offloaded(counted(web(1), 3000, 9000));
     dump_in(&mut table, 1.0, &[taken], &net);
-    assert_eq!(verdict(&only(&table, 1.0)), ("flowtable", ""), "one way");
+    assert_eq!(verdict(&only(&table, 1.0)), ("flowtable", ""), "one direction");
     let paths = table.totals().paths;
     assert_eq!((paths.flowtable.bytes, paths.slow.bytes), (3000, 9000));
     net.lan.in_flowtable = false;
     net.generation += 1;
     dump_in(&mut table, 2.0, &[offloaded(counted(web(1), 4000, 10_000))], &net);
-    assert_eq!(verdict(&only(&table, 2.0)), ("slow", "no-device"), "neither way");
+    assert_eq!(verdict(&only(&table, 2.0)), ("slow", "no-device"), "neither direction");
     table.engine(EngineState::default(), at(3.0));
     assert_eq!(verdict(&only(&table, 3.0)), ("flowtable", ""), "somebody else's, then");
     let mut forgotten = Net { generation: 9, ..Net::default() };

@@ -17,7 +17,7 @@ pub struct Block {
     pub address: IpAddr,
     /// The rule that fired; 0 if unknown (found in the kernel after a restart).
     pub sid: u32,
-    /// Its words.
+    /// Its message.
     pub reason: String,
     /// When the block began.
     pub since: Duration,
@@ -39,7 +39,7 @@ pub enum Blocked {
 /// Why an address is not blocked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Spared {
-    /// The gateway's own, or one that is no single host's.
+    /// One of the gateway's own, or not a single host's.
     Own,
     /// On the list of exempt networks.
     Exempt,
@@ -91,7 +91,7 @@ impl Blocks {
         ended
     }
 
-    /// As the sets, made anew with a lower limit, choose theirs.
+    /// As the sets choose theirs when they are created with a lower limit.
     fn beyond_limit(&self) -> Vec<IpAddr> {
         let mut blocks: Vec<&Block> = self.by_address.values().collect();
         order::sort_by_key(&mut blocks, |block| Reverse(block.until));
@@ -103,8 +103,8 @@ impl Blocks {
 
     /// Asks to block `address` at `now`; `own` says whether one is the gateway's.
     ///
-    /// When the list is full the newcomer is refused: whoever can forge sources could
-    /// otherwise push out whom he likes, and the kernel's sets would be rewritten at his pace.
+    /// When the list is full the newcomer is refused: an attacker who forges sources could
+    /// otherwise evict any entry, and dictate how often the kernel's sets are rewritten.
     pub fn add(
         &mut self,
         now: Duration,
@@ -127,8 +127,8 @@ impl Blocks {
         Blocked::Yes(block)
     }
 
-    /// Takes over what the kernel's sets still hold from before a restart: an address and
-    /// the time that is left.
+    /// Adopts the entries of the kernel's sets from before a restart: an address and its remaining
+    /// time.
     ///
     /// # Errors
     /// The settings of now do not allow it: to be taken out of the set.
@@ -157,7 +157,7 @@ impl Blocks {
         self.by_address.remove(&address.to_canonical())
     }
 
-    /// Forgets what has ended by `now`; the kernel forgets by itself.
+    /// Removes entries that have expired by `now`; the kernel expires its own.
     pub fn expire(&mut self, now: Duration) {
         self.by_address.retain(|_, block| block.until > now);
     }

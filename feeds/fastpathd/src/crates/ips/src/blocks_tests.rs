@@ -87,7 +87,7 @@ fn a_full_list_refuses_the_newcomer() {
     assert!(blocks.release(ip("203.0.113.1")).is_some());
     assert!(blocks.release(ip("203.0.113.1")).is_none());
     assert!(matches!(blocks.add(at(1), ip("203.0.113.3"), RULE, nobody), Blocked::Yes(_)));
-    // What has ended makes room by itself.
+    // Expired entries free their places.
     assert!(matches!(blocks.add(at(600), ip("2001:db8::3"), RULE, nobody), Blocked::Yes(_)));
 }
 

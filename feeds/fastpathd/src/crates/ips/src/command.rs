@@ -42,7 +42,7 @@ pub enum CommandError {
     /// The connection broke.
     #[error("lost Suricata's command socket at '{command}': {source}")]
     Broken {
-        /// What was asked.
+        /// The command.
         command: &'static str,
         /// What the kernel said.
         source: std::io::Error,
@@ -50,7 +50,7 @@ pub enum CommandError {
     /// No answer in time.
     #[error("Suricata did not answer '{command}' within {} ms", .limit.as_millis())]
     TimedOut {
-        /// What was asked.
+        /// The command.
         command: &'static str,
         /// How long was waited.
         limit: Duration,
@@ -58,23 +58,23 @@ pub enum CommandError {
     /// The answer is longer than [`LONGEST`].
     #[error("Suricata's answer to '{command}' is longer than {LONGEST} bytes")]
     TooLong {
-        /// What was asked.
+        /// The command.
         command: &'static str,
     },
-    /// The answer is none, or not to what was asked.
+    /// Not an answer, or not one to this command.
     #[error("Suricata's answer to '{command}' {what}")]
     Nonsense {
-        /// What was asked.
+        /// The command.
         command: &'static str,
-        /// What is wrong with it.
+        /// The problem with it.
         what: String,
     },
     /// Suricata said no.
     #[error("Suricata refused '{command}': {message}")]
     Refused {
-        /// What was asked.
+        /// The command.
         command: &'static str,
-        /// Its words.
+        /// Its message.
         message: String,
     },
 }
@@ -124,8 +124,8 @@ impl Commands {
         Counters::read(&message).ok_or_else(|| nonsense("dump-counters", "has no counters"))
     }
 
-    /// Begins to load the rules anew; packets are inspected by the old ones until then. Not
-    /// possible if Suricata was started with `-s` or `-S`.
+    /// Begins to reload the rules; packets are inspected by the old ones until then. Not possible
+    /// if Suricata was started with `-s` or `-S`.
     ///
     /// # Errors
     /// See [`CommandError`]; refused while a reload is under way.
@@ -173,7 +173,7 @@ impl Commands {
         read_rules(&message).ok_or_else(|| nonsense(COMMAND, "has no numbers of rules"))
     }
 
-    /// The first rules that could not be loaded; Suricata tells at most 21.
+    /// The first rules that could not be loaded; Suricata reports at most 21.
     ///
     /// # Errors
     /// See [`CommandError`].
@@ -195,7 +195,7 @@ impl Commands {
     }
 
     async fn exchange(&mut self, command: &'static str) -> Result<Value, CommandError> {
-        // Taken out, so that a question given up half way leaves no half connection behind.
+        // Taken out, so that an aborted command leaves no half-used connection behind.
         let mut stream = match self.stream.take() {
             Some(stream) => stream,
             None => self.connect().await?,

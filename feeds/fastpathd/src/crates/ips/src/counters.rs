@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::health::Rules;
 
-/// What is shown of them. All since Suricata's start.
+/// The counters that are shown. All since Suricata's start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Seconds since Suricata's start; the command's answer has none.
@@ -24,21 +24,21 @@ pub struct Counters {
     pub alerts_lost: u64,
     /// Packets that the kernel could not hand to a tap.
     pub capture_drops: u64,
-    /// Packets of flows that were let go and still came in.
+    /// Packets of bypassed flows that still came in.
     pub bypassed_packets: u64,
-    /// Flows that it let go; counted when they are forgotten, minutes later.
+    /// Flows that it bypassed; counted when they time out, minutes later.
     pub bypassed_flows: u64,
     /// Packets and streams that found no memory, in all tables.
     pub memory_drops: u64,
     /// Segments handled by another thread than their flow's.
     pub wrong_thread: u64,
-    /// Rules in force and refused, if the counters tell.
+    /// Rules in force and refused, if the counters have them.
     pub rules: Option<Rules>,
 }
 
 impl Counters {
-    /// Reads the object of counters; none if it is no such object. Counters are flat objects by
-    /// subject. What is absent is zero: Suricata leaves zeros out.
+    /// Reads the object of counters; none for any other object. Counters are flat objects by
+    /// subject. A missing counter is zero: Suricata leaves zeros out.
     #[must_use]
     pub fn read(stats: &Value) -> Option<Self> {
         if !stats.is_object() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Whether Suricata is in line, in one word and in words.
+//! Whether Suricata is inline, as a state and as a text.
 //!
-//! A [`Health`] is fed with what was seen every half a second or so, and says within two
-//! seconds when Suricata is gone or hangs. Time is passed in, as everywhere.
+//! A [`Health`] receives an observation about every half second, and reports within two seconds
+//! when Suricata is gone or hangs. Time is passed in, as everywhere.
 
 use std::time::Duration;
 
@@ -30,9 +30,9 @@ pub enum State {
     Inline,
     /// In line, but packets are lost or late, or something else is amiss.
     InlineDegraded,
-    /// Suricata is away; what it would inspect passes.
+    /// Suricata is away; traffic to be inspected passes.
     FailingOpen,
-    /// It is away; what it would inspect stops.
+    /// It is away; traffic to be inspected is dropped.
     FailingClosed,
     /// It refused its rules or its configuration and does not run.
     RulesRejected,
@@ -106,13 +106,13 @@ pub struct Condition {
     pub state: State,
     /// When it became so.
     pub since: Duration,
-    /// In words; never empty.
+    /// As text; never empty.
     pub why: String,
     /// What the rule in front of the queues is to do.
     pub gate: Gate,
 }
 
-/// Remembers what has to be remembered to judge what is seen.
+/// The state needed to judge the next observation.
 #[derive(Debug)]
 pub struct Health {
     condition: Condition,
@@ -129,13 +129,13 @@ impl Health {
         Self { condition, progress: Progress::new(now), strain: Strain::default() }
     }
 
-    /// How it was when last looked at.
+    /// The last observation.
     #[must_use]
     pub fn condition(&self) -> &Condition {
         &self.condition
     }
 
-    /// Judges what was seen at `now`.
+    /// Judges the observation at `now`.
     pub fn observe(&mut self, now: Duration, seen: &Observation) -> &Condition {
         let presence = self.progress.follow(now, seen);
         let works = presence == Presence::Works;

@@ -167,7 +167,7 @@ fn what_is_amiss_is_told() {
     }
     let mut watch = Watch::working(Mode::Nfq, OPEN);
     watch.seen.events = false;
-    assert_eq!(watch.steps(30).state, State::Inline, "it may not have had anything to tell");
+    assert_eq!(watch.steps(30).state, State::Inline, "it may have had no events");
     assert_eq!(watch.steps(20).state, State::InlineDegraded);
     watch.seen.events = true;
     assert_eq!(watch.step().state, State::Inline);
@@ -257,7 +257,7 @@ fn a_bridge_without_suricata_is_closed_whatever_was_wished() {
 fn a_restart_that_was_asked_for_is_a_start() {
     let mut watch = Watch::working(Mode::Nfq, OPEN);
     watch.seen.asked = Some(ms(watch.now));
-    assert_eq!(watch.steps(20).state, State::Inline, "while suricata -T looks at it");
+    assert_eq!(watch.steps(20).state, State::Inline, "while suricata -T checks it");
     watch.dies();
     assert_eq!(watch.step().state, State::Starting);
     watch.seen.running = true;
@@ -321,7 +321,7 @@ fn the_test_before_a_start_is_no_crash() {
     watch.seen.running = true;
     assert_eq!(watch.steps(9).state, State::Starting);
     watch.dies();
-    assert_eq!(watch.step().state, State::FailingOpen, "the second was none");
+    assert_eq!(watch.step().state, State::FailingOpen, "the second was not one");
 }
 
 #[test]
@@ -403,8 +403,8 @@ fn modes() -> impl Strategy<Value = (Mode, Fail)> {
 }
 
 proptest! {
-    /// Whatever happened: the words are there (`step` looks), the gate follows the policy, and
-    /// once nothing happens any more the state comes to rest.
+    /// After any sequence: there is a text (`step` checks it), the gate follows the policy, and
+    /// without further events the state settles.
     #[test]
     fn it_comes_to_rest((mode, fail) in modes(), fates in prop::collection::vec(fate(), 0..60)) {
         let mut watch = Watch::starting(mode, fail);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Suricata in line: its settings and the configuration made from them, its command socket,
-//! its events, its health, and the sources that are blocked for what it found.
+//! Inline Suricata: its settings and the configuration made from them, its command socket, its
+//! events, its health, and the sources blocked by its verdicts.
 //!
 //! Everything decides without I/O but [`Commands`] and [`Listener`]; time is a [`Duration`]
 //! since an arbitrary start, and Unix milliseconds where a name ends in `_ms`.

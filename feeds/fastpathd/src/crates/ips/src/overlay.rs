@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Suricata's configuration of ours, laid over the one that its package brings.
+//! Our configuration of Suricata, merged over the one of its package.
 //!
 //! `--include` is read after the main file and *replaces* every top-level section it names (a
 //! key with dots would merge, a missing file is silently ignored). So every section here is
-//! complete, and whoever starts Suricata has to see that the file is there.
+//! complete, and the init script has to check that the file exists.
 
 use std::path::PathBuf;
 
@@ -62,7 +62,7 @@ pub struct Overlay<'a> {
     pub files: &'a Files,
 }
 
-/// The bit of the packet mark by which Suricata says that it has seen enough.
+/// The packet mark's bit by which Suricata requests a bypass.
 #[must_use]
 pub fn bypass_mark(mark_mask: u32) -> u32 {
     mark_mask.checked_ilog2().map_or(0, |bit| 1 << bit)
@@ -84,7 +84,7 @@ pub fn render(overlay: &Overlay<'_>) -> String {
     parts.concat()
 }
 
-/// The arguments that choose what is captured, one each.
+/// The arguments that select the capture method, one each.
 #[must_use]
 pub fn arguments(settings: &Settings, threads: &Threads) -> Vec<String> {
     match settings.mode {
@@ -98,8 +98,8 @@ pub fn arguments(settings: &Settings, threads: &Threads) -> Vec<String> {
     }
 }
 
-/// Nothing goes to a disk: the daemon keeps what matters, procd takes what is printed. A core
-/// of a process with hundreds of MiB would fill a router's memory.
+/// Nothing is written to a disk: the daemon keeps the relevant events, procd takes the output. A
+/// core of a process with hundreds of MiB would fill a router's memory.
 const LOGGING: &str = "
 logging:
   default-log-level: notice
@@ -140,12 +140,12 @@ impl Overlay<'_> {
         self.settings.mode != Mode::Ids
     }
 
-    /// Whether Suricata may let go of connections.
+    /// Whether Suricata may bypass connections.
     fn lets_go(&self) -> bool {
         self.settings.mode == Mode::Nfq && !self.any_always
     }
 
-    /// What is done where a packet cannot be inspected.
+    /// The action where a packet cannot be inspected.
     fn drops_unseen(&self) -> bool {
         self.in_line() && self.settings.fail == Fail::Closed
     }
@@ -276,7 +276,7 @@ fn cpu_set(set: &str, cpus: &str, mode: &str) -> String {
 
 const PRIVATE: &str = "192.168.0.0/16,10.0.0.0/8,172.16.0.0/12,fc00::/7,fe80::/10";
 
-/// What rules of public sets name beside the two networks.
+/// Variables that public rule sets use, apart from the two networks.
 const GROUPS: &str = "    HTTP_SERVERS: \"$HOME_NET\"
     SMTP_SERVERS: \"$HOME_NET\"
     SQL_SERVERS: \"$HOME_NET\"

@@ -22,11 +22,11 @@ pub struct Port {
     pub mtu: u32,
 }
 
-/// Refuses what cannot work: `ports` are the devices that exist. A port that is down is no
-/// problem: it may come up.
+/// Refuses impossible settings: `ports` are the devices that exist. A port that is down is
+/// accepted: it may come up.
 ///
 /// # Errors
-/// The first thing that is in the way.
+/// The first obstacle.
 pub fn check_mode(settings: &Settings, ports: &[Port]) -> Result<(), Problem> {
     if !settings.enabled || settings.mode == Mode::Nfq {
         return Ok(());

@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-/// Where the kernel tells it. To root alone (0440), until the init script opens it to all.
+/// The kernel's file. Readable by root alone (0440), until the init script opens it to all.
 pub const QUEUES: &str = "/proc/net/netfilter/nfnetlink_queue";
 
 /// One queue that somebody listens on; the kernel lists no others.
@@ -32,9 +32,9 @@ impl Queue {
     }
 }
 
-/// Reads the kernel's lines. Columns: queue, port id of the peer, packets waiting, copy mode,
-/// copy range, dropped by the queue, dropped by the socket, id of the last packet, 1. A line
-/// that is none is left out.
+/// Reads the kernel's lines. Columns: queue, port id of the peer, packets waiting, copy mode, copy
+/// range, dropped by the queue, dropped by the socket, id of the last packet, 1. Other lines are
+/// skipped.
 #[must_use]
 pub fn parse_queues(text: &str) -> Vec<Queue> {
     text.lines().filter_map(parse_line).collect()

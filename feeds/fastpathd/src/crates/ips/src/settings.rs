@@ -11,10 +11,10 @@ use config::{Network, Package, Section, is_device_name, number_in, switch};
 /// How packets reach Suricata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Mode {
-    /// The kernel queues forwarded packets and waits for verdicts: the router's way.
+    /// The kernel queues forwarded packets and waits for verdicts: inline.
     #[default]
     Nfq,
-    /// Suricata sees copies of what ports carry and stops nothing.
+    /// Suricata gets copies of a port's packets and drops nothing.
     Ids,
     /// Suricata itself bridges two ports.
     Inline,
@@ -33,7 +33,7 @@ impl Mode {
 }
 
 impl FromStr for Mode {
-    /// What is wrong, to be read after the value.
+    /// The problem, to be read after the value.
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -68,7 +68,7 @@ impl Fail {
 }
 
 impl FromStr for Fail {
-    /// What is wrong, to be read after the value.
+    /// The problem, to be read after the value.
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -80,7 +80,7 @@ impl FromStr for Fail {
     }
 }
 
-/// What is done with a connection.
+/// The action for a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Action {
     /// Inspected until Suricata or the budget says enough.
@@ -105,7 +105,7 @@ impl Action {
 }
 
 impl FromStr for Action {
-    /// What is wrong, to be read after the value.
+    /// The problem, to be read after the value.
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -140,7 +140,7 @@ impl Spread {
 }
 
 impl FromStr for Spread {
-    /// What is wrong, to be read after the value.
+    /// The problem, to be read after the value.
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -230,7 +230,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Takes section `ips` out of the package, which notes what is wrong with it.
+    /// Takes section `ips` out of the package, which records its problems.
     #[must_use]
     pub fn read(package: &mut Package<'_>) -> Self {
         let mut settings = Self::default();

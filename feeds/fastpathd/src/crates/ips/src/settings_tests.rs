@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 
-/// The settings, or what is wrong with them.
+/// The settings, or their problems.
 fn read(options: &str) -> Result<Settings, String> {
     let values = parse_uci(&format!("config ips 'ips'\n{options}\n")).unwrap();
     let mut package = Package::new(&values).unwrap();

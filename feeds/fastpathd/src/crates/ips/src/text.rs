@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Texts that came from the network.
 
-/// At most `longest` bytes of it, whole characters only. Control characters stay: they are
-/// data, and whoever shows a text has to show them as such.
+/// At most `longest` bytes of it, whole characters only. Control characters stay: they are data,
+/// and escaping them is up to the output.
 pub(crate) fn bounded(mut text: String, longest: usize) -> String {
     if text.len() > longest {
         let mut end = longest;

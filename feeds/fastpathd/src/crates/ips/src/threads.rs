@@ -23,9 +23,9 @@ impl Threads {
         u16::try_from(self.workers.len()).unwrap_or(u16::MAX).max(1)
     }
 
-    /// Where Suricata really puts each worker, in the order of the queues. It knows the workers'
-    /// CPUs only as a set: its first thread takes the lowest of them, the next one the next, and
-    /// after the highest it begins anew. A plan that differs from this cannot be expressed.
+    /// The CPU to which Suricata really pins each worker, in the order of the queues. It knows the
+    /// workers' CPUs only as a set: its first thread takes the lowest of them, the next one the
+    /// next, and after the highest it starts again at the lowest. Other plans cannot be expressed.
     #[must_use]
     pub fn placed(&self) -> Vec<Option<u32>> {
         let set = ascending(&self.workers);

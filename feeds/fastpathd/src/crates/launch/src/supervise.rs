@@ -32,7 +32,7 @@ pub enum Stopped<E> {
     Refused(E),
 }
 
-/// Runs a program with `input` as its standard input and hands what it writes to `take`, piece by
+/// Runs a program with `input` as its standard input and passes its output to `take`, piece by
 /// piece. It gets a process group of its own, which is killed unless the program ends in time.
 ///
 /// # Errors
@@ -70,7 +70,7 @@ pub fn supervise<E>(
     }
 }
 
-/// Kills a program and what it has started, unless it has ended.
+/// Kills a program and its children, unless it has ended.
 struct Group {
     child: Child,
     ended: bool,

@@ -82,7 +82,7 @@ pub fn request(protocol: Protocol, kind: u16, payload: &[u8]) -> Result<Vec<u8>,
     Client::open(protocol)?.request(kind, payload)
 }
 
-/// What has arrived of an answer.
+/// The received part of an answer.
 #[derive(Debug, Default)]
 struct Answer {
     messages: Vec<u8>,

@@ -61,8 +61,8 @@ impl Dump {
         Ok(true)
     }
 
-    /// Whether the table changed during a pass in a way that may have hidden objects: one that is
-    /// missing may still exist.
+    /// Whether the table changed during a pass, so that objects may be missing: an absent one may
+    /// still exist.
     #[must_use]
     pub const fn interrupted(&self) -> bool {
         self.interrupted

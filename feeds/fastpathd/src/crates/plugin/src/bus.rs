@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// A call under way.
 pub type Calling<'a> = Pin<Box<dyn Future<Output = Result<Map, BusError>> + 'a>>;
 
-/// Whoever answers calls of methods: ubusd, or a test.
+/// Answers calls of methods: ubusd, or a test.
 pub trait Callee {
     /// Calls a method and waits for its answer, `patience` at most.
     fn call<'a>(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One call: what it brings, and how it can be refused.
+//! One call: its arguments, and how it can be refused.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ pub struct Call {
 pub struct Refusal {
     /// A stable name of the reason, for programs.
     pub code: &'static str,
-    /// What was attempted on what, why it cannot be, and what to do; in English.
+    /// The operation, its object, the reason and the remedy; in English.
     pub text: String,
     /// Further fields of `error`.
     pub more: Map,
@@ -77,7 +77,7 @@ impl Call {
     /// A text.
     ///
     /// # Errors
-    /// It is none.
+    /// The argument has another type.
     pub fn text(&self, name: &str) -> Result<Option<&str>, Refusal> {
         self.typed(name, "a text", Value::as_str)
     }
@@ -85,7 +85,7 @@ impl Call {
     /// A number from 0.
     ///
     /// # Errors
-    /// It is none.
+    /// The argument has another type.
     pub fn number(&self, name: &str) -> Result<Option<u64>, Refusal> {
         self.typed(name, "a number from 0", Value::as_u64)
     }
@@ -93,7 +93,7 @@ impl Call {
     /// A switch; false unless given.
     ///
     /// # Errors
-    /// It is none.
+    /// The argument has another type.
     pub fn flag(&self, name: &str) -> Result<bool, Refusal> {
         Ok(self.typed(name, "true or false", Value::as_bool)?.unwrap_or(false))
     }
@@ -101,7 +101,7 @@ impl Call {
     /// A list.
     ///
     /// # Errors
-    /// It is none.
+    /// The argument has another type.
     pub fn list(&self, name: &str) -> Result<Option<&Vec<Value>>, Refusal> {
         self.typed(name, "a list", Value::as_array)
     }

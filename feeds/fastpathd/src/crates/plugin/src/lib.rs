@@ -2,10 +2,10 @@
 //! Objects on ubus without a process that stays: rpcd runs a program once for each call.
 //!
 //! rpcd starts every program of `/usr/libexec/rpcd` with `list` and publishes an object of the
-//! file's name with the methods it prints; a call runs it with `call METHOD`, the arguments as
-//! JSON on its standard input, and takes one JSON object from its standard output. A program
-//! cannot answer an ubus status of its own, so what is refused is an answer too, see
-//! [`Refusal`]. rpcd kills what takes longer than its option `timeout` (30 s on `OpenWrt`).
+//! file's name with the methods it prints; a call runs it with `call METHOD`, the arguments as JSON
+//! on its standard input, and takes one JSON object from its standard output. A program cannot
+//! answer an ubus status of its own, so a refusal is an answer too, see [`Refusal`]. rpcd kills
+//! programs that take longer than its option `timeout` (30 s on `OpenWrt`).
 //!
 //! ```no_run
 //! use plugin::{Call, Method, Object, Refusal, Sample};

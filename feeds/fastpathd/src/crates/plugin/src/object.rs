@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What an object has, and how rpcd is told of it.
+//! The parts of an object, and its description for rpcd.
 
 use std::pin::Pin;
 
@@ -60,7 +60,7 @@ pub struct Object {
 }
 
 impl Object {
-    /// What rpcd wants to be told of it: sample arguments by method and name.
+    /// The description that rpcd expects: sample arguments by method and name.
     #[must_use]
     pub fn signature(&self) -> Map {
         let table = |method: &Method| {

@@ -78,14 +78,14 @@ pub fn run(command: &mut Command, input: &[u8], limits: Limits) -> Result<Output
     }
 }
 
-/// Sets the kernel's limits for the program and what it starts.
+/// Sets the kernel's limits for the program and its children.
 fn limit(command: &mut Command, limits: Limits) {
     let seconds = limits.time.as_secs().max(1);
     let memory = memory();
     let set = [
         (libc::RLIMIT_AS, memory, memory),
         (libc::RLIMIT_CPU, seconds, seconds + CPU_GRACE),
-        // What it has read is left nowhere.
+        // Its input is stored nowhere.
         (libc::RLIMIT_CORE, 0, 0),
     ];
     let parent = std::process::id();

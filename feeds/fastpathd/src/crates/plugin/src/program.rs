@@ -15,7 +15,7 @@ use crate::object::{Map, Object};
 /// A message on ubus is at most 1 MiB, and uhttpd takes 64 KiB.
 const LONGEST: u64 = 1 << 20;
 
-/// Something the program does besides, by a word on its command line, with the words after it.
+/// An additional command of the program, with its arguments.
 pub type Errand = (&'static str, fn(&[String]) -> ExitCode);
 
 /// The whole program: answers for the object whose name it was started by, the first of `args`
@@ -57,7 +57,7 @@ fn usage(program: &str, objects: &[&Object]) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// A closed pipe is no reason to panic: rpcd may have given up.
+/// A closed pipe must not cause a panic: rpcd may have given up.
 fn print(map: Map) -> ExitCode {
     match writeln!(std::io::stdout(), "{}", Value::Object(map)) {
         Ok(()) => ExitCode::SUCCESS,

@@ -82,7 +82,7 @@ impl UciSession {
         self.bus.call("uci", method, &args).await
     }
 
-    /// The `values` of a file with what is staged in this session; none if there is no such file.
+    /// The `values` of a file with the edits staged in this session; none if there is no such file.
     ///
     /// # Errors
     /// See [`BusError`].
@@ -97,7 +97,7 @@ impl UciSession {
         }
     }
 
-    /// Ends the session and forgets what is staged in it. It would end by itself.
+    /// Ends the session and discards its staged edits. It would expire anyway.
     pub async fn close(self) {
         let args = map([(SESSION, json!(self.id))]);
         let _ = self.bus.call("session", "destroy", &args).await;

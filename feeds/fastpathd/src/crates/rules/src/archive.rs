@@ -2,7 +2,7 @@
 //! The rule files inside an archive of a stranger: gzip, tar, both, or one plain file.
 //!
 //! Everything is read as a stream. Nothing is written under a name from the archive; names that
-//! would leave a folder are refused all the same, because an archive with one is no rule set.
+//! would leave a folder are refused all the same, because an archive with one is not a rule set.
 
 use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -292,7 +292,7 @@ fn peek<R: Read>(mut reader: R, count: u64) -> io::Result<(Vec<u8>, R)> {
     Ok((head, reader))
 }
 
-/// Fails with `FileTooLarge` once more than `left` bytes were read.
+/// Fails with `FileTooLarge` when more than `left` bytes were read.
 struct Limited<'a, R> {
     inner: R,
     left: &'a Cell<u64>,

@@ -102,7 +102,7 @@ fn tell(state: &State, event: &str) -> ExitCode {
     })
 }
 
-/// One line of JSON. Whoever closed the other end does not want to know, the work goes on.
+/// One line of JSON. If the reader has closed the pipe, the work continues without output.
 fn say(what: &Value) {
     let mut out = io::stdout().lock();
     let _ = writeln!(out, "{what}").and_then(|()| out.flush());

@@ -9,8 +9,8 @@ use thiserror::Error;
 /// The generator of rules that name none.
 pub(crate) const DEFAULT_GID: u32 = 1;
 
-/// The actions a rule can begin with in Suricata 8. Used to tell a rule that was commented out
-/// from a sentence; a living rule may have any word, Suricata judges.
+/// The actions a rule can begin with in Suricata 8. They distinguish a rule that was commented out
+/// from a sentence; an active rule may have any action, Suricata decides.
 const ACTIONS: [&str; 10] = [
     "alert",
     "drop",
@@ -33,7 +33,7 @@ pub enum RuleError {
     /// No word in front that could be an action.
     #[error("is not a rule: it does not begin with an action such as alert")]
     NoAction,
-    /// The closing bracket is missing: often a line cut off.
+    /// The closing bracket is missing: often a truncated line.
     #[error("the options do not end with ';)'")]
     NotClosed,
     /// Nothing to know it by.
@@ -42,7 +42,7 @@ pub enum RuleError {
     /// Two values of what must be one.
     #[error("the rule has {0} twice")]
     Twice(&'static str),
-    /// A number that is none, or is out of range.
+    /// Not a number, or out of range.
     #[error("{option} '{value}' is not a number from {from} to {to}")]
     Number {
         /// `sid`, `gid` or `rev`.
@@ -62,7 +62,7 @@ pub enum KeepReason {
     /// Its match alone means nothing.
     #[error("it has noalert: it only sets state for other rules and matches harmless packets")]
     NoAlert,
-    /// Other rules wait for what it notes.
+    /// Other rules depend on the bits that it sets.
     #[error("it sets {0}, which other rules depend on: dropped packets would break them")]
     Sets(&'static str),
     /// `pass`, `reject` and the like.
@@ -103,7 +103,7 @@ impl<'a> Rule<'a> {
     /// Reads one rule, on one line.
     ///
     /// # Errors
-    /// It is no rule, or has no usable `sid`.
+    /// It is not a rule, or has no usable `sid`.
     pub fn parse(text: &'a str) -> Result<Self, RuleError> {
         let text = text.trim();
         let open = text.find('(').ok_or(RuleError::NoOptions)?;
@@ -132,7 +132,7 @@ impl<'a> Rule<'a> {
     /// The rule as a `drop`.
     ///
     /// # Errors
-    /// Why this one stays what it is.
+    /// Why this one stays unchanged.
     pub fn as_drop(&self) -> Result<String, KeepReason> {
         match self.keep {
             Some(reason) => Err(reason),
@@ -180,7 +180,7 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// As in Suricata, which looks at the byte before alone: an escaped backslash protects, too.
+/// As in Suricata, which checks only the byte before: an escaped backslash protects, too.
 fn unescaped_semicolon(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     (0..bytes.len()).find(|&at| bytes[at] == b';' && (at == 0 || bytes[at - 1] != b'\\'))
@@ -241,8 +241,8 @@ fn keep_reason(name: &str, value: &str) -> Option<KeepReason> {
     }
 }
 
-/// Keywords that read a file (or write one): a source is text alone, and a stranger's rule has no
-/// business naming files of the box. Nor has it with the marks that decide about offloading.
+/// Keywords that read a file (or write one): a source is text alone, and a foreign rule must not
+/// name files of the router. Nor may it set the marks that decide about offloading.
 fn unusable(name: &str, value: &str) -> Option<Unusable> {
     const ALWAYS: [&str; 5] = ["lua", "luaxform", "filemd5", "filesha1", "filesha256"];
     const WITH: [&str; 2] = ["dataset", "datarep"];

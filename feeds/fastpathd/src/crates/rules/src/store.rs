@@ -31,7 +31,7 @@ pub enum StoreError {
         /// What the kernel said.
         cause: io::Error,
     },
-    /// Asked to go back, but there is nothing to go back to.
+    /// No previous version to return to.
     #[error("there is no previous rule set")]
     NoPrevious,
 }
@@ -45,7 +45,7 @@ fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreErr
 #[derive(Debug)]
 pub struct Store {
     root: PathBuf,
-    /// Locked; the kernel lets go of it however this process ends.
+    /// Locked; the kernel releases it however this process ends.
     _lock: File,
 }
 
@@ -114,7 +114,7 @@ impl Store {
         fs::rename(from, &to).map_err(failed("replace", &to))
     }
 
-    /// Removes the archives of sources that are no more.
+    /// Removes the archives of sources that no longer exist.
     ///
     /// # Errors
     /// What the kernel said.
@@ -222,7 +222,7 @@ pub fn previous(root: &Path) -> PathBuf {
     root.join("previous.rules")
 }
 
-/// The version a rule file of ours names; none if there is no such file.
+/// The version that one of our rule files names; none if there is no such file.
 #[must_use]
 pub(crate) fn version(path: &Path) -> Option<String> {
     let mut line = String::new();
@@ -231,8 +231,8 @@ pub(crate) fn version(path: &Path) -> Option<String> {
     version_of(&line).map(str::to_owned)
 }
 
-/// The state as last written, with the versions that the rule files themselves name. A state
-/// that cannot be read is an empty one: it only tells, nothing is decided by it.
+/// The state as last written, with the versions that the rule files themselves name. An unreadable
+/// state counts as empty: it only informs, nothing is decided by it.
 #[must_use]
 pub fn state(root: &Path) -> State {
     let text = fs::read(root.join("state.json")).unwrap_or_default();

@@ -32,7 +32,7 @@ async fn a_plan_comes_into_force_once() {
     assert_eq!(apply(&nft, &plan, None, &[]).await, Ok(Applied::Replaced));
     assert_eq!(nft.devices().unwrap(), ["lan1", "wan"]);
     assert_eq!(apply(&nft, &plan, Some(&plan), &[]).await, Ok(Applied::Unchanged));
-    assert_eq!(nft.ran.borrow().len(), 1, "nothing was run for what is in force");
+    assert_eq!(nft.ran.borrow().len(), 1, "nothing was run for rules in force");
 }
 
 #[tokio::test]

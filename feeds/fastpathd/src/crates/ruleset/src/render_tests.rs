@@ -45,7 +45,7 @@ fn tokens(text: &str) -> Vec<Token> {
     tokens
 }
 
-/// The statements of the script, each reduced to its words, with quoted text as `""`. A device
+/// The statements of the script, each reduced to its tokens, with quoted text as `""`. A device
 /// list and a comment are as long as they may be without becoming another statement.
 fn statements(script: &str) -> Vec<String> {
     let tokens = tokens(script);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Configuration in, rules out: `tests/golden/*.txt`; or words: `tests/refused/*.txt`.
+//! Configuration in, rules out: `tests/golden/*.txt`; or messages: `tests/refused/*.txt`.
 //!
 //! Each file has a purpose, then parts that begin with a line `-- NAME --`:
 //! * `uci`: a configuration;
@@ -65,7 +65,7 @@ fn all(folder: &str, least: usize) -> Vec<Golden> {
     paths.into_iter().map(golden).collect()
 }
 
-/// The words of each line of a part; none if there is no such part.
+/// The tokens of each line of a part; none if there is no such part.
 fn lines<'a>(golden: &'a Golden, part: &str) -> Option<Vec<Vec<&'a str>>> {
     let lines = golden.parts.get(part)?.lines().filter(|line| !line.is_empty());
     Some(lines.map(|line| line.split(' ').collect()).collect())

@@ -78,7 +78,7 @@ fn a_session_leaves_less_room() {
         Change::Pppoe(vec![fixture::session(7, "eth0")], Vec::new()),
         Change::Route(fixture::route(2, "0.0.0.0/0", None)),
     ]);
-    // The ppp device of the fixture says 1500, which eth0 has no room for.
+    // The ppp device of the fixture says 1500, which is more than eth0 carries.
     assert_eq!(way(&model, "203.0.113.1").unwrap().mtu, 1492);
 }
 
@@ -112,7 +112,7 @@ fn a_port_takes_tags_off_that_it_puts_on() {
     let found = |vlans| way(&bridged(vlans), "10.0.0.2").map(|way| tags(&way));
     assert_eq!(found(vlan(true, false)), Ok(vec![(10, false)]));
     assert_eq!(found(vlan(false, true)), Ok(vec![]));
-    // Untagged one way and tagged the other.
+    // Untagged in one direction and tagged in the other.
     assert_eq!(found(vlan(false, false)), Err(PathError::Port));
     assert_eq!(found(Vec::new()), Err(PathError::Port));
 }

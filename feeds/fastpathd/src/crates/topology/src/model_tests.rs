@@ -79,7 +79,7 @@ fn a_link_takes_all_that_was_on_it_along() {
     assert!(model.neighbours().all(|neighbour| neighbour.index != index));
     assert!(!model.is_local("10.10.10.1".parse().unwrap()));
     let to = model.side("10.10.10.10".parse().unwrap()).unwrap();
-    assert_eq!(&*to.device, "pppoe-wan", "the default route is what is left");
+    assert_eq!(&*to.device, "pppoe-wan", "only the default route is left");
 }
 
 #[test]

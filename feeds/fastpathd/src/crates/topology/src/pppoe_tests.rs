@@ -46,7 +46,7 @@ fn a_dialer_tells_both_its_devices() {
     for text in [
         "pppd plugin pppoe.so nic-wan.35", // its device has no name of its own
         "pppd ifname pppoe-wan",           // no PPPoE
-        "pppd ifname",                     // cut off
+        "pppd ifname",                     // truncated
         "vi pppd ifname pppoe-wan pppoe.so nic-wan", // another program
         "",
     ] {
@@ -81,7 +81,7 @@ fn one_of_each_belong_together() {
 fn several_are_told_apart_by_their_dialers() {
     let sessions = [session(1, "wan.35"), session(2, "wan2"), session(3, "wan3")];
     let ppp = ["pppoe-a", "pppoe-b", "pppoe-c"];
-    assert!(assigned(&ppp, &sessions, &[]).is_empty(), "nothing tells them apart");
+    assert!(assigned(&ppp, &sessions, &[]).is_empty(), "nothing distinguishes them");
     let all = [("pppoe-a".to_owned(), 3), ("pppoe-b".to_owned(), 1), ("pppoe-c".to_owned(), 2)];
     assert_eq!(assigned(&ppp, &sessions, &[("pppoe-a", "wan3"), ("pppoe-b", "wan.35")]), all);
 }
@@ -97,7 +97,7 @@ fn two_sessions_over_one_device_stay_unknown() {
 
 #[test]
 fn a_dialer_that_waits_for_its_session_changes_nothing() {
-    // wan2's session is down: what is there belongs to the other device.
+    // wan2's session is down: the existing one belongs to the other device.
     let sessions = [session(1, "wan")];
     let dialers = [("pppoe-b", "wan2"), ("pppoe-a", "wan")];
     assert_eq!(assigned(&["pppoe-a"], &sessions, &dialers), [("pppoe-a".into(), 1)]);

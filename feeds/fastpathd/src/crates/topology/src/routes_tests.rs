@@ -94,7 +94,7 @@ fn any_route() -> impl Strategy<Value = Route> {
     )
 }
 
-/// All routes, the slow and obvious way.
+/// All routes, by a slow linear search.
 fn naive(routes: &[Route], address: IpAddr) -> Option<(u8, u32)> {
     routes
         .iter()

@@ -77,7 +77,7 @@ fn a_rule_counts_for_the_addresses_that_it_may_match() {
     let from = |network: [u8; 4]| with(V4, [0, 24], &[(2, &network), priority, table]);
     let to = |network: [u8; 4]| with(V4, [24, 0], &[(1, &network), priority, table]);
     assert_eq!(from([10, 10, 10, 0]), [true, false]);
-    assert_eq!(from([203, 0, 113, 0]), [true, false], "the way back");
+    assert_eq!(from([203, 0, 113, 0]), [true, false], "the reverse path");
     assert_eq!(from([10, 10, 20, 0]), [false, false]);
     assert_eq!(to([203, 0, 113, 0]), [true, false]);
     assert_eq!(to([192, 0, 2, 0]), [false, false]);
@@ -91,7 +91,7 @@ fn a_rule_counts_for_the_devices_that_it_may_match() {
     let (priority, table) = ((6, &word(100)[..]), (15, &word(100)[..]));
     let iif = |name: &[u8]| with(V4, [0, 0], &[(3, name), priority, table])[0];
     assert!(iif(b"br-lan\0"));
-    assert!(iif(b"wan\0"), "the way back");
+    assert!(iif(b"wan\0"), "the reverse path");
     assert!(!iif(b"eth7\0"));
     assert!(!iif(b"lo\0"), "of the router's own packets");
     assert_eq!(with(V4, [0, 0], &[(17, b"wan\0"), priority, table]), [false; 2]);
@@ -113,7 +113,7 @@ fn marks_and_what_is_not_known_may_match() {
 
 #[test]
 fn rules_behind_the_route_count_only_without_one() {
-    // As netifd makes one for each device, to refuse what has no route.
+    // As netifd makes one for each device, to refuse packets without a route.
     let mut refusal = rule(V6, [0, 0], &[(3, b"br-lan\0"), (6, &word(4_200_000_002))]);
     refusal[16 + 7] = 7;
     let network = network(rules(std::slice::from_ref(&refusal)));

@@ -82,7 +82,7 @@ route add default nexthop via 10.0.0.3 weight 1 nexthop via 10.0.0.4 weight 1
             (&*host.device, host.port.as_deref(), host.neighbour),
             ("near", Some("near"), true)
         );
-        assert_eq!(model.side(address("192.0.2.9")).unwrap(), host, "by way of the router");
+        assert_eq!(model.side(address("192.0.2.9")).unwrap(), host, "through the router");
         let internet = model.side(address("198.51.100.1")).unwrap();
         assert!(!internet.neighbour, "the first of two routers, not resolved");
         let eligible: Vec<_> =
@@ -123,7 +123,8 @@ link set far mtu 1400
         until(&mut watcher, &mut model, shrunk).await;
         assert_eq!(model.generation(), generation + 1, "only the MTU counts");
 
-        // An IPv4 route over a link that goes down vanishes without a word from the kernel.
+        // An IPv4 route over a link that goes down vanishes without a notification from the
+        // kernel.
         ip("route add 192.0.2.0/24 via 10.0.0.2\n");
         until(&mut watcher, &mut model, |model| model.side(address("192.0.2.1")).is_some()).await;
         ip("link set near down\n");

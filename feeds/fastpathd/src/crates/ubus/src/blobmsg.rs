@@ -62,7 +62,7 @@ impl Blobmsg {
     /// Reads the table. Of two fields with the same name the later one counts.
     ///
     /// # Errors
-    /// When the bytes are no well-formed table.
+    /// When the bytes are not a well-formed table.
     pub fn decode(&self) -> Result<Map, DecodeError> {
         table(&self.0, MAX_DEPTH)
     }

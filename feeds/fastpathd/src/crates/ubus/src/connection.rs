@@ -53,7 +53,7 @@ pub enum Incoming {
         object: String,
         /// Name of the notification.
         name: String,
-        /// What it carries.
+        /// Its content.
         data: Map,
     },
     /// An object subscribed to is gone; subscribe again when it is back (`ubus.object.add`).
@@ -65,7 +65,7 @@ pub enum Incoming {
     Event {
         /// Name of the event.
         id: String,
-        /// What it carries.
+        /// Its content.
         data: Map,
     },
 }
@@ -313,7 +313,7 @@ impl Driver {
             Output::Nothing => return Ok(()),
             Output::Send(frame) => return self.send(&frame),
             Output::Completed(asker, answer) => {
-                // Whoever asked may have stopped waiting.
+                // The caller may have stopped waiting.
                 let _ = asker.send(answer);
                 return Ok(());
             }
@@ -346,7 +346,7 @@ impl Driver {
     fn send(&mut self, frame: &Frame) -> Result<(), ConnectionError> {
         match frame.encode() {
             Ok(bytes) => self.enqueue(&bytes),
-            // Whoever builds a frame from caller's data checks it first.
+            // A frame from a caller's data is checked by the caller first.
             Err(error) => {
                 log::error!("a ubus {:?} frame cannot be sent: {error}", frame.kind);
                 Ok(())

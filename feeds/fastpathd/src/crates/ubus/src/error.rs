@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::Status;
 
-/// Bytes from the wire that are no well-formed message.
+/// Bytes from the wire that are not a well-formed message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// Fewer bytes than an attribute's head.
@@ -121,7 +121,7 @@ pub enum ConnectionError {
     /// The kernel reported an error.
     #[error("reading from or writing to ubusd")]
     Io(#[from] io::Error),
-    /// ubusd sent something that is no ubus message.
+    /// ubusd sent bytes that are not an ubus message.
     #[error("reading a message of ubusd")]
     Malformed(#[from] DecodeError),
     /// ubusd does not take what we send.
@@ -138,13 +138,13 @@ pub enum ConnectionError {
     },
 }
 
-/// Why a request got no usable answer. `request` says what was asked, such as `call uci get`.
+/// Why a request got no usable answer. `request` names it, such as `call uci get`.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
     /// The other side, or ubusd for it, answered with a status other than 0.
     #[error("{request}: {status}")]
     Status {
-        /// What was asked.
+        /// The request.
         request: String,
         /// The answer.
         status: Status,
@@ -152,7 +152,7 @@ pub enum CallError {
     /// Nobody answered in time.
     #[error("{request}: no answer within {} ms", waited.as_millis())]
     Timeout {
-        /// What was asked.
+        /// The request.
         request: String,
         /// How long we waited.
         waited: Duration,
@@ -160,23 +160,23 @@ pub enum CallError {
     /// The connection ended first.
     #[error("{request}: the connection to ubusd is closed")]
     Disconnected {
-        /// What was asked.
+        /// The request.
         request: String,
     },
     /// The arguments cannot be sent.
     #[error("{request}: encoding the arguments")]
     Arguments {
-        /// What was asked.
+        /// The request.
         request: String,
-        /// What is wrong with them.
+        /// The problem with them.
         source: EncodeError,
     },
     /// The answer cannot be read.
     #[error("{request}: decoding the answer")]
     Answer {
-        /// What was asked.
+        /// The request.
         request: String,
-        /// What is wrong with it.
+        /// The problem with it.
         source: DecodeError,
     },
 }

@@ -5,8 +5,8 @@
 use crate::blob::{Blob, Blobs, Writer};
 use crate::{Blobmsg, DecodeError, EncodeError, Status};
 
-/// Most bytes of a frame behind its head, as `UBUS_MAX_MSGLEN`: ubusd closes the connection of
-/// whoever sends more.
+/// Most bytes of a frame behind its head, as `UBUS_MAX_MSGLEN`: ubusd closes the connection of a
+/// client that sends more.
 pub const MAX_MESSAGE: usize = 1 << 20;
 
 const HEAD: usize = 8;
@@ -136,9 +136,9 @@ fn text(out: &mut Writer, id: u8, value: &str) -> Result<(), EncodeError> {
 /// One message between ubusd and a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// What it is for.
+    /// Its purpose.
     pub kind: Kind,
-    /// Chosen by whoever asks and repeated in every answer.
+    /// Chosen by the caller and repeated in every answer.
     pub seq: u16,
     /// A client or an object, depending on kind and direction.
     pub peer: u32,
@@ -244,7 +244,8 @@ impl Decoder {
     /// The next complete frame, if there is one.
     ///
     /// # Errors
-    /// When the bytes are no frame; what follows cannot be trusted, so close the connection.
+    /// When the bytes are not a frame; the rest cannot be trusted, so close the
+    /// connection.
     pub fn next_frame(&mut self) -> Result<Option<Frame>, DecodeError> {
         let rest = &self.buffer[self.used..];
         let Some((head, body)) = rest.split_first_chunk::<HEAD>() else { return Ok(None) };

@@ -92,8 +92,8 @@ impl Handle {
         Ok(())
     }
 
-    /// Tells the subscribers of our object at `path`. It neither waits nor fails when the object
-    /// is not published or the connection is gone: a notification is news, not a request.
+    /// Notifies the subscribers of our object at `path`. It neither waits nor fails when the object
+    /// is not published or the connection is gone: a notification is not a request.
     ///
     /// # Errors
     /// When `data` cannot be sent.
@@ -128,7 +128,7 @@ impl Handle {
         request.within(PROMPT, request.listen(pattern)).await
     }
 
-    /// Sends an event to whoever listens.
+    /// Sends an event to its listeners.
     ///
     /// # Errors
     /// See [`CallError`].
@@ -142,7 +142,7 @@ impl Handle {
     }
 }
 
-/// One request and the words that its errors use for it.
+/// One request and the text that its errors use for it.
 struct Request<'a> {
     name: String,
     handle: &'a Handle,

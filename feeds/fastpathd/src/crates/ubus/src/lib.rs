@@ -2,10 +2,10 @@
 //! A ubus client in Rust: codec, calls, and published objects, on the socket of `OpenWrt`'s ubusd.
 //!
 //! A [`Connection`] spawns one task that owns the socket, so calls, replies and notifications make
-//! progress whatever the program is doing. Its owner takes what others ask for with
+//! progress whatever the program is doing. Its owner takes the requests of others with
 //! [`Connection::next`], and anybody may hold a cheap [`Handle`] to call, publish and notify. Both
-//! work on a current-thread runtime. When the connection ends, `next` says why, every open call
-//! fails, and the program connects and publishes anew.
+//! work on a current-thread runtime. When the connection ends, `next` returns the reason, every
+//! open call fails, and the program reconnects and publishes again.
 //!
 //! ```no_run
 //! use std::{path::Path, time::Duration};
@@ -68,7 +68,7 @@ pub use handle::{Entry, Handle};
 pub use object::{Argument, Method, Object, PolicyType};
 pub use status::Status;
 
-/// A message: what a method takes, what it answers, what a notification carries.
+/// A message: arguments of a method, its answer, or a notification.
 pub type Map = serde_json::Map<String, serde_json::Value>;
 
 /// Where ubusd listens on `OpenWrt`.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! How fast answers may go out.
 //!
-//! ubusd keeps at most 1 MiB for a client that reads slowly (`UBUS_CLIENT_MAX_TXQ_LEN`) and drops
-//! what comes on top, without a word to anybody: the caller then gets status 0 and no data. All
-//! calls from the web share the one connection of uhttpd. So answers go out no faster than uhttpd
-//! on a small router can pass them on, and calls wait their turn instead of losing their answers.
+//! ubusd keeps at most 1 MiB for a client that reads slowly (`UBUS_CLIENT_MAX_TXQ_LEN`) and
+//! silently drops the rest: the caller then gets status 0 and no data. All calls from the web share
+//! the one connection of uhttpd. So answers go out no faster than uhttpd on a small router can pass
+//! them on, and calls wait their turn instead of losing their answers.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};

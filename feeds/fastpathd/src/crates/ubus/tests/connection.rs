@@ -114,7 +114,7 @@ async fn published() -> (Connection, Ubusd) {
     (connection, ubusd)
 }
 
-/// Nothing here takes long; whoever waits for ever is to fail.
+/// Nothing here takes long; an endless wait has to fail.
 async fn soon<T>(work: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(10), work).await.unwrap()
 }
@@ -266,7 +266,7 @@ async fn the_socket_closes_when_nobody_holds_the_connection() {
     let (connection, mut ubusd) = pair().await;
     let bus = connection.handle();
     drop(connection);
-    // Whoever has a handle can still call.
+    // Any handle can still call.
     let ((), listed) = tokio::join!(
         async {
             let request = ubusd.next().await;

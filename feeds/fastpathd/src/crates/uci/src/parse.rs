@@ -14,7 +14,7 @@ use crate::package::{Options, Package, Section, Setting};
 pub struct ParseError {
     /// Line of the file, from 1.
     pub line: usize,
-    /// What is wrong there.
+    /// The problem there.
     pub what: String,
 }
 

@@ -6,8 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use super::Report;
 use crate::package::Section;
 
-/// A control character in a value is a slip, or a way into a file that is made of it: netifd and
-/// fw4 hand values on, line by line.
+/// A control character in a value is a slip, or an injection into a generated file: netifd and fw4
+/// pass values on, line by line.
 pub(super) fn values(report: &mut Report<'_>, section: &Section) {
     for (option, setting) in &section.options {
         if setting.texts().iter().any(|text| text.chars().any(char::is_control)) {

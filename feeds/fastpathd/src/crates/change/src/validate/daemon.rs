@@ -25,7 +25,7 @@ impl Daemon {
         Self(Some(PathBuf::from(PROGRAM)).filter(|path| path.exists()))
     }
 
-    /// What it says of the file after the change and did not say before.
+    /// The problems that it reports after the change and did not report before.
     pub(super) fn judge(&self, draft: &Draft) -> Vec<Problem> {
         let Some(program) = &self.0 else { return Vec::new() };
         let Some(after) = draft.after.get("fastpath") else { return Vec::new() };
@@ -61,7 +61,7 @@ enum AskError {
     Answer(ExitStatus),
 }
 
-/// What it finds wrong in each of the packages; one process for both.
+/// The problems of each of the packages; one process for both.
 fn verdicts(program: &Path, packages: [&Package; 2]) -> Result<[Vec<Problem>; 2], AskError> {
     let mut command = Command::new(program);
     let mut files = Vec::new();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Files that the firewall would read. fw4 and nft read them as root and quote what they cannot
 //! parse, so a draft that names a file which the present configuration does not name is never
-//! tried, whoever asks.
+//! tried, for any user.
 
 use plugin::Map;
 

@@ -2,9 +2,9 @@
 //! What fw4 would make of a change is tried on the kernel before: `fw4 check`, which applies
 //! nothing.
 //!
-//! It runs as root and quotes what it reads: its errors are logged in part and never answered. Of
-//! its warnings one kind is answered: that it leaves a section out, which it does and succeeds. The
-//! words quote nothing but options.
+//! It runs as root and quotes its input: its errors are logged in part and never answered. Of its
+//! warnings one kind is answered: that it ignores a section, which is a success for it. These
+//! messages quote nothing but options.
 
 use std::ffi::CString;
 use std::fs;
@@ -25,17 +25,17 @@ use crate::problem::Problem;
 use crate::write::text;
 
 const PROGRAM: &str = "/sbin/fw4";
-/// What fw4 reads; the program cannot be told of another folder.
+/// The file that fw4 reads; its folder cannot be configured.
 const CONFIG: &str = "/etc/config";
 /// It is asked twice at most, within rpcd's 30 s.
 const LIMITS: Limits = Limits::short(10);
 /// Errors that are logged, and bytes of each.
 const MOST_ERRORS: usize = 3;
 const LONGEST_ERROR: usize = 160;
-/// fw4 marks what it makes of a section that has a name with it.
+/// fw4 adds a mark to the output of a section that has a name with it.
 const MARK: &str = "!fw4: ";
-/// What it says before the section and the reason, and how the reason ends or begins if it makes
-/// nothing of the section; as of firewall4 b6e5157.
+/// The texts before the section and the reason, and how the reason ends or begins if fw4 ignores
+/// the section; as of firewall4 b6e5157.
 const WARNING: &str = "[!] Section ";
 const SKIPS: &[&str] = &["skipping", "ignoring section", "skipped due to invalid options"];
 const STOPS: &[&str] = &["has no ", "must not ", "must specify ", "references unknown set"];
@@ -46,11 +46,11 @@ const SWITCHED_OFF: &str = "is disabled, ignoring section";
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Firewall(pub(crate) Option<PathBuf>);
 
-/// What it says of a configuration.
+/// The messages about a configuration.
 #[derive(Debug, PartialEq, Eq)]
 enum Verdict {
     Takes(Vec<LeftOut>),
-    /// With its words.
+    /// With its messages.
     Refuses(String),
     /// It could not be started, or not be waited for.
     Silent(String),
@@ -204,7 +204,8 @@ fn problem(section: &str, text: String) -> Problem {
     }
 }
 
-/// The changed section that the words are about: the only one, or the one whose mark they quote.
+/// The changed section that the message is about: the only one, or the one whose mark it
+/// quotes.
 fn culprit<'a>(draft: &'a Draft, words: &str) -> Option<&'a Section> {
     let changed = draft.changed();
     let mut sections = Vec::new();
@@ -304,7 +305,7 @@ mod tests {
         assert_eq!(refused(&one, "").section, "a");
     }
 
-    /// Words of firewall4 b6e5157.
+    /// Messages of firewall4 b6e5157.
     #[test]
     fn what_it_leaves_out_is_wrong() {
         let one = "[!] Section @rule[2] (x) is restricted to IPv4 but referenced source IP is \

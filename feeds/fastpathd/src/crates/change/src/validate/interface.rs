@@ -59,7 +59,7 @@ pub(super) fn unknown_interface(
     report.note(section, option, "unknown-interface", &[("interface", name)], &text);
 }
 
-/// What it runs on has to be there, or be made by another section.
+/// The device below it has to exist, or be made by another section.
 fn device(report: &mut Report<'_>, interface: &Section, interfaces: &[&Section]) {
     let Some(name) = interface.text("device") else { return };
     if let Some(alias) = name.strip_prefix('@') {
@@ -92,7 +92,7 @@ fn device(report: &mut Report<'_>, interface: &Section, interfaces: &[&Section])
     let vlans = report.of("bridge-vlan");
     let of_bridge = |section: &&&Section| section.text("device") == Some(below);
     let mut of_bridge = vlans.iter().filter(of_bridge).peekable();
-    // A bridge that knows VLANs has only those that it is told of.
+    // A VLAN-aware bridge has only the VLANs that are configured.
     if of_bridge.peek().is_some() && !of_bridge.any(|of| of.text("vlan") == Some(number)) {
         let text = format!("the bridge '{below}' has no VLAN {number}");
         let params = [("device", below), ("vlan", number)];
@@ -144,7 +144,7 @@ fn is_host(address: Ipv4Addr, prefix: u8) -> bool {
         && address.octets()[0] != 0
 }
 
-/// The networks that an interface has itself, by its own words.
+/// The networks of an interface itself, from its own options.
 pub(crate) fn networks(interface: &Section) -> Vec<(IpAddr, Network)> {
     if interface.text("proto") != Some("static") || interface.is_on("disabled", false) {
         return Vec::new();

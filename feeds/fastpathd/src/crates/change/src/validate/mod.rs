@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Whether a configuration makes sense, before anything is told of it.
+//! Whether a configuration is valid, before any service reads it.
 //!
-//! netifd, fw4 and dnsmasq take most of what follows without a word and do something else, or
-//! nothing. What was wrong before the change and is no part of it does not stop the change.
+//! netifd, fw4 and dnsmasq accept most of the following silently and do something else, or nothing.
+//! Older problems outside the change do not block it.
 
 mod common;
 mod daemon;
@@ -97,7 +97,7 @@ fn examine(packages: &Packages, around: &Surroundings) -> Vec<Problem> {
     report.problems
 }
 
-/// What was found so far.
+/// The problems found so far.
 struct Report<'a> {
     packages: &'a Packages,
     around: &'a Surroundings,

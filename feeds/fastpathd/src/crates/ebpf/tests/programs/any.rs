@@ -14,7 +14,7 @@ use crate::frame::Packet;
 use crate::kernel::{Action, Beside, HOOKS, Hook, Kernel, Ran, allowed};
 use crate::table::{flow, links_in, links_out, translations};
 
-/// What is done to a frame that would have been forwarded.
+/// A modification of a frame that would have been forwarded.
 #[derive(Clone, Debug)]
 enum Damage {
     Byte(Index, u8),
@@ -109,7 +109,7 @@ impl Case {
     }
 }
 
-/// The sum of all words, which says nothing of their order: 0 for nothing and all bits alike.
+/// The sum of all 16-bit words, independent of their order: 0 for nothing and all bits alike.
 fn residue(bytes: &[u8]) -> u64 {
     let pairs = bytes.chunks(2).map(|p| u64::from(p[0]) << 8 | u64::from(*p.get(1).unwrap_or(&0)));
     pairs.sum::<u64>() % 0xffff

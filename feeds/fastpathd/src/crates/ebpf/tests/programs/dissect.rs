@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What tshark reads in frames: nothing of ours has a part in it.
+//! What tshark reads in frames, independent of our own parser.
 
 use std::io::Write;
 use std::path::PathBuf;

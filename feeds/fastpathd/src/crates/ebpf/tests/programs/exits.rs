@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Every other way out: a packet that is not forwarded stays as it came, and is counted.
+//! Every other verdict: a packet that is not forwarded stays unmodified, and is counted.
 
 use ebpf::layout::{Control, FLOW_DROP, Out, STATE_CLOSING};
 use ebpf::programs::Dsa;
@@ -165,7 +165,7 @@ fn no_entry_when_anything_of_the_key_differs() {
             link.tags[n].proto ^= 0x8100 ^ 0x88a8;
             unknown(kernel, &c.packet, &link, "protocol of a tag");
             link = c.flow.from.clone();
-            // A priority is no part of it.
+            // A priority does not belong to it.
             link.tags[n].tci |= 0xe000;
             let frame = c.packet.frame(&link);
             let ran = kernel.run(c.hook, &frame, Beside::default());
@@ -240,7 +240,7 @@ fn cut_off() {
             let behind =
                 usize::from(c.hook == Hook::Tc && length >= 18 && !c.flow.from.tags.is_empty());
             if c.hook == Hook::Tc && length - 4 * behind < 14 + 40 {
-                // BPF_PROG_TEST_RUN refuses what is too short for an IP header.
+                // BPF_PROG_TEST_RUN refuses frames too short for an IP header.
                 continue;
             }
             let ran = kernel.run(c.hook, &frame[..length], Beside::default());
@@ -284,7 +284,7 @@ fn lengths_that_contradict() {
     });
 }
 
-/// Ethernet fills short frames up: what is behind the packet goes with it and matters to nobody.
+/// Ethernet pads short frames: the padding is forwarded and ignored.
 #[test]
 fn padding() {
     for_all(|kernel, c| {
@@ -372,7 +372,7 @@ fn devices_that_xdp_may_not_send_to() {
     });
 }
 
-/// A header of a length that cannot be: what is half written does not go on.
+/// A header of an impossible length: a half-written packet is not forwarded.
 #[test]
 fn headers_that_cannot_be() {
     for_all(|kernel, c| {
@@ -398,7 +398,7 @@ fn what_tc_returns() {
     let flow = flow(&from, &to, (old, new), false);
     let mut pair = flow.pair(Hook::Tc);
     let frame = Packet::new(old, false, Vec::new()).frame(&from);
-    assert_eq!(kernel.tc_returns(&frame), u32::MAX, "whoever comes next may have it");
+    assert_eq!(kernel.tc_returns(&frame), u32::MAX, "the next program may have it");
     kernel.put(&pair);
     assert_eq!(kernel.tc_returns(&frame), 7, "redirect");
     pair.entry().flags |= FLOW_DROP;

@@ -32,7 +32,7 @@ pub(crate) enum Action {
     Redirect,
 }
 
-/// What TC has beside a packet.
+/// The metadata of a packet in TC.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Beside {
     /// The device has verified the checksum.
@@ -175,7 +175,7 @@ impl Kernel {
         assert_eq!(after.seen, before.seen + 1, "one packet is counted once");
         let gone: Vec<usize> =
             (0..OUT_NUMBER).filter(|n| after.out[*n] != before.out[*n]).collect();
-        assert_eq!(gone.len(), 1, "by one way out");
+        assert_eq!(gone.len(), 1, "by one verdict");
         assert_eq!(after.out[gone[0]], before.out[gone[0]] + 1);
         Ran { action, out: Out::ALL[gone[0]], frame }
     }
@@ -200,8 +200,8 @@ impl Kernel {
         mark |= if beside.verified { 0x40000 } else { 0 };
         let flags = if beside.complete { 1 << 2 } else { 0 };
         let context = Context { mark, ..Context::of(beside) };
-        // Twice over the same packet: what lies beside it is told by the second run. Its result is
-        // that of the second, so that the first is known from the counter of how it left.
+        // Twice over the same packet: the second run reports the metadata. Its result is that of
+        // the second, so that the first is known from the counter of its verdict.
         let before = self.exits().out;
         let mut bytes = context.bytes();
         let (last, data) = test_run(program, &frame, &mut bytes, 2, flags)
@@ -326,7 +326,7 @@ pub(crate) fn test_run(
         test.context_in = context.as_ptr() as u64;
         test.context_out = context.as_mut_ptr() as u64;
     }
-    // SAFETY: the structure is the kernel's and its pointers are to buffers of the sizes told.
+    // SAFETY: the structure is the kernel's and its pointers are to buffers of the sizes given.
     let result = unsafe {
         libc::syscall(libc::SYS_bpf, BPF_PROG_TEST_RUN, &raw mut test, size_of::<Test>())
     };

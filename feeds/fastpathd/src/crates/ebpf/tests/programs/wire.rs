@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Frames through virtual Ethernet, with the object attached at TC as the product does it. What a
-//! test run cannot make is made by a packet socket: checksums left to the hardware, packets that
-//! are to be cut. The kernel itself finds the outer tag, redirects, and tells what came out.
+//! Frames through virtual Ethernet, with the object attached at TC as the product does it. A packet
+//! socket makes frames that a test run cannot: checksums left to the hardware, packets to be
+//! segmented. The kernel itself finds the outer tag, redirects, and reports what came out.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::Command;
@@ -56,7 +56,7 @@ impl Socket {
         address.sll_protocol = protocol;
         address.sll_ifindex = ifindex.cast_signed();
         let size = u32::try_from(size_of_val(&address)).expect("small");
-        // SAFETY: the address lives, and its size is told.
+        // SAFETY: the address lives, and its size is given.
         let bound = unsafe { libc::bind(fd, (&raw const address).cast(), size) };
         assert_eq!(bound, 0, "{}", std::io::Error::last_os_error());
         socket
@@ -85,7 +85,7 @@ impl Socket {
         }
         bytes.extend(frame);
         let (fd, data) = (self.0.as_raw_fd(), bytes.as_ptr().cast());
-        // SAFETY: the buffer lives, and its size is told.
+        // SAFETY: the buffer lives, and its size is given.
         let sent = unsafe { libc::send(fd, data, bytes.len(), 0) };
         let error = std::io::Error::last_os_error();
         assert_eq!(usize::try_from(sent).ok(), Some(bytes.len()), "{error}: {left:?} {frame:02x?}");
@@ -100,7 +100,7 @@ impl Socket {
         let (fd, data) = (self.0.as_raw_fd(), bytes.as_mut_ptr().cast());
         let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
         let from = (&raw mut address).cast();
-        // SAFETY: buffer and address live, and their sizes are told.
+        // SAFETY: buffer and address live, and their sizes are given.
         let got = unsafe { libc::recvfrom(fd, data, bytes.len(), flags, from, &raw mut size) };
         (got > 0).then(|| u16::from_be(address.sll_protocol))
     }
@@ -117,7 +117,7 @@ impl Socket {
         message.msg_control = control.as_mut_ptr().cast();
         message.msg_controllen = size_of_val(&control);
         let fd = self.0.as_raw_fd();
-        // SAFETY: the message points to buffers that live and whose sizes are told.
+        // SAFETY: the message points to buffers that live and whose sizes are given.
         let filled = unsafe { libc::recvmsg(fd, &raw mut message, libc::MSG_DONTWAIT) };
         let filled = usize::try_from(filled).ok()?;
         bytes.truncate(filled);
@@ -197,7 +197,7 @@ impl Wire {
         let hook = match point {
             Point::Tcx | Point::Clsact => Hook::Tc,
             Point::Native | Point::Generic => {
-                // Virtual Ethernet takes what is redirected to it while its peer has a program.
+                // Virtual Ethernet accepts redirected packets while its peer has a program.
                 let other = Attached { ifindex: index("b1"), ..wanted };
                 attach(&folder, other).expect("attached");
                 Sendable::open(&folder).expect("pinned").add(inside.1).expect("a device");
@@ -225,7 +225,7 @@ impl Wire {
         each.iter().map(|one| one.out[out as usize]).sum()
     }
 
-    /// How packets have left, in words.
+    /// The verdicts of packets, as text.
     fn exits(&self) -> String {
         let each = Out::ALL.iter().map(|out| format!("{} {} ", out.word(), self.count(*out)));
         each.collect()

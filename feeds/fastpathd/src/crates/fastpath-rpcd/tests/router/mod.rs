@@ -19,7 +19,7 @@ pub(crate) struct Router {
     rpcd: Arc<Mutex<Rpcd>>,
 }
 
-/// rpcd with what it remembers.
+/// rpcd with its state.
 #[derive(Default)]
 struct Rpcd {
     config: PathBuf,
@@ -29,7 +29,7 @@ struct Rpcd {
     staged: BTreeMap<String, BTreeMap<(String, String), Map>>,
     /// The session that applied, and the files as they were.
     applied: Option<(String, BTreeMap<String, String>)>,
-    /// What procd was told of.
+    /// The events that procd received.
     told: Vec<String>,
     /// The daemon's `status`; none: it does not run.
     status: Option<Map>,
@@ -107,7 +107,7 @@ impl Router {
         self.rpcd().staged.keys().filter(|session| *session != SHELL).count()
     }
 
-    /// rpcd is started anew: it takes nothing back any more.
+    /// rpcd is restarted: it does not roll back any more.
     pub(crate) fn forget(&self) {
         self.rpcd().applied = None;
     }
@@ -120,7 +120,7 @@ impl Router {
         std::fs::write(&path, running.to_string()).unwrap();
     }
 
-    /// The files that procd was told of by others than rpcd.
+    /// The files of procd's events that did not come from rpcd.
     pub(crate) fn told(&self) -> Vec<String> {
         self.rpcd().told.clone()
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! `/etc/config/fastpath`: what is configured, and whether it can be used.
+//! `/etc/config/fastpath`: its values, and whether they are usable.
 
 use config::SettingsError;
 use ruleset::{Engine, OnExit, Settings};
@@ -27,7 +27,7 @@ pub(crate) enum Event {
     NotYet(String),
 }
 
-/// What is asked of rpcd.
+/// A request to rpcd.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// Read the configuration, the firewall's and the interfaces.
@@ -42,7 +42,7 @@ pub(crate) struct State {
     commanded: Option<Engine>,
     /// Why the configuration on disk is not used; empty: it is.
     error: String,
-    /// What is wrong in the configuration that is not used.
+    /// The problems of a configuration that is not used.
     problems: Vec<Problem>,
     /// Digest of the configuration in use; empty: none has been read yet.
     digest: String,
@@ -122,8 +122,8 @@ impl Core {
         }
     }
 
-    /// The `values` of the UCI package fastpath. A configuration that cannot be used changes
-    /// nothing and is reported until a good one comes, or until what it needs exists.
+    /// The `values` of the UCI package fastpath. An unusable configuration changes nothing and is
+    /// reported until a good one comes, or until the missing devices exist.
     pub(crate) fn configuration_read(&mut self, values: &Value) -> Vec<AnyEffect> {
         self.configuration.unfit = None;
         let read = Configuration::read(values).and_then(|(read, warnings)| {
@@ -164,8 +164,7 @@ impl Core {
         self.configuration.error = why;
     }
 
-    /// What a configuration needs that this router does not have. What is not known yet is
-    /// assumed to be there.
+    /// The parts of a configuration that this router lacks. Unknown parts are assumed to exist.
     fn check(&self, configuration: &Configuration) -> Result<(), SettingsError> {
         let mut problems = Vec::new();
         if self.network.zones_known() {

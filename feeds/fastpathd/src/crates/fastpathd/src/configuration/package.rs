@@ -15,8 +15,7 @@ pub(crate) struct Configuration {
 }
 
 impl Configuration {
-    /// Reads `values` of `fastpath.config get` of `fastpath`. Warnings come with it: what was
-    /// ignored.
+    /// Reads `values` of `fastpath.config get` of `fastpath`. Warnings name the ignored options.
     pub(crate) fn read(values: &Value) -> Result<(Self, Vec<config::Problem>), SettingsError> {
         let mut package = Package::new(values)?;
         let configuration = Self {
@@ -80,7 +79,7 @@ impl Problem {
     }
 }
 
-/// What is wrong in a file, as far as it is alone: the network is not looked at.
+/// The problems of a file on its own, without the network.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Verdict {
     /// It would not be used.

@@ -12,7 +12,7 @@ use crate::event::Event as AnyEvent;
 use crate::network::{self, run::read_interfaces};
 use crate::sys::error::chain;
 
-/// Reads all that is configured over ubus. `file`: to find what is wrong when rpcd cannot read it.
+/// Reads the whole configuration over ubus. `file`: to find the problem when rpcd cannot read it.
 pub(crate) async fn read(bus: ubus::Handle, file: PathBuf, events: Sender<AnyEvent>) {
     if !connection::has_config(&bus).await {
         let why = "fastpath.config is not on ubus yet".to_owned();
@@ -32,7 +32,7 @@ pub(crate) async fn read(bus: ubus::Handle, file: PathBuf, events: Sender<AnyEve
             log::warn!("there is no /etc/config/fastpath: using the defaults");
             Event::Read(Value::Object(Map::new()))
         }
-        // rpcd says only that it cannot read the file; we can say what is wrong in it.
+        // rpcd says only that it cannot read the file; we can name the problem.
         Err(error) => Event::Unreadable(values(&file).err().unwrap_or_else(|| chain(&error))),
     };
     let _ = events.send(AnyEvent::Configuration(event)).await;
@@ -48,7 +48,7 @@ pub(crate) fn read_file(path: &Path) -> Event {
     }
 }
 
-/// The values of a configuration file, or what is wrong with it.
+/// The values of a configuration file, or its problem.
 fn values(path: &Path) -> Result<Value, String> {
     let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
     config::parse_uci(&text).map_err(|e| format!("{}: {e}", path.display()))

@@ -37,7 +37,7 @@ pub(crate) enum Event {
     MarksCleared(Vec<Connection>),
 }
 
-/// What is asked of conntrack.
+/// A request to conntrack.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Effect {
     /// Read the whole table.
@@ -128,7 +128,7 @@ impl Core {
         self.serve_ebpf()
     }
 
-    /// The dump is over; `complete`: what was not in it is gone.
+    /// The dump has ended; `complete`: entries missing from it are gone.
     pub(crate) fn dump_ended(&mut self, complete: bool) -> Vec<AnyEffect> {
         self.conntrack.flows.dump_end(self.now, complete);
         let effects = self.serve_ebpf();

@@ -48,8 +48,8 @@ pub(crate) async fn watch(events: Sender<AnyEvent>) {
     }
 }
 
-/// Discards what is queued. After an overflow the kernel silently drops new events until the queue
-/// has been empty once (`NETLINK_S_CONGESTED`): a dump before that would miss them.
+/// Discards the queued events. After an overflow the kernel silently drops new events until the
+/// queue has been empty once (`NETLINK_S_CONGESTED`): a dump before that would miss them.
 async fn drain(socket: &mut EventSocket) {
     loop {
         match tokio::time::timeout(Duration::from_millis(1), socket.recv()).await {

@@ -19,14 +19,14 @@ pub(crate) mod run;
 /// How often the machine is read: other programs may set affinities too.
 const READ_EVERY: Duration = Duration::from_secs(10);
 
-/// What has happened to CPUs and queues.
+/// An event of CPUs and queues.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// CPUs and network queues were read.
     Read(Box<Sample>),
 }
 
-/// What is asked of the machine.
+/// A request to the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// Read CPUs and queues of these devices.
@@ -47,7 +47,7 @@ pub(crate) struct Sample {
     pub(crate) refusals: String,
 }
 
-/// What is known of the CPUs, and the plan for them.
+/// The known CPUs, and the plan for them.
 #[derive(Debug)]
 pub(crate) struct State {
     settings: Settings,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads CPUs and queues, and hands what is to be written to the init script that runs as root.
+//! Reads CPUs and queues, and passes the values to the init script that runs as root.
 
 use std::collections::BTreeSet;
 use std::path::Path;

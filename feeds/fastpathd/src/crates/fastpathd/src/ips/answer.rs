@@ -278,7 +278,7 @@ fn page(core: &Core, filter: &Filter, limit: usize) -> Page {
     core.ips.events.alerts.page(filter, limit, core.ips.events.counts.alerts, &context)
 }
 
-/// The answer of `alerts`; what is wrong with the request if there is none.
+/// The answer of `alerts`, or the problem with the request.
 pub(crate) fn alerts(core: &Core, args: &Map<String, Value>) -> Result<Page, String> {
     const LIMIT: u64 = 100;
     const MOST: u64 = 500;

@@ -11,7 +11,7 @@ impl Core {
         let inspection =
             self.offload.in_force().and_then(|plan| plan.protection.inspection.as_ref());
         let mut inspection = inspection.map(state_of).unwrap_or_default();
-        // Nothing reads the queue, and the kernel drops what is in it: no rule of ours does.
+        // Nothing reads the queue, and the kernel drops its packets: no rule of the table does.
         let stops = self.ips.inspection().condition().state == ips::State::FailingClosed;
         if stops && inspection.gate == flows::Gate::Queue {
             inspection.gate = flows::Gate::Closed;

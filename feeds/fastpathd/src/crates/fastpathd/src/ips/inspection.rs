@@ -29,7 +29,7 @@ pub(crate) enum Instruction {
     Stop,
 }
 
-/// What was seen of Suricata from outside, twice a second.
+/// An observation of Suricata from outside, twice a second.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ProbeSample {
     /// Every queue of the kernel that has a listener.
@@ -409,7 +409,7 @@ impl Inspection {
     }
 }
 
-/// What is wrong with the policies on these zones.
+/// The problems of the policies on these zones.
 pub(crate) fn check(policies: &[Policy], places: &Segments) -> Vec<Problem> {
     let active = policies.iter().filter(|policy| policy.enabled);
     active.flat_map(|policy| policy.check(places)).collect()
@@ -426,7 +426,7 @@ pub(crate) fn element(block: &ips::Block, now: Duration) -> ruleset::Block {
     }
 }
 
-/// A time of ours as Unix milliseconds.
+/// A monotonic time as Unix milliseconds.
 pub(crate) fn unix_ms(at: Duration, now: Now) -> u64 {
     let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let (ahead, ago) = (at.saturating_sub(now.mono), now.mono.saturating_sub(at));

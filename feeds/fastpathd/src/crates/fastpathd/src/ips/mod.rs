@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Inspection by Suricata: what is configured, how Suricata fares, alerts and blocks.
+//! Inspection by Suricata: its settings, Suricata's health, alerts and blocks.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -28,7 +28,7 @@ pub(crate) use probe::ProbeControl;
 /// The counters of our table are shown, and each reading runs nft.
 const TABLE_EVERY: Duration = Duration::from_secs(5);
 
-/// What has happened to inspection.
+/// An event of inspection.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// Suricata's queues and process.
@@ -202,7 +202,7 @@ impl Core {
         Some(AnyEffect::Ips(Effect::Unblock(ended)))
     }
 
-    /// What is in our table: its counters, and at the start the blocks of the previous daemon.
+    /// The contents of our table: its counters, and at the start the blocks of the previous daemon.
     pub(crate) fn table_read(&mut self, found: &InForce) -> Vec<AnyEffect> {
         let ips = &mut self.ips;
         ips.inspection.add_counters(found);

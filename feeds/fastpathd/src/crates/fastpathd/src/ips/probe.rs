@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What can be seen of Suricata from outside: its queues, its process, what it answers.
+//! Observes Suricata from outside: its queues, its process, its answers.
 
 use std::cell::Cell;
 use std::fs;

@@ -117,7 +117,7 @@ fn reinspect(core: &Core, io: &Io) {
     });
 }
 
-/// Has the core read what is in our table.
+/// Passes the contents of our table to the core.
 pub(crate) async fn read_table(nft: &NftCommand, events: &Sender<AnyEvent>) {
     match ruleset::read_back(nft).await {
         Ok(found) => {

@@ -332,7 +332,7 @@ fn blocks_of_the_previous_daemon_are_adopted_once() {
     core.unblock("203.0.113.1".parse().unwrap()).unwrap();
     // The kernel was asked before, and has answered now.
     assert!(core.table_read(&in_kernel("203.0.113.1")).is_empty());
-    assert!(core.ips.inspection.blocks.is_empty(), "what was released stays so");
+    assert!(core.ips.inspection.blocks.is_empty(), "an unblocked address stays unblocked");
 }
 
 #[test]

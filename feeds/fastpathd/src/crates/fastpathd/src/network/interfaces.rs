@@ -34,7 +34,7 @@ pub(crate) struct Firewall {
     masqueraded: Vec<String>,
     /// fw4's own flow offloading is switched on.
     pub(crate) own_offload: bool,
-    /// What it opens to the Internet without limits.
+    /// Ports that it opens to the Internet without limits.
     pub(crate) exposures: Vec<Exposure>,
 }
 
@@ -124,7 +124,7 @@ fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// UCI writes several values as a list or as words in one option.
+/// UCI writes several values as a list or separated by spaces in one option.
 fn words(value: Option<&Value>) -> Vec<&str> {
     match value {
         Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).collect(),

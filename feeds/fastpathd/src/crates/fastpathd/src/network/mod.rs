@@ -37,7 +37,7 @@ const INTERFACES_EVERY: u32 = 10;
 /// After this long the daemon goes on without interfaces: netifd may never answer.
 const WITHOUT_INTERFACES: Duration = Duration::from_secs(15);
 
-/// What has happened in the network.
+/// An event of the network.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// The kernel's links, addresses, routes or neighbours changed.
@@ -50,16 +50,16 @@ pub(crate) enum Event {
     Firewall(Value),
 }
 
-/// What is asked of netifd.
+/// A request to netifd.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// Call `network.interface dump`.
     ReadInterfaces,
 }
 
-/// What is known of the network.
+/// The known network.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "what is known yet, and what is stale")]
+#[expect(clippy::struct_excessive_bools, reason = "which parts are known, and which are stale")]
 pub(crate) struct State {
     view: NetworkView,
     firewall: Firewall,

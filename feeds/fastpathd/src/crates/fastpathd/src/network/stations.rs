@@ -12,7 +12,7 @@ use topology::{Change, Mac, NeighbourState, Topology};
 /// Stations remembered of each kind; beyond that all are forgotten. Any host can invent MACs.
 const LIMIT: usize = 8192;
 
-/// What has moved.
+/// The stations that have moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Moved {
     /// A station behind a bridge.
@@ -87,7 +87,7 @@ fn put<K: Eq + std::hash::Hash, V: PartialEq>(known: &mut HashMap<K, V>, key: K,
     differs
 }
 
-/// The addresses that are reached through what has moved; none: all of them may be.
+/// The addresses behind the stations that have moved; none: all of them may be.
 pub(crate) fn addresses(moved: &[Moved], topology: &Topology) -> Option<Vec<IpAddr>> {
     let mut found = Vec::new();
     for one in moved {

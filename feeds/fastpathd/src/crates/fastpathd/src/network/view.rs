@@ -23,7 +23,7 @@ pub(crate) struct NetworkView {
     names: Names,
     /// Devices in the flowtable in force.
     devices: BTreeSet<String>,
-    /// Devices with an eBPF program of ours.
+    /// Devices with one of our eBPF programs.
     programs: BTreeSet<String>,
     /// Kinds of devices that the rules in force leave out.
     left_out: LeftOut,
@@ -65,7 +65,7 @@ impl NetworkView {
         }
     }
 
-    /// The scope of the rules in force: the flowtable's devices, and what is left out above them.
+    /// The scope of the rules in force: the flowtable's devices, and the excluded ones above them.
     pub(crate) fn set_devices(
         &mut self,
         devices: BTreeSet<String>,

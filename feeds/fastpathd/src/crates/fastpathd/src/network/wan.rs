@@ -118,7 +118,7 @@ fn wan(interface: &Interface, topology: &Topology, rates: &NetMeter, seen_ms: u6
     }
 }
 
-/// The lowest device under `link` and the outermost VLAN tag on the way.
+/// The lowest device under `link` and the outermost VLAN tag above it.
 fn descend(link: &Link, topology: &Topology) -> (String, u16) {
     let mut at = link;
     let mut vlan = 0;

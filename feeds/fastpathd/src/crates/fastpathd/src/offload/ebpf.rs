@@ -185,7 +185,7 @@ impl EbpfEngine {
         due
     }
 
-    /// Devices with a program of ours.
+    /// Devices with one of our programs.
     pub(crate) fn held(&self) -> impl Iterator<Item = &Program> {
         self.programs.iter().filter(|program| program.hook.is_some())
     }
@@ -292,7 +292,7 @@ impl EbpfEngine {
         outcome.is_ok()
     }
 
-    /// Reports to the flow table what has happened to carried flows.
+    /// Reports changes of offloaded flows to the flow table.
     fn settle(
         &mut self,
         flows: &mut FlowTable,

@@ -215,7 +215,7 @@ fn a_closing_connection_is_left_to_the_stack() {
     assert_eq!(carried(&maps), 0);
     let flow = flow(&mut core, 7);
     assert_eq!((&flow["path"], &flow["reason"]), (&json!("slow"), &json!("closing")));
-    assert_eq!(flow["up_bytes"], 1000, "what it had counted last: {flow}");
+    assert_eq!(flow["up_bytes"], 1000, "its last count: {flow}");
 }
 
 #[test]
@@ -408,7 +408,7 @@ fn changed_firewall_rules_have_to_be_passed_again() {
         _ => None,
     });
     let offers = renewed.unwrap();
-    // Told before the bits were off.
+    // Reported before the bits were cleared.
     update(&mut core, established(7, false));
     assert_eq!(carried(&maps), 0);
     let looked_up = core.marks_cleared(&offers);
@@ -423,7 +423,7 @@ fn changed_firewall_rules_have_to_be_passed_again() {
     assert_eq!(carried(&maps), 2);
 }
 
-/// A rule of somebody's for packets from this network, beside those of every kernel.
+/// A foreign rule for packets from this network, next to those of every kernel.
 fn routing_rules(from: Option<&str>) -> topology::Change {
     let plain = |priority, table| Rule {
         ipv6: false,

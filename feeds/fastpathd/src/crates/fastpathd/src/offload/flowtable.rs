@@ -26,7 +26,7 @@ const RENEWALS: Duration = Duration::from_secs(4);
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "there is one job at a time")]
 pub(crate) enum Job {
-    /// Apply `plan`; `in_force` is what was applied last.
+    /// Apply `plan`; `in_force` is the plan applied last.
     Apply { plan: Plan, in_force: Option<Plan> },
     /// Load the table of the plan in force again, so that no flow stays offloaded until its next
     /// packet.
@@ -57,7 +57,7 @@ pub(crate) struct EngineReport {
 /// The table that is requested, and the one in force.
 #[derive(Debug)]
 pub(crate) struct Flowtable {
-    /// What is asked for; none before the first configuration and topology.
+    /// The requested plan; none before the first configuration and topology.
     wanted: Option<Plan>,
     source: Source,
     in_force: Option<Plan>,
@@ -212,7 +212,7 @@ impl Flowtable {
         Some(Job::Renew(plan))
     }
 
-    /// Our table was changed or removed, perhaps by a job of ours.
+    /// Our table was changed or removed, perhaps by one of our own jobs.
     pub(crate) fn touched(&mut self, touch: Touch, now: Now) -> Option<Job> {
         if self.job.is_some() {
             self.changed |= touch != Touch::None;
@@ -264,7 +264,7 @@ impl Flowtable {
         self.verify_at = Duration::ZERO;
     }
 
-    /// Whether nothing is under way or due: what was asked for is in force or refused.
+    /// Whether nothing is under way or due: the requested plan is in force or refused.
     pub(crate) fn is_settled(&self) -> bool {
         !matches!(self.job, Some(Job::Apply { .. })) && self.due().is_none()
     }

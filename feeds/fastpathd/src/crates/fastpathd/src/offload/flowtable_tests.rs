@@ -139,7 +139,7 @@ fn devices_that_vanished_meanwhile_are_not_claimed() {
     let report = flowtable.report();
     assert_eq!(report.devices, ["lan1"]);
     assert_eq!(report.why, "not there any more: usb0");
-    // The network tells of it: the plan without usb0 is what is in force.
+    // The network reports it: the plan without usb0 is the one in force.
     assert_eq!(flowtable.request(plan(Engine::Flowtable, &["lan1"]), Source::Config), None);
     assert_eq!(flowtable.report().why, "");
     flowtable.request(plan(Engine::Flowtable, &["usb1"]), Source::Config);

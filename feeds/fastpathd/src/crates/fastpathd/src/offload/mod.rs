@@ -25,7 +25,7 @@ mod in_force;
 mod plan;
 pub(crate) mod run;
 
-/// What has happened to rules and programs.
+/// An event of rules and programs.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// Rules of nftables were changed, perhaps by ourselves.
@@ -38,7 +38,7 @@ pub(crate) enum Event {
     Attached(Box<Result<AttachOutcome, String>>),
 }
 
-/// What is asked of nftables and of the loader of programs.
+/// A request to nftables or to the loader of programs.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "a handful exist at a time, none is kept")]
 pub(crate) enum Effect {
@@ -50,7 +50,7 @@ pub(crate) enum Effect {
     NoteRules,
 }
 
-/// What is offloaded, and by what.
+/// The offloaded devices, and their engine.
 #[derive(Debug)]
 pub(crate) struct State {
     flowtable: Flowtable,

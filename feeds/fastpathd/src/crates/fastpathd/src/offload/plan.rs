@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Plans what is to be offloaded, whenever configuration, network or inspection change.
+//! Plans the offload again whenever configuration, network or inspection change.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::offload::Effect;
 use crate::offload::ebpf::{AttachRequest, Program};
 
 impl Core {
-    /// Makes a new plan, and a job if that changes what has to be in force.
+    /// Makes a new plan, and a job if the plan in force has to change.
     pub(crate) fn replan(&mut self) -> Vec<AnyEffect> {
         let (Some((settings, source)), true) =
             (self.configuration.effective(), self.network.is_known())
@@ -35,7 +35,7 @@ impl Core {
         if !self.offload.ebpf.is_known() {
             return effects;
         }
-        // Only texts for the administrator: another text is no reason to run nft.
+        // Only texts for the administrator: another text does not require nft to run.
         plan.decisions.clear();
         let job = self.offload.flowtable.request(plan, source);
         effects.extend(job.map(Effect::Run).map(AnyEffect::Offload));

@@ -14,7 +14,7 @@ pub(crate) mod run;
 
 /// After a start the WAN has to come up first.
 const FIRST: u64 = 60 * 1000;
-/// After a change of what is wanted; there may be more changes to come.
+/// After a change of the wanted sources; there may be more changes to come.
 const SOON: u64 = 5 * 1000;
 /// After an update that failed.
 const RETRY: u64 = 3600 * 1000;
@@ -28,7 +28,7 @@ pub(crate) enum Event {
     Done(Result<Value, String>),
 }
 
-/// What is asked of the updater.
+/// A request to the updater.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// Run an update with this request.
@@ -90,7 +90,7 @@ impl Updates {
         }
         let choices = |of: &rules::Settings| (of.sources.clone(), of.own.clone());
         self.sources_changed |= self.configured && choices(&self.settings) != choices(settings);
-        // Read again for another reason, what was due stays due.
+        // A new reading for another reason leaves due updates due.
         let news = !self.configured || self.wanted != wanted || self.settings != *settings;
         self.configured = true;
         self.settings = settings.clone();

@@ -40,7 +40,7 @@ async fn run_updater(request: &str, events: &Sender<AnyEvent>) -> Result<Value, 
         .spawn()
         .map_err(|error| failed("starting", error))?;
     if let Some(mut stdin) = child.stdin.take() {
-        // It may end before it has read all; what it prints says why.
+        // It may end before it has read everything; its output says why.
         let _ = stdin.write_all(request.as_bytes()).await;
     }
     let mut result = None;

@@ -15,7 +15,7 @@ pub(crate) mod log;
 pub(crate) mod netdev;
 pub(crate) mod task;
 
-/// What is known of the machine.
+/// The known facts about the machine.
 #[derive(Debug)]
 pub(crate) struct State {
     machine: Machine,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tasks that run beside the loop.
+//! Tasks that run next to the loop.
 
 use std::future::Future;
 use std::pin::Pin;

@@ -22,7 +22,7 @@ const ROUTES: [&str; 8] = [
     "local 224.0.0.0/4 dev lo",
 ];
 
-/// A rule that looks at `ct state` makes the kernel track; the rest makes the mix richer.
+/// A rule that matches `ct state` makes the kernel track; the rest makes the mix richer.
 const RULES: &str = "
 table inet scale {
     chain zones {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What has to hold, and the table that shows whether it does.
+//! The limits, and the table that shows whether they hold.
 
 use crate::measure::Figures;
 
@@ -52,7 +52,7 @@ pub(crate) fn report(figures: &[Figures]) -> bool {
     exceeded.is_empty()
 }
 
-/// Every limit that does not hold, in words.
+/// Every limit that does not hold, as text.
 pub(crate) fn exceeded(figures: &[Figures]) -> Vec<String> {
     let [_, middle, large] = figures else { return vec!["three sizes are needed".into()] };
     let slower = slower(middle);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! How the flow table scales, fed with recorded dumps of real conntrack entries.
 //!
-//! `cargo run --release -p flows --example scale` records what is missing (root and a kernel with
+//! `cargo run --release -p flows --example scale` records missing dumps (root and a kernel with
 //! conntrack needed), measures and prints a table; the exit code is 1 when a limit is exceeded.
 //! `… scale fixture FILE` records the few entries of many kinds that the tests read.
 

@@ -22,7 +22,7 @@ const BATCH: usize = 32 * 1024;
 /// The machine is noisy: the best of this many runs counts.
 const RUNS: usize = 9;
 
-/// What was measured; times in milliseconds of CPU time.
+/// The measurements; times in milliseconds of CPU time.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Figures {
     pub(crate) flows: f64,
@@ -135,7 +135,7 @@ fn ask(table: &FlowTable, now: Now) -> Result<(f64, f64), Failure> {
     Ok((page, groups))
 }
 
-/// A thousand flows of all over the dump by their ends, as alerts tell them.
+/// A thousand flows from all over the dump by their ends, as alerts name them.
 fn find(dump: &[u8], table: &FlowTable) -> f64 {
     let mut entries = Vec::new();
     ctnetlink::entries(dump, &mut entries);

@@ -81,7 +81,7 @@ impl FlowTable {
         })
     }
 
-    /// The busiest hosts, services, VLANs or paths. Only what is forwarded counts.
+    /// The busiest hosts, services, VLANs or paths. Only forwarded traffic counts.
     #[must_use]
     pub fn top(&self, query: &TopQuery) -> Top {
         let mut sums = Sums::new(self, query.by);

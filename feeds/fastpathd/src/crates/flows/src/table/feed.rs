@@ -103,8 +103,8 @@ impl FlowTable {
         self.epoch += 1;
     }
 
-    /// Flows that the kernel may take with any packet, newest first: no event tells when it does.
-    /// Zone and original direction, for [`ctnetlink::Lookup`].
+    /// Flows that the kernel may offload with any packet, newest first: no event reports it. Zone
+    /// and original direction, for [`ctnetlink::Lookup`].
     #[must_use]
     pub fn young(&self, most: usize) -> Vec<(u16, Tuple)> {
         // New flows are at the end, so this ends early unless nothing is young.
@@ -119,8 +119,8 @@ impl FlowTable {
         std::mem::take(&mut self.departed)
     }
 
-    /// An entry as [`ctnetlink::Reinspection`] tells it: as it was before its counters were set
-    /// to zero and our bits were taken off its mark. Sums go on from there. Unknown flows are
+    /// An entry as [`ctnetlink::Reinspection`] reports it: as it was before its counters were set
+    /// to zero and our bits were cleared in its mark. Sums continue from there. Unknown flows are
     /// left to the next dump.
     pub fn reinspected(&mut self, entry: &Entry, now: Now, net: &dyn Network) {
         let Some(position) = self.known(entry) else { return };
@@ -160,8 +160,8 @@ impl FlowTable {
         self.epoch += 1;
     }
 
-    /// Takes over what a dump or a look-up tells, counters included; `last`: however soon after
-    /// the reading before.
+    /// Adopts the values of a dump or a look-up, counters included; `last`: however soon after the
+    /// previous reading.
     fn read(&mut self, position: usize, entry: &Entry, at: Millis, last: bool, net: &dyn Network) {
         self.update(position, entry, true);
         self.survey(position, net);

@@ -18,7 +18,7 @@ impl FlowTable {
         self.index.find(hash(entry.id), same).map(|position| *position as usize)
     }
 
-    /// Where the flow with this id of ours is.
+    /// The position of our flow with this id.
     pub(super) fn position(&self, id: u64) -> Option<usize> {
         #[expect(clippy::cast_possible_truncation, reason = "the kernel's id is below")]
         let kernel = id as u32;
@@ -63,7 +63,7 @@ impl FlowTable {
         }
     }
 
-    /// Takes over what `entry` says besides the counters.
+    /// Adopts the values of `entry` except the counters.
     pub(super) fn update(&mut self, position: usize, entry: &Entry, whole: bool) {
         let same_ends = self.flows[position].reply == entry.reply;
         if !same_ends {

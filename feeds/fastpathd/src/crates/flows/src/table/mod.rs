@@ -38,7 +38,7 @@ use crate::totals::Totals;
 pub struct FlowTable {
     flows: Vec<Flow>,
     /// Positions in `flows`, by the kernel's id. Two live flows may share one (it is a 32-bit
-    /// hash), so equality also looks at zone and tuple.
+    /// hash), so equality also compares zone and tuple.
     index: HashTable<u32>,
     ends: ByEnds,
     sides: Interner<Side>,
@@ -51,13 +51,14 @@ pub struct FlowTable {
     /// Serial number of the dump under way, or of the last one.
     dump: u32,
     dumping: bool,
-    /// Id and zone of what was destroyed during the dump under way.
+    /// Id and zone of entries destroyed during the dump under way.
     gone: HashSet<(u32, u16)>,
-    /// Id and zone of what was set to zero during the dump under way.
+    /// Id and zone of entries set to zero during the dump under way.
     reset: HashSet<(u32, u16)>,
-    /// Zone and original direction of what has left inspection and was not read since.
+    /// Zone and original direction of entries that have left inspection and were not read
+    /// since.
     departed: Vec<(u16, Tuple)>,
-    /// What has not been asked of the eBPF engine yet.
+    /// Requests that were not sent to the eBPF engine yet.
     requests: Vec<OffloadRequest>,
     /// Versions of the firewall's rules.
     rules: Rules,

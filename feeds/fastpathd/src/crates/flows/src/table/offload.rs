@@ -102,8 +102,8 @@ impl FlowTable {
         flow.rules.holds(&self.rules, flow.offload, both != 0 && flow.mark & both == both)
     }
 
-    /// Adds what the engine has carried of a flow since the last call: 0 what the initiator sent,
-    /// 1 what was sent to it. `inherited`: counted for an earlier daemon, so part of no total.
+    /// Adds the packets that the engine has forwarded of a flow since the last call: 0 from the
+    /// initiator, 1 to it. `inherited`: counted for an earlier daemon, so not part of any total.
     pub fn count_offloaded(
         &mut self,
         id: u64,

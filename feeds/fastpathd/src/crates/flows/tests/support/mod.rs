@@ -141,7 +141,7 @@ pub(crate) fn with_status(mut entry: Entry, bits: Status) -> Entry {
     entry
 }
 
-/// As the kernel tells of an offloaded entry.
+/// As the kernel reports an offloaded entry.
 pub(crate) fn offloaded(entry: Entry) -> Entry {
     let mut entry = with_status(entry, Status::OFFLOAD);
     (entry.timeout_s, entry.tcp_state) = (None, None);

@@ -16,14 +16,14 @@ pub struct FailedRule {
     pub line: u64,
     /// Its text, cut short.
     pub rule: String,
-    /// What is wrong with it; empty if Suricata did not say.
+    /// The problem with it; empty if Suricata did not say.
     pub error: String,
 }
 
 /// The message of an answer.
 ///
 /// # Errors
-/// It is none, or a refusal.
+/// Not an answer, or a refusal.
 pub fn read_answer(command: &'static str, line: &[u8]) -> Result<Value, CommandError> {
     let answer = serde_json::from_slice(line);
     let Ok(Value::Object(mut answer)) = answer else {

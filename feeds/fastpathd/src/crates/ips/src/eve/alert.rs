@@ -3,12 +3,12 @@
 
 use std::net::IpAddr;
 
-/// Which way the packet went.
+/// The direction of the packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// From who opened the connection.
+    /// From the initiator.
     ToServer,
-    /// To who opened it.
+    /// To the initiator.
     ToClient,
 }
 
@@ -37,7 +37,7 @@ pub struct Alert {
     pub sid: u32,
     /// Its revision.
     pub rev: u32,
-    /// Its words.
+    /// Its message.
     pub signature: String,
     /// Its class.
     pub category: String,
@@ -47,7 +47,7 @@ pub struct Alert {
     pub proto: String,
     /// Application protocol; empty if unknown.
     pub app: String,
-    /// Sender of the packet; none for what is not IP.
+    /// Sender of the packet; none if it is not IP.
     pub src: Option<IpAddr>,
     /// Its port; 0 if there is none.
     pub sport: u16,
@@ -55,7 +55,7 @@ pub struct Alert {
     pub dst: Option<IpAddr>,
     /// Its port.
     pub dport: u16,
-    /// Which way the packet went, if it belongs to a connection.
+    /// The packet's direction, if it belongs to a connection.
     pub direction: Option<Direction>,
     /// HTTP host and path, TLS server name or DNS name, if there is one.
     pub target: String,

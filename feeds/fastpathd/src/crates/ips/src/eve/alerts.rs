@@ -32,7 +32,7 @@ impl AlertContext for () {
 /// Which alerts are asked for: all conditions must hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Filter {
-    /// Words in any of the texts, case ignored.
+    /// Terms in any of the texts, case ignored.
     pub text: Option<String>,
     /// Blocked or not.
     pub blocked: Option<bool>,
@@ -61,7 +61,7 @@ pub struct Page {
     pub alerts: Vec<Row>,
 }
 
-/// An alert as the API tells it.
+/// An alert as the API reports it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the fields are those of `Alert` in schema/types.json")]
 pub struct Row {

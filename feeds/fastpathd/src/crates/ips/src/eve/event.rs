@@ -11,7 +11,7 @@ use super::time::unix_ms;
 use crate::counters::Counters;
 use crate::text::bounded;
 
-/// What one line tells.
+/// The event in one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// A rule fired.
@@ -116,7 +116,7 @@ struct Flow {
     bytes_toclient: u64,
 }
 
-/// Reads a line; none if it is no event.
+/// Parses a line; none if it is not an event.
 #[must_use]
 pub fn read_event(line: &[u8]) -> Option<Event> {
     // A list would be taken for the fields in order.
@@ -125,7 +125,7 @@ pub fn read_event(line: &[u8]) -> Option<Event> {
     }
     let line: Line = match serde_json::from_slice(line) {
         Ok(line) => line,
-        // Suricata escapes what is not ASCII in most texts, not in all.
+        // Suricata escapes non-ASCII characters in most texts, not in all.
         Err(_) if std::str::from_utf8(line).is_err() => {
             serde_json::from_slice(String::from_utf8_lossy(line).as_bytes()).ok()?
         }
@@ -197,7 +197,7 @@ fn alert(line: Line) -> Option<Alert> {
     })
 }
 
-/// What was asked for, as far as the application protocol says.
+/// The requested object, as far as the application protocol names it.
 fn target(line: &Line) -> String {
     let text = |from: &Option<Value>, path: &str| {
         let text = from.as_ref()?.pointer(path)?.as_str()?;

@@ -156,7 +156,7 @@ fn what_is_no_event_is_none() {
         "{\"event_type\":\"stats\",\"stats\":[]}",
         "{\"event_type\":\"alert\",\"src_port\":-1}",
         "{\"event_type\":\"alert\",\"src_port\":65536,\"alert\":{}}",
-        // Two lines of which one was cut off in the middle.
+        // Two lines, one of them truncated in the middle.
         "{\"event_type\":\"alert\",\"al{\"event_type\":\"drop\"}",
         &deep,
     ] {

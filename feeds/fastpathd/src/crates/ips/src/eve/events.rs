@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What is kept of the events.
+//! The events that are kept.
 
 use std::net::IpAddr;
 
@@ -19,7 +19,7 @@ pub struct Offender {
     pub address: IpAddr,
     /// The rule.
     pub sid: u32,
-    /// Its words.
+    /// Its message.
     pub reason: String,
 }
 
@@ -30,7 +30,7 @@ pub struct Events {
     pub alerts: Alerts,
     /// What could be seen.
     pub visible: Visible,
-    /// Suricata's counters, once it told.
+    /// Suricata's counters, once reported.
     pub counters: Option<Counters>,
     /// Lines.
     pub counts: Counts,

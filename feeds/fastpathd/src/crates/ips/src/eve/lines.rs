@@ -33,7 +33,7 @@ impl Lines {
         }
     }
 
-    /// What was begun will not be ended: the connection is another one.
+    /// Discards an incomplete line: the connection is a new one.
     pub(crate) fn restart(&mut self) {
         self.begun.clear();
         self.skipping = false;

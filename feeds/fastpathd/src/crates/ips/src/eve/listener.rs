@@ -15,7 +15,7 @@ use super::reader::{Batch, Rates, Reader};
 #[derive(Debug, Error)]
 #[error("cannot {what} the socket for Suricata's events, {}: {source}", .path.display())]
 pub struct ListenError {
-    /// What was attempted.
+    /// The operation.
     what: &'static str,
     /// The socket.
     path: PathBuf,

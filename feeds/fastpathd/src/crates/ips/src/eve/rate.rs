@@ -12,7 +12,7 @@ pub struct Rate {
     pub burst: u32,
 }
 
-/// Counts in thousandths, so that no fraction is lost between two looks at the clock.
+/// Counts in thousandths, so that no fraction is lost between two readings of the clock.
 #[derive(Debug)]
 pub(super) struct Bucket {
     rate: Rate,
@@ -59,7 +59,7 @@ mod tests {
         assert_eq!(taken(1), 0, "half a token");
         assert_eq!(taken(2), 1);
         assert_eq!(taken(1002), 500);
-        assert_eq!(taken(500), 0, "a clock that goes back gives nothing");
+        assert_eq!(taken(500), 0, "a clock that is set back adds nothing");
         assert_eq!(taken(100_000), 2000, "never more than the burst");
     }
 }

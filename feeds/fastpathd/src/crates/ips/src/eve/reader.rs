@@ -106,7 +106,7 @@ impl Reader {
         self.lines.restart();
     }
 
-    /// Somebody was sent away.
+    /// A connection was refused.
     pub(super) fn note_stranger(&mut self) {
         self.counts.strangers += 1;
     }

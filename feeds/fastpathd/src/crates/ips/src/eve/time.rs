@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! `2026-11-21T07:07:08.123456+0100` as Unix milliseconds.
 
-/// None if it is no such time.
+/// None for any other format.
 pub(super) fn unix_ms(text: &str) -> Option<i64> {
     let (date, rest) = text.split_once('T')?;
     let sign_at = rest.rfind(['+', '-', 'Z'])?;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A Suricata that is looked at, for tests.
+//! A fake Suricata to observe, for tests.
 
 use std::time::Duration;
 
 use super::{Condition, Fail, Health, Mode, Observation, Rules, State};
 use crate::queues::Queue;
 
-/// Looked at twice a second.
+/// Observed twice a second.
 const STEP: u64 = 500;
 
 pub(super) fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// A Suricata to be looked at, and what is said of it.
+/// A fake Suricata, and the reported state.
 pub(super) struct Watch {
     pub(super) now: u64,
     pub(super) health: Health,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What is looked at.
+//! One observation.
 
 use std::time::Duration;
 

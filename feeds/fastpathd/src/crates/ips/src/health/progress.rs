@@ -8,7 +8,7 @@ use crate::settings::Mode;
 
 /// With packets waiting, none of them handled and no answer for so long, it hangs.
 const STALLED: Duration = Duration::from_secs(1);
-/// Where no packet waits only the silence tells.
+/// Without waiting packets, only the silence indicates a hang.
 const SILENT: Duration = Duration::from_millis(1500);
 /// It handles packets but does not answer: busy, not dead.
 const LATE: Duration = Duration::from_secs(4);
@@ -22,7 +22,7 @@ const READY: Duration = Duration::from_secs(300);
 const BINDS: Duration = Duration::from_secs(5);
 /// A restart that was asked for happens within this time: `suricata -T` comes first.
 const RESTARTS: Duration = Duration::from_secs(120);
-/// Whoever looks so seldom saw nothing of the time between.
+/// With gaps this long, nothing is known about the time between.
 const BLIND: Duration = Duration::from_millis(1500);
 
 /// How Suricata is there.
@@ -44,7 +44,7 @@ pub(super) enum Presence {
     Works,
 }
 
-/// What was demanded of it when last seen, and refused.
+/// Its refused demands at the last observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Demand {
     runs: bool,
@@ -54,7 +54,7 @@ struct Demand {
     refused: bool,
 }
 
-/// What has to be remembered for that.
+/// The state needed for that.
 #[derive(Debug)]
 pub(super) struct Progress {
     demand: Demand,
@@ -74,7 +74,7 @@ pub(super) struct Progress {
     handled: Option<u32>,
     /// When that last moved.
     moved: Duration,
-    /// Looked at without a gap since.
+    /// Observed without a gap since.
     awake: Duration,
     looked: Duration,
     hung: bool,
@@ -103,7 +103,7 @@ impl Progress {
     }
 
     /// Whether packets can be left to it although it has not answered yet: it listens, and none
-    /// waits for long. So it is when it gets ready, and when this daemon was started anew.
+    /// waits for long. This is so while it starts, and after a restart of this daemon.
     pub(super) fn takes_packets(&self, now: Duration, seen: &Observation) -> bool {
         let mut queues = seen.queues.iter().flatten().peekable();
         let still = now.saturating_sub(self.moved.max(self.awake));
@@ -136,7 +136,7 @@ impl Progress {
         let before = self.demand;
         let refused = seen.refused.is_some();
         self.demand = Demand { runs: seen.enabled, asked: seen.asked, refused };
-        // What was refused is accepted now, perhaps after several tries: the start comes next.
+        // A refused demand is accepted now, perhaps after several tries: the start comes next.
         let accepted = before.refused && !refused;
         if accepted || self.demand != (Demand { refused, ..before }) {
             self.began = now;

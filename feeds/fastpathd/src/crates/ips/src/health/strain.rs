@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What is amiss while Suricata works.
+//! Problems while Suricata works.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use super::Observation;
 use crate::queues::Queue;
 use crate::settings::{Fail, Mode};
 
-/// What was amiss is told for so long, or the state would flicker.
+/// How long a problem is reported, or the state would flicker.
 const TOLD: Duration = Duration::from_secs(10);
 /// Queues may be that long half full.
 const LAG: Duration = Duration::from_secs(2);
 /// Suricata connects when it has something to say, and its counters come every 8 s.
 const CONNECTS: Duration = Duration::from_secs(20);
 
-/// What is remembered for that.
+/// The state needed for that.
 #[derive(Debug, Default)]
 pub(super) struct Strain {
     dropped: Option<u64>,
@@ -26,12 +26,12 @@ pub(super) struct Strain {
     /// When one was so for too long.
     lagged: Option<Duration>,
     late: Option<Duration>,
-    /// Since when it works without telling of events.
+    /// Since when it works without sending events.
     mute_since: Option<Duration>,
 }
 
 impl Strain {
-    /// Says in words what is amiss, the worst first; nothing while Suricata does not work.
+    /// Describes the worst problem; empty while Suricata does not work.
     pub(super) fn follow(
         &mut self,
         now: Duration,

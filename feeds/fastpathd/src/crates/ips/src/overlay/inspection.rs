@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What is inspected and how far: streams, protocols, memory, and what happens when it ends.
+//! Inspection and its depth: streams, protocols, memory, and what to do at its limits.
 
 use super::Overlay;
 
@@ -22,8 +22,8 @@ fn packet_policy(overlay: &Overlay<'_>) -> &'static str {
     if overlay.drops_unseen() { "drop-packet" } else { "ignore" }
 }
 
-/// Half of the memory is for streams being put together, a quarter for flows. What is
-/// allocated at the start is kept to a fraction, or Suricata would refuse a small limit.
+/// Half of the memory is for stream reassembly, a quarter for flows. Allocations at the start are a
+/// fraction of it, or Suricata would refuse a small limit.
 fn tables(overlay: &Overlay<'_>) -> String {
     let kib = overlay.settings.memory * 1024;
     let [flow, part] = [kib / 4, kib / 16];
@@ -60,11 +60,10 @@ host:
     )
 }
 
-/// Connections begin in the middle after every start of Suricata: they are picked up where they
-/// are and inspected from there (`midstream`). While the gate was open, or when an offloaded
-/// one is to be inspected again, it comes back with a gap; its segments do not fit what was
-/// seen before, and with `drop-invalid` some of them would be lost. That is what the owner
-/// wants only if what cannot be inspected shall stop.
+/// After every start of Suricata connections begin in the middle: they are picked up and inspected
+/// from there (`midstream`). After an open gate, or when an offloaded one is re-inspected, there is
+/// a gap; its segments do not fit the earlier ones, and with `drop-invalid` some of them would be
+/// lost. That is right only if the owner wants uninspectable traffic to be dropped.
 fn stream(overlay: &Overlay<'_>) -> String {
     let kib = overlay.settings.memory * 1024;
     let yes_no = |yes| if yes { "yes" } else { "no" };
@@ -118,7 +117,7 @@ fn protocols(overlay: &Overlay<'_>) -> String {
     [head, handshakes(overlay), streams(depth), SERVICES.to_owned(), http(depth)].concat()
 }
 
-/// What is encrypted shows its handshake alone.
+/// Of encrypted traffic only the handshake is visible.
 fn handshakes(overlay: &Overlay<'_>) -> String {
     let encrypted = if overlay.lets_go() { "bypass" } else { "track-only" };
     format!(

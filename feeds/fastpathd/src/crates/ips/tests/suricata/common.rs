@@ -36,7 +36,7 @@ impl Case {
     }
 }
 
-/// What is wrong comes as an error.
+/// A problem is returned as an error.
 pub(crate) fn settings(uci: &str) -> Result<Settings, String> {
     let values = parse_uci(uci).expect(uci);
     let mut package = Package::new(&values).expect(uci);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What is rendered, and what the real Suricata makes of it.
+//! The rendered configuration, and how the real Suricata reads it.
 //!
 //! The latter needs `FASTPATH_SURICATA`, a program that is called with Suricata's arguments and
 //! has /etc/suricata/suricata.yaml and /tmp.

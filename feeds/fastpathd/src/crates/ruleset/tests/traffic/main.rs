@@ -182,7 +182,7 @@ fn suricatas_bypass_mark_ends_inspection() {
         let connection = network.connection(true, 1000);
         refill(&nft, "").await;
         assert!(connection.there(1));
-        // As its verdict does, on one packet, whichever way it goes.
+        // As its verdict does, on one packet, in either direction.
         refill(&nft, "meta mark set meta mark | 0x40000000").await;
         assert!(connection.back(1));
         put(&nft, &closed()).await;

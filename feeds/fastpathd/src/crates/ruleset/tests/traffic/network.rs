@@ -17,7 +17,7 @@ use std::time::Duration;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// A thread in a namespace of its own, that does what it is told.
+/// A thread in a namespace of its own, that runs the functions it is sent.
 pub(crate) struct Host {
     thread: i32,
     jobs: mpsc::Sender<Job>,
@@ -61,7 +61,7 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// None, with words, where there is no right to make one.
+    /// None, with a message, without the right to make one.
     pub(crate) fn new() -> Option<Self> {
         if let Err(error) = leave_namespace() {
             eprintln!("skipped: no new network namespace: {error}");
@@ -96,7 +96,7 @@ impl Network {
         Some(network)
     }
 
-    /// A connection from left to right, or the other way round, with these two ports.
+    /// A connection from left to right, or from right to left, with these two ports.
     pub(crate) fn connection(&self, left_opens: bool, port: u16) -> Connection {
         self.between(left_opens, "10.1.0.2", "10.2.0.2", port)
     }
@@ -134,7 +134,7 @@ impl Connection {
         pass(&self.opener, &self.other, bytes)
     }
 
-    /// The other way round.
+    /// The opposite direction.
     pub(crate) fn back(&self, bytes: usize) -> bool {
         pass(&self.other, &self.opener, bytes)
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What is offloaded, and when. Needs flowtables (the lab's gateway).
+//! Which flows are offloaded, and when. Needs flowtables (the lab's gateway).
 
 use std::process::Command;
 
@@ -19,7 +19,7 @@ fn seen() -> u64 {
     packets.unwrap().parse().unwrap()
 }
 
-/// How many of ten packets, five each way, come to the forward hook.
+/// How many of ten packets, five in each direction, come to the forward hook.
 fn seen_of_ten(connection: &network::Connection) -> u64 {
     let before = seen();
     assert!((0..5).all(|_| connection.there(100) && connection.back(100)));
@@ -57,7 +57,7 @@ fn only_what_is_done_or_free_is_offloaded() {
         assert_eq!(seen_of_ten(&connection), 0);
         assert_eq!(seen_of_ten(&excluded), 10);
 
-        // A new table empties the flowtable; what is done is in it with its next packet.
+        // A new table empties the flowtable; an active flow is in it again with its next packet.
         let always = Inspection { default: Action::Always, ..inspection() };
         assert_eq!(put(always).await, Applied::Replaced);
         refill(&nft, "").await;

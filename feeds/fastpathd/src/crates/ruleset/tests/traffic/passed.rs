@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Engine `ebpf`: connections tell what of them has passed all rules.
+//! Engine `ebpf`: connections report which directions have passed all rules.
 
 use std::process::Command;
 
@@ -28,8 +28,8 @@ const RULES: &str = "table inet t {
 }
 ";
 
-/// Packets that have come behind all rules since the last question, of connections that had passed
-/// them one way, both ways.
+/// Packets that have come behind all rules since the last reading, of connections that had passed
+/// them in one direction, in both directions.
 fn counted() -> [u64; 2] {
     ["one", "both"].map(|name| {
         let read = Command::new("nft").args(["reset", "counter", "inet", "t", name]).output();

@@ -2,5 +2,5 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-/** The words of the screen Processors. */
-export const c = translator<keyof typeof en>('cpu');
+/** The messages of the screen Fast path. */
+export const p = translator<keyof typeof en>('fastpath');

@@ -26,7 +26,7 @@ function expectSentence(words: string) {
   expect(words).toMatch(/^[A-Z].{20,}\.$/);
 }
 
-describe('words for the closed lists of the schema', () => {
+describe('messages for the closed lists of the schema', () => {
   it('knows every path', () => {
     expect([...paths].sort()).toEqual([...listed('Path')].sort());
     for (const path of listed('Path') as Path[]) {
@@ -43,13 +43,13 @@ describe('words for the closed lists of the schema', () => {
     }
   });
 
-  it('gives different paths and reasons different words', () => {
+  it('gives different paths and reasons different names', () => {
     const reasons = (listed('Reason') as Reason[]).map(reasonWords);
     expect(new Set(reasons).size).toBe(reasons.length);
     expect(new Set(paths.map(pathWords)).size).toBe(paths.length);
   });
 
-  it('knows every standing with inspection, each by its own words', () => {
+  it('has a distinct message for every inspection state', () => {
     const names = (listed('Inspection') as Inspection[]).map(inspectionName);
     expect(names.length).toBeGreaterThan(5);
     for (const name of names) expect(name).toMatch(/^[A-Z][^.]+$/);

@@ -2,5 +2,5 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-/** The words of what screens over configuration files share. */
+/** The messages that screens over configuration files share. */
 export const s = translator<keyof typeof en>('sheet');

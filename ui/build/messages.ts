@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import type { Plugin } from 'vite';
 
-const id = 'virtual:words';
+const id = 'virtual:messages';
 const source = join(import.meta.dirname, '../src/lib');
 
 /** The catalogues of each language by the folder they are in: `{de: {overview: '…/de.json'}}`. */
@@ -25,12 +25,12 @@ function messagesOf(parts: Record<string, string>): object {
 }
 
 /**
- * `virtual:words` exports how to import each language. In the built page a language is one script,
- * and a browser fetches the one that it shows.
+ * `virtual:messages` exports how to import each language. In the built page a language is one
+ * script, and a browser fetches only the one it shows.
  */
-export function words(): Plugin {
+export function messages(): Plugin {
   return {
-    name: 'words',
+    name: 'messages',
     resolveId: (name) => (name.startsWith(id) ? `\0${name}` : undefined),
     load(name) {
       if (!name.startsWith(`\0${id}`)) return undefined;

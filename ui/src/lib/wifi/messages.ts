@@ -2,5 +2,5 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-/** The words of the screen Firewall. */
-export const w = translator<keyof typeof en>('firewall');
+/** The messages of radios and SSIDs. */
+export const w = translator<keyof typeof en>('wifi');

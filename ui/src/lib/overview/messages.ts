@@ -2,5 +2,5 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-/** The words of the screen Network. */
-export const n = translator<keyof typeof en>('network');
+/** The messages about eBPF programs. */
+export const e = translator<keyof typeof en>('overview');

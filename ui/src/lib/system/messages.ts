@@ -3,11 +3,11 @@ import { Fault } from '../api/errors';
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-/** The words of the screen System. */
+/** The messages of the screen System. */
 export const y = translator<keyof typeof en>('system');
 
 /** What a fault means here. */
-export function wordsFor(fault: unknown): string {
+export function messageFor(fault: unknown): string {
   if (!(fault instanceof Fault)) throw fault;
   if (fault.kind === 'denied') return y('denied');
   if (fault.kind === 'absent') return y('absent', { text: fault.message });

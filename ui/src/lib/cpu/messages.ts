@@ -2,5 +2,5 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-/** The words of this screen. */
-export const w = translator<keyof typeof en>('protection');
+/** The messages of the screen Processors. */
+export const c = translator<keyof typeof en>('cpu');

@@ -2,5 +2,5 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-/** The words of radios and SSIDs. */
-export const w = translator<keyof typeof en>('wifi');
+/** The messages of the screen Network. */
+export const n = translator<keyof typeof en>('network');

@@ -2,5 +2,5 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-/** The words of the screen Fast path. */
-export const p = translator<keyof typeof en>('fastpath');
+/** The messages of the screen Internet. */
+export const w = translator<keyof typeof en>('wan');

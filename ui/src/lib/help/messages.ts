@@ -2,11 +2,11 @@
 import { translator } from '../i18n/t';
 import type en from './en.json';
 
-type WordKey = keyof typeof en;
+type MessageKey = keyof typeof en;
 type Explained<K> = K extends `term.${infer T}.why` ? T : never;
 
 /** A word of the field that has an explanation. */
-export type Term = Explained<WordKey>;
+export type Term = Explained<MessageKey>;
 
 /** Explained where they are used, and together behind the key `?`. */
 export const terms: readonly Term[] = [
@@ -16,7 +16,7 @@ export const terms: readonly Term[] = [
 ];
 
 /** Explanations, and the keys of the page. */
-export const k = translator<WordKey>('help');
+export const k = translator<MessageKey>('help');
 
 /** Names that are the same in every language. */
 const names: Partial<Record<Term, string>> = {
@@ -36,4 +36,4 @@ const names: Partial<Record<Term, string>> = {
 };
 
 /** What a word is called. */
-export const nameOf = (term: Term): string => names[term] ?? k(`term.${term}` as WordKey);
+export const nameOf = (term: Term): string => names[term] ?? k(`term.${term}` as MessageKey);

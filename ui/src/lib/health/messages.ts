@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { translator } from '../i18n/t';
+import type en from './en.json';
+
+export type MessageKey = keyof typeof en;
+
+/** The messages of the screen Health; the router brings the text of its findings. */
+export const h = translator<MessageKey>('health');

@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
-import { translator } from '../i18n/t';
-import type en from './en.json';
-
-export type WordKey = keyof typeof en;
-
-/** The words of the screen Health; findings come from the router in words of its own. */
-export const h = translator<WordKey>('health');
