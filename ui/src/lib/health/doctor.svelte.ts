@@ -39,7 +39,7 @@ export class Doctor {
   }
 
   /** Has a step done; answers what the router says of it. */
-  async mend({ id }: Finding): Promise<string> {
+  async fix({ id }: Finding): Promise<string> {
     const { api, lang } = this;
     const args = { id, lang };
     const reply = await api.request('fastpath.doctor', 'fix', args, undefined, RUN_MS);

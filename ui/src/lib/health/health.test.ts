@@ -90,9 +90,9 @@ describe('Doctor', () => {
     expect(doctor.trouble).toBe('The checks failed to run: another run is under way');
   });
 
-  it('has a finding mended by its name', async () => {
+  it('fixes a finding by its name', async () => {
     const asked = router({ done: true, said: 'GRO is on' });
-    const said = await new Doctor(asked, 'en').mend(finding('gro-off', 'offload', 'advice'));
+    const said = await new Doctor(asked, 'en').fix(finding('gro-off', 'offload', 'advice'));
     expect(said).toBe('GRO is on');
     expect(asked.calls).toEqual([['fastpath.doctor', 'fix', { id: 'gro-off', lang: 'en' }]]);
   });

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use crate::audience::Audience;
 use crate::checks::CHECKS;
+use crate::fix::fix;
 use crate::machine::Machine;
-use crate::mend::mend;
 use crate::pmtu::measure;
 use crate::report::run;
 use crate::words::Words;
@@ -62,7 +62,7 @@ fn fixed(machine: &dyn Machine, args: &Map<String, Value>) -> Result<Map<String,
     }
     let audience = Audience::of(machine, args);
     let report = run(machine, Some(&[id.to_owned()]), sample(args)?, audience);
-    mend(machine, id, report.finding(id), args)
+    fix(machine, id, report.finding(id), args)
         .map_err(|error| refusal(error.code(), &error.to_string()))
 }
 

@@ -89,7 +89,7 @@ fn open_account(writes: &Value) -> Fake {
 }
 
 #[test]
-fn a_reader_is_not_told_whose_password_is_none() {
+fn a_reader_does_not_see_whose_password_is_empty() {
     let asked = json!({"checks": ["system-password"], "ubus_rpc_session": "0123"});
     for answer in [
         ask(&open_account(&json!(false)), "run", &asked),
@@ -111,7 +111,7 @@ fn a_reader_is_not_told_whose_password_is_none() {
 }
 
 #[test]
-fn who_may_mend_is_told_whose_password_is_none() {
+fn a_writer_sees_whose_password_is_empty() {
     let router = open_account(&json!(true));
     let asked = json!({"checks": ["system-password"], "ubus_rpc_session": "0123"});
     let answer = ask(&router, "run", &asked);

@@ -121,7 +121,7 @@ pub struct Evidence {
     pub source: String,
 }
 
-/// What mending is expected to bring.
+/// The expected effect of the fix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gain {
     /// Where it was measured.

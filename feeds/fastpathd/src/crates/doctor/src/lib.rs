@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What makes this router slow or unsafe, with evidence, what it costs and how to mend it.
+//! What makes this router slow or unsafe, with evidence, what it costs and how to fix it.
 //!
 //! [`Facts::gather`] reads everything through a [`Machine`]; each check of [`CHECKS`] is a pure
 //! function from facts to a [`Verdict`]; [`Report`] turns verdicts into words of a language and
@@ -30,8 +30,8 @@ mod audience;
 pub mod checks;
 pub mod facts;
 mod finding;
+mod fix;
 pub mod machine;
-mod mend;
 mod object;
 mod pmtu;
 mod report;
@@ -43,8 +43,8 @@ pub use audience::{Audience, WITHHELD};
 pub use checks::{CHECKS, Check};
 pub use facts::{Facts, Known, Unknown};
 pub use finding::{Evidence, Finding, Fix, Gain, Severity, Step, Verdict};
+pub use fix::{FixError, fix};
 pub use machine::{Ethtool, Machine};
-pub use mend::{MendError, mend};
 pub use object::OBJECT;
 pub use pmtu::{PmtuError, measure};
 pub use report::{Report, run};

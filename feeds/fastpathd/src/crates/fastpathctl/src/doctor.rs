@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The doctor: what it finds, and its fixes carried out with a way back.
+//! The doctor: its findings, and its fixes with rollback.
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
@@ -20,13 +20,13 @@ pub(crate) struct Request {
     pub(crate) checks: Vec<String>,
     /// Language of the findings; empty: English.
     pub(crate) language: String,
-    /// Checks whose findings are to be mended; `all`: whatever can be.
+    /// Checks whose findings are to be fixed; `all`: every finding with a fix.
     pub(crate) fixes: Vec<String>,
     /// Do not ask before a fix.
     pub(crate) yes: bool,
 }
 
-/// Why the doctor could not look, or could not mend.
+/// Why the checks could not run, or a fix failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DoctorError {
     #[error("{object} is not on ubus and {path} does not exist: {cause}; is fastpathd installed?")]
@@ -147,8 +147,8 @@ fn refusal(error: &Value) -> String {
     words
 }
 
-/// Looks, and mends what was asked for. The exit status says what is left: 0 nothing above info,
-/// 1 advice or warnings, 2 errors, 3 something could not be looked at.
+/// Runs the checks and the requested fixes. The exit status is the worst that remains: 0 nothing
+/// above info, 1 advice or warnings, 2 errors, 3 a check that could not run.
 pub(crate) async fn doctor(
     socket: &str,
     request: Request,
@@ -158,10 +158,10 @@ pub(crate) async fn doctor(
     let asked = json!({"lang": request.language, "checks": request.checks});
     let mut fixes = request.fixes.clone();
     if fixes.iter().any(|id| id == "all") {
-        fixes = mendable(&objects.look(&asked).await?);
+        fixes = fixable(&objects.look(&asked).await?);
     }
     for id in fixes {
-        mend(&objects, &id, &request).await?;
+        fix(&objects, &id, &request).await?;
     }
     let answer = objects.look(&asked).await?;
     if json {
@@ -184,7 +184,7 @@ fn status(summary: &Value) -> ExitCode {
 }
 
 /// The findings above info that have a fix, in the doctor's order.
-fn mendable(answer: &Value) -> Vec<String> {
+fn fixable(answer: &Value) -> Vec<String> {
     let bad =
         |finding: &&Value| matches!(text(finding, "severity"), "error" | "warning" | "advice");
     let found = list(answer, "findings").filter(bad).filter(|found| !found["fix"].is_null());
@@ -202,7 +202,7 @@ async fn finding(
     Ok(found.filter(|found| !matches!(text(found, "severity"), "ok" | "info")))
 }
 
-async fn mend(objects: &Objects, id: &str, request: &Request) -> Result<(), DoctorError> {
+async fn fix(objects: &Objects, id: &str, request: &Request) -> Result<(), DoctorError> {
     let Some(found) = finding(objects, id, &request.language).await? else {
         print(&format!("{id}: nothing to fix\n"));
         return Ok(());
@@ -298,13 +298,13 @@ mod tests {
     }
 
     #[test]
-    fn all_are_those_that_can_be_mended() {
+    fn all_are_the_findings_with_a_fix() {
         let found = |id: &str, of: &str, fix: Value| json!({"id": id, "severity": of, "fix": fix});
         let answer = json!({"findings": [
             found("a", "error", json!({"kind": "step"})), found("b", "warning", Value::Null),
             found("c", "info", json!({"kind": "step"})), found("d", "advice", json!({})),
         ]});
-        assert_eq!(mendable(&answer), ["a", "d"]);
+        assert_eq!(fixable(&answer), ["a", "d"]);
     }
 
     #[test]

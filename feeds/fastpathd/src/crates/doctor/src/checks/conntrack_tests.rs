@@ -41,7 +41,7 @@ fn a_healthy_router_has_no_finding() {
 }
 
 #[test]
-fn each_setting_is_mended_by_writing_it() {
+fn each_setting_is_fixed_by_writing_it() {
     let sysctl = |name: &str| format!("/proc/sys/net/netfilter/nf_conntrack_{name}");
     let hash = "/sys/module/nf_conntrack/parameters/hashsize".to_owned();
     for (id, name, value, path, text) in [

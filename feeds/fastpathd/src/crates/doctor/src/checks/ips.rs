@@ -28,7 +28,7 @@ const DAY: u64 = 24 * 3600 * 1000;
 /// Packets without inspection that are worth a word.
 const MANY: u64 = 1000;
 
-/// Series of Suricata and when nobody mends them any more, Unix ms. Of
+/// Series of Suricata and when their support ends, Unix ms. Of
 /// <https://suricata.io/our-story/eol-policy/>: "6.0.x: end of life since August 1st, 2024",
 /// "7.0.x: supported until July 2026"; a series ends three years after its first stable release,
 /// and 8.0.0 was released on 8 July 2025.
