@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Writes the table of checks in docs/doctor.md from the doctor's words; --check only compares.
+// Writes the table of checks in docs/doctor.md from the doctor's texts; --check only compares.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 
 const top = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const target = join(top, 'docs/doctor.md');
-const words = JSON.parse(
-  readFileSync(join(top, 'feeds/fastpathd/src/crates/doctor/words/en.json'), 'utf8'),
+const doctor = JSON.parse(
+  readFileSync(join(top, 'feeds/fastpathd/src/crates/doctor/texts/en.json'), 'utf8'),
 );
 const [begin, end] = ['<!-- checks -->', '<!-- end of checks -->'];
 
@@ -37,16 +37,16 @@ function table(group, all) {
   ];
 }
 
-const tables = Object.entries(words)
+const tables = Object.entries(doctor)
   .filter(([group]) => group !== 'general')
-  .flatMap(([group, all]) => table(group, all));
+  .flatMap(([group, texts]) => table(group, texts));
 const before = readFileSync(target, 'utf8');
 const [head, rest] = before.split(begin);
 const tail = rest.split(end)[1];
 const after = `${head}${begin}\n\n${tables.join('\n')}\n${end}${tail}`;
 if (process.argv.includes('--check')) {
   if (before !== after) {
-    console.error('docs/doctor.md is not what the words say: node e2e/scripts/doctor-doc.mjs');
+    console.error('docs/doctor.md differs from the texts of its checks: node e2e/scripts/doctor-doc.mjs');
     process.exit(1);
   }
 } else {

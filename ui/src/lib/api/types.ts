@@ -144,7 +144,7 @@ export interface FastpathApi {
     reply: CpuPlan;
   };
   /**
-   * Checks of the router's performance and security: the answer of method run of fastpath.doctor (fix and pmtu are further methods of that object, for callers who may change settings). system-password shows its findings only to callers with the right to fix, and is unknown to all others; callers are served one at a time. Takes seconds: load and counters are sampled. Status 4 (not found) when rpcd has no fastpath.doctor. docs/doctor.md lists the checks.
+   * Checks of the router's performance and security, with English texts: the answer of method run of fastpath.doctor (fix and pmtu are further methods of that object, for callers who may change settings). system-password shows its findings only to callers with the right to fix, and is unknown to all others; callers are served one at a time. Takes seconds: load and counters are sampled. Status 4 (not found) when rpcd has no fastpath.doctor. docs/doctor.md lists the checks.
    */
   doctor: {
     request: DoctorRequest;
@@ -566,10 +566,6 @@ export interface CpuDifference {
 }
 export interface DoctorRequest {
   /**
-   * language of the texts, such as de; English where there is none
-   */
-  lang?: string;
-  /**
    * only these checks; absent or empty: all
    */
   checks?: string[];
@@ -608,6 +604,10 @@ export interface DoctorFinding {
   id: string;
   group: string;
   /**
+   * names the texts: the id, or id/CASE
+   */
+  code: string;
+  /**
    * unknown: the check could not run, consequence has the reason
    */
   severity: 'error' | 'warning' | 'advice' | 'info' | 'ok' | 'unknown';
@@ -618,11 +618,21 @@ export interface DoctorFinding {
   gain: DoctorGain;
   fix: DoctorFix;
   /**
-   * values of the placeholders in the texts
+   * parameters of the texts; why: the reason of an unknown
    */
   params: {};
 }
 export interface DoctorEvidence {
+  /**
+   * of the fact, stable in its group
+   */
+  code: string;
+  params: {
+    /**
+     * object of the fact, such as a port; may be empty
+     */
+    of: string;
+  };
   what: string;
   value: string;
   /**

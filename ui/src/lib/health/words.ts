@@ -4,5 +4,5 @@ import type en from './en.json';
 
 export type WordKey = keyof typeof en;
 
-/** The words of the screen Health; findings come from the router in words of its own. */
+/** The texts of the screen Health; `findings/text.ts` has those of findings. */
 export const h = translator<WordKey>('health');

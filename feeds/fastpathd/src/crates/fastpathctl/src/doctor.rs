@@ -18,8 +18,6 @@ use crate::show::{list, number, text};
 pub(crate) struct Request {
     /// Only these checks; empty: all.
     pub(crate) checks: Vec<String>,
-    /// Language of the findings; empty: English.
-    pub(crate) language: String,
     /// Checks whose findings are to be fixed; `all`: every finding with a fix.
     pub(crate) fixes: Vec<String>,
     /// Do not ask before a fix.
@@ -155,7 +153,7 @@ pub(crate) async fn doctor(
     json: bool,
 ) -> Result<ExitCode, DoctorError> {
     let objects = Objects::open(socket).await;
-    let asked = json!({"lang": request.language, "checks": request.checks});
+    let asked = json!({"checks": request.checks});
     let mut fixes = request.fixes.clone();
     if fixes.iter().any(|id| id == "all") {
         fixes = fixable(&objects.look(&asked).await?);
@@ -192,18 +190,14 @@ fn fixable(answer: &Value) -> Vec<String> {
 }
 
 /// The finding of a check; none: it finds nothing any more.
-async fn finding(
-    objects: &Objects,
-    id: &str,
-    language: &str,
-) -> Result<Option<Value>, DoctorError> {
-    let mut answer = objects.look(&json!({"lang": language, "checks": [id]})).await?;
+async fn finding(objects: &Objects, id: &str) -> Result<Option<Value>, DoctorError> {
+    let mut answer = objects.look(&json!({"checks": [id]})).await?;
     let found = answer["findings"].as_array_mut().and_then(Vec::pop);
     Ok(found.filter(|found| !matches!(text(found, "severity"), "ok" | "info")))
 }
 
 async fn fix(objects: &Objects, id: &str, request: &Request) -> Result<(), DoctorError> {
-    let Some(found) = finding(objects, id, &request.language).await? else {
+    let Some(found) = finding(objects, id).await? else {
         print(&format!("{id}: nothing to fix\n"));
         return Ok(());
     };
@@ -221,7 +215,7 @@ async fn fix(objects: &Objects, id: &str, request: &Request) -> Result<(), Docto
     }
     agree(id, request.yes)?;
     let answer = objects.ask(DOCTOR, "fix", &fields).await?;
-    let gone = gone(objects, id, &request.language).await;
+    let gone = gone(objects, id).await;
     if answer.get("done").is_some() {
         print(&format!("{}\n", text(&answer, "said")));
         return if gone? { Ok(()) } else { Err(still(id, "")) };
@@ -253,7 +247,7 @@ fn agree(id: &str, yes: bool) -> Result<(), DoctorError> {
     print("Apply? [y/N] ");
     let _ = std::io::stdout().flush();
     let _ = std::io::stdin().lock().read_line(&mut line);
-    if matches!(line.trim(), "y" | "Y" | "yes" | "j" | "ja") {
+    if matches!(line.trim(), "y" | "Y" | "yes") {
         return Ok(());
     }
     Err(DoctorError::Refused(format!("{id}: not applied")))
@@ -261,10 +255,10 @@ fn agree(id: &str, yes: bool) -> Result<(), DoctorError> {
 
 /// Whether the finding goes away in time. A box that does not answer for a moment is one whose
 /// services start anew.
-async fn gone(objects: &Objects, id: &str, language: &str) -> Result<bool, DoctorError> {
+async fn gone(objects: &Objects, id: &str) -> Result<bool, DoctorError> {
     let began = Instant::now();
     loop {
-        let last = finding(objects, id, language).await;
+        let last = finding(objects, id).await;
         let over = began.elapsed() > EFFECT;
         match last {
             Ok(None) => return Ok(true),

@@ -6,7 +6,7 @@ use super::CHECKS;
 use crate::facts::{Facts, conntrack, rules, uci};
 use crate::finding::{Finding, Fix, Step};
 use crate::machine::fake::Fake;
-use crate::words::tests::all_found;
+use crate::texts::tests::all_found;
 
 fn router(change: &[(&str, &str)]) -> Fake {
     let mut fake = Fake::new()

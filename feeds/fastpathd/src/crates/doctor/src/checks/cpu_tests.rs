@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::facts::cpu::{Clock, Cpu, Load};
-use crate::words::tests::found_by;
+use crate::texts::tests::found_by;
 
 fn healthy() -> Value {
     json!({
