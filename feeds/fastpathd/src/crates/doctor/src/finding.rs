@@ -21,7 +21,7 @@ pub enum Severity {
     Advice,
     /// Slow or unsafe.
     Warning,
-    /// Broken, or far slower than the box could be.
+    /// Broken, or far slower than the router could be.
     Error,
 }
 
@@ -158,7 +158,7 @@ pub enum Step {
     Write {
         /// The file.
         path: String,
-        /// What is written.
+        /// The text written.
         text: String,
     },
     /// Runs a program.
@@ -174,7 +174,7 @@ pub enum Step {
         device: String,
         /// The kernel's name of the offload, `rx-gro` for example.
         feature: &'static str,
-        /// What it is to be.
+        /// The new state.
         on: bool,
     },
     /// Calls a method on ubus.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What is known to be wrong with the fast path of which kernels.
+//! Known defects of the fast path, by kernel version.
 //!
 //! Every row names the commit of the mainline that fixes it. Ranges of versions with a CVE are
 //! those of the CVE's record (<https://github.com/CVEProject/cvelistV5>, as <https://osv.dev> shows them).
@@ -22,11 +22,11 @@ pub(super) enum Where {
 /// A defect.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Defect {
-    /// The CVE, or what it is about in a word.
+    /// The CVE, or a short name.
     pub(super) name: &'static str,
     /// The commit that fixes it.
     pub(super) commit: &'static str,
-    /// Its words.
+    /// Its description.
     pub(super) words: &'static str,
     /// Where it can be met.
     pub(super) applies: Where,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Inspection: a Suricata that is looked after, really in line, fed with rules, and out of the way.
+//! Inspection: Suricata is supported, inline, has rules, and leaves the forwarding CPUs free.
 
 use serde_json::{Value, json};
 
@@ -39,7 +39,7 @@ const ENDS: &[(u64, u64, &str)] = &[
 ];
 const POLICY: &str = "https://suricata.io/our-story/eol-policy/";
 
-/// Suricata sees copies: the packet that fires a rule has arrived already.
+/// Suricata gets copies: the packet that matches a rule has been forwarded already.
 fn watching(facts: &Facts) -> Verdict {
     let enabled = facts.ips.enabled()?;
     let mode = facts.ips.field("mode")?;
