@@ -75,11 +75,11 @@ fn answered(check: &Check, verdict: &Verdict, texts: &Texts) -> (Severity, Value
     let own = |key| texts.of(check.group, check.id, key);
     let (severity, mut answer) = match verdict {
         Ok(Some(finding)) => (finding.severity, found(check, finding, texts)),
-        Ok(None) => (Severity::Ok, plain(check.id, own("ok"), "", Map::new())),
+        Ok(None) => (Severity::Ok, plain(check.id, own("ok"), "", &Map::new())),
         Err(why) => {
             let params = Map::from_iter([("why".to_owned(), why.to_string().into())]);
             let text = fill(texts.of("general", "unknown", "consequence"), &params);
-            (Severity::Unknown, plain(check.id, own("about"), &text, params))
+            (Severity::Unknown, plain(check.id, own("about"), &text, &params))
         }
     };
     answer["id"] = check.id.into();
@@ -88,7 +88,7 @@ fn answered(check: &Check, verdict: &Verdict, texts: &Texts) -> (Severity, Value
     (severity, answer)
 }
 
-fn plain(code: &str, title: &str, consequence: &str, params: Map<String, Value>) -> Value {
+fn plain(code: &str, title: &str, consequence: &str, params: &Map<String, Value>) -> Value {
     json!({
         "code": code, "params": params, "title": title, "evidence": [],
         "consequence": consequence, "remedy": "", "gain": null, "fix": null,

@@ -53,13 +53,11 @@ impl<'a> Session<'a> {
         let session = Self { machine, id };
         let rights = FILES.map(|name| json!([name, "read"]));
         let grant = [("scope", json!("uci")), ("objects", json!(rights))];
-        match session.call("session", "grant", grant) {
-            Ok(_) => Some(session),
-            Err(_) => {
-                session.close();
-                None
-            }
+        if session.call("session", "grant", grant).is_err() {
+            session.close();
+            return None;
         }
+        Some(session)
     }
 
     fn values(&self, config: &str) -> Option<Map<String, Value>> {
