@@ -90,10 +90,10 @@ test_services_open_to_the_line() {
     gw "sed -i '/option name .wan.\$/,/option input/s/REJECT/ACCEPT/' /etc/config/firewall
         /etc/init.d/fastpathd reload"
     finds system-wan-open error dropbear
-    soon 5 health_tells open-to-internet error
+    soon 5 health_tells system-wan-open error
     kept
     gw /etc/init.d/fastpathd reload
-    soon 5 health_is_silent_about open-to-internet
+    soon 5 health_is_silent_about system-wan-open
     gw 'cat >>/etc/config/firewall' <<'END'
 
 config rule

@@ -1433,13 +1433,34 @@ export interface ConfigurationProblemParams {
  */
 export interface Health {
   /**
-   * stable name, such as nft-refused, accounting-off, fw4-offload-on, wan-down, wan-disconnected, open-to-internet, resync
+   * stable name; flowtable-differs, flowtable-fw4, conntrack-full, accounting-off and system-wan-open are checks of the doctor, too
    */
-  code: string;
+  code:
+    | 'config-refused'
+    | 'flowtable-differs'
+    | 'nft-refused'
+    | 'ebpf-partly'
+    | 'flowtable-fw4'
+    | 'wan-down'
+    | 'wan-disconnected'
+    | 'conntrack-full'
+    | 'resync'
+    | 'system-wan-open'
+    | 'accounting-off'
+    | 'forwarding-off';
   level: Level;
+  /**
+   * values of the text: why; wanted, active; name, port, hindrance; count, limit; n
+   */
+  params: {
+    [k: string]: string | number;
+  };
+  /**
+   * in English
+   */
   text: string;
   /**
-   * with open-to-internet: openings in the firewall's configuration without limits; absent otherwise
+   * with system-wan-open: openings in the firewall's configuration without limits; absent otherwise
    */
   open?: Open[];
 }
