@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 
 const top = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const target = join(top, 'docs/doctor.md');
-const words = JSON.parse(
-  readFileSync(join(top, 'feeds/fastpathd/src/crates/doctor/words/en.json'), 'utf8'),
+const doctor = JSON.parse(
+  readFileSync(join(top, 'feeds/fastpathd/src/crates/doctor/texts/en.json'), 'utf8'),
 );
 const [begin, end] = ['<!-- checks -->', '<!-- end of checks -->'];
 
@@ -37,9 +37,9 @@ function table(group, all) {
   ];
 }
 
-const tables = Object.entries(words)
+const tables = Object.entries(doctor)
   .filter(([group]) => group !== 'general')
-  .flatMap(([group, all]) => table(group, all));
+  .flatMap(([group, texts]) => table(group, texts));
 const before = readFileSync(target, 'utf8');
 const [head, rest] = before.split(begin);
 const tail = rest.split(end)[1];

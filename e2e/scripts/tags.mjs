@@ -17,8 +17,12 @@ const KINDS = ['core', 'long', 'timed', 'four', 'qemu', 'inspected'];
 function tagged() {
   const listed = execFileSync(
     'npx',
-    ['--no-install', 'playwright', 'test', '--list', '--reporter=json']
-      .concat(['--project', 'vm', '--project', 'browser']),
+    ['--no-install', 'playwright', 'test', '--list', '--reporter=json'].concat([
+      '--project',
+      'vm',
+      '--project',
+      'browser',
+    ]),
     {
       cwd: join(top, 'e2e'),
       env: { ...process.env, RESULTS: 'tags' },
@@ -45,10 +49,10 @@ for (const [fault, what] of Object.entries(faults)) {
   if (!tags.has(`fault:${fault}`)) wrong.push(`no test has @fault:${fault} (${what})`);
 }
 
-const words = json('feeds/fastpathd/src/crates/doctor/words/en.json');
+const doctor = json('feeds/fastpathd/src/crates/doctor/texts/en.json');
 const unbroken = json('e2e/tests/vm/doctor-unbroken.json');
 const checks = [];
-for (const [group, texts] of Object.entries(words).filter(([, texts]) => texts.what)) {
+for (const [group, texts] of Object.entries(doctor).filter(([, texts]) => texts.what)) {
   if (!tags.has(`silent:${group}`)) wrong.push(`no test has @silent:${group}`);
   checks.push(...Object.keys(texts).filter((key) => key !== 'what' && !key.includes('/')));
 }
@@ -62,7 +66,7 @@ for (const check of checks) {
 const known = {
   fault: Object.keys(faults),
   finds: checks,
-  silent: Object.keys(words),
+  silent: Object.keys(doctor),
 };
 for (const [kind, names] of Object.entries(known)) {
   for (const name of about(kind).filter((each) => !names.includes(each))) {

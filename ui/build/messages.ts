@@ -18,6 +18,14 @@ export function catalogues(): Record<string, Record<string, string>> {
   return found;
 }
 
+/** Parts whose English is what the router sends: its file has the keys, as nested objects. */
+export const sentByRouter: Readonly<Record<string, string>> = {
+  'health/findings': join(
+    import.meta.dirname,
+    '../../feeds/fastpathd/src/crates/doctor/texts/en.json',
+  ),
+};
+
 /** All messages of one language, by their parts. */
 function messagesOf(parts: Record<string, string>): object {
   const read = (file: string) => JSON.parse(readFileSync(file, 'utf8')) as object;

@@ -175,7 +175,7 @@ test('without the eBPF package the flowtable is used, and the page says so', asy
     await expect(programs(page)).toContainText(`No port has an eBPF program: ${missing}`);
     await expect(exits(page)).toHaveCount(0);
     expect(await router.engine()).toMatchObject({ active: 'flowtable', wanted: 'ebpf' });
-    await expect(page.locator('[data-code="engine-differs"]')).toContainText(missing);
+    await expect(page.locator('[data-code="flowtable-differs"]')).toContainText(missing);
     expect(await violations(page)).toEqual([]);
   } finally {
     await router.run(`mv ${loader}.away ${loader}`);

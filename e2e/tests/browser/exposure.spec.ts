@@ -27,7 +27,7 @@ test('opening the router to the Internet needs consent by name', core, async ({ 
   await apply(page);
   await kept(page);
   await page.goto('#/overview');
-  const open = page.locator('[data-code="open-to-internet"]');
+  const open = page.locator('[data-code="system-wan-open"]');
   await expect(open).toContainText('the router itself (from zone wan)', { timeout: CHANGE_MS });
   await expect(page.getByText('No problems found.')).toBeHidden();
   expect(await router.run('cat /etc/config/firewall')).toMatch(/option\s+input\s+'ACCEPT'/);

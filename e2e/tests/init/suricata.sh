@@ -201,7 +201,7 @@ test_refused_from_the_start() {
     "$SERVICE" start
     never runs || fail "started with the refused one"
     [ -s "$REFUSED" ] || fail "no reason"
-    overlay mended
+    overlay fixed
     "$SERVICE" reload
     soon 3 runs || fail "not started once fixed"
 }

@@ -27,10 +27,10 @@ test_the_daemon_hands_the_question_on() {
     gw "cat >$group" <<<'{"e2e": {"read": {"ubus": {"fastpath": ["doctor"]}}}}'
     id=$(session root fastpath)
     same "the daemon's answer" "$(rpc "$id" fastpath doctor \
-        '{"checks": ["system-root"], "lang": "de", "sample_ms": 0}' |
+        '{"checks": ["system-root"], "sample_ms": 0}' |
         jq -c '[.result[0], .result[1].findings[0].title]')" \
-        '[0,"Das System kann auf den geflashten Stand zurückgesetzt werden."]'
-    same "an unknown argument" "$(rpc "$id" fastpath doctor '{"colour": 1}' |
+        '[0,"The system can be reset to its flashed state."]'
+    same "what it does not know" "$(rpc "$id" fastpath doctor '{"colour": 1}' |
         jq -c .result)" "[2]"
     gw rm "$group"
 }
@@ -90,10 +90,10 @@ test_services_open_to_the_line() {
     gw "sed -i '/option name .wan.\$/,/option input/s/REJECT/ACCEPT/' /etc/config/firewall
         /etc/init.d/fastpathd reload"
     finds system-wan-open error dropbear
-    soon 5 health_tells open-to-internet error
+    soon 5 health_tells system-wan-open error
     kept
     gw /etc/init.d/fastpathd reload
-    soon 5 health_is_silent_about open-to-internet
+    soon 5 health_is_silent_about system-wan-open
     gw 'cat >>/etc/config/firewall' <<'END'
 
 config rule

@@ -38,10 +38,10 @@ test_engine_and_its_module() {
         silent flowtable-off
         soon 5 finds flowtable-differs
         for file in *.hidden; do mv $file ${file%.hidden}; done
-        mends flowtable-missing
+        fixes flowtable-missing
         silent flowtable-missing
         fastpathctl engine off >/dev/null
-        mends flowtable-off
+        fixes flowtable-off
         soon 5 silent flowtable-off
         soon 5 silent flowtable-differs'
 }
@@ -83,7 +83,7 @@ test_routing_rule_that_ebpf_does_not_follow() {
         silent policy-routing
         ip -6 rule add from 2001:db8:77::/64 lookup 100
         soon 5 finds policy-routing
-        mends policy-routing
+        fixes policy-routing
         soon 5 silent policy-routing'
 }
 
@@ -149,7 +149,7 @@ test_timeouts_of_the_flowtable() {
         silent flowtable-stale
         sysctl -qw net.netfilter.nf_flowtable_tcp_timeout=3600
         finds flowtable-stale
-        mends flowtable-stale
+        fixes flowtable-stale
         silent flowtable-stale
         [ "$(sysctl -n net.netfilter.nf_flowtable_tcp_timeout)" = 30 ]'
 }
@@ -175,7 +175,7 @@ test_offloads_of_a_port() {
         ethtool -K lan1 gro off gso off
         ethtool -G lan1 rx 64
         finds gro-off; finds segmentation-off; finds rings-small
-        mends segmentation-off
+        fixes segmentation-off
         silent segmentation-off
         ethtool -G lan1 rx 256
         silent rings-small'
@@ -196,7 +196,7 @@ test_hardware_that_cannot() {
         fastpathctl engine flowtable-hw >/dev/null || true
         soon 5 finds hardware-refused
         silent flowtable-differs
-        mends hardware-refused
+        fixes hardware-refused
         soon 5 silent hardware-refused'
 }
 
@@ -207,7 +207,7 @@ test_rules_for_each_packet() {
         nft -f /lab/five-chain.nft
         finds forward-deep
         look forward-deep | grep -q "inet lab_five_chain"
-        mends forward-deep
+        fixes forward-deep
         silent forward-deep
         ! nft list table inet lab_five_chain 2>/dev/null
         nft "table inet e2e { chain forward { type filter hook forward priority 5; policy accept;
@@ -286,16 +286,16 @@ test_connection_tracking() {
         sysctl -qw net.netfilter.nf_conntrack_acct=0 \
             net.netfilter.nf_conntrack_tcp_timeout_established=432000
         finds accounting-off; finds conntrack-timeout
-        mends accounting-off; mends conntrack-timeout
+        fixes accounting-off; fixes conntrack-timeout
         silent accounting-off; silent conntrack-timeout
         echo 512 >$hash
         finds conntrack-hash
-        mends conntrack-hash
+        fixes conntrack-hash
         silent conntrack-hash
         echo $buckets >$hash
         cat $sysctl/nf_conntrack_count >$sysctl/nf_conntrack_max
         finds conntrack-full
-        mends conntrack-full
+        fixes conntrack-full
         echo $limit >$sysctl/nf_conntrack_max
         silent conntrack-full'
 }
@@ -313,7 +313,7 @@ test_helpers_that_nobody_asked_for() {
         silent helpers-global
         nft delete table inet e2e
         finds helpers-global
-        mends helpers-global
+        fixes helpers-global
         silent helpers-global
         ! lsmod | grep nf_conntrack_ftp'
 }
@@ -324,7 +324,7 @@ test_line_whose_sizes_do_not_fit() {
         silent pppoe-mtu; silent pppoe-mss
         ip link set pppoe-wan mtu 1500
         finds pppoe-mtu
-        mends pppoe-mtu
+        fixes pppoe-mtu
         silent pppoe-mtu
         cp /etc/config/firewall /run/e2e/firewall
         sed -i /mtu_fix/d /etc/config/firewall

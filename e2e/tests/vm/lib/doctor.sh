@@ -16,7 +16,7 @@ finds() {
     case $found in error | warning | advice) ;; *) failed finds "$1" "($found)" ;; esac
     echo "found: $1 $found"
 }
-mends() {
+fixes() {
     said=$(plugin fix "{\"id\":\"$1\"}")
     case $said in *"\"done\":true"*) ;; *) echo "failed: fix of $1: $said"; exit 1 ;; esac
 }

@@ -123,7 +123,7 @@ export interface FastpathApi {
     reply: CpuPlan;
   };
   /**
-   * Checks of the router's performance and security: the answer of method run of fastpath.doctor (fix and pmtu are further methods of that object, for callers who may change settings). system-password shows its findings only to callers with the right to fix, and is unknown to all others; callers are served one at a time. Takes seconds: load and counters are sampled. Status 4 (not found) when rpcd has no fastpath.doctor. docs/doctor.md lists the checks.
+   * Checks of the router's performance and security, with English texts: the answer of method run of fastpath.doctor (fix and pmtu are further methods of that object, for callers who may change settings). system-password shows its findings only to callers with the right to fix, and is unknown to all others; callers are served one at a time. Takes seconds: load and counters are sampled. Status 4 (not found) when rpcd has no fastpath.doctor. docs/doctor.md lists the checks.
    */
   doctor: {
     request: DoctorRequest;
@@ -542,10 +542,6 @@ export interface CpuDifference {
 }
 export interface DoctorRequest {
   /**
-   * language of the texts, such as de; English where there is none
-   */
-  lang?: string;
-  /**
    * only these checks; absent or empty: all
    */
   checks?: string[];
@@ -584,6 +580,10 @@ export interface DoctorFinding {
   id: string;
   group: string;
   /**
+   * names the texts: the id, or id/CASE
+   */
+  code: string;
+  /**
    * unknown: the check could not run, consequence has the reason
    */
   severity: 'error' | 'warning' | 'advice' | 'info' | 'ok' | 'unknown';
@@ -594,11 +594,21 @@ export interface DoctorFinding {
   gain: DoctorGain;
   fix: DoctorFix;
   /**
-   * values of the placeholders in the texts
+   * parameters of the texts; why: the reason of an unknown
    */
   params: {};
 }
 export interface DoctorEvidence {
+  /**
+   * of the fact, stable in its group
+   */
+  code: string;
+  params: {
+    /**
+     * object of the fact, such as a port; may be empty
+     */
+    of: string;
+  };
   what: string;
   value: string;
   /**
@@ -1369,13 +1379,34 @@ export interface ConfigurationProblemParams {
  */
 export interface Health {
   /**
-   * stable name, such as nft-refused, accounting-off, fw4-offload-on, wan-down, wan-disconnected, open-to-internet, resync
+   * stable name; flowtable-differs, flowtable-fw4, conntrack-full, accounting-off and system-wan-open are checks of the doctor, too
    */
-  code: string;
+  code:
+    | 'config-refused'
+    | 'flowtable-differs'
+    | 'nft-refused'
+    | 'ebpf-partly'
+    | 'flowtable-fw4'
+    | 'wan-down'
+    | 'wan-disconnected'
+    | 'conntrack-full'
+    | 'resync'
+    | 'system-wan-open'
+    | 'accounting-off'
+    | 'forwarding-off';
   level: Level;
+  /**
+   * values of the text: why; wanted, active; name, port, hindrance; count, limit; n
+   */
+  params: {
+    [k: string]: string | number;
+  };
+  /**
+   * in English
+   */
   text: string;
   /**
-   * with open-to-internet: openings in the firewall's configuration without limits; absent otherwise
+   * with system-wan-open: openings in the firewall's configuration without limits; absent otherwise
    */
   open?: Open[];
 }

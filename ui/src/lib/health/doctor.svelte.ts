@@ -2,32 +2,29 @@
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
 import { Refusal } from '../form/change.svelte';
+import { translated } from '../i18n/t';
 import type { Finding, Report, Way } from './report';
 import { h } from './messages';
 
 /** Samples take seconds, and a small router needs its time for the rest. */
 const RUN_MS = 60_000;
 
-/** The ubus object `fastpath.doctor`: its last report, and the state of a run. */
+/** The ubus object `fastpath.doctor`: its last report, and its methods. */
 export class Doctor {
-  /** The last report; stays during a new run, and when the run fails. */
+  /** The last report; stays during the next run, and when that fails. */
   report = $state.raw<Report | null>(null);
   busy = $state(false);
   /** Why there is no newer report. */
   trouble = $state('');
 
-  constructor(
-    private readonly api: Pick<Fastpath, 'request'>,
-    private readonly lang: string,
-  ) {}
+  constructor(private readonly api: Pick<Fastpath, 'request'>) {}
 
-  /** Runs all checks again. A fault is shown in `trouble` and thrown. */
+  /** Runs all checks. `trouble` has a fault's text, and it is thrown. */
   async run(signal?: AbortSignal): Promise<void> {
     if (this.busy) return;
     this.busy = true;
-    const { api, lang } = this;
     try {
-      const reply = await api.request('fastpath.doctor', 'run', { lang }, signal, RUN_MS);
+      const reply = await this.api.request('fastpath.doctor', 'run', {}, signal, RUN_MS);
       this.report = answerOf(reply) as unknown as Report;
       this.trouble = '';
     } catch (fault) {
@@ -38,11 +35,10 @@ export class Doctor {
     }
   }
 
-  /** Has a step done; answers what the router says of it. */
-  async mend({ id }: Finding): Promise<string> {
-    const { api, lang } = this;
-    const args = { id, lang };
-    const reply = await api.request('fastpath.doctor', 'fix', args, undefined, RUN_MS);
+  /** Carries out a step; the router's log of it. */
+  async fix({ id }: Finding): Promise<string> {
+    const args = { id };
+    const reply = await this.api.request('fastpath.doctor', 'fix', args, undefined, RUN_MS);
     return String(answerOf(reply)['said'] ?? '');
   }
 
@@ -61,11 +57,12 @@ function answerOf(reply: Record<string, unknown>): Record<string, unknown> {
   return reply;
 }
 
-/** What a fault means to somebody who asked the doctor. */
+/** The text of a fault of the doctor. */
 export function messageFor(fault: unknown): string {
   if (!(fault instanceof Fault)) throw fault;
   if (fault.kind === 'absent') return h('absent');
   if (fault.kind === 'denied') return h('denied');
   if (fault.kind === 'unreachable') return h('unreachable');
-  return h('failed', { text: fault.message });
+  const code = fault instanceof Refusal ? fault.code : '';
+  return translated('health', `refused.${code}`) ?? h('failed', { text: fault.message });
 }

@@ -1,14 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { describe, expect, it } from 'vitest';
-import doctorWords from '../../../../feeds/fastpathd/src/crates/doctor/words/en.json';
+import doctorTexts from '../../../../feeds/fastpathd/src/crates/doctor/texts/en.json';
 import { Fault } from '../api/errors';
+import { Refusal } from '../form/change.svelte';
 import { Doctor, messageFor } from './doctor.svelte';
 import words from './en.json';
 import { countOf, groupsOf, verdictOf, type Finding, type Severity } from './report';
 
 function finding(id: string, group: string, severity: Severity): Finding {
-  const words = { title: id, consequence: '', remedy: '' };
-  return { id, group, severity, ...words, evidence: [], gain: null, fix: null };
+  const texts = { title: id, consequence: '', remedy: '' };
+  return {
+    id,
+    group,
+    code: id,
+    params: {},
+    severity,
+    ...texts,
+    evidence: [],
+    gain: null,
+    fix: null,
+  };
 }
 
 const found = [
@@ -65,17 +76,17 @@ function router(...answers: (object | Fault)[]) {
 describe('Doctor', () => {
   const report = { at_ms: 1, took_ms: 2, findings: found };
 
-  it('asks in the language of the page', async () => {
+  it('keeps the report of all checks', async () => {
     const asked = router(report);
-    const doctor = new Doctor(asked, 'de');
+    const doctor = new Doctor(asked);
     await doctor.run();
-    expect(asked.calls).toEqual([['fastpath.doctor', 'run', { lang: 'de' }]]);
+    expect(asked.calls).toEqual([['fastpath.doctor', 'run', {}]]);
     expect(doctor.report?.findings).toHaveLength(found.length);
     expect(doctor.busy).toBe(false);
   });
 
-  it('keeps its report when the router is unreachable, and says so', async () => {
-    const doctor = new Doctor(router(report, new Fault('unreachable', 'no answer')), 'en');
+  it('keeps what it knew when the router is away, and says so', async () => {
+    const doctor = new Doctor(router(report, new Fault('unreachable', 'no answer')));
     await doctor.run();
     await expect(doctor.run()).rejects.toThrow('no answer');
     expect(doctor.report).not.toBeNull();
@@ -83,35 +94,42 @@ describe('Doctor', () => {
   });
 
   it('takes a refusal in an answer for one', async () => {
-    const error = { code: 'busy', text: 'another run is under way' };
-    const doctor = new Doctor(router({ error }), 'en');
-    await expect(doctor.run()).rejects.toThrow('another run');
+    const error = { code: 'method', text: 'unknown method' };
+    const doctor = new Doctor(router({ error }));
+    await expect(doctor.run()).rejects.toThrow('unknown method');
     expect(doctor.report).toBeNull();
-    expect(doctor.trouble).toBe('The checks failed to run: another run is under way');
+    expect(doctor.trouble).toBe('The checks failed to run: unknown method');
   });
 
-  it('has a finding fixed by its id', async () => {
+  it('fixes a finding by its name', async () => {
     const asked = router({ done: true, said: 'GRO is on' });
-    const said = await new Doctor(asked, 'en').mend(finding('gro-off', 'offload', 'advice'));
+    const said = await new Doctor(asked).fix(finding('gro-off', 'offload', 'advice'));
     expect(said).toBe('GRO is on');
-    expect(asked.calls).toEqual([['fastpath.doctor', 'fix', { id: 'gro-off', lang: 'en' }]]);
+    expect(asked.calls).toEqual([['fastpath.doctor', 'fix', { id: 'gro-off' }]]);
   });
 
-  it('has a message for a router without a doctor', () => {
+  it('has a text for each refusal with a code of its own', () => {
+    const refused = (code: string) => messageFor(new Refusal(code, 'English', {}));
+    expect(refused('busy')).toMatch(/^The doctor is busy/);
+    expect(refused('nothing')).toMatch(/no longer/);
+    expect(refused('no-fix')).toMatch(/no automatic fix/);
+  });
+
+  it('has a text for a router without a doctor', () => {
     expect(messageFor(new Fault('absent', ''))).toMatch(/is unavailable/);
     expect(() => messageFor(new TypeError('a defect'))).toThrow('a defect');
   });
 });
 
-it('has a name for each group of the doctor’s checks', () => {
-  const told = Object.keys(doctorWords).filter((group) => group !== 'general');
+it('has a name for each group of the doctor', () => {
+  const groups = Object.keys(doctorTexts).filter((group) => group !== 'general');
   const named = Object.keys(words).flatMap((key) => /^group\.(.+)$/.exec(key)?.[1] ?? []);
-  expect(named.sort()).toEqual(told.sort());
+  expect(named.sort()).toEqual(groups.sort());
 });
 
 it('asks for one host, and reports which device limits the path', async () => {
   const way = { target: '203.0.113.1', mtu: 1400, limit: 'silent', black_hole: true };
   const asked = router(way);
-  expect(await new Doctor(asked, 'en').pmtu('203.0.113.1')).toEqual(way);
+  expect(await new Doctor(asked).pmtu('203.0.113.1')).toEqual(way);
   expect(asked.calls).toEqual([['fastpath.doctor', 'pmtu', { target: '203.0.113.1' }]]);
 });

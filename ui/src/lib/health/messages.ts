@@ -4,5 +4,5 @@ import type en from './en.json';
 
 export type MessageKey = keyof typeof en;
 
-/** The messages of the screen Health; the router brings the text of its findings. */
+/** The texts of the screen Health; `findings/text.ts` has those of findings. */
 export const h = translator<MessageKey>('health');

@@ -6,8 +6,15 @@ import type { Edit } from '../form/sections';
 export const severities = ['error', 'warning', 'advice', 'unknown', 'info', 'ok'] as const;
 export type Severity = (typeof severities)[number];
 
+/** Parameters of a text. */
+export type Params = Readonly<Record<string, unknown>>;
+
 /** A value that was read, and where. */
 export interface Evidence {
+  /** Of the fact, stable in its group. */
+  code: string;
+  params: Params;
+  /** The fact in English. */
   what: string;
   value: string;
   source: string;
@@ -21,11 +28,14 @@ export interface Fix {
   edits?: readonly Edit[];
 }
 
-/** What one check of the doctor found. */
+/** What one check of the doctor found; its texts are in English. */
 export interface Finding {
   /** Stable, such as `flowtable-missing`. */
   id: string;
   group: string;
+  /** Names the texts: the id, or `id/CASE`. */
+  code: string;
+  params: Params;
   severity: Severity;
   title: string;
   evidence: readonly Evidence[];

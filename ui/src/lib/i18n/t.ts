@@ -29,14 +29,17 @@ export async function setLanguage(tag: string): Promise<void> {
   plurals = new Intl.PluralRules(tag);
 }
 
+/** A message of one part of the page; none where this language does not have it. */
+export function translated(part: string, key: string, params: Params = {}): string | undefined {
+  const message = messages[part]?.[key];
+  if (message === undefined) return undefined;
+  return fill(typeof message === 'string' ? message : plural(message, params), params);
+}
+
 /** The messages of one part of the page. */
 export function translator<K extends string>(part: string): (key: K, params?: Params) => string {
-  return (key, params = {}) => {
-    const message = messages[part]?.[key];
-    // A newer daemon may have a word that this page does not know: better shown than fatal.
-    if (message === undefined) return key;
-    return fill(typeof message === 'string' ? message : plural(message, params), params);
-  };
+  // A newer daemon may have a code that this page does not know: better shown than fatal.
+  return (key, params) => translated(part, key, params) ?? key;
 }
 
 /** The message with each `{name}` replaced by its parameter. */

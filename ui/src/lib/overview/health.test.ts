@@ -8,8 +8,9 @@ describe('a finding of the daemon', () => {
   afterEach(() => setLanguage('en'));
 
   const open: Health = {
-    code: 'open-to-internet',
+    code: 'system-wan-open',
     level: 'error',
+    params: {},
     text: 'as the daemon says it',
     open: [
       { zone: 'wan', to: '' },
@@ -27,7 +28,32 @@ describe('a finding of the daemon', () => {
     expect(textOf(open)).toContain('Von dort erreicht jeder den Router selbst (aus Zone wan)');
   });
 
-  it('of another kind has the daemon’s text', () => {
-    expect(textOf({ code: 'resync', level: 'notice', text: 'Read again.' })).toBe('Read again.');
+  it('has the values of its parameters, in the language of the page', async () => {
+    const full: Health = {
+      code: 'conntrack-full',
+      level: 'warning',
+      params: { count: 950, limit: 1000 },
+      text: 'as the daemon says it',
+    };
+    expect(textOf(full)).toBe('Conntrack is nearly full: 950 of 1000.');
+    await setLanguage('de');
+    expect(textOf(full)).toBe('Conntrack ist fast voll: 950 von 1000.');
+  });
+
+  it('about a WAN interface names the reason, if it is known', () => {
+    const down = (hindrance: string): Health => ({
+      code: 'wan-down',
+      level: 'error',
+      params: { name: 'wan', port: 'eth0', hindrance },
+      text: '',
+    });
+    expect(textOf(down(''))).toBe('wan is down.');
+    expect(textOf(down('port-down'))).toBe('wan is down: its port eth0 is switched off.');
+    expect(textOf(down('no-link'))).toBe('wan is down: its port has no link.');
+  });
+
+  it('with a code that this page does not know is in English', () => {
+    const newer = { code: 'newer', level: 'notice', params: {}, text: 'Newer.' };
+    expect(textOf(newer as unknown as Health)).toBe('Newer.');
   });
 });

@@ -7,11 +7,11 @@ use serde_json::{Map, Value, json};
 
 use crate::audience::Audience;
 use crate::checks::CHECKS;
+use crate::fix::fix;
 use crate::machine::Machine;
-use crate::mend::mend;
 use crate::pmtu::measure;
 use crate::report::run;
-use crate::words::Words;
+use crate::texts::Texts;
 
 /// Time between two readings of a counter, unless the caller says otherwise.
 const SAMPLE: Duration = Duration::from_secs(1);
@@ -22,7 +22,7 @@ const LONGEST_SAMPLE: Duration = Duration::from_secs(10);
 #[must_use]
 pub fn answer(machine: &dyn Machine, method: &str, args: &Map<String, Value>) -> Value {
     let answered = match method {
-        "run" => looked(machine, args),
+        "run" => ran(machine, args),
         "fix" => fixed(machine, args),
         "pmtu" => {
             let target = args.get("target").and_then(Value::as_str).unwrap_or_default();
@@ -41,15 +41,12 @@ fn invalid(name: &str, what: &str) -> Value {
     refusal("invalid", &format!("argument '{name}' {what}"))
 }
 
-fn looked(machine: &dyn Machine, args: &Map<String, Value>) -> Result<Map<String, Value>, Value> {
+fn ran(machine: &dyn Machine, args: &Map<String, Value>) -> Result<Map<String, Value>, Value> {
     let only = named(args)?;
     let sample = sample(args)?;
-    let language = args.get("lang").and_then(Value::as_str).unwrap_or_default();
-    let words =
-        Words::read(machine, language).map_err(|error| refusal("words", &error.to_string()))?;
     let began = machine.now_ms();
     let audience = Audience::of(machine, args);
-    let mut answer = run(machine, only.as_deref(), sample, audience).answer(&words);
+    let mut answer = run(machine, only.as_deref(), sample, audience).answer(&Texts::english());
     answer.insert("at_ms".into(), began.into());
     answer.insert("took_ms".into(), machine.now_ms().saturating_sub(began).into());
     Ok(answer)
@@ -62,7 +59,7 @@ fn fixed(machine: &dyn Machine, args: &Map<String, Value>) -> Result<Map<String,
     }
     let audience = Audience::of(machine, args);
     let report = run(machine, Some(&[id.to_owned()]), sample(args)?, audience);
-    mend(machine, id, report.finding(id), args)
+    fix(machine, id, report.finding(id), args)
         .map_err(|error| refusal(error.code(), &error.to_string()))
 }
 

@@ -8,14 +8,9 @@ use super::answer;
 use crate::OBJECT;
 use crate::checks::CHECKS;
 use crate::machine::fake::Fake;
-use crate::words::tests::{DE, EN};
 
 fn fake() -> Fake {
-    Fake::new()
-        .file("/usr/share/fastpath/doctor/en.json", EN)
-        .file("/usr/share/fastpath/doctor/de.json", DE)
-        .file("/proc/modules", "")
-        .file("/proc/sys/kernel/osrelease", "6.12.1")
+    Fake::new().file("/proc/modules", "").file("/proc/sys/kernel/osrelease", "6.12.1")
 }
 
 fn ask(fake: &Fake, method: &str, args: &Value) -> Value {
@@ -36,18 +31,21 @@ fn rpcd_is_told_what_the_methods_take() {
 }
 
 #[test]
-fn a_finding_is_told_in_the_language_asked_for() {
-    let asked = json!({"lang": "de", "checks": ["flowtable-missing"], "sample_ms": 0});
+fn a_finding_has_a_code_parameters_and_english_text() {
+    let asked = json!({"checks": ["flowtable-missing"], "sample_ms": 0});
     let report = ask(&fake(), "run", &asked);
     assert_eq!(report["summary"]["error"], 1, "{report:#}");
     let finding = &report["findings"][0];
     assert_eq!(finding["id"], "flowtable-missing");
     assert_eq!(finding["severity"], "error");
     assert_eq!(finding["evidence"][0]["source"], "/proc/modules");
-    assert!(
-        finding["gain"]["text"].as_str().unwrap().contains("dreifacher Durchsatz"),
-        "{report:#}"
-    );
+    assert_eq!(finding["code"], "flowtable-missing/absent", "{report:#}");
+    assert_eq!(finding["title"], "The kernel does not support flowtables");
+    assert!(finding["gain"]["text"].as_str().unwrap().starts_with("About 3x"), "{report:#}");
+    let evidence = &finding["evidence"][0];
+    assert_eq!(evidence["code"], "module", "{report:#}");
+    assert_eq!(evidence["params"], json!({"of": "nft_flow_offload"}));
+    assert_eq!(evidence["what"], "kernel module nft_flow_offload");
 }
 
 #[test]
@@ -57,6 +55,7 @@ fn what_cannot_be_read_is_unknown_with_the_reason() {
     assert_eq!(report["summary"]["unknown"], 1, "{report:#}");
     let text = report["findings"][0]["consequence"].as_str().unwrap().to_owned();
     assert!(text.contains("/proc/modules"), "{text}");
+    assert!(report["findings"][0]["params"]["why"].as_str().unwrap().contains("/proc/modules"));
 }
 
 #[test]
@@ -75,12 +74,6 @@ fn bad_arguments_are_refused_by_name() {
     }
 }
 
-#[test]
-fn without_words_nothing_is_told() {
-    let refused = ask(&Fake::new(), "run", &json!({}));
-    assert_eq!(refused["error"]["code"], "words");
-}
-
 /// A router whose root has no password, and what rpcd says of the caller's rights.
 fn open_account(writes: &Value) -> Fake {
     fake()
@@ -89,7 +82,7 @@ fn open_account(writes: &Value) -> Fake {
 }
 
 #[test]
-fn a_reader_is_not_told_whose_password_is_none() {
+fn a_reader_does_not_see_whose_password_is_empty() {
     let asked = json!({"checks": ["system-password"], "ubus_rpc_session": "0123"});
     for answer in [
         ask(&open_account(&json!(false)), "run", &asked),
@@ -111,7 +104,7 @@ fn a_reader_is_not_told_whose_password_is_none() {
 }
 
 #[test]
-fn who_may_mend_is_told_whose_password_is_none() {
+fn a_writer_sees_whose_password_is_empty() {
     let router = open_account(&json!(true));
     let asked = json!({"checks": ["system-password"], "ubus_rpc_session": "0123"});
     let answer = ask(&router, "run", &asked);

@@ -8,7 +8,7 @@ use crate::machine::Machine;
 /// Who asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
-    /// May fix what is found.
+    /// May apply fixes.
     Writer,
     /// May only read.
     Reader,

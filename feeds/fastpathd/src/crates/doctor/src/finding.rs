@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What a check says.
+//! The result of a check.
 
 use serde_json::{Map, Value};
 
 use crate::facts::Unknown;
 
-/// What a check comes to: nothing wrong, a finding, or what it needed and could not read.
+/// Nothing wrong, a finding, or what the check needed and could not read.
 pub type Verdict = Result<Option<Finding>, Unknown>;
 
 /// How bad it is, worst last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Looked at, and well.
+    /// Nothing found.
     Ok,
-    /// Good to know; nothing to be done.
+    /// No action needed.
     Info,
-    /// Could not be looked at.
+    /// The check could not run.
     Unknown,
-    /// Would be better otherwise.
+    /// Could be improved.
     Advice,
     /// Slow or unsafe.
     Warning,
-    /// Broken, or far slower than the box could be.
+    /// Broken, or far slower than the router could be.
     Error,
 }
 
@@ -40,20 +40,20 @@ impl Severity {
     }
 }
 
-/// One finding of a check, still without words.
+/// One finding of a check, without its texts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
     /// How bad it is.
     pub severity: Severity,
-    /// Which of several wordings; empty: the check's own.
+    /// Selects other texts than the check's; empty: the check's.
     pub case: &'static str,
-    /// The very values, and where they were read.
+    /// The values, and where they were read.
     pub evidence: Vec<Evidence>,
-    /// What the holes of the words are filled with.
+    /// Parameters of the texts.
     pub params: Map<String, Value>,
-    /// Where the figure of the expected gain is from.
+    /// Source of the figure of the expected gain.
     pub gain: Option<Gain>,
-    /// What one click can do.
+    /// The one-click fix.
     pub fix: Option<Fix>,
 }
 
@@ -64,14 +64,20 @@ impl Finding {
         Self { severity, case: "", evidence: Vec::new(), params: Map::new(), gain: None, fix: None }
     }
 
-    /// With the wording `case` instead of the check's own.
+    /// Its code in the API, by which its texts are found: the check's `id`, or `id/CASE`.
+    #[must_use]
+    pub fn code(&self, id: &str) -> String {
+        if self.case.is_empty() { id.to_owned() } else { format!("{id}/{}", self.case) }
+    }
+
+    /// With the texts of `case` where it has its own.
     #[must_use]
     pub fn case(mut self, case: &'static str) -> Self {
         self.case = case;
         self
     }
 
-    /// With one more piece of evidence: a name of `what` in the words, what it is about (may be
+    /// With one more piece of evidence: its name in `what` of the texts, its object (may be
     /// empty), the value, and where it was read.
     #[must_use]
     pub fn saw(
@@ -86,21 +92,21 @@ impl Finding {
         self
     }
 
-    /// With a value for the hole `{name}` of the words.
+    /// With the value of `{name}` in the texts.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.params.insert(name.to_owned(), value.into());
         self
     }
 
-    /// With an expected gain, whose text is in the words and whose figure is from `source`.
+    /// With an expected gain, whose figure is from `source`.
     #[must_use]
     pub fn gain(mut self, source: &'static str) -> Self {
         self.gain = Some(Gain { source });
         self
     }
 
-    /// With what one click can do.
+    /// With a one-click fix.
     #[must_use]
     pub fn fix(mut self, fix: Option<Fix>) -> Self {
         self.fix = fix;
@@ -111,9 +117,9 @@ impl Finding {
 /// A value, and where it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evidence {
-    /// Its name under `what` in the group's words.
+    /// Its name in `what` of the group's texts.
     pub what: &'static str,
-    /// What it is about, a port for example; empty: nothing in particular.
+    /// Its object, a port for example; empty: none.
     pub of: String,
     /// As it was read, with its unit.
     pub value: String,
@@ -121,14 +127,22 @@ pub struct Evidence {
     pub source: String,
 }
 
-/// What mending is expected to bring.
+impl Evidence {
+    /// Parameters of its name.
+    #[must_use]
+    pub fn params(&self) -> Map<String, Value> {
+        Map::from_iter([("of".to_owned(), self.of.clone().into())])
+    }
+}
+
+/// The expected effect of the fix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gain {
     /// Where it was measured.
     pub source: &'static str,
 }
 
-/// What one click can do.
+/// The one-click fix.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fix {
     /// Edits of UCI, as `fastpath.change apply` takes them: rolled back without confirmation.
@@ -144,7 +158,7 @@ pub enum Step {
     Write {
         /// The file.
         path: String,
-        /// What is written.
+        /// The text written.
         text: String,
     },
     /// Runs a program.
@@ -160,7 +174,7 @@ pub enum Step {
         device: String,
         /// The kernel's name of the offload, `rx-gro` for example.
         feature: &'static str,
-        /// What it is to be.
+        /// The new state.
         on: bool,
     },
     /// Calls a method on ubus.

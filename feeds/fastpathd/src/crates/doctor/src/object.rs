@@ -25,8 +25,7 @@ pub const OBJECT: Object = Object {
     ],
 };
 
-const RUN: &[(&str, Sample)] =
-    &[("lang", Sample::Text), ("checks", Sample::List), ("sample_ms", Sample::Number)];
+const RUN: &[(&str, Sample)] = &[("checks", Sample::List), ("sample_ms", Sample::Number)];
 const FIX: &[(&str, Sample)] = &[
     ("id", Sample::Text),
     ("seconds", Sample::Number),
@@ -50,11 +49,11 @@ fn answered(
         return Err(Refusal::new("busy", text));
     };
     // The router waits for its programs and for the bus, which a task must not.
-    let looked = std::thread::spawn(move || {
+    let answered = std::thread::spawn(move || {
         let socket = std::env::var_os("UBUS_SOCKET").map(PathBuf::from);
         answer(&Router::new(&socket.unwrap_or_else(|| ubus::SOCKET.into())), method, &args)
     });
-    match looked.join() {
+    match answered.join() {
         Ok(Value::Object(answer)) => Ok(answer),
         _ => Err(Refusal::new("failed", "the doctor ended early; see the log")),
     }

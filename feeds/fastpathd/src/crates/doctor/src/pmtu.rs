@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Whether large packets get through to a host, and whether anybody tells when they do not.
+//! Whether large packets reach a host, and whether a router reports it if they do not.
 
 use std::net::Ipv4Addr;
 
@@ -8,17 +8,17 @@ use thiserror::Error;
 
 use crate::machine::{Echo, Machine};
 
-/// What every IPv4 host has to take (RFC 791); a way that is narrower is broken altogether.
+/// The size that every IPv4 host must accept (RFC 791); a smaller path MTU is a defect.
 const LEAST: u16 = 576;
 /// Ethernet's, and as much as a line to the Internet ever carries.
 const MOST: u16 = 1500;
-/// One lost packet is no black hole.
+/// A single lost packet is not a black hole.
 const TRIES: usize = 2;
 
-/// Why the way was not measured.
+/// Why the path was not measured.
 #[derive(Debug, Error)]
 pub enum PmtuError {
-    /// The target is no IPv4 address of a single host.
+    /// The target is not the IPv4 address of a single host.
     #[error("the target '{0}' is not an IPv4 host address, such as 203.0.113.1")]
     Target(String),
     /// Not even small packets are answered.
@@ -43,7 +43,7 @@ impl PmtuError {
 
 /// Finds the largest packet that `target` answers, by halves, and what becomes of a larger one:
 /// `limit` is `none` (all of 1500 bytes pass), `device` (our own device takes no more), `told`
-/// (a router on the way said so), or `silent`: a black hole.
+/// (a router on the path reported it), or `silent`: a black hole.
 ///
 /// # Errors
 /// See [`PmtuError`].

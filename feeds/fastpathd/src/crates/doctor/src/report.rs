@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Verdicts in words, as the API answers them.
+//! Verdicts as the API answers them.
 
 use std::time::Duration;
 
@@ -10,15 +10,15 @@ use crate::checks::{CHECKS, Check, SAMPLED};
 use crate::facts::Facts;
 use crate::finding::{Finding, Fix, Severity, Verdict};
 use crate::machine::Machine;
-use crate::words::{Words, fill};
+use crate::texts::{Texts, fill};
 
-/// The verdicts of one look at the router.
+/// The verdicts of one run.
 #[derive(Debug, Default)]
 pub struct Report {
     verdicts: Vec<(&'static Check, Verdict)>,
 }
 
-/// Looks at everything, or only at the checks named in `only`.
+/// Runs all checks, or only those named in `only`.
 #[must_use]
 pub fn run(
     machine: &dyn Machine,
@@ -29,7 +29,7 @@ pub fn run(
     let wanted = |check: &&Check| only.is_none_or(|only| only.iter().any(|id| id == check.id));
     let checks: Vec<&Check> = CHECKS.iter().flat_map(|group| *group).filter(wanted).collect();
     let groups: Vec<&str> = checks.iter().map(|check| check.group).collect();
-    // Nobody waits for what nobody asked for.
+    // Only checks that compare two readings need the time between them.
     let sampled = checks.iter().any(|check| SAMPLED.contains(&check.id));
     let sample = if sampled { sample } else { Duration::ZERO };
     let facts = Facts::gather(machine, &groups, sample, audience);
@@ -46,9 +46,9 @@ impl Report {
 
     /// `findings` and `summary` of the API, worst first, and in the table's order among equals.
     #[must_use]
-    pub fn answer(&self, words: &Words) -> Map<String, Value> {
+    pub fn answer(&self, texts: &Texts) -> Map<String, Value> {
         let mut rated: Vec<(Severity, Value)> =
-            self.verdicts.iter().map(|(check, verdict)| told(check, verdict, words)).collect();
+            self.verdicts.iter().map(|(check, verdict)| answered(check, verdict, texts)).collect();
         // Few enough for any sort; this one keeps the order among equals.
         rated.sort_by_key(|(severity, _)| std::cmp::Reverse(*severity));
         let mut summary = Map::new();
@@ -71,39 +71,41 @@ impl Report {
     }
 }
 
-fn told(check: &Check, verdict: &Verdict, words: &Words) -> (Severity, Value) {
-    let own = |key| words.of(check.group, check.id, key);
-    let (severity, mut told) = match verdict {
-        Ok(Some(finding)) => (finding.severity, in_words(check, finding, words)),
-        Ok(None) => (Severity::Ok, plain(own("ok"), "")),
+fn answered(check: &Check, verdict: &Verdict, texts: &Texts) -> (Severity, Value) {
+    let own = |key| texts.of(check.group, check.id, key);
+    let (severity, mut answer) = match verdict {
+        Ok(Some(finding)) => (finding.severity, found(check, finding, texts)),
+        Ok(None) => (Severity::Ok, plain(check.id, own("ok"), "", &Map::new())),
         Err(why) => {
-            let mut params = Map::new();
-            params.insert("why".into(), why.to_string().into());
-            let text = fill(words.of("general", "unknown", "consequence"), &params);
-            (Severity::Unknown, plain(own("about"), &text))
+            let params = Map::from_iter([("why".to_owned(), why.to_string().into())]);
+            let text = fill(texts.of("general", "unknown", "consequence"), &params);
+            (Severity::Unknown, plain(check.id, own("about"), &text, &params))
         }
     };
-    told["id"] = check.id.into();
-    told["group"] = check.group.into();
-    told["severity"] = severity.name().into();
-    (severity, told)
+    answer["id"] = check.id.into();
+    answer["group"] = check.group.into();
+    answer["severity"] = severity.name().into();
+    (severity, answer)
 }
 
-fn plain(title: &str, consequence: &str) -> Value {
+fn plain(code: &str, title: &str, consequence: &str, params: &Map<String, Value>) -> Value {
     json!({
-        "title": title, "evidence": [], "consequence": consequence, "remedy": "",
-        "gain": null, "fix": null, "params": {},
+        "code": code, "params": params, "title": title, "evidence": [],
+        "consequence": consequence, "remedy": "", "gain": null, "fix": null,
     })
 }
 
-fn in_words(check: &Check, finding: &Finding, words: &Words) -> Value {
-    let text = |key| words.finding(check.group, check.id, finding, key);
+fn found(check: &Check, finding: &Finding, texts: &Texts) -> Value {
+    let text = |key| texts.finding(check.group, check.id, finding, key);
     let evidence: Vec<Value> = finding
         .evidence
         .iter()
         .map(|seen| {
-            let what = words.evidence(check.group, seen);
-            json!({"what": what, "value": seen.value, "source": seen.source})
+            json!({
+                "code": seen.what, "params": seen.params(),
+                "what": texts.evidence(check.group, seen),
+                "value": seen.value, "source": seen.source,
+            })
         })
         .collect();
     let fix = finding.fix.as_ref().map(|fix| match fix {
@@ -111,12 +113,13 @@ fn in_words(check: &Check, finding: &Finding, words: &Words) -> Value {
         Fix::Steps(_) => json!({"kind": "step", "label": text("fix")}),
     });
     json!({
+        "code": finding.code(check.id),
+        "params": finding.params,
         "title": text("title"),
         "evidence": evidence,
         "consequence": text("consequence"),
         "remedy": text("remedy"),
         "gain": finding.gain.map(|gain| json!({"text": text("gain"), "source": gain.source})),
         "fix": fix,
-        "params": finding.params,
     })
 }

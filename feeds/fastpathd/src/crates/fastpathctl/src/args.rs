@@ -86,7 +86,7 @@ usage: fastpathctl [--json] [--socket PATH] COMMAND
   reinspect              re-inspect bypassed connections
   update-rules           fetch, test and load rules now
   cpu                    CPU assignment: forwarding, inspection
-  doctor [--check ID]… [--lang de] [--fix ID|all]… [--yes]
+  doctor [--check ID]… [--fix ID|all]… [--yes]
                          run diagnostics and suggest fixes; exit status: 0 no problems,
                          1 recommendations or warnings, 2 errors, 3 failed to run
   ebpf                   eBPF hooks and packet verdicts
@@ -125,7 +125,6 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Args, Ar
             Long("yes") => seen.doctor.yes = true,
             Long("fix") => seen.doctor.fixes.push(parser.value()?.string()?),
             Long("check") => seen.doctor.checks.push(parser.value()?.string()?),
-            Long("lang") => seen.doctor.language = parser.value()?.string()?,
             Long("ascending") => drop(seen.page.insert("desc".into(), false.into())),
             Word(word) => seen.words.push(word.string()?),
             Long(name) if FILTERS.contains(&name) => {
@@ -288,13 +287,9 @@ mod tests {
 
     #[test]
     fn the_doctor_may_be_asked_for_parts_and_for_fixes() {
-        let args = parsed("doctor --check a --check b --lang de --fix c --yes --json").unwrap();
-        let request = Request {
-            checks: vec!["a".into(), "b".into()],
-            language: "de".into(),
-            fixes: vec!["c".into()],
-            yes: true,
-        };
+        let args = parsed("doctor --check a --check b --fix c --yes --json").unwrap();
+        let request =
+            Request { checks: vec!["a".into(), "b".into()], fixes: vec!["c".into()], yes: true };
         assert_eq!((args.command, args.json), (Command::Doctor(request), true));
     }
 

@@ -18,9 +18,7 @@ use crate::show::{list, number, text};
 pub(crate) struct Request {
     /// Only these checks; empty: all.
     pub(crate) checks: Vec<String>,
-    /// Language of the findings; empty: English.
-    pub(crate) language: String,
-    /// Checks whose findings are to be fixed; `all`: every fix there is.
+    /// Checks whose findings are to be fixed; `all`: every finding with a fix.
     pub(crate) fixes: Vec<String>,
     /// Do not ask before a fix.
     pub(crate) yes: bool,
@@ -146,21 +144,21 @@ fn refusal(error: &Value) -> String {
     words
 }
 
-/// Runs the checks, and applies the requested fixes. The exit status is the worst remaining
-/// finding: 0 nothing above info, 1 advice or warnings, 2 errors, 3 a check could not run.
+/// Runs the checks and the requested fixes. The exit status is the worst that remains: 0 nothing
+/// above info, 1 advice or warnings, 2 errors, 3 a check that could not run.
 pub(crate) async fn doctor(
     socket: &str,
     request: Request,
     json: bool,
 ) -> Result<ExitCode, DoctorError> {
     let objects = Objects::open(socket).await;
-    let asked = json!({"lang": request.language, "checks": request.checks});
+    let asked = json!({"checks": request.checks});
     let mut fixes = request.fixes.clone();
     if fixes.iter().any(|id| id == "all") {
-        fixes = mendable(&objects.look(&asked).await?);
+        fixes = fixable(&objects.look(&asked).await?);
     }
     for id in fixes {
-        mend(&objects, &id, &request).await?;
+        fix(&objects, &id, &request).await?;
     }
     let answer = objects.look(&asked).await?;
     if json {
@@ -183,7 +181,7 @@ fn status(summary: &Value) -> ExitCode {
 }
 
 /// The findings above info that have a fix, in the doctor's order.
-fn mendable(answer: &Value) -> Vec<String> {
+fn fixable(answer: &Value) -> Vec<String> {
     let bad =
         |finding: &&Value| matches!(text(finding, "severity"), "error" | "warning" | "advice");
     let found = list(answer, "findings").filter(bad).filter(|found| !found["fix"].is_null());
@@ -191,18 +189,14 @@ fn mendable(answer: &Value) -> Vec<String> {
 }
 
 /// The finding of a check; none: it finds nothing any more.
-async fn finding(
-    objects: &Objects,
-    id: &str,
-    language: &str,
-) -> Result<Option<Value>, DoctorError> {
-    let mut answer = objects.look(&json!({"lang": language, "checks": [id]})).await?;
+async fn finding(objects: &Objects, id: &str) -> Result<Option<Value>, DoctorError> {
+    let mut answer = objects.look(&json!({"checks": [id]})).await?;
     let found = answer["findings"].as_array_mut().and_then(Vec::pop);
     Ok(found.filter(|found| !matches!(text(found, "severity"), "ok" | "info")))
 }
 
-async fn mend(objects: &Objects, id: &str, request: &Request) -> Result<(), DoctorError> {
-    let Some(found) = finding(objects, id, &request.language).await? else {
+async fn fix(objects: &Objects, id: &str, request: &Request) -> Result<(), DoctorError> {
+    let Some(found) = finding(objects, id).await? else {
         print(&format!("{id}: nothing to fix\n"));
         return Ok(());
     };
@@ -220,7 +214,7 @@ async fn mend(objects: &Objects, id: &str, request: &Request) -> Result<(), Doct
     }
     agree(id, request.yes)?;
     let answer = objects.ask(DOCTOR, "fix", &fields).await?;
-    let gone = gone(objects, id, &request.language).await;
+    let gone = gone(objects, id).await;
     if answer.get("done").is_some() {
         print(&format!("{}\n", text(&answer, "said")));
         return if gone? { Ok(()) } else { Err(still(id, "")) };
@@ -252,18 +246,18 @@ fn agree(id: &str, yes: bool) -> Result<(), DoctorError> {
     print("Apply? [y/N] ");
     let _ = std::io::stdout().flush();
     let _ = std::io::stdin().lock().read_line(&mut line);
-    if matches!(line.trim(), "y" | "Y" | "yes" | "j" | "ja") {
+    if matches!(line.trim(), "y" | "Y" | "yes") {
         return Ok(());
     }
     Err(DoctorError::Refused(format!("{id}: not applied")))
 }
 
-/// Whether the finding disappears in time. A router that does not answer for a moment is restarting
-/// its services.
-async fn gone(objects: &Objects, id: &str, language: &str) -> Result<bool, DoctorError> {
+/// Whether the finding goes away in time. A router that does not answer for a moment is one whose
+/// services are restarting.
+async fn gone(objects: &Objects, id: &str) -> Result<bool, DoctorError> {
     let began = Instant::now();
     loop {
-        let last = finding(objects, id, language).await;
+        let last = finding(objects, id).await;
         let over = began.elapsed() > EFFECT;
         match last {
             Ok(None) => return Ok(true),
@@ -297,13 +291,13 @@ mod tests {
     }
 
     #[test]
-    fn all_are_those_that_can_be_mended() {
+    fn all_are_the_findings_with_a_fix() {
         let found = |id: &str, of: &str, fix: Value| json!({"id": id, "severity": of, "fix": fix});
         let answer = json!({"findings": [
             found("a", "error", json!({"kind": "step"})), found("b", "warning", Value::Null),
             found("c", "info", json!({"kind": "step"})), found("d", "advice", json!({})),
         ]});
-        assert_eq!(mendable(&answer), ["a", "d"]);
+        assert_eq!(fixable(&answer), ["a", "d"]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::facts::ports::DEVICES;
 use crate::facts::{Facts, Known, bridges, uci};
 use crate::finding::{Finding, Fix};
 use crate::machine::fake::Fake;
-use crate::words::tests::all_found;
+use crate::texts::tests::all_found;
 
 /// A bridge in `/sys` with ports that have a link and forward.
 fn bridge(mut fake: Fake, name: &str, aware: u8, ports: &[&str]) -> Fake {

@@ -20,7 +20,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "conntrack-hash", group: GROUP, look: hash },
 ];
 
-/// Percent of the table from which new connections may soon find no room.
+/// Percent of the table above which new connections may soon be dropped.
 const FULL: u64 = 80;
 /// A day. The kernel's own is five; `OpenWrt`'s 7440 s is what RFC 5382 asks for.
 const LONG: u64 = 86_400;
@@ -97,7 +97,7 @@ fn attached(facts: &Facts) -> Result<Vec<String>, Unknown> {
     Ok(rules.iter().filter(sets).map(place).collect())
 }
 
-/// Helpers that look at connections nobody asked them to look at, or that nobody uses.
+/// Helpers that inspect all connections by port, or that are not used.
 fn helpers(facts: &Facts) -> Verdict {
     let loaded = facts.conntrack.helpers.get()?;
     let places = attached(facts)?;
@@ -119,7 +119,7 @@ fn helpers(facts: &Facts) -> Verdict {
     if loaded.is_empty() {
         return Ok(None);
     }
-    // firewall4 attaches every helper to all zones that are not masqueraded, unless told not to.
+    // firewall4 attaches every helper to all zones without masquerading by default.
     let defaults = facts.uci.firewall.get()?.of("defaults").next();
     let own = places.iter().any(|place| place.contains(" fw4 helper_"));
     if let Some(defaults) = defaults.filter(|of| own && of.is_on("auto_helper", true)) {

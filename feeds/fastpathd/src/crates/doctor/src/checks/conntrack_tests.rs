@@ -6,7 +6,7 @@ use super::CHECKS;
 use crate::facts::{Facts, conntrack, rules, uci};
 use crate::finding::{Finding, Fix, Step};
 use crate::machine::fake::Fake;
-use crate::words::tests::all_found;
+use crate::texts::tests::all_found;
 
 fn router(change: &[(&str, &str)]) -> Fake {
     let mut fake = Fake::new()
@@ -41,7 +41,7 @@ fn a_healthy_router_has_no_finding() {
 }
 
 #[test]
-fn each_setting_is_mended_by_writing_it() {
+fn each_setting_is_fixed_by_writing_it() {
     let sysctl = |name: &str| format!("/proc/sys/net/netfilter/nf_conntrack_{name}");
     let hash = "/sys/module/nf_conntrack/parameters/hashsize".to_owned();
     for (id, name, value, path, text) in [

@@ -44,7 +44,7 @@ fn saturated(facts: &Facts) -> Verdict {
     Ok(Some(finding.fix(off.then(|| set("fastpath", "cpu", "enabled", "1")))))
 }
 
-/// Several CPUs, and nobody tells which of them forward and which inspect.
+/// Several CPUs without a plan of which forward and which inspect.
 fn plan_off(facts: &Facts) -> Verdict {
     let planned = facts.cpu.planned("cpus")?.as_array().map_or(0, Vec::len);
     if planned < 2 || facts.cpu.planned("enabled")? != false {

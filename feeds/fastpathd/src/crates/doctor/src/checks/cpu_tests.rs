@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::facts::cpu::{Clock, Cpu, Load};
-use crate::words::tests::found_by;
+use crate::texts::tests::found_by;
 
 fn healthy() -> Value {
     json!({
@@ -58,7 +58,7 @@ fn one_cpu_is_full_while_another_idles() {
     let finding = found("cpu-saturated", &facts);
     assert_eq!(finding.severity, Severity::Warning);
     assert!(matches!(finding.fix, Some(Fix::Change(_))));
-    // All busy, or busy with something else than packets: nothing that steering could mend.
+    // All busy, or busy with something else than packets: steering would not help.
     facts.cpu.loads = vec![load(0, 97, 0), load(1, 90, 5)].into();
     assert_eq!(saturated(&facts), Ok(None));
     facts.cpu.loads = vec![load(0, 30, 0), load(1, 0, 99)].into();

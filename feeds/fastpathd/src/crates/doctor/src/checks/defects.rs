@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What is known to be wrong with the fast path of which kernels.
+//! Known defects of the fast path, by kernel version.
 //!
-//! Every row names the commit of the mainline that mends it. Ranges of versions with a CVE are
+//! Every row names the commit of the mainline that fixes it. Ranges of versions with a CVE are
 //! those of the CVE's record (<https://github.com/CVEProject/cvelistV5>, as <https://osv.dev> shows them).
 
 use crate::finding::Severity;
@@ -22,11 +22,11 @@ pub(super) enum Where {
 /// A defect.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Defect {
-    /// The CVE, or what it is about in a word.
+    /// The CVE, or a short name.
     pub(super) name: &'static str,
-    /// The commit that mends it.
+    /// The commit that fixes it.
     pub(super) commit: &'static str,
-    /// Its words.
+    /// Its description.
     pub(super) words: &'static str,
     /// Where it can be met.
     pub(super) applies: Where,
@@ -153,7 +153,7 @@ pub(super) const DEFECTS: &[Defect] = &[
 /// The defects of a kernel, worst first.
 pub(super) fn of(version: [u32; 3]) -> impl Iterator<Item = &'static Defect> {
     let has = move |defect: &&Defect| {
-        defect.in_versions.iter().any(|(first, mended)| *first <= version && version < *mended)
+        defect.in_versions.iter().any(|(first, fixed)| *first <= version && version < *fixed)
     };
     DEFECTS.iter().filter(has)
 }
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_has_what_was_not_mended_in_its_series() {
+    fn a_kernel_has_the_defects_not_fixed_in_its_series() {
         assert!(names([5, 4, 200]).contains(&"dev_fill_forward_path"));
         assert!(names([5, 15, 156]).contains(&"CVE-2024-27016"));
         assert!(!names([5, 15, 157]).contains(&"CVE-2024-27016"));

@@ -7,8 +7,7 @@ use super::CHECKS;
 use crate::facts::{Facts, flowtable, rules, uci};
 use crate::finding::{Finding, Fix, Step};
 use crate::machine::fake::Fake;
-use crate::words::Words;
-use crate::words::tests::{DE, EN};
+use crate::texts::Texts;
 
 /// Each of them with a flowtable on upper devices that does not count, and chains so long and so
 /// harmless that a table of somebody else's would be deleted for them.
@@ -82,17 +81,11 @@ fn deletes(finding: &Finding) -> Vec<String> {
     steps.iter().filter_map(of).collect()
 }
 
-/// Whether the words of a finding advise to delete something.
+/// Whether a finding advises to delete something.
 fn advises_deletion(group: &str, id: &str, finding: &Finding) -> bool {
-    let said = |text: &str, keys: &[&str]| {
-        let words = Words::parse(text).unwrap();
-        keys.iter().any(|key| {
-            let text = words.finding(group, id, finding, key).to_lowercase();
-            text.contains("delete") || text.contains("lösch")
-        })
-    };
+    let texts = Texts::english();
     let keys: &[&str] = if finding.fix.is_some() { &["remedy", "fix"] } else { &["remedy"] };
-    said(EN, keys) || said(DE, keys)
+    keys.iter().any(|key| texts.finding(group, id, finding, key).to_lowercase().contains("delete"))
 }
 
 fn names(finding: &Finding, table: &str) -> bool {
@@ -137,13 +130,9 @@ fn a_flowtable_is_never_called_a_table() {
         if !about_flowtables.contains(&id) {
             continue;
         }
-        for text in [EN, DE] {
-            let words = Words::parse(text).unwrap();
-            for key in ["title", "consequence", "remedy", "fix"] {
-                let said = words.finding(group, id, &finding, key).to_lowercase();
-                let rest = said.replace("flowtable", "");
-                assert!(!rest.contains("table") && !rest.contains("tabelle"), "{id}: {said}");
-            }
+        for key in ["title", "consequence", "remedy", "fix"] {
+            let text = Texts::english().finding(group, id, &finding, key).to_lowercase();
+            assert!(!text.replace("flowtable", "").contains("table"), "{id}: {text}");
         }
     }
 }

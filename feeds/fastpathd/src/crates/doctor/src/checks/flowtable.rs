@@ -31,7 +31,7 @@ pub(super) const CHECKS: &[Check] = &[
 /// The engine where the configuration names none.
 const DEFAULT: &str = "flowtable";
 const FIVE_CHAINS: &str = "docs/doctor.md, rows 6 and A";
-/// As many seconds as the kernel keeps a silent entry unless told otherwise.
+/// Seconds that the kernel keeps an idle entry by default.
 const KEPT: u64 = 30;
 /// Below this, bits per second, a share says nothing.
 const WORTH_MEASURING: u64 = 1_000_000;
@@ -51,8 +51,8 @@ fn engine<'a>(facts: &'a Facts, key: &str) -> Result<&'a str, Unknown> {
     Ok(status(facts, "engine")?[key].as_str().unwrap_or_default())
 }
 
-/// A fix that chooses an engine in the configuration. Where that says so already and the daemon
-/// does something else, by a command, the daemon is told.
+/// A fix that selects an engine in the configuration. If it is configured already and the daemon
+/// uses another one, by a command, the fix is a command to the daemon.
 pub(super) fn set_engine(facts: &Facts, engine: &str) -> Fix {
     let package = facts.uci.fastpath.get().ok();
     let main = package.and_then(|of| of.of("fastpath").next());
@@ -98,7 +98,7 @@ fn off(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// What is in force is not what is wanted, or the table is gone.
+/// The active engine is not the configured one, or the table is missing.
 fn differs(facts: &Facts) -> Verdict {
     let (wanted, active) = (engine(facts, "wanted")?, engine(facts, "active")?);
     let why = engine(facts, "why")?;
@@ -227,7 +227,7 @@ fn counters(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// Most of what is forwarded takes the slow path although there is a fast one.
+/// Most traffic takes the slow path although there is a fast one.
 fn share(facts: &Facts) -> Verdict {
     if engine(facts, "active")? == "off" {
         return Ok(None);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Inspection: a Suricata that is looked after, really in line, fed with rules, and out of the way.
+//! Inspection: Suricata is supported, inline, has rules, and leaves the forwarding CPUs free.
 
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ const DAY: u64 = 24 * 3600 * 1000;
 /// Packets without inspection that are worth a word.
 const MANY: u64 = 1000;
 
-/// Series of Suricata and when nobody mends them any more, Unix ms. Of
+/// Series of Suricata and when their support ends, Unix ms. Of
 /// <https://suricata.io/our-story/eol-policy/>: "6.0.x: end of life since August 1st, 2024",
 /// "7.0.x: supported until July 2026"; a series ends three years after its first stable release,
 /// and 8.0.0 was released on 8 July 2025.
@@ -39,7 +39,7 @@ const ENDS: &[(u64, u64, &str)] = &[
 ];
 const POLICY: &str = "https://suricata.io/our-story/eol-policy/";
 
-/// Suricata sees copies: the packet that fires a rule has arrived already.
+/// Suricata gets copies: the packet that matches a rule has been forwarded already.
 fn watching(facts: &Facts) -> Verdict {
     let enabled = facts.ips.enabled()?;
     let mode = facts.ips.field("mode")?;

@@ -6,7 +6,7 @@ use super::*;
 use crate::facts::Known;
 use crate::facts::ips::{Ips, Queue, Thread};
 use crate::facts::system::System;
-use crate::words::tests::{assert_words, found_by};
+use crate::texts::tests::{assert_texts, found_by};
 
 /// 22 November 2026.
 const NOW: u64 = 1_795_305_600_000;
@@ -128,7 +128,7 @@ fn the_end_of_a_series_is_told_before_it_comes() {
         facts.ips.version = Some(format!("This is Suricata version {version} RELEASE").into());
         facts.system.now_ms = now;
         end_of_life(&facts).unwrap().map(|finding| {
-            assert_words("ips-end-of-life", &finding);
+            assert_texts("ips-end-of-life", &finding);
             finding.severity
         })
     };

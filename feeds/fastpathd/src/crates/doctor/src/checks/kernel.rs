@@ -20,8 +20,8 @@ pub(super) const CHECKS: &[Check] = &[
 const FORCED: u64 = 1 << 1;
 const UNSIGNED: u64 = 1 << 13;
 
-/// What is known to be wrong with this version. A defect where nothing here can meet it is told as
-/// well, without alarm.
+/// Known defects of this version. A defect that cannot occur on this router is reported as
+/// information.
 fn known_defects(facts: &Facts) -> Verdict {
     let release = facts.kernel.release.get()?;
     let number = version(release)
@@ -42,7 +42,7 @@ fn known_defects(facts: &Facts) -> Verdict {
     Ok(Some(finding.with("release", release.as_str()).with("count", count)))
 }
 
-/// Whether something of this box comes to where the defect is. What is not known counts as yes.
+/// Whether this router uses the defective code. Unknown counts as yes.
 fn meets(facts: &Facts, place: Where) -> bool {
     let status = facts.flowtable.status.get();
     let Ok(status) = status else { return true };
@@ -59,7 +59,7 @@ fn meets(facts: &Facts, place: Where) -> bool {
     }
 }
 
-/// Whoever gets a word of the kernel's sees where it is in memory.
+/// Kernel messages reveal addresses in the kernel's memory.
 fn pointers(facts: &Facts) -> Verdict {
     let pointers = *facts.kernel.pointers.get()?;
     if pointers > 0 {
@@ -92,7 +92,7 @@ fn modules(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// Modules of another build are not told apart.
+/// Modules of another build are not rejected.
 fn modversions(facts: &Facts) -> Verdict {
     let vermagic = facts.kernel.vermagic.get()?;
     if vermagic.split(' ').any(|word| word == "modversions") {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::facts::kernel::Kernel;
-use crate::words::tests::found_by;
+use crate::texts::tests::found_by;
 
 fn facts() -> Facts {
     let kernel = Kernel {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! From a bridge for each VLAN to one that tells VLANs apart, as edits of UCI.
+//! From a bridge for each VLAN to one VLAN-aware bridge, as edits of UCI.
 
 use std::collections::{BTreeMap, BTreeSet};
 

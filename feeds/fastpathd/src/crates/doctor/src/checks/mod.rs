@@ -19,18 +19,18 @@ mod pppoe;
 mod rules;
 mod system;
 
-/// One thing that is looked at.
+/// One check.
 #[derive(Debug, Clone, Copy)]
 pub struct Check {
-    /// Its name for ever: in the API, the words, the documents.
+    /// Its stable name: in the API, the texts, the documents.
     pub id: &'static str,
-    /// Where the page shows it, and where its words are.
+    /// Its panel on the page, and its group in the texts.
     pub group: &'static str,
-    /// What it comes to.
+    /// The check itself.
     pub look: fn(&Facts) -> Verdict,
 }
 
-/// Those that look at a difference between two readings.
+/// Checks that compare two readings.
 pub(crate) const SAMPLED: &[&str] = &["cpu-saturated"];
 
 /// All checks, in the order of advice: what brings most comes first.

@@ -53,7 +53,7 @@ fn named(finding: Finding, ports: &[&str]) -> Finding {
     finding.with("ports", ports.join(", "))
 }
 
-/// A finding about offloads that are `on` but should not be, or the other way round, with steps
+/// A finding about offloads that are `on` but should not be, or the reverse, with steps
 /// that last until the next boot. None if no port has one that can be changed.
 fn switched(
     facts: &Facts,

@@ -8,7 +8,7 @@ use crate::facts::{Facts, Known, uci};
 use crate::finding::{Finding, Fix, Step};
 use crate::machine::fake::Fake;
 use crate::machine::{Channels, Ethtool, Feature, Rings};
-use crate::words::tests::all_found;
+use crate::texts::tests::all_found;
 
 /// What `ethtool -k` shows, as the kernel's names: a line each, `[fixed]` behind it.
 fn recorded(text: &str) -> Ethtool {

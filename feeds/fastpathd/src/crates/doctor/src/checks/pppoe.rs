@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! PPPoE: sizes that fit, the session in the fast path, redials.
+//! PPPoE: MTU and MSS, offload of the session, reconnects.
 
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ pub(super) const CHECKS: &[Check] = &[
 
 /// Bytes that PPPoE takes of each frame: 6 of its own, 2 of PPP's.
 const OVERHEAD: u64 = 8;
-/// What a host believes to be the way's MTU, unless told otherwise.
+/// The path MTU that a host assumes by default.
 const ETHERNET: u64 = 1500;
 /// Sessions that may end within a day: many lines are cut once a day by the ISP.
 const REDIALS: u64 = 2;
@@ -48,7 +48,7 @@ fn mtu(facts: &Facts) -> Verdict {
     Ok(None)
 }
 
-/// The line carries less than hosts believe, and no rule tells them.
+/// The MTU of the line is smaller than hosts assume, and no rule clamps the MSS.
 fn mss(facts: &Facts) -> Verdict {
     let sessions = facts.pppoe.sessions.get()?;
     let Some(small) = sessions.iter().find(|of| of.mtu > 0 && of.mtu < ETHERNET) else {

@@ -8,7 +8,7 @@ use crate::facts::{Facts, Known, pppoe, rules, uci};
 use crate::finding::{Finding, Fix, Step};
 use crate::machine::Machine;
 use crate::machine::fake::Fake;
-use crate::words::tests::all_found;
+use crate::texts::tests::all_found;
 
 fn router(clamped: bool) -> Fake {
     let clamp = json!({"mangle": {"key": {"tcp option": {"name": "maxseg", "field": "size"}}}});

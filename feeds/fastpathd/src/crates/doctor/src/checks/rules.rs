@@ -19,11 +19,11 @@ pub(super) const CHECKS: &[Check] = &[
 
 /// Tables that are not somebody's firewall: ours.
 const OWN: &[&str] = &["fastpath"];
-/// Chains and rules that an established packet may walk through; firewall4 needs one chain for
-/// its MSS rules and one with the shortcut.
+/// Chains and rules that an established packet may pass; firewall4 needs one chain for its MSS
+/// rules and one with the established rule.
 const CHAINS: usize = 3;
 const RULES: usize = 12;
-/// Rules before the shortcut: firewall4 has its flow rule there, and somebody may count.
+/// Rules before the established rule: firewall4 has its flow rule there, others a counter.
 const BEFORE: usize = 3;
 /// Row 3 is without rules, row 6 with five chains.
 const FIVE_CHAINS: &str = "docs/doctor.md, rows 3 and 6";

@@ -6,7 +6,7 @@ use super::CHECKS;
 use crate::facts::{Facts, rules};
 use crate::finding::{Finding, Fix, Step};
 use crate::machine::fake::Fake;
-use crate::words::tests::all_found;
+use crate::texts::tests::all_found;
 
 fn chain(table: &str, name: &str, hook: &str) -> Value {
     let mut chain = json!({"family": "inet", "table": table, "name": name});

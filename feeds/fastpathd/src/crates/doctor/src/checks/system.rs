@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The rest of the box: whole, closed, on time, with room.
+//! The rest of the router: package, accounts, services, clock, memory, storage.
 
 use std::collections::BTreeSet;
 
@@ -60,7 +60,7 @@ fn parts(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// An account whose password is none.
+/// An account without a password, or with a common one.
 fn password(facts: &Facts) -> Verdict {
     let guessed = facts
         .system
@@ -85,7 +85,7 @@ fn password(facts: &Facts) -> Verdict {
     Ok(Some(finding.with("names", names.join(", "))))
 }
 
-/// Nothing stands before the box's own services.
+/// No rule protects the router's own services.
 fn no_filter(facts: &Facts) -> Verdict {
     let guards = |chain: &&Value| {
         let family = matches!(chain["family"].as_str(), Some("inet" | "ip" | "ip6"));
@@ -115,7 +115,7 @@ fn wan_open(facts: &Facts) -> Verdict {
     for Exposure { section, kind, zone, opening } in exposures(&values) {
         let option = format!("{FIREWALL}, {kind} {section}");
         match opening {
-            // Rules are looked at below, port by port.
+            // Rules are checked below, port by port.
             Opening::Router if kind == "rule" => {}
             Opening::Router => {
                 finding = finding.saw("policy", zone, "ACCEPT", option);
@@ -282,11 +282,11 @@ fn storage(facts: &Facts) -> Verdict {
     Ok(Some(finding.with("places", places.join(", "))))
 }
 
-/// The system itself can be written: there is no way back to how it was flashed.
+/// The system itself is writable: it cannot be reset to its flashed state.
 fn root(facts: &Facts) -> Verdict {
     let (kind, options) = facts.system.root.get()?;
     let writable = options.split(',').any(|option| option == "rw");
-    // A layer over what was flashed, or a copy of it in memory.
+    // An overlay over the flashed system, or a copy of it in memory.
     if !writable || matches!(kind.as_str(), "overlay" | "ramfs" | "tmpfs" | "rootfs") {
         return Ok(None);
     }

@@ -8,7 +8,7 @@ use super::*;
 use crate::facts::Known;
 use crate::facts::rules::Rules;
 use crate::facts::system::{Account, Room, System};
-use crate::words::tests::found_by;
+use crate::texts::tests::found_by;
 
 fn object(value: Value) -> Known<Map<String, Value>> {
     let Value::Object(map) = value else { unreachable!() };

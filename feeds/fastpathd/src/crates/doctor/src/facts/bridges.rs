@@ -12,7 +12,7 @@ use crate::machine::Machine;
 pub struct Bridge {
     /// Its name.
     pub name: String,
-    /// Whether it tells VLANs apart.
+    /// Whether it is VLAN-aware.
     pub vlan_aware: bool,
     /// Its ports.
     pub ports: Vec<BridgePort>,
@@ -40,7 +40,7 @@ pub struct BridgePort {
 pub struct Bridges {
     /// By name.
     pub all: Known<Vec<Bridge>>,
-    /// Whether VLANs of ports are known: the daemon tells them.
+    /// Whether VLANs of ports are known: the daemon reports them.
     pub members: Known<()>,
 }
 

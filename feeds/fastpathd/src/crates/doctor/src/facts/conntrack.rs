@@ -12,7 +12,7 @@ pub const BUCKETS: &str = "/sys/module/nf_conntrack/parameters/hashsize";
 const HELPERS: &[&str] =
     &["amanda", "ftp", "h323", "irc", "netbios_ns", "pptp", "sane", "sip", "snmp", "tftp"];
 
-/// What is set, and how full it is.
+/// Its settings and its fill level.
 #[derive(Debug, Default)]
 pub struct Conntrack {
     /// Connections known.
@@ -25,7 +25,7 @@ pub struct Conntrack {
     pub accounting: Known<u64>,
     /// Seconds an established TCP connection is kept without packets.
     pub established: Known<u64>,
-    /// Whether helpers look at all connections by port (gone with Linux 6.0).
+    /// Whether helpers inspect all connections by port (gone with Linux 6.0).
     pub automatic: bool,
     /// Modules of helpers that are loaded, by what the kernel calls the helper.
     pub helpers: Known<Vec<String>>,

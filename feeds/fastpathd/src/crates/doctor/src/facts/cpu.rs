@@ -10,7 +10,7 @@ use crate::machine::Machine;
 
 /// Where the load is read.
 pub const STAT: &str = "/proc/stat";
-/// Where the kernel tells which CPUs the scheduler leaves alone.
+/// CPUs that the scheduler does not use.
 pub const ISOLATED: &str = "/sys/devices/system/cpu/isolated";
 /// A folder for each group of CPUs that share a clock.
 pub const CPUFREQ: &str = "/sys/devices/system/cpu/cpufreq";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The flowtable: module, what is in force, and what the daemon says of it.
+//! The flowtable: module, active tables, and the state that the daemon reports.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub const STALE: u64 = 120;
 pub struct Flowtable {
     /// Where the code is.
     pub module: Known<Module>,
-    /// All flowtables in nft's own words, since its JSON lacks their flags (nft 1.1.3).
+    /// All flowtables as nft lists them, since its JSON lacks their flags (nft 1.1.3).
     pub listed: Known<Vec<Listed>>,
     /// The daemon's `status`.
     pub status: Known<Map<String, Value>>,

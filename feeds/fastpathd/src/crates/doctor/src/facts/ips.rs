@@ -20,7 +20,7 @@ pub struct Ips {
     pub version: Option<Known<String>>,
     /// The kernel's queues.
     pub queues: Vec<Queue>,
-    /// Suricatas that run, whoever started them.
+    /// All running Suricata processes.
     pub running: Vec<Running>,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The kernel: its version, and what it lets others see and do.
+//! The kernel: its version and hardening.
 
 use super::{Known, number, text};
 use crate::machine::Machine;
@@ -22,7 +22,7 @@ const MODULE: &str = "nf_tables";
 pub struct Kernel {
     /// `6.12.107+deb13-amd64`.
     pub release: Known<String>,
-    /// Whether unsigned modules are refused; none: it cannot tell signatures.
+    /// Whether unsigned modules are refused; none: it does not support signatures.
     pub signed: Option<bool>,
     /// The mode in brackets of the lockdown file; empty: it has none.
     pub lockdown: String,

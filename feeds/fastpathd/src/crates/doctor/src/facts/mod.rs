@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What was read of the router, an area each.
+//! Facts about the router, one struct for each area.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub struct Unknown(pub String);
 pub struct Known<T>(Result<T, Unknown>);
 
 impl<T> Known<T> {
-    /// What was read, or why it could not be.
+    /// The value read, or why it could not be.
     pub fn new<E: ToString>(read: Result<T, E>) -> Self {
         Self(read.map_err(|error| Unknown(error.to_string())))
     }
@@ -73,7 +73,7 @@ pub fn number(machine: &dyn Machine, path: &str) -> Known<u64> {
     }))
 }
 
-/// Everything the checks look at.
+/// Everything the checks read.
 #[derive(Debug, Default)]
 pub struct Facts {
     /// All tables of nftables.
@@ -101,10 +101,9 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Reads what the checks of `groups` look at; the rest says that nobody looked. `sample` is
-    /// the time between two readings of counters that only tell something as a difference; zero
-    /// leaves those out. What a reader must not see is not even read: the time it takes
-    /// would reveal something, too.
+    /// Reads the facts of the checks of `groups`; the rest stays unknown. `sample` is the time
+    /// between two readings of counters whose difference counts; zero leaves those out. Secrets
+    /// that a reader must not see are not read for them: the duration would reveal something, too.
     #[must_use]
     pub fn gather(
         machine: &dyn Machine,

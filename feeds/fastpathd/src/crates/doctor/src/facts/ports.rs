@@ -48,7 +48,7 @@ fn port(machine: &dyn Machine, name: &str) -> Option<Port> {
     let folder = format!("{DEVICES}/{name}");
     let uevent = machine.read(&format!("{folder}/uevent")).unwrap_or_default();
     let driver = machine.link(&format!("{folder}/device/driver"));
-    // Wireless ones (DEVTYPE=wlan) have offloads of their own ways.
+    // Wireless ones (DEVTYPE=wlan) have offloads of another kind.
     let switch = uevent.lines().any(|line| line == "DEVTYPE=dsa");
     if driver.is_err() && !switch || uevent.contains("DEVTYPE=wlan") {
         return None;

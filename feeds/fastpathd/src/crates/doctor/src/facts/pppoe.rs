@@ -9,9 +9,9 @@ use super::ports::DEVICES;
 use super::{Known, number};
 use crate::machine::Machine;
 
-/// Time in which redials are counted, ms.
+/// Time in which reconnects are counted, ms.
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
-/// As many lines of the log as are looked at.
+/// Number of log lines that are read.
 const LINES: u64 = 5000;
 
 /// One session.
@@ -30,7 +30,7 @@ pub struct Session {
 /// All sessions.
 #[derive(Debug, Default)]
 pub struct Pppoe {
-    /// As the daemon tells them.
+    /// As the daemon reports them.
     pub sessions: Known<Vec<Session>>,
     /// Sessions that ended within a day, by the system's log; unknown without a log.
     pub ended: Known<u64>,
@@ -74,7 +74,7 @@ fn ended(machine: &dyn Machine) -> Known<u64> {
 
 fn faults(lines: &[Value], since: u64) -> u64 {
     // Interfaces whose port has no link, and since when. The loss of an interface upon the session
-    // (wan6) is no reason for its end but a consequence.
+    // (wan6) is a consequence of its end, not the reason.
     let mut without_link: BTreeMap<&str, u64> = BTreeMap::new();
     // Interface of each pppd, by name and number of the process.
     let mut sessions: BTreeMap<&str, &str> = BTreeMap::new();

@@ -17,7 +17,7 @@ pub struct Listener {
     pub program: String,
 }
 
-/// A table of the kernel's: its file, what it is of, the state of those who listen.
+/// A table of the kernel: its file, its protocol, the state of listening sockets.
 const TABLES: &[(&str, &str, &str)] = &[
     ("/proc/net/tcp", "tcp", "0A"),
     ("/proc/net/tcp6", "tcp", "0A"),
@@ -25,7 +25,7 @@ const TABLES: &[(&str, &str, &str)] = &[
     ("/proc/net/udp6", "udp", "07"),
 ];
 
-/// Those who listen on more than the box itself.
+/// Sockets that listen on more than loopback.
 #[must_use]
 pub fn read(machine: &dyn Machine) -> Known<Vec<Listener>> {
     let mut found = Vec::new();
@@ -65,7 +65,7 @@ fn socket(line: &str, proto: &'static str, state: &str) -> Option<(&'static str,
     Some((proto, port, (*words.get(9)?).to_owned()))
 }
 
-/// 127.0.0.0/8, also in IPv6's clothes, and `::1`; words are in the box's byte order.
+/// 127.0.0.0/8, also mapped to IPv6, and `::1`; 32-bit groups are in host byte order.
 fn is_own(address: &str) -> bool {
     let little = cfg!(target_endian = "little");
     let (last, one) = if little { ("7F", "01000000") } else { ("7F", "00000001") };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The rest of the box: accounts, what listens, clock, memory, storage, parts of the package.
+//! The rest of the router: accounts, listeners, clock, memory, storage, parts of the package.
 
 use serde_json::{Map, Value, json};
 
@@ -10,15 +10,15 @@ use crate::machine::Machine;
 
 /// Where hashes of passwords are.
 pub const SHADOW: &str = "/etc/shadow";
-/// How long programs waited for memory; not every kernel tells.
+/// How long programs waited for memory; not every kernel reports it.
 pub const PRESSURE: &str = "/proc/pressure/memory";
 /// Counters of the memory since boot.
 pub const VMSTAT: &str = "/proc/vmstat";
 /// Memory as it is now.
 pub const MEMINFO: &str = "/proc/meminfo";
-/// What is mounted.
+/// Mounted file systems.
 pub const MOUNTS: &str = "/proc/mounts";
-/// Where room is looked for: settings, and what is in memory.
+/// Places with limited space: settings, and files in memory.
 const PLACES: [&str; 2] = ["/etc/config", "/tmp"];
 /// What every installation has, and the package that brings it.
 const PARTS: &[(&str, &str)] = &[
@@ -41,7 +41,7 @@ pub struct System {
     pub now_ms: u64,
     /// A program that sets the clock; empty: none runs.
     pub clock: String,
-    /// Lines of [`PRESSURE`]; unknown where the kernel does not tell.
+    /// Lines of [`PRESSURE`]; unknown if the kernel does not report it.
     pub pressure: Known<String>,
     /// Lines of [`MEMINFO`].
     pub memory: Known<String>,
@@ -64,23 +64,23 @@ pub struct System {
 pub struct Account {
     /// Its name.
     pub name: String,
-    /// How its password is none: empty, or a word that anybody tries.
+    /// Whether its password is empty or common.
     pub guess: Option<Guess>,
 }
 
-/// A password that is none.
+/// A password that is guessed at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Guess {
     /// No password at all.
     Empty,
-    /// One of the first words that are tried.
+    /// One of the passwords that are tried first.
     Common,
 }
 
 /// Room on a file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Room {
-    /// What was asked for.
+    /// The requested path.
     pub place: &'static str,
     /// KiB that are free.
     pub free: u64,
@@ -125,7 +125,7 @@ fn programs(machine: &dyn Machine) -> Vec<String> {
     numbers.filter_map(name).map(|name| name.trim().to_owned()).collect()
 }
 
-/// Words that are tried first; the account's own name is another.
+/// Passwords that are tried first; the account's own name is another.
 const COMMON: &[&str] = &["password", "admin", "root", "openwrt", "12345678", "1234"];
 
 fn accounts(machine: &dyn Machine) -> Known<Vec<Account>> {
@@ -178,7 +178,7 @@ fn room(line: &str, place: &'static str) -> Option<Room> {
     Some(Room { place, free, used })
 }
 
-/// The last line of `/` is what is seen.
+/// The last line of `/` is the visible one.
 fn root(machine: &dyn Machine) -> Known<(String, String)> {
     let mounts = machine.read(MOUNTS).map_err(|error| format!("reading {MOUNTS}: {error}"));
     Known::new(mounts.and_then(|text| {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The configuration as UCI has it.
+//! The committed configuration, as UCI has it.
 
-use serde_json::{Map, Value};
+use plugin::{SESSION, UciSession};
+use serde_json::{Map, Value, json};
 use uci::Package;
 
 use super::{Known, Unknown};
 use crate::machine::Machine;
 
-/// The files that checks look at.
+/// The files that checks read.
 #[derive(Debug, Default)]
 pub struct Configuration {
     /// `/etc/config/network`.
@@ -20,27 +21,68 @@ pub struct Configuration {
     pub system: Known<Package>,
 }
 
-/// Reads all of them.
+const FILES: [&str; 4] = ["network", "firewall", "fastpath", "system"];
+
+/// Reads all of them, over ubus so that anonymous sections have the names that edits use; without
+/// a bus from the files.
 #[must_use]
 pub fn read(machine: &dyn Machine) -> Configuration {
-    Configuration {
-        network: package(machine, "network"),
-        firewall: package(machine, "firewall"),
-        fastpath: package(machine, "fastpath"),
-        system: package(machine, "system"),
+    let session = Session::open(machine);
+    let [network, firewall, fastpath, system] =
+        FILES.map(|name| match session.as_ref().and_then(|session| session.values(name)) {
+            Some(values) => Package::read(&values).into(),
+            None => Known(file(machine, name)),
+        });
+    if let Some(session) = session {
+        session.close();
     }
+    Configuration { network, firewall, fastpath, system }
 }
 
-/// Over ubus, so that anonymous sections have the names that edits use; without a bus the file.
-fn package(machine: &dyn Machine, name: &str) -> Known<Package> {
-    let mut args = Map::new();
-    args.insert("config".into(), name.into());
-    if let Ok(mut answer) = machine.call("uci", "get", &args)
-        && let Some(Value::Object(values)) = answer.remove("values")
-    {
-        return Package::read(&values).into();
+/// A session of rpcd with rights to read [`FILES`]. Without one, rpcd's `uci get` includes what a
+/// shell has staged and not committed (`uci set`, in `/tmp/.uci`).
+struct Session<'a> {
+    machine: &'a dyn Machine,
+    id: Value,
+}
+
+impl<'a> Session<'a> {
+    fn open(machine: &'a dyn Machine) -> Option<Self> {
+        let timeout = Map::from_iter([("timeout".to_owned(), UciSession::BRIEF.into())]);
+        let id = machine.call("session", "create", &timeout).ok()?.remove(SESSION)?;
+        let session = Self { machine, id };
+        let rights = FILES.map(|name| json!([name, "read"]));
+        let grant = [("scope", json!("uci")), ("objects", json!(rights))];
+        if session.call("session", "grant", grant).is_err() {
+            session.close();
+            return None;
+        }
+        Some(session)
     }
-    Known(file(machine, name))
+
+    fn values(&self, config: &str) -> Option<Map<String, Value>> {
+        match self.call("uci", "get", [("config", json!(config))]).ok()?.remove("values") {
+            Some(Value::Object(values)) => Some(values),
+            _ => None,
+        }
+    }
+
+    fn close(self) {
+        // It would end by itself.
+        let _ = self.call("session", "destroy", []);
+    }
+
+    fn call<const N: usize>(
+        &self,
+        object: &str,
+        method: &str,
+        args: [(&str, Value); N],
+    ) -> Result<Map<String, Value>, String> {
+        let mut all: Map<String, Value> =
+            args.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        all.insert(SESSION.to_owned(), self.id.clone());
+        self.machine.call(object, method, &all)
+    }
 }
 
 fn file(machine: &dyn Machine, name: &str) -> Result<Package, Unknown> {
@@ -51,10 +93,45 @@ fn file(machine: &dyn Machine, name: &str) -> Result<Package, Unknown> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::read;
     use crate::machine::fake::Fake;
+
+    /// rpcd that hands out a session, and the answer of `uci get`.
+    fn rpcd(values: Value) -> Fake {
+        Fake::new()
+            .answers("session create", json!({"ubus_rpc_session": "ours"}))
+            .answers("session grant", json!({}))
+            .answers("session destroy", json!({}))
+            .answers("uci get", values)
+    }
+
+    #[test]
+    fn only_committed_values_are_read() {
+        let fake = rpcd(json!({"values": {}}));
+        let _ = read(&fake);
+        let done = fake.done();
+        let of = |part: &str| done.iter().filter(|line| line.contains(part)).collect::<Vec<_>>();
+        let gets = of("call uci get");
+        assert_eq!(gets.len(), 4, "{done:?}");
+        // A call without a session would answer what a shell has staged, too.
+        assert!(gets.iter().all(|line| line.contains(r#""ubus_rpc_session":"ours""#)), "{done:?}");
+        let rights = r#""objects":[["network","read"],["firewall","read"],["fastpath","read"],["#;
+        assert!(of("call session grant")[0].contains(rights), "{done:?}");
+        assert!(done.last().unwrap().starts_with("call session destroy"), "{done:?}");
+    }
+
+    #[test]
+    fn without_a_session_the_committed_files_are_read() {
+        let staged = json!({"values": {"x": {".type": "device", ".index": 0, "gro": "0"}}});
+        let fake = Fake::new()
+            .answers("uci get", staged)
+            .file("/etc/config/network", "config device 'x'\n option gro '1'\n");
+        let found = read(&fake).network;
+        assert!(found.get().unwrap().of("device").next().unwrap().is_on("gro", false));
+        assert!(!fake.done().iter().any(|line| line.contains("uci get")), "{:?}", fake.done());
+    }
 
     #[test]
     fn the_bus_names_anonymous_sections() {
@@ -62,7 +139,7 @@ mod tests {
             "cfg02": {".type": "zone", ".index": 1, "name": "wan", "network": ["wan", "wan6"]},
             "cfg01": {".type": "zone", ".index": 0, "name": "lan", "network": "lan"},
         }});
-        let found = read(&Fake::new().answers("uci get", values)).firewall;
+        let found = read(&rpcd(values)).firewall;
         let package = found.get().unwrap();
         let names: Vec<_> = package.of("zone").map(|zone| zone.name.as_str()).collect();
         assert_eq!(names, ["cfg01", "cfg02"]);

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::Unknown;
 use super::rules::Rules;
 
-/// Jumps deeper than the kernel allows (`NFT_JUMP_STACK_SIZE` is 16) are a loop of ours.
+/// Jumps deeper than the kernel allows (`NFT_JUMP_STACK_SIZE` is 16) are a loop of this walk.
 const DEEPEST: usize = 16;
 /// Statements that neither drop, change nor remember anything.
 const HARMLESS: &[&str] =
@@ -28,7 +28,7 @@ pub struct Walk {
     pub table: String,
     /// Its name.
     pub chain: String,
-    /// Rules that are looked at, those of chains jumped to among them.
+    /// Rules that are evaluated, with those of chains jumped to.
     pub rules: usize,
     /// Chains, itself among them.
     pub chains: usize,

@@ -44,8 +44,8 @@ pub(super) fn echo(target: Ipv4Addr, size: u16) -> io::Result<Echo> {
     Ok(Echo::Lost)
 }
 
-/// What `EMSGSIZE` means here: by sending, our own device; later, a router on the way. Another
-/// error of the way (host unreachable) is a lost packet.
+/// The meaning of `EMSGSIZE`: while sending, our own device; later, a router on the path. Another
+/// error of the path (host unreachable) is a lost packet.
 fn too_large(means: Echo) -> io::Result<Echo> {
     let error = io::Error::last_os_error();
     match error.raw_os_error() {
@@ -65,7 +65,7 @@ fn open(target: Ipv4Addr) -> io::Result<OwnedFd> {
     }
     // SAFETY: `fd` was just opened and belongs to nobody else.
     let socket = unsafe { OwnedFd::from_raw_fd(fd) };
-    // Never fragment, and do not believe what was learnt before.
+    // Never fragment, and ignore the cached path MTU.
     set(&socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, &libc::IP_PMTUDISC_PROBE)?;
     let mut time: libc::timeval = libc::timeval { tv_sec: 0, tv_usec: 0 };
     time.tv_usec = 100_000;

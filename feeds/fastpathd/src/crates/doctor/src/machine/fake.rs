@@ -35,7 +35,7 @@ impl Fake {
         self
     }
 
-    /// Without a file, or without a folder and what is in it.
+    /// Without a file, or without a folder and its files.
     pub(crate) fn without(self, path: &str) -> Self {
         let inside = format!("{path}/");
         self.files.borrow_mut().retain(|file, _| file != path && !file.starts_with(&inside));
@@ -78,7 +78,7 @@ impl Fake {
         self
     }
 
-    /// What was done to it, a line each.
+    /// The recorded calls, a line each.
     pub(crate) fn done(&self) -> Vec<String> {
         self.done.borrow().clone()
     }

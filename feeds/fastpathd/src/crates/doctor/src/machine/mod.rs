@@ -46,13 +46,13 @@ pub trait Machine {
     /// Runs a program and gives its standard output.
     ///
     /// # Errors
-    /// Why it could not be run, or what it said when it failed, as a sentence.
+    /// Why it could not be run, or its error message, as a sentence.
     fn run(&self, program: &'static str, args: &[&str]) -> Result<String, String>;
 
     /// Calls a method on ubus.
     ///
     /// # Errors
-    /// What is wrong with the bus or the call, as a sentence.
+    /// Why the bus or the call failed, as a sentence.
     fn call(
         &self,
         object: &str,
@@ -63,13 +63,13 @@ pub trait Machine {
     /// Offloads, rings and queues of a port.
     ///
     /// # Errors
-    /// What was asked, and the kernel's answer, as a sentence.
+    /// The request and the kernel's answer, as a sentence.
     fn ethtool(&self, device: &str) -> Result<Ethtool, String>;
 
     /// Switches an offload of a port.
     ///
     /// # Errors
-    /// What was tried, and the kernel's answer, as a sentence.
+    /// The attempt and the kernel's answer, as a sentence.
     fn set_feature(&self, device: &str, feature: &str, on: bool) -> Result<(), String>;
 
     /// The hash of a word made as `setting`, which is such a hash, was made.
@@ -88,21 +88,21 @@ pub trait Machine {
     fn now_ms(&self) -> u64;
 }
 
-/// What became of an echo.
+/// The outcome of an echo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Echo {
     /// It was answered.
     Answered,
     /// Our own device takes no packets of that size.
     TooLarge,
-    /// A router on the way said that it was too large.
+    /// A router on the path reported that it was too large.
     Told,
     /// Nobody said anything.
     Lost,
 }
 
 impl Echo {
-    /// What it says of the way, by name.
+    /// The limit of the path in the API.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -119,14 +119,14 @@ impl Echo {
 pub struct Ethtool {
     /// Offloads by the kernel's name (`rx-gro`, `tx-tcp-segmentation`, …).
     pub features: BTreeMap<String, Feature>,
-    /// Descriptors of its rings; none: the driver does not tell.
+    /// Descriptors of its rings; none: the driver does not report them.
     pub rings: Option<Rings>,
-    /// Its queues; none: the driver does not tell.
+    /// Its queues; none: the driver does not report them.
     pub channels: Option<Channels>,
 }
 
 impl Ethtool {
-    /// An offload by the kernel's name; one that the kernel does not tell of is off for ever.
+    /// An offload by the kernel's name; one that the kernel does not list is off and fixed.
     #[must_use]
     pub fn feature(&self, name: &str) -> Feature {
         let absent = Feature { on: false, fixed: true, wanted: false };
@@ -141,8 +141,8 @@ pub struct Feature {
     pub on: bool,
     /// Whether it cannot be changed.
     pub fixed: bool,
-    /// Whether it was asked for. One that is asked for and not on waits for what it stands on
-    /// (`off [requested on]` of ethtool).
+    /// Whether it was requested. One that is requested and not on depends on another one that is
+    /// off (`off [requested on]` of ethtool).
     pub wanted: bool,
 }
 

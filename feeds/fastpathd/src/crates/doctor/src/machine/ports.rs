@@ -84,7 +84,7 @@ fn features(kernel: &mut Family, device: &str, port: &mut Ethtool) -> io::Result
         let (hw, active) = (bits(answer.get_hw()), bits(answer.get_active()));
         let (fixed, wanted) = (bits(answer.get_nochange()), bits(answer.get_wanted()));
         for name in hw.iter().chain(&active).chain(&fixed) {
-            // As ethtool has it: fixed is what no driver lets go of, and what this one has not.
+            // As in ethtool: fixed are offloads no driver can change, and those this one lacks.
             let changeable = hw.contains(name) && !fixed.contains(name);
             let feature = Feature {
                 on: active.contains(name),

@@ -20,7 +20,7 @@ pub(super) fn crypt(word: &str, setting: &str) -> Option<String> {
         let hash = raw(word.as_ptr(), setting.as_ptr());
         if hash.is_null() { None } else { CStr::from_ptr(hash).to_str().ok().map(str::to_owned) }
     };
-    // What is no hash begins with a star.
+    // A failure begins with a star.
     hash.filter(|hash| !hash.starts_with('*'))
 }
 

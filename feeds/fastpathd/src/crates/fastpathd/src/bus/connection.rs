@@ -55,10 +55,7 @@ pub(crate) const METHODS: &[Method] = &[
     Method { name: "block_release", policy: &[("address", Text), SESSION] },
     Method { name: "reinspect", policy: &[SESSION] },
     Method { name: "rules_update", policy: &[SESSION] },
-    Method {
-        name: "doctor",
-        policy: &[("lang", Text), ("checks", Array), ("sample_ms", Int32), SESSION],
-    },
+    Method { name: "doctor", policy: &[("checks", Array), ("sample_ms", Int32), SESSION] },
     Method { name: "engine", policy: &[("set", Text), SESSION] },
     Method { name: "flush", policy: &[SESSION] },
 ];

@@ -4,6 +4,7 @@
 use config::exposure::{Exposure, Opening};
 use config::order;
 use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 use crate::core::Core;
 use crate::network::wan::{Hindrance, Wan};
@@ -18,13 +19,16 @@ pub(crate) enum Level {
     Error,
 }
 
-/// One finding, as the API shows it.
+/// One finding, as the API shows it. A fact that the doctor checks, too, has its check's id.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Finding {
     pub(crate) code: &'static str,
     pub(crate) level: Level,
+    /// Values of the text.
+    pub(crate) params: Map<String, Value>,
+    /// In English; the page has the other languages.
     pub(crate) text: String,
-    /// What is open to the Internet.
+    /// Openings to the Internet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) open: Vec<Open>,
 }
@@ -42,11 +46,14 @@ pub(crate) struct Open {
 pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
     let mut found = Vec::new();
     found.extend(open_to_internet(&core.network.firewall().exposures));
-    let mut add =
-        |code, level, text: String| found.push(Finding { code, level, text, open: Vec::new() });
+    let mut add = |code, level, params: Value, text: String| {
+        let params = if let Value::Object(params) = params { params } else { Map::new() };
+        found.push(Finding { code, level, params, text, open: Vec::new() });
+    };
     if !core.configuration.error().is_empty() {
         let text = format!("/etc/config/fastpath is not used: {}", core.configuration.error());
-        add("config-refused", Level::Error, text);
+        let params = json!({"why": core.configuration.error()});
+        add("config-refused", Level::Error, params, text);
     }
     let engine = core.offload.report();
     if engine.wanted != engine.active
@@ -57,48 +64,57 @@ pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
             "The engine is {} although {} is wanted: {}",
             engine.active, engine.wanted, engine.why
         );
-        add("engine-differs", Level::Error, text);
+        let params = json!({"wanted": engine.wanted, "active": engine.active, "why": engine.why});
+        add("flowtable-differs", Level::Error, params, text);
     } else if !engine.why.is_empty() && core.offload.is_settled() {
-        add("nft-refused", Level::Error, format!("The last change was refused: {}", engine.why));
+        let text = format!("The last change was refused: {}", engine.why);
+        add("nft-refused", Level::Error, json!({"why": engine.why}), text);
     }
     let bare = core.offload.ebpf().why();
     if !bare.is_empty() && engine.wanted == engine.active {
-        add("ebpf-partly", Level::Warning, format!("Not every device has an eBPF program: {bare}"));
+        let text = format!("Not every device has an eBPF program: {bare}");
+        add("ebpf-partly", Level::Warning, json!({"why": bare}), text);
     }
     kernel(core.sys.facts(), &mut add);
     if core.network.firewall().own_offload {
         let text = "The firewall's own flow offloading is on; its rule comes first and takes flows \
                     away from ours. Set flow_offloading to 0 in /etc/config/firewall.";
-        add("fw4-offload-on", Level::Warning, text.to_owned());
+        add("flowtable-fw4", Level::Warning, Value::Null, text.to_owned());
     }
     for wan in wans.iter().filter(|w| !w.up) {
         let name = &wan.name;
+        let params = json!({"name": name, "port": wan.port, "hindrance": wan.hindrance});
         match wan.hindrance {
-            Hindrance::None => add("wan-down", Level::Error, format!("{name} is down.")),
+            Hindrance::None => {
+                add("wan-down", Level::Error, params, format!("{name} is down."));
+            }
             Hindrance::Disconnected => {
                 let text = format!("{name} is disconnected: it was switched off.");
-                add("wan-disconnected", Level::Warning, text);
+                add("wan-disconnected", Level::Warning, params, text);
             }
             Hindrance::PortDown => {
                 let text = format!("{name} is down: its port {} is switched off.", wan.port);
-                add("wan-down", Level::Error, text);
+                add("wan-down", Level::Error, params, text);
             }
             Hindrance::NoLink => {
-                add("wan-down", Level::Error, format!("{name} is down: its port has no link."));
+                let text = format!("{name} is down: its port has no link.");
+                add("wan-down", Level::Error, params, text);
             }
         }
     }
     let (count, max) = (core.conntrack.flows().len() as u64, core.sys.facts().conntrack_max);
     if max > 0 && count * 10 > max * 9 {
-        let text = format!("The connection table is nearly full: {count} of {max}.");
-        add("conntrack-full", Level::Warning, text);
+        let text = format!("Conntrack is nearly full: {count} of {max}.");
+        let params = json!({"count": count, "limit": max});
+        add("conntrack-full", Level::Warning, params, text);
     }
-    if core.conntrack.refresh().resyncs() > 0 {
+    let resyncs = core.conntrack.refresh().resyncs();
+    if resyncs > 0 {
         let text = format!(
-            "Connection events were lost {} times since the start; everything was read again.",
-            core.conntrack.refresh().resyncs()
+            "Connection events were lost {resyncs} times since the start; everything was read \
+             again."
         );
-        add("resync", Level::Notice, text);
+        add("resync", Level::Notice, json!({"n": resyncs}), text);
     }
     order::sort_by_key(&mut found, |f| std::cmp::Reverse(f.level));
     found
@@ -120,27 +136,27 @@ fn open_to_internet(exposures: &[Exposure]) -> Option<Finding> {
     if open.is_empty() {
         return None;
     }
-    let words = |open: &Open| match open.to.as_str() {
+    let reachable = |open: &Open| match open.to.as_str() {
         "" => format!("the router itself from zone {}", open.zone),
         "*" => format!("every zone from zone {}", open.zone),
         to => format!("zone {to} from zone {}", open.zone),
     };
-    let reached: Vec<String> = open.iter().map(words).collect();
+    let reached: Vec<String> = open.iter().map(reachable).collect();
     let text = format!(
         "Open to the Internet: anybody there reaches {}. Close it in the firewall.",
         reached.join(", ")
     );
-    Some(Finding { code: "open-to-internet", level: Level::Error, text, open })
+    Some(Finding { code: "system-wan-open", level: Level::Error, params: Map::new(), text, open })
 }
 
-fn kernel(facts: Facts, add: &mut impl FnMut(&'static str, Level, String)) {
+fn kernel(facts: Facts, add: &mut impl FnMut(&'static str, Level, Value, String)) {
     if facts.accounting == Some(false) {
         let text = "Connection accounting is off: flows have no byte counts and no rates. Set \
                     net.netfilter.nf_conntrack_acct to 1.";
-        add("accounting-off", Level::Error, text.to_owned());
+        add("accounting-off", Level::Error, Value::Null, text.to_owned());
     }
     if facts.forwarding == Some(false) {
         let text = "Forwarding of IPv4 is off (net.ipv4.ip_forward).";
-        add("forwarding-off", Level::Warning, text.to_owned());
+        add("forwarding-off", Level::Warning, Value::Null, text.to_owned());
     }
 }

@@ -37,10 +37,7 @@ fn a_router_open_to_the_internet_is_an_error_at_once() {
     firewall["f"] = json!({".type": "forwarding", "src": "wan", "dest": "lan"});
     core.firewall_read(&firewall);
     let finding = ask(&mut core, "status", json!({}))["health"][0].take();
-    assert_eq!(
-        (&finding["code"], &finding["level"]),
-        (&json!("open-to-internet"), &json!("error"))
-    );
+    assert_eq!((&finding["code"], &finding["level"]), (&json!("system-wan-open"), &json!("error")));
     assert_eq!(
         finding["open"],
         json!([{"zone": "wan", "to": ""}, {"zone": "wan", "to": "lan"}]),

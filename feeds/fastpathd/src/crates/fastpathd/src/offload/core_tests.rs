@@ -55,7 +55,7 @@ fn a_refused_engine_leaves_the_old_one_and_says_why() {
     assert_eq!(engine["wanted"], "flowtable-hw");
     assert_eq!(engine["active"], "flowtable");
     assert_eq!(engine["why"], "lan1 cannot offload");
-    assert_eq!(ask(&mut core, "status", json!({}))["health"][0]["code"], "engine-differs");
+    assert_eq!(ask(&mut core, "status", json!({}))["health"][0]["code"], "flowtable-differs");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, json};
 
-use super::mend;
+use super::fix;
 use crate::finding::{Finding, Fix, Severity, Step};
 use crate::machine::fake::Fake;
 use crate::machine::{Ethtool, Feature};
@@ -12,7 +12,7 @@ fn with(fix: Fix) -> Finding {
 }
 
 #[test]
-fn steps_are_done_in_order_and_told() {
+fn steps_run_in_order_and_are_reported() {
     let mut port = Ethtool::default();
     port.features.insert("rx-gro".into(), Feature::default());
     let fake = Fake::new().file("/proc/sys/x", "0").port("lan1", port);
@@ -20,7 +20,7 @@ fn steps_are_done_in_order_and_told() {
         Step::Write { path: "/proc/sys/x".into(), text: "1".into() },
         Step::Feature { device: "lan1".into(), feature: "rx-gro", on: true },
     ]));
-    let answer = mend(&fake, "x", Some(&finding), &Map::new()).unwrap();
+    let answer = fix(&fake, "x", Some(&finding), &Map::new()).unwrap();
     assert_eq!(answer["done"], json!(true));
     assert_eq!(answer["said"], "writing 1 to /proc/sys/x\nturning rx-gro of lan1 on");
     assert_eq!(fake.done(), ["write /proc/sys/x 1", "feature lan1 rx-gro true"]);
@@ -31,7 +31,7 @@ fn a_step_that_fails_is_named_with_its_cause_and_ends_it() {
     let step = |path: &str| Step::Write { path: path.into(), text: "1".into() };
     let finding = with(Fix::Steps(vec![step("/proc/sys/none"), step("/proc/sys/x")]));
     let fake = Fake::new().file("/proc/sys/x", "0");
-    let error = mend(&fake, "x", Some(&finding), &Map::new()).unwrap_err();
+    let error = fix(&fake, "x", Some(&finding), &Map::new()).unwrap_err();
     assert_eq!(error.to_string(), "writing 1 to /proc/sys/none: /proc/sys/none is not there");
     assert!(fake.done().is_empty());
 }
@@ -40,21 +40,21 @@ fn a_step_that_fails_is_named_with_its_cause_and_ends_it() {
 fn a_change_goes_to_the_transaction_with_the_session_of_the_caller() {
     let fake = Fake::new().answers("fastpath.change apply", json!({"id": "7", "seconds": 30}));
     let finding = with(Fix::Change(vec![json!({"op": "set"})]));
-    let request = json!({"id": "x", "seconds": 30, "ubus_rpc_session": "s", "lang": "de"});
-    let answer = mend(&fake, "x", Some(&finding), request.as_object().unwrap()).unwrap();
+    let request = json!({"id": "x", "seconds": 30, "ubus_rpc_session": "s", "other": 1});
+    let answer = fix(&fake, "x", Some(&finding), request.as_object().unwrap()).unwrap();
     assert_eq!(answer["id"], "7");
     let done = fake.done();
     assert!(done[0].starts_with("call fastpath.change apply "), "{done:?}");
     for part in [r#""seconds":30"#, r#""ubus_rpc_session":"s""#, r#""note":"doctor: x""#] {
         assert!(done[0].contains(part), "{done:?}");
     }
-    assert!(!done[0].contains("lang"), "{done:?}");
+    assert!(!done[0].contains("other"), "{done:?}");
 }
 
 #[test]
-fn nothing_to_mend_and_no_fix_are_told_apart() {
+fn no_finding_and_no_fix_are_different_refusals() {
     let fake = Fake::new();
-    assert_eq!(mend(&fake, "x", None, &Map::new()).unwrap_err().code(), "nothing");
+    assert_eq!(fix(&fake, "x", None, &Map::new()).unwrap_err().code(), "nothing");
     let bare = Finding::new(Severity::Advice);
-    assert_eq!(mend(&fake, "x", Some(&bare), &Map::new()).unwrap_err().code(), "no-fix");
+    assert_eq!(fix(&fake, "x", Some(&bare), &Map::new()).unwrap_err().code(), "no-fix");
 }

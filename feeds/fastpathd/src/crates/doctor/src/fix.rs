@@ -7,9 +7,9 @@ use thiserror::Error;
 use crate::finding::{Finding, Fix, Step};
 use crate::machine::Machine;
 
-/// Why nothing was mended, or not all.
+/// Why a fix failed, or failed in part.
 #[derive(Debug, Error)]
-pub enum MendError {
+pub enum FixError {
     /// The check finds nothing wrong (any more).
     #[error("{0} does not report a problem any more")]
     Nothing(String),
@@ -19,9 +19,9 @@ pub enum MendError {
     /// A step failed; those before it were done.
     #[error("{step}: {why}")]
     Step {
-        /// What was attempted.
+        /// The attempted step.
         step: String,
-        /// What came of it.
+        /// The error.
         why: String,
     },
     /// The transaction could not be asked for.
@@ -29,7 +29,7 @@ pub enum MendError {
     Change(String),
 }
 
-impl MendError {
+impl FixError {
     /// Its name in the API.
     #[must_use]
     pub fn code(&self) -> &'static str {
@@ -45,16 +45,16 @@ impl MendError {
 /// `fastpath.change`, in the name of `session`, with `seconds` to confirm.
 ///
 /// # Errors
-/// See [`MendError`].
-pub fn mend(
+/// See [`FixError`].
+pub fn fix(
     machine: &dyn Machine,
     id: &str,
     finding: Option<&Finding>,
     request: &Map<String, Value>,
-) -> Result<Map<String, Value>, MendError> {
-    let finding = finding.ok_or_else(|| MendError::Nothing(id.to_owned()))?;
+) -> Result<Map<String, Value>, FixError> {
+    let finding = finding.ok_or_else(|| FixError::Nothing(id.to_owned()))?;
     match &finding.fix {
-        None => Err(MendError::NoFix(id.to_owned())),
+        None => Err(FixError::NoFix(id.to_owned())),
         Some(Fix::Change(edits)) => change(machine, id, edits, request),
         Some(Fix::Steps(steps)) => {
             let mut said = Vec::new();
@@ -69,7 +69,7 @@ pub fn mend(
     }
 }
 
-/// What of a request goes on to `fastpath.change apply`.
+/// The arguments passed on to `fastpath.change apply`.
 const PASSED_ON: &[&str] = &["seconds", "via", "cut_ok", "ubus_rpc_session"];
 
 fn change(
@@ -77,7 +77,7 @@ fn change(
     id: &str,
     edits: &[Value],
     request: &Map<String, Value>,
-) -> Result<Map<String, Value>, MendError> {
+) -> Result<Map<String, Value>, FixError> {
     let mut args = Map::new();
     args.insert("edits".into(), json!(edits));
     args.insert("note".into(), format!("doctor: {id}").into());
@@ -86,10 +86,10 @@ fn change(
             args.insert((*name).to_owned(), value.clone());
         }
     }
-    machine.call("fastpath.change", "apply", &args).map_err(MendError::Change)
+    machine.call("fastpath.change", "apply", &args).map_err(FixError::Change)
 }
 
-fn perform(machine: &dyn Machine, step: &Step) -> Result<String, MendError> {
+fn perform(machine: &dyn Machine, step: &Step) -> Result<String, FixError> {
     let (text, outcome) = match step {
         Step::Write { path, text } => {
             let outcome = machine.write(path, text).map_err(|error| error.to_string());
@@ -112,10 +112,10 @@ fn perform(machine: &dyn Machine, step: &Step) -> Result<String, MendError> {
     };
     match outcome {
         Ok(()) => Ok(text),
-        Err(why) => Err(MendError::Step { step: text, why }),
+        Err(why) => Err(FixError::Step { step: text, why }),
     }
 }
 
 #[cfg(test)]
-#[path = "mend_tests.rs"]
+#[path = "fix_tests.rs"]
 mod tests;

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The router sends its findings as codes with parameters and English texts. Each other language
+// has its own texts here, under the keys of the doctor's `texts/en.json`.
+import { translated, type Params as Values } from '../../i18n/t';
+import type { Finding, Params } from '../report';
+
+/** Its folder. */
+const PART = 'health/findings';
+
+/** The finding in the language of the page; in English where it has no text for it. */
+export function inLanguage(finding: Finding): Finding {
+  const { group, id, code, params, severity, gain, fix } = finding;
+  /** Of the case if it has its own text, otherwise of the check. */
+  const text = (key: string, english: string) =>
+    english && (find(`${group}.${code}.${key}`, params) ?? find(`${group}.${id}.${key}`, params));
+  const texts =
+    severity === 'ok'
+      ? { title: text('ok', finding.title) }
+      : severity === 'unknown'
+        ? {
+            title: text('about', finding.title),
+            consequence: find('general.unknown.consequence', params),
+          }
+        : {
+            title: text('title', finding.title),
+            consequence: text('consequence', finding.consequence),
+            remedy: text('remedy', finding.remedy),
+          };
+  return {
+    ...finding,
+    title: texts.title ?? finding.title,
+    consequence: texts.consequence ?? finding.consequence,
+    remedy: texts.remedy ?? finding.remedy,
+    gain: gain && { ...gain, text: text('gain', gain.text) ?? gain.text },
+    fix: fix && { ...fix, label: text('fix', fix.label) ?? fix.label },
+    evidence: finding.evidence.map((each) => ({
+      ...each,
+      what: find(`${group}.what.${each.code}`, each.params) ?? each.what,
+    })),
+  };
+}
+
+function find(key: string, params: Params): string | undefined {
+  return translated(PART, key, params as Values);
+}
