@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::Report;
-use crate::package::Section;
+use ::uci::Section;
 
 /// A control character in a value is a slip, or a way into a file that is made of it: netifd and
 /// fw4 hand values on, line by line.
