@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The methods of `fastpath.change`. Their shapes are in `schema/change.*.json`.
 
-use plugin::{Bus, Call, Map, Method, Object, Refusal, Sample, map};
+use plugin::{Bus, Call, Map, Object, Refusal, map, method};
 use serde_json::{Value, json};
 
 use crate::caller::Caller;
@@ -11,7 +11,6 @@ use crate::draft::Draft;
 use crate::edit::{CONFIGS, Edit, read_edits};
 use crate::exposes::{self, Exposure};
 use crate::force::{self, InUse, Seen};
-use crate::package::{Package, Packages, Setting};
 use crate::place;
 use crate::problem::Problem;
 use crate::record::{Record, State};
@@ -20,6 +19,7 @@ use crate::transaction::{Changes, Order, Waiting};
 use crate::uci::Uci;
 use crate::undo::inverse;
 use crate::validate;
+use ::uci::{Package, Packages, Setting};
 
 /// Seconds to confirm, unless the caller says otherwise.
 const SECONDS: u64 = 30;
@@ -35,49 +35,15 @@ const TOGETHER: &[&str] = &["dhcp", "firewall", "network", "wireless"];
 pub const OBJECT: Object = Object {
     name: "fastpath.change",
     methods: &[
-        Method {
-            name: "get",
-            args: &[("configs", Sample::List)],
-            run: |call| Box::pin(async move { get(&call).await }),
-        },
-        Method {
-            name: "check",
-            args: &[("edits", Sample::List), ("via", Sample::Text)],
-            run: |call| Box::pin(async move { check(&call).await }),
-        },
-        Method {
-            name: "apply",
-            args: &[
-                ("edits", Sample::List),
-                ("via", Sample::Text),
-                ("seconds", Sample::Number),
-                ("cut_ok", Sample::Flag),
-                ("accept_exposure", Sample::List),
-                ("note", Sample::Text),
-            ],
-            run: |call| Box::pin(async move { apply(&call).await }),
-        },
-        Method {
-            name: "confirm",
-            args: &[("id", Sample::Number)],
-            run: |call| Box::pin(async move { confirm(&call).await }),
-        },
-        Method {
-            name: "revert",
-            args: &[("id", Sample::Number)],
-            run: |call| Box::pin(async move { revert(&call).await }),
-        },
-        Method {
-            name: "pending",
-            args: &[],
-            run: |call| Box::pin(async move { waiting(&call).await }),
-        },
-        Method { name: "list", args: &[], run: |call| Box::pin(async move { list(&call).await }) },
-        Method {
-            name: "undo",
-            args: &[("id", Sample::Number)],
-            run: |call| Box::pin(async move { undo(&call).await }),
-        },
+        method!("get", get, "configs": List),
+        method!("check", check, "edits": List, "via": Text),
+        method!("apply", apply, "edits": List, "via": Text, "seconds": Number, "cut_ok": Flag,
+            "accept_exposure": List, "note": Text),
+        method!("confirm", confirm, "id": Number),
+        method!("revert", revert, "id": Number),
+        method!("pending", waiting),
+        method!("list", list),
+        method!("undo", undo, "id": Number),
     ],
 };
 
@@ -103,7 +69,7 @@ async fn get(call: &Call) -> Result<Map, Refusal> {
     let shown = |package: &Package| {
         let sections = package.sections.iter();
         let section = |section| {
-            let mut value = masked_section(section);
+            let mut value = json!(masked_section(section));
             value["label"] = json!(diff::label(package, section));
             value
         };
@@ -119,10 +85,10 @@ async fn check(call: &Call) -> Result<Map, Refusal> {
     let caller = Caller::of(&call.bus, call.session()).await?;
     let judged = judge(call, &caller).await?;
     Ok(map([
-        ("problems", values(&judged.problems, Problem::value)),
+        ("problems", json!(judged.problems)),
         ("diff", json!(diff::lines(&judged.draft))),
-        ("cuts", values(&judged.cuts, Cut::value)),
-        ("exposes", values(&judged.exposes, Exposure::value)),
+        ("cuts", json!(judged.cuts)),
+        ("exposes", json!(judged.exposes)),
     ]))
 }
 
@@ -142,15 +108,14 @@ pub async fn apply(call: &Call) -> Result<Map, Refusal> {
     let Judged { edits, draft, problems, cuts, exposes } = judge(call, &caller).await?;
     if !problems.is_empty() {
         let text = format!("the change cannot be applied: {}", problems[0].text);
-        let problems = values(&problems, Problem::value);
-        return Err(Refusal::new("invalid", text).with("problems", problems));
+        return Err(Refusal::new("invalid", text).with("problems", json!(problems)));
     }
     if draft.touched().is_empty() {
         return Err(Refusal::new("unchanged", "the configuration is like that already"));
     }
     if !cuts.is_empty() && !cut_ok {
         let text = format!("{}; to apply it all the same, say so (cut_ok)", cuts[0].text);
-        return Err(Refusal::new("cuts", text).with("cuts", values(&cuts, Cut::value)));
+        return Err(Refusal::new("cuts", text).with("cuts", json!(cuts)));
     }
     if let Some(new) = exposes.iter().find(|of| !accepted.contains(&&*of.zone)) {
         let zone = new.zone.escape_debug();
@@ -158,8 +123,7 @@ pub async fn apply(call: &Call) -> Result<Map, Refusal> {
             "{}; to apply it all the same, name the zone '{zone}' (accept_exposure)",
             new.text
         );
-        let exposes = values(&exposes, Exposure::value);
-        return Err(Refusal::new("exposes", text).with("exposes", exposes));
+        return Err(Refusal::new("exposes", text).with("exposes", json!(exposes)));
     }
     let pending = changes.apply(&caller, Order { edits, draft, seconds, note }).await?;
     Ok(map([
@@ -195,7 +159,7 @@ async fn revert(call: &Call) -> Result<Map, Refusal> {
 
 /// uhttpd reports an answer without fields as no answer, which looks like a lost one.
 fn ended(id: u64, state: State) -> Map {
-    map([("id", json!(id)), ("state", json!(state.word()))])
+    map([("id", json!(id)), ("state", json!(state))])
 }
 
 /// The change that waits, and which one has ended last: what a page asks for every second.
@@ -212,11 +176,8 @@ async fn waiting(call: &Call) -> Result<Map, Refusal> {
         }
         None => Value::Null,
     };
-    let last = newest.map_or(Value::Null, |record| {
-        let mut answer = record.head.answer();
-        answer.insert("state".to_owned(), json!(record.state.word()));
-        Value::Object(answer)
-    });
+    let last = newest
+        .map_or(Value::Null, |record| record.head.answer([("state", json!(record.state))]).into());
     Ok(map([("pending", pending), ("last", last)]))
 }
 
@@ -239,26 +200,28 @@ async fn list(call: &Call) -> Result<Map, Refusal> {
 
 fn pending(waiting: &Waiting, caller: &Caller, seen: &Seen) -> Map {
     let Waiting { pending, left_ms, .. } = waiting;
-    let mut answer = pending.head.answer();
-    answer.insert("seconds".to_owned(), json!(pending.seconds));
-    answer.insert("left_s".to_owned(), json!(left_ms.div_ceil(1000)));
     let in_force = force::in_force(&pending.draft, pending.head.at_ms, seen);
-    answer.insert("in_force".to_owned(), json!(in_force));
     let refused = force::in_use(&pending.draft, seen) == InUse::Refused;
     let problems = if refused { seen.problems() } else { &[] };
-    answer.insert("problems".to_owned(), json!(problems));
-    answer.insert("mine".to_owned(), json!(caller.is(&pending.head.user)));
-    answer.insert("diff".to_owned(), json!(diff::lines(&pending.draft)));
-    answer
+    pending.head.answer([
+        ("seconds", json!(pending.seconds)),
+        ("left_s", json!(left_ms.div_ceil(1000))),
+        ("in_force", json!(in_force)),
+        ("problems", json!(problems)),
+        ("mine", json!(caller.is(&pending.head.user))),
+        ("diff", json!(diff::lines(&pending.draft))),
+    ])
 }
 
 fn shown(record: &Record, now: &Packages) -> Value {
     let kept = record.state == State::Confirmed;
-    let mut answer = record.head.answer();
-    answer.insert("state".to_owned(), json!(record.state.word()));
-    answer.insert("diff".to_owned(), json!(diff::lines(&record.draft)));
-    answer.insert("undoable".to_owned(), json!(kept && inverse(&record.draft, now).is_ok()));
-    Value::Object(answer)
+    let undoable = kept && inverse(&record.draft, now).is_ok();
+    let answer = record.head.answer([
+        ("state", json!(record.state)),
+        ("diff", json!(diff::lines(&record.draft))),
+        ("undoable", json!(undoable)),
+    ]);
+    answer.into()
 }
 
 /// The edits that take a change back, without their secrets: [`filled`] finds them again.
@@ -267,10 +230,10 @@ async fn undo(call: &Call) -> Result<Map, Refusal> {
     let edits = undo_edits(call, id).await?;
     // Of a URL with a password as well: it could not be put together again.
     let shown = |option: &str, setting: &Setting| {
-        let hidden = is_secret(option) || masked(option, setting) != setting.value();
-        if hidden { json!(format!("{MASK}{id}")) } else { setting.value() }
+        let hidden = is_secret(option) || masked(option, setting) != *setting;
+        if hidden { json!(format!("{MASK}{id}")) } else { json!(setting) }
     };
-    Ok(map([("edits", values(&edits, |edit| edit.value(&shown)))]))
+    Ok(map([("edits", edits.iter().map(|edit| edit.value(&shown)).collect())]))
 }
 
 async fn undo_edits(call: &Call, id: u64) -> Result<Vec<Edit>, Refusal> {
@@ -279,7 +242,7 @@ async fn undo_edits(call: &Call, id: u64) -> Result<Vec<Edit>, Refusal> {
     let record = record.ok_or_else(gone)?;
     if record.state != State::Confirmed {
         let text = format!("taking change {id} back: that was done already");
-        return Err(Refusal::new("gone", text).with("state", json!(record.state.word())));
+        return Err(Refusal::new("gone", text).with("state", json!(record.state)));
     }
     let now = read(&call.bus, &record.draft.touched()).await?;
     inverse(&record.draft, &now).map_err(|error| {
@@ -340,10 +303,6 @@ async fn read(bus: &Bus, configs: &[&str]) -> Result<Packages, Refusal> {
 fn id(call: &Call) -> Result<u64, Refusal> {
     let missing = || Refusal::new("argument", "the argument 'id' is missing: a change's number");
     call.number("id")?.ok_or_else(missing)
-}
-
-fn values<T>(list: &[T], value: impl Fn(&T) -> Value) -> Value {
-    Value::Array(list.iter().map(value).collect())
 }
 
 /// One line, not too long.

@@ -2,16 +2,17 @@
 //! Changes that would cut the administrator off.
 
 use plugin::Map;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::draft::Draft;
 use crate::input;
-use crate::package::{Package, Section};
 use crate::place::Place;
+use crate::problem::texts;
 use crate::validate::{Port, networks};
+use ::uci::{Package, Section};
 
-/// A connectivity loss: why the administrator would be disconnected.
-#[derive(Clone, Debug, PartialEq)]
+/// A way in which the administrator would be cut off.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Cut {
     /// A stable name of the kind: `wifi`, `interface`, `address`, `port`, `device`,
     /// `firewall`.
@@ -23,15 +24,8 @@ pub(crate) struct Cut {
 }
 
 impl Cut {
-    /// As it is answered.
-    pub(crate) fn value(&self) -> Value {
-        json!({"code": self.code, "params": self.params, "text": self.text})
-    }
-
     fn new(code: &'static str, params: &[(&str, &str)], text: String) -> Self {
-        let params =
-            params.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
-        Self { code, params, text }
+        Self { code, params: texts(params), text }
     }
 }
 

@@ -3,15 +3,15 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 
 use crate::draft::{Draft, Pair};
-use crate::package::{Package, Section, Setting};
 use crate::secret::masked;
+use ::uci::{Package, Section, Setting};
 
 /// What to call a section for people: its name, the value of its option `name`, its number for a
 /// VLAN, or its place such as `@rule[2]`.
-#[must_use]
 pub(crate) fn label(package: &Package, section: &Section) -> String {
     if !section.anonymous {
         return section.name.clone();
@@ -26,7 +26,6 @@ pub(crate) fn label(package: &Package, section: &Section) -> String {
 }
 
 /// Its name, or its place such as `@rule[2]` if it has none, as UCI's tools print it.
-#[must_use]
 pub(crate) fn place(package: &Package, section: &Section) -> String {
     if !section.anonymous {
         return section.name.clone();
@@ -36,79 +35,98 @@ pub(crate) fn place(package: &Package, section: &Section) -> String {
     format!("@{}[{place}]", section.kind)
 }
 
-/// The lines: `{config, section, label, type, what, option, from, to}`, where `what` is `add`,
-/// `remove`, `rename`, `order` or `set`; option, from and to are null where they mean nothing.
-#[must_use]
-pub(crate) fn lines(draft: &Draft) -> Vec<Value> {
+/// What a line is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum What {
+    Add,
+    Remove,
+    Rename,
+    Order,
+    Set,
+}
+
+/// A line, as it is answered: null is what means nothing.
+#[derive(Debug, Serialize)]
+pub(crate) struct Line<'a> {
+    config: &'a str,
+    section: Option<&'a str>,
+    label: Option<String>,
+    r#type: Option<&'a str>,
+    what: What,
+    option: Option<&'a str>,
+    from: Option<Setting>,
+    to: Option<Setting>,
+}
+
+/// The lines of a change.
+pub(crate) fn lines(draft: &Draft) -> Vec<Line<'_>> {
     let mut lines = Vec::new();
     for pair in draft.changed() {
         section_lines(draft, pair, &mut lines);
     }
     for config in draft.after.keys().filter(|config| draft.is_reordered(config)) {
-        lines.push(json!({
-            "config": config, "section": null, "label": null, "type": null, "what": "order",
-            "option": null, "from": null, "to": null,
-        }));
+        let (section, label, r#type, option, from, to) = (None, None, None, None, None, None);
+        lines.push(Line { config, section, label, r#type, what: What::Order, option, from, to });
     }
     lines
 }
 
-fn section_lines(draft: &Draft, pair: Pair<'_>, lines: &mut Vec<Value>) {
+fn section_lines<'a>(draft: &Draft, pair: Pair<'a>, lines: &mut Vec<Line<'a>>) {
     let of = |packages: &crate::Packages, section: &Section| {
-        packages.get(pair.config).map(|package| label(package, section)).unwrap_or_default()
+        packages.get(pair.config).map(|package| label(package, section))
     };
     let (section, label) = match (pair.after, pair.before) {
         (Some(after), _) => (after, of(&draft.after, after)),
         (None, Some(before)) => (before, of(&draft.before, before)),
         (None, None) => return,
     };
-    let line = |what: &str, option: Value, from: Value, to: Value| {
-        json!({
-            "config": pair.config, "section": section.name, "label": label,
-            "type": section.kind, "what": what, "option": option, "from": from, "to": to,
-        })
+    let mut push = |what, option, from, to| {
+        let (config, r#type, label) = (pair.config, Some(&*section.kind), label.clone());
+        let section = Some(&*section.name);
+        lines.push(Line { config, section, label, r#type, what, option, from, to });
     };
     match (pair.before, pair.after) {
-        (None, _) => lines.push(line("add", Value::Null, Value::Null, Value::Null)),
-        (_, None) => lines.push(line("remove", Value::Null, Value::Null, Value::Null)),
+        (None, _) => push(What::Add, None, None, None),
+        (_, None) => push(What::Remove, None, None, None),
         (Some(before), Some(after)) if before.name != after.name => {
-            lines.push(line("rename", Value::Null, json!(before.name), json!(after.name)));
+            let name = |section: &Section| Some(Setting::Text(section.name.clone()));
+            push(What::Rename, None, name(before), name(after));
         }
-        _ => {}
+        (Some(_), Some(_)) => {}
     }
-    let mut names: BTreeSet<&String> = BTreeSet::new();
     let sections = [pair.before, pair.after];
-    names.extend(sections.iter().flatten().flat_map(|section| section.options.keys()));
+    let names: BTreeSet<&'a String> =
+        sections.iter().flatten().flat_map(|section| section.options.keys()).collect();
     for name in names {
-        let setting = |section: Option<&Section>| section?.options.get(name).cloned();
-        let (from, to) = (setting(pair.before), setting(pair.after));
+        let [from, to] = sections.map(|section| section?.options.get(name));
         if from != to {
-            let shown = |of: Option<Setting>| of.map_or(Value::Null, |of| masked(name, &of));
-            lines.push(line("set", json!(name), shown(from), shown(to)));
+            let shown = |of: Option<&Setting>| of.map(|of| masked(name, of));
+            push(What::Set, Some(name), shown(from), shown(to));
         }
     }
 }
 
 /// The lines as text, one each, for the log.
-#[must_use]
-pub(crate) fn text(lines: &[Value]) -> Vec<String> {
+pub(crate) fn text(lines: &[Line<'_>]) -> Vec<String> {
     lines.iter().map(line_text).collect()
 }
 
-fn line_text(line: &Value) -> String {
-    let word = |field: &str| line[field].as_str().unwrap_or_default().to_owned();
-    let shown = |field: &str| match &line[field] {
-        Value::Null => "nothing".to_owned(),
-        Value::String(text) => format!("'{}'", text.escape_debug()),
-        other => other.to_string(),
+fn line_text(line: &Line<'_>) -> String {
+    let shown = |setting: &Option<Setting>| match setting {
+        None => "nothing".to_owned(),
+        Some(Setting::Text(text)) => format!("'{}'", text.escape_debug()),
+        Some(list @ Setting::List(_)) => json!(list).to_string(),
     };
-    let place = format!("{}.{}", word("config"), word("section"));
-    match word("what").as_str() {
-        "add" => format!("{place}: added ({})", word("type")),
-        "remove" => format!("{place}: removed ({})", word("type")),
-        "rename" => format!("{place}: renamed from {}", shown("from")),
-        "order" => format!("{}: sections in another order", word("config")),
-        _ => format!("{place}.{}: {} instead of {}", word("option"), shown("to"), shown("from")),
+    let (from, to) = (shown(&line.from), shown(&line.to));
+    let kind = line.r#type.unwrap_or_default();
+    let place = format!("{}.{}", line.config, line.section.unwrap_or_default());
+    match line.what {
+        What::Add => format!("{place}: added ({kind})"),
+        What::Remove => format!("{place}: removed ({kind})"),
+        What::Rename => format!("{place}: renamed from {from}"),
+        What::Order => format!("{}: sections in another order", line.config),
+        What::Set => format!("{place}.{}: {to} instead of {from}", line.option.unwrap_or_default()),
     }
 }
 

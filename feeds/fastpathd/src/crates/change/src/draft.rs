@@ -3,11 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use plugin::Map;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use crate::edit::{Edit, Op, Values};
-use crate::package::{Options, Package, Packages, Section};
+use ::uci::{Options, Package, Packages, Section};
 
 /// A section during the edits: identified by one number, whatever its name.
 #[derive(Clone, Debug)]
@@ -18,7 +17,8 @@ struct Place {
 }
 
 /// The configuration before and after, and which section became which.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "BTreeMap<String, Kept>", into = "BTreeMap<String, Kept>")]
 pub struct Draft {
     /// Before.
     pub before: Packages,
@@ -124,46 +124,45 @@ impl Draft {
             && kept.iter().any(Option::is_none)
     }
 
-    /// As it is kept: the packages that change, with their secrets.
-    pub(crate) fn value(&self) -> Value {
-        let sections = |packages: &Packages, config: &str| {
-            let package = packages.get(config).map(|package| package.sections.iter());
-            package.into_iter().flatten().map(Section::value).collect::<Vec<_>>()
-        };
-        let mut kept = Map::new();
-        for config in self.touched() {
-            let value = json!({
-                "before": sections(&self.before, config),
-                "after": sections(&self.after, config),
-                "origins": self.origins.get(config),
-            });
-            kept.insert(config.to_owned(), value);
-        }
-        Value::Object(kept)
-    }
-
-    /// From what [`Draft::value`] made.
-    pub(crate) fn read(value: &Value) -> Option<Self> {
-        let mut draft = Draft::default();
-        for (config, kept) in value.as_object()? {
-            let sections = |field: &str| -> Option<Package> {
-                let list = kept.get(field)?.as_array()?.iter();
-                Some(Package { sections: list.map(Section::read).collect::<Option<_>>()? })
-            };
-            draft.before.insert(config.clone(), sections("before")?);
-            draft.after.insert(config.clone(), sections("after")?);
-            let origin = |value: &Value| value.as_u64().and_then(|number| number.try_into().ok());
-            let origins = kept.get("origins")?.as_array()?.iter().map(origin).collect();
-            draft.origins.insert(config.clone(), origins);
-        }
-        Some(draft)
-    }
-
     /// The packages in which anything changes.
     #[must_use]
     pub fn touched(&self) -> Vec<&str> {
         let differs = |config: &&String| self.before.get(*config) != self.after.get(*config);
         self.after.keys().filter(differs).map(String::as_str).collect()
+    }
+}
+
+/// A package that changes as it is kept, with its secrets.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    before: Vec<Section>,
+    after: Vec<Section>,
+    origins: Vec<Option<usize>>,
+}
+
+impl From<Draft> for BTreeMap<String, Kept> {
+    fn from(draft: Draft) -> Self {
+        let sections = |packages: &Packages, config: &str| {
+            packages.get(config).map(|package| package.sections.clone()).unwrap_or_default()
+        };
+        let kept = |config: &str| Kept {
+            before: sections(&draft.before, config),
+            after: sections(&draft.after, config),
+            origins: draft.origins.get(config).cloned().unwrap_or_default(),
+        };
+        draft.touched().into_iter().map(|config| (config.to_owned(), kept(config))).collect()
+    }
+}
+
+impl From<BTreeMap<String, Kept>> for Draft {
+    fn from(packages: BTreeMap<String, Kept>) -> Self {
+        let mut draft = Draft::default();
+        for (config, Kept { before, after, origins }) in packages {
+            draft.before.insert(config.clone(), Package { sections: before });
+            draft.after.insert(config.clone(), Package { sections: after });
+            draft.origins.insert(config, origins);
+        }
+        draft
     }
 }
 

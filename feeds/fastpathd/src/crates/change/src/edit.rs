@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use plugin::Map;
 use serde_json::{Value, json};
 
-use crate::package::{Options, Setting};
 use crate::secret::{MASK, has_mask, is_secret};
+use ::uci::{Options, Setting};
 
 /// Files that a change may contain.
 pub const CONFIGS: &[&str] =
@@ -241,7 +241,6 @@ impl<'a> Fields<'a> {
 }
 
 /// What uci takes for a name.
-#[must_use]
 pub(crate) fn is_name(text: &str) -> bool {
     (1..=LONGEST_NAME).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')

@@ -29,7 +29,7 @@ fn each_kind_is_read() {
         json!({"config": "firewall", "op": "add", "type": "rule", "section": null, "id": "new1",
             "values": {"name": "x"}}),
     ] {
-        assert_eq!(read(edit.clone()).unwrap().value(&|_, setting| setting.value()), edit);
+        assert_eq!(read(edit.clone()).unwrap().value(&|_, setting| json!(setting)), edit);
     }
 }
 
@@ -83,8 +83,8 @@ proptest! {
     fn no_json_makes_it_panic(list in prop::collection::vec(any_json(), 0..8)) {
         if let Ok(edits) = read_edits(&list) {
             let again: Vec<Value> =
-                edits.iter().map(|edit| edit.value(&|_, setting| setting.value())).collect();
-            // A literal value that looks like a mask cannot be distinguished from one.
+                edits.iter().map(|edit| edit.value(&|_, setting| json!(setting))).collect();
+            // A mask that is really meant to be the value cannot be told from one.
             prop_assert_eq!(read_edits(&again).unwrap().len(), edits.len());
         }
     }

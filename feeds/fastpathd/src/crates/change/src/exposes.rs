@@ -2,13 +2,13 @@
 //! Whether a change opens closed parts to the Internet.
 
 use config::exposure::{self, Opening, exposures};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::draft::Draft;
-use crate::package::Packages;
+use ::uci::Packages;
 
 /// What a change opens.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Exposure {
     /// What kind of setting opens it.
     code: &'static str,
@@ -22,11 +22,6 @@ pub(crate) struct Exposure {
 }
 
 impl Exposure {
-    /// As it is answered.
-    pub(crate) fn value(&self) -> Value {
-        json!({"code": self.code, "zone": self.zone, "to": self.to, "text": self.text})
-    }
-
     fn of(found: &exposure::Exposure) -> Self {
         let zone = found.zone.clone();
         let from = zone.escape_debug();

@@ -2,8 +2,8 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::package::Section;
 use crate::sample::{draft, lab, named};
+use ::uci::Section;
 
 fn opened(list: impl Into<Value>) -> Vec<String> {
     let found = exposes(&draft(list));

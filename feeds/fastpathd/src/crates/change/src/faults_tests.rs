@@ -17,12 +17,12 @@ use crate::caller::Caller;
 use crate::draft::Draft;
 use crate::edit::{Edit, read_edits};
 use crate::host::{Held, Host};
-use crate::package::{Package, Packages};
 use crate::record::{Pending, State};
 use crate::store::Store;
 use crate::transaction::{Changes, Order};
 use crate::watch::put_back;
-use crate::write::text;
+use ::uci::text;
+use ::uci::{Package, Packages};
 
 const SECONDS: u64 = 30;
 const OLD: &str = "config system 'main'\n\toption hostname 'gateway'\n";

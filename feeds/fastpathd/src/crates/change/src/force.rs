@@ -14,8 +14,8 @@ use plugin::{Bus, Map};
 use serde_json::Value;
 
 use crate::draft::Draft;
-use crate::package::{Package, Packages};
 use crate::validate::{Port, networks};
+use ::uci::{Package, Packages};
 
 /// The daemon's file.
 const FASTPATH: &str = "fastpath";

@@ -4,8 +4,8 @@
 
 use config::Network;
 
-use crate::package::{Package, Packages, Section};
 use crate::place::Place;
+use ::uci::{Package, Packages, Section};
 
 /// Whether a connection from the place to the page is let in by an interface.
 pub(crate) fn is_open(packages: &Packages, interface: &Section, place: &Place) -> bool {

@@ -12,7 +12,6 @@
 
 mod api;
 mod caller;
-mod clock;
 mod cuts;
 mod diff;
 mod draft;
@@ -25,7 +24,6 @@ mod force;
 mod host;
 mod input;
 mod log;
-mod package;
 mod place;
 mod problem;
 mod record;
@@ -38,18 +36,16 @@ mod uci;
 mod undo;
 mod validate;
 mod watch;
-mod write;
 
+pub use ::uci::text as file_text;
+pub use ::uci::{Options, Package, Packages, Section, Setting};
 pub use api::{OBJECT, apply};
 pub use caller::LOCAL;
 pub use config::secret::{MASK, is_secret};
 pub use draft::{Draft, DraftError, Pair};
 pub use edit::{CONFIGS, Edit, EditError, Op, read_edits};
-pub use package::{Options, Package, Packages, Section, Setting};
-
 pub use undo::{ChangedSince, inverse};
 pub use watch::{boot, settle};
-pub use write::text as file_text;
 
 /// The folders of the router; of another root where the environment's `FASTPATH_ROOT` names one.
 fn store() -> store::Store {

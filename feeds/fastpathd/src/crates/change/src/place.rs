@@ -11,7 +11,7 @@ use plugin::Map;
 use plugin::process::{self, Limits};
 use serde_json::Value;
 
-use crate::package::Package;
+use ::uci::Package;
 
 /// Who serves the page, and where unless its configuration says otherwise.
 const UHTTPD: &str = "/etc/config/uhttpd";

@@ -2,10 +2,10 @@
 //! Problems of a configuration.
 
 use plugin::Map;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 /// One thing that is wrong.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Problem {
     /// The package.
     pub config: String,
@@ -21,13 +21,7 @@ pub(crate) struct Problem {
     pub text: String,
 }
 
-impl Problem {
-    /// As it is answered.
-    #[must_use]
-    pub(crate) fn value(&self) -> Value {
-        json!({
-            "config": self.config, "section": self.section, "option": self.option,
-            "code": self.code, "params": self.params, "text": self.text,
-        })
-    }
+/// Parameters that are texts.
+pub(crate) fn texts(params: &[(&str, &str)]) -> Map {
+    params.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())).collect()
 }

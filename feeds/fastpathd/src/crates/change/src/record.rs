@@ -4,13 +4,14 @@
 use std::collections::BTreeMap;
 
 use plugin::Map;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::draft::Draft;
-use crate::store::number;
 
 /// How a change ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum State {
     /// Kept.
     Confirmed,
@@ -22,27 +23,20 @@ pub(crate) enum State {
     PowerCut,
 }
 
-const STATES: [(State, &str); 4] = [
-    (State::Confirmed, "confirmed"),
-    (State::Reverted, "reverted"),
-    (State::Expired, "expired"),
-    (State::PowerCut, "power-cut"),
-];
-
 impl State {
-    /// Its name in answers.
-    #[must_use]
-    pub(crate) fn word(self) -> &'static str {
-        STATES.iter().find(|(state, _)| *state == self).map_or("", |(_, word)| word)
-    }
-
-    fn read(word: &str) -> Option<Self> {
-        STATES.iter().find(|(_, of)| *of == word).map(|(state, _)| *state)
+    /// Its name, as in answers.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            State::Confirmed => "confirmed",
+            State::Reverted => "reverted",
+            State::Expired => "expired",
+            State::PowerCut => "power-cut",
+        }
     }
 }
 
 /// Who changed what, and when.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Head {
     /// Its number on this router, from 1.
     pub id: u64,
@@ -55,9 +49,10 @@ pub(crate) struct Head {
 }
 
 /// A change that waits to be confirmed. It is on the medium before anything is applied.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Pending {
     /// Who and when.
+    #[serde(flatten)]
     pub head: Head,
     /// Time to confirm it, seconds.
     pub seconds: u64,
@@ -68,7 +63,7 @@ pub(crate) struct Pending {
 }
 
 /// What of it ends with this boot.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Running {
     /// The change.
     pub id: u64,
@@ -81,11 +76,10 @@ pub(crate) struct Running {
 }
 
 /// A change that has ended.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Record {
-    /// The same number as in `head`.
-    pub id: u64,
     /// Who and when.
+    #[serde(flatten)]
     pub head: Head,
     /// How it ended.
     pub state: State,
@@ -94,101 +88,24 @@ pub(crate) struct Record {
 }
 
 impl Head {
-    fn fields(&self) -> Map {
-        plugin::map([
-            ("id", json!(self.id)),
-            ("at_ms", json!(self.at_ms)),
-            ("user", json!(self.user)),
-            ("note", json!(self.note)),
-        ])
+    /// As it is answered, with more fields.
+    pub(crate) fn answer<const N: usize>(&self, more: [(&str, Value); N]) -> Map {
+        let Self { id, at_ms, user, note } = self;
+        let head = [
+            ("id", json!(id)),
+            ("at_ms", json!(at_ms)),
+            ("user", json!(user)),
+            ("note", json!(note)),
+        ];
+        let mut answer = plugin::map(head);
+        answer.extend(plugin::map(more));
+        answer
     }
-
-    fn read(map: &Map) -> Option<Self> {
-        let text = |field: &str| map.get(field)?.as_str().map(str::to_owned);
-        Some(Self {
-            id: number(map, "id")?,
-            at_ms: number(map, "at_ms")?,
-            user: text("user")?,
-            note: text("note")?,
-        })
-    }
-
-    /// As it is answered.
-    #[must_use]
-    pub(crate) fn answer(&self) -> Map {
-        self.fields()
-    }
-}
-
-fn texts(value: &Value) -> Option<BTreeMap<String, String>> {
-    let mut texts = BTreeMap::new();
-    for (name, text) in value.as_object()? {
-        texts.insert(name.clone(), text.as_str()?.to_owned());
-    }
-    Some(texts)
 }
 
 impl Pending {
-    pub(crate) fn value(&self) -> Value {
-        let mut map = self.head.fields();
-        map.insert("seconds".into(), json!(self.seconds));
-        map.insert("draft".into(), self.draft.value());
-        map.insert("files".into(), json!(self.files));
-        Value::Object(map)
-    }
-
-    pub(crate) fn read(value: &Value) -> Option<Self> {
-        let map = value.as_object()?;
-        let files = texts(map.get("files")?)?;
-        let seconds = number(map, "seconds")?;
-        Some(Self {
-            head: Head::read(map)?,
-            seconds,
-            draft: Draft::read(map.get("draft")?)?,
-            files,
-        })
-    }
-
     /// The same, ended.
-    #[must_use]
     pub(crate) fn ended(self, state: State) -> Record {
-        Record { id: self.head.id, head: self.head, state, draft: self.draft }
-    }
-}
-
-impl Running {
-    pub(crate) fn value(&self) -> Value {
-        json!({
-            "id": self.id, "session": self.session, "until_up_ms": self.until_up_ms,
-            "applied": self.applied,
-        })
-    }
-
-    pub(crate) fn read(value: &Value) -> Option<Self> {
-        let map = value.as_object()?;
-        let session = map.get("session")?.as_str()?.to_owned();
-        let applied = texts(map.get("applied")?)?;
-        Some(Self {
-            id: number(map, "id")?,
-            session,
-            until_up_ms: number(map, "until_up_ms")?,
-            applied,
-        })
-    }
-}
-
-impl Record {
-    pub(crate) fn value(&self) -> Value {
-        let mut map = self.head.fields();
-        map.insert("state".into(), json!(self.state.word()));
-        map.insert("draft".into(), self.draft.value());
-        Value::Object(map)
-    }
-
-    pub(crate) fn read(value: &Value) -> Option<Self> {
-        let map = value.as_object()?;
-        let head = Head::read(map)?;
-        let state = State::read(map.get("state")?.as_str()?)?;
-        Some(Self { id: head.id, head, state, draft: Draft::read(map.get("draft")?)? })
+        Record { head: self.head, state, draft: self.draft }
     }
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::draft::{Draft, DraftError};
 use crate::edit::{Edit, read_edits};
-use crate::package::{Package, Packages, Section};
+use ::uci::{Package, Packages, Section};
 
 /// Packages from texts as they are in files.
 pub(crate) fn packages(files: &[(&str, &str)]) -> Packages {

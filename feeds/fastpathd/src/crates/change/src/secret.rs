@@ -3,33 +3,27 @@
 
 use config::secret::masked_text;
 pub(crate) use config::secret::{MASK, has_mask, is_secret};
-use serde_json::{Value, json};
 
-use crate::package::{Section, Setting};
+use ::uci::{Section, Setting};
 
 /// A value as it may be shown. The text of a secret is never part of it, nor its length.
-#[must_use]
-pub(crate) fn masked(option: &str, setting: &Setting) -> Value {
-    if is_secret(option) {
-        return match setting {
-            Setting::Text(_) => json!(MASK),
-            Setting::List(list) => json!(vec![MASK; list.len()]),
-        };
-    }
+pub(crate) fn masked(option: &str, setting: &Setting) -> Setting {
+    let shown = |text: &String| {
+        if is_secret(option) { MASK.to_owned() } else { masked_text(text) }
+    };
     match setting {
-        Setting::Text(text) => json!(masked_text(text)),
-        Setting::List(list) => json!(list.iter().map(|text| masked_text(text)).collect::<Vec<_>>()),
+        Setting::Text(text) => Setting::Text(shown(text)),
+        Setting::List(list) => Setting::List(list.iter().map(shown).collect()),
     }
 }
 
 /// A section as it may be shown.
-#[must_use]
-pub(crate) fn masked_section(section: &Section) -> Value {
-    let mut value = section.value();
-    for (option, setting) in &section.options {
-        value["values"][option] = masked(option, setting);
+pub(crate) fn masked_section(section: &Section) -> Section {
+    let mut shown = section.clone();
+    for (option, setting) in &mut shown.options {
+        *setting = masked(option, setting);
     }
-    value
+    shown
 }
 
 #[cfg(test)]
@@ -38,9 +32,10 @@ mod tests {
 
     #[test]
     fn neither_text_nor_length_is_shown() {
-        assert_eq!(masked("password", &Setting::Text("geheim".into())), json!(MASK));
+        let text = |text: &str| Setting::Text(text.to_owned());
+        assert_eq!(masked("password", &text("geheim")), text(MASK));
         let list = Setting::List(vec!["a".into(), "bb".into()]);
-        assert_eq!(masked("key", &list), json!([MASK, MASK]));
-        assert_eq!(masked("ports", &list), json!(["a", "bb"]));
+        assert_eq!(masked("key", &list), Setting::List(vec![MASK.into(), MASK.into()]));
+        assert_eq!(masked("ports", &list), list);
     }
 }

@@ -6,8 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use plugin::Map;
-use serde_json::Value;
+use serde::Serialize;
 
 use crate::host::{Held, Host, Router};
 use crate::log;
@@ -54,13 +53,11 @@ impl Default for Store {
 
 impl Store {
     /// The folders of a root file system of this router.
-    #[must_use]
     pub(crate) fn below(root: &Path) -> Self {
         Self::on(Rc::new(Router), root)
     }
 
     /// The folders of a root file system.
-    #[must_use]
     pub(crate) fn on(host: Rc<dyn Host>, root: &Path) -> Self {
         Self {
             host,
@@ -76,9 +73,6 @@ impl Store {
     }
 
     /// Waits for the lock; none if somebody holds it for too long.
-    ///
-    /// # Errors
-    /// The lock's file cannot be made.
     pub(crate) fn lock(&self) -> Result<Option<Lock>, StoreError> {
         self.private_folder(&self.running)?;
         let path = self.running.join("lock");
@@ -87,26 +81,17 @@ impl Store {
     }
 
     /// The text of a file of the configuration; none if there is none.
-    ///
-    /// # Errors
-    /// It cannot be read.
     pub(crate) fn config(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         self.read(&self.config.join(name))
     }
 
     /// Replaces a file of the configuration at once, as uci does.
-    ///
-    /// # Errors
-    /// It cannot be written; the old one is still there.
     pub(crate) fn set_config(&self, name: &str, text: &[u8]) -> Result<(), StoreError> {
         let path = self.config.join(name);
         self.host.replace(&path, text, None).map_err(failed("writing", &path))
     }
 
     /// The texts of these files; a missing one is empty.
-    ///
-    /// # Errors
-    /// One cannot be read, or is not UTF-8.
     pub(crate) fn texts(&self, configs: &[&str]) -> Result<BTreeMap<String, String>, StoreError> {
         let mut texts = BTreeMap::new();
         for config in configs {
@@ -122,9 +107,6 @@ impl Store {
 
     /// Writes the old files where they are not there yet; says which. What somebody wrote after
     /// the change was reverted is left alone: only what the change itself wrote is replaced.
-    ///
-    /// # Errors
-    /// One cannot be written.
     pub(crate) fn restore(
         &self,
         pending: &Pending,
@@ -144,14 +126,11 @@ impl Store {
 
     /// The change that waits for its confirmation. Not one that has ended: its file may be there
     /// after a power cut before the removal was on disk, or from a backup.
-    ///
-    /// # Errors
-    /// A file cannot be read, or the one of no use not be removed.
     pub(crate) fn pending(&self) -> Result<Option<Pending>, StoreError> {
         let Some(pending) = self.noted()? else { return Ok(None) };
         let id = pending.head.id;
         // Numbers rise, and there is one change at a time.
-        if self.newest()?.is_none_or(|newest| newest.id < id) {
+        if self.newest()?.is_none_or(|newest| newest.head.id < id) {
             return Ok(Some(pending));
         }
         self.drop_pending()?;
@@ -166,7 +145,7 @@ impl Store {
     fn noted(&self) -> Result<Option<Pending>, StoreError> {
         let path = self.kept.join("pending.json");
         let Some(text) = self.read(&path)? else { return Ok(None) };
-        let pending = serde_json::from_slice::<Value>(&text).ok().and_then(|of| Pending::read(&of));
+        let pending = serde_json::from_slice::<Pending>(&text).ok();
         if pending.is_none() {
             let aside = self.kept.join("pending.broken");
             self.host.rename(&path, &aside).map_err(failed("putting aside", &path))?;
@@ -180,19 +159,13 @@ impl Store {
     }
 
     /// Notes a change before it is made.
-    ///
-    /// # Errors
-    /// It cannot be written.
     pub(crate) fn set_pending(&self, pending: &Pending) -> Result<(), StoreError> {
         self.private_folder(&self.kept)?;
-        self.replace(&self.kept.join("pending.json"), &pending.value())
+        self.replace(&self.kept.join("pending.json"), pending)
     }
 
     /// The change has ended, on disk too when this returns: otherwise the next boot would revert
     /// it.
-    ///
-    /// # Errors
-    /// The file cannot be removed.
     pub(crate) fn drop_pending(&self) -> Result<(), StoreError> {
         for (folder, name) in [(&self.kept, "pending.json"), (&self.running, "running.json")] {
             let path = folder.join(name);
@@ -207,9 +180,6 @@ impl Store {
 
     /// Flushes these files of the configuration and their folder to disk. uci flushes a new file,
     /// but not the folder in which it replaces the old one.
-    ///
-    /// # Errors
-    /// The kernel cannot write them.
     pub(crate) fn flush_configs<'a>(
         &self,
         configs: impl IntoIterator<Item = &'a str>,
@@ -226,35 +196,23 @@ impl Store {
     }
 
     /// What of the waiting change ends with this boot; none if it began before it.
-    ///
-    /// # Errors
-    /// The file cannot be read.
     pub(crate) fn running(&self) -> Result<Option<Running>, StoreError> {
         let text = self.read(&self.running.join("running.json"))?;
-        Ok(text.and_then(|text| Running::read(&serde_json::from_slice::<Value>(&text).ok()?)))
+        Ok(text.and_then(|text| serde_json::from_slice(&text).ok()))
     }
 
     /// Notes it.
-    ///
-    /// # Errors
-    /// It cannot be written.
     pub(crate) fn set_running(&self, running: &Running) -> Result<(), StoreError> {
         self.private_folder(&self.running)?;
-        self.replace(&self.running.join("running.json"), &running.value())
+        self.replace(&self.running.join("running.json"), running)
     }
 
     /// The changes that have ended, the newest first.
-    ///
-    /// # Errors
-    /// The folder cannot be read.
     pub(crate) fn records(&self) -> Result<Vec<Record>, StoreError> {
         Ok(self.ids()?.into_iter().filter_map(|id| self.record(id).ok().flatten()).collect())
     }
 
     /// The change that has ended last.
-    ///
-    /// # Errors
-    /// The folder cannot be read.
     pub(crate) fn newest(&self) -> Result<Option<Record>, StoreError> {
         Ok(self.ids()?.into_iter().find_map(|id| self.record(id).ok().flatten()))
     }
@@ -273,41 +231,32 @@ impl Store {
     }
 
     /// One of them.
-    ///
-    /// # Errors
-    /// It cannot be read.
     pub(crate) fn record(&self, id: u64) -> Result<Option<Record>, StoreError> {
         let text = self.read(&self.path(id))?;
-        Ok(text.and_then(|text| Record::read(&serde_json::from_slice::<Value>(&text).ok()?)))
+        Ok(text.and_then(|text| serde_json::from_slice(&text).ok()))
     }
 
     /// Remembers a change that has ended, if there is room for that: it has ended all the same.
     pub(crate) fn remember(&self, record: &Record) {
         if let Err(error) = self.add_record(record) {
-            log::say(&format!("change {} is not remembered: {error}", record.id));
+            log::say(&format!("change {} is not remembered: {error}", record.head.id));
         }
     }
 
     /// Remembers a change that has ended, and forgets the oldest.
-    ///
-    /// # Errors
-    /// It cannot be written.
     fn add_record(&self, record: &Record) -> Result<(), StoreError> {
         self.private_folder(&self.kept)?;
-        self.replace(&self.path(record.id), &record.value())?;
+        self.replace(&self.path(record.head.id), record)?;
         for old in self.records()?.into_iter().skip(MOST_RECORDS) {
-            let path = self.path(old.id);
+            let path = self.path(old.head.id);
             self.host.remove(&path).map_err(failed("removing", &path))?;
         }
         Ok(())
     }
 
     /// A number that no change has had.
-    ///
-    /// # Errors
-    /// The folder cannot be read.
     pub(crate) fn next_id(&self) -> Result<u64, StoreError> {
-        Ok(self.newest()?.map_or(0, |record| record.id) + 1)
+        Ok(self.newest()?.map_or(0, |record| record.head.id) + 1)
     }
 
     fn path(&self, id: u64) -> PathBuf {
@@ -322,19 +271,15 @@ impl Store {
         }
     }
 
-    fn replace(&self, path: &Path, value: &Value) -> Result<(), StoreError> {
-        let text = value.to_string();
-        self.host.replace(path, text.as_bytes(), PRIVATE).map_err(failed("writing", path))
+    fn replace(&self, path: &Path, value: &impl Serialize) -> Result<(), StoreError> {
+        let text = serde_json::to_vec(value).map_err(io::Error::from);
+        let written = text.and_then(|text| self.host.replace(path, &text, PRIVATE));
+        written.map_err(failed("writing", path))
     }
 
     fn private_folder(&self, path: &Path) -> Result<(), StoreError> {
         self.host.make_private_folder(path).map_err(failed("making the folder", path))
     }
-}
-
-/// A field of a record.
-pub(crate) fn number(map: &Map, field: &str) -> Option<u64> {
-    map.get(field)?.as_u64()
 }
 
 #[cfg(test)]

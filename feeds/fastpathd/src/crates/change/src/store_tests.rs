@@ -43,14 +43,14 @@ fn a_record_comes_back_as_it_was() {
     assert!(store.pending().unwrap().is_none() && store.records().unwrap().is_empty());
     store.set_pending(&pending(3)).unwrap();
     let back = store.pending().unwrap().unwrap();
-    assert_eq!(back.value(), pending(3).value());
+    assert_eq!(json!(back), json!(pending(3)));
     assert_eq!(back.draft.pairs().len(), pending(3).draft.before["network"].sections.len());
     store.drop_pending().unwrap();
     assert!(store.pending().unwrap().is_none());
     for id in 1..=12 {
         store.add_record(&pending(id).ended(State::Expired)).unwrap();
     }
-    let ids: Vec<u64> = store.records().unwrap().iter().map(|record| record.id).collect();
+    let ids: Vec<u64> = store.records().unwrap().iter().map(|record| record.head.id).collect();
     assert_eq!(ids, [12, 11, 10, 9, 8, 7, 6, 5, 4, 3]);
     assert_eq!(store.next_id().unwrap(), 13);
     assert_eq!(store.record(5).unwrap().unwrap().state, State::Expired);

@@ -338,5 +338,5 @@ fn too_late(id: u64, state: State) -> Refusal {
             format!("change {id} was taken back; the old configuration is in force")
         }
     };
-    Refusal::new("gone", text).with("state", json!(state.word()))
+    Refusal::new("gone", text).with("state", json!(state))
 }

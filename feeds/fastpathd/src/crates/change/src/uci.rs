@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use ubus::Status;
 
 use crate::edit::{Edit, Op};
-use crate::package::{Package, Packages, Setting};
+use ::uci::{Package, Packages};
 
 /// A session with rights for some files.
 pub(crate) struct Uci(UciSession);
@@ -70,7 +70,7 @@ impl Uci {
         let method = match &edit.op {
             Op::Add { kind, name, id, options } => {
                 let values: Map =
-                    options.iter().map(|(name, of)| (name.clone(), of.value())).collect();
+                    options.iter().map(|(name, of)| (name.clone(), json!(of))).collect();
                 args.insert("type".to_owned(), json!(kind));
                 args.insert("values".to_owned(), Value::Object(values));
                 args.extend(name.iter().map(|name| ("name".to_owned(), json!(name))));
@@ -107,7 +107,7 @@ impl Uci {
         for (name, setting) in values {
             match setting {
                 Some(setting) => {
-                    set.insert(name.clone(), Setting::value(setting));
+                    set.insert(name.clone(), json!(setting));
                 }
                 None => gone.push(name),
             }

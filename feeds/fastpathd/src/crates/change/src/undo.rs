@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::diff::label;
 use crate::draft::{Draft, Pair};
 use crate::edit::{Edit, Op, Values};
-use crate::package::{Package, Packages, Section};
+use ::uci::{Package, Packages, Section};
 
 /// Something that the change wrote has been changed again since.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

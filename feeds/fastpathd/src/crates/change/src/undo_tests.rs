@@ -3,8 +3,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::package::Setting;
 use crate::sample::{draft, lab, named};
+use ::uci::Setting;
 
 fn undone(draft: &Draft, current: &Packages) -> Packages {
     let edits = inverse(draft, current).unwrap();
@@ -126,7 +126,7 @@ fn changed(package: Package, steps: &[(u8, usize, String, String)]) -> Draft {
     Draft::new(before, &edits).unwrap()
 }
 
-use crate::package::Options;
+use ::uci::Options;
 
 proptest! {
     #[test]

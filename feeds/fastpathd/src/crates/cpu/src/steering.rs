@@ -31,10 +31,11 @@ const HOOK: &str = "usr/libexec/platform/packet-steering.sh";
 const OURS: &str = "/var/run/fastpath/cpu.found";
 
 /// Whose hook is there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Hook {
     /// None.
+    #[default]
     Absent,
     /// The one that stays away while our plan is in force.
     Ours,
@@ -43,7 +44,7 @@ pub enum Hook {
 }
 
 /// How `OpenWrt` steers packets on this box.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Steering {
     /// The service is installed.
     pub service: bool,

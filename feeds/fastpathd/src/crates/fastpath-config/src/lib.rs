@@ -9,19 +9,13 @@
 
 mod excerpt;
 
-use plugin::{Call, Map, Method, Object, Refusal, Rights, Sample, UciSession, map};
+use plugin::{Call, Map, Object, Refusal, Rights, UciSession, map, method};
 use serde_json::Value;
 
 /// Method `get {config}` answers `{values}` as `uci get` does, with what the daemon reads of the
 /// packages `fastpath`, `firewall` and `network`; `{}` if the file does not exist.
-pub const OBJECT: Object = Object {
-    name: "fastpath.config",
-    methods: &[Method {
-        name: "get",
-        args: &[("config", Sample::Text)],
-        run: |call| Box::pin(async move { get(&call).await }),
-    }],
-};
+pub const OBJECT: Object =
+    Object { name: "fastpath.config", methods: &[method!("get", get, "config": Text)] };
 
 async fn get(call: &Call) -> Result<Map, Refusal> {
     let config = call.text("config")?.unwrap_or_default();

@@ -127,11 +127,11 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Args, Ar
             Long("check") => seen.doctor.checks.push(parser.value()?.string()?),
             Long("ascending") => drop(seen.page.insert("desc".into(), false.into())),
             Word(word) => seen.words.push(word.string()?),
-            Long(name) if FILTERS.contains(&name) => {
+            Long(name) => {
                 let name = name.to_owned();
-                seen.option(&name, parser.value()?)?;
+                seen.option(&name, &mut parser)?;
             }
-            other => return Err(other.unexpected().into()),
+            other @ Short(_) => return Err(other.unexpected().into()),
         }
     }
     let command = match special {
@@ -141,52 +141,29 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Args, Ar
     Ok(Args { socket, json, command })
 }
 
-const FILTERS: [&str; 18] = [
-    "path",
-    "reason",
-    "inspection",
-    "proto",
-    "vlan",
-    "zone",
-    "host",
-    "family",
-    "text",
-    "sort",
-    "limit",
-    "offset",
-    "action",
-    "severity",
-    "address",
-    "sid",
-    "flow",
-    "since",
-];
-
 impl Seen {
-    fn option(&mut self, name: &str, value: OsString) -> Result<(), ArgsError> {
-        match name {
-            "vlan" | "family" => {
-                self.filter.insert(name.into(), value.parse::<u16>()?.into());
-            }
-            "severity" | "sid" | "flow" => {
-                self.filter.insert(name.into(), value.parse::<u64>()?.into());
-            }
-            "limit" | "offset" | "since" => {
-                self.page.insert(name.into(), value.parse::<u64>()?.into());
-            }
-            "sort" => {
-                self.page.insert(name.into(), value.string()?.into());
+    /// An option of a filter or a page.
+    fn option(&mut self, name: &str, parser: &mut lexopt::Parser) -> Result<(), ArgsError> {
+        let value: Value = match name {
+            "vlan" | "family" => parser.value()?.parse::<u16>()?.into(),
+            "severity" | "sid" | "flow" | "limit" | "offset" | "since" => {
+                parser.value()?.parse::<u64>()?.into()
             }
             "path" | "reason" | "inspection" | "proto" => {
-                let list = self.filter.entry(name).or_insert_with(|| json!([]));
-                if let Value::Array(list) = list {
-                    list.push(value.string()?.into());
+                let value = Value::String(parser.value()?.string()?);
+                if let Value::Array(list) = self.filter.entry(name).or_insert_with(|| json!([])) {
+                    list.push(value);
                 }
+                return Ok(());
             }
-            _ => {
-                self.filter.insert(name.into(), value.string()?.into());
+            "sort" | "zone" | "host" | "text" | "action" | "address" => {
+                parser.value()?.string()?.into()
             }
-        }
+            _ => return Err(lexopt::Error::UnexpectedOption(format!("--{name}")).into()),
+        };
+        let paged = matches!(name, "sort" | "limit" | "offset" | "since");
+        let part = if paged { &mut self.page } else { &mut self.filter };
+        part.insert(name.to_owned(), value);
         Ok(())
     }
 

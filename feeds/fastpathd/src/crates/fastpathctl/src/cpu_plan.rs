@@ -6,8 +6,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use crate::show::{flag, list, number, text};
-use crate::table::Align::{Left, Right};
-use crate::table::Table;
+use crate::table::table;
 
 /// The answer of `cpu`.
 pub(crate) fn cpu(answer: &Value) -> String {
@@ -18,21 +17,14 @@ pub(crate) fn cpu(answer: &Value) -> String {
         (true, false) => "not active",
     };
     let _ = writeln!(out, "plan  {state} {}\n", text(answer, "why"));
-    let mut cpus = Table::new(&[("CPU", Right), ("ROLE", Left)]);
-    for cpu in list(answer, "cpus") {
-        cpus.row(vec![number(cpu, "cpu").to_string(), text(cpu, "role").to_owned()]);
-    }
-    out.push_str(&cpus.render());
-    let mut found = Table::new(&[("WHERE", Left), ("PLANNED", Left), ("ACTUAL", Left), ("", Left)]);
-    let mut any = false;
-    for difference in list(answer, "differences") {
-        any = true;
-        let cells = ["where", "wanted", "have", "text"].map(|key| text(difference, key).to_owned());
-        found.row(cells.into());
-    }
-    if any {
+    let cpus = list(answer, "cpus")
+        .map(|cpu| vec![number(cpu, "cpu").to_string(), text(cpu, "role").to_owned()]);
+    out.push_str(&table(">CPU|ROLE", cpus));
+    let cells = |of| ["where", "wanted", "have", "text"].map(|key| text(of, key).to_owned()).into();
+    let mut found = list(answer, "differences").map(cells).peekable();
+    if found.peek().is_some() {
         out.push('\n');
-        out.push_str(&found.render());
+        out.push_str(&table("WHERE|PLANNED|ACTUAL|", found));
     }
     out
 }

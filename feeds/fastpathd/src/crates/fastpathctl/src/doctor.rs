@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::{Map, Value, json};
-use ubus::{CallError, Connection, Handle, Status};
+use serde_json::{Value, json};
+use ubus::{CallError, Connection, Handle, Map, Status};
 
 use crate::examination::{self, Paint};
 use crate::print;
@@ -53,17 +53,13 @@ const CHANGE: &str = "fastpath.change";
 /// The connection to the objects.
 struct Objects {
     /// With the connection, whose end would close the socket.
-    bus: Option<(Connection, Handle)>,
+    bus: Option<(Handle, Connection)>,
 }
 
 impl Objects {
     async fn open(socket: &str) -> Self {
-        let opened = Connection::open(Path::new(socket)).await;
-        let with_handle = |connection: Connection| {
-            let handle = connection.handle();
-            (connection, handle)
-        };
-        Self { bus: opened.ok().map(with_handle) }
+        let opened = Connection::open(Path::new(socket)).await.ok();
+        Self { bus: opened.map(|connection| (connection.handle(), connection)) }
     }
 
     /// Over the bus; where the object is not there, by running its program.
@@ -73,9 +69,8 @@ impl Objects {
         method: &'static str,
         args: &Value,
     ) -> Result<Value, DoctorError> {
-        let fields = args.as_object().cloned().unwrap_or_else(Map::new);
         let answer = match &self.bus {
-            Some((_, handle)) => match called(handle, object, method, &fields).await {
+            Some((handle, _)) => match called(handle, object, method, args).await {
                 Ok(answer) => Value::Object(answer),
                 Err(error) if error.status() == Status::NotFound => run(object, method, args)?,
                 Err(error) => {
@@ -102,9 +97,9 @@ async fn called(
     handle: &Handle,
     object: &'static str,
     method: &'static str,
-    fields: &Map<String, Value>,
-) -> Result<Map<String, Value>, CallError> {
-    let call = || handle.call(object, method, fields, PATIENCE);
+    args: &Value,
+) -> Result<Map, CallError> {
+    let call = || handle.call(object, method, args, PATIENCE);
     match call().await {
         Err(error) if lost(method, error.status()) => call().await,
         answer => answer,

@@ -6,8 +6,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use crate::show::{flag, list, number, text};
-use crate::table::Align::{Left, Right};
-use crate::table::Table;
+use crate::table::table;
 
 /// The answer of `ebpf`.
 pub(crate) fn ebpf(answer: &Value) -> String {
@@ -17,25 +16,20 @@ pub(crate) fn ebpf(answer: &Value) -> String {
     let (flows, capacity) = (number(answer, "flows"), number(answer, "capacity"));
     let _ = writeln!(out, "flows        {flows} of {capacity}");
     let _ = writeln!(out, "evicted      {}", number(answer, "evicted"));
-    let mut devices = Table::new(&[("DEVICE", Left), ("HOOK", Left), ("REASON", Left)]);
-    for device in list(answer, "devices") {
-        let hook = text(device, "hook");
-        let hook = if hook.is_empty() { "none" } else { hook };
-        devices.row(vec![text(device, "device").into(), hook.into(), text(device, "why").into()]);
-    }
-    let mut exits = Table::new(&[("PACKETS", Right), ("VERDICT", Left)]);
-    for exit in list(answer, "exits").filter(|exit| number(exit, "packets") > 0) {
-        exits.row(vec![number(exit, "packets").to_string(), text(exit, "exit").into()]);
-    }
-    let mut dropped = Table::new(&[("DROPPED", Right), ("BY RULE", Left)]);
-    let mut any = false;
-    for rule in list(answer, "dropped") {
-        any = true;
-        dropped.row(vec![number(rule, "packets").to_string(), number(rule, "rule").to_string()]);
-    }
-    for table in [Some(devices), Some(exits), any.then_some(dropped)].into_iter().flatten() {
-        out.push('\n');
-        out.push_str(&table.render());
+    let devices = list(answer, "devices").map(|device| {
+        let hook = Some(text(device, "hook")).filter(|hook| !hook.is_empty()).unwrap_or("none");
+        vec![text(device, "device").into(), hook.into(), text(device, "why").into()]
+    });
+    let _ = write!(out, "\n{}", table("DEVICE|HOOK|REASON", devices));
+    let exits = list(answer, "exits")
+        .filter(|exit| number(exit, "packets") > 0)
+        .map(|exit| vec![number(exit, "packets").to_string(), text(exit, "exit").into()]);
+    let _ = write!(out, "\n{}", table(">PACKETS|VERDICT", exits));
+    let mut dropped = list(answer, "dropped")
+        .map(|rule| vec![number(rule, "packets").to_string(), number(rule, "rule").to_string()])
+        .peekable();
+    if dropped.peek().is_some() {
+        let _ = write!(out, "\n{}", table(">DROPPED|BY RULE", dropped));
     }
     out
 }

@@ -20,7 +20,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use args::{Args, ArgsError, Command, EngineChange};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+use show::text;
 use ubus::{CallError, ConnectError, Connection, Handle, Status};
 
 /// The daemon answers in milliseconds; applying an engine takes some runs of nft.
@@ -39,7 +40,7 @@ enum Failure {
     #[error("{method}: fastpathd rejected the arguments; see its log")]
     Arguments { method: &'static str },
     #[error("flow {0} does not exist (any more)")]
-    NoFlow(u64),
+    NoFlow(Value),
     #[error("{0} is not blocked")]
     NotBlocked(String),
     #[error(transparent)]
@@ -97,44 +98,43 @@ async fn ask(args: Args) -> Result<(), Failure> {
         Failure::Connect(error, cause.unwrap_or_default())
     })?;
     let bus = connection.handle();
-    let (answer, show): (Value, fn(&Value) -> String) = match args.command {
-        Command::Watch(request) => return watch::run(&bus, request).await,
-        Command::Flow(id) => {
-            let answer = call(&bus, "flow", json!({"id": id})).await;
-            (answer.map_err(|failure| no_flow(failure, id))?, show::flow)
-        }
-        Command::Flows(request) => (call(&bus, "flows", request.into()).await?, show::flows),
-        Command::Top(by) => (call(&bus, "top", json!({"by": by})).await?, show::top),
-        Command::Topology => (call(&bus, "topology", json!({})).await?, show::topology),
-        Command::Ips => (call(&bus, "ips", json!({})).await?, protection::ips),
-        Command::Alerts(request) => {
-            (call(&bus, "alerts", request.into()).await?, protection::alerts)
-        }
-        Command::Blocks => (call(&bus, "blocks", json!({})).await?, protection::blocks),
-        Command::Release(address) => {
-            let answer = call(&bus, "block_release", json!({"address": address})).await;
-            (answer.map_err(|failure| not_blocked(failure, &address))?, protection::released)
-        }
-        Command::Reinspect => (call(&bus, "reinspect", json!({})).await?, protection::reinspected),
-        Command::UpdateRules => {
-            (call(&bus, "rules_update", json!({})).await?, protection::rules_update)
-        }
-        Command::Cpu => (call(&bus, "cpu", json!({})).await?, cpu_plan::cpu),
-        Command::Ebpf => (call(&bus, "ebpf", json!({})).await?, ebpf::ebpf),
-        Command::Engine(None) => {
-            let mut status = call(&bus, "status", json!({})).await?;
-            (status["engine"].take(), show::engine)
-        }
-        Command::Engine(Some(EngineChange { set, persist })) => {
-            let state = call(&bus, "engine", json!({"set": set})).await?;
-            if persist {
-                persist::engine(&bus, &set).await?;
-            }
-            (state, show::engine)
-        }
-        Command::Flush => (call(&bus, "flush", json!({})).await?, show::flushed),
-        _ => (call(&bus, "status", json!({})).await?, show::status),
+    let engine_shown = args.command == Command::Engine(None);
+    let persisted = match &args.command {
+        Command::Engine(Some(EngineChange { set, persist: true })) => Some(set.clone()),
+        _ => None,
     };
+    let (method, request, show): (_, Value, fn(&Value) -> String) = match args.command {
+        Command::Watch(request) => return watch::run(&bus, request).await,
+        Command::Flow(id) => ("flow", json!({"id": id}), show::flow),
+        Command::Flows(request) => ("flows", request.into(), show::flows),
+        Command::Top(by) => ("top", json!({"by": by}), show::top),
+        Command::Topology => ("topology", json!({}), show::topology),
+        Command::Ips => ("ips", json!({}), protection::ips),
+        Command::Alerts(request) => ("alerts", request.into(), protection::alerts),
+        Command::Blocks => ("blocks", json!({}), protection::blocks),
+        Command::Release(address) => {
+            ("block_release", json!({"address": address}), protection::released)
+        }
+        Command::Reinspect => ("reinspect", json!({}), protection::reinspected),
+        Command::UpdateRules => ("rules_update", json!({}), protection::rules_update),
+        Command::Cpu => ("cpu", json!({}), cpu_plan::cpu),
+        Command::Ebpf => ("ebpf", json!({}), ebpf::ebpf),
+        Command::Engine(None) => ("status", json!({}), show::engine),
+        Command::Engine(Some(EngineChange { set, .. })) => {
+            ("engine", json!({"set": set}), show::engine)
+        }
+        Command::Flush => ("flush", json!({}), show::flushed),
+        Command::Status => ("status", json!({}), show::status),
+        // Carried out without the daemon.
+        Command::Help | Command::Version | Command::Doctor(_) => return Ok(()),
+    };
+    let mut answer = call(&bus, method, &request).await?;
+    if engine_shown {
+        answer = answer["engine"].take();
+    }
+    if let Some(engine) = persisted {
+        persist::engine(&bus, &engine).await?;
+    }
     if args.json {
         print(&format!("{answer:#}\n"));
     } else {
@@ -143,39 +143,18 @@ async fn ask(args: Args) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn call(bus: &Handle, method: &'static str, request: Value) -> Result<Value, Failure> {
-    let request: Map<String, Value> = match request {
-        Value::Object(map) => map,
-        _ => Map::new(),
-    };
-    match bus.call("fastpath", method, &request, PATIENCE).await {
+async fn call(bus: &Handle, method: &'static str, request: &Value) -> Result<Value, Failure> {
+    match bus.call("fastpath", method, request, PATIENCE).await {
         Ok(answer) => Ok(Value::Object(answer)),
         Err(error) if error.status() == Status::InvalidArgument => {
             Err(Failure::Arguments { method })
         }
-        Err(error)
-            if error.status() == Status::NotFound
-                && !matches!(method, "flow" | "block_release") =>
-        {
-            Err(Failure::NoDaemon)
-        }
+        Err(error) if error.status() == Status::NotFound => Err(match method {
+            "flow" => Failure::NoFlow(request["id"].clone()),
+            "block_release" => Failure::NotBlocked(text(request, "address").to_owned()),
+            _ => Failure::NoDaemon,
+        }),
         Err(error) => Err(Failure::Call(error)),
-    }
-}
-
-fn no_flow(failure: Failure, id: u64) -> Failure {
-    match failure {
-        Failure::Call(error) if error.status() == Status::NotFound => Failure::NoFlow(id),
-        other => other,
-    }
-}
-
-fn not_blocked(failure: Failure, address: &str) -> Failure {
-    match failure {
-        Failure::Call(error) if error.status() == Status::NotFound => {
-            Failure::NotBlocked(address.to_owned())
-        }
-        other => other,
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use ubus::{CallError, Handle};
 
 const CHANGE: &str = "fastpath.change";
@@ -45,8 +45,7 @@ pub(crate) async fn engine(bus: &Handle, engine: &str) -> Result<(), PersistErro
 }
 
 async fn ask(bus: &Handle, method: &str, args: &Value) -> Result<Value, CallError> {
-    let args = args.as_object().cloned().unwrap_or_else(Map::new);
-    bus.call(CHANGE, method, &args, PATIENCE).await.map(Value::Object)
+    bus.call(CHANGE, method, args, PATIENCE).await.map(Value::Object)
 }
 
 fn refused(error: &Value) -> PersistError {

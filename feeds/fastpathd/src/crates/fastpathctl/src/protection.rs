@@ -8,8 +8,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use crate::show::{flag, list, number, text};
-use crate::table::Align::{Left, Right};
-use crate::table::Table;
+use crate::table::table;
 use crate::units::{duration, size};
 
 /// The text without control characters and marks that turn the writing direction.
@@ -79,57 +78,36 @@ fn counters(out: &mut String, counters: &Value) {
 }
 
 fn queues(answer: &Value) -> String {
-    let columns = [
-        ("QUEUE", Right),
-        ("CPU", Right),
-        ("BOUND", Left),
-        ("QUEUED", Right),
-        ("VERDICTS", Right),
-        ("LOST", Right),
-    ];
-    let mut table = Table::new(&columns);
-    for queue in list(answer, "queues") {
+    let rows = list(answer, "queues").map(|queue| {
         let cpu = number(queue, "cpu");
-        table.row(vec![
+        vec![
             number(queue, "queue").to_string(),
             if cpu < 0 { "any".to_owned() } else { cpu.to_string() },
             (if flag(queue, "bound") { "yes" } else { "no" }).to_owned(),
             number(queue, "depth").to_string(),
             number(queue, "handled").to_string(),
             number(queue, "dropped").to_string(),
-        ]);
-    }
-    table.render()
+        ]
+    });
+    table(">QUEUE|>CPU|BOUND|>QUEUED|>VERDICTS|>LOST", rows)
 }
 
 fn sources(rules: &Value) -> String {
-    let columns = [("SOURCE", Left), ("STATE", Left), ("RULES", Right), ("MESSAGE", Left)];
-    let mut table = Table::new(&columns);
-    for source in list(rules, "sources") {
-        table.row(vec![
+    let rows = list(rules, "sources").map(|source| {
+        vec![
             text(source, "name").to_owned(),
             text(source, "state").to_owned(),
             number(source, "rules").to_string(),
             plain(text(source, "message")),
-        ]);
-    }
-    table.render()
+        ]
+    });
+    table("SOURCE|STATE|>RULES|MESSAGE", rows)
 }
 
 /// The answer of `alerts`.
 pub(crate) fn alerts(answer: &Value) -> String {
-    let mut table = Table::new(&[
-        ("ID", Right),
-        ("TIME (UTC)", Left),
-        ("ACTION", Left),
-        ("SID", Right),
-        ("SOURCE", Left),
-        ("DESTINATION", Left),
-        ("SIGNATURE", Left),
-        ("TARGET", Left),
-    ]);
-    for alert in list(answer, "alerts") {
-        table.row(vec![
+    let rows = list(answer, "alerts").map(|alert| {
+        vec![
             number(alert, "id").to_string(),
             time_of_day(number(alert, "at_ms")),
             text(alert, "action").to_owned(),
@@ -138,16 +116,16 @@ pub(crate) fn alerts(answer: &Value) -> String {
             endpoint(text(alert, "dst"), number(alert, "dport")),
             plain(text(alert, "signature")),
             plain(text(alert, "target")),
-        ]);
-    }
-    let mut out = table.render();
+        ]
+    });
+    let mut out = table(">ID|TIME (UTC)|ACTION|>SID|SOURCE|DESTINATION|SIGNATURE|TARGET", rows);
     let shown = list(answer, "alerts").count();
     let (total, seen) = (number(answer, "total"), number(answer, "seen"));
     let _ = writeln!(out, "{shown} of {total} matching alerts shown, {seen} since daemon start");
     out
 }
 
-fn endpoint(address: &str, port: i64) -> String {
+pub(crate) fn endpoint(address: &str, port: i64) -> String {
     match (address.contains(':'), port) {
         (_, 0) => address.to_owned(),
         (true, _) => format!("[{address}]:{port}"),
@@ -162,19 +140,17 @@ fn time_of_day(at_ms: i64) -> String {
 
 /// The answer of `blocks`.
 pub(crate) fn blocks(answer: &Value) -> String {
-    let columns = [("ADDRESS", Left), ("NAME", Left), ("DURATION", Right), ("SID", Right)];
-    let mut table = Table::new(&[&columns[..], &[("REASON", Left)]].concat());
-    for block in list(answer, "blocks") {
+    let rows = list(answer, "blocks").map(|block| {
         let lasts = number(block, "until_ms") - number(block, "since_ms");
-        table.row(vec![
+        vec![
             text(block, "address").to_owned(),
             plain(text(block, "name")),
             duration(lasts / 1000),
             number(block, "sid").to_string(),
             plain(text(block, "reason")),
-        ]);
-    }
-    let mut out = table.render();
+        ]
+    });
+    let mut out = table("ADDRESS|NAME|>DURATION|>SID|REASON", rows);
     let (packets, refused) = (number(answer, "packets"), number(answer, "refused"));
     let state = if flag(answer, "enabled") { "on" } else { "off" };
     let _ = writeln!(

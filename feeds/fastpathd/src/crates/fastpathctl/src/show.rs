@@ -4,10 +4,10 @@
 use std::fmt::Write;
 
 use serde_json::Value;
+use ubus::Map;
 
-use crate::protection::plain;
-use crate::table::Align::{Left, Right};
-use crate::table::Table;
+use crate::protection::{endpoint, plain};
+use crate::table::table;
 use crate::units::{duration, percent, rate, size};
 
 const PATHS: [&str; 5] = ["hardware", "flowtable", "ebpf", "inspect", "slow"];
@@ -110,107 +110,57 @@ pub(crate) fn engine(state: &Value) -> String {
 }
 
 fn paths(paths: &Value) -> String {
-    let mut table = Table::new(&[
-        ("PATH", Left),
-        ("FLOWS", Right),
-        ("RATE", Right),
-        ("PACKETS/S", Right),
-        ("BYTES", Right),
-    ]);
-    for path in PATHS {
+    let rows = PATHS.iter().map(|path| {
         let p = &paths[path];
-        table.row(vec![
-            path.into(),
+        vec![
+            (*path).to_owned(),
             number(p, "flows").to_string(),
             rate(number(p, "bps")),
             number(p, "pps").to_string(),
             size(number(p, "bytes")),
-        ]);
-    }
-    table.render()
+        ]
+    });
+    table("PATH|>FLOWS|>RATE|>PACKETS/S|>BYTES", rows)
 }
 
 /// One page of `flows`, ungrouped.
 pub(crate) fn flows(page: &Value) -> String {
-    let cols: Vec<&str> = list(page, "cols").filter_map(Value::as_str).collect();
-    let mut table = Table::new(&[
-        ("PROTO", Left),
-        ("SOURCE", Left),
-        ("DESTINATION", Left),
-        ("IN", Left),
-        ("OUT", Left),
-        ("PATH", Left),
-        ("REASON", Left),
-        ("UP", Right),
-        ("DOWN", Right),
-        ("BYTES", Right),
-        ("AGE", Right),
-    ]);
-    for row in list(page, "rows") {
-        let row = Row { cols: &cols, row };
-        table.row(vec![
-            row.text("proto").to_owned(),
-            row.endpoint("src", "sport"),
-            row.endpoint("dst", "dport"),
-            row.side("in"),
-            row.side("out"),
-            row.text("path").to_owned(),
-            row.text("reason").to_owned(),
-            rate(row.number("up_bps")),
-            rate(row.number("down_bps")),
-            size(row.number("up_bytes") + row.number("down_bytes")),
-            duration(row.number("age_s")),
-        ]);
-    }
-    let mut out = table.render();
+    let named = |row: &Value| -> Value {
+        let cells = row.as_array().into_iter().flatten().cloned();
+        let names = list(page, "cols").filter_map(Value::as_str).map(str::to_owned);
+        names.zip(cells).collect::<Map>().into()
+    };
+    let rows = list(page, "rows").map(named).map(|row| {
+        vec![
+            text(&row, "proto").to_owned(),
+            endpoint(text(&row, "src"), number(&row, "sport")),
+            endpoint(text(&row, "dst"), number(&row, "dport")),
+            side(&row, "in"),
+            side(&row, "out"),
+            text(&row, "path").to_owned(),
+            text(&row, "reason").to_owned(),
+            rate(number(&row, "up_bps")),
+            rate(number(&row, "down_bps")),
+            size(number(&row, "up_bytes") + number(&row, "down_bytes")),
+            duration(number(&row, "age_s")),
+        ]
+    });
+    let mut out = table("PROTO|SOURCE|DESTINATION|IN|OUT|PATH|REASON|>UP|>DOWN|>BYTES|>AGE", rows);
     let shown = list(page, "rows").count();
-    let _ = writeln!(
-        out,
-        "{shown} of {} matching flows shown, {} in total",
-        number(page, "matched"),
-        number(page, "total")
-    );
+    let (matched, total) = (number(page, "matched"), number(page, "total"));
+    let _ = writeln!(out, "{shown} of {matched} matching flows shown, {total} in total");
     out
 }
 
-struct Row<'a> {
-    cols: &'a [&'a str],
-    row: &'a Value,
-}
-
-impl Row<'_> {
-    fn cell(&self, name: &str) -> Option<&Value> {
-        let at = self.cols.iter().position(|c| *c == name)?;
-        self.row.get(at)
-    }
-
-    fn text(&self, name: &str) -> &str {
-        self.cell(name).and_then(Value::as_str).unwrap_or_default()
-    }
-
-    fn number(&self, name: &str) -> i64 {
-        self.cell(name).and_then(Value::as_i64).unwrap_or(0)
-    }
-
-    fn endpoint(&self, address: &str, port: &str) -> String {
-        let (address, port) = (self.text(address), self.number(port));
-        match (address.contains(':'), port) {
-            (_, 0) => address.to_owned(),
-            (true, _) => format!("[{address}]:{port}"),
-            (false, _) => format!("{address}:{port}"),
-        }
-    }
-
-    /// `lan/10`: zone (or device) and VLAN.
-    fn side(&self, side: &str) -> String {
-        let zone = match self.text(&format!("{side}_zone")) {
-            "" => self.text(&format!("{side}_dev")),
-            zone => zone,
-        };
-        match self.number(&format!("{side}_vlan")) {
-            0 => zone.to_owned(),
-            vlan => format!("{zone}/{vlan}"),
-        }
+/// `lan/10`: zone (or device) and VLAN.
+fn side(row: &Value, side: &str) -> String {
+    let zone = match text(row, &format!("{side}_zone")) {
+        "" => text(row, &format!("{side}_dev")),
+        zone => zone,
+    };
+    match number(row, &format!("{side}_vlan")) {
+        0 => zone.to_owned(),
+        vlan => format!("{zone}/{vlan}"),
     }
 }
 
@@ -222,34 +172,23 @@ pub(crate) fn flow(answer: &Value) -> String {
         let _ = writeln!(out, "{name:<14} {text}");
     }
     let _ = writeln!(out, "{:<14} {}\n", "ports", joined(answer, "ports"));
-    let mut life = Table::new(&[("AT", Right), ("PATH", Left), ("REASON", Left), ("STATE", Left)]);
     let first = list(answer, "events").next().map_or(0, |event| number(event, "at_ms"));
-    for event in list(answer, "events") {
-        life.row(vec![
+    let life = list(answer, "events").map(|event| {
+        vec![
             format!("+{} ms", number(event, "at_ms") - first),
             text(event, "path").to_owned(),
             text(event, "reason").to_owned(),
             text(event, "state").to_owned(),
-        ]);
-    }
-    out.push_str(&life.render());
+        ]
+    });
+    out.push_str(&table(">AT|PATH|REASON|STATE", life));
     out
 }
 
 /// The answer of `top`.
 pub(crate) fn top(answer: &Value) -> String {
-    let mut table = Table::new(&[
-        ("WHO", Left),
-        ("NAME", Left),
-        ("FLOWS", Right),
-        ("OFFLOADED", Right),
-        ("UP", Right),
-        ("DOWN", Right),
-        ("BYTES", Right),
-        ("OFF THE SLOW PATH", Right),
-    ]);
-    for row in list(answer, "rows") {
-        table.row(vec![
+    let rows = list(answer, "rows").map(|row| {
+        vec![
             text(row, "key").to_owned(),
             text(row, "name").to_owned(),
             number(row, "flows").to_string(),
@@ -258,29 +197,20 @@ pub(crate) fn top(answer: &Value) -> String {
             rate(number(row, "down_bps")),
             size(number(row, "bytes")),
             percent(row.get("ratio").and_then(Value::as_f64)),
-        ]);
-    }
-    table.render()
+        ]
+    });
+    table("WHO|NAME|>FLOWS|>OFFLOADED|>UP|>DOWN|>BYTES|>OFF THE SLOW PATH", rows)
 }
 
 /// The answer of `topology`.
 pub(crate) fn topology(answer: &Value) -> String {
-    let mut links = Table::new(&[
-        ("DEVICE", Left),
-        ("KIND", Left),
-        ("LINK", Left),
-        ("ON", Left),
-        ("VLANS", Left),
-        ("ADDRESSES", Left),
-        ("FLOWTABLE", Left),
-    ]);
-    for link in list(answer, "links") {
+    let links = list(answer, "links").map(|link| {
         let on = match (text(link, "master"), text(link, "lower")) {
             ("", lower) => lower,
             (master, _) => master,
         };
         let name = text(link, "name");
-        links.row(vec![
+        vec![
             name.to_owned(),
             text(link, "kind").to_owned(),
             (if flag(link, "carrier") { "up" } else { "down" }).to_owned(),
@@ -288,9 +218,9 @@ pub(crate) fn topology(answer: &Value) -> String {
             vlans(answer, link, name),
             joined(link, "addresses"),
             (if flag(link, "in_flowtable") { "yes" } else { text(link, "why") }).to_owned(),
-        ]);
-    }
-    let mut out = links.render();
+        ]
+    });
+    let mut out = table("DEVICE|KIND|LINK|ON|VLANS|ADDRESSES|FLOWTABLE", links);
     for session in list(answer, "pppoe") {
         let _ = writeln!(
             out,

@@ -1,59 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Text in aligned columns.
 
-/// Where the text of a column stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Align {
-    Left,
-    Right,
-}
-
-/// Rows under a heading; every column is as wide as its widest cell.
-#[derive(Debug)]
-pub(crate) struct Table {
-    heading: Vec<(&'static str, Align)>,
-    rows: Vec<Vec<String>>,
-}
-
-impl Table {
-    pub(crate) fn new(heading: &[(&'static str, Align)]) -> Self {
-        Self { heading: heading.to_vec(), rows: Vec::new() }
-    }
-
-    /// Adds a row; missing cells are empty, surplus ones are left out.
-    pub(crate) fn row(&mut self, mut cells: Vec<String>) {
-        cells.resize(self.heading.len(), String::new());
-        self.rows.push(cells);
-    }
-
-    pub(crate) fn render(&self) -> String {
-        let widths: Vec<usize> = (0..self.heading.len())
-            .map(|i| {
-                let cells = self.rows.iter().map(|r| r[i].chars().count());
-                cells.max().unwrap_or(0).max(self.heading[i].0.chars().count())
-            })
-            .collect();
-        let heading = self.heading.iter().map(|(name, _)| (*name).to_owned()).collect();
-        let mut text = String::new();
-        for row in std::iter::once(&heading).chain(&self.rows) {
-            text.push_str(self.line(row, &widths).trim_end());
-            text.push('\n');
-        }
-        text
-    }
-
-    fn line(&self, row: &[String], widths: &[usize]) -> String {
+/// Rows under a heading; every column is as wide as its widest cell. `heading` has the names of
+/// the columns, as in `NAME|>SIZE`, where `>` aligns a column to the right. Missing cells are
+/// empty, surplus ones are left out.
+pub(crate) fn table(heading: &str, rows: impl Iterator<Item = Vec<String>>) -> String {
+    let columns: Vec<&str> = heading.split('|').collect();
+    let names = columns.iter().map(|column| column.trim_start_matches('>').to_owned()).collect();
+    let rows: Vec<Vec<String>> = std::iter::once(names)
+        .chain(rows)
+        .map(|mut row| {
+            row.resize(columns.len(), String::new());
+            row
+        })
+        .collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
+    let widths: Vec<usize> = (0..columns.len()).map(|of| width(of).unwrap_or(0)).collect();
+    let mut text = String::new();
+    for row in &rows {
         let mut line = String::new();
-        for ((cell, width), (_, align)) in row.iter().zip(widths).zip(&self.heading) {
-            let gap = " ".repeat(width.saturating_sub(cell.chars().count()));
-            match align {
-                Align::Left => line.extend([cell.as_str(), &gap]),
-                Align::Right => line.extend([gap.as_str(), cell]),
-            }
+        for ((cell, width), column) in row.iter().zip(&widths).zip(&columns) {
+            let gap = " ".repeat(width - cell.chars().count());
+            let parts = if column.starts_with('>') { [&gap, cell] } else { [cell, &gap] };
+            line.extend(parts.map(String::as_str));
             line.push_str("  ");
         }
-        line
+        text.push_str(line.trim_end());
+        text.push('\n');
     }
+    text
 }
 
 #[cfg(test)]
@@ -62,12 +37,10 @@ mod tests {
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {
-        let mut table = Table::new(&[("PATH", Align::Left), ("FLOWS", Align::Right)]);
-        table.row(vec!["flowtable".into(), "7".into()]);
-        table.row(vec!["slow".into(), "1234567".into()]);
-        table.row(vec!["é".into()]);
+        let rows = [vec!["flowtable", "7"], vec!["slow", "1234567"], vec!["é"]];
+        let rows = rows.map(|row| row.into_iter().map(str::to_owned).collect());
         assert_eq!(
-            table.render(),
+            table("PATH|>FLOWS", rows.into_iter()),
             "PATH         FLOWS\n\
              flowtable        7\n\
              slow       1234567\n\

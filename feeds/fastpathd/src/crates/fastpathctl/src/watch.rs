@@ -16,12 +16,13 @@ const CLEAR_BELOW: &str = "\x1b[J";
 
 pub(crate) async fn run(bus: &Handle, mut request: Map<String, Value>) -> Result<(), Failure> {
     request.entry("limit").or_insert(json!(15));
+    let request = Value::Object(request);
     let terminal = std::io::stdout().is_terminal();
     let mut second = tokio::time::interval(Duration::from_secs(1));
     loop {
         second.tick().await;
-        let status = call(bus, "status", json!({})).await?;
-        let page = call(bus, "flows", request.clone().into()).await?;
+        let status = call(bus, "status", &json!({})).await?;
+        let page = call(bus, "flows", &request).await?;
         let text = format!("{}\n{}", show::status(&status), show::flows(&page));
         let text = if terminal {
             format!("{HOME}{}{CLEAR_BELOW}", text.replace('\n', CLEAR_LINE))

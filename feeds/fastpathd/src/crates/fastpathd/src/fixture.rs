@@ -188,7 +188,7 @@ pub(crate) fn running() -> Core {
 pub(crate) fn ask(core: &mut Core, method: &str, args: Value) -> Value {
     let Value::Object(args) = args else { panic!("{args}") };
     match call(core, method, args) {
-        Outcome::Reply(answer) => answer,
+        Outcome::Reply(Ok(answer), _) => Value::Object(answer.decode().unwrap()),
         other => panic!("{method}: {other:?}"),
     }
 }

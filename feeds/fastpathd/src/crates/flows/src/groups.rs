@@ -5,7 +5,6 @@ use std::cmp::Ordering;
 use std::net::IpAddr;
 
 use hashbrown::HashMap;
-use serde_json::Value;
 
 use crate::flow::Flow;
 use crate::intern::Number;
@@ -14,6 +13,7 @@ use crate::page::TopRow;
 use crate::path::Path;
 use crate::proto::{self, TCP, UDP};
 use crate::query::{Group, Sort};
+use crate::rows::whole;
 use crate::table::FlowTable;
 
 /// The columns of a group.
@@ -158,7 +158,7 @@ pub(crate) fn comparison(sort: Sort) -> Option<fn(&FlowTable, &Line, &Line) -> O
 
 fn name<'a>(table: &'a FlowTable, (key, sum): &Line) -> &'a str {
     match *key {
-        GroupKey::Host(_) => table.names().get(sum.name).map_or("", |name| &**name),
+        GroupKey::Host(_) => table.name(sum.name),
         GroupKey::Service(proto, port) => proto::service(proto, port),
         GroupKey::Vlan(_) => table.side(sum.name).map_or("", |side| &*side.zone),
         GroupKey::Path(_) => "",
@@ -166,14 +166,8 @@ fn name<'a>(table: &'a FlowTable, (key, sum): &Line) -> &'a str {
 }
 
 /// A group as the row of `top`.
-pub(crate) fn top_row(table: &FlowTable, line: &Line) -> TopRow {
+pub(crate) fn top_row<'a>(table: &'a FlowTable, line: &Line) -> TopRow<'a> {
     let (key, sum) = line;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "rates are finite and not negative, and `as` saturates"
-    )]
-    let whole = |bps: f32| bps.round() as u64;
     TopRow {
         key: match *key {
             GroupKey::Host(address) => address.to_string(),
@@ -182,7 +176,7 @@ pub(crate) fn top_row(table: &FlowTable, line: &Line) -> TopRow {
             GroupKey::Vlan(vlan) => vlan.to_string(),
             GroupKey::Path(path) => path.word().to_owned(),
         },
-        name: name(table, line).to_owned(),
+        name: name(table, line),
         flows: sum.flows,
         offloaded: sum.offloaded,
         bytes: sum.bytes,
@@ -190,19 +184,4 @@ pub(crate) fn top_row(table: &FlowTable, line: &Line) -> TopRow {
         down_bps: whole(sum.down_bps),
         ratio: (sum.ratio() * 1e4).round() / 1e4,
     }
-}
-
-/// A group as a row of `flows`, in the order of [`COLS`].
-pub(crate) fn row(table: &FlowTable, line: &Line) -> Vec<Value> {
-    let row = top_row(table, line);
-    vec![
-        row.key.into(),
-        row.name.into(),
-        row.flows.into(),
-        row.offloaded.into(),
-        row.bytes.into(),
-        row.up_bps.into(),
-        row.down_bps.into(),
-        row.ratio.into(),
-    ]
 }

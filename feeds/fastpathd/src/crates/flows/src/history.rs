@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::accounts::{ByPath, PATHS};
-use crate::parse::{Object, QueryError};
+use crate::parse::{QueryError, Request};
 use crate::time::Millis;
 
 /// What a series counts.
@@ -38,7 +38,7 @@ impl HistoryQuery {
     /// # Errors
     /// Names the field that is unknown, of the wrong type or out of range, and its value.
     pub fn parse(request: &Value) -> Result<Self, QueryError> {
-        let object = Object::new("", request)?;
+        let object = Request::new("", request)?;
         object.only(&["series", "step_s", "from_ms"])?;
         let series = |word: &str| match word {
             "rate" => Some(Series::Rate),

@@ -2,14 +2,14 @@
 //! Answers in the shapes of the API's schemas.
 
 use serde::Serialize;
-use serde_json::{Map, Value};
 
 use crate::path::Path;
 use crate::query::Group;
+use crate::rows::{self, FlowRow};
 
 /// One page of flows or groups: the reply of `flows`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct FlowPage {
+#[derive(Debug, Serialize)]
+pub struct FlowPage<'a> {
     /// Flows known.
     pub total: usize,
     /// Flows or groups that the filter lets through.
@@ -21,16 +21,30 @@ pub struct FlowPage {
     /// Names of the fields of a row.
     pub cols: &'static [&'static str],
     /// The rows of this page.
-    pub rows: Vec<Vec<Value>>,
+    pub rows: Rows<'a>,
 }
 
+/// The rows of a page.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum Rows<'a> {
+    /// Single flows.
+    Flows(Vec<FlowRow<'a>>),
+    /// Groups.
+    Groups(Vec<GroupRow<'a>>),
+}
+
+/// Key, name, flows, offloaded, bytes, bits per second up and down, ratio.
+pub type GroupRow<'a> = (String, &'a str, u64, u64, u64, u64, u64, f64);
+
 /// One flow with its life so far: the reply of `flow`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct FlowDetail {
+#[derive(Debug, Serialize)]
+pub struct FlowDetail<'a> {
     /// The columns of a flow row by name.
-    pub flow: Map<String, Value>,
+    #[serde(serialize_with = "rows::named")]
+    pub flow: FlowRow<'a>,
     /// Lowest devices of the initiator's and the other side; empty: unknown.
-    pub ports: [String; 2],
+    pub ports: [&'a str; 2],
     /// Oldest first, at most 16.
     pub events: Vec<FlowEvent>,
 }
@@ -50,20 +64,20 @@ pub struct FlowEvent {
 
 /// Who uses the line: the reply of `top`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Top {
+pub struct Top<'a> {
     /// What the rows are.
     pub by: Group,
     /// Busiest first.
-    pub rows: Vec<TopRow>,
+    pub rows: Vec<TopRow<'a>>,
 }
 
 /// One host, service, VLAN or path.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct TopRow {
+pub struct TopRow<'a> {
     /// Address, `proto/port`, VLAN or path.
     pub key: String,
     /// Host or service name; empty: unknown.
-    pub name: String,
+    pub name: &'a str,
     /// Flows.
     pub flows: u64,
     /// Of these, offloaded flows.

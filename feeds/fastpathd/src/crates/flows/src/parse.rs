@@ -30,6 +30,12 @@ pub enum QueryError {
         /// Its value.
         value: String,
     },
+    /// The field must be there.
+    #[error("{field}: is missing")]
+    Missing {
+        /// The field.
+        field: String,
+    },
     /// The field conflicts with another one of the request.
     #[error("{field}: {value} cannot be combined with {other}")]
     Conflict {
@@ -42,14 +48,18 @@ pub enum QueryError {
     },
 }
 
-/// An object of a request; null counts as empty.
-pub(crate) struct Object<'a> {
+/// The arguments of a request, or an object among them; null counts as empty.
+pub struct Request<'a> {
     name: &'static str,
     fields: Option<&'a Map<String, Value>>,
 }
 
-impl<'a> Object<'a> {
-    pub(crate) fn new(name: &'static str, value: &'a Value) -> Result<Self, QueryError> {
+impl<'a> Request<'a> {
+    /// The object `value`, as errors name it; empty: the request itself.
+    ///
+    /// # Errors
+    /// It is no object.
+    pub fn new(name: &'static str, value: &'a Value) -> Result<Self, QueryError> {
         let fields = match value {
             Value::Null => None,
             Value::Object(fields) => Some(fields),
@@ -62,7 +72,10 @@ impl<'a> Object<'a> {
     }
 
     /// Refuses every field that is not in `known`.
-    pub(crate) fn only(&self, known: &[&str]) -> Result<(), QueryError> {
+    ///
+    /// # Errors
+    /// There is another one.
+    pub fn only(&self, known: &[&str]) -> Result<(), QueryError> {
         let mut names = self.fields.into_iter().flat_map(Map::keys);
         match names.find(|name| !known.contains(&name.as_str())) {
             Some(name) => Err(QueryError::Unknown { field: self.field(name) }),
@@ -70,7 +83,9 @@ impl<'a> Object<'a> {
         }
     }
 
-    pub(crate) fn value(&self, name: &str) -> Option<&'a Value> {
+    /// A field as it came.
+    #[must_use]
+    pub fn value(&self, name: &str) -> Option<&'a Value> {
         self.fields?.get(name).filter(|value| !value.is_null())
     }
 
@@ -78,7 +93,11 @@ impl<'a> Object<'a> {
         self.get(name, "true or false", Value::as_bool)
     }
 
-    pub(crate) fn integer<T>(&self, name: &str, least: T, most: T) -> Result<Option<T>, QueryError>
+    /// An integer from `least` to `most`.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn integer<T>(&self, name: &str, least: T, most: T) -> Result<Option<T>, QueryError>
     where
         T: TryFrom<u64> + PartialOrd + std::fmt::Display + Copy,
     {
@@ -88,13 +107,20 @@ impl<'a> Object<'a> {
     }
 
     /// A string of at most `most` characters.
-    pub(crate) fn text(&self, name: &str, most: usize) -> Result<Option<&'a str>, QueryError> {
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn text(&self, name: &str, most: usize) -> Result<Option<&'a str>, QueryError> {
         let fits = |text: &&str| text.chars().count() <= most;
         let wanted = format!("a string of at most {most} characters");
         self.get(name, &wanted, |value| value.as_str().filter(fits))
     }
 
-    pub(crate) fn word<T>(
+    /// What `read` makes of a string.
+    ///
+    /// # Errors
+    /// It makes nothing of it.
+    pub fn word<T>(
         &self,
         name: &str,
         read: impl Fn(&str) -> Option<T>,
@@ -120,6 +146,14 @@ impl<'a> Object<'a> {
             })
         };
         list.iter().enumerate().map(read_one).collect()
+    }
+
+    /// A field that must be there.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn required<T>(&self, name: &str, read: Option<T>) -> Result<T, QueryError> {
+        read.ok_or_else(|| QueryError::Missing { field: self.field(name) })
     }
 
     pub(crate) fn bad(&self, name: &str, wanted: &str) -> QueryError {

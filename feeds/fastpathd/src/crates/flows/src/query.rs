@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::inspection::Inspection;
-use crate::parse::{Object, QueryError};
+use crate::parse::{QueryError, Request};
 use crate::path::{Path, Reason};
 
 /// Rows of a page when the request does not say.
@@ -54,7 +54,7 @@ impl FlowsQuery {
     /// # Errors
     /// Names the field that is unknown, of the wrong type or out of range, and its value.
     pub fn parse(request: &Value) -> Result<Self, QueryError> {
-        let object = Object::new("", request)?;
+        let object = Request::new("", request)?;
         object.only(&["filter", "sort", "desc", "group", "offset", "limit"])?;
         let default = Self::default();
         let group = object.word("group", Group::from_word, "host, service, vlan or path")?;
@@ -94,7 +94,7 @@ pub struct Filter {
 
 impl Filter {
     fn parse(request: &Value) -> Result<Self, QueryError> {
-        let object = Object::new("filter", request)?;
+        let object = Request::new("filter", request)?;
         object.only(&[
             "text",
             "path",
@@ -246,7 +246,7 @@ impl TopQuery {
     /// # Errors
     /// As [`FlowsQuery::parse`].
     pub fn parse(request: &Value) -> Result<Self, QueryError> {
-        let object = Object::new("", request)?;
+        let object = Request::new("", request)?;
         object.only(&["by", "limit"])?;
         let by = |word: &str| Group::from_word(word).filter(|group| *group != Group::None);
         Ok(Self {

@@ -1,102 +1,94 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Flows as rows of the API.
 
-use serde_json::{Map, Value};
+use ctnetlink::TcpState;
+use serde::ser::{Serialize, SerializeStruct, SerializeTuple, Serializer};
 
 use crate::flow::{Flow, Step};
-use crate::network::Side;
+use crate::intern::Number;
 use crate::page::FlowEvent;
+use crate::path::Reason;
 use crate::proto;
 use crate::table::FlowTable;
-use crate::time::Now;
+use crate::time::{Millis, Now};
 
-/// The columns of a flow.
-pub(crate) const COLS: &[&str] = &[
-    "id",
-    "proto",
-    "family",
-    "src",
-    "sport",
-    "dst",
-    "dport",
-    "nat_src",
-    "nat_sport",
-    "nat_dst",
-    "nat_dport",
-    "in_dev",
-    "in_vlan",
-    "in_zone",
-    "out_dev",
-    "out_vlan",
-    "out_zone",
-    "path",
-    "reason",
-    "state",
-    "up_bytes",
-    "down_bytes",
-    "up_packets",
-    "down_packets",
-    "up_bps",
-    "down_bps",
-    "age_s",
-    "idle_s",
-    "src_name",
-    "dst_name",
-    "inspection",
-];
-
-/// A flow as a row, in the order of [`COLS`].
-pub(crate) fn row(flow: &Flow, table: &FlowTable, now: Now) -> Vec<Value> {
-    let near = flow.near();
-    let far = flow.far();
-    let mut row = Vec::with_capacity(COLS.len());
-    row.extend([
-        flow.id.into(),
-        proto::name(flow.orig.proto).into(),
-        (if near.src.is_ipv6() { 6 } else { 4 }).into(),
-    ]);
-    for ends in [near, far] {
-        row.extend([
-            ends.src.to_string().into(),
-            ends.sport.into(),
-            ends.dst.to_string().into(),
-            ends.dport.into(),
-        ]);
-    }
-    for number in [flow.initiator, flow.responder] {
-        row.extend(side(table.side(number)));
-    }
-    let since = |at| (now.millis().saturating_sub(at).max(0) / 1000).into();
-    let name = |number| table.names().get(number).map_or("", |name| &**name).into();
-    row.extend([
-        flow.path.word().into(),
-        flow.reason.map_or("", crate::Reason::word).into(),
-        flow.tcp_state.map_or("", ctnetlink::TcpState::word).into(),
-        flow.up.bytes.into(),
-        flow.down.bytes.into(),
-        flow.up.packets.into(),
-        flow.down.packets.into(),
-        whole(flow.up_bps),
-        whole(flow.down_bps),
-        since(flow.born),
-        since(flow.active),
-        name(flow.src_name),
-        name(flow.dst_name),
-        flow.inspection.word().into(),
-    ]);
-    row
+/// A flow as the API has it: an array in the order of [`COLS`] among the rows of a page, a table in
+/// the answer of `flow`. It is read from the flow while it is written.
+#[derive(Debug, Clone, Copy)]
+pub struct FlowRow<'a> {
+    pub(crate) flow: &'a Flow,
+    pub(crate) table: &'a FlowTable,
+    pub(crate) now: Now,
 }
 
-fn side(side: Option<&Side>) -> [Value; 3] {
-    match side {
-        Some(side) => [(*side.device).into(), side.vlan.into(), (*side.zone).into()],
-        None => ["".into(), 0.into(), "".into()],
-    }
+macro_rules! columns {
+    ($row:ident: $($name:ident = $value:expr,)+) => {
+        /// The columns of a flow.
+        pub(crate) const COLS: &[&str] = &[$(stringify!($name)),+];
+
+        impl Serialize for FlowRow<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let $row = self;
+                let mut columns = serializer.serialize_tuple(COLS.len())?;
+                $(columns.serialize_element(&$value)?;)+
+                columns.end()
+            }
+        }
+
+        /// Writes a flow with the columns as names.
+        pub(crate) fn named<S: Serializer>(
+            $row: &FlowRow<'_>,
+            serializer: S,
+        ) -> Result<S::Ok, S::Error> {
+            let mut columns = serializer.serialize_struct("flow", COLS.len())?;
+            $(columns.serialize_field(stringify!($name), &$value)?;)+
+            columns.end()
+        }
+    };
 }
 
-/// A flow as an object with the columns as names.
-pub(crate) fn object(flow: &Flow, table: &FlowTable, now: Now) -> Map<String, Value> {
-    COLS.iter().map(ToString::to_string).zip(row(flow, table, now)).collect()
+columns! { row:
+    id = row.flow.id,
+    proto = proto::name(row.flow.orig.proto),
+    family = if row.flow.near().src.is_ipv6() { 6 } else { 4 },
+    src = row.flow.near().src,
+    sport = row.flow.near().sport,
+    dst = row.flow.near().dst,
+    dport = row.flow.near().dport,
+    nat_src = row.flow.far().src,
+    nat_sport = row.flow.far().sport,
+    nat_dst = row.flow.far().dst,
+    nat_dport = row.flow.far().dport,
+    in_dev = row.side(row.flow.initiator).0,
+    in_vlan = row.side(row.flow.initiator).1,
+    in_zone = row.side(row.flow.initiator).2,
+    out_dev = row.side(row.flow.responder).0,
+    out_vlan = row.side(row.flow.responder).1,
+    out_zone = row.side(row.flow.responder).2,
+    path = row.flow.path,
+    reason = row.flow.reason.map_or("", Reason::word),
+    state = row.flow.tcp_state.map_or("", TcpState::word),
+    up_bytes = row.flow.up.bytes,
+    down_bytes = row.flow.down.bytes,
+    up_packets = row.flow.up.packets,
+    down_packets = row.flow.down.packets,
+    up_bps = whole(row.flow.up_bps),
+    down_bps = whole(row.flow.down_bps),
+    age_s = row.since(row.flow.born),
+    idle_s = row.since(row.flow.active),
+    src_name = row.table.name(row.flow.src_name),
+    dst_name = row.table.name(row.flow.dst_name),
+    inspection = row.flow.inspection.word(),
+}
+
+impl FlowRow<'_> {
+    fn side(&self, number: Number) -> (&str, u16, &str) {
+        self.table.side(number).map_or(("", 0, ""), |side| (&side.device, side.vlan, &side.zone))
+    }
+
+    fn since(&self, at: Millis) -> Millis {
+        self.now.millis().saturating_sub(at).max(0) / 1000
+    }
 }
 
 /// A step of a flow's life.
@@ -104,18 +96,17 @@ pub(crate) fn event(step: &Step, now: Now) -> FlowEvent {
     FlowEvent {
         at_ms: now.unix_ms_of(step.at),
         path: step.path,
-        reason: step.reason.map_or("", crate::Reason::word),
-        state: step.state.map_or("", ctnetlink::TcpState::word),
+        reason: step.reason.map_or("", Reason::word),
+        state: step.state.map_or("", TcpState::word),
     }
 }
 
 /// A rate as an integer.
-pub(crate) fn whole(bps: f32) -> Value {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "rates are finite and not negative, and `as` saturates"
-    )]
-    let whole = bps.round() as u64;
-    whole.into()
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "rates are finite and not negative, and `as` saturates"
+)]
+pub(crate) fn whole(bps: f32) -> u64 {
+    bps.round() as u64
 }

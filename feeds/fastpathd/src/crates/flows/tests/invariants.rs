@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use ctnetlink::{Entry, Event, Status, TcpState};
 use flows::{EngineState, FlowTable, FlowsQuery, Gate, InspectionState};
 use proptest::prelude::*;
-use support::{Net, at, counted, entry, flowtable, inspection, tuple};
+use support::{Net, at, cells, counted, entry, flowtable, inspection, named, tuple};
 
 /// Something that happens to the table.
 #[derive(Debug, Clone)]
@@ -92,17 +92,16 @@ fn check(table: &FlowTable, seconds: f64) {
     assert_eq!(flows, u64::try_from(table.len()).expect("few"), "each flow is on one path");
     let query = FlowsQuery { limit: 500, ..FlowsQuery::default() };
     let page = table.query(&query, now).expect("a page");
-    assert_eq!(
-        (page.total, page.matched, page.rows.len()),
-        (table.len(), table.len(), table.len())
-    );
-    let ids: HashSet<u64> = page.rows.iter().map(|row| row[0].as_u64().expect("an id")).collect();
+    let rows = cells(&page);
+    assert_eq!((page.total, page.matched, rows.len()), (table.len(), table.len(), table.len()));
+    let ids: HashSet<u64> = rows.iter().map(|row| row[0].as_u64().expect("an id")).collect();
     assert_eq!(ids.len(), table.len(), "ids are unique");
-    for (row, id) in page.rows.iter().map(|row| (row, row[0].as_u64().expect("an id"))) {
+    for (row, id) in rows.iter().map(|row| (row, row[0].as_u64().expect("an id"))) {
         let detail = table.flow(id, now).expect("found by its id");
-        assert_eq!(detail.flow["sport"], row[4], "and it is the one");
+        let flow = named(&detail);
+        assert_eq!(flow["sport"], row[4], "and it is the one");
         let last = detail.events.last().expect("a life has a beginning");
-        assert_eq!(detail.flow["reason"], last.reason, "and ends with today");
+        assert_eq!(flow["reason"], last.reason, "and ends with today");
         assert!(detail.events.len() <= 16);
     }
     let ratio = table.totals().ratio;

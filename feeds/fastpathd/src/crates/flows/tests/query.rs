@@ -9,7 +9,8 @@ use ctnetlink::{Entry, Status, TcpState};
 use flows::{FlowTable, FlowsQuery, QueryError, Sort, TopQuery};
 use serde_json::{Value, json};
 use support::{
-    TCP, UDP, address, at, counted, dump, entry, offloaded, rows, tuple, watching, with_status,
+    TCP, UDP, address, at, cells, counted, dump, entry, offloaded, rows, tuple, watching,
+    with_status,
 };
 
 /// Six flows of different kinds, with rates.
@@ -56,9 +57,10 @@ fn columns_are_those_of_the_schema() {
     let schema = include_str!("../../../schema/flow.json");
     let schema: Value = serde_json::from_str(schema).expect("JSON");
     let flow = &schema["properties"]["reply"]["properties"]["flow"];
-    let page = some().query(&FlowsQuery::default(), at(2.0)).expect("a page");
+    let table = some();
+    let page = table.query(&FlowsQuery::default(), at(2.0)).expect("a page");
     assert_eq!(json!(page.cols), flow["required"]);
-    for row in &page.rows {
+    for row in &cells(&page) {
         for (name, value) in page.cols.iter().zip(row) {
             let property = &flow["properties"][name];
             let fits = match property["type"].as_str() {
@@ -151,10 +153,9 @@ fn every_column_sorts_both_ways() {
         let down = table.query(&query(true), at(2.0)).expect("a page");
         let column = up.cols.iter().position(|col| *col == sort.word());
         let Some(column) = column else { continue };
-        let values = |rows: &[Vec<Value>]| -> Vec<Value> {
-            rows.iter().map(|row| row[column].clone()).collect()
-        };
-        let (up, mut down) = (values(&up.rows), values(&down.rows));
+        let values =
+            |page| -> Vec<Value> { cells(page).iter().map(|row| row[column].clone()).collect() };
+        let (up, mut down) = (values(&up), values(&down));
         down.reverse();
         assert_eq!(up, down, "{}", sort.word());
         let ordered = match up[0] {
@@ -186,8 +187,9 @@ fn pages_cover_everything_once() {
     let page = |offset: usize| ids(&json!({ "offset": offset, "limit": 2 }));
     assert_eq!([page(0), page(2), page(4), page(6)].concat(), [4, 1, 6, 2, 3, 5]);
     let query = FlowsQuery::parse(&json!({ "filter": { "vlan": 20 }, "limit": 1 }));
-    let page = some().query(&query.expect("a query"), at(2.0)).expect("a page");
-    assert_eq!((page.total, page.matched, page.rows.len()), (6, 2, 1));
+    let table = some();
+    let page = table.query(&query.expect("a query"), at(2.0)).expect("a page");
+    assert_eq!((page.total, page.matched, cells(&page).len()), (6, 2, 1));
     assert_eq!(page.now_ms, support::START_MS + 2000);
     let json = serde_json::to_value(&page).expect("JSON");
     assert_eq!(json["rows"][0].as_array().map(Vec::len), Some(page.cols.len()));
@@ -234,23 +236,22 @@ fn groups_by_service_vlan_and_path() {
 fn a_group_page_counts_groups() {
     let query = json!({ "group": "host", "filter": { "family": 4 }, "limit": 2, "sort": "bytes" });
     let query = FlowsQuery::parse(&query).expect("a query");
-    let page = some().query(&query, at(2.0)).expect("a page");
-    assert_eq!((page.total, page.matched, page.rows.len()), (6, 4, 2));
+    let table = some();
+    let page = table.query(&query, at(2.0)).expect("a page");
+    assert_eq!((page.total, page.matched, cells(&page).len()), (6, 4, 2));
 }
 
 #[test]
 fn the_busiest() {
-    let top = |request: Value| some().top(&TopQuery::parse(&request).expect("a query"));
+    let table = some();
+    let top = |request: Value| table.top(&TopQuery::parse(&request).expect("a query"));
     let hosts = top(json!({}));
     assert_eq!(hosts.rows[0].key, "fd00:10::4");
     assert_eq!(hosts.rows[0].down_bps, 400_000);
     assert!((hosts.rows[0].ratio - 1.0).abs() < f64::EPSILON);
     assert_eq!(top(json!({ "limit": 2 })).rows.len(), 2);
     let services = top(json!({ "by": "service" }));
-    assert_eq!(
-        (services.rows[0].key.as_str(), services.rows[0].name.as_str()),
-        ("udp/443", "quic")
-    );
+    assert_eq!((services.rows[0].key.as_str(), services.rows[0].name), ("udp/443", "quic"));
     let json = serde_json::to_value(&services).expect("JSON");
     assert_eq!(json["by"], "service");
 }

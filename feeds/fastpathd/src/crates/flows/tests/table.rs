@@ -9,8 +9,8 @@ use ctnetlink::{Entry, Event, Status, TcpState};
 use flows::{EngineState, FlowTable};
 use serde_json::json;
 use support::{
-    Net, START_MS, TCP, UDP, at, counted, dump, dump_in, entry, flowtable, offloaded, only, rows,
-    tuple, uncounted, verdict, watching, web, with_status,
+    Net, START_MS, TCP, UDP, at, counted, dump, dump_in, entry, flowtable, named, offloaded, only,
+    rows, tuple, uncounted, verdict, watching, web, with_status,
 };
 
 fn event(table: &mut FlowTable, seconds: f64, event: &Event) {
@@ -162,7 +162,7 @@ fn two_flows_that_share_the_kernels_id_stay_apart() {
     assert_ne!(ids[0], ids[1]);
     for (id, row) in ids.iter().zip(&rows) {
         let detail = table.flow(*id, at(2.0)).expect("known");
-        assert_eq!(detail.flow["src"], row["src"]);
+        assert_eq!(named(&detail)["src"], row["src"]);
     }
     dump(&mut table, 3.0, &both[..1]);
     assert_eq!(only(&table, 3.0)["down_bytes"], 1000);
@@ -183,7 +183,7 @@ fn ids_find_their_flows_after_others_have_gone() {
         let found = table.flow(u64::from(id), at(2.0));
         assert_eq!(found.is_some(), id % 3 == 0, "{id}");
         if let Some(detail) = found {
-            assert_eq!(detail.flow["sport"], web(id).orig.sport);
+            assert_eq!(named(&detail)["sport"], web(id).orig.sport);
         }
     }
     let left: Vec<Entry> = all.into_iter().filter(|entry| entry.id % 3 == 0).collect();

@@ -51,6 +51,18 @@ pub struct Method {
     pub run: fn(Call) -> Answer,
 }
 
+/// A method: its name, the function that answers it, and names and types of its arguments.
+#[macro_export]
+macro_rules! method {
+    ($name:literal, $run:path $(, $arg:literal: $sample:ident)*) => {
+        $crate::Method {
+            name: $name,
+            args: &[$(($arg, $crate::Sample::$sample)),*],
+            run: |call| Box::pin(async move { $run(&call).await }),
+        }
+    };
+}
+
 /// An object on the bus.
 pub struct Object {
     /// Its name, which is the name of the file that rpcd runs.

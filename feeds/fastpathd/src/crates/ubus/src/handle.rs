@@ -39,16 +39,17 @@ impl Handle {
         Handle { commands }
     }
 
-    /// Calls `method` of the object at `path` and waits for its result; an object that answers
+    /// Calls `method` of the object at `path` with `args`, a map or a struct, and waits for its
+    /// result; an object that answers
     /// status 0 without data gives an empty map. `timeout` covers look-up and call.
     ///
     /// # Errors
     /// See [`CallError`]; the object's own status is in it.
-    pub async fn call(
+    pub async fn call<T: Serialize + ?Sized>(
         &self,
         path: &str,
         method: &str,
-        args: &Map,
+        args: &T,
         timeout: Duration,
     ) -> Result<Map, CallError> {
         let request = Request { name: format!("call {path} {method}"), handle: self };
@@ -160,7 +161,12 @@ impl Request<'_> {
         }
     }
 
-    async fn call(&self, path: &str, method: &str, args: &Map) -> Result<Map, CallError> {
+    async fn call<T: Serialize + ?Sized>(
+        &self,
+        path: &str,
+        method: &str,
+        args: &T,
+    ) -> Result<Map, CallError> {
         let id = self.find(path).await?;
         self.invoke(id, method, args).await
     }
@@ -213,7 +219,12 @@ impl Request<'_> {
         id.ok_or_else(|| self.unreadable(DecodeError::Missing { what: "an object id" }))
     }
 
-    async fn invoke(&self, id: u32, method: &str, args: &Map) -> Result<Map, CallError> {
+    async fn invoke<T: Serialize + ?Sized>(
+        &self,
+        id: u32,
+        method: &str,
+        args: &T,
+    ) -> Result<Map, CallError> {
         let attributes = vec![
             Attribute::ObjectId(id),
             Attribute::Method(method.to_owned()),
@@ -240,7 +251,7 @@ impl Request<'_> {
         if status == Status::Ok { Ok(data) } else { Err(self.refused(status)) }
     }
 
-    fn encode(&self, args: &Map) -> Result<Blobmsg, CallError> {
+    fn encode<T: Serialize + ?Sized>(&self, args: &T) -> Result<Blobmsg, CallError> {
         Blobmsg::encode(args).map_err(|source| self.unsendable(source))
     }
 

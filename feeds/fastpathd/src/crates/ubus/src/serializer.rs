@@ -74,6 +74,15 @@ impl<'w> Field<'w> {
     }
 }
 
+/// Integers that an int64 holds.
+macro_rules! widened {
+    ($($method:ident $kind:ident),*) => {$(
+        fn $method(self, value: $kind) -> Result<()> {
+            self.serialize_i64(value.into())
+        }
+    )*};
+}
+
 impl<'w> ser::Serializer for Field<'w> {
     type Ok = ();
     type Error = EncodeError;
@@ -89,17 +98,8 @@ impl<'w> ser::Serializer for Field<'w> {
         self.bytes(INT8, &[u8::from(value)])
     }
 
-    fn serialize_i8(self, value: i8) -> Result<()> {
-        self.serialize_i64(value.into())
-    }
-
-    fn serialize_i16(self, value: i16) -> Result<()> {
-        self.serialize_i64(value.into())
-    }
-
-    fn serialize_i32(self, value: i32) -> Result<()> {
-        self.serialize_i64(value.into())
-    }
+    widened!(serialize_i8 i8, serialize_i16 i16, serialize_i32 i32);
+    widened!(serialize_u8 u8, serialize_u16 u16, serialize_u32 u32);
 
     fn serialize_i64(self, value: i64) -> Result<()> {
         match i32::try_from(value) {
@@ -108,19 +108,11 @@ impl<'w> ser::Serializer for Field<'w> {
         }
     }
 
-    fn serialize_u8(self, value: u8) -> Result<()> {
-        self.serialize_i64(value.into())
-    }
-
-    fn serialize_u16(self, value: u16) -> Result<()> {
-        self.serialize_i64(value.into())
-    }
-
-    fn serialize_u32(self, value: u32) -> Result<()> {
-        self.serialize_i64(value.into())
-    }
-
     fn serialize_u64(self, value: u64) -> Result<()> {
+        self.serialize_i64(i64::try_from(value).unwrap_or(i64::MAX))
+    }
+
+    fn serialize_u128(self, value: u128) -> Result<()> {
         self.serialize_i64(i64::try_from(value).unwrap_or(i64::MAX))
     }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 /// A switch, in any of UCI's spellings.
@@ -16,7 +17,8 @@ pub fn switch(text: &str) -> Option<bool> {
 }
 
 /// The value of an option. To UCI an empty one is the same as none.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
 pub enum Setting {
     /// `option`.
     Text(String),
@@ -28,16 +30,19 @@ pub enum Setting {
 pub type Options = BTreeMap<String, Setting>;
 
 /// A section.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Section {
     /// Its name; of an anonymous one `cfg…`, which uci makes up and which changes with the
     /// section's position and contents.
+    #[serde(rename = "section")]
     pub name: String,
     /// Whether the file gives it no name.
     pub anonymous: bool,
     /// Its type.
+    #[serde(rename = "type")]
     pub kind: String,
     /// Its options.
+    #[serde(rename = "values")]
     pub options: Options,
 }
 
@@ -64,15 +69,6 @@ impl Setting {
                 Some(Setting::List(texts)).filter(|setting| !setting.words().is_empty())
             }
             _ => None,
-        }
-    }
-
-    /// As it is in JSON.
-    #[must_use]
-    pub fn value(&self) -> Value {
-        match self {
-            Setting::Text(text) => json!(text),
-            Setting::List(list) => json!(list),
         }
     }
 
@@ -116,28 +112,6 @@ impl Section {
     pub fn is_on(&self, option: &str, default: bool) -> bool {
         self.text(option).map_or(default, |text| switch(text).unwrap_or(default))
     }
-
-    /// As it is in JSON.
-    #[must_use]
-    pub fn value(&self) -> Value {
-        let values: Map<String, Value> =
-            self.options.iter().map(|(name, setting)| (name.clone(), setting.value())).collect();
-        json!({
-            "section": self.name, "anonymous": self.anonymous, "type": self.kind, "values": values,
-        })
-    }
-
-    /// From what [`Section::value`] made.
-    #[must_use]
-    pub fn read(value: &Value) -> Option<Self> {
-        let values = value.get("values")?.as_object()?;
-        Some(Self {
-            name: value.get("section")?.as_str()?.to_owned(),
-            anonymous: value.get("anonymous")?.as_bool()?,
-            kind: value.get("type")?.as_str()?.to_owned(),
-            options: options(values),
-        })
-    }
 }
 
 fn options(values: &Map<String, Value>) -> Options {
@@ -176,11 +150,9 @@ impl Package {
     #[must_use]
     pub fn values(&self) -> Value {
         let section = |(index, section): (usize, &Section)| {
-            let mut values: Map<String, Value> = section
-                .options
-                .iter()
-                .map(|(name, setting)| (name.clone(), setting.value()))
-                .collect();
+            let options = section.options.iter();
+            let mut values: Map<String, Value> =
+                options.map(|(name, setting)| (name.clone(), json!(setting))).collect();
             values.insert(".anonymous".to_owned(), json!(section.anonymous));
             values.insert(".type".to_owned(), json!(section.kind));
             values.insert(".name".to_owned(), json!(section.name));
@@ -240,7 +212,7 @@ mod tests {
         assert_eq!(wan.words("dns"), ["1.1.1.1", "9.9.9.9"]);
         assert_eq!(wan.text("dns"), None);
         assert!(!wan.options.contains_key("empty"));
-        assert_eq!(Section::read(&wan.value()).as_ref(), Some(wan));
+        assert_eq!(serde_json::from_value::<Section>(json!(wan)).as_ref().ok(), Some(wan));
     }
 
     #[test]

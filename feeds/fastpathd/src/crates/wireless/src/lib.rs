@@ -5,19 +5,13 @@
 //! passwords of RADIUS servers included, so no viewer may call it. This object copies only
 //! known fields: an option that a later netifd adds is not exposed.
 
-use plugin::{Call, Map, Method, Object, Refusal, map};
+use plugin::{Call, Map, Object, Refusal, map, method};
 use serde_json::{Value, json};
 use ubus::Status;
 
 /// The object on ubus.
-pub const OBJECT: Object = Object {
-    name: "fastpath.wireless",
-    methods: &[Method {
-        name: "status",
-        args: &[],
-        run: |call| Box::pin(async move { status(&call).await }),
-    }],
-};
+pub const OBJECT: Object =
+    Object { name: "fastpath.wireless", methods: &[method!("status", status)] };
 
 async fn status(call: &Call) -> Result<Map, Refusal> {
     let said = match call.bus.call("network.wireless", "status", &Map::new()).await {

@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::Report;
-use crate::package::Section;
+use ::uci::Section;
 
 /// A control character in a value is a slip, or an injection into a generated file: netifd and fw4
 /// pass values on, line by line.

@@ -10,9 +10,9 @@ use plugin::process::{self, Limits, RunError};
 use serde_json::Value;
 
 use crate::draft::Draft;
-use crate::package::{Package, Section};
 use crate::problem::Problem;
-use crate::write::text;
+use ::uci::text;
+use ::uci::{Package, Section};
 
 const PROGRAM: &str = "/usr/sbin/fastpathd";
 

@@ -6,8 +6,8 @@
 use plugin::Map;
 
 use crate::draft::Draft;
-use crate::package::{Package, Section, Setting};
 use crate::problem::Problem;
+use ::uci::{Package, Section, Setting};
 
 /// Sections that are about a file, or are given to nft as they are.
 const KINDS: &[&str] = &["include", "helper"];

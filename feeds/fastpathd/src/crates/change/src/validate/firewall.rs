@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Report;
 use super::common::{is_mac, is_network, is_ports};
 use super::interface::unknown_interface;
-use crate::package::Section;
+use ::uci::Section;
 
 const POLICIES: &[&str] = &["ACCEPT", "REJECT", "DROP"];
 const TARGETS: &[&str] = &["ACCEPT", "REJECT", "DROP", "NOTRACK", "HELPER", "MARK", "DSCP"];

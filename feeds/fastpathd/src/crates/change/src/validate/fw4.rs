@@ -20,9 +20,9 @@ use plugin::process::{self, Limits, RunError};
 
 use crate::diff::{label, place};
 use crate::draft::Draft;
-use crate::package::{Package, Packages, Section};
 use crate::problem::Problem;
-use crate::write::text;
+use ::uci::text;
+use ::uci::{Package, Packages, Section};
 
 const PROGRAM: &str = "/sbin/fw4";
 /// The file that fw4 reads; its folder cannot be configured.

@@ -7,7 +7,7 @@ use config::Network;
 
 use super::Report;
 use super::common::{is_address, netmask, v4, v6, vlan};
-use crate::package::Section;
+use ::uci::Section;
 
 /// pppd's `MAXNAMELEN` and `MAXSECRETLEN` are 256, with the NUL.
 const LONGEST_NAME: usize = 255;

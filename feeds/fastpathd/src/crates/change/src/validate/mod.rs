@@ -17,12 +17,9 @@ mod wireless;
 
 use std::collections::BTreeSet;
 
-use plugin::Map;
-use serde_json::json;
-
 use crate::draft::Draft;
-use crate::package::{Packages, Section};
-use crate::problem::Problem;
+use crate::problem::{Problem, texts};
+use ::uci::{Packages, Section};
 
 pub(crate) use daemon::Daemon;
 pub(crate) use fw4::Firewall;
@@ -129,8 +126,6 @@ impl<'a> Report<'a> {
             Some(package) => crate::diff::label(package, section),
             None => section.name.clone(),
         };
-        let params: Map =
-            params.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
         let place = format!("{}, section '{}'", self.config, label.escape_debug());
         let of = if option.is_empty() { String::new() } else { format!(", option '{option}'") };
         self.problems.push(Problem {
@@ -138,7 +133,7 @@ impl<'a> Report<'a> {
             section: section.name.clone(),
             option: option.to_owned(),
             code,
-            params,
+            params: texts(params),
             text: format!("{place}{of}: {text}"),
         });
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Report;
 use super::common::{is_mac, vlan};
-use crate::package::Section;
+use ::uci::Section;
 
 /// A port of a VLAN, `lan1:u*`.
 pub(crate) struct Port<'a> {

@@ -3,7 +3,7 @@
 
 use super::Report;
 use super::interface::unknown_interface;
-use crate::package::Section;
+use ::uci::Section;
 
 const BANDS: &[&str] = &["2g", "5g", "6g", "60g"];
 const MODES: &[&str] = &["ap", "sta", "adhoc", "mesh", "monitor", "wds", "none"];

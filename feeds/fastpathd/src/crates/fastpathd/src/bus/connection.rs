@@ -2,13 +2,15 @@
 //! Our object on ubus, and calls of other objects.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde::Serialize;
+use serde_json::Value;
 use tokio::sync::mpsc::Sender;
 use ubus::PolicyType::{Array, Bool, Int32, Int64, String as Text, Table};
-use ubus::{CallError, Connection, Handle, Incoming, Method, Object, Reply, Status};
+use ubus::{CallError, Connection, Handle, Incoming, Map, Method, Object, Reply, Status};
 
 use crate::bus::Event;
 use crate::event::Event as AnyEvent;
@@ -184,7 +186,7 @@ where
 
 /// The `values` of a UCI package; `None` if it does not exist.
 pub(crate) async fn package(handle: &Handle, name: &str) -> Result<Option<Value>, ConfigError> {
-    let args = Map::from_iter([("config".to_owned(), name.into())]);
+    let args = BTreeMap::from([("config", name)]);
     let mut answer = read_again(|| handle.call(CONFIG, "get", &args, PATIENCE)).await?;
     match answer.get("error").map(|error| error["text"].as_str().unwrap_or_default()) {
         None => Ok(answer.remove("values")),
@@ -199,13 +201,20 @@ pub(crate) async fn interfaces(handle: &Handle) -> Result<Value, CallError> {
 }
 
 /// Sends an event to init scripts, which procd passes on.
-pub(crate) async fn event(handle: &Handle, args: &Map<String, Value>) -> Result<(), CallError> {
-    handle.call("service", "event", args, PATIENCE).await.map(drop)
+pub(crate) async fn event(handle: &Handle, name: &str) -> Result<(), CallError> {
+    let args = Sent { r#type: name, data: Map::new() };
+    handle.call("service", "event", &args, PATIENCE).await.map(drop)
+}
+
+#[derive(Serialize)]
+struct Sent<'a> {
+    r#type: &'a str,
+    data: Map,
 }
 
 /// Calls `fastpath.doctor` and passes its answer on. It checks its arguments itself; the caller
 /// waits for as long as it takes.
-pub(crate) async fn doctor(handle: Handle, args: Map<String, Value>, reply: Reply) {
+pub(crate) async fn doctor(handle: Handle, args: Map, reply: Reply) {
     let call = || handle.call("fastpath.doctor", "run", &args, LONG_PATIENCE);
     let answered = match read_again(call).await {
         Ok(answer) => reply.data(&answer).map_err(|error| chain(&error)),

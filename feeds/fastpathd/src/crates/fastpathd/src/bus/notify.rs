@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::bus::requests::object;
 use crate::bus::{connection, status};
 use crate::daemon::Daemon;
 use crate::ips::answer;
@@ -27,8 +26,8 @@ impl Daemon {
     }
 
     fn notify(&self, kind: &str, payload: &impl Serialize) {
-        if let (Some(bus), Some(payload)) = (&self.io.bus, object(payload))
-            && let Err(error) = bus.notify(connection::OBJECT, kind, &payload)
+        if let Some(bus) = &self.io.bus
+            && let Err(error) = bus.notify(connection::OBJECT, kind, payload)
         {
             log::debug!("ubus: {kind}: {error}");
         }

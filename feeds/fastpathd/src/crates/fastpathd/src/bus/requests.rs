@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Requests that are answered later.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
-use serde_json::Value;
-use ubus::{Map, Reply, Request};
+use ubus::{EncodeError, Reply, Request};
 
 /// Requests that wait for their outcome.
 #[derive(Default)]
@@ -46,32 +47,25 @@ impl Requests {
     }
 
     pub(crate) fn answer_engine(&mut self, report: &impl Serialize) {
-        let report = object(report).unwrap_or_default();
         for reply in self.engine.drain(..) {
-            if let Err(error) = reply.data(&report) {
-                log::error!("ubus: answer of engine: {error}");
-            }
+            log_failure("engine", reply.data(report));
         }
     }
 
     pub(crate) fn answer_reinspect(&mut self, result: &Result<usize, String>) {
         for reply in self.reinspect.drain(..) {
-            let Ok(flows) = result else {
-                reply.status(ubus::Status::UnknownError);
-                continue;
-            };
-            let answered = reply.data(&Map::from_iter([("flows".to_owned(), (*flows).into())]));
-            if let Err(error) = answered {
-                log::error!("ubus: answer of reinspect: {error}");
+            match result {
+                Ok(flows) => {
+                    log_failure("reinspect", reply.data(&BTreeMap::from([("flows", flows)])));
+                }
+                Err(_) => reply.status(ubus::Status::UnknownError),
             }
         }
     }
 }
 
-/// A value as an object of ubus.
-pub(crate) fn object(value: &impl Serialize) -> Option<Map> {
-    match serde_json::to_value(value) {
-        Ok(Value::Object(map)) => Some(map),
-        Ok(_) | Err(_) => None,
+pub(crate) fn log_failure(method: &str, answered: Result<(), EncodeError>) {
+    if let Err(error) = answered {
+        log::error!("ubus: answer of {method}: {error}");
     }
 }

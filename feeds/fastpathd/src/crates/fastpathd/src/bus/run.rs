@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Handles what comes over ubus, and answers.
 
-use serde_json::Value;
-
 use crate::bus::methods::{self, Outcome};
+use crate::bus::requests::log_failure;
 use crate::bus::{Effect, Event, connection};
 use crate::daemon::Daemon;
 use crate::effect::Effect as AnyEffect;
@@ -47,13 +46,11 @@ impl Daemon {
     pub(crate) fn invoke(&mut self, request: ubus::Request) -> Vec<AnyEffect> {
         let ubus::Request { method, args, reply, .. } = request;
         match methods::call(&mut self.core, &method, args) {
-            Outcome::Reply(Value::Object(answer)) => {
-                if let Err(error) = reply.data(&answer) {
-                    log::error!("ubus: answer of {method}: {error}");
-                }
-                Vec::new()
+            Outcome::Reply(answer, effects) => {
+                log_failure(&method, reply.table(answer));
+                effects
             }
-            Outcome::Reply(_) | Outcome::NoMethod => {
+            Outcome::NoMethod => {
                 reply.status(ubus::Status::MethodNotFound);
                 Vec::new()
             }
@@ -76,12 +73,6 @@ impl Daemon {
             Outcome::Reinspect => {
                 self.requests.hold_reinspect(reply);
                 vec![AnyEffect::Ips(ips::Effect::Reinspect)]
-            }
-            Outcome::Done(answer, effects) => {
-                if let Err(error) = reply.data(&answer) {
-                    log::error!("ubus: answer of {method}: {error}");
-                }
-                effects
             }
             Outcome::Engine { effects, engine } => {
                 log::info!("engine {engine} by command");

@@ -12,24 +12,31 @@ use crate::network::wan::Wan;
 use crate::offload::flowtable::EngineReport;
 use crate::sys::load::Load;
 
+/// What `status` and `tick` have in common.
+#[derive(Debug, Serialize)]
+struct Live<'a> {
+    now_ms: u64,
+    engine: EngineReport,
+    paths: flows::Paths,
+    ratio: Ratio,
+    wan: Vec<Wan>,
+    cpu: &'a [Load],
+    ips: Summary<'a>,
+    health: Vec<Finding>,
+}
+
 /// The answer of `status`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Status<'a> {
     version: &'static str,
     kernel: &'a str,
     hostname: &'a str,
-    now_ms: u64,
     started_ms: u64,
-    engine: EngineReport,
-    paths: flows::Paths,
-    ratio: Ratio,
+    #[serde(flatten)]
+    live: Live<'a>,
     conntrack: ConntrackState,
-    wan: Vec<Wan>,
-    cpu: &'a [Load],
-    ips: Summary,
     configuration: InUse<'a>,
     problems: &'a [Problem],
-    health: Vec<Finding>,
 }
 
 /// The configuration that the daemon works by.
@@ -51,60 +58,47 @@ struct ConntrackState {
 /// The payload of the notification `tick`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Tick<'a> {
-    now_ms: u64,
     epoch: u64,
-    engine: EngineReport,
-    paths: flows::Paths,
-    ratio: Ratio,
-    wan: Vec<Wan>,
-    cpu: &'a [Load],
-    ips: Summary,
-    health: Vec<Finding>,
+    #[serde(flatten)]
+    live: Live<'a>,
 }
 
-pub(crate) fn status(core: &Core) -> Status<'_> {
+fn live(core: &Core) -> Live<'_> {
     let wan = core.network.wans(core.sys.rates());
     let Totals { paths, ratio } = core.conntrack.flows().totals();
-    Status {
-        version: env!("CARGO_PKG_VERSION"),
-        kernel: &core.sys.machine().kernel,
-        hostname: &core.sys.machine().hostname,
+    Live {
         now_ms: core.now.unix_ms,
-        started_ms: core.sys.machine().started_ms,
         engine: core.offload.report(),
         paths,
         ratio,
-        conntrack: ConntrackState {
-            count: core.conntrack.flows().len(),
-            limit: core.sys.facts().conntrack_max,
-            refresh_ms: core.conntrack.refresh().interval().as_millis(),
-            dump_ms: core.conntrack.refresh().took().as_millis(),
-            resyncs: core.conntrack.refresh().resyncs(),
-        },
         health: findings(core, &wan),
         wan,
         cpu: core.sys.load(),
         ips: summary(core),
-        configuration: InUse {
-            digest: core.configuration.digest(),
-            refused: core.configuration.refused(),
+    }
+}
+
+pub(crate) fn status(core: &Core) -> Status<'_> {
+    let (machine, configuration) = (core.sys.machine(), &core.configuration);
+    let refresh = core.conntrack.refresh();
+    Status {
+        version: env!("CARGO_PKG_VERSION"),
+        kernel: &machine.kernel,
+        hostname: &machine.hostname,
+        started_ms: machine.started_ms,
+        live: live(core),
+        conntrack: ConntrackState {
+            count: core.conntrack.flows().len(),
+            limit: core.sys.facts().conntrack_max,
+            refresh_ms: refresh.interval().as_millis(),
+            dump_ms: refresh.took().as_millis(),
+            resyncs: refresh.resyncs(),
         },
-        problems: core.configuration.problems(),
+        configuration: InUse { digest: configuration.digest(), refused: configuration.refused() },
+        problems: configuration.problems(),
     }
 }
 
 pub(crate) fn tick(core: &Core) -> Tick<'_> {
-    let wan = core.network.wans(core.sys.rates());
-    let Totals { paths, ratio } = core.conntrack.flows().totals();
-    Tick {
-        now_ms: core.now.unix_ms,
-        epoch: core.conntrack.flows().epoch(),
-        engine: core.offload.report(),
-        paths,
-        ratio,
-        health: findings(core, &wan),
-        wan,
-        cpu: core.sys.load(),
-        ips: summary(core),
-    }
+    Tick { epoch: core.conntrack.flows().epoch(), live: live(core) }
 }

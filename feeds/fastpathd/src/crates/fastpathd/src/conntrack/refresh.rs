@@ -12,7 +12,7 @@ const COST: u32 = 10;
 const SLOWEST: Duration = Duration::from_secs(30);
 
 /// The pace of the counter refreshes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Refresh {
     /// Shortest time between two starts, from the configuration.
     shortest: Duration,
@@ -28,15 +28,7 @@ pub(crate) struct Refresh {
 
 impl Refresh {
     pub(crate) fn new() -> Self {
-        let shortest = Duration::from_secs(1);
-        Self {
-            shortest,
-            running: None,
-            took: Duration::ZERO,
-            next: Duration::ZERO,
-            resyncs: 0,
-            lost: false,
-        }
+        Self { shortest: Duration::from_secs(1), ..Self::default() }
     }
 
     pub(crate) fn set_shortest(&mut self, shortest: Duration) {

@@ -47,8 +47,8 @@ pub(crate) struct Sample {
     pub(crate) refusals: String,
 }
 
-/// The known CPUs, and the plan for them.
-#[derive(Debug)]
+/// What is known of the CPUs, and the plan for them.
+#[derive(Debug, Default)]
 pub(crate) struct State {
     settings: Settings,
     configured: bool,
@@ -61,23 +61,6 @@ pub(crate) struct State {
     refusals: String,
     steering: Steering,
     read_at: Duration,
-}
-
-impl Default for State {
-    fn default() -> Self {
-        Self {
-            settings: Settings::default(),
-            configured: false,
-            inspection: false,
-            machine: None,
-            plan: Plan::default(),
-            found: Found::default(),
-            attempts: Attempts::default(),
-            refusals: String::new(),
-            steering: Steering { service: false, hook: cpu::Hook::Absent, uci: None },
-            read_at: Duration::ZERO,
-        }
-    }
 }
 
 impl State {

@@ -7,7 +7,6 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use ruleset::NftCommand;
-use serde_json::{Map, json};
 use tokio::sync::{Mutex, mpsc};
 
 use crate::bus::connection;
@@ -77,9 +76,7 @@ impl Io {
     /// next start.
     pub(crate) fn notify_service(&self, event: &'static str) {
         self.with_bus(move |bus, _| async move {
-            let args = json!({"type": event, "data": {}});
-            let args = args.as_object().cloned().unwrap_or_else(Map::new);
-            if let Err(error) = connection::event(&bus, &args).await {
+            if let Err(error) = connection::event(&bus, event).await {
                 log::warn!("sending {event} to the init script: {}", chain(&error));
             }
         });

@@ -4,11 +4,11 @@
 use std::net::IpAddr;
 
 use config::order;
-use flows::Network;
+use flows::{Network, QueryError, Request};
 use ips::{Filter, Kind, Page, Row};
 use ruleset::Policy;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::core::Core;
 use crate::ips::flow_context::FlowContext;
@@ -17,18 +17,18 @@ use crate::rules::RulesView;
 
 /// The part of `status` and `tick`.
 #[derive(Debug, Serialize)]
-pub(crate) struct Summary {
+pub(crate) struct Summary<'a> {
     state: &'static str,
-    why: String,
+    why: &'a str,
     alerts: u64,
     blocks: usize,
 }
 
-pub(crate) fn summary(core: &Core) -> Summary {
+pub(crate) fn summary(core: &Core) -> Summary<'_> {
     let condition = core.ips.inspection.condition();
     Summary {
         state: condition.state.name(),
-        why: condition.why.clone(),
+        why: &condition.why,
         alerts: core.ips.events.alerts.last(),
         blocks: core.ips.inspection.blocks.len(),
     }
@@ -90,11 +90,8 @@ struct Counters {
 #[derive(Debug, Serialize)]
 struct Events {
     connected: bool,
-    lines: u64,
-    not_read: u64,
-    unparsable: u64,
-    oversized: u64,
-    strangers: u64,
+    #[serde(flatten)]
+    counts: ips::Counts,
 }
 
 #[derive(Debug, Serialize)]
@@ -146,7 +143,7 @@ pub(crate) fn ips(core: &Core) -> IpsView<'_> {
         queues: if inspection.is_inline() { queues(core) } else { Vec::new() },
         management_cpus: if threads.affinity { threads.management.clone() } else { Vec::new() },
         counters: counters(core),
-        events: events(core),
+        events: Events { connected: core.ips.events.connected, counts: core.ips.events.counts },
         visible: Kind::ALL.into_iter().map(|kind| visible(core, kind)).collect(),
         rules: core.rules.view(inspection.seen().rules.unwrap_or_default()),
         policy: policy(core),
@@ -202,18 +199,6 @@ fn counters(core: &Core) -> Counters {
         bypassed_flows: counted("bypassed").packets,
         spent_flows: counted("spent").packets,
         queue_drops: queues.map(ips::Queue::dropped).sum::<u64>() + suricata.capture_drops,
-    }
-}
-
-fn events(core: &Core) -> Events {
-    let counts = core.ips.events.counts;
-    Events {
-        connected: core.ips.events.connected,
-        lines: counts.lines,
-        not_read: counts.not_read,
-        unparsable: counts.unparsable,
-        oversized: counts.oversized,
-        strangers: counts.strangers,
     }
 }
 
@@ -278,67 +263,37 @@ fn page(core: &Core, filter: &Filter, limit: usize) -> Page {
     core.ips.events.alerts.page(filter, limit, core.ips.events.counts.alerts, &context)
 }
 
-/// The answer of `alerts`, or the problem with the request.
-pub(crate) fn alerts(core: &Core, args: &Map<String, Value>) -> Result<Page, String> {
-    const LIMIT: u64 = 100;
-    const MOST: u64 = 500;
-    known(args, &["filter", "since", "limit"])?;
-    let mut filter = Filter::default();
-    if let Some(wanted) = args.get("filter") {
-        filter = parse(wanted.as_object().ok_or("filter: is no object")?)?;
-    }
-    filter.since = number(args, "since")?.unwrap_or(0);
-    let limit = number(args, "limit")?.unwrap_or(LIMIT);
-    if !(1..=MOST).contains(&limit) {
-        return Err(format!("limit: {limit} is not 1 to {MOST}"));
-    }
-    Ok(page(core, &filter, usize::try_from(limit).unwrap_or(usize::MAX)))
+/// The answer of `alerts`.
+///
+/// # Errors
+/// What is wrong with the request.
+pub(crate) fn alerts(core: &Core, args: &Value) -> Result<Page, QueryError> {
+    const LIMIT: usize = 100;
+    const MOST: usize = 500;
+    let request = Request::new("", args)?;
+    let filter = request.value("filter").map_or(Ok(Filter::default()), parse)?;
+    let since = request.integer("since", 0, u64::MAX)?.unwrap_or(0);
+    let limit = request.integer("limit", 1, MOST)?.unwrap_or(LIMIT);
+    Ok(page(core, &Filter { since, ..filter }, limit))
 }
 
-fn parse(wanted: &Map<String, Value>) -> Result<Filter, String> {
-    known(wanted, &["text", "action", "severity", "address", "sid", "flow"])?;
-    let small = |key: &str| -> Result<Option<u32>, String> {
-        let number = number(wanted, key)?;
-        let narrow = |n| u32::try_from(n).map_err(|_| format!("{key}: {n} is too large"));
-        number.map(narrow).transpose()
+fn parse(wanted: &Value) -> Result<Filter, QueryError> {
+    let wanted = Request::new("filter", wanted)?;
+    wanted.only(&["text", "action", "severity", "address", "sid", "flow"])?;
+    let blocked = |word: &str| match word {
+        "blocked" => Some(true),
+        "allowed" => Some(false),
+        _ => None,
     };
-    let text = words(wanted, "text")?;
-    if text.is_some_and(|text| text.chars().count() > 128) {
-        return Err("text: is longer than 128 characters".to_owned());
-    }
-    let blocked = match words(wanted, "action")? {
-        None => None,
-        Some("blocked") => Some(true),
-        Some("allowed") => Some(false),
-        Some(other) => return Err(format!("action: '{other}' is neither allowed nor blocked")),
-    };
-    let address = words(wanted, "address")?
-        .map(|text| text.parse().map_err(|_| format!("address: '{text}' is none")))
-        .transpose()?;
     Ok(Filter {
-        text: text.map(str::to_owned),
-        blocked,
-        severity: small("severity")?,
-        address,
-        sid: small("sid")?,
-        flow: number(wanted, "flow")?,
+        text: wanted.text("text", 128)?.map(str::to_owned),
+        blocked: wanted.word("action", blocked, "allowed or blocked")?,
+        severity: wanted.integer("severity", 0, u32::MAX)?,
+        address: wanted.word("address", |word| word.parse().ok(), "an address")?,
+        sid: wanted.integer("sid", 0, u32::MAX)?,
+        flow: wanted.integer("flow", 0, u64::MAX)?,
         since: 0,
     })
-}
-
-fn known(args: &Map<String, Value>, names: &[&str]) -> Result<(), String> {
-    let surplus = args.keys().find(|key| !names.contains(&key.as_str()));
-    surplus.map_or(Ok(()), |key| Err(format!("{key}: unknown argument")))
-}
-
-fn number(args: &Map<String, Value>, key: &str) -> Result<Option<u64>, String> {
-    let wrong = |value: &Value| format!("{key}: {value} is no number from 0");
-    args.get(key).map(|value| value.as_u64().ok_or_else(|| wrong(value))).transpose()
-}
-
-fn words<'a>(args: &'a Map<String, Value>, key: &str) -> Result<Option<&'a str>, String> {
-    let wrong = |value: &Value| format!("{key}: {value} is no text");
-    args.get(key).map(|value| value.as_str().ok_or_else(|| wrong(value))).transpose()
 }
 
 /// The answer of `blocks`.

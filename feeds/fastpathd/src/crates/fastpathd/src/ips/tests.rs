@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::*;
 use crate::bus::methods::{Outcome, call};
 use crate::cpu::Sample;
-use crate::fixture::{established, lab_dump, lab_firewall, lab_network};
+use crate::fixture::{ask, established, lab_dump, lab_firewall, lab_network};
 use crate::offload;
 use crate::offload::flowtable::Job;
 use crate::sys::kernel::{Machine, Readings};
@@ -97,17 +97,8 @@ fn inline(core: &mut Core) -> Vec<AnyEffect> {
     effects
 }
 
-fn reply(core: &mut Core, method: &str, args: Value) -> Value {
-    let Value::Object(args) = args else { panic!("{args}") };
-    match call(core, method, args) {
-        Outcome::Reply(answer) => answer,
-        Outcome::Done(answer, _) => answer.into(),
-        other => panic!("{method}: {other:?}"),
-    }
-}
-
 fn refused(core: &mut Core) -> String {
-    let status = reply(core, "status", json!({}));
+    let status = ask(core, "status", json!({}));
     let finding = &status["health"][0];
     assert_eq!(finding["code"], "config-refused", "{status}");
     finding["text"].as_str().unwrap().to_owned()
@@ -123,7 +114,7 @@ fn switched_on_suricata_gets_its_files_and_packets_pass_until_it_works() {
     let effects = inline(&mut core);
     let inspection = core.plan_of(&effects).protection.inspection.clone().unwrap();
     assert_eq!(inspection.gate, ruleset::Gate::Queue);
-    let answer = reply(&mut core, "ips", json!({}));
+    let answer = ask(&mut core, "ips", json!({}));
     assert_eq!(answer["state"], "inline", "{answer}");
     assert_eq!(answer["queues"][0]["bound"], true);
 }
@@ -228,11 +219,11 @@ fn a_source_that_fires_a_drop_rule_is_blocked_with_its_flows() {
     assert_eq!(flows.len(), 1, "the offloaded flow of the source ends");
     // The gateway's own address is never blocked, by whatever it is said to have sent.
     assert!(core.events_read(alert("10.10.10.1", "10.10.10.10")).is_empty());
-    let blocks = reply(&mut core, "blocks", json!({}));
+    let blocks = ask(&mut core, "blocks", json!({}));
     assert_eq!(blocks["blocks"][0]["sid"], 8_100_001);
     assert_eq!(blocks["refused"], 1);
     let args = Map::from_iter([("address".to_owned(), json!("::ffff:203.0.113.1"))]);
-    let Outcome::Done(_, effects) = call(&mut core, "block_release", args.clone()) else {
+    let Outcome::Reply(_, effects) = call(&mut core, "block_release", args.clone()) else {
         panic!("not released")
     };
     assert_eq!(effects, [AnyEffect::Ips(Effect::Unblock(vec!["203.0.113.1".parse().unwrap()]))]);
@@ -245,19 +236,22 @@ fn alerts_know_their_flow_and_are_filtered() {
     core.entries_read(&[established(1, false)]);
     core.events_read(alert("203.0.113.1", "10.10.10.10"));
     core.events_read(alert("2001:db8::9", "2001:db8::10"));
-    let all = reply(&mut core, "alerts", json!({}));
+    let all = ask(&mut core, "alerts", json!({}));
     assert_eq!((all["total"].as_u64(), all["last"].as_u64()), (Some(2), Some(2)));
     let flow = all["alerts"][1]["flow"].as_u64().unwrap();
     assert_ne!(flow, 0);
     assert_eq!(all["alerts"][0]["flow"], 0, "no such flow");
-    let one = reply(&mut core, "alerts", json!({"filter": {"flow": flow}}));
+    let one = ask(&mut core, "alerts", json!({"filter": {"flow": flow}}));
     assert_eq!(one["alerts"].as_array().unwrap().len(), 1);
     for (wrong, words) in [
-        (json!({"limit": 501}), "limit: 501"),
-        (json!({"since": -1}), "since: -1"),
-        (json!({"filter": {"action": "x"}}), "action: 'x'"),
-        (json!({"filter": {"colour": 1}}), "colour: unknown"),
-        (json!({"filter": 3}), "filter: is no object"),
+        (json!({"limit": 501}), "limit: expected an integer from 1 to 500, not 501"),
+        (json!({"since": -1}), "since: expected"),
+        (
+            json!({"filter": {"action": "x"}}),
+            "filter.action: expected allowed or blocked, not \"x\"",
+        ),
+        (json!({"filter": {"colour": 1}}), "filter.colour: unknown"),
+        (json!({"filter": 3}), "filter: expected an object"),
     ] {
         let Value::Object(args) = wrong else { panic!() };
         match call(&mut core, "alerts", args) {
@@ -281,11 +275,7 @@ fn disabling_inspection_stops_suricata_and_ends_blocks() {
         effects.iter().any(|effect| matches!(effect, AnyEffect::Ips(Effect::Unblock(_)))),
         "{effects:?}"
     );
-    assert_eq!(
-        reply(&mut core, "ips", json!({}))["state"],
-        "off",
-        "at once: nobody looks any more"
-    );
+    assert_eq!(ask(&mut core, "ips", json!({}))["state"], "off", "at once: nobody looks any more");
 }
 
 fn in_kernel(address: &str) -> InForce {
@@ -304,7 +294,7 @@ fn table_with(handle: u64, packets: u64) -> InForce {
 fn a_new_table_that_has_counted_more_than_the_one_before_adds_to_it() {
     let (mut core, _) = reading(&json!({"enabled": "1"}), &[]);
     let inspected = |core: &mut Core| {
-        reply(core, "ips", json!({}))["counters"]["inspected_packets"].as_u64().unwrap()
+        ask(core, "ips", json!({}))["counters"]["inspected_packets"].as_u64().unwrap()
     };
     core.table_read(&table_with(3, 100));
     core.table_read(&table_with(4, 250));
@@ -404,5 +394,5 @@ fn a_configuration_is_used_once_its_devices_exist() {
     let effects = core.network_changed(vec![topology::Change::Link(usb)]);
     let Instruction::Run(overlay) = instruction(&effects) else { panic!("{effects:?}") };
     assert!(overlay.arguments.contains("--af-packet"), "{}", overlay.arguments);
-    assert_eq!(reply(&mut core, "status", json!({}))["health"], json!([]));
+    assert_eq!(ask(&mut core, "status", json!({}))["health"], json!([]));
 }

@@ -6,21 +6,22 @@ use std::net::IpAddr;
 use config::order;
 use flows::Network;
 use serde::Serialize;
-use topology::{Address, Link, NeighbourState};
+use topology::{Address, Link, NeighbourState, Queue};
 
 use crate::core::Core;
+use crate::network::interfaces::Interface;
 use crate::network::view::NetworkView;
 
 /// A page shows no more; a ubus message has its limit.
 const MOST_HOSTS: usize = 500;
 
 #[derive(Debug, Serialize)]
-pub(crate) struct TopologyAnswer {
+pub(crate) struct TopologyAnswer<'a> {
     generation: u64,
     links: Vec<LinkView>,
     bridges: Vec<BridgeView>,
     pppoe: Vec<PppoeView>,
-    interfaces: Vec<InterfaceView>,
+    interfaces: &'a [Interface],
     hosts: Vec<HostView>,
     policies: Vec<String>,
 }
@@ -74,15 +75,6 @@ struct PppoeView {
 }
 
 #[derive(Debug, Serialize)]
-struct InterfaceView {
-    name: String,
-    zone: String,
-    device: String,
-    proto: String,
-    up: bool,
-}
-
-#[derive(Debug, Serialize)]
 struct HostView {
     address: String,
     mac: String,
@@ -92,14 +84,14 @@ struct HostView {
     port: String,
 }
 
-pub(crate) fn view(core: &Core) -> TopologyAnswer {
+pub(crate) fn view(core: &Core) -> TopologyAnswer<'_> {
     let network = core.network.view();
     TopologyAnswer {
         generation: network.generation(),
         links: links(core),
         bridges: bridges(network),
         pppoe: pppoe(network),
-        interfaces: interfaces(network),
+        interfaces: network.interfaces(),
         hosts: hosts(network),
         policies: network.topology().policies(),
     }
@@ -107,50 +99,38 @@ pub(crate) fn view(core: &Core) -> TopologyAnswer {
 
 fn links(core: &Core) -> Vec<LinkView> {
     let topology = core.network.topology();
-    let lowest = topology.lowest();
-    let shaped = topology.shaped();
-    let mut views: Vec<LinkView> = topology.links().map(|link| link_view(core, link)).collect();
-    for view in &mut views {
-        if let Some(device) = lowest.iter().find(|d| d.index == view.index) {
-            view.lowest = device.eligible;
-            view.why.clone_from(&device.why);
-        }
-        if let Some(queue) = shaped.get(&*view.name) {
-            let on = topology.link(queue.index).map_or("", |link| &link.name);
-            view.shaped = format!("{} on {on}", queue.kind);
-        }
+    let (lowest, shaped) = (topology.lowest(), topology.shaped());
+    let name_of = |link: Option<&Link>| link.map(|link| link.name.to_string());
+    let view = |link: &Link| {
+        let device = lowest.iter().find(|device| device.index == link.index);
         // The plan also knows the settings, so its text comes first.
-        if let Some(decision) = core.offload.planned().and_then(|p| p.decisions.get(&view.name)) {
-            view.why.clone_from(&decision.why);
+        let decision = core.offload.planned().and_then(|plan| plan.decisions.get(&*link.name));
+        let why = decision.map(|decision| &decision.why).or(device.map(|device| &device.why));
+        let on = |queue: &Queue| name_of(topology.link(queue.index)).unwrap_or_default();
+        let shaped = shaped.get(&*link.name);
+        LinkView {
+            index: link.index,
+            name: link.name.to_string(),
+            kind: link.kind.to_string(),
+            mac: link.mac.map(|mac| mac.to_string()).unwrap_or_default(),
+            mtu: link.mtu,
+            up: link.up,
+            carrier: link.carrier,
+            master: name_of(link.master.and_then(|of| topology.link(of))).unwrap_or_default(),
+            lower: name_of(topology.lower(link.index)).unwrap_or_default(),
+            vlan: link.kind.vlan().unwrap_or(0),
+            addresses: topology
+                .addresses()
+                .filter(|address| address.index == link.index)
+                .map(|Address { address, prefix, .. }| format!("{address}/{prefix}"))
+                .collect(),
+            lowest: device.is_some_and(|device| device.eligible),
+            in_flowtable: core.network.view().devices().contains(&*link.name),
+            shaped: shaped.map(|of| format!("{} on {}", of.kind, on(of))).unwrap_or_default(),
+            why: why.cloned().unwrap_or_default(),
         }
-    }
-    views
-}
-
-fn link_view(core: &Core, link: &Link) -> LinkView {
-    let topology = core.network.topology();
-    let name_of = |link: Option<&Link>| link.map(|l| l.name.to_string()).unwrap_or_default();
-    LinkView {
-        index: link.index,
-        name: link.name.to_string(),
-        kind: link.kind.to_string(),
-        mac: link.mac.map(|mac| mac.to_string()).unwrap_or_default(),
-        mtu: link.mtu,
-        up: link.up,
-        carrier: link.carrier,
-        master: name_of(link.master.and_then(|index| topology.link(index))),
-        lower: name_of(topology.lower(link.index)),
-        vlan: link.kind.vlan().unwrap_or(0),
-        addresses: topology
-            .addresses()
-            .filter(|a| a.index == link.index)
-            .map(|Address { address, prefix, .. }| format!("{address}/{prefix}"))
-            .collect(),
-        lowest: false,
-        in_flowtable: core.network.view().devices().contains(&*link.name),
-        shaped: String::new(),
-        why: String::new(),
-    }
+    };
+    topology.links().map(view).collect()
 }
 
 fn bridges(network: &NetworkView) -> Vec<BridgeView> {
@@ -183,19 +163,6 @@ fn pppoe(network: &NetworkView) -> Vec<PppoeView> {
             lower: session.lower.to_string(),
             session: session.session,
             peer: session.peer.to_string(),
-        })
-        .collect()
-}
-
-fn interfaces(network: &NetworkView) -> Vec<InterfaceView> {
-    let interfaces = network.interfaces().iter();
-    interfaces
-        .map(|interface| InterfaceView {
-            name: interface.name.clone(),
-            zone: interface.zone.clone(),
-            device: interface.device.clone(),
-            proto: interface.proto.clone(),
-            up: interface.up,
         })
         .collect()
 }

@@ -4,10 +4,12 @@
 use std::collections::HashMap;
 
 use config::exposure::{Exposure, exposures};
+use serde::Serialize;
 use serde_json::Value;
 
-/// One interface of `/etc/config/network`, from `network.interface dump`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// One interface of `/etc/config/network`, from `network.interface dump`. Written as in the answer
+/// of `topology`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Interface {
     pub(crate) name: String,
     /// Firewall zone; empty: none.
@@ -15,12 +17,16 @@ pub(crate) struct Interface {
     pub(crate) proto: String,
     pub(crate) up: bool,
     /// netifd brings it up by itself; off after `ifdown`, and with `option auto 0`.
+    #[serde(skip)]
     pub(crate) autostart: bool,
+    #[serde(skip)]
     pub(crate) uptime_s: u64,
     /// Layer 3 device while up, the configured device otherwise; empty: none.
     pub(crate) device: String,
     /// The configured device, below a tunnel such as PPPoE.
+    #[serde(skip)]
     pub(crate) lower: String,
+    #[serde(skip)]
     pub(crate) addresses: Vec<String>,
 }
 

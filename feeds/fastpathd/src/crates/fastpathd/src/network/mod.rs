@@ -57,9 +57,9 @@ pub(crate) enum Effect {
     ReadInterfaces,
 }
 
-/// The known network.
-#[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "which parts are known, and which are stale")]
+/// What is known of the network.
+#[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "what is known yet, and what is stale")]
 pub(crate) struct State {
     view: NetworkView,
     firewall: Firewall,
@@ -76,17 +76,7 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) fn new(now: Now) -> Self {
-        Self {
-            view: NetworkView::default(),
-            firewall: Firewall::default(),
-            firewall_known: false,
-            interfaces_seen_ms: now.unix_ms,
-            interfaces_known: false,
-            topology_known: false,
-            stations: Stations::default(),
-            interfaces_stale: false,
-            interfaces_age: 0,
-        }
+        Self { interfaces_seen_ms: now.unix_ms, ..Self::default() }
     }
 
     pub(crate) fn view(&self) -> &NetworkView {

@@ -3,52 +3,66 @@
 
 use ebpf::layout::Out;
 use ebpf::table::Table;
-use serde_json::{Map, Value};
+use serde::Serialize;
 
 use crate::offload::ebpf::EbpfEngine;
 
-/// Built by hand: a type for each part would be three times the code.
-pub(crate) fn view(engine: &EbpfEngine) -> Map<String, Value> {
-    let (table, exits) = (engine.table(), engine.exits());
-    let devices = engine.programs().iter().map(|program| {
-        object(vec![
-            ("device", program.device.as_str().into()),
-            ("hook", program.word.into()),
-            ("why", program.why.as_str().into()),
-        ])
-    });
-    let exits_by_kind = Out::ALL.iter().zip(exits.out).map(|(exit, packets)| {
-        object(vec![("exit", exit.word().into()), ("packets", packets.into())])
-    });
-    let dropped = table.into_iter().flat_map(Table::dropped).map(|(rule, sum)| {
-        object(vec![
-            ("rule", (*rule).into()),
-            ("packets", sum.packets.into()),
-            ("bytes", sum.bytes.into()),
-        ])
-    });
-    fields(vec![
-        ("active", engine.held().next().is_some().into()),
-        ("why", engine.why().into()),
-        ("devices", devices.collect()),
-        ("flows", table.map_or(0, Table::len).into()),
+#[derive(Debug, Serialize)]
+pub(crate) struct EbpfView<'a> {
+    active: bool,
+    why: String,
+    devices: Vec<DeviceView<'a>>,
+    flows: usize,
+    capacity: usize,
+    evicted: u64,
+    seen: u64,
+    exits: Vec<ExitView>,
+    dropped: Vec<DroppedView>,
+}
+
+#[derive(Debug, Serialize)]
+struct DeviceView<'a> {
+    device: &'a str,
+    hook: &'static str,
+    why: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct ExitView {
+    exit: &'static str,
+    packets: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct DroppedView {
+    rule: u32,
+    packets: u64,
+    bytes: u64,
+}
+
+pub(crate) fn view(engine: &EbpfEngine) -> EbpfView<'_> {
+    let (table, counted) = (engine.table(), engine.exits());
+    let devices = engine.programs().iter();
+    let exits = Out::ALL.iter().zip(counted.out);
+    let dropped = table.map(Table::dropped).unwrap_or_default().iter();
+    EbpfView {
+        active: engine.held().next().is_some(),
+        why: engine.why(),
+        devices: devices
+            .map(|program| DeviceView {
+                device: &program.device,
+                hook: program.word,
+                why: &program.why,
+            })
+            .collect(),
+        flows: table.map_or(0, Table::len),
         // Each has an entry for either direction.
-        ("capacity", (table.map_or(0, Table::capacity) / 2).into()),
-        ("evicted", table.map_or(0, Table::evicted).into()),
-        ("seen", exits.seen.into()),
-        ("exits", exits_by_kind.collect()),
-        ("dropped", dropped.collect()),
-    ])
-}
-
-fn fields(fields: Vec<(&str, Value)>) -> Map<String, Value> {
-    let mut map = Map::new();
-    for (name, value) in fields {
-        map.insert(name.to_owned(), value);
+        capacity: table.map_or(0, Table::capacity) / 2,
+        evicted: table.map_or(0, Table::evicted),
+        seen: counted.seen,
+        exits: exits.map(|(exit, packets)| ExitView { exit: exit.word(), packets }).collect(),
+        dropped: dropped
+            .map(|(rule, sum)| DroppedView { rule: *rule, packets: sum.packets, bytes: sum.bytes })
+            .collect(),
     }
-    map
-}
-
-fn object(of: Vec<(&str, Value)>) -> Value {
-    Value::Object(fields(of))
 }

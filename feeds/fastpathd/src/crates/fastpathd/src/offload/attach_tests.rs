@@ -15,9 +15,7 @@ fn a_device_without_a_program_stays_in_the_flowtable() {
     assert_eq!(decisions["lan1"].why, "held by eBPF (tcx)");
     core.applied(Ok(Applied::Replaced));
     assert_eq!(engine(&mut core)["active"], "ebpf");
-    let Outcome::Reply(status) = call(&mut core, "status", serde_json::Map::new()) else {
-        panic!()
-    };
+    let status = ask(&mut core, "status", json!({}));
     let partly = &status["health"][0];
     assert_eq!((&partly["code"], &partly["level"]), (&json!("ebpf-partly"), &json!("warning")));
     assert!(partly["text"].as_str().is_some_and(|text| text.ends_with("wan: is too small")));

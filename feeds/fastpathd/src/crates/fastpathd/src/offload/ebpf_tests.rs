@@ -13,8 +13,7 @@ use serde_json::{Value, json};
 use topology::{FdbEntry, Mac, Neighbour, NeighbourState, PppoeSession, Prefix, Rule, RuleAction};
 
 use super::*;
-use crate::bus::methods::{Outcome, call};
-use crate::fixture::{established, lab_dump, lab_firewall, lab_network};
+use crate::fixture::{ask, established, lab_dump, lab_firewall, lab_network};
 use crate::offload::ebpf::{AttachRequest, OpenMaps, Program};
 use crate::offload::flowtable::Job;
 use crate::sys::kernel::{Machine, Readings};
@@ -128,18 +127,11 @@ fn header(maps: &Fake) -> Vec<u8> {
 }
 
 fn flow(core: &mut Core, id: u32) -> Value {
-    let args = serde_json::Map::from_iter([("id".to_owned(), json!(id))]);
-    match call(core, "flow", args) {
-        Outcome::Reply(answer) => answer["flow"].clone(),
-        other => panic!("{other:?}"),
-    }
+    ask(core, "flow", json!({"id": id}))["flow"].take()
 }
 
 fn engine(core: &mut Core) -> Value {
-    match call(core, "status", serde_json::Map::new()) {
-        Outcome::Reply(mut answer) => answer["engine"].take(),
-        other => panic!("{other:?}"),
-    }
+    ask(core, "status", json!({}))["engine"].take()
 }
 
 fn neighbour(mac: Option<u8>) -> topology::Change {
@@ -338,10 +330,7 @@ fn a_new_daemon_adopts_the_entries_of_the_previous_one() {
 fn the_engine_says_where_and_what_it_carries() {
     let (mut core, maps) = (asking(), Fake::default());
     core.attached(Ok(outcome(&maps, &["lan1", "lan2"], &["wan"])));
-    let mut ask = || match call(&mut core, "ebpf", serde_json::Map::new()) {
-        Outcome::Reply(answer) => answer,
-        other => panic!("{other:?}"),
-    };
+    let mut ask = || ask(&mut core, "ebpf", json!({}));
     let answer = ask();
     assert_eq!((&answer["active"], &answer["why"]), (&json!(true), &json!("wan: is too small")));
     assert_eq!(answer["devices"][2], json!({"device": "wan", "hook": "", "why": "is too small"}));

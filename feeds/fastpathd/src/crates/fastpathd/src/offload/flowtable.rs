@@ -36,9 +36,10 @@ pub(crate) enum Job {
 }
 
 /// Where the wanted engine came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Source {
+    #[default]
     Config,
     Command,
 }
@@ -55,7 +56,7 @@ pub(crate) struct EngineReport {
 }
 
 /// The table that is requested, and the one in force.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Flowtable {
     /// The requested plan; none before the first configuration and topology.
     wanted: Option<Plan>,
@@ -86,23 +87,7 @@ pub(crate) struct Flowtable {
 
 impl Flowtable {
     pub(crate) fn new() -> Self {
-        Self {
-            wanted: None,
-            source: Source::Config,
-            in_force: None,
-            applied_ms: 0,
-            job: None,
-            refused: String::new(),
-            retry_at: None,
-            held: BTreeSet::new(),
-            without_program: String::new(),
-            software: false,
-            verify_at: VERIFY_EVERY,
-            reacted_at: None,
-            changed: false,
-            renew_at: None,
-            renewed_at: None,
-        }
+        Self { verify_at: VERIFY_EVERY, ..Self::default() }
     }
 
     /// Requests a plan; the same plan again changes nothing.

@@ -167,7 +167,9 @@ fn pages() -> Vec<Value> {
 }
 
 fn page_of(table: &FlowTable, request: &Value, now: Now) -> Result<usize, Failure> {
-    Ok(table.query(&FlowsQuery::parse(request)?, now)?.matched)
+    let page = table.query(&FlowsQuery::parse(request)?, now)?;
+    serde_json::to_vec(&page)?;
+    Ok(page.matched)
 }
 
 fn new_table() -> FlowTable {

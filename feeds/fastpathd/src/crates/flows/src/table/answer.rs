@@ -9,10 +9,10 @@ use crate::flow::Flow;
 use crate::groups::{self, Sums};
 use crate::matcher::Matcher;
 use crate::order::{Key, Keys, window};
-use crate::page::{FlowDetail, FlowPage, Top};
+use crate::page::{FlowDetail, FlowPage, Rows, Top, TopRow};
 use crate::parse::QueryError;
 use crate::query::{FlowsQuery, Group, Sort, TopQuery};
-use crate::rows;
+use crate::rows::{self, FlowRow};
 use crate::table::FlowTable;
 use crate::time::Now;
 
@@ -21,11 +21,11 @@ impl FlowTable {
     ///
     /// # Errors
     /// When the sort column does not go with the grouping.
-    pub fn query(&self, query: &FlowsQuery, now: Now) -> Result<FlowPage, QueryError> {
+    pub fn query(&self, query: &FlowsQuery, now: Now) -> Result<FlowPage<'_>, QueryError> {
         if query.group == Group::None { self.page(query, now) } else { self.groups(query, now) }
     }
 
-    fn page(&self, query: &FlowsQuery, now: Now) -> Result<FlowPage, QueryError> {
+    fn page(&self, query: &FlowsQuery, now: Now) -> Result<FlowPage<'_>, QueryError> {
         let keys = Keys::new(query.sort, self, now).ok_or_else(|| conflict(query))?;
         let filter = Matcher::new(&query.filter, self);
         let turn = if query.desc { u128::MAX } else { 0 };
@@ -37,12 +37,12 @@ impl FlowTable {
         let matched = list.len();
         let rows = window(&mut list, query.offset, query.limit)
             .iter()
-            .map(|(_, _, position)| rows::row(&self.flows[*position as usize], self, now))
+            .map(|(_, _, position)| self.row(&self.flows[*position as usize], now))
             .collect();
-        Ok(self.reply(now, matched, rows::COLS, rows))
+        Ok(self.reply(now, matched, rows::COLS, Rows::Flows(rows)))
     }
 
-    fn groups(&self, query: &FlowsQuery, now: Now) -> Result<FlowPage, QueryError> {
+    fn groups(&self, query: &FlowsQuery, now: Now) -> Result<FlowPage<'_>, QueryError> {
         let compare = groups::comparison(query.sort).ok_or_else(|| conflict(query))?;
         let filter = Matcher::new(&query.filter, self);
         let mut sums = Sums::new(self, query.group);
@@ -54,28 +54,36 @@ impl FlowTable {
             (if query.desc { order.reverse() } else { order }).then(a.0.cmp(&b.0))
         });
         let page = list.iter().skip(query.offset).take(query.limit);
-        let rows = page.map(|line| groups::row(self, line)).collect();
-        Ok(self.reply(now, matched, groups::COLS, rows))
+        let row = |line| {
+            let TopRow { key, name, flows, offloaded, bytes, up_bps, down_bps, ratio } =
+                groups::top_row(self, line);
+            (key, name, flows, offloaded, bytes, up_bps, down_bps, ratio)
+        };
+        Ok(self.reply(now, matched, groups::COLS, Rows::Groups(page.map(row).collect())))
     }
 
-    fn reply(
+    fn row<'a>(&'a self, flow: &'a Flow, now: Now) -> FlowRow<'a> {
+        FlowRow { flow, table: self, now }
+    }
+
+    fn reply<'a>(
         &self,
         now: Now,
         matched: usize,
         cols: &'static [&'static str],
-        rows: Vec<Vec<serde_json::Value>>,
-    ) -> FlowPage {
+        rows: Rows<'a>,
+    ) -> FlowPage<'a> {
         let (total, epoch, now_ms) = (self.len(), self.epoch(), now.unix_ms);
         FlowPage { total, matched, epoch, now_ms, cols, rows }
     }
 
     /// One flow with its life so far; `None` when it is gone.
     #[must_use]
-    pub fn flow(&self, id: u64, now: Now) -> Option<FlowDetail> {
+    pub fn flow(&self, id: u64, now: Now) -> Option<FlowDetail<'_>> {
         let flow = self.by_id(id)?;
-        let port = |number| self.side(number).map_or("", |side| &*side.port).to_owned();
+        let port = |number| self.side(number).map_or("", |side| &*side.port);
         Some(FlowDetail {
-            flow: rows::object(flow, self, now),
+            flow: self.row(flow, now),
             ports: [port(flow.initiator), port(flow.responder)],
             events: flow.life.iter().map(|step| rows::event(step, now)).collect(),
         })
@@ -83,7 +91,7 @@ impl FlowTable {
 
     /// The busiest hosts, services, VLANs or paths. Only forwarded traffic counts.
     #[must_use]
-    pub fn top(&self, query: &TopQuery) -> Top {
+    pub fn top(&self, query: &TopQuery) -> Top<'_> {
         let mut sums = Sums::new(self, query.by);
         self.flows.iter().filter(|flow| flow.forwarded()).for_each(|flow| sums.add(flow));
         let mut list = sums.into_list();

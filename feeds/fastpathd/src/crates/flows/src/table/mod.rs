@@ -149,6 +149,11 @@ impl FlowTable {
         &self.sides
     }
 
+    /// The host name with this number; empty: none.
+    pub(crate) fn name(&self, number: Number) -> &str {
+        self.names.get(number).map_or("", |name| name)
+    }
+
     /// All host names that flows have had.
     pub(crate) fn names(&self) -> &Interner<Rc<str>> {
         &self.names

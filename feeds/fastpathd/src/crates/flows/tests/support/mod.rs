@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use ctnetlink::{Counters, Entry, Status, TcpState, Tuple};
 use flows::{
-    Action, Engine, EngineState, FlowTable, FlowsQuery, Gate, InspectionState, Network, Now, Side,
+    Action, Engine, EngineState, FlowDetail, FlowPage, FlowTable, FlowsQuery, Gate,
+    InspectionState, Network, Now, Side,
 };
 use serde_json::{Value, json};
 
@@ -194,7 +195,18 @@ pub(crate) fn rows(table: &FlowTable, seconds: f64, query: &Value) -> Vec<Value>
     let object = |row: Vec<Value>| -> Value {
         page.cols.iter().map(ToString::to_string).zip(row).collect::<serde_json::Map<_, _>>().into()
     };
-    page.rows.into_iter().map(object).collect()
+    cells(&page).into_iter().map(object).collect()
+}
+
+/// The rows of a page as they are written.
+pub(crate) fn cells(page: &FlowPage<'_>) -> Vec<Vec<Value>> {
+    let rows = serde_json::to_value(&page.rows).expect("JSON");
+    serde_json::from_value(rows).expect("rows")
+}
+
+/// The flow in the answer of `flow`.
+pub(crate) fn named(detail: &FlowDetail<'_>) -> Value {
+    serde_json::to_value(detail).expect("JSON")["flow"].take()
 }
 
 /// The only flow.

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use serde::Serialize;
+
 use super::event::{Event, read_event};
 use super::lines::Lines;
 use super::rate::{Bucket, Rate};
@@ -24,12 +26,13 @@ impl Default for Rates {
     }
 }
 
-/// Lines since the start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// Lines since the start, as the answer of `ips` has them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counts {
     /// All of them.
     pub lines: u64,
-    /// Of them, alerts; read or not.
+    /// Of them, alerts; read or not. The answer of `alerts` has them.
+    #[serde(skip)]
     pub alerts: u64,
     /// Not read because there were too many.
     pub not_read: u64,
