@@ -7,8 +7,9 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ctnetlink::Counters;
+use model::Connection;
 
-use crate::connection::{Connection, Extension, Growth, Installation, Reading, Timeouts};
+use crate::connection::{Extension, Growth, Installation, Reading, Timeouts};
 use crate::dependency::{Change, Endpoint};
 use crate::entry::{Entry, Key, Refusal};
 use crate::layout::Exits;

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use config::order;
 use ctnetlink::Counters;
+use model::Connection;
 
-use crate::connection::{Connection, Extension, Growth, Installation, Left, Reading, Timeouts};
+use crate::connection::{Extension, Growth, Installation, Left, Reading, Timeouts};
 use crate::dependency::{Change, Endpoint};
 use crate::entry::{Entry, Key, Refusal, connect, reject};
 

@@ -11,13 +11,14 @@ use std::process::Command;
 use std::time::Duration;
 
 use ctnetlink::{Counters, Tuple};
-use ebpf::connection::{Connection, Reading, Timeouts};
+use ebpf::connection::{Reading, Timeouts};
 use ebpf::dependency::Endpoint;
 use ebpf::engine::{Engine, MapError, Maps};
 use ebpf::entry::{Encapsulation, Entry, Hook, Key, Side, Tag, connect};
 use ebpf::folder::Folder;
 use ebpf::pinned::{OpenError, Pinned};
 use ebpf::programs::{Dsa, Programs, Role, Settings};
+use model::Connection;
 
 /// A folder of a test's own, with programs loaded; gone when the test ends.
 struct Loaded(Folder);

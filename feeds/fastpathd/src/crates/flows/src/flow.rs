@@ -4,9 +4,10 @@
 use std::net::IpAddr;
 
 use ctnetlink::{Counters, Entry, Status, TcpState, Tuple};
+use model::Action;
 
 use crate::handshake::{OffloadState, Passed};
-use crate::inspection::{Action, Inspection};
+use crate::inspection::Inspection;
 use crate::intern::Number;
 use crate::path::{Path, Reason};
 use crate::proto::{ICMP, ICMPV6};

@@ -5,23 +5,10 @@
 //! an event goes in, the next state and at most one action come out.
 #![deny(clippy::wildcard_enum_match_arm, clippy::match_wildcard_for_single_variants)]
 
-use ctnetlink::Tuple;
+use model::Connection;
 
 use crate::path::Reason;
 use crate::proto::TCP;
-
-/// A connection as the engine has to know it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Connection {
-    /// Its number in the flow table.
-    pub id: u64,
-    /// Conntrack zone.
-    pub zone: u16,
-    /// As the initiator sends.
-    pub orig: Tuple,
-    /// As the reply arrives.
-    pub reply: Tuple,
-}
 
 /// What the flow table asks of the eBPF engine and of conntrack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Every state with every event: one row a step.
 
+use ctnetlink::Tuple;
+
 use super::*;
 use crate::proto::UDP;
 use Action::{DisableWindowTracking, Install, Remove};

@@ -1,72 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Intrusion prevention, as far as it affects flows: whose packets go to Suricata.
 
-use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use config::Network;
+use model::{Action, DevicePolicy, Gate};
 use serde::{Deserialize, Serialize};
 
 use crate::network::Side;
 
-/// Action of the policy for a connection.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Action {
-    /// No inspection.
-    #[default]
-    None,
-    /// Inspection until Suricata bypasses it or the budget is spent.
-    Inspect,
-    /// Inspection of every packet, never offloaded.
-    Always,
-}
-
-/// Action for packets to inspect.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Gate {
-    /// No inspection: no rule matches our marks.
-    #[default]
-    Off,
-    /// Pass them to Suricata.
-    Queue,
-    /// Suricata is not running: accept them without inspection, on the slow path.
-    Open,
-    /// Suricata is not running: drop them.
-    Closed,
-}
-
-/// One entry of the policy: connections between devices, by initiator and responder. The devices
-/// are those of the rules, layer 3 devices such as `br-lan.10` or `pppoe-wan`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Policy {
-    /// Devices of the initiator; `None`: any.
-    pub from: Option<BTreeSet<String>>,
-    /// Devices of the responder; `None`: any.
-    pub to: Option<BTreeSet<String>>,
-    /// The action.
-    pub action: Action,
-}
-
-impl Policy {
-    fn matches(&self, from: &str, to: &str) -> bool {
-        let among = |devices: &Option<BTreeSet<String>>, device: &str| {
-            devices.as_ref().is_none_or(|devices| devices.contains(device))
-        };
-        among(&self.from, from) && among(&self.to, to)
-    }
-}
-
 /// The inspection in force. The default inspects nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InspectionState {
-    /// Action for packets to inspect.
-    pub gate: Gate,
+    /// Action for packets to inspect; none: no rule matches our marks.
+    pub gate: Option<Gate>,
     /// Bit of the connection mark: bypassed by Suricata.
     pub bypass: u32,
     /// Bit of the connection mark: the budget is spent.
     pub spent: u32,
     /// The first entry that matches applies.
-    pub policies: Vec<Policy>,
+    pub policies: Vec<DevicePolicy>,
     /// Action for connections that no entry matches.
     pub default: Action,
     /// Networks that are never inspected, on either end, regardless of the policy.
@@ -88,7 +41,7 @@ impl InspectionState {
         responder: Option<&Side>,
         ends: [IpAddr; 2],
     ) -> Action {
-        if self.gate == Gate::Off {
+        if self.gate.is_none() {
             return Action::None;
         }
         if self.exempt.iter().any(|network| ends.iter().any(|end| network.contains(*end))) {
@@ -103,17 +56,17 @@ impl InspectionState {
     /// flowtable carries its packets past our rules.
     #[must_use]
     pub fn standing(&self, action: Action, mark: u32, offloaded: bool) -> Inspection {
+        let Some(gate) = self.gate else { return Inspection::None };
         let done = match action {
-            _ if self.gate == Gate::Off => return Inspection::None,
             Action::None => return Inspection::None,
             Action::Always => None,
             Action::Inspect if mark & self.bypass != 0 => Some(Inspection::Bypassed),
             Action::Inspect => (mark & self.spent != 0).then_some(Inspection::Spent),
         };
-        done.unwrap_or(match self.gate {
+        done.unwrap_or(match gate {
             _ if offloaded => Inspection::Uninspected,
             Gate::Queue if action == Action::Always => Inspection::Always,
-            Gate::Off | Gate::Queue => Inspection::Inspecting,
+            Gate::Queue => Inspection::Inspecting,
             Gate::Open => Inspection::Uninspected,
             Gate::Closed => Inspection::Stopped,
         })

@@ -9,8 +9,8 @@ use std::cell::OnceCell;
 use std::time::Duration;
 
 use ctnetlink::{Status, TcpState};
+use model::Engine;
 
-use crate::engine::Engine;
 use crate::handshake::OffloadState;
 use crate::inspection::Inspection;
 use crate::network::Side;

@@ -8,7 +8,8 @@ mod support;
 use std::time::Duration;
 
 use ctnetlink::{Status, TcpState};
-use flows::{Engine, Facts, Inspection, Network, OffloadState, Path, Reason, Side, climb};
+use flows::{Facts, Inspection, Network, OffloadState, Path, Reason, Side, climb};
+use model::Engine;
 use proptest::prelude::*;
 use support::{Net, TCP, UDP, address};
 

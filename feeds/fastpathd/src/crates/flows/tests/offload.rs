@@ -6,7 +6,8 @@
 mod support;
 
 use ctnetlink::{Counters, Entry, Event, Status, TcpState};
-use flows::{Connection, Engine, EngineState, FlowTable, OffloadRequest, Reason};
+use flows::{EngineState, FlowTable, OffloadRequest, Reason};
+use model::{Connection, Engine};
 use support::{
     BYPASS, Net, at, counted, dump_in, entry, inspection, marked, only, tuple, uncounted, verdict,
     web, with_programs, with_status,

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::settings::{Fail, Mode};
+use model::{FailPolicy, Gate, InspectionMode};
 
 #[cfg(test)]
 mod fixture;
@@ -86,19 +86,6 @@ impl State {
     }
 }
 
-/// What the rule in front of the queues is to do. Only of meaning in [`Mode::Nfq`].
-///
-/// There is no third, closed one: a queue that nobody listens on drops by itself, and takes
-/// packets again at the moment Suricata is back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Gate {
-    /// Packets go to Suricata.
-    #[default]
-    Queue,
-    /// They pass, counted as uninspected.
-    Open,
-}
-
 /// How it is now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
@@ -108,7 +95,9 @@ pub struct Condition {
     pub since: Duration,
     /// In words; never empty.
     pub why: String,
-    /// What the rule in front of the queues is to do.
+    /// Action of the rule in front of the queues, in mode `nfq`. It is never [`Gate::Closed`]: a
+    /// queue without a listener drops by itself, and takes packets again at the moment Suricata
+    /// is back.
     pub gate: Gate,
 }
 
@@ -155,8 +144,8 @@ impl Health {
 const OFF: &str = "Inspection is off.";
 
 fn gate(seen: &Observation, takes: bool) -> Gate {
-    let asked = seen.enabled && seen.mode == Mode::Nfq;
-    if asked && seen.fail == Fail::Open && !takes { Gate::Open } else { Gate::Queue }
+    let asked = seen.enabled && seen.mode == InspectionMode::Nfq;
+    if asked && seen.fail == FailPolicy::Open && !takes { Gate::Open } else { Gate::Queue }
 }
 
 /// What somebody said, on one line of bounded length that ends like a sentence.
@@ -207,12 +196,12 @@ fn working(seen: &Observation, strain: Option<String>) -> (State, String) {
         format!("Suricata keeps its previous configuration; the new one failed: {said}")
     });
     match (seen.mode, old.or(strain)) {
-        (Mode::Ids, None) => {
+        (InspectionMode::Ids, None) => {
             (State::Watching, "Suricata runs as an IDS and drops nothing.".to_owned())
         }
-        (Mode::Ids, Some(why)) => (State::Watching, why),
-        (Mode::Nfq | Mode::Inline, Some(why)) => (State::InlineDegraded, why),
-        (Mode::Nfq | Mode::Inline, None) => (
+        (InspectionMode::Ids, Some(why)) => (State::Watching, why),
+        (InspectionMode::Nfq | InspectionMode::Inline, Some(why)) => (State::InlineDegraded, why),
+        (InspectionMode::Nfq | InspectionMode::Inline, None) => (
             State::Inline,
             "Suricata is inline and gives a verdict on every inspected packet.".to_owned(),
         ),
@@ -221,10 +210,10 @@ fn working(seen: &Observation, strain: Option<String>) -> (State, String) {
 
 fn failing(seen: &Observation, why: &str) -> (State, String) {
     let closed = match seen.mode {
-        Mode::Nfq => seen.fail == Fail::Closed,
-        Mode::Ids => false,
+        InspectionMode::Nfq => seen.fail == FailPolicy::Closed,
+        InspectionMode::Ids => false,
         // Nobody else carries packets from port to port.
-        Mode::Inline => true,
+        InspectionMode::Inline => true,
     };
     let state = if closed { State::FailingClosed } else { State::FailingOpen };
     (state, format!("{why} {}", consequence(seen)))
@@ -233,10 +222,10 @@ fn failing(seen: &Observation, why: &str) -> (State, String) {
 /// What happens to packets while Suricata does not work.
 fn consequence(seen: &Observation) -> &'static str {
     match (seen.mode, seen.fail) {
-        (Mode::Nfq, Fail::Open) => "Connections pass uninspected.",
-        (Mode::Nfq, Fail::Closed) => "Connections to be inspected are dropped.",
-        (Mode::Ids, _) => "Nothing is monitored.",
-        (Mode::Inline, _) => "Nothing is forwarded between the two ports.",
+        (InspectionMode::Nfq, FailPolicy::Open) => "Connections pass uninspected.",
+        (InspectionMode::Nfq, FailPolicy::Closed) => "Connections to be inspected are dropped.",
+        (InspectionMode::Ids, _) => "Nothing is monitored.",
+        (InspectionMode::Inline, _) => "Nothing is forwarded between the two ports.",
     }
 }
 

@@ -29,9 +29,9 @@ pub use eve::{
     ListenError, Listener, Offence, Offender, Page, Rate, Rates, Reader, Row, Visible, Volume,
     read_event,
 };
-pub use health::{Condition, Gate, Health, Listening, Observation, Rules, State};
+pub use health::{Condition, Health, Listening, Observation, Rules, State};
 pub use overlay::{Files, Overlay, arguments, bypass_mark, render};
 pub use ports::{Port, check_mode};
 pub use queues::{QUEUES, Queue, parse_queues, queues_of};
-pub use settings::{Action, Fail, Mode, Settings, Spread};
+pub use settings::Settings;
 pub use threads::Threads;

@@ -2,8 +2,9 @@
 //! Whether the chosen mode can work on the chosen ports.
 
 use config::Problem;
+use model::InspectionMode;
 
-use crate::settings::{Mode, Settings};
+use crate::settings::Settings;
 
 /// What the daemon knows of one port.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -28,20 +29,20 @@ pub struct Port {
 /// # Errors
 /// The first thing that is in the way.
 pub fn check_mode(settings: &Settings, ports: &[Port]) -> Result<(), Problem> {
-    if !settings.enabled || settings.mode == Mode::Nfq {
+    if !settings.enabled || settings.mode == InspectionMode::Nfq {
         return Ok(());
     }
     let mut found = Vec::new();
     for name in &settings.devices {
         let port = ports.iter().find(|port| port.name == *name);
         let port = port.ok_or_else(|| refuse(name, "there is no such device".to_owned()))?;
-        if settings.mode == Mode::Inline {
+        if settings.mode == InspectionMode::Inline {
             fit_to_bridge(port)?;
         }
         found.push(port);
     }
     match (settings.mode, found.as_slice()) {
-        (Mode::Inline, [one, other]) if one.mtu != other.mtu => {
+        (InspectionMode::Inline, [one, other]) if one.mtu != other.mtu => {
             let what = format!(
                 "mode inline needs the same MTU on both ports: {} has {}, {} has {}",
                 one.name, one.mtu, other.name, other.mtu
@@ -89,7 +90,7 @@ mod tests {
         Port { name: name.into(), up: true, mtu: 1500, ..Port::default() }
     }
 
-    fn check(mode: Mode, devices: &[&str], ports: &[Port]) -> String {
+    fn check(mode: InspectionMode, devices: &[&str], ports: &[Port]) -> String {
         let devices = devices.iter().map(ToString::to_string).collect();
         let settings = Settings { enabled: true, mode, devices, ..Settings::default() };
         check_mode(&settings, ports).map_or_else(|problem| problem.to_string(), |()| String::new())
@@ -98,9 +99,9 @@ mod tests {
     #[test]
     fn free_ports_are_taken() {
         let ports = [port("eth1"), Port { up: false, ..port("eth2") }];
-        assert_eq!(check(Mode::Inline, &["eth1", "eth2"], &ports), "");
-        assert_eq!(check(Mode::Ids, &["eth2"], &ports), "");
-        assert_eq!(check(Mode::Nfq, &["gone"], &ports), "", "nfq needs no ports");
+        assert_eq!(check(InspectionMode::Inline, &["eth1", "eth2"], &ports), "");
+        assert_eq!(check(InspectionMode::Ids, &["eth2"], &ports), "");
+        assert_eq!(check(InspectionMode::Nfq, &["gone"], &ports), "", "nfq needs no ports");
     }
 
     #[test]
@@ -111,7 +112,7 @@ mod tests {
             addressed: true,
             ..port("lan1")
         };
-        assert_eq!(check(Mode::Ids, &["lan1"], &[used]), "");
+        assert_eq!(check(InspectionMode::Ids, &["lan1"], &[used]), "");
     }
 
     #[test]
@@ -122,12 +123,20 @@ mod tests {
         let jumbo = Port { mtu: 9000, ..port("eth3") };
         let ports = [bridged, dialled, own, jumbo, port("eth2")];
         for (mode, devices, words) in [
-            (Mode::Ids, &["eth9"][..], "option 'device', value 'eth9': there is no such device"),
-            (Mode::Inline, &["eth2", "eth9"], "value 'eth9': there is no such device"),
-            (Mode::Inline, &["lan1", "eth2"], "value 'lan1': is a port of br-lan, which"),
-            (Mode::Inline, &["eth2", "wan"], "value 'wan': carries pppoe-wan, which"),
-            (Mode::Inline, &["eth1", "eth2"], "value 'eth1': has an address of this router"),
-            (Mode::Inline, &["eth2", "eth3"], "eth2 has 1500, eth3 has 9000"),
+            (
+                InspectionMode::Ids,
+                &["eth9"][..],
+                "option 'device', value 'eth9': there is no such device",
+            ),
+            (InspectionMode::Inline, &["eth2", "eth9"], "value 'eth9': there is no such device"),
+            (InspectionMode::Inline, &["lan1", "eth2"], "value 'lan1': is a port of br-lan, which"),
+            (InspectionMode::Inline, &["eth2", "wan"], "value 'wan': carries pppoe-wan, which"),
+            (
+                InspectionMode::Inline,
+                &["eth1", "eth2"],
+                "value 'eth1': has an address of this router",
+            ),
+            (InspectionMode::Inline, &["eth2", "eth3"], "eth2 has 1500, eth3 has 9000"),
         ] {
             let said = check(mode, devices, &ports);
             assert!(said.starts_with("section 'ips'"), "{said}");
@@ -137,7 +146,7 @@ mod tests {
 
     #[test]
     fn switched_off_nothing_is_refused() {
-        let settings = Settings { mode: Mode::Ids, ..Settings::default() };
+        let settings = Settings { mode: InspectionMode::Ids, ..Settings::default() };
         assert_eq!(check_mode(&settings, &[]), Ok(()));
     }
 }

@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 
 use config::order;
+use model::Gate;
 use thiserror::Error;
 
 use crate::block::Block;
 use crate::in_force::InForce;
-use crate::inspection::Gate;
 use crate::nft::{NOT_THERE, Nft, NftError};
 use crate::plan::Plan;
 use crate::render::{

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 use super::*;
+use model::Engine;
+
 use crate::fake::FakeNft;
 use crate::fixture::inspection;
 use crate::inspection::Inspection;
 use crate::plan::{Candidate, Protection, plan as make};
-use crate::settings::{Engine, Settings};
+use crate::settings::Settings;
 
 fn plan(engine: Engine, devices: &[&str]) -> Plan {
     let candidate = |device: &&str| Candidate {
@@ -62,7 +64,7 @@ async fn other_rules_need_a_new_table() {
     for change in [
         Plan { mark_mask: 1, ..first.clone() },
         plan(Engine::FlowtableHw, &["lan1", "wan"]),
-        Plan { excludes: vec![crate::Exclude::default()], ..first.clone() },
+        Plan { excludes: vec![model::Exclude::default()], ..first.clone() },
     ] {
         assert_eq!(apply(&nft, &change, Some(&first), &[]).await, Ok(Applied::Replaced));
         apply(&nft, &first, None, &[]).await.unwrap();

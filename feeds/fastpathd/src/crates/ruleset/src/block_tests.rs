@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 use super::*;
+use model::Engine;
+
 use crate::apply::{Applied, apply, read_back};
 use crate::fake::FakeNft;
 use crate::plan::{Plan, Protection, plan};
-use crate::settings::{Engine, Settings};
+use crate::settings::Settings;
 
 fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()

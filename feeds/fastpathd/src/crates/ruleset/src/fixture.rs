@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! An inspection as the settings' defaults make it, for the tests.
 
-use crate::inspection::{Gate, Inspection, Queues, Spread};
-use crate::policy::Action;
+use model::{Action, Gate, Spread};
+
+use crate::inspection::{Inspection, Queues};
 use crate::settings::Settings;
 
 pub(crate) fn inspection() -> Inspection {

@@ -9,7 +9,6 @@
 
 mod apply;
 mod block;
-mod exclude;
 #[cfg(test)]
 mod fake;
 #[cfg(test)]
@@ -26,12 +25,11 @@ mod settings;
 
 pub use apply::{Applied, ApplyError, apply, read_back, remove, renew};
 pub use block::{Block, BlockError, block, release};
-pub use exclude::{Exclude, Ports};
 pub use in_force::{Counter, InForce};
-pub use inspection::{Gate, Inspection, Queues, Spread};
+pub use inspection::{Inspection, Queues};
 pub use marks::Marks;
 pub use nft::{Nft, NftCommand, NftError};
 pub use plan::{Candidate, Decision, Plan, Protection, plan};
-pub use policy::{Action, Judged, Policy, Segments};
+pub use policy::{Policy, Segments};
 pub use render::{render, render_remove};
-pub use settings::{Engine, LeftOut, OnExit, Settings};
+pub use settings::{LeftOut, OnExit, Settings};

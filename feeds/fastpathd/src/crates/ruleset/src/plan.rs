@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use config::{is_device_name, order};
+use model::{Engine, Exclude};
 
-use crate::exclude::Exclude;
 use crate::inspection::Inspection;
 use crate::marks::Marks;
-use crate::settings::{Engine, LeftOut, Settings};
+use crate::settings::{LeftOut, Settings};
 
 /// A device, as the topology classifies it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+use model::{DevicePolicy, Engine, Exclude};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::exclude::Exclude;
 use crate::fixture::inspection;
 use crate::plan::{Candidate, Protection};
-use crate::policy::{Judged, Segments};
+use crate::policy::Segments;
 use crate::rules::comments;
-use crate::settings::{Engine, Settings};
+use crate::settings::Settings;
 
 /// What nft's scanner would see: a word, or something in quotes.
 #[derive(Debug, PartialEq, Eq)]
@@ -191,7 +191,7 @@ fn valid_exclude() -> impl Strategy<Value = Value> {
     )
 }
 
-fn inspecting(policies: Vec<Judged>) -> Plan {
+fn inspecting(policies: Vec<DevicePolicy>) -> Plan {
     let inspection = Inspection { policies, budget_bytes: 1, budget_packets: 1, ..inspection() };
     let protection = Protection { inspection: Some(inspection), blocks: Some(9) };
     crate::plan(&[candidate("wan".to_owned())], &Settings::default(), &protection)
@@ -290,7 +290,7 @@ fn simple() -> Plan {
 fn the_digest_tells_rules_apart_that_have_the_same_comments() {
     let last = |plan: &Plan| comments(plan)["fastpath"].last().cloned().unwrap();
     let exclude = |port| Exclude { proto: Some(6), dest_port: Some(port), ..Exclude::default() };
-    let ports = |port| crate::Ports { first: port, last: port };
+    let ports = |port| model::Ports { first: port, last: port };
     let first = Plan { excludes: vec![exclude(ports(80))], ..simple() };
     let second = Plan { excludes: vec![exclude(ports(81))], ..simple() };
     assert_ne!(last(&first), last(&second));

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use config::order;
+use model::Exclude;
 
 use crate::block::SETS;
-use crate::exclude::Exclude;
 use crate::inspection::Inspection;
 use crate::plan::Plan;
 use crate::settings::LeftOut;

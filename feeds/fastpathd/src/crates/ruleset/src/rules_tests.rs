@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 use super::*;
-use crate::fixture::inspection;
-use crate::inspection::{Gate, Inspection, Queues, Spread};
-use crate::plan::{Candidate, Protection};
-use crate::policy::{Action, Judged};
-use crate::settings::{Engine, Settings};
+use model::{Action, DevicePolicy, Engine, Gate, Spread};
 
-fn judged(name: &str, action: Action, from: &[&str]) -> Judged {
+use crate::fixture::inspection;
+use crate::inspection::{Inspection, Queues};
+use crate::plan::{Candidate, Protection};
+use crate::settings::Settings;
+
+fn judged(name: &str, action: Action, from: &[&str]) -> DevicePolicy {
     let from = Some(from.iter().map(|&name| name.to_owned()).collect());
-    Judged { name: name.to_owned(), action, from, to: None }
+    DevicePolicy { name: name.to_owned(), action, from, to: None }
 }
 
 fn of(inspection: Inspection, blocks: Option<u32>) -> Plan {

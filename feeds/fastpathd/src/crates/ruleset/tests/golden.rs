@@ -24,9 +24,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use config::{Problem, parse_uci};
+use model::{Action, Gate, Spread};
 use ruleset::{
-    Action, Block, Candidate, Gate, Inspection, Nft, NftCommand, Policy, Protection, Queues,
-    Segments, Settings, Spread, plan, render,
+    Block, Candidate, Inspection, Nft, NftCommand, Policy, Protection, Queues, Segments, Settings,
+    plan, render,
 };
 
 /// One file, by part; the purpose is the part without a name.

@@ -11,9 +11,10 @@ use std::process::Command;
 use std::thread;
 
 use config::parse_uci;
+use model::{Action, Engine, Gate, Spread};
 use ruleset::{
-    Action, Applied, ApplyError, Candidate, Engine, Gate, InForce, Inspection, Nft, NftCommand,
-    Plan, Protection, Queues, Settings, Spread, apply, plan, read_back, remove, renew,
+    Applied, ApplyError, Candidate, InForce, Inspection, Nft, NftCommand, Plan, Protection, Queues,
+    Settings, apply, plan, read_back, remove, renew,
 };
 
 fn ip(arguments: &str) -> bool {

@@ -2,7 +2,8 @@
 //! The methods of the ubus object: requests in, answers out.
 
 use flows::{FlowsQuery, HistoryQuery, QueryError, TopQuery};
-use ruleset::{Engine, Settings};
+use model::Engine;
+use ruleset::Settings;
 use serde::Serialize;
 use serde_json::{Map, Value};
 

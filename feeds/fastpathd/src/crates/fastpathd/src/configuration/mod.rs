@@ -2,7 +2,8 @@
 //! `/etc/config/fastpath`: what is configured, and whether it can be used.
 
 use config::SettingsError;
-use ruleset::{Engine, OnExit, Settings};
+use model::Engine;
+use ruleset::{OnExit, Settings};
 use serde_json::Value;
 
 use crate::core::Core;

@@ -2,6 +2,7 @@
 //! `/etc/config/fastpath` as a whole.
 
 use config::{Package, SettingsError};
+use model::InspectionMode;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -26,7 +27,7 @@ impl Configuration {
             rules: rules::Settings::read(&mut package),
         };
         let warnings = package.finish()?;
-        if configuration.ips.enabled && configuration.ips.mode == ips::Mode::Nfq {
+        if configuration.ips.enabled && configuration.ips.mode == InspectionMode::Nfq {
             let one = |problem| SettingsError { problems: vec![problem] };
             configuration.main.marks().map_err(one)?;
         }

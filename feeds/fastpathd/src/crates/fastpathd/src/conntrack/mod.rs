@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use ctnetlink::{Entry, EntryUpdate, Tuple};
-use flows::{Connection, FlowTable};
+use flows::FlowTable;
+use model::Connection;
 
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;

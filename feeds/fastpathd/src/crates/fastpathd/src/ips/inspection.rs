@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use config::{Network, Problem};
 use flows::Now;
-use ips::{Blocked, Blocks, Condition, Gate, Health, Observation, Queue};
+use ips::{Blocked, Blocks, Condition, Health, Observation, Queue};
+use model::{Action, FailPolicy, InspectionMode};
 use ruleset::{Counter, InForce, Policy, Queues, Segments};
 
 /// Suricata's configuration as fastpathd leaves it for its init script.
@@ -169,13 +170,13 @@ impl Inspection {
 
     /// Whether packets are queued for Suricata, or would be.
     pub(crate) fn is_inline(&self) -> bool {
-        self.settings.enabled && self.settings.mode == ips::Mode::Nfq
+        self.settings.enabled && self.settings.mode == InspectionMode::Nfq
     }
 
     /// Whether a connection can be inspected to its end.
     fn any_always(&self) -> bool {
-        self.settings.default == ips::Action::Always
-            || self.active().any(|policy| policy.action == ruleset::Action::Always)
+        self.settings.default == Action::Always
+            || self.active().any(|policy| policy.action == Action::Always)
     }
 
     fn active(&self) -> impl Iterator<Item = &Policy> {
@@ -194,8 +195,8 @@ impl Inspection {
         let settings = &self.settings;
         ruleset::Inspection {
             marks,
-            fail_open: settings.fail == ips::Fail::Open,
-            default: action(settings.default),
+            fail_open: settings.fail == FailPolicy::Open,
+            default: settings.default,
             policies: self.active().map(|policy| policy.on(places)).collect(),
             exempt: settings.exempt.clone(),
             budget_bytes: settings.budget_bytes,
@@ -203,15 +204,9 @@ impl Inspection {
             queues: Queues {
                 first: settings.queue_first,
                 count: self.threads.queues(),
-                spread: match settings.spread {
-                    ips::Spread::Hash => ruleset::Spread::Hash,
-                    ips::Spread::Fanout => ruleset::Spread::Fanout,
-                },
+                spread: settings.spread,
             },
-            gate: match self.condition().gate {
-                Gate::Queue => ruleset::Gate::Queue,
-                Gate::Open => ruleset::Gate::Open,
-            },
+            gate: self.condition().gate,
         }
     }
 
@@ -431,12 +426,4 @@ pub(crate) fn unix_ms(at: Duration, now: Now) -> u64 {
     let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let (ahead, ago) = (at.saturating_sub(now.mono), now.mono.saturating_sub(at));
     (now.unix_ms + ms(ahead)).saturating_sub(ms(ago))
-}
-
-pub(crate) const fn action(action: ips::Action) -> ruleset::Action {
-    match action {
-        ips::Action::Inspect => ruleset::Action::Inspect,
-        ips::Action::None => ruleset::Action::None,
-        ips::Action::Always => ruleset::Action::Always,
-    }
 }

@@ -122,7 +122,7 @@ fn switched_on_suricata_gets_its_files_and_packets_pass_until_it_works() {
     core.applied(Ok(ruleset::Applied::Replaced));
     let effects = inline(&mut core);
     let inspection = core.plan_of(&effects).protection.inspection.clone().unwrap();
-    assert_eq!(inspection.gate, ruleset::Gate::Queue);
+    assert_eq!(inspection.gate, model::Gate::Queue);
     let answer = reply(&mut core, "ips", json!({}));
     assert_eq!(answer["state"], "inline", "{answer}");
     assert_eq!(answer["queues"][0]["bound"], true);
@@ -162,7 +162,7 @@ fn a_hung_suricata_opens_the_gate_within_two_seconds() {
         if !effects.is_empty() {
             opened = Some(half);
             let inspection = plan(&effects).protection.inspection.clone().unwrap();
-            assert_eq!(inspection.gate, ruleset::Gate::Open);
+            assert_eq!(inspection.gate, model::Gate::Open);
             break;
         }
     }

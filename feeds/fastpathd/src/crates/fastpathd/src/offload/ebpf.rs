@@ -7,13 +7,14 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ctnetlink::{Entry, EntryUpdate};
-use ebpf::connection::{self, Timeouts};
+use ebpf::connection::Timeouts;
 use ebpf::dependency::{Change, Dependency, Endpoint};
 use ebpf::engine::{Cause, Engine, InstallError, MapError, Maps};
 use ebpf::entry::Hook;
 use ebpf::layout::Exits;
 use ebpf::table::Table;
-use flows::{Connection, FlowTable, Now, OffloadRequest, Reason};
+use flows::{FlowTable, Now, OffloadRequest, Reason};
+use model::Connection;
 use topology::{Queue, QueueUse, Topology, bypassed_queue};
 
 use crate::network::view::NetworkView;
@@ -336,7 +337,7 @@ impl EbpfEngine {
             return Err(Reason::Shaped);
         }
         let engine = self.engine.as_mut().ok_or(Reason::NotTaken)?;
-        let installed = engine.install(known_as(connection, connection.id), ends, now.mono);
+        let installed = engine.install(*connection, ends, now.mono);
         installed.map_err(|error| match error {
             InstallError::Refused(refusal) => reason(refusal),
             InstallError::Kernel(error) => {
@@ -380,7 +381,7 @@ impl EbpfEngine {
                 .map(|address| self.endpoint(topology, address));
             if let (Some(engine), [Ok(initiator), Ok(responder)]) = (&mut self.engine, ends) {
                 engine.remove(id, now.mono);
-                let connection = known_as(connection, id | REJECTED);
+                let connection = Connection { id: id | REJECTED, ..*connection };
                 // If the table is full nft drops them.
                 let _ = engine.reject(connection, [initiator, responder], rule, until, now.mono);
             }
@@ -478,10 +479,4 @@ pub(crate) fn without_window_tracking(connection: &Connection) -> EntryUpdate {
         timeout_s: None,
         disable_window_tracking: true,
     }
-}
-
-/// A connection as the engine knows it, under this number.
-fn known_as(connection: &Connection, id: u64) -> connection::Connection {
-    let Connection { id: _, zone, orig, reply } = *connection;
-    connection::Connection { id, zone, orig, reply }
 }

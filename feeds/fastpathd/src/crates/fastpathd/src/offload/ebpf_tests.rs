@@ -8,7 +8,8 @@ use ctnetlink::{Counters, Entry, EntryUpdate, Event, Revision, TcpState};
 use ebpf::entry::{Hook, Key};
 use ebpf::fake::Fake;
 use flows::Now;
-use ruleset::{Applied, Engine};
+use model::Engine;
+use ruleset::Applied;
 use serde_json::{Value, json};
 use topology::{FdbEntry, Mac, Neighbour, NeighbourState, PppoeSession, Prefix, Rule, RuleAction};
 

@@ -6,7 +6,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ctnetlink::{Entry, Revision};
-use flows::{Connection, FlowTable, Now};
+use flows::{FlowTable, Now};
+use model::Connection;
 use ruleset::{Applied, Plan};
 use topology::Topology;
 

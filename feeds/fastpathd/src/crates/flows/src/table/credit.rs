@@ -2,8 +2,8 @@
 //! What the growth of a flow's counters is credited to.
 
 use ctnetlink::{Counters, Entry};
+use model::Engine;
 
-use crate::engine::Engine;
 use crate::flow::{Delta, Growth, Reading};
 use crate::handshake::Event;
 use crate::inspection::{Inspection, InspectionState};

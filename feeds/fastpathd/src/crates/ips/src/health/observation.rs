@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
+use model::{FailPolicy, InspectionMode};
+
 use crate::queues::Queue;
-use crate::settings::{Fail, Mode};
 
 /// All that is known at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,9 +13,9 @@ pub struct Observation {
     /// Whether inspection is asked for.
     pub enabled: bool,
     /// How packets reach Suricata.
-    pub mode: Mode,
+    pub mode: InspectionMode,
     /// What happens while it is away.
-    pub fail: Fail,
+    pub fail: FailPolicy,
     /// Packets that may wait in one queue.
     pub queue_length: u32,
     /// When the daemon last asked for a start or restart.
@@ -53,8 +54,8 @@ impl Default for Observation {
     fn default() -> Self {
         Self {
             enabled: false,
-            mode: Mode::default(),
-            fail: Fail::default(),
+            mode: InspectionMode::default(),
+            fail: FailPolicy::default(),
             queue_length: 4096,
             asked: None,
             trouble: None,

@@ -8,9 +8,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use ips::{
-    Batch, CommandError, Commands, Condition, Events, Fail, Gate, Health, Listener, Mode,
-    Observation, Rates, State, parse_queues, queues_of,
+    Batch, CommandError, Commands, Condition, Events, Health, Listener, Observation, Rates, State,
+    parse_queues, queues_of,
 };
+use model::{FailPolicy, Gate, InspectionMode};
 
 use crate::common::{Case, folder, settings, suricata, threads};
 
@@ -120,8 +121,8 @@ impl Live {
         }
         let seen = Observation {
             enabled: true,
-            mode: Mode::Nfq,
-            fail: Fail::Open,
+            mode: InspectionMode::Nfq,
+            fail: FailPolicy::Open,
             asked: Some(Duration::ZERO),
             running: self.child.try_wait().is_ok_and(|status| status.is_none()),
             answered: self.answered,

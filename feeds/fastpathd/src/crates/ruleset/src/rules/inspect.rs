@@ -11,10 +11,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use config::Network;
+use model::{Action, DevicePolicy, Gate, Spread};
 
-use crate::inspection::{Gate, Inspection, Queues, Spread};
+use crate::inspection::{Inspection, Queues};
 use crate::marks::Marks;
-use crate::policy::{Action, Judged};
 use crate::rules::{Chain, GATE, Rule};
 
 pub(super) fn chains(inspection: &Inspection) -> Vec<Chain> {
@@ -111,7 +111,7 @@ fn policies(inspection: &Inspection, direction: &str) -> Vec<Rule> {
 }
 
 /// Matches by name: a device that returns with another index still matches.
-fn devices(policy: &Judged, direction: &str) -> String {
+fn devices(policy: &DevicePolicy, direction: &str) -> String {
     let reply = direction == "reply";
     let (from, to) = if reply { ("oifname", "iifname") } else { ("iifname", "oifname") };
     let mut text = String::new();

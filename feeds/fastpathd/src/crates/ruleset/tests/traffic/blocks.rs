@@ -4,7 +4,8 @@
 use std::thread;
 use std::time::Duration;
 
-use ruleset::{Action, Applied, Block, BlockError, Inspection, Nft, apply, block, release};
+use model::Action;
+use ruleset::{Applied, Block, BlockError, Inspection, Nft, apply, block, release};
 
 use crate::{closed, counted, in_force, inspection, network, of, on_a_gateway, put};
 

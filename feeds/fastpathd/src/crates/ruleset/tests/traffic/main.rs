@@ -16,10 +16,11 @@ use std::future::Future;
 use std::process::Command;
 use std::thread;
 
+use model::{Action, DevicePolicy, Gate, Spread};
 use network::Network;
 use ruleset::{
-    Action, Applied, Gate, InForce, Inspection, Judged, Marks, Nft, NftCommand, Plan, Protection,
-    Queues, Settings, Spread, apply, plan, read_back,
+    Applied, InForce, Inspection, Marks, Nft, NftCommand, Plan, Protection, Queues, Settings,
+    apply, plan, read_back,
 };
 
 /// Runs the test on a thread that is the gateway of a network.
@@ -58,9 +59,9 @@ fn of(inspection: &Inspection) -> Plan {
     plan(&[], &Settings::default(), &protection)
 }
 
-fn policy(from: Option<&str>, to: Option<&str>, action: Action) -> Judged {
+fn policy(from: Option<&str>, to: Option<&str>, action: Action) -> DevicePolicy {
     let devices = |name: Option<&str>| name.map(|name| [name.to_owned()].into());
-    Judged { name: String::new(), action, from: devices(from), to: devices(to) }
+    DevicePolicy { name: String::new(), action, from: devices(from), to: devices(to) }
 }
 
 async fn put(nft: &NftCommand, inspection: &Inspection) -> Applied {

@@ -3,7 +3,8 @@
 
 use std::process::Command;
 
-use ruleset::{Action, Applied, Candidate, Inspection, Nft, Protection, Settings, apply, plan};
+use model::Action;
+use ruleset::{Applied, Candidate, Inspection, Nft, Protection, Settings, apply, plan};
 
 use crate::{closed, inspection, network, on_a_gateway, refill};
 
