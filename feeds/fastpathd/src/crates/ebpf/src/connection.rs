@@ -10,7 +10,7 @@ use crate::entry::{Entry, Key, TCP};
 
 /// Counters of an entry since it was created.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Reading {
+pub struct EntryReading {
     /// Packets, and bytes from the IP header on.
     pub counters: Counters,
     /// A FIN or RST was seen.
@@ -66,7 +66,7 @@ pub struct Left {
 
 /// Growth of the counters of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Growth {
+pub struct EntryGrowth {
     /// The connection.
     pub id: u64,
     /// 0: from the initiator, 1: to the initiator.

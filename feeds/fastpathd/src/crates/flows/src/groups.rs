@@ -180,7 +180,7 @@ pub(crate) fn top_row(table: &FlowTable, line: &Line) -> TopRow {
             GroupKey::Service(proto, 0) => proto::name(proto),
             GroupKey::Service(proto, port) => format!("{}/{port}", proto::name(proto)),
             GroupKey::Vlan(vlan) => vlan.to_string(),
-            GroupKey::Path(path) => path.word().to_owned(),
+            GroupKey::Path(path) => path.name().to_owned(),
         },
         name: name(table, line).to_owned(),
         flows: sum.flows,

@@ -69,13 +69,13 @@ pub(crate) enum Event {
 
 /// What a step asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Action {
+pub(crate) enum OffloadAction {
     DisableWindowTracking,
     Install,
     Remove,
 }
 
-impl Action {
+impl OffloadAction {
     pub(crate) fn request(self, connection: Connection) -> OffloadRequest {
         match self {
             Self::DisableWindowTracking => OffloadRequest::DisableWindowTracking(connection),
@@ -87,15 +87,15 @@ impl Action {
 
 impl OffloadState {
     /// The state after `event`, and what is to be done.
-    pub(crate) fn step(self, event: Event, proto: u8) -> (Self, Option<Action>) {
+    pub(crate) fn step(self, event: Event, proto: u8) -> (Self, Option<OffloadAction>) {
         match event {
             Event::Eligible => self.eligible(proto),
             Event::Ineligible => match self {
-                Self::Requested | Self::Carried => (Self::Idle, Some(Action::Remove)),
+                Self::Requested | Self::Carried => (Self::Idle, Some(OffloadAction::Remove)),
                 Self::Idle | Self::Preparing | Self::Refused(_) => (Self::Idle, None),
             },
             Event::WindowTrackingDisabled if self == Self::Preparing => {
-                (Self::Requested, Some(Action::Install))
+                (Self::Requested, Some(OffloadAction::Install))
             }
             Event::WindowTrackingKept if self == Self::Preparing => {
                 (Self::Refused(Reason::NotTaken), None)
@@ -118,10 +118,12 @@ impl OffloadState {
         }
     }
 
-    fn eligible(self, proto: u8) -> (Self, Option<Action>) {
+    fn eligible(self, proto: u8) -> (Self, Option<OffloadAction>) {
         match self {
-            Self::Idle if proto == TCP => (Self::Preparing, Some(Action::DisableWindowTracking)),
-            Self::Idle => (Self::Requested, Some(Action::Install)),
+            Self::Idle if proto == TCP => {
+                (Self::Preparing, Some(OffloadAction::DisableWindowTracking))
+            }
+            Self::Idle => (Self::Requested, Some(OffloadAction::Install)),
             Self::Preparing | Self::Requested | Self::Carried | Self::Refused(_) => (self, None),
         }
     }

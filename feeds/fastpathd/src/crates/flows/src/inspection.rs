@@ -55,79 +55,49 @@ impl InspectionState {
     /// Inspection state of a connection, from the action of the policy, its mark and whether a
     /// flowtable carries its packets past our rules.
     #[must_use]
-    pub fn standing(&self, action: Action, mark: u32, offloaded: bool) -> Inspection {
-        let Some(gate) = self.gate else { return Inspection::None };
+    pub fn standing(&self, action: Action, mark: u32, offloaded: bool) -> InspectionStatus {
+        let Some(gate) = self.gate else { return InspectionStatus::None };
         let done = match action {
-            Action::None => return Inspection::None,
+            Action::None => return InspectionStatus::None,
             Action::Always => None,
-            Action::Inspect if mark & self.bypass != 0 => Some(Inspection::Bypassed),
-            Action::Inspect => (mark & self.spent != 0).then_some(Inspection::Spent),
+            Action::Inspect if mark & self.bypass != 0 => Some(InspectionStatus::Bypassed),
+            Action::Inspect => (mark & self.spent != 0).then_some(InspectionStatus::Spent),
         };
         done.unwrap_or(match gate {
-            _ if offloaded => Inspection::Uninspected,
-            Gate::Queue if action == Action::Always => Inspection::Always,
-            Gate::Queue => Inspection::Inspecting,
-            Gate::Open => Inspection::Uninspected,
-            Gate::Closed => Inspection::Stopped,
+            _ if offloaded => InspectionStatus::Uninspected,
+            Gate::Queue if action == Action::Always => InspectionStatus::Always,
+            Gate::Queue => InspectionStatus::Inspecting,
+            Gate::Open => InspectionStatus::Uninspected,
+            Gate::Closed => InspectionStatus::Stopped,
         })
     }
 }
 
-/// Inspection state of a flow.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum Inspection {
-    /// Not to be inspected.
-    #[default]
-    None,
-    /// Its packets wait for Suricata's verdict, until it is bypassed or the budget is spent.
-    Inspecting,
-    /// Its packets wait for Suricata's verdict until its end.
-    Always,
-    /// Ended: bypassed by Suricata.
-    Bypassed,
-    /// Ended: the budget is spent.
-    Spent,
-    /// Should be inspected, but is not: Suricata is not running, or another flowtable carries it.
-    Uninspected,
-    /// Should be inspected; its packets are dropped until Suricata runs again.
-    Stopped,
+config::named! {
+    /// Inspection state of a flow.
+    #[derive(Default, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum InspectionStatus {
+        /// Not to be inspected.
+        #[default]
+        None = "none",
+        /// Its packets wait for Suricata's verdict, until it is bypassed or the budget is spent.
+        Inspecting = "inspecting",
+        /// Its packets wait for Suricata's verdict until its end.
+        Always = "always",
+        /// Ended: bypassed by Suricata.
+        Bypassed = "bypassed",
+        /// Ended: the budget is spent.
+        Spent = "spent",
+        /// Should be inspected, but is not: Suricata is not running, or another flowtable
+        /// carries it.
+        Uninspected = "uninspected",
+        /// Should be inspected; its packets are dropped until Suricata runs again.
+        Stopped = "stopped",
+    }
 }
 
-impl Inspection {
-    /// All states.
-    pub const ALL: [Self; 7] = [
-        Self::None,
-        Self::Inspecting,
-        Self::Always,
-        Self::Bypassed,
-        Self::Spent,
-        Self::Uninspected,
-        Self::Stopped,
-    ];
-
-    /// The stable name.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Inspecting => "inspecting",
-            Self::Always => "always",
-            Self::Bypassed => "bypassed",
-            Self::Spent => "spent",
-            Self::Uninspected => "uninspected",
-            Self::Stopped => "stopped",
-        }
-    }
-
-    /// The state with this stable name.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|inspection| inspection.word() == word)
-    }
-
+impl InspectionStatus {
     /// Whether it was inspected and no longer is.
     #[must_use]
     pub const fn over(self) -> bool {

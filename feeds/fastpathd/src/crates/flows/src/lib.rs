@@ -33,7 +33,7 @@ mod totals;
 pub use engine::EngineState;
 pub use handshake::{OffloadRequest, OffloadState};
 pub use history::{History, HistoryQuery, Series};
-pub use inspection::{Inspection, InspectionState};
+pub use inspection::{InspectionState, InspectionStatus};
 pub use ladder::{Facts, Verdict, climb};
 pub use network::{Network, Side};
 pub use page::{FlowDetail, FlowEvent, FlowPage, Top, TopRow};

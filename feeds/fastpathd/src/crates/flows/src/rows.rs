@@ -69,9 +69,9 @@ pub(crate) fn row(flow: &Flow, table: &FlowTable, now: Now) -> Vec<Value> {
     let since = |at| (now.millis().saturating_sub(at).max(0) / 1000).into();
     let name = |number| table.names().get(number).map_or("", |name| &**name).into();
     row.extend([
-        flow.path.word().into(),
-        flow.reason.map_or("", crate::Reason::word).into(),
-        flow.tcp_state.map_or("", ctnetlink::TcpState::word).into(),
+        flow.path.name().into(),
+        flow.reason.map_or("", crate::Reason::name).into(),
+        flow.tcp_state.map_or("", ctnetlink::TcpState::name).into(),
         flow.up.bytes.into(),
         flow.down.bytes.into(),
         flow.up.packets.into(),
@@ -82,7 +82,7 @@ pub(crate) fn row(flow: &Flow, table: &FlowTable, now: Now) -> Vec<Value> {
         since(flow.active),
         name(flow.src_name),
         name(flow.dst_name),
-        flow.inspection.word().into(),
+        flow.inspection.name().into(),
     ]);
     row
 }
@@ -104,8 +104,8 @@ pub(crate) fn event(step: &Step, now: Now) -> FlowEvent {
     FlowEvent {
         at_ms: now.unix_ms_of(step.at),
         path: step.path,
-        reason: step.reason.map_or("", crate::Reason::word),
-        state: step.state.map_or("", ctnetlink::TcpState::word),
+        reason: step.reason.map_or("", crate::Reason::name),
+        state: step.state.map_or("", ctnetlink::TcpState::name),
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use config::Network;
 use ctnetlink::{Entry, Event, Status, TcpState};
-use flows::{EngineState, Inspection, InspectionState, Path};
+use flows::{EngineState, InspectionState, InspectionStatus, Path};
 use model::{Action, DevicePolicy, Gate};
 use serde_json::json;
 use support::{
@@ -61,37 +61,40 @@ fn the_mark_and_the_gate_say_how_it_stands() {
     let with = |gate| InspectionState { gate, ..inspection() };
     let standing = |gate, action, mark| with(gate).standing(action, mark, false);
     for gate in [Gate::Queue, Gate::Open, Gate::Closed].map(Some) {
-        assert_eq!(standing(gate, Action::None, SPENT), Inspection::None);
-        assert_eq!(standing(gate, Action::Inspect, SPENT | 1), Inspection::Spent);
-        assert_eq!(standing(gate, Action::Inspect, BYPASS), Inspection::Bypassed);
-        assert_eq!(standing(gate, Action::Inspect, BYPASS | SPENT), Inspection::Bypassed);
+        assert_eq!(standing(gate, Action::None, SPENT), InspectionStatus::None);
+        assert_eq!(standing(gate, Action::Inspect, SPENT | 1), InspectionStatus::Spent);
+        assert_eq!(standing(gate, Action::Inspect, BYPASS), InspectionStatus::Bypassed);
+        assert_eq!(standing(gate, Action::Inspect, BYPASS | SPENT), InspectionStatus::Bypassed);
     }
     for mark in [0, 1, 0x1fff_ffff] {
-        assert_eq!(standing(Some(Gate::Queue), Action::Inspect, mark), Inspection::Inspecting);
+        assert_eq!(
+            standing(Some(Gate::Queue), Action::Inspect, mark),
+            InspectionStatus::Inspecting
+        );
     }
     for mark in [0, BYPASS, SPENT] {
-        assert_eq!(standing(Some(Gate::Queue), Action::Always, mark), Inspection::Always);
-        assert_eq!(standing(Some(Gate::Open), Action::Always, mark), Inspection::Uninspected);
-        assert_eq!(standing(Some(Gate::Closed), Action::Always, mark), Inspection::Stopped);
-        assert_eq!(standing(None, Action::Always, mark), Inspection::None);
+        assert_eq!(standing(Some(Gate::Queue), Action::Always, mark), InspectionStatus::Always);
+        assert_eq!(standing(Some(Gate::Open), Action::Always, mark), InspectionStatus::Uninspected);
+        assert_eq!(standing(Some(Gate::Closed), Action::Always, mark), InspectionStatus::Stopped);
+        assert_eq!(standing(None, Action::Always, mark), InspectionStatus::None);
     }
-    assert_eq!(standing(Some(Gate::Open), Action::Inspect, 0), Inspection::Uninspected);
-    assert_eq!(standing(Some(Gate::Closed), Action::Inspect, 0), Inspection::Stopped);
+    assert_eq!(standing(Some(Gate::Open), Action::Inspect, 0), InspectionStatus::Uninspected);
+    assert_eq!(standing(Some(Gate::Closed), Action::Inspect, 0), InspectionStatus::Stopped);
     let past = with(Some(Gate::Queue)).standing(Action::Inspect, 0, true);
-    assert_eq!(past, Inspection::Uninspected, "a flowtable carries it past the queue");
+    assert_eq!(past, InspectionStatus::Uninspected, "a flowtable carries it past the queue");
     let done = with(Some(Gate::Queue)).standing(Action::Inspect, SPENT, true);
-    assert_eq!(done, Inspection::Spent);
+    assert_eq!(done, InspectionStatus::Spent);
 }
 
 #[test]
 fn the_words_are_those_of_the_schema() {
     let schema = include_str!("../../../schema/types.json");
     let schema: serde_json::Value = serde_json::from_str(schema).expect("JSON");
-    let ours: Vec<&str> = Inspection::ALL.iter().map(|standing| standing.word()).collect();
+    let ours: Vec<&str> = InspectionStatus::ALL.iter().map(|standing| standing.name()).collect();
     assert_eq!(schema["$defs"]["Inspection"]["enum"], json!(ours));
-    for standing in Inspection::ALL {
-        assert_eq!(serde_json::to_value(standing).expect("a word"), standing.word());
-        assert_eq!(Inspection::from_word(standing.word()), Some(standing));
+    for standing in InspectionStatus::ALL {
+        assert_eq!(serde_json::to_value(standing).expect("a word"), standing.name());
+        assert_eq!(InspectionStatus::from_name(standing.name()), Some(standing));
     }
 }
 

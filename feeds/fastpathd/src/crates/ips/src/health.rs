@@ -14,60 +14,35 @@ mod observation;
 mod progress;
 mod strain;
 
-pub use observation::{Listening, Observation, Rules};
+pub use observation::{Listening, Observation, RuleCounts};
 use progress::{Presence, Progress};
 use strain::Strain;
 
-/// What users see.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum State {
-    /// Nothing is asked for.
-    #[default]
-    Off,
-    /// Suricata loads its rules.
-    Starting,
-    /// Every packet to be inspected waits for its verdict.
-    Inline,
-    /// In line, but packets are lost or late, or something else is amiss.
-    InlineDegraded,
-    /// Suricata is away; what it would inspect passes.
-    FailingOpen,
-    /// It is away; what it would inspect stops.
-    FailingClosed,
-    /// It refused its rules or its configuration and does not run.
-    RulesRejected,
-    /// It watches copies and stops nothing.
-    Watching,
+config::named! {
+    /// What users see.
+    #[derive(Default)]
+    pub enum State {
+        /// Nothing is asked for.
+        #[default]
+        Off = "off",
+        /// Suricata loads its rules.
+        Starting = "starting",
+        /// Every packet to be inspected waits for its verdict.
+        Inline = "inline",
+        /// In line, but packets are lost or late, or something else is amiss.
+        InlineDegraded = "inline-degraded",
+        /// Suricata is away; what it would inspect passes.
+        FailingOpen = "failing-open",
+        /// It is away; what it would inspect stops.
+        FailingClosed = "failing-closed",
+        /// It refused its rules or its configuration and does not run.
+        RulesRejected = "rules-rejected",
+        /// It watches copies and stops nothing.
+        Watching = "watching",
+    }
 }
 
 impl State {
-    /// All of them.
-    pub const ALL: [Self; 8] = [
-        Self::Off,
-        Self::Starting,
-        Self::Inline,
-        Self::InlineDegraded,
-        Self::FailingOpen,
-        Self::FailingClosed,
-        Self::RulesRejected,
-        Self::Watching,
-    ];
-
-    /// The name in the API.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Starting => "starting",
-            Self::Inline => "inline",
-            Self::InlineDegraded => "inline-degraded",
-            Self::FailingOpen => "failing-open",
-            Self::FailingClosed => "failing-closed",
-            Self::RulesRejected => "rules-rejected",
-            Self::Watching => "watching",
-        }
-    }
-
     /// Whether packets that should be inspected are.
     #[must_use]
     pub fn works(self) -> bool {

@@ -153,7 +153,7 @@ fn what_is_amiss_is_told() {
         }),
         ("7 rules failed to load", |watch| watch.seen.rules.as_mut().unwrap().failed = 7),
         ("1 rule failed to load", |watch| watch.seen.rules.as_mut().unwrap().failed = 1),
-        ("no rules loaded", |watch| watch.seen.rules = Some(Rules::default())),
+        ("no rules loaded", |watch| watch.seen.rules = Some(RuleCounts::default())),
         ("previous configuration; the new one failed: line 7", |watch| {
             watch.seen.refused = Some("line 7".into());
         }),

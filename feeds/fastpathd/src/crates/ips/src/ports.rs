@@ -8,7 +8,7 @@ use crate::settings::Settings;
 
 /// What the daemon knows of one port.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Port {
+pub struct CapturePort {
     /// Name of the device.
     pub name: String,
     /// Bridge it is a port of.
@@ -28,7 +28,7 @@ pub struct Port {
 ///
 /// # Errors
 /// The first thing that is in the way.
-pub fn check_mode(settings: &Settings, ports: &[Port]) -> Result<(), Problem> {
+pub fn check_mode(settings: &Settings, ports: &[CapturePort]) -> Result<(), Problem> {
     if !settings.enabled || settings.mode == InspectionMode::Nfq {
         return Ok(());
     }
@@ -55,7 +55,7 @@ pub fn check_mode(settings: &Settings, ports: &[Port]) -> Result<(), Problem> {
 
 /// Suricata would copy every frame between the ports while the kernel handles it too: on a port
 /// in use each packet would travel twice, once uninspected.
-fn fit_to_bridge(port: &Port) -> Result<(), Problem> {
+fn fit_to_bridge(port: &CapturePort) -> Result<(), Problem> {
     if let Some(bridge) = &port.bridge {
         let what = format!(
             "is a port of {bridge}, which forwards its packets past Suricata; mode inline needs \
@@ -86,11 +86,11 @@ fn refuse(value: &str, what: String) -> Problem {
 mod tests {
     use super::*;
 
-    fn port(name: &str) -> Port {
-        Port { name: name.into(), up: true, mtu: 1500, ..Port::default() }
+    fn port(name: &str) -> CapturePort {
+        CapturePort { name: name.into(), up: true, mtu: 1500, ..CapturePort::default() }
     }
 
-    fn check(mode: InspectionMode, devices: &[&str], ports: &[Port]) -> String {
+    fn check(mode: InspectionMode, devices: &[&str], ports: &[CapturePort]) -> String {
         let devices = devices.iter().map(ToString::to_string).collect();
         let settings = Settings { enabled: true, mode, devices, ..Settings::default() };
         check_mode(&settings, ports).map_or_else(|problem| problem.to_string(), |()| String::new())
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn free_ports_are_taken() {
-        let ports = [port("eth1"), Port { up: false, ..port("eth2") }];
+        let ports = [port("eth1"), CapturePort { up: false, ..port("eth2") }];
         assert_eq!(check(InspectionMode::Inline, &["eth1", "eth2"], &ports), "");
         assert_eq!(check(InspectionMode::Ids, &["eth2"], &ports), "");
         assert_eq!(check(InspectionMode::Nfq, &["gone"], &ports), "", "nfq needs no ports");
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn watching_a_port_in_use_is_fine() {
-        let used = Port {
+        let used = CapturePort {
             bridge: Some("br-lan".into()),
             carries: vec!["lan1.20".into()],
             addressed: true,
@@ -117,10 +117,10 @@ mod tests {
 
     #[test]
     fn what_cannot_work_is_refused_with_the_reason() {
-        let bridged = Port { bridge: Some("br-lan".into()), ..port("lan1") };
-        let dialled = Port { carries: vec!["pppoe-wan".into()], ..port("wan") };
-        let own = Port { addressed: true, ..port("eth1") };
-        let jumbo = Port { mtu: 9000, ..port("eth3") };
+        let bridged = CapturePort { bridge: Some("br-lan".into()), ..port("lan1") };
+        let dialled = CapturePort { carries: vec!["pppoe-wan".into()], ..port("wan") };
+        let own = CapturePort { addressed: true, ..port("eth1") };
+        let jumbo = CapturePort { mtu: 9000, ..port("eth3") };
         let ports = [bridged, dialled, own, jumbo, port("eth2")];
         for (mode, devices, words) in [
             (

@@ -3,11 +3,11 @@
 
 use model::{Action, Gate, Spread};
 
-use crate::inspection::{Inspection, Queues};
+use crate::inspection::{InspectionRules, Queues};
 use crate::settings::Settings;
 
-pub(crate) fn inspection() -> Inspection {
-    Inspection {
+pub(crate) fn inspection() -> InspectionRules {
+    InspectionRules {
         marks: Settings::default().marks().unwrap(),
         fail_open: true,
         default: Action::Inspect,

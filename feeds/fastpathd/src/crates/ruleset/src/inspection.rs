@@ -27,7 +27,7 @@ impl Queues {
 
 /// Which connections are inspected, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Inspection {
+pub struct InspectionRules {
     /// Our bits of marks.
     pub marks: Marks,
     /// Packets pass when no program reads a queue; otherwise they are dropped.
@@ -48,7 +48,7 @@ pub struct Inspection {
     pub gate: Gate,
 }
 
-impl Inspection {
+impl InspectionRules {
     /// Exempt networks of a family that are not part of another one: nft refuses a set whose
     /// elements overlap.
     pub(crate) fn exempt_of(&self, ipv4: bool) -> Vec<Network> {

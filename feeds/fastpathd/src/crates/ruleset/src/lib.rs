@@ -3,8 +3,8 @@
 //!
 //! [`Settings`] are the configuration, a [`Plan`] resolves them on the devices of this machine,
 //! [`render`] translates it to nft's language and [`apply`] applies it: checked, in one
-//! transaction, read back and compared. With an [`Inspection`], packets pass Suricata before their
-//! connection is offloaded; with blocks, those of single addresses are dropped ([`block`],
+//! transaction, read back and compared. With [`InspectionRules`], packets pass Suricata before
+//! their connection is offloaded; with blocks, those of single addresses are dropped ([`block`],
 //! [`release`]).
 
 mod apply;
@@ -24,9 +24,9 @@ mod rules;
 mod settings;
 
 pub use apply::{Applied, ApplyError, apply, read_back, remove, renew};
-pub use block::{Block, BlockError, block, release};
+pub use block::{BlockElement, BlockError, block, release};
 pub use in_force::{Counter, InForce};
-pub use inspection::{Inspection, Queues};
+pub use inspection::{InspectionRules, Queues};
 pub use marks::Marks;
 pub use nft::{Nft, NftCommand, NftError};
 pub use plan::{Candidate, Decision, Plan, Protection, plan};

@@ -192,7 +192,8 @@ fn valid_exclude() -> impl Strategy<Value = Value> {
 }
 
 fn inspecting(policies: Vec<DevicePolicy>) -> Plan {
-    let inspection = Inspection { policies, budget_bytes: 1, budget_packets: 1, ..inspection() };
+    let inspection =
+        InspectionRules { policies, budget_bytes: 1, budget_packets: 1, ..inspection() };
     let protection = Protection { inspection: Some(inspection), blocks: Some(9) };
     crate::plan(&[candidate("wan".to_owned())], &Settings::default(), &protection)
 }
@@ -245,7 +246,7 @@ proptest! {
             let zones = [("lan".to_owned(), devices)].into();
             let segments = Segments { zones, vlans: [].into() };
             let policies = settings.policies.iter().map(|policy| policy.on(&segments)).collect();
-            let block = |comment: &str| Block {
+            let block = |comment: &str| BlockElement {
                 address: [192, 0, 2, 1].into(), seconds: 600, left: 9, comment: comment.to_owned(),
             };
             let hostile = inspecting(policies);
@@ -303,7 +304,7 @@ fn the_digest_tells_rules_apart_that_have_the_same_comments() {
 
 #[test]
 fn the_blocks_with_the_most_time_left_are_kept_once_each() {
-    let block = |host, left| Block {
+    let block = |host, left| BlockElement {
         address: [192, 0, 2, host].into(),
         seconds: 600,
         left,

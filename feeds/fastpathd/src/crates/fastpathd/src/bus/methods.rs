@@ -55,7 +55,7 @@ pub(crate) fn call(core: &mut Core, method: &str, mut args: Map<String, Value>) 
         "cpu" => nothing(&args)
             .unwrap_or_else(|| core.cpu.view().map_or(Outcome::NotFound, |v| reply(&v))),
         "ebpf" => nothing(&args)
-            .unwrap_or_else(|| Outcome::Reply(offload::answer::view(core.offload.ebpf()).into())),
+            .unwrap_or_else(|| Outcome::Reply(offload::answer::view(core.offload.ebpf()))),
         "ips" => nothing(&args).unwrap_or_else(|| reply(&ips::answer::ips(core))),
         "alerts" => alerts(core, &args),
         "blocks" => nothing(&args).unwrap_or_else(|| reply(&ips::answer::blocks(core))),

@@ -10,7 +10,7 @@ use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
 use crate::offload::flowtable::Source;
 use package::Configuration;
-pub(crate) use package::{Problem, Verdict};
+pub(crate) use package::{FileReport, Problem};
 
 mod package;
 pub(crate) mod run;

@@ -83,14 +83,14 @@ impl Problem {
 
 /// What is wrong in a file, as far as it is alone: the network is not looked at.
 #[derive(Debug, Default, Serialize)]
-pub(crate) struct Verdict {
+pub(crate) struct FileReport {
     /// It would not be used.
     pub(crate) problems: Vec<Problem>,
     /// It would be used in part.
     pub(crate) warnings: Vec<Problem>,
 }
 
-impl Verdict {
+impl FileReport {
     pub(crate) fn of(values: &Value) -> Self {
         let listed = |problems: &[config::Problem]| {
             problems.iter().map(|problem| Problem::of(problem, values)).collect()

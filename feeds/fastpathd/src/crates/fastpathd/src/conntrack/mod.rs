@@ -103,7 +103,7 @@ impl Core {
         let flows = &mut self.conntrack.flows;
         for event in events {
             if let ctnetlink::Event::Destroy(entry) = event {
-                self.offload.connection_ended(entry, flows, self.now);
+                self.offload.ebpf_mut().connection_ended(entry, flows, self.now);
             }
             flows.event(event, self.now, self.network.view());
         }
@@ -134,7 +134,7 @@ impl Core {
         self.conntrack.flows.dump_end(self.now, complete);
         let effects = self.serve_ebpf();
         if complete {
-            self.offload.dump_ended();
+            self.offload.ebpf_mut().dump_ended();
         }
         self.conntrack.refresh.done(self.cpu_time);
         effects

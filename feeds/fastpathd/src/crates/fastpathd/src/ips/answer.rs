@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use config::order;
 use flows::Network;
-use ips::{Filter, Kind, Page, Row};
+use ips::{AlertFilter, Page, Row, Visibility};
 use ruleset::Policy;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -147,7 +147,7 @@ pub(crate) fn ips(core: &Core) -> IpsView<'_> {
         management_cpus: if threads.affinity { threads.management.clone() } else { Vec::new() },
         counters: counters(core),
         events: events(core),
-        visible: Kind::ALL.into_iter().map(|kind| visible(core, kind)).collect(),
+        visible: Visibility::ALL.into_iter().map(|kind| visible(core, kind)).collect(),
         rules: core.rules.view(inspection.seen().rules.unwrap_or_default()),
         policy: policy(core),
     }
@@ -217,10 +217,10 @@ fn events(core: &Core) -> Events {
     }
 }
 
-fn visible(core: &Core, kind: Kind) -> VisibleView {
+fn visible(core: &Core, kind: Visibility) -> VisibleView {
     let visible = &core.ips.events.visible;
     let volume = visible.volume(kind);
-    let tls = kind == Kind::Tls;
+    let tls = kind == Visibility::Tls;
     VisibleView {
         kind: kind.name(),
         flows: volume.flows,
@@ -268,12 +268,12 @@ pub(crate) struct News {
 /// What came after the alert `since`.
 pub(crate) fn news(core: &Core, since: u64) -> News {
     const MOST: usize = 10;
-    let filter = Filter { since, ..Filter::default() };
+    let filter = AlertFilter { since, ..AlertFilter::default() };
     let page = page(core, &filter, MOST);
     News { last: page.last, new: page.last.saturating_sub(since), alerts: page.alerts }
 }
 
-fn page(core: &Core, filter: &Filter, limit: usize) -> Page {
+fn page(core: &Core, filter: &AlertFilter, limit: usize) -> Page {
     let context = FlowContext { flows: core.conntrack.flows(), network: core.network.view() };
     core.ips.events.alerts.page(filter, limit, core.ips.events.counts.alerts, &context)
 }
@@ -283,7 +283,7 @@ pub(crate) fn alerts(core: &Core, args: &Map<String, Value>) -> Result<Page, Str
     const LIMIT: u64 = 100;
     const MOST: u64 = 500;
     known(args, &["filter", "since", "limit"])?;
-    let mut filter = Filter::default();
+    let mut filter = AlertFilter::default();
     if let Some(wanted) = args.get("filter") {
         filter = parse(wanted.as_object().ok_or("filter: is no object")?)?;
     }
@@ -295,7 +295,7 @@ pub(crate) fn alerts(core: &Core, args: &Map<String, Value>) -> Result<Page, Str
     Ok(page(core, &filter, usize::try_from(limit).unwrap_or(usize::MAX)))
 }
 
-fn parse(wanted: &Map<String, Value>) -> Result<Filter, String> {
+fn parse(wanted: &Map<String, Value>) -> Result<AlertFilter, String> {
     known(wanted, &["text", "action", "severity", "address", "sid", "flow"])?;
     let small = |key: &str| -> Result<Option<u32>, String> {
         let number = number(wanted, key)?;
@@ -315,7 +315,7 @@ fn parse(wanted: &Map<String, Value>) -> Result<Filter, String> {
     let address = words(wanted, "address")?
         .map(|text| text.parse().map_err(|_| format!("address: '{text}' is none")))
         .transpose()?;
-    Ok(Filter {
+    Ok(AlertFilter {
         text: text.map(str::to_owned),
         blocked,
         severity: small("severity")?,

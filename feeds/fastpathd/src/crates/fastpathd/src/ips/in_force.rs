@@ -21,7 +21,7 @@ impl Core {
     }
 }
 
-fn state_of(inspection: &ruleset::Inspection) -> InspectionState {
+fn state_of(inspection: &ruleset::InspectionRules) -> InspectionState {
     InspectionState {
         gate: Some(inspection.gate),
         bypass: inspection.marks.bypass(),

@@ -290,7 +290,7 @@ fn disabling_inspection_stops_suricata_and_ends_blocks() {
 
 fn in_kernel(address: &str) -> InForce {
     let (address, comment) = (address.parse().unwrap(), "8100001 output of id".to_owned());
-    let block = ruleset::Block { address, seconds: 600, left: 300, comment };
+    let block = ruleset::BlockElement { address, seconds: 600, left: 300, comment };
     InForce { blocks: vec![block], ..InForce::default() }
 }
 

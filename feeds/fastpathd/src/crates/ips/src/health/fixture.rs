@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use model::{FailPolicy, InspectionMode};
 
-use super::{Condition, Health, Observation, Rules, State};
+use super::{Condition, Health, Observation, RuleCounts, State};
 use crate::queues::Queue;
 
 /// Looked at twice a second.
@@ -43,7 +43,7 @@ impl Watch {
             mode,
             fail,
             queues,
-            rules: Some(Rules { loaded: 40, failed: 0 }),
+            rules: Some(RuleCounts { loaded: 40, failed: 0 }),
             asked: Some(ms(1000)),
             ..Observation::default()
         };

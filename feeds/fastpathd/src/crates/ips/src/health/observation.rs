@@ -33,7 +33,7 @@ pub struct Observation {
     /// Packets that the kernel could not hand to a tap, so far.
     pub capture_drops: u64,
     /// Rules as Suricata counts them, once it said.
-    pub rules: Option<Rules>,
+    pub rules: Option<RuleCounts>,
     /// Whether the event stream is connected.
     pub events: bool,
 }
@@ -43,7 +43,7 @@ pub type Listening = Option<Queue>;
 
 /// Rules as Suricata counts them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Rules {
+pub struct RuleCounts {
     /// In force.
     pub loaded: u64,
     /// That it could not load.

@@ -8,8 +8,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use ips::{
-    Batch, CommandError, Commands, Condition, Events, Health, Listener, Observation, Rates, State,
-    parse_queues, queues_of,
+    Batch, CommandError, Commands, Condition, EventListener, Events, Health, Observation, Rates,
+    State, parse_queues, queues_of,
 };
 use model::{FailPolicy, Gate, InspectionMode};
 
@@ -25,7 +25,7 @@ struct Live {
     case: Case,
     commands: Commands,
     events: Events,
-    listener: Listener,
+    listener: EventListener,
     health: Health,
     answered: Option<Duration>,
     begun: Instant,
@@ -59,7 +59,8 @@ fn start(program: &std::ffi::OsStr) -> Option<Live> {
     case.files.events = folder.join("eve.sock");
     case.files.commands = folder.join("command.sock");
     fs::write(folder.join("overlay.yaml"), case.overlay()).expect("overlay");
-    let listener = Listener::bind(&case.files.events, vec![0], Rates::default()).expect("bound");
+    let listener =
+        EventListener::bind(&case.files.events, vec![0], Rates::default()).expect("bound");
     let child = run(program, &folder, &case);
     let commands = Commands::new(&case.files.commands, Duration::from_millis(400));
     let health = Health::new(Duration::ZERO);
