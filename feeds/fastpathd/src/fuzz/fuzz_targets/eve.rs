@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use ips::{Batch, Event, Events, Filter, Rates, Reader, read_event};
+use ips::{AlertFilter, Batch, Event, Events, Rates, Reader, read_event};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -22,6 +22,6 @@ fuzz_target!(|bytes: &[u8]| {
     batch.counts = reader.counts();
     let mut events = Events::default();
     events.take(batch);
-    let filter = Filter { text: Some("a".to_owned()), ..Filter::default() };
+    let filter = AlertFilter { text: Some("a".to_owned()), ..AlertFilter::default() };
     assert!(events.alerts.page(&filter, 10, 0, &()).alerts.len() <= 10);
 });

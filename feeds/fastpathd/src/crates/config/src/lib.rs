@@ -7,6 +7,7 @@
 
 mod digest;
 pub mod exposure;
+mod named;
 mod network;
 pub mod order;
 mod package;

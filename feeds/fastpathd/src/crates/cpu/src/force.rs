@@ -12,7 +12,7 @@ use std::time::Duration;
 use config::order;
 
 use crate::machine::{Knob, Machine};
-use crate::plan::Plan;
+use crate::plan::CpuPlan;
 use crate::set::CpuSet;
 
 /// Something is set otherwise than it should be.
@@ -50,7 +50,7 @@ fn off_or(set: &CpuSet) -> String {
 
 /// Where the machine differs from the plan. Empty for a plan that is not active.
 #[must_use]
-pub fn differences(plan: &Plan, machine: &Machine) -> Vec<Difference> {
+pub fn differences(plan: &CpuPlan, machine: &Machine) -> Vec<Difference> {
     compare(&plan.wants, machine)
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use crate::force::{Difference, compare};
 use crate::machine::{Knob, Machine};
-use crate::plan::Plan;
+use crate::plan::CpuPlan;
 use crate::set::CpuSet;
 
 /// The values that were there before ours. The daemon keeps it as JSON in [`Found::PATH`], which
@@ -50,7 +50,7 @@ impl Found {
 
     /// Remembers what the plan is going to change and is not remembered yet, before
     /// [`crate::lines()`]. True if anything was added, so that the file is to be written.
-    pub fn remember(&mut self, plan: &Plan, machine: &Machine) -> bool {
+    pub fn remember(&mut self, plan: &CpuPlan, machine: &Machine) -> bool {
         let before = self.values.len();
         for (knob, cpus) in machine.knobs() {
             let known = self.values.iter().any(|value| value.knob == knob);
@@ -65,7 +65,7 @@ impl Found {
     /// plan that is not active, everything. Interrupts and threads that now have another name
     /// are others and left alone.
     #[must_use]
-    pub fn due(&self, plan: &Plan, machine: &Machine) -> Vec<Difference> {
+    pub fn due(&self, plan: &CpuPlan, machine: &Machine) -> Vec<Difference> {
         let given_up = self.values.iter().filter(|value| !plan.wants.contains_key(&value.knob));
         let wants: BTreeMap<Knob, CpuSet> =
             order::map(given_up.map(|value| (value.knob.clone(), value.cpus.clone())));
@@ -74,7 +74,7 @@ impl Found {
 
     /// Forgets restored values after they have been applied. When none are left, the file is to be
     /// removed.
-    pub fn settle(&mut self, plan: &Plan) {
+    pub fn settle(&mut self, plan: &CpuPlan) {
         self.values.retain(|value| plan.wants.contains_key(&value.knob));
     }
 

@@ -15,7 +15,7 @@ use crate::steer::steer;
 /// What shall be: made by [`plan()`], brought about by [`crate::lines()`] and, for the part that is
 /// Suricata's, by its configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Plan {
+pub struct CpuPlan {
     /// Switched on in the configuration.
     pub enabled: bool,
     /// Anything is pinned at all.
@@ -62,7 +62,7 @@ pub fn plan(
     machine: &Machine,
     settings: &Settings,
     inspection: bool,
-) -> Result<Plan, Vec<Problem>> {
+) -> Result<CpuPlan, Vec<Problem>> {
     let problems = settings.check(machine, inspection);
     if !problems.is_empty() {
         return Err(problems);
@@ -77,7 +77,7 @@ pub fn plan(
         (true, false) => "",
     };
     let wants = if active { steer(machine, &split.forwarding) } else { BTreeMap::new() };
-    Ok(Plan {
+    Ok(CpuPlan {
         enabled: settings.enabled,
         active,
         why: why.to_owned(),

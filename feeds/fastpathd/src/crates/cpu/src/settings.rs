@@ -1,57 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What the owner wants: section `cpu` of `/etc/config/fastpath`.
 
-use std::fmt;
-use std::str::FromStr;
-
 use config::{Package, Problem, Section, switch};
 use serde::Serialize;
 
 use crate::machine::Machine;
 use crate::set::CpuSet;
 
-/// How the CPUs are shared out while inspection is wanted and no lists are given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Profile {
-    /// Half and half; of unequal CPUs the strong ones inspect.
-    #[default]
-    Auto,
-    /// Three quarters forward.
-    Forward,
-    /// Three quarters inspect.
-    Inspect,
-}
-
-impl Profile {
-    /// The name in the configuration and in the API.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Forward => "forward",
-            Self::Inspect => "inspect",
-        }
-    }
-}
-
-impl fmt::Display for Profile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Profile {
-    /// The defect, to be read after the value.
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "auto" => Ok(Self::Auto),
-            "forward" => Ok(Self::Forward),
-            "inspect" => Ok(Self::Inspect),
-            _ => Err("is not a profile: use auto, forward or inspect".to_owned()),
-        }
+config::named! {
+    /// How the CPUs are shared out while inspection is wanted and no lists are given.
+    #[derive(Default, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Profile else "is not a profile: use auto, forward or inspect" {
+        /// Half and half; of unequal CPUs the strong ones inspect.
+        #[default]
+        Auto = "auto",
+        /// Three quarters forward.
+        Forward = "forward",
+        /// Three quarters inspect.
+        Inspect = "inspect",
     }
 }
 

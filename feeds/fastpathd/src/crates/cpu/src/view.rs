@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::force::{Difference, Refused, differences};
 use crate::machine::{Cpu, Device, Irq, Knob, Machine, Serves};
-use crate::plan::{Plan, Suricata};
+use crate::plan::{CpuPlan, Suricata};
 use crate::set::CpuSet;
 use crate::settings::Profile;
 use crate::steering::{Hook, Steering};
@@ -13,7 +13,7 @@ use crate::steering::{Hook, Steering};
 /// What a CPU is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+pub enum CpuRole {
     /// Interrupts and softirq of the network devices.
     Forwarding,
     /// One of Suricata's workers.
@@ -44,7 +44,7 @@ pub struct View {
 #[derive(Debug, Clone, Serialize)]
 struct CpuView {
     cpu: u32,
-    role: Role,
+    role: CpuRole,
     online: bool,
     isolated: bool,
     capacity: u32,
@@ -126,7 +126,12 @@ impl View {
     /// Puts it together. `machine` as read last, `refused` from
     /// [`crate::Attempts`].
     #[must_use]
-    pub fn new(plan: &Plan, machine: &Machine, steering: &Steering, refused: &[Refused]) -> Self {
+    pub fn new(
+        plan: &CpuPlan,
+        machine: &Machine,
+        steering: &Steering,
+        refused: &[Refused],
+    ) -> Self {
         let Suricata { pinned, workers, management, .. } = &plan.suricata;
         let queues = (0_u32..).zip(workers);
         Self {
@@ -160,24 +165,24 @@ impl View {
 
 /// The role of a CPU in the plan.
 #[must_use]
-pub fn role(plan: &Plan, cpu: &Cpu) -> Role {
+pub fn role(plan: &CpuPlan, cpu: &Cpu) -> CpuRole {
     let split = &plan.split;
     if !cpu.online {
-        Role::Unused
+        CpuRole::Unused
     } else if !plan.active {
-        Role::Shared
+        CpuRole::Shared
     } else if split.forwarding.contains(cpu.cpu) {
-        Role::Forwarding
+        CpuRole::Forwarding
     } else if split.inspection.contains(cpu.cpu) {
-        Role::Inspection
+        CpuRole::Inspection
     } else if split.control.contains(cpu.cpu) {
-        Role::Control
+        CpuRole::Control
     } else {
-        Role::Unused
+        CpuRole::Unused
     }
 }
 
-fn cpu_view(plan: &Plan, cpu: &Cpu) -> CpuView {
+fn cpu_view(plan: &CpuPlan, cpu: &Cpu) -> CpuView {
     CpuView {
         cpu: cpu.cpu,
         role: role(plan, cpu),
@@ -189,7 +194,7 @@ fn cpu_view(plan: &Plan, cpu: &Cpu) -> CpuView {
     }
 }
 
-fn device_view(plan: &Plan, device: &Device) -> DeviceView {
+fn device_view(plan: &CpuPlan, device: &Device) -> DeviceView {
     let wanted = |knob: &Knob| plan.wants.get(knob).cloned();
     let irq = |irq: &Irq| IrqView {
         irq: irq.number,

@@ -15,7 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use config::{Package, parse_uci};
-use cpu::{Plan, Settings, plan};
+use cpu::{CpuPlan, Settings, plan};
 
 struct Golden {
     path: PathBuf,
@@ -71,7 +71,7 @@ fn planned(golden: &Golden) -> String {
 }
 
 /// The whole plan, a line for each fact.
-fn text(plan: &Plan) -> String {
+fn text(plan: &CpuPlan) -> String {
     let mut text = String::new();
     let mut line = |words: String| writeln!(text, "{}", words.trim_end()).unwrap();
     line(if plan.active { "active".to_owned() } else { format!("inactive: {}", plan.why) });

@@ -9,8 +9,8 @@ use std::fs;
 
 use common::{machine, set};
 use cpu::{
-    CpuSet, Damaged, Difference, Found, Hook, Knob, Machine, Plan, Settings, Steering, differences,
-    lines, plan,
+    CpuPlan, CpuSet, Damaged, Difference, Found, Hook, Knob, Machine, Settings, Steering,
+    differences, lines, plan,
 };
 
 const PORTS: &str = "cpus 0-3\ndevice eth0 rx=2 tx=2 irqs=txrx\n\
@@ -46,7 +46,7 @@ fn turn(machine: &mut Machine, knob: &Knob, cpus: &CpuSet) {
     }
 }
 
-fn planned(machine: &Machine, enabled: bool, inspection: bool) -> Plan {
+fn planned(machine: &Machine, enabled: bool, inspection: bool) -> CpuPlan {
     plan(machine, &Settings { enabled, ..Settings::default() }, inspection).unwrap()
 }
 

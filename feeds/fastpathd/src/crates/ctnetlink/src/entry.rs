@@ -112,7 +112,7 @@ impl TcpState {
 
     /// Its name, such as `syn-sent`; empty for [`TcpState::None`].
     #[must_use]
-    pub const fn word(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::None => "",
             Self::SynSent => "syn-sent",

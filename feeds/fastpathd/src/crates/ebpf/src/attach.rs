@@ -11,48 +11,30 @@ use aya::programs::{ProgramError, TcError};
 use thiserror::Error;
 
 use crate::folder::Folder;
-use crate::role::{Dsa, Role};
+use crate::role::{Dsa, ProgramRole};
 use crate::stripping::{strip, strips};
 use crate::{clsact, sys};
 
-/// Attach point of a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Hook {
-    /// TC, since Linux 6.6.
-    Tcx,
-    /// TC, before Linux 6.6.
-    Clsact,
-    /// XDP in the driver.
-    Native,
-    /// Generic XDP, after the socket buffer was built: for drivers without XDP.
-    Generic,
+config::named! {
+    /// Attach point of a program.
+    #[derive(PartialOrd, Ord)]
+    pub enum Hook {
+        /// TC, since Linux 6.6.
+        Tcx = "tcx",
+        /// TC, before Linux 6.6.
+        Clsact = "clsact",
+        /// XDP in the driver.
+        Native = "xdp",
+        /// Generic XDP, after the socket buffer was built: for drivers without XDP.
+        Generic = "xdp-generic",
+    }
 }
 
 impl Hook {
-    /// All.
-    pub const ALL: [Self; 4] = [Self::Tcx, Self::Clsact, Self::Native, Self::Generic];
-
-    /// Its name.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
+    const fn role(self) -> ProgramRole {
         match self {
-            Self::Tcx => "tcx",
-            Self::Clsact => "clsact",
-            Self::Native => "xdp",
-            Self::Generic => "xdp-generic",
-        }
-    }
-
-    /// The attach point of this name.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|hook| hook.word() == word)
-    }
-
-    const fn role(self) -> Role {
-        match self {
-            Self::Tcx | Self::Clsact => Role::Tc,
-            Self::Native | Self::Generic => Role::Xdp,
+            Self::Tcx | Self::Clsact => ProgramRole::Tc,
+            Self::Native | Self::Generic => ProgramRole::Xdp,
         }
     }
 
@@ -81,14 +63,14 @@ pub struct Attached {
 
 impl Attached {
     fn name(self) -> String {
-        format!("{}_{}_{}", self.hook.word(), self.dsa.word(), self.ifindex)
+        format!("{}_{}_{}", self.hook.name(), self.dsa.name(), self.ifindex)
     }
 
     fn from_name(name: &str) -> Option<Self> {
         let mut words = name.split('_');
-        let hook = Hook::from_word(words.next()?)?;
+        let hook = Hook::from_name(words.next()?)?;
         let dsa = words.next()?;
-        let dsa = Dsa::ALL.into_iter().find(|one| one.word() == dsa)?;
+        let dsa = Dsa::ALL.into_iter().find(|one| one.name() == dsa)?;
         let ifindex = words.next()?.parse().ok()?;
         words.next().is_none().then_some(Self { ifindex, hook, dsa })
     }
@@ -105,7 +87,7 @@ pub enum AttachError {
     #[error("opening the program {0}")]
     Open(PathBuf, #[source] io::Error),
     /// The device or the kernel does not support it.
-    #[error("attaching to device {} at {}", .0.ifindex, .0.hook.word())]
+    #[error("attaching to device {} at {}", .0.ifindex, .0.hook.name())]
     Link(Attached, #[source] io::Error),
     /// The same at a clsact.
     #[error("attaching to device {} at clsact", .0.ifindex)]
@@ -160,7 +142,7 @@ pub fn attach(folder: &Folder, wanted: Attached) -> Result<(), AttachError> {
             .map_err(|e| AttachError::Clsact(wanted, Box::new(e)))?;
         return sys::pin(program.as_fd(), &path).map_err(|e| AttachError::Pin(path, e));
     };
-    if wanted.hook.role() == Role::Xdp {
+    if wanted.hook.role() == ProgramRole::Xdp {
         show_tags(folder, program.as_fd(), wanted.ifindex)?;
     }
     let link = sys::link(program.as_fd(), wanted.ifindex, kind, flags).map_err(|e| {
@@ -241,7 +223,7 @@ fn remove(folder: &Folder, old: Attached) -> Result<(), DetachError> {
     if let (Hook::Clsact, Ok(device)) = (old.hook, name(old.ifindex)) {
         clsact::detach(old.ifindex, &device).map_err(|e| DetachError::Filter(old.ifindex, e))?;
     }
-    if old.hook.role() == Role::Xdp {
+    if old.hook.role() == ProgramRole::Xdp {
         as_before(folder, old.ifindex);
     }
     let path = old.path(folder);

@@ -9,7 +9,7 @@ use aya::programs::{ProgramError, SchedClassifier, TcAttachType, TcError};
 use netlink::{Client, Protocol, RequestError, messages};
 
 use crate::folder::Folder;
-use crate::role::{Dsa, Role};
+use crate::role::{Dsa, ProgramRole};
 
 const DELETE_QDISC: u16 = 37;
 const NEW_FILTER: u16 = 44;
@@ -22,7 +22,7 @@ const EGRESS: u32 = 0xffff_fff3;
 
 /// Attaches the pinned program; it stays until it is detached.
 pub(crate) fn attach(folder: &Folder, dsa: Dsa, device: &str) -> Result<(), ProgramError> {
-    let mut program = SchedClassifier::from_pin(folder.program(dsa, Role::Tc))?;
+    let mut program = SchedClassifier::from_pin(folder.program(dsa, ProgramRole::Tc))?;
     match qdisc_add_clsact(device) {
         // Exists already, or attaching fails below.
         Ok(()) | Err(TcError::AlreadyAttached | TcError::NetlinkError(_)) => {}
@@ -37,7 +37,7 @@ pub(crate) fn attach(folder: &Folder, dsa: Dsa, device: &str) -> Result<(), Prog
 
 /// Removes our filter, and the clsact if it has no other filter.
 pub(crate) fn detach(ifindex: u32, device: &str) -> Result<(), TcError> {
-    match qdisc_detach_program(device, TcAttachType::Ingress, Role::Tc.name()) {
+    match qdisc_detach_program(device, TcAttachType::Ingress, ProgramRole::Tc.name()) {
         Err(TcError::IoError(e)) if e.kind() == io::ErrorKind::NotFound => {}
         result => result?,
     }

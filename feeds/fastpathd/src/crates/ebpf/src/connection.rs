@@ -1,28 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Connections, and what is reported about them.
+//! What is reported about connections.
 
 use std::time::Duration;
 
 use ctnetlink::{Counters, Tuple};
+use model::Connection;
 
 use crate::entry::{Entry, Key, TCP};
 
-/// A connection and its number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Connection {
-    /// Unique among all connections.
-    pub id: u64,
-    /// Conntrack zone.
-    pub zone: u16,
-    /// Tuple of the packets from the initiator.
-    pub orig: Tuple,
-    /// Tuple of the replies.
-    pub reply: Tuple,
-}
-
 /// Counters of an entry since it was created.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Reading {
+pub struct EntryReading {
     /// Packets, and bytes from the IP header on.
     pub counters: Counters,
     /// A FIN or RST was seen.
@@ -78,7 +66,7 @@ pub struct Left {
 
 /// Growth of the counters of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Growth {
+pub struct EntryGrowth {
     /// The connection.
     pub id: u64,
     /// 0: from the initiator, 1: to the initiator.

@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use crate::entry::Side;
+use crate::entry::EntrySide;
 
 /// Something that the endpoint of an address was derived from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -24,14 +24,14 @@ pub enum Dependency {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
     /// Where it is.
-    pub side: Side,
-    /// The objects it was derived from, besides the route.
+    pub side: EntrySide,
+    /// What it was derived from, besides the route.
     pub dependencies: Vec<Dependency>,
 }
 
 /// The objects that have changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
+pub enum DependencyChange {
     /// This has changed.
     Dependency(Dependency),
     /// VLANs of any bridge.
@@ -42,7 +42,7 @@ pub enum Change {
     All,
 }
 
-impl Change {
+impl DependencyChange {
     /// Whether the endpoint of `address` may differ afterwards.
     #[must_use]
     pub fn touches(&self, address: IpAddr, endpoint: &Endpoint) -> bool {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Keeps the maps as the [`Table`] wants them.
+//! Keeps the maps as the [`ConnectionTable`] wants them.
 
 use std::collections::HashMap;
 use std::io;
@@ -7,12 +7,13 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ctnetlink::Counters;
+use model::Connection;
 
-use crate::connection::{Connection, Extension, Growth, Installation, Reading, Timeouts};
-use crate::dependency::{Change, Endpoint};
-use crate::entry::{Entry, Key, Refusal};
+use crate::connection::{EntryGrowth, EntryReading, Extension, Installation, Timeouts};
+use crate::dependency::{DependencyChange, Endpoint};
+use crate::entry::{Entry, InstallRefusal, Key};
 use crate::layout::Exits;
-use crate::table::{Slot, Table};
+use crate::table::{ConnectionTable, Slot};
 
 /// Programs run for so long after a heartbeat. Heartbeats come every second, and a busy router may
 /// miss some.
@@ -33,13 +34,13 @@ pub trait Maps: std::fmt::Debug {
     ///
     /// # Errors
     /// The kernel refuses.
-    fn remove(&mut self, key: &Key) -> Result<Option<Reading>, MapError>;
+    fn remove(&mut self, key: &Key) -> Result<Option<EntryReading>, MapError>;
 
     /// Passes every entry once, if none is added or removed meanwhile.
     ///
     /// # Errors
     /// The kernel refuses. Some entries may have been passed.
-    fn read(&mut self, each: &mut dyn FnMut(&Key, Reading)) -> Result<(), MapError>;
+    fn read(&mut self, each: &mut dyn FnMut(&Key, EntryReading)) -> Result<(), MapError>;
 
     /// Lets the programs run for this long.
     ///
@@ -82,7 +83,7 @@ pub enum MapError {
 pub enum InstallError {
     /// It cannot be.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] InstallRefusal),
     /// The kernel refused.
     #[error(transparent)]
     Kernel(#[from] MapError),
@@ -107,7 +108,7 @@ pub enum Cause {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Growth of counters.
-    pub grown: Vec<Growth>,
+    pub grown: Vec<EntryGrowth>,
     /// Connections that are no longer carried. Their last counters are in `grown`.
     pub removed: Vec<(u64, Cause)>,
     /// Timeouts that conntrack has to be updated with.
@@ -116,9 +117,9 @@ pub struct Report {
 
 /// Connections offloaded to programs in the kernel.
 #[derive(Debug)]
-pub struct Engine {
+pub struct OffloadEngine {
     maps: Box<dyn Maps>,
-    table: Table,
+    table: ConnectionTable,
     timeouts: Timeouts,
     /// Entries of a previous daemon, with what they had counted.
     stale: HashMap<Key, Slot>,
@@ -127,7 +128,7 @@ pub struct Engine {
     read_at: Duration,
 }
 
-impl Engine {
+impl OffloadEngine {
     /// Adopts the entries in the maps; `capacity`: of each of the two maps.
     ///
     /// # Errors
@@ -141,7 +142,7 @@ impl Engine {
         maps.read(&mut |key, reading| {
             stale.insert(*key, Slot::found(reading.counters));
         })?;
-        let table = Table::new(capacity);
+        let table = ConnectionTable::new(capacity);
         let (report, read_at) = (Report::default(), Duration::ZERO);
         Ok(Self { maps, table, timeouts, stale, report, read_at })
     }
@@ -155,7 +156,7 @@ impl Engine {
 
     /// The table of connections.
     #[must_use]
-    pub fn table(&self) -> &Table {
+    pub fn table(&self) -> &ConnectionTable {
         &self.table
     }
 
@@ -215,14 +216,14 @@ impl Engine {
         for (key, entry) in &installation.entries {
             match self.put(key, entry) {
                 Ok((found, counted)) => {
-                    let reading = Reading { counters: counted, closing: false };
+                    let reading = EntryReading { counters: counted, closing: false };
                     self.report.grown.extend(self.table.inherit(key, found, now));
                     self.report.grown.extend(self.table.read(key, reading, now));
                 }
                 Err(error) => {
                     self.withdraw(id);
                     let full = matches!(error, MapError::Full);
-                    return Err(if full { Refusal::Full.into() } else { error.into() });
+                    return Err(if full { InstallRefusal::Full.into() } else { error.into() });
                 }
             }
         }
@@ -268,7 +269,7 @@ impl Engine {
         for key in &keys {
             if let Ok(Some(last)) = self.maps.remove(key) {
                 // That it is closing is known already.
-                let last = Reading { closing: false, ..last };
+                let last = EntryReading { closing: false, ..last };
                 self.report.grown.extend(self.table.read(key, last, now));
             }
         }
@@ -281,7 +282,7 @@ impl Engine {
     /// in the network as it is now.
     pub fn changed(
         &mut self,
-        changes: &[Change],
+        changes: &[DependencyChange],
         endpoint: impl Fn(IpAddr) -> Option<Endpoint>,
         now: Duration,
     ) {

@@ -6,7 +6,7 @@ use ctnetlink::Tuple;
 
 use super::*;
 use crate::dependency::Dependency;
-use crate::entry::{Encapsulation, Hook, Side};
+use crate::entry::{Encapsulation, EntrySide, Hook};
 use crate::fake::Fake;
 
 const TIMEOUTS: Timeouts =
@@ -17,7 +17,7 @@ fn s(seconds: u64) -> Duration {
 }
 
 fn endpoint(device: u32) -> Endpoint {
-    let side = Side {
+    let side = EntrySide {
         device,
         hook: Hook::Tc,
         encapsulation: Encapsulation::default(),
@@ -38,11 +38,11 @@ fn connection(id: u64) -> Connection {
     Connection { id, zone: 0, orig, reply }
 }
 
-fn engine(maps: &Fake) -> Engine {
-    Engine::new(Box::new(maps.clone()), 64, TIMEOUTS).unwrap()
+fn engine(maps: &Fake) -> OffloadEngine {
+    OffloadEngine::new(Box::new(maps.clone()), 64, TIMEOUTS).unwrap()
 }
 
-fn install(engine: &mut Engine, id: u64) {
+fn install(engine: &mut OffloadEngine, id: u64) {
     engine.install(connection(id), [endpoint(1), endpoint(2)], s(0)).unwrap();
 }
 
@@ -94,7 +94,7 @@ fn a_change_of_the_way_ends_what_goes_that_way() {
     let maps = Fake::default();
     let mut engine = engine(&maps);
     install(&mut engine, 1);
-    let change = [Change::Dependency(Dependency::Link(2))];
+    let change = [DependencyChange::Dependency(Dependency::Link(2))];
     engine.changed(&change, |_| Some(endpoint(2)), s(1));
     assert_eq!(engine.report(), Report::default());
     let asked = std::cell::RefCell::new(Vec::new());
@@ -119,7 +119,7 @@ fn half_a_connection_is_not_left_behind() {
     assert!(maps.with(|inside| inside.flows.is_empty()) && engine.table().is_empty());
     maps.with(|inside| inside.room = 1);
     let failed = engine.install(connection(2), [endpoint(1), endpoint(2)], s(0));
-    assert!(matches!(failed, Err(InstallError::Refused(Refusal::Full))));
+    assert!(matches!(failed, Err(InstallError::Refused(InstallRefusal::Full))));
     assert!(maps.with(|inside| inside.flows.is_empty()) && engine.table().is_empty());
 }
 
@@ -185,7 +185,7 @@ fn remove_all_leaves_nothing() {
 #[test]
 fn very_many_are_read_less_often() {
     let maps = Fake::default();
-    let mut engine = Engine::new(Box::new(maps.clone()), 100_000, TIMEOUTS).unwrap();
+    let mut engine = OffloadEngine::new(Box::new(maps.clone()), 100_000, TIMEOUTS).unwrap();
     for id in 0..30_000 {
         let mut connection = connection(id % 60_000);
         connection.id = id;

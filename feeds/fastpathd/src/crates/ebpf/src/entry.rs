@@ -55,7 +55,7 @@ pub struct Encapsulation {
 
 /// One end of a connection: how packets arrive from it and how they are sent to it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Side {
+pub struct EntrySide {
     /// Index of the lowest device.
     pub device: u32,
     /// The program there.
@@ -141,7 +141,7 @@ impl Entry {
 
 /// Why a connection cannot be offloaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
-pub enum Refusal {
+pub enum InstallRefusal {
     /// Neither TCP nor UDP.
     #[error("neither TCP nor UDP")]
     Protocol,
@@ -169,9 +169,9 @@ pub enum Refusal {
 pub fn connect(
     orig: &Tuple,
     reply: &Tuple,
-    initiator: &Side,
-    responder: &Side,
-) -> Result<[(Key, Entry); 2], Refusal> {
+    initiator: &EntrySide,
+    responder: &EntrySide,
+) -> Result<[(Key, Entry); 2], InstallRefusal> {
     Ok([
         direction(orig, reply, initiator, responder)?,
         direction(reply, orig, responder, initiator)?,
@@ -182,19 +182,19 @@ pub fn connect(
 fn direction(
     before: &Tuple,
     after: &Tuple,
-    from: &Side,
-    to: &Side,
-) -> Result<(Key, Entry), Refusal> {
+    from: &EntrySide,
+    to: &EntrySide,
+) -> Result<(Key, Entry), InstallRefusal> {
     if !matches!(before.proto, TCP | UDP) || before.proto != after.proto {
-        return Err(Refusal::Protocol);
+        return Err(InstallRefusal::Protocol);
     }
     let family = before.src.is_ipv4();
     if [before.dst, after.src, after.dst].iter().any(|address| address.is_ipv4() != family) {
-        return Err(Refusal::Family);
+        return Err(InstallRefusal::Family);
     }
-    let next_hop = to.next_hop.ok_or(Refusal::NoNeighbour)?;
+    let next_hop = to.next_hop.ok_or(InstallRefusal::NoNeighbour)?;
     if to.mtu < if family { LEAST_MTU4 } else { LEAST_MTU6 } {
-        return Err(Refusal::Mtu);
+        return Err(InstallRefusal::Mtu);
     }
     let key = key(before, from);
     let (src, dst, sport, dport) = (after.dst, after.src, after.dport, after.sport);
@@ -230,11 +230,15 @@ fn direction(
 pub fn reject(
     orig: &Tuple,
     reply: &Tuple,
-    initiator: &Side,
-    responder: &Side,
+    initiator: &EntrySide,
+    responder: &EntrySide,
     rule: u32,
-) -> Result<[(Key, Entry); 2], Refusal> {
-    let there = |side: &Side| Side { next_hop: Some([0; 6]), mtu: u16::MAX.into(), ..side.clone() };
+) -> Result<[(Key, Entry); 2], InstallRefusal> {
+    let there = |side: &EntrySide| EntrySide {
+        next_hop: Some([0; 6]),
+        mtu: u16::MAX.into(),
+        ..side.clone()
+    };
     let mut entries = connect(orig, reply, &there(initiator), &there(responder))?;
     for (_, entry) in &mut entries {
         entry.drop = Some(rule);
@@ -242,7 +246,7 @@ pub fn reject(
     Ok(entries)
 }
 
-fn key(tuple: &Tuple, from: &Side) -> Key {
+fn key(tuple: &Tuple, from: &EntrySide) -> Key {
     Key {
         src: tuple.src,
         dst: tuple.dst,

@@ -6,9 +6,9 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn side(device: u32, encapsulation: Encapsulation) -> Side {
+fn side(device: u32, encapsulation: Encapsulation) -> EntrySide {
     let last = u8::try_from(device).unwrap();
-    Side {
+    EntrySide {
         device,
         hook: Hook::Tc,
         encapsulation,
@@ -33,12 +33,12 @@ fn tuple(src: &str, dst: &str, proto: u8) -> Tuple {
 }
 
 /// A host in VLAN 20 behind lan2 (3), the Internet over PPPoE in VLAN 35 on wan (5), masqueraded.
-fn masqueraded() -> (Tuple, Tuple, Side, Side) {
+fn masqueraded() -> (Tuple, Tuple, EntrySide, EntrySide) {
     let orig = tuple("10.0.20.2:40000", "203.0.113.9:443", TCP);
     let reply = tuple("203.0.113.9:443", "198.51.100.7:40001", TCP);
     let host = side(3, Encapsulation { outer: tag(20), ..Encapsulation::default() });
     let way = Encapsulation { outer: tag(35), inner: None, session: Some(0x1234) };
-    (orig, reply, host, Side { mtu: 1492, ..side(5, way) })
+    (orig, reply, host, EntrySide { mtu: 1492, ..side(5, way) })
 }
 
 #[test]
@@ -105,21 +105,21 @@ fn ipv6_has_no_header_sum() {
 #[test]
 fn what_cannot_be_carried() {
     let (orig, reply, host, wan) = masqueraded();
-    let refused = |orig: &Tuple, reply: &Tuple, host: &Side, wan: &Side| {
+    let refused = |orig: &Tuple, reply: &Tuple, host: &EntrySide, wan: &EntrySide| {
         connect(orig, reply, host, wan).unwrap_err()
     };
     let icmp = |tuple: Tuple| Tuple { proto: 1, ..tuple };
-    assert_eq!(refused(&icmp(orig), &icmp(reply), &host, &wan), Refusal::Protocol);
+    assert_eq!(refused(&icmp(orig), &icmp(reply), &host, &wan), InstallRefusal::Protocol);
     let other = Tuple { src: "2001:db8::1".parse().unwrap(), ..reply };
-    assert_eq!(refused(&orig, &other, &host, &wan), Refusal::Family);
+    assert_eq!(refused(&orig, &other, &host, &wan), InstallRefusal::Family);
     for (host, wan) in [
-        (Side { next_hop: None, ..host.clone() }, wan.clone()),
-        (host.clone(), Side { next_hop: None, ..wan.clone() }),
+        (EntrySide { next_hop: None, ..host.clone() }, wan.clone()),
+        (host.clone(), EntrySide { next_hop: None, ..wan.clone() }),
     ] {
-        assert_eq!(refused(&orig, &reply, &host, &wan), Refusal::NoNeighbour);
+        assert_eq!(refused(&orig, &reply, &host, &wan), InstallRefusal::NoNeighbour);
     }
-    let narrow = Side { mtu: 0, ..host.clone() };
-    assert_eq!(refused(&orig, &reply, &narrow, &wan), Refusal::Mtu);
+    let narrow = EntrySide { mtu: 0, ..host.clone() };
+    assert_eq!(refused(&orig, &reply, &narrow, &wan), InstallRefusal::Mtu);
 }
 
 /// The checksum of some bytes, whole.
@@ -255,7 +255,7 @@ proptest! {
         let (orig, reply, host, wan) = masqueraded();
         let tag = |tag: Option<(u16, bool)>| tag.map(|(vid, service)| Tag { vid, service });
         let way = Encapsulation { outer: tag(tags[0]), inner: tag(tags[1]), session };
-        let (host, wan) = (Side { hook, ..host }, Side { encapsulation: way, ..wan });
+        let (host, wan) = (EntrySide { hook, ..host }, EntrySide { encapsulation: way, ..wan });
         let [(_, there), _] = connect(&orig, &reply, &host, &wan).unwrap();
         let len = there.header.bytes.len();
         prop_assert!(len.is_multiple_of(2) && (14..=crate::header::HEADER_MAX).contains(&len));

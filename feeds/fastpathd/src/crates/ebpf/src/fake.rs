@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ctnetlink::Counters;
 
-use crate::connection::Reading;
+use crate::connection::EntryReading;
 use crate::engine::{MapError, Maps};
 use crate::entry::{Entry, Key};
 use crate::layout::Exits;
@@ -18,7 +18,7 @@ use crate::layout::Exits;
 #[derive(Debug, Default)]
 pub struct Inside {
     /// Entries and their counters.
-    pub flows: HashMap<Key, (Entry, Reading)>,
+    pub flows: HashMap<Key, (Entry, EntryReading)>,
     /// How many beats there were.
     pub beats: usize,
     /// The kernel refuses entries for this destination port.
@@ -61,17 +61,17 @@ impl Maps for Fake {
             if full && !inside.flows.contains_key(key) {
                 return Err(MapError::Full);
             }
-            let reading = Reading { counters, closing: false };
+            let reading = EntryReading { counters, closing: false };
             inside.flows.insert(*key, (entry.clone(), reading));
             Ok(())
         })
     }
 
-    fn remove(&mut self, key: &Key) -> Result<Option<Reading>, MapError> {
+    fn remove(&mut self, key: &Key) -> Result<Option<EntryReading>, MapError> {
         Ok(self.with(|inside| inside.flows.remove(key).map(|(_, reading)| reading)))
     }
 
-    fn read(&mut self, each: &mut dyn FnMut(&Key, Reading)) -> Result<(), MapError> {
+    fn read(&mut self, each: &mut dyn FnMut(&Key, EntryReading)) -> Result<(), MapError> {
         self.with(|inside| inside.flows.iter().for_each(|(key, (_, reading))| each(key, *reading)));
         Ok(())
     }

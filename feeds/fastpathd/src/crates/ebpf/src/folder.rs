@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use crate::layout::LAYOUT;
-use crate::role::{Dsa, Role, Settings};
+use crate::role::{Dsa, LoadOptions, ProgramRole};
 use crate::sys;
 
 /// Its path on a router.
@@ -40,14 +40,14 @@ impl Folder {
 
     /// Where a program is pinned.
     #[must_use]
-    pub fn program(&self, dsa: Dsa, role: Role) -> PathBuf {
-        self.0.join(dsa.word()).join(role.name())
+    pub fn program(&self, dsa: Dsa, role: ProgramRole) -> PathBuf {
+        self.0.join(dsa.name()).join(role.name())
     }
 
     /// The mark that programs made of `object` are loaded, for so many flows: an empty folder,
     /// since this file system cannot hold regular files.
     #[must_use]
-    pub fn mark(&self, object: &[u8], settings: Settings) -> PathBuf {
+    pub fn mark(&self, object: &[u8], settings: LoadOptions) -> PathBuf {
         let mut hasher = DefaultHasher::new();
         (object, settings.flows, LAYOUT).hash(&mut hasher);
         self.marks(settings.dsa).join(format!("{:016x}", hasher.finish()))
@@ -56,7 +56,7 @@ impl Folder {
     /// Where that mark is, and those of older programs were.
     #[must_use]
     pub fn marks(&self, dsa: Dsa) -> PathBuf {
-        self.0.join(dsa.word()).join("loaded")
+        self.0.join(dsa.name()).join("loaded")
     }
 
     /// Where links are pinned.
@@ -70,7 +70,7 @@ impl Folder {
     /// # Errors
     ///
     /// The kernel's; not found when the programs have not been loaded.
-    pub fn open(&self, dsa: Dsa, role: Role) -> io::Result<OwnedFd> {
+    pub fn open(&self, dsa: Dsa, role: ProgramRole) -> io::Result<OwnedFd> {
         sys::open(&self.program(dsa, role))
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What stands before the IP header of a packet that leaves.
 
-use crate::entry::{Hook, Side, Tag};
+use crate::entry::{EntrySide, Hook, Tag};
 
 /// Room that an entry has: `HEADER_MAX` of `layout.h`.
 pub const HEADER_MAX: usize = 40;
@@ -34,7 +34,7 @@ impl Header {
 }
 
 /// The header that a program at `hook` writes before packets to `to`.
-pub(crate) fn header(hook: Hook, to: &Side, next_hop: [u8; 6], v4: bool) -> Header {
+pub(crate) fn header(hook: Hook, to: &EntrySide, next_hop: [u8; 6], v4: bool) -> Header {
     let mut bytes = Vec::with_capacity(HEADER_MAX);
     bytes.extend(next_hop);
     bytes.extend(to.local);

@@ -159,91 +159,47 @@ pub struct Entry6 {
     pub dst: [u8; 16],
 }
 
-/// Exits of the programs: `enum way_out`, in its order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(usize)]
-pub enum Out {
-    /// Forwarded.
-    Forwarded,
-    /// Entry with [`FLOW_DROP`].
-    Dropped,
-    /// The daemon has been silent for too long.
-    Stale,
-    /// No entry.
-    Unknown,
-    /// Neither IPv4 nor IPv6, or more than two tags.
-    NotIp,
-    /// Group address of the link layer.
-    Multicast,
-    /// Truncated, or with contradictory lengths.
-    Malformed,
-    /// IPv4 with options, IPv6 with an extension header.
-    Options,
-    /// Fragment.
-    Fragment,
-    /// Neither TCP nor UDP.
-    Protocol,
-    /// TTL or hop limit expired.
-    Ttl,
-    /// Larger than the MTU of the egress.
-    Mtu,
-    /// Merged by GRO, and the egress cannot segment it.
-    Gso,
-    /// SYN, FIN, RST, and packets after the last two.
-    Tcp,
-    /// XDP may not send to the egress device.
-    NoDevice,
-    /// No headroom for the new header: dropped.
-    NoRoom,
+config::named! {
+    /// Exits of the programs: `enum way_out`, in its order.
+    #[derive(PartialOrd, Ord)]
+    pub enum Out {
+        /// Forwarded.
+        Forwarded = "forwarded",
+        /// Entry with [`FLOW_DROP`].
+        Dropped = "dropped",
+        /// The daemon has been silent for too long.
+        Stale = "stale",
+        /// No entry.
+        Unknown = "unknown",
+        /// Neither IPv4 nor IPv6, or more than two tags.
+        NotIp = "not-ip",
+        /// Group address of the link layer.
+        Multicast = "multicast",
+        /// Truncated, or with contradictory lengths.
+        Malformed = "malformed",
+        /// IPv4 with options, IPv6 with an extension header.
+        Options = "options",
+        /// Fragment.
+        Fragment = "fragment",
+        /// Neither TCP nor UDP.
+        Protocol = "protocol",
+        /// TTL or hop limit expired.
+        Ttl = "ttl",
+        /// Larger than the MTU of the egress.
+        Mtu = "mtu",
+        /// Merged by GRO, and the egress cannot segment it.
+        Gso = "gso",
+        /// SYN, FIN, RST, and packets after the last two.
+        Tcp = "tcp",
+        /// XDP may not send to the egress device.
+        NoDevice = "no-device",
+        /// No headroom for the new header: dropped.
+        NoRoom = "no-room",
+    }
 }
 
 /// Number of exits.
 pub const OUT_NUMBER: usize = 16;
-
-impl Out {
-    /// All, in their order.
-    pub const ALL: [Self; OUT_NUMBER] = [
-        Self::Forwarded,
-        Self::Dropped,
-        Self::Stale,
-        Self::Unknown,
-        Self::NotIp,
-        Self::Multicast,
-        Self::Malformed,
-        Self::Options,
-        Self::Fragment,
-        Self::Protocol,
-        Self::Ttl,
-        Self::Mtu,
-        Self::Gso,
-        Self::Tcp,
-        Self::NoDevice,
-        Self::NoRoom,
-    ];
-
-    /// Its name in answers and reports.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Forwarded => "forwarded",
-            Self::Dropped => "dropped",
-            Self::Stale => "stale",
-            Self::Unknown => "unknown",
-            Self::NotIp => "not-ip",
-            Self::Multicast => "multicast",
-            Self::Malformed => "malformed",
-            Self::Options => "options",
-            Self::Fragment => "fragment",
-            Self::Protocol => "protocol",
-            Self::Ttl => "ttl",
-            Self::Mtu => "mtu",
-            Self::Gso => "gso",
-            Self::Tcp => "tcp",
-            Self::NoDevice => "no-device",
-            Self::NoRoom => "no-room",
-        }
-    }
-}
 
 /// Packets seen by one CPU, and how they left.
 #[repr(C)]

@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use ctnetlink::Counters;
 
-use crate::connection::Reading;
+use crate::connection::EntryReading;
 use crate::elements;
 use crate::engine::{MapError, Maps, PATIENCE};
 use crate::entry::{Entry, Key};
 use crate::folder::Folder;
 use crate::layout::{self, Control, Entry4, Entry6, Exits, Key4, Key6, LAYOUT, STATE_CLOSING};
-use crate::programs::{BeatError, Dsa, Role, heartbeat, jiffies_a_second};
+use crate::programs::{BeatError, Dsa, ProgramRole, heartbeat, jiffies_a_second};
 use crate::sys;
 use crate::wire::{Wire4, Wire6};
 
@@ -57,8 +57,8 @@ impl Pinned {
         let (flows6, _) = open(folder, "flows6", [size_of::<Key6>(), size_of::<Entry6>()])?;
         let (exits, _) = open(folder, "exits", [size_of::<u32>(), size_of::<Exits>()])?;
         open(folder, "control", [size_of::<u32>(), size_of::<Control>()])?;
-        let program = folder.program(dsa, Role::Beat);
-        let beat = match folder.open(dsa, Role::Beat) {
+        let program = folder.program(dsa, ProgramRole::Beat);
+        let beat = match folder.open(dsa, ProgramRole::Beat) {
             Ok(beat) => beat,
             Err(error) => return Err(OpenError::Open(program, error)),
         };
@@ -125,8 +125,8 @@ fn written(error: io::Error) -> MapError {
     }
 }
 
-fn reading(entry: &layout::Entry) -> Reading {
-    Reading {
+fn reading(entry: &layout::Entry) -> EntryReading {
+    EntryReading {
         counters: Counters { packets: entry.packets, bytes: entry.bytes },
         closing: entry.state & STATE_CLOSING != 0,
     }
@@ -145,7 +145,7 @@ impl Maps for Pinned {
         Err(MapError::Put(io::ErrorKind::InvalidInput.into()))
     }
 
-    fn remove(&mut self, key: &Key) -> Result<Option<Reading>, MapError> {
+    fn remove(&mut self, key: &Key) -> Result<Option<EntryReading>, MapError> {
         let found = if let Some(key) = Key4::of(key) {
             let found = elements::remove::<_, Entry4>(self.flows4.as_fd(), &key);
             found.map(|found| found.map(|value| reading(&value.e)))
@@ -158,7 +158,7 @@ impl Maps for Pinned {
         found.map_err(MapError::Remove)
     }
 
-    fn read(&mut self, each: &mut dyn FnMut(&Key, Reading)) -> Result<(), MapError> {
+    fn read(&mut self, each: &mut dyn FnMut(&Key, EntryReading)) -> Result<(), MapError> {
         let mut tell = |key: &[u8], value: &[u8]| {
             let key = if key.len() == size_of::<Key4>() {
                 elements::value::<Key4>(key).map(|key| key.key())

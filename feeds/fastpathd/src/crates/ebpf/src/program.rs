@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::attach::{Attached, Hook, attached, detach, name, renew};
 use crate::devices::{Device, attach_all};
 use crate::folder::{FOLDER, Folder};
-use crate::programs::{Dsa, Programs, Settings};
+use crate::programs::{Dsa, LoadOptions, Programs};
 
 const OBJECT: &str = "/lib/bpf/fastpath.o";
 
@@ -85,11 +85,11 @@ fn words(args: impl Iterator<Item = OsString>) -> Result<Words, Box<dyn Error>> 
             Long("flows") => words.flows = Some(arguments.value()?.parse()?),
             Long("hook") => {
                 let hook = arguments.value()?.string()?;
-                words.hook = Some(Hook::from_word(&hook).ok_or(format!("no hook {hook}"))?);
+                words.hook = Some(Hook::from_name(&hook).ok_or(format!("no hook {hook}"))?);
             }
             Long("dsa") => {
                 let kind = arguments.value()?.string()?;
-                let dsa = Dsa::ALL.into_iter().find(|dsa| dsa.word() == kind);
+                let dsa = Dsa::ALL.into_iter().find(|dsa| dsa.name() == kind);
                 words.dsa = dsa.ok_or(format!("no switch {kind}"))?;
             }
             Value(word) => words.rest.push(word.string()?),
@@ -145,7 +145,7 @@ fn carry_out(words: &Words) -> Answer {
 fn load(folder: &Folder, words: &Words) -> Answer {
     let path = words.object.clone().unwrap_or_else(|| OBJECT.into());
     let object = std::fs::read(&path).map_err(|e| format!("reading {}: {e}", path.display()))?;
-    let settings = Settings { flows: words.flows.unwrap_or(65536), dsa: words.dsa };
+    let settings = LoadOptions { flows: words.flows.unwrap_or(65536), dsa: words.dsa };
     let anew = Programs::ensure(&object, folder, settings)?;
     for old in attached(folder)?.into_iter().filter(|old| old.dsa == words.dsa) {
         if name(old.ifindex).is_err() {
@@ -168,9 +168,9 @@ fn number(device: &str) -> Result<u32, Box<dyn Error>> {
 
 fn outcome(o: &crate::devices::Outcome, dsa: Dsa) -> Value {
     let why = o.why.as_ref().map(ToString::to_string);
-    let base = json!({ "device": o.device.name, "ifindex": o.device.ifindex, "dsa": dsa.word() });
+    let base = json!({ "device": o.device.name, "ifindex": o.device.ifindex, "dsa": dsa.name() });
     let more = match &o.hook {
-        Ok(hook) => json!({ "hook": hook.word(), "why": why }),
+        Ok(hook) => json!({ "hook": hook.name(), "why": why }),
         Err(error) => json!({ "hook": null, "why": why, "error": told(error) }),
     };
     merged(base, more)
@@ -188,8 +188,8 @@ fn show(folder: &Folder) -> Answer {
         json!({
             "device": name(one.ifindex).ok(),
             "ifindex": one.ifindex,
-            "hook": one.hook.word(),
-            "dsa": one.dsa.word(),
+            "hook": one.hook.name(),
+            "dsa": one.dsa.name(),
         })
     };
     Ok(attached(folder)?.into_iter().map(line).collect())

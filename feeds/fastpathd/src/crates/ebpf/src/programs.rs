@@ -15,7 +15,7 @@ use crate::folder::Folder;
 use crate::layout::{Control, Entry4, Entry6, Exits, Key4, Key6};
 use crate::sys;
 
-pub use crate::role::{Dsa, Role, Settings};
+pub use crate::role::{Dsa, LoadOptions, ProgramRole};
 
 /// The map of the object that holds the variables of the programs, which the daemon writes.
 pub const CONTROL: &str = ".bss";
@@ -94,7 +94,7 @@ impl Programs {
     pub fn load(
         object: &[u8],
         folder: Option<&Folder>,
-        settings: Settings,
+        settings: LoadOptions,
     ) -> Result<Self, LoadError> {
         let dsa = settings.dsa as u8;
         let mut loader = EbpfLoader::new();
@@ -119,7 +119,7 @@ impl Programs {
         loader.override_global("control", &control, true);
         let object = loader.load(object).map_err(|e| LoadError::Object(Box::new(e)))?;
         let mut programs = Self { object };
-        for role in Role::ALL {
+        for role in ProgramRole::ALL {
             programs.enter(role)?;
             if let Some(folder) = folder {
                 programs.pin(role, &folder.program(settings.dsa, role))?;
@@ -135,10 +135,14 @@ impl Programs {
     /// # Errors
     ///
     /// [`LoadError`], as of [`Self::load`].
-    pub fn ensure(object: &[u8], folder: &Folder, settings: Settings) -> Result<bool, LoadError> {
+    pub fn ensure(
+        object: &[u8],
+        folder: &Folder,
+        settings: LoadOptions,
+    ) -> Result<bool, LoadError> {
         let mark = folder.mark(object, settings);
         let stays = maps_stay(folder, settings.flows);
-        let mut roles = Role::ALL.into_iter();
+        let mut roles = ProgramRole::ALL.into_iter();
         if stays && mark.exists() && roles.all(|role| folder.program(settings.dsa, role).exists()) {
             return Ok(false);
         }
@@ -162,21 +166,21 @@ impl Programs {
     /// # Errors
     ///
     /// [`LoadError::Mark`].
-    pub fn note(object: &[u8], folder: &Folder, settings: Settings) -> Result<(), LoadError> {
+    pub fn note(object: &[u8], folder: &Folder, settings: LoadOptions) -> Result<(), LoadError> {
         let mark = folder.mark(object, settings);
         std::fs::create_dir_all(&mark).map_err(|e| LoadError::Mark(mark, e))
     }
 
-    fn enter(&mut self, role: Role) -> Result<(), LoadError> {
+    fn enter(&mut self, role: ProgramRole) -> Result<(), LoadError> {
         let name = role.name();
         let refused = |e| LoadError::Refused(name, Box::new(e));
         match role {
-            Role::Tc | Role::Beat => self.tc(role)?.load().map_err(refused),
-            Role::Xdp | Role::Pass => self.xdp(role)?.load().map_err(refused),
+            ProgramRole::Tc | ProgramRole::Beat => self.tc(role)?.load().map_err(refused),
+            ProgramRole::Xdp | ProgramRole::Pass => self.xdp(role)?.load().map_err(refused),
         }
     }
 
-    fn pin(&mut self, role: Role, path: &Path) -> Result<(), LoadError> {
+    fn pin(&mut self, role: ProgramRole, path: &Path) -> Result<(), LoadError> {
         let failed = |e| LoadError::Pin(path.to_path_buf(), e);
         if let Some(parent) = path.parent() {
             make_folder(parent)?;
@@ -193,31 +197,31 @@ impl Programs {
     /// # Errors
     ///
     /// [`LoadError::Missing`] if it is not loaded.
-    pub fn fd(&mut self, role: Role) -> Result<BorrowedFd<'_>, LoadError> {
+    pub fn fd(&mut self, role: ProgramRole) -> Result<BorrowedFd<'_>, LoadError> {
         let fd = match role {
-            Role::Tc | Role::Beat => self.tc(role)?.fd(),
-            Role::Xdp | Role::Pass => self.xdp(role)?.fd(),
+            ProgramRole::Tc | ProgramRole::Beat => self.tc(role)?.fd(),
+            ProgramRole::Xdp | ProgramRole::Pass => self.xdp(role)?.fd(),
         };
         fd.map(AsFd::as_fd).map_err(|_| LoadError::Missing(role.name()))
     }
 
-    /// A program of TC: [`Role::Tc`] or [`Role::Beat`].
+    /// A program of TC: [`ProgramRole::Tc`] or [`ProgramRole::Beat`].
     ///
     /// # Errors
     ///
     /// [`LoadError::Missing`] for another.
-    pub fn tc(&mut self, role: Role) -> Result<&mut SchedClassifier, LoadError> {
+    pub fn tc(&mut self, role: ProgramRole) -> Result<&mut SchedClassifier, LoadError> {
         let missing = LoadError::Missing(role.name());
         let Some(program) = self.object.program_mut(role.name()) else { return Err(missing) };
         program.try_into().map_err(|_| missing)
     }
 
-    /// A program of XDP: [`Role::Xdp`] or [`Role::Pass`].
+    /// A program of XDP: [`ProgramRole::Xdp`] or [`ProgramRole::Pass`].
     ///
     /// # Errors
     ///
     /// [`LoadError::Missing`] for another.
-    pub fn xdp(&mut self, role: Role) -> Result<&mut Xdp, LoadError> {
+    pub fn xdp(&mut self, role: ProgramRole) -> Result<&mut Xdp, LoadError> {
         let missing = LoadError::Missing(role.name());
         let Some(program) = self.object.program_mut(role.name()) else { return Err(missing) };
         program.try_into().map_err(|_| missing)
@@ -264,8 +268,8 @@ fn discard_other(path: &Path, shape: &Shape, flows: u32, foreign: bool) -> Resul
 #[error("running the program fastpath_beat")]
 pub struct BeatError(#[source] pub io::Error);
 
-/// Heartbeat: runs `program`, which is [`Role::Beat`]. Entries are used for `jiffies` from now on.
-/// Returns the layout of the programs.
+/// Heartbeat: runs `program`, which is [`ProgramRole::Beat`]. Entries are used for
+/// `jiffies` from now on. Returns the layout of the programs.
 ///
 /// # Errors
 ///

@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use config::order;
 use ctnetlink::Counters;
+use model::Connection;
 
-use crate::connection::{Connection, Extension, Growth, Installation, Left, Reading, Timeouts};
-use crate::dependency::{Change, Endpoint};
-use crate::entry::{Entry, Key, Refusal, connect, reject};
+use crate::connection::{EntryGrowth, EntryReading, Extension, Installation, Left, Timeouts};
+use crate::dependency::{DependencyChange, Endpoint};
+use crate::entry::{Entry, InstallRefusal, Key, connect, reject};
 
 /// A connection with fewer packets is new …
 const SLIGHT: u64 = 16;
@@ -81,7 +82,7 @@ impl Slot {
 
 /// The connections in the maps.
 #[derive(Debug)]
-pub struct Table {
+pub struct ConnectionTable {
     /// Capacity of the map of each family.
     capacity: usize,
     connections: HashMap<u64, Held>,
@@ -97,7 +98,7 @@ pub struct Table {
     dropped: Vec<(u32, Counters)>,
 }
 
-impl Table {
+impl ConnectionTable {
     /// An empty table; `capacity`: of the map of each family.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
@@ -160,7 +161,7 @@ impl Table {
         connection: Connection,
         ends: [Endpoint; 2],
         now: Duration,
-    ) -> Result<Installation, Refusal> {
+    ) -> Result<Installation, InstallRefusal> {
         let (orig, reply) = (&connection.orig, &connection.reply);
         let entries = connect(orig, reply, &ends[0].side, &ends[1].side)?;
         self.add(connection, ends, entries, Fate::Carried, now)
@@ -169,7 +170,7 @@ impl Table {
     /// Adds a connection whose packets are dropped for `rule` until then.
     ///
     /// # Errors
-    /// As [`Table::install`].
+    /// As [`ConnectionTable::install`].
     pub fn reject(
         &mut self,
         connection: Connection,
@@ -177,7 +178,7 @@ impl Table {
         rule: u32,
         until: Duration,
         now: Duration,
-    ) -> Result<Installation, Refusal> {
+    ) -> Result<Installation, InstallRefusal> {
         let (orig, reply) = (&connection.orig, &connection.reply);
         let entries = reject(orig, reply, &ends[0].side, &ends[1].side, rule)?;
         self.add(connection, ends, entries, Fate::Dropped { rule, until }, now)
@@ -190,19 +191,19 @@ impl Table {
         entries: [(Key, Entry); 2],
         fate: Fate,
         now: Duration,
-    ) -> Result<Installation, Refusal> {
+    ) -> Result<Installation, InstallRefusal> {
         let keys = [entries[0].0, entries[1].0];
         let known = keys.iter().any(|key| self.keys.contains_key(key));
         if known || keys[0] == keys[1] || self.has(connection.id) {
-            return Err(Refusal::Twin);
+            return Err(InstallRefusal::Twin);
         }
         let family = family(&keys[0]);
         let carried = fate == Fate::Carried;
         if !carried && self.rejected >= self.capacity / DROPPED_PART {
-            return Err(Refusal::Full);
+            return Err(InstallRefusal::Full);
         }
         let evicted = if self.used[family] + 2 > self.capacity {
-            Some(self.victim(family, now).ok_or(Refusal::Full)?)
+            Some(self.victim(family, now).ok_or(InstallRefusal::Full)?)
         } else {
             None
         };
@@ -265,7 +266,7 @@ impl Table {
 
     /// Addresses whose endpoint may differ after these changes.
     #[must_use]
-    pub fn touched(&self, changes: &[Change]) -> Vec<IpAddr> {
+    pub fn touched(&self, changes: &[DependencyChange]) -> Vec<IpAddr> {
         let stations = self.stations.iter();
         stations
             .filter(|(address, at)| changes.iter().any(|c| c.touches(**address, &at.endpoint)))
@@ -286,7 +287,7 @@ impl Table {
     }
 
     /// Growth of the entry of `key`. None if it is not ours or has not grown.
-    pub fn read(&mut self, key: &Key, reading: Reading, now: Duration) -> Option<Growth> {
+    pub fn read(&mut self, key: &Key, reading: EntryReading, now: Duration) -> Option<EntryGrowth> {
         let slot = self.keys.get_mut(key)?;
         let (id, direction) = (slot.id, slot.direction);
         let held = self.connections.get_mut(&id)?;
@@ -311,7 +312,7 @@ impl Table {
                 sum.bytes = sum.bytes.saturating_add(grown.bytes);
                 None
             }
-            Fate::Carried => (grown.packets > 0 || reading.closing).then_some(Growth {
+            Fate::Carried => (grown.packets > 0 || reading.closing).then_some(EntryGrowth {
                 id,
                 direction,
                 grown,
@@ -322,9 +323,9 @@ impl Table {
     }
 
     /// Counters of an entry when it was found. None if it is not ours, or they were zero.
-    pub fn inherit(&mut self, key: &Key, counters: Counters, now: Duration) -> Option<Growth> {
-        let growth = self.read(key, Reading { counters, closing: false }, now)?;
-        Some(Growth { inherited: true, ..growth })
+    pub fn inherit(&mut self, key: &Key, counters: Counters, now: Duration) -> Option<EntryGrowth> {
+        let growth = self.read(key, EntryReading { counters, closing: false }, now)?;
+        Some(EntryGrowth { inherited: true, ..growth })
     }
 
     /// Whether the entry of `key` is ours.

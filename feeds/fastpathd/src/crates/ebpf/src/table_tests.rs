@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::dependency::Dependency;
-use crate::entry::{Encapsulation, Hook, Side};
+use crate::entry::{Encapsulation, EntrySide, Hook};
 
 const TIMEOUTS: Timeouts =
     Timeouts { tcp: Duration::from_secs(7440), udp: Duration::from_secs(120) };
@@ -17,7 +17,7 @@ fn s(seconds: u64) -> Duration {
 }
 
 fn place(device: u32, mac: u8) -> Endpoint {
-    let side = Side {
+    let side = EntrySide {
         device,
         hook: Hook::Tc,
         encapsulation: Encapsulation::default(),
@@ -45,13 +45,13 @@ fn connection(id: u64, from: u8, to: u8, proto: u8) -> Connection {
 
 /// The maps, as the engine would fill them.
 struct World {
-    table: Table,
+    table: ConnectionTable,
     maps: HashMap<Key, Counters>,
 }
 
 impl World {
     fn new(capacity: usize) -> Self {
-        Self { table: Table::new(capacity), maps: HashMap::new() }
+        Self { table: ConnectionTable::new(capacity), maps: HashMap::new() }
     }
 
     fn leave(&mut self, id: u64) {
@@ -60,7 +60,7 @@ impl World {
         }
     }
 
-    fn install(&mut self, connection: Connection, now: u64) -> Result<[Key; 2], Refusal> {
+    fn install(&mut self, connection: Connection, now: u64) -> Result<[Key; 2], InstallRefusal> {
         let places = [place(1, 1), place(2, 2)];
         let taken = self.table.install(connection, places, s(now))?;
         Ok(self.put(taken))
@@ -82,8 +82,8 @@ impl World {
         counters.bytes += packets * 100;
     }
 
-    fn read(&mut self, now: u64) -> Vec<Growth> {
-        let reading = |counters: &Counters| Reading { counters: *counters, closing: false };
+    fn read(&mut self, now: u64) -> Vec<EntryGrowth> {
+        let reading = |counters: &Counters| EntryReading { counters: *counters, closing: false };
         let table = &mut self.table;
         let found =
             self.maps.iter().filter_map(|(key, c)| table.read(key, reading(c), s(now))).collect();
@@ -101,16 +101,16 @@ fn counts_are_told_by_what_they_grew() {
     let grown = Counters { packets: 3, bytes: 300 };
     assert_eq!(
         world.read(2),
-        [Growth { id: 7, direction: 0, grown, closing: false, inherited: false }]
+        [EntryGrowth { id: 7, direction: 0, grown, closing: false, inherited: false }]
     );
     world.pass(&back, 1);
     let grown = Counters { packets: 1, bytes: 100 };
     assert_eq!(
         world.read(3),
-        [Growth { id: 7, direction: 1, grown, closing: false, inherited: false }]
+        [EntryGrowth { id: 7, direction: 1, grown, closing: false, inherited: false }]
     );
     assert_eq!(world.read(4), []);
-    let closing = Reading { counters: Counters { packets: 1, bytes: 100 }, closing: true };
+    let closing = EntryReading { counters: Counters { packets: 1, bytes: 100 }, closing: true };
     assert!(world.table.read(&back, closing, s(4)).unwrap().closing);
 }
 
@@ -121,21 +121,21 @@ fn a_change_flushes_what_stands_on_it_and_nothing_else() {
     world.install(connection(2, 1, 3, 6), 0).unwrap();
     let places = [place(4, 7), place(2, 2)];
     world.table.install(connection(3, 8, 9, 6), places, s(0)).unwrap();
-    let touched = |world: &World, change: Change| {
+    let touched = |world: &World, change: DependencyChange| {
         let mut found = world.table.touched(&[change]);
         found.sort();
         found
     };
-    assert_eq!(touched(&world, Change::Dependency(Dependency::Link(4))), [host(8)]);
+    assert_eq!(touched(&world, DependencyChange::Dependency(Dependency::Link(4))), [host(8)]);
     let station = Dependency::Station(9, [2, 0, 0, 0, 1, 2]);
-    assert_eq!(touched(&world, Change::Dependency(station)), [host(2), host(3), host(9)]);
-    assert_eq!(touched(&world, Change::Route(host(8), 31)), [host(8), host(9)]);
-    assert!(touched(&world, Change::Vlans).is_empty());
-    assert_eq!(touched(&world, Change::All).len(), 5);
+    assert_eq!(touched(&world, DependencyChange::Dependency(station)), [host(2), host(3), host(9)]);
+    assert_eq!(touched(&world, DependencyChange::Route(host(8), 31)), [host(8), host(9)]);
+    assert!(touched(&world, DependencyChange::Vlans).is_empty());
+    assert_eq!(touched(&world, DependencyChange::All).len(), 5);
     // It is where it was, though known otherwise.
     let same = Endpoint { dependencies: vec![Dependency::Vlans(5)], ..place(2, 2) };
     assert!(world.table.moved(host(2), Some(same)).is_empty());
-    assert_eq!(touched(&world, Change::Vlans), [host(2)]);
+    assert_eq!(touched(&world, DependencyChange::Vlans), [host(2)]);
     assert_eq!(world.table.moved(host(2), Some(place(5, 2))), [1]);
     let mut gone = world.table.moved(host(1), None);
     gone.sort_unstable();
@@ -144,7 +144,7 @@ fn a_change_flushes_what_stands_on_it_and_nothing_else() {
         assert!(world.table.leave(id).is_some());
         assert!(world.table.leave(id).is_none());
     }
-    assert_eq!(world.table.touched(&[Change::All]), [] as [IpAddr; 0]);
+    assert_eq!(world.table.touched(&[DependencyChange::All]), [] as [IpAddr; 0]);
     assert!(world.table.is_empty());
 }
 
@@ -153,7 +153,7 @@ fn two_that_look_the_same_are_not_both_carried() {
     let mut world = World::new(64);
     world.install(connection(1, 1, 2, 6), 0).unwrap();
     let twin = Connection { zone: 5, id: 2, ..connection(1, 1, 2, 6) };
-    assert_eq!(world.install(twin, 0), Err(Refusal::Twin));
+    assert_eq!(world.install(twin, 0), Err(InstallRefusal::Twin));
     assert_eq!(world.table.len(), 1);
 }
 
@@ -167,7 +167,7 @@ fn the_oldest_idle_connection_leaves() {
     world.read(1);
     world.pass(&first, 1);
     world.read(2);
-    assert_eq!(world.install(connection(3, 1, 2, 6), 2), Err(Refusal::Full));
+    assert_eq!(world.install(connection(3, 1, 2, 6), 2), Err(InstallRefusal::Full));
     world.read(40);
     world.install(connection(3, 1, 2, 6), 40).unwrap();
     assert!(world.table.has(1) && !world.table.has(2));
@@ -254,16 +254,16 @@ fn what_is_dropped_is_counted_by_its_rule_and_ends() {
 
 #[test]
 fn drops_leave_room() {
-    let mut table = Table::new(64);
-    let reject = |table: &mut Table, id: u64| {
+    let mut table = ConnectionTable::new(64);
+    let reject = |table: &mut ConnectionTable, id: u64| {
         let places = [place(1, 1), place(2, 2)];
         table.reject(connection(id, 1, 2, 6), places, 1, s(60), s(0)).map(|_| ())
     };
-    let refused = (0..10).filter(|id| reject(&mut table, *id) == Err(Refusal::Full)).count();
+    let refused = (0..10).filter(|id| reject(&mut table, *id) == Err(InstallRefusal::Full)).count();
     assert_eq!(refused, 6);
     table.leave(0).unwrap();
     assert_eq!(reject(&mut table, 10), Ok(()));
-    assert_eq!(reject(&mut table, 11), Err(Refusal::Full));
+    assert_eq!(reject(&mut table, 11), Err(InstallRefusal::Full));
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -11,13 +11,14 @@ use std::process::Command;
 use std::time::Duration;
 
 use ctnetlink::{Counters, Tuple};
-use ebpf::connection::{Connection, Reading, Timeouts};
+use ebpf::connection::{EntryReading, Timeouts};
 use ebpf::dependency::Endpoint;
-use ebpf::engine::{Engine, MapError, Maps};
-use ebpf::entry::{Encapsulation, Entry, Hook, Key, Side, Tag, connect};
+use ebpf::engine::{MapError, Maps, OffloadEngine};
+use ebpf::entry::{Encapsulation, Entry, EntrySide, Hook, Key, Tag, connect};
 use ebpf::folder::Folder;
 use ebpf::pinned::{OpenError, Pinned};
-use ebpf::programs::{Dsa, Programs, Role, Settings};
+use ebpf::programs::{Dsa, LoadOptions, ProgramRole, Programs};
+use model::Connection;
 
 /// A folder of a test's own, with programs loaded; gone when the test ends.
 struct Loaded(Folder);
@@ -30,7 +31,7 @@ impl Loaded {
         }
         let path = format!("/sys/fs/bpf/fastpath_test_{name}_{}", std::process::id());
         let folder = Folder::new(path);
-        let settings = Settings { flows, dsa: Dsa::None };
+        let settings = LoadOptions { flows, dsa: Dsa::None };
         Programs::load(&object(name), Some(&folder), settings).expect("loaded");
         Some(Self(folder))
     }
@@ -54,9 +55,9 @@ fn object(name: &str) -> Vec<u8> {
     std::fs::read(&out).expect("an object")
 }
 
-fn side(device: u32) -> Side {
+fn side(device: u32) -> EntrySide {
     let tag = Some(Tag { vid: 35, service: false });
-    Side {
+    EntrySide {
         device,
         hook: Hook::Tc,
         encapsulation: Encapsulation { outer: tag, inner: None, session: Some(7) },
@@ -81,7 +82,7 @@ fn entries(port: u16, v6: bool) -> [(Key, Entry); 2] {
     connect(&orig, &reply, &side(1), &side(2)).expect("entries")
 }
 
-fn all(maps: &mut Pinned) -> HashMap<Key, Reading> {
+fn all(maps: &mut Pinned) -> HashMap<Key, EntryReading> {
     let mut found = HashMap::new();
     let mut told = 0;
     maps.read(&mut |key, reading| {
@@ -110,7 +111,7 @@ fn entries_are_kept_told_and_taken_out() {
     for port in ports {
         for (key, _) in entries(port, port % 2 == 1) {
             let counters = Counters { packets: u64::from(port), bytes: 100 };
-            let reading = Reading { counters, closing: false };
+            let reading = EntryReading { counters, closing: false };
             assert_eq!(found.get(&key), Some(&reading), "{key:?}");
             assert_eq!(maps.remove(&key).expect("asked"), Some(reading));
             assert_eq!(maps.remove(&key).expect("asked"), None);
@@ -154,7 +155,7 @@ fn the_engine_works_on_them_and_the_next_one_adopts() {
     let connection = Connection { id: 1, zone: 0, orig, reply };
     let engine = || {
         let maps = Box::new(loaded.open());
-        Engine::new(maps, 64, Timeouts::default()).expect("an engine")
+        OffloadEngine::new(maps, 64, Timeouts::default()).expect("an engine")
     };
     let now = Duration::ZERO;
     let mut first = engine();
@@ -185,7 +186,7 @@ fn programs_of_another_version_are_named() {
     drop(loaded.open());
     // Any other program in its place answers something else.
     let path = |role| loaded.0.program(Dsa::None, role);
-    std::fs::rename(path(Role::Tc), path(Role::Beat)).expect("renamed");
+    std::fs::rename(path(ProgramRole::Tc), path(ProgramRole::Beat)).expect("renamed");
     let error = Pinned::open(&loaded.0, Dsa::None).expect_err("another version");
-    assert!(matches!(error, OpenError::Layout(at) if at == path(Role::Beat)));
+    assert!(matches!(error, OpenError::Layout(at) if at == path(ProgramRole::Beat)));
 }

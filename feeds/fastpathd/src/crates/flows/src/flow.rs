@@ -4,9 +4,10 @@
 use std::net::IpAddr;
 
 use ctnetlink::{Counters, Entry, Status, TcpState, Tuple};
+use model::Action;
 
 use crate::handshake::{OffloadState, Passed};
-use crate::inspection::{Action, Inspection};
+use crate::inspection::InspectionStatus;
 use crate::intern::Number;
 use crate::path::{Path, Reason};
 use crate::proto::{ICMP, ICMPV6};
@@ -106,7 +107,7 @@ pub(crate) struct Flow {
     /// It was inspected at some time since the counters were read.
     pub(crate) inspected: bool,
     pub(crate) action: Action,
-    pub(crate) inspection: Inspection,
+    pub(crate) inspection: InspectionStatus,
     pub(crate) reason: Option<Reason>,
     pub(crate) tcp_state: Option<TcpState>,
     pub(crate) helper: bool,
@@ -155,7 +156,7 @@ impl Flow {
             carried: None,
             inspected: false,
             action: Action::None,
-            inspection: Inspection::None,
+            inspection: InspectionStatus::None,
             reason: None,
             tcp_state: entry.tcp_state,
             helper: entry.helper,

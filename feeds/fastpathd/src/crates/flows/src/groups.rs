@@ -174,7 +174,7 @@ pub(crate) fn top_row<'a>(table: &'a FlowTable, line: &Line) -> TopRow<'a> {
             GroupKey::Service(proto, 0) => proto::name(proto),
             GroupKey::Service(proto, port) => format!("{}/{port}", proto::name(proto)),
             GroupKey::Vlan(vlan) => vlan.to_string(),
-            GroupKey::Path(path) => path.word().to_owned(),
+            GroupKey::Path(path) => path.name().to_owned(),
         },
         name: name(table, line),
         flows: sum.flows,

@@ -5,23 +5,10 @@
 //! an event goes in, the next state and at most one action come out.
 #![deny(clippy::wildcard_enum_match_arm, clippy::match_wildcard_for_single_variants)]
 
-use ctnetlink::Tuple;
+use model::Connection;
 
 use crate::path::Reason;
 use crate::proto::TCP;
-
-/// A connection as the engine has to know it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Connection {
-    /// Its number in the flow table.
-    pub id: u64,
-    /// Conntrack zone.
-    pub zone: u16,
-    /// As the initiator sends.
-    pub orig: Tuple,
-    /// As the reply arrives.
-    pub reply: Tuple,
-}
 
 /// What the flow table asks of the eBPF engine and of conntrack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,13 +69,13 @@ pub(crate) enum Event {
 
 /// What a step asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Action {
+pub(crate) enum OffloadAction {
     DisableWindowTracking,
     Install,
     Remove,
 }
 
-impl Action {
+impl OffloadAction {
     pub(crate) fn request(self, connection: Connection) -> OffloadRequest {
         match self {
             Self::DisableWindowTracking => OffloadRequest::DisableWindowTracking(connection),
@@ -99,16 +86,16 @@ impl Action {
 }
 
 impl OffloadState {
-    /// The state after `event`, and the action to take.
-    pub(crate) fn step(self, event: Event, proto: u8) -> (Self, Option<Action>) {
+    /// The state after `event`, and what is to be done.
+    pub(crate) fn step(self, event: Event, proto: u8) -> (Self, Option<OffloadAction>) {
         match event {
             Event::Eligible => self.eligible(proto),
             Event::Ineligible => match self {
-                Self::Requested | Self::Carried => (Self::Idle, Some(Action::Remove)),
+                Self::Requested | Self::Carried => (Self::Idle, Some(OffloadAction::Remove)),
                 Self::Idle | Self::Preparing | Self::Refused(_) => (Self::Idle, None),
             },
             Event::WindowTrackingDisabled if self == Self::Preparing => {
-                (Self::Requested, Some(Action::Install))
+                (Self::Requested, Some(OffloadAction::Install))
             }
             Event::WindowTrackingKept if self == Self::Preparing => {
                 (Self::Refused(Reason::NotTaken), None)
@@ -131,10 +118,12 @@ impl OffloadState {
         }
     }
 
-    fn eligible(self, proto: u8) -> (Self, Option<Action>) {
+    fn eligible(self, proto: u8) -> (Self, Option<OffloadAction>) {
         match self {
-            Self::Idle if proto == TCP => (Self::Preparing, Some(Action::DisableWindowTracking)),
-            Self::Idle => (Self::Requested, Some(Action::Install)),
+            Self::Idle if proto == TCP => {
+                (Self::Preparing, Some(OffloadAction::DisableWindowTracking))
+            }
+            Self::Idle => (Self::Requested, Some(OffloadAction::Install)),
             Self::Preparing | Self::Requested | Self::Carried | Self::Refused(_) => (self, None),
         }
     }

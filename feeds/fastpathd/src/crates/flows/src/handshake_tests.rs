@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Every state with every event: one row a step.
 
+use ctnetlink::Tuple;
+
 use super::*;
 use crate::proto::UDP;
-use Action::{DisableWindowTracking, Install, Remove};
 use Event::{
     Active, Eligible, Ineligible, Installed, NetworkChanged, Rejected, Removed,
     WindowTrackingDisabled, WindowTrackingKept,
 };
+use OffloadAction::{DisableWindowTracking, Install, Remove};
 use OffloadState::{Carried, Idle, Preparing, Refused, Requested};
 
 const FULL: OffloadState = Refused(Reason::TableFull);
@@ -15,14 +17,14 @@ const MTU: OffloadState = Refused(Reason::Mtu);
 const STATES: [OffloadState; 6] = [Idle, Preparing, Requested, Carried, FULL, MTU];
 
 /// Asserts the step of each state in [`STATES`] for one event.
-fn steps(event: Event, proto: u8, wanted: [(OffloadState, Option<Action>); 6]) {
+fn steps(event: Event, proto: u8, wanted: [(OffloadState, Option<OffloadAction>); 6]) {
     for (state, wanted) in STATES.into_iter().zip(wanted) {
         assert_eq!(state.step(event, proto), wanted, "{state:?}, {event:?}, protocol {proto}");
     }
 }
 
 /// A row in which no action follows.
-fn quiet(states: [OffloadState; 6]) -> [(OffloadState, Option<Action>); 6] {
+fn quiet(states: [OffloadState; 6]) -> [(OffloadState, Option<OffloadAction>); 6] {
     states.map(|state| (state, None))
 }
 

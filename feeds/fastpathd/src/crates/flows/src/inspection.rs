@@ -1,72 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Intrusion prevention, as far as it affects flows: whose packets go to Suricata.
 
-use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use config::Network;
+use model::{Action, DevicePolicy, Gate};
 use serde::{Deserialize, Serialize};
 
 use crate::network::Side;
 
-/// Action of the policy for a connection.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Action {
-    /// No inspection.
-    #[default]
-    None,
-    /// Inspection until Suricata bypasses it or the budget is spent.
-    Inspect,
-    /// Inspection of every packet, never offloaded.
-    Always,
-}
-
-/// Action for packets to inspect.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Gate {
-    /// No inspection: no rule matches our marks.
-    #[default]
-    Off,
-    /// Pass them to Suricata.
-    Queue,
-    /// Suricata is not running: accept them without inspection, on the slow path.
-    Open,
-    /// Suricata is not running: drop them.
-    Closed,
-}
-
-/// One entry of the policy: connections between devices, by initiator and responder. The devices
-/// are those of the rules, layer 3 devices such as `br-lan.10` or `pppoe-wan`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Policy {
-    /// Devices of the initiator; `None`: any.
-    pub from: Option<BTreeSet<String>>,
-    /// Devices of the responder; `None`: any.
-    pub to: Option<BTreeSet<String>>,
-    /// The action.
-    pub action: Action,
-}
-
-impl Policy {
-    fn matches(&self, from: &str, to: &str) -> bool {
-        let among = |devices: &Option<BTreeSet<String>>, device: &str| {
-            devices.as_ref().is_none_or(|devices| devices.contains(device))
-        };
-        among(&self.from, from) && among(&self.to, to)
-    }
-}
-
 /// The inspection in force. The default inspects nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InspectionState {
-    /// Action for packets to inspect.
-    pub gate: Gate,
+    /// Action for packets to inspect; none: no rule matches our marks.
+    pub gate: Option<Gate>,
     /// Bit of the connection mark: bypassed by Suricata.
     pub bypass: u32,
     /// Bit of the connection mark: the budget is spent.
     pub spent: u32,
     /// The first entry that matches applies.
-    pub policies: Vec<Policy>,
+    pub policies: Vec<DevicePolicy>,
     /// Action for connections that no entry matches.
     pub default: Action,
     /// Networks that are never inspected, on either end, regardless of the policy.
@@ -88,7 +41,7 @@ impl InspectionState {
         responder: Option<&Side>,
         ends: [IpAddr; 2],
     ) -> Action {
-        if self.gate == Gate::Off {
+        if self.gate.is_none() {
             return Action::None;
         }
         if self.exempt.iter().any(|network| ends.iter().any(|end| network.contains(*end))) {
@@ -102,79 +55,49 @@ impl InspectionState {
     /// Inspection state of a connection, from the action of the policy, its mark and whether a
     /// flowtable carries its packets past our rules.
     #[must_use]
-    pub fn standing(&self, action: Action, mark: u32, offloaded: bool) -> Inspection {
+    pub fn standing(&self, action: Action, mark: u32, offloaded: bool) -> InspectionStatus {
+        let Some(gate) = self.gate else { return InspectionStatus::None };
         let done = match action {
-            _ if self.gate == Gate::Off => return Inspection::None,
-            Action::None => return Inspection::None,
+            Action::None => return InspectionStatus::None,
             Action::Always => None,
-            Action::Inspect if mark & self.bypass != 0 => Some(Inspection::Bypassed),
-            Action::Inspect => (mark & self.spent != 0).then_some(Inspection::Spent),
+            Action::Inspect if mark & self.bypass != 0 => Some(InspectionStatus::Bypassed),
+            Action::Inspect => (mark & self.spent != 0).then_some(InspectionStatus::Spent),
         };
-        done.unwrap_or(match self.gate {
-            _ if offloaded => Inspection::Uninspected,
-            Gate::Queue if action == Action::Always => Inspection::Always,
-            Gate::Off | Gate::Queue => Inspection::Inspecting,
-            Gate::Open => Inspection::Uninspected,
-            Gate::Closed => Inspection::Stopped,
+        done.unwrap_or(match gate {
+            _ if offloaded => InspectionStatus::Uninspected,
+            Gate::Queue if action == Action::Always => InspectionStatus::Always,
+            Gate::Queue => InspectionStatus::Inspecting,
+            Gate::Open => InspectionStatus::Uninspected,
+            Gate::Closed => InspectionStatus::Stopped,
         })
     }
 }
 
-/// Inspection state of a flow.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum Inspection {
-    /// Not to be inspected.
-    #[default]
-    None,
-    /// Its packets wait for Suricata's verdict, until it is bypassed or the budget is spent.
-    Inspecting,
-    /// Its packets wait for Suricata's verdict until its end.
-    Always,
-    /// Ended: bypassed by Suricata.
-    Bypassed,
-    /// Ended: the budget is spent.
-    Spent,
-    /// Should be inspected, but is not: Suricata is not running, or another flowtable carries it.
-    Uninspected,
-    /// Should be inspected; its packets are dropped until Suricata runs again.
-    Stopped,
+config::named! {
+    /// Inspection state of a flow.
+    #[derive(Default, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum InspectionStatus {
+        /// Not to be inspected.
+        #[default]
+        None = "none",
+        /// Its packets wait for Suricata's verdict, until it is bypassed or the budget is spent.
+        Inspecting = "inspecting",
+        /// Its packets wait for Suricata's verdict until its end.
+        Always = "always",
+        /// Ended: bypassed by Suricata.
+        Bypassed = "bypassed",
+        /// Ended: the budget is spent.
+        Spent = "spent",
+        /// Should be inspected, but is not: Suricata is not running, or another flowtable
+        /// carries it.
+        Uninspected = "uninspected",
+        /// Should be inspected; its packets are dropped until Suricata runs again.
+        Stopped = "stopped",
+    }
 }
 
-impl Inspection {
-    /// All states.
-    pub const ALL: [Self; 7] = [
-        Self::None,
-        Self::Inspecting,
-        Self::Always,
-        Self::Bypassed,
-        Self::Spent,
-        Self::Uninspected,
-        Self::Stopped,
-    ];
-
-    /// The stable name.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Inspecting => "inspecting",
-            Self::Always => "always",
-            Self::Bypassed => "bypassed",
-            Self::Spent => "spent",
-            Self::Uninspected => "uninspected",
-            Self::Stopped => "stopped",
-        }
-    }
-
-    /// The state with this stable name.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|inspection| inspection.word() == word)
-    }
-
+impl InspectionStatus {
     /// Whether it was inspected and no longer is.
     #[must_use]
     pub const fn over(self) -> bool {

@@ -9,10 +9,10 @@ use std::cell::OnceCell;
 use std::time::Duration;
 
 use ctnetlink::{Status, TcpState};
+use model::Engine;
 
-use crate::engine::Engine;
 use crate::handshake::OffloadState;
-use crate::inspection::Inspection;
+use crate::inspection::InspectionStatus;
 use crate::network::Side;
 use crate::path::{Path, Reason};
 use crate::proto::{TCP, UDP};
@@ -32,7 +32,7 @@ pub struct Facts<'a> {
     /// The engine in force.
     pub engine: Engine,
     /// How it stands with inspection; `None` for what never is in the forward hook.
-    pub inspection: Inspection,
+    pub inspection: InspectionStatus,
     /// Conntrack status bits.
     pub status: Status,
     /// Its state in the handshake with the eBPF engine.
@@ -175,11 +175,13 @@ pub(crate) fn offloaded(status: Status, unseen: bool) -> Option<Path> {
 /// inspection any more; to say that it waits for that would be wrong.
 fn inspected(facts: &Facts<'_>) -> Option<Verdict> {
     let (path, reason) = match facts.inspection {
-        Inspection::Always => return Some((Path::Inspect, Some(Reason::AlwaysInspected))),
-        Inspection::Inspecting => (Path::Inspect, Reason::Inspecting),
-        Inspection::Uninspected => (Path::Slow, Reason::Uninspected),
-        Inspection::Stopped => (Path::Slow, Reason::Stopped),
-        Inspection::None | Inspection::Bypassed | Inspection::Spent => return None,
+        InspectionStatus::Always => return Some((Path::Inspect, Some(Reason::AlwaysInspected))),
+        InspectionStatus::Inspecting => (Path::Inspect, Reason::Inspecting),
+        InspectionStatus::Uninspected => (Path::Slow, Reason::Uninspected),
+        InspectionStatus::Stopped => (Path::Slow, Reason::Stopped),
+        InspectionStatus::None | InspectionStatus::Bypassed | InspectionStatus::Spent => {
+            return None;
+        }
     };
     Some((path, Some(if ending(facts) { Reason::Closing } else { reason })))
 }

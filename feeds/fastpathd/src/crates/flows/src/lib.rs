@@ -30,10 +30,10 @@ mod text_tests;
 mod time;
 mod totals;
 
-pub use engine::{Engine, EngineState, Exclude};
-pub use handshake::{Connection, OffloadRequest, OffloadState};
+pub use engine::EngineState;
+pub use handshake::{OffloadRequest, OffloadState};
 pub use history::{History, HistoryQuery, Series};
-pub use inspection::{Action, Gate, Inspection, InspectionState, Policy};
+pub use inspection::{InspectionState, InspectionStatus};
 pub use ladder::{Facts, Verdict, climb};
 pub use network::{Network, Side};
 pub use page::{FlowDetail, FlowEvent, FlowPage, GroupRow, Rows, Top, TopRow};

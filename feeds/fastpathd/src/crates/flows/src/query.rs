@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::inspection::Inspection;
+use crate::inspection::InspectionStatus;
 use crate::parse::{QueryError, Request};
 use crate::path::{Path, Reason};
 
@@ -57,10 +57,10 @@ impl FlowsQuery {
         let object = Request::new("", request)?;
         object.only(&["filter", "sort", "desc", "group", "offset", "limit"])?;
         let default = Self::default();
-        let group = object.word("group", Group::from_word, "host, service, vlan or path")?;
+        let group = object.word("group", Group::from_name, "host, service, vlan or path")?;
         Ok(Self {
             filter: object.value("filter").map_or(Ok(Filter::default()), Filter::parse)?,
-            sort: object.word("sort", Sort::from_word, "a column")?.unwrap_or(default.sort),
+            sort: object.word("sort", Sort::from_name, "a column")?.unwrap_or(default.sort),
             desc: object.bool("desc")?.unwrap_or(default.desc),
             group: group.unwrap_or_default(),
             offset: object.integer("offset", 0, usize::MAX)?.unwrap_or(0),
@@ -79,7 +79,7 @@ pub struct Filter {
     /// One of these reasons; `None`: not on the slow path.
     pub reasons: Vec<Option<Reason>>,
     /// Has one of these inspection states.
-    pub inspections: Vec<Inspection>,
+    pub inspections: Vec<InspectionStatus>,
     /// One of these protocol numbers.
     pub protos: Vec<u8>,
     /// VLAN of either side.
@@ -108,9 +108,9 @@ impl Filter {
         ])?;
         Ok(Self {
             text: object.text("text", TEXT_MOST)?.unwrap_or_default().to_lowercase(),
-            paths: object.words("path", Path::from_word, "a path")?,
+            paths: object.words("path", Path::from_name, "a path")?,
             reasons: object.words("reason", reason, "a reason")?,
-            inspections: object.words("inspection", Inspection::from_word, "a standing")?,
+            inspections: object.words("inspection", InspectionStatus::from_name, "a standing")?,
             protos: object.words("proto", crate::proto::number, "a protocol")?,
             vlan: object.integer("vlan", 0, 4095)?,
             zone: object.text("zone", TEXT_MOST)?.map(str::to_owned),
@@ -129,37 +129,26 @@ impl Filter {
 
 #[expect(clippy::option_option, reason = "the inner None is a flow that is not slow")]
 fn reason(word: &str) -> Option<Option<Reason>> {
-    if word.is_empty() { Some(None) } else { Reason::from_word(word).map(Some) }
+    if word.is_empty() { Some(None) } else { Reason::from_name(word).map(Some) }
 }
 
-/// What a row stands for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Group {
-    /// One flow.
-    #[default]
-    #[serde(rename = "")]
-    None,
-    /// One host behind the router.
-    Host,
-    /// One protocol and responder's port.
-    Service,
-    /// One VLAN.
-    Vlan,
-    /// One path.
-    Path,
-}
-
-impl Group {
-    fn from_word(word: &str) -> Option<Self> {
-        Some(match word {
-            "" => Self::None,
-            "host" => Self::Host,
-            "service" => Self::Service,
-            "vlan" => Self::Vlan,
-            "path" => Self::Path,
-            _ => return None,
-        })
+config::named! {
+    /// What a row stands for.
+    #[derive(Default, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Group {
+        /// One flow.
+        #[default]
+        #[serde(rename = "")]
+        None = "",
+        /// One host behind the router.
+        Host = "host",
+        /// One protocol and responder's port.
+        Service = "service",
+        /// One VLAN.
+        Vlan = "vlan",
+        /// One path.
+        Path = "path",
     }
 }
 
@@ -177,7 +166,7 @@ macro_rules! sorts {
 
             /// The name in the API.
             #[must_use]
-            pub const fn word(self) -> &'static str {
+            pub const fn name(self) -> &'static str {
                 match self { $(Self::$name => $word,)+ }
             }
         }
@@ -226,8 +215,8 @@ sorts! {
 }
 
 impl Sort {
-    fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|sort| sort.word() == word)
+    fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|sort| sort.name() == name)
     }
 }
 
@@ -248,7 +237,7 @@ impl TopQuery {
     pub fn parse(request: &Value) -> Result<Self, QueryError> {
         let object = Request::new("", request)?;
         object.only(&["by", "limit"])?;
-        let by = |word: &str| Group::from_word(word).filter(|group| *group != Group::None);
+        let by = |word: &str| Group::from_name(word).filter(|group| *group != Group::None);
         Ok(Self {
             by: object.word("by", by, "host, service, vlan or path")?.unwrap_or(Group::Host),
             limit: object.integer("limit", 1, TOP_LIMIT_MOST)?.unwrap_or(TOP_LIMIT),

@@ -66,8 +66,8 @@ columns! { row:
     out_vlan = row.side(row.flow.responder).1,
     out_zone = row.side(row.flow.responder).2,
     path = row.flow.path,
-    reason = row.flow.reason.map_or("", Reason::word),
-    state = row.flow.tcp_state.map_or("", TcpState::word),
+    reason = row.flow.reason.map_or("", Reason::name),
+    state = row.flow.tcp_state.map_or("", TcpState::name),
     up_bytes = row.flow.up.bytes,
     down_bytes = row.flow.down.bytes,
     up_packets = row.flow.up.packets,
@@ -78,7 +78,7 @@ columns! { row:
     idle_s = row.since(row.flow.active),
     src_name = row.table.name(row.flow.src_name),
     dst_name = row.table.name(row.flow.dst_name),
-    inspection = row.flow.inspection.word(),
+    inspection = row.flow.inspection.name(),
 }
 
 impl FlowRow<'_> {
@@ -96,8 +96,8 @@ pub(crate) fn event(step: &Step, now: Now) -> FlowEvent {
     FlowEvent {
         at_ms: now.unix_ms_of(step.at),
         path: step.path,
-        reason: step.reason.map_or("", Reason::word),
-        state: step.state.map_or("", TcpState::word),
+        reason: step.reason.map_or("", Reason::name),
+        state: step.state.map_or("", TcpState::name),
     }
 }
 

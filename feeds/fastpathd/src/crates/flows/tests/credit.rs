@@ -6,7 +6,8 @@
 mod support;
 
 use ctnetlink::{Counters, Entry, Event};
-use flows::{Action, Gate, InspectionState};
+use flows::InspectionState;
+use model::{Action, Gate};
 use proptest::prelude::*;
 use serde_json::json;
 use support::{
@@ -122,7 +123,7 @@ fn always_is_always() {
 fn an_open_gate_inspects_nothing() {
     let mut table = inspecting();
     dump(&mut table, 1.0, &[counted(web(1), 0, 1000)]);
-    table.inspection(InspectionState { gate: Gate::Open, ..inspection() }, at(1.0));
+    table.inspection(InspectionState { gate: Some(Gate::Open), ..inspection() }, at(1.0));
     dump(&mut table, 2.0, &[counted(web(1), 0, 1000)]);
     dump(&mut table, 3.0, &[counted(web(1), 0, 51_000)]);
     assert_eq!(credited(&table), [50_000, 1000, 0]);
@@ -223,7 +224,7 @@ enum Act {
     Reinspect,
     Mark(u32),
     Offload(bool),
-    Gate(Gate),
+    Gate(Option<Gate>),
     Event,
     Lookup,
     Dump,
@@ -236,7 +237,7 @@ fn any_act() -> impl Strategy<Value = Act> {
         1 => Just(Act::Reinspect),
         1 => prop::sample::select(vec![0, SPENT, BYPASS, SPENT | BYPASS]).prop_map(Act::Mark),
         1 => any::<bool>().prop_map(Act::Offload),
-        1 => prop::sample::select(vec![Gate::Off, Gate::Queue, Gate::Open, Gate::Closed])
+        1 => prop::sample::select(vec![None, Some(Gate::Queue), Some(Gate::Open), Some(Gate::Closed)])
             .prop_map(Act::Gate),
         1 => Just(Act::Event),
         1 => Just(Act::Lookup),

@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 
 use config::Network;
 use ctnetlink::{Entry, Event, Status, TcpState};
-use flows::{Action, EngineState, Gate, Inspection, InspectionState, Path, Policy};
+use flows::{EngineState, InspectionState, InspectionStatus, Path};
+use model::{Action, DevicePolicy, Gate};
 use serde_json::json;
 use support::{
     BYPASS, Net, SPENT, TCP, UDP, address, at, counted, dump, entry, inspecting, inspection,
@@ -28,7 +29,7 @@ fn network(text: &str) -> Network {
 fn the_first_line_that_matches_decides() {
     let net = Net::default();
     let (lan, guest, wan) = (Some(&net.lan), Some(&net.guest), Some(&net.wan));
-    let line = |from, to, action| Policy { from, to, action };
+    let line = |from, to, action| DevicePolicy { from, to, action, ..DevicePolicy::default() };
     let state = InspectionState {
         policies: vec![
             line(Some(devices(&["br-lan.20"])), Some(devices(&["pppoe-wan"])), Action::Always),
@@ -50,7 +51,7 @@ fn the_first_line_that_matches_decides() {
     assert_eq!(state.action(guest, wan, [exempt[1], here[1]]), Action::None, "either end");
     let v6 = [address("fd00:10::7"), address("2001:db8::1")];
     assert_eq!(state.action(lan, wan, v6), Action::None);
-    let off = InspectionState { gate: Gate::Off, ..state };
+    let off = InspectionState { gate: None, ..state };
     assert_eq!(off.action(guest, wan, here), Action::None);
     assert_eq!(InspectionState::default().action(lan, wan, here), Action::None);
 }
@@ -59,38 +60,41 @@ fn the_first_line_that_matches_decides() {
 fn the_mark_and_the_gate_say_how_it_stands() {
     let with = |gate| InspectionState { gate, ..inspection() };
     let standing = |gate, action, mark| with(gate).standing(action, mark, false);
-    for gate in [Gate::Queue, Gate::Open, Gate::Closed] {
-        assert_eq!(standing(gate, Action::None, SPENT), Inspection::None);
-        assert_eq!(standing(gate, Action::Inspect, SPENT | 1), Inspection::Spent);
-        assert_eq!(standing(gate, Action::Inspect, BYPASS), Inspection::Bypassed);
-        assert_eq!(standing(gate, Action::Inspect, BYPASS | SPENT), Inspection::Bypassed);
+    for gate in [Gate::Queue, Gate::Open, Gate::Closed].map(Some) {
+        assert_eq!(standing(gate, Action::None, SPENT), InspectionStatus::None);
+        assert_eq!(standing(gate, Action::Inspect, SPENT | 1), InspectionStatus::Spent);
+        assert_eq!(standing(gate, Action::Inspect, BYPASS), InspectionStatus::Bypassed);
+        assert_eq!(standing(gate, Action::Inspect, BYPASS | SPENT), InspectionStatus::Bypassed);
     }
     for mark in [0, 1, 0x1fff_ffff] {
-        assert_eq!(standing(Gate::Queue, Action::Inspect, mark), Inspection::Inspecting);
+        assert_eq!(
+            standing(Some(Gate::Queue), Action::Inspect, mark),
+            InspectionStatus::Inspecting
+        );
     }
     for mark in [0, BYPASS, SPENT] {
-        assert_eq!(standing(Gate::Queue, Action::Always, mark), Inspection::Always);
-        assert_eq!(standing(Gate::Open, Action::Always, mark), Inspection::Uninspected);
-        assert_eq!(standing(Gate::Closed, Action::Always, mark), Inspection::Stopped);
-        assert_eq!(standing(Gate::Off, Action::Always, mark), Inspection::None);
+        assert_eq!(standing(Some(Gate::Queue), Action::Always, mark), InspectionStatus::Always);
+        assert_eq!(standing(Some(Gate::Open), Action::Always, mark), InspectionStatus::Uninspected);
+        assert_eq!(standing(Some(Gate::Closed), Action::Always, mark), InspectionStatus::Stopped);
+        assert_eq!(standing(None, Action::Always, mark), InspectionStatus::None);
     }
-    assert_eq!(standing(Gate::Open, Action::Inspect, 0), Inspection::Uninspected);
-    assert_eq!(standing(Gate::Closed, Action::Inspect, 0), Inspection::Stopped);
-    let past = with(Gate::Queue).standing(Action::Inspect, 0, true);
-    assert_eq!(past, Inspection::Uninspected, "a flowtable carries it past the queue");
-    let done = with(Gate::Queue).standing(Action::Inspect, SPENT, true);
-    assert_eq!(done, Inspection::Spent);
+    assert_eq!(standing(Some(Gate::Open), Action::Inspect, 0), InspectionStatus::Uninspected);
+    assert_eq!(standing(Some(Gate::Closed), Action::Inspect, 0), InspectionStatus::Stopped);
+    let past = with(Some(Gate::Queue)).standing(Action::Inspect, 0, true);
+    assert_eq!(past, InspectionStatus::Uninspected, "a flowtable carries it past the queue");
+    let done = with(Some(Gate::Queue)).standing(Action::Inspect, SPENT, true);
+    assert_eq!(done, InspectionStatus::Spent);
 }
 
 #[test]
 fn the_words_are_those_of_the_schema() {
     let schema = include_str!("../../../schema/types.json");
     let schema: serde_json::Value = serde_json::from_str(schema).expect("JSON");
-    let ours: Vec<&str> = Inspection::ALL.iter().map(|standing| standing.word()).collect();
+    let ours: Vec<&str> = InspectionStatus::ALL.iter().map(|standing| standing.name()).collect();
     assert_eq!(schema["$defs"]["Inspection"]["enum"], json!(ours));
-    for standing in Inspection::ALL {
-        assert_eq!(serde_json::to_value(standing).expect("a word"), standing.word());
-        assert_eq!(Inspection::from_word(standing.word()), Some(standing));
+    for standing in InspectionStatus::ALL {
+        assert_eq!(serde_json::to_value(standing).expect("a word"), standing.name());
+        assert_eq!(InspectionStatus::from_name(standing.name()), Some(standing));
     }
 }
 
@@ -139,7 +143,7 @@ fn an_ending_flow_waits_for_nothing() {
     let closing = Entry { tcp_state: Some(TcpState::TimeWait), ..web(1) };
     dump(&mut table, 1.0, &[closing]);
     assert_eq!(told(&table, 1.0), ["inspect", "closing", "inspecting"]);
-    table.inspection(InspectionState { gate: Gate::Open, ..inspection() }, at(2.0));
+    table.inspection(InspectionState { gate: Some(Gate::Open), ..inspection() }, at(2.0));
     assert_eq!(told(&table, 2.0), ["slow", "closing", "uninspected"]);
     table.inspection(InspectionState { default: Action::Always, ..inspection() }, at(3.0));
     assert_eq!(told(&table, 3.0), ["inspect", "always-inspected", "always"]);
@@ -160,10 +164,10 @@ fn the_gate_decides_for_every_flow_at_once() {
     let done = ["slow/pending/spent", "flowtable//bypassed"];
     assert_eq!(words(&table), ["inspect/inspecting/inspecting", done[0], done[1]]);
     let epoch = table.epoch();
-    table.inspection(InspectionState { gate: Gate::Open, ..inspection() }, at(1.5));
+    table.inspection(InspectionState { gate: Some(Gate::Open), ..inspection() }, at(1.5));
     assert_ne!(table.epoch(), epoch);
     assert_eq!(words(&table), ["slow/uninspected/uninspected", done[0], done[1]]);
-    table.inspection(InspectionState { gate: Gate::Closed, ..inspection() }, at(1.6));
+    table.inspection(InspectionState { gate: Some(Gate::Closed), ..inspection() }, at(1.6));
     assert_eq!(words(&table), ["slow/stopped/stopped", done[0], done[1]]);
     table.inspection(InspectionState::default(), at(1.7));
     assert_eq!(words(&table), ["slow/pending/none", "slow/pending/none", "flowtable//none"]);
@@ -211,7 +215,8 @@ fn what_never_is_forwarded_is_never_inspected() {
 #[test]
 fn the_policy_is_asked_again_when_the_network_has_changed() {
     let mut table = watching();
-    let guests = Policy { from: Some(devices(&["br-lan.20"])), to: None, action: Action::Always };
+    let from = Some(devices(&["br-lan.20"]));
+    let guests = DevicePolicy { from, action: Action::Always, ..DevicePolicy::default() };
     let policies = vec![guests];
     table.inspection(InspectionState { policies, ..inspection() }, at(0.0));
     let guest = entry(1, tuple(TCP, "10.20.0.5", 5, "192.0.2.1", 443));

@@ -8,7 +8,8 @@ mod support;
 use std::collections::HashSet;
 
 use ctnetlink::{Entry, Event, Status, TcpState};
-use flows::{EngineState, FlowTable, FlowsQuery, Gate, InspectionState};
+use flows::{EngineState, FlowTable, FlowsQuery, InspectionState};
+use model::Gate;
 use proptest::prelude::*;
 use support::{Net, at, cells, counted, entry, flowtable, inspection, named, tuple};
 
@@ -22,7 +23,7 @@ enum Step {
     Merge(Entry),
     End(bool),
     Engine(bool),
-    Inspection(Gate),
+    Inspection(Option<Gate>),
     Reinspected(Entry),
     Lookup(Entry),
     Sample,
@@ -57,7 +58,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         Just(Step::Begin),
         any::<bool>().prop_map(Step::End),
         any::<bool>().prop_map(Step::Engine),
-        prop::sample::select(vec![Gate::Off, Gate::Queue, Gate::Open, Gate::Closed])
+        prop::sample::select(vec![None, Some(Gate::Queue), Some(Gate::Open), Some(Gate::Closed)])
             .prop_map(Step::Inspection),
         any_entry().prop_map(Step::Reinspected),
         Just(Step::Sample),

@@ -8,7 +8,8 @@ mod support;
 use std::time::Duration;
 
 use ctnetlink::{Status, TcpState};
-use flows::{Engine, Facts, Inspection, Network, OffloadState, Path, Reason, Side, climb};
+use flows::{Facts, InspectionStatus, Network, OffloadState, Path, Reason, Side, climb};
+use model::Engine;
 use proptest::prelude::*;
 use support::{Net, TCP, UDP, address};
 
@@ -16,7 +17,7 @@ use support::{Net, TCP, UDP, address};
 fn taken<'a>(initiator: &'a flows::Side, responder: &'a flows::Side) -> Facts<'a> {
     Facts {
         engine: Engine::Flowtable,
-        inspection: Inspection::None,
+        inspection: InspectionStatus::None,
         status: Status::SEEN_REPLY | Status::CONFIRMED,
         offload: OffloadState::Idle,
         local: false,
@@ -58,28 +59,28 @@ fn status_bits_come_first() {
 
 #[test]
 fn inspection_comes_before_the_flowtable() {
-    let waits = |facts: &mut Facts<'_>, _: &Net| facts.inspection = Inspection::Inspecting;
+    let waits = |facts: &mut Facts<'_>, _: &Net| facts.inspection = InspectionStatus::Inspecting;
     check(waits, Path::Inspect, Some(Reason::Inspecting));
     let always = |facts: &mut Facts<'_>, _: &Net| {
-        (facts.inspection, facts.engine) = (Inspection::Always, Engine::Off);
+        (facts.inspection, facts.engine) = (InspectionStatus::Always, Engine::Off);
     };
     check(always, Path::Inspect, Some(Reason::AlwaysInspected));
-    slow(Reason::Uninspected, |facts, _| facts.inspection = Inspection::Uninspected);
-    slow(Reason::Stopped, |facts, _| facts.inspection = Inspection::Stopped);
-    for over in [Inspection::None, Inspection::Bypassed, Inspection::Spent] {
+    slow(Reason::Uninspected, |facts, _| facts.inspection = InspectionStatus::Uninspected);
+    slow(Reason::Stopped, |facts, _| facts.inspection = InspectionStatus::Stopped);
+    for over in [InspectionStatus::None, InspectionStatus::Bypassed, InspectionStatus::Spent] {
         slow(Reason::NotTaken, |facts, _| facts.inspection = over);
     }
     let carried = |facts: &mut Facts<'_>, _: &Net| {
-        (facts.inspection, facts.status) = (Inspection::Always, Status::OFFLOAD);
+        (facts.inspection, facts.status) = (InspectionStatus::Always, Status::OFFLOAD);
     };
     check(carried, Path::Flowtable, None);
     let opening = |facts: &mut Facts<'_>, _: &Net| {
-        (facts.inspection, facts.status) = (Inspection::Inspecting, Status::CONFIRMED);
+        (facts.inspection, facts.status) = (InspectionStatus::Inspecting, Status::CONFIRMED);
         facts.helper = true;
     };
     check(opening, Path::Inspect, Some(Reason::Inspecting));
     let ending = |facts: &mut Facts<'_>, _: &Net| {
-        facts.inspection = Inspection::Inspecting;
+        facts.inspection = InspectionStatus::Inspecting;
         facts.tcp_state = Some(TcpState::FinWait);
     };
     check(ending, Path::Inspect, Some(Reason::Closing));
@@ -189,7 +190,7 @@ proptest! {
     #[test]
     fn the_ladder_is_total(
         engine in prop::sample::select(vec![Engine::Off, Engine::Flowtable, Engine::FlowtableHw]),
-        inspection in prop::sample::select(Inspection::ALL.to_vec()),
+        inspection in prop::sample::select(InspectionStatus::ALL.to_vec()),
         status in 0_u32..1 << 16,
         proto in any::<u8>(),
         flags in any::<[bool; 5]>(),
@@ -236,19 +237,19 @@ fn the_words_are_those_of_the_schema() {
     };
     let mut reasons = list("Reason");
     assert_eq!(reasons.remove(0), "", "a flow that is not slow has none");
-    let mut ours: Vec<String> = Reason::ALL.iter().map(|r| r.word().to_owned()).collect();
+    let mut ours: Vec<String> = Reason::ALL.iter().map(|r| r.name().to_owned()).collect();
     ours.sort();
     reasons.sort();
     assert_eq!(ours, reasons);
-    let paths: Vec<&str> = Path::ALL.iter().map(|path| path.word()).collect();
+    let paths: Vec<&str> = Path::ALL.iter().map(|path| path.name()).collect();
     assert_eq!(paths, list("Path"));
     for reason in Reason::ALL {
-        assert_eq!(serde_json::to_value(reason).expect("a word"), reason.word());
-        assert_eq!(Reason::from_word(reason.word()), Some(reason));
+        assert_eq!(serde_json::to_value(reason).expect("a word"), reason.name());
+        assert_eq!(Reason::from_name(reason.name()), Some(reason));
     }
     for path in Path::ALL {
-        assert_eq!(serde_json::to_value(path).expect("a word"), path.word());
-        assert_eq!(Path::from_word(path.word()), Some(path));
+        assert_eq!(serde_json::to_value(path).expect("a word"), path.name());
+        assert_eq!(Path::from_name(path.name()), Some(path));
     }
 }
 

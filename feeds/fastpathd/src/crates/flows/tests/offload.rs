@@ -6,7 +6,8 @@
 mod support;
 
 use ctnetlink::{Counters, Entry, Event, Status, TcpState};
-use flows::{Connection, Engine, EngineState, FlowTable, OffloadRequest, Reason};
+use flows::{EngineState, FlowTable, OffloadRequest, Reason};
+use model::{Connection, Engine};
 use support::{
     BYPASS, Net, at, counted, dump_in, entry, inspection, marked, only, tuple, uncounted, verdict,
     web, with_programs, with_status,
@@ -94,7 +95,7 @@ fn the_reason_of_a_refusal_is_shown_until_the_network_changes() {
         update(&mut table, 1.0, web(1), &with_programs());
         let id = requested(&mut table, 1.0);
         table.installed(id, Err(reason), at(1.0));
-        assert_eq!(verdict(&only(&table, 1.0)), ("slow", reason.word()));
+        assert_eq!(verdict(&only(&table, 1.0)), ("slow", reason.name()));
         assert_eq!(table.offloading(&web(1)), None);
         update(&mut table, 1.1, web(1), &with_programs());
         assert_eq!(table.offload_requests(), [], "the outcome would be the same");

@@ -71,7 +71,7 @@ fn columns_are_those_of_the_schema() {
             assert!(fits, "{name}: {value}");
         }
     }
-    let sorts = Sort::ALL.iter().map(|sort| sort.word()).collect::<Vec<_>>();
+    let sorts = Sort::ALL.iter().map(|sort| sort.name()).collect::<Vec<_>>();
     assert!(page.cols.iter().all(|col| sorts.contains(col)), "every column sorts");
 }
 
@@ -147,27 +147,27 @@ fn every_column_sorts_both_ways() {
     for sort in Sort::ALL {
         let query = |desc| FlowsQuery { sort: *sort, desc, ..FlowsQuery::default() };
         let Ok(up) = table.query(&query(false), at(2.0)) else {
-            assert!(["key", "name", "flows", "offloaded", "ratio"].contains(&sort.word()));
+            assert!(["key", "name", "flows", "offloaded", "ratio"].contains(&sort.name()));
             continue;
         };
         let down = table.query(&query(true), at(2.0)).expect("a page");
-        let column = up.cols.iter().position(|col| *col == sort.word());
+        let column = up.cols.iter().position(|col| *col == sort.name());
         let Some(column) = column else { continue };
         let values =
             |page| -> Vec<Value> { cells(page).iter().map(|row| row[column].clone()).collect() };
         let (up, mut down) = (values(&up), values(&down));
         down.reverse();
-        assert_eq!(up, down, "{}", sort.word());
+        assert_eq!(up, down, "{}", sort.name());
         let ordered = match up[0] {
             Value::Number(_) => up.is_sorted_by_key(Value::as_u64),
             // Addresses, paths, reasons and states have an order of their own.
             _ => {
                 ["src", "dst", "nat_src", "nat_dst", "path", "reason", "state"]
-                    .contains(&sort.word())
+                    .contains(&sort.name())
                     || up.is_sorted_by_key(|value| value.as_str().map(str::to_owned))
             }
         };
-        assert!(ordered, "{}: {up:?}", sort.word());
+        assert!(ordered, "{}: {up:?}", sort.name());
     }
 }
 

@@ -15,8 +15,8 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
-use crate::counters::Counters;
-use crate::health::Rules;
+use crate::counters::SuricataCounters;
+use crate::health::RuleCounts;
 
 mod answer;
 
@@ -119,9 +119,9 @@ impl Commands {
     ///
     /// # Errors
     /// See [`CommandError`].
-    pub async fn counters(&mut self) -> Result<Counters, CommandError> {
+    pub async fn counters(&mut self) -> Result<SuricataCounters, CommandError> {
         let message = self.ask("dump-counters").await?;
-        Counters::read(&message).ok_or_else(|| nonsense("dump-counters", "has no counters"))
+        SuricataCounters::read(&message).ok_or_else(|| nonsense("dump-counters", "has no counters"))
     }
 
     /// Begins to reload the rules; packets are inspected by the old ones until then. Not possible
@@ -167,7 +167,7 @@ impl Commands {
     ///
     /// # Errors
     /// See [`CommandError`].
-    pub async fn rules(&mut self) -> Result<Rules, CommandError> {
+    pub async fn rules(&mut self) -> Result<RuleCounts, CommandError> {
         const COMMAND: &str = "ruleset-stats";
         let message = self.ask(COMMAND).await?;
         read_rules(&message).ok_or_else(|| nonsense(COMMAND, "has no numbers of rules"))

@@ -101,7 +101,7 @@ async fn every_command_has_its_answer() {
     let commands = &mut suricata.commands;
     assert_eq!(commands.version().await.unwrap(), "8.0.8 RELEASE");
     commands.stream = None;
-    assert_eq!(commands.rules().await.unwrap(), Rules { loaded: 4, failed: 1 });
+    assert_eq!(commands.rules().await.unwrap(), RuleCounts { loaded: 4, failed: 1 });
     commands.stream = None;
     assert_eq!(commands.reload_time().await.unwrap(), "2026-11-21T07:38:11.864531+0000");
     commands.stream = None;
@@ -203,7 +203,7 @@ proptest! {
             if let Ok(message) = read_answer("x", line) {
                 let _ = read_rules(&message);
                 let _ = read_failed_rules(&message);
-                let _ = Counters::read(&message);
+                let _ = SuricataCounters::read(&message);
             }
         }
     }

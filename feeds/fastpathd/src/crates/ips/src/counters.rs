@@ -3,11 +3,11 @@
 
 use serde_json::Value;
 
-use crate::health::Rules;
+use crate::health::RuleCounts;
 
 /// The counters that are shown. All since Suricata's start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counters {
+pub struct SuricataCounters {
     /// Seconds since Suricata's start; the command's answer has none.
     pub uptime_s: u64,
     /// Packets decoded.
@@ -32,13 +32,13 @@ pub struct Counters {
     pub memory_drops: u64,
     /// Segments handled by another thread than their flow's.
     pub wrong_thread: u64,
-    /// Rules in force and refused, if the counters have them.
-    pub rules: Option<Rules>,
+    /// Rules in force and refused, if the counters tell.
+    pub rules: Option<RuleCounts>,
 }
 
-impl Counters {
-    /// Reads the object of counters; none for any other object. Counters are flat objects by
-    /// subject. A missing counter is zero: Suricata leaves zeros out.
+impl SuricataCounters {
+    /// Reads the object of counters; none if it is no such object. Counters are flat objects by
+    /// subject. What is absent is zero: Suricata leaves zeros out.
     #[must_use]
     pub fn read(stats: &Value) -> Option<Self> {
         if !stats.is_object() {
@@ -58,7 +58,7 @@ impl Counters {
                 .try_fold(0_u64, |sum, engine| Some(sum.saturating_add(count(engine.get(name))?)))
         };
         let rules =
-            Rules { loaded: of_engines("rules_loaded")?, failed: of_engines("rules_failed")? };
+            RuleCounts { loaded: of_engines("rules_loaded")?, failed: of_engines("rules_failed")? };
         Some(Self {
             uptime_s: number("/uptime")?,
             packets: number("/decoder/pkts")?,
@@ -101,9 +101,9 @@ mod tests {
 
     #[test]
     fn absent_counters_are_zero() {
-        assert_eq!(Counters::read(&json!({})), Some(Counters::default()));
-        assert_eq!(Counters::read(&json!([])), None);
-        assert_eq!(Counters::read(&json!({"decoder": {"pkts": "many"}})), None);
+        assert_eq!(SuricataCounters::read(&json!({})), Some(SuricataCounters::default()));
+        assert_eq!(SuricataCounters::read(&json!([])), None);
+        assert_eq!(SuricataCounters::read(&json!({"decoder": {"pkts": "many"}})), None);
     }
 
     #[test]
@@ -121,11 +121,11 @@ mod tests {
             "flow_bypassed": {"local_pkts": 1, "local_capture_pkts": 2},
             "capture": {"kernel_drops": 11}
         });
-        let counters = Counters::read(&stats).unwrap();
+        let counters = SuricataCounters::read(&stats).unwrap();
         assert_eq!(counters.memory_drops, 15);
         assert_eq!(counters.alerts_lost, 2);
         assert_eq!(counters.bypassed_packets, 3);
-        assert_eq!(counters.rules, Some(Rules { loaded: 42, failed: 2 }));
+        assert_eq!(counters.rules, Some(RuleCounts { loaded: 42, failed: 2 }));
         assert_eq!((counters.uptime_s, counters.blocked, counters.wrong_thread), (16, 2, 9));
         assert_eq!((counters.capture_drops, counters.bypassed_flows), (11, 6));
     }

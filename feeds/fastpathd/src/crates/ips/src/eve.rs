@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Suricata's events (EVE): JSON objects, one a line, over a stream socket.
 //!
-//! [`Listener`] receives them, [`Reader`] splits, limits and parses them, [`Events`] stores the
-//! relevant ones. Suricata sends with `MSG_DONTWAIT` (`SCLogFileWriteSocket`): while nobody reads,
+//! [`EventListener`] hears them, [`Reader`] splits, limits and reads them, [`Events`] keeps what is
+//! worth it. Suricata sends with `MSG_DONTWAIT` (`SCLogFileWriteSocket`): while nobody reads,
 //! an event is lost and counted there, and no packet waits for it. Only `connect` can block it,
 //! when the socket's backlog is full; it reconnects at most every half second after its connection
 //! broke. So it is enough to accept connections at once and to drain them, and a pause does no
@@ -20,10 +20,10 @@ mod time;
 mod visible;
 
 pub use alert::{Alert, Direction, Offence};
-pub use alerts::{AlertContext, Alerts, Filter, Page, Row};
+pub use alerts::{AlertContext, AlertFilter, Alerts, Page, Row};
 pub use event::{Event, FlowEnd, read_event};
 pub use events::{Events, Offender};
-pub use listener::{ListenError, Listener};
+pub use listener::{EventListener, ListenError};
 pub use rate::Rate;
 pub use reader::{Batch, Counts, Rates, Reader};
-pub use visible::{Kind, Visible, Volume};
+pub use visible::{Visibility, Visible, Volume};

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::settings::{Fail, Mode};
+use model::{FailPolicy, Gate, InspectionMode};
 
 #[cfg(test)]
 mod fixture;
@@ -14,60 +14,35 @@ mod observation;
 mod progress;
 mod strain;
 
-pub use observation::{Listening, Observation, Rules};
+pub use observation::{Listening, Observation, RuleCounts};
 use progress::{Presence, Progress};
 use strain::Strain;
 
-/// What users see.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum State {
-    /// Nothing is asked for.
-    #[default]
-    Off,
-    /// Suricata loads its rules.
-    Starting,
-    /// Every packet to be inspected waits for its verdict.
-    Inline,
-    /// In line, but packets are lost or late, or something else is amiss.
-    InlineDegraded,
-    /// Suricata is away; traffic to be inspected passes.
-    FailingOpen,
-    /// It is away; traffic to be inspected is dropped.
-    FailingClosed,
-    /// It refused its rules or its configuration and does not run.
-    RulesRejected,
-    /// It watches copies and stops nothing.
-    Watching,
+config::named! {
+    /// What users see.
+    #[derive(Default)]
+    pub enum State {
+        /// Nothing is asked for.
+        #[default]
+        Off = "off",
+        /// Suricata loads its rules.
+        Starting = "starting",
+        /// Every packet to be inspected waits for its verdict.
+        Inline = "inline",
+        /// In line, but packets are lost or late, or something else is amiss.
+        InlineDegraded = "inline-degraded",
+        /// Suricata is away; what it would inspect passes.
+        FailingOpen = "failing-open",
+        /// It is away; what it would inspect stops.
+        FailingClosed = "failing-closed",
+        /// It refused its rules or its configuration and does not run.
+        RulesRejected = "rules-rejected",
+        /// It watches copies and stops nothing.
+        Watching = "watching",
+    }
 }
 
 impl State {
-    /// All of them.
-    pub const ALL: [Self; 8] = [
-        Self::Off,
-        Self::Starting,
-        Self::Inline,
-        Self::InlineDegraded,
-        Self::FailingOpen,
-        Self::FailingClosed,
-        Self::RulesRejected,
-        Self::Watching,
-    ];
-
-    /// The name in the API.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Starting => "starting",
-            Self::Inline => "inline",
-            Self::InlineDegraded => "inline-degraded",
-            Self::FailingOpen => "failing-open",
-            Self::FailingClosed => "failing-closed",
-            Self::RulesRejected => "rules-rejected",
-            Self::Watching => "watching",
-        }
-    }
-
     /// Whether packets that should be inspected are.
     #[must_use]
     pub fn works(self) -> bool {
@@ -86,19 +61,6 @@ impl State {
     }
 }
 
-/// What the rule in front of the queues is to do. Only of meaning in [`Mode::Nfq`].
-///
-/// There is no third, closed one: a queue that nobody listens on drops by itself, and takes
-/// packets again at the moment Suricata is back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Gate {
-    /// Packets go to Suricata.
-    #[default]
-    Queue,
-    /// They pass, counted as uninspected.
-    Open,
-}
-
 /// How it is now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
@@ -108,7 +70,9 @@ pub struct Condition {
     pub since: Duration,
     /// As text; never empty.
     pub why: String,
-    /// What the rule in front of the queues is to do.
+    /// Action of the rule in front of the queues, in mode `nfq`. It is never [`Gate::Closed`]: a
+    /// queue without a listener drops by itself, and takes packets again at the moment Suricata
+    /// is back.
     pub gate: Gate,
 }
 
@@ -155,8 +119,8 @@ impl Health {
 const OFF: &str = "Inspection is off.";
 
 fn gate(seen: &Observation, takes: bool) -> Gate {
-    let asked = seen.enabled && seen.mode == Mode::Nfq;
-    if asked && seen.fail == Fail::Open && !takes { Gate::Open } else { Gate::Queue }
+    let asked = seen.enabled && seen.mode == InspectionMode::Nfq;
+    if asked && seen.fail == FailPolicy::Open && !takes { Gate::Open } else { Gate::Queue }
 }
 
 /// What somebody said, on one line of bounded length that ends like a sentence.
@@ -207,12 +171,12 @@ fn working(seen: &Observation, strain: Option<String>) -> (State, String) {
         format!("Suricata keeps its previous configuration; the new one failed: {said}")
     });
     match (seen.mode, old.or(strain)) {
-        (Mode::Ids, None) => {
+        (InspectionMode::Ids, None) => {
             (State::Watching, "Suricata runs as an IDS and drops nothing.".to_owned())
         }
-        (Mode::Ids, Some(why)) => (State::Watching, why),
-        (Mode::Nfq | Mode::Inline, Some(why)) => (State::InlineDegraded, why),
-        (Mode::Nfq | Mode::Inline, None) => (
+        (InspectionMode::Ids, Some(why)) => (State::Watching, why),
+        (InspectionMode::Nfq | InspectionMode::Inline, Some(why)) => (State::InlineDegraded, why),
+        (InspectionMode::Nfq | InspectionMode::Inline, None) => (
             State::Inline,
             "Suricata is inline and gives a verdict on every inspected packet.".to_owned(),
         ),
@@ -221,10 +185,10 @@ fn working(seen: &Observation, strain: Option<String>) -> (State, String) {
 
 fn failing(seen: &Observation, why: &str) -> (State, String) {
     let closed = match seen.mode {
-        Mode::Nfq => seen.fail == Fail::Closed,
-        Mode::Ids => false,
+        InspectionMode::Nfq => seen.fail == FailPolicy::Closed,
+        InspectionMode::Ids => false,
         // Nobody else carries packets from port to port.
-        Mode::Inline => true,
+        InspectionMode::Inline => true,
     };
     let state = if closed { State::FailingClosed } else { State::FailingOpen };
     (state, format!("{why} {}", consequence(seen)))
@@ -233,10 +197,10 @@ fn failing(seen: &Observation, why: &str) -> (State, String) {
 /// What happens to packets while Suricata does not work.
 fn consequence(seen: &Observation) -> &'static str {
     match (seen.mode, seen.fail) {
-        (Mode::Nfq, Fail::Open) => "Connections pass uninspected.",
-        (Mode::Nfq, Fail::Closed) => "Connections to be inspected are dropped.",
-        (Mode::Ids, _) => "Nothing is monitored.",
-        (Mode::Inline, _) => "Nothing is forwarded between the two ports.",
+        (InspectionMode::Nfq, FailPolicy::Open) => "Connections pass uninspected.",
+        (InspectionMode::Nfq, FailPolicy::Closed) => "Connections to be inspected are dropped.",
+        (InspectionMode::Ids, _) => "Nothing is monitored.",
+        (InspectionMode::Inline, _) => "Nothing is forwarded between the two ports.",
     }
 }
 

@@ -7,12 +7,12 @@ use super::fixture::{Watch, ms};
 use super::*;
 use crate::queues::Queue;
 
-const OPEN: Fail = Fail::Open;
-const CLOSED: Fail = Fail::Closed;
+const OPEN: FailPolicy = FailPolicy::Open;
+const CLOSED: FailPolicy = FailPolicy::Closed;
 
 #[test]
 fn off_is_off() {
-    let mut watch = Watch::working(Mode::Nfq, OPEN);
+    let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
     watch.seen.enabled = false;
     let condition = watch.becomes(State::Off);
     assert_eq!(condition.gate, Gate::Queue);
@@ -21,7 +21,7 @@ fn off_is_off() {
 #[test]
 fn a_start_ends_in_line() {
     for fail in [OPEN, CLOSED] {
-        let mut watch = Watch::starting(Mode::Nfq, fail);
+        let mut watch = Watch::starting(InspectionMode::Nfq, fail);
         assert_eq!(watch.step().state, State::Starting);
         watch.seen.running = true;
         let condition = watch.becomes(State::Starting);
@@ -38,7 +38,7 @@ fn killed_or_missing_it_fails_as_the_owner_wants() {
     for (fail, state, gate) in
         [(OPEN, State::FailingOpen, Gate::Open), (CLOSED, State::FailingClosed, Gate::Queue)]
     {
-        let mut killed = Watch::working(Mode::Nfq, fail);
+        let mut killed = Watch::working(InspectionMode::Nfq, fail);
         assert_eq!(killed.health.condition().state, State::Inline);
         killed.dies();
         assert_eq!(killed.step().state, state, "at once");
@@ -46,7 +46,7 @@ fn killed_or_missing_it_fails_as_the_owner_wants() {
         killed.appears();
         assert_eq!(killed.becomes(State::Inline).gate, Gate::Queue);
 
-        let mut missing = Watch::starting(Mode::Nfq, fail);
+        let mut missing = Watch::starting(InspectionMode::Nfq, fail);
         assert_eq!(missing.becomes(state).gate, gate);
     }
 }
@@ -54,7 +54,7 @@ fn killed_or_missing_it_fails_as_the_owner_wants() {
 #[test]
 fn a_crash_loop_stays_failing() {
     for ready in [false, true] {
-        let mut watch = Watch::working(Mode::Nfq, OPEN);
+        let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
         watch.dies();
         watch.step();
         let since = watch.health.condition().since;
@@ -77,7 +77,7 @@ fn a_crash_loop_stays_failing() {
         }
     }
     // One that never got ready.
-    let mut watch = Watch::starting(Mode::Nfq, OPEN);
+    let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
     for _ in 0..5 {
         watch.seen.running = true;
         watch.steps(2);
@@ -95,7 +95,7 @@ fn stopped_with_and_without_traffic_it_hangs() {
         [(OPEN, State::FailingOpen, Gate::Open), (CLOSED, State::FailingClosed, Gate::Queue)]
     {
         for waiting in [0, 3] {
-            let mut watch = Watch::working(Mode::Nfq, fail);
+            let mut watch = Watch::working(InspectionMode::Nfq, fail);
             watch.hangs(waiting);
             let condition = watch.becomes(state);
             assert_eq!(condition.gate, gate);
@@ -109,7 +109,7 @@ fn stopped_with_and_without_traffic_it_hangs() {
 
 #[test]
 fn a_hang_ends_only_when_it_answers_and_has_drained() {
-    let mut watch = Watch::working(Mode::Nfq, OPEN);
+    let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
     watch.hangs(3);
     watch.becomes(State::FailingOpen);
     watch.goes_on();
@@ -124,7 +124,7 @@ fn a_hang_ends_only_when_it_answers_and_has_drained() {
 
 #[test]
 fn a_busy_one_is_degraded_at_most() {
-    let mut watch = Watch::working(Mode::Nfq, OPEN);
+    let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
     watch.answers = false;
     watch.depth(3000);
     for _ in 0..60 {
@@ -153,19 +153,19 @@ fn what_is_amiss_is_told() {
         }),
         ("7 rules failed to load", |watch| watch.seen.rules.as_mut().unwrap().failed = 7),
         ("1 rule failed to load", |watch| watch.seen.rules.as_mut().unwrap().failed = 1),
-        ("no rules loaded", |watch| watch.seen.rules = Some(Rules::default())),
+        ("no rules loaded", |watch| watch.seen.rules = Some(RuleCounts::default())),
         ("previous configuration; the new one failed: line 7", |watch| {
             watch.seen.refused = Some("line 7".into());
         }),
     ];
     for (words, spoil) in spoil {
-        let mut watch = Watch::working(Mode::Nfq, OPEN);
+        let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
         spoil(&mut watch);
         let condition = watch.step();
         assert_eq!((condition.state, condition.gate), (State::InlineDegraded, Gate::Queue));
         assert!(condition.why.contains(words), "{}", condition.why);
     }
-    let mut watch = Watch::working(Mode::Nfq, OPEN);
+    let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
     watch.seen.events = false;
     assert_eq!(watch.steps(30).state, State::Inline, "it may have had no events");
     assert_eq!(watch.steps(20).state, State::InlineDegraded);
@@ -175,7 +175,7 @@ fn what_is_amiss_is_told() {
 
 #[test]
 fn one_lost_packet_is_told_for_ten_seconds() {
-    let mut watch = Watch::working(Mode::Nfq, OPEN);
+    let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
     watch.seen.queues[0].as_mut().unwrap().full += 1;
     assert_eq!(watch.steps(20).state, State::InlineDegraded);
     assert_eq!(watch.step().state, State::Inline);
@@ -183,7 +183,7 @@ fn one_lost_packet_is_told_for_ten_seconds() {
 
 #[test]
 fn a_short_peak_is_no_lag() {
-    let mut watch = Watch::working(Mode::Nfq, OPEN);
+    let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
     for _ in 0..10 {
         watch.depth(4000);
         assert_eq!(watch.steps(4).state, State::Inline);
@@ -195,7 +195,7 @@ fn a_short_peak_is_no_lag() {
 #[test]
 fn refused_rules_are_told_with_suricatas_words() {
     for (fail, gate) in [(OPEN, Gate::Open), (CLOSED, Gate::Queue)] {
-        let mut watch = Watch::starting(Mode::Nfq, fail);
+        let mut watch = Watch::starting(InspectionMode::Nfq, fail);
         watch.seen.refused = Some("fastpath.rules:7: no sid.".into());
         let condition = watch.becomes(State::RulesRejected);
         assert!(condition.why.contains("fastpath.rules:7"), "{}", condition.why);
@@ -205,7 +205,7 @@ fn refused_rules_are_told_with_suricatas_words() {
 
 #[test]
 fn a_start_after_a_refusal_is_not_a_crash() {
-    let mut watch = Watch::starting(Mode::Nfq, OPEN);
+    let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
     watch.seen.refused = Some("fastpath.rules:7: no sid.".into());
     // `suricata -T` runs again and again, and accepts the rules at last.
     for tries in (0..3).rev() {
@@ -224,7 +224,7 @@ fn a_start_after_a_refusal_is_not_a_crash() {
 
 #[test]
 fn what_the_daemon_could_not_do_is_told() {
-    let mut watch = Watch::starting(Mode::Nfq, OPEN);
+    let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
     watch.seen.trouble = Some("no space left on device.".into());
     let condition = watch.becomes(State::FailingOpen);
     assert!(condition.why.contains("no space left"), "{}", condition.why);
@@ -232,7 +232,7 @@ fn what_the_daemon_could_not_do_is_told() {
 
 #[test]
 fn watching_has_words_of_its_own() {
-    let mut watch = Watch::working(Mode::Ids, CLOSED);
+    let mut watch = Watch::working(InspectionMode::Ids, CLOSED);
     assert_eq!(watch.health.condition().state, State::Watching);
     watch.seen.capture_drops += 1;
     let condition = watch.step();
@@ -246,7 +246,7 @@ fn watching_has_words_of_its_own() {
 
 #[test]
 fn a_bridge_without_suricata_is_closed_whatever_was_wished() {
-    let mut watch = Watch::working(Mode::Inline, OPEN);
+    let mut watch = Watch::working(InspectionMode::Inline, OPEN);
     assert_eq!(watch.health.condition().state, State::Inline);
     watch.dies();
     let condition = watch.becomes(State::FailingClosed);
@@ -255,7 +255,7 @@ fn a_bridge_without_suricata_is_closed_whatever_was_wished() {
 
 #[test]
 fn a_restart_that_was_asked_for_is_a_start() {
-    let mut watch = Watch::working(Mode::Nfq, OPEN);
+    let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
     watch.seen.asked = Some(ms(watch.now));
     assert_eq!(watch.steps(20).state, State::Inline, "while suricata -T checks it");
     watch.dies();
@@ -270,14 +270,14 @@ fn a_restart_that_was_asked_for_is_a_start() {
 
 #[test]
 fn one_that_never_gets_ready_or_listens_nowhere_fails() {
-    let mut watch = Watch::starting(Mode::Nfq, OPEN);
+    let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
     watch.seen.running = true;
     watch.becomes(State::Starting);
     let condition = watch.steps(600);
     assert_eq!(condition.state, State::FailingOpen);
     assert!(condition.why.contains("for minutes"), "{}", condition.why);
 
-    let mut watch = Watch::starting(Mode::Nfq, OPEN);
+    let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
     (watch.seen.running, watch.answers) = (true, true);
     let condition = watch.steps(20);
     assert_eq!(condition.state, State::FailingOpen);
@@ -286,7 +286,7 @@ fn one_that_never_gets_ready_or_listens_nowhere_fails() {
 
 #[test]
 fn what_the_one_before_answered_does_not_count() {
-    let mut watch = Watch::working(Mode::Nfq, OPEN);
+    let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
     watch.dies();
     watch.steps(3);
     watch.appears();
@@ -296,7 +296,7 @@ fn what_the_one_before_answered_does_not_count() {
 
 #[test]
 fn a_daemon_started_anew_leaves_the_gate_alone() {
-    let mut watch = Watch::starting(Mode::Nfq, OPEN);
+    let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
     watch.appears();
     watch.answers = false;
     let condition = watch.steps(6);
@@ -304,7 +304,7 @@ fn a_daemon_started_anew_leaves_the_gate_alone() {
     watch.answers = true;
     assert_eq!(watch.step().state, State::Inline);
 
-    let mut watch = Watch::starting(Mode::Nfq, OPEN);
+    let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
     watch.appears();
     watch.hangs(3);
     assert_eq!(watch.steps(2).gate, Gate::Queue);
@@ -313,7 +313,7 @@ fn a_daemon_started_anew_leaves_the_gate_alone() {
 
 #[test]
 fn the_test_before_a_start_is_no_crash() {
-    let mut watch = Watch::starting(Mode::Nfq, OPEN);
+    let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
     watch.seen.running = true;
     watch.steps(9);
     watch.dies();
@@ -326,7 +326,7 @@ fn the_test_before_a_start_is_no_crash() {
 
 #[test]
 fn what_suricata_said_is_one_bounded_line() {
-    let mut watch = Watch::starting(Mode::Nfq, OPEN);
+    let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
     watch.seen.refused = Some("E: one\n\tE: two\n".into());
     let why = watch.step().why;
     assert_eq!(
@@ -339,7 +339,7 @@ fn what_suricata_said_is_one_bounded_line() {
 
 #[test]
 fn a_daemon_that_was_stopped_itself_blames_nobody() {
-    let mut watch = Watch::working(Mode::Nfq, OPEN);
+    let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
     watch.works = 0;
     watch.now += 60_000;
     watch.answers = false;
@@ -397,8 +397,12 @@ fn suffer(watch: &mut Watch, fate: Fate) {
     }
 }
 
-fn modes() -> impl Strategy<Value = (Mode, Fail)> {
-    let mode = prop_oneof![Just(Mode::Nfq), Just(Mode::Ids), Just(Mode::Inline)];
+fn modes() -> impl Strategy<Value = (InspectionMode, FailPolicy)> {
+    let mode = prop_oneof![
+        Just(InspectionMode::Nfq),
+        Just(InspectionMode::Ids),
+        Just(InspectionMode::Inline)
+    ];
     (mode, prop_oneof![Just(OPEN), Just(CLOSED)])
 }
 
@@ -412,7 +416,7 @@ proptest! {
             suffer(&mut watch, fate);
             let condition = watch.step();
             let failing = condition.state != State::Off && !condition.state.works();
-            let open = failing && mode == Mode::Nfq && fail == OPEN;
+            let open = failing && mode == InspectionMode::Nfq && fail == OPEN;
             let bound = watch.seen.queues.iter().any(Option::is_some);
             if open != (condition.gate == Gate::Open) {
                 // Left to one that listens and has not answered yet.
@@ -434,7 +438,7 @@ fn every_state_is_reached_and_has_a_name_of_its_own() {
     assert_eq!(names.len(), State::ALL.len());
     let mut reached = BTreeSet::new();
     let mut note = |watch: &Watch| reached.insert(watch.health.condition().state.name());
-    let mut watch = Watch::working(Mode::Nfq, CLOSED);
+    let mut watch = Watch::working(InspectionMode::Nfq, CLOSED);
     note(&watch);
     watch.seen.rules = None;
     watch.seen.queues[0] = None;
@@ -449,8 +453,8 @@ fn every_state_is_reached_and_has_a_name_of_its_own() {
     watch.seen.enabled = false;
     watch.step();
     note(&watch);
-    note(&Watch::working(Mode::Ids, OPEN));
-    let mut watch = Watch::starting(Mode::Nfq, OPEN);
+    note(&Watch::working(InspectionMode::Ids, OPEN));
+    let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
     watch.step();
     note(&watch);
     watch.steps(9);

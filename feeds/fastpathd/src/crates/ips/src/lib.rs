@@ -2,7 +2,7 @@
 //! Inline Suricata: its settings and the configuration made from them, its command socket, its
 //! events, its health, and the sources blocked by its verdicts.
 //!
-//! Everything decides without I/O but [`Commands`] and [`Listener`]; time is a [`Duration`]
+//! Everything decides without I/O but [`Commands`] and [`EventListener`]; time is a [`Duration`]
 //! since an arbitrary start, and Unix milliseconds where a name ends in `_ms`.
 //!
 //! [`Duration`]: std::time::Duration
@@ -23,15 +23,15 @@ pub use blocks::{Block, Blocked, Blocks, Spared};
 pub use command::{
     CommandError, Commands, FailedRule, LONGEST, read_answer, read_failed_rules, read_rules,
 };
-pub use counters::Counters;
+pub use counters::SuricataCounters;
 pub use eve::{
-    Alert, AlertContext, Alerts, Batch, Counts, Direction, Event, Events, Filter, FlowEnd, Kind,
-    ListenError, Listener, Offence, Offender, Page, Rate, Rates, Reader, Row, Visible, Volume,
-    read_event,
+    Alert, AlertContext, AlertFilter, Alerts, Batch, Counts, Direction, Event, EventListener,
+    Events, FlowEnd, ListenError, Offence, Offender, Page, Rate, Rates, Reader, Row, Visibility,
+    Visible, Volume, read_event,
 };
-pub use health::{Condition, Gate, Health, Listening, Observation, Rules, State};
+pub use health::{Condition, Health, Listening, Observation, RuleCounts, State};
 pub use overlay::{Files, Overlay, arguments, bypass_mark, render};
-pub use ports::{Port, check_mode};
+pub use ports::{CapturePort, check_mode};
 pub use queues::{QUEUES, Queue, parse_queues, queues_of};
-pub use settings::{Action, Fail, Mode, Settings, Spread};
+pub use settings::Settings;
 pub use threads::Threads;

@@ -8,8 +8,9 @@
 use std::path::PathBuf;
 
 use config::Network;
+use model::{FailPolicy, InspectionMode};
 
-use crate::settings::{Fail, Mode, Settings};
+use crate::settings::Settings;
 use crate::threads::Threads;
 
 mod capture;
@@ -88,13 +89,13 @@ pub fn render(overlay: &Overlay<'_>) -> String {
 #[must_use]
 pub fn arguments(settings: &Settings, threads: &Threads) -> Vec<String> {
     match settings.mode {
-        Mode::Nfq => {
+        InspectionMode::Nfq => {
             let first = settings.queue_first;
             let last = first.saturating_add(threads.queues() - 1);
             let queues = if first == last { first.to_string() } else { format!("{first}:{last}") };
             vec!["-q".to_owned(), queues]
         }
-        Mode::Ids | Mode::Inline => vec!["--af-packet".to_owned()],
+        InspectionMode::Ids | InspectionMode::Inline => vec!["--af-packet".to_owned()],
     }
 }
 
@@ -137,17 +138,17 @@ profiling:
 impl Overlay<'_> {
     /// Whether verdicts decide about packets.
     fn in_line(&self) -> bool {
-        self.settings.mode != Mode::Ids
+        self.settings.mode != InspectionMode::Ids
     }
 
     /// Whether Suricata may bypass connections.
     fn lets_go(&self) -> bool {
-        self.settings.mode == Mode::Nfq && !self.any_always
+        self.settings.mode == InspectionMode::Nfq && !self.any_always
     }
 
     /// The action where a packet cannot be inspected.
     fn drops_unseen(&self) -> bool {
-        self.in_line() && self.settings.fail == Fail::Closed
+        self.in_line() && self.settings.fail == FailPolicy::Closed
     }
 
     /// Bytes of a stream direction that are inspected; 0: all.

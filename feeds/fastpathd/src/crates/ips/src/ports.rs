@@ -2,12 +2,13 @@
 //! Whether the chosen mode can work on the chosen ports.
 
 use config::Problem;
+use model::InspectionMode;
 
-use crate::settings::{Mode, Settings};
+use crate::settings::Settings;
 
 /// What the daemon knows of one port.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Port {
+pub struct CapturePort {
     /// Name of the device.
     pub name: String,
     /// Bridge it is a port of.
@@ -26,22 +27,22 @@ pub struct Port {
 /// accepted: it may come up.
 ///
 /// # Errors
-/// The first obstacle.
-pub fn check_mode(settings: &Settings, ports: &[Port]) -> Result<(), Problem> {
-    if !settings.enabled || settings.mode == Mode::Nfq {
+/// The first thing that is in the way.
+pub fn check_mode(settings: &Settings, ports: &[CapturePort]) -> Result<(), Problem> {
+    if !settings.enabled || settings.mode == InspectionMode::Nfq {
         return Ok(());
     }
     let mut found = Vec::new();
     for name in &settings.devices {
         let port = ports.iter().find(|port| port.name == *name);
         let port = port.ok_or_else(|| refuse(name, "there is no such device".to_owned()))?;
-        if settings.mode == Mode::Inline {
+        if settings.mode == InspectionMode::Inline {
             fit_to_bridge(port)?;
         }
         found.push(port);
     }
     match (settings.mode, found.as_slice()) {
-        (Mode::Inline, [one, other]) if one.mtu != other.mtu => {
+        (InspectionMode::Inline, [one, other]) if one.mtu != other.mtu => {
             let what = format!(
                 "mode inline needs the same MTU on both ports: {} has {}, {} has {}",
                 one.name, one.mtu, other.name, other.mtu
@@ -54,7 +55,7 @@ pub fn check_mode(settings: &Settings, ports: &[Port]) -> Result<(), Problem> {
 
 /// Suricata would copy every frame between the ports while the kernel handles it too: on a port
 /// in use each packet would travel twice, once uninspected.
-fn fit_to_bridge(port: &Port) -> Result<(), Problem> {
+fn fit_to_bridge(port: &CapturePort) -> Result<(), Problem> {
     if let Some(bridge) = &port.bridge {
         let what = format!(
             "is a port of {bridge}, which forwards its packets past Suricata; mode inline needs \
@@ -85,11 +86,11 @@ fn refuse(value: &str, what: String) -> Problem {
 mod tests {
     use super::*;
 
-    fn port(name: &str) -> Port {
-        Port { name: name.into(), up: true, mtu: 1500, ..Port::default() }
+    fn port(name: &str) -> CapturePort {
+        CapturePort { name: name.into(), up: true, mtu: 1500, ..CapturePort::default() }
     }
 
-    fn check(mode: Mode, devices: &[&str], ports: &[Port]) -> String {
+    fn check(mode: InspectionMode, devices: &[&str], ports: &[CapturePort]) -> String {
         let devices = devices.iter().map(ToString::to_string).collect();
         let settings = Settings { enabled: true, mode, devices, ..Settings::default() };
         check_mode(&settings, ports).map_or_else(|problem| problem.to_string(), |()| String::new())
@@ -97,37 +98,45 @@ mod tests {
 
     #[test]
     fn free_ports_are_taken() {
-        let ports = [port("eth1"), Port { up: false, ..port("eth2") }];
-        assert_eq!(check(Mode::Inline, &["eth1", "eth2"], &ports), "");
-        assert_eq!(check(Mode::Ids, &["eth2"], &ports), "");
-        assert_eq!(check(Mode::Nfq, &["gone"], &ports), "", "nfq needs no ports");
+        let ports = [port("eth1"), CapturePort { up: false, ..port("eth2") }];
+        assert_eq!(check(InspectionMode::Inline, &["eth1", "eth2"], &ports), "");
+        assert_eq!(check(InspectionMode::Ids, &["eth2"], &ports), "");
+        assert_eq!(check(InspectionMode::Nfq, &["gone"], &ports), "", "nfq needs no ports");
     }
 
     #[test]
     fn watching_a_port_in_use_is_fine() {
-        let used = Port {
+        let used = CapturePort {
             bridge: Some("br-lan".into()),
             carries: vec!["lan1.20".into()],
             addressed: true,
             ..port("lan1")
         };
-        assert_eq!(check(Mode::Ids, &["lan1"], &[used]), "");
+        assert_eq!(check(InspectionMode::Ids, &["lan1"], &[used]), "");
     }
 
     #[test]
     fn what_cannot_work_is_refused_with_the_reason() {
-        let bridged = Port { bridge: Some("br-lan".into()), ..port("lan1") };
-        let dialled = Port { carries: vec!["pppoe-wan".into()], ..port("wan") };
-        let own = Port { addressed: true, ..port("eth1") };
-        let jumbo = Port { mtu: 9000, ..port("eth3") };
+        let bridged = CapturePort { bridge: Some("br-lan".into()), ..port("lan1") };
+        let dialled = CapturePort { carries: vec!["pppoe-wan".into()], ..port("wan") };
+        let own = CapturePort { addressed: true, ..port("eth1") };
+        let jumbo = CapturePort { mtu: 9000, ..port("eth3") };
         let ports = [bridged, dialled, own, jumbo, port("eth2")];
         for (mode, devices, words) in [
-            (Mode::Ids, &["eth9"][..], "option 'device', value 'eth9': there is no such device"),
-            (Mode::Inline, &["eth2", "eth9"], "value 'eth9': there is no such device"),
-            (Mode::Inline, &["lan1", "eth2"], "value 'lan1': is a port of br-lan, which"),
-            (Mode::Inline, &["eth2", "wan"], "value 'wan': carries pppoe-wan, which"),
-            (Mode::Inline, &["eth1", "eth2"], "value 'eth1': has an address of this router"),
-            (Mode::Inline, &["eth2", "eth3"], "eth2 has 1500, eth3 has 9000"),
+            (
+                InspectionMode::Ids,
+                &["eth9"][..],
+                "option 'device', value 'eth9': there is no such device",
+            ),
+            (InspectionMode::Inline, &["eth2", "eth9"], "value 'eth9': there is no such device"),
+            (InspectionMode::Inline, &["lan1", "eth2"], "value 'lan1': is a port of br-lan, which"),
+            (InspectionMode::Inline, &["eth2", "wan"], "value 'wan': carries pppoe-wan, which"),
+            (
+                InspectionMode::Inline,
+                &["eth1", "eth2"],
+                "value 'eth1': has an address of this router",
+            ),
+            (InspectionMode::Inline, &["eth2", "eth3"], "eth2 has 1500, eth3 has 9000"),
         ] {
             let said = check(mode, devices, &ports);
             assert!(said.starts_with("section 'ips'"), "{said}");
@@ -137,7 +146,7 @@ mod tests {
 
     #[test]
     fn switched_off_nothing_is_refused() {
-        let settings = Settings { mode: Mode::Ids, ..Settings::default() };
+        let settings = Settings { mode: InspectionMode::Ids, ..Settings::default() };
         assert_eq!(check_mode(&settings, &[]), Ok(()));
     }
 }

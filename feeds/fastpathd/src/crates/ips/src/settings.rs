@@ -2,166 +2,11 @@
 //! Section `ips` of the configuration, checked.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
 use config::{Network, Package, Section, is_device_name, number_in, switch};
-
-/// How packets reach Suricata.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Mode {
-    /// The kernel queues forwarded packets and waits for verdicts: inline.
-    #[default]
-    Nfq,
-    /// Suricata gets copies of a port's packets and drops nothing.
-    Ids,
-    /// Suricata itself bridges two ports.
-    Inline,
-}
-
-impl Mode {
-    /// The name in the configuration and in the API.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Nfq => "nfq",
-            Self::Ids => "ids",
-            Self::Inline => "inline",
-        }
-    }
-}
-
-impl FromStr for Mode {
-    /// The problem, to be read after the value.
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "nfq" => Ok(Self::Nfq),
-            "ids" => Ok(Self::Ids),
-            "inline" => Ok(Self::Inline),
-            _ => Err("is not a mode: use nfq, ids or inline".to_owned()),
-        }
-    }
-}
-
-/// What happens to connections that should be inspected while Suricata is away.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Fail {
-    /// They pass uninspected.
-    #[default]
-    Open,
-    /// They stop.
-    Closed,
-}
-
-impl Fail {
-    /// The name in the configuration and in the API.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Closed => "closed",
-        }
-    }
-}
-
-impl FromStr for Fail {
-    /// The problem, to be read after the value.
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "open" => Ok(Self::Open),
-            "closed" => Ok(Self::Closed),
-            _ => Err("is neither open nor closed".to_owned()),
-        }
-    }
-}
-
-/// The action for a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Action {
-    /// Inspected until Suricata or the budget says enough.
-    #[default]
-    Inspect,
-    /// Not inspected.
-    None,
-    /// Inspected to its end, never offloaded.
-    Always,
-}
-
-impl Action {
-    /// The name in the configuration and in the API.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Inspect => "inspect",
-            Self::None => "none",
-            Self::Always => "always",
-        }
-    }
-}
-
-impl FromStr for Action {
-    /// The problem, to be read after the value.
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "inspect" => Ok(Self::Inspect),
-            "none" => Ok(Self::None),
-            "always" => Ok(Self::Always),
-            _ => Err("is not an action: use inspect, none or always".to_owned()),
-        }
-    }
-}
-
-/// How the kernel chooses one of several queues.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Spread {
-    /// By the addresses, the same for both directions.
-    #[default]
-    Hash,
-    /// By the CPU that handles the packet.
-    Fanout,
-}
-
-impl Spread {
-    /// The name in the configuration.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Hash => "hash",
-            Self::Fanout => "fanout",
-        }
-    }
-}
-
-impl FromStr for Spread {
-    /// The problem, to be read after the value.
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "hash" => Ok(Self::Hash),
-            "fanout" => Ok(Self::Fanout),
-            _ => Err("is neither hash nor fanout".to_owned()),
-        }
-    }
-}
-
-macro_rules! displayed {
-    ($($kind:ty),*) => {$(
-        impl fmt::Display for $kind {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.name())
-            }
-        }
-    )*};
-}
-displayed!(Mode, Fail, Action, Spread);
+use model::{Action, FailPolicy, InspectionMode, Spread};
 
 /// Section `ips 'ips'`, checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -169,9 +14,9 @@ pub struct Settings {
     /// Whether anything is to be inspected at all.
     pub enabled: bool,
     /// How packets reach Suricata.
-    pub mode: Mode,
+    pub mode: InspectionMode,
     /// What happens while it is away.
-    pub fail: Fail,
+    pub fail: FailPolicy,
     /// For connections that no policy names.
     pub default: Action,
     /// Bytes of a connection, both directions, after which it is inspected enough; 0: no end.
@@ -192,7 +37,7 @@ pub struct Settings {
     pub home: Vec<Network>,
     /// Never inspected, whichever end they are.
     pub exempt: Vec<Network>,
-    /// Ports to watch ([`Mode::Ids`]) or to bridge ([`Mode::Inline`]), in the order given.
+    /// Ports to watch ([`InspectionMode::Ids`]) or to bridge ([`InspectionMode::Inline`]), in the order given.
     pub devices: Vec<String>,
     /// Whether sources that fire a drop rule are blocked.
     pub block: bool,
@@ -208,8 +53,8 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             enabled: false,
-            mode: Mode::default(),
-            fail: Fail::default(),
+            mode: InspectionMode::default(),
+            fail: FailPolicy::default(),
             default: Action::default(),
             budget_bytes: 1 << 20,
             budget_packets: 0,
@@ -243,8 +88,8 @@ impl Settings {
 
     fn read_section(&mut self, section: &mut Section<'_>) {
         take(&mut self.enabled, section.value("enabled", switch));
-        take(&mut self.mode, section.value("mode", Mode::from_str));
-        take(&mut self.fail, section.value("fail", Fail::from_str));
+        take(&mut self.mode, section.value("mode", InspectionMode::from_str));
+        take(&mut self.fail, section.value("fail", FailPolicy::from_str));
         take(&mut self.default, section.value("default", Action::from_str));
         let bytes = section.value("budget_bytes", number_in(0..=u32::MAX));
         take(&mut self.budget_bytes, bytes.map(u64::from));
@@ -280,13 +125,13 @@ impl Settings {
         }
         let given = self.devices.join(" ");
         match self.mode {
-            Mode::Inline if self.devices.len() != 2 => {
+            InspectionMode::Inline if self.devices.len() != 2 => {
                 section.error("device", &given, "mode inline bridges exactly two ports");
             }
-            Mode::Ids if self.devices.is_empty() => {
+            InspectionMode::Ids if self.devices.is_empty() => {
                 section.error("device", &given, "mode ids needs a port to monitor");
             }
-            Mode::Ids if self.devices.len() > MOST_DEVICES => {
+            InspectionMode::Ids if self.devices.len() > MOST_DEVICES => {
                 section.error("device", &given, "are more than 16 ports");
             }
             _ => {}

@@ -50,8 +50,8 @@ fn every_option_is_read() {
     let networks = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
     let expected = Settings {
         enabled: true,
-        mode: Mode::Ids,
-        fail: Fail::Closed,
+        mode: InspectionMode::Ids,
+        fail: FailPolicy::Closed,
         default: Action::Always,
         budget_bytes: 0,
         budget_packets: 500,

@@ -38,6 +38,6 @@ pub use rule::{KeepReason, Rule, RuleError, Unusable, is_disabled_rule};
 pub use select::{Choice, Selector};
 pub use settings::{Hour, OwnRules, Settings};
 pub use state::{Outcome, SourceReport, SourceState, State, StateError};
-pub use store::{Store, StoreError, current, previous, state};
+pub use store::{RuleStoreError, Store, current, previous, state};
 pub use update::{Progress, Surroundings, update};
 pub use verify::{Key, VerifyError};

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use crate::{Fetcher, Outcome, Progress, Request, State, Store, StoreError, Surroundings};
+use crate::{Fetcher, Outcome, Progress, Request, RuleStoreError, State, Store, Surroundings};
 
 const USAGE: &str = "usage: fastpath-rules update < REQUEST.json
        fastpath-rules rollback [STORE]
@@ -72,16 +72,16 @@ fn rollback(root: &Path) -> Result<ExitCode, Box<dyn Error>> {
 }
 
 /// None: somebody else has it.
-fn take(root: &Path) -> Result<Option<Store>, StoreError> {
+fn take(root: &Path) -> Result<Option<Store>, RuleStoreError> {
     match Store::take(root) {
         Ok(store) => Ok(Some(store)),
-        Err(StoreError::Busy) => Ok(None),
+        Err(RuleStoreError::Busy) => Ok(None),
         Err(other) => Err(other),
     }
 }
 
 fn busy(root: &Path) -> ExitCode {
-    let message = StoreError::Busy.to_string();
+    let message = RuleStoreError::Busy.to_string();
     tell(&State { outcome: Outcome::Busy, message, ..crate::state(root) }, "result")
 }
 

@@ -6,20 +6,20 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 use crate::state::{Outcome, State};
-use crate::store::{self, Store, StoreError};
+use crate::store::{self, RuleStoreError, Store};
 
 /// Brings the set before into force; the one in force becomes the previous one, so doing it
 /// twice changes nothing. The next update goes by the sources again.
 ///
 /// # Errors
 /// There is no set before, or what the kernel said.
-pub fn restore(store: &Store, root: &Path, now_ms: u64) -> Result<State, StoreError> {
+pub fn restore(store: &Store, root: &Path, now_ms: u64) -> Result<State, RuleStoreError> {
     store.restore()?;
     let before = store::state(root);
     let path = store::current(root);
     let counted = File::open(&path).and_then(|file| count(BufReader::new(file)));
     let (rules, stopping) =
-        counted.map_err(|cause| StoreError::Io { what: "read", path, cause })?;
+        counted.map_err(|cause| RuleStoreError::Io { what: "read", path, cause })?;
     let state = State {
         outcome: Outcome::Restored,
         message: String::from("the previous rule set was restored manually"),

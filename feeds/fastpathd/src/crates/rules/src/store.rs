@@ -17,7 +17,7 @@ use crate::state::State;
 
 /// What could not be done in the store.
 #[derive(Debug, Error)]
-pub enum StoreError {
+pub enum RuleStoreError {
     /// Another update has it.
     #[error("another update is running")]
     Busy,
@@ -36,9 +36,9 @@ pub enum StoreError {
     NoPrevious,
 }
 
-fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> RuleStoreError {
     let path = path.to_owned();
-    move |cause| StoreError::Io { what, path, cause }
+    move |cause| RuleStoreError::Io { what, path, cause }
 }
 
 /// The store, held by this process alone until it is dropped.
@@ -54,7 +54,7 @@ impl Store {
     ///
     /// # Errors
     /// It is taken, or cannot be made.
-    pub fn take(root: &Path) -> Result<Self, StoreError> {
+    pub fn take(root: &Path) -> Result<Self, RuleStoreError> {
         let make = |path: &Path| {
             fs::create_dir_all(path).map_err(failed("make folder", path))?;
             // Suricata's user reads here, whatever the umask.
@@ -69,7 +69,7 @@ impl Store {
         let lock = options.create(true).truncate(false).write(true).open(&path);
         let lock = lock.map_err(failed("open", &path))?;
         lock.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => StoreError::Busy,
+            TryLockError::WouldBlock => RuleStoreError::Busy,
             TryLockError::Error(cause) => failed("lock", &path)(cause),
         })?;
         let store = Self { root: root.to_owned(), _lock: lock };
@@ -83,7 +83,7 @@ impl Store {
     ///
     /// # Errors
     /// It cannot be removed.
-    pub fn clear(&self) -> Result<(), StoreError> {
+    pub fn clear(&self) -> Result<(), RuleStoreError> {
         let work = self.root.join("work");
         match fs::remove_dir_all(&work) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -109,7 +109,7 @@ impl Store {
     ///
     /// # Errors
     /// What the kernel said.
-    pub fn keep_archive(&self, from: &Path, source: &str) -> Result<(), StoreError> {
+    pub fn keep_archive(&self, from: &Path, source: &str) -> Result<(), RuleStoreError> {
         let to = self.archive(source);
         fs::rename(from, &to).map_err(failed("replace", &to))
     }
@@ -118,7 +118,7 @@ impl Store {
     ///
     /// # Errors
     /// What the kernel said.
-    pub fn forget_others(&self, keep: &[&str]) -> Result<(), StoreError> {
+    pub fn forget_others(&self, keep: &[&str]) -> Result<(), RuleStoreError> {
         let folder = self.root.join("sources");
         let entries = fs::read_dir(&folder).map_err(failed("read", &folder))?;
         for path in entries.flatten().map(|entry| entry.path()) {
@@ -134,7 +134,7 @@ impl Store {
     ///
     /// # Errors
     /// What the kernel said; the rules in force are then the old ones.
-    pub fn swap(&self, new: &Path) -> Result<(), StoreError> {
+    pub fn swap(&self, new: &Path) -> Result<(), RuleStoreError> {
         let (current, previous) = (current(&self.root), previous(&self.root));
         fs::set_permissions(new, Permissions::from_mode(0o644))
             .map_err(failed("set the mode of", new))?;
@@ -150,10 +150,10 @@ impl Store {
     ///
     /// # Errors
     /// There is none, or what the kernel said.
-    pub fn restore(&self) -> Result<(), StoreError> {
+    pub fn restore(&self) -> Result<(), RuleStoreError> {
         let (current, previous) = (current(&self.root), previous(&self.root));
         if !previous.exists() {
-            return Err(StoreError::NoPrevious);
+            return Err(RuleStoreError::NoPrevious);
         }
         let (back, old) = (self.work("back.rules"), self.work("old.rules"));
         copy(&previous, &back)?;
@@ -172,7 +172,7 @@ impl Store {
         &self,
         name: &str,
         fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
-    ) -> Result<PathBuf, StoreError> {
+    ) -> Result<PathBuf, RuleStoreError> {
         let path = self.work(name);
         write(&path, fill).map_err(failed("write", &path))?;
         Ok(path)
@@ -182,7 +182,7 @@ impl Store {
     ///
     /// # Errors
     /// What the kernel said.
-    pub fn write_state(&self, state: &State) -> Result<(), StoreError> {
+    pub fn write_state(&self, state: &State) -> Result<(), RuleStoreError> {
         let from = self.root.join("state.json.new");
         let put = |file: &mut BufWriter<File>| {
             serde_json::to_writer_pretty(&mut *file, state)?;
@@ -203,7 +203,7 @@ fn write(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>)
 }
 
 /// A second name for the same contents; a copy where the file system has no hard links.
-fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
+fn copy(from: &Path, to: &Path) -> Result<(), RuleStoreError> {
     let _ = fs::remove_file(to);
     fs::hard_link(from, to)
         .or_else(|_| fs::copy(from, to).map(|_| ()))

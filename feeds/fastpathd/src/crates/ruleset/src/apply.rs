@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 
 use config::order;
+use model::Gate;
 use thiserror::Error;
 
-use crate::block::Block;
+use crate::block::BlockElement;
 use crate::in_force::InForce;
-use crate::inspection::Gate;
 use crate::nft::{NOT_THERE, Nft, NftError};
 use crate::plan::Plan;
 use crate::render::{
@@ -82,7 +82,7 @@ pub async fn apply(
     nft: &impl Nft,
     plan: &Plan,
     in_force: Option<&Plan>,
-    blocks: &[Block],
+    blocks: &[BlockElement],
 ) -> Result<Applied, ApplyError> {
     let have = read_back(nft).await?;
     if !plan.has_table() {
@@ -106,7 +106,11 @@ pub async fn apply(
 ///
 /// # Errors
 /// As for [`apply`].
-pub async fn renew(nft: &impl Nft, plan: &Plan, blocks: &[Block]) -> Result<Applied, ApplyError> {
+pub async fn renew(
+    nft: &impl Nft,
+    plan: &Plan,
+    blocks: &[BlockElement],
+) -> Result<Applied, ApplyError> {
     let have = read_back(nft).await?;
     if !plan.has_table() {
         return apply(nft, plan, None, blocks).await;
@@ -143,7 +147,7 @@ async fn anew(
     plan: &Plan,
     in_force: Option<&Plan>,
     have: Option<&InForce>,
-    blocks: &[Block],
+    blocks: &[BlockElement],
 ) -> Result<Applied, ApplyError> {
     let (plan, how) = possible(nft, plan, blocks).await?;
     if !plan.has_table() {
@@ -160,7 +164,7 @@ async fn anew(
 async fn possible(
     nft: &impl Nft,
     plan: &Plan,
-    blocks: &[Block],
+    blocks: &[BlockElement],
 ) -> Result<(Plan, Applied), ApplyError> {
     let mut without = plan.clone();
     let Err(refused) = nft.check(&render(plan, blocks)).await else {
@@ -211,7 +215,7 @@ async fn replace(
     nft: &impl Nft,
     plan: &Plan,
     before: Option<&Plan>,
-    blocks: &[Block],
+    blocks: &[BlockElement],
 ) -> Result<(), ApplyError> {
     nft.run(&render(plan, blocks)).await.map_err(ApplyError::Refused)?;
     let what = match read_back(nft).await {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 use super::*;
+use model::Engine;
+
 use crate::fake::FakeNft;
 use crate::fixture::inspection;
-use crate::inspection::Inspection;
+use crate::inspection::InspectionRules;
 use crate::plan::{Candidate, Protection, plan as make};
-use crate::settings::{Engine, Settings};
+use crate::settings::Settings;
 
 fn plan(engine: Engine, devices: &[&str]) -> Plan {
     let candidate = |device: &&str| Candidate {
@@ -62,7 +64,7 @@ async fn other_rules_need_a_new_table() {
     for change in [
         Plan { mark_mask: 1, ..first.clone() },
         plan(Engine::FlowtableHw, &["lan1", "wan"]),
-        Plan { excludes: vec![crate::Exclude::default()], ..first.clone() },
+        Plan { excludes: vec![model::Exclude::default()], ..first.clone() },
     ] {
         assert_eq!(apply(&nft, &change, Some(&first), &[]).await, Ok(Applied::Replaced));
         apply(&nft, &first, None, &[]).await.unwrap();
@@ -195,7 +197,7 @@ async fn flags_are_compared_where_nft_prints_them() {
 }
 
 fn inspecting(engine: Engine, devices: &[&str], gate: Gate) -> Plan {
-    let inspection = Inspection { gate, ..inspection() };
+    let inspection = InspectionRules { gate, ..inspection() };
     let protection = Protection { inspection: Some(inspection), blocks: Some(3) };
     Plan { protection, ..plan(engine, devices) }
 }
@@ -285,7 +287,7 @@ async fn a_kernel_without_queues_is_told_from_one_without_flowtables() {
 async fn the_table_is_replaced_although_it_is_right() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let plan = inspecting(Engine::Flowtable, &["lan1", "wan"], Gate::Queue);
-    let block = Block {
+    let block = BlockElement {
         address: [192, 0, 2, 1].into(),
         seconds: 600,
         left: 321,

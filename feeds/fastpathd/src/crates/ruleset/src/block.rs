@@ -9,7 +9,7 @@ use crate::nft::{NOT_THERE, Nft, NftError};
 
 /// A blocked address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Block {
+pub struct BlockElement {
     /// The address.
     pub address: IpAddr,
     /// Duration of the block, seconds.
@@ -42,7 +42,7 @@ pub enum BlockError {
 ///
 /// # Errors
 /// It is not blocked.
-pub async fn block(nft: &impl Nft, block: &Block) -> Result<(), BlockError> {
+pub async fn block(nft: &impl Nft, block: &BlockElement) -> Result<(), BlockError> {
     let set = set_of(block.address);
     let element = element(block);
     // Adding does not change the timeout of an existing element; deleting fails if it does not
@@ -86,8 +86,8 @@ pub(crate) fn set_of(address: IpAddr) -> &'static str {
 }
 
 /// The element of a set, with the remaining time.
-pub(crate) fn element(block: &Block) -> String {
-    let Block { address, seconds, left, comment } = block;
+pub(crate) fn element(block: &BlockElement) -> String {
+    let BlockElement { address, seconds, left, comment } = block;
     // nft accepts neither a timeout of 0 nor more remaining time than the timeout.
     let seconds = (*seconds).max(1);
     let left = (*left).clamp(1, seconds);

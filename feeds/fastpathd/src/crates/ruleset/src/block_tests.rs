@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 use super::*;
+use model::Engine;
+
 use crate::apply::{Applied, apply, read_back};
 use crate::fake::FakeNft;
 use crate::plan::{Plan, Protection, plan};
-use crate::settings::{Engine, Settings};
+use crate::settings::Settings;
 
 fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
 }
 
-fn of(address: &str, seconds: u32, left: u32) -> Block {
-    Block { address: ip(address), seconds, left, comment: "sid 8100001".to_owned() }
+fn of(address: &str, seconds: u32, left: u32) -> BlockElement {
+    BlockElement { address: ip(address), seconds, left, comment: "sid 8100001".to_owned() }
 }
 
 fn with_blocks() -> Plan {
@@ -19,7 +21,7 @@ fn with_blocks() -> Plan {
     plan(&[], &settings, &protection)
 }
 
-async fn blocked(nft: &FakeNft) -> Vec<Block> {
+async fn blocked(nft: &FakeNft) -> Vec<BlockElement> {
     read_back(nft).await.unwrap().expect("a table").blocks
 }
 
@@ -71,10 +73,10 @@ fn elements_are_what_nft_takes() {
         element(&of("192.0.2.1", 600, 321)),
         "192.0.2.1 timeout 600s expires 321s comment \"sid 8100001\""
     );
-    let hostile = Block { comment: "a\"; drop\n\\".to_owned(), ..of("::1", 0, 7) };
+    let hostile = BlockElement { comment: "a\"; drop\n\\".to_owned(), ..of("::1", 0, 7) };
     assert_eq!(element(&hostile), "::1 timeout 1s comment \"a?; drop??\"");
-    let long = Block { comment: "ü".repeat(100), ..of("::1", 5, 0) };
+    let long = BlockElement { comment: "ü".repeat(100), ..of("::1", 5, 0) };
     assert_eq!(element(&long), format!("::1 timeout 5s expires 1s comment \"{}\"", "ü".repeat(32)));
-    let mute = Block { comment: String::new(), ..of("::1", 5, 9) };
+    let mute = BlockElement { comment: String::new(), ..of("::1", 5, 9) };
     assert_eq!(element(&mute), "::1 timeout 5s");
 }

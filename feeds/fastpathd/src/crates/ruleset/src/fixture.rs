@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! An inspection as the settings' defaults make it, for the tests.
 
-use crate::inspection::{Gate, Inspection, Queues, Spread};
-use crate::policy::Action;
+use model::{Action, Gate, Spread};
+
+use crate::inspection::{InspectionRules, Queues};
 use crate::settings::Settings;
 
-pub(crate) fn inspection() -> Inspection {
-    Inspection {
+pub(crate) fn inspection() -> InspectionRules {
+    InspectionRules {
         marks: Settings::default().marks().unwrap(),
         fail_open: true,
         default: Action::Inspect,

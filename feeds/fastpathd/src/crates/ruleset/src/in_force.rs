@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use config::order;
 use serde_json::Value;
 
-use crate::block::{Block, SETS};
+use crate::block::{BlockElement, SETS};
 use crate::plan::Plan;
 use crate::rules::{GATE, comments};
 
@@ -34,7 +34,7 @@ pub struct InForce {
     /// `spent`, with blocks `blocked`.
     pub counters: BTreeMap<String, Counter>,
     /// The blocked addresses.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<BlockElement>,
 }
 
 impl InForce {
@@ -113,10 +113,10 @@ fn is_ours(set: &Value) -> bool {
 
 /// An element of a set. nft prints one without timeout and comment as the address alone; it is not
 /// ours.
-fn element(element: &Value) -> Option<Block> {
+fn element(element: &Value) -> Option<BlockElement> {
     let element = element.get("elem")?;
     let seconds = |key| number(element, key).try_into().unwrap_or(u32::MAX);
-    Some(Block {
+    Some(BlockElement {
         address: text(element, "val").parse().ok()?,
         seconds: seconds("timeout"),
         left: seconds("expires"),

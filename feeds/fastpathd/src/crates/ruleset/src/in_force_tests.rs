@@ -71,7 +71,7 @@ fn counters_and_blocks_are_read() {
         { "set": { "name": "other", "elem": [{ "elem": { "val": "192.0.2.9" } }] } }
     ] }));
     assert_eq!(found.counters["inspected"], Counter { packets: 12, bytes: 3456 });
-    let block = |last, left, comment: &str| Block {
+    let block = |last, left, comment: &str| BlockElement {
         address: [192, 0, 2, last].into(),
         seconds: 600,
         left,

@@ -2,19 +2,9 @@
 //! Settings of the IPS that the rules depend on.
 
 use config::{Network, order};
+use model::{Action, DevicePolicy, Gate, Spread};
 
 use crate::marks::Marks;
-use crate::policy::{Action, Judged};
-
-/// How packets are distributed to the queues.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Spread {
-    /// By the pair of addresses: both directions of a connection reach the same worker.
-    #[default]
-    Hash,
-    /// By the CPU that forwards the packet.
-    Fanout,
-}
 
 /// Queues of packets to inspect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,21 +25,9 @@ impl Queues {
     }
 }
 
-/// Action for packets to inspect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Gate {
-    /// Pass them to Suricata.
-    #[default]
-    Queue,
-    /// Accept them uninspected, on the slow path, without using the budget.
-    Open,
-    /// Drop them.
-    Closed,
-}
-
 /// Which connections are inspected, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Inspection {
+pub struct InspectionRules {
     /// Our bits of marks.
     pub marks: Marks,
     /// Packets pass when no program reads a queue; otherwise they are dropped.
@@ -57,7 +35,7 @@ pub struct Inspection {
     /// Action for connections that no policy matches.
     pub default: Action,
     /// Policies; the first that matches applies.
-    pub policies: Vec<Judged>,
+    pub policies: Vec<DevicePolicy>,
     /// Networks that are never inspected, on either end, regardless of policies.
     pub exempt: Vec<Network>,
     /// Bytes of a connection, both directions together, after which inspection ends; 0: no limit.
@@ -70,7 +48,7 @@ pub struct Inspection {
     pub gate: Gate,
 }
 
-impl Inspection {
+impl InspectionRules {
     /// Exempt networks of a family that are not part of another one: nft refuses a set whose
     /// elements overlap.
     pub(crate) fn exempt_of(&self, ipv4: bool) -> Vec<Network> {

@@ -6,7 +6,7 @@ use crate::fixture::inspection;
 fn exempt_networks_do_not_overlap() {
     let all = ["10.1.0.0/16", "10.0.0.0/8", "10.1.2.3", "192.0.2.0/24", "10.0.0.0/8", "::1"];
     let exempt = all.map(|text| text.parse().unwrap()).into();
-    let inspection = Inspection { exempt, ..inspection() };
+    let inspection = InspectionRules { exempt, ..inspection() };
     let texts = |ipv4| inspection.exempt_of(ipv4).iter().map(Network::to_string).collect();
     let v4: Vec<String> = texts(true);
     assert_eq!(v4, ["10.0.0.0/8", "192.0.2.0/24"]);

@@ -3,13 +3,12 @@
 //!
 //! [`Settings`] are the configuration, a [`Plan`] resolves them on the devices of this machine,
 //! [`render`] translates it to nft's language and [`apply`] applies it: checked, in one
-//! transaction, read back and compared. With an [`Inspection`], packets pass Suricata before their
-//! connection is offloaded; with blocks, those of single addresses are dropped ([`block`],
+//! transaction, read back and compared. With [`InspectionRules`], packets pass Suricata before
+//! their connection is offloaded; with blocks, those of single addresses are dropped ([`block`],
 //! [`release`]).
 
 mod apply;
 mod block;
-mod exclude;
 #[cfg(test)]
 mod fake;
 #[cfg(test)]
@@ -25,13 +24,12 @@ mod rules;
 mod settings;
 
 pub use apply::{Applied, ApplyError, apply, read_back, remove, renew};
-pub use block::{Block, BlockError, block, release};
-pub use exclude::{Exclude, Ports};
+pub use block::{BlockElement, BlockError, block, release};
 pub use in_force::{Counter, InForce};
-pub use inspection::{Gate, Inspection, Queues, Spread};
+pub use inspection::{InspectionRules, Queues};
 pub use marks::Marks;
 pub use nft::{Nft, NftCommand, NftError};
 pub use plan::{Candidate, Decision, Plan, Protection, plan};
-pub use policy::{Action, Judged, Policy, Segments};
+pub use policy::{Policy, Segments};
 pub use render::{render, render_remove};
-pub use settings::{Engine, LeftOut, OnExit, Settings};
+pub use settings::{LeftOut, OnExit, Settings};

@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use config::{is_device_name, order};
+use model::{Engine, Exclude};
 
-use crate::exclude::Exclude;
-use crate::inspection::Inspection;
+use crate::inspection::InspectionRules;
 use crate::marks::Marks;
-use crate::settings::{Engine, LeftOut, Settings};
+use crate::settings::{LeftOut, Settings};
 
 /// A device, as the topology classifies it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct Decision {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Protection {
     /// Packets pass Suricata first; none: no inspection.
-    pub inspection: Option<Inspection>,
+    pub inspection: Option<InspectionRules>,
     /// Maximum number of blocked addresses of each family; none: no blocks.
     pub blocks: Option<u32>,
 }

@@ -4,44 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use config::{Problem, Section, is_device_name, label, number_in, order, switch};
-
-/// Action for a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Action {
-    /// No inspection, offload at once.
-    None,
-    /// Inspection until Suricata bypasses it or its budget is spent, then offload.
-    #[default]
-    Inspect,
-    /// Inspection until its end, no offload.
-    Always,
-}
-
-impl Action {
-    /// The name in the configuration and in the API.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Inspect => "inspect",
-            Self::Always => "always",
-        }
-    }
-}
-
-impl std::str::FromStr for Action {
-    /// The problem, as a text that follows the value.
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "none" => Ok(Self::None),
-            "inspect" => Ok(Self::Inspect),
-            "always" => Ok(Self::Always),
-            _ => Err("is neither inspect nor none nor always".to_owned()),
-        }
-    }
-}
+use model::{Action, DevicePolicy};
 
 /// A section `policy`: the action for connections that match all given conditions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
@@ -102,8 +65,8 @@ impl Policy {
 
     /// Resolves the policy on the present devices.
     #[must_use]
-    pub fn on(&self, segments: &Segments) -> Judged {
-        Judged {
+    pub fn on(&self, segments: &Segments) -> DevicePolicy {
+        DevicePolicy {
             name: self.name.clone(),
             action: self.action,
             from: segments.devices(self.src.as_deref(), self.src_vlan),
@@ -144,26 +107,6 @@ impl Segments {
         };
         devices.retain(|name| is_device_name(name));
         Some(devices)
-    }
-}
-
-/// A [`Policy`] on the devices of this machine.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Judged {
-    /// Its name in the configuration; may be empty.
-    pub name: String,
-    /// The action for matching connections.
-    pub action: Action,
-    /// Devices of the initiator; none: any; empty: no connection matches.
-    pub from: Option<BTreeSet<String>>,
-    /// Devices of the responder; as `from`.
-    pub to: Option<BTreeSet<String>>,
-}
-
-impl Judged {
-    /// Whether no connection can match at present.
-    pub(crate) fn is_void(&self) -> bool {
-        [&self.from, &self.to].into_iter().flatten().any(BTreeSet::is_empty)
     }
 }
 

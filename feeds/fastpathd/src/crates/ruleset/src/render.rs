@@ -10,8 +10,8 @@ use std::fmt::Write;
 
 use config::order;
 
-use crate::block::{Block, SETS, element};
-use crate::inspection::Inspection;
+use crate::block::{BlockElement, SETS, element};
+use crate::inspection::InspectionRules;
 use crate::plan::Plan;
 use crate::rules::{Chain, GATE, chains, counters, gate};
 
@@ -21,7 +21,7 @@ const REMOVE: &str = "add table inet fastpath\ndelete table inet fastpath\n";
 /// blocks (as many as it allows, those with the most time left). Without a table in the plan the
 /// same as [`render_remove`].
 #[must_use]
-pub fn render(plan: &Plan, blocks: &[Block]) -> String {
+pub fn render(plan: &Plan, blocks: &[BlockElement]) -> String {
     let mut text = render_remove();
     if !plan.has_table() {
         return text;
@@ -56,7 +56,7 @@ pub fn render_remove() -> String {
 }
 
 /// Replaces the gate of the existing table and nothing else.
-pub(crate) fn render_gate(inspection: &Inspection) -> String {
+pub(crate) fn render_gate(inspection: &InspectionRules) -> String {
     let rule = gate(inspection);
     let (text, comment) = (rule.text, rule.comment);
     format!(
@@ -97,7 +97,7 @@ pub(crate) fn render_queue_probe() -> String {
     "table inet fastpath_probe {\n\tchain c {\n\t\tqueue to 0\n\t}\n}\n".to_owned()
 }
 
-fn set(text: &mut String, name: &str, kind: &str, limit: u32, mut blocks: Vec<&Block>) {
+fn set(text: &mut String, name: &str, kind: &str, limit: u32, mut blocks: Vec<&BlockElement>) {
     // With one too many the kernel would refuse the whole table.
     order::sort_by_key(&mut blocks, |block| (block.address, std::cmp::Reverse(block.left)));
     blocks.dedup_by_key(|block| block.address);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+use model::{DevicePolicy, Engine, Exclude};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::exclude::Exclude;
 use crate::fixture::inspection;
 use crate::plan::{Candidate, Protection};
-use crate::policy::{Judged, Segments};
+use crate::policy::Segments;
 use crate::rules::comments;
-use crate::settings::{Engine, Settings};
+use crate::settings::Settings;
 
 /// What nft's scanner would see: a word, or something in quotes.
 #[derive(Debug, PartialEq, Eq)]
@@ -191,8 +191,9 @@ fn valid_exclude() -> impl Strategy<Value = Value> {
     )
 }
 
-fn inspecting(policies: Vec<Judged>) -> Plan {
-    let inspection = Inspection { policies, budget_bytes: 1, budget_packets: 1, ..inspection() };
+fn inspecting(policies: Vec<DevicePolicy>) -> Plan {
+    let inspection =
+        InspectionRules { policies, budget_bytes: 1, budget_packets: 1, ..inspection() };
     let protection = Protection { inspection: Some(inspection), blocks: Some(9) };
     crate::plan(&[candidate("wan".to_owned())], &Settings::default(), &protection)
 }
@@ -245,7 +246,7 @@ proptest! {
             let zones = [("lan".to_owned(), devices)].into();
             let segments = Segments { zones, vlans: [].into() };
             let policies = settings.policies.iter().map(|policy| policy.on(&segments)).collect();
-            let block = |comment: &str| Block {
+            let block = |comment: &str| BlockElement {
                 address: [192, 0, 2, 1].into(), seconds: 600, left: 9, comment: comment.to_owned(),
             };
             let hostile = inspecting(policies);
@@ -290,7 +291,7 @@ fn simple() -> Plan {
 fn the_digest_tells_rules_apart_that_have_the_same_comments() {
     let last = |plan: &Plan| comments(plan)["fastpath"].last().cloned().unwrap();
     let exclude = |port| Exclude { proto: Some(6), dest_port: Some(port), ..Exclude::default() };
-    let ports = |port| crate::Ports { first: port, last: port };
+    let ports = |port| model::Ports { first: port, last: port };
     let first = Plan { excludes: vec![exclude(ports(80))], ..simple() };
     let second = Plan { excludes: vec![exclude(ports(81))], ..simple() };
     assert_ne!(last(&first), last(&second));
@@ -303,7 +304,7 @@ fn the_digest_tells_rules_apart_that_have_the_same_comments() {
 
 #[test]
 fn the_blocks_with_the_most_time_left_are_kept_once_each() {
-    let block = |host, left| Block {
+    let block = |host, left| BlockElement {
         address: [192, 0, 2, host].into(),
         seconds: 600,
         left,

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use config::order;
+use model::Exclude;
 
 use crate::block::SETS;
-use crate::exclude::Exclude;
-use crate::inspection::Inspection;
+use crate::inspection::InspectionRules;
 use crate::plan::Plan;
 use crate::settings::LeftOut;
 
@@ -89,7 +89,7 @@ pub(crate) fn comments(plan: &Plan) -> BTreeMap<&'static str, Vec<String>> {
 }
 
 /// Rules of the gate's chain.
-pub(crate) fn gate(inspection: &Inspection) -> Rule {
+pub(crate) fn gate(inspection: &InspectionRules) -> Rule {
     inspect::gate(inspection)
 }
 

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 use super::*;
-use crate::fixture::inspection;
-use crate::inspection::{Gate, Inspection, Queues, Spread};
-use crate::plan::{Candidate, Protection};
-use crate::policy::{Action, Judged};
-use crate::settings::{Engine, Settings};
+use model::{Action, DevicePolicy, Engine, Gate, Spread};
 
-fn judged(name: &str, action: Action, from: &[&str]) -> Judged {
+use crate::fixture::inspection;
+use crate::inspection::{InspectionRules, Queues};
+use crate::plan::{Candidate, Protection};
+use crate::settings::Settings;
+
+fn judged(name: &str, action: Action, from: &[&str]) -> DevicePolicy {
     let from = Some(from.iter().map(|&name| name.to_owned()).collect());
-    Judged { name: name.to_owned(), action, from, to: None }
+    DevicePolicy { name: name.to_owned(), action, from, to: None }
 }
 
-fn of(inspection: Inspection, blocks: Option<u32>) -> Plan {
+fn of(inspection: InspectionRules, blocks: Option<u32>) -> Plan {
     let wan = Candidate { device: "wan".to_owned(), eligible: true, why: String::new() };
     let protection = Protection { inspection: Some(inspection), blocks };
     crate::plan(&[wan], &Settings::default(), &protection)
@@ -25,19 +26,19 @@ fn signature(plan: &Plan) -> String {
 fn the_signature_is_of_everything_but_devices_and_gate() {
     let plain = signature(&of(inspection(), None));
     for gate in [Gate::Open, Gate::Closed] {
-        assert_eq!(signature(&of(Inspection { gate, ..inspection() }, None)), plain);
+        assert_eq!(signature(&of(InspectionRules { gate, ..inspection() }, None)), plain);
     }
     let queues = Queues { first: 4, count: 4, spread: Spread::Fanout };
     let fail_open = false;
-    assert_eq!(signature(&of(Inspection { fail_open, queues, ..inspection() }, None)), plain);
+    assert_eq!(signature(&of(InspectionRules { fail_open, queues, ..inspection() }, None)), plain);
 
     let policies = vec![judged("x", Action::None, &["lan1"])];
-    let first = Inspection { policies, ..inspection() };
+    let first = InspectionRules { policies, ..inspection() };
     let policies = vec![judged("x", Action::None, &["lan2"])];
-    let second = Inspection { policies, ..inspection() };
-    let exempt = Inspection { exempt: vec!["10.0.0.0/8".parse().unwrap()], ..inspection() };
-    let budget = Inspection { budget_bytes: 1, ..inspection() };
-    let default = Inspection { default: Action::Always, ..inspection() };
+    let second = InspectionRules { policies, ..inspection() };
+    let exempt = InspectionRules { exempt: vec!["10.0.0.0/8".parse().unwrap()], ..inspection() };
+    let budget = InspectionRules { budget_bytes: 1, ..inspection() };
+    let default = InspectionRules { default: Action::Always, ..inspection() };
     let mut all = vec![plain];
     all.extend([first, second, exempt, budget, default].map(|other| signature(&of(other, None))));
     all.extend([1, 2].map(|limit| signature(&of(inspection(), Some(limit)))));
@@ -57,7 +58,8 @@ fn every_chain_that_is_gone_to_is_there() {
     ];
     for default in [Action::None, Action::Inspect, Action::Always] {
         for policies in [vec![], policies.clone(), vec![judged("void", Action::Always, &[])]] {
-            let chains = chains(&of(Inspection { default, policies, ..inspection() }, Some(1)));
+            let chains =
+                chains(&of(InspectionRules { default, policies, ..inspection() }, Some(1)));
             let names: Vec<_> = chains.iter().map(|chain| chain.name).collect();
             for rule in chains.iter().flat_map(|chain| &chain.rules) {
                 let to = rule.text.split_once("goto ").map(|(_, to)| to);
@@ -72,7 +74,7 @@ fn comments_fit_into_what_the_kernel_keeps() {
     const LONGEST: usize = 127; // NFT_USERDATA_MAXLEN leaves nft 128 bytes with the final NUL.
     let policies = vec![judged(&"x".repeat(64), Action::None, &["lan1"]); 1000];
     let (budget_bytes, budget_packets) = (u64::MAX, u64::MAX);
-    let all = Inspection { policies, budget_bytes, budget_packets, ..inspection() };
+    let all = InspectionRules { policies, budget_bytes, budget_packets, ..inspection() };
     for comment in comments(&of(all, Some(1))).values().flatten() {
         assert!(comment.len() <= LONGEST, "{comment}");
     }

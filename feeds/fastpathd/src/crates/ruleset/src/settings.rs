@@ -2,64 +2,15 @@
 //! The configuration, checked.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
 use config::{Package, Problem, Section, SettingsError, is_device_name, number, switch};
+use model::{Engine, Exclude};
 use serde_json::Value;
 
-use crate::exclude::Exclude;
 use crate::marks::Marks;
 use crate::policy::Policy;
-
-/// The engine that offloads established flows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Engine {
-    /// None.
-    Off,
-    /// The kernel's software flowtable.
-    #[default]
-    Flowtable,
-    /// The flowtable in hardware, where drivers support it.
-    FlowtableHw,
-    /// eBPF programs on devices that support them, the software flowtable on the others.
-    Ebpf,
-}
-
-impl Engine {
-    /// The name in the configuration and in the API.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Flowtable => "flowtable",
-            Self::FlowtableHw => "flowtable-hw",
-            Self::Ebpf => "ebpf",
-        }
-    }
-}
-
-impl fmt::Display for Engine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Engine {
-    /// The problem, as a text that follows the value.
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "off" => Ok(Self::Off),
-            "flowtable" => Ok(Self::Flowtable),
-            "flowtable-hw" => Ok(Self::FlowtableHw),
-            "ebpf" => Ok(Self::Ebpf),
-            _ => Err("is not an engine: use off, flowtable, flowtable-hw or ebpf".to_owned()),
-        }
-    }
-}
 
 /// What the daemon does with the table when it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

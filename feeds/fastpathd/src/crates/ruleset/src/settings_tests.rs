@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 use std::net::IpAddr;
 
+use model::Ports;
 use serde_json::json;
 
 use super::*;
 use config::{Network, parse_uci};
-
-use crate::exclude::Ports;
 
 fn read(text: &str) -> Result<(Settings, Vec<Problem>), SettingsError> {
     Settings::from_uci(&parse_uci(text).unwrap())

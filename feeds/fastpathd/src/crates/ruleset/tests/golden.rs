@@ -24,9 +24,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use config::{Problem, parse_uci};
+use model::{Action, Gate, Spread};
 use ruleset::{
-    Action, Block, Candidate, Gate, Inspection, Nft, NftCommand, Policy, Protection, Queues,
-    Segments, Settings, Spread, plan, render,
+    BlockElement, Candidate, InspectionRules, Nft, NftCommand, Policy, Protection, Queues,
+    Segments, Settings, plan, render,
 };
 
 /// One file, by part; the purpose is the part without a name.
@@ -98,7 +99,10 @@ fn active(settings: &Settings) -> impl Iterator<Item = &Policy> {
     settings.policies.iter().filter(|policy| policy.enabled)
 }
 
-fn inspection(golden: &Golden, settings: &Settings) -> Result<Option<Inspection>, Vec<Problem>> {
+fn inspection(
+    golden: &Golden,
+    settings: &Settings,
+) -> Result<Option<InspectionRules>, Vec<Problem>> {
     let Some(lines) = lines(golden, "inspection") else { return Ok(None) };
     let segments = segments(golden);
     let unknown: Vec<Problem> =
@@ -106,7 +110,7 @@ fn inspection(golden: &Golden, settings: &Settings) -> Result<Option<Inspection>
     if !unknown.is_empty() {
         return Err(unknown);
     }
-    let mut inspection = Inspection {
+    let mut inspection = InspectionRules {
         marks: settings.marks().map_err(|problem| vec![problem])?,
         fail_open: true,
         default: Action::Inspect,
@@ -138,12 +142,12 @@ fn inspection(golden: &Golden, settings: &Settings) -> Result<Option<Inspection>
 }
 
 /// How many, and which.
-fn blocks(golden: &Golden) -> (Option<u32>, Vec<Block>) {
+fn blocks(golden: &Golden) -> (Option<u32>, Vec<BlockElement>) {
     let (mut limit, mut blocks) = (None, Vec::new());
     for words in lines(golden, "blocks").unwrap_or_default() {
         match words[..] {
             ["limit", number] => limit = Some(number.parse().unwrap()),
-            [address, seconds, left, ref comment @ ..] => blocks.push(Block {
+            [address, seconds, left, ref comment @ ..] => blocks.push(BlockElement {
                 address: address.parse().unwrap(),
                 seconds: seconds.parse().unwrap(),
                 left: left.parse().unwrap(),

@@ -11,9 +11,10 @@ use std::process::Command;
 use std::thread;
 
 use config::parse_uci;
+use model::{Action, Engine, Gate, Spread};
 use ruleset::{
-    Action, Applied, ApplyError, Candidate, Engine, Gate, InForce, Inspection, Nft, NftCommand,
-    Plan, Protection, Queues, Settings, Spread, apply, plan, read_back, remove, renew,
+    Applied, ApplyError, Candidate, InForce, InspectionRules, Nft, NftCommand, Plan, Protection,
+    Queues, Settings, apply, plan, read_back, remove, renew,
 };
 
 fn ip(arguments: &str) -> bool {
@@ -148,7 +149,7 @@ config exclude
 fn the_gate_changes_beside_a_flowtable_that_stays() {
     with_devices(&["lan1", "wan"], |nft| async move {
         let of = |gate| {
-            let inspection = Inspection {
+            let inspection = InspectionRules {
                 marks: Settings::default().marks().unwrap(),
                 fail_open: true,
                 default: Action::Inspect,

@@ -3,9 +3,9 @@
 
 use std::net::IpAddr;
 
-use crate::rules::Rule;
+use crate::rules::RoutingRule;
 use crate::types::{
-    Address, BridgeVlan, Dialer, FdbEntry, Link, Neighbour, PppoeSession, Queue, Route,
+    Address, BridgeVlan, Dialer, FdbEntry, Link, Neighbour, PppoeSession, QueueingDiscipline, Route,
 };
 
 /// One change of the network, as the kernel reported it.
@@ -33,7 +33,7 @@ pub enum Change {
     /// address is removed, without an event; they are read again then.
     Routes(Vec<Route>),
     /// All routing rules, as the kernel lists them.
-    Rules(Vec<Rule>),
+    Rules(Vec<RoutingRule>),
     /// A neighbour appeared or changed.
     Neighbour(Neighbour),
     /// A neighbour is gone from the link with this index.
@@ -43,7 +43,7 @@ pub enum Change {
     /// A station is gone.
     FdbGone(FdbEntry),
     /// All configured queueing disciplines.
-    Queues(Vec<Queue>),
+    Queues(Vec<QueueingDiscipline>),
     /// All `PPPoE` sessions, and the pppd processes that run them.
     Pppoe(Vec<PppoeSession>, Vec<Dialer>),
 }

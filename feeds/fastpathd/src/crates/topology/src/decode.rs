@@ -16,10 +16,10 @@ use netlink_bindings::rt_route::{RouteAttrs, Rtmsg};
 use crate::change::Change;
 use crate::pppoe::in_order;
 use crate::routes::Prefix;
-use crate::rules::Rule;
+use crate::rules::RoutingRule;
 use crate::types::{
     Address, BridgeVlan, FdbEntry, Link, LinkKind, Mac, Name, Neighbour, NeighbourState, PortVlan,
-    Queue, Route, RouteKind,
+    QueueingDiscipline, Route, RouteKind,
 };
 
 const ETH_P_8021AD: u16 = 0x88a8;
@@ -38,11 +38,11 @@ pub(crate) enum Decoded {
     /// so they have to be read again.
     Vlans(Option<BridgeVlan>),
     /// A configured queueing discipline, in a dump; in an event only that one changed.
-    Queue(Option<Queue>),
+    Queue(Option<QueueingDiscipline>),
     /// A route whose effect on other routes the message does not show.
     Routes,
     /// A routing rule, in a dump; in an event only that one changed.
-    Rule(Option<Rule>),
+    Rule(Option<RoutingRule>),
     /// Another message.
     Nothing,
 }
@@ -56,7 +56,9 @@ pub(crate) fn decode(message: &Message<'_>) -> Decoded {
         libc::RTM_NEWROUTE | libc::RTM_DELROUTE => route_message(message),
         libc::RTM_NEWNEIGH | libc::RTM_DELNEIGH => neighbour_message(message),
         libc::RTM_NEWQDISC | libc::RTM_DELQDISC => Some(Decoded::Queue(queue(message.payload))),
-        libc::RTM_NEWRULE | libc::RTM_DELRULE => Some(Decoded::Rule(Rule::decode(message.payload))),
+        libc::RTM_NEWRULE | libc::RTM_DELRULE => {
+            Some(Decoded::Rule(RoutingRule::decode(message.payload)))
+        }
         RTM_NEWVLAN | RTM_DELVLAN => Some(Decoded::Vlans(None)),
         _ => None,
     };
@@ -164,7 +166,7 @@ const USUAL: [&str; 8] =
     ["bfifo", "fq", "fq_codel", "mq", "noop", "noqueue", "pfifo", "pfifo_fast"];
 
 /// `struct tcmsg` and `TCA_KIND`. None for a default one, and for an invalid message.
-fn queue(payload: &[u8]) -> Option<Queue> {
+fn queue(payload: &[u8]) -> Option<QueueingDiscipline> {
     const TCMSG: usize = 20;
     const TCA_KIND: u16 = 1;
     const TC_H_INGRESS: u32 = 0xffff_fff1;
@@ -174,7 +176,11 @@ fn queue(payload: &[u8]) -> Option<Queue> {
     let (_, kind) = attributes(attrs).find(|(kind, _)| *kind == TCA_KIND)?;
     let kind = str::from_utf8(kind).ok()?.trim_end_matches('\0');
     let usual = kind.is_empty() || USUAL.contains(&kind);
-    (!usual).then(|| Queue { index, incoming: parent == TC_H_INGRESS, kind: kind.into() })
+    (!usual).then(|| QueueingDiscipline {
+        index,
+        incoming: parent == TC_H_INGRESS,
+        kind: kind.into(),
+    })
 }
 
 /// `IFLA_AF_SPEC` of a message of family `AF_BRIDGE`: a list of `IFLA_BRIDGE_VLAN_INFO`, in

@@ -33,12 +33,12 @@ pub use model::Topology;
 pub use pppoe::{parse_dialer, parse_sessions};
 pub use read::ReadError;
 pub use routes::Prefix;
-pub use rules::{Rule, RuleAction};
+pub use rules::{RoutingRule, RuleAction};
 pub use shaped::{QueueUse, bypassed_queue};
-pub use side::{Side, SideKind};
+pub use side::{AddressSide, SideKind};
 pub use types::{
     Address, BridgeVlan, Dialer, FdbEntry, Link, LinkKind, Mac, Name, Neighbour, NeighbourState,
-    PortVlan, PppoeSession, Queue, Route, RouteKind,
+    PortVlan, PppoeSession, QueueingDiscipline, Route, RouteKind,
 };
 pub use view::{BridgeView, PortVlans, PppoeView};
 pub use watcher::{WatchError, Watcher};

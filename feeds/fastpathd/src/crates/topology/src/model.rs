@@ -10,7 +10,7 @@ use crate::routes::Routes;
 use crate::rules::Rules;
 use crate::types::{
     Address, BridgeVlan, Dialer, FdbEntry, Link, LinkKind, Mac, Name, Neighbour, NeighbourState,
-    PortVlan, PppoeSession, Queue, Route, RouteKind,
+    PortVlan, PppoeSession, QueueingDiscipline, Route, RouteKind,
 };
 
 /// Resolution of a next hop.
@@ -38,7 +38,7 @@ pub struct Topology {
     neighbours: HashMap<(u32, IpAddr), Neighbour>,
     fdb: HashMap<(u32, Mac, u16), FdbEntry>,
     vlans: BTreeMap<u32, Vec<PortVlan>>,
-    queues: Vec<Queue>,
+    queues: Vec<QueueingDiscipline>,
     sessions: Vec<PppoeSession>,
     dialers: Vec<Dialer>,
     pub(crate) ppp: BTreeMap<Name, PppoeSession>,
@@ -327,7 +327,7 @@ impl Topology {
 
     /// Configured queueing disciplines, in order.
     #[must_use]
-    pub fn queues(&self) -> &[Queue] {
+    pub fn queues(&self) -> &[QueueingDiscipline] {
         &self.queues
     }
 

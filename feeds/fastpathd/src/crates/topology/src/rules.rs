@@ -24,7 +24,7 @@ pub enum RuleAction {
 /// A routing rule.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[expect(clippy::struct_excessive_bools, reason = "independent conditions, as the kernel has them")]
-pub struct Rule {
+pub struct RoutingRule {
     /// IPv6 instead of IPv4.
     pub ipv6: bool,
     /// Rules with a smaller priority come first.
@@ -56,7 +56,7 @@ pub(crate) struct Packet<'a> {
     pub(crate) iif: Option<&'a str>,
 }
 
-impl Rule {
+impl RoutingRule {
     /// From the payload of `RTM_NEWRULE`. None for families other than IPv4 and IPv6: multicast
     /// routing has rules, too.
     pub(crate) fn decode(payload: &[u8]) -> Option<Self> {
@@ -157,7 +157,7 @@ impl Rule {
     }
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for RoutingRule {
     /// As `ip rule` writes it, as far as it is known.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:", self.priority)?;
@@ -190,11 +190,11 @@ impl fmt::Display for Rule {
 
 /// All rules, of each family in the order in which the kernel evaluates them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Rules(Vec<Rule>);
+pub(crate) struct Rules(Vec<RoutingRule>);
 
 impl Rules {
     /// As the kernel lists them.
-    pub(crate) fn new(rules: Vec<Rule>) -> Self {
+    pub(crate) fn new(rules: Vec<RoutingRule>) -> Self {
         Self(rules)
     }
 
@@ -224,7 +224,7 @@ impl Rules {
     }
 
     /// Rules other than the defaults that can match forwarded packets.
-    pub(crate) fn made(&self, vrf: bool) -> impl Iterator<Item = &Rule> {
+    pub(crate) fn made(&self, vrf: bool) -> impl Iterator<Item = &RoutingRule> {
         self.0.iter().filter(move |rule| {
             // After the tables, to refuse packets without a route: netifd has one for each device.
             let refuses = rule.action == RuleAction::Other && rule.priority > 32767;

@@ -21,7 +21,7 @@ fn word(word: u32) -> [u8; 4] {
 /// The rules of every kernel, and these, in the order of the kernel.
 fn rules(more: &[Vec<u8>]) -> Change {
     let bytes = [default_rules(), more.concat()].concat();
-    let mut all: Vec<Rule> = messages(&bytes)
+    let mut all: Vec<RoutingRule> = messages(&bytes)
         .filter_map(|message| match decode(&message) {
             Decoded::Rule(rule) => rule,
             _ => None,
@@ -128,7 +128,8 @@ fn rules_behind_the_route_count_only_without_one() {
 #[test]
 fn tables_must_be_asked_as_usual() {
     let bytes = default_rules();
-    let mut all: Vec<Rule> = messages(&bytes).filter_map(|m| Rule::decode(m.payload)).collect();
+    let mut all: Vec<RoutingRule> =
+        messages(&bytes).filter_map(|m| RoutingRule::decode(m.payload)).collect();
     all.retain(|rule| rule.priority != 32766 || rule.ipv6);
     assert_eq!(policy_routed(&network(Change::Rules(all))), [true, false], "main is not asked");
 }

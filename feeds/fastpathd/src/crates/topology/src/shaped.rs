@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::Topology;
-use crate::types::{LinkKind, Name, Queue};
+use crate::types::{LinkKind, Name, QueueingDiscipline};
 
 /// Queueing of the lowest device that still applies to offloaded packets. That of the devices above
 /// does not.
@@ -26,13 +26,14 @@ impl QueueUse {
 /// The first of these queues that packets over `links` bypass. Each link has its index, and whether
 /// it is the lowest one.
 pub fn bypassed_queue(
-    queues: &[Queue],
+    queues: &[QueueingDiscipline],
     links: impl IntoIterator<Item = (u32, bool)>,
     kept: QueueUse,
-) -> Option<&Queue> {
+) -> Option<&QueueingDiscipline> {
     links.into_iter().find_map(|(index, lowest)| {
-        let met =
-            |queue: &Queue| lowest && if queue.incoming { kept.incoming } else { kept.leaving };
+        let met = |queue: &QueueingDiscipline| {
+            lowest && if queue.incoming { kept.incoming } else { kept.leaving }
+        };
         queues.iter().find(|queue| queue.index == index && !met(queue))
     })
 }
@@ -41,7 +42,7 @@ impl Topology {
     /// The layer 3 devices (and those between them and the lowest) whose packets would bypass a
     /// queue in a flowtable, each with one such queue.
     #[must_use]
-    pub fn shaped(&self) -> BTreeMap<Name, Queue> {
+    pub fn shaped(&self) -> BTreeMap<Name, QueueingDiscipline> {
         let mut found = BTreeMap::new();
         if self.queues().is_empty() {
             return found;
@@ -69,7 +70,7 @@ mod tests {
 
     fn shaped(queues: &[(&str, bool)]) -> Vec<String> {
         let mut model = gateway();
-        let queue = |(device, incoming): &(&str, bool)| Queue {
+        let queue = |(device, incoming): &(&str, bool)| QueueingDiscipline {
             index: model.link_named(device).unwrap().index,
             incoming: *incoming,
             kind: "tbf".into(),
@@ -96,7 +97,7 @@ mod tests {
     fn the_lowest_devices_are_kept_by_a_flowtable() {
         let both = [("wan", false), ("wan", true), ("lan1", false), ("lan2", true)];
         assert_eq!(shaped(&both), Vec::<String>::new());
-        let queue = |incoming| [Queue { index: 3, incoming, kind: "cake".into() }];
+        let queue = |incoming| [QueueingDiscipline { index: 3, incoming, kind: "cake".into() }];
         for (leaving, incoming) in [(false, false), (true, false), (false, true)] {
             let kept = QueueUse { leaving, incoming };
             for comes in [false, true] {

@@ -24,7 +24,7 @@ pub enum SideKind {
 
 /// Where an address is, seen from this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Side {
+pub struct AddressSide {
     /// Layer 3 device of the route: `br-lan.10`, `pppoe-wan`.
     pub device: Name,
     /// VLAN of the frames on the wire or inside the bridge; 0: none. Of two tags (`QinQ`) the
@@ -51,7 +51,7 @@ struct Below {
 impl Topology {
     /// Where the address is. None for own and multicast addresses, and without a route.
     #[must_use]
-    pub fn side(&self, address: IpAddr) -> Option<Side> {
+    pub fn side(&self, address: IpAddr) -> Option<AddressSide> {
         if address.is_multicast() || self.is_own(address) {
             return None;
         }
@@ -63,7 +63,7 @@ impl Topology {
         let hop = self.hop((link.index, route.gateway.unwrap_or(address)));
         let mac = if let Hop::Resolved(mac) = hop { Some(mac) } else { None };
         let below = self.below(link, mac);
-        Some(Side {
+        Some(AddressSide {
             device: link.name.clone(),
             vlan: below.vlan,
             port: below.port,

@@ -4,14 +4,20 @@ use crate::change::Change;
 use crate::fixture::{self, gateway};
 use crate::types::{BridgeVlan, NeighbourState, PortVlan, Route};
 
-fn side(model: &Topology, address: &str) -> Option<Side> {
+fn side(model: &Topology, address: &str) -> Option<AddressSide> {
     model.side(address.parse().unwrap())
 }
 
-fn expect(device: &str, vlan: u16, port: Option<&str>, neighbour: bool, kind: SideKind) -> Side {
+fn expect(
+    device: &str,
+    vlan: u16,
+    port: Option<&str>,
+    neighbour: bool,
+    kind: SideKind,
+) -> AddressSide {
     // In the recorded gateway VLAN devices have the names that netifd gives them.
     let tagged = device.contains('.');
-    Side { device: device.into(), vlan, port: port.map(Name::from), neighbour, kind, tagged }
+    AddressSide { device: device.into(), vlan, port: port.map(Name::from), neighbour, kind, tagged }
 }
 
 #[test]
@@ -86,8 +92,8 @@ fn a_plain_port_and_a_router_behind_it() {
     ]);
     let known = expect("eth0.7", 7, Some("eth0"), true, SideKind::Ethernet);
     assert_eq!(side(&model, "192.0.2.1"), Some(known.clone()));
-    assert_eq!(side(&model, "198.51.100.7"), Some(known.clone()), "through the router");
-    assert_eq!(side(&model, "192.0.2.9"), Some(Side { neighbour: false, ..known }));
+    assert_eq!(side(&model, "198.51.100.7"), Some(known.clone()), "by way of the router");
+    assert_eq!(side(&model, "192.0.2.9"), Some(AddressSide { neighbour: false, ..known }));
     assert_eq!(side(&model, "2001:db8::1"), None, "no IPv6 route");
 }
 

@@ -209,7 +209,7 @@ pub struct BridgeVlan {
 /// A configured queueing discipline: it schedules, shapes or drops packets, or holds filters that
 /// do.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Queue {
+pub struct QueueingDiscipline {
     /// Link it is on.
     pub index: u32,
     /// For ingress (`ingress`, `clsact`) instead of egress.

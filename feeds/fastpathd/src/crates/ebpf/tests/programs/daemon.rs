@@ -4,23 +4,23 @@
 use aya::maps::HashMap;
 use ctnetlink::{Counters, Tuple as Tracked};
 use ebpf::engine::Maps;
-use ebpf::entry::{self, Side, Tag, connect};
+use ebpf::entry::{self, EntrySide, Tag, connect};
 use ebpf::folder::Folder;
 use ebpf::layout::{Entry4, Entry6, Key4, Key6};
 use ebpf::pinned::Pinned;
-use ebpf::programs::{Dsa, Programs, Settings};
+use ebpf::programs::{Dsa, LoadOptions, Programs};
 
 use crate::flow::{Flow, Pair};
 use crate::frame::{Link, Tuple};
 use crate::kernel::{HOOKS, Hook, allowed, object};
 use crate::table::{flow, links_in, links_out, translations};
 
-fn side(device: u32, hook: Hook, local: [u8; 6], next_hop: [u8; 6], link: &Link) -> Side {
+fn side(device: u32, hook: Hook, local: [u8; 6], next_hop: [u8; 6], link: &Link) -> EntrySide {
     let tag = |n: usize| {
         let tag = link.tags.get(n)?;
         Some(Tag { vid: tag.tci & 0xfff, service: tag.proto == 0x88a8 })
     };
-    Side {
+    EntrySide {
         device,
         hook: match hook {
             Hook::Tc => entry::Hook::Tc,
@@ -52,7 +52,7 @@ fn writes_the_same_entries() {
         return;
     }
     let folder = Folder::new(format!("/sys/fs/bpf/fastpath-daemon-{}", std::process::id()));
-    let settings = Settings { flows: 16, dsa: Dsa::None };
+    let settings = LoadOptions { flows: 16, dsa: Dsa::None };
     let mut programs = Programs::load(object(), Some(&folder), settings).expect("loads");
     let mut pinned = Pinned::open(&folder, Dsa::None).expect("pinned");
     std::fs::remove_dir_all(folder.path()).expect("removed");

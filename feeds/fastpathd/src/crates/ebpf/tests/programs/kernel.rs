@@ -11,7 +11,7 @@ use aya::maps::xdp::DevMapHash;
 use aya::maps::{Array, HashMap, MapData, PerCpuArray, ProgramArray};
 use aya::programs::SchedClassifier;
 use ebpf::layout::{Control, Entry4, Entry6, Exits, Key4, Key6, OUT_NUMBER, Out};
-use ebpf::programs::{CONTROL, Dsa, Programs, Role, Settings, heartbeat};
+use ebpf::programs::{CONTROL, Dsa, LoadOptions, ProgramRole, Programs, heartbeat};
 
 use crate::flow::Pair;
 
@@ -101,7 +101,7 @@ pub(crate) struct Kernel {
 
 impl Kernel {
     pub(crate) fn new(dsa: Dsa) -> Self {
-        let settings = Settings { flows: 1024, dsa };
+        let settings = LoadOptions { flows: 1024, dsa };
         let mut programs = Programs::load(object(), None, settings).expect("loads");
         let mut map = |name| programs.take_map(name).expect("is there");
         let flows4 = map("flows4").try_into().expect("a map of IPv4");
@@ -117,7 +117,7 @@ impl Kernel {
         first.load().expect("loads");
         let mut subject: ProgramArray<MapData> =
             beside.take_map("subject").expect("there").try_into().expect("of programs");
-        let tc = programs.tc(Role::Tc).expect("there").fd().expect("loaded");
+        let tc = programs.tc(ProgramRole::Tc).expect("there").fd().expect("loaded");
         subject.set(0, tc, 0).expect("set");
         // A program array that only the kernel holds is emptied.
         std::mem::forget(subject);
@@ -128,7 +128,7 @@ impl Kernel {
     }
 
     pub(crate) fn heartbeat(&mut self, jiffies: u32) {
-        heartbeat(self.programs.fd(Role::Beat).expect("there"), jiffies).expect("beats");
+        heartbeat(self.programs.fd(ProgramRole::Beat).expect("there"), jiffies).expect("beats");
     }
 
     pub(crate) fn put(&mut self, pair: &Pair) {
@@ -181,7 +181,7 @@ impl Kernel {
     }
 
     fn run_xdp(&mut self, frame: &[u8]) -> (Action, Vec<u8>) {
-        let program = self.programs.xdp(Role::Xdp).expect("there").fd().expect("loaded");
+        let program = self.programs.xdp(ProgramRole::Xdp).expect("there").fd().expect("loaded");
         let ran = test_run(program.as_fd().as_raw_fd(), frame, &mut [], 1, 0).expect("runs");
         let action = match ran.0 {
             1 => Action::Drop,
@@ -226,7 +226,7 @@ impl Kernel {
 
     /// What the TC program returns for a frame; entries count it.
     pub(crate) fn tc_returns(&mut self, frame: &[u8]) -> u32 {
-        let program = self.programs.tc(Role::Tc).expect("there").fd().expect("loaded");
+        let program = self.programs.tc(ProgramRole::Tc).expect("there").fd().expect("loaded");
         let fd = program.as_fd().as_raw_fd();
         test_run(fd, frame, &mut [], 1, 0).expect("runs").0
     }

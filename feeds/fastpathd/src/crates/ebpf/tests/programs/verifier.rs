@@ -6,7 +6,7 @@ use std::process::Command;
 use ebpf::layout::{
     Control, Entry, Entry4, Entry6, Exits, HEADER_MAX, Key4, Key6, LAYOUT, OUT_NUMBER, Way,
 };
-use ebpf::programs::{Dsa, Programs, Role, Settings};
+use ebpf::programs::{Dsa, LoadOptions, ProgramRole, Programs};
 
 use crate::kernel::{allowed, object};
 
@@ -19,18 +19,18 @@ fn programs_are_far_from_the_limit() {
         return;
     }
     for dsa in Dsa::ALL {
-        let settings = Settings { flows: 16, dsa };
+        let settings = LoadOptions { flows: 16, dsa };
         let mut programs = Programs::load(object(), None, settings).expect("loads");
-        for role in Role::ALL {
+        for role in ProgramRole::ALL {
             let info = match role {
-                Role::Tc | Role::Beat => programs.tc(role).expect("there").info(),
-                Role::Xdp | Role::Pass => programs.xdp(role).expect("there").info(),
+                ProgramRole::Tc | ProgramRole::Beat => programs.tc(role).expect("there").info(),
+                ProgramRole::Xdp | ProgramRole::Pass => programs.xdp(role).expect("there").info(),
             };
             let info = info.expect("loaded");
             let verified = info.verified_instruction_count().expect("a kernel from 5.16 on");
-            let bytes = info.size_translated().expect("root may read it");
-            println!("{:5} {:13} {verified:6} verified {bytes:6} bytes", dsa.word(), role.name());
-            assert!(verified < LIMIT, "{} for {}", role.name(), dsa.word());
+            let bytes = info.size_translated().expect("root is told");
+            println!("{:5} {:13} {verified:6} verified {bytes:6} bytes", dsa.name(), role.name());
+            assert!(verified < LIMIT, "{} for {}", role.name(), dsa.name());
         }
     }
 }

@@ -11,7 +11,7 @@ use ebpf::attach::{Attached, Hook as Point, attach, attached, detach};
 use ebpf::devices::Sendable;
 use ebpf::folder::Folder;
 use ebpf::layout::{Exits, Out};
-use ebpf::programs::{Dsa, Programs, Role, Settings, heartbeat};
+use ebpf::programs::{Dsa, LoadOptions, ProgramRole, Programs, heartbeat};
 
 use crate::dissect::{Expected, check};
 use crate::flow::{Flow, Pair};
@@ -188,7 +188,7 @@ impl Wire {
         let thread = unsafe { libc::gettid() };
         let path = format!("/sys/fs/bpf/fastpath-wire-{thread}");
         let folder = Folder::new(path);
-        let settings = Settings { flows: 64, dsa: Dsa::None };
+        let settings = LoadOptions { flows: 64, dsa: Dsa::None };
         let mut programs = Programs::load(object(), Some(&folder), settings).expect("loads");
         let inside = (index("a1"), index("b0"));
         let wanted = Attached { ifindex: inside.0, hook: point, dsa: Dsa::None };
@@ -207,7 +207,7 @@ impl Wire {
         let flows4 = programs.take_map("flows4").expect("there").try_into().expect("a hash");
         let flows6 = programs.take_map("flows6").expect("there").try_into().expect("a hash");
         let exits = programs.take_map("exits").expect("there").try_into().expect("an array");
-        heartbeat(programs.fd(Role::Beat).expect("there"), 1_000_000).expect("beats");
+        heartbeat(programs.fd(ProgramRole::Beat).expect("there"), 1_000_000).expect("beats");
         let outside = (Socket::open(index("a0")), Socket::open(index("b1")));
         let egress = Socket::open(inside.1);
         Self { folder, programs, outside, egress, inside, hook, flows4, flows6, exits }
@@ -227,7 +227,7 @@ impl Wire {
 
     /// The verdicts of packets, as text.
     fn exits(&self) -> String {
-        let each = Out::ALL.iter().map(|out| format!("{} {} ", out.word(), self.count(*out)));
+        let each = Out::ALL.iter().map(|out| format!("{} {} ", out.name(), self.count(*out)));
         each.collect()
     }
 

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use flows::{FlowsQuery, HistoryQuery, QueryError, Request, TopQuery};
-use ruleset::{Engine, Settings};
+use model::Engine;
+use ruleset::Settings;
 use serde::Serialize;
 use serde_json::Value;
 use ubus::{Blobmsg, EncodeError, Map};

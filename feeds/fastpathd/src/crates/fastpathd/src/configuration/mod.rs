@@ -2,14 +2,15 @@
 //! `/etc/config/fastpath`: its values, and whether they are usable.
 
 use config::SettingsError;
-use ruleset::{Engine, OnExit, Settings};
+use model::Engine;
+use ruleset::{OnExit, Settings};
 use serde_json::Value;
 
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
 use crate::offload::flowtable::Source;
 use package::Configuration;
-pub(crate) use package::{Problem, Verdict};
+pub(crate) use package::{FileReport, Problem};
 
 mod package;
 pub(crate) mod run;

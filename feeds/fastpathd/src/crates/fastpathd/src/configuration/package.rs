@@ -2,6 +2,7 @@
 //! `/etc/config/fastpath` as a whole.
 
 use config::{Package, SettingsError};
+use model::InspectionMode;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -25,7 +26,7 @@ impl Configuration {
             rules: rules::Settings::read(&mut package),
         };
         let warnings = package.finish()?;
-        if configuration.ips.enabled && configuration.ips.mode == ips::Mode::Nfq {
+        if configuration.ips.enabled && configuration.ips.mode == InspectionMode::Nfq {
             let one = |problem| SettingsError { problems: vec![problem] };
             configuration.main.marks().map_err(one)?;
         }
@@ -81,14 +82,14 @@ impl Problem {
 
 /// The problems of a file on its own, without the network.
 #[derive(Debug, Default, Serialize)]
-pub(crate) struct Verdict {
+pub(crate) struct FileReport {
     /// It would not be used.
     pub(crate) problems: Vec<Problem>,
     /// It would be used in part.
     pub(crate) warnings: Vec<Problem>,
 }
 
-impl Verdict {
+impl FileReport {
     pub(crate) fn of(values: &Value) -> Self {
         let listed = |problems: &[config::Problem]| {
             problems.iter().map(|problem| Problem::of(problem, values)).collect()

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use tokio::sync::mpsc::Sender;
 
 use crate::bus::connection;
-use crate::configuration::{Event, Problem, Verdict};
+use crate::configuration::{Event, FileReport, Problem};
 use crate::event::Event as AnyEvent;
 use crate::network::{self, run::read_interfaces};
 use crate::sys::error::chain;
@@ -55,9 +55,9 @@ fn values(path: &Path) -> Result<Value, String> {
 }
 
 /// Checks a configuration file.
-pub(crate) fn check(path: &Path) -> Verdict {
+pub(crate) fn check(path: &Path) -> FileReport {
     match values(path) {
-        Ok(values) => Verdict::of(&values),
-        Err(why) => Verdict { problems: vec![Problem::of_file(&why)], warnings: Vec::new() },
+        Ok(values) => FileReport::of(&values),
+        Err(why) => FileReport { problems: vec![Problem::of_file(&why)], warnings: Vec::new() },
     }
 }

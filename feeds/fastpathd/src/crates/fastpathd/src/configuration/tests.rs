@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-use ruleset::{Applied, Engine};
+use model::Engine;
+use ruleset::Applied;
 use serde_json::json;
 
 use crate::core::Core;

@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use ctnetlink::{Entry, EntryUpdate, Tuple};
-use flows::{Connection, FlowTable};
+use flows::FlowTable;
+use model::Connection;
 
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
@@ -102,7 +103,7 @@ impl Core {
         let flows = &mut self.conntrack.flows;
         for event in events {
             if let ctnetlink::Event::Destroy(entry) = event {
-                self.offload.connection_ended(entry, flows, self.now);
+                self.offload.ebpf_mut().connection_ended(entry, flows, self.now);
             }
             flows.event(event, self.now, self.network.view());
         }
@@ -133,7 +134,7 @@ impl Core {
         self.conntrack.flows.dump_end(self.now, complete);
         let effects = self.serve_ebpf();
         if complete {
-            self.offload.dump_ended();
+            self.offload.ebpf_mut().dump_ended();
         }
         self.conntrack.refresh.done(self.cpu_time);
         effects

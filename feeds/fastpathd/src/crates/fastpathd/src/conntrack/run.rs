@@ -7,7 +7,7 @@ use ctnetlink::{
     Dump, DumpError, Entry, EntryUpdate, EventError, EventSocket, Lookup, LookupError, MarkBits,
     Tuple,
 };
-use flows::Connection;
+use model::Connection;
 use tokio::sync::mpsc::Sender;
 
 use crate::conntrack::{Effect, Event};

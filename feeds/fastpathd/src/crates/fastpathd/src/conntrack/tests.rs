@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use ruleset::{Applied, Engine};
+use model::Engine;
+use ruleset::Applied;
 use serde_json::json;
 
 use super::*;

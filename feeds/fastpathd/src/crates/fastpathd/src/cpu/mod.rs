@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use config::{Problem, order};
-use cpu::{Attempts, Found, Machine, Plan, Settings, Steering, View};
+use cpu::{Attempts, CpuPlan, Found, Machine, Settings, Steering, View};
 
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
@@ -54,7 +54,7 @@ pub(crate) struct State {
     configured: bool,
     inspection: bool,
     machine: Option<Machine>,
-    plan: Plan,
+    plan: CpuPlan,
     found: Found,
     attempts: Attempts,
     /// What the script could not write.

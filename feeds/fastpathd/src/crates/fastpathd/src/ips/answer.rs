@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use config::order;
 use flows::{Network, QueryError, Request};
-use ips::{Filter, Kind, Page, Row};
+use ips::{AlertFilter, Page, Row, Visibility};
 use ruleset::Policy;
 use serde::Serialize;
 use serde_json::Value;
@@ -144,7 +144,7 @@ pub(crate) fn ips(core: &Core) -> IpsView<'_> {
         management_cpus: if threads.affinity { threads.management.clone() } else { Vec::new() },
         counters: counters(core),
         events: Events { connected: core.ips.events.connected, counts: core.ips.events.counts },
-        visible: Kind::ALL.into_iter().map(|kind| visible(core, kind)).collect(),
+        visible: Visibility::ALL.into_iter().map(|kind| visible(core, kind)).collect(),
         rules: core.rules.view(inspection.seen().rules.unwrap_or_default()),
         policy: policy(core),
     }
@@ -202,10 +202,10 @@ fn counters(core: &Core) -> Counters {
     }
 }
 
-fn visible(core: &Core, kind: Kind) -> VisibleView {
+fn visible(core: &Core, kind: Visibility) -> VisibleView {
     let visible = &core.ips.events.visible;
     let volume = visible.volume(kind);
-    let tls = kind == Kind::Tls;
+    let tls = kind == Visibility::Tls;
     VisibleView {
         kind: kind.name(),
         flows: volume.flows,
@@ -253,12 +253,12 @@ pub(crate) struct News {
 /// What came after the alert `since`.
 pub(crate) fn news(core: &Core, since: u64) -> News {
     const MOST: usize = 10;
-    let filter = Filter { since, ..Filter::default() };
+    let filter = AlertFilter { since, ..AlertFilter::default() };
     let page = page(core, &filter, MOST);
     News { last: page.last, new: page.last.saturating_sub(since), alerts: page.alerts }
 }
 
-fn page(core: &Core, filter: &Filter, limit: usize) -> Page {
+fn page(core: &Core, filter: &AlertFilter, limit: usize) -> Page {
     let context = FlowContext { flows: core.conntrack.flows(), network: core.network.view() };
     core.ips.events.alerts.page(filter, limit, core.ips.events.counts.alerts, &context)
 }
@@ -271,13 +271,13 @@ pub(crate) fn alerts(core: &Core, args: &Value) -> Result<Page, QueryError> {
     const LIMIT: usize = 100;
     const MOST: usize = 500;
     let request = Request::new("", args)?;
-    let filter = request.value("filter").map_or(Ok(Filter::default()), parse)?;
+    let filter = request.value("filter").map_or(Ok(AlertFilter::default()), parse)?;
     let since = request.integer("since", 0, u64::MAX)?.unwrap_or(0);
     let limit = request.integer("limit", 1, MOST)?.unwrap_or(LIMIT);
-    Ok(page(core, &Filter { since, ..filter }, limit))
+    Ok(page(core, &AlertFilter { since, ..filter }, limit))
 }
 
-fn parse(wanted: &Value) -> Result<Filter, QueryError> {
+fn parse(wanted: &Value) -> Result<AlertFilter, QueryError> {
     let wanted = Request::new("filter", wanted)?;
     wanted.only(&["text", "action", "severity", "address", "sid", "flow"])?;
     let blocked = |word: &str| match word {
@@ -285,7 +285,7 @@ fn parse(wanted: &Value) -> Result<Filter, QueryError> {
         "allowed" => Some(false),
         _ => None,
     };
-    Ok(Filter {
+    Ok(AlertFilter {
         text: wanted.text("text", 128)?.map(str::to_owned),
         blocked: wanted.word("action", blocked, "allowed or blocked")?,
         severity: wanted.integer("severity", 0, u32::MAX)?,

@@ -2,6 +2,7 @@
 //! The inspection in force, as the flow table has to know it.
 
 use flows::InspectionState;
+use model::Gate;
 
 use crate::core::Core;
 
@@ -13,39 +14,22 @@ impl Core {
         let mut inspection = inspection.map(state_of).unwrap_or_default();
         // Nothing reads the queue, and the kernel drops its packets: no rule of the table does.
         let stops = self.ips.inspection().condition().state == ips::State::FailingClosed;
-        if stops && inspection.gate == flows::Gate::Queue {
-            inspection.gate = flows::Gate::Closed;
+        if stops && inspection.gate == Some(Gate::Queue) {
+            inspection.gate = Some(Gate::Closed);
         }
         self.conntrack.flows_mut().inspection(inspection, self.now);
     }
 }
 
-fn state_of(inspection: &ruleset::Inspection) -> InspectionState {
-    let policy = |policy: &ruleset::Judged| flows::Policy {
-        from: policy.from.clone(),
-        to: policy.to.clone(),
-        action: action(policy.action),
-    };
+fn state_of(inspection: &ruleset::InspectionRules) -> InspectionState {
     InspectionState {
-        gate: match inspection.gate {
-            ruleset::Gate::Queue => flows::Gate::Queue,
-            ruleset::Gate::Open => flows::Gate::Open,
-            ruleset::Gate::Closed => flows::Gate::Closed,
-        },
+        gate: Some(inspection.gate),
         bypass: inspection.marks.bypass(),
         spent: inspection.marks.spent(),
-        policies: inspection.policies.iter().map(policy).collect(),
-        default: action(inspection.default),
+        policies: inspection.policies.clone(),
+        default: inspection.default,
         exempt: inspection.exempt.clone(),
         budget_bytes: inspection.budget_bytes,
         budget_packets: inspection.budget_packets,
-    }
-}
-
-const fn action(action: ruleset::Action) -> flows::Action {
-    match action {
-        ruleset::Action::None => flows::Action::None,
-        ruleset::Action::Inspect => flows::Action::Inspect,
-        ruleset::Action::Always => flows::Action::Always,
     }
 }

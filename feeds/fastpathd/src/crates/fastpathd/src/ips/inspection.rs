@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use config::{Network, Problem};
 use flows::Now;
-use ips::{Blocked, Blocks, Condition, Gate, Health, Observation, Queue};
+use ips::{Blocked, Blocks, Condition, Health, Observation, Queue};
+use model::{Action, FailPolicy, InspectionMode};
 use ruleset::{Counter, InForce, Policy, Queues, Segments};
 
 /// Suricata's configuration as fastpathd leaves it for its init script.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Overlay {
+pub(crate) struct SuricataFiles {
     pub(crate) yaml: String,
     pub(crate) arguments: String,
     /// CPUs of all its threads, as a mask for taskset; empty: any.
@@ -24,7 +25,7 @@ pub(crate) struct Overlay {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Instruction {
     /// Run Suricata with this.
-    Run(Overlay),
+    Run(SuricataFiles),
     /// Stop Suricata.
     Stop,
 }
@@ -47,8 +48,8 @@ pub(crate) struct ProbeSample {
 pub(crate) enum CommandReply {
     Uptime(Duration),
     Version(String),
-    Rules(ips::Rules),
-    Counters(Box<ips::Counters>),
+    Rules(ips::RuleCounts),
+    Counters(Box<ips::SuricataCounters>),
 }
 
 /// How long Suricata may be down before its script is notified again.
@@ -70,7 +71,7 @@ pub(crate) struct Inspection {
     pub(super) blocks: Blocks,
     pub(super) version: String,
     pub(super) uptime: Duration,
-    pub(super) counters: ips::Counters,
+    pub(super) counters: ips::SuricataCounters,
     process: Option<u32>,
     pub(super) starts: u32,
     /// The table that was read last, see [`InForce::table`].
@@ -122,7 +123,7 @@ impl Inspection {
             instructed: None,
             version: String::new(),
             uptime: Duration::ZERO,
-            counters: ips::Counters::default(),
+            counters: ips::SuricataCounters::default(),
             process: None,
             starts: 0,
             table: 0,
@@ -169,13 +170,13 @@ impl Inspection {
 
     /// Whether packets are queued for Suricata, or would be.
     pub(crate) fn is_inline(&self) -> bool {
-        self.settings.enabled && self.settings.mode == ips::Mode::Nfq
+        self.settings.enabled && self.settings.mode == InspectionMode::Nfq
     }
 
     /// Whether a connection can be inspected to its end.
     fn any_always(&self) -> bool {
-        self.settings.default == ips::Action::Always
-            || self.active().any(|policy| policy.action == ruleset::Action::Always)
+        self.settings.default == Action::Always
+            || self.active().any(|policy| policy.action == Action::Always)
     }
 
     fn active(&self) -> impl Iterator<Item = &Policy> {
@@ -190,12 +191,12 @@ impl Inspection {
         ruleset::Protection { inspection, blocks }
     }
 
-    fn inspection(&self, marks: ruleset::Marks, places: &Segments) -> ruleset::Inspection {
+    fn inspection(&self, marks: ruleset::Marks, places: &Segments) -> ruleset::InspectionRules {
         let settings = &self.settings;
-        ruleset::Inspection {
+        ruleset::InspectionRules {
             marks,
-            fail_open: settings.fail == ips::Fail::Open,
-            default: action(settings.default),
+            fail_open: settings.fail == FailPolicy::Open,
+            default: settings.default,
             policies: self.active().map(|policy| policy.on(places)).collect(),
             exempt: settings.exempt.clone(),
             budget_bytes: settings.budget_bytes,
@@ -203,15 +204,9 @@ impl Inspection {
             queues: Queues {
                 first: settings.queue_first,
                 count: self.threads.queues(),
-                spread: match settings.spread {
-                    ips::Spread::Hash => ruleset::Spread::Hash,
-                    ips::Spread::Fanout => ruleset::Spread::Fanout,
-                },
+                spread: settings.spread,
             },
-            gate: match self.condition().gate {
-                Gate::Queue => ruleset::Gate::Queue,
-                Gate::Open => ruleset::Gate::Open,
-            },
+            gate: self.condition().gate,
         }
     }
 
@@ -221,7 +216,7 @@ impl Inspection {
         now: Duration,
         home: &[Network],
         store: &std::path::Path,
-        ports: &[ips::Port],
+        ports: &[ips::CapturePort],
     ) -> Option<Instruction> {
         self.seen.trouble = None;
         let mut wanted = Instruction::Stop;
@@ -239,7 +234,7 @@ impl Inspection {
         Some(wanted)
     }
 
-    fn render(&self, home: &[Network], store: &std::path::Path) -> Overlay {
+    fn render(&self, home: &[Network], store: &std::path::Path) -> SuricataFiles {
         let home = if self.settings.home.is_empty() { home } else { &self.settings.home };
         let files =
             ips::Files { rules: vec![store.join("current.rules")], ..ips::Files::default() };
@@ -261,7 +256,7 @@ impl Inspection {
         } else {
             String::new()
         };
-        Overlay { yaml, arguments, cpus }
+        SuricataFiles { yaml, arguments, cpus }
     }
 
     /// Whether to try again: Suricata should run and does not, because its files could not be
@@ -346,7 +341,7 @@ impl Inspection {
     }
 
     /// Its counters, from the command socket or the event stream.
-    pub(super) fn set_counters(&mut self, counters: ips::Counters) {
+    pub(super) fn set_counters(&mut self, counters: ips::SuricataCounters) {
         self.seen.capture_drops = counters.capture_drops;
         if counters.rules.is_some() {
             self.seen.rules = counters.rules;
@@ -416,9 +411,9 @@ pub(crate) fn check(policies: &[Policy], places: &Segments) -> Vec<Problem> {
 }
 
 /// A block for nft.
-pub(crate) fn element(block: &ips::Block, now: Duration) -> ruleset::Block {
+pub(crate) fn element(block: &ips::Block, now: Duration) -> ruleset::BlockElement {
     let seconds = |time: Duration| u32::try_from(time.as_secs()).unwrap_or(u32::MAX);
-    ruleset::Block {
+    ruleset::BlockElement {
         address: block.address,
         seconds: seconds(block.until.saturating_sub(block.since)),
         left: seconds(block.until.saturating_sub(now)),
@@ -431,12 +426,4 @@ pub(crate) fn unix_ms(at: Duration, now: Now) -> u64 {
     let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let (ahead, ago) = (at.saturating_sub(now.mono), now.mono.saturating_sub(at));
     (now.unix_ms + ms(ahead)).saturating_sub(ms(ago))
-}
-
-pub(crate) const fn action(action: ips::Action) -> ruleset::Action {
-    match action {
-        ips::Action::Inspect => ruleset::Action::Inspect,
-        ips::Action::None => ruleset::Action::None,
-        ips::Action::Always => ruleset::Action::Always,
-    }
 }

@@ -55,7 +55,7 @@ pub(crate) enum Effect {
     /// Have Suricata reload its rules.
     ReloadRules,
     /// Block an address and end its flows.
-    Block { element: Box<ruleset::Block>, flows: Vec<(u16, Tuple)> },
+    Block { element: Box<ruleset::BlockElement>, flows: Vec<(u16, Tuple)> },
     /// End the blocks of these addresses.
     Unblock(Vec<IpAddr>),
     /// Read our table back.
@@ -100,7 +100,7 @@ impl State {
     }
 
     /// The blocks to be put into a new table.
-    pub(crate) fn blocks(&self, now: Duration) -> Vec<ruleset::Block> {
+    pub(crate) fn blocks(&self, now: Duration) -> Vec<ruleset::BlockElement> {
         let blocks = self.inspection.blocks.list();
         blocks.into_iter().map(|block| inspection::element(block, now)).collect()
     }
@@ -153,7 +153,8 @@ impl Core {
                 continue;
             };
             let connections = self.conntrack.flows().connections_of(block.address);
-            self.offload.reject(&connections, block.sid, block.until, topology, self.now);
+            let ebpf = self.offload.ebpf_mut();
+            ebpf.reject(&connections, block.sid, block.until, topology, self.now);
             let flows = connections.iter().map(|one| (one.zone, one.orig)).collect();
             let element = Box::new(inspection::element(&block, now));
             effects.push(AnyEffect::Ips(Effect::Block { element, flows }));
@@ -183,7 +184,7 @@ impl Core {
     pub(crate) fn unblock(&mut self, address: IpAddr) -> Option<AnyEffect> {
         // As the kernel has it: an IPv4 address may be written as an IPv6 one.
         let address = self.ips.inspection.blocks.release(address)?.address;
-        self.offload.accept(&[address], self.now);
+        self.offload.ebpf_mut().accept(&[address], self.now);
         log::info!("{address} is unblocked by command");
         Some(AnyEffect::Ips(Effect::Unblock(vec![address])))
     }
@@ -198,7 +199,7 @@ impl Core {
         if ended.is_empty() {
             return None;
         }
-        self.offload.accept(&ended, self.now);
+        self.offload.ebpf_mut().accept(&ended, self.now);
         Some(AnyEffect::Ips(Effect::Unblock(ended)))
     }
 

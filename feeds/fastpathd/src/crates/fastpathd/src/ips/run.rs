@@ -74,7 +74,7 @@ fn reload_rules(core: &Core, io: &Io) {
     });
 }
 
-fn block(element: ruleset::Block, flows: Vec<(u16, Tuple)>, io: &Io) {
+fn block(element: ruleset::BlockElement, flows: Vec<(u16, Tuple)>, io: &Io) {
     let (nft, lock) = (io.nft.clone(), io.table_lock.clone());
     spawn_local(async move {
         let _guard = lock.lock().await;
@@ -133,7 +133,7 @@ pub(crate) async fn read_table(nft: &NftCommand, events: &Sender<AnyEvent>) {
 async fn renew(
     nft: &NftCommand,
     plan: &ruleset::Plan,
-    blocks: &[ruleset::Block],
+    blocks: &[ruleset::BlockElement],
     events: &Sender<AnyEvent>,
 ) -> Result<usize, String> {
     let flows = reset(plan.mark_mask, events).await;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use ips::{Listener, Rates};
+use ips::{EventListener, Rates};
 use tokio::sync::mpsc::Sender;
 
 use crate::event::Event as AnyEvent;
@@ -55,7 +55,7 @@ pub(crate) fn provide_rules(own: &Path, store: &Path) -> Result<(), String> {
 pub(crate) async fn listen(folder: Folder, started: Instant, events: Sender<AnyEvent>) {
     loop {
         let path = folder.events();
-        let failure = match Listener::bind(&path, users(), Rates::default()) {
+        let failure = match EventListener::bind(&path, users(), Rates::default()) {
             Ok(mut listener) => loop {
                 match listener.next(|| started.elapsed()).await {
                     Ok(batch) => {
@@ -90,7 +90,7 @@ fn users() -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ips::inspection::Overlay;
+    use crate::ips::inspection::SuricataFiles;
 
     fn folder(name: &str) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("fastpathd-{name}-{}", std::process::id()));
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn an_overlay_is_written_and_removed() {
         let folder = Folder(folder("overlay"));
-        let run = Instruction::Run(Overlay {
+        let run = Instruction::Run(SuricataFiles {
             yaml: "%YAML 1.1\n".into(),
             arguments: "-q\n0\n".into(),
             cpus: "1".into(),

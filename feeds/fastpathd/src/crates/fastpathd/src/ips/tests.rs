@@ -113,7 +113,7 @@ fn switched_on_suricata_gets_its_files_and_packets_pass_until_it_works() {
     core.applied(Ok(ruleset::Applied::Replaced));
     let effects = inline(&mut core);
     let inspection = core.plan_of(&effects).protection.inspection.clone().unwrap();
-    assert_eq!(inspection.gate, ruleset::Gate::Queue);
+    assert_eq!(inspection.gate, model::Gate::Queue);
     let answer = ask(&mut core, "ips", json!({}));
     assert_eq!(answer["state"], "inline", "{answer}");
     assert_eq!(answer["queues"][0]["bound"], true);
@@ -153,7 +153,7 @@ fn a_hung_suricata_opens_the_gate_within_two_seconds() {
         if !effects.is_empty() {
             opened = Some(half);
             let inspection = plan(&effects).protection.inspection.clone().unwrap();
-            assert_eq!(inspection.gate, ruleset::Gate::Open);
+            assert_eq!(inspection.gate, model::Gate::Open);
             break;
         }
     }
@@ -280,7 +280,7 @@ fn disabling_inspection_stops_suricata_and_ends_blocks() {
 
 fn in_kernel(address: &str) -> InForce {
     let (address, comment) = (address.parse().unwrap(), "8100001 output of id".to_owned());
-    let block = ruleset::Block { address, seconds: 600, left: 300, comment };
+    let block = ruleset::BlockElement { address, seconds: 600, left: 300, comment };
     InForce { blocks: vec![block], ..InForce::default() }
 }
 

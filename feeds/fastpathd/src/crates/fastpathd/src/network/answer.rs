@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use config::order;
 use flows::Network;
 use serde::Serialize;
-use topology::{Address, Link, NeighbourState, Queue};
+use topology::{Address, Link, NeighbourState, QueueingDiscipline};
 
 use crate::core::Core;
 use crate::network::interfaces::Interface;
@@ -106,7 +106,8 @@ fn links(core: &Core) -> Vec<LinkView> {
         // The plan also knows the settings, so its text comes first.
         let decision = core.offload.planned().and_then(|plan| plan.decisions.get(&*link.name));
         let why = decision.map(|decision| &decision.why).or(device.map(|device| &device.why));
-        let on = |queue: &Queue| name_of(topology.link(queue.index)).unwrap_or_default();
+        let on =
+            |queue: &QueueingDiscipline| name_of(topology.link(queue.index)).unwrap_or_default();
         let shaped = shaped.get(&*link.name);
         LinkView {
             index: link.index,

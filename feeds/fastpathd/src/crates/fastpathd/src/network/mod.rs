@@ -12,8 +12,8 @@ use topology::{Change, Topology};
 
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
-use crate::offload::endpoint::{change_of, decides_routes};
 use crate::sys::netdev::NetMeter;
+use change::{change_of, decides_routes};
 use interfaces::{Firewall, parse_dump};
 use names::Names;
 use stations::Stations;
@@ -21,6 +21,7 @@ use view::NetworkView;
 use wan::{Wan, wans};
 
 pub(crate) mod answer;
+mod change;
 pub(crate) mod interfaces;
 mod names;
 pub(crate) mod run;
@@ -116,7 +117,7 @@ impl State {
     }
 
     /// The devices that a mode of inspection can be configured to use.
-    pub(crate) fn ports(&self) -> Vec<ips::Port> {
+    pub(crate) fn ports(&self) -> Vec<ips::CapturePort> {
         zones::ports(self.topology())
     }
 

@@ -75,13 +75,13 @@ fn devices_of(interface: &Interface) -> Vec<String> {
 }
 
 /// The devices that a mode of inspection can be configured to use.
-pub(crate) fn ports(topology: &Topology) -> Vec<ips::Port> {
+pub(crate) fn ports(topology: &Topology) -> Vec<ips::CapturePort> {
     let mut carried = carried(topology);
     let routable = topology.addresses().filter(|have| !is_link_local(have.address));
     let addressed = order::set(routable.map(|have| have.index));
     topology
         .links()
-        .map(|link| ips::Port {
+        .map(|link| ips::CapturePort {
             name: link.name.to_string(),
             bridge: link
                 .master

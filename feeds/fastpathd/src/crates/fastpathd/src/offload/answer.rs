@@ -2,7 +2,7 @@
 //! The answer of `ebpf`.
 
 use ebpf::layout::Out;
-use ebpf::table::Table;
+use ebpf::table::ConnectionTable;
 use serde::Serialize;
 
 use crate::offload::ebpf::EbpfEngine;
@@ -44,7 +44,7 @@ pub(crate) fn view(engine: &EbpfEngine) -> EbpfView<'_> {
     let (table, counted) = (engine.table(), engine.exits());
     let devices = engine.programs().iter();
     let exits = Out::ALL.iter().zip(counted.out);
-    let dropped = table.map(Table::dropped).unwrap_or_default().iter();
+    let dropped = table.map(ConnectionTable::dropped).unwrap_or_default().iter();
     EbpfView {
         active: engine.held().next().is_some(),
         why: engine.why(),
@@ -55,12 +55,12 @@ pub(crate) fn view(engine: &EbpfEngine) -> EbpfView<'_> {
                 why: &program.why,
             })
             .collect(),
-        flows: table.map_or(0, Table::len),
+        flows: table.map_or(0, ConnectionTable::len),
         // Each has an entry for either direction.
-        capacity: table.map_or(0, Table::capacity) / 2,
-        evicted: table.map_or(0, Table::evicted),
+        capacity: table.map_or(0, ConnectionTable::capacity) / 2,
+        evicted: table.map_or(0, ConnectionTable::evicted),
         seen: counted.seen,
-        exits: exits.map(|(exit, packets)| ExitView { exit: exit.word(), packets }).collect(),
+        exits: exits.map(|(exit, packets)| ExitView { exit: exit.name(), packets }).collect(),
         dropped: dropped
             .map(|(rule, sum)| DroppedView { rule: *rule, packets: sum.packets, bytes: sum.bytes })
             .collect(),

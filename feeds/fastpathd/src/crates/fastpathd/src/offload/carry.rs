@@ -2,7 +2,7 @@
 //! The eBPF engine at work: programs on devices, requests of the flow table, changes of the
 //! network.
 
-use ebpf::dependency::Change;
+use ebpf::dependency::DependencyChange;
 use ruleset::Plan;
 
 use crate::conntrack;
@@ -26,7 +26,7 @@ impl Core {
     }
 
     /// The network has changed: entries that depend on what changed are removed.
-    pub(crate) fn dependencies_changed(&mut self, changes: &[Change]) -> Vec<AnyEffect> {
+    pub(crate) fn dependencies_changed(&mut self, changes: &[DependencyChange]) -> Vec<AnyEffect> {
         self.offload.ebpf.changed(changes, self.network.view(), self.now);
         self.serve_ebpf()
     }

@@ -178,7 +178,8 @@ fn the_flowtable_has_no_flows_of_a_tunnel_that_packets_are_routed_over() {
 fn a_queue_above_the_lowest_device_keeps_flows_slow_and_they_say_so() {
     let mut core = running();
     core.entries_read(&[established(1, true)]);
-    let queue = |index| topology::Queue { index, incoming: false, kind: "cake".into() };
+    let queue =
+        |index| topology::QueueingDiscipline { index, incoming: false, kind: "cake".into() };
     assert_eq!(
         core.network_changed(vec![topology::Change::Queues(vec![queue(3)])]),
         [],

@@ -7,14 +7,15 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ctnetlink::{Entry, EntryUpdate};
-use ebpf::connection::{self, Timeouts};
-use ebpf::dependency::{Change, Dependency, Endpoint};
-use ebpf::engine::{Cause, Engine, InstallError, MapError, Maps};
+use ebpf::connection::Timeouts;
+use ebpf::dependency::{Dependency, DependencyChange, Endpoint};
+use ebpf::engine::{Cause, InstallError, MapError, Maps, OffloadEngine};
 use ebpf::entry::Hook;
 use ebpf::layout::Exits;
-use ebpf::table::Table;
-use flows::{Connection, FlowTable, Now, OffloadRequest, Reason};
-use topology::{Queue, QueueUse, Topology, bypassed_queue};
+use ebpf::table::ConnectionTable;
+use flows::{FlowTable, Now, OffloadRequest, Reason};
+use model::Connection;
+use topology::{QueueUse, QueueingDiscipline, Topology, bypassed_queue};
 
 use crate::network::view::NetworkView;
 use crate::offload::endpoint::{endpoint, reason};
@@ -89,7 +90,7 @@ pub(crate) struct Served {
 /// The eBPF engine.
 #[derive(Debug, Default)]
 pub(crate) struct EbpfEngine {
-    engine: Option<Engine>,
+    engine: Option<OffloadEngine>,
     /// Of the engine's maps.
     id: u32,
     programs: Vec<Program>,
@@ -103,7 +104,7 @@ pub(crate) struct EbpfEngine {
     failure: String,
     timeouts: Timeouts,
     /// Queues and limits that the administrator has configured.
-    shaped: Vec<Queue>,
+    shaped: Vec<QueueingDiscipline>,
     exits: Exits,
     dumps: u8,
 }
@@ -157,7 +158,8 @@ impl EbpfEngine {
     /// Other maps than before: carried flows are installed there with their next change.
     fn open(&mut self, opened: OpenMaps, now: Now) -> Result<(), String> {
         let OpenMaps { maps, capacity, id } = opened;
-        let engine = Engine::new(maps, capacity, self.timeouts).map_err(|error| chain(&error))?;
+        let engine =
+            OffloadEngine::new(maps, capacity, self.timeouts).map_err(|error| chain(&error))?;
         let report = self.engine.as_mut().map(|before| {
             before.remove_all(now.mono);
             before.report()
@@ -234,8 +236,9 @@ impl EbpfEngine {
         let differ = old
             .filter(|one| !self.shaped.contains(one))
             .chain(new.filter(|one| !before.contains(one)));
-        let touched: Vec<Change> =
-            differ.map(|queue| Change::Dependency(Dependency::Link(queue.index))).collect();
+        let touched: Vec<DependencyChange> = differ
+            .map(|queue| DependencyChange::Dependency(Dependency::Link(queue.index)))
+            .collect();
         // Their endpoints are the same: all flows over these links are checked again.
         if let Some(engine) = &mut self.engine {
             engine.changed(&touched, |_| None, now.mono);
@@ -336,7 +339,7 @@ impl EbpfEngine {
             return Err(Reason::Shaped);
         }
         let engine = self.engine.as_mut().ok_or(Reason::NotTaken)?;
-        let installed = engine.install(known_as(connection, connection.id), ends, now.mono);
+        let installed = engine.install(*connection, ends, now.mono);
         installed.map_err(|error| match error {
             InstallError::Refused(refusal) => reason(refusal),
             InstallError::Kernel(error) => {
@@ -380,7 +383,7 @@ impl EbpfEngine {
                 .map(|address| self.endpoint(topology, address));
             if let (Some(engine), [Ok(initiator), Ok(responder)]) = (&mut self.engine, ends) {
                 engine.remove(id, now.mono);
-                let connection = known_as(connection, id | REJECTED);
+                let connection = Connection { id: id | REJECTED, ..*connection };
                 // If the table is full nft drops them.
                 let _ = engine.reject(connection, [initiator, responder], rule, until, now.mono);
             }
@@ -408,9 +411,14 @@ impl EbpfEngine {
     }
 
     /// The network has changed: entries that depend on what changed are removed.
-    pub(crate) fn changed(&mut self, changes: &[Change], network: &NetworkView, now: Now) {
+    pub(crate) fn changed(
+        &mut self,
+        changes: &[DependencyChange],
+        network: &NetworkView,
+        now: Now,
+    ) {
         // A change of queues is reported as this only.
-        if changes.contains(&Change::All) {
+        if changes.contains(&DependencyChange::All) {
             self.set_queues(network.topology(), now);
         }
         self.flush(changes, network.topology(), now);
@@ -419,10 +427,10 @@ impl EbpfEngine {
     /// Devices have other programs, or none.
     pub(crate) fn programs_changed(&mut self, network: &NetworkView, now: Now) {
         self.set_queues(network.topology(), now);
-        self.flush(&[Change::All], network.topology(), now);
+        self.flush(&[DependencyChange::All], network.topology(), now);
     }
 
-    fn flush(&mut self, changes: &[Change], topology: &Topology, now: Now) {
+    fn flush(&mut self, changes: &[DependencyChange], topology: &Topology, now: Now) {
         let Some(engine) = self.engine.as_mut().filter(|_| !changes.is_empty()) else { return };
         let programs = &self.programs;
         engine.changed(changes, |address| endpoint(programs, topology, address).ok(), now.mono);
@@ -465,8 +473,8 @@ impl EbpfEngine {
     }
 
     /// The connections that are carried or dropped.
-    pub(crate) fn table(&self) -> Option<&Table> {
-        self.engine.as_ref().map(Engine::table)
+    pub(crate) fn table(&self) -> Option<&ConnectionTable> {
+        self.engine.as_ref().map(OffloadEngine::table)
     }
 }
 
@@ -478,10 +486,4 @@ pub(crate) fn without_window_tracking(connection: &Connection) -> EntryUpdate {
         timeout_s: None,
         disable_window_tracking: true,
     }
-}
-
-/// A connection as the engine knows it, under this number.
-fn known_as(connection: &Connection, id: u64) -> connection::Connection {
-    let Connection { id: _, zone, orig, reply } = *connection;
-    connection::Connection { id, zone, orig, reply }
 }

@@ -8,9 +8,12 @@ use ctnetlink::{Counters, Entry, EntryUpdate, Event, Revision, TcpState};
 use ebpf::entry::{Hook, Key};
 use ebpf::fake::Fake;
 use flows::Now;
-use ruleset::{Applied, Engine};
+use model::Engine;
+use ruleset::Applied;
 use serde_json::{Value, json};
-use topology::{FdbEntry, Mac, Neighbour, NeighbourState, PppoeSession, Prefix, Rule, RuleAction};
+use topology::{
+    FdbEntry, Mac, Neighbour, NeighbourState, PppoeSession, Prefix, RoutingRule, RuleAction,
+};
 
 use super::*;
 use crate::fixture::{ask, established, lab_dump, lab_firewall, lab_network};
@@ -346,7 +349,7 @@ fn a_blocked_source_is_dropped_at_the_hook() {
     let source = established(7, false).orig.src;
     let offers = core.conntrack.flows().connections_of(source);
     let (now, until) = (core.now, core.now.mono + Duration::from_secs(60));
-    core.offload.reject(&offers, 2_100_498, until, core.network.topology(), now);
+    core.offload.ebpf.reject(&offers, 2_100_498, until, core.network.topology(), now);
     core.serve_ebpf();
     assert!(maps.with(|inside| inside.flows.values().all(|(entry, _)| entry.drop.is_some())));
     assert_eq!(core.conntrack.flows().totals().paths.ebpf.packets, 2);
@@ -359,7 +362,7 @@ fn a_blocked_source_is_dropped_at_the_hook() {
     let dropped = core.offload.ebpf().table().unwrap().dropped().to_vec();
     assert_eq!(dropped, [(2_100_498, Counters { packets: 5, bytes: 500 })]);
     let now = core.now;
-    core.offload.accept(&[source], now);
+    core.offload.ebpf.accept(&[source], now);
     assert_eq!(carried(&maps), 0);
 }
 
@@ -414,7 +417,7 @@ fn changed_firewall_rules_have_to_be_passed_again() {
 
 /// A foreign rule for packets from this network, next to those of every kernel.
 fn routing_rules(from: Option<&str>) -> topology::Change {
-    let plain = |priority, table| Rule {
+    let plain = |priority, table| RoutingRule {
         ipv6: false,
         priority,
         action: RuleAction::Lookup(table),
@@ -427,7 +430,7 @@ fn routing_rules(from: Option<&str>) -> topology::Change {
         more: false,
     };
     let network = from.map(|from| Prefix { network: from.parse().unwrap(), length: 24 });
-    let made = network.map(|from| Rule { from: Some(from), ..plain(100, 100) });
+    let made = network.map(|from| RoutingRule { from: Some(from), ..plain(100, 100) });
     let usual = [plain(32766, 254), plain(32767, 253)];
     topology::Change::Rules([plain(0, 255)].into_iter().chain(made).chain(usual).collect())
 }

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use ctnetlink::Touch;
 use flows::Now;
-use ruleset::{Applied, Engine, Plan};
+use model::Engine;
+use ruleset::{Applied, Plan};
 use serde::Serialize;
 
 /// A refused plan is tried again after this long: a missing module may have been loaded since.

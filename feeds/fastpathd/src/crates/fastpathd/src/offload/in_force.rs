@@ -3,7 +3,8 @@
 
 use ctnetlink::{Revision, Touch};
 use flows::EngineState;
-use ruleset::{Applied, Engine, Plan};
+use model::Engine;
+use ruleset::{Applied, Plan};
 
 use crate::bus;
 use crate::core::Core;
@@ -113,10 +114,9 @@ impl Core {
     fn engine_changed(&mut self) {
         let (engine, devices, left_out, shaped) = match self.offload.in_force() {
             Some(plan) if plan.engine != Engine::Off => {
-                let excludes = plan.excludes.iter().map(flow_exclude).collect();
                 let engine = EngineState {
-                    engine: flow_engine(plan.engine),
-                    excludes,
+                    engine: plan.engine,
+                    excludes: plan.excludes.clone(),
                     passed: plan.passed().unwrap_or_default(),
                 };
                 (engine, plan.devices.clone(), plan.left_out, plan.shaped.clone())
@@ -126,27 +126,6 @@ impl Core {
         self.network.view_mut().set_devices(devices, left_out, shaped);
         self.conntrack.flows_mut().engine(engine, self.now);
         self.inspection_changed();
-    }
-}
-
-const fn flow_engine(engine: Engine) -> flows::Engine {
-    match engine {
-        Engine::Off => flows::Engine::Off,
-        Engine::Flowtable => flows::Engine::Flowtable,
-        Engine::FlowtableHw => flows::Engine::FlowtableHw,
-        Engine::Ebpf => flows::Engine::Ebpf,
-    }
-}
-
-fn flow_exclude(exclude: &ruleset::Exclude) -> flows::Exclude {
-    // Every field by name: a new one must be handled here.
-    let ruleset::Exclude { name: _, src, dest, proto, src_port, dest_port } = exclude;
-    flows::Exclude {
-        src: *src,
-        dest: *dest,
-        proto: *proto,
-        src_port: src_port.as_ref().map(|p| p.first..=p.last),
-        dest_port: dest_port.as_ref().map(|p| p.first..=p.last),
     }
 }
 

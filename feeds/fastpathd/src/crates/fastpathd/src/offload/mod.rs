@@ -2,13 +2,9 @@
 //! Offloading of flows: the plan, the flowtable in nftables, and the eBPF engine.
 
 use std::collections::BTreeSet;
-use std::net::IpAddr;
-use std::time::Duration;
 
-use ctnetlink::{Entry, Revision};
-use flows::{Connection, FlowTable, Now};
+use ctnetlink::Revision;
 use ruleset::{Applied, Plan};
-use topology::Topology;
 
 use self::ebpf::{AttachOutcome, AttachRequest, EbpfEngine};
 use crate::core::Core;
@@ -19,7 +15,7 @@ pub(crate) mod answer;
 mod attach;
 mod carry;
 pub(crate) mod ebpf;
-pub(crate) mod endpoint;
+mod endpoint;
 pub(crate) mod flowtable;
 mod in_force;
 mod plan;
@@ -91,31 +87,8 @@ impl State {
         &self.ebpf
     }
 
-    /// Drops packets of blocked connections before the stack sees them.
-    pub(crate) fn reject(
-        &mut self,
-        connections: &[Connection],
-        rule: u32,
-        until: Duration,
-        topology: &Topology,
-        now: Now,
-    ) {
-        self.ebpf.reject(connections, rule, until, topology, now);
-    }
-
-    /// Addresses are no longer blocked.
-    pub(crate) fn accept(&mut self, addresses: &[IpAddr], now: Now) {
-        self.ebpf.accept(addresses, now);
-    }
-
-    /// A connection has ended: its last counters, before the flow table drops it.
-    pub(crate) fn connection_ended(&mut self, entry: &Entry, flows: &mut FlowTable, now: Now) {
-        self.ebpf.connection_ended(entry, flows, now);
-    }
-
-    /// All of conntrack has been read.
-    pub(crate) fn dump_ended(&mut self) {
-        self.ebpf.dump_ended();
+    pub(crate) fn ebpf_mut(&mut self) -> &mut EbpfEngine {
+        &mut self.ebpf
     }
 
     fn held_devices(&self) -> BTreeSet<String> {

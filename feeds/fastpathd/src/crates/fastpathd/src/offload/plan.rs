@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use ruleset::{Candidate, Engine, Plan};
+use model::Engine;
+use ruleset::{Candidate, Plan};
 
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;

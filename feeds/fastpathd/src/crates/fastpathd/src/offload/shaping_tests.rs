@@ -4,7 +4,7 @@
 use super::*;
 
 fn queues(found: &[(u32, bool, &str)]) -> topology::Change {
-    let queue = |(index, incoming, kind): &(u32, bool, &str)| topology::Queue {
+    let queue = |(index, incoming, kind): &(u32, bool, &str)| topology::QueueingDiscipline {
         index: *index,
         incoming: *incoming,
         kind: (*kind).into(),

@@ -184,7 +184,7 @@ impl Updates {
         matches!(outcome, Outcome::Updated | Outcome::Partly | Outcome::Restored)
     }
 
-    pub(crate) fn view(&self, counted: ips::Rules) -> RulesView<'_> {
+    pub(crate) fn view(&self, counted: ips::RuleCounts) -> RulesView<'_> {
         let failed = !self.failure.is_empty()
             || matches!(self.state.outcome, Outcome::Failed | Outcome::Partly)
                 && self.state.finished_ms != 0;
@@ -314,9 +314,9 @@ mod tests {
         assert!(updates.tick(Path::new("/own"), 2000).is_none());
         assert!(updates.tick(Path::new("/own"), 2000 + SOON).is_some());
         assert!(updates.start(Path::new("/own"), 9000).is_none(), "one is under way");
-        assert_eq!(updates.view(ips::Rules::default()).state, "updating");
+        assert_eq!(updates.view(ips::RuleCounts::default()).state, "updating");
         assert!(!updates.done(Err("no such program".into()), 9000));
-        let view = updates.view(ips::Rules::default());
+        let view = updates.view(ips::RuleCounts::default());
         assert_eq!((view.state, view.message.as_str()), ("failed", "no such program"));
     }
 

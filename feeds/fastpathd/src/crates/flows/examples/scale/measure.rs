@@ -9,10 +9,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ctnetlink::Entry;
-use flows::{
-    Action, Engine, EngineState, FlowTable, FlowsQuery, Gate, InspectionState, Network, Now,
-    Policy, Side, TopQuery,
-};
+use flows::{EngineState, FlowTable, FlowsQuery, InspectionState, Network, Now, Side, TopQuery};
+use model::{Action, DevicePolicy, Engine, Gate};
 use serde_json::{Value, json};
 
 use crate::{Failure, yardstick};
@@ -184,14 +182,15 @@ fn new_table() -> FlowTable {
 
 /// A policy whose last line decides, as a large one would be, and exempt networks.
 fn inspection() -> InspectionState {
-    let line = |n: u16| Policy {
+    let line = |n: u16| DevicePolicy {
         from: Some([format!("br-lan.{n}")].into()),
         to: Some(["pppoe-wan".to_owned()].into()),
         action: Action::Inspect,
+        ..DevicePolicy::default()
     };
     let exempt = |n: u8| config::Network::of(IpAddr::from([10, 200, n, 0]), 24);
     InspectionState {
-        gate: Gate::Queue,
+        gate: Some(Gate::Queue),
         bypass: 0x4000_0000,
         spent: 0x2000_0000,
         policies: (100..108).map(line).collect(),

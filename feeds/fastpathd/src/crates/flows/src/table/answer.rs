@@ -120,7 +120,7 @@ fn conflict(query: &FlowsQuery) -> QueryError {
     };
     QueryError::Conflict {
         field: "sort".into(),
-        value: format!("\"{}\"", query.sort.word()),
+        value: format!("\"{}\"", query.sort.name()),
         other: other.into(),
     }
 }

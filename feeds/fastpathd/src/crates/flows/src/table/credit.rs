@@ -2,11 +2,11 @@
 //! What the growth of a flow's counters is credited to.
 
 use ctnetlink::{Counters, Entry};
+use model::Engine;
 
-use crate::engine::Engine;
 use crate::flow::{Delta, Growth, Reading};
 use crate::handshake::Event;
-use crate::inspection::{Inspection, InspectionState};
+use crate::inspection::{InspectionState, InspectionStatus};
 use crate::ladder;
 use crate::path::Path;
 use crate::table::FlowTable;
@@ -61,10 +61,12 @@ impl FlowTable {
         flow.inspection = if flow.forwarded() {
             self.inspection.standing(flow.action, flow.mark, offloaded.is_some())
         } else {
-            Inspection::None
+            InspectionStatus::None
         };
         match (offloaded, flow.inspection) {
-            (None, Inspection::Inspecting | Inspection::Always) => flow.inspected = true,
+            (None, InspectionStatus::Inspecting | InspectionStatus::Always) => {
+                flow.inspected = true;
+            }
             (path, _) => flow.carried = flow.carried.max(Some(path.unwrap_or(Path::Slow))),
         }
         // It has been inspected before it was first seen.

@@ -3,9 +3,10 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use model::Connection;
+
 use crate::ends::{Pair, View};
 use crate::flow::Flow;
-use crate::handshake::Connection;
 use crate::proto::{TCP, UDP, has_ports};
 use crate::table::FlowTable;
 

@@ -2,9 +2,10 @@
 //! Offloading to the eBPF engine: requests, their outcome, what the engine counts.
 
 use ctnetlink::{Counters, Entry, TcpState};
+use model::Connection;
 
 use crate::flow::Flow;
-use crate::handshake::{Connection, Event, OffloadRequest, OffloadState};
+use crate::handshake::{Event, OffloadRequest, OffloadState};
 use crate::network::Network;
 use crate::path::{Path, Reason};
 use crate::table::FlowTable;

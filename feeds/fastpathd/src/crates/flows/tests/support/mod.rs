@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use ctnetlink::{Counters, Entry, Status, TcpState, Tuple};
 use flows::{
-    Action, Engine, EngineState, FlowDetail, FlowPage, FlowTable, FlowsQuery, Gate,
-    InspectionState, Network, Now, Side,
+    EngineState, FlowDetail, FlowPage, FlowTable, FlowsQuery, InspectionState, Network, Now, Side,
 };
+use model::{Action, Engine, Gate};
 use serde_json::{Value, json};
 
 pub(crate) const TCP: u8 = 6;
@@ -227,7 +227,7 @@ pub(crate) const BUDGET: u64 = 1_000_000;
 /// Everything is inspected, with a budget of a million bytes.
 pub(crate) fn inspection() -> InspectionState {
     InspectionState {
-        gate: Gate::Queue,
+        gate: Some(Gate::Queue),
         bypass: BYPASS,
         spent: SPENT,
         policies: Vec::new(),

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::{CommandError, nonsense};
-use crate::health::Rules;
+use crate::health::RuleCounts;
 use crate::text::bounded;
 
 /// A rule that could not be loaded.
@@ -45,8 +45,8 @@ pub fn read_answer(command: &'static str, line: &[u8]) -> Result<Value, CommandE
 
 /// Numbers of rules, of the answer to `ruleset-stats`: one entry for each tenant.
 #[must_use]
-pub fn read_rules(message: &Value) -> Option<Rules> {
-    let mut rules = Rules::default();
+pub fn read_rules(message: &Value) -> Option<RuleCounts> {
+    let mut rules = RuleCounts::default();
     for engine in message.as_array()? {
         let number = |name| engine.get(name)?.as_u64();
         rules.loaded = rules.loaded.saturating_add(number("rules_loaded")?);

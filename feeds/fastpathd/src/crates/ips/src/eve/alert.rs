@@ -3,23 +3,13 @@
 
 use std::net::IpAddr;
 
-/// The direction of the packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Direction {
-    /// From the initiator.
-    ToServer,
-    /// To the initiator.
-    ToClient,
-}
-
-impl Direction {
-    /// The name in the API.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ToServer => "to_server",
-            Self::ToClient => "to_client",
-        }
+config::named! {
+    /// Which way the packet went.
+    pub enum Direction {
+        /// From who opened the connection.
+        ToServer = "to_server",
+        /// To who opened it.
+        ToClient = "to_client",
     }
 }
 

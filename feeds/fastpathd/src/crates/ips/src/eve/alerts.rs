@@ -31,8 +31,8 @@ impl AlertContext for () {
 
 /// Which alerts are asked for: all conditions must hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Filter {
-    /// Terms in any of the texts, case ignored.
+pub struct AlertFilter {
+    /// Words in any of the texts, case ignored.
     pub text: Option<String>,
     /// Blocked or not.
     pub blocked: Option<bool>,
@@ -120,7 +120,7 @@ impl Alerts {
     #[must_use]
     pub fn page(
         &self,
-        filter: &Filter,
+        filter: &AlertFilter,
         limit: usize,
         seen: u64,
         context: &impl AlertContext,
@@ -140,7 +140,7 @@ impl Alerts {
     }
 }
 
-fn matches(filter: &Filter, alert: &Alert, context: &impl AlertContext) -> bool {
+fn matches(filter: &AlertFilter, alert: &Alert, context: &impl AlertContext) -> bool {
     let ends = || [alert.src, alert.dst].into_iter().flatten();
     filter.blocked.is_none_or(|blocked| blocked == alert.blocked)
         && filter.severity.is_none_or(|worst| alert.severity <= worst)

@@ -53,11 +53,11 @@ impl AlertContext for Known {
 #[test]
 fn the_ring_keeps_the_newest_and_counts_on() {
     let alerts = alerts(2500);
-    let page = alerts.page(&Filter::default(), 3, 9000, &());
+    let page = alerts.page(&AlertFilter::default(), 3, 9000, &());
     assert_eq!(ids(&page), [2500, 2499, 2498]);
     assert_eq!((page.total, page.seen, page.last), (1000, 9000, 2500));
     assert_eq!(alerts.newest_first().last().map(|(id, _)| id), Some(1501));
-    let since = Filter { since: 2498, ..Filter::default() };
+    let since = AlertFilter { since: 2498, ..AlertFilter::default() };
     assert_eq!(ids(&alerts.page(&since, 100, 0, &())), [2500, 2499]);
 }
 
@@ -72,21 +72,21 @@ fn every_condition_holds() {
     let alerts = alerts(4);
     let address = |text: &str| Some(text.parse().unwrap());
     let text = |text: &str| Some(text.to_owned());
-    let none = Filter::default;
+    let none = AlertFilter::default;
     for (filter, expected) in [
         (none(), vec![4, 3, 2, 1]),
-        (Filter { blocked: Some(true), ..none() }, vec![4, 2]),
-        (Filter { severity: Some(2), ..none() }, vec![4, 1]),
-        (Filter { sid: Some(3), ..none() }, vec![3]),
-        (Filter { address: address("192.0.2.1"), ..none() }, vec![4, 3, 2, 1]),
-        (Filter { address: address("192.0.2.9"), ..none() }, vec![]),
-        (Filter { text: text("RULE 2"), ..none() }, vec![2]),
-        (Filter { text: text("example.ORG"), ..none() }, vec![4, 3, 2, 1]),
-        (Filter { text: text("2001:db8"), ..none() }, vec![4, 3, 2, 1]),
-        (Filter { text: text("Laptop"), ..none() }, vec![4, 3, 2, 1]),
-        (Filter { text: text("nothing"), ..none() }, vec![]),
-        (Filter { flow: Some(77), ..none() }, vec![3]),
-        (Filter { blocked: Some(true), sid: Some(3), ..none() }, vec![]),
+        (AlertFilter { blocked: Some(true), ..none() }, vec![4, 2]),
+        (AlertFilter { severity: Some(2), ..none() }, vec![4, 1]),
+        (AlertFilter { sid: Some(3), ..none() }, vec![3]),
+        (AlertFilter { address: address("192.0.2.1"), ..none() }, vec![4, 3, 2, 1]),
+        (AlertFilter { address: address("192.0.2.9"), ..none() }, vec![]),
+        (AlertFilter { text: text("RULE 2"), ..none() }, vec![2]),
+        (AlertFilter { text: text("example.ORG"), ..none() }, vec![4, 3, 2, 1]),
+        (AlertFilter { text: text("2001:db8"), ..none() }, vec![4, 3, 2, 1]),
+        (AlertFilter { text: text("Laptop"), ..none() }, vec![4, 3, 2, 1]),
+        (AlertFilter { text: text("nothing"), ..none() }, vec![]),
+        (AlertFilter { flow: Some(77), ..none() }, vec![3]),
+        (AlertFilter { blocked: Some(true), sid: Some(3), ..none() }, vec![]),
     ] {
         let page = alerts.page(&filter, 100, 0, &Known);
         assert_eq!(ids(&page), expected, "{filter:?}");
@@ -97,7 +97,7 @@ fn every_condition_holds() {
 /// As schema/types.json, Alert, says.
 #[test]
 fn a_row_has_the_fields_of_the_api() {
-    let page = alerts(3).page(&Filter::default(), 1, 3, &Known);
+    let page = alerts(3).page(&AlertFilter::default(), 1, 3, &Known);
     let expected = json!({
         "total": 3, "seen": 3, "last": 3,
         "alerts": [{
@@ -115,7 +115,7 @@ fn a_row_has_the_fields_of_the_api() {
 fn what_is_not_ip_has_no_addresses() {
     let mut alerts = Alerts::default();
     alerts.add(Alert { src: None, dst: None, direction: None, ..alert(1) });
-    let page = alerts.page(&Filter::default(), 1, 1, &Known);
+    let page = alerts.page(&AlertFilter::default(), 1, 1, &Known);
     let row = &page.alerts[0];
     assert_eq!((row.src.as_str(), row.dst_name.as_str(), row.direction), ("", "", ""));
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::alert::{Alert, Direction, Offence};
 use super::time::unix_ms;
-use crate::counters::Counters;
+use crate::counters::SuricataCounters;
 use crate::text::bounded;
 
 /// The event in one line.
@@ -28,7 +28,7 @@ pub enum Event {
         fingerprinted: bool,
     },
     /// Suricata's counters.
-    Stats(Box<Counters>),
+    Stats(Box<SuricataCounters>),
     /// Something else.
     Other,
 }
@@ -137,7 +137,7 @@ pub fn read_event(line: &[u8]) -> Option<Event> {
         "flow" => Event::Flow(flow_end(line)?),
         "tls" => handshake(line.tls.as_ref()?),
         "quic" => handshake(line.quic.as_ref()?),
-        "stats" => Event::Stats(Box::new(Counters::read(line.stats.as_ref()?)?)),
+        "stats" => Event::Stats(Box::new(SuricataCounters::read(line.stats.as_ref()?)?)),
         _ => Event::Other,
     })
 }

@@ -7,7 +7,7 @@ use super::alerts::Alerts;
 use super::event::Event;
 use super::reader::{Batch, Counts};
 use super::visible::Visible;
-use crate::counters::Counters;
+use crate::counters::SuricataCounters;
 
 /// Offences that wait to be dealt with.
 const MOST_OFFENDERS: usize = 256;
@@ -30,8 +30,8 @@ pub struct Events {
     pub alerts: Alerts,
     /// What could be seen.
     pub visible: Visible,
-    /// Suricata's counters, once reported.
-    pub counters: Option<Counters>,
+    /// Suricata's counters, once it told.
+    pub counters: Option<SuricataCounters>,
     /// Lines.
     pub counts: Counts,
     /// Whether Suricata is connected.

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use super::super::alert::{Alert, Offence};
 use super::super::reader::{Rates, Reader};
-use super::super::visible::{Kind, Volume};
+use super::super::visible::{Visibility, Volume};
 use super::*;
 
 const RECORDED: &str = include_str!("../../tests/data/eve.jsonl");
@@ -22,8 +22,8 @@ fn everything_has_its_place() {
     events.take(recorded());
     assert_eq!(events.alerts.last(), 4);
     assert_eq!(events.drops, 3);
-    assert_eq!(events.visible.volume(Kind::Tls), Volume { flows: 1, bytes: 8748 });
-    assert_eq!(events.visible.volume(Kind::Plain).flows, 3);
+    assert_eq!(events.visible.volume(Visibility::Tls), Volume { flows: 1, bytes: 8748 });
+    assert_eq!(events.visible.volume(Visibility::Plain).flows, 3);
     assert_eq!((events.visible.named, events.visible.fingerprinted), (1, 1));
     assert_eq!(events.counters.map(|counters| counters.alerts), Some(4));
     assert_eq!((events.counts.lines, events.connected), (13, true));

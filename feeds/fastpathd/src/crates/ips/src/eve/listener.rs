@@ -25,7 +25,7 @@ pub struct ListenError {
 
 /// Hears Suricata. One connection at a time; a new one ends the old.
 #[derive(Debug)]
-pub struct Listener {
+pub struct EventListener {
     path: PathBuf,
     socket: UnixListener,
     /// Who may connect, by user id.
@@ -35,7 +35,7 @@ pub struct Listener {
     bytes: Vec<u8>,
 }
 
-impl Listener {
+impl EventListener {
     /// Listens at `path`, where a socket of before is removed. Anybody may connect by the
     /// file's mode, since Suricata has a user of its own; the kernel says who it is, and only
     /// `users` (ids) stay connected.
@@ -96,7 +96,7 @@ impl Listener {
     }
 }
 
-impl Drop for Listener {
+impl Drop for EventListener {
     /// Suricata shall find nothing rather than a socket that nobody listens on.
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);

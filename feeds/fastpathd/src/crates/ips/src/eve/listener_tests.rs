@@ -8,7 +8,7 @@ use crate::eve::Event;
 
 struct Heard {
     path: PathBuf,
-    listener: Listener,
+    listener: EventListener,
     user: u32,
 }
 
@@ -17,7 +17,7 @@ fn listener(name: &str) -> Heard {
     let path = std::env::temp_dir().join(format!("ips-{name}-{}.sock", std::process::id()));
     std::fs::write(&path, "left over").unwrap();
     let user = std::fs::metadata(&path).unwrap().uid();
-    let listener = Listener::bind(&path, vec![user], Rates::default()).unwrap();
+    let listener = EventListener::bind(&path, vec![user], Rates::default()).unwrap();
     Heard { path, listener, user }
 }
 
@@ -83,7 +83,7 @@ async fn everybody_can_reach_the_socket_and_nobody_finds_it_afterwards() {
 
 #[tokio::test]
 async fn a_path_that_cannot_be_is_told() {
-    let error = Listener::bind(Path::new("/proc/no/eve.sock"), vec![], Rates::default());
+    let error = EventListener::bind(Path::new("/proc/no/eve.sock"), vec![], Rates::default());
     let error = error.expect_err("no such folder").to_string();
     assert!(error.starts_with("cannot make the socket for Suricata's events, /proc/no"), "{error}");
 }

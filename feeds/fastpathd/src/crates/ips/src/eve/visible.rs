@@ -3,33 +3,21 @@
 
 use super::event::FlowEnd;
 
-/// How much of a connection can be read at all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// Its content.
-    Plain,
-    /// Names and fingerprints of its handshake (TLS, QUIC).
-    Tls,
-    /// Addresses and sizes.
-    Encrypted,
+config::named! {
+    /// How much of a connection can be read at all.
+    pub enum Visibility {
+        /// Its content.
+        Plain = "plain",
+        /// Names and fingerprints of its handshake (TLS, QUIC).
+        Tls = "tls",
+        /// Addresses and sizes.
+        Encrypted = "encrypted",
+    }
 }
 
-impl Kind {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Plain, Self::Tls, Self::Encrypted];
-
-    /// The name in the API.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Plain => "plain",
-            Self::Tls => "tls",
-            Self::Encrypted => "encrypted",
-        }
-    }
-
-    /// By the protocol that Suricata recognised; otherwise by the port, as far as it is known to
-    /// carry only encrypted traffic.
+impl Visibility {
+    /// By what Suricata recognised; where it recognised nothing, by the port, as far as that is
+    /// known to carry only what is encrypted.
     #[must_use]
     pub fn of(flow: &FlowEnd) -> Self {
         const PORTS: [u16; 10] = [22, 443, 500, 853, 993, 995, 1194, 4500, 8443, 51820];
@@ -66,19 +54,19 @@ pub struct Visible {
 impl Visible {
     /// How much of a kind.
     #[must_use]
-    pub fn volume(&self, kind: Kind) -> Volume {
+    pub fn volume(&self, kind: Visibility) -> Volume {
         match kind {
-            Kind::Plain => self.plain,
-            Kind::Tls => self.tls,
-            Kind::Encrypted => self.encrypted,
+            Visibility::Plain => self.plain,
+            Visibility::Tls => self.tls,
+            Visibility::Encrypted => self.encrypted,
         }
     }
 
     pub(super) fn note_flow(&mut self, flow: &FlowEnd) {
-        let volume = match Kind::of(flow) {
-            Kind::Plain => &mut self.plain,
-            Kind::Tls => &mut self.tls,
-            Kind::Encrypted => &mut self.encrypted,
+        let volume = match Visibility::of(flow) {
+            Visibility::Plain => &mut self.plain,
+            Visibility::Tls => &mut self.tls,
+            Visibility::Encrypted => &mut self.encrypted,
         };
         volume.flows += 1;
         volume.bytes = volume.bytes.saturating_add(flow.bytes);
@@ -101,15 +89,15 @@ mod tests {
     #[test]
     fn what_is_recognised_counts_before_the_port() {
         for (app, dport, kind) in [
-            ("http", 443, Kind::Plain),
-            ("tls", 8080, Kind::Tls),
-            ("quic", 443, Kind::Tls),
-            ("ssh", 2222, Kind::Encrypted),
-            ("failed", 443, Kind::Encrypted),
-            ("", 51820, Kind::Encrypted),
-            ("", 5201, Kind::Plain),
+            ("http", 443, Visibility::Plain),
+            ("tls", 8080, Visibility::Tls),
+            ("quic", 443, Visibility::Tls),
+            ("ssh", 2222, Visibility::Encrypted),
+            ("failed", 443, Visibility::Encrypted),
+            ("", 51820, Visibility::Encrypted),
+            ("", 5201, Visibility::Plain),
         ] {
-            assert_eq!(Kind::of(&flow(app, dport)), kind, "{app} {dport}");
+            assert_eq!(Visibility::of(&flow(app, dport)), kind, "{app} {dport}");
         }
     }
 
@@ -121,9 +109,9 @@ mod tests {
         visible.note_flow(&flow("http", 80));
         visible.note_handshake(true, true);
         visible.note_handshake(false, true);
-        assert_eq!(visible.volume(Kind::Tls), Volume { flows: 2, bytes: 200 });
-        assert_eq!(visible.volume(Kind::Plain), Volume { flows: 1, bytes: 100 });
-        assert_eq!(visible.volume(Kind::Encrypted), Volume::default());
+        assert_eq!(visible.volume(Visibility::Tls), Volume { flows: 2, bytes: 200 });
+        assert_eq!(visible.volume(Visibility::Plain), Volume { flows: 1, bytes: 100 });
+        assert_eq!(visible.volume(Visibility::Encrypted), Volume::default());
         assert_eq!((visible.named, visible.fingerprinted), (1, 2));
     }
 }

@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use super::{Condition, Fail, Health, Mode, Observation, Rules, State};
+use model::{FailPolicy, InspectionMode};
+
+use super::{Condition, Health, Observation, RuleCounts, State};
 use crate::queues::Queue;
 
 /// Observed twice a second.
@@ -26,7 +28,7 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Working for ten seconds.
-    pub(super) fn working(mode: Mode, fail: Fail) -> Self {
+    pub(super) fn working(mode: InspectionMode, fail: FailPolicy) -> Self {
         let mut watch = Self::starting(mode, fail);
         watch.appears();
         watch.steps(20);
@@ -34,14 +36,14 @@ impl Watch {
     }
 
     /// Just asked for.
-    pub(super) fn starting(mode: Mode, fail: Fail) -> Self {
-        let queues = if mode == Mode::Nfq { vec![None, None] } else { Vec::new() };
+    pub(super) fn starting(mode: InspectionMode, fail: FailPolicy) -> Self {
+        let queues = if mode == InspectionMode::Nfq { vec![None, None] } else { Vec::new() };
         let seen = Observation {
             enabled: true,
             mode,
             fail,
             queues,
-            rules: Some(Rules { loaded: 40, failed: 0 }),
+            rules: Some(RuleCounts { loaded: 40, failed: 0 }),
             asked: Some(ms(1000)),
             ..Observation::default()
         };

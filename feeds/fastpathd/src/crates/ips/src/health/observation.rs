@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
+use model::{FailPolicy, InspectionMode};
+
 use crate::queues::Queue;
-use crate::settings::{Fail, Mode};
 
 /// All that is known at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,9 +13,9 @@ pub struct Observation {
     /// Whether inspection is asked for.
     pub enabled: bool,
     /// How packets reach Suricata.
-    pub mode: Mode,
+    pub mode: InspectionMode,
     /// What happens while it is away.
-    pub fail: Fail,
+    pub fail: FailPolicy,
     /// Packets that may wait in one queue.
     pub queue_length: u32,
     /// When the daemon last asked for a start or restart.
@@ -32,7 +33,7 @@ pub struct Observation {
     /// Packets that the kernel could not hand to a tap, so far.
     pub capture_drops: u64,
     /// Rules as Suricata counts them, once it said.
-    pub rules: Option<Rules>,
+    pub rules: Option<RuleCounts>,
     /// Whether the event stream is connected.
     pub events: bool,
 }
@@ -42,7 +43,7 @@ pub type Listening = Option<Queue>;
 
 /// Rules as Suricata counts them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Rules {
+pub struct RuleCounts {
     /// In force.
     pub loaded: u64,
     /// That it could not load.
@@ -53,8 +54,8 @@ impl Default for Observation {
     fn default() -> Self {
         Self {
             enabled: false,
-            mode: Mode::default(),
-            fail: Fail::default(),
+            mode: InspectionMode::default(),
+            fail: FailPolicy::default(),
             queue_length: 4096,
             asked: None,
             trouble: None,

@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
+use model::InspectionMode;
+
 use super::Observation;
-use crate::settings::Mode;
 
 /// With packets waiting, none of them handled and no answer for so long, it hangs.
 const STALLED: Duration = Duration::from_secs(1);
@@ -187,7 +188,7 @@ impl Progress {
                 false => Presence::Absent,
             };
         }
-        let bound = seen.mode != Mode::Nfq || seen.queues.iter().any(Option::is_some);
+        let bound = seen.mode != InspectionMode::Nfq || seen.queues.iter().any(Option::is_some);
         match self.answers {
             Some((first, _)) if !bound && now.saturating_sub(first) >= BINDS => Presence::Deaf,
             Some(_) if bound => self.at_work(now, seen),
@@ -224,9 +225,9 @@ impl Progress {
         let still = now.saturating_sub(self.moved.max(self.awake));
         let silence = self.silence(now);
         match (seen.mode, waiting) {
-            (Mode::Nfq, true) => still >= STALLED && silence >= STALLED,
-            (Mode::Nfq, false) => still >= SILENT && silence >= SILENT,
-            (Mode::Ids | Mode::Inline, _) => silence >= SILENT,
+            (InspectionMode::Nfq, true) => still >= STALLED && silence >= STALLED,
+            (InspectionMode::Nfq, false) => still >= SILENT && silence >= SILENT,
+            (InspectionMode::Ids | InspectionMode::Inline, _) => silence >= SILENT,
         }
     }
 

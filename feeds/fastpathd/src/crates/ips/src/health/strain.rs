@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
+use model::{FailPolicy, InspectionMode};
+
 use super::Observation;
 use crate::queues::Queue;
-use crate::settings::{Fail, Mode};
 
 /// How long a problem is reported, or the state would flicker.
 const TOLD: Duration = Duration::from_secs(10);
@@ -97,9 +98,9 @@ impl Strain {
 
 fn lost(seen: &Observation) -> String {
     let what = match seen.mode {
-        Mode::Nfq => "packets are dropped in its queues",
-        Mode::Ids => "packets are not inspected",
-        Mode::Inline => "packets are dropped between the two ports",
+        InspectionMode::Nfq => "packets are dropped in its queues",
+        InspectionMode::Ids => "packets are not inspected",
+        InspectionMode::Inline => "packets are dropped between the two ports",
     };
     format!("Suricata cannot keep up: {what}.")
 }
@@ -108,8 +109,8 @@ fn deaf(seen: &Observation) -> Option<String> {
     let missing = seen.queues.iter().filter(|queue| queue.is_none()).count();
     (missing > 0).then(|| {
         let consequence = match seen.fail {
-            Fail::Open => "pass uninspected",
-            Fail::Closed => "stop",
+            FailPolicy::Open => "pass uninspected",
+            FailPolicy::Closed => "stop",
         };
         let all = seen.queues.len();
         format!(

@@ -2,7 +2,9 @@
 //! How packets get in: NFQUEUE, taps, or a bridge of two ports.
 
 use super::{Overlay, bypass_mark};
-use crate::settings::{Fail, Mode, Settings};
+use model::{FailPolicy, InspectionMode};
+
+use crate::settings::Settings;
 
 /// Suricata lets a queue grow to this many times its `max-pending-packets`.
 const BURST: u32 = 4;
@@ -10,9 +12,9 @@ const BURST: u32 = 4;
 pub(super) fn render(overlay: &Overlay<'_>) -> String {
     let settings = overlay.settings;
     let pending = settings.queue_length.div_ceil(BURST);
-    // Flows must not be distinguished by ingress port: both directions of one arrive on different
-    // ports (inline) or queues (fanout).
-    let tracking = if settings.mode == Mode::Ids { "true" } else { "false" };
+    // Flows must not be told apart by where their packets came in: both directions of one
+    // arrive on different ports (inline) or queues (fanout).
+    let tracking = if settings.mode == InspectionMode::Ids { "true" } else { "false" };
     let common = format!(
         "
 runmode: workers
@@ -27,9 +29,9 @@ livedev:
     );
     common
         + &match settings.mode {
-            Mode::Nfq => nfq(overlay),
-            Mode::Ids => taps(settings, overlay.threads.queues()),
-            Mode::Inline => bridge(settings, overlay.threads.queues()),
+            InspectionMode::Nfq => nfq(overlay),
+            InspectionMode::Ids => taps(settings, overlay.threads.queues()),
+            InspectionMode::Inline => bridge(settings, overlay.threads.queues()),
         }
 }
 
@@ -38,7 +40,7 @@ livedev:
 /// `batchcount` never is: a batch of verdicts carries no mark of its own for each packet.
 fn nfq(overlay: &Overlay<'_>) -> String {
     let mark = bypass_mark(overlay.mark_mask);
-    let open = if overlay.settings.fail == Fail::Open { "yes" } else { "no" };
+    let open = if overlay.settings.fail == FailPolicy::Open { "yes" } else { "no" };
     format!(
         "
 nfq:

@@ -8,9 +8,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use ips::{
-    Batch, CommandError, Commands, Condition, Events, Fail, Gate, Health, Listener, Mode,
-    Observation, Rates, State, parse_queues, queues_of,
+    Batch, CommandError, Commands, Condition, EventListener, Events, Health, Observation, Rates,
+    State, parse_queues, queues_of,
 };
+use model::{FailPolicy, Gate, InspectionMode};
 
 use crate::common::{Case, folder, settings, suricata, threads};
 
@@ -24,7 +25,7 @@ struct Live {
     case: Case,
     commands: Commands,
     events: Events,
-    listener: Listener,
+    listener: EventListener,
     health: Health,
     answered: Option<Duration>,
     begun: Instant,
@@ -58,7 +59,8 @@ fn start(program: &std::ffi::OsStr) -> Option<Live> {
     case.files.events = folder.join("eve.sock");
     case.files.commands = folder.join("command.sock");
     fs::write(folder.join("overlay.yaml"), case.overlay()).expect("overlay");
-    let listener = Listener::bind(&case.files.events, vec![0], Rates::default()).expect("bound");
+    let listener =
+        EventListener::bind(&case.files.events, vec![0], Rates::default()).expect("bound");
     let child = run(program, &folder, &case);
     let commands = Commands::new(&case.files.commands, Duration::from_millis(400));
     let health = Health::new(Duration::ZERO);
@@ -120,8 +122,8 @@ impl Live {
         }
         let seen = Observation {
             enabled: true,
-            mode: Mode::Nfq,
-            fail: Fail::Open,
+            mode: InspectionMode::Nfq,
+            fail: FailPolicy::Open,
             asked: Some(Duration::ZERO),
             running: self.child.try_wait().is_ok_and(|status| status.is_none()),
             answered: self.answered,

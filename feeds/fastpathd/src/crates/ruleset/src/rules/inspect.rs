@@ -11,13 +11,13 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use config::Network;
+use model::{Action, DevicePolicy, Gate, Spread};
 
-use crate::inspection::{Gate, Inspection, Queues, Spread};
+use crate::inspection::{InspectionRules, Queues};
 use crate::marks::Marks;
-use crate::policy::{Action, Judged};
 use crate::rules::{Chain, GATE, Rule};
 
-pub(super) fn chains(inspection: &Inspection) -> Vec<Chain> {
+pub(super) fn chains(inspection: &InspectionRules) -> Vec<Chain> {
     let by_policy = inspection.policies.iter().any(|policy| !policy.is_void());
     let mut chains = vec![Chain {
         name: "ips",
@@ -55,7 +55,7 @@ pub(super) fn chains(inspection: &Inspection) -> Vec<Chain> {
 }
 
 /// The base chain.
-fn entry(inspection: &Inspection, by_policy: bool) -> Vec<Rule> {
+fn entry(inspection: &InspectionRules, by_policy: bool) -> Vec<Rule> {
     let marks = inspection.marks;
     let (ours, others, done) = (marks.mask(), !marks.mask(), marks.done());
     let mut rules = vec![
@@ -94,7 +94,7 @@ fn entry(inspection: &Inspection, by_policy: bool) -> Vec<Rule> {
 }
 
 /// The policies for packets in one direction, and the default action.
-fn policies(inspection: &Inspection, direction: &str) -> Vec<Rule> {
+fn policies(inspection: &InspectionRules, direction: &str) -> Vec<Rule> {
     let marks = inspection.marks;
     let numbered = (1..).zip(&inspection.policies);
     let mut rules: Vec<Rule> = numbered
@@ -111,7 +111,7 @@ fn policies(inspection: &Inspection, direction: &str) -> Vec<Rule> {
 }
 
 /// Matches by name: a device that returns with another index still matches.
-fn devices(policy: &Judged, direction: &str) -> String {
+fn devices(policy: &DevicePolicy, direction: &str) -> String {
     let reply = direction == "reply";
     let (from, to) = if reply { ("oifname", "iifname") } else { ("iifname", "oifname") };
     let mut text = String::new();
@@ -157,7 +157,7 @@ fn inspect(marks: Marks) -> Vec<Rule> {
 }
 
 /// The comment describes the whole rule: it is compared without a digest.
-pub(super) fn gate(inspection: &Inspection) -> Rule {
+pub(super) fn gate(inspection: &InspectionRules) -> Rule {
     match inspection.gate {
         Gate::Queue => {
             let Queues { first, spread, .. } = inspection.queues;
@@ -214,7 +214,7 @@ pub(super) fn passed(marks: Marks) -> [Rule; 2] {
     ]
 }
 
-fn seen(inspection: &Inspection) -> Vec<Rule> {
+fn seen(inspection: &InspectionRules) -> Vec<Rule> {
     let marks = inspection.marks;
     let (bypass, spent, done) = (marks.bypass(), marks.spent(), marks.done());
     let (ours, others) = (marks.mask(), !marks.mask());

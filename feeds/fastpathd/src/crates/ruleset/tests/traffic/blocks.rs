@@ -4,19 +4,20 @@
 use std::thread;
 use std::time::Duration;
 
-use ruleset::{Action, Applied, Block, BlockError, Inspection, Nft, apply, block, release};
+use model::Action;
+use ruleset::{Applied, BlockElement, BlockError, InspectionRules, Nft, apply, block, release};
 
 use crate::{closed, counted, in_force, inspection, network, of, on_a_gateway, put};
 
-fn of_address(connection: &network::Connection, seconds: u32) -> Block {
+fn of_address(connection: &network::Connection, seconds: u32) -> BlockElement {
     let comment = "sid 8100001".to_owned();
-    Block { address: connection.opener(), seconds, left: seconds, comment }
+    BlockElement { address: connection.opener(), seconds, left: seconds, comment }
 }
 
 #[test]
 fn a_blocked_address_is_dropped_until_it_is_released_or_its_time_is_over() {
     on_a_gateway(|network, nft| async move {
-        let free = Inspection { default: Action::None, ..inspection() };
+        let free = InspectionRules { default: Action::None, ..inspection() };
         put(&nft, &free).await;
         for connection in [network.connection(true, 1000), network.connection6(true, 1000)] {
             assert!(connection.there(1));
@@ -45,13 +46,13 @@ fn blocks_outlive_the_gate_the_table_and_the_daemon() {
         for (inspection, how) in [
             (inspection(), Applied::Unchanged),
             (closed(), Applied::Gate),
-            (Inspection { budget_bytes: 7, ..inspection() }, Applied::Replaced),
+            (InspectionRules { budget_bytes: 7, ..inspection() }, Applied::Replaced),
         ] {
             assert_eq!(put(&nft, &inspection).await, how);
             let [blocked] = in_force(&nft).await.blocks.try_into().unwrap();
             assert!((590..600).contains(&blocked.left), "{blocked:?}");
             let given = of_address(&connection, 600);
-            assert_eq!(Block { left: 600, ..blocked }, given);
+            assert_eq!(BlockElement { left: 600, ..blocked }, given);
         }
         nft.run("flush ruleset\n").await.unwrap();
         let given = [of_address(&connection, 600)];
@@ -67,7 +68,7 @@ fn blocks_outlive_the_gate_the_table_and_the_daemon() {
 fn more_blocks_than_allowed_are_refused() {
     on_a_gateway(|_, nft| async move {
         put(&nft, &inspection()).await;
-        let of = |last: u8| Block {
+        let of = |last: u8| BlockElement {
             address: [192, 0, 2, last].into(),
             seconds: 600,
             left: 600,

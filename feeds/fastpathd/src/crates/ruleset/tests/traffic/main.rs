@@ -16,10 +16,11 @@ use std::future::Future;
 use std::process::Command;
 use std::thread;
 
+use model::{Action, DevicePolicy, Gate, Spread};
 use network::Network;
 use ruleset::{
-    Action, Applied, Gate, InForce, Inspection, Judged, Marks, Nft, NftCommand, Plan, Protection,
-    Queues, Settings, Spread, apply, plan, read_back,
+    Applied, InForce, InspectionRules, Marks, Nft, NftCommand, Plan, Protection, Queues, Settings,
+    apply, plan, read_back,
 };
 
 /// Runs the test on a thread that is the gateway of a network.
@@ -34,8 +35,8 @@ fn on_a_gateway<F: Future<Output = ()>>(
     ran.join().unwrap();
 }
 
-fn inspection() -> Inspection {
-    Inspection {
+fn inspection() -> InspectionRules {
+    InspectionRules {
         marks: Marks::within(0x6000_0000).unwrap(),
         fail_open: true,
         default: Action::Inspect,
@@ -48,22 +49,22 @@ fn inspection() -> Inspection {
     }
 }
 
-fn closed() -> Inspection {
-    Inspection { gate: Gate::Closed, ..inspection() }
+fn closed() -> InspectionRules {
+    InspectionRules { gate: Gate::Closed, ..inspection() }
 }
 
 /// No device for a flowtable, and two addresses of each family may be blocked.
-fn of(inspection: &Inspection) -> Plan {
+fn of(inspection: &InspectionRules) -> Plan {
     let protection = Protection { inspection: Some(inspection.clone()), blocks: Some(2) };
     plan(&[], &Settings::default(), &protection)
 }
 
-fn policy(from: Option<&str>, to: Option<&str>, action: Action) -> Judged {
+fn policy(from: Option<&str>, to: Option<&str>, action: Action) -> DevicePolicy {
     let devices = |name: Option<&str>| name.map(|name| [name.to_owned()].into());
-    Judged { name: String::new(), action, from: devices(from), to: devices(to) }
+    DevicePolicy { name: String::new(), action, from: devices(from), to: devices(to) }
 }
 
-async fn put(nft: &NftCommand, inspection: &Inspection) -> Applied {
+async fn put(nft: &NftCommand, inspection: &InspectionRules) -> Applied {
     apply(nft, &of(inspection), None, &[]).await.unwrap()
 }
 
@@ -151,7 +152,7 @@ fn a_spent_budget_ends_inspection_whichever_side_talks() {
 #[test]
 fn a_budget_of_packets() {
     on_a_gateway(|network, nft| async move {
-        let three = Inspection { budget_bytes: 0, budget_packets: 3, ..inspection() };
+        let three = InspectionRules { budget_bytes: 0, budget_packets: 3, ..inspection() };
         put(&nft, &three).await;
         refill(&nft, "").await;
         let connection = network.connection(true, 1000);
@@ -191,7 +192,7 @@ fn suricatas_bypass_mark_ends_inspection() {
         assert_eq!(counted(&nft, "spent").await, 0);
 
         // Always means always, also for a connection that is done.
-        let always = Inspection { default: Action::Always, ..closed() };
+        let always = InspectionRules { default: Action::Always, ..closed() };
         assert_eq!(put(&nft, &always).await, Applied::Replaced);
         assert!(!connection.there(1) && !connection.back(1));
     });
@@ -201,7 +202,7 @@ fn suricatas_bypass_mark_ends_inspection() {
 fn a_policy_is_about_who_opened_the_connection() {
     on_a_gateway(|network, nft| async move {
         let policies = vec![policy(Some("wan0"), Some("lan0"), Action::None)];
-        put(&nft, &Inspection { policies, ..closed() }).await;
+        put(&nft, &InspectionRules { policies, ..closed() }).await;
         let outward = network.connection(true, 1000);
         assert!(!outward.there(1));
         let inward = network.connection(false, 2000);
@@ -219,7 +220,7 @@ fn the_first_policy_that_matches_counts() {
             policy(Some("lan0"), None, Action::None),
             policy(None, None, Action::Always),
         ];
-        put(&nft, &Inspection { policies, default: Action::None, ..closed() }).await;
+        put(&nft, &InspectionRules { policies, default: Action::None, ..closed() }).await;
         let [outward, inward] = [network.connection(true, 1000), network.connection(false, 2000)];
         assert!(outward.there(1) && outward.back(1));
         assert!(!inward.there(1));
@@ -230,13 +231,13 @@ fn the_first_policy_that_matches_counts() {
 fn an_exempt_host_is_never_inspected() {
     on_a_gateway(|network, nft| async move {
         let exempt = ["10.2.0.2", "fd00:1::/64"].map(|text| text.parse().unwrap()).into();
-        let always = Inspection { exempt, default: Action::Always, ..closed() };
+        let always = InspectionRules { exempt, default: Action::Always, ..closed() };
         put(&nft, &always).await;
         for connection in [network.connection(true, 1000), network.connection6(false, 1000)] {
             assert!(connection.there(1) && connection.back(1));
         }
         let exempt = vec!["10.2.0.3".parse().unwrap()];
-        put(&nft, &Inspection { exempt, ..always }).await;
+        put(&nft, &InspectionRules { exempt, ..always }).await;
         assert!(!network.connection(true, 2000).there(1));
     });
 }
@@ -251,7 +252,7 @@ fn packets_without_a_connection_are_inspected_too() {
         .await
         .unwrap();
         let policies = vec![policy(Some("wan0"), None, Action::None)];
-        put(&nft, &Inspection { policies, ..closed() }).await;
+        put(&nft, &InspectionRules { policies, ..closed() }).await;
         let connection = network.connection(true, 1000);
         assert!(!connection.there(1));
         assert!(connection.back(1), "nobody knows that it is an answer");
@@ -261,7 +262,7 @@ fn packets_without_a_connection_are_inspected_too() {
 #[test]
 fn an_expected_connection_is_not_done_because_its_master_is() {
     on_a_gateway(|network, nft| async move {
-        put(&nft, &Inspection { budget_bytes: 1, ..inspection() }).await;
+        put(&nft, &InspectionRules { budget_bytes: 1, ..inspection() }).await;
         refill(&nft, "").await;
         nft.run(
             "table ip t {\nct expectation e {\nprotocol udp\ndport 2000\ntimeout 1m\nsize 8\n\
@@ -293,7 +294,7 @@ fn our_bits_stay_on_no_packet_and_other_bits_are_left_alone() {
         .await
         .unwrap();
         let connection = network.connection(true, 1000);
-        let free = Inspection { default: Action::None, ..inspection() };
+        let free = InspectionRules { default: Action::None, ..inspection() };
         for inspection in [inspection(), free] {
             put(&nft, &inspection).await;
             assert!(connection.there(1) && connection.back(1));
@@ -315,7 +316,7 @@ fn our_bits_stay_on_no_packet_and_other_bits_are_left_alone() {
 #[test]
 fn a_queue_that_nobody_listens_at() {
     on_a_gateway(|network, nft| async move {
-        let open = Inspection { gate: Gate::Queue, ..inspection() };
+        let open = InspectionRules { gate: Gate::Queue, ..inspection() };
         let applied = apply(&nft, &of(&open), None, &[]).await;
         if let Err(error) = applied {
             let words = error.to_string();
@@ -328,9 +329,12 @@ fn a_queue_that_nobody_listens_at() {
         assert!(connection.there(1) && connection.back(1));
         assert_eq!(counted(&nft, "inspected").await, 2);
         let fanout = Queues { first: 3, count: 2, spread: Spread::Fanout };
-        assert_eq!(put(&nft, &Inspection { queues: fanout, ..open.clone() }).await, Applied::Gate);
+        assert_eq!(
+            put(&nft, &InspectionRules { queues: fanout, ..open.clone() }).await,
+            Applied::Gate
+        );
         assert!(connection.there(1));
-        let fail_closed = Inspection { fail_open: false, ..open };
+        let fail_closed = InspectionRules { fail_open: false, ..open };
         assert_eq!(put(&nft, &fail_closed).await, Applied::Gate);
         assert!(!connection.there(1));
     });

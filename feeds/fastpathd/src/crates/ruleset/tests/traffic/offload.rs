@@ -3,7 +3,8 @@
 
 use std::process::Command;
 
-use ruleset::{Action, Applied, Candidate, Inspection, Nft, Protection, Settings, apply, plan};
+use model::Action;
+use ruleset::{Applied, Candidate, InspectionRules, Nft, Protection, Settings, apply, plan};
 
 use crate::{closed, inspection, network, on_a_gateway, refill};
 
@@ -38,7 +39,7 @@ fn only_what_is_done_or_free_is_offloaded() {
         let devices = [candidate("lan0"), candidate("wan0")];
         let excluded = config::parse_uci("config exclude\noption dest_port 3000\n").unwrap();
         let (settings, _) = Settings::from_uci(&excluded).unwrap();
-        let put = async |inspection: Inspection| {
+        let put = async |inspection: InspectionRules| {
             let protection = Protection { inspection: Some(inspection), blocks: None };
             apply(&nft, &plan(&devices, &settings, &protection), None, &[]).await.unwrap()
         };
@@ -57,12 +58,12 @@ fn only_what_is_done_or_free_is_offloaded() {
         assert_eq!(seen_of_ten(&connection), 0);
         assert_eq!(seen_of_ten(&excluded), 10);
 
-        // A new table empties the flowtable; an active flow is in it again with its next packet.
-        let always = Inspection { default: Action::Always, ..inspection() };
+        // A new table empties the flowtable; what is done is in it with its next packet.
+        let always = InspectionRules { default: Action::Always, ..inspection() };
         assert_eq!(put(always).await, Applied::Replaced);
         refill(&nft, "").await;
         assert_eq!(seen_of_ten(&connection), 10, "always means always");
-        let free = Inspection { default: Action::None, ..closed() };
+        let free = InspectionRules { default: Action::None, ..closed() };
         assert_eq!(put(free).await, Applied::Replaced);
         assert_eq!(seen_of_ten(&connection), 1);
         let another = network.connection6(false, 2000);

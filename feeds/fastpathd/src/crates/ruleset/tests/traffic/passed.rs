@@ -3,7 +3,8 @@
 
 use std::process::Command;
 
-use ruleset::{Applied, Engine, Nft, NftCommand, Protection, Settings, apply, plan};
+use model::Engine;
+use ruleset::{Applied, Nft, NftCommand, Protection, Settings, apply, plan};
 
 use crate::on_a_gateway;
 

@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use config::{Network, Section, label, number, switch};
+use ctnetlink::Tuple;
 
 /// A port or a range of ports, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -13,6 +14,14 @@ pub struct Ports {
     pub first: u16,
     /// Last port, not smaller than the first.
     pub last: u16,
+}
+
+impl Ports {
+    /// Whether `port` is one of them.
+    #[must_use]
+    pub fn contains(self, port: u16) -> bool {
+        (self.first..=self.last).contains(&port)
+    }
 }
 
 impl fmt::Display for Ports {
@@ -60,13 +69,23 @@ pub struct Exclude {
     pub proto: Option<u8>,
     /// Source ports of the initiator.
     pub src_port: Option<Ports>,
-    /// Destination ports.
+    /// Ports of the responder, after destination NAT.
     pub dest_port: Option<Ports>,
 }
 
 impl Exclude {
+    /// Whether a connection with these tuples matches.
+    #[must_use]
+    pub fn matches(&self, orig: &Tuple, reply: &Tuple) -> bool {
+        self.src.is_none_or(|network| network.contains(orig.src))
+            && self.dest.is_none_or(|network| network.contains(reply.src))
+            && self.proto.is_none_or(|proto| proto == orig.proto)
+            && self.src_port.is_none_or(|ports| ports.contains(orig.sport))
+            && self.dest_port.is_none_or(|ports| ports.contains(reply.sport))
+    }
+
     /// Reads a section. None if it is disabled or invalid.
-    pub(crate) fn read(section: &mut Section<'_>) -> Option<Self> {
+    pub fn read(section: &mut Section<'_>) -> Option<Self> {
         let enabled = section.value("enabled", switch).unwrap_or(true);
         let exclude = Self {
             name: section.value("name", label).unwrap_or_default(),

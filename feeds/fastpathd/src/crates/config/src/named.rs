@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Closed lists of names.
+
+/// An enum whose variants have stable names, in the configuration or in the API. With `else`, it
+/// is read from text, and that is the problem of any other text, which follows the value.
+///
+/// ```
+/// config::named! {
+///     /// Effect of a rule.
+///     pub enum Effect else "is neither pass nor drop" {
+///         /// The packet passes.
+///         Pass = "pass",
+///         /// It is dropped.
+///         Drop = "drop",
+///     }
+/// }
+/// assert_eq!("drop".parse(), Ok(Effect::Drop));
+/// assert_eq!("stop".parse::<Effect>(), Err("is neither pass nor drop".to_owned()));
+/// assert_eq!(Effect::ALL.map(Effect::name), ["pass", "drop"]);
+/// ```
+#[macro_export]
+macro_rules! named {
+    (
+        $(#[$attribute:meta])*
+        pub enum $kind:ident $(else $wrong:literal)? {
+            $($(#[$note:meta])* $variant:ident = $name:literal,)+
+        }
+    ) => {
+        $(#[$attribute])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum $kind {
+            $($(#[$note])* $variant,)+
+        }
+
+        impl $kind {
+            /// All of them.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
+
+            /// The stable name.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+
+            /// The one with this stable name.
+            #[must_use]
+            pub fn from_name(name: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|one| one.name() == name)
+            }
+        }
+
+        impl ::std::fmt::Display for $kind {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        $(impl ::std::str::FromStr for $kind {
+            /// The problem, as a text that follows the value.
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Self::from_name(text).ok_or_else(|| $wrong.to_owned())
+            }
+        })?
+    };
+}

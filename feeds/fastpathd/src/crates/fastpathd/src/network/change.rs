@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! What a change of the network means for flows that are carried.
+
+use std::net::IpAddr;
+
+use ebpf::dependency::{Dependency, DependencyChange};
+use topology::{Change as NetworkChange, LinkKind, Topology};
+
+/// A change of the network as a change of dependencies.
+pub(super) fn change_of(change: &NetworkChange) -> DependencyChange {
+    let host = |address: IpAddr| {
+        DependencyChange::Route(address, if address.is_ipv4() { 32 } else { 128 })
+    };
+    match change {
+        NetworkChange::Full(_)
+        | NetworkChange::Routes(_)
+        | NetworkChange::Rules(_)
+        | NetworkChange::Queues(_) => DependencyChange::All,
+        NetworkChange::Link(link) => DependencyChange::Dependency(Dependency::Link(link.index)),
+        NetworkChange::LinkGone(index) => DependencyChange::Dependency(Dependency::Link(*index)),
+        NetworkChange::BridgeVlans(_) => DependencyChange::Vlans,
+        // An address that becomes our own is no longer forwarded to.
+        NetworkChange::Address(address) | NetworkChange::AddressGone(address) => {
+            host(address.address)
+        }
+        NetworkChange::Route(route)
+        | NetworkChange::RouteReplaced(route)
+        | NetworkChange::RouteGone(route) => DependencyChange::Route(route.network, route.prefix),
+        NetworkChange::Neighbour(neighbour) => {
+            DependencyChange::Dependency(Dependency::Neighbour(neighbour.index, neighbour.address))
+        }
+        NetworkChange::NeighbourGone(index, address) => {
+            DependencyChange::Dependency(Dependency::Neighbour(*index, *address))
+        }
+        NetworkChange::Fdb(entry) | NetworkChange::FdbGone(entry) => {
+            DependencyChange::Dependency(Dependency::Station(entry.bridge, entry.mac.0))
+        }
+        NetworkChange::Pppoe(..) => DependencyChange::Dependency(Dependency::Session),
+    }
+}
+
+/// Whether this change may reroute flows that do not depend on what changed: through routing
+/// rules, VRFs, and routes that do not apply to every packet to their destination.
+pub(super) fn decides_routes(change: &NetworkChange, topology: &Topology) -> bool {
+    let vrf = |index| {
+        let kind = topology.link(index).map(|link| &link.kind);
+        matches!(kind, Some(LinkKind::Other(kind)) if &**kind == "vrf")
+    };
+    match change {
+        NetworkChange::Full(_) | NetworkChange::Routes(_) | NetworkChange::Rules(_) => true,
+        NetworkChange::Route(route)
+        | NetworkChange::RouteReplaced(route)
+        | NetworkChange::RouteGone(route) => route.source.is_some() || route.several,
+        NetworkChange::Link(link) => link.master.is_some_and(vrf),
+        NetworkChange::LinkGone(index) => vrf(*index),
+        NetworkChange::BridgeVlans(_)
+        | NetworkChange::Address(_)
+        | NetworkChange::AddressGone(_)
+        | NetworkChange::Neighbour(_)
+        | NetworkChange::NeighbourGone(..)
+        | NetworkChange::Fdb(_)
+        | NetworkChange::FdbGone(_)
+        | NetworkChange::Queues(_)
+        | NetworkChange::Pppoe(..) => false,
+    }
+}

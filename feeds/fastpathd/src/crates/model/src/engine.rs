@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! How established flows are offloaded.
+
+config::named! {
+    /// The engine that offloads established flows.
+    #[derive(Default)]
+    pub enum Engine else "is not an engine: use off, flowtable, flowtable-hw or ebpf" {
+        /// None.
+        Off = "off",
+        /// The kernel's software flowtable.
+        #[default]
+        Flowtable = "flowtable",
+        /// The flowtable in hardware, where drivers support it.
+        FlowtableHw = "flowtable-hw",
+        /// eBPF programs on devices that support them, the software flowtable on the others.
+        Ebpf = "ebpf",
+    }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Which packets Suricata inspects, and how they reach it.
+
+config::named! {
+    /// Action of the policy for a connection.
+    #[derive(Default)]
+    pub enum Action else "is not an action: use inspect, none or always" {
+        /// Inspection until Suricata bypasses it or its budget is spent, then offload.
+        #[default]
+        Inspect = "inspect",
+        /// No inspection, offload at once.
+        None = "none",
+        /// Inspection of every packet until its end, no offload.
+        Always = "always",
+    }
+}
+
+config::named! {
+    /// How packets reach Suricata.
+    #[derive(Default)]
+    pub enum InspectionMode else "is not a mode: use nfq, ids or inline" {
+        /// The kernel queues forwarded packets and waits for verdicts.
+        #[default]
+        Nfq = "nfq",
+        /// Suricata gets copies of the packets of ports and drops nothing.
+        Ids = "ids",
+        /// Suricata itself bridges two ports.
+        Inline = "inline",
+    }
+}
+
+config::named! {
+    /// What happens to connections to be inspected while Suricata is not running.
+    #[derive(Default)]
+    pub enum FailPolicy else "is neither open nor closed" {
+        /// They pass uninspected.
+        #[default]
+        Open = "open",
+        /// Their packets are dropped.
+        Closed = "closed",
+    }
+}
+
+config::named! {
+    /// How packets are distributed to the queues.
+    #[derive(Default)]
+    pub enum Spread else "is neither hash nor fanout" {
+        /// By the pair of addresses: both directions of a connection reach the same worker.
+        #[default]
+        Hash = "hash",
+        /// By the CPU that forwards the packet.
+        Fanout = "fanout",
+    }
+}
+
+/// Action for packets to inspect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Gate {
+    /// Pass them to Suricata.
+    Queue,
+    /// Accept them uninspected, on the slow path, without using the budget.
+    Open,
+    /// Drop them.
+    Closed,
+}

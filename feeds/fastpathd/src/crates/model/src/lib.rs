@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! The terms that rules, flow table, Suricata's configuration and eBPF engine have in common.
+
+mod connection;
+mod engine;
+mod exclude;
+mod inspection;
+mod policy;
+
+pub use connection::Connection;
+pub use engine::Engine;
+pub use exclude::{Exclude, Ports};
+pub use inspection::{Action, FailPolicy, Gate, InspectionMode, Spread};
+pub use policy::DevicePolicy;
