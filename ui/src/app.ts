@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import './base.css';
 import './app.css';
 import { fetchSheet } from './lib/shell/sheets';
 import type { mount as mountApp } from './mount';

@@ -7,7 +7,7 @@ import { hosts } from './lab';
 /** The doctor takes samples, and an emulated machine its time. */
 const LOOK_MS = 180_000;
 
-/** A finding that can be fixed; what is in order is listed without its details. */
+/** A finding with a fix; passed checks are listed without details. */
 const finding = (page: Page, id: string) => page.locator(`details[data-finding="${id}"]`);
 const fix = (page: Page, id: string) => page.locator(`[data-fix="${id}"]`);
 

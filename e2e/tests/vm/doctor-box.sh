@@ -30,7 +30,7 @@ test_the_daemon_hands_the_question_on() {
         '{"checks": ["system-root"], "sample_ms": 0}' |
         jq -c '[.result[0], .result[1].findings[0].title]')" \
         '[0,"The system can be reset to its flashed state."]'
-    same "what it does not know" "$(rpc "$id" fastpath doctor '{"colour": 1}' |
+    same "an unknown argument" "$(rpc "$id" fastpath doctor '{"colour": 1}' |
         jq -c .result)" "[2]"
     gw rm "$group"
 }

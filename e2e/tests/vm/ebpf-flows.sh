@@ -265,7 +265,7 @@ narrow_at() {
     ebpf_at "$1"
     mtu 1280 br-lan.20
     before=$(exits mtu)
-    # A sender that gets no CPU time may join what it has written into one segment early.
+    # A sender without CPU time may join several writes into one large segment early.
     between_vlans
     soon 30 carried
     peers touch /tmp/e2e/go

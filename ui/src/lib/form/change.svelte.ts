@@ -22,14 +22,14 @@ export interface Review {
   problems: Problem[];
   diff: Line[];
   cuts: Api.Cut[];
-  /** What it would open to the Internet. */
+  /** Exposures to the Internet. */
   exposes?: Exposure[];
 }
 
 /** The consent of the administrator: to a cut, and to zones opened to the Internet. */
 export type Consent = Pick<Api.ChangeApi['apply']['request'], 'cut_ok' | 'accept_exposure'>;
 
-/** A change that is in force and is taken back unless it is confirmed. */
+/** A change that is in force and is rolled back unless it is confirmed. */
 export type Pending = Omit<Api.Pending, 'diff' | 'problems' | 'seconds' | Told> &
   Partial<Pick<Api.Pending, Told>> & { diff: Line[]; problems?: readonly Problem[] };
 type Told = 'mine' | 'in_force';
@@ -37,7 +37,7 @@ type Told = 'mine' | 'in_force';
 /** How a change ended. */
 export type Ended = Api.Ended;
 
-/** A change that has ended, with what it did. */
+/** A change that has ended, with its diff. */
 export type Done = Omit<Api.Past, 'diff'> & { diff: Line[] };
 
 /** How a change of this page is proved and what its end leads to. */

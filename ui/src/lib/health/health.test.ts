@@ -85,7 +85,7 @@ describe('Doctor', () => {
     expect(doctor.busy).toBe(false);
   });
 
-  it('keeps what it knew when the router is away, and says so', async () => {
+  it('keeps its report when the router is unreachable, and says so', async () => {
     const doctor = new Doctor(router(report, new Fault('unreachable', 'no answer')));
     await doctor.run();
     await expect(doctor.run()).rejects.toThrow('no answer');

@@ -11,7 +11,7 @@ export function engineName(engine: Engine): string {
   return t(`engine.${engine}`);
 }
 
-/** Choosing another engine: what was asked for, and how it went. */
+/** Switching the engine: the requested engine and the outcome. */
 export class EngineChoice extends Command {
   /** The engine asked for, while the router has not answered. */
   asked = $state<Engine | null>(null);

@@ -11,7 +11,7 @@ use crate::problem::texts;
 use crate::validate::{Port, networks};
 use ::uci::{Package, Section};
 
-/// A way in which the administrator would be cut off.
+/// A connectivity loss: why the administrator would be disconnected.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Cut {
     /// A stable name of the kind: `wifi`, `interface`, `address`, `port`, `device`,

@@ -84,7 +84,7 @@ proptest! {
         if let Ok(edits) = read_edits(&list) {
             let again: Vec<Value> =
                 edits.iter().map(|edit| edit.value(&|_, setting| json!(setting))).collect();
-            // A mask that is really meant to be the value cannot be told from one.
+            // A literal value that looks like a mask cannot be distinguished from one.
             prop_assert_eq!(read_edits(&again).unwrap().len(), edits.len());
         }
     }

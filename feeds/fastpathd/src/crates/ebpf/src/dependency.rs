@@ -25,7 +25,7 @@ pub enum Dependency {
 pub struct Endpoint {
     /// Where it is.
     pub side: EntrySide,
-    /// What it was derived from, besides the route.
+    /// The objects it was derived from, besides the route.
     pub dependencies: Vec<Dependency>,
 }
 

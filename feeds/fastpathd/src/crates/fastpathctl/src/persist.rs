@@ -9,7 +9,9 @@ use ubus::{CallError, Handle};
 
 const CHANGE: &str = "fastpath.change";
 /// Until the change is reverted unless it is confirmed.
-const TRIAL_S: u64 = 30;
+const TRIAL_S: u64 = 60;
+/// Each waits 5 s for fastpathd: all of them end before the trial.
+const CONFIRM_CALLS: u32 = 6;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The engine was chosen, but is not in the configuration.
@@ -33,7 +35,7 @@ pub(crate) async fn engine(bus: &Handle, engine: &str) -> Result<(), PersistErro
         error if error["code"] == "unchanged" => return Ok(()),
         error => return Err(refused(error)),
     };
-    let confirmed = ask(bus, "confirm", &json!({"id": id})).await?;
+    let confirmed = confirm(async || ask(bus, "confirm", &json!({"id": id})).await).await?;
     match &confirmed["error"] {
         Value::Null => Ok(()),
         error => {
@@ -44,10 +46,60 @@ pub(crate) async fn engine(bus: &Handle, engine: &str) -> Result<(), PersistErro
     }
 }
 
+/// The answer of `confirm`, which is repeated while fastpathd has not read the new configuration:
+/// on a slow router the init script takes longer than the few seconds that one call waits.
+async fn confirm(
+    mut call: impl AsyncFnMut() -> Result<Value, CallError>,
+) -> Result<Value, CallError> {
+    let mut answer = call().await?;
+    for _ in 1..CONFIRM_CALLS {
+        let error = &answer["error"];
+        let refused = error["problems"].as_array().is_some_and(|all| !all.is_empty());
+        if error["code"] != "not-in-force" || refused {
+            break;
+        }
+        answer = call().await?;
+    }
+    Ok(answer)
+}
+
 async fn ask(bus: &Handle, method: &str, args: &Value) -> Result<Value, CallError> {
     bus.call(CHANGE, method, args, PATIENCE).await.map(Value::Object)
 }
 
 fn refused(error: &Value) -> PersistError {
     PersistError::Refused(error["text"].as_str().unwrap_or_default().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+
+    async fn calls(answers: Vec<Value>) -> (Value, usize) {
+        let mut answers = VecDeque::from(answers);
+        let before = answers.len();
+        let last = confirm(async || Ok(answers.pop_front().expect("an answer"))).await;
+        (last.expect("no call fails"), before - answers.len())
+    }
+
+    fn late(problems: Value) -> Value {
+        json!({"error": {"code": "not-in-force", "problems": problems}})
+    }
+
+    #[tokio::test]
+    async fn a_confirmation_is_repeated_until_the_daemon_uses_the_change() {
+        let kept = json!({"state": "confirmed"});
+        let answers = vec![late(json!([])), late(json!([])), kept.clone(), late(json!([]))];
+        assert_eq!(calls(answers).await, (kept, 3));
+        let never = vec![late(json!([])); 10];
+        assert_eq!(calls(never).await, (late(json!([])), 6));
+    }
+
+    #[tokio::test]
+    async fn a_change_that_the_daemon_refuses_is_confirmed_once() {
+        let refused = late(json!([{"text": "no such engine"}]));
+        assert_eq!(calls(vec![refused.clone(), json!({})]).await, (refused, 1));
+    }
 }

@@ -86,7 +86,7 @@ impl OffloadAction {
 }
 
 impl OffloadState {
-    /// The state after `event`, and what is to be done.
+    /// The state after `event`, and the action to take.
     pub(crate) fn step(self, event: Event, proto: u8) -> (Self, Option<OffloadAction>) {
         match event {
             Event::Eligible => self.eligible(proto),

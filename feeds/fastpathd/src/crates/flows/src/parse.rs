@@ -58,7 +58,7 @@ impl<'a> Request<'a> {
     /// The object `value`, as errors name it; empty: the request itself.
     ///
     /// # Errors
-    /// It is no object.
+    /// It is not an object.
     pub fn new(name: &'static str, value: &'a Value) -> Result<Self, QueryError> {
         let fields = match value {
             Value::Null => None,
@@ -96,7 +96,7 @@ impl<'a> Request<'a> {
     /// An integer from `least` to `most`.
     ///
     /// # Errors
-    /// It is none.
+    /// It is not one.
     pub fn integer<T>(&self, name: &str, least: T, most: T) -> Result<Option<T>, QueryError>
     where
         T: TryFrom<u64> + PartialOrd + std::fmt::Display + Copy,
@@ -109,7 +109,7 @@ impl<'a> Request<'a> {
     /// A string of at most `most` characters.
     ///
     /// # Errors
-    /// It is none.
+    /// It is not one.
     pub fn text(&self, name: &str, most: usize) -> Result<Option<&'a str>, QueryError> {
         let fits = |text: &&str| text.chars().count() <= most;
         let wanted = format!("a string of at most {most} characters");

@@ -237,7 +237,9 @@ fn any_act() -> impl Strategy<Value = Act> {
         1 => Just(Act::Reinspect),
         1 => prop::sample::select(vec![0, SPENT, BYPASS, SPENT | BYPASS]).prop_map(Act::Mark),
         1 => any::<bool>().prop_map(Act::Offload),
-        1 => prop::sample::select(vec![None, Some(Gate::Queue), Some(Gate::Open), Some(Gate::Closed)])
+        1 => prop::sample::select(vec![
+            None, Some(Gate::Queue), Some(Gate::Open), Some(Gate::Closed),
+        ])
             .prop_map(Act::Gate),
         1 => Just(Act::Event),
         1 => Just(Act::Lookup),

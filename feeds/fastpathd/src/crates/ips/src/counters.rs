@@ -32,13 +32,13 @@ pub struct SuricataCounters {
     pub memory_drops: u64,
     /// Segments handled by another thread than their flow's.
     pub wrong_thread: u64,
-    /// Rules in force and refused, if the counters tell.
+    /// Rules in force and refused, if the counters have them.
     pub rules: Option<RuleCounts>,
 }
 
 impl SuricataCounters {
-    /// Reads the object of counters; none if it is no such object. Counters are flat objects by
-    /// subject. What is absent is zero: Suricata leaves zeros out.
+    /// Reads the object of counters; none for any other object. Counters are flat objects by
+    /// subject. A missing counter is zero: Suricata leaves zeros out.
     #[must_use]
     pub fn read(stats: &Value) -> Option<Self> {
         if !stats.is_object() {

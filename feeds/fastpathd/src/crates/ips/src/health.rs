@@ -31,9 +31,9 @@ config::named! {
         Inline = "inline",
         /// In line, but packets are lost or late, or something else is amiss.
         InlineDegraded = "inline-degraded",
-        /// Suricata is away; what it would inspect passes.
+        /// Suricata is away; traffic to be inspected passes.
         FailingOpen = "failing-open",
-        /// It is away; what it would inspect stops.
+        /// It is away; traffic to be inspected is dropped.
         FailingClosed = "failing-closed",
         /// It refused its rules or its configuration and does not run.
         RulesRejected = "rules-rejected",

@@ -27,7 +27,7 @@ pub struct CapturePort {
 /// accepted: it may come up.
 ///
 /// # Errors
-/// The first thing that is in the way.
+/// The first obstacle.
 pub fn check_mode(settings: &Settings, ports: &[CapturePort]) -> Result<(), Problem> {
     if !settings.enabled || settings.mode == InspectionMode::Nfq {
         return Ok(());

@@ -37,7 +37,8 @@ pub struct Settings {
     pub home: Vec<Network>,
     /// Never inspected, whichever end they are.
     pub exempt: Vec<Network>,
-    /// Ports to watch ([`InspectionMode::Ids`]) or to bridge ([`InspectionMode::Inline`]), in the order given.
+    /// Ports to watch ([`InspectionMode::Ids`]) or to bridge ([`InspectionMode::Inline`]), in the
+    /// order given.
     pub devices: Vec<String>,
     /// Whether sources that fire a drop rule are blocked.
     pub block: bool,

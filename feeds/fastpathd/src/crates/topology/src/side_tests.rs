@@ -92,7 +92,7 @@ fn a_plain_port_and_a_router_behind_it() {
     ]);
     let known = expect("eth0.7", 7, Some("eth0"), true, SideKind::Ethernet);
     assert_eq!(side(&model, "192.0.2.1"), Some(known.clone()));
-    assert_eq!(side(&model, "198.51.100.7"), Some(known.clone()), "by way of the router");
+    assert_eq!(side(&model, "198.51.100.7"), Some(known.clone()), "through the router");
     assert_eq!(side(&model, "192.0.2.9"), Some(AddressSide { neighbour: false, ..known }));
     assert_eq!(side(&model, "2001:db8::1"), None, "no IPv6 route");
 }

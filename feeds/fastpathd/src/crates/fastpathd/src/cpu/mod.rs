@@ -47,7 +47,7 @@ pub(crate) struct Sample {
     pub(crate) refusals: String,
 }
 
-/// What is known of the CPUs, and the plan for them.
+/// The known CPUs, and the plan for them.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     settings: Settings,

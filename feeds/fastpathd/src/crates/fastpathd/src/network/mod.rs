@@ -58,9 +58,9 @@ pub(crate) enum Effect {
     ReadInterfaces,
 }
 
-/// What is known of the network.
+/// The known network.
 #[derive(Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "what is known yet, and what is stale")]
+#[expect(clippy::struct_excessive_bools, reason = "for each source: read yet, stale")]
 pub(crate) struct State {
     view: NetworkView,
     firewall: Firewall,

@@ -4,11 +4,11 @@
 use std::net::IpAddr;
 
 config::named! {
-    /// Which way the packet went.
+    /// The direction of the packet.
     pub enum Direction {
-        /// From who opened the connection.
+        /// From the initiator.
         ToServer = "to_server",
-        /// To who opened it.
+        /// To the initiator.
         ToClient = "to_client",
     }
 }

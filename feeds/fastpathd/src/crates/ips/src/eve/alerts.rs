@@ -32,7 +32,7 @@ impl AlertContext for () {
 /// Which alerts are asked for: all conditions must hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AlertFilter {
-    /// Words in any of the texts, case ignored.
+    /// Terms in any of the texts, case ignored.
     pub text: Option<String>,
     /// Blocked or not.
     pub blocked: Option<bool>,

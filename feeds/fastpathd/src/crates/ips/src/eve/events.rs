@@ -30,7 +30,7 @@ pub struct Events {
     pub alerts: Alerts,
     /// What could be seen.
     pub visible: Visible,
-    /// Suricata's counters, once it told.
+    /// Suricata's counters, once reported.
     pub counters: Option<SuricataCounters>,
     /// Lines.
     pub counts: Counts,

@@ -16,8 +16,8 @@ config::named! {
 }
 
 impl Visibility {
-    /// By what Suricata recognised; where it recognised nothing, by the port, as far as that is
-    /// known to carry only what is encrypted.
+    /// By the protocol that Suricata recognised; otherwise by the port, as far as it is known to
+    /// carry only encrypted traffic.
     #[must_use]
     pub fn of(flow: &FlowEnd) -> Self {
         const PORTS: [u16; 10] = [22, 443, 500, 853, 993, 995, 1194, 4500, 8443, 51820];

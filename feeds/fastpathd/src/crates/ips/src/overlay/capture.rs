@@ -12,8 +12,8 @@ const BURST: u32 = 4;
 pub(super) fn render(overlay: &Overlay<'_>) -> String {
     let settings = overlay.settings;
     let pending = settings.queue_length.div_ceil(BURST);
-    // Flows must not be told apart by where their packets came in: both directions of one
-    // arrive on different ports (inline) or queues (fanout).
+    // Flows must not be distinguished by ingress port: both directions of one arrive on different
+    // ports (inline) or queues (fanout).
     let tracking = if settings.mode == InspectionMode::Ids { "true" } else { "false" };
     let common = format!(
         "

@@ -58,7 +58,7 @@ fn only_what_is_done_or_free_is_offloaded() {
         assert_eq!(seen_of_ten(&connection), 0);
         assert_eq!(seen_of_ten(&excluded), 10);
 
-        // A new table empties the flowtable; what is done is in it with its next packet.
+        // A new table empties the flowtable; an active flow is in it again with its next packet.
         let always = InspectionRules { default: Action::Always, ..inspection() };
         assert_eq!(put(always).await, Applied::Replaced);
         refill(&nft, "").await;
