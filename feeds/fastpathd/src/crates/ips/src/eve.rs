@@ -2,11 +2,11 @@
 //! Suricata's events (EVE): JSON objects, one a line, over a stream socket.
 //!
 //! [`EventListener`] receives them, [`Reader`] splits, limits and parses them, [`Events`] stores
-//! the relevant ones. Suricata sends with `MSG_DONTWAIT` (`SCLogFileWriteSocket`): while nobody reads,
-//! an event is lost and counted there, and no packet waits for it. Only `connect` can block it,
-//! when the socket's backlog is full; it reconnects at most every half second after its connection
-//! broke. So it is enough to accept connections at once and to drain them, and a pause does no
-//! harm.
+//! the relevant ones. Suricata sends with `MSG_DONTWAIT` (`SCLogFileWriteSocket`): while nobody
+//! reads, an event is lost and counted there, and no packet waits for it. Only `connect` can block
+//! it, when the socket's backlog is full; it reconnects at most every half second after its
+//! connection broke. So it is enough to accept connections at once and to drain them, and a pause
+//! does no harm.
 
 mod alert;
 mod alerts;
