@@ -84,22 +84,22 @@ mod tests {
         (last.expect("no call fails"), before - answers.len())
     }
 
-    fn late(problems: Value) -> Value {
+    fn late(problems: &Value) -> Value {
         json!({"error": {"code": "not-in-force", "problems": problems}})
     }
 
     #[tokio::test]
     async fn a_confirmation_is_repeated_until_the_daemon_uses_the_change() {
         let kept = json!({"state": "confirmed"});
-        let answers = vec![late(json!([])), late(json!([])), kept.clone(), late(json!([]))];
+        let answers = vec![late(&json!([])), late(&json!([])), kept.clone(), late(&json!([]))];
         assert_eq!(calls(answers).await, (kept, 3));
-        let never = vec![late(json!([])); 10];
-        assert_eq!(calls(never).await, (late(json!([])), 6));
+        let never = vec![late(&json!([])); 10];
+        assert_eq!(calls(never).await, (late(&json!([])), 6));
     }
 
     #[tokio::test]
     async fn a_change_that_the_daemon_refuses_is_confirmed_once() {
-        let refused = late(json!([{"text": "no such engine"}]));
+        let refused = late(&json!([{"text": "no such engine"}]));
         assert_eq!(calls(vec![refused.clone(), json!({})]).await, (refused, 1));
     }
 }
