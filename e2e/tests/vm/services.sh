@@ -304,6 +304,8 @@ new_system() {
     rm -f "$kept"
     peers '[ -d /tmp/e2e ]' || prepare_peers
     soon 30 engine_is flowtable
+    soon 30 wan_is_up
+    soon 30 internet
 }
 
 # An upgrade that keeps the settings is a backup, a new system, the backup laid over it, and a boot
