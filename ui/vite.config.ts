@@ -74,7 +74,7 @@ export default defineConfig({
             {
               name: 'base',
               // The common style too: the order of scripts is that of the rules.
-              test: /node_modules|src\/(app\.css$|lib\/(api|i18n|session|shell)\/)/,
+              test: /node_modules|src\/((?:base|app)\.css$|lib\/(api|i18n|session|shell)\/)/,
               priority: 1,
             },
             { name: 'parts', test: /src\/lib\/(form|chart|uci|format\/\w+\.svelte$|live\/poll)/ },

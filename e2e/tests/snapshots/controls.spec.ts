@@ -130,7 +130,7 @@ for (const code of [0, 1]) {
     await page.getByRole('button', { name: 'Restore and reboot' }).click();
     expect(asked).toEqual([]);
     await dialog(page).getByRole('button', { name: 'Restore and reboot' }).click();
-    const words = code === 0 ? /^Restored\. The router is rebooting/ : /no room/;
+    const words = code === 0 ? /^Restored\. The router is rebooting/ : /No space left on device/;
     await expect(page.getByText(words)).toBeVisible();
     const command = '{"command":"/sbin/sysupgrade",';
     expect(asked).toEqual([
