@@ -54,7 +54,8 @@ test_persist_writes_the_engine_alone() {
     has "the configuration" "$(gw cat /etc/config/fastpath)" "option engine 'off'"
     lacks "the configuration" "$(gw cat /etc/config/fastpath)" "option on_exit 'remove'"
     lacks "what the daemon reads" \
-        "$(as_daemon 'ubus call fastpath.config get '\''{"config": "fastpath"}'\')" on_exit
+        "$(as_daemon 'ubus call fastpath.config get '\''{"config": "fastpath"}'\')" \
+        '"on_exit": "remove"'
     gw fastpathctl engine flowtable --persist >/dev/null
     gw "ubus call uci revert '{\"config\": \"fastpath\"}'" >/dev/null
 }
