@@ -9,7 +9,7 @@ interface Alert {
 }
 
 /** From a rule's match to the alert on the page. */
-const TOLD_MS = 2000;
+const SHOWN_MS = 2000;
 /** What our own rule for `id.txt` says. */
 const SID = '8100001';
 
@@ -31,7 +31,7 @@ async function newestId(page: Page): Promise<number> {
 }
 
 /** Requests a page that a rule drops; returns the delay from the match to the alert on the page. */
-async function toldAfter(page: Page, router: Router, lan: Lan): Promise<number> {
+async function shownAfter(page: Page, router: Router, lan: Lan): Promise<number> {
   const before = await newestId(page);
   await lan.badPage();
   // An expectation of its own looks once a second after a while. The number of rows does not grow
@@ -52,9 +52,9 @@ test(blocked, timed, async ({ page, router, lan }) => {
   await open(page, 'protection');
   await expect(state(page)).toHaveText(/Protecting · inline/);
   const before = await known(page);
-  const told = await toldAfter(page, router, lan);
-  note(`shown after ${told} ms`);
-  expect(told).toBeLessThan(TOLD_MS);
+  const shown_ms = await shownAfter(page, router, lan);
+  note(`shown after ${shown_ms} ms`);
+  expect(shown_ms).toBeLessThan(SHOWN_MS);
   await expect(newest(page)).toContainText('Blocked');
   await newest(page).getByRole('button').click();
   const detail = page.getByRole('complementary', { name: 'Alert' });
@@ -228,7 +228,7 @@ test('a viewer sees everything and can change nothing', async ({ page, router, l
   );
   await open(page, 'protection', 'viewer');
   await expect(state(page)).toHaveText(/Protecting · inline/);
-  await toldAfter(page, router, lan);
+  await shownAfter(page, router, lan);
   await expect(block(page, hosts.isp)).toBeVisible();
   const writing = /Unblock|Re-inspect|Update now|Review|Add|Remove|Move/;
   const parts = {

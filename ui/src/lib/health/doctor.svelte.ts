@@ -14,7 +14,7 @@ export class Doctor {
   /** The last report; stays during the next run, and when that fails. */
   report = $state.raw<Report | null>(null);
   busy = $state(false);
-  /** Why there is no newer report. */
+  /** Why the last run failed; empty after a successful run. */
   trouble = $state('');
 
   constructor(private readonly api: Pick<Fastpath, 'request'>) {}

@@ -463,7 +463,7 @@ fn opened(router: &Rc<Router>) -> Option<&'static str> {
     Changes::of(&bus, router.store()).err().map(|refusal| refusal.code)
 }
 
-/// rpcd has one change at a time, whoever made it: ours must not end a browser's.
+/// rpcd holds one change at a time, for all clients: ours must not end that of a browser.
 #[test]
 fn a_change_made_elsewhere_stays() {
     let router = Router::new(Fault::None);

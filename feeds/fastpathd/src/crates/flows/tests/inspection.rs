@@ -99,7 +99,7 @@ fn the_words_are_those_of_the_schema() {
 }
 
 /// Path, reason and standing of the only flow.
-fn told(table: &flows::FlowTable, seconds: f64) -> [String; 3] {
+fn status_of(table: &flows::FlowTable, seconds: f64) -> [String; 3] {
     let row = only(table, seconds);
     ["path", "reason", "inspection"].map(|name| row[name].as_str().expect("a word").to_owned())
 }
@@ -114,17 +114,17 @@ fn a_flow_is_inspected_then_carried() {
         ..uncounted(web(1))
     };
     table.event(&Event::New(syn), at(1.0), &net);
-    assert_eq!(told(&table, 1.0), ["inspect", "inspecting", "inspecting"]);
+    assert_eq!(status_of(&table, 1.0), ["inspect", "inspecting", "inspecting"]);
     dump(&mut table, 2.0, &[counted(web(1), 1000, 2000)]);
-    assert_eq!(told(&table, 2.0), ["inspect", "inspecting", "inspecting"]);
+    assert_eq!(status_of(&table, 2.0), ["inspect", "inspecting", "inspecting"]);
     table.event(&Event::Update(marked(uncounted(web(1)), SPENT)), at(2.5), &net);
-    assert_eq!(told(&table, 2.5), ["slow", "pending", "spent"]);
+    assert_eq!(status_of(&table, 2.5), ["slow", "pending", "spent"]);
     table.event(&Event::Update(uncounted(web(1))), at(2.6), &net);
-    assert_eq!(told(&table, 2.6), ["slow", "pending", "spent"], "an event may lack the mark");
+    assert_eq!(status_of(&table, 2.6), ["slow", "pending", "spent"], "an event may lack the mark");
     dump(&mut table, 3.0, &[marked(offloaded(counted(web(1), 1000, 2000)), SPENT)]);
-    assert_eq!(told(&table, 3.0), ["flowtable", "", "spent"]);
+    assert_eq!(status_of(&table, 3.0), ["flowtable", "", "spent"]);
     dump(&mut table, 4.0, &[counted(web(1), 1000, 2000)]);
-    assert_eq!(told(&table, 4.0), ["inspect", "inspecting", "inspecting"], "a dump has it");
+    assert_eq!(status_of(&table, 4.0), ["inspect", "inspecting", "inspecting"], "a dump has it");
     let life = table.flow(1, at(4.0)).expect("known").events;
     let reasons: Vec<&str> = life.iter().map(|event| event.reason).collect();
     assert_eq!(reasons, ["inspecting", "pending", "", "inspecting"]);
@@ -134,7 +134,7 @@ fn a_flow_is_inspected_then_carried() {
 fn suricata_may_let_it_go_first() {
     let mut table = inspecting();
     dump(&mut table, 1.0, &[marked(web(1), BYPASS | SPENT)]);
-    assert_eq!(told(&table, 1.0), ["slow", "pending", "bypassed"]);
+    assert_eq!(status_of(&table, 1.0), ["slow", "pending", "bypassed"]);
 }
 
 #[test]
@@ -142,11 +142,11 @@ fn an_ending_flow_waits_for_nothing() {
     let mut table = inspecting();
     let closing = Entry { tcp_state: Some(TcpState::TimeWait), ..web(1) };
     dump(&mut table, 1.0, &[closing]);
-    assert_eq!(told(&table, 1.0), ["inspect", "closing", "inspecting"]);
+    assert_eq!(status_of(&table, 1.0), ["inspect", "closing", "inspecting"]);
     table.inspection(InspectionState { gate: Some(Gate::Open), ..inspection() }, at(2.0));
-    assert_eq!(told(&table, 2.0), ["slow", "closing", "uninspected"]);
+    assert_eq!(status_of(&table, 2.0), ["slow", "closing", "uninspected"]);
     table.inspection(InspectionState { default: Action::Always, ..inspection() }, at(3.0));
-    assert_eq!(told(&table, 3.0), ["inspect", "always-inspected", "always"]);
+    assert_eq!(status_of(&table, 3.0), ["inspect", "always-inspected", "always"]);
 }
 
 #[test]
@@ -221,11 +221,11 @@ fn the_policy_is_asked_again_when_the_network_has_changed() {
     table.inspection(InspectionState { policies, ..inspection() }, at(0.0));
     let guest = entry(1, tuple(TCP, "10.20.0.5", 5, "192.0.2.1", 443));
     dump(&mut table, 1.0, &[guest]);
-    assert_eq!(told(&table, 1.0)[1], "always-inspected");
+    assert_eq!(status_of(&table, 1.0)[1], "always-inspected");
     let mut net = Net { generation: 2, ..Net::default() };
     net.guest = support::side("br-lan.30", 30, "guest", "lan2");
     support::dump_in(&mut table, 2.0, &[guest], &net);
-    assert_eq!(told(&table, 2.0)[1], "inspecting");
+    assert_eq!(status_of(&table, 2.0)[1], "inspecting");
 }
 
 #[test]

@@ -82,7 +82,7 @@ impl UciSession {
         self.bus.call("uci", method, &args).await
     }
 
-    /// The `values` of a file with the edits staged in this session; none if there is no such file.
+    /// The `values` of a file with the edits staged in this session; none without the file.
     ///
     /// # Errors
     /// See [`BusError`].

@@ -222,7 +222,7 @@ pub fn previous(root: &Path) -> PathBuf {
     root.join("previous.rules")
 }
 
-/// The version that one of our rule files names; none if there is no such file.
+/// The version that one of our rule files names; none without the file.
 #[must_use]
 pub(crate) fn version(path: &Path) -> Option<String> {
     let mut line = String::new();

@@ -66,7 +66,7 @@ fn all(folder: &str, least: usize) -> Vec<Golden> {
     paths.into_iter().map(golden).collect()
 }
 
-/// The tokens of each line of a part; none if there is no such part.
+/// The tokens of each line of a part; none without the part.
 fn lines<'a>(golden: &'a Golden, part: &str) -> Option<Vec<Vec<&'a str>>> {
     let lines = golden.parts.get(part)?.lines().filter(|line| !line.is_empty());
     Some(lines.map(|line| line.split(' ').collect()).collect())

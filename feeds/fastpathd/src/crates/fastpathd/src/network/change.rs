@@ -19,7 +19,7 @@ pub(super) fn change_of(change: &NetworkChange) -> DependencyChange {
         NetworkChange::Link(link) => DependencyChange::Dependency(Dependency::Link(link.index)),
         NetworkChange::LinkGone(index) => DependencyChange::Dependency(Dependency::Link(*index)),
         NetworkChange::BridgeVlans(_) => DependencyChange::Vlans,
-        // An address that becomes our own is no longer forwarded to.
+        // Packets to an address of the router itself are not forwarded.
         NetworkChange::Address(address) | NetworkChange::AddressGone(address) => {
             host(address.address)
         }
