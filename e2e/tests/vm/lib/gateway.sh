@@ -120,6 +120,15 @@ is_good() {
             .rules.state != "updating" and .rules.next_ms == 0))' <<<"$answers" && internet
 }
 
+# nothing_reloads: what reload_config or an event of an interface began has ended. procd begins a
+# reload a second after the event, on a slow machine later. (The brackets keep pgrep from finding
+# its shell.)
+# shellcheck disable=SC2016 # the gateway expands it
+nothing_reloads() {
+    gw '! pgrep -f "^/bin/sh (/usr/libexec/lab/[c]onfig_change|/etc/[r]c.common .* reload)" &&
+        [ $(($(date +%s) - $(date -r /var/run/fw4.state +%s))) -ge '"$((3 * $(pace) / 100)) ]"
+}
+
 # The configuration that tests begin with, a file in /run/e2e: config, or inspect.
 CONFIG=${CONFIG:-config}
 
