@@ -17,7 +17,10 @@ test(
     await expect(line(page, 'up')).toBeVisible({ timeout: DIAL_MS });
     await page.getByRole('button', { name: 'Disconnect' }).click();
     await expect(line(page, 'down')).toBeVisible({ timeout: DIAL_MS });
-    expect(await router.run('ip link show pppoe-wan 2>&1 || true')).not.toContain('UP,LOWER_UP');
+    // pppd ends its session first, and then its device.
+    await expect
+      .poll(() => router.run('ip link show pppoe-wan 2>&1 || true'), { timeout: DIAL_MS })
+      .not.toContain('UP,LOWER_UP');
     // netifd takes the port down with it: that is not reported as a missing link.
     await page.goto('#/overview');
     await expect(page.locator('[data-wan="wan"] .state')).toContainText('Disconnected');

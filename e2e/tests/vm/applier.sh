@@ -66,14 +66,6 @@ test_what_is_as_wanted_is_left_alone() {
     soon 10 as_before "$before"
 }
 
-# Reloads go on when reload_config has returned, and procd begins them a second later. (The brackets
-# keep pgrep from finding its shell.)
-# shellcheck disable=SC2016 # the gateway expands it
-nothing_reloads() {
-    gw '! pgrep -f "^/bin/sh (/usr/libexec/lab/[c]onfig_change|/etc/[r]c.common .* reload)" &&
-        [ $(($(date +%s) - $(date -r /var/run/fw4.state +%s))) -ge 3 ]'
-}
-
 # as_before STATE: fw4 reloads after netifd has said that an interface is gone.
 as_before() { diff -U 1 <(echo "$1") <(kernel_state); }
 

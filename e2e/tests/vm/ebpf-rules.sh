@@ -9,9 +9,10 @@ arrived() {
 more_arrived() { [ "$(arrived "$1")" -gt "$2" ]; }
 
 # forbid END…: fw4 drops what comes from (saddr) or goes to (daddr) the ISP's server, before it
-# accepts established packets.
+# accepts established packets. A reload of fw4 would remove these rules.
 forbid() {
     local end
+    soon 30 nothing_reloads
     for end; do
         echo "insert rule inet fw4 forward ip $end $ISP_4 counter drop comment \"e2e\""
     done | gw nft -f -

@@ -214,6 +214,7 @@ begun_or_refused() {
     [[ $KNOWN == *ASSURED* || $KNOWN == *OFFLOAD* ]] || ended "tcp$PORT"
 }
 
+# @qemu: ipset of mwan3's start does not return on the user-mode kernel
 test_mwan3() {
     local link sent
     package mwan3 /etc/init.d/mwan3

@@ -109,8 +109,8 @@ upnp_off() {
 }
 
 upnp() { h10 "upnpc -m eth0 $*"; }
-# mapped: asked for again until the rule is there. A reload of the firewall takes it away, which
-# miniupnpd does not notice, and each event of the line brings one.
+# mapped: asked for again until the rule is there. A reload of fw4 removes it, which miniupnpd does
+# not notice, and each event of the WAN brings one.
 mapped() {
     upnp -d 8081 tcp >/dev/null
     upnp -a 10.10.10.10 80 8081 tcp >/dev/null
@@ -120,6 +120,7 @@ mapped() {
 test_upnp() {
     upnp_on
     begin h10 web "exec lighttpd -D -f /lab/lighttpd.conf"
+    soon 30 nothing_reloads
     soon 10 mapped
     has "mappings" "$(upnp -l)" "8081->10.10.10.10:80"
     from_outside "$(wan_address)" 8081

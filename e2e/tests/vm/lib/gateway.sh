@@ -86,6 +86,8 @@ good_state() {
     if is_good >/dev/null 2>&1; then return 0; fi
     gw cmp -s "/run/e2e/$CONFIG" /etc/config/fastpath || put_back
     soon 30 engine_is flowtable
+    # As a test leaves it that fails between ifdown and ifup.
+    gw ubus call network.interface.wan status | jq -e '.autostart != false' >/dev/null || gw ifup wan
     soon 30 wan_is_up
     soon 10 internet
     case $CONFIG in
@@ -116,6 +118,15 @@ is_good() {
         ($ips == null or ($ips | .enabled and .state == "inline" and
             (.queues | length > 0 and all(.bound)) and
             .rules.state != "updating" and .rules.next_ms == 0))' <<<"$answers" && internet
+}
+
+# nothing_reloads: what reload_config or an event of an interface began has ended. procd begins a
+# reload a second after the event, on a slow machine later. (The brackets keep pgrep from finding
+# its shell.)
+# shellcheck disable=SC2016 # the gateway expands it
+nothing_reloads() {
+    gw '! pgrep -f "^/bin/sh (/usr/libexec/lab/[c]onfig_change|/etc/[r]c.common .* reload)" &&
+        [ $(($(date +%s) - $(date -r /var/run/fw4.state +%s))) -ge '"$((3 * $(pace) / 100)) ]"
 }
 
 # The configuration that tests begin with, a file in /run/e2e: config, or inspect.
