@@ -64,7 +64,7 @@ fn drivers_write_queues_in_many_ways() {
 }
 
 #[test]
-fn beside_named_queues_the_rest_is_something_else() {
+fn interrupts_without_a_queue_name_serve_something_else() {
     let igc = ["enp3s0", "enp3s0-TxRx-0", "enp3s0-TxRx-1"];
     assert_eq!(serves(&igc, ""), [Serves::Other, Serves::Queue(0), Serves::Queue(1)]);
     let mtk = ["15100000.ethernet"; 3];

@@ -125,7 +125,7 @@ fn an_overflow_is_told_and_the_socket_goes_on() {
 }
 
 #[test]
-fn transactions_of_nft_are_told() {
+fn transactions_of_nft_are_reported() {
     in_namespace(|| async {
         let mut socket = RevisionSocket::open(Revisions::of(1, "fastpath")).expect("a socket");
         let table = "add table inet fastpath\ndelete table inet fastpath\ntable inet fastpath {\n\

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What becomes of a flow's path and reason as time goes by.
+//! A flow's path and reason over time.
 
 #![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
 
@@ -114,7 +114,7 @@ fn the_engine_decides_for_every_flow_at_once() {
 }
 
 #[test]
-fn an_older_event_does_not_undo_the_offload_that_a_dump_told() {
+fn an_older_event_does_not_undo_the_offload_that_a_dump_reported() {
     let mut table = watching();
     dump(&mut table, 1.0, &[offloaded(web(1))]);
     event(&mut table, 1.1, &Event::Update(uncounted(web(1))));

@@ -92,7 +92,7 @@ fn the_last_bytes_come_with_the_end() {
     event(&mut table, 2.05, &Event::Destroy(counted(web(2), 0, 2500)));
     assert_eq!(table.totals().paths.slow.bytes, 7500, "however soon after a reading");
     event(&mut table, 3.0, &Event::Destroy(counted(web(9), 1000, 4000)));
-    assert_eq!(table.totals().paths.slow.bytes, 7500, "never heard of it");
+    assert_eq!(table.totals().paths.slow.bytes, 7500, "the flow was never known");
 }
 
 #[test]

@@ -142,7 +142,7 @@ fn a_busy_one_is_degraded_at_most() {
 }
 
 #[test]
-fn what_is_amiss_is_told() {
+fn each_defect_is_reported() {
     type Spoil = fn(&mut Watch);
     let spoil: [(&str, Spoil); 6] = [
         ("are dropped in its queues", |watch| {
@@ -158,12 +158,12 @@ fn what_is_amiss_is_told() {
             watch.seen.refused = Some("line 7".into());
         }),
     ];
-    for (words, spoil) in spoil {
+    for (text, spoil) in spoil {
         let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
         spoil(&mut watch);
         let condition = watch.step();
         assert_eq!((condition.state, condition.gate), (State::InlineDegraded, Gate::Queue));
-        assert!(condition.why.contains(words), "{}", condition.why);
+        assert!(condition.why.contains(text), "{}", condition.why);
     }
     let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
     watch.seen.events = false;
@@ -193,7 +193,7 @@ fn a_short_peak_is_no_lag() {
 }
 
 #[test]
-fn refused_rules_are_told_with_suricatas_words() {
+fn refused_rules_are_reported_with_suricatas_message() {
     for (fail, gate) in [(OPEN, Gate::Open), (CLOSED, Gate::Queue)] {
         let mut watch = Watch::starting(InspectionMode::Nfq, fail);
         watch.seen.refused = Some("fastpath.rules:7: no sid.".into());
@@ -223,7 +223,7 @@ fn a_start_after_a_refusal_is_not_a_crash() {
 }
 
 #[test]
-fn what_the_daemon_could_not_do_is_told() {
+fn failures_of_the_daemon_are_reported() {
     let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
     watch.seen.trouble = Some("no space left on device.".into());
     let condition = watch.becomes(State::FailingOpen);

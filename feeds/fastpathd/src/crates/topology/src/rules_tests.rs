@@ -161,7 +161,7 @@ fn a_vrf_is_for_flows_of_all_addresses() {
 }
 
 #[test]
-fn what_somebody_made_is_told_in_words() {
+fn rules_added_by_the_user_are_reported_as_text() {
     let network = network(rules(&[
         rule(V4, [0, 24], &[(2, &[10, 10, 10, 0]), (6, &word(100)), (15, &word(100))]),
         rule(V4, [0, 0], &[(3, b"lan9\0"), (10, &word(1)), (6, &word(7)), (15, &word(1234))]),

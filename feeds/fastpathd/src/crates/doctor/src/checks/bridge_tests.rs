@@ -143,7 +143,7 @@ fn bridges_for_a_vlan_each_become_one() {
 fn bridges_that_uci_does_not_know_are_left_to_their_owner() {
     let fake = per_vlan().file("/etc/config/network", &NETWORK.replace("br-iot", "br-other"));
     let (_, finding) = found(&fake, &json!({})).remove(0);
-    assert_eq!((finding.case, &finding.fix), ("by-hand", &None));
+    assert_eq!((finding.case, &finding.fix), ("manual", &None));
 }
 
 #[test]

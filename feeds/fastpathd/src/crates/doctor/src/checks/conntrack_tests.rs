@@ -101,9 +101,9 @@ fn firewall4_gives_helpers_to_whole_zones_unless_told_not_to() {
         (&edits[0]["section"], &edits[0]["values"]),
         (&json!("d"), &json!({"auto_helper": "0"}))
     );
-    let told = attached_in("fw4", "helper_lan")
+    let attached = attached_in("fw4", "helper_lan")
         .file("/etc/config/firewall", "config defaults\n\toption auto_helper '0'\n");
-    assert_eq!(found(&told), []);
+    assert_eq!(found(&attached), []);
 }
 
 #[test]
