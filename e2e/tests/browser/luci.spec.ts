@@ -75,7 +75,11 @@ test('neither has rules of style for the other', async ({ page, request }) => {
           padding,
         };
       });
-  const inLuci = [await styleOf('.panel'), await styleOf('nav a'), await styleOf('h2:not(#theirs)')];
+  const inLuci = [
+    await styleOf('.panel'),
+    await styleOf('nav a'),
+    await styleOf('h2:not(#theirs)'),
+  ];
   const theirs = await styleOf('#theirs');
   expect(theirs).toMatchObject({ fontSize: '30px', padding: '31px', borderTopStyle: 'dotted' });
   expect(await page.evaluate(() => document.adoptedStyleSheets.length)).toBe(0);
@@ -85,7 +89,9 @@ test('neither has rules of style for the other', async ({ page, request }) => {
   await page.getByLabel('Password').fill('fastpath');
   await page.getByRole('button', { name: 'Log in' }).click();
   await live(page);
-  expect([await styleOf('.panel'), await styleOf('nav a'), await styleOf('main h2')]).toEqual(inLuci);
+  expect([await styleOf('.panel'), await styleOf('nav a'), await styleOf('main h2')]).toEqual(
+    inLuci,
+  );
 });
 
 test('language and darkness are LuCI’s', async ({ page, request }) => {

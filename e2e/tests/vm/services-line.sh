@@ -3,7 +3,7 @@
 # WAN services with the flowtable on: each works, its own flows are offloaded or show the reason
 # why not, and all other flows are offloaded.
 
-# sqm_on DEVICE DOWN UP: SQM on that device, in kbit/s; without SQM the same qdiscs as piece_of_cake.
+# sqm_on DEVICE DOWN UP: SQM on that device, in kbit/s; without the package, its qdiscs.
 sqm_on() {
     is_openwrt && package sqm-scripts /etc/init.d/sqm
     at_the_end "sqm_off $1"

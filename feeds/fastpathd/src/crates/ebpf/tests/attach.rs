@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! `fastpath-bpf` on devices in a separate namespace: which programs it attaches, replaces and keeps.
+//! `fastpath-bpf` on devices in a separate namespace: the programs it attaches, replaces, keeps.
 
 #![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
 

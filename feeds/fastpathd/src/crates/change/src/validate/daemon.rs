@@ -145,7 +145,8 @@ mod tests {
         // As uci calls it.
         package.sections[1].name = "cfg0392bd".to_owned();
         let said = json!({"config": "fastpath", "section": "cfg02", "option": "proto",
-            "value": "x", "code": "fastpathd", "params": {"value": "x", "what": "is not a protocol"},
+            "value": "x", "code": "fastpathd",
+            "params": {"value": "x", "what": "is not a protocol"},
             "text": "section '@exclude[1]', option 'proto', value 'x': is not a protocol"});
         let problem = read(&said, &package).unwrap();
         assert_eq!((problem.section.as_str(), problem.option.as_str()), ("cfg0392bd", "proto"));
