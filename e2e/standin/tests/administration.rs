@@ -64,7 +64,7 @@ fn the_log_keeps_the_newest() {
 }
 
 #[test]
-fn devices_are_told_of() {
+fn devices_are_reported() {
     let sys = Path::new("/sys/class/net");
     let one = devices::answer(sys, ("status", &map(json!({"name": "lo"})))).unwrap();
     assert_eq!((&one["up"], &one["present"]), (&json!(true), &json!(true)));

@@ -34,7 +34,7 @@ fn an_owner_is_a_whole_word() {
 }
 
 #[test]
-fn drivers_write_queues_in_many_ways() {
+fn drivers_have_many_notations_of_queues() {
     let pci = "0000:03:00.0";
     for (name, expected) in [
         ("eth0-TxRx-3", Some(3)),

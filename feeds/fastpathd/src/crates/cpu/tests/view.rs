@@ -84,7 +84,7 @@ fn roles_queues_and_settings_are_reported() {
 }
 
 #[test]
-fn a_refusal_is_told_with_the_difference() {
+fn a_refusal_is_reported_with_the_difference() {
     let machine = machine("cpus 0-1\ndevice eth0 rx=1 tx=1 irqs=one");
     let plan = plan(&machine, &Settings::default(), true).unwrap();
     let differences = differences(&plan, &machine);

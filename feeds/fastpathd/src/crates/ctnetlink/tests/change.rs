@@ -68,7 +68,7 @@ fn only_the_bits_of_the_mask_change() {
 }
 
 #[test]
-fn an_event_tells_the_new_mark() {
+fn an_event_has_the_new_mark() {
     in_namespace(|| async {
         // The kernel reports only events that begin while somebody listens.
         let mut socket = EventSocket::open().expect("a socket");
@@ -109,7 +109,7 @@ fn what_is_gone_is_counted_and_the_rest_done() {
 }
 
 #[test]
-fn a_deleted_connection_tells_its_counters_a_last_time() {
+fn a_deleted_connection_reports_its_last_counters() {
     in_namespace(|| async {
         let mut socket = EventSocket::open().expect("a socket");
         let (client, server) = talk();

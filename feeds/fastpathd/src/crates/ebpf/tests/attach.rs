@@ -246,7 +246,7 @@ fn the_maps_have_room_for_as_many_flows_as_were_asked_for() {
 }
 
 #[test]
-fn programs_for_another_switch_are_told_of_new_maps() {
+fn programs_for_another_switch_get_the_new_maps() {
     on_gateway(|gateway| {
         let object = gateway.object.to_str().expect("a path");
         let load = |dsa: &str, flows: &str| {

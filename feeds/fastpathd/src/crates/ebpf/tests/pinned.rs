@@ -95,7 +95,7 @@ fn all(maps: &mut Pinned) -> HashMap<Key, EntryReading> {
 }
 
 #[test]
-fn entries_are_kept_told_and_taken_out() {
+fn entries_are_kept_read_and_removed() {
     let Some(loaded) = Loaded::new("entries", 8192) else { return };
     let mut maps = loaded.open();
     assert_eq!(maps.capacity(), 8192);

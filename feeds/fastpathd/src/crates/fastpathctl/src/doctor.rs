@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_look_is_asked_for_again_and_a_fix_is_not() {
+    fn a_lost_run_is_requested_again_and_a_fix_is_not() {
         assert!(lost("run", Status::NoData));
         assert!(!lost("fix", Status::NoData));
         assert!(!lost("run", Status::Timeout));

@@ -142,7 +142,7 @@ fn terms_of_a_filter() {
 }
 
 #[test]
-fn every_column_sorts_both_ways() {
+fn every_column_sorts_in_both_directions() {
     let table = some();
     for sort in Sort::ALL {
         let query = |desc| FlowsQuery { sort: *sort, desc, ..FlowsQuery::default() };

@@ -174,7 +174,7 @@ fn each_defect_is_reported() {
 }
 
 #[test]
-fn one_lost_packet_is_told_for_ten_seconds() {
+fn one_lost_packet_is_reported_for_ten_seconds() {
     let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
     watch.seen.queues[0].as_mut().unwrap().full += 1;
     assert_eq!(watch.steps(20).state, State::InlineDegraded);
@@ -231,7 +231,7 @@ fn failures_of_the_daemon_are_reported() {
 }
 
 #[test]
-fn watching_has_words_of_its_own() {
+fn watching_has_its_own_text() {
     let mut watch = Watch::working(InspectionMode::Ids, CLOSED);
     assert_eq!(watch.health.condition().state, State::Watching);
     watch.seen.capture_drops += 1;
@@ -295,7 +295,7 @@ fn what_the_one_before_answered_does_not_count() {
 }
 
 #[test]
-fn a_daemon_started_anew_leaves_the_gate_alone() {
+fn a_restarted_daemon_leaves_the_gate_unchanged() {
     let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
     watch.appears();
     watch.answers = false;

@@ -66,7 +66,7 @@ fn an_update_switched_off_is_manual() {
 }
 
 #[test]
-fn bad_values_are_told_with_section_and_option() {
+fn bad_values_are_reported_with_section_and_option() {
     let source = |lines: &str| {
         problem(&format!("config rules 'et'\n option url 'https://e.example/r.tgz'\n{lines}"))
     };

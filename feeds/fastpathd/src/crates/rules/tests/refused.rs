@@ -111,7 +111,7 @@ fn an_archive_with_too_many_entries() {
 }
 
 #[test]
-fn rules_with_errors_are_told_by_file_and_line_of_the_archive() {
+fn rules_with_errors_are_reported_by_file_and_line_of_the_archive() {
     let this = Box::new();
     let ours = files(&[("rules/a.rules", &rule(1, 2)), ("rules/b.rules", "# \n\nalert (x\n")]);
     let answer = this.update(ours);
@@ -278,7 +278,7 @@ fn a_full_disk() {
 }
 
 #[test]
-fn a_state_that_is_no_state_is_written_anew() {
+fn an_invalid_state_is_replaced() {
     let this = Box::new();
     fs::write(this.gateway.store().join("state.json"), "{\"outcome\": 7").expect("writable");
     assert_eq!(this.gateway.run("status").result["rules"], 0);

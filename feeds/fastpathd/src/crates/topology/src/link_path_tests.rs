@@ -83,7 +83,7 @@ fn a_session_leaves_less_room() {
 }
 
 #[test]
-fn a_session_that_is_not_known_is_no_way() {
+fn an_unknown_session_is_not_a_path() {
     let model = model([
         Change::Link(fixture::link(1, "eth0")),
         Change::Link(fixture::ppp(2, "pppoe-a")),

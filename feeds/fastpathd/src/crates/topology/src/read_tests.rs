@@ -76,7 +76,7 @@ fn a_table_that_cannot_be_read_is_named() {
 }
 
 #[test]
-fn what_events_do_not_tell_is_read_again() {
+fn values_without_events_are_read_again() {
     let mut reader = gateway();
     reader.full().unwrap();
     reader.kernel.asked.clear();

@@ -174,7 +174,7 @@ fn rules_added_by_the_user_are_reported_as_text() {
 }
 
 #[test]
-fn routes_for_some_sources_are_like_one_where_they_lead_the_same_way() {
+fn source_routes_with_the_same_next_hop_count_as_one() {
     let source = |text: &str, gateway, metric| {
         let (network, length) = text.split_once('/').unwrap();
         let source = Prefix { network: network.parse().unwrap(), length: length.parse().unwrap() };

@@ -52,7 +52,7 @@ config rule
 }
 
 #[test]
-fn every_way_to_quote() {
+fn every_kind_of_quoting() {
     let text = "config a b # comment\noption bare x-1.2/3:4@5 # more\noption single '# \"\\'\n\
         option double \"a\\\"b'\\\\\"\noption joined a'b c'\"d\"\noption empty ''\n\
         option lines 'one\ntwo'\noption after y";

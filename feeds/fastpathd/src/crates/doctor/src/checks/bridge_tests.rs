@@ -73,7 +73,7 @@ fn a_vlan_needs_ports() {
 }
 
 #[test]
-fn a_port_held_back_by_the_spanning_tree_is_told_unless_it_has_no_link() {
+fn a_port_blocked_by_the_spanning_tree_is_reported_unless_it_has_no_link() {
     let blocked = aware().file(&format!("{DEVICES}/lan2/brport/state"), "4\n");
     let (id, finding) = found(&blocked, &healthy()).remove(0);
     assert_eq!((id, &finding.params["state"]), ("bridge-stp", &json!("blocking")));

@@ -122,7 +122,7 @@ fn a_queue_that_nobody_reads_is_an_error() {
 }
 
 #[test]
-fn the_end_of_a_series_is_told_before_it_comes() {
+fn the_end_of_a_series_is_reported_in_advance() {
     let mut facts = healthy();
     let mut severity = |version: &str, now: u64| {
         facts.ips.version = Some(format!("This is Suricata version {version} RELEASE").into());
@@ -203,7 +203,7 @@ fn threads_on_a_forwarding_cpu_are_found() {
 }
 
 #[test]
-fn encrypted_bytes_are_told_as_a_share() {
+fn encrypted_bytes_are_reported_as_a_share() {
     let visible = json!([{"kind": "plain", "bytes": 100}, {"kind": "encrypted", "bytes": 900}]);
     let finding = found("ips-encrypted", &differing("visible", visible));
     assert_eq!((finding.severity, &finding.params["share"]), (Severity::Info, &json!(90)));

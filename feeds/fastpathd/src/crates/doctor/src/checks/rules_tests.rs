@@ -113,7 +113,7 @@ fn a_table_that_decides_anything_stays() {
 }
 
 #[test]
-fn a_late_shortcut_is_told_with_what_is_before_it() {
+fn a_late_accept_is_reported_with_the_rules_before_it() {
     let base = |before: usize| {
         let mut objects = vec![chain("own", "fwd", "forward")];
         objects.extend((0..before).map(|_| rule("own", "fwd", &counter())));

@@ -93,7 +93,7 @@ fn parts_that_are_gone_are_named() {
 }
 
 #[test]
-fn passwords_that_are_none_are_told_without_the_password() {
+fn weak_passwords_are_reported_without_the_password() {
     let mut facts = facts();
     let common = account("viewer", Some(Guess::Common));
     facts.system.accounts = vec![account("root", None), common.clone()].into();

@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_of_this_hash_are_found() {
+    fn the_password_of_this_hash_is_found() {
         // openssl passwd -6 -salt fastpathlab look
         let hash = concat!(
             "$6$fastpathlab$yg9R10XApLWM4zsCZzhd8RJLR3n5gpTheunj5xV9",

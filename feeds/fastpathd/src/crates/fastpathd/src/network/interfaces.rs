@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn masqueraded_zone_is_a_way_out() {
+    fn a_masqueraded_zone_is_outside() {
         assert!(firewall().is_wan("uplink"));
         assert!(!firewall().is_wan("lan"));
         assert!(Firewall::default().is_wan("wan"));

@@ -35,7 +35,7 @@ impl Heard {
 const DROP: &[u8] = b"{\"event_type\":\"drop\"}\n";
 
 #[tokio::test]
-async fn lines_are_heard_until_the_end() {
+async fn lines_are_received_until_the_end() {
     let mut heard = listener("lines");
     let mut suricata = heard.connect().await;
     assert!(heard.next().await.connected);
