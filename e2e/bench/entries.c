@@ -179,13 +179,13 @@ static unsigned long long put(int map, const void *key, const void *entry)
 static unsigned long long one(const struct flow *f, int map, const struct side *old,
 			      const struct side *new)
 {
-	struct way way = {
+	struct encap encap = {
 		.outer = f->in_vlan ? f->in_vlan | TAG_THERE : 0,
 		.session = htons(f->in_session),
 	};
 
 	if (f->family == 4) {
-		struct key4 key = { .ifindex = f->in, .way = way, .proto = f->proto };
+		struct key4 key = { .ifindex = f->in, .encap = encap, .proto = f->proto };
 		struct entry4 entry = { 0 };
 
 		memcpy(&key.src, old->from, 4);
@@ -197,7 +197,7 @@ static unsigned long long one(const struct flow *f, int map, const struct side *
 		memcpy(&entry.dst, new->to, 4);
 		return put(map, &key, &entry);
 	} else {
-		struct key6 key = { .ifindex = f->in, .way = way, .proto = f->proto };
+		struct key6 key = { .ifindex = f->in, .encap = encap, .proto = f->proto };
 		struct entry6 entry = { 0 };
 
 		memcpy(&key.src, old->from, 16);

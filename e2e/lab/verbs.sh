@@ -49,7 +49,7 @@ lab_url() { echo "http://127.0.0.1:$(lab_port GW_HTTP)/fastpath/"; }
 
 # wait_for SECONDS COMMAND…: until COMMAND succeeds; fails at the deadline.
 wait_for() {
-    poll "$@" >/dev/null 2>&1 || { shift; echo "waited in vain for: $*" >&2; return 1; }
+    poll "$@" >/dev/null 2>&1 || { shift; echo "timed out: $*" >&2; return 1; }
 }
 
 # monitor gateway|peers COMMAND: one command of QEMU's monitor.
@@ -75,7 +75,7 @@ set_links() {
         router)
             # Nobody has pulled them.
             [ "$state" = off ] || return 0
-            echo "skipped: a router's cables are pulled by hand"
+            echo "skipped: a router's cables have to be pulled manually"
             return 77
             ;;
     esac

@@ -44,7 +44,7 @@ export function parse(text) {
   return found;
 }
 
-function told(symbol, wanted, value) {
+function describe(symbol, wanted, value) {
   if (value === undefined) return 'the symbol does not exist here, or a dependency is missing';
   if (value === 'n') return 'is not set: something it depends on is missing';
   if (wanted === 'y' && value === 'm') return 'is m: built, but not in the image';
@@ -62,6 +62,6 @@ export function survivors(profile, text) {
     .map(({ symbol, wanted, value }) => ({
       symbol,
       wanted,
-      found: told(symbol, wanted, value),
+      found: describe(symbol, wanted, value),
     }));
 }

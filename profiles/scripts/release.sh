@@ -13,7 +13,7 @@ offline() {
 Nothing else was changed; what came is kept. What can be done:
   with a network that reaches $(release_at), run the same command again
   --download-mirror URL  a mirror of downloads.openwrt.org (URL/releases/$RELEASE/…)
-  $2 FILE  that file, had in another way; sha256sums and sha256sums.sig belong beside it"
+  $2 FILE  that file from another source; sha256sums and sha256sums.sig must be next to it"
 }
 
 # fetch URL FILE: resumes an interrupted download. Nothing counts as complete before it has come to
@@ -66,8 +66,8 @@ release_sums() {
     touch "$into/checked"
 }
 
-# next to FILE: the sums there must match as well.
-beside() {
+# check_sums FILE: the sums next to it must match as well.
+check_sums() {
     local folder
     folder=$(dirname "$1")
     if [ -f "$folder/sha256sums" ] && [ -f "$folder/sha256sums.sig" ]; then
@@ -93,7 +93,7 @@ release_file() {
         [ -f "$FOUND" ] || die "$COMMAND: $1: there is no file $FOUND"
         # shellcheck disable=SC2053 # a pattern
         [[ ${FOUND##*/} == $2 ]] || die "$COMMAND: $1: ${FOUND##*/} is not named $2"
-        beside "$FOUND"
+        check_sums "$FOUND"
         return
     fi
     command -v curl >/dev/null || need_packages "fetching the release" curl ca-certificates

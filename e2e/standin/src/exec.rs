@@ -119,7 +119,7 @@ pub enum Deed {
     /// It is done.
     Done,
     /// The program's end and its output are the answer.
-    Told(Program),
+    Output(Program),
     /// The JSON object that the program prints is the answer.
     Answers(Program),
     /// The answer is empty, and comes when the program is over, whatever it says.
@@ -133,7 +133,7 @@ impl Deed {
     pub(crate) async fn carry_out(self, limit: Duration, reply: Reply) {
         let answer = match self {
             Deed::Done => Ok(Map::new()),
-            Deed::Told(program) => told(program.run(limit).await),
+            Deed::Output(program) => output(program.run(limit).await),
             Deed::Answers(program) => match program.run(limit).await.map_err(status) {
                 Ok(outcome) => {
                     serde_json::from_slice(&outcome.stdout).map_err(|_| Status::InvalidArgument)
@@ -163,7 +163,7 @@ impl Deed {
 }
 
 /// rpcd's answer to the end of a program that it ran for a caller.
-fn told(outcome: io::Result<Outcome>) -> Answer {
+fn output(outcome: io::Result<Outcome>) -> Answer {
     let outcome = outcome.map_err(status)?;
     if outcome.late {
         return Err(Status::Timeout);

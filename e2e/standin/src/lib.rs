@@ -86,13 +86,13 @@ pub async fn run(
         .map_err(|source| RunError::Folder { path: run.clone(), source })?;
     let store = uci::Store { config: config.clone(), run, staged };
     let accounts = session::Accounts { config, shadow, acl };
-    let told = objects::Told {
+    let procd = objects::Procd {
         reload: options.reload_command,
         event: options.event_command,
         limit: options.exec_limit,
     };
     let log = syslog::Log::new(options.syslog.as_deref(), options.logs);
-    let parts = objects::Parts { down: options.down, radios: options.radios, log, told };
+    let parts = objects::Parts { down: options.down, radios: options.radios, log, procd };
     let mut objects = objects::Objects::new(accounts, store, parts);
     let (published, all_published) = oneshot::channel();
     let (plugged, all_plugged) = oneshot::channel();

@@ -68,7 +68,7 @@ pub struct Network {
     /// Has a file for each interface that was brought down.
     down: PathBuf,
     /// Whether an interface has a pending request.
-    told: bool,
+    reload: bool,
 }
 
 impl Network {
@@ -79,7 +79,7 @@ impl Network {
         let memory = store.run.join("interfaces.json");
         let up = remembered(&memory);
         let sys = PathBuf::from("/sys/class/net");
-        Network { store, sys, up, memory, down, told: false }
+        Network { store, sys, up, memory, down, reload: false }
     }
 
     fn config(&self) -> Package {
@@ -103,8 +103,8 @@ impl Network {
         running.then(|| file("ifindex")?.trim().parse().ok()).flatten()
     }
 
-    /// Looks which interfaces came up or went down. `now` is the time since the machine started.
-    pub fn look(&mut self, now: Duration) -> Vec<Change> {
+    /// Updates which interfaces are up. `now` is the time since the machine started.
+    pub fn update(&mut self, now: Duration) -> Vec<Change> {
         let config = self.config();
         let mut changes = Vec::new();
         for section in Self::interfaces(&config) {
@@ -150,7 +150,7 @@ impl Network {
         let routes = routes::read();
         if matches!(method, "up" | "down" | "renew") {
             let name = text(args, "interface").ok_or(Status::InvalidArgument)?;
-            return self.tell(name, method, &config);
+            return self.request(name, method, &config);
         }
         let one = |section: &Section| self.describe(section, &config, addresses, &routes, now);
         match method {
@@ -176,13 +176,13 @@ impl Network {
         Self::interfaces(&self.config()).map(|section| section.name.clone()).collect()
     }
 
-    /// Whether the configuration has to be carried out because an interface was brought up or
-    /// down; says so once.
-    pub fn take_told(&mut self) -> bool {
-        std::mem::take(&mut self.told)
+    /// Whether the configuration has to be reloaded because an interface was brought up or down;
+    /// true once.
+    pub fn take_reload(&mut self) -> bool {
+        std::mem::take(&mut self.reload)
     }
 
-    fn tell(&mut self, name: &str, method: &str, config: &Package) -> Answer {
+    fn request(&mut self, name: &str, method: &str, config: &Package) -> Answer {
         let known = Self::interfaces(config).any(|section| section.name == name);
         if !known {
             return Err(Status::NotFound);
@@ -194,7 +194,7 @@ impl Network {
             _ => return Ok(Map::new()),
         };
         done.map_err(|_| Status::UnknownError)?;
-        self.told = true;
+        self.reload = true;
         Ok(Map::new())
     }
 

@@ -23,7 +23,7 @@ use crate::uci::{self, Store, Uci};
 use crate::{devices, reload, rpcsys, service, system, wireless};
 
 /// How often the interfaces are checked.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL: Duration = Duration::from_secs(1);
 
 /// Why the objects are not served.
 #[derive(Debug, thiserror::Error)]
@@ -44,7 +44,7 @@ pub enum ServeError {
 
 /// Programs that stand for procd.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct Procd {
     /// Run with the name of each configuration that changed.
     pub reload: Option<PathBuf>,
     /// Run with the type of each event.
@@ -62,7 +62,7 @@ pub struct Parts {
     /// The log.
     pub log: Log,
     /// Programs that stand for procd.
-    pub told: Told,
+    pub procd: Procd,
 }
 
 /// The objects and their state.
@@ -76,7 +76,7 @@ pub struct Objects {
     /// The state of each radio.
     radios: PathBuf,
     log: Log,
-    told: Told,
+    procd: Procd,
     /// Interfaces that have an object.
     published: BTreeSet<String>,
     start: Instant,
@@ -86,7 +86,7 @@ impl Objects {
     /// Objects over these files.
     #[must_use]
     pub fn new(accounts: Accounts, store: Store, parts: Parts) -> Objects {
-        let Parts { down, radios, log, told } = parts;
+        let Parts { down, radios, log, procd } = parts;
         Objects {
             sessions: Sessions::new(accounts.nobody()),
             uci: Uci::new(store.clone()),
@@ -95,7 +95,7 @@ impl Objects {
             radios,
             log,
             accounts,
-            told,
+            procd,
             published: BTreeSet::new(),
             start: Instant::now(),
         }
@@ -130,14 +130,14 @@ impl Objects {
         self.publish_interfaces(&bus).await;
         // Nobody may wait for it.
         let _ = published.send(());
-        let mut look = tokio::time::interval(LOOK);
+        let mut poll = tokio::time::interval(POLL);
         loop {
             let undo = self.uci.deadline().map(|at| tokio::time::Instant::from(self.start + at));
             tokio::select! {
                 incoming = connection.next() => if let Incoming::Invoke(request) = incoming? {
                     self.serve_one(request);
                 },
-                _ = look.tick() => self.look(&bus).await,
+                _ = poll.tick() => self.poll(&bus).await,
                 () = tokio::time::sleep_until(undo.unwrap_or_else(tokio::time::Instant::now)),
                     if undo.is_some() => {}
             }
@@ -164,7 +164,7 @@ impl Objects {
         if let Some(deed) = self.deed(&request) {
             match deed {
                 Ok(deed) => {
-                    let work = deed.carry_out(self.told.limit, request.reply);
+                    let work = deed.carry_out(self.procd.limit, request.reply);
                     tokio::task::spawn_local(work);
                 }
                 Err(status) => request.reply.status(status),
@@ -189,7 +189,7 @@ impl Objects {
         match request.object.as_str() {
             "file" if called.0 == "exec" => {
                 let asker = Asker { sessions: &mut self.sessions, now: self.start.elapsed() };
-                Some(file::program(asker, called.1).map(Deed::Told))
+                Some(file::program(asker, called.1).map(Deed::Output))
             }
             "rpc-sys" => Some(rpcsys::deed(called)),
             "system" => system::deed(called),
@@ -218,7 +218,7 @@ impl Objects {
             }
             "uci" => self.uci.answer(&mut self.sessions, called, now),
             "system" => system::answer(called.0),
-            "service" => service::answer(self.told.event.as_deref(), called),
+            "service" => service::answer(self.procd.event.as_deref(), called),
             "network.interface" => {
                 self.network.answer(called, &network::addresses(), system::since_boot())
             }
@@ -228,7 +228,7 @@ impl Objects {
             "file" => file::answer(Asker { sessions: &mut self.sessions, now }, called),
             _ => self.answer_interface(object, called),
         };
-        self.tell_changes();
+        self.reload_services();
         answer
     }
 
@@ -246,34 +246,34 @@ impl Objects {
             self.uci.forget(&ended);
         }
         self.uci.expire(&mut self.sessions, now);
-        self.tell_changes();
+        self.reload_services();
     }
 
     /// procd's part: services that use a changed configuration reload it.
-    fn tell_changes(&mut self) {
-        let told = self.network.take_told().then(|| "network".to_owned());
-        for config in self.uci.take_changed().into_iter().chain(told) {
-            if let Some(command) = &self.told.reload {
+    fn reload_services(&mut self) {
+        let network = self.network.take_reload().then(|| "network".to_owned());
+        for config in self.uci.take_changed().into_iter().chain(network) {
+            if let Some(command) = &self.procd.reload {
                 reload::start(command, &config);
             }
         }
     }
 
     /// Reports changes of interfaces as netifd does: to subscribers, and as an event.
-    async fn look(&mut self, bus: &Handle) {
+    async fn poll(&mut self, bus: &Handle) {
         self.log.take_in();
         self.publish_interfaces(bus).await;
-        for change in self.network.look(system::since_boot()) {
+        for change in self.network.update(system::since_boot()) {
             let (name, action) =
                 if change.up { ("interface.update", "ifup") } else { ("interface.down", "ifdown") };
-            service::happened(self.told.event.as_deref(), name);
+            service::happened(self.procd.event.as_deref(), name);
             let interface = json!(change.interface);
             let mut data = Map::from_iter([("interface".to_owned(), interface)]);
-            let told = bus.notify("network.interface", name, &data);
+            let notified = bus.notify("network.interface", name, &data);
             data.insert("action".to_owned(), json!(action));
             let sent = bus.send_event("network.interface", &data).await;
             if let Err(error) =
-                told.map_err(|error| error.to_string()).and(sent.map_err(|e| e.to_string()))
+                notified.map_err(|error| error.to_string()).and(sent.map_err(|e| e.to_string()))
             {
                 log::warn!("reporting {}: {error}", change.interface);
             }

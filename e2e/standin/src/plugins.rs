@@ -141,7 +141,7 @@ fn kind(sample: &Value) -> PolicyType {
     }
 }
 
-/// Runs a call and answers it; arguments go in as they came, known to the plugin or not.
+/// Runs a call and answers it; arguments are passed unchanged, known to the plugin or not.
 async fn answer(program: PathBuf, limit: Duration, request: Request) {
     let mut program = Program::new(program, &["call", &request.method]);
     program.input = Value::Object(request.args).to_string().into_bytes();

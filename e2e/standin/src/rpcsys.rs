@@ -45,7 +45,7 @@ pub fn deed((method, args): (&str, &Map)) -> Result<Deed, Status> {
             program.input = format!("{password}\n{password}\n").into_bytes();
             Ok(Deed::Waited(program))
         }
-        "upgrade_test" => Ok(Deed::Told(Program::new("/sbin/sysupgrade", &["--test", IMAGE]))),
+        "upgrade_test" => Ok(Deed::Output(Program::new("/sbin/sysupgrade", &["--test", IMAGE]))),
         "upgrade_start" => {
             let keep = args.get("keep").and_then(Value::as_bool).unwrap_or(false);
             let option = if keep { "" } else { "-n " };

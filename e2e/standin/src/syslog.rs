@@ -160,11 +160,11 @@ impl Log {
                 let lines = args.get("lines").and_then(Value::as_u64).unwrap_or(0);
                 let lines = usize::try_from(lines).ok().filter(|lines| *lines != 0);
                 let skipped = self.messages.len() - lines.unwrap_or(KEPT).min(self.messages.len());
-                let tell = |message: &Message| {
+                let entry = |message: &Message| {
                     json!({"msg": message.text, "id": message.id, "priority": message.priority,
                         "source": SOURCE_SYSLOG, "time": message.time_ms})
                 };
-                let log: Vec<Value> = self.messages.iter().skip(skipped).map(tell).collect();
+                let log: Vec<Value> = self.messages.iter().skip(skipped).map(entry).collect();
                 Ok(Map::from_iter([("log".to_owned(), Value::Array(log))]))
             }
             "write" => {

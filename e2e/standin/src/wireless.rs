@@ -178,7 +178,7 @@ config wifi-device 'unknown'
     }
 
     #[test]
-    fn radios_are_told_as_netifd_tells_them() {
+    fn radios_are_reported_as_by_netifd() {
         let folder = std::env::temp_dir().join(format!("standin-radios-{}", std::process::id()));
         for name in ["config", "run", "state"] {
             std::fs::create_dir_all(folder.join(name)).unwrap();

@@ -64,7 +64,7 @@ fn the_log_keeps_the_newest() {
 }
 
 #[test]
-fn devices_are_told_of() {
+fn devices_are_reported() {
     let sys = Path::new("/sys/class/net");
     let one = devices::answer(sys, ("status", &map(json!({"name": "lo"})))).unwrap();
     assert_eq!((&one["up"], &one["present"]), (&json!(true), &json!(true)));
@@ -90,11 +90,11 @@ fn an_interface_goes_down_and_up() {
     let mut ask = |method: &str, name: &str| {
         let args = map(json!({"interface": name}));
         let answer = network.answer((method, &args), &Addresses::new(), Duration::ZERO);
-        (answer, network.take_told())
+        (answer, network.take_reload())
     };
-    let state = |(answer, told): (Result<Map, Status>, bool)| {
+    let state = |(answer, reload): (Result<Map, Status>, bool)| {
         let answer = answer.unwrap();
-        (answer["autostart"].clone(), answer["pending"].clone(), told)
+        (answer["autostart"].clone(), answer["pending"].clone(), reload)
     };
     assert_eq!(state(ask("status", "wan")), (json!(true), json!(true), false));
     assert_eq!(ask("down", "wan"), (Ok(Map::new()), true));
@@ -128,9 +128,9 @@ fn an_interface_has_an_object_of_its_own() {
     }
     assert_eq!(ask("status")[1]["interface"], "guest");
     assert_eq!(ask("down"), json!([0]));
-    let told = || std::fs::read_to_string(folder.join("reloaded")).unwrap_or_default();
+    let reloaded = || std::fs::read_to_string(folder.join("reloaded")).unwrap_or_default();
     let deadline = std::time::Instant::now() + Duration::from_secs(60);
-    while told() != "network\n" {
+    while reloaded() != "network\n" {
         assert!(std::time::Instant::now() < deadline, "no notification");
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -147,7 +147,7 @@ fn passwords_images_and_restarts_are_programs() {
     assert_eq!(deed("password_set", set), Ok(Deed::Waited(passwd)));
     assert_eq!(deed("password_set", json!({"user": "root"})), Err(Status::InvalidArgument));
     let test = Program::new("/sbin/sysupgrade", &["--test", "/tmp/firmware.bin"]);
-    assert_eq!(deed("upgrade_test", json!({})), Ok(Deed::Told(test)));
+    assert_eq!(deed("upgrade_test", json!({})), Ok(Deed::Output(test)));
     let later = |line: &str| Ok(Deed::Later(Program::new("/bin/sh", &["-c", line])));
     for (method, args, line) in [
         ("upgrade_start", json!({}), "sleep 2; exec /sbin/sysupgrade -n /tmp/firmware.bin"),
@@ -243,8 +243,8 @@ fn who_has_no_right_uploads_nothing() {
         (vec![("sessionid", &*id)], "Invalid request"),
     ] {
         let answer: Value = serde_json::from_str(&upload(&router, &parts).body).unwrap();
-        let told = answer["message"].as_str().unwrap_or_default();
-        assert!(told.starts_with(message), "{told} instead of {message}");
+        let text = answer["message"].as_str().unwrap_or_default();
+        assert!(text.starts_with(message), "{text} instead of {message}");
     }
     assert!(!Path::new(&path).exists() && !Path::new(&outside).exists());
     let form = format!("sessionid={viewer}");

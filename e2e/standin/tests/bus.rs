@@ -152,8 +152,8 @@ fn events_reach_those_who_listen_but_not_the_sender() {
         sending.handle().send_event("other", &data).await.unwrap();
         sending.handle().send_event("fastpath.event", &data).await.unwrap();
         match hearing.next().await.unwrap() {
-            Incoming::Event { id, data: heard } => {
-                assert_eq!((id.as_str(), heard), ("fastpath.event", data.clone()));
+            Incoming::Event { id, data: received } => {
+                assert_eq!((id.as_str(), received), ("fastpath.event", data.clone()));
             }
             other => panic!("{other:?}"),
         }
@@ -213,7 +213,7 @@ fn garbage_ends_only_its_own_connection() {
 }
 
 #[test]
-fn an_interface_that_comes_up_or_goes_is_told() {
+fn an_interface_that_comes_up_or_goes_down_is_reported() {
     let router = Router::start();
     let network = router.folder.as_ref().unwrap().join("config/network");
     on_one_thread(async {
@@ -222,11 +222,11 @@ fn an_interface_that_comes_up_or_goes_is_told() {
         let configured = "config interface 'here'\n\toption device 'lo'\n";
         // An interface whose device goes away looks the same as one that is moved to none.
         let moved = "config interface 'here'\n\toption device 'none0'\n";
-        for (text, told) in [(configured, "interface.update"), (moved, "interface.down")] {
+        for (text, event) in [(configured, "interface.update"), (moved, "interface.down")] {
             std::fs::write(&network, text).unwrap();
             match connection.next().await.unwrap() {
                 Incoming::Notification { name, data, .. } => {
-                    assert_eq!((name.as_str(), &data["interface"]), (told, &json!("here")));
+                    assert_eq!((name.as_str(), &data["interface"]), (event, &json!("here")));
                 }
                 other => panic!("{other:?}"),
             }

@@ -28,7 +28,7 @@ fn files_and_programs() {
     paths_are_read_and_written(&bus, &folder);
     a_session_needs_a_right_to_the_path(&bus, &folder);
     programs_run(&bus);
-    a_session_needs_a_right_to_the_program_or_its_words(&bus);
+    a_session_needs_a_right_to_the_program_or_its_command_line(&bus);
     std::fs::remove_dir_all(folder).unwrap();
 }
 
@@ -99,7 +99,7 @@ fn programs_run(bus: &Bus) {
     assert_eq!(run("sh", &["-c", much]), Err(Status::NotSupported));
 }
 
-fn a_session_needs_a_right_to_the_program_or_its_words(bus: &Bus) {
+fn a_session_needs_a_right_to_the_program_or_its_command_line(bus: &Bus) {
     let id = session(bus, &json!([["/bin/cat", "exec"], ["/bin/echo just *", "exec"]]));
     let run = |command: &str, params: &[&str]| {
         let args = json!({"ubus_rpc_session": id, "command": command, "params": params});

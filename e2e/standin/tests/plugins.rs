@@ -26,7 +26,7 @@ case $1 in
             hang) echo $$ >"$0.pid"; exec sleep 30 ;;
             late) echo '{"a":1}'; echo $$ >"$0.pid"; exec sleep 30 ;;
             wait) until [ -e "$0.print.go" ]; do sleep 0.1; done; echo '{}' ;;
-            deaf) exec 0<&-; sleep 0.2; echo '{"heard":false}' ;;
+            deaf) exec 0<&-; sleep 0.2; echo '{"received":false}' ;;
         esac ;;
 esac
 "#;
@@ -70,7 +70,7 @@ fn arguments_go_in_as_they_came(bus: &Bus) {
     let sorted = |map: &Map| map.iter().map(|(k, v)| (k.clone(), v.clone())).collect::<Vec<_>>();
     assert_eq!(sorted(input), sorted(args.as_object().unwrap()));
     assert_eq!((&answer["method"], &answer["count"]), (&json!("echo"), &json!(2)));
-    assert_eq!(bus.call("test.plug", "deaf", &json!({})), Ok(json!({"heard": false})));
+    assert_eq!(bus.call("test.plug", "deaf", &json!({})), Ok(json!({"received": false})));
     let long = |length| bus.call("test.plug", "echo", &json!({"text": "x".repeat(length)}));
     assert_eq!(long(60_000).unwrap()["input"]["text"].as_str().map(str::len), Some(60_000));
     assert_eq!(long(70_000), Err(Status::InvalidArgument), "only a pipe's worth goes in");

@@ -95,7 +95,7 @@ proptest! {
 }
 
 #[test]
-fn every_way_of_writing_is_read() {
+fn every_notation_is_read() {
     let text = "# a comment\npackage x\nconfig a one; option b c\n\
         \toption d \"e \\\"f\\\"\" # why\n\
         config a\n\tlist g h\n\tlist g 'i j'\n\toption empty ''\n\toption long 'two\nlines'\n\

@@ -191,7 +191,7 @@ fn a_session_ends_when_nobody_uses_it() {
 }
 
 #[test]
-fn system_and_network_tell_what_the_kernel_says() {
+fn system_and_network_report_the_kernels_state() {
     let router = Router::start();
     let folder = router.folder.as_ref().unwrap();
     let network = "config interface 'loopback'\n\toption device 'lo'\n\toption proto 'static'\n\

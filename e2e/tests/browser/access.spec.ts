@@ -8,36 +8,36 @@ import { onlyByItself } from './place';
 onlyByItself();
 
 /** Everything a user can have in front of them, opened one after the other. */
-async function everyView(page: Page, port: number, look: (what: string) => Promise<void>) {
+async function everyView(page: Page, port: number, check: (what: string) => Promise<void>) {
   await page.goto('');
   await expect(page.getByRole('heading', { name: 'Log in' })).toBeVisible();
-  await look('login');
+  await check('login');
   await logIn(page);
   await expect(page.getByRole('heading', { name: 'Throughput by path' })).toBeVisible();
-  await look('overview');
+  await check('overview');
   await page.getByRole('button', { name: 'Show as table' }).click();
-  await look('overview with the table of the chart');
+  await check('overview with the table of the chart');
   await page.goto('#/topology');
   await expect(page.getByRole('heading', { name: 'Devices' })).toBeVisible();
-  await look('topology');
+  await check('topology');
   for (const part of ['now', 'policy', 'rules']) {
     await page.goto(`#/protection?part=${part}`);
     await expect(page.getByRole('navigation', { name: 'Protection sections' })).toBeVisible();
     await expect(page.locator('main .panel h2').first()).toBeVisible();
-    await look(`protection, ${part}`);
+    await check(`protection, ${part}`);
   }
   // Where the pointer rests, the table holds new rows back.
   await page.mouse.move(0, 0);
   await page.goto('#/flows?nat=1');
   await expect(rowOf(page, port)).toContainText('Flowtable');
-  await look('flows');
+  await check('flows');
   await rowOf(page, port).click();
   await expect(page.getByRole('heading', { name: 'History' })).toBeVisible();
-  await look('flows with a flow open');
+  await check('flows with a flow open');
   await page.mouse.move(0, 0);
   await page.goto('#/flows?group=host');
   await expect(page.locator('.g-key').filter({ hasText: 'h10' })).toBeVisible();
-  await look('flows by host');
+  await check('flows by host');
 }
 
 /** regression.spec.ts runs axe on every screen; here it runs on what these screens open. */

@@ -51,7 +51,7 @@ test('shortcuts know a field inside of the shadow root', async ({ page, request 
 test('neither has rules of style for the other', async ({ page, request }) => {
   await openInLuci(page, request, 'overview');
   await live(page);
-  const looks = (selector: string) =>
+  const styleOf = (selector: string) =>
     page
       .locator(selector)
       .first()
@@ -75,8 +75,12 @@ test('neither has rules of style for the other', async ({ page, request }) => {
           padding,
         };
       });
-  const inLuci = [await looks('.panel'), await looks('nav a'), await looks('h2:not(#theirs)')];
-  const theirs = await looks('#theirs');
+  const inLuci = [
+    await styleOf('.panel'),
+    await styleOf('nav a'),
+    await styleOf('h2:not(#theirs)'),
+  ];
+  const theirs = await styleOf('#theirs');
   expect(theirs).toMatchObject({ fontSize: '30px', padding: '31px', borderTopStyle: 'dotted' });
   expect(await page.evaluate(() => document.adoptedStyleSheets.length)).toBe(0);
 
@@ -85,7 +89,9 @@ test('neither has rules of style for the other', async ({ page, request }) => {
   await page.getByLabel('Password').fill('fastpath');
   await page.getByRole('button', { name: 'Log in' }).click();
   await live(page);
-  expect([await looks('.panel'), await looks('nav a'), await looks('main h2')]).toEqual(inLuci);
+  expect([await styleOf('.panel'), await styleOf('nav a'), await styleOf('main h2')]).toEqual(
+    inLuci,
+  );
 });
 
 test('language and darkness are LuCI’s', async ({ page, request }) => {

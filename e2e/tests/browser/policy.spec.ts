@@ -4,7 +4,7 @@ import { violations } from './axe';
 import { how, looked, review } from './change';
 import { core, expect, live, logIn, test } from './fixture';
 
-/** Until the daemon has read a configuration, and the page has heard of it. */
+/** Until the daemon has read a configuration, and the page shows it. */
 const TAKEN_MS = 180_000;
 
 type Part = 'policy' | 'rules';
@@ -129,7 +129,7 @@ test(senseless, { tag: '@long' }, async ({ page, router }) => {
   expect(await router.ask('ips')).toMatchObject({ enabled: false, state: 'off' });
 });
 
-test('a source is added, fetched by hand, and its rules are in force', async ({
+test('a source is added, fetched manually, and its rules are in force', async ({
   page,
   router,
   lab,

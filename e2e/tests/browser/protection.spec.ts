@@ -141,7 +141,7 @@ test('texts from the network are shown, never interpreted, and found', async ({ 
 });
 
 test(
-  'a blocked address is listed, counts down and is released by hand',
+  'a blocked address is listed, counts down and is released manually',
   timed,
   async ({ page, router, lan, lab }) => {
     await router.inLine("\toption block '1'\n\toption block_time '300'");

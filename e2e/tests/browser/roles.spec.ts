@@ -154,9 +154,9 @@ test(
     }
     const waits = page.getByRole('button', { name: /^Try again in \d+ seconds?$/ });
     await expect(waits).toBeDisabled();
-    const told = await router.run('cat /var/run/fastpath-access.json');
-    expect(JSON.parse(told)).toMatchObject({ names: { viewer: { failures: 5 } } });
-    expect(told).not.toContain('wrong');
+    const failures = await router.run('cat /var/run/fastpath-access.json');
+    expect(JSON.parse(failures)).toMatchObject({ names: { viewer: { failures: 5 } } });
+    expect(failures).not.toContain('wrong');
     await enter(passwords.viewer);
     await expect(page.getByRole('navigation', { name: 'Screens' })).toBeVisible();
     await router.run('! grep -q viewer /var/run/fastpath-access.json');

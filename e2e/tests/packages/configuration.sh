@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The files in /etc/config that packages bring, and what becomes of older ones.
+# The files in /etc/config that packages bring, and the migration of older ones.
 
 daemon() {
     FASTPATHD=${FASTPATHD:-$TOP/build/cargo/release/fastpathd}

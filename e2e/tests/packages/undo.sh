@@ -46,7 +46,7 @@ test_an_interface_on_the_bridge_keeps_it() {
     [ "$(uci get network.lan.device)" = br-lan.1 ] || fail "guest has lost its bridge"
 }
 
-test_what_is_undone_by_hand_stays_undone() {
+test_a_manual_undo_is_kept() {
     booted
     in_root /usr/sbin/fastpath-base undo
     unconfigured dsa
@@ -60,7 +60,7 @@ test_what_is_undone_by_hand_stays_undone() {
 }
 
 # The second board has no VLAN that would show that it was set up before.
-test_an_option_put_back_by_hand_is_not_set_again() {
+test_an_option_reset_manually_is_not_set_again() {
     local board
     for board in dsa one-port; do
         set_up "$board"

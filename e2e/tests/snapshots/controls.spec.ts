@@ -10,7 +10,7 @@ import { entered, shown } from './screens';
 /** What a router answers to calls that write, by object and method. */
 type Answers = Record<string, object>;
 
-/** Opens a screen; what its controls ask for, as it comes: object, method and arguments. */
+/** Opens a screen; the requests of its controls, in order: object, method and arguments. */
 async function controls(page: Page, screen: string, answers: Answers): Promise<string[]> {
   const asked: string[] = [];
   await replay(page);

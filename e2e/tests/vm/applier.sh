@@ -174,7 +174,7 @@ test_another_mtu_dials_again() {
     same "MTU of the session" "$(gw cat /sys/class/net/pppoe-wan/mtu)" 1480
 }
 
-test_wan_by_lease_and_by_hand() {
+test_wan_by_lease_and_static() {
     local text="config interface 'wan'
 	option device 'wan'
 	option proto 'dhcp'"

@@ -237,7 +237,7 @@ END
 
 # Not in line, not ours: it takes copies of packets.
 # @finds:ips-watching
-test_a_suricata_started_by_hand() {
+test_a_suricata_started_manually() {
     # shellcheck disable=SC2016 # the gateway expands it
     gw 'mkdir -p /run/e2e/byhand.log
         setsid suricata -c /etc/suricata/suricata.yaml -S /dev/null -l /run/e2e/byhand.log \

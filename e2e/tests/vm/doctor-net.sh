@@ -33,7 +33,7 @@ test_engine_and_its_module() {
         for file in modules.dep modules.dep.bin nft_flow_offload.ko; do
             [ ! -e $file ] || mv $file $file.hidden
         done
-        look flowtable-missing | grep -q kmod-nft-offload
+        report flowtable-missing | grep -q kmod-nft-offload
         fastpathctl engine flowtable >/dev/null || true
         silent flowtable-off
         soon 5 finds flowtable-differs
@@ -124,7 +124,7 @@ END
     port=$(fresh_port)
     download h10 "$port" "$ISP_4" 2M
     doctor 'soon 20 finds flowtable-share
-        look flowtable-share | grep -q "flows not offloaded: excluded"'
+        report flowtable-share | grep -q "flows not offloaded: excluded"'
     configure <<<"config fastpath 'main'
 	option engine 'flowtable'"
     doctor 'soon 20 silent flowtable-share'
@@ -208,7 +208,7 @@ test_rules_for_each_packet() {
         silent forward-deep; silent established-late
         nft -f /lab/five-chain.nft
         finds forward-deep
-        look forward-deep | grep -q "inet lab_five_chain"
+        report forward-deep | grep -q "inet lab_five_chain"
         fixes forward-deep
         silent forward-deep
         ! nft list table inet lab_five_chain 2>/dev/null
@@ -244,7 +244,7 @@ test_vlans_of_the_bridge() {
         soon 5 finds bridge-pvid
         bridge vlan del dev lan3 vid 10
         soon 5 finds bridge-pvid
-        look bridge-pvid | grep -q "lan3 is not a member of any VLAN"
+        report bridge-pvid | grep -q "lan3 is not a member of any VLAN"
         bridge vlan add dev lan3 vid 10 pvid untagged
         soon 5 silent bridge-pvid
         bridge vlan add dev br-lan vid 77 self

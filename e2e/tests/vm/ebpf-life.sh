@@ -128,20 +128,20 @@ test_daemon_away_for_ten_seconds() {
     # Held still, so that the counters catch up.
     trap 'peers killall -CONT curl' EXIT
     peers killall -STOP curl
-    soon 10 all_told
+    soon 10 all_reported
 }
 
-all_told() {
+all_reported() {
     local port bytes
     while read -r port bytes; do counts "$port" "$bytes" || return 1; done <<<"$(arrived)"
 }
 
 # counts PORT BYTES: at least these, and at most a tenth and the bytes since then more.
 counts() {
-    local told
-    told=$(newest --proto tcp --text "$1" | jq -r .down_bytes)
-    if [ "$told" -lt "$2" ] || [ "$told" -gt $(($2 * 12 / 10 + 1500000)) ]; then
-        echo "$1: $told instead of $2"
+    local down
+    down=$(newest --proto tcp --text "$1" | jq -r .down_bytes)
+    if [ "$down" -lt "$2" ] || [ "$down" -gt $(($2 * 12 / 10 + 1500000)) ]; then
+        echo "$1: $down instead of $2"
         return 1
     fi
 }

@@ -22,7 +22,7 @@ config rules 'lab'
 
 updated() { says ".rules.state == \"$1\"" ips; }
 
-# update STATE: by hand; ends in that state.
+# update STATE: starts an update, which ends in that state.
 update() {
     same "started" "$(said .started update-rules)" true
     soon 90 says '.rules.state != "updating"' ips

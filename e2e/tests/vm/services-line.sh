@@ -3,7 +3,7 @@
 # WAN services with the flowtable on: each works, its own flows are offloaded or show the reason
 # why not, and all other flows are offloaded.
 
-# sqm_on DEVICE DOWN UP: SQM on that device, in kbit/s. By hand it is what piece_of_cake makes.
+# sqm_on DEVICE DOWN UP: SQM on that device, in kbit/s; without the package, its qdiscs.
 sqm_on() {
     is_openwrt && package sqm-scripts /etc/init.d/sqm
     at_the_end "sqm_off $1"
@@ -147,7 +147,7 @@ igmp_off() {
 seen_by_group() { peers 'wc -c </tmp/e2e/group'; }
 group_grows() { [ "$(seen_by_group)" -gt "$1" ]; }
 
-# @qemu: ip_mr_forward leaves the checksum of a virtual port's packet as it came in (Linux 6.12)
+# @qemu: ip_mr_forward does not change the checksum of a virtual port's packet (Linux 6.12)
 test_igmp_proxy() {
     local link member
     link=$(the_isp_link)

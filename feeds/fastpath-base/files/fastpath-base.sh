@@ -315,7 +315,7 @@ first_boot() {
 		return
 	fi
 	recover
-	# Done by hand, or at the first boot before an upgrade.
+	# Done manually, or at the first boot before an upgrade.
 	grep -qx undone "$RECORD" 2> /dev/null || recorded network.lan.device && return
 	# A board with one port is as new as any: only its bridge is left.
 	why="$(obstacle)"
@@ -325,7 +325,7 @@ first_boot() {
 	esac
 }
 
-by_hand() {
+manually() {
 	if pending; then
 		echo "fastpath-base: $1 of network and firewall: there are uncommitted changes." \
 			"Commit or revert them first (uci changes; uci revert network)" >&2
@@ -340,7 +340,7 @@ by_hand() {
 QUIET=
 case "${1-}" in
 status) status ;;
-apply | undo) by_hand "$1" ;;
+apply | undo) manually "$1" ;;
 first-boot) first_boot ;;
 *)
 	usage >&2

@@ -143,7 +143,7 @@ impl Broker {
             object.targets.insert(target);
         }
         if first {
-            self.tell_active(target, true);
+            self.report_active(target, true);
         }
         status(Status::Ok)
     }
@@ -167,12 +167,12 @@ impl Broker {
         let Some(object) = self.objects.get_mut(&target) else { return };
         object.subscribers.retain(|id| *id != subscriber);
         if object.subscribers.is_empty() {
-            self.tell_active(target, false);
+            self.report_active(target, false);
         }
     }
 
     /// Notifies an object's owner that the first subscriber came or the last one left.
-    fn tell_active(&mut self, id: u32, active: bool) {
+    fn report_active(&mut self, id: u32, active: bool) {
         let Some(owner) = self.objects.get(&id).map(|object| object.owner) else { return };
         let seq = self.next_seq(id);
         let attributes = vec![Attribute::ObjectId(id), Attribute::Active(active)];
@@ -180,7 +180,7 @@ impl Broker {
     }
 
     /// Notifies a subscriber that the object it watched has been removed.
-    pub(super) fn tell_unsubscribed(&mut self, subscriber: u32, target: u32) {
+    pub(super) fn report_unsubscribed(&mut self, subscriber: u32, target: u32) {
         let Some(object) = self.objects.get_mut(&subscriber) else { return };
         object.targets.remove(&target);
         let owner = object.owner;

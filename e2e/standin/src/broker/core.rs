@@ -249,7 +249,7 @@ impl Broker {
     fn remove(&mut self, id: u32) {
         let Some(gone) = self.objects.remove(&id) else { return };
         for subscriber in gone.subscribers {
-            self.tell_unsubscribed(subscriber, id);
+            self.report_unsubscribed(subscriber, id);
         }
         for target in gone.targets {
             self.drop_subscriber(target, id);

@@ -21,7 +21,7 @@ pub(crate) enum Payload {
     Sized(Option<Bytes>),
     /// Everything at once, in a chunk: what uhttpd does with generated answers.
     Chunk(Option<Bytes>),
-    /// Chunks as they come.
+    /// Chunks as they arrive.
     Stream(mpsc::Receiver<Bytes>),
 }
 

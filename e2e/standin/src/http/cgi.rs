@@ -121,8 +121,8 @@ async fn upload(gateway: &Gateway, headers: &HeaderMap, bytes: &[u8]) -> Respons
         Err((words, code)) => {
             let cause = std::io::Error::from_raw_os_error(code).to_string();
             let cause = cause.split(" (os error").next().unwrap_or_default().to_owned();
-            let told = json!({"message": words, "failure": [code, cause]});
-            plain(StatusCode::OK, &format!("{told}\n"))
+            let answer = json!({"message": words, "failure": [code, cause]});
+            plain(StatusCode::OK, &format!("{answer}\n"))
         }
     }
 }

@@ -148,7 +148,7 @@ impl Drop for Bus {
 pub(crate) fn within(mut condition: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !condition() {
-        assert!(Instant::now() < deadline, "in vain");
+        assert!(Instant::now() < deadline, "timed out");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

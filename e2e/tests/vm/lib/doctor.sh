@@ -1,15 +1,15 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The doctor's findings on the gateway, and its fixes. A defect is caused, found, fixed and
-# silent in one go there, since a shell on the gateway costs more than a look.
+# silent in one go there, since a shell on the gateway costs more than a run.
 
 # The same on the gateway: severity of each named check, its fix, and the expectation.
 # shellcheck disable=SC2016 # the gateway expands it
 DOCTOR='
 plugin() { echo "$2" | /usr/libexec/rpcd/fastpath.doctor call "$1"; }
-look() { plugin run "{\"checks\":[\"$1\"],\"sample_ms\":0}"; }
-severity() { look "$1" | sed "s/.*\"severity\":\"\([a-z]*\)\".*/\1/"; }
-failed() { echo "failed: $*"; look "$2"; echo; exit 1; }
+report() { plugin run "{\"checks\":[\"$1\"],\"sample_ms\":0}"; }
+severity() { report "$1" | sed "s/.*\"severity\":\"\([a-z]*\)\".*/\1/"; }
+failed() { echo "failed: $*"; report "$2"; echo; exit 1; }
 silent() { [ "$(severity "$1")" = ok ] || failed silent "$1"; }
 finds() {
     found=$(severity "$1")

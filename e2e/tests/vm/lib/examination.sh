@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The doctor: what he finds, and what becomes of it.
+# The doctor: its findings, and their fixes.
 
 # examined ID: the doctor's word on one check.
 examined() { gw "fastpathctl --json doctor --check $1 || true" | jq -c '.findings[0]'; }

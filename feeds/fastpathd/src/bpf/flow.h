@@ -34,7 +34,7 @@ always void close_back4(const struct key4 *key, struct entry4 *to)
 		.sport = to->e.dport,
 		.dport = to->e.sport,
 		.ifindex = to->e.back_ifindex,
-		.way = to->e.back,
+		.encap = to->e.back,
 		.proto = key->proto,
 		.port = to->e.back_port,
 	};
@@ -50,7 +50,7 @@ always void close_back6(const struct key6 *key, struct entry6 *to)
 		.sport = to->e.dport,
 		.dport = to->e.sport,
 		.ifindex = to->e.back_ifindex,
-		.way = to->e.back,
+		.encap = to->e.back,
 		.proto = key->proto,
 		.port = to->e.back_port,
 	};

@@ -16,8 +16,8 @@
 #define TAG_THERE 0x1000
 #define TAG_8021AD 0x2000
 
-/* How a packet comes in, besides its device. */
-struct way {
+/* Encapsulation at ingress: VLAN tags and PPPoE session; 0 without. */
+struct encap {
 	__u16 outer;
 	__u16 inner;
 	__be16 session;
@@ -33,7 +33,7 @@ struct key4 {
 	__be16 sport;
 	__be16 dport;
 	__u32 ifindex;
-	struct way way;
+	struct encap encap;
 	__u8 proto;
 	/* Of a DSA switch, from 1 on; 0 without one. */
 	__u8 port;
@@ -45,7 +45,7 @@ struct key6 {
 	__be16 sport;
 	__be16 dport;
 	__u32 ifindex;
-	struct way way;
+	struct encap encap;
 	__u8 proto;
 	/* Of a DSA switch, from 1 on; 0 without one. */
 	__u8 port;
@@ -95,7 +95,7 @@ struct entry {
 	__u16 address_delta;
 	__u16 port_delta;
 	/* How the other direction comes in: with the new addresses, its key. */
-	struct way back;
+	struct encap back;
 	__u32 back_ifindex;
 	__u8 back_port;
 	__u8 zero;
@@ -123,8 +123,8 @@ struct entry6 {
 	__be32 dst[4];
 };
 
-/* How a packet left a program. */
-enum way_out {
+/* What a program did with a packet. */
+enum verdict {
 	OUT_FORWARDED,
 	/* Entry with FLOW_DROP. */
 	OUT_DROPPED,

@@ -74,7 +74,7 @@ struct pppoe_session {
 
 struct packet {
 	/* The last word of both keys. */
-	struct way way;
+	struct encap encap;
 	__u8 l4;
 	__u8 port;
 	/* From the beginning of the frame to the IP header. */
@@ -122,10 +122,10 @@ always int note_tag(struct packet *p, __be16 tci, __be16 proto)
 {
 	__u16 tag = tag_of(tci, proto);
 
-	if (!p->way.outer)
-		p->way.outer = tag;
-	else if (!p->way.inner)
-		p->way.inner = tag;
+	if (!p->encap.outer)
+		p->encap.outer = tag;
+	else if (!p->encap.inner)
+		p->encap.inner = tag;
 	else
 		return 0;
 	return 1;
@@ -171,7 +171,7 @@ always int parse_pppoe(void *data, void *end, struct packet *p, __be16 *proto)
 		return OUT_MALFORMED;
 	if (ppp->version != 0x11 || ppp->code)
 		return OUT_NOT_IP;
-	p->way.session = ppp->session;
+	p->encap.session = ppp->session;
 	/* The length counts PPP's two bytes of type. */
 	length = bpf_ntohs(ppp->length);
 	p->carried = length < 2 ? 0 : length - 2;
@@ -186,7 +186,7 @@ always int parse_pppoe(void *data, void *end, struct packet *p, __be16 *proto)
 }
 
 /*
- * Ethernet, tags, PPPoE. `p->way` may hold the outer tag already: TC finds it in the metadata.
+ * Ethernet, tags, PPPoE. `encap` may hold the outer tag already: TC reads it from the metadata.
  * Offsets are numbers, not differences of pointers, so that the verifier knows them.
  */
 always int parse_l2(void *data, void *end, struct packet *p)

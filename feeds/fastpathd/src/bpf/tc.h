@@ -116,7 +116,7 @@ always int change_room(struct __sk_buff *skb, struct packet *p, const struct ent
 	__u32 len = to->header_len;
 
 	/* Behind a switch's tag both lie within the packet, and go with it. */
-	if (p->way.inner && skb->vlan_present) {
+	if (p->encap.inner && skb->vlan_present) {
 		/* The second pop takes the one within the packet. */
 		if (bpf_skb_vlan_pop(skb))
 			return 0;
@@ -126,7 +126,7 @@ always int change_room(struct __sk_buff *skb, struct packet *p, const struct ent
 		if (!take_off(skb, p))
 			return 0;
 		p->l2_len = ETH_HLEN;
-	} else if (p->way.outer) {
+	} else if (p->encap.outer) {
 		if (bpf_skb_vlan_pop(skb))
 			return 0;
 	}
@@ -220,7 +220,7 @@ always int translate6_tc(struct __sk_buff *skb, struct packet *p, const struct e
 always struct packet rest_of(const struct packet *p)
 {
 	return (struct packet){
-		.way = p->way,
+		.encap = p->encap,
 		.l4 = p->l4,
 		.l2_len = p->l2_len,
 		.proto = p->proto,
@@ -246,7 +246,7 @@ static __noinline int forward4(struct __sk_buff *skb, struct packet *p, struct e
 always int tc4(struct __sk_buff *skb, struct packet *p)
 {
 	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
-	struct key4 key = { .ifindex = skb->ifindex, .way = p->way, .port = p->port };
+	struct key4 key = { .ifindex = skb->ifindex, .encap = p->encap, .port = p->port };
 	void *at = data + p->l2_len, *l4 = at + sizeof(struct iphdr);
 	struct packet rest;
 	__u64 now;
@@ -304,7 +304,7 @@ static __noinline int forward6(struct __sk_buff *skb, struct packet *p, struct e
 always int tc6(struct __sk_buff *skb, struct packet *p)
 {
 	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
-	struct key6 key = { .ifindex = skb->ifindex, .way = p->way, .port = p->port };
+	struct key6 key = { .ifindex = skb->ifindex, .encap = p->encap, .port = p->port };
 	void *at = data + p->l2_len, *l4 = at + sizeof(struct ipv6hdr);
 	struct packet rest;
 	__u64 now;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The XDP side: the frame as it came off the wire, checksums complete. */
+/* The XDP side: the frame as received from the wire, checksums complete. */
 #ifndef FASTPATH_XDP_H
 #define FASTPATH_XDP_H
 
@@ -35,7 +35,7 @@ always int xdp_send(struct xdp_md *ctx, struct packet *p, struct entry *to)
 always int xdp4(struct xdp_md *ctx, struct packet *p, __u32 frame)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	struct key4 key = { .ifindex = ctx->ingress_ifindex, .way = p->way, .port = p->port };
+	struct key4 key = { .ifindex = ctx->ingress_ifindex, .encap = p->encap, .port = p->port };
 	void *at = data + p->l2_len;
 	struct entry4 *to;
 	__u64 now;
@@ -74,7 +74,7 @@ always int xdp4(struct xdp_md *ctx, struct packet *p, __u32 frame)
 always int xdp6(struct xdp_md *ctx, struct packet *p, __u32 frame)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	struct key6 key = { .ifindex = ctx->ingress_ifindex, .way = p->way, .port = p->port };
+	struct key6 key = { .ifindex = ctx->ingress_ifindex, .encap = p->encap, .port = p->port };
 	void *at = data + p->l2_len;
 	struct entry6 *to;
 	__u64 now;
@@ -109,7 +109,7 @@ always int xdp6(struct xdp_md *ctx, struct packet *p, __u32 frame)
 	return out == IS_FLOW ? OUT_FORWARDED : out;
 }
 
-/* What becomes of a frame that left so. One whose header is half written must not go on. */
+/* The XDP action for a verdict. A frame whose header is half written must not be passed. */
 always int xdp_verdict(int out)
 {
 	switch (out) {
@@ -167,7 +167,7 @@ always int xdp_usual(struct xdp_md *ctx)
 		return xdp_session(ctx, &p, ETH_HLEN);
 	if (type != bpf_htons(ETH_P_8021Q))
 		return xdp_known(ctx, &p, ETH_HLEN, type);
-	p.way.outer = tag_of(type_at(data, ETH_HLEN), type);
+	p.encap.outer = tag_of(type_at(data, ETH_HLEN), type);
 	type = type_at(data, ETH_HLEN + 2);
 	if (type == bpf_htons(ETH_P_PPP_SES))
 		return xdp_session(ctx, &p, ETH_HLEN + sizeof(struct vlan_tag));

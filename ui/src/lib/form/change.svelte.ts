@@ -30,9 +30,9 @@ export interface Review {
 export type Consent = Pick<Api.ChangeApi['apply']['request'], 'cut_ok' | 'accept_exposure'>;
 
 /** A change that is in force and is rolled back unless it is confirmed. */
-export type Pending = Omit<Api.Pending, 'diff' | 'problems' | 'seconds' | Told> &
-  Partial<Pick<Api.Pending, Told>> & { diff: Line[]; problems?: readonly Problem[] };
-type Told = 'mine' | 'in_force';
+export type Pending = Omit<Api.Pending, 'diff' | 'problems' | 'seconds' | Reported> &
+  Partial<Pick<Api.Pending, Reported>> & { diff: Line[]; problems?: readonly Problem[] };
+type Reported = 'mine' | 'in_force';
 
 /** How a change ended. */
 export type Ended = Api.Ended;
@@ -171,8 +171,8 @@ export class Change {
     this.pending = { id, at_ms: Date.now(), user: '', note: '', diff: [], left_s: seconds };
   }
 
-  /** Requests the pending and the past changes; finds out how a change of this page ended. */
-  async look(signal?: AbortSignal): Promise<void> {
+  /** Requests the pending and the past changes; determines how a change of this page ended. */
+  async refresh(signal?: AbortSignal): Promise<void> {
     const limit = this.pending ? ASK_MS : undefined;
     const reply = await this.router.ask('pending', {}, signal, limit);
     const pending = (reply['pending'] ?? null) as Pending | null;
@@ -203,13 +203,13 @@ export class Change {
   /** Keeps a change; also one of this administrator's from another window. */
   async confirm(): Promise<void> {
     if (this.pending) await this.router.ask('confirm', { id: this.pending.id });
-    await this.look();
+    await this.refresh();
   }
 
-  /** Takes a change back at once. */
+  /** Rolls a change back at once. */
   async revert(): Promise<void> {
     if (this.pending) await this.router.ask('revert', { id: this.pending.id });
-    await this.look();
+    await this.refresh();
   }
 
   /**
@@ -217,11 +217,11 @@ export class Change {
    * One of this page's own is confirmed as soon as the router answers after it.
    */
   async follow(signal: AbortSignal): Promise<void> {
-    await this.look(signal).catch(tolerated);
+    await this.refresh(signal).catch(tolerated);
     while (this.pending && !signal.aborted) {
       await pause(1000, signal);
       try {
-        await this.look(signal);
+        await this.refresh(signal);
         if (this.own && this.pending.problems?.length) {
           this.refused = this.pending.problems;
           await this.revert();

@@ -239,7 +239,7 @@ describe('a change', () => {
     return rpcd.methods.includes('confirm');
   }
 
-  it('is confirmed as soon as it is seen to be in force, and not before', async () => {
+  it('is confirmed as soon as it is in force, and not before', async () => {
     await change.apply(network);
     expect(await followed(false, 25_000)).toBe(false);
     expect(await followed(true, 1500)).toBe(true);
@@ -274,11 +274,11 @@ describe('a change', () => {
     };
     await change.apply(network, {}, '', { reread });
     rpcd.answers['pending'] = { pending: null, last: done('confirmed') };
-    await change.look();
+    await change.refresh();
     expect(seen).toEqual(['', 'pending']);
     expect(change.outcome).toBe('kept');
     // Not of a change that was made by somebody else after it.
-    await change.look();
+    await change.refresh();
     expect(seen).toHaveLength(2);
   });
 
@@ -296,7 +296,7 @@ describe('a change', () => {
     // Somebody else's change came before ours was kept.
     rpcd.answers['get'] = files('two');
     rpcd.answers['pending'] = { pending: null, last: done('confirmed') };
-    await change.look();
+    await change.refresh();
     expect(change.outcome).toBe('kept');
     draft.set('fastpath', 'a', { dest: 'wan' });
     expect(draft.edits).toMatchObject([{ op: 'set', values: { dest: 'wan' } }]);
@@ -347,11 +347,11 @@ describe('a change', () => {
     await change.apply({ edits: [] });
     rpcd.answers['pending'] = { pending, last: null };
     change = opened();
-    await change.look();
+    await change.refresh();
     expect(change.own).toBe(true);
     rpcd.answers['pending'] = { pending: null, last: done('power-cut') };
     change = opened();
-    await change.look();
+    await change.refresh();
     expect(change.outcome).toBe('power-cut');
   });
 

@@ -89,7 +89,7 @@ describe('the change under way, kept while another screen is shown', () => {
     expect(second.of.waits()).toBe(false);
     second.of.change.begun(7, 60);
     expect(second.of.waits()).toBe(true);
-    await second.of.change.look();
+    await second.of.change.refresh();
     expect(second.of.waits()).toBe(false);
     second.leave();
   });

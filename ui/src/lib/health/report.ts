@@ -57,8 +57,8 @@ export interface Way {
   target: string;
   /** Bytes. */
   mtu: number;
-  /** Not at all, by our own device, by a router that says so, by one that does not. */
-  limit: 'none' | 'device' | 'told' | 'silent';
+  /** Not limited, by our own device, by a router that reports it, by one that does not. */
+  limit: 'none' | 'device' | 'reported' | 'silent';
 }
 
 /** Findings about one part of the router, the worst first. */

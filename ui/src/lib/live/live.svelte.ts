@@ -6,7 +6,7 @@ import { t } from '../i18n/t';
 import { pause } from './pause';
 import { sampleOf, samplesOf, withSample, type Sample } from './ring';
 
-/** How the page hears from the router now. */
+/** How the page gets its data from the router now. */
 export type Connection = 'connecting' | 'live' | 'lost' | 'absent' | 'refused';
 
 /** The default of the daemon's option `refresh`: how often it reads its counters. */

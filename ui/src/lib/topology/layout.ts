@@ -39,12 +39,12 @@ export interface Drawing {
   height: number;
   boxes: Box[];
   wires: Wire[];
-  /** The engine that the offload path is drawn for; ports of the other one are next to it. */
+  /** The engine that the fast path is drawn for; ports of the other one are next to it. */
   path: 'flowtable' | 'ebpf';
-  /** The offload path as an SVG path; empty while no port has one. */
-  shortcut: string;
+  /** The fast path as an SVG path; empty while no port has one. */
+  fastPath: string;
   /** Where its label is. */
-  shortcutLabel: [number, number];
+  fastPathLabel: [number, number];
 }
 
 const columns = {
@@ -64,21 +64,21 @@ const GAP = 14;
 export const LINE = 17;
 const HOST_LINES = 4;
 const BOX = 52;
-/** Distance of the offload path's rail from its ports. */
+/** Distance of the fast path's rail from its ports. */
 const RAIL = 22;
 
 /** Places everything the topology holds, inside on the left, the Internet on the right. */
 export function layOut(
   topology: Topology,
   wanPorts: readonly string[],
-  words: Messages,
+  messages: Messages,
   held: readonly string[] = [],
 ): Drawing {
   const networks = networksOf(topology, wanPorts);
-  const inside = placeInside(topology, networks, words);
-  const outside = placeOutside(topology, networks, words);
+  const inside = placeInside(topology, networks, messages);
+  const outside = placeOutside(topology, networks, messages);
   const height = Math.max(inside.bottom, outside.bottom, TOP + 2 * BOX);
-  const bar = box('router', 'router', columns.router, TOP, height - TOP, words.router);
+  const bar = box('router', 'router', columns.router, TOP, height - TOP, messages.router);
   const boxes = [...inside.boxes, bar, ...outside.boxes];
   const wires = [...inside.wires, ...outside.wires];
   for (const each of boxes) {
@@ -93,8 +93,8 @@ export function layOut(
     boxes,
     wires,
     path,
-    shortcut: members.length > 0 ? shortcut(members, floor) : '',
-    shortcutLabel: [columns.router.x + columns.router.width / 2, floor - 9],
+    fastPath: members.length > 0 ? fastPath(members, floor) : '',
+    fastPathLabel: [columns.router.x + columns.router.width / 2, floor - 9],
   };
 }
 
@@ -120,18 +120,18 @@ interface Side {
   bottom: number;
 }
 
-function placeInside(topology: Topology, networks: Network[], words: Messages): Side {
+function placeInside(topology: Topology, networks: Network[], messages: Messages): Side {
   const side: Side = { boxes: [], wires: [], bottom: TOP };
   const masters = topology.bridges.map((bridge) => bridge.name);
   for (const bridge of topology.bridges) {
     const ports = topology.links.filter((link) => link.master === bridge.name);
     const vlansAt = (name: string) => {
       const vids = membership(bridge.ports.find((port) => port.name === name));
-      return vids === '' ? [] : [words.vlan(vids)];
+      return vids === '' ? [] : [messages.vlan(vids)];
     };
     const first = side.bottom;
     const placed = ports.map((link) => {
-      const ssid = words.ssid(link.name);
+      const ssid = messages.ssid(link.name);
       // There is space for two lines; the name of the device is in the table.
       return placePort(side, topology, link, vlansAt(link.name), ssid && spelled(ssid));
     });
@@ -140,7 +140,7 @@ function placeInside(topology: Topology, networks: Network[], words: Messages): 
     side.bottom = Math.max(side.bottom, needed);
     const height = side.bottom - GAP - first;
     const link = topology.links.find((each) => each.name === bridge.name);
-    const lines = [bridge.vlan_filtering ? words.aware : words.plain];
+    const lines = [bridge.vlan_filtering ? messages.aware : messages.plain];
     const middle = box(
       bridge.name,
       'bridge',
@@ -166,14 +166,20 @@ function placeInside(topology: Topology, networks: Network[], words: Messages): 
   return side;
 }
 
-function placePort(side: Side, topology: Topology, link: Link, words: string[], title = ''): Box {
+function placePort(
+  side: Side,
+  topology: Topology,
+  link: Link,
+  messages: string[],
+  title = '',
+): Box {
   const names = hostsBehind(topology, link.name);
   const shown = names.length > HOST_LINES ? names.slice(0, HOST_LINES - 1) : names;
   const lines =
     shown.length < names.length ? [...shown, `+ ${names.length - shown.length}`] : shown;
   const height = Math.max(BOX, lines.length * LINE + 18);
   const y = side.bottom + (height - BOX) / 2;
-  const port = box(link.name, 'port', columns.port, y, BOX, title || link.name, words, link);
+  const port = box(link.name, 'port', columns.port, y, BOX, title || link.name, messages, link);
   side.boxes.push(port);
   if (lines.length > 0) {
     const group = box(`${link.name}-hosts`, 'hosts', columns.hosts, side.bottom, height, '', lines);
@@ -214,20 +220,20 @@ function networkLines(network: Network): string[] {
 }
 
 /** What a device of the uplink adds to the packets. */
-function layerLines(topology: Topology, link: Link, words: Messages): string[] {
+function layerLines(topology: Topology, link: Link, messages: Messages): string[] {
   const session = topology.pppoe.find((each) => each.device === link.name);
-  if (session) return [words.session(session.session)];
-  return link.vlan > 0 ? [words.vlan(String(link.vlan))] : [];
+  if (session) return [messages.session(session.session)];
+  return link.vlan > 0 ? [messages.vlan(String(link.vlan))] : [];
 }
 
-function placeOutside(topology: Topology, networks: Network[], words: Messages): Side {
+function placeOutside(topology: Topology, networks: Network[], messages: Messages): Side {
   const side: Side = { boxes: [], wires: [], bottom: TOP };
   const ports = new Map<string, Box>();
   for (const network of networks.filter((each) => each.uplink)) {
     const upper = network.chain.length > 1 ? network.chain.slice(0, -1) : network.chain;
     const stack = upper.map((link, i) => {
       const own = i === 0 ? networkLines(network) : [];
-      const lines = [...own, ...layerLines(topology, link, words)];
+      const lines = [...own, ...layerLines(topology, link, messages)];
       const height = BOX + Math.max(0, lines.length - 1) * LINE;
       const placed = box(
         `up-${link.name}`,
@@ -255,7 +261,14 @@ function placeOutside(topology: Topology, networks: Network[], words: Messages):
       const y = last.y + (last.height - BOX) / 2;
       port = box(lowest.name, 'port', columns.wanPort, y, BOX, lowest.name, [], lowest);
       ports.set(lowest.name, port);
-      const cloud = box(`${lowest.name}-far`, 'internet', columns.internet, y, BOX, words.internet);
+      const cloud = box(
+        `${lowest.name}-far`,
+        'internet',
+        columns.internet,
+        y,
+        BOX,
+        messages.internet,
+      );
       side.boxes.push(port, cloud);
       side.wires.push(wire(port, cloud, isUp(lowest)));
     }
@@ -265,7 +278,7 @@ function placeOutside(topology: Topology, networks: Network[], words: Messages):
 }
 
 /** From every member to the rail at its side, down, along the floor, and up again. */
-function shortcut(members: Box[], floor: number): string {
+function fastPath(members: Box[], floor: number): string {
   const inner = members.filter((each) => each.x < columns.router.x);
   const outer = members.filter((each) => each.x >= columns.router.x);
   const left = columns.port.x + columns.port.width + RAIL;

@@ -4,7 +4,7 @@ import type { EngineState, Link, Topology } from '../api/types';
 import { layOut, type Box, type Messages } from './layout';
 import { chainOf, heldBy, membership, networksOf, stateOf, vlansOf } from './model';
 
-const words: Messages = {
+const messages: Messages = {
   internet: 'Internet',
   router: 'Router',
   aware: 'VLAN-aware',
@@ -126,7 +126,7 @@ describe('layout', () => {
     a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 
   it('draws every device once, none over another, all inside', () => {
-    const drawing = layOut(gateway(), ['wan'], words);
+    const drawing = layOut(gateway(), ['wan'], messages);
     const names = drawing.boxes.flatMap((box) => (box.link ? [box.link.name] : []));
     const drawable = gateway().links.filter((each) => each.kind !== 'loopback');
     expect(names.sort()).toEqual(drawable.map((each) => each.name).sort());
@@ -142,28 +142,28 @@ describe('layout', () => {
   it('calls an access point by its SSID', () => {
     const aired = gateway();
     aired.links = [...aired.links, link('phy0-ap0', 'ethernet', { master: 'br-lan' })];
-    const port = layOut(aired, [], words).boxes.find((box) => box.id === 'phy0-ap0');
+    const port = layOut(aired, [], messages).boxes.find((box) => box.id === 'phy0-ap0');
     expect(port?.title).toBe('Guests');
     expect(port?.link?.name).toBe('phy0-ap0');
   });
 
   it('shows the first hosts of a port and how many more there are', () => {
-    const hosts = layOut(gateway(), [], words).boxes.find((box) => box.id === 'lan1-hosts');
+    const hosts = layOut(gateway(), [], messages).boxes.find((box) => box.id === 'lan1-hosts');
     expect(hosts?.lines).toEqual(['10.10.10.2', '10.10.10.3', '10.10.10.4', '+ 3']);
   });
 
   it('draws the offload path only when a device is in the flowtable', () => {
-    expect(layOut(gateway(), ['wan'], words).shortcut).not.toBe('');
+    expect(layOut(gateway(), ['wan'], messages).fastPath).not.toBe('');
     const off = gateway();
     off.links = off.links.map((each) => ({ ...each, in_flowtable: false }));
-    expect(layOut(off, ['wan'], words).shortcut).toBe('');
+    expect(layOut(off, ['wan'], messages).fastPath).toBe('');
   });
 
   it('draws it for ports with a program where there are any, and leaves the others out', () => {
     const mixed = gateway();
     mixed.links = mixed.links.map((each) => ({ ...each, in_flowtable: each.name === 'wan' }));
     const held = heldBy({ ...engine, active: 'ebpf', devices: ['lan1', 'lan2', 'wan'] });
-    const drawing = layOut(mixed, ['wan'], words, held);
+    const drawing = layOut(mixed, ['wan'], messages, held);
     const short = (name: string) => drawing.boxes.find((box) => box.link?.name === name)?.short;
     expect([short('lan1'), short('wan'), short('br-lan')]).toEqual([
       'ebpf',
@@ -178,6 +178,6 @@ describe('layout', () => {
   it('makes something of an empty box', () => {
     const none = { links: [], bridges: [], pppoe: [], interfaces: [], hosts: [], policies: [] };
     const empty = { generation: 0, ...none };
-    expect(layOut(empty, [], words).boxes.map((box) => box.kind)).toEqual(['router']);
+    expect(layOut(empty, [], messages).boxes.map((box) => box.kind)).toEqual(['router']);
   });
 });

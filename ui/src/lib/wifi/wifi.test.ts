@@ -176,10 +176,10 @@ describe('SSIDs in operation', () => {
     ...{ up: false, pending: false, failed: false, ssids: [{ ...ssid, device: 'phy0-ap0' }] },
     ...values,
   });
-  const told = (values: Partial<Radio>) => stateOf(new Map([['radio0', radio(values)]]), 'radio0');
+  const state = (values: Partial<Radio>) => stateOf(new Map([['radio0', radio(values)]]), 'radio0');
 
   it('has a word for each state of a radio', () => {
-    expect([told({ up: true }), told({ pending: true }), told({ failed: true })]).toEqual([
+    expect([state({ up: true }), state({ pending: true }), state({ failed: true })]).toEqual([
       'up',
       'pending',
       'failed',

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Any bytes as a stream of frames: no panic, and what was read can be written and read again.
+//! Any bytes as a stream of frames: no panic, and decoded messages can be encoded again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Any bytes as Suricata's events: no panic, and what is kept is bounded.
+//! Any bytes as Suricata's events: no panic, and memory stays bounded.
 #![no_main]
 
 use std::time::Duration;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Any bytes as an archive of rules: no panic, bounded, and what was taken are rules on one line.
+//! Any bytes as an archive of rules: no panic, bounded memory, and one line for each accepted rule.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -26,7 +26,7 @@ fn send(priority: u8, text: &str) {
     }
 }
 
-/// A name as it came from the network, fit for a line of the log.
+/// A name from the network, made fit for a line of the log.
 pub(crate) fn spelled(name: &str) -> String {
     let mut text: String = name.chars().take(32).flat_map(char::escape_default).collect();
     if name.chars().count() > 32 {

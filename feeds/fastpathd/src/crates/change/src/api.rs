@@ -62,7 +62,8 @@ async fn get(call: &Call) -> Result<Map, Refusal> {
     let mut wanted: Vec<&str> = Vec::new();
     for config in &asked {
         let known = config.as_str().filter(|config| CONFIGS.contains(config));
-        let text = || format!("the argument 'configs' has {config}, which is none of {CONFIGS:?}");
+        let text =
+            || format!("the argument 'configs' has {config}, which is not one of {CONFIGS:?}");
         wanted.push(known.ok_or_else(|| Refusal::new("argument", text()))?);
     }
     let packages = read(&call.bus, &wanted).await?;

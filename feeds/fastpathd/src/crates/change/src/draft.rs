@@ -41,7 +41,7 @@ pub struct Pair<'a> {
 
 /// Why an edit cannot be done.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the fields are what the words name")]
+#[expect(missing_docs, reason = "the message names the fields")]
 pub enum DraftError {
     #[error("there is no section '{section}' in {config}")]
     NoSection { config: String, section: String },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The edits of a change, as they come in.
+//! The edits of a change, as received.
 
 use std::collections::BTreeMap;
 
@@ -119,11 +119,11 @@ impl<'a> Fields<'a> {
 
     fn edit(&self) -> Result<Edit, EditError> {
         if !self.value.is_object() {
-            return Err(self.wrong("", "is no object"));
+            return Err(self.wrong("", "is not an object"));
         }
         let config = self.text("config")?;
         if !CONFIGS.contains(&config) {
-            return Err(self.wrong("config", format!("is none of {}", CONFIGS.join(", "))));
+            return Err(self.wrong("config", format!("is not one of {}", CONFIGS.join(", "))));
         }
         let op = match self.text("op")? {
             "add" => self.add()?,
@@ -131,7 +131,7 @@ impl<'a> Fields<'a> {
             "delete" => Op::Delete { section: self.name("section")? },
             "rename" => Op::Rename { section: self.name("section")?, name: self.name("name")? },
             "order" => Op::Order { sections: self.sections()? },
-            _ => return Err(self.wrong("op", "is none of add, set, delete, rename, order")),
+            _ => return Err(self.wrong("op", "is not one of add, set, delete, rename, order")),
         };
         Ok(Edit { config: config.to_owned(), op })
     }
@@ -154,20 +154,20 @@ impl<'a> Fields<'a> {
 
     fn text(&self, field: &str) -> Result<&'a str, EditError> {
         let text = self.value.get(field).and_then(Value::as_str);
-        text.ok_or_else(|| self.wrong(field, "is missing, or no text"))
+        text.ok_or_else(|| self.wrong(field, "is missing or not a string"))
     }
 
     fn name(&self, field: &str) -> Result<String, EditError> {
         let name = self.text(field)?;
         if !is_name(name) {
-            return Err(self.wrong(field, "is no name: letters, digits and _, at most 64"));
+            return Err(self.wrong(field, "is not a name: letters, digits and _, at most 64"));
         }
         Ok(name.to_owned())
     }
 
     fn sections(&self) -> Result<Vec<String>, EditError> {
         let list = self.value.get("sections").and_then(Value::as_array);
-        let list = list.ok_or_else(|| self.wrong("sections", "is missing, or no list"))?;
+        let list = list.ok_or_else(|| self.wrong("sections", "is missing or not a list"))?;
         let names: Vec<String> = list
             .iter()
             .filter_map(Value::as_str)
@@ -175,7 +175,7 @@ impl<'a> Fields<'a> {
             .map(str::to_owned)
             .collect();
         if names.len() != list.len() || names.len() > MOST_ENTRIES {
-            return Err(self.wrong("sections", "is no list of names of sections"));
+            return Err(self.wrong("sections", "is not a list of section names"));
         }
         Ok(names)
     }
@@ -185,7 +185,7 @@ impl<'a> Fields<'a> {
         let values = match self.value.get("values") {
             None | Some(Value::Null) => &empty,
             Some(Value::Object(values)) if values.len() <= MOST_ENTRIES => values,
-            Some(_) => return Err(self.wrong("values", "is no object of options")),
+            Some(_) => return Err(self.wrong("values", "is not an object of options")),
         };
         let mut read = Values::new();
         for (option, value) in values {
@@ -206,7 +206,7 @@ impl<'a> Fields<'a> {
             Value::String(text) => Ok(text.clone()),
             Value::Number(number) => Ok(number.to_string()),
             Value::Bool(on) => Ok(if *on { "1" } else { "0" }.to_owned()),
-            _ => Err(self.wrong(option, "is neither a text nor a list of texts")),
+            _ => Err(self.wrong(option, "is neither a string nor a list of strings")),
         };
         let checked = |text: String| {
             if text.len() > LONGEST_VALUE {

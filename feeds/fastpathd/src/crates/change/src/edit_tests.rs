@@ -34,7 +34,7 @@ fn each_kind_is_read() {
 }
 
 #[test]
-fn what_is_no_edit_is_told_with_its_place() {
+fn an_invalid_edit_is_reported_with_its_number() {
     let long = "x".repeat(LONGEST_VALUE + 1);
     for (edit, field) in [
         (json!(7), ""),

@@ -224,18 +224,18 @@ fn points(wireless: Option<&Package>) -> BTreeSet<Fact> {
     facts
 }
 
-/// Whether the daemon works by what the change makes of its configuration.
+/// Whether the daemon uses the changed configuration.
 pub(crate) fn in_use(draft: &Draft, seen: &Seen) -> InUse {
     let digest = |packages: &Packages| {
         let values = packages.get(FASTPATH).map(Package::values);
         config::digest(&values.unwrap_or_default())
     };
     let (before, after) = (digest(&draft.before), digest(&draft.after));
-    let told = seen.status.as_ref().and_then(|status| status.get("configuration"));
-    let Some(told) = told.filter(|_| before != after) else { return InUse::Unknown };
-    if told["digest"] == *after {
+    let reported = seen.status.as_ref().and_then(|status| status.get("configuration"));
+    let Some(reported) = reported.filter(|_| before != after) else { return InUse::Unknown };
+    if reported["digest"] == *after {
         InUse::Yes
-    } else if told["refused"] == *after {
+    } else if reported["refused"] == *after {
         InUse::Refused
     } else {
         InUse::NotYet
@@ -248,8 +248,8 @@ pub(crate) fn in_force(draft: &Draft, at_ms: u64, seen: &Seen) -> Option<bool> {
     let mut answers = Vec::new();
     for config in draft.touched() {
         match config {
-            "network" => answers.push(told(draft, seen, config, facts)),
-            "wireless" => answers.push(told(draft, seen, config, points)),
+            "network" => answers.push(holds(draft, seen, config, facts)),
+            "wireless" => answers.push(holds(draft, seen, config, points)),
             "firewall" => answers.push(seen.firewall_ms.map(|loaded| loaded >= at_ms)),
             FASTPATH => answers.push(match in_use(draft, seen) {
                 InUse::Yes => Some(true),
@@ -262,7 +262,7 @@ pub(crate) fn in_force(draft: &Draft, at_ms: u64, seen: &Seen) -> Option<bool> {
     all(answers)
 }
 
-fn told(
+fn holds(
     draft: &Draft,
     seen: &Seen,
     config: &str,
@@ -272,8 +272,8 @@ fn told(
     let (before, after) = (of(&draft.before), of(&draft.after));
     let made = after.difference(&before).map(|fact| seen.holds(fact));
     let ended = before.difference(&after).map(|fact| seen.holds(fact).map(|holds| !holds));
-    let told: Vec<bool> = made.chain(ended).flatten().collect();
-    (!told.is_empty()).then(|| !told.contains(&false))
+    let known: Vec<bool> = made.chain(ended).flatten().collect();
+    (!known.is_empty()).then(|| !known.contains(&false))
 }
 
 /// No if one says so, otherwise unknown if one does.

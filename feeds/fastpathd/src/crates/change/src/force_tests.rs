@@ -32,9 +32,9 @@ fn set(section: &str, values: &Value) -> Value {
 #[test]
 fn an_address_is_in_force_once_the_device_has_it_and_no_other() {
     let draft = draft(set("lan", &json!({"ipaddr": "10.10.99.1/24"})));
-    let told = |address: &str| in_force(&draft, 0, &seen(address, &[]));
-    assert_eq!(told("10.10.10.1/24"), Some(false));
-    assert_eq!(told("10.10.99.1/24"), Some(true));
+    let result = |address: &str| in_force(&draft, 0, &seen(address, &[]));
+    assert_eq!(result("10.10.10.1/24"), Some(false));
+    assert_eq!(result("10.10.99.1/24"), Some(true));
     assert_eq!(in_force(&draft, 0, &Seen::default()), None);
 }
 
@@ -43,8 +43,8 @@ fn a_vlan_is_in_force_once_its_ports_are_in_it() {
     let values = json!({"device": "br-lan", "vlan": "77", "ports": ["lan1:t", "absent:t"]});
     let add = json!({"config": "network", "op": "add", "type": "bridge-vlan", "values": values});
     let draft = draft(add);
-    let told = |tagged: &[u64]| in_force(&draft, 0, &seen("10.10.10.1/24", tagged));
-    assert_eq!((told(&[20]), told(&[20, 77])), (Some(false), Some(true)));
+    let result = |tagged: &[u64]| in_force(&draft, 0, &seen("10.10.10.1/24", tagged));
+    assert_eq!((result(&[20]), result(&[20, 77])), (Some(false), Some(true)));
 }
 
 #[test]
@@ -61,7 +61,7 @@ config wifi-iface 'guests'
             "values": values}]);
         read_edits(edit.as_array().unwrap()).unwrap()
     };
-    let told = |values: Value, up: bool, ssid: &str, network: &str| {
+    let result = |values: Value, up: bool, ssid: &str, network: &str| {
         let draft = Draft::new(packages(&[("wireless", wireless)]), &list(values)).unwrap();
         let status = json!({"radio0": {"up": up, "pending": false, "interfaces": [
             {"section": "guests", "config": {"ssid": ssid, "network": [network]}},
@@ -69,17 +69,17 @@ config wifi-iface 'guests'
         in_force(&draft, 0, &Seen { wireless: status.as_object().cloned(), ..Seen::default() })
     };
     let renamed = || json!({"ssid": "Visitors"});
-    assert_eq!(told(renamed(), true, "Guests", "lan"), Some(false));
-    assert_eq!(told(renamed(), false, "Visitors", "lan"), Some(false));
-    assert_eq!(told(renamed(), true, "Visitors", "lan"), Some(true));
-    assert_eq!(told(json!({"network": "guest"}), true, "Guests", "lan"), Some(false));
-    assert_eq!(told(json!({"network": "guest"}), true, "Guests", "guest"), Some(true));
-    assert_eq!(told(json!({"disabled": "1"}), true, "Guests", "lan"), Some(false));
-    assert_eq!(told(json!({"key": "another key"}), true, "Guests", "lan"), None);
+    assert_eq!(result(renamed(), true, "Guests", "lan"), Some(false));
+    assert_eq!(result(renamed(), false, "Visitors", "lan"), Some(false));
+    assert_eq!(result(renamed(), true, "Visitors", "lan"), Some(true));
+    assert_eq!(result(json!({"network": "guest"}), true, "Guests", "lan"), Some(false));
+    assert_eq!(result(json!({"network": "guest"}), true, "Guests", "guest"), Some(true));
+    assert_eq!(result(json!({"disabled": "1"}), true, "Guests", "lan"), Some(false));
+    assert_eq!(result(json!({"key": "another key"}), true, "Guests", "lan"), None);
 }
 
 #[test]
-fn what_no_fact_shows_cannot_be_told() {
+fn a_change_without_a_fact_is_unknown() {
     let draft = draft(set("lan", &json!({"metric": "7"})));
     assert_eq!(in_force(&draft, 0, &seen("10.10.10.1/24", &[])), None);
 }
@@ -88,8 +88,8 @@ fn what_no_fact_shows_cannot_be_told() {
 fn the_firewall_is_in_force_once_it_was_loaded_after_the_change() {
     let rule = json!({"config": "firewall", "op": "add", "type": "rule", "values": {"name": "x"}});
     let draft = draft(rule);
-    let told = |firewall_ms| in_force(&draft, 50, &Seen { firewall_ms, ..Seen::default() });
-    assert_eq!((told(Some(49)), told(Some(50)), told(None)), (Some(false), Some(true), None));
+    let result = |firewall_ms| in_force(&draft, 50, &Seen { firewall_ms, ..Seen::default() });
+    assert_eq!((result(Some(49)), result(Some(50)), result(None)), (Some(false), Some(true), None));
 }
 
 #[test]

@@ -44,7 +44,7 @@ const PRIORITY: u8 = 29;
 
 /// Each line is a message. At boot we run before logd, and what logger sends would be lost.
 fn send(text: &str) {
-    // A change is not refused for want of a log.
+    // A missing log is not a reason to refuse a change.
     if Path::new(LOGD).exists() {
         send_to_logd(text);
     } else {

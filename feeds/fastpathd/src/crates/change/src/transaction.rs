@@ -286,7 +286,7 @@ impl<'a> Changes<'a> {
         }
         let applied = running.as_ref().map(|running| &running.applied);
         for config in self.store.restore(&pending, applied)? {
-            self.tell(&config).await;
+            self.notify(&config).await;
         }
         self.flush(&pending);
         let record = pending.ended(state);
@@ -309,7 +309,7 @@ impl<'a> Changes<'a> {
     }
 
     /// The event that rpcd sends to procd when it has written a file.
-    async fn tell(&self, config: &str) {
+    async fn notify(&self, config: &str) {
         let data = json!({"package": config});
         let event = map([("type", json!("config.change")), ("data", data)]);
         let _ = self.bus.call("service", "event", &event).await;
@@ -332,10 +332,10 @@ fn too_late(id: u64, state: State) -> Refusal {
     let text = match state {
         State::Confirmed => format!("change {id} is confirmed already"),
         State::Expired => {
-            format!("change {id} was not confirmed in time; the old configuration is back")
+            format!("change {id} was not confirmed in time and was rolled back")
         }
         State::Reverted | State::PowerCut => {
-            format!("change {id} was taken back; the old configuration is in force")
+            format!("change {id} was rolled back; the old configuration is in force")
         }
     };
     Refusal::new("gone", text).with("state", json!(state))

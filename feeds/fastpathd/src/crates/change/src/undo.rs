@@ -274,13 +274,13 @@ fn find(section: &Section, now: &Package, taken: &mut BTreeSet<usize>) -> Option
             && other.kind == section.kind
             && other.options == section.options
     };
-    let mut look = |is: &dyn Fn(&Section) -> bool| {
+    let mut find = |is: &dyn Fn(&Section) -> bool| {
         let mut all = now.sections.iter().enumerate();
         let index = all.find(|(index, other)| !taken.contains(index) && is(other))?.0;
         taken.insert(index);
         Some(index)
     };
-    look(&by_name).or_else(|| look(&by_contents))
+    find(&by_name).or_else(|| find(&by_contents))
 }
 
 #[cfg(test)]

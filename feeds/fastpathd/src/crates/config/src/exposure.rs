@@ -57,11 +57,11 @@ fn zones_to_internet(firewall: &Package) -> BTreeSet<String> {
             outward.insert(name.to_owned());
         }
     }
-    let ways: Vec<(&str, &str)> =
-        sections(firewall, "forwarding").map(|way| (text(way, "src"), text(way, "dest"))).collect();
+    let forwardings: Vec<(&str, &str)> =
+        sections(firewall, "forwarding").map(|of| (text(of, "src"), text(of, "dest"))).collect();
     let behind = |zone: &str| {
-        ways.iter().any(|(src, dest)| {
-            let mutual = || ways.contains(&(*dest, zone));
+        forwardings.iter().any(|(src, dest)| {
+            let mutual = || forwardings.contains(&(*dest, zone));
             let outside = lines.contains(*dest) || (outward.contains(*dest) && !mutual());
             *src == zone && *dest != zone && outside
         })
@@ -95,9 +95,9 @@ pub fn exposures(firewall: &Value) -> Vec<Exposure> {
             found.push(exposure(&zone.name, "zone", name, Opening::Router));
         }
     }
-    for way in sections(firewall, "forwarding") {
-        if let Some(to) = inner(text(way, "dest"), &outer) {
-            found.extend(opened(way, "forwarding", &outer, &to));
+    for forwarding in sections(firewall, "forwarding") {
+        if let Some(to) = inner(text(forwarding, "dest"), &outer) {
+            found.extend(opened(forwarding, "forwarding", &outer, &to));
         }
     }
     for rule in sections(firewall, "rule").filter(|rule| takes_all(rule)) {

@@ -116,14 +116,14 @@ fn a_zone_without_a_policy_has_the_default_one() {
 
 #[test]
 fn a_forwarding_opens_the_zone_it_leads_to() {
-    let way = |src: &str, dest: &str| {
+    let forwarding = |src: &str, dest: &str| {
         exposed(&format!("config forwarding\n option src '{src}'\n option dest '{dest}'\n"))
     };
-    assert_eq!(way("wan", "lan"), one("forwarding", "wan", "lan"));
-    assert_eq!(way("*", "lan"), one("forwarding", "wan", "lan"));
-    assert_eq!(way("wan", "*"), one("forwarding", "wan", "*"));
-    assert_eq!(way("lan", "wan"), []);
-    assert_eq!(way("wan", "wan"), []);
+    assert_eq!(forwarding("wan", "lan"), one("forwarding", "wan", "lan"));
+    assert_eq!(forwarding("*", "lan"), one("forwarding", "wan", "lan"));
+    assert_eq!(forwarding("wan", "*"), one("forwarding", "wan", "*"));
+    assert_eq!(forwarding("lan", "wan"), []);
+    assert_eq!(forwarding("wan", "wan"), []);
     let off = "config forwarding\n option src 'wan'\n option dest 'lan'\n option enabled '0'\n";
     assert_eq!(exposed(off), []);
 }
@@ -168,16 +168,16 @@ fn a_zone_that_masquerades_is_an_outer_one_unless_it_leads_through_another() {
     let zone = |name: &str| {
         format!("config zone\n option name '{name}'\n option masq '1'\n option input 'ACCEPT'\n")
     };
-    let way = |src: &str, dest: &str| {
+    let forwarding = |src: &str, dest: &str| {
         format!("config forwarding\n option src {src}\n option dest {dest}\n")
     };
     assert_eq!(exposed(&zone("lte")), one("zone", "lte", "router"));
-    let vpn = format!("{}{}", zone("vpn"), way("vpn", "wan"));
+    let vpn = format!("{}{}", zone("vpn"), forwarding("vpn", "wan"));
     assert_eq!(exposed(&vpn), [], "a VPN's server");
-    let opened = format!("{vpn}{}", way("wan", "vpn"));
+    let opened = format!("{vpn}{}", forwarding("wan", "vpn"));
     assert_eq!(exposed(&opened), one("forwarding", "wan", "vpn"));
-    let both = format!("{}{}{}", zone("a"), zone("b"), way("a", "b"));
+    let both = format!("{}{}{}", zone("a"), zone("b"), forwarding("a", "b"));
     assert_eq!(exposed(&both), one("zone", "b", "router"));
-    let each_other = format!("{both}{}", way("b", "a"));
+    let each_other = format!("{both}{}", forwarding("b", "a"));
     assert_eq!(exposed(&each_other).len(), 2, "either may be the outer one");
 }

@@ -7,10 +7,10 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 /// One thing wrong in the configuration. Displays as
-/// `section 'main', option 'engine', value 'warp': is no engine; …`.
+/// `section 'main', option 'engine', value 'warp': is not an engine; …`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Name of the section; for an anonymous one its place, `@exclude[0]`.
+    /// Name of the section; for an anonymous one its position, `@exclude[0]`.
     pub section: String,
     /// Name of the option; empty if the section itself is meant.
     pub option: String,

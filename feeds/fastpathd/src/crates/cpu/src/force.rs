@@ -147,7 +147,7 @@ impl Attempts {
         self.tried.values().filter_map(Tried::again).min()
     }
 
-    /// Values written twice in vain, with the reason out of `refusals`, which the script
+    /// Values written twice without effect, with the reason out of `refusals`, which the script
     /// noted: the shell's message, and after it the line that it was about.
     #[must_use]
     pub fn refused(&self, refusals: &str) -> Vec<Refused> {

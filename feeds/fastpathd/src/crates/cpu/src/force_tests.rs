@@ -86,7 +86,7 @@ fn what_was_taken_and_overwritten_is_written_at_once() {
     assert!(attempts.due(&[], now + Duration::from_secs(2)).is_empty());
     assert_eq!(attempts.next(), None);
     assert_eq!(attempts.due(&[difference(irq(45))], now + Duration::from_secs(3)).len(), 1);
-    assert!(attempts.refused("").is_empty(), "once is no refusal");
+    assert!(attempts.refused("").is_empty(), "one attempt is not a refusal");
 }
 
 #[test]

@@ -35,7 +35,7 @@ impl Found {
     /// Where the daemon keeps it.
     pub const PATH: &str = "/var/run/fastpath/cpu.found";
 
-    /// Reads what its [`Serialize`] writes. By hand: serde's derived code is larger by far.
+    /// Reads what its [`Serialize`] writes. Without derive: serde's generated code is much larger.
     ///
     /// # Errors
     /// When anything in it is missing or cannot be.

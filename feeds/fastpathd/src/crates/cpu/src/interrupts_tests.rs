@@ -34,7 +34,7 @@ fn an_owner_is_a_whole_word() {
 }
 
 #[test]
-fn drivers_write_queues_in_many_ways() {
+fn drivers_have_many_notations_of_queues() {
     let pci = "0000:03:00.0";
     for (name, expected) in [
         ("eth0-TxRx-3", Some(3)),
@@ -64,7 +64,7 @@ fn drivers_write_queues_in_many_ways() {
 }
 
 #[test]
-fn beside_named_queues_the_rest_is_something_else() {
+fn interrupts_without_a_queue_name_serve_something_else() {
     let igc = ["enp3s0", "enp3s0-TxRx-0", "enp3s0-TxRx-1"];
     assert_eq!(serves(&igc, ""), [Serves::Other, Serves::Queue(0), Serves::Queue(1)]);
     let mtk = ["15100000.ethernet"; 3];

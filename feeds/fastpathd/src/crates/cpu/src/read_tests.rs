@@ -174,7 +174,7 @@ fn ports_of_a_switch_stand_on_their_conduit() {
         eth0.threads.iter().map(|thread| (thread.pid, thread.affinity.to_string())).collect();
     assert_eq!(threads, [(802, "0-3".to_owned()), (801, "1".to_owned())]);
     assert_eq!((&eth0.rx, &eth0.tx), (&vec![Some(set("2"))], &vec![None]));
-    assert_eq!(machine.knobs().len(), 3 + 2 + 2, "what is shared counts once");
+    assert_eq!(machine.knobs().len(), 3 + 2 + 2, "shared knobs count once");
 }
 
 /// An Intel card of four cores with siblings, two nodes; a USB adapter; a bridge above the card

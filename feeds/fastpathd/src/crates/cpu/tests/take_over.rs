@@ -110,7 +110,7 @@ fn a_port_that_comes_later_is_remembered_then() {
 }
 
 #[test]
-fn what_went_or_is_another_now_is_not_given_back() {
+fn a_removed_or_renamed_knob_is_not_restored() {
     let mut now = steered();
     let wanted = planned(&now, true, true);
     let mut found = Found::default();
@@ -122,9 +122,9 @@ fn what_went_or_is_another_now_is_not_given_back() {
     now.devices[0].tx.pop();
     let due = found.due(&planned(&now, false, true), &now);
     let named = |difference: &Difference| difference.knob.to_string();
-    let words: Vec<String> = due.iter().map(named).collect();
-    assert!(words.iter().all(|words| !words.contains("ahci") && !words.contains("kworker")));
-    assert!(words.contains(&"interrupt 26 (eth0-TxRx-1)".to_owned()), "{words:?}");
+    let names: Vec<String> = due.iter().map(named).collect();
+    assert!(names.iter().all(|name| !name.contains("ahci") && !name.contains("kworker")));
+    assert!(names.contains(&"interrupt 26 (eth0-TxRx-1)".to_owned()), "{names:?}");
 }
 
 #[test]

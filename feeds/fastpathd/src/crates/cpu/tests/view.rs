@@ -67,7 +67,7 @@ fn every_view_has_the_shape_of_the_schema() {
 }
 
 #[test]
-fn roles_queues_and_wishes_are_told() {
+fn roles_queues_and_settings_are_reported() {
     let view = view(&machine(FOUR), &Settings::default(), true);
     let roles: Vec<&str> =
         view["cpus"].as_array().unwrap().iter().map(|cpu| cpu["role"].as_str().unwrap()).collect();
@@ -84,7 +84,7 @@ fn roles_queues_and_wishes_are_told() {
 }
 
 #[test]
-fn a_refusal_is_told_with_the_difference() {
+fn a_refusal_is_reported_with_the_difference() {
     let machine = machine("cpus 0-1\ndevice eth0 rx=1 tx=1 irqs=one");
     let plan = plan(&machine, &Settings::default(), true).unwrap();
     let differences = differences(&plan, &machine);
@@ -94,10 +94,13 @@ fn a_refusal_is_told_with_the_difference() {
     }
     let refused = attempts.refused("sh: write error: I/O error\n/proc/irq/24/smp_affinity 1\n");
     let view = View::new(&plan, &machine, &steering(Hook::Ours), &refused);
-    let told = &serde_json::to_value(view).unwrap()["differences"][0];
-    assert_eq!(told["where"], "/proc/irq/24/smp_affinity");
-    assert_eq!((told["wanted"].as_str(), told["have"].as_str()), (Some("0"), Some("0-1")));
-    let text = told["text"].as_str().unwrap();
+    let difference = &serde_json::to_value(view).unwrap()["differences"][0];
+    assert_eq!(difference["where"], "/proc/irq/24/smp_affinity");
+    assert_eq!(
+        (difference["wanted"].as_str(), difference["have"].as_str()),
+        (Some("0"), Some("0-1"))
+    );
+    let text = difference["text"].as_str().unwrap();
     assert!(
         text.starts_with("interrupt 24 (eth0) may arrive on CPU 0-1, planned is CPU 0; rejected")
     );

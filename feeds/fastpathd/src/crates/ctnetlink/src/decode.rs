@@ -43,7 +43,7 @@ pub fn entry(payload: &[u8]) -> Option<Entry> {
     for attr in attrs.flatten() {
         found.take(&attr);
     }
-    // The specification calls CTA_TIMESTAMP a number, the kernel sends a nest: looked up by hand.
+    // The specification calls CTA_TIMESTAMP a number, the kernel sends a nest: looked up here.
     found.start_ns = find_attr(attrs.get_buf(), CTA_TIMESTAMP)
         .and_then(|nest| find_attr(nest, CTA_TIMESTAMP_START))
         .and_then(parse_be_u64);

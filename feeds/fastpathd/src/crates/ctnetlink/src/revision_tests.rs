@@ -63,7 +63,7 @@ fn a_table_is_known_by_family_and_whole_name() {
 }
 
 #[test]
-fn elements_of_others_are_told_apart_from_their_rules() {
+fn elements_of_others_are_distinguished_from_their_rules() {
     let revision = take(&[about(12, INET, b"fw4\0"), generation()]).expect("a transaction");
     assert_eq!(revision, Revision { elements: true, ..Revision::default() });
 }

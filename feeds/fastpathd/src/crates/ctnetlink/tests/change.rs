@@ -68,7 +68,7 @@ fn only_the_bits_of_the_mask_change() {
 }
 
 #[test]
-fn an_event_tells_the_new_mark() {
+fn an_event_has_the_new_mark() {
     in_namespace(|| async {
         // The kernel reports only events that begin while somebody listens.
         let mut socket = EventSocket::open().expect("a socket");
@@ -109,7 +109,7 @@ fn what_is_gone_is_counted_and_the_rest_done() {
 }
 
 #[test]
-fn a_deleted_connection_tells_its_counters_a_last_time() {
+fn a_deleted_connection_reports_its_last_counters() {
     in_namespace(|| async {
         let mut socket = EventSocket::open().expect("a socket");
         let (client, server) = talk();
@@ -142,7 +142,7 @@ fn the_marked_ones_become_new() {
         let before = reinspect(Select::Marked).await;
         let ids: HashSet<u32> = before.iter().map(|entry| entry.id).collect();
         assert_eq!((ids.len(), before.len()), (201, 201), "each of them once, and no other");
-        let seen = before.iter().find(|entry| entry.id == talked[0].id).expect("told");
+        let seen = before.iter().find(|entry| entry.id == talked[0].id).expect("reported");
         assert_eq!((seen.mark, packets(seen)), (OURS | 7, (1, 1)), "as it was before");
 
         let after = whole_table().await;
@@ -153,7 +153,7 @@ fn the_marked_ones_become_new() {
         client.send_to(b"more", server.local_addr().expect("bound")).expect("sent");
         let after = whole_table().await;
         let grown = after.iter().find(|entry| entry.id == talked[0].id).expect("there");
-        assert_eq!(packets(grown), (1, 0), "it is the same connection, counted anew");
+        assert_eq!(packets(grown), (1, 0), "the same connection, with its counters reset");
     });
 }
 
@@ -172,7 +172,7 @@ fn all_of_them_become_new() {
 }
 
 #[test]
-fn an_entry_lives_as_long_as_it_is_told() {
+fn an_entry_lives_for_the_timeout_that_is_set() {
     in_namespace(|| async {
         let _sockets = talk();
         let listener = TcpListener::bind("127.0.0.2:0").expect("bound");
@@ -183,15 +183,15 @@ fn an_entry_lives_as_long_as_it_is_told() {
             let (zone, orig) = key(entry);
             EntryUpdate { zone, orig, timeout_s, disable_window_tracking: true }
         };
-        let mut told: Vec<EntryUpdate> =
+        let mut updates: Vec<EntryUpdate> =
             before.iter().map(|entry| update_of(entry, Some(5000))).collect();
-        told.push(EntryUpdate { zone: 9, ..told[0] });
+        updates.push(EntryUpdate { zone: 9, ..updates[0] });
         let some = Changed { done: 2, gone: 1, busy: 0 };
-        assert_eq!(update(&told).await.expect("kept"), some);
+        assert_eq!(update(&updates).await.expect("kept"), some);
         let left: Vec<_> = whole_table().await.iter().map(|entry| entry.timeout_s).collect();
         assert!(left.iter().all(|left| matches!(left, Some(4990..=5000))), "{left:?}");
-        let told: Vec<EntryUpdate> = before.iter().map(|entry| update_of(entry, None)).collect();
-        assert_eq!(update(&told).await.expect("kept").done, 2);
+        let updates: Vec<EntryUpdate> = before.iter().map(|entry| update_of(entry, None)).collect();
+        assert_eq!(update(&updates).await.expect("kept").done, 2);
         let after = whole_table().await;
         assert!(after.iter().all(|entry| entry.timeout_s >= Some(4990)), "{after:?}");
         assert!(after.iter().any(|entry| entry.tcp_state == Some(TcpState::Established)));

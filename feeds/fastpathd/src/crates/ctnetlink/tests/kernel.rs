@@ -73,7 +73,7 @@ fn one_entry_can_be_asked_for() {
 }
 
 #[test]
-fn events_tell_the_life_of_a_connection() {
+fn events_report_the_life_of_a_connection() {
     in_namespace(|| async {
         let mut socket = EventSocket::open().expect("a socket");
         let _sockets = talk();
@@ -95,7 +95,7 @@ fn events_tell_the_life_of_a_connection() {
 }
 
 #[test]
-fn an_overflow_is_told_and_the_socket_goes_on() {
+fn an_overflow_is_reported_and_the_socket_continues() {
     in_namespace(|| async {
         let mut socket = EventSocket::with_buffer(4096).expect("a socket");
         let server = UdpSocket::bind("127.0.0.2:9").expect("bound");
@@ -125,7 +125,7 @@ fn an_overflow_is_told_and_the_socket_goes_on() {
 }
 
 #[test]
-fn transactions_of_nft_are_told() {
+fn transactions_of_nft_are_reported() {
     in_namespace(|| async {
         let mut socket = RevisionSocket::open(Revisions::of(1, "fastpath")).expect("a socket");
         let table = "add table inet fastpath\ndelete table inet fastpath\ntable inet fastpath {\n\

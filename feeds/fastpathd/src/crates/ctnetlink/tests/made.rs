@@ -103,7 +103,7 @@ fn an_entry_needs_id_and_both_tuples() {
 }
 
 #[test]
-fn events_are_told_apart_by_type_and_flags() {
+fn events_are_distinguished_by_type_and_flags() {
     let mut datagram = message(NEW, CREATE_EXCL, |attrs| attrs);
     datagram.extend(message(NEW, 0, |attrs| attrs.push_mark(1)));
     datagram.extend(message(DELETE, 0, |attrs| {

@@ -48,7 +48,7 @@ fn tcp_has_its_state_and_counters() {
 }
 
 #[test]
-fn every_state_of_the_recording_is_told() {
+fn every_state_of_the_recording_is_decoded() {
     let states: Vec<TcpState> = recorded().iter().filter_map(|entry| entry.tcp_state).collect();
     for state in [TcpState::SynSent, TcpState::Established, TcpState::TimeWait] {
         assert!(states.contains(&state), "{state:?}");

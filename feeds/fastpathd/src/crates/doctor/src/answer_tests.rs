@@ -24,7 +24,7 @@ fn ids_are_unique() {
 }
 
 #[test]
-fn rpcd_is_told_what_the_methods_take() {
+fn rpcd_gets_the_arguments_of_the_methods() {
     let signature = Value::Object(OBJECT.signature());
     assert!(signature["run"]["checks"].is_array());
     assert!(signature["fix"]["seconds"].is_number());

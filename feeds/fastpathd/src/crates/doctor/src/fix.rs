@@ -96,9 +96,9 @@ fn perform(machine: &dyn Machine, step: &Step) -> Result<String, FixError> {
             (format!("writing {text} to {path}"), outcome)
         }
         Step::Run { program, args } => {
-            let words: Vec<&str> = args.iter().map(String::as_str).collect();
-            let outcome = machine.run(program, &words).map(drop);
-            (format!("{program} {}", words.join(" ")), outcome)
+            let arguments: Vec<&str> = args.iter().map(String::as_str).collect();
+            let outcome = machine.run(program, &arguments).map(drop);
+            (format!("{program} {}", arguments.join(" ")), outcome)
         }
         Step::Feature { device, feature, on } => {
             let to = if *on { "on" } else { "off" };

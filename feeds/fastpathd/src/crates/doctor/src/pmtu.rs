@@ -41,9 +41,9 @@ impl PmtuError {
     }
 }
 
-/// Finds the largest packet that `target` answers, by halves, and what becomes of a larger one:
-/// `limit` is `none` (all of 1500 bytes pass), `device` (our own device takes no more), `told`
-/// (a router on the path reported it), or `silent`: a black hole.
+/// Finds the largest packet that `target` answers, by bisection, and the fate of a larger one:
+/// `limit` is `none` (all of 1500 bytes pass), `device` (our own device takes no more), `reported`
+/// (by a router on the path), or `silent`: a black hole.
 ///
 /// # Errors
 /// See [`PmtuError`].
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(limit(&Fake::new().passes(1500, Echo::Lost)), (1500, "none".into()));
         for size in [576, 1000, 1280, 1492, 1499] {
             for (beyond, name) in
-                [(Echo::Lost, "silent"), (Echo::Told, "told"), (Echo::TooLarge, "device")]
+                [(Echo::Lost, "silent"), (Echo::Reported, "reported"), (Echo::TooLarge, "device")]
             {
                 let found = limit(&Fake::new().passes(size, beyond));
                 assert_eq!(found, (u64::from(size), name.into()));

@@ -33,7 +33,7 @@ pub fn run(
     let sampled = checks.iter().any(|check| SAMPLED.contains(&check.id));
     let sample = if sampled { sample } else { Duration::ZERO };
     let facts = Facts::gather(machine, &groups, sample, audience);
-    Report { verdicts: checks.into_iter().map(|check| (check, (check.look)(&facts))).collect() }
+    Report { verdicts: checks.into_iter().map(|check| (check, (check.run)(&facts))).collect() }
 }
 
 impl Report {

@@ -30,19 +30,19 @@ pub(crate) fn assert_texts(id: &str, finding: &Finding) {
 /// The finding of the check of that id, whose texts exist.
 pub(crate) fn found_by(checks: &[Check], id: &str, facts: &Facts) -> Finding {
     let check = checks.iter().find(|check| check.id == id).unwrap();
-    let finding = (check.look)(facts).unwrap().unwrap();
+    let finding = (check.run)(facts).unwrap().unwrap();
     assert_texts(id, &finding);
     finding
 }
 
 /// The findings of all of these checks.
 pub(crate) fn all_found(checks: &[Check], facts: &Facts) -> Vec<(&'static str, Finding)> {
-    let look = |check: &Check| {
-        let finding = (check.look)(facts).unwrap()?;
+    let run = |check: &Check| {
+        let finding = (check.run)(facts).unwrap()?;
         assert_texts(check.id, &finding);
         Some((check.id, finding))
     };
-    checks.iter().filter_map(look).collect()
+    checks.iter().filter_map(run).collect()
 }
 
 #[test]

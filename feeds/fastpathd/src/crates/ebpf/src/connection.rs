@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What is reported about connections.
+//! The reports about connections.
 
 use std::time::Duration;
 

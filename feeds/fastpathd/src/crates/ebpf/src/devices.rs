@@ -31,7 +31,7 @@ impl Device {
     /// # Errors
     ///
     /// There is no such device.
-    pub fn look(name: &str) -> io::Result<Self> {
+    pub fn read(name: &str) -> io::Result<Self> {
         let text = std::ffi::CString::new(name)?;
         // SAFETY: the string lives longer than the call.
         let ifindex = unsafe { libc::if_nametoindex(text.as_ptr()) };

@@ -90,7 +90,7 @@ fn a_fin_ends_both_directions() {
 }
 
 #[test]
-fn a_change_of_the_way_ends_what_goes_that_way() {
+fn a_changed_encapsulation_removes_its_connections() {
     let maps = Fake::default();
     let mut engine = engine(&maps);
     install(&mut engine, 1);

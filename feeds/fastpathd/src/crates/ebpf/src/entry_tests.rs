@@ -18,7 +18,7 @@ fn side(device: u32, encapsulation: Encapsulation) -> EntrySide {
     }
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "as a way has it")]
+#[expect(clippy::unnecessary_wraps, reason = "the type of the field")]
 fn tag(vid: u16) -> Option<Tag> {
     Some(Tag { vid, service: false })
 }
@@ -37,8 +37,8 @@ fn masqueraded() -> (Tuple, Tuple, EntrySide, EntrySide) {
     let orig = tuple("10.0.20.2:40000", "203.0.113.9:443", TCP);
     let reply = tuple("203.0.113.9:443", "198.51.100.7:40001", TCP);
     let host = side(3, Encapsulation { outer: tag(20), ..Encapsulation::default() });
-    let way = Encapsulation { outer: tag(35), inner: None, session: Some(0x1234) };
-    (orig, reply, host, EntrySide { mtu: 1492, ..side(5, way) })
+    let encapsulation = Encapsulation { outer: tag(35), inner: None, session: Some(0x1234) };
+    (orig, reply, host, EntrySide { mtu: 1492, ..side(5, encapsulation) })
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn a_masqueraded_connection_over_pppoe() {
 }
 
 #[test]
-fn tc_leaves_tags_beside_the_packet() {
+fn tc_keeps_tags_in_the_metadata() {
     let (orig, reply, host, wan) = masqueraded();
     let [(_, there), (_, here)] = connect(&orig, &reply, &host, &wan).unwrap();
     let header =
@@ -239,8 +239,8 @@ proptest! {
 
     #[test]
     fn each_direction_finds_the_other((orig, reply) in tuples(), vid in 0_u16..4095, id: u16) {
-        let way = Encapsulation { outer: tag(vid), inner: None, session: Some(id) };
-        let (a, b) = (side(1, Encapsulation::default()), side(2, way));
+        let encapsulation = Encapsulation { outer: tag(vid), inner: None, session: Some(id) };
+        let (a, b) = (side(1, Encapsulation::default()), side(2, encapsulation));
         let [(out, there), (back, here)] = connect(&orig, &reply, &a, &b).unwrap();
         prop_assert_eq!(there.back_key(TCP), back);
         prop_assert_eq!(here.back_key(TCP), out);
@@ -254,8 +254,8 @@ proptest! {
     ) {
         let (orig, reply, host, wan) = masqueraded();
         let tag = |tag: Option<(u16, bool)>| tag.map(|(vid, service)| Tag { vid, service });
-        let way = Encapsulation { outer: tag(tags[0]), inner: tag(tags[1]), session };
-        let (host, wan) = (EntrySide { hook, ..host }, EntrySide { encapsulation: way, ..wan });
+        let encapsulation = Encapsulation { outer: tag(tags[0]), inner: tag(tags[1]), session };
+        let (host, wan) = (EntrySide { hook, ..host }, EntrySide { encapsulation, ..wan });
         let [(_, there), _] = connect(&orig, &reply, &host, &wan).unwrap();
         let len = there.header.bytes.len();
         prop_assert!(len.is_multiple_of(2) && (14..=crate::header::HEADER_MAX).contains(&len));

@@ -27,14 +27,14 @@ pub struct Inside {
     pub room: usize,
 }
 
-/// Maps that a test can look into; clones are the same maps.
+/// Maps that a test can read and change; clones are the same maps.
 #[derive(Debug, Clone, Default)]
 pub struct Fake(Rc<RefCell<Inside>>);
 
 impl Fake {
     /// Reads its state.
-    pub fn with<T>(&self, look: impl FnOnce(&mut Inside) -> T) -> T {
-        look(&mut self.0.borrow_mut())
+    pub fn with<T>(&self, access: impl FnOnce(&mut Inside) -> T) -> T {
+        access(&mut self.0.borrow_mut())
     }
 
     /// Packets of 100 bytes for the entries that `which` holds for; how many entries these are.

@@ -56,11 +56,11 @@ pub(crate) fn header(hook: Hook, to: &EntrySide, next_hop: [u8; 6], v4: bool) ->
         }
         None => bytes.extend(if v4 { ETH_P_IP } else { ETH_P_IPV6 }.to_be_bytes()),
     }
-    let beside = |tag: Option<Tag>| tag.filter(|_| hook == Hook::Tc);
+    let in_metadata = |tag: Option<Tag>| tag.filter(|_| hook == Hook::Tc);
     Header {
         bytes,
-        outer: beside(outer),
-        inner: beside(inner),
+        outer: in_metadata(outer),
+        inner: in_metadata(inner),
         pppoe: to.encapsulation.session.is_some(),
     }
 }

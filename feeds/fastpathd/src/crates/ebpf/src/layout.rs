@@ -9,9 +9,9 @@ use aya::Pod;
 /// Version of everything here: `control.layout` of maps that may be adopted.
 pub const LAYOUT: u64 = 3;
 
-/// Bit of a tag in a [`Way`]: present. The low 12 bits are its VID.
+/// Bit of a tag in a [`Encap`]: present. The low 12 bits are its VID.
 pub const TAG_THERE: u16 = 0x1000;
-/// Bit of a tag in a [`Way`]: 802.1ad.
+/// Bit of a tag in a [`Encap`]: 802.1ad.
 pub const TAG_8021AD: u16 = 0x2000;
 
 /// Longest new header in bytes.
@@ -32,7 +32,7 @@ pub const STATE_CLOSING: u32 = 1;
 /// Encapsulation of an ingress packet.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Way {
+pub struct Encap {
     /// Outer tag, 0 for none.
     pub outer: u16,
     /// Inner tag, 0 for none.
@@ -58,7 +58,7 @@ macro_rules! key {
             /// Device.
             pub ifindex: u32,
             /// Tags and session.
-            pub way: Way,
+            pub encap: Encap,
             /// TCP or UDP.
             pub proto: u8,
             /// Port of a DSA switch, from 1 on; 0 without one.
@@ -109,7 +109,7 @@ pub struct Entry {
     /// Added to the transport checksum for new ports.
     pub port_delta: u16,
     /// Encapsulation of the other direction at ingress.
-    pub back: Way,
+    pub back: Encap,
     /// Its device.
     pub back_ifindex: u32,
     /// Its port of a switch.
@@ -160,7 +160,7 @@ pub struct Entry6 {
 }
 
 config::named! {
-    /// Exits of the programs: `enum way_out`, in its order.
+    /// Exits of the programs: `enum verdict`, in its order.
     #[derive(PartialOrd, Ord)]
     pub enum Out {
         /// Forwarded.
@@ -232,7 +232,7 @@ impl Control {
 }
 
 // SAFETY: all are `repr(C)` of numbers and arrays, without padding (asserted below).
-unsafe impl Pod for Way {}
+unsafe impl Pod for Encap {}
 // SAFETY: as above.
 unsafe impl Pod for Key4 {}
 // SAFETY: as above.
@@ -247,7 +247,7 @@ unsafe impl Pod for Exits {}
 unsafe impl Pod for Control {}
 
 const _: () = {
-    assert!(size_of::<Way>() == 6);
+    assert!(size_of::<Encap>() == 6);
     assert!(size_of::<Key4>() == 24);
     assert!(size_of::<Key6>() == 48);
     // The last field ends where the entry does.

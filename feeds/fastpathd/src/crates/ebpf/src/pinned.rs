@@ -159,7 +159,7 @@ impl Maps for Pinned {
     }
 
     fn read(&mut self, each: &mut dyn FnMut(&Key, EntryReading)) -> Result<(), MapError> {
-        let mut tell = |key: &[u8], value: &[u8]| {
+        let mut entry = |key: &[u8], value: &[u8]| {
             let key = if key.len() == size_of::<Key4>() {
                 elements::value::<Key4>(key).map(|key| key.key())
             } else {
@@ -171,9 +171,9 @@ impl Maps for Pinned {
             }
         };
         let (v4, v6) = (self.flows4.as_fd(), self.flows6.as_fd());
-        elements::read_all(v4, [size_of::<Key4>(), size_of::<Entry4>()], &mut tell)
+        elements::read_all(v4, [size_of::<Key4>(), size_of::<Entry4>()], &mut entry)
             .and_then(|()| {
-                elements::read_all(v6, [size_of::<Key6>(), size_of::<Entry6>()], &mut tell)
+                elements::read_all(v6, [size_of::<Key6>(), size_of::<Entry6>()], &mut entry)
             })
             .map_err(MapError::Read)
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Loads the programs, attaches and detaches them: what the daemon needs seldom, so that it does
-//! without a loader of its own.
+//! Loads the programs, attaches and detaches them: needed rarely, so the daemon contains no loader.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -20,14 +19,14 @@ const USAGE: &str = "\
 usage: fastpath-bpf [--folder DIR] COMMAND
 
   load [--object FILE] [--flows N] [--dsa KIND]
-        put the programs into the kernel unless they are there; attached ones are replaced
+        load the programs unless they are loaded; attached ones are replaced
   attach [--hook HOOK] [--dsa KIND] DEVICE…
-        attach them, at the best hook that the devices have together
+        attach them, at the best hook that all of them support
   set [--hook HOOK] [--dsa KIND] [DEVICE…]
-        the same, and take them away from all others
+        the same, and detach them from all other devices
   detach DEVICE|INDEX…
-        take them away again
-  show  what is attached
+        detach them
+  show  list the attached programs
   unload
         detach all and remove the folder
 
@@ -38,7 +37,7 @@ Answers are JSON.
 type Answer = Result<Value, Box<dyn Error>>;
 
 #[derive(Default)]
-struct Words {
+struct Arguments {
     folder: Option<PathBuf>,
     object: Option<PathBuf>,
     flows: Option<u32>,
@@ -50,20 +49,20 @@ struct Words {
 /// The whole program. The first of `args` is the name it was started by.
 #[must_use]
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    match words(args.into_iter().skip(1)).and_then(|words| carry_out(&words)) {
+    match parse(args.into_iter().skip(1)).and_then(|arguments| carry_out(&arguments)) {
         Ok(answer) => {
             println!("{answer}");
             ExitCode::SUCCESS
         }
         Err(error) => {
-            eprintln!("fastpath-bpf: {}", told(&*error));
+            eprintln!("fastpath-bpf: {}", chain(&*error));
             ExitCode::FAILURE
         }
     }
 }
 
 /// An error with its causes.
-fn told(error: &dyn Error) -> String {
+fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -73,44 +72,44 @@ fn told(error: &dyn Error) -> String {
     text
 }
 
-fn words(args: impl Iterator<Item = OsString>) -> Result<Words, Box<dyn Error>> {
+fn parse(args: impl Iterator<Item = OsString>) -> Result<Arguments, Box<dyn Error>> {
     use lexopt::prelude::*;
 
-    let mut words = Words::default();
+    let mut parsed = Arguments::default();
     let mut arguments = lexopt::Parser::from_args(args);
     while let Some(argument) = arguments.next()? {
         match argument {
-            Long("folder") => words.folder = Some(arguments.value()?.into()),
-            Long("object") => words.object = Some(arguments.value()?.into()),
-            Long("flows") => words.flows = Some(arguments.value()?.parse()?),
+            Long("folder") => parsed.folder = Some(arguments.value()?.into()),
+            Long("object") => parsed.object = Some(arguments.value()?.into()),
+            Long("flows") => parsed.flows = Some(arguments.value()?.parse()?),
             Long("hook") => {
                 let hook = arguments.value()?.string()?;
-                words.hook = Some(Hook::from_name(&hook).ok_or(format!("no hook {hook}"))?);
+                parsed.hook = Some(Hook::from_name(&hook).ok_or(format!("no hook {hook}"))?);
             }
             Long("dsa") => {
                 let kind = arguments.value()?.string()?;
                 let dsa = Dsa::ALL.into_iter().find(|dsa| dsa.name() == kind);
-                words.dsa = dsa.ok_or(format!("no switch {kind}"))?;
+                parsed.dsa = dsa.ok_or(format!("no switch {kind}"))?;
             }
-            Value(word) => words.rest.push(word.string()?),
+            Value(word) => parsed.rest.push(word.string()?),
             other => return Err(other.unexpected().into()),
         }
     }
-    Ok(words)
+    Ok(parsed)
 }
 
-fn carry_out(words: &Words) -> Answer {
-    let folder = Folder::new(words.folder.clone().unwrap_or_else(|| FOLDER.into()));
-    let Some((command, devices)) = words.rest.split_first() else { return Err(USAGE.into()) };
+fn carry_out(arguments: &Arguments) -> Answer {
+    let folder = Folder::new(arguments.folder.clone().unwrap_or_else(|| FOLDER.into()));
+    let Some((command, devices)) = arguments.rest.split_first() else { return Err(USAGE.into()) };
     match command.as_str() {
-        "load" => load(&folder, words),
+        "load" => load(&folder, arguments),
         "attach" => {
-            let found: Result<Vec<_>, _> = devices.iter().map(|name| look(name)).collect();
-            let outcomes = attach_all(&folder, words.dsa, found?, words.hook)?;
-            Ok(outcomes.iter().map(|o| outcome(o, words.dsa)).collect())
+            let found: Result<Vec<_>, _> = devices.iter().map(|name| device(name)).collect();
+            let outcomes = attach_all(&folder, arguments.dsa, found?, arguments.hook)?;
+            Ok(outcomes.iter().map(|o| outcome(o, arguments.dsa)).collect())
         }
         "set" => {
-            let found = devices.iter().map(|name| look(name)).collect::<Result<Vec<_>, _>>()?;
+            let found = devices.iter().map(|name| device(name)).collect::<Result<Vec<_>, _>>()?;
             let wanted = |ifindex| found.iter().any(|device| device.ifindex == ifindex);
             for other in attached(&folder)?.iter().filter(|one| !wanted(one.ifindex)) {
                 detach(&folder, other.ifindex)?;
@@ -119,8 +118,8 @@ fn carry_out(words: &Words) -> Answer {
             if found.is_empty() {
                 return Ok(json!([]));
             }
-            let outcomes = attach_all(&folder, words.dsa, found, words.hook)?;
-            Ok(outcomes.iter().map(|o| outcome(o, words.dsa)).collect())
+            let outcomes = attach_all(&folder, arguments.dsa, found, arguments.hook)?;
+            Ok(outcomes.iter().map(|o| outcome(o, arguments.dsa)).collect())
         }
         "detach" => {
             for device in devices {
@@ -142,12 +141,12 @@ fn carry_out(words: &Words) -> Answer {
     }
 }
 
-fn load(folder: &Folder, words: &Words) -> Answer {
-    let path = words.object.clone().unwrap_or_else(|| OBJECT.into());
+fn load(folder: &Folder, arguments: &Arguments) -> Answer {
+    let path = arguments.object.clone().unwrap_or_else(|| OBJECT.into());
     let object = std::fs::read(&path).map_err(|e| format!("reading {}: {e}", path.display()))?;
-    let settings = LoadOptions { flows: words.flows.unwrap_or(65536), dsa: words.dsa };
+    let settings = LoadOptions { flows: arguments.flows.unwrap_or(65536), dsa: arguments.dsa };
     let anew = Programs::ensure(&object, folder, settings)?;
-    for old in attached(folder)?.into_iter().filter(|old| old.dsa == words.dsa) {
+    for old in attached(folder)?.into_iter().filter(|old| old.dsa == arguments.dsa) {
         if name(old.ifindex).is_err() {
             detach(folder, old.ifindex)?;
         } else if anew {
@@ -158,12 +157,12 @@ fn load(folder: &Folder, words: &Words) -> Answer {
     show(folder)
 }
 
-fn look(name: &str) -> Result<Device, Box<dyn Error>> {
-    Device::look(name).map_err(|e| format!("looking at {name}: {e}").into())
+fn device(name: &str) -> Result<Device, Box<dyn Error>> {
+    Device::read(name).map_err(|e| format!("reading the properties of {name}: {e}").into())
 }
 
-fn number(device: &str) -> Result<u32, Box<dyn Error>> {
-    device.parse().or_else(|_| look(device).map(|device| device.ifindex))
+fn number(name: &str) -> Result<u32, Box<dyn Error>> {
+    name.parse().or_else(|_| device(name).map(|device| device.ifindex))
 }
 
 fn outcome(o: &crate::devices::Outcome, dsa: Dsa) -> Value {
@@ -171,7 +170,7 @@ fn outcome(o: &crate::devices::Outcome, dsa: Dsa) -> Value {
     let base = json!({ "device": o.device.name, "ifindex": o.device.ifindex, "dsa": dsa.name() });
     let more = match &o.hook {
         Ok(hook) => json!({ "hook": hook.name(), "why": why }),
-        Err(error) => json!({ "hook": null, "why": why, "error": told(error) }),
+        Err(error) => json!({ "hook": null, "why": why, "error": chain(error) }),
     };
     merged(base, more)
 }

@@ -63,7 +63,7 @@ pub enum LoadError {
     #[error("removing {0}, which has another layout")]
     Remove(PathBuf, #[source] io::Error),
     /// The digest of the object cannot be recorded.
-    #[error("noting what is loaded in {0}")]
+    #[error("recording the digest of the loaded object in {0}")]
     Mark(PathBuf, #[source] io::Error),
     /// The object or a map of it is refused.
     #[error("loading the object")]

@@ -93,7 +93,7 @@ impl World {
 }
 
 #[test]
-fn counts_are_told_by_what_they_grew() {
+fn counters_are_reported_by_their_growth() {
     let mut world = World::new(64);
     let [there, back] = world.install(connection(7, 1, 2, 6), 0).unwrap();
     assert_eq!(world.read(1), []);
@@ -149,7 +149,7 @@ fn a_change_flushes_what_stands_on_it_and_nothing_else() {
 }
 
 #[test]
-fn two_that_look_the_same_are_not_both_carried() {
+fn of_two_equal_flows_only_one_is_carried() {
     let mut world = World::new(64);
     world.install(connection(1, 1, 2, 6), 0).unwrap();
     let twin = Connection { zone: 5, id: 2, ..connection(1, 1, 2, 6) };

@@ -32,18 +32,18 @@ fn tag_of(word: u16) -> Option<Tag> {
     (word & TAG_THERE != 0).then_some(Tag { vid: word & 0xfff, service: word & TAG_8021AD != 0 })
 }
 
-fn way(way: &Encapsulation) -> layout::Way {
-    layout::Way {
-        outer: tag(way.outer),
-        inner: tag(way.inner),
-        session: way.session.unwrap_or(0).to_be_bytes(),
+fn encap(encap: &Encapsulation) -> layout::Encap {
+    layout::Encap {
+        outer: tag(encap.outer),
+        inner: tag(encap.inner),
+        session: encap.session.unwrap_or(0).to_be_bytes(),
     }
 }
 
 /// Session 0 is reserved: PPPoE uses it during discovery (RFC 2516).
-fn way_of(way: layout::Way) -> Encapsulation {
-    let session = Some(u16::from_be_bytes(way.session)).filter(|session| *session != 0);
-    Encapsulation { outer: tag_of(way.outer), inner: tag_of(way.inner), session }
+fn encapsulation(encap: layout::Encap) -> Encapsulation {
+    let session = Some(u16::from_be_bytes(encap.session)).filter(|session| *session != 0);
+    Encapsulation { outer: tag_of(encap.outer), inner: tag_of(encap.inner), session }
 }
 
 macro_rules! wire {
@@ -59,7 +59,7 @@ macro_rules! wire {
                     sport: from.sport.to_be_bytes(),
                     dport: from.dport.to_be_bytes(),
                     ifindex: from.device,
-                    way: way(&from.encapsulation),
+                    encap: encap(&from.encapsulation),
                     proto: from.proto,
                     port: 0,
                 })
@@ -75,7 +75,7 @@ macro_rules! wire {
                     dport: u16::from_be_bytes(self.dport),
                     proto: self.proto,
                     device: self.ifindex,
-                    encapsulation: way_of(self.way),
+                    encapsulation: encapsulation(self.encap),
                 }
             }
         }
@@ -99,10 +99,10 @@ fn entry(from: &Entry) -> Option<layout::Entry> {
     let mut header = [0; HEADER_MAX];
     header.get_mut(..from.header.bytes.len())?.copy_from_slice(&from.header.bytes);
     let flag = |is: bool, bit: u8| if is { bit } else { 0 };
-    let beside =
+    let fields =
         |tag: Option<Tag>| tag.map_or((0, [0; 2]), |tag| (tag.vid, tag.protocol().to_be_bytes()));
-    let (outer_tci, outer_proto) = beside(from.header.outer);
-    let (inner_tci, inner_proto) = beside(from.header.inner);
+    let (outer_tci, outer_proto) = fields(from.header.outer);
+    let (inner_tci, inner_proto) = fields(from.header.inner);
     Some(layout::Entry {
         ifindex: from.device,
         mtu: from.mtu,
@@ -121,7 +121,7 @@ fn entry(from: &Entry) -> Option<layout::Entry> {
         address_delta: from.address_delta,
         port_delta: from.port_delta,
         l4_delta: from.l4_delta,
-        back: way(&from.back.1),
+        back: encap(&from.back.1),
         back_ifindex: from.back.0,
         rule: from.drop.unwrap_or(0),
         header,
@@ -141,7 +141,7 @@ mod tests {
             .prop_map(|tag| tag.map(|(vid, service)| Tag { vid, service }))
     }
 
-    fn any_way() -> impl Strategy<Value = Encapsulation> {
+    fn any_encapsulation() -> impl Strategy<Value = Encapsulation> {
         (any_tag(), any_tag(), proptest::option::of(1_u16..))
             .prop_map(|(outer, inner, session)| Encapsulation { outer, inner, session })
     }
@@ -151,15 +151,15 @@ mod tests {
             any::<[[u8; 4]; 2]>().prop_map(|ends| ends.map(IpAddr::from)),
             any::<[[u8; 16]; 2]>().prop_map(|ends| ends.map(IpAddr::from)),
         ];
-        let rest = (any::<(u16, u16, u8, u32)>(), any_way());
-        (ends, rest).prop_map(|([src, dst], ((sport, dport, proto, device), way))| Key {
+        let rest = (any::<(u16, u16, u8, u32)>(), any_encapsulation());
+        (ends, rest).prop_map(|([src, dst], ((sport, dport, proto, device), encap))| Key {
             src,
             dst,
             sport,
             dport,
             proto,
             device,
-            encapsulation: way,
+            encapsulation: encap,
         })
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! `fastpath-bpf` on devices of a namespace of its own: what it attaches, replaces and leaves.
+//! `fastpath-bpf` on devices in a separate namespace: the programs it attaches, replaces, keeps.
 
 #![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
 
@@ -202,7 +202,7 @@ fn devices_that_fail_or_are_not_there() {
         assert!(before.contains("programs are not in the kernel"), "{before}");
         gateway.load(16);
         let missing = gateway.run(&["attach", "a1", "none0"]).expect_err("no device");
-        assert!(missing.contains("looking at none0"), "{missing}");
+        assert!(missing.contains("reading the properties of none0"), "{missing}");
         assert!(at("a1").is_empty());
         // The loopback device has no native XDP.
         let report = gateway.run(&["attach", "--hook", "xdp", "lo", "a1"]).expect("reported");
@@ -246,7 +246,7 @@ fn the_maps_have_room_for_as_many_flows_as_were_asked_for() {
 }
 
 #[test]
-fn programs_for_another_switch_are_told_of_new_maps() {
+fn programs_for_another_switch_get_the_new_maps() {
     on_gateway(|gateway| {
         let object = gateway.object.to_str().expect("a path");
         let load = |dsa: &str, flows: &str| {
@@ -295,7 +295,11 @@ fn flows_stay_when_programs_are_replaced() {
         gateway.load(32);
         assert!(gateway.flows4().get(&key, 0).is_err());
         let control: Array<MapData, Control> = gateway.map("control").try_into().expect("an array");
-        assert_eq!(control.get(&0, 0).expect("there"), Control::default(), "nothing of theirs");
+        assert_eq!(
+            control.get(&0, 0).expect("there"),
+            Control::default(),
+            "the other layout is discarded"
+        );
         let other = Control { alive_until: 7, now: 5, layout: LAYOUT };
         let mut control: Array<MapData, Control> =
             gateway.map("control").try_into().expect("an array");

@@ -84,18 +84,18 @@ fn entries(port: u16, v6: bool) -> [(Key, Entry); 2] {
 
 fn all(maps: &mut Pinned) -> HashMap<Key, EntryReading> {
     let mut found = HashMap::new();
-    let mut told = 0;
+    let mut entries = 0;
     maps.read(&mut |key, reading| {
-        told += 1;
+        entries += 1;
         found.insert(*key, reading);
     })
     .expect("read");
-    assert_eq!(told, found.len(), "each once");
+    assert_eq!(entries, found.len(), "each once");
     found
 }
 
 #[test]
-fn entries_are_kept_told_and_taken_out() {
+fn entries_are_kept_read_and_removed() {
     let Some(loaded) = Loaded::new("entries", 8192) else { return };
     let mut maps = loaded.open();
     assert_eq!(maps.capacity(), 8192);
@@ -143,7 +143,7 @@ fn a_full_map_says_so() {
 fn the_programs_hear_of_the_daemon() {
     let Some(loaded) = Loaded::new("beat", 64) else { return };
     let mut maps = loaded.open();
-    maps.heartbeat(Duration::from_secs(5)).expect("heard");
+    maps.heartbeat(Duration::from_secs(5)).expect("beats");
     assert_eq!(maps.exits().expect("counters").seen, 0);
 }
 

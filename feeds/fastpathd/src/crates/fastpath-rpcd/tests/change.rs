@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! `fastpath.change` as rpcd runs it, on files of its own and a bus that the test answers for: who
-//! may change what, who may keep it, and what becomes of it when nobody does.
+//! may change what, who may confirm it, and the rollback without a confirmation.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail anywhere")]
 
 #[path = "../../plugin/tests/bus/mod.rs"]
@@ -89,7 +89,7 @@ fn what_nobody_kept_is_taken_back_although_rpcd_has_forgotten_it() {
     assert_eq!(router.file("system"), BEFORE);
     let answer = router.call("ann", "confirm", json!({"id": 1}));
     assert_eq!(answer["error"]["state"], "expired", "{answer}");
-    assert_eq!(router.told(), ["system"], "services read the old configuration again");
+    assert_eq!(router.reloaded(), ["system"], "services read the old configuration again");
 }
 
 const ENGINE: &str = "config fastpath 'main'\n\toption engine 'flowtable'\n";

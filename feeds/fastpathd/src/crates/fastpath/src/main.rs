@@ -43,7 +43,7 @@ fn main() -> ExitCode {
         Some(Program::Bpf) => ebpf::run(args),
         None => {
             let names = NAMES.map(|(name, _)| name).join(", ");
-            // A closed pipe is no reason to panic.
+            // A closed pipe must not cause a panic.
             let _ = writeln!(std::io::stderr(), "fastpath: start it by a link named {names}");
             ExitCode::from(2)
         }

@@ -99,7 +99,7 @@ alerts: --text TEXT  --action allowed|blocked  --severity N  --address A  --sid 
 
 pub(crate) const DEFAULT_SOCKET: &str = "/var/run/ubus/ubus.sock";
 
-/// Options as they come, before it is known which command they belong to.
+/// Options in order, before the command that they belong to is known.
 #[derive(Default)]
 struct Seen {
     words: Vec<String>,

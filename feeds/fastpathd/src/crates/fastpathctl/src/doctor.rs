@@ -86,13 +86,13 @@ impl Objects {
         }
     }
 
-    async fn look(&self, request: &Value) -> Result<Value, DoctorError> {
+    async fn run(&self, request: &Value) -> Result<Value, DoctorError> {
         self.ask(DOCTOR, "run", request).await
     }
 }
 
 /// rpcd loses a program's answer now and then when two callers ask at once: since March 2026 it
-/// closes the program's pipes twice. A look is asked for again, a fix is not.
+/// closes the program's pipes twice. A run is requested again, a fix is not.
 async fn called(
     handle: &Handle,
     object: &'static str,
@@ -129,14 +129,14 @@ fn run(object: &'static str, method: &'static str, args: &Value) -> Result<Value
 
 /// The text of an error, with the details it lists.
 fn refusal(error: &Value) -> String {
-    let mut words = text(error, "text").to_owned();
+    let mut message = text(error, "text").to_owned();
     for key in ["problems", "cuts"] {
         for part in list(error, key) {
-            words.push_str("\n  ");
-            words.push_str(text(part, "text"));
+            message.push_str("\n  ");
+            message.push_str(text(part, "text"));
         }
     }
-    words
+    message
 }
 
 /// Runs the checks and the requested fixes. The exit status is the worst that remains: 0 nothing
@@ -150,12 +150,12 @@ pub(crate) async fn doctor(
     let asked = json!({"checks": request.checks});
     let mut fixes = request.fixes.clone();
     if fixes.iter().any(|id| id == "all") {
-        fixes = fixable(&objects.look(&asked).await?);
+        fixes = fixable(&objects.run(&asked).await?);
     }
     for id in fixes {
         fix(&objects, &id, &request).await?;
     }
-    let answer = objects.look(&asked).await?;
+    let answer = objects.run(&asked).await?;
     if json {
         print(&format!("{answer:#}\n"));
     } else {
@@ -185,7 +185,7 @@ fn fixable(answer: &Value) -> Vec<String> {
 
 /// The finding of a check; none: it finds nothing any more.
 async fn finding(objects: &Objects, id: &str) -> Result<Option<Value>, DoctorError> {
-    let mut answer = objects.look(&json!({"checks": [id]})).await?;
+    let mut answer = objects.run(&json!({"checks": [id]})).await?;
     let found = answer["findings"].as_array_mut().and_then(Vec::pop);
     Ok(found.filter(|found| !matches!(text(found, "severity"), "ok" | "info")))
 }
@@ -197,8 +197,8 @@ async fn fix(objects: &Objects, id: &str, request: &Request) -> Result<(), Docto
     };
     let fix = &found["fix"];
     if fix.is_null() {
-        let words = format!("{id}: no automatic fix. {}", text(&found, "remedy"));
-        return Err(DoctorError::Refused(words));
+        let message = format!("{id}: no automatic fix. {}", text(&found, "remedy"));
+        return Err(DoctorError::Refused(message));
     }
     print(&format!("{id}: {}\n", text(fix, "label")));
     let mut fields = json!({"id": id, "seconds": TRIAL});
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_look_is_asked_for_again_and_a_fix_is_not() {
+    fn a_lost_run_is_requested_again_and_a_fix_is_not() {
         assert!(lost("run", Status::NoData));
         assert!(!lost("fix", Status::NoData));
         assert!(!lost("run", Status::Timeout));

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_diff_tells_from_and_to() {
+    fn a_diff_has_both_values() {
         let checked = json!({"diff": [
             {"config": "fastpath", "section": "cpu", "option": "enabled", "from": "0", "to": "1"},
             {"config": "network", "section": "lan", "option": "ipaddr", "from": ["a", "b"],

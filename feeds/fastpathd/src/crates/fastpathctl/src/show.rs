@@ -200,7 +200,7 @@ pub(crate) fn top(answer: &Value) -> String {
             percent(row.get("ratio").and_then(Value::as_f64)),
         ]
     });
-    table("WHO|NAME|>FLOWS|>OFFLOADED|>UP|>DOWN|>BYTES|>OFF THE SLOW PATH", rows)
+    table("WHO|NAME|>FLOWS|>OFFLOADED|>UP|>DOWN|>BYTES|>BYTES OFFLOADED", rows)
 }
 
 /// The answer of `topology`.

@@ -32,7 +32,7 @@ use lexopt::Arg::{Long, Short, Value};
 const USAGE: &str = "\
 usage: fastpathd [OPTION…]
 
-  --check FILE…      say what is wrong with configuration files, and end
+  --check FILE…      report problems of configuration files, and exit
   --json             with --check: as JSON, a list with an object for each file
   --ubus-socket PATH where ubusd listens (/var/run/ubus/ubus.sock)
   --config FILE      read while ubus is not there (/etc/config/fastpath)
@@ -47,10 +47,7 @@ enum Command {
     Print(String),
 }
 
-#[cfg_attr(
-    not(test),
-    expect(clippy::wildcard_enum_match_arm, reason = "any argument that is not one of ours")
-)]
+#[cfg_attr(not(test), expect(clippy::wildcard_enum_match_arm, reason = "any other argument"))]
 fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, lexopt::Error> {
     let mut parser = lexopt::Parser::from_args(args);
     let mut paths = daemon::Paths {

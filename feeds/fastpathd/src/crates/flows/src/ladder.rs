@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub struct Facts<'a> {
     /// The engine in force.
     pub engine: Engine,
-    /// How it stands with inspection; `None` for what never is in the forward hook.
+    /// The state of inspection; `None` for traffic that is never in the forward hook.
     pub inspection: InspectionStatus,
     /// Conntrack status bits.
     pub status: Status,

@@ -83,7 +83,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// A field as it came.
+    /// A field, unchanged.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<&'a Value> {
         self.fields?.get(name).filter(|value| !value.is_null())

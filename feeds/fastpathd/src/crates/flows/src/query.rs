@@ -72,7 +72,7 @@ impl FlowsQuery {
 /// Conditions on a flow; empty ones hold for every flow.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Filter {
-    /// Words that must all occur in addresses, ports, names, devices, zones or protocol.
+    /// Search terms that must all occur in addresses, ports, names, devices, zones or protocol.
     pub text: String,
     /// One of these paths.
     pub paths: Vec<Path>,
@@ -206,12 +206,12 @@ sorts! {
     Idle "idle_s" "Time without packets.",
     SrcName "src_name" "Name of the initiator.",
     DstName "dst_name" "Name of the responder.",
-    Inspection "inspection" "How it stands with inspection.",
+    Inspection "inspection" "State of inspection.",
     Key "key" "Groups: the key.",
     Name "name" "Groups: the name.",
     Flows "flows" "Groups: number of flows.",
-    Offloaded "offloaded" "Groups: number of flows off the slow path.",
-    Ratio "ratio" "Groups: share of bytes off the slow path.",
+    Offloaded "offloaded" "Groups: number of offloaded flows.",
+    Ratio "ratio" "Groups: share of offloaded bytes.",
 }
 
 impl Sort {

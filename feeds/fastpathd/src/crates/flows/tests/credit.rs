@@ -36,7 +36,7 @@ fn the_budget_was_inspected_and_the_rest_carried() {
 }
 
 #[test]
-fn a_reading_at_once_tells_more_than_the_budget() {
+fn an_immediate_reading_has_more_than_the_budget() {
     let mut table = inspecting();
     let net = Net::default();
     table.event(&Event::New(uncounted(web(1))), at(1.0), &net);
@@ -169,7 +169,7 @@ fn a_number_alone_may_be_zero_already() {
 }
 
 #[test]
-fn inspected_anew_with_a_new_budget() {
+fn inspected_again_with_a_new_budget() {
     let mut table = inspecting();
     let net = Net::default();
     dump(&mut table, 1.0, &[done(counted(web(1), 0, 5 * BUDGET), SPENT)]);
@@ -205,7 +205,7 @@ fn a_batch_read_before_the_zero_does_not_count_twice() {
 }
 
 #[test]
-fn an_entry_told_with_zeros_goes_on_from_what_was_known() {
+fn an_entry_reported_with_zeros_continues_from_the_known_counters() {
     let mut table = inspecting();
     let net = Net::default();
     dump(&mut table, 1.0, &[marked(counted(web(1), 0, 5 * BUDGET), SPENT)]);

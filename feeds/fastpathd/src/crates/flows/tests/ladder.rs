@@ -166,7 +166,7 @@ fn two_vlans_of_a_device_are_not_one_side() {
 }
 
 #[test]
-fn what_only_time_tells() {
+fn reasons_that_depend_on_time() {
     slow(Reason::Idle, |facts, _| facts.quiet = Duration::from_secs(30));
     slow(Reason::Pending, |facts, _| facts.active_for = Duration::from_millis(4999));
     slow(Reason::Pending, |facts, _| {

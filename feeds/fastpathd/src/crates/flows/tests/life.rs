@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What becomes of a flow's path and reason as time goes by.
+//! A flow's path and reason over time.
 
 #![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
 
@@ -17,7 +17,7 @@ fn event(table: &mut FlowTable, seconds: f64, event: &Event) {
 }
 
 #[test]
-fn a_flow_tells_its_life() {
+fn a_flow_reports_its_life() {
     let mut table = watching();
     let syn = Entry {
         status: Status::CONFIRMED,
@@ -67,7 +67,7 @@ fn a_long_life_keeps_its_beginning_and_its_end() {
 }
 
 #[test]
-fn a_flow_the_kernel_refuses_is_told_from_one_it_will_take() {
+fn a_refused_flow_is_distinguished_from_one_to_be_offloaded() {
     let mut table = watching();
     let mut bytes = 0;
     let mut reasons = Vec::new();
@@ -114,7 +114,7 @@ fn the_engine_decides_for_every_flow_at_once() {
 }
 
 #[test]
-fn an_older_event_does_not_undo_the_offload_that_a_dump_told() {
+fn an_older_event_does_not_undo_the_offload_that_a_dump_reported() {
     let mut table = watching();
     dump(&mut table, 1.0, &[offloaded(web(1))]);
     event(&mut table, 1.1, &Event::Update(uncounted(web(1))));
@@ -124,7 +124,7 @@ fn an_older_event_does_not_undo_the_offload_that_a_dump_told() {
 }
 
 #[test]
-fn a_look_up_tells_of_the_offload_before_the_next_dump() {
+fn a_look_up_reports_the_offload_before_the_next_dump() {
     let mut table = watching();
     event(&mut table, 1.0, &Event::New(uncounted(web(1))));
     table.refresh(&offloaded(counted(web(1), 0, 1000)), at(1.01), &Net::default());

@@ -124,7 +124,7 @@ fn conditions_of_a_filter() {
 }
 
 #[test]
-fn words_of_a_filter() {
+fn terms_of_a_filter() {
     assert_eq!(found(&json!({ "text": "" })), [1, 2, 3, 4, 5, 6]);
     assert_eq!(found(&json!({ "text": "desk" })), [1, 5, 6], "names");
     assert_eq!(found(&json!({ "text": "DESK Tcp" })), [1, 6], "case");
@@ -142,7 +142,7 @@ fn words_of_a_filter() {
 }
 
 #[test]
-fn every_column_sorts_both_ways() {
+fn every_column_sorts_in_both_directions() {
     let table = some();
     for sort in Sort::ALL {
         let query = |desc| FlowsQuery { sort: *sort, desc, ..FlowsQuery::default() };
@@ -300,10 +300,10 @@ fn a_refused_request_names_field_and_value() {
         assert_eq!(refusal(&request), wanted);
     }
     let long = "x".repeat(201);
-    let told = refusal(&json!({ "filter": { "text": long } }));
+    let message = refusal(&json!({ "filter": { "text": long } }));
     let wanted = "filter.text: expected a string of at most 200 characters";
-    assert!(told.starts_with(wanted), "{told}");
-    assert!(told.len() < 140, "a long value is cut: {told}");
+    assert!(message.starts_with(wanted), "{message}");
+    assert!(message.len() < 140, "a long value is cut: {message}");
 }
 
 #[test]

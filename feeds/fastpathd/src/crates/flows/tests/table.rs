@@ -92,7 +92,7 @@ fn the_last_bytes_come_with_the_end() {
     event(&mut table, 2.05, &Event::Destroy(counted(web(2), 0, 2500)));
     assert_eq!(table.totals().paths.slow.bytes, 7500, "however soon after a reading");
     event(&mut table, 3.0, &Event::Destroy(counted(web(9), 1000, 4000)));
-    assert_eq!(table.totals().paths.slow.bytes, 7500, "never heard of it");
+    assert_eq!(table.totals().paths.slow.bytes, 7500, "the flow was never known");
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_batch_read_before_the_end_does_not_bring_a_flow_back() {
 }
 
 #[test]
-fn another_connection_with_the_same_id_begins_anew() {
+fn another_connection_with_the_same_id_starts_from_zero() {
     let started = |ms: u64, entry| Entry { start_ns: Some(ms * 1_000_000), ..entry };
     let opening = |entry| Entry { tcp_state: Some(TcpState::SynRecv), ..entry };
     let unanswered = |entry| Entry { status: Status::CONFIRMED, ..entry };
@@ -295,7 +295,7 @@ fn without_accounting_there_are_flows_and_no_rates() {
 }
 
 #[test]
-fn the_kernels_timestamp_tells_the_age() {
+fn the_kernels_timestamp_gives_the_age() {
     let mut table = watching();
     let start = |before_s: u64| Some((support::START_MS - before_s * 1000) * 1_000_000);
     let old = Entry { start_ns: start(100), ..web(1) };
@@ -341,7 +341,7 @@ fn a_recorded_table_is_taken_in() {
 }
 
 #[test]
-fn what_comes_in_where_the_flowtable_does_not_look_is_slow() {
+fn traffic_from_devices_outside_the_flowtable_is_slow() {
     let mut table = watching();
     let mut net = Net::default();
     net.wan.in_flowtable = false;

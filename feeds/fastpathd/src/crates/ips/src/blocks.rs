@@ -152,7 +152,7 @@ impl Blocks {
         Ok(())
     }
 
-    /// Ends a block by hand.
+    /// Releases a block early.
     pub fn release(&mut self, address: IpAddr) -> Option<Block> {
         self.by_address.remove(&address.to_canonical())
     }

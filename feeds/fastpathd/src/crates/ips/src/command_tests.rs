@@ -155,7 +155,7 @@ async fn a_flood_is_cut_off() {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_is_told() {
+async fn failures_are_reported() {
     const NONSENSE: [(&str, &str); 6] = [
         ("nothing", "is not a JSON object"),
         ("[]", "is not a JSON object"),

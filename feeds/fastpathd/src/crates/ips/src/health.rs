@@ -29,7 +29,7 @@ config::named! {
         Starting = "starting",
         /// Every packet to be inspected waits for its verdict.
         Inline = "inline",
-        /// In line, but packets are lost or late, or something else is amiss.
+        /// Inline, but packets are lost or late, or there is another defect.
         InlineDegraded = "inline-degraded",
         /// Suricata is away; traffic to be inspected passes.
         FailingOpen = "failing-open",

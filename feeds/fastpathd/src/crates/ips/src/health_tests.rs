@@ -142,7 +142,7 @@ fn a_busy_one_is_degraded_at_most() {
 }
 
 #[test]
-fn what_is_amiss_is_told() {
+fn each_defect_is_reported() {
     type Spoil = fn(&mut Watch);
     let spoil: [(&str, Spoil); 6] = [
         ("are dropped in its queues", |watch| {
@@ -158,12 +158,12 @@ fn what_is_amiss_is_told() {
             watch.seen.refused = Some("line 7".into());
         }),
     ];
-    for (words, spoil) in spoil {
+    for (text, spoil) in spoil {
         let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
         spoil(&mut watch);
         let condition = watch.step();
         assert_eq!((condition.state, condition.gate), (State::InlineDegraded, Gate::Queue));
-        assert!(condition.why.contains(words), "{}", condition.why);
+        assert!(condition.why.contains(text), "{}", condition.why);
     }
     let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
     watch.seen.events = false;
@@ -174,7 +174,7 @@ fn what_is_amiss_is_told() {
 }
 
 #[test]
-fn one_lost_packet_is_told_for_ten_seconds() {
+fn one_lost_packet_is_reported_for_ten_seconds() {
     let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
     watch.seen.queues[0].as_mut().unwrap().full += 1;
     assert_eq!(watch.steps(20).state, State::InlineDegraded);
@@ -193,7 +193,7 @@ fn a_short_peak_is_no_lag() {
 }
 
 #[test]
-fn refused_rules_are_told_with_suricatas_words() {
+fn refused_rules_are_reported_with_suricatas_message() {
     for (fail, gate) in [(OPEN, Gate::Open), (CLOSED, Gate::Queue)] {
         let mut watch = Watch::starting(InspectionMode::Nfq, fail);
         watch.seen.refused = Some("fastpath.rules:7: no sid.".into());
@@ -223,7 +223,7 @@ fn a_start_after_a_refusal_is_not_a_crash() {
 }
 
 #[test]
-fn what_the_daemon_could_not_do_is_told() {
+fn failures_of_the_daemon_are_reported() {
     let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
     watch.seen.trouble = Some("no space left on device.".into());
     let condition = watch.becomes(State::FailingOpen);
@@ -231,7 +231,7 @@ fn what_the_daemon_could_not_do_is_told() {
 }
 
 #[test]
-fn watching_has_words_of_its_own() {
+fn watching_has_its_own_text() {
     let mut watch = Watch::working(InspectionMode::Ids, CLOSED);
     assert_eq!(watch.health.condition().state, State::Watching);
     watch.seen.capture_drops += 1;
@@ -295,7 +295,7 @@ fn what_the_one_before_answered_does_not_count() {
 }
 
 #[test]
-fn a_daemon_started_anew_leaves_the_gate_alone() {
+fn a_restarted_daemon_leaves_the_gate_unchanged() {
     let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
     watch.appears();
     watch.answers = false;

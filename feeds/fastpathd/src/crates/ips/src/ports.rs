@@ -122,7 +122,7 @@ mod tests {
         let own = CapturePort { addressed: true, ..port("eth1") };
         let jumbo = CapturePort { mtu: 9000, ..port("eth3") };
         let ports = [bridged, dialled, own, jumbo, port("eth2")];
-        for (mode, devices, words) in [
+        for (mode, devices, expected) in [
             (
                 InspectionMode::Ids,
                 &["eth9"][..],
@@ -140,7 +140,7 @@ mod tests {
         ] {
             let said = check(mode, devices, &ports);
             assert!(said.starts_with("section 'ips'"), "{said}");
-            assert!(said.contains(words), "{said}");
+            assert!(said.contains(expected), "{said}");
         }
     }
 

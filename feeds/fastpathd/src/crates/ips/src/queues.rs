@@ -46,7 +46,7 @@ fn parse_line(line: &str) -> Option<Queue> {
     let mut next = || columns.next()?.parse::<u32>().ok();
     let [listener, depth, _mode, _range, full, unread, last] =
         [next()?, next()?, next()?, next()?, next()?, next()?, next()?];
-    // Packets are numbered from 1 as they come; those that wait have none yet.
+    // Packets are numbered from 1 on delivery; those that wait have no number yet.
     let handled = last.wrapping_sub(depth);
     Some(Queue { number, listener, depth, handled, full, unread })
 }

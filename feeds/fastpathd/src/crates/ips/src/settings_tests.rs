@@ -72,8 +72,8 @@ fn every_option_is_read() {
 }
 
 #[test]
-fn bad_values_are_refused_with_section_option_and_words() {
-    for (options, words) in [
+fn bad_values_are_refused_with_section_option_and_text() {
+    for (options, text) in [
         ("option mode 'tap'", "option 'mode', value 'tap': is not a mode: use nfq"),
         ("option fail 'soft'", "option 'fail', value 'soft': is neither open nor closed"),
         ("option default 'maybe'", "option 'default', value 'maybe': is not an action"),
@@ -101,7 +101,7 @@ fn bad_values_are_refused_with_section_option_and_words() {
     ] {
         let said = read(options).expect_err(options);
         assert!(said.starts_with("section 'ips', option '"), "{said}");
-        assert!(said.contains(words), "{said}");
+        assert!(said.contains(text), "{said}");
     }
 }
 

@@ -33,7 +33,7 @@ fn lacks_path(path: Option<&OsStr>) -> bool {
     path.is_none_or(OsStr::is_empty)
 }
 
-/// Has the program start without capabilities and without a way to get any: neither a file's
+/// Starts the program without capabilities and without means to get any: neither a file's
 /// capabilities nor a set-user-ID bit counts. Without this it inherits the ambient ones.
 pub fn without_capabilities(command: &mut Command) -> &mut Command {
     // SAFETY: between fork and exec only async-signal-safe calls may be made; `drop_capabilities`

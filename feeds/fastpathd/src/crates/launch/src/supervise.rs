@@ -16,7 +16,7 @@ pub enum Piece {
     /// To its standard output.
     Output(Vec<u8>),
     /// To its standard error.
-    Words(Vec<u8>),
+    Stderr(Vec<u8>),
 }
 
 /// Why a program did not come to its own end. In each case it is killed.
@@ -104,8 +104,8 @@ fn listen(child: &mut Child) -> Receiver<Piece> {
     if let Some(output) = child.stdout.take() {
         pass_on(output, sender.clone(), Piece::Output);
     }
-    if let Some(words) = child.stderr.take() {
-        pass_on(words, sender, Piece::Words);
+    if let Some(stderr) = child.stderr.take() {
+        pass_on(stderr, sender, Piece::Stderr);
     }
     pieces
 }

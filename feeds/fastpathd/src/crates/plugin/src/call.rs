@@ -9,7 +9,7 @@ use crate::object::{Map, SESSION};
 /// A call of a method. Reading an argument of a wrong type is refused as `argument`.
 pub struct Call {
     args: Map,
-    /// The way to other objects; connects with the first use.
+    /// The connection to other objects; made at the first use.
     pub bus: Bus,
 }
 
@@ -68,7 +68,7 @@ impl Call {
         self.args.get(SESSION).and_then(Value::as_str)
     }
 
-    /// An argument as it came; null is the same as none.
+    /// An argument, unchanged; null is the same as none.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<&Value> {
         self.args.get(name).filter(|value| !value.is_null())

@@ -65,7 +65,7 @@ pub fn run(command: &mut Command, input: &[u8], limits: Limits) -> Result<Output
     let status = supervise(command, input, limits.time, |piece| {
         let (into, bytes) = match piece {
             Piece::Output(bytes) => (&mut stdout, bytes),
-            Piece::Words(bytes) => (&mut stderr, bytes),
+            Piece::Stderr(bytes) => (&mut stderr, bytes),
         };
         into.extend_from_slice(&bytes);
         if into.len() > limits.output { Err(RunError::Loud(limits.output)) } else { Ok(()) }

@@ -80,7 +80,7 @@ fn the_limit_counts_what_is_unpacked_in_all() {
 }
 
 #[test]
-fn a_plain_tar_cut_within_a_file_is_told() {
+fn a_truncated_plain_tar_is_reported() {
     let packed = tar_of(&[("a.rules".into(), vec![b'x'; 600])]);
     let refused = files(&packed[..512 + 300], 1 << 20);
     assert!(matches!(refused, Err(ArchiveError::Truncated { within }) if within == "a.rules"));

@@ -25,12 +25,12 @@ pub enum FetchError {
         cause: RunError<TakeError>,
     },
     /// The program ended with an error.
-    #[error("download of {url} failed: {words}")]
+    #[error("download of {url} failed: {message}")]
     Refused {
         /// The URL.
         url: String,
         /// What the program said, cut.
-        words: String,
+        message: String,
     },
 }
 
@@ -107,8 +107,8 @@ impl Fetcher {
             (taken, ended) = attempt()?;
         }
         if !ended.status.success() {
-            let words = self.words(&ended);
-            return Err(FetchError::Refused { url: shown(), words });
+            let message = self.message(&ended);
+            return Err(FetchError::Refused { url: shown(), message });
         }
         Ok(taken)
     }
@@ -148,9 +148,9 @@ impl Fetcher {
     }
 
     /// The error: curl prints a text, the others only have their exit status.
-    fn words(&self, ended: &Ended) -> String {
-        let words = String::from_utf8_lossy(&ended.words);
-        if let Some(line) = words.lines().map(str::trim).rfind(|line| !line.is_empty()) {
+    fn message(&self, ended: &Ended) -> String {
+        let printed = String::from_utf8_lossy(&ended.stderr);
+        if let Some(line) = printed.lines().map(str::trim).rfind(|line| !line.is_empty()) {
             return readable(line);
         }
         let known = match (self.kind, ended.status.code()) {
@@ -164,8 +164,8 @@ impl Fetcher {
 }
 
 /// Output of another program, safe to show and bounded.
-pub(crate) fn readable(words: &str) -> String {
-    words.chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect()
+pub(crate) fn readable(output: &str) -> String {
+    output.chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect()
 }
 
 /// A URL without user and password, and with its codes masked, for messages and state.
@@ -193,14 +193,13 @@ mod tests {
             ("file:///etc/shadow", "=http,https"),
         ] {
             let command = curl.command(url);
-            let words: Vec<_> = command.get_args().filter_map(|word| word.to_str()).collect();
-            let after =
-                |option| words.windows(2).find(|pair| pair[0] == option).map(|pair| pair[1]);
+            let args: Vec<_> = command.get_args().filter_map(|word| word.to_str()).collect();
+            let after = |option| args.windows(2).find(|pair| pair[0] == option).map(|pair| pair[1]);
             assert_eq!(after("--proto"), Some("=http,https"), "{url}");
             assert_eq!(after("--proto-redir"), Some(then), "{url}");
-            assert_eq!(words.last(), Some(&url));
+            assert_eq!(args.last(), Some(&url));
             // The first word, or the user's own configuration could say otherwise.
-            assert_eq!(words.first(), Some(&"-q"));
+            assert_eq!(args.first(), Some(&"-q"));
         }
     }
 

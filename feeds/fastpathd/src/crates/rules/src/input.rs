@@ -42,9 +42,9 @@ impl Input {
 
     /// A source without any knowledge besides its previous report.
     pub(crate) fn of(source: &SourceRequest, before: &State, limits: Limits) -> Self {
-        let told = before.sources.iter().find(|told| told.name == source.name);
+        let report = before.sources.iter().find(|report| report.name == source.name);
         let blank = SourceReport { name: source.name.clone(), ..Default::default() };
-        let before = told.cloned().unwrap_or_else(|| blank.clone());
+        let before = report.cloned().unwrap_or_else(|| blank.clone());
         let choice = choice(&source.categories, &source.disable, &source.drop);
         // A plain file counts as a category by the name it has at the source.
         let plain = Some(source.file_name()).filter(|name| category_of(name).is_some());

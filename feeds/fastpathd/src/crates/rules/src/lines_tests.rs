@@ -40,7 +40,7 @@ fn an_empty_line_takes_nothing_from_the_line_it_continues() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_told_where() {
+fn invalid_utf8_is_reported_with_its_line() {
     let wanted = [rule(1, "a"), Line::NotText { number: 2 }, Line::NotText { number: 3 }];
     assert_eq!(all(b"a\n\xff\nx\0y\n").expect("lines"), wanted);
 }

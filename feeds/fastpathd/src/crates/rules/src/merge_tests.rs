@@ -25,7 +25,7 @@ fn written(parts: &[Part]) -> Vec<String> {
 fn every_line_knows_where_it_comes_from() {
     let parts = [
         part("own", &rule(1, 1)),
-        part("et", &format!("# words\n\n{}{}drop {}", rule(1, 9), rule(2, 1), &rule(3, 1)[6..])),
+        part("et", &format!("# comment\n\n{}{}drop {}", rule(1, 9), rule(2, 1), &rule(3, 1)[6..])),
     ];
     let merged = merge(&parts);
     assert_eq!((merged.len(), merged.stopping, merged.duplicates), (3, 1, 1));
@@ -58,7 +58,7 @@ fn the_later_revision_counts_and_of_equals_the_first() {
 fn the_version_is_that_of_the_rules_alone() {
     let version = |parts: &[Part]| merge(parts).version;
     let one = version(&[part("a", &rule(1, 1))]);
-    assert_eq!(one, version(&[part("b", &format!("# other words\n{}", rule(1, 1)))]));
+    assert_eq!(one, version(&[part("b", &format!("# another comment\n{}", rule(1, 1)))]));
     assert_ne!(one, version(&[part("a", &rule(1, 2))]));
     assert_eq!(version_of("# fastpath rules, version 0123456789ab\n"), Some("0123456789ab"));
     assert_eq!(version_of("# fastpath rules, version latest"), None);

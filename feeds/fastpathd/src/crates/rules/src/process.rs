@@ -49,7 +49,7 @@ pub(crate) struct Ended {
     /// Its exit status.
     pub status: ExitStatus,
     /// The beginning of its standard error.
-    pub words: Vec<u8>,
+    pub stderr: Vec<u8>,
 }
 
 /// Runs `command` without input and hands its standard output to `take`, piece by piece. It gets
@@ -63,17 +63,17 @@ pub(crate) fn run<E>(
     mut take: impl FnMut(&[u8]) -> Result<(), E>,
 ) -> Result<Ended, RunError<E>> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let mut words = Vec::new();
+    let mut stderr = Vec::new();
     let status = supervise(command, b"", time, |piece| match piece {
         Piece::Output(bytes) => take(&bytes),
-        Piece::Words(bytes) => {
-            let room = MOST_WORDS.saturating_sub(words.len());
-            words.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        Piece::Stderr(bytes) => {
+            let room = MOST_WORDS.saturating_sub(stderr.len());
+            stderr.extend_from_slice(&bytes[..bytes.len().min(room)]);
             Ok(())
         }
     });
     match status {
-        Ok(status) => Ok(Ended { status, words }),
+        Ok(status) => Ok(Ended { status, stderr }),
         Err(Stopped::Start(cause)) => Err(RunError::Start { program, cause }),
         Err(Stopped::Wait(cause)) => Err(RunError::Wait { program, cause }),
         Err(Stopped::Late) => Err(RunError::Late { program, seconds: time.as_secs() }),

@@ -16,7 +16,7 @@ use crate::{Fetcher, Outcome, Progress, Request, RuleStoreError, State, Store, S
 const USAGE: &str = "usage: fastpath-rules update < REQUEST.json
        fastpath-rules rollback [STORE]
        fastpath-rules status [STORE]
-STORE is a folder, /var/lib/fastpath/rules unless told.";
+STORE is a folder, /var/lib/fastpath/rules by default.";
 
 const STORE: &str = "/var/lib/fastpath/rules";
 /// A request with many sources and long lists; far more is a mistake.
@@ -25,13 +25,13 @@ const MOST_REQUEST: u64 = 4 * 1024 * 1024;
 /// The whole program. The first of `args` is the name it was started by.
 #[must_use]
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let mut words = args.into_iter().skip(1);
-    let verb = words.next().unwrap_or_default();
-    let store = words.next().map_or_else(|| PathBuf::from(STORE), PathBuf::from);
+    let mut args = args.into_iter().skip(1);
+    let verb = args.next().unwrap_or_default();
+    let store = args.next().map_or_else(|| PathBuf::from(STORE), PathBuf::from);
     let done = match verb.to_str() {
         Some("update") => update(),
         Some("rollback") => rollback(&store),
-        Some("status") => Ok(tell(&crate::state(&store), "status")),
+        Some("status") => Ok(report(&crate::state(&store), "status")),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(4);
@@ -57,18 +57,18 @@ fn update() -> Result<ExitCode, Box<dyn Error>> {
         store: &store,
         fetcher: fetcher.as_ref(),
         now_ms: now_ms(),
-        tell: &mut |Progress { source, step }| {
+        progress: &mut |Progress { source, step }| {
             say(&json!({"event": "progress", "source": source, "step": step}));
         },
     };
     let state = crate::update(&request, &mut around);
-    Ok(tell(&state, "result"))
+    Ok(report(&state, "result"))
 }
 
 fn rollback(root: &Path) -> Result<ExitCode, Box<dyn Error>> {
     let Some(store) = take(root)? else { return Ok(busy(root)) };
     let state = crate::restore(&store, root, now_ms())?;
-    Ok(tell(&state, "result"))
+    Ok(report(&state, "result"))
 }
 
 /// None: somebody else has it.
@@ -82,7 +82,7 @@ fn take(root: &Path) -> Result<Option<Store>, RuleStoreError> {
 
 fn busy(root: &Path) -> ExitCode {
     let message = RuleStoreError::Busy.to_string();
-    tell(&State { outcome: Outcome::Busy, message, ..crate::state(root) }, "result")
+    report(&State { outcome: Outcome::Busy, message, ..crate::state(root) }, "result")
 }
 
 fn now_ms() -> u64 {
@@ -90,10 +90,10 @@ fn now_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn tell(state: &State, event: &str) -> ExitCode {
-    let mut told = serde_json::to_value(state).unwrap_or_default();
-    told["event"] = Value::from(event);
-    say(&told);
+fn report(state: &State, event: &str) -> ExitCode {
+    let mut line = serde_json::to_value(state).unwrap_or_default();
+    line["event"] = Value::from(event);
+    say(&line);
     ExitCode::from(match (event, state.outcome) {
         ("status", _) | (_, Outcome::Updated | Outcome::Unchanged | Outcome::Restored) => 0,
         (_, Outcome::Partly) => 1,

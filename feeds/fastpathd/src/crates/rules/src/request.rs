@@ -216,7 +216,7 @@ impl SourceRequest {
         if let Some(url) = &self.sha256_url {
             check_url(url).map_err(|why| ("sha256_url", why))?;
             if !url.starts_with("https://") {
-                let why = "is not https: whoever changes the archive changes this too";
+                let why = "is not https: an attacker who changes the archive can change the checksum, too";
                 return Err(("sha256_url", why.to_owned()));
             }
             return Ok(Proof::Sha256At(url.clone()));

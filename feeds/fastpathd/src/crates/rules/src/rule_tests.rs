@@ -59,7 +59,7 @@ fn an_alert_becomes_a_drop_and_nothing_else_does() {
 }
 
 #[test]
-fn rules_that_reach_for_files_or_marks_are_told_apart() {
+fn rules_with_files_or_marks_are_distinguished() {
     let of = |options: &str| {
         Rule::parse(&format!("{HEADER} ({options} sid:1;)")).expect("a rule").unusable
     };

@@ -12,7 +12,7 @@ use crate::request::{Builtin, OWN, Request, SourceRequest};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hour {
     /// Never.
-    ByHand,
+    Manual,
     /// Once a day in this hour of local time, 0 to 23.
     Daily(u8),
 }
@@ -118,7 +118,7 @@ impl Settings {
             self.hour = hour;
         }
         if !enabled {
-            self.hour = Hour::ByHand;
+            self.hour = Hour::Manual;
         }
         if let Some(store) = section.value("store", folder) {
             self.store = store;
@@ -152,8 +152,8 @@ impl Settings {
 
 fn hour(text: &str) -> Result<Hour, String> {
     let hour = text.parse::<i8>().ok().filter(|hour| (-1..=23).contains(hour));
-    let hour = hour.ok_or("is not an hour from 0 to 23, nor -1 for by hand")?;
-    Ok(u8::try_from(hour).map_or(Hour::ByHand, Hour::Daily))
+    let hour = hour.ok_or("is not an hour (0 to 23) or -1 (manual updates)")?;
+    Ok(u8::try_from(hour).map_or(Hour::Manual, Hour::Daily))
 }
 
 fn folder(text: &str) -> Result<PathBuf, String> {

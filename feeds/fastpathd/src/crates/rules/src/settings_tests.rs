@@ -37,7 +37,7 @@ fn a_source_becomes_part_of_the_request() {
          option limit_mib '8'\n"
     );
     let settings = read(&text).expect("good");
-    assert_eq!(settings.hour, Hour::ByHand);
+    assert_eq!(settings.hour, Hour::Manual);
     let request =
         settings.request(Path::new("/own.rules"), vec!["t".into(), "{rules}".into()], true);
     assert_eq!(request.sources.len(), 1);
@@ -60,18 +60,18 @@ fn our_own_rules_can_be_chosen_from_and_switched_off() {
 }
 
 #[test]
-fn an_update_switched_off_is_by_hand() {
+fn an_update_switched_off_is_manual() {
     let settings = read("config update 'update'\n option enabled '0'\n option hour '5'\n");
-    assert_eq!(settings.expect("good").hour, Hour::ByHand);
+    assert_eq!(settings.expect("good").hour, Hour::Manual);
 }
 
 #[test]
-fn bad_values_are_told_with_section_and_option() {
+fn bad_values_are_reported_with_section_and_option() {
     let source = |lines: &str| {
         problem(&format!("config rules 'et'\n option url 'https://e.example/r.tgz'\n{lines}"))
     };
     let update = |lines: &str| problem(&format!("config update 'update'\n{lines}"));
-    for (told, wanted) in [
+    for (problem, wanted) in [
         (source(""), "section 'et', option 'unverified', value '': is not set"),
         (source("option sha256 'abc'\n"), "option 'sha256', value 'abc': is not 64"),
         (source("option sha256_url 'http://e.example/s'\n"), "option 'sha256_url', value 'http:"),
@@ -102,6 +102,6 @@ fn bad_values_are_told_with_section_and_option() {
         (update("option store '/var/../etc'\n"), "option 'store'"),
         (update("option limit_mib '0'\n"), "option 'limit_mib', value '0'"),
     ] {
-        assert!(told.contains(wanted), "{told}\nshould have: {wanted}");
+        assert!(problem.contains(wanted), "{problem}\nshould have: {wanted}");
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct Fault {
     /// Place in the parts of the merged set.
     pub part: usize,
     /// `emerging-malware.rules line 12: unknown rule keyword 'foo'.`
-    pub words: String,
+    pub text: String,
 }
 
 /// Why a rule file did not pass.
@@ -54,9 +54,9 @@ pub(crate) fn trial(
     let fill = |word: &String| {
         word.replace("{rules}", &rules.to_string_lossy()).replace("{dir}", &dir.to_string_lossy())
     };
-    let mut words = test.iter().map(fill);
-    let mut command = Command::new(words.next().unwrap_or_default());
-    command.args(words);
+    let mut arguments = test.iter().map(fill);
+    let mut command = Command::new(arguments.next().unwrap_or_default());
+    command.args(arguments);
     let mut output = Vec::new();
     let take = |bytes: &[u8]| {
         let room = MOST_OUTPUT.saturating_sub(output.len());
@@ -68,7 +68,7 @@ pub(crate) fn trial(
         return Ok(());
     }
     output.extend_from_slice(b"\n");
-    output.extend_from_slice(&ended.words);
+    output.extend_from_slice(&ended.stderr);
     let said = String::from_utf8_lossy(&output);
     let faults = faults(&said, &rules.to_string_lossy(), merged);
     if faults.is_empty() {
@@ -92,11 +92,11 @@ fn faults(said: &str, rules: &str, merged: &Merged<'_>) -> Vec<Fault> {
             continue;
         };
         let why = std::mem::take(&mut cause);
-        let why = if why.is_empty() { "Suricata does not take this rule".to_owned() } else { why };
+        let why = if why.is_empty() { "Suricata rejects this rule".to_owned() } else { why };
         let Some(source) = merged.source(at) else { continue };
         if seen.insert(at) && found.len() < MOST_FAULTS {
-            let words = format!("{} line {}: {why}", source.file, source.line);
-            found.push(Fault { part: source.part, words });
+            let text = format!("{} line {}: {why}", source.file, source.line);
+            found.push(Fault { part: source.part, text });
         }
     }
     found
@@ -122,7 +122,7 @@ fn message(line: &str) -> &str {
     };
     let message = short.or_else(long).unwrap_or(line).trim();
     match message.split_once(": ") {
-        Some((module, words)) if !module.contains(' ') => words,
+        Some((module, text)) if !module.contains(' ') => text,
         _ => message,
     }
 }

@@ -8,18 +8,18 @@ use crate::select::Choice;
 const RULES: &str = "/var/lib/fastpath/rules/work/new.rules";
 
 /// Rules 1, 2 and 3 in lines 3, 4 and 5 of the merged file, lines 1, 2 and 3 of the source's.
-fn told(said: &str) -> Vec<String> {
+fn fault_texts(said: &str) -> Vec<String> {
     let lines: Vec<String> =
         (1..=3).map(|sid| format!("alert tcp any any -> any any (sid:{sid};)\n")).collect();
     let text = lines.concat();
     let limits = Limits::of_bytes(1 << 20);
     let rules = collect(text.as_bytes(), "a.rules", &limits, Choice::default()).expect("rules");
     let parts = [Part { name: "a".into(), rules, own: false }];
-    faults(said, RULES, &merge(&parts)).into_iter().map(|fault| fault.words).collect()
+    faults(said, RULES, &merge(&parts)).into_iter().map(|fault| fault.text).collect()
 }
 
 #[test]
-fn suricatas_words_are_put_to_the_line_they_are_about() {
+fn suricatas_errors_name_the_line_of_the_source() {
     // As Suricata 8.0.8 prints them, and with a custom log format.
     let said = format!(
         "i: suricata: This is Suricata version 8.0.8 RELEASE running in SYSTEM mode\n\
@@ -33,7 +33,7 @@ fn suricatas_words_are_put_to_the_line_they_are_about() {
     );
     let wanted =
         ["a.rules line 2: unknown rule keyword 'foo'.", "a.rules line 3: no such classtype"];
-    assert_eq!(told(&said), wanted);
+    assert_eq!(fault_texts(&said), wanted);
 }
 
 #[test]
@@ -42,25 +42,25 @@ fn a_signature_cannot_name_another_place() {
         "E: detect: error parsing signature \"x from file {RULES} at line 3\" \
          from file {RULES} at line 5\n"
     );
-    assert_eq!(told(&said), ["a.rules line 3: Suricata does not take this rule"]);
+    assert_eq!(fault_texts(&said), ["a.rules line 3: Suricata rejects this rule"]);
 }
 
 #[test]
 fn other_files_and_lines_that_do_not_exist_are_nobodys_fault() {
     for place in ["/etc/suricata/x.rules at line 3", "new.rules at line 3"] {
         assert!(
-            told(&format!("E: detect: error parsing signature \"x\" from file {place}\n"))
+            fault_texts(&format!("E: detect: error parsing signature \"x\" from file {place}\n"))
                 .is_empty()
         );
     }
     for line in ["0", "1", "2", "6", "99999999999999999999", ""] {
         let said = format!("E: detect: signature \"x\" from file {RULES} at line {line}\n");
-        assert!(told(&said).is_empty(), "{line}");
+        assert!(fault_texts(&said).is_empty(), "{line}");
     }
 }
 
 #[test]
-fn control_characters_do_not_get_into_words() {
+fn control_characters_do_not_get_into_texts() {
     let said = format!("E: detect-parse: a\x1b[31mb\nE: d: x from file {RULES} at line 3\n");
-    assert_eq!(told(&said), ["a.rules line 1: a [31mb"]);
+    assert_eq!(fault_texts(&said), ["a.rules line 1: a [31mb"]);
 }

@@ -42,7 +42,7 @@ pub struct Surroundings<'a> {
     /// Unix milliseconds.
     pub now_ms: u64,
     /// Called with each step before it begins.
-    pub tell: &'a mut dyn FnMut(Progress<'_>),
+    pub progress: &'a mut dyn FnMut(Progress<'_>),
 }
 
 /// Carries out an update. The state is written and answered.
@@ -58,8 +58,8 @@ pub fn update(request: &Request, around: &mut Surroundings<'_>) -> State {
     // First of all room: the disk may be full. What cannot be removed, the next update removes.
     let _ = around.store.clear();
     if let Err(error) = around.store.write_state(&state) {
-        let words = format!("{}{error}", if state.message.is_empty() { "" } else { "; " });
-        state.message.push_str(&words);
+        let text = format!("{}{error}", if state.message.is_empty() { "" } else { "; " });
+        state.message.push_str(&text);
     }
     state
 }
@@ -102,7 +102,7 @@ impl Work {
         loop {
             let (places, parts) = self.take_parts();
             if wanted && parts.is_empty() {
-                return Err(self.words("no source has rules that can be used"));
+                return Err(self.messages("no source has rules that can be used"));
             }
             let tested = self.test(request, before, around, &parts, &places);
             for (place, part) in places.iter().zip(parts) {
@@ -112,7 +112,7 @@ impl Work {
                 Tested::Faults(faults) => self.blame(&places, faults, around.store),
                 Tested::Same => return self.succeeded(request, around, Outcome::Unchanged),
                 Tested::Good(file) => {
-                    (around.tell)(Progress { source: "", step: "swap" });
+                    (around.progress)(Progress { source: "", step: "swap" });
                     around.store.swap(&file).map_err(|error| error.to_string())?;
                     return self.succeeded(request, around, Outcome::Updated);
                 }
@@ -166,7 +166,7 @@ impl Work {
         if merged.version == before.version {
             return Ok(Tested::Same);
         }
-        (around.tell)(Progress { source: "", step: "test" });
+        (around.progress)(Progress { source: "", step: "test" });
         let new = around.store.write("new.rules", |file| merged.write(file));
         let new = new.map_err(|error| error.to_string())?;
         let dir = around.store.work("test");
@@ -184,28 +184,28 @@ impl Work {
     fn blame(&mut self, places: &[usize], faults: Vec<Fault>, store: &Store) {
         let mut of_part: BTreeMap<usize, Vec<String>> = BTreeMap::new();
         for fault in faults {
-            of_part.entry(fault.part).or_default().push(fault.words);
+            of_part.entry(fault.part).or_default().push(fault.text);
         }
-        for (part, mut words) in of_part {
-            let first = words.remove(0);
-            let message = match words.len() {
+        for (part, mut texts) in of_part {
+            let first = texts.remove(0);
+            let message = match texts.len() {
                 0 => first,
                 more => format!("{first} (and {more} more)"),
             };
-            words.truncate(MOST_FAULTS);
-            self.inputs[places[part]].fall_back(store, message, words);
+            texts.truncate(MOST_FAULTS);
+            self.inputs[places[part]].fall_back(store, message, texts);
         }
     }
 
     /// The faults of all sources, after `or`.
-    fn words(&self, or: &str) -> String {
+    fn messages(&self, or: &str) -> String {
         let reports = self.inputs.iter().map(|input| &input.report);
-        let told = reports.filter(|report| !report.message.is_empty());
-        let told: Vec<_> = told.map(|of| format!("{}: {}", of.name, of.message)).collect();
-        if or.is_empty() || told.is_empty() {
-            return told.join("; ");
+        let messages = reports.filter(|report| !report.message.is_empty());
+        let messages: Vec<_> = messages.map(|of| format!("{}: {}", of.name, of.message)).collect();
+        if or.is_empty() || messages.is_empty() {
+            return messages.join("; ");
         }
-        format!("{or}: {}", told.join("; "))
+        format!("{or}: {}", messages.join("; "))
     }
 
     fn into_state(
@@ -216,7 +216,7 @@ impl Work {
         files: State,
     ) -> State {
         let (outcome, message) = match brought {
-            Ok(outcome) => (outcome, self.words("")),
+            Ok(outcome) => (outcome, self.messages("")),
             Err(message) => (Outcome::Failed, message),
         };
         let same = files.version == before.version;
@@ -247,9 +247,9 @@ fn get(
     input: &mut Input,
     around: &mut Surroundings<'_>,
 ) {
-    (around.tell)(Progress { source: &source.name, step: "download" });
+    (around.progress)(Progress { source: &source.name, step: "download" });
     let acquired = acquire(request, source, around.store, around.fetcher);
-    (around.tell)(Progress { source: &source.name, step: "unpack" });
+    (around.progress)(Progress { source: &source.name, step: "unpack" });
     match acquired {
         Ok(Acquired::Fresh(archive)) => input.use_fresh(around.store, archive, around.now_ms),
         Ok(Acquired::Same { checked }) => {

@@ -39,7 +39,7 @@ fn a_key_is_not_taken_for_a_signature_nor_text_for_either() {
 }
 
 #[test]
-fn published_checksums_are_found_in_all_the_ways_people_write_them() {
+fn published_checksums_are_found_in_every_format() {
     let sum = sha256(MESSAGE).expect("memory");
     let upper = sum.to_uppercase();
     let other = "0".repeat(64);

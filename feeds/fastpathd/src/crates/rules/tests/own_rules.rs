@@ -58,7 +58,7 @@ fn they_are_well_formed_and_numbered_in_their_range() {
 }
 
 #[test]
-fn suricata_loads_them_without_a_word() {
+fn suricata_loads_them_without_a_message() {
     let Some(mut suricata) = suricata() else { return };
     let gateway = Gateway::new();
     let output = suricata.arg("-T").arg("-l").arg(&gateway.root).output().expect("Suricata");

@@ -43,8 +43,8 @@ impl Box {
     }
 
     /// The update failed with this text, and everything is as before.
-    fn assert_refused(&self, answer: &Answer, words: &str) {
-        assert!(answer.message().contains(words), "{}\nshould have: {words}", answer.message());
+    fn assert_refused(&self, answer: &Answer, message: &str) {
+        assert!(answer.message().contains(message), "{}\nshould have: {message}", answer.message());
         assert!(answer.message().starts_with("et: "), "{}", answer.message());
         assert_eq!((answer.code, answer.outcome()), (2, "failed"));
         assert_eq!(answer.source("et")["state"], "kept");
@@ -66,7 +66,7 @@ fn bad_archives() {
         bytes[148] = b'9';
         gz(&bytes)
     };
-    for (bytes, words) in [
+    for (bytes, message) in [
         (cut[..cut.len() / 2].to_vec(), "it is truncated"),
         (gz(&tar(&[regular("../../etc/passwd")])), "entry '../../etc/passwd' leads out of"),
         (gz(&tar(&[regular("rules/../../x.rules")])), "leads out of the archive with '..'"),
@@ -98,7 +98,7 @@ fn bad_archives() {
         (huge_entry("readme", 2), "it unpacks to more than 8388608 bytes"),
         (huge_entry("a.rules", 2), "a.rules line 1: is longer than 65536 bytes"),
     ] {
-        this.assert_refused(&this.update(bytes), words);
+        this.assert_refused(&this.update(bytes), message);
     }
 }
 
@@ -111,16 +111,16 @@ fn an_archive_with_too_many_entries() {
 }
 
 #[test]
-fn rules_with_errors_are_told_by_file_and_line_of_the_archive() {
+fn rules_with_errors_are_reported_by_file_and_line_of_the_archive() {
     let this = Box::new();
     let ours = files(&[("rules/a.rules", &rule(1, 2)), ("rules/b.rules", "# \n\nalert (x\n")]);
     let answer = this.update(ours);
     this.assert_refused(&answer, "et: rules/b.rules line 3: the options do not end with ';)'");
-    let two = "# words\nalert tcp any any -> any any \\\n (BROKEN; sid:5;)\n\n".to_owned();
+    let two = "# comment\nalert tcp any any -> any any \\\n (BROKEN; sid:5;)\n\n".to_owned();
     let theirs = two + "alert tcp any any -> any any (BROKEN; sid:6;)\n";
     let answer = this.update(files(&[("rules/a.rules", &rule(1, 2)), ("rules/c.rules", &theirs)]));
-    let words = "et: rules/c.rules line 2: unknown rule keyword 'BROKEN'. (and 1 more)";
-    this.assert_refused(&answer, words);
+    let message = "et: rules/c.rules line 2: unknown rule keyword 'BROKEN'. (and 1 more)";
+    this.assert_refused(&answer, message);
     let more = &answer.source("et")["faults"];
     assert_eq!(more, &json!(["rules/c.rules line 5: unknown rule keyword 'BROKEN'."]));
     assert!(answer.steps.contains(&String::from(" test")));
@@ -134,7 +134,7 @@ fn downloads_that_fail() {
     let sum = sha256(&archive);
     let to_file = Page::Redirect("file:///etc/passwd".to_owned());
     let whole = Page::Whole(archive.clone());
-    for (page, sum, words) in [
+    for (page, sum, message) in [
         (whole, sha256(b"another"), format!("its SHA-256 is {sum}, not ")),
         (Page::Cut(archive, 50), sum.clone(), "failed: ".to_owned()),
         (Page::Endless, sum.clone(), "it is larger than 8388608 bytes".to_owned()),
@@ -142,7 +142,7 @@ fn downloads_that_fail() {
         (Page::Stalled, sum, "did not finish within 2 s".to_owned()),
     ] {
         let answer = this.gateway.update(&[this.source(page, &sum)]);
-        this.assert_refused(&answer, &words);
+        this.assert_refused(&answer, &message);
     }
     let gone = json!({"name": "et", "url": this.server.url("/gone"), "sha256": sha256(b"")});
     this.assert_refused(&this.gateway.update(&[gone]), "/gone failed: ");
@@ -190,7 +190,7 @@ fn a_test_that_cannot_judge_changes_nothing() {
     let mut this = Box::new();
     let archive = files(&[("rules/a.rules", &rule(1, 2))]);
     let et = this.source(Page::Whole(archive.clone()), &sha256(&archive));
-    for (test, words) in [
+    for (test, message) in [
         (json!(["/usr/bin/no-suricata", "{rules}"]), "cannot run /usr/bin/no-suricata"),
         (
             json!(["/bin/sh", "-c", "echo 'E: conf: no such file' >&2; exit 1 # {rules}"]),
@@ -205,8 +205,8 @@ fn a_test_that_cannot_judge_changes_nothing() {
     ] {
         (this.gateway.test, this.gateway.seconds) = (test, 1);
         let answer = this.gateway.update(std::slice::from_ref(&et));
-        assert_eq!((answer.code, answer.outcome()), (2, "failed"), "{words}");
-        assert!(answer.message().contains(words), "{}\nshould have: {words}", answer.message());
+        assert_eq!((answer.code, answer.outcome()), (2, "failed"), "{message}");
+        assert!(answer.message().contains(message), "{}\nshould have: {message}", answer.message());
         assert_eq!(answer.source("et")["state"], "kept");
         assert_eq!(this.gateway.current(), this.good);
         this.gateway.assert_tidy();
@@ -278,7 +278,7 @@ fn a_full_disk() {
 }
 
 #[test]
-fn a_state_that_is_no_state_is_written_anew() {
+fn an_invalid_state_is_replaced() {
     let this = Box::new();
     fs::write(this.gateway.store().join("state.json"), "{\"outcome\": 7").expect("writable");
     assert_eq!(this.gateway.run("status").result["rules"], 0);
@@ -295,17 +295,17 @@ fn the_real_suricata_judges() {
     };
     let mut this = Box::new();
     let program = program.to_str().expect("text");
-    let words = ["-T", "-c", "/etc/suricata/suricata.yaml", "-S", "{rules}", "-l", "{dir}"];
-    this.gateway.test = Value::from([&[program], words.as_slice()].concat());
+    let message = ["-T", "-c", "/etc/suricata/suricata.yaml", "-S", "{rules}", "-l", "{dir}"];
+    this.gateway.test = Value::from([&[program], message.as_slice()].concat());
     this.gateway.seconds = 120;
     let good = "alert http any any -> any any ( \\\n msg:\"a \\; b\"; http.uri; \\\n \
         content:\"x\"; sid:7; rev:2;)\n";
-    let keyword = "# words\n\nalert tcp any any -> any any ( \\\n nosuchword; \\\n sid:8;)\n";
+    let keyword = "# comment\n\nalert tcp any any -> any any ( \\\n nosuchword; \\\n sid:8;)\n";
     let value = "alert tcp any any -> any any (flow:sideways; sid:9;)\n";
     let bad = files(&[("rules/a.rules", good), ("rules/b.rules", &format!("{keyword}{value}"))]);
     let answer = this.update(bad);
-    let words = "et: rules/b.rules line 3: unknown rule keyword 'nosuchword'. (and 1 more)";
-    this.assert_refused(&answer, words);
+    let message = "et: rules/b.rules line 3: unknown rule keyword 'nosuchword'. (and 1 more)";
+    this.assert_refused(&answer, message);
     let more = answer.source("et")["faults"].to_string();
     assert!(more.contains("rules/b.rules line 6: "), "{more}");
     let answer = this.update(files(&[("rules/a.rules", good)]));

@@ -22,7 +22,7 @@ fn source(server: &Server, name: &str, bytes: &[u8]) -> Value {
 fn rules_come_into_force_and_are_not_fetched_twice() {
     let (server, gateway) = (Server::start(), Gateway::new());
     let archive = files(&[
-        ("rules/a.rules", &format!("# words\n{}#{}", rule(1, 1), rule(2, 1))),
+        ("rules/a.rules", &format!("# comment\n{}#{}", rule(1, 1), rule(2, 1))),
         ("rules/b.rules", &rule(3, 1)),
         ("rules/readme.txt", "not a rule"),
         ("version.txt", "10987\n"),
@@ -31,12 +31,12 @@ fn rules_come_into_force_and_are_not_fetched_twice() {
     let first = gateway.update(std::slice::from_ref(&et));
     assert_eq!((first.code, first.outcome(), first.message()), (0, "updated", ""));
     assert_eq!(first.steps, ["et download", "et unpack", " test", " swap"]);
-    let told = first.source("et");
-    assert_eq!(told["state"], "updated");
-    assert_eq!((&told["rules"], &told["disabled_by_source"]), (&json!(2), &json!(1)));
-    assert_eq!((&told["version"], &told["verified"]), (&json!("10987"), &json!("sha256")));
-    assert_eq!(told["bytes"], archive.len());
-    assert!(told["fetched_ms"].as_u64() > Some(1_600_000_000_000));
+    let source = first.source("et");
+    assert_eq!(source["state"], "updated");
+    assert_eq!((&source["rules"], &source["disabled_by_source"]), (&json!(2), &json!(1)));
+    assert_eq!((&source["version"], &source["verified"]), (&json!("10987"), &json!("sha256")));
+    assert_eq!(source["bytes"], archive.len());
+    assert!(source["fetched_ms"].as_u64() > Some(1_600_000_000_000));
     let wanted = [rule(8_100_001, 1), rule(1, 1), rule(3, 1)].map(|r| r.trim().to_owned());
     assert_eq!(gateway.current(), wanted);
     gateway.assert_tidy();
@@ -45,7 +45,7 @@ fn rules_come_into_force_and_are_not_fetched_twice() {
     let second = gateway.update(&[et]);
     assert_eq!((second.code, second.outcome()), (0, "unchanged"));
     assert_eq!(second.source("et")["state"], "unchanged");
-    assert_eq!(second.source("et")["fetched_ms"], told["fetched_ms"]);
+    assert_eq!(second.source("et")["fetched_ms"], source["fetched_ms"]);
     assert_eq!(second.result["since_ms"], first.result["since_ms"]);
     assert!(server.asked().is_empty(), "the checksum in the settings says it is the same");
     assert_eq!(gateway.run("status").result["version"], first.result["version"]);
@@ -72,16 +72,16 @@ fn choices_are_applied_without_a_download_too() {
     let dropping = rule(1, 1).trim().replace("alert", "drop");
     let own = rule(8_100_001, 1).trim().to_owned();
     assert_eq!(gateway.current(), [own, dropping, quiet.trim().to_owned()]);
-    let told = answer.source("et");
-    assert_eq!((&told["converted"], &told["disabled"]), (&json!(1), &json!(1)));
+    let source = answer.source("et");
+    assert_eq!((&source["converted"], &source["disabled"]), (&json!(1), &json!(1)));
     assert_eq!(answer.result["stopping"], 1);
-    let notes = told["notes"].to_string();
-    for words in [
+    let notes = source["notes"].to_string();
+    for expected in [
         "rules/malware.rules line 3: sid 4 stays alert though drop says cat:malware: it has noaler",
         "category wrong is not in it",
         "drop 77 matches no rule",
     ] {
-        assert!(notes.contains(words), "{notes}\nshould have: {words}");
+        assert!(notes.contains(expected), "{notes}\nshould have: {expected}");
     }
 }
 
@@ -113,7 +113,7 @@ fn a_signature_is_enough_and_has_to_be_right() {
         let url = server.url("/a.tgz");
         json!({"name": "a", "url": url, "signature_url": server.url(sig), "key": signer.key()})
     };
-    for (sig, words) in [
+    for (sig, expected) in [
         ("/other.sig", "is signed with key 0202020202020202, not with 0101010101010101"),
         ("/wrong.sig", "the signature does not match"),
         ("/none.sig", "the signature is not a usign signature"),
@@ -121,7 +121,7 @@ fn a_signature_is_enough_and_has_to_be_right() {
     ] {
         let answer = gateway.update(&[at(sig)]);
         assert_eq!(answer.source("a")["state"], "failed", "{sig}");
-        assert!(answer.message().contains(words), "{}", answer.message());
+        assert!(answer.message().contains(expected), "{}", answer.message());
         assert_eq!(gateway.current().len(), 1, "{sig}");
     }
     let answer = gateway.update(&[at("/good.sig")]);
@@ -191,7 +191,7 @@ fn a_request_that_cannot_be_carried_out_is_refused_with_its_fault() {
     let url = "http://127.0.0.1/x";
     let mut sourceless = gateway.request(&[]);
     sourceless["store"] = json!("relative");
-    for (request, words) in [
+    for (request, expected) in [
         (String::from("{"), "invalid request"),
         (with(json!({"name": "a", "url": url, "colour": "red"})), "unknown field `colour`"),
         (with(json!({"name": "a/b", "url": url})), "source 'a/b', name: "),
@@ -203,7 +203,7 @@ fn a_request_that_cannot_be_carried_out_is_refused_with_its_fault() {
     ] {
         let answer = run(&mut program(), &["update"], &request);
         assert_eq!((answer.code, answer.outcome()), (4, "failed"), "{request}");
-        assert!(answer.message().contains(words), "{}\n{words}", answer.message());
+        assert!(answer.message().contains(expected), "{}\n{expected}", answer.message());
     }
     assert!(!gateway.store().exists());
 }

@@ -265,7 +265,7 @@ async fn inspection_needs_no_flowtable() {
 }
 
 #[tokio::test]
-async fn a_kernel_without_queues_is_told_from_one_without_flowtables() {
+async fn a_kernel_without_queues_is_distinguished_from_one_without_flowtables() {
     let nft = FakeNft::with(&["lan1", "wan"]);
     let old = flowtable(&["lan1", "wan"]);
     apply(&nft, &old, None, &[]).await.unwrap();

@@ -40,7 +40,7 @@ async fn an_address_is_blocked_again_and_released() {
 }
 
 #[tokio::test]
-async fn a_full_set_and_a_missing_one_are_told() {
+async fn a_full_set_and_a_missing_one_are_reported() {
     let nft = FakeNft::with(&[]);
     let one = of("192.0.2.9", 600, 600);
     let error = block(&nft, &one).await.unwrap_err();

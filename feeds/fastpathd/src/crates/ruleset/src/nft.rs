@@ -68,7 +68,7 @@ impl NftCommand {
     pub async fn ask(&self, args: &[&str]) -> Result<Value, NftError> {
         let output = self.call(args, "").await?;
         if !output.status.success() {
-            return Err(NftError::Refused(words(&output)));
+            return Err(NftError::Refused(message(&output)));
         }
         let value = serde_json::from_slice(&output.stdout);
         value.map_err(|error| NftError::Answer(error.to_string()))
@@ -107,12 +107,12 @@ impl NftCommand {
 
     async fn script(&self, args: &[&str], script: &str) -> Result<(), NftError> {
         let output = self.call(args, script).await?;
-        if output.status.success() { Ok(()) } else { Err(NftError::Refused(words(&output))) }
+        if output.status.success() { Ok(()) } else { Err(NftError::Refused(message(&output))) }
     }
 }
 
 /// The output of nft on failure; its status if it printed nothing.
-fn words(output: &Output) -> String {
+fn message(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
     let text = text.trim();
     if text.is_empty() { output.status.to_string() } else { text.to_owned() }

@@ -85,7 +85,7 @@ fn every_error_names_section_option_and_value() {
 }
 
 #[test]
-fn a_zone_that_there_is_not_is_told() {
+fn a_missing_zone_is_reported() {
     let text = "config policy guests\noption src guset\noption dest wan\n";
     let policies = read(text).unwrap();
     let problems = policies[0].check(&segments());

@@ -288,7 +288,7 @@ fn simple() -> Plan {
 }
 
 #[test]
-fn the_digest_tells_rules_apart_that_have_the_same_comments() {
+fn the_digest_distinguishes_rules_with_the_same_comments() {
     let last = |plan: &Plan| comments(plan)["fastpath"].last().cloned().unwrap();
     let exclude = |port| Exclude { proto: Some(6), dest_port: Some(port), ..Exclude::default() };
     let ports = |port| model::Ports { first: port, last: port };

@@ -49,7 +49,7 @@ pub(crate) fn counters(plan: &Plan) -> Vec<(&'static str, &'static str)> {
             ("inspected", "packets handed to Suricata"),
             ("uninspected", "packets that passed the open gate"),
             ("refused", "packets that the closed gate dropped"),
-            ("bypassed", "packets with which Suricata had seen enough"),
+            ("bypassed", "packets with a bypass verdict of Suricata"),
             ("spent", "packets that spent the budget of their connection"),
         ]);
     }
@@ -184,11 +184,11 @@ fn left_out(plan: &Plan) -> impl Iterator<Item = Rule> {
 
 /// A flow is added as a whole: a queue on one side counts for both directions.
 fn shaped(plan: &Plan) -> impl Iterator<Item = Rule> {
-    over(&plan.shaped, "you shape this: it stays on the slow path")
+    over(&plan.shaped, "shaped: stays on the slow path")
 }
 
 fn tunnels(plan: &Plan) -> impl Iterator<Item = Rule> {
-    over(&plan.tunnels, "a tunnel: it stays on the slow path")
+    over(&plan.tunnels, "tunnel: stays on the slow path")
 }
 
 /// Packets that arrive or leave by these devices.

@@ -43,7 +43,7 @@ fn nft(name: &str) -> NftCommand {
 }
 
 #[tokio::test]
-async fn the_script_goes_in_and_the_arguments_tell_check_from_run() {
+async fn the_script_is_the_input_and_an_argument_selects_check_or_run() {
     let nft = nft("say");
     let refused = |text: &str| Err(NftError::Refused(text.to_owned()));
     assert_eq!(nft.check("one\ntwo").await, refused("-c -f - <one\ntwo> C"));
@@ -62,7 +62,7 @@ async fn success_says_nothing() {
 }
 
 #[tokio::test]
-async fn a_failure_without_words_tells_its_status() {
+async fn a_failure_without_output_reports_its_status() {
     let nft = nft("mute");
     assert_eq!(nft.run("x").await, Err(NftError::Refused("exit status: 7".to_owned())));
 }

@@ -13,7 +13,7 @@
 //! * `blocks`, if addresses can be blocked: `limit N`, and `ADDRESS SECONDS LEFT COMMENT` a line;
 //! * `rules`: the whole script, or why there is none.
 //!
-//! `GOLDEN_UPDATE=1` writes the scripts anew; read the difference before you commit it.
+//! `GOLDEN_UPDATE=1` renews the scripts; review the diff before you commit it.
 //!
 //! nft checks each script too, without flowtables and queues where the kernel has none.
 
@@ -89,7 +89,7 @@ fn segments(golden: &Golden) -> Segments {
         match words[0] {
             "zone" => drop(segments.zones.insert(words[1].to_owned(), devices)),
             "vlan" => drop(segments.vlans.insert(words[1].parse().unwrap(), devices)),
-            other => panic!("{other} is no place"),
+            other => panic!("{other} is not a segment"),
         }
     }
     segments
@@ -135,7 +135,7 @@ fn inspection(
             }
             ["gate", "open"] => inspection.gate = Gate::Open,
             ["gate", "closed"] => inspection.gate = Gate::Closed,
-            _ => panic!("{words:?} of inspection"),
+            _ => panic!("inspection: {}", words.join(" ")),
         }
     }
     Ok(Some(inspection))
@@ -153,7 +153,7 @@ fn blocks(golden: &Golden) -> (Option<u32>, Vec<BlockElement>) {
                 left: left.parse().unwrap(),
                 comment: comment.join(" "),
             }),
-            _ => panic!("{words:?} of blocks"),
+            _ => panic!("blocks: {}", words.join(" ")),
         }
     }
     (limit, blocks)

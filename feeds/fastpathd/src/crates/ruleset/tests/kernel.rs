@@ -146,7 +146,7 @@ config exclude
 }
 
 #[test]
-fn the_gate_changes_beside_a_flowtable_that_stays() {
+fn the_gate_changes_while_the_flowtable_stays() {
     with_devices(&["lan1", "wan"], |nft| async move {
         let of = |gate| {
             let inspection = InspectionRules {

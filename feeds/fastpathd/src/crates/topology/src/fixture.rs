@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Networks for the tests: one recorded on the lab's gateway, and messages made by hand.
+//! Networks for the tests: one recorded on the lab's gateway, and constructed messages.
 
 use netlink::messages;
 

@@ -5,18 +5,18 @@ use crate::change::Change;
 use crate::fixture::{self, gateway, model};
 use crate::types::{BridgeVlan, NeighbourState, PortVlan};
 
-fn way(model: &Topology, address: &str) -> Result<LinkPath, PathError> {
+fn path(model: &Topology, address: &str) -> Result<LinkPath, PathError> {
     model.link_path(address.parse().unwrap())
 }
 
-fn tags(way: &LinkPath) -> Vec<(u16, bool)> {
-    way.tags.iter().map(|tag| (tag.vid, tag.service)).collect()
+fn tags(path: &LinkPath) -> Vec<(u16, bool)> {
+    path.tags.iter().map(|tag| (tag.vid, tag.service)).collect()
 }
 
 #[test]
 fn recorded_gateway_knows_the_frames_of_its_hosts() {
     let model = gateway();
-    let host = way(&model, "10.10.10.10").unwrap();
+    let host = path(&model, "10.10.10.10").unwrap();
     assert_eq!((&*host.port_name, tags(&host), host.session), ("lan1", vec![], None));
     assert_eq!(host.mtu, 1500);
     let names: Vec<_> = host.links.iter().map(|at| &*model.link(*at).unwrap().name).collect();
@@ -26,17 +26,17 @@ fn recorded_gateway_knows_the_frames_of_its_hosts() {
     assert_eq!(host.neighbour, Some((device.index, "10.10.10.10".parse().unwrap())));
     let bridge = model.link_named("br-lan").unwrap().index;
     assert_eq!(host.station, Some((bridge, host.next_hop)));
-    let tagged = way(&model, "10.10.20.10").unwrap();
+    let tagged = path(&model, "10.10.20.10").unwrap();
     assert_eq!((&*tagged.port_name, tags(&tagged)), ("lan2", vec![(20, false)]));
-    assert_eq!(way(&model, "10.10.10.99"), Err(PathError::Neighbour));
-    assert_eq!(way(&model, "10.10.10.1"), Err(PathError::Route));
-    assert_eq!(way(&model, "224.0.0.1"), Err(PathError::Route));
+    assert_eq!(path(&model, "10.10.10.99"), Err(PathError::Neighbour));
+    assert_eq!(path(&model, "10.10.10.1"), Err(PathError::Route));
+    assert_eq!(path(&model, "224.0.0.1"), Err(PathError::Route));
 }
 
 #[test]
 fn recorded_gateway_knows_the_frames_of_its_session() {
     let model = gateway();
-    let internet = way(&model, "203.0.113.1").unwrap();
+    let internet = path(&model, "203.0.113.1").unwrap();
     let session = &model.pppoe()[0];
     assert_eq!(&*internet.port_name, "wan");
     assert_eq!(tags(&internet), [(35, false)]);
@@ -65,9 +65,9 @@ fn stacked() -> Topology {
 
 #[test]
 fn the_tag_of_the_lowest_device_is_the_outer_one() {
-    let way = way(&stacked(), "10.0.0.2").unwrap();
-    assert_eq!(tags(&way), [(35, true), (7, false)]);
-    assert_eq!((way.port, way.mtu), (1, 1400));
+    let path = path(&stacked(), "10.0.0.2").unwrap();
+    assert_eq!(tags(&path), [(35, true), (7, false)]);
+    assert_eq!((path.port, path.mtu), (1, 1400));
 }
 
 #[test]
@@ -79,11 +79,11 @@ fn a_session_leaves_less_room() {
         Change::Route(fixture::route(2, "0.0.0.0/0", None)),
     ]);
     // The ppp device of the fixture says 1500, which is more than eth0 carries.
-    assert_eq!(way(&model, "203.0.113.1").unwrap().mtu, 1492);
+    assert_eq!(path(&model, "203.0.113.1").unwrap().mtu, 1492);
 }
 
 #[test]
-fn a_session_that_is_not_known_is_no_way() {
+fn an_unknown_session_is_not_a_path() {
     let model = model([
         Change::Link(fixture::link(1, "eth0")),
         Change::Link(fixture::ppp(2, "pppoe-a")),
@@ -91,7 +91,7 @@ fn a_session_that_is_not_known_is_no_way() {
         Change::Pppoe(vec![fixture::session(7, "eth0"), fixture::session(8, "eth0")], Vec::new()),
         Change::Route(fixture::route(2, "0.0.0.0/0", None)),
     ]);
-    assert_eq!(way(&model, "203.0.113.1"), Err(PathError::Tunnel));
+    assert_eq!(path(&model, "203.0.113.1"), Err(PathError::Tunnel));
 }
 
 fn bridged(port_vlans: Vec<PortVlan>) -> Topology {
@@ -109,7 +109,7 @@ fn bridged(port_vlans: Vec<PortVlan>) -> Topology {
 #[test]
 fn a_port_takes_tags_off_that_it_puts_on() {
     let vlan = |tagged, pvid| vec![PortVlan { vid: 10, tagged, pvid }];
-    let found = |vlans| way(&bridged(vlans), "10.0.0.2").map(|way| tags(&way));
+    let found = |vlans| path(&bridged(vlans), "10.0.0.2").map(|path| tags(&path));
     assert_eq!(found(vlan(true, false)), Ok(vec![(10, false)]));
     assert_eq!(found(vlan(false, true)), Ok(vec![]));
     // Untagged in one direction and tagged in the other.
@@ -121,5 +121,5 @@ fn a_port_takes_tags_off_that_it_puts_on() {
 fn nobody_knows_the_port_of_a_station_that_was_never_seen() {
     let mut model = bridged(vec![PortVlan { vid: 10, tagged: true, pvid: false }]);
     model.apply(Change::FdbGone(fixture::station(1, 3, 5, 10)));
-    assert_eq!(way(&model, "10.0.0.2"), Err(PathError::Port));
+    assert_eq!(path(&model, "10.0.0.2"), Err(PathError::Port));
 }

@@ -144,7 +144,7 @@ fn a_route_alone_makes_a_path() {
 }
 
 #[test]
-fn two_sessions_over_one_device_need_not_be_told_apart() {
+fn two_sessions_over_one_device_need_not_be_distinguished() {
     let model = fixture::model([
         Change::Link(fixture::link(2, "wan")),
         Change::Link(fixture::ppp(3, "ppp0")),

@@ -35,7 +35,7 @@ fn cmdline(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_dialer_tells_both_its_devices() {
+fn a_dialer_names_both_its_devices() {
     let expected = Dialer { device: "pppoe-wan".into(), lower: "wan.35".into() };
     for text in [
         "/usr/sbin/pppd nodetach ipparam wan ifname pppoe-wan plugin pppoe.so nic-wan.35 user x",
@@ -78,7 +78,7 @@ fn one_of_each_belong_together() {
 }
 
 #[test]
-fn several_are_told_apart_by_their_dialers() {
+fn several_are_distinguished_by_their_dialers() {
     let sessions = [session(1, "wan.35"), session(2, "wan2"), session(3, "wan3")];
     let ppp = ["pppoe-a", "pppoe-b", "pppoe-c"];
     assert!(assigned(&ppp, &sessions, &[]).is_empty(), "nothing distinguishes them");

@@ -76,7 +76,7 @@ fn a_table_that_cannot_be_read_is_named() {
 }
 
 #[test]
-fn what_events_do_not_tell_is_read_again() {
+fn values_without_events_are_read_again() {
     let mut reader = gateway();
     reader.full().unwrap();
     reader.kernel.asked.clear();
@@ -170,13 +170,13 @@ fn a_session_whose_device_went_is_looked_after_for_a_while() {
     reader.kernel.sessions = vec![fixture::session(9, "wan")];
     reader.stale.pppoe = true;
     reader.refresh(&mut changes).unwrap();
-    let looks = std::iter::from_fn(|| {
+    let reads = std::iter::from_fn(|| {
         reader.needs_recheck().then(|| {
             reader.recheck();
             reader.refresh(&mut changes).unwrap();
         })
     });
-    assert_eq!(looks.take(100).count(), 4);
+    assert_eq!(reads.take(100).count(), 4);
 }
 
 #[test]

@@ -162,10 +162,11 @@ impl Routes {
     pub(crate) fn depends(&self, from: IpAddr, to: IpAddr) -> bool {
         let best = self.best(to);
         let Some(first) = best.first() else { return false };
-        let way = |route: &Route| (route.kind, route.index, route.gateway);
+        let next_hop = |route: &Route| (route.kind, route.index, route.gateway);
         let fits = |route: &Route| route.source.is_none_or(|source| source.contains(from));
         let by_source = best.iter().any(|route| route.source.is_some());
-        let one = best.iter().all(|route| way(route) == way(first)) && best.iter().any(fits);
+        let one =
+            best.iter().all(|route| next_hop(route) == next_hop(first)) && best.iter().any(fits);
         first.several || (by_source && !one)
     }
 

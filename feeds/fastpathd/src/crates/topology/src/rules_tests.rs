@@ -161,7 +161,7 @@ fn a_vrf_is_for_flows_of_all_addresses() {
 }
 
 #[test]
-fn what_somebody_made_is_told_in_words() {
+fn rules_added_by_the_user_are_reported_as_text() {
     let network = network(rules(&[
         rule(V4, [0, 24], &[(2, &[10, 10, 10, 0]), (6, &word(100)), (15, &word(100))]),
         rule(V4, [0, 0], &[(3, b"lan9\0"), (10, &word(1)), (6, &word(7)), (15, &word(1234))]),
@@ -174,7 +174,7 @@ fn what_somebody_made_is_told_in_words() {
 }
 
 #[test]
-fn routes_for_some_sources_are_like_one_where_they_lead_the_same_way() {
+fn source_routes_with_the_same_next_hop_count_as_one() {
     let source = |text: &str, gateway, metric| {
         let (network, length) = text.split_once('/').unwrap();
         let source = Prefix { network: network.parse().unwrap(), length: length.parse().unwrap() };

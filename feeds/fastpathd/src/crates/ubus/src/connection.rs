@@ -83,12 +83,12 @@ pub struct Request {
     pub user: String,
     /// Group that the caller runs as.
     pub group: String,
-    /// The way to answer.
+    /// The handle to answer with.
     pub reply: Reply,
 }
 
 /// The answer to one call, given now or later, from any task. Dropped unused, it answers
-/// [`Status::UnknownError`], so no caller waits in vain.
+/// [`Status::UnknownError`], so no caller waits for its timeout.
 #[derive(Debug)]
 pub struct Reply {
     address: ReturnAddress,

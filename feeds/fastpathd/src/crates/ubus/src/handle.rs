@@ -17,7 +17,7 @@ const PROMPT: Duration = Duration::from_secs(10);
 /// ubusd's own object for events.
 const EVENT_OBJECT: u32 = 1;
 
-/// The way to call, publish and notify on a [`crate::Connection`].
+/// Calls, publishes and notifies on a [`crate::Connection`].
 #[derive(Clone, Debug)]
 pub struct Handle {
     commands: mpsc::UnboundedSender<Command>,

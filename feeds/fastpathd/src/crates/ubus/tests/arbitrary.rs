@@ -123,7 +123,7 @@ fn nesting_ends_at_the_limit() {
     assert_eq!(Blobmsg::encode(&deepest).unwrap().decode().unwrap(), deepest);
     let too_deep = nested(MAX_DEPTH + 1);
     assert_eq!(Blobmsg::encode(&too_deep), Err(EncodeError::TooDeep));
-    // The same by hand: tables of a four-byte head and four bytes of empty name.
+    // The same on the wire: tables of a four-byte head and four bytes of empty name.
     let wire = (1..=1000_u32).fold(Vec::new(), |inner: Vec<u8>, level| {
         let head = 0x8200_0000 | (8 * level);
         [&head.to_be_bytes()[..], &[0; 4], &inner].concat()

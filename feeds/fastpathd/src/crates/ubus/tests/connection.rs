@@ -208,8 +208,8 @@ async fn subscribers_come_and_go() {
         let attributes = vec![Attribute::ObjectId(OBJECT), Attribute::Active(active)];
         ubusd.send(frame(Kind::Notify, 1, 0, attributes)).await;
         match soon(connection.next()).await.unwrap() {
-            Incoming::Subscribers { object, active: told } => {
-                assert_eq!((object.as_str(), told), ("test", active));
+            Incoming::Subscribers { object, active: reported } => {
+                assert_eq!((object.as_str(), reported), ("test", active));
             }
             other => panic!("{other:?}"),
         }
@@ -217,12 +217,12 @@ async fn subscribers_come_and_go() {
     let bus = connection.handle();
     bus.notify("unknown", "tick", &Map::new()).unwrap();
     bus.notify("test", "tick", &map("n", 1)).unwrap();
-    let told = ubusd.next().await;
+    let frame = ubusd.next().await;
     assert_eq!(
-        (told.kind, told.object_id(), told.method()),
+        (frame.kind, frame.object_id(), frame.method()),
         (Kind::Notify, Some(OBJECT), Some("tick"))
     );
-    assert!(told.no_reply());
+    assert!(frame.no_reply());
 }
 
 #[tokio::test]

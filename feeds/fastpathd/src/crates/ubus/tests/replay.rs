@@ -32,7 +32,7 @@ const DEMO: &[Method] = &[
 fn table(value: Value) -> Map {
     match value {
         Value::Object(map) => map,
-        other => panic!("{other} is no table"),
+        other => panic!("{other} is not a table"),
     }
 }
 

@@ -157,11 +157,12 @@ impl File {
                 Ok(())
             }
             [word @ ("package" | "config" | "option" | "list"), rest @ ..] => {
-                Err(format!("'{word}' with {} words after it", rest.len()))
+                Err(format!("'{word}' with {} arguments", rest.len()))
             }
-            [word, ..] => {
-                Err(format!("'{}' is none of package, config, option, list", word.escape_debug()))
-            }
+            [word, ..] => Err(format!(
+                "'{}' is not one of package, config, option, list",
+                word.escape_debug()
+            )),
         }
     }
 

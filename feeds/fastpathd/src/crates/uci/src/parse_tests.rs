@@ -52,7 +52,7 @@ config rule
 }
 
 #[test]
-fn every_way_to_quote() {
+fn every_kind_of_quoting() {
     let text = "config a b # comment\noption bare x-1.2/3:4@5 # more\noption single '# \"\\'\n\
         option double \"a\\\"b'\\\\\"\noption joined a'b c'\"d\"\noption empty ''\n\
         option lines 'one\ntwo'\noption after y";
@@ -96,11 +96,11 @@ fn what_is_wrong_is_said_with_its_line() {
         ("config a\n\noption x 'y", "line 3: the quote ' is never closed"),
         ("config a\noption x \"y\n\n", "line 2: the quote \" is never closed"),
         ("option x y", "line 1: option 'x' before any section"),
-        ("config a\noption x", "line 2: 'option' with 1 words after it"),
-        ("config a\noption x y z", "line 2: 'option' with 3 words after it"),
-        ("config", "line 1: 'config' with 0 words after it"),
-        ("\nconfig a b c", "line 2: 'config' with 3 words after it"),
-        ("conf a", "line 1: 'conf' is none of package, config, option, list"),
+        ("config a\noption x", "line 2: 'option' with 1 arguments"),
+        ("config a\noption x y z", "line 2: 'option' with 3 arguments"),
+        ("config", "line 1: 'config' with 0 arguments"),
+        ("\nconfig a b c", "line 2: 'config' with 3 arguments"),
+        ("conf a", "line 1: 'conf' is not one of package, config, option, list"),
         ("config a;option x y", "line 1: a semicolon outside of quotes"),
         ("config a\noption x y\\", "line 2: a backslash with nothing after it"),
         ("config a\noption x.y z", "line 2: 'x.y' cannot be the name of an option"),

@@ -52,7 +52,7 @@ mod tests {
     use crate::parse::parse;
 
     #[test]
-    fn looks_as_uci_writes_it() {
+    fn the_text_is_that_of_uci() {
         let options = Options::from([
             ("ports".to_owned(), Setting::List(vec!["lan1:u*".into(), "lan2".into()])),
             ("name".to_owned(), Setting::Text("it's".into())),

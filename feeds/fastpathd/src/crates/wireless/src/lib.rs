@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn radios_are_told_by_name_with_what_is_on_the_air() {
+    fn radios_are_reported_by_name_with_their_networks() {
         let off = json!({"name": "radio1", "band": "2g", "channel": "", "country": "",
             "disabled": true, "up": false, "pending": false, "failed": false, "ssids": []});
         let home = json!({"section": "home", "ssid": "Home", "mode": "ap", "device": "phy0-ap0",

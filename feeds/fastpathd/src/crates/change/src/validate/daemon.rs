@@ -38,7 +38,7 @@ impl Daemon {
             }
             Err(error) => {
                 let program = program.display();
-                crate::log::say(&format!("{program} --check could not be asked: {error}"));
+                crate::log::say(&format!("{program} --check: {error}"));
                 Vec::new()
             }
         }
@@ -50,14 +50,14 @@ fn is_same(a: &Problem, b: &Problem) -> bool {
     (&a.section, &a.option, &a.params) == (&b.section, &b.option, &b.params)
 }
 
-/// Why the program could not be asked.
+/// Why the program did not report its problems.
 #[derive(Debug, thiserror::Error)]
 enum AskError {
-    #[error("writing what it reads: {0}")]
+    #[error("writing its input: {0}")]
     Write(#[from] io::Error),
     #[error(transparent)]
     Run(#[from] RunError),
-    #[error("it printed no list of two verdicts ({0})")]
+    #[error("its output is not a list of two results ({0})")]
     Answer(ExitStatus),
 }
 
@@ -145,10 +145,11 @@ mod tests {
         // As uci calls it.
         package.sections[1].name = "cfg0392bd".to_owned();
         let said = json!({"config": "fastpath", "section": "cfg02", "option": "proto",
-            "value": "x", "code": "fastpathd", "params": {"value": "x", "what": "is no protocol"},
-            "text": "section '@exclude[1]', option 'proto', value 'x': is no protocol"});
+            "value": "x", "code": "fastpathd",
+            "params": {"value": "x", "what": "is not a protocol"},
+            "text": "section '@exclude[1]', option 'proto', value 'x': is not a protocol"});
         let problem = read(&said, &package).unwrap();
         assert_eq!((problem.section.as_str(), problem.option.as_str()), ("cfg0392bd", "proto"));
-        assert_eq!(problem.params["what"], "is no protocol");
+        assert_eq!(problem.params["what"], "is not a protocol");
     }
 }

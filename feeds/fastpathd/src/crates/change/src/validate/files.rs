@@ -51,8 +51,8 @@ fn problem(package: &Package, section: &Section, option: &str) -> Problem {
     let label = crate::diff::label(package, section);
     let of = if option.is_empty() { String::new() } else { format!(", option '{option}'") };
     let text = format!(
-        "firewall, section '{}'{of}: what has the firewall read a file is not changed here; do it \
-         on the router itself",
+        "firewall, section '{}'{of}: the firewall would read a file; change this on the \
+         router itself",
         label.escape_debug()
     );
     Problem {

@@ -85,7 +85,7 @@ fn device(report: &mut Report<'_>, interface: &Section, interfaces: &[&Section])
         return;
     };
     if vlan(number).is_none() && !there(name) {
-        let text = format!("'{number}' is no VLAN: a number from 1 to 4094");
+        let text = format!("'{number}' is not a VLAN ID (1 to 4094)");
         report.note(interface, "device", "vlan-range", &[("value", number)], &text);
         return;
     }
@@ -120,7 +120,7 @@ fn addresses(report: &mut Report<'_>, interface: &Section) {
                 let prefix = prefix.or(mask.and_then(netmask)).unwrap_or(32);
                 if !is_host(address, prefix) {
                     let params = [("value", text)];
-                    let text = format!("'{text}' is no address that a host can have");
+                    let text = format!("'{text}' is not a host address");
                     report.note(interface, "ipaddr", "no-host", &params, &text);
                 }
             }

@@ -84,7 +84,7 @@ fn ports(report: &mut Report<'_>, devices: &[&Section]) {
 }
 
 fn range(report: &mut Report<'_>, section: &Section, option: &str, number: &str) {
-    let text = format!("'{}' is no VLAN: a number from 1 to 4094", number.escape_debug());
+    let text = format!("'{}' is not a VLAN ID (1 to 4094)", number.escape_debug());
     report.note(section, option, "vlan-range", &[("value", number)], &text);
 }
 
@@ -141,7 +141,7 @@ fn members<'a>(
         }
         if bridge.is_some_and(|bridge| !bridge.words("ports").contains(&name)) {
             let bridge = device.unwrap_or_default();
-            let text = format!("'{name}' is no port of '{bridge}'");
+            let text = format!("'{name}' is not a port of '{bridge}'");
             let params = [("port", name), ("device", bridge)];
             report.note(section, "ports", "unknown-port", &params, &text);
         }

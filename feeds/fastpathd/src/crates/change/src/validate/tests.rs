@@ -313,8 +313,9 @@ fn the_daemon_judges_its_own_file() {
     std::fs::create_dir_all(&folder).unwrap();
     let program = folder.join("fastpathd");
     let said = json!({"config": "fastpath", "section": "main", "option": "engine",
-        "value": "warp", "code": "fastpathd", "params": {"value": "warp", "what": "is no engine"},
-        "text": "section 'main', option 'engine', value 'warp': is no engine"});
+        "value": "warp", "code": "fastpathd",
+        "params": {"value": "warp", "what": "is not an engine"},
+        "text": "section 'main', option 'engine', value 'warp': is not an engine"});
     let bad = json!({"problems": [said], "warnings": []});
     let good = json!({"problems": [], "warnings": []});
     let script = format!(

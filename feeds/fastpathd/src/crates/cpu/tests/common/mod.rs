@@ -107,7 +107,7 @@ fn irqs(name: &str, kind: &str, queues: u32, next_irq: &mut u32) -> Vec<Irq> {
             .collect(),
         "virtio" => std::iter::once((format!("virtio-{name}-config"), Serves::Other))
             .chain((0..queues).flat_map(|q| {
-                let text = |way: &str| format!("virtio-{name}-{way}.{q}");
+                let text = |direction: &str| format!("virtio-{name}-{direction}.{q}");
                 [queue(text("input"), q), queue(text("output"), q)]
             }))
             .collect(),

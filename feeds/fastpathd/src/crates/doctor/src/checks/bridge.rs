@@ -10,10 +10,10 @@ use crate::finding::{Finding, Fix, Severity, Verdict};
 const GROUP: &str = "bridge";
 /// This group's part of the table.
 pub(super) const CHECKS: &[Check] = &[
-    Check { id: "bridge-per-vlan", group: GROUP, look: per_vlan },
-    Check { id: "bridge-pvid", group: GROUP, look: pvid },
-    Check { id: "bridge-vlan-empty", group: GROUP, look: empty },
-    Check { id: "bridge-stp", group: GROUP, look: stp },
+    Check { id: "bridge-per-vlan", group: GROUP, run: per_vlan },
+    Check { id: "bridge-pvid", group: GROUP, run: pvid },
+    Check { id: "bridge-vlan-empty", group: GROUP, run: empty },
+    Check { id: "bridge-stp", group: GROUP, run: stp },
 ];
 
 /// `BR_STATE_FORWARDING` of the kernel's `if_bridge.h`.
@@ -43,7 +43,7 @@ fn per_vlan(facts: &Facts) -> Verdict {
         finding = finding.saw("ports", bridge.name.as_str(), ports.join(", "), source);
     }
     let edits = facts.uci.network.get().ok().and_then(|network| migration::edits(network, &plain));
-    let case = if edits.is_some() { "" } else { "by-hand" };
+    let case = if edits.is_some() { "" } else { "manual" };
     Ok(Some(finding.case(case).fix(edits.map(Fix::Change))))
 }
 

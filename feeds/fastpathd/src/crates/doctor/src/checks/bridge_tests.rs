@@ -73,7 +73,7 @@ fn a_vlan_needs_ports() {
 }
 
 #[test]
-fn a_port_held_back_by_the_spanning_tree_is_told_unless_it_has_no_link() {
+fn a_port_blocked_by_the_spanning_tree_is_reported_unless_it_has_no_link() {
     let blocked = aware().file(&format!("{DEVICES}/lan2/brport/state"), "4\n");
     let (id, finding) = found(&blocked, &healthy()).remove(0);
     assert_eq!((id, &finding.params["state"]), ("bridge-stp", &json!("blocking")));
@@ -143,7 +143,7 @@ fn bridges_for_a_vlan_each_become_one() {
 fn bridges_that_uci_does_not_know_are_left_to_their_owner() {
     let fake = per_vlan().file("/etc/config/network", &NETWORK.replace("br-iot", "br-other"));
     let (_, finding) = found(&fake, &json!({})).remove(0);
-    assert_eq!((finding.case, &finding.fix), ("by-hand", &None));
+    assert_eq!((finding.case, &finding.fix), ("manual", &None));
 }
 
 #[test]

@@ -13,11 +13,11 @@ use crate::finding::{Finding, Fix, Severity, Step, Verdict};
 const GROUP: &str = "conntrack";
 /// This group's part of the table.
 pub(super) const CHECKS: &[Check] = &[
-    Check { id: "accounting-off", group: GROUP, look: accounting },
-    Check { id: "helpers-global", group: GROUP, look: helpers },
-    Check { id: "conntrack-full", group: GROUP, look: full },
-    Check { id: "conntrack-timeout", group: GROUP, look: timeout },
-    Check { id: "conntrack-hash", group: GROUP, look: hash },
+    Check { id: "accounting-off", group: GROUP, run: accounting },
+    Check { id: "helpers-global", group: GROUP, run: helpers },
+    Check { id: "conntrack-full", group: GROUP, run: full },
+    Check { id: "conntrack-timeout", group: GROUP, run: timeout },
+    Check { id: "conntrack-hash", group: GROUP, run: hash },
 ];
 
 /// Percent of the table above which new connections may soon be dropped.

@@ -93,7 +93,7 @@ fn a_helper_attached_by_a_rule_of_the_owners_is_well() {
 }
 
 #[test]
-fn firewall4_gives_helpers_to_whole_zones_unless_told_not_to() {
+fn firewall4_assigns_helpers_to_whole_zones_by_default() {
     let (_, finding) = found(&attached_in("fw4", "helper_lan")).remove(0);
     assert_eq!(finding.case, "zones");
     let Some(Fix::Change(edits)) = finding.fix else { panic!("no change") };
@@ -101,9 +101,9 @@ fn firewall4_gives_helpers_to_whole_zones_unless_told_not_to() {
         (&edits[0]["section"], &edits[0]["values"]),
         (&json!("d"), &json!({"auto_helper": "0"}))
     );
-    let told = attached_in("fw4", "helper_lan")
+    let attached = attached_in("fw4", "helper_lan")
         .file("/etc/config/firewall", "config defaults\n\toption auto_helper '0'\n");
-    assert_eq!(found(&told), []);
+    assert_eq!(found(&attached), []);
 }
 
 #[test]

@@ -10,12 +10,12 @@ use crate::finding::{Finding, Fix, Severity, Step, Verdict};
 
 /// This group's part of the table.
 pub(super) const CHECKS: &[Check] = &[
-    Check { id: "cpu-saturated", group: "cpu", look: saturated },
-    Check { id: "cpu-plan-off", group: "cpu", look: plan_off },
-    Check { id: "cpu-masks", group: "cpu", look: masks },
-    Check { id: "cpu-steering", group: "cpu", look: steering },
-    Check { id: "cpu-isolated", group: "cpu", look: isolated },
-    Check { id: "cpu-governor", group: "cpu", look: governor },
+    Check { id: "cpu-saturated", group: "cpu", run: saturated },
+    Check { id: "cpu-plan-off", group: "cpu", run: plan_off },
+    Check { id: "cpu-masks", group: "cpu", run: masks },
+    Check { id: "cpu-steering", group: "cpu", run: steering },
+    Check { id: "cpu-isolated", group: "cpu", run: isolated },
+    Check { id: "cpu-governor", group: "cpu", run: governor },
 ];
 
 /// A CPU with this share of its time in packets has none left for more.

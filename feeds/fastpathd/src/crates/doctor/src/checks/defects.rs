@@ -27,7 +27,7 @@ pub(super) struct Defect {
     /// The commit that fixes it.
     pub(super) commit: &'static str,
     /// Its description.
-    pub(super) words: &'static str,
+    pub(super) text: &'static str,
     /// Where it can be met.
     pub(super) applies: Where,
     /// How bad that is there.
@@ -41,7 +41,7 @@ pub(super) const DEFECTS: &[Defect] = &[
     Defect {
         name: "dev_fill_forward_path",
         commit: "ddb94eafab8b (net: resolve forwarding path from virtual netdevice)",
-        words: "flows through bridge, VLAN and PPPoE are not offloaded",
+        text: "flows through bridge, VLAN and PPPoE are not offloaded",
         applies: Where::Flowtable,
         severity: Severity::Error,
         in_versions: &[([0, 0, 0], [5, 13, 0])],
@@ -49,7 +49,7 @@ pub(super) const DEFECTS: &[Defect] = &[
     Defect {
         name: "CVE-2024-27016",
         commit: "87b3593bed18 (netfilter: flowtable: validate pppoe header)",
-        words: "a short PPPoE frame makes the kernel read beyond its end",
+        text: "a short PPPoE frame makes the kernel read beyond its end",
         applies: Where::Pppoe,
         severity: Severity::Warning,
         in_versions: &[
@@ -62,7 +62,7 @@ pub(super) const DEFECTS: &[Defect] = &[
     Defect {
         name: "PPPoE + VLAN",
         commit: "245607493500 (netfilter: nft_flow_offload: fix offload with pppoe + vlan)",
-        words: "flows over PPPoE in a VLAN are not offloaded, or lose packets",
+        text: "flows over PPPoE in a VLAN are not offloaded, or lose packets",
         applies: Where::Pppoe,
         severity: Severity::Warning,
         in_versions: &[([5, 13, 0], [5, 15, 42]), ([5, 16, 0], [5, 17, 10])],
@@ -71,7 +71,7 @@ pub(super) const DEFECTS: &[Defect] = &[
         name: "CVE-2026-45859",
         commit: "207b3ebacb61 (netfilter: nfnetlink_queue: do shared-unconfirmed check before \
                  segmentation)",
-        words: "first packets of UDP connections that were joined on receiving are dropped \
+        text: "first packets of UDP connections that were joined on receiving are dropped \
                 instead of inspected",
         applies: Where::Queue,
         severity: Severity::Warning,
@@ -84,7 +84,7 @@ pub(super) const DEFECTS: &[Defect] = &[
     Defect {
         name: "CVE-2026-43084",
         commit: "936206e3f6ff (netfilter: nfnetlink_queue: make hash table per queue)",
-        words: "several queues share a table that is freed while in use: the kernel may crash",
+        text: "several queues share a table that is freed while in use: the kernel may crash",
         applies: Where::Queue,
         severity: Severity::Warning,
         in_versions: &[
@@ -96,7 +96,7 @@ pub(super) const DEFECTS: &[Defect] = &[
     Defect {
         name: "CVE-2026-43329",
         commit: "76522fcdbc3a (netfilter: flowtable: strictly check for maximum number of actions)",
-        words: "a connection over IPv6 with NAT and two VLANs writes behind the list that the \
+        text: "a connection over IPv6 with NAT and two VLANs writes behind the list that the \
                 hardware gets",
         applies: Where::Hardware,
         severity: Severity::Warning,
@@ -113,7 +113,7 @@ pub(super) const DEFECTS: &[Defect] = &[
         name: "CVE-2022-50000",
         commit: "9afb4b27349a (netfilter: flowtable: fix stuck flows on cleanup due to pending \
                  work)",
-        words: "a flowtable that is replaced while the hardware works for it is used after it is \
+        text: "a flowtable that is replaced while the hardware works for it is used after it is \
                 freed",
         applies: Where::Hardware,
         severity: Severity::Warning,
@@ -123,7 +123,7 @@ pub(super) const DEFECTS: &[Defect] = &[
         name: "CVE-2024-27403",
         commit: "9e0f0430389b (netfilter: nft_flow_offload: reset dst in route object after \
                  setting up flow)",
-        words: "the route of a flow that cannot be offloaded is released twice",
+        text: "the route of a flow that cannot be offloaded is released twice",
         applies: Where::Flowtable,
         severity: Severity::Advice,
         in_versions: &[
@@ -137,7 +137,7 @@ pub(super) const DEFECTS: &[Defect] = &[
         name: "CVE-2026-23392",
         commit: "d73f4b53aaae (netfilter: nf_tables: release flowtable after rcu grace period on \
                  error)",
-        words: "packets may use a rejected flowtable after it is freed",
+        text: "packets may use a rejected flowtable after it is freed",
         applies: Where::Flowtable,
         severity: Severity::Info,
         in_versions: &[

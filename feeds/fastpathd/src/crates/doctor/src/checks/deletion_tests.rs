@@ -67,7 +67,7 @@ fn router(tables: &[&str]) -> Facts {
 /// All findings, of whatever check.
 fn found(facts: &Facts) -> Vec<(&'static str, &'static str, Finding)> {
     let all = CHECKS.iter().flat_map(|group| *group);
-    all.filter_map(|check| Some((check.group, check.id, (check.look)(facts).ok()??))).collect()
+    all.filter_map(|check| Some((check.group, check.id, (check.run)(facts).ok()??))).collect()
 }
 
 fn deletes(finding: &Finding) -> Vec<String> {

@@ -13,18 +13,18 @@ use uci::Section;
 const GROUP: &str = "flowtable";
 /// This group's part of the table.
 pub(super) const CHECKS: &[Check] = &[
-    Check { id: "flowtable-missing", group: GROUP, look: missing },
-    Check { id: "flowtable-off", group: GROUP, look: off },
-    Check { id: "flowtable-differs", group: GROUP, look: differs },
-    Check { id: "flowtable-devices", group: GROUP, look: devices },
-    Check { id: "flowtable-upper", group: GROUP, look: upper },
-    Check { id: "flowtable-counters", group: GROUP, look: counters },
-    Check { id: "flowtable-share", group: GROUP, look: share },
-    Check { id: "flowtable-fw4", group: GROUP, look: fw4 },
-    Check { id: "flowtable-stale", group: GROUP, look: stale },
-    Check { id: "flowtable-neighbours", group: GROUP, look: neighbours },
-    Check { id: "flowtable-shaped", group: GROUP, look: shaped },
-    Check { id: "policy-routing", group: GROUP, look: policy_routing },
+    Check { id: "flowtable-missing", group: GROUP, run: missing },
+    Check { id: "flowtable-off", group: GROUP, run: off },
+    Check { id: "flowtable-differs", group: GROUP, run: differs },
+    Check { id: "flowtable-devices", group: GROUP, run: devices },
+    Check { id: "flowtable-upper", group: GROUP, run: upper },
+    Check { id: "flowtable-counters", group: GROUP, run: counters },
+    Check { id: "flowtable-share", group: GROUP, run: share },
+    Check { id: "flowtable-fw4", group: GROUP, run: fw4 },
+    Check { id: "flowtable-stale", group: GROUP, run: stale },
+    Check { id: "flowtable-neighbours", group: GROUP, run: neighbours },
+    Check { id: "flowtable-shaped", group: GROUP, run: shaped },
+    Check { id: "policy-routing", group: GROUP, run: policy_routing },
 ];
 
 /// Five chains, and a flowtable in their place.

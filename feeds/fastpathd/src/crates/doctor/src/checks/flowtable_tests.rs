@@ -87,12 +87,12 @@ fn topology() -> Value {
 fn found(fake: &Fake) -> Vec<(&'static str, Finding)> {
     let mut facts = facts(fake);
     facts.uci = crate::facts::uci::read(fake);
-    let look = |check: &super::Check| {
-        let finding = (check.look)(&facts).unwrap_or_else(|why| panic!("{}: {why}", check.id))?;
+    let run = |check: &super::Check| {
+        let finding = (check.run)(&facts).unwrap_or_else(|why| panic!("{}: {why}", check.id))?;
         assert_texts(check.id, &finding);
         Some((check.id, finding))
     };
-    super::CHECKS.iter().filter_map(look).collect()
+    super::CHECKS.iter().filter_map(run).collect()
 }
 
 fn only(fake: Fake, id: &str) -> Finding {
@@ -143,7 +143,7 @@ fn an_engine_is_chosen_by_a_change_of_the_configuration() {
 }
 
 #[test]
-fn a_refused_engine_is_told_in_nfts_words() {
+fn a_refused_engine_has_nfts_message() {
     let mut refused = status();
     refused["engine"]["active"] = "off".into();
     refused["engine"]["why"] = "nft: no such file".into();
@@ -153,7 +153,7 @@ fn a_refused_engine_is_told_in_nfts_words() {
 }
 
 #[test]
-fn a_deleted_table_is_seen_in_the_kernel_not_in_the_daemons_words() {
+fn a_deleted_table_is_found_in_the_kernel_not_in_the_daemons_status() {
     let fake = router(&status(), &topology()).prints("nft list flowtables", "");
     let finding = only(fake, "flowtable-differs");
     assert_eq!(finding.case, "gone");
@@ -254,13 +254,13 @@ fn a_queue_that_the_flowtable_would_go_past_is_named() {
     ebpf["engine"]["active"] = "ebpf".into();
     let facts = facts(&router(&ebpf, &queued));
     let check = super::CHECKS.iter().find(|check| check.id == "flowtable-shaped").unwrap();
-    assert_eq!((check.look)(&facts), Ok(None), "it knows by itself");
+    assert_eq!((check.run)(&facts), Ok(None), "it knows by itself");
 }
 
 #[test]
 fn without_the_daemon_the_engine_is_unknown() {
     let facts = facts(&kernel(""));
-    assert!((super::CHECKS[1].look)(&facts).is_err());
+    assert!((super::CHECKS[1].run)(&facts).is_err());
 }
 
 /// fw4 writes `counter` into its flowtable.

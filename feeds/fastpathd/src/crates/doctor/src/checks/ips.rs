@@ -11,15 +11,15 @@ use crate::finding::{Finding, Fix, Severity, Verdict};
 
 /// This group's part of the table.
 pub(super) const CHECKS: &[Check] = &[
-    Check { id: "ips-watching", group: "ips", look: watching },
-    Check { id: "ips-away", group: "ips", look: away },
-    Check { id: "ips-queue-unread", group: "ips", look: unread },
-    Check { id: "ips-end-of-life", group: "ips", look: end_of_life },
-    Check { id: "ips-drops", group: "ips", look: drops },
-    Check { id: "ips-uninspected", group: "ips", look: uninspected },
-    Check { id: "ips-rules", group: "ips", look: rules },
-    Check { id: "ips-threads", group: "ips", look: threads },
-    Check { id: "ips-encrypted", group: "ips", look: encrypted },
+    Check { id: "ips-watching", group: "ips", run: watching },
+    Check { id: "ips-away", group: "ips", run: away },
+    Check { id: "ips-queue-unread", group: "ips", run: unread },
+    Check { id: "ips-end-of-life", group: "ips", run: end_of_life },
+    Check { id: "ips-drops", group: "ips", run: drops },
+    Check { id: "ips-uninspected", group: "ips", run: uninspected },
+    Check { id: "ips-rules", group: "ips", run: rules },
+    Check { id: "ips-threads", group: "ips", run: threads },
+    Check { id: "ips-encrypted", group: "ips", run: encrypted },
 ];
 
 /// What the daemon answers about inspection.
@@ -49,8 +49,8 @@ fn watching(facts: &Facts) -> Verdict {
             .gain("docs/doctor.md, inspection");
         return Ok(Some(finding.fix(Some(super::cpu::set("fastpath", "ips", "mode", "nfq")))));
     }
-    let by_hand = |running: &&Running| running.watches().is_some();
-    let Some(running) = facts.ips.running.iter().find(by_hand).filter(|_| !enabled) else {
+    let unmanaged = |running: &&Running| running.watches().is_some();
+    let Some(running) = facts.ips.running.iter().find(unmanaged).filter(|_| !enabled) else {
         return Ok(None);
     };
     let argument = running.watches().unwrap_or_default();

@@ -86,8 +86,8 @@ fn all_is_well_in_line_and_while_nothing_is_asked_for() {
     idle.ips.running.clear();
     idle.ips.queues.clear();
     for check in CHECKS {
-        assert_eq!((check.look)(&healthy()), Ok(None), "{}", check.id);
-        assert_eq!((check.look)(&idle), Ok(None), "{}", check.id);
+        assert_eq!((check.run)(&healthy()), Ok(None), "{}", check.id);
+        assert_eq!((check.run)(&idle), Ok(None), "{}", check.id);
     }
 }
 
@@ -102,7 +102,7 @@ fn watching_is_not_being_in_line() {
 }
 
 #[test]
-fn each_way_of_being_away_has_its_words() {
+fn each_cause_of_being_away_has_its_text() {
     for (state, severity) in [
         ("failing-open", Severity::Error),
         ("failing-closed", Severity::Error),
@@ -122,7 +122,7 @@ fn a_queue_that_nobody_reads_is_an_error() {
 }
 
 #[test]
-fn the_end_of_a_series_is_told_before_it_comes() {
+fn the_end_of_a_series_is_reported_in_advance() {
     let mut facts = healthy();
     let mut severity = |version: &str, now: u64| {
         facts.ips.version = Some(format!("This is Suricata version {version} RELEASE").into());
@@ -153,7 +153,7 @@ fn drops_are_bad_when_they_are_many() {
 }
 
 #[test]
-fn what_passed_uninspected_is_told() {
+fn packets_passed_uninspected_are_reported() {
     let counters = |n: u64| json!({"uninspected_packets": n, "inspected_packets": 10});
     let few = found("ips-uninspected", &differing("counters", counters(2)));
     let many = found("ips-uninspected", &differing("counters", counters(2000)));
@@ -203,7 +203,7 @@ fn threads_on_a_forwarding_cpu_are_found() {
 }
 
 #[test]
-fn encrypted_bytes_are_told_as_a_share() {
+fn encrypted_bytes_are_reported_as_a_share() {
     let visible = json!([{"kind": "plain", "bytes": 100}, {"kind": "encrypted", "bytes": 900}]);
     let finding = found("ips-encrypted", &differing("visible", visible));
     assert_eq!((finding.severity, &finding.params["share"]), (Severity::Info, &json!(90)));

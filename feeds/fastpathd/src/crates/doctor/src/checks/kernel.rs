@@ -9,11 +9,11 @@ use crate::finding::{Finding, Fix, Severity, Step, Verdict};
 
 /// This part of the group's table.
 pub(super) const CHECKS: &[Check] = &[
-    Check { id: "kernel-defects", group: "system", look: known_defects },
-    Check { id: "kernel-pointers", group: "system", look: pointers },
-    Check { id: "kernel-modules", group: "system", look: modules },
-    Check { id: "kernel-modversions", group: "system", look: modversions },
-    Check { id: "kernel-lockdown", group: "system", look: lockdown },
+    Check { id: "kernel-defects", group: "system", run: known_defects },
+    Check { id: "kernel-pointers", group: "system", run: pointers },
+    Check { id: "kernel-modules", group: "system", run: modules },
+    Check { id: "kernel-modversions", group: "system", run: modversions },
+    Check { id: "kernel-lockdown", group: "system", run: lockdown },
 ];
 
 /// The module was loaded by force, or is not signed although the kernel signs.
@@ -32,7 +32,7 @@ fn known_defects(facts: &Facts) -> Verdict {
         let met = meets(facts, defect.applies);
         worst = worst.max(if met { defect.severity } else { Severity::Info });
         let (of, source) = (defect.name, defect.commit);
-        finding = finding.saw("defect", of, defect.words, source);
+        finding = finding.saw("defect", of, defect.text, source);
     }
     if worst == Severity::Ok {
         return Ok(None);
@@ -75,7 +75,7 @@ fn pointers(facts: &Facts) -> Verdict {
 /// The kernel takes modules that nobody signed.
 fn modules(facts: &Facts) -> Verdict {
     let tainted = *facts.kernel.tainted.get()?;
-    let told = |signed: Option<bool>| signed.map_or("-", |signed| if signed { "Y" } else { "N" });
+    let shown = |signed: Option<bool>| signed.map_or("-", |signed| if signed { "Y" } else { "N" });
     let stranger = tainted & (FORCED | UNSIGNED) != 0;
     if facts.kernel.signed == Some(true) && !stranger {
         return Ok(None);
@@ -87,7 +87,7 @@ fn modules(facts: &Facts) -> Verdict {
     };
     let finding = Finding::new(Severity::Info)
         .case(case)
-        .saw("signed", "", told(facts.kernel.signed), SIGNED)
+        .saw("signed", "", shown(facts.kernel.signed), SIGNED)
         .saw("tainted", "", tainted.to_string(), TAINTED);
     Ok(Some(finding))
 }

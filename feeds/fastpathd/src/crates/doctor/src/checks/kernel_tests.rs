@@ -30,8 +30,8 @@ fn found(id: &str, facts: &Facts) -> Finding {
 #[test]
 fn all_is_well_with_a_closed_kernel() {
     for check in CHECKS {
-        assert_eq!((check.look)(&facts()), Ok(None), "{}", check.id);
-        assert!((check.look)(&Facts::default()).is_err() || check.id == "kernel-lockdown");
+        assert_eq!((check.run)(&facts()), Ok(None), "{}", check.id);
+        assert!((check.run)(&Facts::default()).is_err() || check.id == "kernel-lockdown");
     }
 }
 
@@ -60,7 +60,7 @@ fn open_pointers_can_be_closed() {
 }
 
 #[test]
-fn modules_without_a_signature_are_told() {
+fn modules_without_a_signature_are_reported() {
     let mut facts = facts();
     for (signed, tainted, case) in
         [(Some(false), 0, ""), (None, 0, "unsigned"), (Some(true), UNSIGNED, "stranger")]
@@ -72,7 +72,7 @@ fn modules_without_a_signature_are_told() {
 }
 
 #[test]
-fn what_the_kernel_was_built_without_is_told() {
+fn a_kernel_built_without_a_feature_is_reported() {
     let mut facts = facts();
     facts.kernel.vermagic = "6.12.90 SMP mod_unload".to_owned().into();
     facts.kernel.lockdown = String::new();

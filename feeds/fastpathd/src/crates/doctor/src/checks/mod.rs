@@ -27,7 +27,7 @@ pub struct Check {
     /// Its panel on the page, and its group in the texts.
     pub group: &'static str,
     /// The check itself.
-    pub look: fn(&Facts) -> Verdict,
+    pub run: fn(&Facts) -> Verdict,
 }
 
 /// Checks that compare two readings.

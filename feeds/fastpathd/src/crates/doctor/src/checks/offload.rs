@@ -13,15 +13,15 @@ use crate::machine::Ethtool;
 const GROUP: &str = "offload";
 /// This group's part of the table.
 pub(super) const CHECKS: &[Check] = &[
-    Check { id: "gro-off", group: GROUP, look: gro },
-    Check { id: "segmentation-off", group: GROUP, look: segmentation },
-    Check { id: "checksum-off", group: GROUP, look: checksum },
-    Check { id: "lro-on", group: GROUP, look: lro },
-    Check { id: "rx-hash-off", group: GROUP, look: rx_hash },
-    Check { id: "rings-small", group: GROUP, look: rings },
-    Check { id: "queues-few", group: GROUP, look: queues },
-    Check { id: "hw-tc-off", group: GROUP, look: hw_tc },
-    Check { id: "hardware-refused", group: GROUP, look: hardware },
+    Check { id: "gro-off", group: GROUP, run: gro },
+    Check { id: "segmentation-off", group: GROUP, run: segmentation },
+    Check { id: "checksum-off", group: GROUP, run: checksum },
+    Check { id: "lro-on", group: GROUP, run: lro },
+    Check { id: "rx-hash-off", group: GROUP, run: rx_hash },
+    Check { id: "rings-small", group: GROUP, run: rings },
+    Check { id: "queues-few", group: GROUP, run: queues },
+    Check { id: "hw-tc-off", group: GROUP, run: hw_tc },
+    Check { id: "hardware-refused", group: GROUP, run: hardware },
 ];
 
 /// Offloads on and off, with a flowtable at MTU 1500.
@@ -119,7 +119,7 @@ fn checksum(facts: &Facts) -> Verdict {
     switched(facts, CHECKSUM, false, Severity::Advice)
 }
 
-/// Frames merged by the NIC cannot be sent on as they came.
+/// Frames merged by the NIC cannot be forwarded unchanged.
 fn lro(facts: &Facts) -> Verdict {
     switched(facts, &["rx-lro"], true, Severity::Warning)
 }

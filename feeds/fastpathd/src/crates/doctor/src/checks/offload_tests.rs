@@ -160,5 +160,5 @@ fn a_port_that_cannot_be_read_makes_it_unknown() {
     let mut unreadable = port("lan1", "virtio_net", Ethtool::default());
     unreadable.ethtool = Known::new(Err("offloads of lan1: not permitted"));
     let facts = facts(vec![unreadable], "", &json!({}));
-    assert!((CHECKS[0].look)(&facts).unwrap_err().to_string().contains("lan1"));
+    assert!((CHECKS[0].run)(&facts).unwrap_err().to_string().contains("lan1"));
 }

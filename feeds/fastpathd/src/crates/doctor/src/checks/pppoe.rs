@@ -12,10 +12,10 @@ use crate::finding::{Finding, Fix, Severity, Step, Verdict};
 const GROUP: &str = "pppoe";
 /// This group's part of the table.
 pub(super) const CHECKS: &[Check] = &[
-    Check { id: "pppoe-mtu", group: GROUP, look: mtu },
-    Check { id: "pppoe-mss", group: GROUP, look: mss },
-    Check { id: "pppoe-slow", group: GROUP, look: slow },
-    Check { id: "pppoe-redials", group: GROUP, look: redials },
+    Check { id: "pppoe-mtu", group: GROUP, run: mtu },
+    Check { id: "pppoe-mss", group: GROUP, run: mss },
+    Check { id: "pppoe-slow", group: GROUP, run: slow },
+    Check { id: "pppoe-redials", group: GROUP, run: redials },
 ];
 
 /// Bytes that PPPoE takes of each frame: 6 of its own, 2 of PPP's.
@@ -33,8 +33,8 @@ fn mtu(facts: &Facts) -> Verdict {
             continue;
         }
         let path = |device: &str| format!("/sys/class/net/{device}/mtu");
-        let words = ["link", "set", "dev", session.device.as_str(), "mtu"];
-        let mut args: Vec<String> = words.map(str::to_owned).to_vec();
+        let command = ["link", "set", "dev", session.device.as_str(), "mtu"];
+        let mut args: Vec<String> = command.map(str::to_owned).to_vec();
         args.push(room.to_string());
         let finding = Finding::new(Severity::Error)
             .with("device", session.device.as_str())

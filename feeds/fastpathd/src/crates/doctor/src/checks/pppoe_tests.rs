@@ -80,7 +80,7 @@ fn redials_are_counted_over_a_day() {
 }
 
 #[test]
-fn the_log_is_counted_by_pppds_own_words() {
+fn the_log_is_counted_by_pppds_messages() {
     let fake = Fake::new();
     let now = fake.now_ms();
     let line = |time: u64, msg: &str| json!({"time": time, "msg": msg});
@@ -120,7 +120,7 @@ fn ends_that_the_owner_caused_are_no_fault_of_the_line() {
     let silent = [
         (10, "pppd[9]: No response to 5 echo-requests"),
         (20, "pppd[9]: Connect time 5.0 minutes."),
-        // Another one is told to end at the same time.
+        // Another pppd is terminated at the same time.
         (15, "pppd[10]: Terminating on signal 15"),
     ];
     assert_eq!(count(&silent), 1);

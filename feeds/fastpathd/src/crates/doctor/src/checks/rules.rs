@@ -12,9 +12,9 @@ use crate::finding::{Finding, Fix, Severity, Step, Verdict};
 const GROUP: &str = "rules";
 /// This group's part of the table.
 pub(super) const CHECKS: &[Check] = &[
-    Check { id: "legacy-tables", group: GROUP, look: legacy },
-    Check { id: "forward-deep", group: GROUP, look: deep },
-    Check { id: "established-late", group: GROUP, look: late },
+    Check { id: "legacy-tables", group: GROUP, run: legacy },
+    Check { id: "forward-deep", group: GROUP, run: deep },
+    Check { id: "established-late", group: GROUP, run: late },
 ];
 
 /// Tables that are not somebody's firewall: ours.
@@ -52,7 +52,7 @@ fn cost(facts: &Facts, finding: Finding, rules: usize) -> Finding {
     finding.saw("cost", "", value, "ubus call fastpath status: paths.slow.pps")
 }
 
-fn told(finding: Finding, walk: &Walk) -> Finding {
+fn with_walk(finding: Finding, walk: &Walk) -> Finding {
     let of = format!("{} {}", walk.table, walk.chain);
     let mut value = format!("{} / {}", walk.rules, walk.chains);
     if let Some(packets) = walk.packets {
@@ -69,9 +69,9 @@ fn deletion(facts: &Facts, walks: &[&Walk]) -> Result<Option<Fix>, Unknown> {
         if !decides_nothing(&facts.rules, family, name)? {
             return Ok(None);
         }
-        let words = |verb: &str| [verb, "table", family, name].map(str::to_owned).to_vec();
-        steps.push(Step::Run { program: "nft", args: words("list") });
-        steps.push(Step::Run { program: "nft", args: words("delete") });
+        let args = |verb: &str| [verb, "table", family, name].map(str::to_owned).to_vec();
+        steps.push(Step::Run { program: "nft", args: args("list") });
+        steps.push(Step::Run { program: "nft", args: args("delete") });
     }
     Ok((!steps.is_empty()).then_some(Fix::Steps(steps)))
 }
@@ -87,7 +87,7 @@ fn deep(facts: &Facts) -> Verdict {
     let mut finding =
         Finding::new(Severity::Warning).with("table", first.table.as_str()).with("chains", chains);
     for walk in &long {
-        finding = told(finding, walk);
+        finding = with_walk(finding, walk);
     }
     let fix = deletion(facts, &long)?;
     let case = if fix.is_some() { "idle" } else { "" };
@@ -105,7 +105,7 @@ fn late(facts: &Facts) -> Verdict {
         .with("chain", first.chain.as_str())
         .with("before", first.rules - 1);
     for walk in &late {
-        finding = told(finding, walk);
+        finding = with_walk(finding, walk);
     }
     let fix = deletion(facts, &late)?;
     let case = if fix.is_some() { "idle" } else { "" };

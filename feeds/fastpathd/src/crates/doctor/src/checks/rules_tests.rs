@@ -113,7 +113,7 @@ fn a_table_that_decides_anything_stays() {
 }
 
 #[test]
-fn a_late_shortcut_is_told_with_what_is_before_it() {
+fn a_late_accept_is_reported_with_the_rules_before_it() {
     let base = |before: usize| {
         let mut objects = vec![chain("own", "fwd", "forward")];
         objects.extend((0..before).map(|_| rule("own", "fwd", &counter())));
@@ -134,7 +134,7 @@ fn a_loop_of_jumps_ends() {
 }
 
 #[test]
-fn legacy_tables_are_named_with_their_size_if_it_can_be_told() {
+fn legacy_tables_are_named_with_their_size_if_known() {
     let fake = router(&[]).file("/proc/net/ip_tables_names", "filter\nnat\n").prints(
         "iptables-legacy-save -t filter",
         "*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -j X\n-A X -j DROP\nCOMMIT\n",
@@ -146,9 +146,9 @@ fn legacy_tables_are_named_with_their_size_if_it_can_be_told() {
 }
 
 #[test]
-fn without_json_from_nft_the_reason_is_told() {
+fn without_json_from_nft_the_reason_is_reported() {
     let fake = Fake::new().prints("nft -j list ruleset", "Error: JSON support not compiled-in");
     let facts = Facts { rules: rules::read(&fake), ..Facts::default() };
-    let why = (CHECKS[1].look)(&facts).unwrap_err().to_string();
+    let why = (CHECKS[1].run)(&facts).unwrap_err().to_string();
     assert!(why.contains("nftables-json"), "{why}");
 }

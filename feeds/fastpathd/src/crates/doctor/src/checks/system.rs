@@ -15,16 +15,16 @@ use crate::finding::{Finding, Fix, Severity, Step, Verdict};
 
 /// This part of the group's table.
 pub(super) const CHECKS: &[Check] = &[
-    Check { id: "system-daemon", group: "system", look: daemon },
-    Check { id: "system-parts", group: "system", look: parts },
-    Check { id: "system-password", group: "system", look: password },
-    Check { id: "system-no-filter", group: "system", look: no_filter },
-    Check { id: "system-wan-open", group: "system", look: wan_open },
-    Check { id: "system-clock", group: "system", look: clock },
-    Check { id: "system-memory", group: "system", look: memory },
-    Check { id: "system-oom", group: "system", look: killed },
-    Check { id: "system-storage", group: "system", look: storage },
-    Check { id: "system-root", group: "system", look: root },
+    Check { id: "system-daemon", group: "system", run: daemon },
+    Check { id: "system-parts", group: "system", run: parts },
+    Check { id: "system-password", group: "system", run: password },
+    Check { id: "system-no-filter", group: "system", run: no_filter },
+    Check { id: "system-wan-open", group: "system", run: wan_open },
+    Check { id: "system-clock", group: "system", run: clock },
+    Check { id: "system-memory", group: "system", run: memory },
+    Check { id: "system-oom", group: "system", run: killed },
+    Check { id: "system-storage", group: "system", run: storage },
+    Check { id: "system-root", group: "system", run: root },
 ];
 
 /// No clock of a box that runs this is right if it is before this: 1 November 2026.
@@ -254,7 +254,7 @@ fn waiting(pressure: &str) -> Option<f64> {
     line.split(' ').find_map(|word| word.strip_prefix("avg60="))?.parse().ok()
 }
 
-/// The kernel ended programs for want of memory.
+/// The kernel killed programs because memory was exhausted.
 fn killed(facts: &Facts) -> Verdict {
     let killed = facts.system.killed;
     if killed == 0 {

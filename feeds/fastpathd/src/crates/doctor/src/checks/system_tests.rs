@@ -72,7 +72,7 @@ fn found(id: &str, facts: &Facts) -> Finding {
 #[test]
 fn all_is_well_on_a_healthy_router() {
     for check in CHECKS {
-        assert_eq!((check.look)(&facts()), Ok(None), "{}", check.id);
+        assert_eq!((check.run)(&facts()), Ok(None), "{}", check.id);
     }
 }
 
@@ -93,7 +93,7 @@ fn parts_that_are_gone_are_named() {
 }
 
 #[test]
-fn passwords_that_are_none_are_told_without_the_password() {
+fn weak_passwords_are_reported_without_the_password() {
     let mut facts = facts();
     let common = account("viewer", Some(Guess::Common));
     facts.system.accounts = vec![account("root", None), common.clone()].into();
@@ -130,7 +130,7 @@ fn a_zone_that_accepts_opens_what_listens() {
 #[test]
 fn a_forwarding_from_the_line_opens_a_zone() {
     let mut open = firewall();
-    open["way"] = json!({".type": "forwarding", "src": "wan", "dest": "lan"});
+    open["forwarding"] = json!({".type": "forwarding", "src": "wan", "dest": "lan"});
     let mut facts = facts();
     facts.uci.firewall = package(open.clone());
     let finding = found("system-wan-open", &facts);
@@ -206,7 +206,7 @@ fn full_file_systems_are_named() {
 }
 
 #[test]
-fn a_root_without_a_layer_is_told() {
+fn a_root_without_an_overlay_is_reported() {
     let mut facts = facts();
     facts.system.root = ("ext4".to_owned(), "rw,relatime".to_owned()).into();
     assert_eq!(found("system-root", &facts).severity, Severity::Info);

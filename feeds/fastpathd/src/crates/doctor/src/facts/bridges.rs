@@ -48,10 +48,10 @@ pub struct Bridges {
 #[must_use]
 pub fn read(machine: &dyn Machine, topology: &Known<Map<String, Value>>) -> Bridges {
     let vlans = machine.read("/proc/net/vlan/config").unwrap_or_default();
-    let told = topology.get().ok();
+    let answer = topology.get().ok();
     let all = match machine.list(DEVICES) {
         Ok(names) => {
-            let found = names.iter().filter_map(|name| bridge(machine, name, &vlans, told));
+            let found = names.iter().filter_map(|name| bridge(machine, name, &vlans, answer));
             found.collect::<Vec<_>>().into()
         }
         Err(error) => Known::new(Err(format!("listing {DEVICES}: {error}"))),
@@ -68,13 +68,13 @@ fn bridge(
     let folder = format!("{DEVICES}/{name}");
     let filtering = number(machine, &format!("{folder}/bridge/vlan_filtering"));
     let vlan_aware = *filtering.get().ok()? == 1;
-    let told = topology.and_then(|topology| {
+    let ports = topology.and_then(|topology| {
         let bridges = topology.get("bridges")?.as_array()?;
         bridges.iter().find(|bridge| bridge["name"] == name)?["ports"].as_array()
     });
     let members = |port: &str| {
-        let told = told.and_then(|ports| ports.iter().find(|of| of["name"] == port));
-        told.map(|port| members(&port["vlans"])).unwrap_or_default()
+        let found = ports.and_then(|ports| ports.iter().find(|of| of["name"] == port));
+        found.map(|port| members(&port["vlans"])).unwrap_or_default()
     };
     let ports = machine.list(&format!("{folder}/brif")).unwrap_or_default();
     let port = |port: &String| BridgePort {

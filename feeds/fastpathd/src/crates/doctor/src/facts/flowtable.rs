@@ -30,8 +30,8 @@ pub struct Flowtable {
     pub topology: Known<Map<String, Value>>,
     /// Flows and bytes on the slow path by reason, of those that moved most.
     pub reasons: Known<BTreeMap<String, (u64, u64)>>,
-    /// Flows in the flowtable that nothing was heard of for longer than [`STALE`] seconds, of the
-    /// longest silent.
+    /// Flows in the flowtable without a packet for longer than [`STALE`] seconds, among the longest
+    /// idle.
     pub stale: Known<u64>,
     /// Seconds that an entry stays without packets: protocol and setting.
     pub timeouts: Vec<(&'static str, u64)>,

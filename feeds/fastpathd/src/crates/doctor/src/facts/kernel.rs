@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_told_apart() {
+    fn missing_features_are_distinguished() {
         let bare = read(&Fake::new());
         assert_eq!((bare.signed, bare.lockdown.as_str()), (None, ""));
         let fake = Fake::new()

@@ -40,14 +40,14 @@ pub struct Pppoe {
 #[must_use]
 pub fn read(machine: &dyn Machine, topology: &Known<Map<String, Value>>) -> Pppoe {
     let sessions = topology.get().map(|topology| {
-        let told = topology.get("pppoe").and_then(Value::as_array).cloned().unwrap_or_default();
-        told.iter().map(|told| session(machine, told)).collect()
+        let sessions = topology.get("pppoe").and_then(Value::as_array).cloned().unwrap_or_default();
+        sessions.iter().map(|row| session(machine, row)).collect()
     });
     Pppoe { sessions: Known(sessions), ended: ended(machine) }
 }
 
-fn session(machine: &dyn Machine, told: &Value) -> Session {
-    let name = |key: &str| told[key].as_str().unwrap_or_default().to_owned();
+fn session(machine: &dyn Machine, row: &Value) -> Session {
+    let name = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
     let mtu =
         |device: &str| *number(machine, &format!("{DEVICES}/{device}/mtu")).get().unwrap_or(&0);
     let (device, lower) = (name("device"), name("lower"));

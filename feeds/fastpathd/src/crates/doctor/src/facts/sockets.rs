@@ -57,7 +57,7 @@ fn socket(line: &str, proto: &'static str, state: &str) -> Option<(&'static str,
     let [_, local, peer, is, ..] = words[..] else { return None };
     let (address, port) = local.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
-    // A datagram socket that is connected hears its peer only.
+    // A connected datagram socket receives from its peer only.
     let open = is == state && peer.ends_with(":0000");
     if !open || is_own(address) {
         return None;

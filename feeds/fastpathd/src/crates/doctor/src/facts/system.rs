@@ -45,7 +45,7 @@ pub struct System {
     pub pressure: Known<String>,
     /// Lines of [`MEMINFO`].
     pub memory: Known<String>,
-    /// Programs that the kernel ended for want of memory, since boot.
+    /// Programs that the OOM killer ended since boot.
     pub killed: u64,
     /// Room on file systems.
     pub rooms: Known<Vec<Room>>,

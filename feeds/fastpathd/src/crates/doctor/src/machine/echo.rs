@@ -37,7 +37,7 @@ pub(super) fn echo(target: Ipv4Addr, size: u16) -> io::Result<Echo> {
             Ok(_) => {}
             Err(_) => match io::Error::last_os_error() {
                 error if error.kind() == io::ErrorKind::WouldBlock => {}
-                _ => return too_large(Echo::Told),
+                _ => return too_large(Echo::Reported),
             },
         }
     }
@@ -50,7 +50,7 @@ fn too_large(means: Echo) -> io::Result<Echo> {
     let error = io::Error::last_os_error();
     match error.raw_os_error() {
         Some(libc::EMSGSIZE) => Ok(means),
-        _ if means == Echo::Told => Ok(Echo::Lost),
+        _ if means == Echo::Reported => Ok(Echo::Lost),
         _ => Err(error),
     }
 }

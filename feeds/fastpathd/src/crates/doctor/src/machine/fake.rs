@@ -20,7 +20,7 @@ pub(crate) struct Fake {
     calls: BTreeMap<String, Value>,
     ports: RefCell<BTreeMap<String, Ethtool>>,
     done: RefCell<Vec<String>>,
-    way: Option<(u16, Echo)>,
+    path: Option<(u16, Echo)>,
 }
 
 impl Fake {
@@ -72,9 +72,9 @@ impl Fake {
         self
     }
 
-    /// With a way to all hosts that packets of so many bytes pass, and what becomes of larger ones.
+    /// With a path to all hosts that passes packets of so many bytes, and the fate of larger ones.
     pub(crate) fn passes(mut self, most: u16, beyond: Echo) -> Self {
-        self.way = Some((most, beyond));
+        self.path = Some((most, beyond));
         self
     }
 
@@ -160,7 +160,7 @@ impl Machine for Fake {
     }
 
     fn echo(&self, _: Ipv4Addr, size: u16) -> Result<Echo, String> {
-        match self.way {
+        match self.path {
             Some((most, _)) if size <= most => Ok(Echo::Answered),
             Some((_, beyond)) => Ok(beyond),
             None => Err("there is no network".into()),

@@ -96,8 +96,8 @@ pub enum Echo {
     /// Our own device takes no packets of that size.
     TooLarge,
     /// A router on the path reported that it was too large.
-    Told,
-    /// Nobody said anything.
+    Reported,
+    /// No answer.
     Lost,
 }
 
@@ -108,7 +108,7 @@ impl Echo {
         match self {
             Self::Answered => "none",
             Self::TooLarge => "device",
-            Self::Told => "told",
+            Self::Reported => "reported",
             Self::Lost => "silent",
         }
     }

@@ -14,8 +14,8 @@ unsafe extern "C" {
 pub(super) fn crypt(word: &str, setting: &str) -> Option<String> {
     let (word, setting) = (CString::new(word).ok()?, CString::new(setting).ok()?);
     // SAFETY: both are strings that live until it returns. The answer is null or a string in the
-    // library's own memory, which only the next call changes; one thread of this program looks at
-    // the router.
+    // library's own memory, which only the next call changes; only one thread of this program runs
+    // checks.
     let hash = unsafe {
         let hash = raw(word.as_ptr(), setting.as_ptr());
         if hash.is_null() { None } else { CStr::from_ptr(hash).to_str().ok().map(str::to_owned) }
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_of_this_hash_are_found() {
+    fn the_password_of_this_hash_is_found() {
         // openssl passwd -6 -salt fastpathlab look
         let hash = concat!(
             "$6$fastpathlab$yg9R10XApLWM4zsCZzhd8RJLR3n5gpTheunj5xV9",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Any bytes at all: a packet is passed as it came, dropped, or rewritten so that nothing but what
+//! Any bytes at all: a packet is passed unchanged, dropped, or rewritten so that nothing but what
 //! the entry says has changed and every sum is as right or wrong as before.
 
 use ebpf::layout::{FLOW_DROP, Out};
@@ -11,7 +11,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 use crate::flow::{Flow, Pair};
 use crate::frame::Packet;
-use crate::kernel::{Action, Beside, HOOKS, Hook, Kernel, Ran, allowed};
+use crate::kernel::{Action, HOOKS, Hook, Kernel, Metadata, Ran, allowed};
 use crate::table::{flow, links_in, links_out, translations};
 
 /// A modification of a frame that would have been forwarded.
@@ -73,7 +73,7 @@ struct Case {
     nat: Index,
     from: Index,
     to: Index,
-    beside: (bool, u8),
+    metadata: (bool, u8),
     payload: Vec<u8>,
     damage: Vec<Damage>,
     drop: bool,
@@ -83,10 +83,10 @@ fn case() -> impl Strategy<Value = Case> {
     let kind = (prop::sample::select(&HOOKS[..]), any::<(bool, bool, bool)>());
     let ends = (any::<(Index, Index, Index)>(), (any::<bool>(), 0..4_u8));
     let bytes = (vec(any::<u8>(), 0..300), vec(damage(), 0..4), prop::bool::weighted(0.05));
-    (kind, ends, bytes).prop_map(|((hook, flags), (indices, beside), (payload, damage, drop))| {
+    (kind, ends, bytes).prop_map(|((hook, flags), (indices, metadata), (payload, damage, drop))| {
         let (v6, tcp, unchecked) = flags;
         let (nat, from, to) = indices;
-        Case { hook, v6, tcp, unchecked, nat, from, to, beside, payload, damage, drop }
+        Case { hook, v6, tcp, unchecked, nat, from, to, metadata, payload, damage, drop }
     })
 }
 
@@ -104,8 +104,8 @@ impl Case {
         damaged(packet.frame(&flow.from), &self.damage)
     }
 
-    fn beside(&self) -> Beside {
-        Beside { verified: self.beside.0, gso_segs: 0, gso_size: 0, ..Beside::default() }
+    fn metadata(&self) -> Metadata {
+        Metadata { verified: self.metadata.0, gso_segs: 0, gso_size: 0, ..Metadata::default() }
     }
 }
 
@@ -126,7 +126,7 @@ fn judge(case: &Case, flow: &Flow, frame: &[u8], ran: &Ran) -> Result<(), TestCa
     match ran.action {
         Action::Pass => {
             prop_assert_ne!(ran.out, Out::Forwarded);
-            prop_assert_eq!(&ran.frame, frame, "passed, but not as it came");
+            prop_assert_eq!(&ran.frame, frame, "passed, but changed");
             return Ok(());
         }
         Action::Drop => {
@@ -188,7 +188,7 @@ fn run(kernel: &mut Kernel, case: &Case) -> Result<Out, TestCaseError> {
     }
     let frame = case.frame(&flow);
     kernel.put(&pair);
-    let ran = kernel.run(case.hook, &frame, case.beside());
+    let ran = kernel.run(case.hook, &frame, case.metadata());
     kernel.remove(&pair);
     judge(case, &flow, &frame, &ran)?;
     Ok(ran.out)
@@ -232,7 +232,7 @@ fn any_bytes() {
         let cell = std::cell::RefCell::new(&mut kernel);
         let bytes = (prop::sample::select(&HOOKS[..]), vec(any::<u8>(), 62..600));
         let result = runner.run(&bytes, |(hook, bytes)| {
-            let ran = cell.borrow_mut().run(hook, &bytes, Beside::default());
+            let ran = cell.borrow_mut().run(hook, &bytes, Metadata::default());
             prop_assert_eq!(ran.action, Action::Pass);
             prop_assert_eq!(ran.frame, bytes);
             Ok(())

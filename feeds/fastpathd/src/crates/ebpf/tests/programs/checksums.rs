@@ -7,39 +7,46 @@ use ebpf::programs::Dsa;
 use crate::dissect::check;
 use crate::flow::Flow;
 use crate::frame::Packet;
-use crate::kernel::{Action, Beside, HOOKS, Hook, Kernel, allowed};
+use crate::kernel::{Action, HOOKS, Hook, Kernel, Metadata, allowed};
 use crate::table::{expected, flow, forwarded, links_in, links_out, translations};
 
-fn goes(kernel: &mut Kernel, hook: Hook, flow: &Flow, packet: &Packet, beside: Beside, why: &str) {
+fn goes(
+    kernel: &mut Kernel,
+    hook: Hook,
+    flow: &Flow,
+    packet: &Packet,
+    metadata: Metadata,
+    why: &str,
+) {
     let same = (flow.old.src, flow.old.dst) == (flow.new.src, flow.new.dst);
-    if beside.complete && same && flow.to.session.is_some() {
+    if metadata.complete && same && flow.to.session.is_some() {
         // Its protocol is named by moving tags, for which the kernel keeps its sum right at a real
         // ingress only.
         return;
     }
     let pair = flow.pair(hook);
     kernel.put(&pair);
-    let ran = kernel.run(hook, &packet.frame(&flow.from), beside);
+    let ran = kernel.run(hook, &packet.frame(&flow.from), metadata);
     assert_eq!((ran.action, ran.out), (Action::Redirect, Out::Forwarded), "{why}");
-    assert_eq!(ran.frame, forwarded(packet, flow), "{why}: {beside:?}");
+    assert_eq!(ran.frame, forwarded(packet, flow), "{why}: {metadata:?}");
     kernel.remove(&pair);
 }
 
 /// The states of a checksum at TC that need no device; XDP knows one.
-fn states(hook: Hook) -> Vec<Beside> {
-    let none = Beside::default();
+fn states(hook: Hook) -> Vec<Metadata> {
+    let none = Metadata::default();
     match hook {
         Hook::Xdp => vec![none],
         Hook::Tc => {
-            vec![none, Beside { verified: true, ..none }, Beside { complete: true, ..none }]
+            vec![none, Metadata { verified: true, ..none }, Metadata { complete: true, ..none }]
         }
     }
 }
 
 /// Flows of all versions, protocols and translations, by the two headers.
-fn flows(way_in: usize, way_out: usize) -> Vec<(String, Flow)> {
-    let (from_name, from) = links_in().swap_remove(way_in);
-    let (to_name, to) = links_out().swap_remove(way_out);
+fn flows(ingress: usize, egress: usize) -> Vec<(String, Flow)> {
+    let (from_name, from) = links_in().swap_remove(ingress);
+    let (to_name, to) = links_out().swap_remove(egress);
     let mut flows = Vec::new();
     for (v6, tcp) in [(false, false), (false, true), (true, false), (true, true)] {
         for (nat, old, new) in translations(v6) {
@@ -71,9 +78,9 @@ fn verified_by_the_device() {
         return;
     }
     let mut kernel = Kernel::new(Dsa::None);
-    let verified = Beside { verified: true, ..Beside::default() };
-    for way in 0..links_in().len() {
-        for (name, flow) in flows(way, 1) {
+    let verified = Metadata { verified: true, ..Metadata::default() };
+    for encap in 0..links_in().len() {
+        for (name, flow) in flows(encap, 1) {
             let packet = Packet::new(flow.old, flow.tcp, b"payload".to_vec());
             goes(&mut kernel, Hook::Tc, &flow, &packet, verified, &name);
         }
@@ -87,12 +94,12 @@ fn summed_by_the_device() {
         return;
     }
     let mut kernel = Kernel::new(Dsa::None);
-    let complete = Beside { complete: true, ..Beside::default() };
+    let complete = Metadata { complete: true, ..Metadata::default() };
     // The rest moves tags into or out of the packet.
     let untagged = [0, 1, 2, 5, 6];
     let pairs = [0, 1, 2].into_iter().flat_map(|i| untagged.map(|o| (i, o)));
-    for (way_in, way_out) in pairs {
-        for (name, flow) in flows(way_in, way_out) {
+    for (ingress, egress) in pairs {
+        for (name, flow) in flows(ingress, egress) {
             let packet = Packet::new(flow.old, flow.tcp, b"payload".to_vec());
             goes(&mut kernel, Hook::Tc, &flow, &packet, complete, &name);
         }
@@ -108,14 +115,14 @@ fn none() {
     let mut kernel = Kernel::new(Dsa::None);
     let mut frames = Vec::new();
     for hook in HOOKS {
-        for beside in states(hook) {
+        for metadata in states(hook) {
             for (name, flow) in flows(0, 6) {
                 if flow.tcp || flow.old.is_v6() {
                     continue;
                 }
                 let mut packet = Packet::new(flow.old, false, b"unchecked".to_vec());
                 packet.unchecked = true;
-                goes(&mut kernel, hook, &flow, &packet, beside, &name);
+                goes(&mut kernel, hook, &flow, &packet, metadata, &name);
                 frames.push((forwarded(&packet, &flow), expected(&packet, &flow, &name)));
             }
         }
@@ -132,13 +139,13 @@ fn that_come_out_as_zero_or_nearly() {
     let mut kernel = Kernel::new(Dsa::None);
     let mut frames = Vec::new();
     for hook in HOOKS {
-        for beside in states(hook) {
+        for metadata in states(hook) {
             for (name, flow) in flows(0, 0) {
                 for raw in [0, 1, 0xff, 0x100, 0x8000, 0xfffe] {
                     for of_new in [false, true] {
                         let packet = with_sum(&flow, of_new, raw);
                         let why = format!("{hook:?} {name}: {raw:04x}, of new {of_new}");
-                        goes(&mut kernel, hook, &flow, &packet, beside, &why);
+                        goes(&mut kernel, hook, &flow, &packet, metadata, &why);
                         let bytes = forwarded(&packet, &flow);
                         if of_new && raw == 0 {
                             let at = 14 + packet.check_at();
@@ -170,7 +177,7 @@ fn wrong_ones() {
             let mut wanted = forwarded(&packet, &flow);
             wanted[last] ^= 1;
             kernel.put(&flow.pair(hook));
-            let ran = kernel.run(hook, &frame, Beside::default());
+            let ran = kernel.run(hook, &frame, Metadata::default());
             assert_eq!(ran.frame, wanted, "{hook:?} {name}");
         }
     }
@@ -185,7 +192,7 @@ fn carries_of_carries() {
     let mut kernel = Kernel::new(Dsa::None);
     let mut number = 0;
     for hook in HOOKS {
-        for beside in states(hook) {
+        for metadata in states(hook) {
             for (name, flow) in flows(0, 0) {
                 let mut pair = flow.pair(hook);
                 let e = pair.entry();
@@ -196,7 +203,7 @@ fn carries_of_carries() {
                     };
                     let raw = u16::from_be_bytes((!old).to_ne_bytes());
                     let packet = with_sum(&flow, false, raw);
-                    goes(&mut kernel, hook, &flow, &packet, beside, &format!("{name} {sum:x}"));
+                    goes(&mut kernel, hook, &flow, &packet, metadata, &format!("{name} {sum:x}"));
                     number += 1;
                 }
             }

@@ -61,10 +61,10 @@ fn writes_the_same_entries() {
     let flows6: HashMap<_, Key6, Entry6> = map("flows6").try_into().expect("a hash");
     for (v6, tcp) in [(false, false), (false, true), (true, false), (true, true)] {
         for (nat, old, new) in translations(v6) {
-            for (way_in, from) in links_in() {
-                for (way_out, to) in links_out() {
+            for (ingress, from) in links_in() {
+                for (egress, to) in links_out() {
                     for hook in HOOKS {
-                        let name = format!("{hook:?} {way_in} to {way_out} {nat} {v6} {tcp}");
+                        let name = format!("{hook:?} {ingress} to {egress} {nat} {v6} {tcp}");
                         let mut there = flow(&from, &to, (old, new), tcp);
                         there.devices = (7, 9);
                         let ours = [there.pair(hook), there.back().pair(hook)];

@@ -6,7 +6,7 @@ use ebpf::programs::Dsa;
 
 use crate::flow::{Flow, Pair};
 use crate::frame::{ACK, FIN, Link, Packet, RST, SYN, Tuple};
-use crate::kernel::{Action, Beside, HOOKS, Hook, Kernel, allowed};
+use crate::kernel::{Action, HOOKS, Hook, Kernel, Metadata, allowed};
 use crate::table::{flow, forwarded, links_in, links_out, translations};
 
 /// A flow that is carried, and a packet of it.
@@ -47,11 +47,11 @@ fn for_all(test: impl Fn(&mut Kernel, &Carried)) {
     for hook in HOOKS {
         for (v6, tcp) in [(false, false), (false, true), (true, false), (true, true)] {
             let (_, old, new) = translations(v6).swap_remove(1);
-            for (way, from) in links_in() {
+            for (encap, from) in links_in() {
                 let flow = flow(&from, &to, (old, new), tcp);
                 let pair = flow.pair(hook);
                 let packet = Packet::new(old, tcp, b"some bytes of payload".to_vec());
-                let name = format!("{hook:?}, {way}, IPv6 {v6}, TCP {tcp}");
+                let name = format!("{hook:?}, {encap}, IPv6 {v6}, TCP {tcp}");
                 kernel.put(&pair);
                 let carried = Carried { hook, flow, pair, packet, name };
                 test(&mut kernel, &carried);
@@ -65,14 +65,14 @@ fn for_all(test: impl Fn(&mut Kernel, &Carried)) {
 }
 
 fn passes(kernel: &mut Kernel, c: &Carried, frame: &[u8], out: Out, why: &str) {
-    let ran = kernel.run(c.hook, frame, Beside::default());
+    let ran = kernel.run(c.hook, frame, Metadata::default());
     assert_eq!((ran.action, ran.out), (Action::Pass, out), "{}: {why}", c.name);
-    assert_eq!(ran.frame, frame, "{}: {why}: it stays as it came", c.name);
+    assert_eq!(ran.frame, frame, "{}: {why}: it stays unchanged", c.name);
     assert_eq!(kernel.get(&c.pair).entry().packets, 0, "{}: {why}: not counted", c.name);
 }
 
 fn goes(kernel: &mut Kernel, c: &Carried, packet: &Packet) {
-    let ran = kernel.run(c.hook, &packet.frame(&c.flow.from), Beside::default());
+    let ran = kernel.run(c.hook, &packet.frame(&c.flow.from), Metadata::default());
     assert_eq!((ran.action, ran.out), (Action::Redirect, Out::Forwarded), "{}", c.name);
     assert_eq!(ran.frame, forwarded(packet, &c.flow), "{}", c.name);
     kernel.put(&c.pair);
@@ -127,7 +127,7 @@ fn drop_entries() {
         drop.entry().flags |= FLOW_DROP;
         drop.entry().rule = 7;
         kernel.put(&drop);
-        let ran = kernel.run(c.hook, &c.frame(), Beside::default());
+        let ran = kernel.run(c.hook, &c.frame(), Metadata::default());
         assert_eq!((ran.action, ran.out), (Action::Drop, Out::Dropped), "{}", c.name);
         let counted = *kernel.get(&drop).entry();
         assert_eq!((counted.packets, counted.bytes), (1, c.packet.bytes().len() as u64));
@@ -150,9 +150,9 @@ fn no_entry_when_anything_of_the_key_differs() {
         unknown(kernel, &other(Tuple { dport: 9, ..t }), &c.flow.from, "destination port");
         let packet = Packet { tcp: !c.packet.tcp, ..c.packet.clone() };
         unknown(kernel, &packet, &c.flow.from, "protocol");
-        for (way, from) in links_in() {
+        for (encap, from) in links_in() {
             if from != c.flow.from {
-                unknown(kernel, &c.packet, &from, way);
+                unknown(kernel, &c.packet, &from, encap);
             }
         }
         let mut link = c.flow.from.clone();
@@ -168,7 +168,7 @@ fn no_entry_when_anything_of_the_key_differs() {
             // A priority does not belong to it.
             link.tags[n].tci |= 0xe000;
             let frame = c.packet.frame(&link);
-            let ran = kernel.run(c.hook, &frame, Beside::default());
+            let ran = kernel.run(c.hook, &frame, Metadata::default());
             assert_eq!(ran.frame, forwarded(&c.packet, &c.flow), "{}: priority", c.name);
             kernel.put(&c.pair);
         }
@@ -183,7 +183,7 @@ fn no_entry_when_anything_of_the_key_differs() {
         }
         kernel.remove(&c.pair);
         kernel.put(&elsewhere);
-        let ran = kernel.run(c.hook, &c.frame(), Beside::default());
+        let ran = kernel.run(c.hook, &c.frame(), Metadata::default());
         assert_eq!((ran.action, ran.out), (Action::Pass, Out::Unknown), "{}: device", c.name);
         kernel.remove(&elsewhere);
         kernel.put(&c.pair);
@@ -243,7 +243,7 @@ fn cut_off() {
                 // BPF_PROG_TEST_RUN refuses frames too short for an IP header.
                 continue;
             }
-            let ran = kernel.run(c.hook, &frame[..length], Beside::default());
+            let ran = kernel.run(c.hook, &frame[..length], Metadata::default());
             assert_eq!(ran.action, Action::Pass, "{}: cut at {length}", c.name);
             assert_eq!(ran.frame, frame[..length], "{}: cut at {length}", c.name);
             // A tag that was cut is one in the packet, and no longer IP's.
@@ -292,7 +292,7 @@ fn padding() {
         frame.extend([0xaa; 13]);
         let mut wanted = forwarded(&c.packet, &c.flow);
         wanted.extend([0xaa; 13]);
-        let ran = kernel.run(c.hook, &frame, Beside::default());
+        let ran = kernel.run(c.hook, &frame, Metadata::default());
         assert_eq!((ran.out, ran.frame), (Out::Forwarded, wanted), "{}", c.name);
         let counted = *kernel.get(&c.pair).entry();
         assert_eq!(counted.bytes, c.packet.bytes().len() as u64, "{}", c.name);
@@ -380,7 +380,7 @@ fn headers_that_cannot_be() {
             let mut wrong = c.pair;
             wrong.entry().header_len = length;
             kernel.put(&wrong);
-            let ran = kernel.run(c.hook, &c.frame(), Beside::default());
+            let ran = kernel.run(c.hook, &c.frame(), Metadata::default());
             assert_eq!((ran.action, ran.out), (Action::Drop, Out::NoRoom), "{}: {length}", c.name);
         }
     });

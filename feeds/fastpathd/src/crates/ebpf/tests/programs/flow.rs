@@ -2,8 +2,8 @@
 //! Keys and entries as a daemon would make them, by arithmetic of their own.
 
 use ebpf::layout::{
-    Entry, Entry4, Entry6, FLOW_NAT, FLOW_PLAIN, FLOW_PPPOE, HEADER_MAX, Key4, Key6, TAG_8021AD,
-    TAG_THERE, Way,
+    Encap, Entry, Entry4, Entry6, FLOW_NAT, FLOW_PLAIN, FLOW_PPPOE, HEADER_MAX, Key4, Key6,
+    TAG_8021AD, TAG_THERE,
 };
 
 use crate::frame::{Link, Tag, Tuple, octets};
@@ -40,17 +40,17 @@ impl Pair {
     }
 }
 
-pub(crate) fn way(link: &Link) -> Way {
+pub(crate) fn encap(link: &Link) -> Encap {
     let tag = |n: usize| {
         link.tags.get(n).map_or(0, |t: &Tag| {
             (t.tci & 0xfff) | TAG_THERE | if t.proto == 0x88a8 { TAG_8021AD } else { 0 }
         })
     };
     let session = link.session.unwrap_or(0).to_be_bytes();
-    Way { outer: tag(0), inner: tag(1), session }
+    Encap { outer: tag(0), inner: tag(1), session }
 }
 
-/// The ones' complement sum of ~old and new, of words as they lie in memory; nothing is 0.
+/// The ones' complement sum of ~old and new, of 16-bit words in memory order.
 fn delta(old: &[u8], new: &[u8]) -> u16 {
     let mut sum = 0_u64;
     for (old, new) in old.chunks(2).zip(new.chunks(2)) {
@@ -83,11 +83,11 @@ impl Flow {
         e.dport = self.new.dport.to_be_bytes();
         let mut within = self.to.clone();
         if hook == Hook::Tc && within.instead.is_empty() && within.before.is_empty() {
-            let mut beside = std::mem::take(&mut within.tags).into_iter();
-            if let Some(tag) = beside.next() {
+            let mut tags = std::mem::take(&mut within.tags).into_iter();
+            if let Some(tag) = tags.next() {
                 (e.outer_tci, e.outer_proto) = (tag.tci, tag.proto.to_be_bytes());
             }
-            if let Some(tag) = beside.next() {
+            if let Some(tag) = tags.next() {
                 (e.inner_tci, e.inner_proto) = (tag.tci, tag.proto.to_be_bytes());
             }
         }
@@ -114,7 +114,7 @@ impl Flow {
             let sum = u32::from(e.address_delta) + u32::from(ttl);
             e.l3_delta = u16::try_from(sum % 0xffff).expect("a remainder");
         }
-        e.back = way(&self.to);
+        e.back = encap(&self.to);
         e.back_ifindex = self.devices.1;
         e.back_port = self.ports.1;
         e
@@ -124,17 +124,17 @@ impl Flow {
         let e = self.entry(hook);
         let proto = if self.tcp { 6 } else { 17 };
         let (sport, dport) = (self.old.sport.to_be_bytes(), self.old.dport.to_be_bytes());
-        let (ifindex, way, port) = (self.devices.0, way(&self.from), self.ports.0);
+        let (ifindex, encap, port) = (self.devices.0, encap(&self.from), self.ports.0);
         let bytes = |a| octets(a);
         if self.old.is_v6() {
             let long = |a| <[u8; 16]>::try_from(bytes(a)).expect("IPv6");
             let (src, dst) = (long(self.old.src), long(self.old.dst));
-            let key = Key6 { src, dst, sport, dport, ifindex, way, proto, port };
+            let key = Key6 { src, dst, sport, dport, ifindex, encap, proto, port };
             Pair::V6(key, Entry6 { e, src: long(self.new.src), dst: long(self.new.dst) })
         } else {
             let four = |a| <[u8; 4]>::try_from(bytes(a)).expect("IPv4");
             let (src, dst) = (four(self.old.src), four(self.old.dst));
-            let key = Key4 { src, dst, sport, dport, ifindex, way, proto, port };
+            let key = Key4 { src, dst, sport, dport, ifindex, encap, proto, port };
             Pair::V4(key, Entry4 { e, src: four(self.new.src), dst: four(self.new.dst) })
         }
     }

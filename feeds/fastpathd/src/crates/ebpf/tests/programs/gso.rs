@@ -5,7 +5,7 @@ use ebpf::layout::Out;
 use ebpf::programs::Dsa;
 
 use crate::frame::{Packet, TIMESTAMPS};
-use crate::kernel::{Action, Beside, Hook, Kernel, allowed};
+use crate::kernel::{Action, Hook, Kernel, Metadata, allowed};
 use crate::table::{flow, forwarded, links_in, links_out, translations};
 
 const PIECES: u32 = 2;
@@ -26,29 +26,29 @@ fn counted_and_measured_by_what_is_on_the_wire() {
     for ((v6, tcp), options) in kinds.into_iter().flat_map(|k| options.iter().map(move |o| (k, o)))
     {
         let (_, old, new) = translations(v6).swap_remove(1);
-        for (way_in, from) in links_in() {
-            for (way_out, to) in links_out() {
+        for (ingress, from) in links_in() {
+            for (egress, to) in links_out() {
                 if from.session.is_some() {
                     // Without a kind, which a test run cannot give it, it cannot shrink.
                     continue;
                 }
-                let name = format!("IPv6 {v6}, TCP {tcp}, from {way_in} to {way_out}");
+                let name = format!("IPv6 {v6}, TCP {tcp}, from {ingress} to {egress}");
                 let flow = flow(&from, &to, (old, new), tcp);
                 let size = 1500 - headers(v6, tcp, options);
-                let beside = |size: usize| Beside {
+                let metadata = |size: usize| Metadata {
                     gso_size: u32::try_from(size).expect("short"),
                     gso_segs: PIECES,
-                    ..Beside::default()
+                    ..Metadata::default()
                 };
                 let mut packet = Packet::new(old, tcp, vec![0x5a; 2 * size]);
                 packet.options.clone_from(options);
                 let pair = flow.pair(Hook::Tc);
                 kernel.put(&pair);
                 let frame = packet.frame(&from);
-                let ran = kernel.run(Hook::Tc, &frame, beside(size + 1));
+                let ran = kernel.run(Hook::Tc, &frame, metadata(size + 1));
                 assert_eq!((ran.action, ran.out), (Action::Pass, Out::Mtu), "{name}");
                 assert_eq!(ran.frame, frame, "{name}");
-                let ran = kernel.run(Hook::Tc, &frame, beside(size));
+                let ran = kernel.run(Hook::Tc, &frame, metadata(size));
                 if to.session.is_some() {
                     // Nothing takes packets apart behind PPPoE.
                     assert_eq!((ran.action, ran.out), (Action::Pass, Out::Gso), "{name}");

@@ -34,7 +34,7 @@ pub(crate) enum Action {
 
 /// The metadata of a packet in TC.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Beside {
+pub(crate) struct Metadata {
     /// The device has verified the checksum.
     pub(crate) verified: bool,
     /// The device has given the sum of all of it; the kernel checks the sum afterwards.
@@ -75,9 +75,9 @@ fn compile(source: Option<&Path>) -> Vec<u8> {
     object
 }
 
-fn beside_object() -> &'static [u8] {
+fn harness_object() -> &'static [u8] {
     static OBJECT: OnceLock<Vec<u8>> = OnceLock::new();
-    OBJECT.get_or_init(|| compile(Some(Path::new("tests/programs/beside.c"))))
+    OBJECT.get_or_init(|| compile(Some(Path::new("tests/programs/harness.c"))))
 }
 
 /// True if this process may load programs.
@@ -91,7 +91,7 @@ pub(crate) fn allowed() -> bool {
 
 pub(crate) struct Kernel {
     programs: Programs,
-    beside: Ebpf,
+    harness: Ebpf,
     pub(crate) flows4: HashMap<MapData, Key4, Entry4>,
     pub(crate) flows6: HashMap<MapData, Key6, Entry6>,
     pub(crate) control: Array<MapData, Control>,
@@ -111,18 +111,18 @@ impl Kernel {
         let mut devices: DevMapHash<MapData> = map("devices").try_into().expect("a devmap");
         // The loopback device is the only one that is always there.
         devices.insert(1, 1, None, 0).expect("a device");
-        let mut beside = Ebpf::load(beside_object()).expect("loads");
+        let mut harness = Ebpf::load(harness_object()).expect("loads");
         let first: &mut SchedClassifier =
-            beside.program_mut("beside").expect("there").try_into().expect("of TC");
+            harness.program_mut("harness").expect("there").try_into().expect("of TC");
         first.load().expect("loads");
         let mut subject: ProgramArray<MapData> =
-            beside.take_map("subject").expect("there").try_into().expect("of programs");
+            harness.take_map("subject").expect("there").try_into().expect("of programs");
         let tc = programs.tc(ProgramRole::Tc).expect("there").fd().expect("loaded");
         subject.set(0, tc, 0).expect("set");
         // A program array that only the kernel holds is emptied.
         std::mem::forget(subject);
         let hides_tags = dsa == Dsa::None;
-        let mut kernel = Self { programs, beside, flows4, flows6, control, exits, hides_tags };
+        let mut kernel = Self { programs, harness, flows4, flows6, control, exits, hides_tags };
         kernel.heartbeat(1_000_000);
         kernel
     }
@@ -165,11 +165,11 @@ impl Kernel {
         sum
     }
 
-    pub(crate) fn run(&mut self, hook: Hook, frame: &[u8], beside: Beside) -> Ran {
+    pub(crate) fn run(&mut self, hook: Hook, frame: &[u8], metadata: Metadata) -> Ran {
         let before = self.exits();
         let (action, frame) = match hook {
             Hook::Xdp => self.run_xdp(frame),
-            Hook::Tc => self.run_tc(frame, beside),
+            Hook::Tc => self.run_tc(frame, metadata),
         };
         let after = self.exits();
         assert_eq!(after.seen, before.seen + 1, "one packet is counted once");
@@ -192,14 +192,14 @@ impl Kernel {
         (action, ran.1)
     }
 
-    fn run_tc(&mut self, frame: &[u8], beside: Beside) -> (Action, Vec<u8>) {
+    fn run_tc(&mut self, frame: &[u8], metadata: Metadata) -> (Action, Vec<u8>) {
         let first: &mut SchedClassifier =
-            self.beside.program_mut("beside").expect("there").try_into().expect("of TC");
+            self.harness.program_mut("harness").expect("there").try_into().expect("of TC");
         let program = first.fd().expect("loaded").as_fd().as_raw_fd();
         let (frame, mut mark) = if self.hides_tags { hide_tag(frame) } else { (frame.into(), 0) };
-        mark |= if beside.verified { 0x40000 } else { 0 };
-        let flags = if beside.complete { 1 << 2 } else { 0 };
-        let context = Context { mark, ..Context::of(beside) };
+        mark |= if metadata.verified { 0x40000 } else { 0 };
+        let flags = if metadata.complete { 1 << 2 } else { 0 };
+        let context = Context { mark, ..Context::of(metadata) };
         // Twice over the same packet: the second run reports the metadata. Its result is that of
         // the second, so that the first is known from the counter of its verdict.
         let before = self.exits().out;
@@ -232,7 +232,7 @@ impl Kernel {
     }
 }
 
-/// The outer tag lies beside a packet when TC sees it; in a mark for the program before.
+/// TC gets the outer tag in the metadata of a packet: the mark passes it to the harness.
 fn hide_tag(frame: &[u8]) -> (Vec<u8>, u32) {
     let tag = match frame {
         [_, _, _, _, _, _, _, _, _, _, _, _, 0x81, 0, a, b, _, _, ..] => (*a, *b, 0x10000),
@@ -244,7 +244,7 @@ fn hide_tag(frame: &[u8]) -> (Vec<u8>, u32) {
     (rest, u32::from(u16::from_be_bytes([tag.0, tag.1])) | tag.2)
 }
 
-/// What of `struct __sk_buff` user space may fill in.
+/// The fields of `struct __sk_buff` that user space may set.
 #[derive(Clone, Copy, Default)]
 struct Context {
     mark: u32,
@@ -254,8 +254,8 @@ struct Context {
 }
 
 impl Context {
-    fn of(beside: Beside) -> Self {
-        let Beside { ifindex, gso_segs, gso_size, .. } = beside;
+    fn of(metadata: Metadata) -> Self {
+        let Metadata { ifindex, gso_segs, gso_size, .. } = metadata;
         Self { mark: 0, ifindex, gso_segs, gso_size }
     }
 
@@ -269,7 +269,7 @@ impl Context {
         bytes
     }
 
-    /// TCI and protocol, from the control buffer as `beside.c` fills it.
+    /// TCI and protocol, from the control buffer as `harness.c` fills it.
     fn tag(bytes: &[u8]) -> Option<(u16, u16)> {
         let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four"));
         let short = |at| u16::try_from(word(at)).expect("16 bits");

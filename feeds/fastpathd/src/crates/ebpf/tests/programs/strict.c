@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Loads the programs of an object as a machine would that cannot read words from odd places, as
- * MIPS and older ARM: strict OBJECT. The kernel's verifier is told so here by a flag.
+ * Loads the programs of an object for a machine without unaligned access, such as MIPS and older
+ * ARM: strict OBJECT. A flag makes the kernel's verifier check the alignment.
  */
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>

@@ -6,7 +6,7 @@ use ebpf::programs::Dsa;
 
 use crate::flow::Flow;
 use crate::frame::{FIN, Link, Packet};
-use crate::kernel::{Action, Beside, HOOKS, Hook, Kernel, allowed};
+use crate::kernel::{Action, HOOKS, Hook, Kernel, Metadata, allowed};
 use crate::table::{flow, forwarded, links_in, links_out, translations};
 
 const SWITCHES: [Dsa; 3] = [Dsa::Mtk, Dsa::Gswip, Dsa::Qca];
@@ -37,14 +37,14 @@ fn sent(switch: Dsa, mut link: Link, port: u8) -> Link {
 fn cases(switch: Dsa, mut test: impl FnMut(&str, Flow)) {
     for (v6, tcp) in [(false, false), (false, true), (true, false), (true, true)] {
         for (nat, old, new) in translations(v6) {
-            for (way_in, from) in links_in() {
-                for (way_out, to) in links_out() {
+            for (ingress, from) in links_in() {
+                for (egress, to) in links_out() {
                     for (port_in, port_out) in [(0, 4), (4, 0), (3, 3)] {
                         let from = received(switch, from.clone(), port_in);
                         let to = sent(switch, to.clone(), port_out);
                         let mut flow = flow(&from, &to, (old, new), tcp);
                         flow.ports = (port_in + 1, port_out + 1);
-                        let name = format!("{switch:?} {way_in} to {way_out} {nat} {v6} {tcp}");
+                        let name = format!("{switch:?} {ingress} to {egress} {nat} {v6} {tcp}");
                         test(&name, flow);
                     }
                 }
@@ -62,7 +62,7 @@ fn ends_both(kernel: &mut Kernel, hook: Hook, flow: &Flow, name: &str) {
     kernel.put(&back);
     let mut packet = Packet::new(flow.old, true, Vec::new());
     packet.flags |= FIN;
-    let ran = kernel.run(hook, &packet.frame(&flow.from), Beside::default());
+    let ran = kernel.run(hook, &packet.frame(&flow.from), Metadata::default());
     assert_eq!((ran.action, ran.out), (Action::Pass, Out::Tcp), "{name}");
     assert_eq!(kernel.get(&back).entry().state, STATE_CLOSING, "{name}");
     kernel.remove(&back);
@@ -80,7 +80,7 @@ fn from_port_to_port() {
                 let packet = Packet::new(flow.old, flow.tcp, b"through a switch".to_vec());
                 let pair = flow.pair(hook);
                 kernel.put(&pair);
-                let ran = kernel.run(hook, &packet.frame(&flow.from), Beside::default());
+                let ran = kernel.run(hook, &packet.frame(&flow.from), Metadata::default());
                 assert_eq!((ran.action, ran.out), (Action::Redirect, Out::Forwarded), "{name}");
                 assert_eq!(ran.frame, forwarded(&packet, &flow), "{hook:?} {name}");
                 ends_both(&mut kernel, hook, &flow, name);
@@ -105,7 +105,7 @@ fn from_and_to_other_devices() {
                 let packet = Packet::new(flow.old, flow.tcp, b"through a switch".to_vec());
                 let pair = flow.pair(hook);
                 kernel.put(&pair);
-                let ran = kernel.run(hook, &packet.frame(&flow.from), Beside::default());
+                let ran = kernel.run(hook, &packet.frame(&flow.from), Metadata::default());
                 assert_eq!((ran.action, ran.out), (Action::Redirect, Out::Forwarded), "{name}");
                 assert_eq!(ran.frame, forwarded(&packet, &flow), "{hook:?} {name}");
                 kernel.remove(&pair);
@@ -132,7 +132,7 @@ fn another_port_is_another_flow() {
             kernel.put(&pair);
             let packet = Packet::new(old, false, b"elsewhere".to_vec());
             let frame = packet.frame(&received(switch, link, 1));
-            let ran = kernel.run(hook, &frame, Beside::default());
+            let ran = kernel.run(hook, &frame, Metadata::default());
             assert_eq!((ran.action, ran.out), (Action::Pass, Out::Unknown), "{hook:?} {switch:?}");
             assert_eq!(ran.frame, frame);
         }
@@ -153,7 +153,7 @@ fn not_a_frame_of_a_port() {
             let mut from = received(Dsa::Qca, links_in().swap_remove(0).1, 1);
             from.instead = tag.to_vec();
             let frame = packet.frame(&from);
-            let ran = kernel.run(hook, &frame, Beside::default());
+            let ran = kernel.run(hook, &frame, Metadata::default());
             assert_eq!((ran.action, ran.out), (Action::Pass, Out::NotIp), "{hook:?} {tag:02x?}");
             assert_eq!(ran.frame, frame);
         }
@@ -172,13 +172,13 @@ fn groups_and_frames_that_are_cut() {
         let mut from = received(switch, links_in().swap_remove(0).1, 1);
         let frame = packet.frame(&from);
         for length in 14..frame.len() - b"to many".len() {
-            let ran = kernel.run(Hook::Xdp, &frame[..length], Beside::default());
+            let ran = kernel.run(Hook::Xdp, &frame[..length], Metadata::default());
             assert_eq!(ran.out, Out::Malformed, "{switch:?}: {length}");
             assert_eq!(ran.frame, frame[..length]);
         }
         from.dst[0] |= 1;
         for hook in HOOKS {
-            let ran = kernel.run(hook, &packet.frame(&from), Beside::default());
+            let ran = kernel.run(hook, &packet.frame(&from), Metadata::default());
             assert_eq!((ran.action, ran.out), (Action::Pass, Out::Multicast), "{switch:?}");
         }
     }
@@ -199,8 +199,8 @@ fn long_packets_are_left_to_the_kernel() {
         flow.ports = (2, 3);
         kernel.put(&flow.pair(Hook::Tc));
         let frame = Packet::new(old, true, vec![0; 2800]).frame(&from);
-        let beside = Beside { gso_size: 1400, gso_segs: 2, ..Beside::default() };
-        let ran = kernel.run(Hook::Tc, &frame, beside);
+        let metadata = Metadata { gso_size: 1400, gso_segs: 2, ..Metadata::default() };
+        let ran = kernel.run(Hook::Tc, &frame, metadata);
         assert_eq!((ran.action, ran.out), (Action::Pass, Out::Gso), "{switch:?}");
         assert_eq!(ran.frame, frame);
     }

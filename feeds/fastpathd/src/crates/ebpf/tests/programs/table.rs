@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Every way to come in × every way to go out × what NAT changes × version × protocol × hook.
+//! Each encapsulation at ingress × each at egress × what NAT changes × version × protocol × hook.
 
 use ebpf::layout::Out;
 use ebpf::programs::Dsa;
@@ -7,7 +7,7 @@ use ebpf::programs::Dsa;
 use crate::dissect::{Expected, check};
 use crate::flow::Flow;
 use crate::frame::{Link, Packet, TIMESTAMPS, Tuple};
-use crate::kernel::{Action, Beside, HOOKS, Hook, Kernel, allowed};
+use crate::kernel::{Action, HOOKS, Hook, Kernel, Metadata, allowed};
 
 const STATION: [u8; 6] = [0x02, 0, 0, 0, 0x11, 1];
 const GATEWAY_IN: [u8; 6] = [0x02, 0, 0, 0, 0x22, 2];
@@ -102,10 +102,10 @@ fn every_header_and_translation() {
         for v6 in [false, true] {
             for tcp in [false, true] {
                 for (nat, old, new) in translations(v6) {
-                    for (way_in, from) in links_in() {
-                        for (way_out, to) in links_out() {
+                    for (ingress, from) in links_in() {
+                        for (egress, to) in links_out() {
                             let name = format!(
-                                "{hook:?} IPv{} {} from {way_in} to {way_out} NAT {nat}",
+                                "{hook:?} IPv{} {} from {ingress} to {egress} NAT {nat}",
                                 if v6 { 6 } else { 4 },
                                 if tcp { "TCP" } else { "UDP" },
                             );
@@ -139,7 +139,7 @@ fn one(
     packet.options = if number.is_multiple_of(2) { Vec::new() } else { TIMESTAMPS.to_vec() };
     let pair = flow.pair(hook);
     kernel.put(&pair);
-    let ran = kernel.run(hook, &packet.frame(&flow.from), Beside::default());
+    let ran = kernel.run(hook, &packet.frame(&flow.from), Metadata::default());
     assert_eq!((ran.action, ran.out), (Action::Redirect, Out::Forwarded), "{name}");
     assert_eq!(ran.frame, forwarded(&packet, flow), "{name}");
     let counted = *kernel.get(&pair).entry();

@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use ebpf::layout::{
-    Control, Entry, Entry4, Entry6, Exits, HEADER_MAX, Key4, Key6, LAYOUT, OUT_NUMBER, Way,
+    Control, Encap, Entry, Entry4, Entry6, Exits, HEADER_MAX, Key4, Key6, LAYOUT, OUT_NUMBER,
 };
 use ebpf::programs::{Dsa, LoadOptions, ProgramRole, Programs};
 
@@ -37,7 +37,7 @@ fn programs_are_far_from_the_limit() {
 
 /// Without this, programs do not load on MIPS and older ARM.
 #[test]
-fn words_lie_where_words_may() {
+fn accesses_are_aligned() {
     if !allowed() {
         return;
     }
@@ -48,8 +48,8 @@ fn words_lie_where_words_may() {
     let mut compile = Command::new("cc");
     compile.arg("-o").arg(file("")).arg(here.join("tests/programs/strict.c")).arg("-lbpf");
     assert!(compile.status().expect("a C compiler").success());
-    let told = Command::new(file("")).arg(file(".o")).output().expect("runs");
-    assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
+    let output = Command::new(file("")).arg(file(".o")).output().expect("runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     for end in ["", ".o"] {
         std::fs::remove_file(file(end)).expect("removed");
     }
@@ -67,13 +67,13 @@ macro_rules! offsets {
     };
 }
 
-/// The same questions to a C compiler.
+/// The C compiler has the same sizes and offsets.
 #[test]
 fn layouts_agree() {
-    let mut ours = [
-        offsets!(Way "way": outer inner session),
-        offsets!(Key4 "key4": src dst sport dport ifindex way proto port),
-        offsets!(Key6 "key6": src dst sport dport ifindex way proto port),
+    let mut expected = [
+        offsets!(Encap "encap": outer inner session),
+        offsets!(Key4 "key4": src dst sport dport ifindex encap proto port),
+        offsets!(Key6 "key6": src dst sport dport ifindex encap proto port),
         offsets!(Entry "entry": used packets bytes state ifindex mtu flags header_len sport dport
             outer_tci outer_proto inner_tci inner_proto l3_delta address_delta port_delta back
             back_ifindex back_port zero l4_delta rule zero_begin header
@@ -84,12 +84,12 @@ fn layouts_agree() {
         offsets!(Control "control": alive_until now layout),
     ]
     .concat();
-    ours.push(format!("OUT_NUMBER {OUT_NUMBER}"));
-    ours.push(format!("HEADER_MAX {HEADER_MAX}"));
-    ours.push(format!("LAYOUT {LAYOUT}"));
-    let prints = ours.iter().map(|line| {
-        let (question, _) = line.rsplit_once(' ').expect("two words");
-        format!("printf(\"%s %zu\\n\", \"{question}\", (size_t)({question}));\n")
+    expected.push(format!("OUT_NUMBER {OUT_NUMBER}"));
+    expected.push(format!("HEADER_MAX {HEADER_MAX}"));
+    expected.push(format!("LAYOUT {LAYOUT}"));
+    let prints = expected.iter().map(|line| {
+        let (expression, _) = line.rsplit_once(' ').expect("an expression and its value");
+        format!("printf(\"%s %zu\\n\", \"{expression}\", (size_t)({expression}));\n")
     });
     let source = format!(
         "#include <stddef.h>\n#include <stdio.h>\n#include \"layout.h\"\nint main(void) {{\n{}}}\n",
@@ -102,9 +102,9 @@ fn layouts_agree() {
     let mut compile = Command::new("cc");
     compile.args(["-I", headers, "-o"]).arg(file("")).arg(file(".c"));
     assert!(compile.status().expect("a C compiler").success());
-    let told = Command::new(file("")).output().expect("runs");
-    let theirs = String::from_utf8(told.stdout).expect("text");
-    assert_eq!(theirs.lines().collect::<Vec<_>>(), ours);
+    let output = Command::new(file("")).output().expect("runs");
+    let printed = String::from_utf8(output.stdout).expect("text");
+    assert_eq!(printed.lines().collect::<Vec<_>>(), expected);
     for end in ["", ".c"] {
         std::fs::remove_file(file(end)).expect("removed");
     }

@@ -160,8 +160,8 @@ struct Wire {
 
 fn shell(command: &str) -> String {
     let output = Command::new("sh").args(["-ec", command]).output().expect("a shell");
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{command}: {told}");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{command}: {stderr}");
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
@@ -300,9 +300,9 @@ fn with_partial(packet: &Packet, flow: &Flow) -> (Vec<u8>, usize) {
 fn each(mut test: impl FnMut(&str, &Flow, &Packet)) {
     for (v6, tcp) in [(false, false), (false, true), (true, false), (true, true)] {
         for (nat, old, new) in translations(v6) {
-            for (way_in, from) in links_in() {
-                for (way_out, to) in links_out() {
-                    let name = format!("IPv6 {v6} TCP {tcp} from {way_in} to {way_out} NAT {nat}");
+            for (ingress, from) in links_in() {
+                for (egress, to) in links_out() {
+                    let name = format!("IPv6 {v6} TCP {tcp} from {ingress} to {egress} NAT {nat}");
                     let flow = flow(&from, &to, (old, new), tcp);
                     let packet = Packet::new(old, tcp, name.clone().into_bytes());
                     test(&name, &flow, &packet);

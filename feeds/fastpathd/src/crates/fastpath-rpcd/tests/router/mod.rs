@@ -30,7 +30,7 @@ struct Rpcd {
     /// The session that applied, and the files as they were.
     applied: Option<(String, BTreeMap<String, String>)>,
     /// The events that procd received.
-    told: Vec<String>,
+    reloaded: Vec<String>,
     /// The daemon's `status`; none: it does not run.
     status: Option<Map>,
     made: usize,
@@ -121,8 +121,8 @@ impl Router {
     }
 
     /// The files of procd's events that did not come from rpcd.
-    pub(crate) fn told(&self) -> Vec<String> {
-        self.rpcd().told.clone()
+    pub(crate) fn reloaded(&self) -> Vec<String> {
+        self.rpcd().reloaded.clone()
     }
 
     fn rpcd(&self) -> MutexGuard<'_, Rpcd> {
@@ -164,7 +164,7 @@ impl Rpcd {
                 Ok(map([("access", json!(may))]))
             }
             ("service", "event") => {
-                self.told.extend(args["data"]["package"].as_str().map(str::to_owned));
+                self.reloaded.extend(args["data"]["package"].as_str().map(str::to_owned));
                 Ok(Map::new())
             }
             ("uci", _) => self.uci(&session, method, args),

@@ -65,7 +65,7 @@ pub(crate) enum Outcome {
     Reply(Result<Blobmsg, EncodeError>, Vec<Effect>),
     /// The request cannot be understood; the text is for the log.
     Invalid(String),
-    /// What was asked for does not exist.
+    /// The requested object does not exist.
     NotFound,
     /// No such method.
     NoMethod,
@@ -77,7 +77,7 @@ pub(crate) enum Outcome {
     Engine { effects: Vec<Effect>, engine: Engine },
 }
 
-/// Answers one request. `args` as they came, with the session id that uhttpd adds; they fit
+/// Answers one request. `args` as received, with the session id that uhttpd adds; they fit
 /// [`METHODS`].
 pub(crate) fn call(core: &mut Core, method: &str, mut args: Map) -> Outcome {
     // What the doctor shows depends on whose session it is.

@@ -18,7 +18,7 @@ pub(crate) enum Event {
     Up(ubus::Handle),
     /// The connection is lost.
     Down,
-    /// A method of ours was called.
+    /// One of our methods was called.
     Invoked(ubus::Request),
     /// Whether anybody is subscribed to our notifications.
     Subscribed(bool),

@@ -46,7 +46,7 @@ fn the_digest_is_of_the_configuration_in_use() {
 
 /// Viewers read `status` and the log.
 #[test]
-fn a_refused_url_is_told_without_its_password() {
+fn a_refused_url_is_reported_without_its_password() {
     let mut core = running();
     for url in ["htps://ann:geheim@rules.example/x", "ann:geheim@rules.example/x"] {
         let mut values = configuration("flowtable");

@@ -72,8 +72,7 @@ impl Io {
         }
     }
 
-    /// Notifies an init script that there is something for it. Without ubus it finds out at its
-    /// next start.
+    /// Notifies an init script of an event. Without ubus it learns of it at its next start.
     pub(crate) fn notify_service(&self, event: &'static str) {
         self.with_bus(move |bus, _| async move {
             if let Err(error) = connection::event(&bus, event).await {

@@ -266,7 +266,7 @@ fn page(core: &Core, filter: &AlertFilter, limit: usize) -> Page {
 /// The answer of `alerts`.
 ///
 /// # Errors
-/// What is wrong with the request.
+/// The defect of the request.
 pub(crate) fn alerts(core: &Core, args: &Value) -> Result<Page, QueryError> {
     const LIMIT: usize = 100;
     const MOST: usize = 500;

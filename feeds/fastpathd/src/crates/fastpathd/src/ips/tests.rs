@@ -351,17 +351,17 @@ fn an_unchanged_network_restarts_nothing() {
 #[test]
 fn a_suricata_that_stays_down_is_started_again() {
     let (mut core, _) = reading(&json!({"enabled": "1"}), &[]);
-    let mut told = 0;
+    let mut commands = 0;
     for second in 1..=45 {
         core.now = at(second * 1000);
         core.probed(sample(Vec::new()));
         let effects = core.second(&Readings::default());
-        told += effects
+        commands += effects
             .iter()
             .filter(|effect| **effect == AnyEffect::Ips(Effect::NotifyService))
             .count();
     }
-    assert_eq!(told, 2, "every 20 seconds");
+    assert_eq!(commands, 2, "every 20 seconds");
 }
 
 #[test]

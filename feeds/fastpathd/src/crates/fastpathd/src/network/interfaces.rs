@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn zones_take_lists_and_words() {
+    fn zones_accept_lists_and_strings() {
         let dump = json!({"interface": [
             {"interface": "office", "up": true, "uptime": 7, "l3_device": "br-lan.10",
              "device": "br-lan.10", "proto": "static",
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn masqueraded_zone_is_a_way_out() {
+    fn a_masqueraded_zone_is_outside() {
         assert!(firewall().is_wan("uplink"));
         assert!(!firewall().is_wan("lan"));
         assert!(Firewall::default().is_wan("wan"));

@@ -45,16 +45,16 @@ fn a_disconnected_wan_is_neither_an_error_nor_a_cable_fault() {
 fn only_a_port_that_is_up_can_lack_a_link() {
     let mut core = running();
     disconnected(&mut core, true);
-    let told = |core: &mut Core| {
+    let health = |core: &mut Core| {
         let status = ask(core, "status", json!({}));
         let text = status["health"][0]["text"].as_str().unwrap().to_owned();
         (status["wan"][0]["hindrance"].as_str().unwrap().to_owned(), text)
     };
-    let (why, text) = told(&mut core);
+    let (why, text) = health(&mut core);
     assert_eq!((why.as_str(), text.contains("link")), ("port-down", false), "{text}");
     let port = core.network.topology().link_named("wan").unwrap().clone();
     core.network_changed(vec![topology::Change::Link(topology::Link { up: true, ..port.clone() })]);
-    let (why, text) = told(&mut core);
+    let (why, text) = health(&mut core);
     assert_eq!(why, "no-link");
     assert_eq!(text, "wan is down: its port has no link.");
     core.network_changed(vec![topology::Change::Link(topology::Link {
@@ -62,7 +62,7 @@ fn only_a_port_that_is_up_can_lack_a_link() {
         carrier: true,
         ..port
     })]);
-    assert_eq!(told(&mut core), (String::new(), "wan is down.".to_owned()));
+    assert_eq!(health(&mut core), (String::new(), "wan is down.".to_owned()));
 }
 
 #[test]

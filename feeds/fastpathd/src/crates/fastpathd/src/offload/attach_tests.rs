@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which devices have a program, and what becomes of those that have none.
+//! Which devices have a program, and which path those without one take.
 
 use super::*;
 

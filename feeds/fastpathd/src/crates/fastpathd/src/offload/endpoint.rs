@@ -17,38 +17,38 @@ pub(crate) fn endpoint(
     topology: &Topology,
     address: IpAddr,
 ) -> Result<Endpoint, Reason> {
-    let way = topology.link_path(address).map_err(|why| match why {
+    let path = topology.link_path(address).map_err(|why| match why {
         PathError::Route => Reason::NoRoute,
         PathError::Tunnel => Reason::Tunnel,
         PathError::Neighbour => Reason::NoNeighbour,
         PathError::Port => Reason::NoDevice,
     })?;
-    let program = programs.iter().find(|program| *program.device == *way.port_name);
+    let program = programs.iter().find(|program| *program.device == *path.port_name);
     let hook = program.and_then(|program| program.hook).ok_or(Reason::NoDevice)?;
-    if way.tags.len() > 2 {
+    if path.tags.len() > 2 {
         return Err(Reason::NotTaken);
     }
     let tag = |at: usize| {
-        way.tags.get(at).map(|VlanTag { vid, service }| Tag { vid: *vid, service: *service })
+        path.tags.get(at).map(|VlanTag { vid, service }| Tag { vid: *vid, service: *service })
     };
-    let mut dependencies = vec![Dependency::Session; usize::from(way.session.is_some())];
-    for index in &way.links {
+    let mut dependencies = vec![Dependency::Session; usize::from(path.session.is_some())];
+    for index in &path.links {
         dependencies.push(Dependency::Link(*index));
     }
-    if let Some((index, address)) = way.neighbour {
+    if let Some((index, address)) = path.neighbour {
         dependencies.push(Dependency::Neighbour(index, address));
     }
-    if let Some((bridge, mac)) = way.station {
+    if let Some((bridge, mac)) = path.station {
         dependencies.push(Dependency::Station(bridge, mac.0));
         dependencies.push(Dependency::Vlans(bridge));
     }
     let side = EntrySide {
-        device: way.port,
+        device: path.port,
         hook,
-        encapsulation: Encapsulation { outer: tag(0), inner: tag(1), session: way.session },
-        local: way.local.0,
-        next_hop: Some(way.next_hop.0),
-        mtu: way.mtu,
+        encapsulation: Encapsulation { outer: tag(0), inner: tag(1), session: path.session },
+        local: path.local.0,
+        next_hop: Some(path.next_hop.0),
+        mtu: path.mtu,
     };
     Ok(Endpoint { side, dependencies })
 }

@@ -212,16 +212,16 @@ fn a_table_that_is_removed_again_and_again_is_put_back_in_calm() {
 #[test]
 fn a_changed_table_is_looked_at_at_once_and_then_in_calm() {
     let mut flowtable = running(&["lan1"]);
-    let look = Some(Job::Verify(plan(Engine::Flowtable, &["lan1"])));
-    assert_eq!(flowtable.touched(Touch::Changed, at(5)), look);
+    let verify = Some(Job::Verify(plan(Engine::Flowtable, &["lan1"])));
+    assert_eq!(flowtable.touched(Touch::Changed, at(5)), verify);
     flowtable.verified(true, at(5));
     for _ in 0..100 {
         assert_eq!(flowtable.touched(Touch::Changed, at(6)), None);
     }
     assert_eq!(flowtable.second(at(6)), None);
-    assert_eq!(flowtable.second(at(7)), look);
+    assert_eq!(flowtable.second(at(7)), verify);
     flowtable.verified(true, at(7));
-    assert_eq!(flowtable.second(at(26)), None, "a look of its own is not due");
+    assert_eq!(flowtable.second(at(26)), None, "a verify of its own is not due");
     assert_eq!(flowtable.touched(Touch::None, at(26)), None);
 }
 

@@ -111,9 +111,9 @@ impl Updates {
         let sources = &self.settings.sources;
         let hour = match self.settings.hour {
             Hour::Daily(hour) if self.wanted && !sources.is_empty() => Some(hour),
-            Hour::Daily(_) | Hour::ByHand => None,
+            Hour::Daily(_) | Hour::Manual => None,
         };
-        let automatic = self.wanted && self.settings.hour != Hour::ByHand;
+        let automatic = self.wanted && self.settings.hour != Hour::Manual;
         self.next_ms = match hour {
             _ if automatic && self.sources_changed => now_ms + SOON,
             _ if automatic && self.has_removed_sources() => now_ms + FIRST,
@@ -359,8 +359,8 @@ mod tests {
         };
         let mut settings = rules::Settings::default();
         assert_eq!(started(&settings), 1000 + FIRST, "the line has to come up first");
-        settings.hour = Hour::ByHand;
-        assert_eq!(started(&settings), 0, "by hand only");
+        settings.hour = Hour::Manual;
+        assert_eq!(started(&settings), 0, "manual updates only");
     }
 
     #[test]

@@ -14,7 +14,7 @@ config::named! {
 }
 
 /// One rule that fired on one packet. All texts are from the network or from rule files:
-/// bounded, valid, and otherwise as they came.
+/// bounded, valid, and otherwise unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alert {
     /// Unix milliseconds by Suricata's clock; 0 if it said none.

@@ -30,7 +30,7 @@ fn everything_has_its_place() {
 }
 
 #[test]
-fn offenders_are_told_once_and_only_if_proven() {
+fn offenders_are_reported_once_and_only_if_proven() {
     let mut events = Events::default();
     events.take(recorded());
     events.take(recorded());

@@ -23,7 +23,7 @@ pub struct ListenError {
     source: std::io::Error,
 }
 
-/// Hears Suricata. One connection at a time; a new one ends the old.
+/// Receives the events of Suricata. One connection at a time; a new one ends the old.
 #[derive(Debug)]
 pub struct EventListener {
     path: PathBuf,
@@ -62,7 +62,7 @@ impl EventListener {
     /// again; it may be given up at any time.
     ///
     /// # Errors
-    /// No connection can be accepted. Trying again at once would be in vain.
+    /// No connection can be accepted. An immediate retry would fail, too.
     pub async fn next(&mut self, now: impl Fn() -> Duration) -> Result<Batch, ListenError> {
         let mut batch = Batch::default();
         tokio::select! {

@@ -35,7 +35,7 @@ impl Heard {
 const DROP: &[u8] = b"{\"event_type\":\"drop\"}\n";
 
 #[tokio::test]
-async fn lines_are_heard_until_the_end() {
+async fn lines_are_received_until_the_end() {
     let mut heard = listener("lines");
     let mut suricata = heard.connect().await;
     assert!(heard.next().await.connected);
@@ -82,7 +82,7 @@ async fn everybody_can_reach_the_socket_and_nobody_finds_it_afterwards() {
 }
 
 #[tokio::test]
-async fn a_path_that_cannot_be_is_told() {
+async fn an_impossible_path_is_reported() {
     let error = EventListener::bind(Path::new("/proc/no/eve.sock"), vec![], Rates::default());
     let error = error.expect_err("no such folder").to_string();
     assert!(error.starts_with("cannot make the socket for Suricata's events, /proc/no"), "{error}");

@@ -49,8 +49,8 @@ impl Strain {
         if recent(self.lost) {
             return Some(lost(seen));
         }
-        if let Some(words) = deaf(seen) {
-            return Some(words);
+        if let Some(text) = deaf(seen) {
+            return Some(text);
         }
         if recent(self.lagged) {
             return Some("Suricata lags: packets wait long for a verdict.".to_owned());
@@ -58,8 +58,8 @@ impl Strain {
         if recent(self.late) {
             return Some("Suricata processes packets but answers commands late.".to_owned());
         }
-        if let Some(words) = rules(seen) {
-            return Some(words);
+        if let Some(text) = rules(seen) {
+            return Some(text);
         }
         let mute = self.mute_since.is_some_and(|since| now.saturating_sub(since) >= CONNECTS);
         mute.then(|| "No events arrive from Suricata: alerts are missing.".to_owned())

@@ -9,7 +9,7 @@
 //! * `arguments`: one a line;
 //! * `overlay`: the whole file.
 //!
-//! `GOLDEN_UPDATE=1` writes the last two anew; read the difference before you commit it.
+//! `GOLDEN_UPDATE=1` renews the last two; review the diff before you commit it.
 
 use std::fs;
 use std::path::Path;

@@ -70,7 +70,7 @@ fn start(program: &std::ffi::OsStr) -> Option<Live> {
     Some(Live { child, folder, case, commands, events, listener, health, answered, begun })
 }
 
-/// A wait ends with what it waits for; how soon the daemon sees it is tested by its own clock.
+/// A wait ends when its condition holds; the daemon's reaction times are tested elsewhere.
 const LIMIT: Duration = Duration::from_secs(300);
 
 fn run(program: &std::ffi::OsStr, folder: &std::path::Path, case: &Case) -> Child {
@@ -105,8 +105,8 @@ impl Live {
         queues_of(&parse_queues(&fs::read_to_string(path).unwrap_or_default()), 0..=1)
     }
 
-    /// Looks once, as the daemon does every half a second, and hears events meanwhile.
-    async fn look(&mut self) -> Condition {
+    /// Probes once, as the daemon does every half second, and receives events meanwhile.
+    async fn probe(&mut self) -> Condition {
         let next = self.begun.elapsed() + Duration::from_millis(500);
         if self.commands.uptime().await.is_ok() {
             self.answered = Some(self.now());
@@ -143,7 +143,7 @@ impl Live {
     async fn until(&mut self, state: State, limit: Duration) -> Condition {
         let end = self.now() + limit;
         loop {
-            let condition = self.look().await;
+            let condition = self.probe().await;
             if condition.state == state {
                 return condition;
             }
@@ -200,7 +200,7 @@ async fn reloads(live: &mut Live) {
     fs::write(live.folder.join("our.rules"), bad).expect("rules");
     live.commands.reload_rules().await.expect("begun");
     for _ in 0..60 {
-        live.look().await;
+        live.probe().await;
         if live.commands.reload_time().await.expect("a time") != before {
             break;
         }
@@ -227,11 +227,11 @@ async fn counts(live: &mut Live) {
         if live.events.counters.is_some() {
             break;
         }
-        live.look().await;
+        live.probe().await;
     }
-    let told = live.events.counters.expect("within 20 seconds");
+    let counters = live.events.counters.expect("within 20 seconds");
     let asked = live.commands.counters().await.expect("counters");
-    assert_eq!(told.rules, asked.rules);
-    assert_eq!(told.blocked, 0);
+    assert_eq!(counters.rules, asked.rules);
+    assert_eq!(counters.blocked, 0);
     assert_eq!((live.events.counts.unparsable, live.events.counts.oversized), (0, 0));
 }

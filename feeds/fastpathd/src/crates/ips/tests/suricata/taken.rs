@@ -215,7 +215,7 @@ fn what_has_to_hold_to_the_end_never_lets_go() {
     }
 }
 
-/// Why whoever starts Suricata has to look for the overlay and for complaints about it.
+/// The reason why the init script checks the overlay file and Suricata's messages about it.
 #[test]
 fn an_overlay_that_is_not_there_is_no_error_to_suricata() {
     let Some(program) = suricata() else {

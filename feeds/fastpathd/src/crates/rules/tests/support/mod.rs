@@ -139,8 +139,8 @@ pub(crate) fn lines(path: &Path) -> Vec<String> {
 }
 
 /// Runs the program and reads its output.
-pub(crate) fn run(command: &mut Command, words: &[&str], input: &str) -> Answer {
-    let command = command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped());
+pub(crate) fn run(command: &mut Command, args: &[&str], input: &str) -> Answer {
+    let command = command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().expect("the program");
     let mut stdin = child.stdin.take().expect("its input");
     stdin.write_all(input.as_bytes()).expect("the request");

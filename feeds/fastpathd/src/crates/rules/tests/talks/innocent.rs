@@ -12,10 +12,10 @@ pub(super) fn talks() -> Vec<Talk> {
     program[..2].copy_from_slice(b"MZ");
     program[128..132].copy_from_slice(b"PE\0\0");
     vec![
-        back("words about users", "text/html", b"<p>uid=0 is root, gid=0 too, groups=0</p>"),
+        back("text about users", "text/html", b"<p>uid=0 is root, gid=0 too, groups=0</p>"),
         back("a Windows program", "application/octet-stream", &program),
         back("an image", "image/png", b"\x89PNG\r\n\x1a\nMZ PE\0\0 \x7fELF"),
-        back("words about PowerShell", "text/html", b"use Net.WebClient and its DownloadString"),
+        back("text about PowerShell", "text/html", b"use Net.WebClient and its DownloadString"),
         asked("shop", get("/select?union=1&cmd=list&path=../img", "")),
         asked("search", get("/?q=how+to+use+wget+and+curl;+see+http", "")),
         asked("braces", get("/?t=${title}", "X-Template: ${a} ${b}\r\n")),

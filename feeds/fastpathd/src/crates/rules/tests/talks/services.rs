@@ -77,7 +77,7 @@ pub(super) fn passwords() -> Vec<Talk> {
         says(Outside, "230 good\r\n"),
     ];
     let basic = get("/", "Authorization: Basic Ym9iOng=\r\n");
-    let mail = |greeting, words| vec![says(Outside, greeting), says(Home, words)];
+    let mail = |greeting, text| vec![says(Outside, greeting), says(Home, text)];
     vec![
         tcp("FTP", &[8_100_050], Home, 21, ftp),
         tcp("FTP, anonymous", &[], Home, 21, anonymous),

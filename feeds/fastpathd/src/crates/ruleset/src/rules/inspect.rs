@@ -21,21 +21,21 @@ pub(super) fn chains(inspection: &InspectionRules) -> Vec<Chain> {
     let by_policy = inspection.policies.iter().any(|policy| !policy.is_void());
     let mut chains = vec![Chain {
         name: "ips",
-        comment: "!fastpath: who is inspected, by who opened the connection",
+        comment: "!fastpath: which connections are inspected, by initiator",
         priority: Some("filter + 10"),
         rules: entry(inspection, by_policy),
     }];
     if by_policy {
         chains.push(Chain {
             name: "ips_reply",
-            comment: "!fastpath: the same for the way back",
+            comment: "!fastpath: the same policies for replies",
             priority: None,
             rules: policies(inspection, "reply"),
         });
     }
     chains.push(Chain {
         name: "ips_inspect",
-        comment: "!fastpath: until Suricata has seen enough or the budget is spent",
+        comment: "!fastpath: inspected until bypassed or until the budget is spent",
         priority: None,
         rules: inspect(inspection.marks),
     });
@@ -47,7 +47,7 @@ pub(super) fn chains(inspection: &InspectionRules) -> Vec<Chain> {
     });
     chains.push(Chain {
         name: "ips_seen",
-        comment: "!fastpath: Suricata let it pass",
+        comment: "!fastpath: accepted by Suricata",
         priority: None,
         rules: seen(inspection),
     });
@@ -63,7 +63,7 @@ fn entry(inspection: &InspectionRules, by_policy: bool) -> Vec<Rule> {
             format!(
                 "meta mark & {ours:#010x} != 0x00000000 meta mark set meta mark & {others:#010x}"
             ),
-            "our bits mean nothing before this",
+            "clear our bits: they are set below",
         ),
         // The kernel copies the mark of the master when an expected connection begins.
         Rule::new(
@@ -87,7 +87,7 @@ fn entry(inspection: &InspectionRules, by_policy: bool) -> Vec<Rule> {
     if by_policy {
         // A packet without a connection (invalid, untracked) has no direction: it counts as a
         // packet of the initiator.
-        rules.push(Rule::new("ct direction reply goto ips_reply", "the way back"));
+        rules.push(Rule::new("ct direction reply goto ips_reply", "replies"));
     }
     rules.extend(policies(inspection, "original"));
     rules
@@ -188,7 +188,7 @@ pub(super) fn gate(inspection: &InspectionRules) -> Rule {
                 "counter name \"uninspected\" meta mark set meta mark | {:#010x}",
                 inspection.marks.done()
             ),
-            "the gate is open: it passes uninspected",
+            "the gate is open: passes uninspected",
         ),
         Gate::Closed => {
             Rule::new("counter name \"refused\" drop", "the gate is closed: nothing passes")
@@ -202,7 +202,7 @@ pub(super) fn passed(marks: Marks) -> [Rule; 2] {
     [
         Rule::new(
             format!("meta mark & {spent:#010x} == 0x00000000 goto ips_seen"),
-            "Suricata let it pass",
+            "accepted by Suricata",
         ),
         Rule::new(
             format!(
@@ -225,13 +225,13 @@ fn seen(inspection: &InspectionRules) -> Vec<Rule> {
                 "meta mark & {bypass:#010x} != 0x00000000 \
                  ct mark set ct mark | {bypass:#010x} counter name \"bypassed\""
             ),
-            "Suricata has seen enough",
+            "bypassed by Suricata",
         ),
         Rule::new(
             format!(
                 "meta mark & {ours:#010x} != 0x00000000 meta mark set meta mark & {others:#010x}"
             ),
-            "our bits end here",
+            "clear our bits",
         ),
     ];
     let budgets = [("bytes", inspection.budget_bytes), ("packets", inspection.budget_packets)];

@@ -4,7 +4,8 @@
 //! ```text
 //!   left: 10.1.0.2, fd00:1::2 ── lan0 [gateway] wan0 ── 10.2.0.2, fd00:2::2 :right
 //! ```
-//! The gateway is the thread that made it; what is run there (`ip`, `nft`) runs in its namespace.
+//! The gateway is the thread that made it; programs started there (`ip`, `nft`) run in its
+//! namespace.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail anywhere")]
 
@@ -44,7 +45,7 @@ impl Host {
         result.recv().unwrap()
     }
 
-    /// A socket of this host; packets that do not come are waited for in vain for 0.25 s.
+    /// A socket of this host with a receive timeout of 0.25 s.
     pub(crate) fn socket(&self, address: &str) -> UdpSocket {
         let address: SocketAddr = address.parse().unwrap();
         let socket = self.run(move || UdpSocket::bind(address)).unwrap();
@@ -78,7 +79,7 @@ impl Network {
             ip(&format!("addr add 10.{net}.0.1/24 dev {device}"));
             ip(&format!("addr add fd00:{net}::1/64 dev {device} nodad"));
             ip(&format!("link set {device} up"));
-            // Who has just come up does not always hear the first solicitation.
+            // A device that has just come up may miss the first solicitation.
             ip(&format!("neigh add fd00:{net}::2 lladdr {theirs} dev {device}"));
             host.run(move || {
                 ip(&format!("addr add 10.{net}.0.2/24 dev eth0"));

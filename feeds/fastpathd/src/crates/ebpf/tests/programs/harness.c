@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Runs before and after a TC program in BPF_PROG_TEST_RUN, which can neither put a tag beside a
- * packet nor show one there. The mark tells what to do before; a second run of the same packet
- * writes to the control buffer what lies beside it then.
+ * Runs before and after a TC program in BPF_PROG_TEST_RUN, which can neither set a VLAN tag in the
+ * metadata of a packet nor report it. The mark selects the metadata to set before; a second run of
+ * the same packet writes the resulting metadata to the control buffer.
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -22,7 +22,7 @@ struct {
 } subject SEC(".maps");
 
 SEC("classifier")
-int beside(struct __sk_buff *skb)
+int harness(struct __sk_buff *skb)
 {
 	__u32 mark = skb->mark;
 
