@@ -8,34 +8,22 @@ use crate::facts::Unknown;
 /// Nothing wrong, a finding, or what the check needed and could not read.
 pub(crate) type Verdict = Result<Option<Finding>, Unknown>;
 
-/// How bad it is, worst last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Severity {
-    /// Nothing found.
-    Ok,
-    /// No action needed.
-    Info,
-    /// The check could not run.
-    Unknown,
-    /// Could be improved.
-    Advice,
-    /// Slow or unsafe.
-    Warning,
-    /// Broken, or far slower than the router could be.
-    Error,
-}
-
-impl Severity {
-    /// Its name in the API.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Info => "info",
-            Self::Unknown => "unknown",
-            Self::Advice => "advice",
-            Self::Warning => "warning",
-            Self::Error => "error",
-        }
+config::named! {
+    /// How bad it is, worst last.
+    #[derive(PartialOrd, Ord)]
+    pub enum Severity {
+        /// Nothing found.
+        Ok = "ok",
+        /// No action needed.
+        Info = "info",
+        /// The check could not run.
+        Unknown = "unknown",
+        /// Could be improved.
+        Advice = "advice",
+        /// Slow or unsafe.
+        Warning = "warning",
+        /// Broken, or far slower than the router could be.
+        Error = "error",
     }
 }
 

@@ -44,19 +44,13 @@ impl Report {
 
     /// `findings` and `summary` of the API, worst first, and in the table's order among equals.
     pub(crate) fn answer(&self, texts: &Texts) -> Map<String, Value> {
+        use Severity::{Advice, Error, Info, Ok, Unknown, Warning};
         let mut rated: Vec<(Severity, Value)> =
             self.verdicts.iter().map(|(check, verdict)| answered(check, verdict, texts)).collect();
         // Few enough for any sort; this one keeps the order among equals.
         rated.sort_by_key(|(severity, _)| std::cmp::Reverse(*severity));
         let mut summary = Map::new();
-        for severity in [
-            Severity::Error,
-            Severity::Warning,
-            Severity::Advice,
-            Severity::Info,
-            Severity::Unknown,
-            Severity::Ok,
-        ] {
+        for severity in [Error, Warning, Advice, Info, Unknown, Ok] {
             let count = rated.iter().filter(|(of, _)| *of == severity).count();
             summary.insert(severity.name().into(), count.into());
         }

@@ -76,28 +76,17 @@ pub(crate) trait Machine {
     fn now_ms(&self) -> u64;
 }
 
-/// The outcome of an echo.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Echo {
-    /// It was answered.
-    Answered,
-    /// Our own device takes no packets of that size.
-    TooLarge,
-    /// A router on the path reported that it was too large.
-    Told,
-    /// Nobody said anything.
-    Lost,
-}
-
-impl Echo {
-    /// The limit of the path in the API.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Answered => "none",
-            Self::TooLarge => "device",
-            Self::Told => "told",
-            Self::Lost => "silent",
-        }
+config::named! {
+    /// The outcome of an echo; the limit of the path in the API.
+    pub enum Echo {
+        /// It was answered.
+        Answered = "none",
+        /// Our own device takes no packets of that size.
+        TooLarge = "device",
+        /// A router on the path reported that it was too large.
+        Told = "told",
+        /// Nobody said anything.
+        Lost = "silent",
     }
 }
 
