@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
-import { Refusal } from '../form/change.svelte';
+import { answerOf, Refusal } from '../form/change.svelte';
 import { translated } from '../i18n/t';
 import type { Finding, Report, Way } from './report';
 import { h } from './messages';
@@ -24,8 +24,7 @@ export class Doctor {
     if (this.busy) return;
     this.busy = true;
     try {
-      const reply = await this.api.request('fastpath.doctor', 'run', {}, signal, RUN_MS);
-      this.report = answerOf(reply) as unknown as Report;
+      this.report = (await this.ask('run', {}, signal)) as unknown as Report;
       this.trouble = '';
     } catch (fault) {
       if (!signal?.aborted) this.trouble = messageFor(fault);
@@ -37,24 +36,17 @@ export class Doctor {
 
   /** Carries out a step; the router's log of it. */
   async fix({ id }: Finding): Promise<string> {
-    const args = { id };
-    const reply = await this.api.request('fastpath.doctor', 'fix', args, undefined, RUN_MS);
-    return String(answerOf(reply)['said'] ?? '');
+    return String((await this.ask('fix', { id }))['said'] ?? '');
   }
 
   /** Which size of packets arrives at a host. */
   async pmtu(target: string): Promise<Way> {
-    const args = { target };
-    const reply = await this.api.request('fastpath.doctor', 'pmtu', args, undefined, RUN_MS);
-    return answerOf(reply) as unknown as Way;
+    return (await this.ask('pmtu', { target })) as unknown as Way;
   }
-}
 
-/** An object of rpcd's plug-ins cannot fail a call: it refuses in its answer. */
-function answerOf(reply: Record<string, unknown>): Record<string, unknown> {
-  const { error } = reply as { error?: { code: string; text: string } };
-  if (error) throw new Refusal(error.code, error.text, error);
-  return reply;
+  private async ask(method: string, args: object, signal?: AbortSignal) {
+    return answerOf(await this.api.request('fastpath.doctor', method, args, signal, RUN_MS));
+  }
 }
 
 /** The text of a fault of the doctor. */
