@@ -24,7 +24,8 @@ export class Doctor {
     if (this.busy) return;
     this.busy = true;
     try {
-      this.report = (await this.ask('run', {}, signal)) as unknown as Report;
+      const reply = await this.api.request('fastpath.doctor', 'run', {}, signal, RUN_MS);
+      this.report = answerOf(reply) as unknown as Report;
       this.trouble = '';
     } catch (fault) {
       if (!signal?.aborted) this.trouble = messageFor(fault);
@@ -36,16 +37,16 @@ export class Doctor {
 
   /** Carries out a step; the router's log of it. */
   async fix({ id }: Finding): Promise<string> {
-    return String((await this.ask('fix', { id }))['said'] ?? '');
+    const args = { id };
+    const reply = await this.api.request('fastpath.doctor', 'fix', args, undefined, RUN_MS);
+    return String(answerOf(reply)['said'] ?? '');
   }
 
   /** Which size of packets arrives at a host. */
   async pmtu(target: string): Promise<Way> {
-    return (await this.ask('pmtu', { target })) as unknown as Way;
-  }
-
-  private async ask(method: string, args: object, signal?: AbortSignal) {
-    return answerOf(await this.api.request('fastpath.doctor', method, args, signal, RUN_MS));
+    const args = { target };
+    const reply = await this.api.request('fastpath.doctor', 'pmtu', args, undefined, RUN_MS);
+    return answerOf(reply) as unknown as Way;
   }
 }
 
