@@ -15,18 +15,16 @@ export interface Column {
   from: Layout;
 }
 
-const word = (sort: string, label: MessageKey, from: Layout = 'narrow'): Column => ({
-  sort,
-  label,
-  numeric: false,
-  from,
-});
-const number = (sort: string, label: MessageKey, from: Layout = 'narrow'): Column => ({
-  sort,
-  label,
-  numeric: true,
-  from,
-});
+const column =
+  (numeric: boolean) =>
+  (sort: string, label: MessageKey, from: Layout = 'narrow'): Column => ({
+    sort,
+    label,
+    numeric,
+    from,
+  });
+const word = column(false);
+const number = column(true);
 
 const flowColumns: readonly Column[] = [
   word('path', 'col.path'),

@@ -44,22 +44,12 @@ export function readView(params: URLSearchParams): View {
 
 /** The address of a view; defaults are left out. */
 export function writeView(view: View): URLSearchParams {
-  const params = new URLSearchParams();
-  const set = (name: string, value: string | number) => {
-    if (value !== '' && value !== 0) params.set(name, String(value));
-  };
-  set('text', view.text);
-  set('path', view.path.join(','));
-  set('proto', view.proto);
-  set('vlan', view.vlan);
-  set('host', view.host);
-  set('reason', view.reason);
-  set('group', view.group);
-  set('sort', view.sort === DEFAULT_SORT ? '' : view.sort);
-  set('dir', view.desc ? '' : 'asc');
-  set('nat', view.nat ? 1 : 0);
-  set('flow', view.flow);
-  return params;
+  const { text, proto, vlan, host, reason, group, desc, nat, flow } = view;
+  const path = view.path.join(',');
+  const [sort, dir] = [view.sort === DEFAULT_SORT ? '' : view.sort, desc ? '' : 'asc'];
+  const all = { text, path, proto, vlan, host, reason, group, sort, dir, nat: nat ? 1 : 0, flow };
+  const given = Object.entries(all).filter(([, value]) => value !== '' && value !== 0);
+  return new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
 }
 
 /** The daemon's query for a view, without its place in the table. */

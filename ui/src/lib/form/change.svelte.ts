@@ -62,6 +62,13 @@ export class Refusal extends Fault {
   }
 }
 
+/** @throws {Refusal} if the answer is one */
+export function answerOf(reply: Record<string, unknown>): Record<string, unknown> {
+  const { error } = reply as { error?: { code: string; text: string } };
+  if (error) throw new Refusal(error.code, error.text, error);
+  return reply;
+}
+
 /** The object `fastpath.change`. */
 export class Router {
   constructor(private readonly api: Pick<Fastpath, 'request'>) {}
@@ -73,10 +80,7 @@ export class Router {
     signal?: AbortSignal,
     limit?: number,
   ): Promise<Record<string, unknown>> {
-    const reply = await this.api.request('fastpath.change', method, args, signal, limit);
-    const error = reply['error'] as { code: string; text: string } | undefined;
-    if (error) throw new Refusal(error.code, error.text, error);
-    return reply;
+    return answerOf(await this.api.request('fastpath.change', method, args, signal, limit));
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
-import { Refusal } from '../form/change.svelte';
+import { answerOf, Refusal } from '../form/change.svelte';
 import { translated } from '../i18n/t';
 import type { Finding, Report, Way } from './report';
 import { h } from './messages';
@@ -48,13 +48,6 @@ export class Doctor {
     const reply = await this.api.request('fastpath.doctor', 'pmtu', args, undefined, RUN_MS);
     return answerOf(reply) as unknown as Way;
   }
-}
-
-/** An object of rpcd's plug-ins cannot fail a call: it refuses in its answer. */
-function answerOf(reply: Record<string, unknown>): Record<string, unknown> {
-  const { error } = reply as { error?: { code: string; text: string } };
-  if (error) throw new Refusal(error.code, error.text, error);
-  return reply;
 }
 
 /** The text of a fault of the doctor. */

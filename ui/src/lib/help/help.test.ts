@@ -18,7 +18,7 @@ it('explains each where it is used', () => {
     import: 'default',
     eager: true,
   });
-  const sources = Object.values(screens).filter((text) => text.includes('<Help'));
+  const sources = Object.values(screens).filter((text) => /<Help|\bhelp=/.test(text));
   for (const term of terms) {
     expect(
       sources.some((text) => text.includes(`'${term}'`)),

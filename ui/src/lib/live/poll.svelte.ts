@@ -22,6 +22,10 @@ export function poll(
   });
 }
 
+/** The same while the router answers, whether or not the daemon does. */
+export const pollRouter = (live: Live, ms: number, ask: (signal: AbortSignal) => Promise<void>) =>
+  poll(live, ms, ask, 'reachable');
+
 async function rounds(
   live: Live,
   ms: number,

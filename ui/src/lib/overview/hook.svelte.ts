@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import { Fault } from '../api/errors';
 import type { EbpfDevice, EbpfState } from '../api/types';
 import type { Change } from '../form/change.svelte';
 import { defaultOf } from '../form/defaults';
 import { text, type Section } from '../form/sections';
+import { Command } from '../live/command.svelte';
+import type { Live } from '../live/live.svelte';
 import { until } from '../live/pause';
 import { e } from './messages';
 
@@ -29,18 +30,20 @@ export function fits(devices: readonly EbpfDevice[], wish: Wish): boolean {
  * Switching the eBPF hook: a change of the configuration, which is confirmed only when the programs
  * are attached there; a hook that no port accepts is rolled back.
  */
-export class HookChoice {
+export class HookChoice extends Command {
   /** As configured; null while that is unknown. */
   wished = $state<Wish | null>(null);
-  busy = $state(false);
-  outcome = $state('');
-  failed = $state(false);
 
   constructor(
     private readonly change: Change,
+    live: Pick<Live, 'report'>,
     /** Asks what programs there are. */
     private readonly ebpf: () => Promise<EbpfState>,
-  ) {}
+  ) {
+    super(live, ({ kind, message }) =>
+      e('wish.undone', { text: kind === 'denied' ? e('wish.denied') : message }),
+    );
+  }
 
   async read(signal?: AbortSignal): Promise<void> {
     const hook = text(await this.main(signal), 'hook', defaultOf('fastpath', 'hook'));
@@ -48,25 +51,13 @@ export class HookChoice {
   }
 
   async choose(wish: Wish): Promise<void> {
-    this.busy = true;
-    this.failed = false;
-    this.outcome = e('wish.busy');
-    try {
+    await this.run(e('wish.busy'), async () => {
       const refused = await this.move(wish);
       this.failed = refused !== '';
-      this.outcome = refused
-        ? e('wish.undone', { text: refused })
-        : e('wish.done', { hook: wishName(wish) });
-      if (!refused) this.wished = wish;
-    } catch (fault) {
-      if (!(fault instanceof Fault)) throw fault;
-      this.failed = true;
-      const text = fault.kind === 'denied' ? e('wish.denied') : fault.message;
-      this.outcome = e('wish.undone', { text });
-      throw fault;
-    } finally {
-      this.busy = false;
-    }
+      if (refused) return e('wish.undone', { text: refused });
+      this.wished = wish;
+      return e('wish.done', { hook: wishName(wish) });
+    });
   }
 
   /** Answers why it was reverted; empty: it stays. */

@@ -27,8 +27,6 @@ export class IpsReport {
 export class BlockList {
   known = $state.raw<Blocks | null>(null);
   trouble = $state('');
-  /** The result of an unblock, as text. */
-  outcome = $state('');
 
   constructor(private readonly api: Pick<Fastpath, 'call'>) {}
 

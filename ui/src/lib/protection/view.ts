@@ -48,15 +48,9 @@ export function writeView(view: View): URLSearchParams {
 
 /** The daemon's filter for a view. */
 export function filterOf(view: View): AlertFilter {
-  const filter: AlertFilter = {};
-  const text = view.text.trim();
-  if (text) filter.text = text;
-  if (view.action) filter.action = view.action;
-  if (view.severity) filter.severity = view.severity;
-  if (view.address) filter.address = view.address;
-  if (view.sid) filter.sid = view.sid;
-  if (view.flow) filter.flow = view.flow;
-  return filter;
+  const { action, severity, address, sid, flow } = view;
+  const all = { text: view.text.trim(), action, severity, address, sid, flow };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value)) as AlertFilter;
 }
 
 export const unfiltered = {

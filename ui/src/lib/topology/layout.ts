@@ -78,7 +78,7 @@ export function layOut(
   const inside = placeInside(topology, networks, messages);
   const outside = placeOutside(topology, networks, messages);
   const height = Math.max(inside.bottom, outside.bottom, TOP + 2 * BOX);
-  const bar = box('router', 'router', columns.router, TOP, height - TOP, messages.router);
+  const bar = box('router', 'router', TOP, height - TOP, messages.router);
   const boxes = [...inside.boxes, bar, ...outside.boxes];
   const wires = [...inside.wires, ...outside.wires];
   for (const each of boxes) {
@@ -112,7 +112,7 @@ export interface Messages {
 }
 
 /** The end of a wire at the router, which is as high as the rest. */
-const ROUTER = box('router', 'router', columns.router, TOP, Infinity, '');
+const ROUTER = box('router', 'router', TOP, Infinity, '');
 
 interface Side {
   boxes: Box[];
@@ -141,16 +141,7 @@ function placeInside(topology: Topology, networks: Network[], messages: Messages
     const height = side.bottom - GAP - first;
     const link = topology.links.find((each) => each.name === bridge.name);
     const lines = [bridge.vlan_filtering ? messages.aware : messages.plain];
-    const middle = box(
-      bridge.name,
-      'bridge',
-      columns.bridge,
-      first,
-      height,
-      bridge.name,
-      lines,
-      link,
-    );
+    const middle = box(bridge.name, 'bridge', first, height, bridge.name, lines, link);
     side.boxes.push(middle);
     side.wires.push(...placed.map((port) => wire(port, middle, isUp(port.link))));
     placeNetworks(side, on, middle);
@@ -179,10 +170,10 @@ function placePort(
     shown.length < names.length ? [...shown, `+ ${names.length - shown.length}`] : shown;
   const height = Math.max(BOX, lines.length * LINE + 18);
   const y = side.bottom + (height - BOX) / 2;
-  const port = box(link.name, 'port', columns.port, y, BOX, title || link.name, messages, link);
+  const port = box(link.name, 'port', y, BOX, title || link.name, messages, link);
   side.boxes.push(port);
   if (lines.length > 0) {
-    const group = box(`${link.name}-hosts`, 'hosts', columns.hosts, side.bottom, height, '', lines);
+    const group = box(`${link.name}-hosts`, 'hosts', side.bottom, height, '', lines);
     side.boxes.push(group);
     side.wires.push(wire(group, port, isUp(link)));
   }
@@ -195,17 +186,9 @@ function placeNetworks(side: Side, networks: Network[], on: Box): void {
   const room = on.height / Math.max(1, networks.length);
   networks.forEach((network, i) => {
     const y = on.y + room * i + (room - BOX) / 2;
+    const { device } = network;
     const own = network.chain[0];
-    const placed = box(
-      `net-${network.device}`,
-      'network',
-      columns.network,
-      y,
-      BOX,
-      network.device,
-      networkLines(network),
-      own,
-    );
+    const placed = box(`net-${device}`, 'network', y, BOX, device, networkLines(network), own);
     side.boxes.push(placed);
     side.wires.push(wire(on, placed, isUp(own)), wire(placed, ROUTER, isUp(own)));
   });
@@ -235,16 +218,7 @@ function placeOutside(topology: Topology, networks: Network[], messages: Message
       const own = i === 0 ? networkLines(network) : [];
       const lines = [...own, ...layerLines(topology, link, messages)];
       const height = BOX + Math.max(0, lines.length - 1) * LINE;
-      const placed = box(
-        `up-${link.name}`,
-        'uplink',
-        columns.uplink,
-        side.bottom,
-        height,
-        link.name,
-        lines,
-        link,
-      );
+      const placed = box(`up-${link.name}`, 'uplink', side.bottom, height, link.name, lines, link);
       side.bottom += height + GAP;
       return placed;
     });
@@ -259,16 +233,9 @@ function placeOutside(topology: Topology, networks: Network[], messages: Message
     if (!port) {
       // Level with the device it carries, so that their wire is straight.
       const y = last.y + (last.height - BOX) / 2;
-      port = box(lowest.name, 'port', columns.wanPort, y, BOX, lowest.name, [], lowest);
+      port = { ...box(lowest.name, 'port', y, BOX, lowest.name, [], lowest), ...columns.wanPort };
       ports.set(lowest.name, port);
-      const cloud = box(
-        `${lowest.name}-far`,
-        'internet',
-        columns.internet,
-        y,
-        BOX,
-        messages.internet,
-      );
+      const cloud = box(`${lowest.name}-far`, 'internet', y, BOX, messages.internet);
       side.boxes.push(port, cloud);
       side.wires.push(wire(port, cloud, isUp(lowest)));
     }
@@ -295,14 +262,13 @@ function fastPath(members: Box[], floor: number): string {
 function box(
   id: string,
   kind: Box['kind'],
-  column: { x: number; width: number },
   y: number,
   height: number,
   title: string,
   lines: string[] = [],
   link?: Link,
 ): Box {
-  const plain = { id, kind, x: column.x, y, width: column.width, height, title, lines };
+  const plain = { id, kind, ...columns[kind], y, height, title, lines };
   return link ? { ...plain, link } : plain;
 }
 

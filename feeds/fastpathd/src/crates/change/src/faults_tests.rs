@@ -406,7 +406,7 @@ fn the_power_goes_after_each_step() {
         assert!(!done || has_new(&router), "step {at}");
         assert!(at > applied || !has_new(&router), "step {at}");
         assert!(router.store().pending().unwrap().is_none(), "step {at}");
-        ends.insert(state.map(State::word));
+        ends.insert(state.map(State::name));
         // Another boot does nothing.
         let file = router.file();
         router.boot();

@@ -9,29 +9,19 @@ use serde_json::{Value, json};
 
 use crate::draft::Draft;
 
-/// How a change ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum State {
-    /// Kept.
-    Confirmed,
-    /// Rolled back by a user.
-    Reverted,
-    /// Rolled back because nobody confirmed it in time.
-    Expired,
-    /// Rolled back at boot, because the power failed before anybody confirmed it.
-    PowerCut,
-}
-
-impl State {
-    /// Its name, as in answers.
-    pub(crate) const fn word(self) -> &'static str {
-        match self {
-            State::Confirmed => "confirmed",
-            State::Reverted => "reverted",
-            State::Expired => "expired",
-            State::PowerCut => "power-cut",
-        }
+config::named! {
+    /// How a change ended.
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum State {
+        /// Kept.
+        Confirmed = "confirmed",
+        /// Rolled back by a user.
+        Reverted = "reverted",
+        /// Rolled back because nobody confirmed it in time.
+        Expired = "expired",
+        /// Rolled back at boot, because the power failed before anybody confirmed it.
+        PowerCut = "power-cut",
     }
 }
 

@@ -3,7 +3,6 @@
 
 use serde_json::{Map, Value};
 
-use crate::order;
 use crate::secret::shown;
 
 /// Ends of texts and sections: no text of UCI has them.
@@ -23,7 +22,7 @@ pub fn digest(values: &Value) -> String {
             sections.push((options.get(".index").and_then(Value::as_u64), name, options));
         }
     }
-    order::sort_by_key(&mut sections, |(index, _, _)| *index);
+    sections.sort_by_key(|(index, _, _)| *index);
     let mut hash = Hash::default();
     for (_, name, options) in sections {
         hash.add(&[SECTION]);
@@ -31,7 +30,7 @@ pub fn digest(values: &Value) -> String {
         let anonymous = options.get(".anonymous").and_then(Value::as_bool).unwrap_or(false);
         hash.text(if anonymous { "" } else { name });
         let mut names: Vec<&String> = options.keys().filter(|of| !of.starts_with('.')).collect();
-        order::sort_by_key(&mut names, |name| (*name).clone());
+        names.sort_unstable();
         for name in names {
             option(&mut hash, name, &options[name]);
         }

@@ -9,8 +9,6 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use uci::{Package, Section};
 
-use crate::order;
-
 /// One setting that lets everyone on the Internet in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exposure {
@@ -66,7 +64,7 @@ fn zones_to_internet(firewall: &Package) -> BTreeSet<String> {
             *src == zone && *dest != zone && outside
         })
     };
-    let masqueraded = order::set(outward.iter().filter(|zone| !behind(zone)).cloned());
+    let masqueraded: BTreeSet<_> = outward.iter().filter(|zone| !behind(zone)).cloned().collect();
     lines.extend(masqueraded);
     lines
 }

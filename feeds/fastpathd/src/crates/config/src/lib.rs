@@ -9,7 +9,6 @@ mod digest;
 pub mod exposure;
 mod named;
 mod network;
-pub mod order;
 mod package;
 pub mod secret;
 mod section;

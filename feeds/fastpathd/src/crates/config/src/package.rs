@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::order;
 use crate::section::{Problem, Section};
 
 /// The configuration cannot be used; all problems at once, one a line.
@@ -35,7 +34,7 @@ pub fn section_name(values: &Value, label: &str) -> Option<String> {
             found.push((section.get(".index").and_then(Value::as_u64), name));
         }
     }
-    order::sort_by_key(&mut found, |(index, _)| *index);
+    found.sort_by_key(|(index, _)| *index);
     found.get(place.parse::<usize>().ok()?).map(|(_, name)| (*name).clone())
 }
 
@@ -66,9 +65,7 @@ impl<'a> Package<'a> {
             found.push((name, kind, options));
         }
         // The object may have lost the order.
-        order::sort_by_key(&mut found, |(_, _, options)| {
-            options.get(".index").and_then(Value::as_u64)
-        });
+        found.sort_by_key(|(_, _, options)| options.get(".index").and_then(Value::as_u64));
         let mut places: BTreeMap<&str, usize> = BTreeMap::new();
         let named = found.into_iter().enumerate().map(|(index, (name, kind, options))| {
             let place = places.entry(kind).or_default();
@@ -118,7 +115,7 @@ impl<'a> Package<'a> {
             self.warnings.push((section.index(), problem));
         }
         let in_order = |mut problems: Vec<(usize, Problem)>| {
-            order::sort_by_key(&mut problems, |(index, _)| *index);
+            problems.sort_by_key(|(index, _)| *index);
             problems.into_iter().map(|(_, problem)| problem).collect::<Vec<_>>()
         };
         if self.errors.is_empty() {

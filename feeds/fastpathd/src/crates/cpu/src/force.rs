@@ -9,8 +9,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use config::order;
-
 use crate::machine::{Knob, Machine};
 use crate::plan::CpuPlan;
 use crate::set::CpuSet;
@@ -170,7 +168,7 @@ impl Attempts {
 fn reasons(refusals: &str) -> BTreeMap<&str, &str> {
     let lines: Vec<&str> = refusals.lines().collect();
     let pairs = lines.windows(2).filter(|pair| pair[1].starts_with('/'));
-    order::map(pairs.filter_map(|pair| Some((pair[1], pair[0].rsplit_once(": ")?.1))))
+    pairs.filter_map(|pair| Some((pair[1], pair[0].rsplit_once(": ")?.1))).collect()
 }
 
 /// What a refusal of this mostly means.

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use config::order;
 use serde::Serialize;
 use serde_json::Value as Json;
 
@@ -68,7 +67,7 @@ impl Found {
     pub fn due(&self, plan: &CpuPlan, machine: &Machine) -> Vec<Difference> {
         let given_up = self.values.iter().filter(|value| !plan.wants.contains_key(&value.knob));
         let wants: BTreeMap<Knob, CpuSet> =
-            order::map(given_up.map(|value| (value.knob.clone(), value.cpus.clone())));
+            given_up.map(|value| (value.knob.clone(), value.cpus.clone())).collect();
         compare(&wants, machine)
     }
 

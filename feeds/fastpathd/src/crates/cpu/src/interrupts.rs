@@ -3,8 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use config::order;
-
 use crate::machine::Serves;
 
 /// Names by number. The kernel prints two spaces before the first name and `, ` before each
@@ -17,7 +15,7 @@ pub(crate) fn names(text: &str) -> BTreeMap<u32, String> {
         let (_, name) = rest.trim_end().rsplit_once("  ")?;
         Some((number, name.trim().to_owned()))
     };
-    order::map(text.lines().filter_map(line))
+    text.lines().filter_map(line).collect()
 }
 
 /// Whether the name begins with that of the owner: `eth0` owns `eth0` and `eth0-rx-1`, not `eth01`.

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use config::order;
 use serde::Serialize;
 
 use crate::set::CpuSet;
@@ -225,6 +224,6 @@ impl Machine {
     #[must_use]
     pub fn knobs(&self) -> BTreeMap<Knob, CpuSet> {
         let all = self.devices.iter().flat_map(Device::knobs);
-        order::map(all.map(|(knob, have)| (knob, have.clone())))
+        all.map(|(knob, have)| (knob, have.clone())).collect()
     }
 }

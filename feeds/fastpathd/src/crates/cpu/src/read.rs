@@ -7,7 +7,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use config::order;
 use thiserror::Error;
 
 use crate::interrupts::{self, owned};
@@ -84,7 +83,7 @@ impl Root<'_> {
     fn names(&self, path: &str) -> Vec<String> {
         let entries = fs::read_dir(self.path(path)).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        order::set(names).into_iter().collect()
+        names.collect::<BTreeSet<String>>().into_iter().collect()
     }
 
     fn list(&self, path: &str) -> Result<CpuSet, ReadError> {
@@ -221,7 +220,7 @@ impl Root<'_> {
             Some((device, id, Thread { pid, name, affinity }))
         };
         let mut threads: Vec<_> = self.names("/proc").into_iter().filter_map(thread).collect();
-        order::sort_by_key(&mut threads, |(_, id, _)| *id);
+        threads.sort_by_key(|(_, id, _)| *id);
         threads
     }
 
@@ -266,7 +265,7 @@ fn bus_irqs(hardware: &Path) -> BTreeSet<u32> {
     for path in chain(hardware) {
         let msi = fs::read_dir(path.join("msi_irqs")).into_iter().flatten().flatten();
         let numbers = msi.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        let mut numbers: BTreeSet<u32> = order::set(numbers);
+        let mut numbers: BTreeSet<u32> = numbers.collect();
         if numbers.is_empty() {
             let line = fs::read_to_string(path.join("irq")).ok();
             let line = line.and_then(|text| text.trim().parse::<u32>().ok());

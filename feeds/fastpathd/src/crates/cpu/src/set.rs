@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
-use config::order;
 use serde::{Serialize, Serializer};
 
 /// Largest CPU number taken: the kernel's own limit (`NR_CPUS` of x86-64 is at most 8192).
@@ -118,7 +117,7 @@ impl CpuSet {
 
 impl FromIterator<u32> for CpuSet {
     fn from_iter<T: IntoIterator<Item = u32>>(cpus: T) -> Self {
-        Self(order::set(cpus))
+        Self(cpus.into_iter().collect())
     }
 }
 

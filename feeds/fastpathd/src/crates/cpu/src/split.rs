@@ -29,8 +29,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use config::order;
-
 use crate::machine::{Cpu, Machine};
 use crate::set::CpuSet;
 use crate::settings::{Profile, Settings};
@@ -137,7 +135,7 @@ fn planned(machine: &Machine, profile: Profile, rest: &CpuSet, control: CpuSet) 
 /// The cores within `cpus` by their lowest CPU; of a single core its CPUs.
 fn units(machine: &Machine, cpus: &CpuSet) -> Vec<Unit> {
     let members: Vec<&Cpu> = machine.cpus.iter().filter(|cpu| cpus.contains(cpu.cpu)).collect();
-    let one_core = order::set(members.iter().map(|cpu| cpu.core)).len() == 1;
+    let one_core = members.iter().map(|cpu| cpu.core).collect::<BTreeSet<_>>().len() == 1;
     let strongest = members.iter().map(|cpu| cpu.capacity).max().unwrap_or_default();
     let online = machine.online().len();
     let mut units: BTreeMap<u32, Unit> = BTreeMap::new();
@@ -158,9 +156,9 @@ fn units(machine: &Machine, cpus: &CpuSet) -> Vec<Unit> {
 
 /// Nodes with both a network device and a core to spare for it.
 fn ported_nodes(machine: &Machine, units: &[Unit]) -> BTreeSet<u32> {
-    let with_core = order::set(units.iter().filter_map(|unit| unit.node));
+    let with_core: BTreeSet<u32> = units.iter().filter_map(|unit| unit.node).collect();
     let with_device = machine.devices.iter().filter_map(|device| device.node);
-    order::set(with_device.filter(|node| with_core.contains(node)))
+    with_device.filter(|node| with_core.contains(node)).collect()
 }
 
 /// Groups to be shared out each, and cores that inspect all.
@@ -189,7 +187,7 @@ fn share(split: &mut Split, mut group: Vec<Unit>, profile: Profile) {
         Profile::Auto => all.div_ceil(2),
     };
     // A stable sort: within its kind the low numbers come first.
-    order::sort_by_key(&mut group, |unit| (!unit.beyond, !unit.weak));
+    group.sort_by_key(|unit| (!unit.beyond, !unit.weak));
     for (index, unit) in group.into_iter().enumerate() {
         let side =
             if index < all - inspecting { &mut split.forwarding } else { &mut split.inspection };

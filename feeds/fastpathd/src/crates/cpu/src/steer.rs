@@ -31,8 +31,6 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use config::order;
-
 use crate::machine::{Device, Knob, Machine, Serves};
 use crate::set::CpuSet;
 
@@ -66,7 +64,7 @@ fn row(machine: &Machine, forwarding: &CpuSet, node: Option<u32>) -> Vec<u32> {
     let near: Vec<_> =
         all.iter().copied().filter(|cpu| node.is_some() && cpu.node == node).collect();
     let mut row = if near.is_empty() { all } else { near };
-    order::sort_by_key(&mut row, |cpu| (cpu.cpu != cpu.core, Reverse(cpu.capacity), cpu.cpu));
+    row.sort_by_key(|cpu| (cpu.cpu != cpu.core, Reverse(cpu.capacity), cpu.cpu));
     row.into_iter().map(|cpu| cpu.cpu).collect()
 }
 

@@ -19,8 +19,7 @@ const SAMPLE: Duration = Duration::from_secs(1);
 const LONGEST_SAMPLE: Duration = Duration::from_secs(10);
 
 /// Answers a call. A refusal is an answer too, with `error`: `code` and `text`.
-#[must_use]
-pub fn answer(machine: &dyn Machine, method: &str, args: &Map<String, Value>) -> Value {
+pub(crate) fn answer(machine: &dyn Machine, method: &str, args: &Map<String, Value>) -> Value {
     let answered = match method {
         "run" => ran(machine, args),
         "fix" => fixed(machine, args),

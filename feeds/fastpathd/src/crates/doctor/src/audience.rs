@@ -7,7 +7,7 @@ use crate::machine::Machine;
 
 /// Who asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Audience {
+pub(crate) enum Audience {
     /// May apply fixes.
     Writer,
     /// May only read.
@@ -15,20 +15,19 @@ pub enum Audience {
 }
 
 /// What a reader gets instead.
-pub const WITHHELD: &str = "visible to administrators only";
+pub(crate) const WITHHELD: &str = "visible to administrators only";
 
 impl Audience {
     /// Asks rpcd for the caller's right to `fix`. A call without a session comes from the
     /// router itself: ubusd lets only root call. If rpcd does not answer, it is a reader.
-    #[must_use]
-    pub fn of(machine: &dyn Machine, request: &Map<String, Value>) -> Self {
+    pub(crate) fn of(machine: &dyn Machine, request: &Map<String, Value>) -> Self {
         let Some(session) = request.get(plugin::SESSION) else { return Self::Writer };
-        let mut right = Map::new();
-        right.insert(plugin::SESSION.into(), session.clone());
-        for (name, value) in [("scope", "ubus"), ("object", "fastpath.doctor"), ("function", "fix")]
-        {
-            right.insert(name.into(), value.into());
-        }
+        let right = plugin::map([
+            (plugin::SESSION, session.clone()),
+            ("scope", "ubus".into()),
+            ("object", "fastpath.doctor".into()),
+            ("function", "fix".into()),
+        ]);
         let answer = session.as_str().and_then(|_| machine.call("session", "access", &right).ok());
         match answer {
             Some(answer) if answer.get("access") == Some(&Value::Bool(true)) => Self::Writer,

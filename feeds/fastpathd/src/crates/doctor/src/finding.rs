@@ -1,48 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The result of a check.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::facts::Unknown;
 
 /// Nothing wrong, a finding, or what the check needed and could not read.
-pub type Verdict = Result<Option<Finding>, Unknown>;
+pub(crate) type Verdict = Result<Option<Finding>, Unknown>;
 
-/// How bad it is, worst last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// Nothing found.
-    Ok,
-    /// No action needed.
-    Info,
-    /// The check could not run.
-    Unknown,
-    /// Could be improved.
-    Advice,
-    /// Slow or unsafe.
-    Warning,
-    /// Broken, or far slower than the router could be.
-    Error,
-}
-
-impl Severity {
-    /// Its name in the API.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Info => "info",
-            Self::Unknown => "unknown",
-            Self::Advice => "advice",
-            Self::Warning => "warning",
-            Self::Error => "error",
-        }
+config::named! {
+    /// How bad it is, worst last.
+    #[derive(PartialOrd, Ord)]
+    pub enum Severity {
+        /// Nothing found.
+        Ok = "ok",
+        /// No action needed.
+        Info = "info",
+        /// The check could not run.
+        Unknown = "unknown",
+        /// Could be improved.
+        Advice = "advice",
+        /// Slow or unsafe.
+        Warning = "warning",
+        /// Broken, or far slower than the router could be.
+        Error = "error",
     }
 }
 
 /// One finding of a check, without its texts.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Finding {
+pub(crate) struct Finding {
     /// How bad it is.
     pub severity: Severity,
     /// Selects other texts than the check's; empty: the check's.
@@ -59,56 +46,50 @@ pub struct Finding {
 
 impl Finding {
     /// A finding without evidence yet.
-    #[must_use]
-    pub fn new(severity: Severity) -> Self {
+    pub(crate) fn new(severity: Severity) -> Self {
         Self { severity, case: "", evidence: Vec::new(), params: Map::new(), gain: None, fix: None }
     }
 
     /// Its code in the API, by which its texts are found: the check's `id`, or `id/CASE`.
-    #[must_use]
-    pub fn code(&self, id: &str) -> String {
+    pub(crate) fn code(&self, id: &str) -> String {
         if self.case.is_empty() { id.to_owned() } else { format!("{id}/{}", self.case) }
     }
 
     /// With the texts of `case` where it has its own.
-    #[must_use]
-    pub fn case(mut self, case: &'static str) -> Self {
+    pub(crate) fn case(mut self, case: &'static str) -> Self {
         self.case = case;
         self
     }
 
     /// With one more piece of evidence: its name in `what` of the texts, its object (may be
     /// empty), the value, and where it was read.
-    #[must_use]
-    pub fn saw(
+    #[expect(clippy::needless_pass_by_value, reason = "references, numbers and texts just made")]
+    pub(crate) fn saw(
         mut self,
         what: &'static str,
-        of: impl Into<String>,
-        value: impl Into<String>,
-        source: impl Into<String>,
+        of: impl ToString,
+        value: impl ToString,
+        source: impl ToString,
     ) -> Self {
-        let (of, value, source) = (of.into(), value.into(), source.into());
+        let (of, value, source) = (of.to_string(), value.to_string(), source.to_string());
         self.evidence.push(Evidence { what, of, value, source });
         self
     }
 
     /// With the value of `{name}` in the texts.
-    #[must_use]
-    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+    pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.params.insert(name.to_owned(), value.into());
         self
     }
 
     /// With an expected gain, whose figure is from `source`.
-    #[must_use]
-    pub fn gain(mut self, source: &'static str) -> Self {
+    pub(crate) fn gain(mut self, source: &'static str) -> Self {
         self.gain = Some(Gain { source });
         self
     }
 
     /// With a one-click fix.
-    #[must_use]
-    pub fn fix(mut self, fix: Option<Fix>) -> Self {
+    pub(crate) fn fix(mut self, fix: Option<Fix>) -> Self {
         self.fix = fix;
         self
     }
@@ -116,7 +97,7 @@ impl Finding {
 
 /// A value, and where it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Evidence {
+pub(crate) struct Evidence {
     /// Its name in `what` of the group's texts.
     pub what: &'static str,
     /// Its object, a port for example; empty: none.
@@ -129,31 +110,47 @@ pub struct Evidence {
 
 impl Evidence {
     /// Parameters of its name.
-    #[must_use]
-    pub fn params(&self) -> Map<String, Value> {
+    pub(crate) fn params(&self) -> Map<String, Value> {
         Map::from_iter([("of".to_owned(), self.of.clone().into())])
     }
 }
 
 /// The expected effect of the fix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Gain {
+pub(crate) struct Gain {
     /// Where it was measured.
     pub source: &'static str,
 }
 
 /// The one-click fix.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Fix {
+pub(crate) enum Fix {
     /// Edits of UCI, as `fastpath.change apply` takes them: rolled back without confirmation.
     Change(Vec<Value>),
     /// Steps that last until the next boot, or change no setting at all.
     Steps(Vec<Step>),
 }
 
+impl Fix {
+    /// Sets options of a section; `null` removes one.
+    pub(crate) fn set(config: &str, section: &str, values: &Value) -> Self {
+        Self::Change(vec![set(config, section, values)])
+    }
+
+    /// Runs a program.
+    pub(crate) fn run(program: &'static str, args: &[&str]) -> Self {
+        Self::Steps(vec![Step::run(program, args)])
+    }
+
+    /// Writes into a file of `/proc/sys` or `/sys`.
+    pub(crate) fn write(path: impl Into<String>, number: u64) -> Self {
+        Self::Steps(vec![Step::Write { path: path.into(), text: number.to_string() }])
+    }
+}
+
 /// One thing done outside of UCI.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Step {
+pub(crate) enum Step {
     /// Writes a text into a file of `/proc/sys` or `/sys`.
     Write {
         /// The file.
@@ -186,4 +183,16 @@ pub enum Step {
         /// Its arguments.
         args: Map<String, Value>,
     },
+}
+
+impl Step {
+    /// Runs a program.
+    pub(crate) fn run(program: &'static str, args: &[&str]) -> Self {
+        Self::Run { program, args: args.iter().map(|&word| word.to_owned()).collect() }
+    }
+}
+
+/// The edit that sets options of a section; `null` removes one.
+pub(crate) fn set(config: &str, section: &str, values: &Value) -> Value {
+    json!({"op": "set", "config": config, "section": section, "values": values})
 }

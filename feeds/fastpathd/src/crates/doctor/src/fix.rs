@@ -9,7 +9,7 @@ use crate::machine::Machine;
 
 /// Why a fix failed, or failed in part.
 #[derive(Debug, Error)]
-pub enum FixError {
+pub(crate) enum FixError {
     /// The check finds nothing wrong (any more).
     #[error("{0} does not report a problem any more")]
     Nothing(String),
@@ -31,8 +31,7 @@ pub enum FixError {
 
 impl FixError {
     /// Its name in the API.
-    #[must_use]
-    pub fn code(&self) -> &'static str {
+    pub(crate) fn code(&self) -> &'static str {
         match self {
             Self::Nothing(_) => "nothing",
             Self::NoFix(_) => "no-fix",
@@ -43,10 +42,7 @@ impl FixError {
 
 /// Carries out the fix of `id`'s finding. A change of settings becomes one transaction of
 /// `fastpath.change`, in the name of `session`, with `seconds` to confirm.
-///
-/// # Errors
-/// See [`FixError`].
-pub fn fix(
+pub(crate) fn fix(
     machine: &dyn Machine,
     id: &str,
     finding: Option<&Finding>,
@@ -61,10 +57,7 @@ pub fn fix(
             for step in steps {
                 said.push(perform(machine, step)?);
             }
-            let mut answer = Map::new();
-            answer.insert("done".into(), true.into());
-            answer.insert("said".into(), said.join("\n").into());
-            Ok(answer)
+            Ok(plugin::map([("done", true.into()), ("said", said.join("\n").into())]))
         }
     }
 }
@@ -78,9 +71,7 @@ fn change(
     edits: &[Value],
     request: &Map<String, Value>,
 ) -> Result<Map<String, Value>, FixError> {
-    let mut args = Map::new();
-    args.insert("edits".into(), json!(edits));
-    args.insert("note".into(), format!("doctor: {id}").into());
+    let mut args = plugin::map([("edits", json!(edits)), ("note", format!("doctor: {id}").into())]);
     for name in PASSED_ON {
         if let Some(value) = request.get(*name) {
             args.insert((*name).to_owned(), value.clone());

@@ -17,7 +17,7 @@ const TRIES: usize = 2;
 
 /// Why the path was not measured.
 #[derive(Debug, Error)]
-pub enum PmtuError {
+pub(crate) enum PmtuError {
     /// The target is not the IPv4 address of a single host.
     #[error("the target '{0}' is not an IPv4 host address, such as 203.0.113.1")]
     Target(String),
@@ -31,8 +31,7 @@ pub enum PmtuError {
 
 impl PmtuError {
     /// Its name in the API.
-    #[must_use]
-    pub fn code(&self) -> &'static str {
+    pub(crate) fn code(&self) -> &'static str {
         match self {
             Self::Target(_) => "invalid",
             Self::Silent(_) => "silent",
@@ -44,10 +43,10 @@ impl PmtuError {
 /// Finds the largest packet that `target` answers, by bisection, and the fate of a larger one:
 /// `limit` is `none` (all of 1500 bytes pass), `device` (our own device takes no more), `reported`
 /// (by a router on the path), or `silent`: a black hole.
-///
-/// # Errors
-/// See [`PmtuError`].
-pub fn measure(machine: &dyn Machine, target: &str) -> Result<Map<String, Value>, PmtuError> {
+pub(crate) fn measure(
+    machine: &dyn Machine,
+    target: &str,
+) -> Result<Map<String, Value>, PmtuError> {
     let refused = || PmtuError::Target(target.escape_debug().to_string());
     let host: Ipv4Addr = target.parse().map_err(|_| refused())?;
     if host.is_multicast() || host.is_broadcast() || host.is_unspecified() {

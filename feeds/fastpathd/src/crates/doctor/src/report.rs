@@ -14,13 +14,12 @@ use crate::texts::{Texts, fill};
 
 /// The verdicts of one run.
 #[derive(Debug, Default)]
-pub struct Report {
+pub(crate) struct Report {
     verdicts: Vec<(&'static Check, Verdict)>,
 }
 
 /// Runs all checks, or only those named in `only`.
-#[must_use]
-pub fn run(
+pub(crate) fn run(
     machine: &dyn Machine,
     only: Option<&[String]>,
     sample: Duration,
@@ -38,36 +37,25 @@ pub fn run(
 
 impl Report {
     /// The finding of a check, if it has one.
-    #[must_use]
-    pub fn finding(&self, id: &str) -> Option<&Finding> {
+    pub(crate) fn finding(&self, id: &str) -> Option<&Finding> {
         let (_, verdict) = self.verdicts.iter().find(|(check, _)| check.id == id)?;
         verdict.as_ref().ok()?.as_ref()
     }
 
     /// `findings` and `summary` of the API, worst first, and in the table's order among equals.
-    #[must_use]
-    pub fn answer(&self, texts: &Texts) -> Map<String, Value> {
+    pub(crate) fn answer(&self, texts: &Texts) -> Map<String, Value> {
+        use Severity::{Advice, Error, Info, Ok, Unknown, Warning};
         let mut rated: Vec<(Severity, Value)> =
             self.verdicts.iter().map(|(check, verdict)| answered(check, verdict, texts)).collect();
         // Few enough for any sort; this one keeps the order among equals.
         rated.sort_by_key(|(severity, _)| std::cmp::Reverse(*severity));
         let mut summary = Map::new();
-        for severity in [
-            Severity::Error,
-            Severity::Warning,
-            Severity::Advice,
-            Severity::Info,
-            Severity::Unknown,
-            Severity::Ok,
-        ] {
+        for severity in [Error, Warning, Advice, Info, Unknown, Ok] {
             let count = rated.iter().filter(|(of, _)| *of == severity).count();
             summary.insert(severity.name().into(), count.into());
         }
-        let mut answer = Map::new();
-        answer.insert("summary".into(), summary.into());
-        let findings: Vec<Value> = rated.into_iter().map(|(_, finding)| finding).collect();
-        answer.insert("findings".into(), findings.into());
-        answer
+        let findings = rated.into_iter().map(|(_, finding)| finding).collect();
+        plugin::map([("summary", summary.into()), ("findings", findings)])
     }
 }
 

@@ -9,25 +9,22 @@ const ENGLISH: &str = include_str!("../texts/en.json");
 
 /// The texts: group, check, key.
 #[derive(Debug, Clone, Default)]
-pub struct Texts(Map<String, Value>);
+pub(crate) struct Texts(Map<String, Value>);
 
 impl Texts {
     /// The texts that this program contains.
-    #[must_use]
-    pub fn english() -> Self {
+    pub(crate) fn english() -> Self {
         // A test shows that it is JSON.
         Self(serde_json::from_str(ENGLISH).unwrap_or_default())
     }
 
     /// The text of a check; empty if there is none.
-    #[must_use]
-    pub fn of(&self, group: &str, id: &str, key: &str) -> &str {
+    pub(crate) fn of(&self, group: &str, id: &str, key: &str) -> &str {
         self.0.get(group).and_then(|group| group.get(id)?.get(key)?.as_str()).unwrap_or_default()
     }
 
     /// The text of a finding: of its case if it has one, otherwise of the check.
-    #[must_use]
-    pub fn finding(&self, group: &str, id: &str, finding: &Finding, key: &str) -> String {
+    pub(crate) fn finding(&self, group: &str, id: &str, finding: &Finding, key: &str) -> String {
         let own = match finding.case {
             "" => "",
             _ => self.of(group, &finding.code(id), key),
@@ -37,14 +34,12 @@ impl Texts {
     }
 
     /// The name of a piece of evidence.
-    #[must_use]
-    pub fn evidence(&self, group: &str, evidence: &Evidence) -> String {
+    pub(crate) fn evidence(&self, group: &str, evidence: &Evidence) -> String {
         fill(self.of(group, "what", evidence.what), &evidence.params())
     }
 }
 
 /// Replaces each `{name}` with its value; one without a value stays as it is.
-#[must_use]
 pub(crate) fn fill(text: &str, params: &Map<String, Value>) -> String {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;

@@ -6,7 +6,6 @@ use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use config::order;
 use ctnetlink::Counters;
 use model::Connection;
 
@@ -344,7 +343,7 @@ impl ConnectionTable {
         let idle = self.connections.iter();
         let mut idle: Vec<_> =
             idle.filter_map(|(id, held)| Some((rank(held, now)?, *id))).collect();
-        order::sort_by_key(&mut idle, |(rank, _)| Reverse(*rank));
+        idle.sort_by_key(|(rank, _)| Reverse(*rank));
         self.victims = idle.into_iter().map(|(_, id)| id).collect();
     }
 

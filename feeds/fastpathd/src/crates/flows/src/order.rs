@@ -3,8 +3,6 @@
 
 use std::net::IpAddr;
 
-use config::order;
-
 use crate::flow::Flow;
 use crate::network::Side;
 use crate::proto;
@@ -117,7 +115,7 @@ fn address(address: IpAddr) -> u128 {
 /// is for the number 0, no text, which comes first.
 pub(crate) fn ranks<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<u32> {
     let mut sorted: Vec<(&str, usize)> = texts.zip(1..).collect();
-    order::sort_by_key(&mut sorted, |(text, _)| *text);
+    sorted.sort_by_key(|(text, _)| *text);
     let mut ranks = vec![0; sorted.len() + 1];
     let mut rank = 0;
     for (i, (text, number)) in sorted.iter().enumerate() {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use config::{Network, order};
+use config::Network;
 
 use crate::settings::Settings;
 
@@ -94,7 +94,7 @@ impl Blocks {
     /// As the sets choose theirs when they are created with a lower limit.
     fn beyond_limit(&self) -> Vec<IpAddr> {
         let mut blocks: Vec<&Block> = self.by_address.values().collect();
-        order::sort_by_key(&mut blocks, |block| Reverse(block.until));
+        blocks.sort_by_key(|block| Reverse(block.until));
         let (v4, v6): (Vec<&Block>, Vec<&Block>) =
             blocks.into_iter().partition(|block| block.address.is_ipv4());
         let beyond = [v4, v6].into_iter().flat_map(|family| family.into_iter().skip(self.limit));
@@ -166,7 +166,7 @@ impl Blocks {
     #[must_use]
     pub fn list(&self) -> Vec<&Block> {
         let mut blocks: Vec<&Block> = self.by_address.values().collect();
-        order::sort_by_key(&mut blocks, |block| Reverse(block.since));
+        blocks.sort_by_key(|block| Reverse(block.since));
         blocks
     }
 

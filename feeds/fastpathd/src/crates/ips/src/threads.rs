@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Which CPUs Suricata's threads run on.
 
+use std::collections::BTreeSet;
+
 /// Suricata's part of the CPU plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Threads {
@@ -36,7 +38,7 @@ impl Threads {
 
 /// The CPUs as a set.
 pub(crate) fn ascending(cpus: &[u32]) -> Vec<u32> {
-    config::order::set(cpus.iter().copied()).into_iter().collect()
+    cpus.iter().copied().collect::<BTreeSet<u32>>().into_iter().collect()
 }
 
 #[cfg(test)]

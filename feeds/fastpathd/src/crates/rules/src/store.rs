@@ -237,7 +237,7 @@ pub(crate) fn version(path: &Path) -> Option<String> {
 pub fn state(root: &Path) -> State {
     let text = fs::read(root.join("state.json")).unwrap_or_default();
     let value = serde_json::from_slice(&text).unwrap_or(Value::Null);
-    let mut state = State::read(&value).unwrap_or_default();
+    let mut state = State::read(value).unwrap_or_default();
     state.version = version(&current(root)).unwrap_or_default();
     state.previous = version(&previous(root)).unwrap_or_default();
     state

@@ -3,6 +3,7 @@
 
 use std::io::{self, Read};
 
+use base64ct::{Base64, Encoding};
 use ed25519_compact::{PublicKey, Signature};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
@@ -82,38 +83,11 @@ impl Key {
 fn payload<const N: usize>(text: &str) -> Result<([u8; 8], [u8; N]), &'static str> {
     let comment = |line: &&str| !line.is_empty() && !line.starts_with("untrusted comment:");
     let line = text.lines().map(str::trim).find(comment).ok_or("it is empty")?;
-    let bytes = base64(line).ok_or("it is not base64")?;
+    let bytes = Base64::decode_vec(line).map_err(|_| "it is not base64")?;
     let rest = bytes.strip_prefix(b"Ed").ok_or("it is not for Ed25519")?;
     let (number, rest) = rest.split_first_chunk::<8>().ok_or("it is too short")?;
     let body = <[u8; N]>::try_from(rest).map_err(|_| "it has a wrong length")?;
     Ok((*number, body))
-}
-
-fn base64(text: &str) -> Option<Vec<u8>> {
-    let digits = text.trim_end_matches('=');
-    if !text.len().is_multiple_of(4) || text.len() - digits.len() > 2 {
-        return None;
-    }
-    let mut bytes = Vec::with_capacity(digits.len() * 3 / 4);
-    let (mut bits, mut count) = (0u32, 0);
-    for digit in digits.bytes() {
-        let value = match digit {
-            b'A'..=b'Z' => digit - b'A',
-            b'a'..=b'z' => digit - b'a' + 26,
-            b'0'..=b'9' => digit - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        };
-        bits = bits << 6 | u32::from(value);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push(u8::try_from(bits >> count).ok()?);
-            bits &= (1 << count) - 1;
-        }
-    }
-    Some(bytes)
 }
 
 /// The SHA-256 of everything a reader has, in hexadecimal.

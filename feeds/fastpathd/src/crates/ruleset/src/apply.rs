@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use config::order;
 use model::Gate;
 use thiserror::Error;
 
@@ -197,8 +196,8 @@ async fn possible(
 
 /// Adds and removes devices; false if that is not enough and the table has to be replaced.
 async fn change_devices(nft: &impl Nft, plan: &Plan, have: &InForce) -> Result<bool, ApplyError> {
-    let add = order::set(plan.devices.difference(&have.devices).cloned());
-    let take = order::set(have.devices.difference(&plan.devices).cloned());
+    let add: BTreeSet<_> = plan.devices.difference(&have.devices).cloned().collect();
+    let take: BTreeSet<_> = have.devices.difference(&plan.devices).cloned().collect();
     let script = render_devices(&add, &take, plan.hardware);
     if nft.run(&script).await.is_err() {
         return Ok(false);

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use config::order;
 use serde_json::Value;
 
 use crate::block::{BlockElement, SETS};
@@ -135,9 +134,9 @@ fn number(object: &Value, key: &str) -> u64 {
 /// nft prints a list with one element as the element.
 fn texts(value: Option<&Value>) -> BTreeSet<String> {
     match value {
-        Some(Value::String(one)) => order::set([one.clone()]),
+        Some(Value::String(one)) => BTreeSet::from([one.clone()]),
         Some(Value::Array(many)) => {
-            order::set(many.iter().filter_map(Value::as_str).map(str::to_owned))
+            many.iter().filter_map(Value::as_str).map(str::to_owned).collect()
         }
         _ => BTreeSet::new(),
     }

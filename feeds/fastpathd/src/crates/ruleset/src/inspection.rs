@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Settings of the IPS that the rules depend on.
 
-use config::{Network, order};
+use config::Network;
 use model::{Action, DevicePolicy, Gate, Spread};
 
 use crate::marks::Marks;
@@ -54,14 +54,14 @@ impl InspectionRules {
     pub(crate) fn exempt_of(&self, ipv4: bool) -> Vec<Network> {
         let mut networks: Vec<Network> =
             self.exempt.iter().copied().filter(|n| n.address.is_ipv4() == ipv4).collect();
-        order::sort_by_key(&mut networks, |network| (network.prefix, network.address));
+        networks.sort_by_key(|network| (network.prefix, network.address));
         let mut apart: Vec<Network> = Vec::new();
         for network in networks {
             if !apart.iter().any(|wider| wider.contains(network.address)) {
                 apart.push(network);
             }
         }
-        order::sort_by_key(&mut apart, |network| network.address);
+        apart.sort_by_key(|network| network.address);
         apart
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use config::{is_device_name, order};
+use config::is_device_name;
 use model::{Engine, Exclude};
 
 use crate::inspection::InspectionRules;
@@ -98,12 +98,12 @@ impl Plan {
     /// Keeps flows over these layer 3 devices on the slow path.
     pub fn shape(&mut self, devices: impl IntoIterator<Item = String>) {
         // A device with another name cannot be written in nft rules.
-        self.shaped = order::set(devices.into_iter().filter(|name| is_device_name(name)));
+        self.shaped = devices.into_iter().filter(|name| is_device_name(name)).collect();
     }
 
     /// Keeps flows over these tunnels on the slow path.
     pub fn tunnel(&mut self, devices: impl IntoIterator<Item = String>) {
-        self.tunnels = order::set(devices.into_iter().filter(|name| is_device_name(name)));
+        self.tunnels = devices.into_iter().filter(|name| is_device_name(name)).collect();
     }
 
     /// Whether flows are offloaded by a flowtable.
@@ -119,9 +119,8 @@ pub fn plan(candidates: &[Candidate], settings: &Settings, protection: &Protecti
     let engine = settings.wanted();
     let ours = protection.inspection.as_ref().map(|inspection| inspection.marks);
     let decided = candidates.iter();
-    let mut decisions = order::map(
-        decided.map(|candidate| (candidate.device.clone(), decide(candidate, settings))),
-    );
+    let mut decisions: BTreeMap<_, _> =
+        decided.map(|candidate| (candidate.device.clone(), decide(candidate, settings))).collect();
     for name in settings.devices.iter().chain(&settings.ignore_devices) {
         decisions
             .entry(name.clone())
@@ -135,7 +134,7 @@ pub fn plan(candidates: &[Candidate], settings: &Settings, protection: &Protecti
     let included = decisions.iter().filter(|(_, decision)| decision.included);
     Plan {
         engine,
-        devices: order::set(included.map(|(name, _)| name.clone())),
+        devices: included.map(|(name, _)| name.clone()).collect(),
         hardware: engine == Engine::FlowtableHw,
         mark_mask: ours.map_or(settings.mark_mask, Marks::mask),
         left_out: settings.left_out,

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use config::{Problem, Section, is_device_name, label, number_in, order, switch};
+use config::{Problem, Section, is_device_name, label, number_in, switch};
 use model::{Action, DevicePolicy};
 
 /// A section `policy`: the action for connections that match all given conditions.
@@ -103,7 +103,7 @@ impl Segments {
         let mut devices = match (zone, vlan) {
             (None, None) => return None,
             (Some(devices), None) | (None, Some(devices)) => devices,
-            (Some(zone), Some(vlan)) => order::set(zone.intersection(&vlan).cloned()),
+            (Some(zone), Some(vlan)) => zone.intersection(&vlan).cloned().collect(),
         };
         devices.retain(|name| is_device_name(name));
         Some(devices)

@@ -8,8 +8,6 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use config::order;
-
 use crate::block::{BlockElement, SETS, element};
 use crate::inspection::InspectionRules;
 use crate::plan::Plan;
@@ -87,7 +85,7 @@ pub(crate) fn render_devices(
 /// A table of another name with only this flowtable: checking it shows whether the kernel accepts
 /// the device.
 pub(crate) fn render_probe(device: &str, hardware: bool) -> String {
-    let device = order::set([device.to_owned()]);
+    let device = BTreeSet::from([device.to_owned()]);
     let body = flowtable("\t\t", &device, hardware);
     format!("table inet fastpath_probe {{\n\tflowtable ft {{\n{body}\t}}\n}}\n")
 }
@@ -99,9 +97,9 @@ pub(crate) fn render_queue_probe() -> String {
 
 fn set(text: &mut String, name: &str, kind: &str, limit: u32, mut blocks: Vec<&BlockElement>) {
     // With one too many the kernel would refuse the whole table.
-    order::sort_by_key(&mut blocks, |block| (block.address, std::cmp::Reverse(block.left)));
+    blocks.sort_by_key(|block| (block.address, std::cmp::Reverse(block.left)));
     blocks.dedup_by_key(|block| block.address);
-    order::sort_by_key(&mut blocks, |block| std::cmp::Reverse(block.left));
+    blocks.sort_by_key(|block| std::cmp::Reverse(block.left));
     blocks.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     let _ = writeln!(text, "\tset {name} {{");
     let _ = writeln!(text, "\t\ttype {kind}\n\t\tsize {limit}\n\t\tflags timeout");

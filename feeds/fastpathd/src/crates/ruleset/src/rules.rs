@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use config::order;
 use model::Exclude;
 
 use crate::block::SETS;
@@ -85,7 +84,7 @@ pub(crate) fn comments(plan: &Plan) -> BTreeMap<&'static str, Vec<String>> {
         return BTreeMap::new();
     }
     let comments = |chain: Chain| chain.rules.into_iter().map(|rule| rule.comment).collect();
-    order::map(chains(plan).into_iter().map(|chain| (chain.name, comments(chain))))
+    chains(plan).into_iter().map(|chain| (chain.name, comments(chain))).collect()
 }
 
 /// Rules of the gate's chain.

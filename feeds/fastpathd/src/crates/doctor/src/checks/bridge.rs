@@ -23,13 +23,8 @@ const TOPOLOGY: &str = "ubus call fastpath topology: bridges";
 
 /// Several bridges that each carry one VLAN of the same ports.
 fn per_vlan(facts: &Facts) -> Verdict {
-    let plain: Vec<&Bridge> = facts
-        .bridges
-        .all
-        .get()?
-        .iter()
-        .filter(|of| !of.vlan_aware && !of.ports.is_empty())
-        .collect();
+    let plain = facts.bridges.all.get()?.iter().filter(|of| !of.vlan_aware);
+    let plain: Vec<&Bridge> = plain.filter(|of| !of.ports.is_empty()).collect();
     let tagged = plain.iter().any(|of| of.ports.iter().any(|port| port.vlan.is_some()));
     if plain.len() < 2 || !tagged {
         return Ok(None);
@@ -40,7 +35,7 @@ fn per_vlan(facts: &Facts) -> Verdict {
     for bridge in &plain {
         let ports: Vec<&str> = bridge.ports.iter().map(|port| port.name.as_str()).collect();
         let source = format!("/sys/class/net/{}/brif", bridge.name);
-        finding = finding.saw("ports", bridge.name.as_str(), ports.join(", "), source);
+        finding = finding.saw("ports", &bridge.name, ports.join(", "), source);
     }
     let edits = facts.uci.network.get().ok().and_then(|network| migration::edits(network, &plain));
     let case = if edits.is_some() { "" } else { "manual" };
@@ -95,7 +90,7 @@ fn empty(facts: &Facts) -> Verdict {
         };
         for vid in bridge.own.iter().filter(|vid| !has(**vid)) {
             vids.push(vid.to_string());
-            finding = finding.saw("no-port", bridge.name.as_str(), vid.to_string(), TOPOLOGY);
+            finding = finding.saw("no-port", &bridge.name, vid, TOPOLOGY);
         }
     }
     let finding = finding.with("vlans", vids.join(", "));
@@ -116,7 +111,7 @@ fn stp(facts: &Facts) -> Verdict {
                     .with("state", state)
             });
             let source = format!("/sys/class/net/{}/brport/state", port.name);
-            found = Some(finding.saw("state", port.name.as_str(), state, source));
+            found = Some(finding.saw("state", &port.name, state, source));
         }
     }
     Ok(found)

@@ -38,7 +38,7 @@ fn healthy() -> Value {
 }
 
 fn found(fake: &Fake, topology: &Value) -> Vec<(&'static str, Finding)> {
-    let topology = Known::from(topology.as_object().unwrap().clone());
+    let topology = Known::from(topology.clone());
     let facts =
         Facts { bridges: bridges::read(fake, &topology), uci: uci::read(fake), ..Facts::default() };
     all_found(CHECKS, &facts)

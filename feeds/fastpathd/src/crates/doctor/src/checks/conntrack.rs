@@ -7,7 +7,7 @@ use super::Check;
 use crate::facts::conntrack::{BUCKETS, SETTINGS};
 use crate::facts::rules::SOURCE;
 use crate::facts::walk::statements;
-use crate::facts::{Facts, Unknown};
+use crate::facts::{Facts, Unknown, word};
 use crate::finding::{Finding, Fix, Severity, Step, Verdict};
 
 const GROUP: &str = "conntrack";
@@ -29,17 +29,13 @@ const SHORT: u64 = 7440;
 /// smallest boxes have four.
 const DENSE: u64 = 8;
 
-fn write(path: String, number: u64) -> Fix {
-    Fix::Steps(vec![Step::Write { path, text: number.to_string() }])
-}
-
 fn accounting(facts: &Facts) -> Verdict {
     if *facts.conntrack.accounting.get()? != 0 {
         return Ok(None);
     }
     let path = format!("{SETTINGS}/nf_conntrack_acct");
-    let finding = Finding::new(Severity::Error).saw("accounting", "", "0", path.as_str());
-    Ok(Some(finding.fix(Some(write(path, 1)))))
+    let finding = Finding::new(Severity::Error).saw("accounting", "", "0", &path);
+    Ok(Some(finding.fix(Some(Fix::write(path, 1)))))
 }
 
 fn full(facts: &Facts) -> Verdict {
@@ -51,9 +47,9 @@ fn full(facts: &Facts) -> Verdict {
     let finding = Finding::new(Severity::Warning)
         .with("count", count)
         .with("limit", limit)
-        .saw("count", "", count.to_string(), format!("{SETTINGS}/nf_conntrack_count"))
-        .saw("limit", "", limit.to_string(), path.as_str());
-    Ok(Some(finding.fix(Some(write(path, limit * 2)))))
+        .saw("count", "", count, format!("{SETTINGS}/nf_conntrack_count"))
+        .saw("limit", "", limit, &path);
+    Ok(Some(finding.fix(Some(Fix::write(path, limit * 2)))))
 }
 
 fn timeout(facts: &Facts) -> Verdict {
@@ -65,8 +61,8 @@ fn timeout(facts: &Facts) -> Verdict {
     let finding = Finding::new(Severity::Advice)
         .with("seconds", seconds)
         .with("days", seconds / LONG)
-        .saw("timeout", "", format!("{seconds} s"), path.as_str());
-    Ok(Some(finding.fix(Some(write(path, SHORT)))))
+        .saw("timeout", "", format!("{seconds} s"), &path);
+    Ok(Some(finding.fix(Some(Fix::write(path, SHORT)))))
 }
 
 fn hash(facts: &Facts) -> Verdict {
@@ -76,10 +72,10 @@ fn hash(facts: &Facts) -> Verdict {
     }
     let finding = Finding::new(Severity::Advice)
         .with("each", limit / buckets)
-        .saw("buckets", "", buckets.to_string(), format!("{SETTINGS}/nf_conntrack_buckets"))
-        .saw("limit", "", limit.to_string(), format!("{SETTINGS}/nf_conntrack_max"));
+        .saw("buckets", "", buckets, format!("{SETTINGS}/nf_conntrack_buckets"))
+        .saw("limit", "", limit, format!("{SETTINGS}/nf_conntrack_max"));
     // Half a connection for each bucket costs eight bytes a connection.
-    Ok(Some(finding.fix(Some(write(BUCKETS.into(), limit / 2)))))
+    Ok(Some(finding.fix(Some(Fix::write(BUCKETS, limit / 2)))))
 }
 
 /// The rules that attach helpers: their table and chain.
@@ -91,8 +87,7 @@ fn attached(facts: &Facts) -> Result<Vec<String>, Unknown> {
         })
     };
     let place = |rule: &&Value| {
-        let text = |key: &str| rule[key].as_str().unwrap_or_default();
-        format!("{} {} {}", text("family"), text("table"), text("chain"))
+        format!("{} {} {}", word(rule, "family"), word(rule, "table"), word(rule, "chain"))
     };
     Ok(rules.iter().filter(sets).map(place).collect())
 }
@@ -103,18 +98,18 @@ fn helpers(facts: &Facts) -> Verdict {
     let places = attached(facts)?;
     let mut finding = Finding::new(Severity::Advice).with("helpers", loaded.join(", "));
     for name in loaded {
-        finding = finding.saw("helper", name.as_str(), "nf_conntrack", "/proc/modules");
+        finding = finding.saw("helper", name, "nf_conntrack", "/proc/modules");
     }
     for place in &places {
-        finding = finding.saw("attached", place.as_str(), "ct helper", SOURCE);
+        finding = finding.saw("attached", place, "ct helper", SOURCE);
     }
     if let Some((flows, _)) = facts.flowtable.reasons.get().ok().and_then(|of| of.get("helper")) {
-        finding = finding.saw("held", "", flows.to_string(), "ubus call fastpath flows");
+        finding = finding.saw("held", "", flows, "ubus call fastpath flows");
     }
     if facts.conntrack.automatic {
         let path = format!("{SETTINGS}/nf_conntrack_helper");
-        let finding = finding.saw("automatic", "", "1", path.as_str()).case("automatic");
-        return Ok(Some(finding.fix(Some(write(path, 0)))));
+        let finding = finding.saw("automatic", "", "1", &path).case("automatic");
+        return Ok(Some(finding.fix(Some(Fix::write(path, 0)))));
     }
     if loaded.is_empty() {
         return Ok(None);
@@ -123,11 +118,8 @@ fn helpers(facts: &Facts) -> Verdict {
     let defaults = facts.uci.firewall.get()?.of("defaults").next();
     let own = places.iter().any(|place| place.contains(" fw4 helper_"));
     if let Some(defaults) = defaults.filter(|of| own && of.is_on("auto_helper", true)) {
-        let edit = json!({
-            "op": "set", "config": "firewall", "section": defaults.name,
-            "values": {"auto_helper": "0"},
-        });
-        return Ok(Some(finding.case("zones").fix(Some(Fix::Change(vec![edit])))));
+        let fix = Fix::set("firewall", &defaults.name, &json!({"auto_helper": "0"}));
+        return Ok(Some(finding.case("zones").fix(Some(fix))));
     }
     if !places.is_empty() {
         return Ok(None);
@@ -140,12 +132,8 @@ fn helpers(facts: &Facts) -> Verdict {
 /// The module that translates addresses for it depends on it, and goes first. `OpenWrt`'s modprobe
 /// has no `-r`, and its rmmod takes one module.
 fn unload(name: &str, translated: bool) -> Vec<Step> {
-    let step = |module: String| Step::Run { program: "rmmod", args: vec![module] };
-    let mut steps = vec![step(format!("nf_conntrack_{name}"))];
-    if translated {
-        steps.insert(0, step(format!("nf_nat_{name}")));
-    }
-    steps
+    let modules = [translated.then_some("nf_nat"), Some("nf_conntrack")].into_iter().flatten();
+    modules.map(|kind| Step::run("rmmod", &[&format!("{kind}_{name}")])).collect()
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Processors: none drowns while others idle, and each does what the plan says.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::Check;
-use crate::facts::Facts;
 use crate::facts::cpu::{CPUFREQ, ISOLATED, STAT, cpus};
+use crate::facts::{Facts, list, word};
 use crate::finding::{Finding, Fix, Severity, Step, Verdict};
 
 /// This group's part of the table.
@@ -35,40 +35,40 @@ fn saturated(facts: &Facts) -> Verdict {
     let idle = loads.iter().filter(|load| load.idle >= IDLE);
     let Some(idlest) = idle.max_by_key(|load| load.idle) else { return Ok(None) };
     let finding = Finding::new(Severity::Warning)
-        .saw("softirq", full.cpu.to_string(), format!("{} %", full.softirq), STAT)
-        .saw("idle", idlest.cpu.to_string(), format!("{} %", idlest.idle), STAT)
+        .saw("softirq", full.cpu, format!("{} %", full.softirq), STAT)
+        .saw("idle", idlest.cpu, format!("{} %", idlest.idle), STAT)
         .with("cpu", full.cpu)
         .with("idle", idlest.cpu)
         .gain("docs/doctor.md, rows 6 and 7");
     let off = facts.cpu.planned("enabled").is_ok_and(|enabled| enabled == false);
-    Ok(Some(finding.fix(off.then(|| set("fastpath", "cpu", "enabled", "1")))))
+    Ok(Some(finding.fix(off.then(enable))))
 }
 
 /// Several CPUs without a plan of which forward and which inspect.
 fn plan_off(facts: &Facts) -> Verdict {
-    let planned = facts.cpu.planned("cpus")?.as_array().map_or(0, Vec::len);
+    let planned = list(facts.cpu.plan.get()?, "cpus").len();
     if planned < 2 || facts.cpu.planned("enabled")? != false {
         return Ok(None);
     }
     let finding = Finding::new(Severity::Advice)
         .saw("enabled", "", "0", "/etc/config/fastpath, cpu.enabled")
-        .saw("count", "", planned.to_string(), PLAN)
+        .saw("count", "", planned, PLAN)
         .with("count", planned)
         .gain("docs/BENCHMARKS.md");
-    Ok(Some(finding.fix(Some(set("fastpath", "cpu", "enabled", "1")))))
+    Ok(Some(finding.fix(Some(enable()))))
 }
 
 /// Interrupts, queues or threads stand elsewhere than planned.
 fn masks(facts: &Facts) -> Verdict {
-    let differences = facts.cpu.planned("differences")?.as_array().cloned().unwrap_or_default();
+    let differences = list(facts.cpu.plan.get()?, "differences");
     if differences.is_empty() {
         return Ok(None);
     }
     let mut finding = Finding::new(Severity::Warning).with("count", differences.len());
     for difference in differences.iter().take(8) {
-        let word = |key: &str| difference[key].as_str().unwrap_or_default();
-        let value = format!("{} → {}", word("have"), word("wanted"));
-        finding = finding.saw("difference", word("text"), value, word("where"));
+        let value = format!("{} → {}", word(difference, "have"), word(difference, "wanted"));
+        let (text, place) = (word(difference, "text"), word(difference, "where"));
+        finding = finding.saw("difference", text, value, place);
     }
     Ok(Some(finding))
 }
@@ -77,17 +77,16 @@ fn masks(facts: &Facts) -> Verdict {
 fn steering(facts: &Facts) -> Verdict {
     let active = facts.cpu.planned("active")? == true;
     let steering = facts.cpu.planned("steering")?;
-    let uci = steering["uci"].as_str().unwrap_or_default();
+    let uci = word(steering, "uci");
     if !active || steering["taken_over"] == true || matches!(uci, "" | "0") {
         return Ok(None);
     }
-    let hook = steering["hook"].as_str().unwrap_or_default();
     let script = "/usr/libexec/platform/packet-steering.sh";
     let finding = Finding::new(Severity::Warning)
         .saw("steering", "", uci, "/etc/config/network, packet_steering")
-        .saw("hook", "", hook, script)
+        .saw("hook", "", word(steering, "hook"), script)
         .with("script", script);
-    Ok(Some(finding.fix(Some(set("network", "globals", "packet_steering", "0")))))
+    Ok(Some(finding.fix(Some(Fix::set("network", "globals", &json!({"packet_steering": "0"}))))))
 }
 
 /// CPUs that `isolcpus` took from the scheduler, and to which nothing was given.
@@ -95,22 +94,18 @@ fn isolated(facts: &Facts) -> Verdict {
     if facts.cpu.isolated.is_empty() {
         return Ok(None);
     }
-    let planned = facts.cpu.planned("cpus")?.as_array().cloned().unwrap_or_default();
-    let unused: Vec<String> = cpus(&facts.cpu.isolated)
-        .into_iter()
-        .filter(|cpu| {
-            let used = |of: &Value| of["cpu"] == *cpu && of["role"] != "unused";
-            !planned.iter().any(used)
-        })
-        .map(|cpu| cpu.to_string())
-        .collect();
+    let planned = list(facts.cpu.plan.get()?, "cpus");
+    let used = |cpu| planned.iter().any(|of| of["cpu"] == cpu && of["role"] != "unused");
+    let isolated = cpus(&facts.cpu.isolated).into_iter();
+    let unused: Vec<String> =
+        isolated.filter(|cpu| !used(*cpu)).map(|cpu| cpu.to_string()).collect();
     if unused.is_empty() {
         return Ok(None);
     }
     let unused = unused.join(",");
     let finding = Finding::new(Severity::Advice)
-        .saw("isolated", "", facts.cpu.isolated.as_str(), ISOLATED)
-        .saw("unused", "", unused.as_str(), PLAN)
+        .saw("isolated", "", &facts.cpu.isolated, ISOLATED)
+        .saw("unused", "", &unused, PLAN)
         .with("unused", unused);
     Ok(Some(finding))
 }
@@ -119,20 +114,12 @@ fn isolated(facts: &Facts) -> Verdict {
 /// rises with the load; the others mean the lowest frequency there is.
 fn governor(facts: &Facts) -> Verdict {
     let own = ["intel_pstate", "amd-pstate-epp", "amd_pstate_epp"];
-    let slow: Vec<_> = facts
-        .cpu
-        .clocks
-        .iter()
-        .filter(|clock| clock.governor == "powersave" && !own.contains(&clock.driver.as_str()))
-        .collect();
-    if slow.is_empty() {
-        return Ok(None);
-    }
+    let slow = facts.cpu.clocks.iter().filter(|clock| clock.governor == "powersave");
     let mut finding = Finding::new(Severity::Warning).with("folder", CPUFREQ);
     let mut steps = Vec::new();
-    for clock in slow {
+    for clock in slow.filter(|clock| !own.contains(&clock.driver.as_str())) {
         let path = format!("{}/scaling_governor", clock.path);
-        finding = finding.saw("governor", clock.cpus.as_str(), clock.governor.as_str(), &*path);
+        finding = finding.saw("governor", &clock.cpus, &clock.governor, &path);
         let available: Vec<&str> = clock.available.split_ascii_whitespace().collect();
         let better = ["schedutil", "ondemand", "performance"];
         if let Some(text) = better.into_iter().find(|name| available.contains(name)) {
@@ -140,15 +127,12 @@ fn governor(facts: &Facts) -> Verdict {
         }
     }
     let fix = if steps.is_empty() { None } else { Some(Fix::Steps(steps)) };
-    Ok(Some(finding.fix(fix)))
+    Ok(Some(finding.fix(fix)).filter(|finding| !finding.evidence.is_empty()))
 }
 
-/// A change of one option.
-pub(super) fn set(config: &str, section: &str, option: &str, value: &str) -> Fix {
-    let values = json!({option: value});
-    Fix::Change(vec![json!({
-        "config": config, "op": "set", "section": section, "values": values,
-    })])
+/// Has the plan carried out.
+pub(super) fn enable() -> Fix {
+    Fix::set("fastpath", "cpu", &json!({"enabled": "1"}))
 }
 
 #[cfg(test)]

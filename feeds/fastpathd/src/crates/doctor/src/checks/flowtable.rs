@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::Check;
 use crate::facts::flowtable::{Listed, Module, STALE};
 use crate::facts::walk::stays;
-use crate::facts::{Facts, Unknown};
+use crate::facts::{Facts, Unknown, list, word};
 use crate::finding::{Finding, Fix, Severity, Step, Verdict};
 use uci::Section;
 
@@ -40,15 +40,11 @@ const REASONS: usize = 3;
 
 /// The value at a path such as `engine.active` of the daemon's status.
 fn status<'a>(facts: &'a Facts, path: &str) -> Result<&'a Value, Unknown> {
-    let mut names = path.split('.');
-    let first = names.next().unwrap_or_default();
-    let status = facts.flowtable.status.get()?;
-    let found = status.get(first).unwrap_or(&Value::Null);
-    Ok(names.fold(found, |value, name| &value[name]))
+    Ok(path.split('.').fold(facts.flowtable.status.get()?, |value, name| &value[name]))
 }
 
 fn engine<'a>(facts: &'a Facts, key: &str) -> Result<&'a str, Unknown> {
-    Ok(status(facts, "engine")?[key].as_str().unwrap_or_default())
+    Ok(word(status(facts, "engine")?, key))
 }
 
 /// A fix that selects an engine in the configuration. If it is configured already and the daemon
@@ -60,10 +56,7 @@ pub(super) fn set_engine(facts: &Facts, engine: &str) -> Fix {
         main.is_on("enabled", true) && main.text("engine").unwrap_or(DEFAULT) == engine
     };
     if let Some(main) = main.filter(|main| !chosen(main)) {
-        let values = json!({"enabled": "1", "engine": engine});
-        let edit =
-            json!({"op": "set", "config": "fastpath", "section": main.name, "values": values});
-        return Fix::Change(vec![edit]);
+        return Fix::set("fastpath", &main.name, &json!({"enabled": "1", "engine": engine}));
     }
     let args = Map::from_iter([("set".to_owned(), engine.into())]);
     Fix::Steps(vec![Step::Call { object: "fastpath", method: "engine", args }])
@@ -73,10 +66,7 @@ pub(super) fn set_engine(facts: &Facts, engine: &str) -> Fix {
 fn missing(facts: &Facts) -> Verdict {
     let (case, fix) = match facts.flowtable.module.get()? {
         Module::There => return Ok(None),
-        Module::Loadable => {
-            let args = vec!["nft_flow_offload".into()];
-            ("", Some(Fix::Steps(vec![Step::Run { program: "modprobe", args }])))
-        }
+        Module::Loadable => ("", Some(Fix::run("modprobe", &["nft_flow_offload"]))),
         Module::Missing => ("absent", None),
     };
     let finding = Finding::new(Severity::Error)
@@ -131,22 +121,19 @@ fn policy_routing(facts: &Facts) -> Verdict {
     if engine(facts, "wanted")? != "ebpf" {
         return Ok(None);
     }
-    let policies = facts.flowtable.topology.get()?.get("policies").and_then(Value::as_array);
-    let policies = policies.map(Vec::as_slice).unwrap_or_default();
+    let policies = list(facts.flowtable.topology.get()?, "policies");
     if policies.is_empty() {
         return Ok(None);
     }
     let mut finding = Finding::new(Severity::Warning).with("count", policies.len());
     for policy in policies {
-        let text = policy.as_str().unwrap_or_default();
-        finding = finding.saw("policy", "", text, "ip rule");
+        finding = finding.saw("policy", "", policy.as_str().unwrap_or_default(), "ip rule");
     }
     Ok(Some(finding.fix(Some(set_engine(facts, "flowtable")))))
 }
 
 fn links(facts: &Facts) -> Result<&[Value], Unknown> {
-    let links = facts.flowtable.topology.get()?.get("links").and_then(Value::as_array);
-    Ok(links.map(Vec::as_slice).unwrap_or_default())
+    Ok(list(facts.flowtable.topology.get()?, "links"))
 }
 
 /// A port that could be in the flowtable is not.
@@ -154,31 +141,25 @@ fn devices(facts: &Facts) -> Verdict {
     if !engine(facts, "active")?.starts_with("flowtable") {
         return Ok(None);
     }
-    let left_out: Vec<&Value> = links(facts)?
-        .iter()
-        .filter(|link| {
-            link["lowest"] == true && link["up"] == true && link["in_flowtable"] == false
-        })
-        .collect();
-    let Some(first) = left_out.first() else { return Ok(None) };
-    let name = |link: &Value| link["name"].as_str().unwrap_or_default().to_owned();
-    let names: Vec<String> = left_out.iter().map(|link| name(link)).collect();
-    let mut finding = Finding::new(Severity::Warning)
-        .with("device", name(first))
-        .with("devices", names.join(", "));
-    for link in &left_out {
-        let why = link["why"].as_str().unwrap_or_default();
-        finding = finding.saw("device", name(link), why, "ubus call fastpath topology: links");
+    let able = |link: &&Value| link["lowest"] == true && link["up"] == true;
+    let left_out = links(facts)?.iter().filter(able).filter(|link| link["in_flowtable"] == false);
+    let mut finding = Finding::new(Severity::Warning);
+    let mut names = Vec::new();
+    for link in left_out {
+        let (name, why) = (word(link, "name"), word(link, "why"));
+        finding = finding.saw("device", name, why, "ubus call fastpath topology: links");
+        names.push(name);
     }
+    let Some(first) = names.first() else { return Ok(None) };
+    finding = finding.with("device", *first).with("devices", names.join(", "));
     let settings = facts.uci.fastpath.get()?;
     let limited = settings
         .of("fastpath")
         .find(|main| !main.words("device").is_empty() || !main.words("ignore_device").is_empty());
     if let Some(main) = limited {
         let values = json!({"device": null, "ignore_device": null});
-        let edit =
-            json!({"op": "set", "config": "fastpath", "section": main.name, "values": values});
-        finding = finding.case("settings").fix(Some(Fix::Change(vec![edit])));
+        let fix = Fix::set("fastpath", &main.name, &values);
+        finding = finding.case("settings").fix(Some(fix));
     }
     Ok(Some(finding))
 }
@@ -222,7 +203,7 @@ fn counters(facts: &Facts) -> Verdict {
     let Some(first) = silent.first() else { return Ok(None) };
     let mut finding = Finding::new(Severity::Advice).with("flowtable", first.as_str());
     for flowtable in &silent {
-        finding = finding.saw("counter", flowtable.as_str(), "–", "nft list flowtables");
+        finding = finding.saw("counter", flowtable, "–", "nft list flowtables");
     }
     Ok(Some(finding))
 }
@@ -250,7 +231,7 @@ fn share(facts: &Facts) -> Verdict {
     reasons.sort_by_key(|(_, (_, bytes))| std::cmp::Reverse(*bytes));
     for (reason, (flows, bytes)) in reasons.into_iter().take(REASONS) {
         let value = format!("{flows} ({} kB)", bytes / 1000);
-        finding = finding.saw("reason", reason.as_str(), value, "ubus call fastpath flows");
+        finding = finding.saw("reason", reason, value, "ubus call fastpath flows");
     }
     Ok(Some(finding))
 }
@@ -269,13 +250,10 @@ fn fw4(facts: &Facts) -> Verdict {
     let set = firewall.of("defaults").find(|of| of.is_on("flow_offloading", false));
     if let Some(defaults) = set {
         let values = json!({"flow_offloading": "0", "flow_offloading_hw": null});
-        let edit = json!({
-            "op": "set", "config": "firewall", "section": defaults.name, "values": values,
-        });
         finding = finding
             .case("")
             .saw("option", "flow_offloading", "1", "/etc/config/firewall")
-            .fix(Some(Fix::Change(vec![edit])));
+            .fix(Some(Fix::set("firewall", &defaults.name, &values)));
     }
     Ok(Some(finding).filter(|finding| !finding.evidence.is_empty()))
 }
@@ -292,17 +270,13 @@ fn stale(facts: &Facts) -> Verdict {
     let mut finding = Finding::new(Severity::Advice).with("flows", stale).saw(
         "stale",
         "",
-        stale.to_string(),
+        stale,
         "ubus call fastpath flows: idle_s",
     );
     for (of, seconds) in long {
         let path = format!("/proc/sys/net/netfilter/nf_flowtable_{of}_timeout");
-        finding = finding.with("seconds", *seconds).saw(
-            "timeout",
-            *of,
-            format!("{seconds} s"),
-            path.as_str(),
-        );
+        finding =
+            finding.with("seconds", *seconds).saw("timeout", of, format!("{seconds} s"), &path);
         steps.push(Step::Write { path, text: KEPT.to_string() });
     }
     Ok(Some(finding.fix(Some(Fix::Steps(steps)))))
@@ -329,13 +303,12 @@ fn shaped(facts: &Facts) -> Verdict {
     if !engine(facts, "active")?.starts_with("flowtable") {
         return Ok(None);
     }
-    let text = |link: &Value, key: &str| link[key].as_str().unwrap_or_default().to_owned();
-    let queued = links(facts)?.iter().filter(|link| !text(link, "shaped").is_empty());
+    let queued = links(facts)?.iter().filter(|link| !word(link, "shaped").is_empty());
     let mut finding = Finding::new(Severity::Advice);
     let mut names = Vec::new();
     for link in queued {
-        let (name, queue) = (text(link, "name"), text(link, "shaped"));
-        finding = finding.saw("shaped", name.clone(), queue, "ubus call fastpath topology: links");
+        let (name, queue) = (word(link, "name"), word(link, "shaped"));
+        finding = finding.saw("shaped", name, queue, "ubus call fastpath topology: links");
         names.push(name);
     }
     Ok((!names.is_empty()).then(|| finding.with("devices", names.join(", "))))

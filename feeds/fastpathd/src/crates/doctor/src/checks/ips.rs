@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::Check;
 use crate::facts::cpu::cpus;
 use crate::facts::ips::{PROGRAM, QUEUES, Running};
-use crate::facts::{Facts, Unknown};
+use crate::facts::{Facts, Unknown, list, word};
 use crate::finding::{Finding, Fix, Severity, Verdict};
 
 /// This group's part of the table.
@@ -47,7 +47,7 @@ fn watching(facts: &Facts) -> Verdict {
         let finding = Finding::new(Severity::Warning)
             .saw("mode", "", "ids", "/etc/config/fastpath, ips.mode")
             .gain("docs/doctor.md, inspection");
-        return Ok(Some(finding.fix(Some(super::cpu::set("fastpath", "ips", "mode", "nfq")))));
+        return Ok(Some(finding.fix(Some(Fix::set("fastpath", "ips", &json!({"mode": "nfq"}))))));
     }
     let unmanaged = |running: &&Running| running.watches().is_some();
     let Some(running) = facts.ips.running.iter().find(unmanaged).filter(|_| !enabled) else {
@@ -57,12 +57,11 @@ fn watching(facts: &Facts) -> Verdict {
     let path = format!("/proc/{}/cmdline", running.pid);
     let finding = Finding::new(Severity::Warning)
         .case("other")
-        .saw("argument", running.pid.as_str(), argument, path)
+        .saw("argument", &running.pid, argument, path)
         .with("argument", argument)
         .gain("docs/doctor.md, inspection");
-    let values = json!({"enabled": "1", "mode": "nfq"});
-    let edit = json!({"config": "fastpath", "op": "set", "section": "ips", "values": values});
-    Ok(Some(finding.fix(Some(Fix::Change(vec![edit])))))
+    let fix = Fix::set("fastpath", "ips", &json!({"enabled": "1", "mode": "nfq"}));
+    Ok(Some(finding.fix(Some(fix))))
 }
 
 /// Inspection is asked for, and Suricata is not in line.
@@ -98,7 +97,7 @@ fn unread(facts: &Facts) -> Verdict {
     if !facts.ips.enabled()? || facts.ips.field("mode")? != "nfq" || !works {
         return Ok(None);
     }
-    let planned = facts.ips.field("queues")?.as_array().cloned().unwrap_or_default();
+    let planned = list(facts.ips.state.get()?, "queues");
     let numbers = planned.iter().filter_map(|queue| queue["queue"].as_u64());
     let read = |number: &u64| facts.ips.queues.iter().any(|queue| queue.number == *number);
     let unread: Vec<u64> = numbers.filter(|number| !read(number)).collect();
@@ -107,7 +106,7 @@ fn unread(facts: &Facts) -> Verdict {
     }
     let mut finding = Finding::new(Severity::Error).with("count", unread.len());
     for number in unread {
-        finding = finding.saw("unread", number.to_string(), "-", QUEUES);
+        finding = finding.saw("unread", number, "-", QUEUES);
     }
     Ok(Some(finding))
 }
@@ -157,7 +156,7 @@ fn drops(facts: &Facts) -> Verdict {
     let mut finding = Finding::new(severity).with("lost", dropped).with("given", given);
     for queue in queues {
         let value = format!("{} / {}", lost(queue), queue.given);
-        finding = finding.saw("lost", queue.number.to_string(), value, QUEUES);
+        finding = finding.saw("lost", queue.number, value, QUEUES);
     }
     Ok(Some(finding))
 }
@@ -175,8 +174,8 @@ fn uninspected(facts: &Facts) -> Verdict {
     let often = packets >= MANY && packets * 100 > inspected + packets;
     let severity = if often { Severity::Advice } else { Severity::Info };
     let finding = Finding::new(severity)
-        .saw("uninspected", "", packets.to_string(), STATE)
-        .saw("inspected", "", inspected.to_string(), STATE)
+        .saw("uninspected", "", packets, STATE)
+        .saw("inspected", "", inspected, STATE)
         .saw("fail", "", fail, "/etc/config/fastpath, ips.fail")
         .with("packets", packets);
     Ok(Some(finding))
@@ -207,7 +206,7 @@ fn rules(facts: &Facts) -> Verdict {
         .with("days", days)
         .with("message", message.as_str());
     if made > 0 {
-        finding = finding.saw("age", "", days.to_string(), STATE);
+        finding = finding.saw("age", "", days, STATE);
     }
     if !message.is_empty() {
         finding = finding.saw("message", "", message, STATE);
@@ -233,7 +232,7 @@ fn threads(facts: &Facts) -> Verdict {
         if cpus(&thread.cpus).into_iter().any(strays) {
             strayed += 1;
             if strayed <= 8 {
-                finding = finding.saw("thread", &*thread.name, &*thread.cpus, "/proc/PID/task");
+                finding = finding.saw("thread", &thread.name, &thread.cpus, "/proc/PID/task");
             }
         }
     }
@@ -246,23 +245,23 @@ fn threads(facts: &Facts) -> Verdict {
         .with("count", strayed)
         .gain("docs/doctor.md, inspection");
     let off = facts.cpu.planned("enabled")? == false;
-    Ok(Some(finding.fix(off.then(|| super::cpu::set("fastpath", "cpu", "enabled", "1")))))
+    Ok(Some(finding.fix(off.then(super::cpu::enable))))
 }
 
 /// CPUs to which packets are steered: by the plan, or by masks that leave out others. Empty where
 /// nothing is steered, or all CPUs do everything.
 fn forwarding(facts: &Facts) -> Result<Vec<u32>, Unknown> {
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let planned = list(facts.cpu.planned("cpus")?);
+    let plan = facts.cpu.plan.get()?;
+    let planned = list(plan, "cpus");
     if facts.cpu.planned("active")? == true {
         let forwards = planned.iter().filter(|cpu| cpu["role"] == "forwarding");
         return Ok(forwards.filter_map(|cpu| u32::try_from(cpu["cpu"].as_u64()?).ok()).collect());
     }
     let mut found = Vec::new();
-    for device in list(facts.cpu.planned("devices")?) {
+    for device in list(plan, "devices") {
         for kind in ["irqs", "rps"] {
-            for at in list(&device[kind]).into_iter().filter(receives) {
-                found.extend(cpus(at["have"].as_str().unwrap_or_default()));
+            for at in list(device, kind).iter().filter(|at| receives(at)) {
+                found.extend(cpus(word(at, "have")));
             }
         }
     }
@@ -276,14 +275,14 @@ fn forwarding(facts: &Facts) -> Result<Vec<u32>, Unknown> {
 
 /// Whether packets arrive by it: not by `virtio4-output.0`, `eth0-tx-1`, `virtio4-config`.
 fn receives(at: &Value) -> bool {
-    let name = at["name"].as_str().unwrap_or_default().to_ascii_lowercase();
+    let name = word(at, "name").to_ascii_lowercase();
     let sends = name.contains("output") || (name.contains("tx") && !name.contains("rx"));
     !sends && !name.ends_with("config")
 }
 
 /// What of the ended flows nobody can read.
 fn encrypted(facts: &Facts) -> Verdict {
-    let visible = facts.ips.field("visible")?.as_array().cloned().unwrap_or_default();
+    let visible = list(facts.ips.state.get()?, "visible");
     let bytes = |kind: &str| {
         let of = visible.iter().find(|of| of["kind"] == kind);
         of.and_then(|of| of["bytes"].as_u64()).unwrap_or(0)

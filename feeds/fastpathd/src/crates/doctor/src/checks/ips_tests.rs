@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::*;
-use crate::facts::Known;
 use crate::facts::ips::{Ips, Queue, Thread};
 use crate::facts::system::System;
 use crate::texts::tests::{assert_texts, found_by};
 
 /// 22 November 2026.
 const NOW: u64 = 1_795_305_600_000;
-
-fn object(value: Value) -> Known<Map<String, Value>> {
-    let Value::Object(map) = value else { unreachable!() };
-    map.into()
-}
 
 fn inline() -> Value {
     json!({
@@ -51,13 +45,13 @@ fn healthy() -> Facts {
         "devices": [{"irqs": [{"have": "0"}], "rps": [{"have": ""}]}],
     });
     let ips = Ips {
-        state: object(inline()),
+        state: inline().into(),
         version: Some("This is Suricata version 8.0.6 RELEASE".to_owned().into()),
         queues: vec![queue(0, 0), queue(1, 0)],
         running: vec![running("suricata -q 0 -q 1", "1")],
     };
     let mut facts = Facts { ips, ..Facts::default() };
-    facts.cpu.plan = object(plan);
+    facts.cpu.plan = plan.into();
     facts.system = System { now_ms: NOW, ..System::default() };
     facts
 }
@@ -67,7 +61,7 @@ fn differing(field: &str, value: Value) -> Facts {
     let mut state = inline();
     state[field] = value;
     let mut facts = healthy();
-    facts.ips.state = object(state);
+    facts.ips.state = state.into();
     facts
 }
 
@@ -82,7 +76,7 @@ fn all_is_well_in_line_and_while_nothing_is_asked_for() {
         "counters": {"uninspected_packets": 0}, "rules": {"state": "builtin"},
     });
     let mut idle = healthy();
-    idle.ips.state = object(off);
+    idle.ips.state = off.into();
     idle.ips.running.clear();
     idle.ips.queues.clear();
     for check in CHECKS {
@@ -182,7 +176,7 @@ fn threads_on_a_forwarding_cpu_are_found() {
     // Without a plan: interrupts arrive on CPU 0, and management may run there.
     let mut plan = facts.cpu.plan.get().unwrap().clone();
     for field in ["enabled", "active"] {
-        plan.insert(field.into(), false.into());
+        plan[field] = false.into();
     }
     plan["suricata"]["pinned"] = false.into();
     facts.cpu.plan = plan.clone().into();

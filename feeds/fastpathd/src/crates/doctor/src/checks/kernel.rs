@@ -5,7 +5,7 @@ use super::Check;
 use super::defects::{self, Where};
 use crate::facts::kernel::{LOCKDOWN, POINTERS, RELEASE, SIGNED, TAINTED, version};
 use crate::facts::{Facts, Unknown};
-use crate::finding::{Finding, Fix, Severity, Step, Verdict};
+use crate::finding::{Finding, Fix, Severity, Verdict};
 
 /// This part of the group's table.
 pub(super) const CHECKS: &[Check] = &[
@@ -27,7 +27,7 @@ fn known_defects(facts: &Facts) -> Verdict {
     let number = version(release)
         .ok_or_else(|| Unknown(format!("{RELEASE} has '{release}', which is not a version")))?;
     let mut worst = Severity::Ok;
-    let mut finding = Finding::new(Severity::Info).saw("release", "", release.as_str(), RELEASE);
+    let mut finding = Finding::new(Severity::Info).saw("release", "", release, RELEASE);
     for defect in defects::of(number) {
         let met = meets(facts, defect.applies);
         worst = worst.max(if met { defect.severity } else { Severity::Info });
@@ -65,10 +65,9 @@ fn pointers(facts: &Facts) -> Verdict {
     if pointers > 0 {
         return Ok(None);
     }
-    let step = Step::Write { path: POINTERS.into(), text: "1".into() };
     let finding = Finding::new(Severity::Advice)
-        .saw("pointers", "", pointers.to_string(), POINTERS)
-        .fix(Some(Fix::Steps(vec![step])));
+        .saw("pointers", "", pointers, POINTERS)
+        .fix(Some(Fix::write(POINTERS, 1)));
     Ok(Some(finding))
 }
 
@@ -88,7 +87,7 @@ fn modules(facts: &Facts) -> Verdict {
     let finding = Finding::new(Severity::Info)
         .case(case)
         .saw("signed", "", shown(facts.kernel.signed), SIGNED)
-        .saw("tainted", "", tainted.to_string(), TAINTED);
+        .saw("tainted", "", tainted, TAINTED);
     Ok(Some(finding))
 }
 
@@ -99,7 +98,7 @@ fn modversions(facts: &Facts) -> Verdict {
         return Ok(None);
     }
     let source = "modinfo nf_tables: vermagic";
-    Ok(Some(Finding::new(Severity::Info).saw("vermagic", "", vermagic.as_str(), source)))
+    Ok(Some(Finding::new(Severity::Info).saw("vermagic", "", vermagic, source)))
 }
 
 /// Root may read and change the kernel's memory.

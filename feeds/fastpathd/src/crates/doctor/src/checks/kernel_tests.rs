@@ -18,9 +18,8 @@ fn facts() -> Facts {
     Facts { kernel, ..Facts::default() }
 }
 
-fn status(proto: &str, engine: &str) -> crate::facts::Known<serde_json::Map<String, Value>> {
-    let status = json!({"wan": [{"proto": proto}], "engine": {"active": engine}});
-    status.as_object().unwrap().clone().into()
+fn status(proto: &str, engine: &str) -> crate::facts::Known<Value> {
+    json!({"wan": [{"proto": proto}], "engine": {"active": engine}}).into()
 }
 
 fn found(id: &str, facts: &Facts) -> Finding {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use uci::{Package, Section};
 
 use crate::facts::bridges::Bridge;
+use crate::finding::set;
 
 /// VLANs that no switch may use: 0 and 4095 are the standard's own.
 const LAST_VLAN: u16 = 4094;
@@ -32,7 +33,7 @@ pub(super) fn edits(network: &Package, bridges: &[&Bridge]) -> Option<Vec<Value>
         edits.push(delete(name));
     }
     let values = json!({"ports": ports(bridges), "vlan_filtering": null});
-    edits.push(set(&sections.get(first)?.name, &values));
+    edits.push(set("network", &sections.get(first)?.name, &values));
     for (bridge, vlan) in bridges.iter().zip(&vlans) {
         let members: Vec<String> = bridge
             .ports
@@ -48,15 +49,12 @@ pub(super) fn edits(network: &Package, bridges: &[&Bridge]) -> Option<Vec<Value>
         }));
         for interface in network.of("interface") {
             if interface.text("device") == Some(&bridge.name) {
-                edits.push(set(&interface.name, &json!({"device": format!("{kept}.{vlan}")})));
+                let values = json!({"device": format!("{kept}.{vlan}")});
+                edits.push(set("network", &interface.name, &values));
             }
         }
     }
     Some(edits)
-}
-
-fn set(section: &str, values: &Value) -> Value {
-    json!({"op": "set", "config": "network", "section": section, "values": values})
 }
 
 fn delete(section: &str) -> Value {

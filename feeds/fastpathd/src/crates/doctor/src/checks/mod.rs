@@ -21,7 +21,7 @@ mod system;
 
 /// One check.
 #[derive(Debug, Clone, Copy)]
-pub struct Check {
+pub(crate) struct Check {
     /// Its stable name: in the API, the texts, the documents.
     pub id: &'static str,
     /// Its panel on the page, and its group in the texts.
@@ -34,7 +34,7 @@ pub struct Check {
 pub(crate) const SAMPLED: &[&str] = &["cpu-saturated"];
 
 /// All checks, in the order of advice: what brings most comes first.
-pub const CHECKS: &[&[Check]] = &[
+pub(crate) const CHECKS: &[&[Check]] = &[
     flowtable::CHECKS,
     offload::CHECKS,
     rules::CHECKS,

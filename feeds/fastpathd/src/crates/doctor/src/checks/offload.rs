@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::Check;
 use super::flowtable::set_engine;
 use crate::facts::ports::Port;
-use crate::facts::{Facts, Unknown};
-use crate::finding::{Finding, Fix, Severity, Step, Verdict};
+use crate::facts::{Facts, Unknown, word};
+use crate::finding::{Finding, Fix, Severity, Step, Verdict, set};
 use crate::machine::Ethtool;
 
 const GROUP: &str = "offload";
@@ -94,10 +94,7 @@ fn gro(facts: &Facts) -> Verdict {
             });
             ports
                 .map(|port| match network.find("device", "name", port) {
-                    Some(section) => json!({
-                        "op": "set", "config": "network", "section": section.name,
-                        "values": {"gro": "1"},
-                    }),
+                    Some(section) => set("network", &section.name, &json!({"gro": "1"})),
                     None => json!({
                         "op": "add", "config": "network", "type": "device",
                         "values": {"name": port, "gro": "1"},
@@ -138,12 +135,12 @@ fn rings(facts: &Facts) -> Verdict {
         }
         let source = format!("ethtool -g {}", port.name);
         let value = format!("{} / {}", rings.rx, rings.rx_max);
-        finding = finding.saw("ring", port.name.as_str(), value, source);
+        finding = finding.saw("ring", &port.name, value, source);
         if port.missed > 0 {
             finding = finding.saw(
                 "missed",
-                port.name.as_str(),
-                port.missed.to_string(),
+                &port.name,
+                port.missed,
                 format!("/sys/class/net/{}/statistics", port.name),
             );
         }
@@ -164,7 +161,7 @@ fn queues(facts: &Facts) -> Verdict {
         let value = format!("{} / {}", queues.rx, queues.rx_max);
         finding = finding.with("queues", queues.rx).with("most", could).saw(
             "queues",
-            port.name.as_str(),
+            &port.name,
             value,
             format!("ethtool -l {}", port.name),
         );
@@ -183,13 +180,12 @@ fn hw_tc(facts: &Facts) -> Verdict {
 /// Hardware offload is wanted, and some driver cannot do it.
 fn hardware(facts: &Facts) -> Verdict {
     let status = facts.flowtable.status.get()?;
-    let engine = status.get("engine").unwrap_or(&Value::Null);
+    let engine = &status["engine"];
     if engine["wanted"] != "flowtable-hw" || engine["active"] == "flowtable-hw" {
         return Ok(None);
     }
-    let text = |key: &str| engine[key].as_str().unwrap_or_default();
     let source = "ubus call fastpath status";
-    let flows = &status.get("paths").unwrap_or(&Value::Null)["hardware"]["flows"];
+    let flows = &status["paths"]["hardware"]["flows"];
     let (mut finding, mut ports) = (Finding::new(Severity::Warning), Vec::new());
     for (port, ethtool) in known(facts)? {
         let offload = ethtool.feature("hw-tc-offload");
@@ -202,9 +198,9 @@ fn hardware(facts: &Facts) -> Verdict {
         }
     }
     finding = finding
-        .saw("why", "", text("why"), source)
-        .saw("in-hardware", "", flows.to_string(), source)
-        .with("active", text("active"))
+        .saw("why", "", word(engine, "why"), source)
+        .saw("in-hardware", "", flows, source)
+        .with("active", word(engine, "active"))
         .fix(Some(set_engine(facts, "flowtable")));
     Ok(Some(named(finding, &ports)))
 }

@@ -47,7 +47,7 @@ const CONNECTX: &str = "rx-checksum: on
 
 fn port(name: &str, driver: &str, of: Ethtool) -> Port {
     let (name, driver) = (name.to_owned(), driver.to_owned());
-    Port { name, driver, carrier: true, ethtool: of.into(), missed: 0 }
+    Port { name, driver, ethtool: of.into(), missed: 0 }
 }
 
 fn facts(ports: Vec<Port>, network: &str, engine: &Value) -> Facts {
@@ -55,7 +55,7 @@ fn facts(ports: Vec<Port>, network: &str, engine: &Value) -> Facts {
     let status = json!({"engine": engine, "paths": {"hardware": {"flows": 0}}});
     let mut facts = Facts { uci: uci::read(&fake), ..Facts::default() };
     facts.ports = Ports { all: ports.into(), cpus: 4 };
-    facts.flowtable.status = status.as_object().unwrap().clone().into();
+    facts.flowtable.status = status.into();
     facts
 }
 

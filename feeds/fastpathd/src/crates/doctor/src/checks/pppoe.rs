@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! PPPoE: MTU and MSS, offload of the session, reconnects.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::Check;
 use super::rules::clamps_mss;
-use crate::facts::Facts;
 use crate::facts::rules::SOURCE;
-use crate::finding::{Finding, Fix, Severity, Step, Verdict};
+use crate::facts::{Facts, list, word};
+use crate::finding::{Finding, Fix, Severity, Verdict};
 
 const GROUP: &str = "pppoe";
 /// This group's part of the table.
@@ -33,16 +33,14 @@ fn mtu(facts: &Facts) -> Verdict {
             continue;
         }
         let path = |device: &str| format!("/sys/class/net/{device}/mtu");
-        let command = ["link", "set", "dev", session.device.as_str(), "mtu"];
-        let mut args: Vec<String> = command.map(str::to_owned).to_vec();
-        args.push(room.to_string());
+        let args = ["link", "set", "dev", &session.device, "mtu", &room.to_string()];
         let finding = Finding::new(Severity::Error)
             .with("device", session.device.as_str())
             .with("mtu", session.mtu)
             .with("room", room)
-            .saw("mtu", session.device.as_str(), session.mtu.to_string(), path(&session.device))
-            .saw("mtu", session.lower.as_str(), session.lower_mtu.to_string(), path(&session.lower))
-            .fix(Some(Fix::Steps(vec![Step::Run { program: "ip", args }])));
+            .saw("mtu", &session.device, session.mtu, path(&session.device))
+            .saw("mtu", &session.lower, session.lower_mtu, path(&session.lower))
+            .fix(Some(Fix::run("ip", &args)));
         return Ok(Some(finding));
     }
     Ok(None)
@@ -63,49 +61,31 @@ fn mss(facts: &Facts) -> Verdict {
     let finding = Finding::new(Severity::Warning)
         .with("device", small.device.as_str())
         .with("mtu", small.mtu)
-        .saw(
-            "mtu",
-            small.device.as_str(),
-            small.mtu.to_string(),
-            format!("/sys/class/net/{}/mtu", small.device),
-        )
+        .saw("mtu", &small.device, small.mtu, format!("/sys/class/net/{}/mtu", small.device))
         .saw("clamp", "", "–", SOURCE);
-    Ok(Some(finding.fix(zone.map(|zone| {
-        let edit = json!({
-            "op": "set", "config": "firewall", "section": zone.name, "values": {"mtu_fix": "1"},
-        });
-        Fix::Change(vec![edit])
-    }))))
+    let fix = zone.map(|zone| Fix::set("firewall", &zone.name, &json!({"mtu_fix": "1"})));
+    Ok(Some(finding.fix(fix)))
 }
 
 /// The port that the session runs over is in no fast path.
 fn slow(facts: &Facts) -> Verdict {
     let status = facts.flowtable.status.get()?;
-    let engine = status.get("engine").unwrap_or(&Value::Null);
-    let wans = status.get("wan").and_then(Value::as_array).cloned().unwrap_or_default();
-    let devices = engine["devices"].as_array().cloned().unwrap_or_default();
+    let engine = &status["engine"];
     if engine["active"] == "off" {
         return Ok(None);
     }
-    let left_out = wans.iter().find(|wan| {
-        let port = wan["port"].as_str().unwrap_or_default();
-        wan["proto"] == "pppoe"
-            && wan["up"] == true
-            && !port.is_empty()
-            && !devices.iter().any(|device| device == port)
+    let left_out = list(status, "wan").iter().find(|wan| {
+        let port = word(wan, "port");
+        let known = port.is_empty() || list(engine, "devices").iter().any(|device| device == port);
+        wan["proto"] == "pppoe" && wan["up"] == true && !known
     });
     Ok(left_out.map(|wan| {
-        let text = |key: &str| wan[key].as_str().unwrap_or_default();
+        let (device, port) = (word(wan, "device"), word(wan, "port"));
         Finding::new(Severity::Warning)
-            .with("device", text("device"))
-            .with("port", text("port"))
-            .saw("session", text("device"), text("port"), "ubus call fastpath status: wan")
-            .saw(
-                "devices",
-                "",
-                engine["devices"].to_string(),
-                "ubus call fastpath status: engine.devices",
-            )
+            .with("device", device)
+            .with("port", port)
+            .saw("session", device, port, "ubus call fastpath status: wan")
+            .saw("devices", "", &engine["devices"], "ubus call fastpath status: engine.devices")
             .gain("docs/doctor.md, PPPoE")
     }))
 }
@@ -118,7 +98,7 @@ fn redials(facts: &Facts) -> Verdict {
     let finding = Finding::new(Severity::Warning).with("count", ended).saw(
         "ended",
         "",
-        ended.to_string(),
+        ended,
         "ubus call log read",
     );
     Ok((ended > REDIALS).then_some(finding))

@@ -27,7 +27,7 @@ fn facts(fake: &Fake, mtu: u64, lower_mtu: u64, ended: u64, devices: &Value) -> 
     let mut facts = Facts { rules: rules::read(fake), uci: uci::read(fake), ..Facts::default() };
     facts.pppoe = Pppoe { sessions: vec![session].into(), ended: ended.into() };
     let status = json!({"engine": engine, "wan": [wan]});
-    facts.flowtable.status = status.as_object().unwrap().clone().into();
+    facts.flowtable.status = status.into();
     facts
 }
 

@@ -44,10 +44,11 @@ fn legacy(facts: &Facts) -> Verdict {
 
 /// What walking costs now: packets of the slow path a second, times rules.
 fn cost(facts: &Facts, finding: Finding, rules: usize) -> Finding {
-    let status = facts.flowtable.status.get().ok();
-    let slow = status.and_then(|status| status.get("paths")?.get("slow")?["pps"].as_u64());
     let finding = finding.with("rules", rules);
-    let Some(pps) = slow else { return finding };
+    let status = facts.flowtable.status.get();
+    let Some(pps) = status.ok().and_then(|status| status["paths"]["slow"]["pps"].as_u64()) else {
+        return finding;
+    };
     let value = format!("{pps} × {rules} = {}", pps * rules as u64);
     finding.saw("cost", "", value, "ubus call fastpath status: paths.slow.pps")
 }
@@ -69,9 +70,9 @@ fn deletion(facts: &Facts, walks: &[&Walk]) -> Result<Option<Fix>, Unknown> {
         if !decides_nothing(&facts.rules, family, name)? {
             return Ok(None);
         }
-        let args = |verb: &str| [verb, "table", family, name].map(str::to_owned).to_vec();
-        steps.push(Step::Run { program: "nft", args: args("list") });
-        steps.push(Step::Run { program: "nft", args: args("delete") });
+        steps.extend(
+            ["list", "delete"].map(|verb| Step::run("nft", &[verb, "table", family, name])),
+        );
     }
     Ok((!steps.is_empty()).then_some(Fix::Steps(steps)))
 }

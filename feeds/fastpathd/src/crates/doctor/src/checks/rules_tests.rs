@@ -64,7 +64,7 @@ fn router(objects: &[Vec<Value>]) -> Fake {
 fn found(fake: &Fake) -> Vec<(&'static str, Finding)> {
     let mut facts = Facts { rules: rules::read(fake), ..Facts::default() };
     let status = json!({"paths": {"slow": {"pps": 500}}});
-    facts.flowtable.status = status.as_object().unwrap().clone().into();
+    facts.flowtable.status = status.into();
     all_found(CHECKS, &facts)
 }
 

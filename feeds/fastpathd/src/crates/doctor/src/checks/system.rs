@@ -4,14 +4,14 @@
 use std::collections::BTreeSet;
 
 use config::exposure::{Exposure, Opening, exposures, outer_zones};
-use serde_json::Value;
+use serde_json::{Value, json};
 use uci::Section;
 
 use super::Check;
 use crate::facts::sockets::Listener;
 use crate::facts::system::{Guess, MEMINFO, MOUNTS, PRESSURE, SHADOW, VMSTAT};
 use crate::facts::{Facts, Unknown};
-use crate::finding::{Finding, Fix, Severity, Step, Verdict};
+use crate::finding::{Finding, Fix, Severity, Verdict};
 
 /// This part of the group's table.
 pub(super) const CHECKS: &[Check] = &[
@@ -35,13 +35,11 @@ const FIREWALL: &str = "/etc/config/firewall";
 fn daemon(facts: &Facts) -> Verdict {
     let Err(why) = facts.system.answers.get() else { return Ok(None) };
     let process = if facts.system.daemon { "fastpathd" } else { "-" };
-    let args = vec!["restart".into()];
-    let step = Step::Run { program: "/etc/init.d/fastpathd", args };
     let finding = Finding::new(Severity::Error)
         .case(if facts.system.daemon { "silent" } else { "" })
         .saw("process", "", process, "/proc")
-        .saw("answer", "", why.to_string(), "ubus call fastpath status");
-    Ok(Some(finding.fix(Some(Fix::Steps(vec![step])))))
+        .saw("answer", "", why, "ubus call fastpath status");
+    Ok(Some(finding.fix(Some(Fix::run("/etc/init.d/fastpathd", &["restart"])))))
 }
 
 /// Files of the packages are gone.
@@ -55,22 +53,18 @@ fn parts(facts: &Facts) -> Verdict {
     let packages = packages.join(" ");
     let mut finding = Finding::new(Severity::Error).with("packages", packages);
     for (path, package) in missing {
-        finding = finding.saw("part", *package, "-", *path);
+        finding = finding.saw("part", package, "-", path);
     }
     Ok(Some(finding))
 }
 
 /// An account without a password, or with a common one.
 fn password(facts: &Facts) -> Verdict {
-    let guessed = facts
-        .system
-        .accounts
-        .get()?
-        .iter()
-        .filter_map(|account| account.guess.map(|guess| (account.name.as_str(), guess)));
     let mut finding = Finding::new(Severity::Warning).case("common");
     let mut names = Vec::new();
-    for (name, guess) in guessed {
+    for account in facts.system.accounts.get()? {
+        let Some(guess) = account.guess else { continue };
+        let name = account.name.as_str();
         names.push(name);
         if guess == Guess::Empty {
             finding.severity = Severity::Error;
@@ -96,10 +90,9 @@ fn no_filter(facts: &Facts) -> Verdict {
         return Ok(None);
     }
     let source = crate::facts::rules::SOURCE;
-    let restart = Step::Run { program: "/etc/init.d/firewall", args: vec!["restart".into()] };
     let finding = Finding::new(Severity::Error)
         .saw("input", "", "-", source)
-        .fix(Some(Fix::Steps(vec![restart])));
+        .fix(Some(Fix::run("/etc/init.d/firewall", &["restart"])));
     Ok(Some(finding))
 }
 
@@ -125,7 +118,7 @@ fn wan_open(facts: &Facts) -> Verdict {
                 opened = opened.or(Some(section));
             }
             Opening::Zone(to) => {
-                finding = finding.saw("forwarding", zone, &*to, option);
+                finding = finding.saw("forwarding", zone, &to, option);
                 zones.push(to);
             }
         }
@@ -150,7 +143,7 @@ fn wan_open(facts: &Facts) -> Verdict {
         list.sort_unstable();
         list.dedup();
     }
-    let fix = opened.map(|section| super::cpu::set("firewall", &section, "input", "REJECT"));
+    let fix = opened.map(|section| Fix::set("firewall", &section, &json!({"input": "REJECT"})));
     let finding = finding.case(case).with("services", names.join(", "));
     Ok(Some(finding.with("zones", zones.join(", ")).fix(fix)))
 }
@@ -165,7 +158,7 @@ fn reached(finding: Finding, listener: &Listener, names: &mut Vec<String>) -> Fi
     let port = format!("{}/{}", listener.proto, listener.port);
     let name = if listener.program.is_empty() { &port } else { &listener.program };
     names.push(name.clone());
-    finding.saw("listener", name.clone(), &*port, format!("/proc/net/{}", listener.proto))
+    finding.saw("listener", name.clone(), &port, format!("/proc/net/{}", listener.proto))
 }
 
 fn accepts(section: &Section, option: &str) -> bool {
@@ -218,9 +211,8 @@ fn clock(facts: &Facts) -> Verdict {
         enabled,
         "/etc/config/system, timeserver",
     );
-    let args = vec!["restart".into()];
-    let restart = Step::Run { program: "/etc/init.d/sysntpd", args };
-    Ok(Some(finding.fix(wanted.then(|| Fix::Steps(vec![restart])))))
+    let restart = || Fix::run("/etc/init.d/sysntpd", &["restart"]);
+    Ok(Some(finding.fix(wanted.then(restart))))
 }
 
 /// Programs wait for memory, or little is left.
@@ -261,7 +253,7 @@ fn killed(facts: &Facts) -> Verdict {
         return Ok(None);
     }
     let finding = Finding::new(Severity::Warning)
-        .saw("killed", "", killed.to_string(), format!("{VMSTAT}, oom_kill"))
+        .saw("killed", "", killed, format!("{VMSTAT}, oom_kill"))
         .with("count", killed);
     Ok(Some(finding))
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use uci::Package;
 
@@ -10,13 +10,8 @@ use crate::facts::rules::Rules;
 use crate::facts::system::{Account, Room, System};
 use crate::texts::tests::found_by;
 
-fn object(value: Value) -> Known<Map<String, Value>> {
-    let Value::Object(map) = value else { unreachable!() };
-    map.into()
-}
-
-fn package(value: Value) -> Known<Package> {
-    Package::read(object(value).get().unwrap()).into()
+fn package(value: &Value) -> Known<Package> {
+    Package::read(value.as_object().unwrap()).into()
 }
 
 fn listener(proto: &'static str, port: u16, program: &str) -> Listener {
@@ -59,9 +54,9 @@ fn facts() -> Facts {
         "type": "filter", "hook": "input", "policy": "drop"}});
     let mut facts = Facts { system, ..Facts::default() };
     facts.rules = Rules { nft: vec![chain].into(), ..Rules::default() };
-    facts.uci.firewall = package(firewall());
-    facts.uci.system = package(json!({"ntp": {".type": "timeserver", "enabled": "1"}}));
-    facts.flowtable.status = object(json!({"wan": [{"name": "wan", "proto": "pppoe"}]}));
+    facts.uci.firewall = package(&firewall());
+    facts.uci.system = package(&json!({"ntp": {".type": "timeserver", "enabled": "1"}}));
+    facts.flowtable.status = json!({"wan": [{"name": "wan", "proto": "pppoe"}]}).into();
     facts
 }
 
@@ -116,7 +111,7 @@ fn a_zone_that_accepts_opens_what_listens() {
     let mut open = firewall();
     open["wan"]["input"] = "ACCEPT".into();
     let mut facts = facts();
-    facts.uci.firewall = package(open);
+    facts.uci.firewall = package(&open);
     let finding = found("system-wan-open", &facts);
     assert_eq!((finding.severity, finding.case), (Severity::Error, ""));
     assert_eq!(finding.params["services"], "dropbear");
@@ -132,12 +127,12 @@ fn a_forwarding_from_the_line_opens_a_zone() {
     let mut open = firewall();
     open["forwarding"] = json!({".type": "forwarding", "src": "wan", "dest": "lan"});
     let mut facts = facts();
-    facts.uci.firewall = package(open.clone());
+    facts.uci.firewall = package(&open);
     let finding = found("system-wan-open", &facts);
     assert_eq!((finding.severity, finding.case), (Severity::Error, "zones"));
     assert_eq!((&finding.params["zones"], finding.fix), (&json!("lan"), None));
     open["wan"]["input"] = "ACCEPT".into();
-    facts.uci.firewall = package(open);
+    facts.uci.firewall = package(&open);
     assert_eq!(found("system-wan-open", &facts).case, "both");
 }
 
@@ -149,7 +144,7 @@ fn a_rule_opens_the_port_it_names() {
         firewall["new"][".type"] = "rule".into();
         firewall["new"]["target"] = "ACCEPT".into();
         let mut facts = facts();
-        facts.uci.firewall = package(firewall);
+        facts.uci.firewall = package(&firewall);
         facts
     };
     let open = rule(json!({"name": "ssh", "src": "wan", "dest_port": "20-22", "proto": ["tcp"]}));
@@ -173,7 +168,7 @@ fn a_clock_is_wrong_or_left_alone() {
     let mut facts = facts();
     facts.system.clock.clear();
     assert_eq!(found("system-clock", &facts).severity, Severity::Warning);
-    facts.uci.system = package(json!({}));
+    facts.uci.system = package(&json!({}));
     assert_eq!(found("system-clock", &facts).severity, Severity::Info);
     facts.system.now_ms = 0;
     let finding = found("system-clock", &facts);

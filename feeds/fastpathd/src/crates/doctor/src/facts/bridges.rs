@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Bridges, their ports, and who is in which VLAN.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::ports::DEVICES;
-use super::{Known, number};
+use super::{Known, list, number};
 use crate::machine::Machine;
 
 /// One bridge.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Bridge {
+pub(crate) struct Bridge {
     /// Its name.
     pub name: String,
     /// Whether it is VLAN-aware.
@@ -22,7 +22,7 @@ pub struct Bridge {
 
 /// One port of a bridge.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct BridgePort {
+pub(crate) struct BridgePort {
     /// Its name.
     pub name: String,
     /// Device below and tag, if it is a VLAN device.
@@ -37,7 +37,7 @@ pub struct BridgePort {
 
 /// All bridges.
 #[derive(Debug, Default)]
-pub struct Bridges {
+pub(crate) struct Bridges {
     /// By name.
     pub all: Known<Vec<Bridge>>,
     /// Whether VLANs of ports are known: the daemon reports them.
@@ -45,8 +45,7 @@ pub struct Bridges {
 }
 
 /// Reads them: bridges and ports of `/sys`, VLANs of the daemon's `topology`.
-#[must_use]
-pub fn read(machine: &dyn Machine, topology: &Known<Map<String, Value>>) -> Bridges {
+pub(crate) fn read(machine: &dyn Machine, topology: &Known<Value>) -> Bridges {
     let vlans = machine.read("/proc/net/vlan/config").unwrap_or_default();
     let answer = topology.get().ok();
     let all = match machine.list(DEVICES) {
@@ -63,18 +62,18 @@ fn bridge(
     machine: &dyn Machine,
     name: &str,
     vlans: &str,
-    topology: Option<&Map<String, Value>>,
+    topology: Option<&Value>,
 ) -> Option<Bridge> {
     let folder = format!("{DEVICES}/{name}");
     let filtering = number(machine, &format!("{folder}/bridge/vlan_filtering"));
     let vlan_aware = *filtering.get().ok()? == 1;
     let ports = topology.and_then(|topology| {
-        let bridges = topology.get("bridges")?.as_array()?;
-        bridges.iter().find(|bridge| bridge["name"] == name)?["ports"].as_array()
+        let bridge = list(topology, "bridges").iter().find(|bridge| bridge["name"] == name)?;
+        bridge["ports"].as_array()
     });
     let members = |port: &str| {
         let found = ports.and_then(|ports| ports.iter().find(|of| of["name"] == port));
-        found.map(|port| members(&port["vlans"])).unwrap_or_default()
+        found.map(members).unwrap_or_default()
     };
     let ports = machine.list(&format!("{folder}/brif")).unwrap_or_default();
     let port = |port: &String| BridgePort {
@@ -88,15 +87,12 @@ fn bridge(
     Some(Bridge { name: name.to_owned(), vlan_aware, ports: ports.iter().map(port).collect(), own })
 }
 
-fn members(vlans: &Value) -> Vec<(u16, bool, bool)> {
-    let vlans = vlans.as_array().map(Vec::as_slice).unwrap_or_default();
-    vlans
-        .iter()
-        .filter_map(|vlan| {
-            let vid = u16::try_from(vlan["vid"].as_u64()?).ok()?;
-            Some((vid, vlan["tagged"] == true, vlan["pvid"] == true))
-        })
-        .collect()
+fn members(port: &Value) -> Vec<(u16, bool, bool)> {
+    let member = |vlan: &Value| {
+        let vid = u16::try_from(vlan["vid"].as_u64()?).ok()?;
+        Some((vid, vlan["tagged"] == true, vlan["pvid"] == true))
+    };
+    list(port, "vlans").iter().filter_map(member).collect()
 }
 
 /// A line of `/proc/net/vlan/config`: `lan1.10  | 10  | lan1`.

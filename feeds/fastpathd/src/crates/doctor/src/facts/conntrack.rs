@@ -5,16 +5,16 @@ use super::{Known, number, text};
 use crate::machine::Machine;
 
 /// Where its settings are.
-pub const SETTINGS: &str = "/proc/sys/net/netfilter";
+pub(crate) const SETTINGS: &str = "/proc/sys/net/netfilter";
 /// Where the size of its hash is.
-pub const BUCKETS: &str = "/sys/module/nf_conntrack/parameters/hashsize";
+pub(crate) const BUCKETS: &str = "/sys/module/nf_conntrack/parameters/hashsize";
 /// What the modules of helpers are called, without `nf_conntrack_`.
 const HELPERS: &[&str] =
     &["amanda", "ftp", "h323", "irc", "netbios_ns", "pptp", "sane", "sip", "snmp", "tftp"];
 
 /// Its settings and its fill level.
 #[derive(Debug, Default)]
-pub struct Conntrack {
+pub(crate) struct Conntrack {
     /// Connections known.
     pub count: Known<u64>,
     /// As many as there may be.
@@ -34,8 +34,7 @@ pub struct Conntrack {
 }
 
 /// Reads it.
-#[must_use]
-pub fn read(machine: &dyn Machine) -> Conntrack {
+pub(crate) fn read(machine: &dyn Machine) -> Conntrack {
     let of = |name: &str| number(machine, &format!("{SETTINGS}/{name}"));
     let modules = text(machine, "/proc/modules");
     let named = |modules: &String, prefix: &str| {

@@ -3,25 +3,25 @@
 
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
-use super::{Known, Unknown};
+use super::{Known, Unknown, answer};
 use crate::machine::Machine;
 
 /// Where the load is read.
-pub const STAT: &str = "/proc/stat";
+pub(crate) const STAT: &str = "/proc/stat";
 /// CPUs that the scheduler does not use.
-pub const ISOLATED: &str = "/sys/devices/system/cpu/isolated";
+pub(crate) const ISOLATED: &str = "/sys/devices/system/cpu/isolated";
 /// A folder for each group of CPUs that share a clock.
-pub const CPUFREQ: &str = "/sys/devices/system/cpu/cpufreq";
+pub(crate) const CPUFREQ: &str = "/sys/devices/system/cpu/cpufreq";
 
 /// What there is of processors.
 #[derive(Debug, Default)]
-pub struct Cpu {
+pub(crate) struct Cpu {
     /// What each CPU did between two readings, in the order of their numbers.
     pub loads: Known<Vec<Load>>,
     /// The daemon's `cpu`.
-    pub plan: Known<Map<String, Value>>,
+    pub plan: Known<Value>,
     /// CPUs that `isolcpus` took from the scheduler, as the kernel's list; empty: none.
     pub isolated: String,
     /// Clocks of CPUs; empty where the hardware or the kernel has one clock only.
@@ -30,7 +30,7 @@ pub struct Cpu {
 
 /// What one CPU did between two readings, in percent of the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Load {
+pub(crate) struct Load {
     /// Its number.
     pub cpu: u32,
     /// In interrupts, and in the work they leave behind: packets above all.
@@ -41,7 +41,7 @@ pub struct Load {
 
 /// A policy of cpufreq.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Clock {
+pub(crate) struct Clock {
     /// Its folder.
     pub path: String,
     /// The kernel's list of its CPUs.
@@ -55,11 +55,10 @@ pub struct Clock {
 }
 
 /// Reads it; a `sample` of zero leaves the load out.
-#[must_use]
-pub fn read(machine: &dyn Machine, sample: Duration) -> Cpu {
+pub(crate) fn read(machine: &dyn Machine, sample: Duration) -> Cpu {
     Cpu {
         loads: loads(machine, sample),
-        plan: Known::new(machine.call("fastpath", "cpu", &Map::new())),
+        plan: answer(machine, "fastpath", "cpu", &json!({})),
         isolated: machine.read(ISOLATED).unwrap_or_default().trim().to_owned(),
         clocks: clocks(machine),
     }
@@ -126,17 +125,13 @@ fn clocks(machine: &dyn Machine) -> Vec<Clock> {
 
 impl Cpu {
     /// A field of the daemon's plan.
-    ///
-    /// # Errors
-    /// Why the plan is not known.
-    pub fn planned(&self, field: &str) -> Result<&Value, Unknown> {
-        Ok(self.plan.get()?.get(field).unwrap_or(&Value::Null))
+    pub(crate) fn planned(&self, field: &str) -> Result<&Value, Unknown> {
+        Ok(&self.plan.get()?[field])
     }
 }
 
 /// The CPUs of a kernel's list such as `0-3,8`; what cannot be read is left out.
-#[must_use]
-pub fn cpus(list: &str) -> Vec<u32> {
+pub(crate) fn cpus(list: &str) -> Vec<u32> {
     let mut found = Vec::new();
     for part in list.trim().split(',') {
         let (low, high) = part.split_once('-').unwrap_or((part, part));

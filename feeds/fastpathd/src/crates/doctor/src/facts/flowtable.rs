@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::conntrack::SETTINGS;
-use super::{Known, number};
+use super::{Known, answer, list, number};
 use crate::machine::Machine;
 
 /// Where modules are.
@@ -15,19 +15,19 @@ const MODULES: &str = "/lib/modules";
 const FLOWS: u64 = 500;
 
 /// Silent for so many seconds, an entry is of no use: the kernel's own limit is 30.
-pub const STALE: u64 = 120;
+pub(crate) const STALE: u64 = 120;
 
 /// What there is of flowtables.
 #[derive(Debug, Default)]
-pub struct Flowtable {
+pub(crate) struct Flowtable {
     /// Where the code is.
     pub module: Known<Module>,
     /// All flowtables as nft lists them, since its JSON lacks their flags (nft 1.1.3).
     pub listed: Known<Vec<Listed>>,
     /// The daemon's `status`.
-    pub status: Known<Map<String, Value>>,
+    pub status: Known<Value>,
     /// The daemon's `topology`.
-    pub topology: Known<Map<String, Value>>,
+    pub topology: Known<Value>,
     /// Flows and bytes on the slow path by reason, of those that moved most.
     pub reasons: Known<BTreeMap<String, (u64, u64)>>,
     /// Flows in the flowtable without a packet for longer than [`STALE`] seconds, among the longest
@@ -39,7 +39,7 @@ pub struct Flowtable {
 
 /// Where the code of `nft_flow_offload` is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Module {
+pub(crate) enum Module {
     /// In the kernel: loaded or built in.
     There,
     /// A file that was not loaded.
@@ -50,7 +50,7 @@ pub enum Module {
 
 /// One flowtable in force.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Listed {
+pub(crate) struct Listed {
     /// Family and name of its table.
     pub table: String,
     /// Its name.
@@ -62,22 +62,18 @@ pub struct Listed {
 }
 
 /// Reads it.
-#[must_use]
-pub fn read(machine: &dyn Machine) -> Flowtable {
-    let call = |method, args: Value| {
-        machine.call("fastpath", method, args.as_object().unwrap_or(&Map::new()))
+pub(crate) fn read(machine: &dyn Machine) -> Flowtable {
+    let flows = |path: &str, sort: &str| {
+        let args = json!({"filter": {"path": [path]}, "sort": sort, "limit": FLOWS});
+        answer(machine, "fastpath", "flows", &args).0
     };
-    let flows = |paths: &[&str]| {
-        call("flows", json!({"filter": {"path": paths}, "sort": "bytes", "limit": FLOWS}))
-    };
-    let silent = json!({"filter": {"path": ["flowtable"]}, "sort": "idle_s", "limit": FLOWS});
     Flowtable {
         module: module(machine),
         listed: Known::new(machine.run("nft", &["list", "flowtables"]).map(|text| listed(&text))),
-        status: Known::new(call("status", json!({}))),
-        topology: Known::new(call("topology", json!({}))),
-        reasons: Known::new(flows(&["slow"]).map(|page| reasons(&page))),
-        stale: Known::new(call("flows", silent).map(|page| stale(&page))),
+        status: answer(machine, "fastpath", "status", &json!({})),
+        topology: answer(machine, "fastpath", "topology", &json!({})),
+        reasons: Known(flows("slow", "bytes").map(|page| reasons(&page))),
+        stale: Known(flows("flowtable", "idle_s").map(|page| stale(&page))),
         timeouts: ["tcp", "udp"].into_iter().filter_map(|of| timeout(machine, of)).collect(),
     }
 }
@@ -127,32 +123,26 @@ fn listed(text: &str) -> Vec<Listed> {
 }
 
 /// The rows of a page as functions from the name of a column.
-fn rows(page: &Map<String, Value>) -> Vec<impl Fn(&str) -> Value> {
-    let array = |key: &str| page.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
-    let cols = array("cols");
-    let row = |row: Value| {
-        let cols = cols.clone();
-        move |name: &str| {
-            cols.iter().position(|col| col == name).map_or(Value::Null, |at| row[at].clone())
-        }
-    };
-    array("rows").into_iter().map(row).collect()
+fn rows<'a>(page: &'a Value) -> impl Iterator<Item = impl Fn(&str) -> &'a Value> {
+    let column = move |name: &str| list(page, "cols").iter().position(|col| col == name);
+    list(page, "rows")
+        .iter()
+        .map(move |row| move |name: &str| column(name).map_or(&Value::Null, |at| &row[at]))
 }
 
-fn reasons(page: &Map<String, Value>) -> BTreeMap<String, (u64, u64)> {
+fn reasons(page: &Value) -> BTreeMap<String, (u64, u64)> {
     let mut found = BTreeMap::new();
     for row in rows(page) {
         let bytes = |name| row(name).as_u64().unwrap_or_default();
-        let reason = row("reason").as_str().unwrap_or_default().to_owned();
-        let of: &mut (u64, u64) = found.entry(reason).or_default();
+        let reason = row("reason").as_str().unwrap_or_default();
+        let of: &mut (u64, u64) = found.entry(reason.to_owned()).or_default();
         *of = (of.0 + 1, of.1 + bytes("up_bytes") + bytes("down_bytes"));
     }
     found
 }
 
-fn stale(page: &Map<String, Value>) -> u64 {
-    let silent = |row: &dyn Fn(&str) -> Value| row("idle_s").as_u64() > Some(STALE);
-    rows(page).iter().filter(|row| silent(row)).count() as u64
+fn stale(page: &Value) -> u64 {
+    rows(page).filter(|row| row("idle_s").as_u64() > Some(STALE)).count() as u64
 }
 
 fn timeout(machine: &dyn Machine, of: &'static str) -> Option<(&'static str, u64)> {

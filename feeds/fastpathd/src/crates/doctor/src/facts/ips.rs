@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Suricata: what the daemon says, what the kernel's queues say, how its threads stand.
 
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
-use super::{Known, Unknown};
+use super::{Known, Unknown, answer};
 use crate::machine::Machine;
 
 /// The kernel's list of packet queues that somebody reads.
-pub const QUEUES: &str = "/proc/net/netfilter/nfnetlink_queue";
+pub(crate) const QUEUES: &str = "/proc/net/netfilter/nfnetlink_queue";
 /// Where the program is.
-pub const PROGRAM: &str = "/usr/bin/suricata";
+pub(crate) const PROGRAM: &str = "/usr/bin/suricata";
 
 /// What there is of inspection.
 #[derive(Debug, Default)]
-pub struct Ips {
+pub(crate) struct Ips {
     /// The daemon's `ips`.
-    pub state: Known<Map<String, Value>>,
+    pub state: Known<Value>,
     /// What `suricata -V` says; none: the program is not installed.
     pub version: Option<Known<String>>,
     /// The kernel's queues.
@@ -26,7 +26,7 @@ pub struct Ips {
 
 /// A packet queue that is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Queue {
+pub(crate) struct Queue {
     /// Its number.
     pub number: u64,
     /// Packets lost because it was full.
@@ -39,7 +39,7 @@ pub struct Queue {
 
 /// A Suricata that runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Running {
+pub(crate) struct Running {
     /// Its process id.
     pub pid: String,
     /// Its arguments, the program first.
@@ -50,7 +50,7 @@ pub struct Running {
 
 /// A thread of Suricata's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Thread {
+pub(crate) struct Thread {
     /// Its name: `W-NFQ#0` or `W#01` for a worker, `FM#01` for a flow manager, and so on.
     pub name: String,
     /// The kernel's list of CPUs it may run on.
@@ -59,8 +59,7 @@ pub struct Thread {
 
 impl Running {
     /// The argument by which it takes copies of packets and can stop none; none: it does not.
-    #[must_use]
-    pub fn watches(&self) -> Option<&str> {
+    pub(crate) fn watches(&self) -> Option<&str> {
         let copies = |word: &&String| {
             let name = word.split('=').next().unwrap_or_default();
             matches!(name, "-i" | "--pcap" | "--af-packet" | "--netmap")
@@ -71,12 +70,11 @@ impl Running {
 }
 
 /// Reads it.
-#[must_use]
-pub fn read(machine: &dyn Machine) -> Ips {
+pub(crate) fn read(machine: &dyn Machine) -> Ips {
     let programs = machine.list("/usr/bin").unwrap_or_default();
     let installed = programs.iter().any(|name| name == "suricata");
     Ips {
-        state: Known::new(machine.call("fastpath", "ips", &Map::new())),
+        state: answer(machine, "fastpath", "ips", &json!({})),
         version: installed.then(|| Known::new(machine.run(PROGRAM, &["-V"]))),
         queues: queues(&machine.read(QUEUES).unwrap_or_default()),
         running: running(machine),
@@ -133,24 +131,12 @@ fn threads(machine: &dyn Machine, pid: &str) -> Vec<Thread> {
 
 impl Ips {
     /// A field of what the daemon says, by a path such as `rules.state`.
-    ///
-    /// # Errors
-    /// Why nothing is known.
-    pub fn field(&self, path: &str) -> Result<&Value, Unknown> {
-        let mut parts = path.split('.');
-        let first = parts.next().unwrap_or_default();
-        let mut value = self.state.get()?.get(first).unwrap_or(&Value::Null);
-        for part in parts {
-            value = &value[part];
-        }
-        Ok(value)
+    pub(crate) fn field(&self, path: &str) -> Result<&Value, Unknown> {
+        Ok(path.split('.').fold(self.state.get()?, |value, name| &value[name]))
     }
 
     /// Whether inspection is asked for.
-    ///
-    /// # Errors
-    /// Why nothing is known.
-    pub fn enabled(&self) -> Result<bool, Unknown> {
+    pub(crate) fn enabled(&self) -> Result<bool, Unknown> {
         Ok(self.field("enabled")?.as_bool().unwrap_or(false))
     }
 }

@@ -5,21 +5,21 @@ use super::{Known, number, text};
 use crate::machine::Machine;
 
 /// Where its version is.
-pub const RELEASE: &str = "/proc/sys/kernel/osrelease";
+pub(crate) const RELEASE: &str = "/proc/sys/kernel/osrelease";
 /// Whether modules without a signature are refused; not there: the kernel knows no signatures.
-pub const SIGNED: &str = "/sys/module/module/parameters/sig_enforce";
+pub(crate) const SIGNED: &str = "/sys/module/module/parameters/sig_enforce";
 /// How far root itself is kept from the kernel; not there: not at all.
-pub const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
+pub(crate) const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
 /// Whether addresses of the kernel are hidden.
-pub const POINTERS: &str = "/proc/sys/kernel/kptr_restrict";
+pub(crate) const POINTERS: &str = "/proc/sys/kernel/kptr_restrict";
 /// What happened to it since boot, as bits.
-pub const TAINTED: &str = "/proc/sys/kernel/tainted";
+pub(crate) const TAINTED: &str = "/proc/sys/kernel/tainted";
 /// A module that every router with a firewall has.
 const MODULE: &str = "nf_tables";
 
 /// What there is of the kernel.
 #[derive(Debug, Default)]
-pub struct Kernel {
+pub(crate) struct Kernel {
     /// `6.12.107+deb13-amd64`.
     pub release: Known<String>,
     /// Whether unsigned modules are refused; none: it does not support signatures.
@@ -35,8 +35,7 @@ pub struct Kernel {
 }
 
 /// Reads it.
-#[must_use]
-pub fn read(machine: &dyn Machine) -> Kernel {
+pub(crate) fn read(machine: &dyn Machine) -> Kernel {
     let word = |path: &str| machine.read(path).ok().map(|text| text.trim().to_owned());
     Kernel {
         release: text(machine, RELEASE),
@@ -65,8 +64,7 @@ fn chosen(modes: &str) -> &str {
 }
 
 /// Major, minor, patch of a kernel's version; a part that is not there is 0.
-#[must_use]
-pub fn version(release: &str) -> Option<[u32; 3]> {
+pub(crate) fn version(release: &str) -> Option<[u32; 3]> {
     let digits = release.split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
     let mut parts = digits.split('.').map(str::parse::<u32>);
     let major = parts.next()?.ok()?;

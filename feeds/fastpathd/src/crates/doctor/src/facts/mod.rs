@@ -3,37 +3,38 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
 use thiserror::Error;
 
 use crate::audience::Audience;
 use crate::machine::Machine;
 
-pub mod bridges;
-pub mod conntrack;
-pub mod cpu;
-pub mod flowtable;
-pub mod ips;
-pub mod kernel;
-pub mod ports;
-pub mod pppoe;
-pub mod rules;
-pub mod sockets;
-pub mod system;
-pub mod uci;
-pub mod walk;
+pub(crate) mod bridges;
+pub(crate) mod conntrack;
+pub(crate) mod cpu;
+pub(crate) mod flowtable;
+pub(crate) mod ips;
+pub(crate) mod kernel;
+pub(crate) mod ports;
+pub(crate) mod pppoe;
+pub(crate) mod rules;
+pub(crate) mod sockets;
+pub(crate) mod system;
+pub(crate) mod uci;
+pub(crate) mod walk;
 
 /// Why something is not known, as a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
-pub struct Unknown(pub String);
+pub(crate) struct Unknown(pub String);
 
 /// A value that may be unreadable.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Known<T>(Result<T, Unknown>);
+pub(crate) struct Known<T>(Result<T, Unknown>);
 
 impl<T> Known<T> {
     /// The value read, or why it could not be.
-    pub fn new<E: ToString>(read: Result<T, E>) -> Self {
+    pub(crate) fn new<E: ToString>(read: Result<T, E>) -> Self {
         Self(read.map_err(|error| Unknown(error.to_string())))
     }
 
@@ -41,7 +42,7 @@ impl<T> Known<T> {
     ///
     /// # Errors
     /// Why there is none; a check passes it on.
-    pub fn get(&self) -> Result<&T, Unknown> {
+    pub(crate) fn get(&self) -> Result<&T, Unknown> {
         self.0.as_ref().map_err(Clone::clone)
     }
 }
@@ -59,23 +60,42 @@ impl<T> Default for Known<T> {
 }
 
 /// A file's text, without the space around it.
-#[must_use]
-pub fn text(machine: &dyn Machine, path: &str) -> Known<String> {
+pub(crate) fn text(machine: &dyn Machine, path: &str) -> Known<String> {
     let text = machine.read(path).map(|text| text.trim().to_owned());
     Known::new(text.map_err(|error| format!("reading {path}: {error}")))
 }
 
 /// A file's number.
-#[must_use]
-pub fn number(machine: &dyn Machine, path: &str) -> Known<u64> {
+pub(crate) fn number(machine: &dyn Machine, path: &str) -> Known<u64> {
     Known(text(machine, path).0.and_then(|text| {
         text.parse().map_err(|_| Unknown(format!("{path} has '{text}' where a number is expected")))
     }))
 }
 
+/// The answer of a method.
+pub(crate) fn answer(
+    machine: &dyn Machine,
+    object: &str,
+    method: &str,
+    args: &Value,
+) -> Known<Value> {
+    let args = args.as_object().cloned().unwrap_or_default();
+    Known::new(machine.call(object, method, &args).map(Value::Object))
+}
+
+/// A text of an answer; empty if it is missing.
+pub(crate) fn word<'a>(answer: &'a Value, key: &str) -> &'a str {
+    answer[key].as_str().unwrap_or_default()
+}
+
+/// A list of an answer; empty if it is missing.
+pub(crate) fn list<'a>(answer: &'a Value, key: &str) -> &'a [Value] {
+    answer[key].as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
 /// Everything the checks read.
 #[derive(Debug, Default)]
-pub struct Facts {
+pub(crate) struct Facts {
     /// All tables of nftables.
     pub rules: rules::Rules,
     /// The flowtable and what the daemon says of it.
@@ -104,8 +124,7 @@ impl Facts {
     /// Reads the facts of the checks of `groups`; the rest stays unknown. `sample` is the time
     /// between two readings of counters whose difference counts; zero leaves those out. Secrets
     /// that a reader must not see are not read for them: the duration would reveal something, too.
-    #[must_use]
-    pub fn gather(
+    pub(crate) fn gather(
         machine: &dyn Machine,
         groups: &[&str],
         sample: Duration,

@@ -5,17 +5,15 @@ use super::{Known, number};
 use crate::machine::{Ethtool, Machine};
 
 /// Where devices are.
-pub const DEVICES: &str = "/sys/class/net";
+pub(crate) const DEVICES: &str = "/sys/class/net";
 
 /// One port.
 #[derive(Debug, Clone, Default)]
-pub struct Port {
+pub(crate) struct Port {
     /// Its name.
     pub name: String,
     /// Its driver; empty: unknown.
     pub driver: String,
-    /// Whether it has a link.
-    pub carrier: bool,
     /// Offloads, rings, queues.
     pub ethtool: Known<Ethtool>,
     /// Frames lost since its ring was full.
@@ -24,7 +22,7 @@ pub struct Port {
 
 /// All ports.
 #[derive(Debug, Default)]
-pub struct Ports {
+pub(crate) struct Ports {
     /// By name.
     pub all: Known<Vec<Port>>,
     /// CPUs that are online.
@@ -32,8 +30,7 @@ pub struct Ports {
 }
 
 /// Reads them.
-#[must_use]
-pub fn read(machine: &dyn Machine) -> Ports {
+pub(crate) fn read(machine: &dyn Machine) -> Ports {
     let all = match machine.list(DEVICES) {
         Ok(names) => names.iter().filter_map(|name| port(machine, name)).collect::<Vec<_>>().into(),
         Err(error) => Known::new(Err(format!("listing {DEVICES}: {error}"))),
@@ -57,7 +54,6 @@ fn port(machine: &dyn Machine, name: &str) -> Option<Port> {
     Some(Port {
         name: name.to_owned(),
         driver: driver.ok().and_then(|to| to.rsplit('/').next().map(str::to_owned))?,
-        carrier: count("carrier") == Ok(1),
         ethtool: Known::new(machine.ethtool(name)),
         missed: count("statistics/rx_missed_errors").unwrap_or_default()
             + count("statistics/rx_fifo_errors").unwrap_or_default(),

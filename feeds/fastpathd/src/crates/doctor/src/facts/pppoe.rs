@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
 use super::ports::DEVICES;
-use super::{Known, number};
+use super::{Known, answer, list, number, word};
 use crate::machine::Machine;
 
 /// Time in which reconnects are counted, ms.
@@ -16,7 +16,7 @@ const LINES: u64 = 5000;
 
 /// One session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Session {
+pub(crate) struct Session {
     /// Its ppp device.
     pub device: String,
     /// The device it runs over.
@@ -29,7 +29,7 @@ pub struct Session {
 
 /// All sessions.
 #[derive(Debug, Default)]
-pub struct Pppoe {
+pub(crate) struct Pppoe {
     /// As the daemon reports them.
     pub sessions: Known<Vec<Session>>,
     /// Sessions that ended within a day, by the system's log; unknown without a log.
@@ -37,20 +37,17 @@ pub struct Pppoe {
 }
 
 /// Reads them.
-#[must_use]
-pub fn read(machine: &dyn Machine, topology: &Known<Map<String, Value>>) -> Pppoe {
+pub(crate) fn read(machine: &dyn Machine, topology: &Known<Value>) -> Pppoe {
     let sessions = topology.get().map(|topology| {
-        let sessions = topology.get("pppoe").and_then(Value::as_array).cloned().unwrap_or_default();
-        sessions.iter().map(|row| session(machine, row)).collect()
+        list(topology, "pppoe").iter().map(|row| session(machine, row)).collect()
     });
     Pppoe { sessions: Known(sessions), ended: ended(machine) }
 }
 
 fn session(machine: &dyn Machine, row: &Value) -> Session {
-    let name = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
     let mtu =
         |device: &str| *number(machine, &format!("{DEVICES}/{device}/mtu")).get().unwrap_or(&0);
-    let (device, lower) = (name("device"), name("lower"));
+    let (device, lower) = (word(row, "device").to_owned(), word(row, "lower").to_owned());
     Session { mtu: mtu(&device), lower_mtu: mtu(&lower), device, lower }
 }
 
@@ -61,15 +58,9 @@ const CABLE_MS: u64 = 10_000;
 /// with `ifdown`, a restart or changed settings netifd ends pppd (signal 15). It does the same
 /// when the port has lost its link, which is a fault of the line.
 fn ended(machine: &dyn Machine) -> Known<u64> {
-    let mut args = Map::new();
-    args.insert("lines".into(), LINES.into());
-    args.insert("stream".into(), false.into());
-    args.insert("oneshot".into(), true.into());
+    let args = json!({"lines": LINES, "stream": false, "oneshot": true});
     let since = machine.now_ms().saturating_sub(DAY_MS);
-    Known::new(machine.call("log", "read", &args).map(|answer| {
-        let lines = answer.get("log").and_then(Value::as_array).cloned().unwrap_or_default();
-        faults(&lines, since)
-    }))
+    Known(answer(machine, "log", "read", &args).0.map(|log| faults(list(&log, "log"), since)))
 }
 
 fn faults(lines: &[Value], since: u64) -> u64 {
@@ -82,8 +73,7 @@ fn faults(lines: &[Value], since: u64) -> u64 {
     let mut count = 0;
     for line in lines {
         let at = line["time"].as_u64().unwrap_or(0);
-        let text = line["msg"].as_str().unwrap_or_default();
-        let Some((process, said)) = text.split_once(": ") else { continue };
+        let Some((process, said)) = word(line, "msg").split_once(": ") else { continue };
         if let Some((interface, linked)) = link(process, said) {
             if linked {
                 without_link.remove(interface);

@@ -7,11 +7,11 @@ use super::Known;
 use crate::machine::Machine;
 
 /// Where the rules are read.
-pub const SOURCE: &str = "nft -j list ruleset";
+pub(crate) const SOURCE: &str = "nft -j list ruleset";
 
 /// What the kernel filters by.
 #[derive(Debug, Default)]
-pub struct Rules {
+pub(crate) struct Rules {
     /// The objects of `nft -j list ruleset`: tables, chains, rules, flowtables, … in their order.
     pub nft: Known<Vec<Value>>,
     /// Tables of iptables' own kind; those of iptables-nft are among nft's.
@@ -20,7 +20,7 @@ pub struct Rules {
 
 /// A table of iptables' own kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Legacy {
+pub(crate) struct Legacy {
     /// `ip` or `ip6`.
     pub family: &'static str,
     /// Its name.
@@ -39,17 +39,13 @@ const LEGACY: [(&str, &str, &str); 2] = [
 
 impl Rules {
     /// The objects of one kind, `chain` for example.
-    ///
-    /// # Errors
-    /// Why the rules are not known.
-    pub fn of(&self, kind: &str) -> Result<Vec<&Value>, super::Unknown> {
+    pub(crate) fn of(&self, kind: &str) -> Result<Vec<&Value>, super::Unknown> {
         Ok(self.nft.get()?.iter().filter_map(|object| object.get(kind)).collect())
     }
 }
 
 /// Reads them.
-#[must_use]
-pub fn read(machine: &dyn Machine) -> Rules {
+pub(crate) fn read(machine: &dyn Machine) -> Rules {
     let listed = machine.run("nft", &["-j", "list", "ruleset"]).and_then(|text| {
         let value: Value = serde_json::from_str(&text).map_err(|error| {
             format!("{SOURCE} does not print JSON: {error}; is nftables-json installed?")

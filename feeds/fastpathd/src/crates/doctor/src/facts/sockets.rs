@@ -8,7 +8,7 @@ use crate::machine::Machine;
 
 /// Somebody who takes connections or datagrams from elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Listener {
+pub(crate) struct Listener {
     /// `tcp` or `udp`.
     pub proto: &'static str,
     /// The port.
@@ -26,8 +26,7 @@ const TABLES: &[(&str, &str, &str)] = &[
 ];
 
 /// Sockets that listen on more than loopback.
-#[must_use]
-pub fn read(machine: &dyn Machine) -> Known<Vec<Listener>> {
+pub(crate) fn read(machine: &dyn Machine) -> Known<Vec<Listener>> {
     let mut found = Vec::new();
     for (path, proto, state) in TABLES {
         match machine.read(path) {

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The rest of the router: accounts, listeners, clock, memory, storage, parts of the package.
 
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::sockets::{self, Listener};
-use super::{Known, text};
+use super::{Known, answer, text};
 use crate::audience::{Audience, WITHHELD};
 use crate::machine::Machine;
 
 /// Where hashes of passwords are.
-pub const SHADOW: &str = "/etc/shadow";
+pub(crate) const SHADOW: &str = "/etc/shadow";
 /// How long programs waited for memory; not every kernel reports it.
-pub const PRESSURE: &str = "/proc/pressure/memory";
+pub(crate) const PRESSURE: &str = "/proc/pressure/memory";
 /// Counters of the memory since boot.
-pub const VMSTAT: &str = "/proc/vmstat";
+pub(crate) const VMSTAT: &str = "/proc/vmstat";
 /// Memory as it is now.
-pub const MEMINFO: &str = "/proc/meminfo";
+pub(crate) const MEMINFO: &str = "/proc/meminfo";
 /// Mounted file systems.
-pub const MOUNTS: &str = "/proc/mounts";
+pub(crate) const MOUNTS: &str = "/proc/mounts";
 /// Places with limited space: settings, and files in memory.
 const PLACES: [&str; 2] = ["/etc/config", "/tmp"];
 /// What every installation has, and the package that brings it.
@@ -32,7 +32,7 @@ const PARTS: &[(&str, &str)] = &[
 
 /// What there is of the system.
 #[derive(Debug, Default)]
-pub struct System {
+pub(crate) struct System {
     /// Accounts that may log in with a password.
     pub accounts: Known<Vec<Account>>,
     /// Who listens for others.
@@ -61,7 +61,7 @@ pub struct System {
 
 /// An account.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Account {
+pub(crate) struct Account {
     /// Its name.
     pub name: String,
     /// Whether its password is empty or common.
@@ -70,7 +70,7 @@ pub struct Account {
 
 /// A password that is guessed at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Guess {
+pub(crate) enum Guess {
     /// No password at all.
     Empty,
     /// One of the passwords that are tried first.
@@ -79,7 +79,7 @@ pub enum Guess {
 
 /// Room on a file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Room {
+pub(crate) struct Room {
     /// The requested path.
     pub place: &'static str,
     /// KiB that are free.
@@ -89,11 +89,10 @@ pub struct Room {
 }
 
 /// Reads it.
-#[must_use]
-pub fn read(machine: &dyn Machine, audience: Audience) -> System {
-    let status = machine.call("fastpath", "status", &Map::new());
+pub(crate) fn read(machine: &dyn Machine, audience: Audience) -> System {
+    let status = answer(machine, "fastpath", "status", &json!({}));
     let version =
-        |status: Map<String, Value>| status.get("version").unwrap_or(&json!("")).to_string();
+        status.get().map(|status| status.get("version").unwrap_or(&json!("")).to_string());
     let programs = programs(machine);
     let runs = |names: &[&str]| programs.iter().find(|program| names.contains(&program.as_str()));
     System {
@@ -110,7 +109,7 @@ pub fn read(machine: &dyn Machine, audience: Audience) -> System {
         rooms: rooms(machine),
         root: root(machine),
         daemon: runs(&["fastpathd"]).is_some(),
-        answers: Known::new(status.map(version)),
+        answers: Known(version),
         missing: missing(machine),
     }
 }

@@ -10,7 +10,7 @@ use crate::machine::Machine;
 
 /// The files that checks read.
 #[derive(Debug, Default)]
-pub struct Configuration {
+pub(crate) struct Configuration {
     /// `/etc/config/network`.
     pub network: Known<Package>,
     /// `/etc/config/firewall`.
@@ -25,8 +25,7 @@ const FILES: [&str; 4] = ["network", "firewall", "fastpath", "system"];
 
 /// Reads all of them, over ubus so that anonymous sections have the names that edits use; without
 /// a bus from the files.
-#[must_use]
-pub fn read(machine: &dyn Machine) -> Configuration {
+pub(crate) fn read(machine: &dyn Machine) -> Configuration {
     let session = Session::open(machine);
     let [network, firewall, fastpath, system] =
         FILES.map(|name| match session.as_ref().and_then(|session| session.values(name)) {

@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-use super::Unknown;
 use super::rules::Rules;
+use super::{Unknown, list, word};
 
 /// Jumps deeper than the kernel allows (`NFT_JUMP_STACK_SIZE` is 16) are a loop of this walk.
 const DEEPEST: usize = 16;
@@ -16,14 +16,13 @@ const HARMLESS: &[&str] =
 const STAYING: &[&str] = &["inet fw4", "inet fastpath"];
 
 /// Whether the doctor must never advise to delete this table (family and name).
-#[must_use]
-pub fn stays(table: &str) -> bool {
+pub(crate) fn stays(table: &str) -> bool {
     STAYING.contains(&table)
 }
 
 /// A base chain, walked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Walk {
+pub(crate) struct Walk {
     /// Family and name of its table.
     pub table: String,
     /// Its name.
@@ -43,22 +42,19 @@ fn is(object: &Value, family: &str, table: &str) -> bool {
 }
 
 /// Walks each chain of the forward hook, except those of tables in `own`.
-///
-/// # Errors
-/// Why the rules are not known.
-pub fn forward(rules: &Rules, own: &[&str]) -> Result<Vec<Walk>, Unknown> {
+pub(crate) fn forward(rules: &Rules, own: &[&str]) -> Result<Vec<Walk>, Unknown> {
     let all = rules.of("rule")?;
     let mut walks = Vec::new();
     for base in rules.of("chain")? {
-        let text = |key: &str| base[key].as_str().unwrap_or_default();
-        let ours = own.contains(&text("table"));
+        let ours = own.contains(&word(base, "table"));
         if base["hook"] != "forward" || base["type"] != "filter" || ours {
             continue;
         }
-        let mut step =
-            Step { all: &all, family: text("family"), table: text("table"), walk: Walk::default() };
-        step.walk.shortcut = step.chain(text("name"), 0);
-        let (table, chain) = (format!("{} {}", step.family, step.table), text("name").to_owned());
+        let (family, table, chain) =
+            (word(base, "family"), word(base, "table"), word(base, "name"));
+        let mut step = Step { all: &all, family, table, walk: Walk::default() };
+        step.walk.shortcut = step.chain(chain, 0);
+        let (table, chain) = (format!("{family} {table}"), chain.to_owned());
         walks.push(Walk { table, chain, ..step.walk });
     }
     Ok(walks)
@@ -66,10 +62,7 @@ pub fn forward(rules: &Rules, own: &[&str]) -> Result<Vec<Walk>, Unknown> {
 
 /// Whether a table decides nothing: it drops, marks and changes nothing, and all its base chains
 /// accept what comes to their end. Without it the same packets pass.
-///
-/// # Errors
-/// Why the rules are not known.
-pub fn decides_nothing(rules: &Rules, family: &str, table: &str) -> Result<bool, Unknown> {
+pub(crate) fn decides_nothing(rules: &Rules, family: &str, table: &str) -> Result<bool, Unknown> {
     if stays(&format!("{family} {table}")) {
         return Ok(false);
     }
@@ -90,9 +83,12 @@ pub fn decides_nothing(rules: &Rules, family: &str, table: &str) -> Result<bool,
 }
 
 /// A rule's statements by name.
-pub fn statements(rule: &Value) -> impl Iterator<Item = (&str, &Value)> {
-    let list = rule["expr"].as_array().map(Vec::as_slice).unwrap_or_default();
-    list.iter().filter_map(Value::as_object).flatten().map(|(name, value)| (name.as_str(), value))
+pub(crate) fn statements(rule: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    list(rule, "expr")
+        .iter()
+        .filter_map(Value::as_object)
+        .flatten()
+        .map(|(name, value)| (name.as_str(), value))
 }
 
 struct Step<'a> {
@@ -122,12 +118,7 @@ impl Step<'_> {
                     }
                     "vmap" if accepts_established(value) => return true,
                     "accept" if only_established => return true,
-                    "jump" | "goto" => {
-                        let target = value["target"].as_str().unwrap_or_default();
-                        if self.chain(target, depth + 1) {
-                            return true;
-                        }
-                    }
+                    "jump" | "goto" if self.chain(word(value, "target"), depth + 1) => return true,
                     _ => {}
                 }
             }
@@ -149,7 +140,6 @@ fn is_established(value: &Value) -> bool {
 
 /// `ct state vmap { established : accept, … }`.
 fn accepts_established(value: &Value) -> bool {
-    let pairs = value["data"]["set"].as_array().map(Vec::as_slice).unwrap_or_default();
     let accepted = |pair: &Value| pair[0] == "established" && pair[1].get("accept").is_some();
-    value["key"]["ct"]["key"] == "state" && pairs.iter().any(accepted)
+    value["key"]["ct"]["key"] == "state" && list(&value["data"], "set").iter().any(accepted)
 }

@@ -15,32 +15,20 @@ mod ports;
 mod router;
 mod secret;
 
-pub use router::Router;
+pub(crate) use router::Router;
 
 /// What the doctor may ask of the router it runs on, and do to it.
-pub trait Machine {
+pub(crate) trait Machine {
     /// The text of a file.
-    ///
-    /// # Errors
-    /// As of the system.
     fn read(&self, path: &str) -> io::Result<String>;
 
     /// The names in a folder, sorted.
-    ///
-    /// # Errors
-    /// As of the system.
     fn list(&self, path: &str) -> io::Result<Vec<String>>;
 
     /// Where a symbolic link points to.
-    ///
-    /// # Errors
-    /// As of the system.
     fn link(&self, path: &str) -> io::Result<String>;
 
     /// Replaces the contents of an existing file (a switch of the kernel's).
-    ///
-    /// # Errors
-    /// As of the system.
     fn write(&self, path: &str, text: &str) -> io::Result<()>;
 
     /// Runs a program and gives its standard output.
@@ -88,35 +76,23 @@ pub trait Machine {
     fn now_ms(&self) -> u64;
 }
 
-/// The outcome of an echo.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Echo {
-    /// It was answered.
-    Answered,
-    /// Our own device takes no packets of that size.
-    TooLarge,
-    /// A router on the path reported that it was too large.
-    Reported,
-    /// No answer.
-    Lost,
-}
-
-impl Echo {
-    /// The limit of the path in the API.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Answered => "none",
-            Self::TooLarge => "device",
-            Self::Reported => "reported",
-            Self::Lost => "silent",
-        }
+config::named! {
+    /// The outcome of an echo; the limit of the path in the API.
+    pub enum Echo {
+        /// It was answered.
+        Answered = "none",
+        /// Our own device takes no packets of that size.
+        TooLarge = "device",
+        /// A router on the path reported that it was too large.
+        Reported = "reported",
+        /// No answer.
+        Lost = "silent",
     }
 }
 
 /// What `ethtool -k`, `-g` and `-l` show of a port.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Ethtool {
+pub(crate) struct Ethtool {
     /// Offloads by the kernel's name (`rx-gro`, `tx-tcp-segmentation`, …).
     pub features: BTreeMap<String, Feature>,
     /// Descriptors of its rings; none: the driver does not report them.
@@ -127,8 +103,7 @@ pub struct Ethtool {
 
 impl Ethtool {
     /// An offload by the kernel's name; one that the kernel does not list is off and fixed.
-    #[must_use]
-    pub fn feature(&self, name: &str) -> Feature {
+    pub(crate) fn feature(&self, name: &str) -> Feature {
         let absent = Feature { on: false, fixed: true, wanted: false };
         self.features.get(name).copied().unwrap_or(absent)
     }
@@ -136,7 +111,7 @@ impl Ethtool {
 
 /// One offload of a port.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Feature {
+pub(crate) struct Feature {
     /// Whether it is in force.
     pub on: bool,
     /// Whether it cannot be changed.
@@ -148,7 +123,7 @@ pub struct Feature {
 
 /// Descriptors of a port's rings, now and at most.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Rings {
+pub(crate) struct Rings {
     /// Receiving.
     pub rx: u32,
     /// Receiving, at most.
@@ -161,7 +136,7 @@ pub struct Rings {
 
 /// Queues of a port, now and at most; combined ones count for both directions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Channels {
+pub(crate) struct Channels {
     /// Receiving.
     pub rx: u32,
     /// Receiving, at most.

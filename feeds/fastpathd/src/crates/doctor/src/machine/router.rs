@@ -26,7 +26,7 @@ const LIMITS: Limits = Limits { time: Limits::LONGEST, output: 16 << 20, resourc
 const SERVICES: &str = "/etc/init.d/";
 
 /// The real thing: `/proc`, `/sys`, programs in `PATH`, and ubus when it is first asked for.
-pub struct Router {
+pub(crate) struct Router {
     socket: PathBuf,
     bus: OnceCell<Result<Bus, String>>,
 }
@@ -40,8 +40,7 @@ struct Bus {
 
 impl Router {
     /// With ubusd's socket at `socket`.
-    #[must_use]
-    pub fn new(socket: &Path) -> Self {
+    pub(crate) fn new(socket: &Path) -> Self {
         Self { socket: socket.to_owned(), bus: OnceCell::new() }
     }
 

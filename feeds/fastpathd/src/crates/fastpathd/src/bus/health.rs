@@ -2,7 +2,6 @@
 //! Findings that `status` shows: faults, and what the administrator should know.
 
 use config::exposure::{Exposure, Opening};
-use config::order;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -116,7 +115,7 @@ pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
         );
         add("resync", Level::Notice, json!({"n": resyncs}), text);
     }
-    order::sort_by_key(&mut found, |f| std::cmp::Reverse(f.level));
+    found.sort_by_key(|f| std::cmp::Reverse(f.level));
     found
 }
 

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use config::{Problem, order};
+use config::Problem;
 use cpu::{Attempts, CpuPlan, Found, Machine, Settings, Steering, View};
 
 use crate::core::Core;
@@ -181,7 +181,7 @@ impl State {
     /// Devices of which the queues matter.
     fn devices(topology: &topology::Topology) -> BTreeSet<String> {
         let lowest = topology.lowest().into_iter().filter(|device| device.eligible);
-        order::set(lowest.map(|device| device.device.to_string()))
+        lowest.map(|device| device.device.to_string()).collect()
     }
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The answers about inspection, alerts and blocks, in the shapes of `schema/*.json`.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use config::order;
 use flows::{Network, QueryError, Request};
 use ips::{AlertFilter, Page, Row, Visibility};
 use ruleset::Policy;
@@ -224,7 +224,7 @@ fn policy(core: &Core) -> PolicyView<'_> {
         budget_packets: settings.budget_packets,
         exempt: settings.exempt.iter().map(ToString::to_string).collect(),
         zones: core.network.firewall().zones().collect(),
-        vlans: order::set(vlans).into_iter().collect(),
+        vlans: vlans.collect::<BTreeSet<u16>>().into_iter().collect(),
         policies: core.ips.inspection.policies.iter().map(rule).collect(),
     }
 }

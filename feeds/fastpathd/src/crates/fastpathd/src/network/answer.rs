@@ -3,7 +3,6 @@
 
 use std::net::IpAddr;
 
-use config::order;
 use flows::Network;
 use serde::Serialize;
 use topology::{Address, Link, NeighbourState, QueueingDiscipline};
@@ -185,7 +184,7 @@ fn hosts(network: &NetworkView) -> Vec<HostView> {
             Some((neighbour.address, view))
         })
         .collect();
-    order::sort_by_key(&mut hosts, |(address, _)| *address);
+    hosts.sort_by_key(|(address, _)| *address);
     hosts.truncate(MOST_HOSTS);
     hosts.into_iter().map(|(_, view)| view).collect()
 }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use config::{Network, order};
+use config::Network;
 use ruleset::Segments;
 use topology::{LinkKind, Topology};
 
@@ -26,7 +26,7 @@ fn zones(
     topology: &Topology,
 ) -> BTreeMap<String, BTreeSet<String>> {
     let mut zones: BTreeMap<String, BTreeSet<String>> =
-        order::map(firewall.zones().map(|zone| (zone.to_owned(), BTreeSet::new())));
+        firewall.zones().map(|zone| (zone.to_owned(), BTreeSet::new())).collect();
     for interface in interfaces.iter().filter(|interface| !interface.zone.is_empty()) {
         let devices = zones.entry(interface.zone.clone()).or_default();
         devices.extend(devices_of(interface));
@@ -67,7 +67,7 @@ fn devices_of(interface: &Interface) -> Vec<String> {
         proto @ ("pppoe" | "pptp" | "l2tp") => Some(format!("{proto}-{}", interface.name)),
         _ => None,
     };
-    let mut devices = order::set(dialled);
+    let mut devices: BTreeSet<String> = dialled.into_iter().collect();
     if !interface.device.is_empty() {
         devices.insert(interface.device.clone());
     }
@@ -78,7 +78,7 @@ fn devices_of(interface: &Interface) -> Vec<String> {
 pub(crate) fn ports(topology: &Topology) -> Vec<ips::CapturePort> {
     let mut carried = carried(topology);
     let routable = topology.addresses().filter(|have| !is_link_local(have.address));
-    let addressed = order::set(routable.map(|have| have.index));
+    let addressed: BTreeSet<u32> = routable.map(|have| have.index).collect();
     topology
         .links()
         .map(|link| ips::CapturePort {
@@ -125,7 +125,7 @@ pub(crate) fn home(firewall: &Firewall, interfaces: &[Interface]) -> Vec<Network
     let inner = interfaces.iter().filter(|i| !i.zone.is_empty() && !firewall.is_wan(&i.zone));
     let mut networks: Vec<Network> =
         inner.flat_map(|i| &i.addresses).filter_map(|text| network_of(text)).collect();
-    order::sort_by_key(&mut networks, |network| (network.address, network.prefix));
+    networks.sort_by_key(|network| (network.address, network.prefix));
     networks.dedup();
     networks
 }

@@ -92,7 +92,7 @@ impl State {
     }
 
     fn held_devices(&self) -> BTreeSet<String> {
-        config::order::set(self.ebpf.held().map(|program| program.device.clone()))
+        self.ebpf.held().map(|program| program.device.clone()).collect()
     }
 }
 

@@ -168,7 +168,7 @@ impl Updates {
     pub(crate) fn done(&mut self, result: Result<Value, String>, now_ms: u64) -> bool {
         self.running = false;
         self.failure.clear();
-        let read = result.and_then(|value| State::read(&value).map_err(|error| error.to_string()));
+        let read = result.and_then(|value| State::read(value).map_err(|error| error.to_string()));
         match read {
             Ok(state) => self.state = state,
             Err(why) => self.failure = why,

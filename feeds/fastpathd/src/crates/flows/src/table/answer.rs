@@ -3,8 +3,6 @@
 
 use std::cmp::Ordering;
 
-use config::order;
-
 use crate::flow::Flow;
 use crate::groups::{self, Sums};
 use crate::matcher::Matcher;
@@ -49,7 +47,7 @@ impl FlowTable {
         self.flows.iter().filter(|flow| filter.matches(flow)).for_each(|flow| sums.add(flow));
         let mut list = sums.into_list();
         let matched = list.len();
-        order::sort_by(&mut list, |a, b| {
+        list.sort_by(|a, b| {
             let order = compare(self, a, b);
             (if query.desc { order.reverse() } else { order }).then(a.0.cmp(&b.0))
         });
@@ -96,7 +94,7 @@ impl FlowTable {
         self.flows.iter().filter(|flow| flow.forwarded()).for_each(|flow| sums.add(flow));
         let mut list = sums.into_list();
         let busiest = groups::comparison(Sort::Bps);
-        order::sort_by(&mut list, |a, b| {
+        list.sort_by(|a, b| {
             let order = busiest.map_or(Ordering::Equal, |compare| compare(self, b, a));
             order.then(a.0.cmp(&b.0))
         });

@@ -46,26 +46,19 @@ pub struct FlowEnd {
     pub bytes: u64,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct Line {
-    event_type: String,
-    #[serde(default)]
+    event_type: Option<String>,
     timestamp: String,
-    #[serde(default)]
     flow_id: u64,
-    #[serde(default)]
     in_iface: String,
     src_ip: Option<String>,
-    #[serde(default)]
     src_port: u16,
     dest_ip: Option<String>,
-    #[serde(default)]
     dest_port: u16,
-    #[serde(default)]
     proto: String,
-    #[serde(default)]
     app_proto: String,
-    #[serde(default)]
     direction: String,
     alert: Option<Rule>,
     verdict: Option<Verdict>,
@@ -77,33 +70,28 @@ struct Line {
     stats: Option<Value>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct Rule {
-    #[serde(default)]
     action: String,
-    #[serde(default)]
     gid: u32,
-    #[serde(default)]
     signature_id: u32,
-    #[serde(default)]
     rev: u32,
-    #[serde(default)]
     signature: String,
-    #[serde(default)]
     category: String,
-    #[serde(default)]
     severity: u32,
     source: Option<End>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct End {
     ip: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct Verdict {
-    #[serde(default)]
     action: String,
 }
 
@@ -131,7 +119,7 @@ pub fn read_event(line: &[u8]) -> Option<Event> {
         }
         Err(_) => return None,
     };
-    Some(match line.event_type.as_str() {
+    Some(match line.event_type.as_deref()? {
         "alert" => Event::Alert(Box::new(alert(line)?)),
         "drop" => Event::Drop,
         "flow" => Event::Flow(flow_end(line)?),
