@@ -1357,22 +1357,87 @@ export interface ConfigurationProblem {
    * as found, without secrets
    */
   value: string;
-  code: 'fastpathd';
-  params: ConfigurationProblemParams;
+  /**
+   * what is wrong
+   */
+  code:
+    | 'list-given'
+    | 'list-entry'
+    | 'not-a-list'
+    | 'missing'
+    | 'duplicate'
+    | 'not-a-number'
+    | 'too-large'
+    | 'out-of-range'
+    | 'not-a-switch'
+    | 'not-listed'
+    | 'too-long'
+    | 'name-character'
+    | 'not-a-folder'
+    | 'unreadable'
+    | 'no-sections'
+    | 'not-a-section'
+    | 'no-type'
+    | 'unknown-type'
+    | 'type-twice'
+    | 'unknown-option'
+    | 'not-a-network'
+    | 'prefix-length'
+    | 'host-bits'
+    | 'device-name'
+    | 'unknown-device'
+    | 'vlan-range'
+    | 'unknown-zone'
+    | 'no-zones'
+    | 'not-a-port'
+    | 'ports-descend'
+    | 'protocol'
+    | 'other-family'
+    | 'excludes-all'
+    | 'mask-width'
+    | 'mask-empty'
+    | 'mask-inspection'
+    | 'mask-ebpf'
+    | 'inline-ports'
+    | 'inline-mtu'
+    | 'inline-bridge'
+    | 'inline-used'
+    | 'inline-address'
+    | 'ids-ports'
+    | 'too-many-ports'
+    | 'cpu-list'
+    | 'cpu-range'
+    | 'cpu-largest'
+    | 'cpus-overlap'
+    | 'cpus-unknown'
+    | 'cpus-offline'
+    | 'cpus-unpinned'
+    | 'no-cpu-forwards'
+    | 'no-cpu-inspects'
+    | 'source-twice'
+    | 'source-name'
+    | 'source-reserved'
+    | 'url-scheme'
+    | 'url-host'
+    | 'url-characters'
+    | 'category-name'
+    | 'selector'
+    | 'public-key'
+    | 'checksum'
+    | 'checksum-plain'
+    | 'unverified-plain'
+    | 'unverified'
+    | 'update-hour';
+  /**
+   * parameters of the text: value, and by code names, first, last, longest, character, network, device, zone, known, src, bits, mtu, other, other_mtu, bridge, most, range, largest, cpus, present, name, selector, why (unreadable: of the operating system, rpcd or the parser of UCI, in English)
+   */
+  params: {
+    [k: string]: string;
+  };
   /**
    * in English, with its place
    */
   text: string;
-}
-export interface ConfigurationProblemParams {
-  /**
-   * the same
-   */
-  value: string;
-  /**
-   * what is wrong with it, in English
-   */
-  what: string;
 }
 /**
  * One finding about the daemon or the router.
