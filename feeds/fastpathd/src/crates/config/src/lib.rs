@@ -2,11 +2,13 @@
 //! `/etc/config/fastpath`, section by section.
 //!
 //! A [`Package`] hands out its sections by type to their owners; each reads its options through
-//! [`Section`], which records every problem with section, option, value and text. At the end
+//! [`Section`], which records every problem with section, option, value and [`Fault`]. At the end
 //! [`Package::finish`] returns all problems, and the options that nobody read.
 
+mod cause;
 mod digest;
 pub mod exposure;
+mod fault;
 mod named;
 mod network;
 mod package;
@@ -14,7 +16,9 @@ pub mod secret;
 mod section;
 mod value;
 
+pub use cause::{Cause, Params};
 pub use digest::digest;
+pub use fault::Fault;
 pub use network::Network;
 pub use package::{Package, SettingsError, section_name};
 pub use section::{Problem, Section};

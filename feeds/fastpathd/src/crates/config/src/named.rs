@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Closed lists of names.
 
-/// An enum whose variants have stable names, in the configuration or in the API. With `else`, it
-/// is read from text, and that is the problem of any other text, which follows the value.
+/// An enum whose variants have stable names, in the configuration or in the API. With `from text`
+/// it is read from them; any other text is [`Fault::NotListed`](crate::Fault::NotListed).
 ///
 /// ```
 /// config::named! {
 ///     /// Effect of a rule.
-///     pub enum Effect else "is neither pass nor drop" {
+///     pub enum Effect from text {
 ///         /// The packet passes.
 ///         Pass = "pass",
 ///         /// It is dropped.
@@ -15,14 +15,14 @@
 ///     }
 /// }
 /// assert_eq!("drop".parse(), Ok(Effect::Drop));
-/// assert_eq!("stop".parse::<Effect>(), Err("is neither pass nor drop".to_owned()));
+/// assert_eq!("stop".parse::<Effect>(), Err(config::Fault::not_listed(&["pass", "drop"])));
 /// assert_eq!(Effect::ALL.map(Effect::name), ["pass", "drop"]);
 /// ```
 #[macro_export]
 macro_rules! named {
     (
         $(#[$attribute:meta])*
-        pub enum $kind:ident $(else $wrong:literal)? {
+        pub enum $kind:ident $(from $text:ident)? {
             $($(#[$note:meta])* $variant:ident = $name:literal,)+
         }
     ) => {
@@ -58,11 +58,11 @@ macro_rules! named {
         }
 
         $(impl ::std::str::FromStr for $kind {
-            /// The problem, as a text that follows the value.
-            type Err = String;
+            type Err = $crate::Fault;
 
-            fn from_str(text: &str) -> Result<Self, Self::Err> {
-                Self::from_name(text).ok_or_else(|| $wrong.to_owned())
+            fn from_str($text: &str) -> Result<Self, Self::Err> {
+                Self::from_name($text)
+                    .ok_or_else(|| $crate::Fault::not_listed(&Self::ALL.map(Self::name)))
             }
         })?
     };

@@ -5,6 +5,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
+use crate::fault::Fault;
 use crate::value::number;
 
 /// An address range in CIDR form; host bits are zero.
@@ -50,17 +51,14 @@ impl fmt::Display for Network {
 }
 
 impl FromStr for Network {
-    /// The problem, to be read after the value.
-    type Err = String;
+    type Err = Fault;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (address, prefix) = match text.split_once('/') {
             Some((address, prefix)) => (address, Some(prefix)),
             None => (text, None),
         };
-        let address: IpAddr = address
-            .parse()
-            .map_err(|_| "is not an address or network such as 10.0.0.0/24".to_owned())?;
+        let address: IpAddr = address.parse().map_err(|_| Fault::NotNetwork)?;
         let longest = longest(address);
         let prefix = match prefix {
             None => longest,
@@ -68,13 +66,13 @@ impl FromStr for Network {
                 .ok()
                 .and_then(|prefix| u8::try_from(prefix).ok())
                 .filter(|prefix| *prefix <= longest)
-                .ok_or(format!("has a prefix length that is not 0 to {longest}"))?,
+                .ok_or(Fault::PrefixLength { longest })?,
         };
         let network = Self { address: first_of(address, prefix), prefix };
         if network.address == address {
             Ok(network)
         } else {
-            Err(format!("has host bits set; did you mean {network}?"))
+            Err(Fault::HostBits { network: network.to_string() })
         }
     }
 }

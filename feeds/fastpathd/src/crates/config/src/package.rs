@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::fault::Fault;
 use crate::section::{Problem, Section};
 
 /// The configuration cannot be used; all problems at once, one a line.
@@ -17,10 +18,10 @@ pub struct SettingsError {
 }
 
 impl SettingsError {
-    fn of(section: &str, what: &str) -> Self {
+    fn of(section: &str, fault: Fault) -> Self {
         let [option, value] = [String::new(), String::new()];
         let section = section.to_owned();
-        Self { problems: vec![Problem { section, option, value, what: what.to_owned() }] }
+        Self { problems: vec![Problem { section, option, value, fault }] }
     }
 }
 
@@ -55,13 +56,13 @@ impl<'a> Package<'a> {
     /// They are not sections with types.
     pub fn new(values: &'a Value) -> Result<Self, SettingsError> {
         let all = values.as_object();
-        let all = all.ok_or_else(|| SettingsError::of("", "there are no sections at all"))?;
+        let all = all.ok_or_else(|| SettingsError::of("", Fault::NoSections))?;
         let mut found = Vec::new();
         for (name, section) in all {
             let options = section.as_object();
-            let options = options.ok_or_else(|| SettingsError::of(name, "is not a section"))?;
+            let options = options.ok_or_else(|| SettingsError::of(name, Fault::NotSection))?;
             let kind = options.get(".type").and_then(Value::as_str);
-            let kind = kind.ok_or_else(|| SettingsError::of(name, "has no type"))?;
+            let kind = kind.ok_or_else(|| SettingsError::of(name, Fault::NoType))?;
             found.push((name, kind, options));
         }
         // The object may have lost the order.
@@ -92,7 +93,7 @@ impl<'a> Package<'a> {
         let mut taken = self.take(kind).into_iter();
         let first = taken.next();
         for second in taken {
-            let problem = second.problem("", "", "is a duplicate of its type, ignored");
+            let problem = second.problem("", "", Fault::TypeTwice);
             self.warnings.push((second.index(), problem));
         }
         first
@@ -111,7 +112,7 @@ impl<'a> Package<'a> {
     /// At least one value cannot be used.
     pub fn finish(mut self) -> Result<Vec<Problem>, SettingsError> {
         for section in &self.sections {
-            let problem = section.problem("", "", "has an unknown type, ignored");
+            let problem = section.problem("", "", Fault::UnknownType);
             self.warnings.push((section.index(), problem));
         }
         let in_order = |mut problems: Vec<(usize, Problem)>| {

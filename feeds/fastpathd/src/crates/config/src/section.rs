@@ -6,8 +6,10 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+use crate::fault::Fault;
+
 /// One thing wrong in the configuration. Displays as
-/// `section 'main', option 'engine', value 'warp': is not an engine; …`.
+/// `section 'main', option 'engine', value 'warp': is not one of …`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// Name of the section; for an anonymous one its position, `@exclude[0]`.
@@ -16,8 +18,8 @@ pub struct Problem {
     pub option: String,
     /// The value as found, without secrets; empty if there is none.
     pub value: String,
-    /// The problem with it.
-    pub what: String,
+    /// What is wrong with it.
+    pub fault: Fault,
 }
 
 impl fmt::Display for Problem {
@@ -27,7 +29,7 @@ impl fmt::Display for Problem {
             let value = self.value.escape_debug();
             write!(f, ", option '{}', value '{value}'", self.option.escape_debug())?;
         }
-        write!(f, ": {}", self.what)
+        write!(f, ": {}", self.fault)
     }
 }
 
@@ -82,18 +84,18 @@ impl<'a> Section<'a> {
 
     /// A problem of this section, not noted yet.
     #[must_use]
-    pub fn problem(&self, option: &str, value: &str, what: &str) -> Problem {
+    pub fn problem(&self, option: &str, value: &str, fault: Fault) -> Problem {
         Problem {
             section: self.label.clone(),
             option: option.to_owned(),
             value: crate::secret::shown(option, value),
-            what: what.to_owned(),
+            fault,
         }
     }
 
     /// Notes an error.
-    pub fn error(&mut self, option: &str, value: &str, what: &str) {
-        self.errors.push(self.problem(option, value, what));
+    pub fn error(&mut self, option: &str, value: &str, fault: Fault) {
+        self.errors.push(self.problem(option, value, fault));
     }
 
     /// The text of an option; none if it is absent or empty, which is the same in UCI.
@@ -102,7 +104,7 @@ impl<'a> Section<'a> {
         match self.options.get(option)? {
             Value::String(text) => Some(text.as_str()).filter(|text| !text.is_empty()),
             other => {
-                self.error(option, &other.to_string(), "is a list; a single value is expected");
+                self.error(option, &other.to_string(), Fault::ListGiven);
                 None
             }
         }
@@ -112,13 +114,13 @@ impl<'a> Section<'a> {
     pub fn value<T>(
         &mut self,
         option: &'static str,
-        parse: impl FnOnce(&str) -> Result<T, String>,
+        parse: impl FnOnce(&str) -> Result<T, Fault>,
     ) -> Option<T> {
         let text = self.text(option)?;
         match parse(text) {
             Ok(value) => Some(value),
-            Err(what) => {
-                self.error(option, text, &what);
+            Err(fault) => {
+                self.error(option, text, fault);
                 None
             }
         }
@@ -134,12 +136,12 @@ impl<'a> Section<'a> {
             Some(Value::Array(entries)) => {
                 let texts: Vec<&str> = entries.iter().filter_map(Value::as_str).collect();
                 if texts.len() != entries.len() {
-                    self.error(option, "", "has an entry that is not a string");
+                    self.error(option, "", Fault::ListEntry);
                 }
                 texts
             }
             Some(other) => {
-                self.error(option, &other.to_string(), "is not a list");
+                self.error(option, &other.to_string(), Fault::NotList);
                 Vec::new()
             }
         }
@@ -155,7 +157,7 @@ impl<'a> Section<'a> {
             .filter(unknown)
             .map(|name| {
                 let value = self.options.get(name).and_then(Value::as_str).unwrap_or_default();
-                self.problem(name, value, "is an unknown option, ignored")
+                self.problem(name, value, Fault::UnknownOption)
             })
             .collect()
     }

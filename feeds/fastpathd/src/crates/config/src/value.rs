@@ -3,23 +3,25 @@
 
 use std::ops::RangeInclusive;
 
+use crate::fault::Fault;
+
 /// Digits only: Rust's own parser would take a sign too.
 ///
 /// # Errors
-/// It is not; the text follows the value, as everywhere in this module.
-pub fn number(text: &str) -> Result<u32, String> {
+/// It is not.
+pub fn number(text: &str) -> Result<u32, Fault> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err("is not a number".to_owned());
+        return Err(Fault::NotNumber);
     }
-    text.parse().map_err(|_| "is too large".to_owned())
+    text.parse().map_err(|_| Fault::TooLarge)
 }
 
 /// A switch, in any of UCI's spellings.
 ///
 /// # Errors
 /// Not such a value.
-pub fn switch(text: &str) -> Result<bool, String> {
-    uci::switch(text).ok_or_else(|| "is neither 1 nor 0".to_owned())
+pub fn switch(text: &str) -> Result<bool, Fault> {
+    uci::switch(text).ok_or(Fault::NotSwitch)
 }
 
 /// A name for people. It ends up between double quotes in nft's language, which knows no
@@ -27,13 +29,13 @@ pub fn switch(text: &str) -> Result<bool, String> {
 ///
 /// # Errors
 /// It is too long, or has a character that would end the quotes.
-pub fn label(text: &str) -> Result<String, String> {
+pub fn label(text: &str) -> Result<String, Fault> {
     const LONGEST: usize = 64;
     if text.len() > LONGEST {
-        return Err(format!("is longer than {LONGEST} bytes"));
+        return Err(Fault::TooLong { longest: LONGEST });
     }
     if let Some(bad) = text.chars().find(|c| c.is_control() || matches!(c, '"' | '\\')) {
-        return Err(format!("contains {bad:?}, which is not allowed in a name"));
+        return Err(Fault::NameCharacter { character: format!("{bad:?}") });
     }
     Ok(text.to_owned())
 }
@@ -51,13 +53,13 @@ pub fn is_device_name(name: &str) -> bool {
 /// A number from `range`, for [`Section::value`](crate::Section::value).
 ///
 /// # Errors
-/// Not a number, or out of range; the text follows the value.
-pub fn number_in(range: RangeInclusive<u32>) -> impl FnOnce(&str) -> Result<u32, String> {
+/// Not a number, or out of range.
+pub fn number_in(range: RangeInclusive<u32>) -> impl FnOnce(&str) -> Result<u32, Fault> {
     move |text| {
         number(text)
             .ok()
             .filter(|number| range.contains(number))
-            .ok_or_else(|| format!("is not a number from {} to {}", range.start(), range.end()))
+            .ok_or(Fault::OutOfRange { first: *range.start(), last: *range.end() })
     }
 }
 

@@ -32,7 +32,7 @@ pub enum ReadError {
         /// Its contents.
         text: String,
         /// The defect.
-        what: String,
+        what: config::Fault,
     },
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
+use config::Fault;
 use serde::{Serialize, Serializer};
 
 /// Largest CPU number taken: the kernel's own limit (`NR_CPUS` of x86-64 is at most 8192).
@@ -143,8 +144,7 @@ impl fmt::Display for CpuSet {
 }
 
 impl FromStr for CpuSet {
-    /// The defect, to be read after the value.
-    type Err = String;
+    type Err = Fault;
 
     /// The kernel's list form, without its strides (`0-15:2/4`). Nothing is the empty set.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -154,7 +154,7 @@ impl FromStr for CpuSet {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
             let (first, last) = (number(first)?, number(last)?);
             if first > last {
-                return Err(format!("has the descending range {part}"));
+                return Err(Fault::CpuRange { range: part.to_owned() });
             }
             set.0.extend(first..=last);
         }
@@ -162,16 +162,12 @@ impl FromStr for CpuSet {
     }
 }
 
-fn number(text: &str) -> Result<u32, String> {
+fn number(text: &str) -> Result<u32, Fault> {
     let digits = text.trim();
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err("is not a list of CPUs such as 0-3,8".to_owned());
+        return Err(Fault::CpuList);
     }
-    digits
-        .parse()
-        .ok()
-        .filter(|cpu| *cpu <= LARGEST)
-        .ok_or_else(|| format!("names a CPU beyond {LARGEST}"))
+    digits.parse().ok().filter(|cpu| *cpu <= LARGEST).ok_or(Fault::CpuLargest { largest: LARGEST })
 }
 
 impl Serialize for CpuSet {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What the owner wants: section `cpu` of `/etc/config/fastpath`.
 
-use config::{Package, Problem, Section, switch};
+use config::{Fault, Package, Problem, Section, switch};
 use serde::Serialize;
 
 use crate::machine::Machine;
@@ -11,7 +11,7 @@ config::named! {
     /// How the CPUs are shared out while inspection is wanted and no lists are given.
     #[derive(Default, Serialize)]
     #[serde(rename_all = "lowercase")]
-    pub enum Profile else "is not a profile: use auto, forward or inspect" {
+    pub enum Profile from text {
         /// Half and half; of unequal CPUs the strong ones inspect.
         #[default]
         Auto = "auto",
@@ -76,8 +76,8 @@ impl Settings {
         };
         let both = forwarding.intersection(inspection);
         if !both.is_empty() {
-            let what = format!("overlaps with 'forwarding' in CPU {both}");
-            section.error("inspection", &inspection.to_string(), &what);
+            let fault = Fault::CpusOverlap { cpus: both.to_string() };
+            section.error("inspection", &inspection.to_string(), fault);
         }
     }
 
@@ -97,8 +97,8 @@ impl Settings {
         ];
         for (option, list) in lists {
             let Some(list) = list else { continue };
-            if let Some(what) = missing(list, machine) {
-                problems.push(self.problem(option, list, what));
+            if let Some(fault) = missing(list, machine) {
+                problems.push(self.problem(option, list, fault));
             }
         }
         // A single CPU does everything, whatever the lists say.
@@ -119,34 +119,38 @@ impl Settings {
         if pool.is_empty() { machine.online() } else { pool }
     }
 
-    fn problem(&self, option: &str, list: &CpuSet, what: String) -> Problem {
+    fn problem(&self, option: &str, list: &CpuSet, fault: Fault) -> Problem {
         let section = self.section.clone();
-        Problem { section, option: option.to_owned(), value: list.to_string(), what }
+        Problem { section, option: option.to_owned(), value: list.to_string(), fault }
     }
 
     /// A list that leaves no CPU for the other roles. Inspection may share with control,
     /// forwarding with neither.
     fn none_left(&self, machine: &Machine) -> Option<Problem> {
         let usable = machine.usable();
-        let (option, list, left, job) = match (&self.forwarding, &self.inspection, &self.control) {
-            (Some(list), None, _) => ("forwarding", list, usable.difference(list), "inspection"),
-            (None, Some(list), None) => ("inspection", list, usable.difference(list), "forwarding"),
+        let (option, list, left, fault) = match (&self.forwarding, &self.inspection, &self.control)
+        {
+            (Some(list), None, _) => {
+                ("forwarding", list, usable.difference(list), Fault::NoCpuInspects)
+            }
+            (None, Some(list), None) => {
+                ("inspection", list, usable.difference(list), Fault::NoCpuForwards)
+            }
             (None, inspection, Some(list)) => {
                 let left = usable.difference(list);
                 let left = inspection.as_ref().map_or(left.clone(), |taken| left.difference(taken));
-                ("control", list, left, "forwarding")
+                ("control", list, left, Fault::NoCpuForwards)
             }
             _ => return None,
         };
-        let what = || format!("leaves no CPU for {job}");
-        left.is_empty().then(|| self.problem(option, list, what()))
+        left.is_empty().then(|| self.problem(option, list, fault))
     }
 
     fn control_forwards(&self) -> Option<Problem> {
         let (control, forwarding) = (self.control.as_ref()?, self.forwarding.as_ref()?);
         let both = control.intersection(forwarding);
-        let what = format!("overlaps with 'forwarding' in CPU {both}");
-        (!both.is_empty()).then(|| self.problem("control", control, what))
+        let fault = Fault::CpusOverlap { cpus: both.to_string() };
+        (!both.is_empty()).then(|| self.problem("control", control, fault))
     }
 
     /// Suricata looks for its CPUs among 0 to (number of running ones - 1); a thread whose set
@@ -155,26 +159,24 @@ impl Settings {
         let list = self.inspection.as_ref()?;
         let beyond: CpuSet =
             list.iter().filter(|cpu| *cpu as usize >= machine.online().len()).collect();
-        let what = format!(
-            "has CPU {beyond}, which Suricata cannot pin a thread to while lower ones are offline"
-        );
-        (!beyond.is_empty()).then(|| self.problem("inspection", list, what))
+        let fault = Fault::CpusUnpinned { cpus: beyond.to_string() };
+        (!beyond.is_empty()).then(|| self.problem("inspection", list, fault))
     }
 }
 
-fn list(text: &str) -> Result<CpuSet, String> {
+fn list(text: &str) -> Result<CpuSet, Fault> {
     text.parse()
 }
 
-fn missing(list: &CpuSet, machine: &Machine) -> Option<String> {
+fn missing(list: &CpuSet, machine: &Machine) -> Option<Fault> {
     let present: CpuSet = machine.cpus.iter().map(|cpu| cpu.cpu).collect();
     let absent = list.difference(&present);
     if !absent.is_empty() {
-        let noun = if absent.len() == 1 { "a CPU that does" } else { "CPUs that do" };
-        return Some(format!("has {noun} not exist: {absent}; there are {present}"));
+        let (cpus, present) = (absent.to_string(), present.to_string());
+        return Some(Fault::CpusUnknown { cpus, present });
     }
     let offline = list.difference(&machine.online());
-    (!offline.is_empty()).then(|| format!("has offline CPUs: {offline}"))
+    (!offline.is_empty()).then(|| Fault::CpusOffline { cpus: offline.to_string() })
 }
 
 #[cfg(test)]

@@ -55,8 +55,8 @@ fn what_is_wrong_is_said_with_section_option_and_value() {
     for (options, problem) in [
         (
             "\toption profile 'fast'\n",
-            "section 'cpu', option 'profile', value 'fast': is not a profile: use auto, \
-             forward or inspect",
+            "section 'cpu', option 'profile', value 'fast': is not one of auto, \
+             forward, inspect",
         ),
         (
             "\toption forwarding '0-x'\n",
@@ -82,7 +82,7 @@ fn what_is_wrong_is_said_with_section_option_and_value() {
 #[test]
 fn what_does_not_fit_the_machine_is_refused() {
     for (options, what) in [
-        ("\toption forwarding '0,9'\n", "has a CPU that does not exist: 9; there are 0-3"),
+        ("\toption forwarding '0,9'\n", "has CPUs that do not exist: 9; there are 0-3"),
         ("\toption inspection '2-9'\n", "has CPUs that do not exist: 4-9; there are 0-3"),
         ("\toption forwarding '0-3'\n", "leaves no CPU for inspection"),
         ("\toption inspection '0-3'\n", "leaves no CPU for forwarding"),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The result of a check.
 
+use health::{Condition, Level};
 use serde_json::{Map, Value, json};
 
 use crate::facts::Unknown;
@@ -48,6 +49,17 @@ impl Finding {
     /// A finding without evidence yet.
     pub(crate) fn new(severity: Severity) -> Self {
         Self { severity, case: "", evidence: Vec::new(), params: Map::new(), gain: None, fix: None }
+    }
+
+    /// Of a fact that the daemon's `status.health` reports, too.
+    #[must_use]
+    pub fn of(condition: Condition) -> Self {
+        let severity = match condition.level {
+            Level::Notice => Severity::Info,
+            Level::Warning => Severity::Warning,
+            Level::Error => Severity::Error,
+        };
+        Self { params: condition.params, ..Self::new(severity) }
     }
 
     /// Its code in the API, by which its texts are found: the check's `id`, or `id/CASE`.

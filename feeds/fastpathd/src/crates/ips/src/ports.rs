@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Whether the chosen mode can work on the chosen ports.
 
-use config::Problem;
+use config::{Fault, Problem};
 use model::InspectionMode;
 
 use crate::settings::Settings;
@@ -35,7 +35,8 @@ pub fn check_mode(settings: &Settings, ports: &[CapturePort]) -> Result<(), Prob
     let mut found = Vec::new();
     for name in &settings.devices {
         let port = ports.iter().find(|port| port.name == *name);
-        let port = port.ok_or_else(|| refuse(name, "there is no such device".to_owned()))?;
+        let port =
+            port.ok_or_else(|| refuse(name, Fault::UnknownDevice { device: name.clone() }))?;
         if settings.mode == InspectionMode::Inline {
             fit_to_bridge(port)?;
         }
@@ -43,11 +44,13 @@ pub fn check_mode(settings: &Settings, ports: &[CapturePort]) -> Result<(), Prob
     }
     match (settings.mode, found.as_slice()) {
         (InspectionMode::Inline, [one, other]) if one.mtu != other.mtu => {
-            let what = format!(
-                "mode inline needs the same MTU on both ports: {} has {}, {} has {}",
-                one.name, one.mtu, other.name, other.mtu
-            );
-            Err(refuse(&settings.devices.join(" "), what))
+            let fault = Fault::InlineMtu {
+                device: one.name.clone(),
+                mtu: one.mtu,
+                other: other.name.clone(),
+                other_mtu: other.mtu,
+            };
+            Err(refuse(&settings.devices.join(" "), fault))
         }
         _ => Ok(()),
     }
@@ -57,29 +60,20 @@ pub fn check_mode(settings: &Settings, ports: &[CapturePort]) -> Result<(), Prob
 /// in use each packet would travel twice, once uninspected.
 fn fit_to_bridge(port: &CapturePort) -> Result<(), Problem> {
     if let Some(bridge) = &port.bridge {
-        let what = format!(
-            "is a port of {bridge}, which forwards its packets past Suricata; mode inline needs \
-             a port of no bridge (mode nfq inspects what {bridge} routes)"
-        );
-        return Err(refuse(&port.name, what));
+        return Err(refuse(&port.name, Fault::InlineBridge { bridge: bridge.clone() }));
     }
     if let Some(above) = port.carries.first() {
-        let what = format!(
-            "carries {above}, which ends in this router; mode inline needs a port that nothing \
-             else uses (mode nfq inspects what {above} carries)"
-        );
-        return Err(refuse(&port.name, what));
+        return Err(refuse(&port.name, Fault::InlineUsed { device: above.clone() }));
     }
     if port.addressed {
-        let what = "has an address of this router; mode inline needs a port without one";
-        return Err(refuse(&port.name, what.to_owned()));
+        return Err(refuse(&port.name, Fault::InlineAddress));
     }
     Ok(())
 }
 
-fn refuse(value: &str, what: String) -> Problem {
+fn refuse(value: &str, fault: Fault) -> Problem {
     let [section, option] = ["ips".to_owned(), "device".to_owned()];
-    Problem { section, option, value: value.to_owned(), what }
+    Problem { section, option, value: value.to_owned(), fault }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::str::FromStr;
 use std::time::Duration;
 
-use config::{Network, Package, Section, is_device_name, number_in, switch};
+use config::{Fault, Network, Package, Section, is_device_name, number_in, switch};
 use model::{Action, FailPolicy, InspectionMode, Spread};
 
 /// Section `ips 'ips'`, checked.
@@ -114,9 +114,9 @@ impl Settings {
         let mut seen = BTreeSet::new();
         for name in section.list("device") {
             if !is_device_name(name) {
-                section.error("device", name, "is not a device name");
+                section.error("device", name, Fault::DeviceName);
             } else if !seen.insert(name) {
-                section.error("device", name, "is there twice");
+                section.error("device", name, Fault::Duplicate);
             } else {
                 self.devices.push(name.to_owned());
             }
@@ -127,13 +127,13 @@ impl Settings {
         let given = self.devices.join(" ");
         match self.mode {
             InspectionMode::Inline if self.devices.len() != 2 => {
-                section.error("device", &given, "mode inline bridges exactly two ports");
+                section.error("device", &given, Fault::InlinePorts);
             }
             InspectionMode::Ids if self.devices.is_empty() => {
-                section.error("device", &given, "mode ids needs a port to monitor");
+                section.error("device", &given, Fault::IdsPorts);
             }
             InspectionMode::Ids if self.devices.len() > MOST_DEVICES => {
-                section.error("device", &given, "are more than 16 ports");
+                section.error("device", &given, Fault::TooManyPorts { most: MOST_DEVICES });
             }
             _ => {}
         }
@@ -150,10 +150,10 @@ fn take<T>(into: &mut T, value: Option<T>) {
 }
 
 /// Leaves room for as many queues above it as CPUs can ask for.
-fn queue_number(text: &str) -> Result<u16, String> {
+fn queue_number(text: &str) -> Result<u16, Fault> {
     const LAST: u32 = 65_000;
     let number = number_in(0..=LAST)(text)?;
-    u16::try_from(number).map_err(|_| "is too large".to_owned())
+    u16::try_from(number).map_err(|_| Fault::TooLarge)
 }
 
 fn networks(section: &mut Section<'_>, option: &'static str) -> Vec<Network> {
@@ -162,7 +162,7 @@ fn networks(section: &mut Section<'_>, option: &'static str) -> Vec<Network> {
         match text.parse::<Network>() {
             Ok(network) if networks.contains(&network) => {}
             Ok(network) => networks.push(network),
-            Err(what) => section.error(option, text, &what),
+            Err(fault) => section.error(option, text, fault),
         }
     }
     networks

@@ -74,10 +74,13 @@ fn every_option_is_read() {
 #[test]
 fn bad_values_are_refused_with_section_option_and_text() {
     for (options, text) in [
-        ("option mode 'tap'", "option 'mode', value 'tap': is not a mode: use nfq"),
-        ("option fail 'soft'", "option 'fail', value 'soft': is neither open nor closed"),
-        ("option default 'maybe'", "option 'default', value 'maybe': is not an action"),
-        ("option spread 'even'", "option 'spread', value 'even': is neither hash nor fanout"),
+        ("option mode 'tap'", "option 'mode', value 'tap': is not one of nfq, ids, inline"),
+        ("option fail 'soft'", "option 'fail', value 'soft': is not one of open, closed"),
+        (
+            "option default 'maybe'",
+            "option 'default', value 'maybe': is not one of inspect, none, always",
+        ),
+        ("option spread 'even'", "option 'spread', value 'even': is not one of hash, fanout"),
         ("option enabled 'perhaps'", "option 'enabled', value 'perhaps': is neither 1 nor 0"),
         ("option budget_bytes '-1'", "option 'budget_bytes', value '-1': is not a number from 0"),
         ("option budget_packets '1e3'", "option 'budget_packets', value '1e3': is not a number"),

@@ -4,7 +4,7 @@
 config::named! {
     /// The engine that offloads established flows.
     #[derive(Default)]
-    pub enum Engine else "is not an engine: use off, flowtable, flowtable-hw or ebpf" {
+    pub enum Engine from text {
         /// None.
         Off = "off",
         /// The kernel's software flowtable.

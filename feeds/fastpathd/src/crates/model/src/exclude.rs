@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use config::{Network, Section, label, number, switch};
+use config::{Fault, Network, Section, label, number, switch};
 use ctnetlink::Tuple;
 
 /// A port or a range of ports, both ends included.
@@ -35,8 +35,7 @@ impl fmt::Display for Ports {
 }
 
 impl FromStr for Ports {
-    /// The problem, as a text that follows the value.
-    type Err = String;
+    type Err = Fault;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let port = |text: &str| {
@@ -44,15 +43,11 @@ impl FromStr for Ports {
                 .ok()
                 .and_then(|port| u16::try_from(port).ok())
                 .filter(|port| *port != 0)
-                .ok_or("is not a port (1 to 65535) or port range such as 5000-5010")
+                .ok_or(Fault::NotPorts)
         };
         let (first, last) = text.split_once('-').unwrap_or((text, text));
         let ports = Self { first: port(first)?, last: port(last)? };
-        if ports.first <= ports.last {
-            Ok(ports)
-        } else {
-            Err("is a range with the end before the start".to_owned())
-        }
+        if ports.first <= ports.last { Ok(ports) } else { Err(Fault::PortsDescend) }
     }
 }
 
@@ -98,24 +93,23 @@ impl Exclude {
         if let (Some(src), Some(dest)) = (exclude.src, exclude.dest)
             && src.address.is_ipv4() != dest.address.is_ipv4()
         {
-            let what = format!("has another address family than src {src}");
-            section.error("dest", &dest.to_string(), &what);
+            let fault = Fault::OtherFamily { src: src.to_string() };
+            section.error("dest", &dest.to_string(), fault);
         }
         if section.is_good() && exclude == (Self { name: exclude.name.clone(), ..Self::default() })
         {
-            let what = "excludes every flow; to stop offloading, set engine to 'off'";
-            section.error("", "", what);
+            section.error("", "", Fault::ExcludesAll);
         }
         (enabled && section.is_good()).then_some(exclude)
     }
 }
 
 /// None: TCP and UDP.
-fn protocol(text: &str) -> Result<Option<u8>, String> {
+fn protocol(text: &str) -> Result<Option<u8>, Fault> {
     match text {
         "tcp" | "6" => Ok(Some(6)),
         "udp" | "17" => Ok(Some(17)),
         "all" | "any" | "tcpudp" | "tcp udp" => Ok(None),
-        _ => Err("is neither tcp nor udp; other protocols are never offloaded".to_owned()),
+        _ => Err(Fault::Protocol),
     }
 }

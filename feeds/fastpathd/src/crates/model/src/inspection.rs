@@ -4,7 +4,7 @@
 config::named! {
     /// Action of the policy for a connection.
     #[derive(Default)]
-    pub enum Action else "is not an action: use inspect, none or always" {
+    pub enum Action from text {
         /// Inspection until Suricata bypasses it or its budget is spent, then offload.
         #[default]
         Inspect = "inspect",
@@ -18,7 +18,7 @@ config::named! {
 config::named! {
     /// How packets reach Suricata.
     #[derive(Default)]
-    pub enum InspectionMode else "is not a mode: use nfq, ids or inline" {
+    pub enum InspectionMode from text {
         /// The kernel queues forwarded packets and waits for verdicts.
         #[default]
         Nfq = "nfq",
@@ -32,7 +32,7 @@ config::named! {
 config::named! {
     /// What happens to connections to be inspected while Suricata is not running.
     #[derive(Default)]
-    pub enum FailPolicy else "is neither open nor closed" {
+    pub enum FailPolicy from text {
         /// They pass uninspected.
         #[default]
         Open = "open",
@@ -44,7 +44,7 @@ config::named! {
 config::named! {
     /// How packets are distributed to the queues.
     #[derive(Default)]
-    pub enum Spread else "is neither hash nor fanout" {
+    pub enum Spread from text {
         /// By the pair of addresses: both directions of a connection reach the same worker.
         #[default]
         Hash = "hash",

@@ -64,7 +64,7 @@ pub(crate) enum AcquireError {
     },
     /// The settings of the source; checked before, so this is not expected.
     #[error("{0}: {1}")]
-    Settings(&'static str, String),
+    Settings(&'static str, config::Fault),
     /// Nothing may be downloaded, and nothing was before.
     #[error("nothing of it has been downloaded yet")]
     NothingYet,

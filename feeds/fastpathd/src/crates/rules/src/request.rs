@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use config::Fault;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -172,12 +173,12 @@ impl SourceRequest {
     ///
     /// # Errors
     /// The first field that cannot.
-    pub fn check(&self) -> Result<(), (&'static str, String)> {
+    pub fn check(&self) -> Result<(), (&'static str, Fault)> {
         if !is_source_name(&self.name) {
-            return Err(("name", "is not made of letters, digits, '-' and '_'".to_owned()));
+            return Err(("name", Fault::SourceName));
         }
         if self.name == OWN {
-            return Err(("name", "is reserved for the rules that come with fastpath".to_owned()));
+            return Err(("name", Fault::SourceReserved));
         }
         check_url(&self.url).map_err(|why| ("url", why))?;
         self.check_choices()?;
@@ -188,9 +189,9 @@ impl SourceRequest {
     ///
     /// # Errors
     /// The first that cannot.
-    pub fn check_choices(&self) -> Result<(), (&'static str, String)> {
+    pub fn check_choices(&self) -> Result<(), (&'static str, Fault)> {
         for category in &self.categories {
-            category_name(category).map_err(|why| ("categories", format!("'{category}' {why}")))?;
+            category_name(category).map_err(|fault| ("categories", fault))?;
         }
         selectors(&self.disable).map_err(|why| ("disable", why))?;
         selectors(&self.drop).map_err(|why| ("drop", why))?;
@@ -201,36 +202,30 @@ impl SourceRequest {
     ///
     /// # Errors
     /// The field that is wrong or missing.
-    pub fn proof(&self) -> Result<Proof, (&'static str, String)> {
+    pub fn proof(&self) -> Result<Proof, (&'static str, Fault)> {
         if let Some(url) = &self.signature_url {
             check_url(url).map_err(|why| ("signature_url", why))?;
-            let key = self.key.as_deref().ok_or(("key", "is missing".to_owned()))?;
-            let key = Key::parse(key).map_err(|error| ("key", error.to_string()))?;
+            let key = self.key.as_deref().ok_or(("key", Fault::Missing))?;
+            let key = Key::parse(key)
+                .map_err(|error| ("key", Fault::PublicKey { why: error.to_string() }))?;
             return Ok(Proof::Signature(url.clone(), key));
         }
         if let Some(sum) = &self.sha256 {
             let sum = checksum(sum);
-            let sum = sum.ok_or(("sha256", "is not 64 hexadecimal digits".to_owned()))?;
+            let sum = sum.ok_or(("sha256", Fault::Checksum))?;
             return Ok(Proof::Sha256(sum));
         }
         if let Some(url) = &self.sha256_url {
             check_url(url).map_err(|why| ("sha256_url", why))?;
             if !url.starts_with("https://") {
-                let why = "is not https: an attacker who changes the archive can change the checksum, too";
-                return Err(("sha256_url", why.to_owned()));
+                return Err(("sha256_url", Fault::ChecksumPlain));
             }
             return Ok(Proof::Sha256At(url.clone()));
         }
         match (self.unverified, self.url.starts_with("https://")) {
             (true, true) => Ok(Proof::Transport),
-            (true, false) => Err((
-                "unverified",
-                "is not enough for http: anyone on the path could inject rules".to_owned(),
-            )),
-            (false, _) => Err((
-                "unverified",
-                "is not set, and neither is sha256, sha256_url or signature_url".to_owned(),
-            )),
+            (true, false) => Err(("unverified", Fault::UnverifiedPlain)),
+            (false, _) => Err(("unverified", Fault::Unverified)),
         }
     }
 
@@ -252,15 +247,15 @@ pub(crate) fn is_source_name(text: &str) -> bool {
 /// Whether a URL is one that is fetched.
 ///
 /// # Errors
-/// Text for the user.
-pub(crate) fn check_url(url: &str) -> Result<(), String> {
+/// It is not.
+pub(crate) fn check_url(url: &str) -> Result<(), Fault> {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
-    let rest = rest.ok_or("does not begin with https:// or http://")?;
+    let rest = rest.ok_or(Fault::UrlScheme)?;
     if rest.is_empty() || rest.starts_with('/') || url.len() > 2000 {
-        return Err("has no host, or is too long".to_owned());
+        return Err(Fault::UrlHost);
     }
     if !url.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err("has space or other characters that a URL does not have".to_owned());
+        return Err(Fault::UrlCharacters);
     }
     Ok(())
 }
@@ -271,7 +266,6 @@ pub(crate) fn check_url(url: &str) -> Result<(), String> {
 /// The first invalid one, with its defect.
 pub(crate) fn selectors<'a>(
     texts: impl IntoIterator<Item = &'a String>,
-) -> Result<Vec<Selector>, String> {
-    let parse = |text: &String| text.parse().map_err(|why| format!("'{text}' {why}"));
-    texts.into_iter().map(parse).collect()
+) -> Result<Vec<Selector>, Fault> {
+    texts.into_iter().map(|text| text.parse()).collect()
 }

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
+use config::Fault;
+
 use crate::rule::{DEFAULT_GID, Rule};
 
 /// Some rules, as a setting names them: `2012345`, `1:2012345` or `cat:emerging-malware`.
@@ -22,9 +24,9 @@ pub enum Selector {
 }
 
 impl FromStr for Selector {
-    type Err = String;
+    type Err = Fault;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Fault> {
         if let Some(category) = text.strip_prefix("cat:") {
             return category_name(category).map(Self::Category);
         }
@@ -34,7 +36,7 @@ impl FromStr for Selector {
         };
         match (gid, sid.parse().ok()) {
             (Some(gid), Some(sid)) if sid > 0 => Ok(Self::Rule { gid, sid }),
-            _ => Err("is neither a sid, gid:sid nor cat:NAME".to_owned()),
+            _ => Err(Fault::Selector { selector: text.to_owned() }),
         }
     }
 }
@@ -53,10 +55,10 @@ impl fmt::Display for Selector {
 ///
 /// # Errors
 /// Text for the user.
-pub(crate) fn category_name(text: &str) -> Result<String, String> {
+pub(crate) fn category_name(text: &str) -> Result<String, Fault> {
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if text.is_empty() || text.len() > 100 || !text.chars().all(good) {
-        return Err("is not a category name (letters, digits, '-', '_', '.')".to_owned());
+        return Err(Fault::CategoryName { name: text.to_owned() });
     }
     Ok(text.strip_suffix(".rules").unwrap_or(text).to_owned())
 }

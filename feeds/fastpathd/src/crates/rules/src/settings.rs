@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use config::{Package, Section, number_in, switch};
+use config::{Fault, Package, Section, number_in, switch};
 
 use crate::request::{Builtin, OWN, Request, SourceRequest};
 
@@ -66,7 +66,7 @@ impl Settings {
             if names.insert(section.name().to_owned()) {
                 settings.read_source(&mut section);
             } else {
-                section.error("", "", "is a second source of this name");
+                section.error("", "", Fault::SourceTwice);
             }
             package.close(section);
         }
@@ -95,12 +95,12 @@ impl Settings {
         };
         let own = source.name == OWN;
         let checked = if own { source.check_choices() } else { source.check() };
-        if let Err((field, what)) = checked {
+        if let Err((field, fault)) = checked {
             let option = if field == "categories" { "category" } else { field };
             // The text already names the entry of the list.
             let list = matches!(field, "categories" | "disable" | "drop");
             let value = if list { "" } else { section.text(field).unwrap_or_default() };
-            section.error(option, value, &what);
+            section.error(option, value, fault);
         }
         if own {
             let SourceRequest { disable, drop, .. } = source;
@@ -150,17 +150,17 @@ impl Settings {
     }
 }
 
-fn hour(text: &str) -> Result<Hour, String> {
+fn hour(text: &str) -> Result<Hour, Fault> {
     let hour = text.parse::<i8>().ok().filter(|hour| (-1..=23).contains(hour));
-    let hour = hour.ok_or("is not an hour (0 to 23) or -1 (manual updates)")?;
+    let hour = hour.ok_or(Fault::UpdateHour)?;
     Ok(u8::try_from(hour).map_or(Hour::Manual, Hour::Daily))
 }
 
-fn folder(text: &str) -> Result<PathBuf, String> {
+fn folder(text: &str) -> Result<PathBuf, Fault> {
     let path = Path::new(text);
     let plain = path.components().all(|part| !matches!(part, std::path::Component::ParentDir));
     if !path.is_absolute() || !plain || text.chars().any(char::is_control) {
-        return Err(String::from("is not an absolute path of a folder"));
+        return Err(Fault::NotFolder);
     }
     Ok(path.to_owned())
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use config::{Problem, Section, is_device_name, label, number_in, switch};
+use config::{Fault, Problem, Section, is_device_name, label, number_in, switch};
 use model::{Action, DevicePolicy};
 
 /// A section `policy`: the action for connections that match all given conditions.
@@ -52,13 +52,13 @@ impl Policy {
         let unknown = |(option, zone): (&str, &Option<String>)| {
             let zone = zone.as_ref().filter(|zone| !segments.zones.contains_key(*zone))?;
             let known: Vec<&str> = segments.zones.keys().map(String::as_str).collect();
-            let what = if known.is_empty() {
-                "is not a firewall zone; there are none".to_owned()
+            let fault = if known.is_empty() {
+                Fault::NoZones
             } else {
-                format!("is not a firewall zone; known zones: {}", known.join(", "))
+                Fault::UnknownZone { zone: zone.clone(), known: known.join(", ") }
             };
             let (section, option) = (self.section.clone(), option.to_owned());
-            Some(Problem { section, option, value: zone.clone(), what })
+            Some(Problem { section, option, value: zone.clone(), fault })
         };
         [("src", &self.src), ("dest", &self.dest)].into_iter().filter_map(unknown).collect()
     }
@@ -76,14 +76,13 @@ impl Policy {
 }
 
 /// None: any zone, `*` in fw4.
-fn zone(text: &str) -> Result<Option<String>, String> {
+fn zone(text: &str) -> Result<Option<String>, Fault> {
     if text == "*" { Ok(None) } else { label(text).map(Some) }
 }
 
-fn vlan(text: &str) -> Result<u16, String> {
-    const WRONG: &str = "is not a VLAN (1 to 4094)";
-    let number = number_in(1..=4094)(text).map_err(|_| WRONG.to_owned())?;
-    u16::try_from(number).map_err(|_| WRONG.to_owned())
+fn vlan(text: &str) -> Result<u16, Fault> {
+    let number = number_in(1..=4094)(text).map_err(|_| Fault::VlanRange)?;
+    u16::try_from(number).map_err(|_| Fault::VlanRange)
 }
 
 /// Layer 3 devices (those of routes: `br-lan.20`, `pppoe-wan`) of each firewall zone and VLAN.

@@ -67,7 +67,7 @@ config policy
 fn every_error_names_section_option_and_value() {
     let vlan = "is not a VLAN (1 to 4094)";
     for (option, value, what) in [
-        ("action", "drop", "is not an action: use inspect, none or always"),
+        ("action", "drop", "is not one of inspect, none, always"),
         ("src_vlan", "0", vlan),
         ("dest_vlan", "4095", vlan),
         ("src_vlan", "-1", vlan),

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use std::str::FromStr;
 use std::time::Duration;
 
-use config::{Package, Problem, Section, SettingsError, is_device_name, number, switch};
+use config::{
+    Fault, Package, Problem, Section, SettingsError, is_device_name, number, number_in, switch,
+};
 use model::{Engine, Exclude};
 use serde_json::Value;
 
@@ -130,9 +132,9 @@ impl Settings {
         if self.engine == Engine::Ebpf
             && let Err(problem) = self.passed()
         {
-            section.error("mark_mask", &problem.value, &problem.what);
+            section.error("mark_mask", &problem.value, problem.fault);
         }
-        if let Some(seconds) = section.value("refresh", refresh) {
+        if let Some(seconds) = section.value("refresh", number_in(1..=3600)) {
             self.refresh = Duration::from_secs(seconds.into());
         }
         self.devices = device_list(section, "device");
@@ -150,7 +152,7 @@ impl Settings {
             section: self.section.clone(),
             option: "mark_mask".to_owned(),
             value: format!("{:#010x}", self.mark_mask),
-            what: "has one bit; inspection needs two".to_owned(),
+            fault: Fault::MaskInspection,
         })
     }
 
@@ -163,7 +165,7 @@ impl Settings {
             section: self.section.clone(),
             option: "mark_mask".to_owned(),
             value: format!("{:#010x}", self.mark_mask),
-            what: format!("has {} bits; engine ebpf needs four", self.mark_mask.count_ones()),
+            fault: Fault::MaskEbpf { bits: self.mark_mask.count_ones() },
         })
     }
 
@@ -180,7 +182,7 @@ fn device_list(section: &mut Section<'_>, option: &'static str) -> BTreeSet<Stri
         if is_device_name(name) {
             names.insert(name.to_owned());
         } else {
-            section.error(option, name, "is not a device name");
+            section.error(option, name, Fault::DeviceName);
         }
     }
     names
@@ -192,38 +194,31 @@ fn device_list(section: &mut Section<'_>, option: &'static str) -> BTreeSet<Stri
 /// packets; otherwise packets would be lost.
 const HOOKS: [&str; 3] = ["tcx", "clsact", "xdp-generic"];
 
-fn hook(text: &str) -> Result<Option<&'static str>, String> {
+fn hook(text: &str) -> Result<Option<&'static str>, Fault> {
     let hook = HOOKS.into_iter().find(|hook| *hook == text);
     if hook.is_none() && text != "auto" {
-        return Err("is not a hook: use auto, tcx, clsact or xdp-generic".to_owned());
+        return Err(Fault::not_listed(&[&["auto"], &HOOKS[..]].concat()));
     }
     Ok(hook)
 }
 
-fn on_exit(text: &str) -> Result<OnExit, String> {
+fn on_exit(text: &str) -> Result<OnExit, Fault> {
     match text {
         "keep" => Ok(OnExit::Keep),
         "remove" => Ok(OnExit::Remove),
-        _ => Err("is neither keep nor remove".to_owned()),
+        _ => Err(Fault::not_listed(&["keep", "remove"])),
     }
 }
 
-fn mask(text: &str) -> Result<u32, String> {
+fn mask(text: &str) -> Result<u32, Fault> {
     let mask = match text.strip_prefix("0x") {
         Some(hex) if !hex.is_empty() && hex.bytes().all(|c| c.is_ascii_hexdigit()) => {
-            u32::from_str_radix(hex, 16).map_err(|_| "has more than 32 bits".to_owned())
+            u32::from_str_radix(hex, 16).map_err(|_| Fault::MaskWidth)
         }
-        Some(_) => Err("is not a number".to_owned()),
+        Some(_) => Err(Fault::NotNumber),
         None => number(text),
     }?;
-    if mask == 0 { Err("has no usable bit".to_owned()) } else { Ok(mask) }
-}
-
-fn refresh(text: &str) -> Result<u32, String> {
-    number(text)
-        .ok()
-        .filter(|seconds| (1..=3600).contains(seconds))
-        .ok_or("is not a number of seconds from 1 to 3600".to_owned())
+    if mask == 0 { Err(Fault::MaskEmpty) } else { Ok(mask) }
 }
 
 #[cfg(test)]

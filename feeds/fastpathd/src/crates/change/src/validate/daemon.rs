@@ -111,10 +111,15 @@ fn read(problem: &Value, package: &Package) -> Option<Problem> {
         config: "fastpath".to_owned(),
         section: named(&called, package).map_or(called, |section| section.name.clone()),
         option: field("option")?,
-        code: "fastpathd",
+        code: code(&field("code")?),
         params: problem.get("params")?.as_object()?.clone(),
         text: format!("fastpath, {}", field("text")?),
     })
+}
+
+/// Its code; that of another version is not known by name.
+fn code(name: &str) -> &'static str {
+    config::Fault::CODES.into_iter().find(|code| *code == name).unwrap_or("fastpathd")
 }
 
 /// The section that a file read without uci's names calls so.
@@ -145,11 +150,11 @@ mod tests {
         // As uci calls it.
         package.sections[1].name = "cfg0392bd".to_owned();
         let said = json!({"config": "fastpath", "section": "cfg02", "option": "proto",
-            "value": "x", "code": "fastpathd",
-            "params": {"value": "x", "what": "is not a protocol"},
-            "text": "section '@exclude[1]', option 'proto', value 'x': is not a protocol"});
+            "value": "x", "code": "protocol", "params": {"value": "x"},
+            "text": "section '@exclude[1]', option 'proto', value 'x': is neither tcp nor udp"});
         let problem = read(&said, &package).unwrap();
         assert_eq!((problem.section.as_str(), problem.option.as_str()), ("cfg0392bd", "proto"));
-        assert_eq!(problem.params["what"], "is not a protocol");
+        assert_eq!((problem.code, &problem.params["value"]), ("protocol", &json!("x")));
+        assert_eq!(code("newer"), "fastpathd");
     }
 }

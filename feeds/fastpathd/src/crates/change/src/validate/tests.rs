@@ -313,9 +313,8 @@ fn the_daemon_judges_its_own_file() {
     std::fs::create_dir_all(&folder).unwrap();
     let program = folder.join("fastpathd");
     let said = json!({"config": "fastpath", "section": "main", "option": "engine",
-        "value": "warp", "code": "fastpathd",
-        "params": {"value": "warp", "what": "is not an engine"},
-        "text": "section 'main', option 'engine', value 'warp': is not an engine"});
+        "value": "warp", "code": "not-listed", "params": {"value": "warp", "names": "off, ebpf"},
+        "text": "section 'main', option 'engine', value 'warp': is not one of off, ebpf"});
     let bad = json!({"problems": [said], "warnings": []});
     let good = json!({"problems": [], "warnings": []});
     let script = format!(
@@ -338,6 +337,7 @@ fn the_daemon_judges_its_own_file() {
     let found = engine("warp");
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].section.as_str(), found[0].option.as_str()), ("main", "engine"));
+    assert_eq!((found[0].code, &found[0].params["names"]), ("not-listed", &json!("off, ebpf")));
     let runs = std::fs::read_to_string(folder.join("runs")).unwrap();
     assert_eq!(runs.lines().count(), 2, "one process for each change");
     std::fs::remove_dir_all(&folder).unwrap();

@@ -20,8 +20,6 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "conntrack-hash", group: GROUP, run: hash },
 ];
 
-/// Percent of the table above which new connections may soon be dropped.
-const FULL: u64 = 80;
 /// A day. The kernel's own is five; `OpenWrt`'s 7440 s is what RFC 5382 asks for.
 const LONG: u64 = 86_400;
 const SHORT: u64 = 7440;
@@ -30,23 +28,18 @@ const SHORT: u64 = 7440;
 const DENSE: u64 = 8;
 
 fn accounting(facts: &Facts) -> Verdict {
-    if *facts.conntrack.accounting.get()? != 0 {
-        return Ok(None);
-    }
+    let counts = *facts.conntrack.accounting.get()? != 0;
+    let Some(condition) = health::accounting(counts) else { return Ok(None) };
     let path = format!("{SETTINGS}/nf_conntrack_acct");
-    let finding = Finding::new(Severity::Error).saw("accounting", "", "0", &path);
+    let finding = Finding::of(condition).saw("accounting", "", "0", &path);
     Ok(Some(finding.fix(Some(Fix::write(path, 1)))))
 }
 
 fn full(facts: &Facts) -> Verdict {
     let (count, limit) = (*facts.conntrack.count.get()?, *facts.conntrack.limit.get()?);
-    if limit == 0 || count * 100 < limit * FULL {
-        return Ok(None);
-    }
+    let Some(condition) = health::conntrack(count, limit) else { return Ok(None) };
     let path = format!("{SETTINGS}/nf_conntrack_max");
-    let finding = Finding::new(Severity::Warning)
-        .with("count", count)
-        .with("limit", limit)
+    let finding = Finding::of(condition)
         .saw("count", "", count, format!("{SETTINGS}/nf_conntrack_count"))
         .saw("limit", "", limit, &path);
     Ok(Some(finding.fix(Some(Fix::write(path, limit * 2)))))

@@ -88,16 +88,23 @@ fn off(facts: &Facts) -> Verdict {
     Ok(Some(finding))
 }
 
-/// The active engine is not the configured one, or the table is missing.
+/// Whether the daemon's health list has this code.
+fn reports(facts: &Facts, code: &str) -> Result<bool, Unknown> {
+    let listed = status(facts, "health")?.as_array();
+    Ok(listed.into_iter().flatten().any(|entry| entry["code"] == code))
+}
+
+/// The active engine is not the configured one, as the daemon reports it, or the table is missing.
 fn differs(facts: &Facts) -> Verdict {
     let (wanted, active) = (engine(facts, "wanted")?, engine(facts, "active")?);
     let why = engine(facts, "why")?;
+    let reported = reports(facts, "flowtable-differs")? || reports(facts, "nft-refused")?;
     // Hardware that refuses has a check of its own.
     let hardware = wanted == "flowtable-hw" && active == "flowtable";
     let listed = facts.flowtable.listed.get()?;
     let gone = active.starts_with("flowtable")
         && !listed.iter().any(|table| table.table == "inet fastpath");
-    if !gone && (hardware || (wanted == active && why.is_empty())) {
+    if !gone && (hardware || !reported) {
         return Ok(None);
     }
     let mut finding = Finding::new(Severity::Error)
@@ -238,24 +245,25 @@ fn share(facts: &Facts) -> Verdict {
 
 /// fw4's own offloading: its rule comes first, so inspection sees handshakes only.
 fn fw4(facts: &Facts) -> Verdict {
-    let firewall = facts.uci.firewall.get()?;
-    let mut finding = Finding::new(Severity::Warning).case("table");
-    if let Ok(listed) = facts.flowtable.listed.get()
-        && let Some(table) = listed.iter().find(|table| table.table == "inet fw4")
-    {
+    let configured = health::offloading_section(&facts.uci.firewall.get()?.values());
+    let listed = facts.flowtable.listed.get().ok();
+    let in_force = listed.and_then(|all| all.iter().find(|table| table.table == "inet fw4"));
+    let on = configured.is_some() || in_force.is_some();
+    let Some(condition) = health::firewall_offload(on) else { return Ok(None) };
+    let mut finding = Finding::of(condition).case("table");
+    if let Some(table) = in_force {
         let devices = table.devices.join(", ");
         let of = format!("{} {}", table.table, table.name);
         finding = finding.saw("hooked", of, devices, "nft list flowtables");
     }
-    let set = firewall.of("defaults").find(|of| of.is_on("flow_offloading", false));
-    if let Some(defaults) = set {
+    if let Some(section) = configured {
         let values = json!({"flow_offloading": "0", "flow_offloading_hw": null});
         finding = finding
             .case("")
             .saw("option", "flow_offloading", "1", "/etc/config/firewall")
-            .fix(Some(Fix::set("firewall", &defaults.name, &values)));
+            .fix(Some(Fix::set("firewall", section, &values)));
     }
-    Ok(Some(finding).filter(|finding| !finding.evidence.is_empty()))
+    Ok(Some(finding))
 }
 
 /// Entries that stay long after their last packet.

@@ -67,6 +67,7 @@ fn status() -> Value {
         "engine": {"wanted": "flowtable", "active": "flowtable", "why": "", "devices": ["lan1"]},
         "paths": {"slow": path(1000), "flowtable": path(90_000_000)},
         "ratio": {"now": 0.98, "total": 0.5},
+        "health": [],
     })
 }
 
@@ -147,6 +148,8 @@ fn a_refused_engine_has_nfts_message() {
     let mut refused = status();
     refused["engine"]["active"] = "off".into();
     refused["engine"]["why"] = "nft: no such file".into();
+    assert_eq!(found(&with_uci(router(&refused, &topology()), "", "")), [], "not settled yet");
+    refused["health"] = json!([{"code": "flowtable-differs", "level": "error"}]);
     let finding = only(router(&refused, &topology()), "flowtable-differs");
     assert!(finding.evidence.iter().any(|seen| seen.value == "nft: no such file"));
     assert_eq!(finding.fix, None);
@@ -164,6 +167,7 @@ fn hardware_that_refuses_is_no_difference_of_the_flowtable() {
     let mut fallback = status();
     fallback["engine"]["wanted"] = "flowtable-hw".into();
     fallback["engine"]["why"] = "lan1 has no hardware offload".into();
+    fallback["health"] = json!([{"code": "flowtable-differs", "level": "error"}]);
     assert_eq!(found(&with_uci(router(&fallback, &topology()), "", "")), []);
 }
 

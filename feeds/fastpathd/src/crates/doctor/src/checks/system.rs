@@ -102,10 +102,13 @@ fn wan_open(facts: &Facts) -> Verdict {
     let listeners = facts.system.listeners.get()?;
     let values = firewall.values();
     let outer = outer_zones(&values);
-    let mut finding = Finding::new(Severity::Warning);
+    let exposures = exposures(&values);
+    // A port that a rule opens is not among them.
+    let mut finding =
+        health::internet(&exposures).map_or_else(|| Finding::new(Severity::Warning), Finding::of);
     let (mut names, mut zones) = (Vec::new(), Vec::new());
     let mut opened = None;
-    for Exposure { section, kind, zone, opening } in exposures(&values) {
+    for Exposure { section, kind, zone, opening } in exposures {
         let option = format!("{FIREWALL}, {kind} {section}");
         match opening {
             // Rules are checked below, port by port.
@@ -122,7 +125,6 @@ fn wan_open(facts: &Facts) -> Verdict {
                 zones.push(to);
             }
         }
-        finding.severity = Severity::Error;
     }
     for rule in firewall.of("rule") {
         for listener in listeners.iter().filter(|listener| lets(rule, &outer, listener)) {

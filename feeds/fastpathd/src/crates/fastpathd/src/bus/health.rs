@@ -2,21 +2,12 @@
 //! Findings that `status` shows: faults, and what the administrator should know.
 
 use config::exposure::{Exposure, Opening};
+use health::{Condition, Level};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::core::Core;
 use crate::network::wan::{Hindrance, Wan};
-use crate::sys::kernel::Facts;
-
-/// How bad it is, worst last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Level {
-    Notice,
-    Warning,
-    Error,
-}
 
 /// One finding, as the API shows it. A fact that the doctor checks, too, has its check's id.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -41,31 +32,26 @@ pub(crate) struct Open {
     pub(crate) to: String,
 }
 
+impl Finding {
+    fn of(condition: Condition, text: String) -> Self {
+        let Condition { code, level, params } = condition;
+        Self { code, level, params, text, open: Vec::new() }
+    }
+}
+
 /// All findings, worst first.
 pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
     let mut found = Vec::new();
     found.extend(open_to_internet(&core.network.firewall().exposures));
+    found.extend(refused(core.configuration.error()));
+    found.extend(shared(core));
     let mut add = |code, level, params: Value, text: String| {
         let params = if let Value::Object(params) = params { params } else { Map::new() };
         found.push(Finding { code, level, params, text, open: Vec::new() });
     };
-    if !core.configuration.error().is_empty() {
-        let text = format!("/etc/config/fastpath is not used: {}", core.configuration.error());
-        let params = json!({"why": core.configuration.error()});
-        add("config-refused", Level::Error, params, text);
-    }
     let engine = core.offload.report();
-    if engine.wanted != engine.active
-        && core.configuration.settings().is_some()
-        && core.offload.is_settled()
-    {
-        let text = format!(
-            "The engine is {} although {} is wanted: {}",
-            engine.active, engine.wanted, engine.why
-        );
-        let params = json!({"wanted": engine.wanted, "active": engine.active, "why": engine.why});
-        add("flowtable-differs", Level::Error, params, text);
-    } else if !engine.why.is_empty() && core.offload.is_settled() {
+    let differs = engine.wanted != engine.active && core.configuration.settings().is_some();
+    if !engine.why.is_empty() && core.offload.is_settled() && !differs {
         let text = format!("The last change was refused: {}", engine.why);
         add("nft-refused", Level::Error, json!({"why": engine.why}), text);
     }
@@ -74,11 +60,9 @@ pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
         let text = format!("Not every device has an eBPF program: {bare}");
         add("ebpf-partly", Level::Warning, json!({"why": bare}), text);
     }
-    kernel(core.sys.facts(), &mut add);
-    if core.network.firewall().own_offload {
-        let text = "The firewall's own flow offloading is on; its rule comes first and takes flows \
-                    away from ours. Set flow_offloading to 0 in /etc/config/firewall.";
-        add("flowtable-fw4", Level::Warning, Value::Null, text.to_owned());
+    if core.sys.facts().forwarding == Some(false) {
+        let text = "Forwarding of IPv4 is off (net.ipv4.ip_forward).";
+        add("forwarding-off", Level::Warning, Value::Null, text.to_owned());
     }
     for wan in wans.iter().filter(|w| !w.up) {
         let name = &wan.name;
@@ -101,12 +85,6 @@ pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
             }
         }
     }
-    let (count, max) = (core.conntrack.flows().len() as u64, core.sys.facts().conntrack_max);
-    if max > 0 && count * 10 > max * 9 {
-        let text = format!("Conntrack is nearly full: {count} of {max}.");
-        let params = json!({"count": count, "limit": max});
-        add("conntrack-full", Level::Warning, params, text);
-    }
     let resyncs = core.conntrack.refresh().resyncs();
     if resyncs > 0 {
         let text = format!(
@@ -119,8 +97,48 @@ pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
     found
 }
 
+/// The configuration is not used, for the reason `why`.
+fn refused(why: &str) -> Option<Finding> {
+    let text = format!("/etc/config/fastpath is not used: {why}");
+    let params = Map::from_iter([("why".to_owned(), why.into())]);
+    let condition = Condition { code: "config-refused", level: Level::Error, params };
+    (!why.is_empty()).then(|| Finding::of(condition, text))
+}
+
+/// What the doctor checks, too, by the same judgements.
+fn shared(core: &Core) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let engine = core.offload.report();
+    if core.configuration.settings().is_some() && core.offload.is_settled() {
+        let (wanted, active) = (engine.wanted, engine.active);
+        let text = || format!("The engine is {active} although {wanted} is wanted: {}", engine.why);
+        let differs = health::engine(wanted, active, &engine.why);
+        found.extend(differs.map(|condition| Finding::of(condition, text())));
+    }
+    let facts = core.sys.facts();
+    let uncounted = health::accounting(facts.accounting != Some(false));
+    found.extend(uncounted.map(|condition| {
+        let text = "Connection accounting is off: flows have no byte counts and no rates. Set \
+                    net.netfilter.nf_conntrack_acct to 1.";
+        Finding::of(condition, text.to_owned())
+    }));
+    let own = health::firewall_offload(core.network.firewall().own_offload);
+    found.extend(own.map(|condition| {
+        let text = "The firewall's own flow offloading is on; its rule comes first and takes flows \
+                    away from ours. Set flow_offloading to 0 in /etc/config/firewall.";
+        Finding::of(condition, text.to_owned())
+    }));
+    let (count, limit) = (core.conntrack.flows().len() as u64, facts.conntrack_max);
+    let full = health::conntrack(count, limit);
+    found.extend(full.map(|condition| {
+        Finding::of(condition, format!("Conntrack is nearly full: {count} of {limit}."))
+    }));
+    found
+}
+
 /// A policy or a rule of the firewall lets everyone in.
 fn open_to_internet(exposures: &[Exposure]) -> Option<Finding> {
+    let condition = health::internet(exposures)?;
     let mut open = Vec::new();
     for Exposure { zone, opening, section: _, kind: _ } in exposures {
         let to = match opening {
@@ -132,9 +150,6 @@ fn open_to_internet(exposures: &[Exposure]) -> Option<Finding> {
             open.push(found);
         }
     }
-    if open.is_empty() {
-        return None;
-    }
     let reachable = |open: &Open| match open.to.as_str() {
         "" => format!("the router itself from zone {}", open.zone),
         "*" => format!("every zone from zone {}", open.zone),
@@ -145,17 +160,5 @@ fn open_to_internet(exposures: &[Exposure]) -> Option<Finding> {
         "Open to the Internet: anybody there reaches {}. Close it in the firewall.",
         reached.join(", ")
     );
-    Some(Finding { code: "system-wan-open", level: Level::Error, params: Map::new(), text, open })
-}
-
-fn kernel(facts: Facts, add: &mut impl FnMut(&'static str, Level, Value, String)) {
-    if facts.accounting == Some(false) {
-        let text = "Connection accounting is off: flows have no byte counts and no rates. Set \
-                    net.netfilter.nf_conntrack_acct to 1.";
-        add("accounting-off", Level::Error, Value::Null, text.to_owned());
-    }
-    if facts.forwarding == Some(false) {
-        let text = "Forwarding of IPv4 is off (net.ipv4.ip_forward).";
-        add("forwarding-off", Level::Warning, Value::Null, text.to_owned());
-    }
+    Some(Finding { open, ..Finding::of(condition, text) })
 }

@@ -4,7 +4,7 @@
 use config::{Package, SettingsError};
 use model::InspectionMode;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// All sections, each checked by the crate it belongs to.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -45,38 +45,40 @@ pub(crate) struct Problem {
     /// As found, without secrets.
     value: String,
     code: &'static str,
-    params: Params,
+    /// What fills the text that a page has for the code.
+    params: Map<String, Value>,
     pub(crate) text: String,
-}
-
-/// What fills the text that a page has for a code.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct Params {
-    value: String,
-    what: String,
 }
 
 impl Problem {
     /// `values` name the section that was read as the `problem` calls it.
     pub(crate) fn of(problem: &config::Problem, values: &Value) -> Self {
-        let config::Problem { section: label, option, value, what } = problem;
+        let config::Problem { section: label, option, value, fault } = problem;
+        let mut params = fault.params();
+        params.insert("value".to_owned(), value.as_str().into());
         Self {
             config: "fastpath",
             section: config::section_name(values, label).unwrap_or_else(|| label.clone()),
             option: option.clone(),
             value: value.clone(),
-            code: "fastpathd",
-            params: Params { value: value.clone(), what: what.clone() },
+            code: fault.code(),
+            params,
             text: problem.to_string(),
         }
     }
 
     /// The file cannot be read at all.
     pub(crate) fn of_file(why: &str) -> Self {
-        let params = Params { value: String::new(), what: why.to_owned() };
-        let [section, option, value] = [String::new(), String::new(), String::new()];
-        let text = why.to_owned();
-        Self { config: "fastpath", section, option, value, code: "fastpathd", params, text }
+        let fault = config::Fault::Unreadable { why: why.to_owned() };
+        Self {
+            config: "fastpath",
+            section: String::new(),
+            option: String::new(),
+            value: String::new(),
+            code: fault.code(),
+            params: fault.params(),
+            text: fault.to_string(),
+        }
     }
 }
 

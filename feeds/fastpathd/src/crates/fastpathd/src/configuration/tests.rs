@@ -21,7 +21,8 @@ fn a_bad_configuration_changes_nothing_and_is_reported() {
     assert!(text.contains("main") && text.contains("engine") && text.contains("warp"), "{text}");
     let problems = &status["problems"];
     let expected = json!([{"config": "fastpath", "section": "main", "option": "engine",
-        "value": "warp", "code": "fastpathd", "params": &problems[0]["params"],
+        "value": "warp", "code": "not-listed",
+        "params": {"value": "warp", "names": "off, flowtable, flowtable-hw, ebpf"},
         "text": &problems[0]["text"]}]);
     assert_eq!(*problems, expected);
     core.configuration_read(&configuration("flowtable"));

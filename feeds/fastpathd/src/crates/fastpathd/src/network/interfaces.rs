@@ -47,14 +47,11 @@ pub(crate) struct Firewall {
 impl Firewall {
     /// Reads `values` of `fastpath.config get {"config":"firewall"}`.
     pub(crate) fn parse(values: &Value) -> Self {
-        let mut firewall = Self { exposures: exposures(values), ..Self::default() };
+        let own_offload = health::offloading_section(values).is_some();
+        let mut firewall = Self { own_offload, exposures: exposures(values), ..Self::default() };
         for section in values.as_object().into_iter().flat_map(|m| m.values()) {
-            match text(section, ".type") {
-                "defaults" => {
-                    firewall.own_offload |= is_on(section.get("flow_offloading"));
-                }
-                "zone" => firewall.add_zone(section),
-                _ => {}
+            if text(section, ".type") == "zone" {
+                firewall.add_zone(section);
             }
         }
         firewall

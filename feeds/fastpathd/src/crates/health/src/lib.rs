@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Facts that both the daemon's `status.health` and the doctor report, each judged by one function.
+//! The daemon adds a text; the doctor adds evidence, impact, remedy and fix.
+
+use config::exposure::Exposure;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use uci::Package;
+
+config::named! {
+    /// How bad it is, worst last.
+    #[derive(PartialOrd, Ord, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Level {
+        /// The administrator should know.
+        Notice = "notice",
+        /// Slow or unsafe.
+        Warning = "warning",
+        /// Broken.
+        Error = "error",
+    }
+}
+
+/// A fact that is reported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Condition {
+    /// The code in `status.health`, the id of the doctor's check.
+    pub code: &'static str,
+    /// How bad it is.
+    pub level: Level,
+    /// Values of the text.
+    pub params: Map<String, Value>,
+}
+
+impl Condition {
+    fn new(code: &'static str, level: Level) -> Self {
+        Self { code, level, params: Map::new() }
+    }
+
+    fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.params.insert(name.to_owned(), value.into());
+        self
+    }
+}
+
+/// Percent of conntrack's table above which new connections may soon be dropped.
+const FULL: u64 = 80;
+
+/// `net.netfilter.nf_conntrack_acct` is off: flows have no byte counts.
+#[must_use]
+pub fn accounting(counts: bool) -> Option<Condition> {
+    (!counts).then(|| Condition::new("accounting-off", Level::Error))
+}
+
+/// Conntrack has `count` entries of at most `limit`; 0: the limit is unknown.
+#[must_use]
+pub fn conntrack(count: u64, limit: u64) -> Option<Condition> {
+    let full = limit > 0 && count * 100 >= limit * FULL;
+    full.then(|| {
+        Condition::new("conntrack-full", Level::Warning).with("count", count).with("limit", limit)
+    })
+}
+
+/// The engine in force is not the configured one, for the reason `why`.
+#[must_use]
+pub fn engine(wanted: &str, active: &str, why: &str) -> Option<Condition> {
+    (wanted != active).then(|| {
+        Condition::new("flowtable-differs", Level::Error)
+            .with("wanted", wanted)
+            .with("active", active)
+            .with("why", why)
+    })
+}
+
+/// The section of the firewall's configuration (its `values`) that switches on fw4's own
+/// offloading, by uci's name.
+#[must_use]
+pub fn offloading_section(firewall: &Value) -> Option<String> {
+    let package = firewall.as_object().map(Package::read)?;
+    let mut defaults = package.of("defaults");
+    defaults.find(|of| of.is_on("flow_offloading", false)).map(|of| of.name.clone())
+}
+
+/// fw4's own offloading is configured or in force.
+#[must_use]
+pub fn firewall_offload(on: bool) -> Option<Condition> {
+    on.then(|| Condition::new("flowtable-fw4", Level::Warning))
+}
+
+/// The firewall's configuration opens the router, or zones behind it, to the Internet.
+#[must_use]
+pub fn internet(exposures: &[Exposure]) -> Option<Condition> {
+    (!exposures.is_empty()).then(|| Condition::new("system-wan-open", Level::Error))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_table_is_nearly_full_from_four_fifths() {
+        assert_eq!(conntrack(799, 1000), None);
+        let full = conntrack(800, 1000).unwrap();
+        assert_eq!((full.code, full.level), ("conntrack-full", Level::Warning));
+        assert_eq!(Value::Object(full.params), json!({"count": 800, "limit": 1000}));
+        assert_eq!(conntrack(5, 0), None, "its limit is unknown");
+    }
+
+    #[test]
+    fn an_engine_differs_only_from_another_one() {
+        assert_eq!(engine("ebpf", "ebpf", "nft: busy"), None);
+        let differs = engine("ebpf", "off", "nft: busy").unwrap();
+        let params = json!({"wanted": "ebpf", "active": "off", "why": "nft: busy"});
+        assert_eq!(Value::Object(differs.params), params);
+    }
+
+    #[test]
+    fn the_firewalls_own_offloading_has_its_section() {
+        let firewall = |value: &str| {
+            let section = json!({".type": "defaults", ".name": "cfg01", "flow_offloading": value});
+            json!({"cfg01": section})
+        };
+        assert_eq!(offloading_section(&firewall("1")).as_deref(), Some("cfg01"));
+        assert_eq!(offloading_section(&firewall("0")), None);
+        assert_eq!(offloading_section(&json!([1])), None);
+    }
+}
