@@ -53,7 +53,7 @@ impl Finding {
 
     /// Of a fact that the daemon's `status.health` reports, too.
     #[must_use]
-    pub fn of(condition: Condition) -> Self {
+    pub(crate) fn of(condition: Condition) -> Self {
         let severity = match condition.level {
             Level::Notice => Severity::Info,
             Level::Warning => Severity::Warning,

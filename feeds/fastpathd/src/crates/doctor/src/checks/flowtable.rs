@@ -261,7 +261,7 @@ fn fw4(facts: &Facts) -> Verdict {
         finding = finding
             .case("")
             .saw("option", "flow_offloading", "1", "/etc/config/firewall")
-            .fix(Some(Fix::set("firewall", section, &values)));
+            .fix(Some(Fix::set("firewall", &section, &values)));
     }
     Ok(Some(finding))
 }

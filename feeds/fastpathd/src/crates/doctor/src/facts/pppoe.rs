@@ -38,9 +38,9 @@ pub(crate) struct Pppoe {
 
 /// Reads them.
 pub(crate) fn read(machine: &dyn Machine, topology: &Known<Value>) -> Pppoe {
-    let sessions = topology.get().map(|topology| {
-        list(topology, "pppoe").iter().map(|row| session(machine, row)).collect()
-    });
+    let sessions = topology
+        .get()
+        .map(|topology| list(topology, "pppoe").iter().map(|row| session(machine, row)).collect());
     Pppoe { sessions: Known(sessions), ended: ended(machine) }
 }
 
