@@ -390,9 +390,10 @@ export interface CpuPlan {
    */
   active: boolean;
   /**
-   * the reason if it is not active; empty while active
+   * the reason if it is not active, in English; empty while active
    */
   why: string;
+  cause: CpuCause;
   profile: 'auto' | 'forward' | 'inspect';
   cpus: CpuRole[];
   /**
@@ -406,6 +407,18 @@ export interface CpuPlan {
   devices: CpuDevice[];
   steering: CpuSteering;
   differences: CpuDifference[];
+}
+export interface CpuCause {
+  /**
+   * stable name of why; empty: there is no reason
+   */
+  code: '' | 'disabled' | 'one-cpu';
+  /**
+   * values of the text: none yet
+   */
+  params: {
+    [k: string]: string;
+  };
 }
 export interface CpuRole {
   cpu: number;
@@ -703,9 +716,10 @@ export interface EngineState {
   wanted: Engine;
   active: Engine;
   /**
-   * the reason if active differs from wanted or the last change was refused; empty otherwise
+   * the reason if active differs from wanted or the last change was refused; empty otherwise. In English
    */
   why: string;
+  cause: EngineCause;
   /**
    * config: from /etc/config/fastpath; command: set by the method engine since
    */
@@ -718,6 +732,21 @@ export interface EngineState {
    * when the rule set in force was applied, Unix ms; 0: never
    */
   applied_ms: number;
+}
+/**
+ * Why the active engine is not the wanted one, or the last change was refused; `why` has its English text.
+ */
+export interface EngineCause {
+  /**
+   * stable name; empty: there is no reason
+   */
+  code: '' | 'waiting' | 'no-device' | 'applying' | 'gone' | 'refused' | 'no-program';
+  /**
+   * values of the text: devices; said: the message of nft, the kernel or the loader of eBPF programs, in English
+   */
+  params: {
+    [k: string]: string;
+  };
 }
 export interface FlowQuery {
   id: number;
@@ -881,9 +910,10 @@ export interface Ips {
    */
   since_ms: number;
   /**
-   * description of the state; never empty
+   * description of the state, in English; never empty
    */
   why: string;
+  cause: IpsCause;
   /**
    * enabled by the configuration
    */
@@ -915,6 +945,45 @@ export interface Ips {
   rules: IpsRules;
   policy: IpsPolicy;
 }
+/**
+ * Why inspection is in its state; `why` has its English text.
+ */
+export interface IpsCause {
+  /**
+   * stable name; empty: there is no reason
+   */
+  code:
+    | ''
+    | 'off'
+    | 'rejected'
+    | 'not-started'
+    | 'loading'
+    | 'absent'
+    | 'crashed'
+    | 'no-queue'
+    | 'hangs'
+    | 'never-ready'
+    | 'kept'
+    | 'watching'
+    | 'inline'
+    | 'queue-drops'
+    | 'capture-drops'
+    | 'bridge-drops'
+    | 'queues-open'
+    | 'queues-closed'
+    | 'lags'
+    | 'late'
+    | 'no-events'
+    | 'no-rules'
+    | 'rule-failed'
+    | 'rules-failed';
+  /**
+   * values of the text: bound, all, n; said: the message of Suricata or the operating system, in English; consequence: what happens to packets meanwhile, one of uninspected, dropped, unmonitored, not-forwarded
+   */
+  params: {
+    [k: string]: string;
+  };
+}
 export interface IpsEngine {
   /**
    * empty while unknown
@@ -930,7 +999,7 @@ export interface IpsEngine {
    */
   restarts: number;
   /**
-   * error of suricata -T about the configuration; empty: none
+   * error of suricata -T about the configuration, in its own English text; empty: none
    */
   refused: string;
 }
@@ -1320,7 +1389,11 @@ export interface Cpu {
  */
 export interface IpsSummary {
   state: IpsState;
+  /**
+   * description of the state, in English
+   */
   why: string;
+  cause: IpsCause;
   /**
    * id of the newest alert
    */
@@ -1358,7 +1431,7 @@ export interface ConfigurationProblem {
    */
   value: string;
   /**
-   * what is wrong
+   * stable name of the fault
    */
   code:
     | 'list-given'
@@ -1461,7 +1534,7 @@ export interface Health {
     | 'forwarding-off';
   level: Level;
   /**
-   * values of the text: why; wanted, active; name, port, hindrance; count, limit; n
+   * values of the text: why (in English; for config-refused the reasons are in problems, for flowtable-differs and nft-refused in engine.cause, for ebpf-partly it is the message of the loader of eBPF programs or the kernel); wanted, active; name, port, hindrance; count, limit; n
    */
   params: {
     [k: string]: string | number;
@@ -1593,9 +1666,43 @@ export interface Link {
    */
   shaped: string;
   /**
-   * the reason why it is or is not in the flowtable
+   * the reason why it is or is not in the flowtable, in English
    */
   why: string;
+  cause: LinkCause;
+}
+export interface LinkCause {
+  /**
+   * stable name of why; empty: there is no reason
+   */
+  code:
+    | ''
+    | 'bridge-port'
+    | 'addressed'
+    | 'underlying'
+    | 'kept'
+    | 'loopback'
+    | 'bridge'
+    | 'vlan'
+    | 'ppp-unknown'
+    | 'ppp'
+    | 'not-a-port'
+    | 'bridge-unused'
+    | 'member'
+    | 'unused'
+    | 'named-missing'
+    | 'engine-off'
+    | 'ignored'
+    | 'impossible'
+    | 'unwritable'
+    | 'not-named'
+    | 'held';
+  /**
+   * values of the text: bridge, devices, kind, master, hook; inner: with engine-off and impossible the code of the reason otherwise, whose values are here, too
+   */
+  params: {
+    [k: string]: string;
+  };
 }
 export interface Bridge {
   name: string;

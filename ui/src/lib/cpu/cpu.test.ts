@@ -16,6 +16,7 @@ const plan: CpuPlan = {
   enabled: true,
   active: true,
   why: '',
+  cause: { code: '', params: {} },
   profile: 'auto',
   cpus: [0, 1, 2].map(role),
   queues: [{ queue: 0, cpu: 1 }],

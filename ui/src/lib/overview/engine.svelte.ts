@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { Fault } from '../api/errors';
 import type { Engine } from '../api/types';
+import { reason } from '../cause/cause';
 import { t } from '../i18n/t';
 import { Command } from '../live/command.svelte';
 import type { App } from '../shell/app.svelte';
@@ -27,7 +28,7 @@ export class EngineChoice extends Command {
       const state = await this.app.api.call('engine', { set: engine });
       this.app.live.engineChanged(state);
       this.failed = state.active !== engine;
-      if (this.failed) return t('engine.failed', { text: state.why });
+      if (this.failed) return t('engine.failed', { text: reason('engine', state) });
       return t('engine.done', { engine: engineName(engine) });
     };
     await this.run(busy, set).finally(() => (this.asked = null));

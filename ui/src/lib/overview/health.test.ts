@@ -1,11 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Health } from '../api/types';
+import type { Health, Status } from '../api/types';
 import { setLanguage } from '../i18n/t';
 import { textOf } from './health';
 
 describe('a finding of the daemon', () => {
   afterEach(() => setLanguage('en'));
+
+  const engine: Status['engine'] = {
+    wanted: 'ebpf',
+    active: 'off',
+    why: 'being applied',
+    cause: { code: 'applying', params: {} },
+    source: 'config',
+    devices: [],
+    applied_ms: 0,
+  };
+  const none = { problems: [], engine };
 
   const open: Health = {
     code: 'system-wan-open',
@@ -20,12 +31,14 @@ describe('a finding of the daemon', () => {
   };
 
   it('about an open router is in the language of the page', async () => {
-    expect(textOf(open)).toBe(
+    expect(textOf(open, none)).toBe(
       'Exposed to the Internet: anyone can reach the router itself (from zone wan), ' +
         'zone lan (from zone wan), every zone (from zone lte). Close it under Firewall.',
     );
     await setLanguage('de');
-    expect(textOf(open)).toContain('Von dort erreicht jeder den Router selbst (aus Zone wan)');
+    expect(textOf(open, none)).toContain(
+      'Von dort erreicht jeder den Router selbst (aus Zone wan)',
+    );
   });
 
   it('has the values of its parameters, in the language of the page', async () => {
@@ -35,9 +48,9 @@ describe('a finding of the daemon', () => {
       params: { count: 950, limit: 1000 },
       text: 'as the daemon says it',
     };
-    expect(textOf(full)).toBe('Conntrack is nearly full: 950 of 1000.');
+    expect(textOf(full, none)).toBe('Conntrack is nearly full: 950 of 1000.');
     await setLanguage('de');
-    expect(textOf(full)).toBe('Conntrack ist fast voll: 950 von 1000.');
+    expect(textOf(full, none)).toBe('Conntrack ist fast voll: 950 von 1000.');
   });
 
   it('about a WAN interface names the reason, if it is known', () => {
@@ -47,13 +60,43 @@ describe('a finding of the daemon', () => {
       params: { name: 'wan', port: 'eth0', hindrance },
       text: '',
     });
-    expect(textOf(down(''))).toBe('wan is down.');
-    expect(textOf(down('port-down'))).toBe('wan is down: its port eth0 is switched off.');
-    expect(textOf(down('no-link'))).toBe('wan is down: its port has no link.');
+    expect(textOf(down(''), none)).toBe('wan is down.');
+    expect(textOf(down('port-down'), none)).toBe('wan is down: its port eth0 is switched off.');
+    expect(textOf(down('no-link'), none)).toBe('wan is down: its port has no link.');
+  });
+
+  it('has its reason in the language of the page', async () => {
+    await setLanguage('de');
+    const differs: Health = {
+      code: 'flowtable-differs',
+      level: 'error',
+      params: { wanted: 'ebpf', active: 'off', why: engine.why },
+      text: '',
+    };
+    expect(textOf(differs, none)).toContain('wird angewendet');
+    const refused: Health = {
+      code: 'config-refused',
+      level: 'error',
+      params: { why: 'in English' },
+      text: '',
+    };
+    const problem: Status['problems'][number] = {
+      config: 'fastpath',
+      section: 'main',
+      option: 'engine',
+      value: 'warp',
+      code: 'not-listed',
+      params: { value: 'warp', names: 'off, ebpf' },
+      text: 'in English',
+    };
+    expect(textOf(refused, { problems: [problem], engine })).toContain(
+      'main.engine: „warp“ ist keiner der Werte off, ebpf.',
+    );
+    expect(textOf(refused, none)).toContain('in English');
   });
 
   it('with a code that this page does not know is in English', () => {
     const newer = { code: 'newer', level: 'notice', params: {}, text: 'Newer.' };
-    expect(textOf(newer as unknown as Health)).toBe('Newer.');
+    expect(textOf(newer as unknown as Health, none)).toBe('Newer.');
   });
 });

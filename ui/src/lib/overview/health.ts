@@ -1,11 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import type { Health, Open } from '../api/types';
+import type { Health, Open, Status } from '../api/types';
+import { reason } from '../cause/cause';
+import { judgement } from '../form/messages';
 import { t, translated, type MessageKey } from '../i18n/t';
 
+/** The parts of the answer with reasons of findings. */
+type Reasons = Pick<Status, 'problems' | 'engine'>;
+
 /** A finding of the daemon's in the page's language; in English where it has no text for it. */
-export function textOf({ code, params, text, open }: Health): string {
+export function textOf({ code, params, text, open }: Health, of: Reasons): string {
   if (open?.length) return t('health.open', { reached: open.map(reached).join(', ') });
-  return translated('i18n', keyOf(code, params), params) ?? text;
+  return translated('i18n', keyOf(code, params), { ...params, ...why(code, of) }) ?? text;
+}
+
+/** The reason, where the answer has it as a code. */
+function why(code: Health['code'], { problems, engine }: Reasons): { why?: string } {
+  if (code === 'config-refused' && problems.length > 0)
+    return { why: problems.map(problem).join(' ') };
+  if (code === 'flowtable-differs' || code === 'nft-refused')
+    return { why: reason('engine', engine) };
+  return {};
+}
+
+function problem(each: Status['problems'][number]): string {
+  const place = [each.section, each.option].filter(Boolean).join('.');
+  return (place && `${place}: `) + judgement('problem', each);
 }
 
 function keyOf(code: Health['code'], params: Health['params']): MessageKey {

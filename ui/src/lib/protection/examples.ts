@@ -9,6 +9,7 @@ export function anIps(with_: Partial<Ips> = {}): Ips {
     state: 'inline',
     since_ms: T,
     why: 'Suricata 8.0.3 reads both queues.',
+    cause: { code: 'inline', params: {} },
     enabled: true,
     mode: 'nfq',
     fail: 'open',

@@ -14,12 +14,13 @@ const words: Messages = {
   ssid: (device) => (device === 'phy0-ap0' ? 'Guests' : ''),
 };
 
+const cause: Link['cause'] = { code: '', params: {} };
 let index = 0;
 function link(name: string, kind: string, more: Partial<Link> = {}): Link {
   // As a kernel gives them: every device has a link-local address.
   const state = { mac: '', mtu: 1500, up: true, carrier: true, master: '', lower: '', vlan: 0 };
   const place = { addresses: ['fe80::1/64'], lowest: false, in_flowtable: false };
-  return { index: ++index, name, kind, ...state, ...place, shaped: '', why: '', ...more };
+  return { index: ++index, name, kind, ...state, ...place, shaped: '', why: '', cause, ...more };
 }
 
 /** The lab's gateway. */
@@ -118,6 +119,7 @@ describe('layout', () => {
     wanted: 'ebpf',
     active: 'ebpf',
     why: '',
+    cause: { code: '', params: {} },
     source: 'config',
     devices: [],
     applied_ms: 0,

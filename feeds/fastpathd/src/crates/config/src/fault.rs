@@ -1,47 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What can be wrong with a value of `/etc/config/fastpath`.
 
-use serde_json::{Map, Value};
-use thiserror::Error;
-
-macro_rules! faults {
-    ($($variant:ident $({ $($field:ident: $kind:ty),+ })? = $code:literal, $text:literal;)+) => {
-        /// What is wrong with a value: a stable code with parameters. Displays as its text in
-        /// English, which follows the value.
-        #[derive(Debug, Clone, PartialEq, Eq, Error)]
-        #[expect(missing_docs, reason = "each has its text")]
-        pub enum Fault {
-            $(#[error($text)] $variant $({ $($field: $kind),+ })?,)+
-        }
-
-        impl Fault {
-            /// All codes.
-            pub const CODES: [&'static str; [$($code),+].len()] = [$($code),+];
-
-            /// The stable name.
-            #[must_use]
-            pub const fn code(&self) -> &'static str {
-                match self {
-                    $(Self::$variant $({ $($field: _),+ })? => $code,)+
-                }
-            }
-
-            /// What fills a text of this code, beside the value.
-            #[must_use]
-            pub fn params(&self) -> Map<String, Value> {
-                let mut params = Map::new();
-                match self {
-                    $(Self::$variant $({ $($field),+ })? => {
-                        $($(params.insert(stringify!($field).into(), $field.to_string().into());)+)?
-                    })+
-                }
-                params
-            }
-        }
-    };
-}
-
-faults! {
+crate::coded! {
+    /// The fault of a value. Its text follows the value.
+    pub enum Fault {
     // Any value.
     ListGiven = "list-given", "is a list; a single value is expected";
     ListEntry = "list-entry", "has an entry that is not a string";
@@ -68,7 +30,8 @@ faults! {
     UnknownOption = "unknown-option", "is an unknown option, ignored";
     // The network.
     NotNetwork = "not-a-network", "is not an address or network such as 10.0.0.0/24";
-    PrefixLength { longest: u8 } = "prefix-length", "has a prefix length that is not 0 to {longest}";
+    PrefixLength { longest: u8 } = "prefix-length",
+        "has a prefix length that is not 0 to {longest}";
     HostBits { network: String } = "host-bits", "has host bits set; did you mean {network}?";
     DeviceName = "device-name", "is not a device name";
     UnknownDevice { device: String } = "unknown-device", "there is no such device";
@@ -127,12 +90,16 @@ faults! {
         "'{selector}' is neither a sid, gid:sid nor cat:NAME";
     PublicKey { why: String } = "public-key", "{why}";
     Checksum = "checksum", "is not 64 hexadecimal digits";
-    ChecksumPlain = "checksum-plain", "is not https: whoever changes the archive changes this too";
+    ChecksumPlain = "checksum-plain",
+        "is not https: an attacker who changes the archive changes this too";
     UnverifiedPlain = "unverified-plain",
         "is not enough for http: anyone on the path could inject rules";
     Unverified = "unverified", "is not set, and neither is sha256, sha256_url or signature_url";
     UpdateHour = "update-hour", "is not an hour from 0 to 23, nor -1 for by hand";
+    }
 }
+
+impl std::error::Error for Fault {}
 
 impl Fault {
     /// Not one of these names.
@@ -144,7 +111,7 @@ impl Fault {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 

@@ -5,6 +5,7 @@
 //! [`Section`], which records every problem with section, option, value and [`Fault`]. At the end
 //! [`Package::finish`] returns all problems, and the options that nobody read.
 
+mod cause;
 mod digest;
 pub mod exposure;
 mod fault;
@@ -16,6 +17,7 @@ pub mod secret;
 mod section;
 mod value;
 
+pub use cause::{Cause, Params};
 pub use digest::digest;
 pub use fault::Fault;
 pub use network::Network;

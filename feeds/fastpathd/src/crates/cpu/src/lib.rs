@@ -25,7 +25,7 @@ mod view;
 pub use force::{Attempts, Difference, Refused, differences, lines};
 pub use found::{Damaged, Found};
 pub use machine::{Cpu, Device, FULL_CAPACITY, Irq, Knob, Machine, Serves, Thread};
-pub use plan::{CpuPlan, Suricata, plan};
+pub use plan::{CpuPlan, PlanReason, Suricata, plan};
 pub use read::ReadError;
 pub use set::CpuSet;
 pub use settings::{Profile, Settings};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use config::Problem;
+use config::{Cause, Problem};
 use serde::Serialize;
 
 use crate::machine::{Knob, Machine};
@@ -11,6 +11,15 @@ use crate::set::CpuSet;
 use crate::settings::{Profile, Settings};
 use crate::split::{Split, split};
 use crate::steer::steer;
+
+config::coded! {
+    /// Why nothing is pinned.
+    pub enum PlanReason {
+        Disabled = "disabled", "disabled in the configuration";
+        OneCpu = "one-cpu",
+            "only one CPU is available: it forwards and inspects, nothing is pinned";
+    }
+}
 
 /// What shall be: made by [`plan()`], brought about by [`crate::lines()`] and, for the part that is
 /// Suricata's, by its configuration.
@@ -21,7 +30,7 @@ pub struct CpuPlan {
     /// Anything is pinned at all.
     pub active: bool,
     /// The reason why nothing is pinned; empty while active.
-    pub why: String,
+    pub why: Cause,
     /// How CPUs were shared out.
     pub profile: Profile,
     /// Who does what.
@@ -72,15 +81,15 @@ pub fn plan(
     let split = split(machine, if settings.enabled { settings } else { &defaults }, inspection);
     let active = settings.enabled && !split.shared;
     let why = match (settings.enabled, split.shared) {
-        (false, _) => "disabled in the configuration",
-        (true, true) => "only one CPU is available: it forwards and inspects, nothing is pinned",
-        (true, false) => "",
+        (false, _) => PlanReason::Disabled.cause(),
+        (true, true) => PlanReason::OneCpu.cause(),
+        (true, false) => Cause::default(),
     };
     let wants = if active { steer(machine, &split.forwarding) } else { BTreeMap::new() };
     Ok(CpuPlan {
         enabled: settings.enabled,
         active,
-        why: why.to_owned(),
+        why,
         profile: settings.profile,
         suricata: suricata(&split, active),
         split,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The reply of the ubus method `cpu`. Its shape is `schema/cpu.json`.
 
+use config::Cause;
 use serde::Serialize;
 
 use crate::force::{Difference, Refused, differences};
@@ -32,6 +33,7 @@ pub struct View {
     enabled: bool,
     active: bool,
     why: String,
+    cause: Cause,
     profile: Profile,
     cpus: Vec<CpuView>,
     queues: Vec<QueueView>,
@@ -137,7 +139,8 @@ impl View {
         Self {
             enabled: plan.enabled,
             active: plan.active,
-            why: plan.why.clone(),
+            why: plan.why.text.clone(),
+            cause: plan.why.clone(),
             profile: plan.profile,
             cpus: machine.cpus.iter().map(|cpu| cpu_view(plan, cpu)).collect(),
             queues: queues

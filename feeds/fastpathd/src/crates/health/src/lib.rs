@@ -118,7 +118,10 @@ mod tests {
 
     #[test]
     fn the_firewalls_own_offloading_has_its_section() {
-        let firewall = |value: &str| json!({"cfg01": {".type": "defaults", ".name": "cfg01", "flow_offloading": value}});
+        let firewall = |value: &str| {
+            let section = json!({".type": "defaults", ".name": "cfg01", "flow_offloading": value});
+            json!({"cfg01": section})
+        };
         assert_eq!(offloading_section(&firewall("1")).as_deref(), Some("cfg01"));
         assert_eq!(offloading_section(&firewall("0")), None);
         assert_eq!(offloading_section(&json!([1])), None);

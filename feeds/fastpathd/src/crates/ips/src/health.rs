@@ -6,16 +6,19 @@
 
 use std::time::Duration;
 
+use config::Cause;
 use model::{FailPolicy, Gate, InspectionMode};
 
 #[cfg(test)]
 mod fixture;
 mod observation;
 mod progress;
+mod reason;
 mod strain;
 
 pub use observation::{Listening, Observation, RuleCounts};
 use progress::{Presence, Progress};
+pub use reason::{Consequence, Reason};
 use strain::Strain;
 
 config::named! {
@@ -68,8 +71,8 @@ pub struct Condition {
     pub state: State,
     /// When it became so.
     pub since: Duration,
-    /// As text; never empty.
-    pub why: String,
+    /// Why; never empty.
+    pub why: Cause,
     /// Action of the rule in front of the queues, in mode `nfq`. It is never [`Gate::Closed`]: a
     /// queue without a listener drops by itself, and takes packets again at the moment Suricata
     /// is back.
@@ -88,7 +91,7 @@ impl Health {
     /// Off, since `now`.
     #[must_use]
     pub fn new(now: Duration) -> Self {
-        let why = OFF.to_owned();
+        let why = Reason::Off.cause();
         let condition = Condition { state: State::Off, since: now, why, gate: Gate::Queue };
         Self { condition, progress: Progress::new(now), strain: Strain::default() }
     }
@@ -116,8 +119,6 @@ impl Health {
     }
 }
 
-const OFF: &str = "Inspection is off.";
-
 fn gate(seen: &Observation, takes: bool) -> Gate {
     let asked = seen.enabled && seen.mode == InspectionMode::Nfq;
     if asked && seen.fail == FailPolicy::Open && !takes { Gate::Open } else { Gate::Queue }
@@ -133,74 +134,59 @@ fn sentence(said: &str) -> String {
     text
 }
 
-fn judge(seen: &Observation, presence: Presence, strain: Option<String>) -> (State, String) {
+fn judge(seen: &Observation, presence: Presence, strain: Option<Reason>) -> (State, Cause) {
     if !seen.enabled {
-        return (State::Off, OFF.to_owned());
+        return (State::Off, Reason::Off.cause());
     }
+    let then = |reason: Reason| reason.cause().followed(&consequence(seen).cause());
     match presence {
         Presence::Works => working(seen, strain),
         _ if seen.refused.is_some() => {
             let said = sentence(seen.refused.as_deref().unwrap_or_default());
-            let why = format!("Suricata rejected its configuration or rules: {said}");
-            (State::RulesRejected, format!("{why} {}", consequence(seen)))
+            (State::RulesRejected, then(Reason::Rejected { said }))
         }
         _ if seen.trouble.is_some() => {
             let said = sentence(seen.trouble.as_deref().unwrap_or_default());
-            failing(seen, &format!("Suricata cannot be started: {said}"))
+            (failing(seen), then(Reason::NotStarted { said }))
         }
-        Presence::Starts => {
-            (State::Starting, format!("Suricata is loading its rules. {}", consequence(seen)))
-        }
-        Presence::Absent => failing(seen, "Suricata is not running."),
-        Presence::Crashed => failing(seen, "Suricata crashed and is not running again yet."),
-        Presence::Deaf => failing(seen, "Suricata is running but has not bound any queue."),
-        Presence::Hangs => failing(
-            seen,
-            "Suricata is running but hangs: it does not process packets or answer commands.",
-        ),
-        Presence::NeverReady => {
-            failing(seen, "Suricata has been starting for minutes and is not ready.")
-        }
+        Presence::Starts => (State::Starting, then(Reason::Loading)),
+        Presence::Absent => (failing(seen), then(Reason::Absent)),
+        Presence::Crashed => (failing(seen), then(Reason::Crashed)),
+        Presence::Deaf => (failing(seen), then(Reason::NoQueue)),
+        Presence::Hangs => (failing(seen), then(Reason::Hangs)),
+        Presence::NeverReady => (failing(seen), then(Reason::NeverReady)),
     }
 }
 
-fn working(seen: &Observation, strain: Option<String>) -> (State, String) {
+fn working(seen: &Observation, strain: Option<Reason>) -> (State, Cause) {
     let old = seen.refused.as_deref().or(seen.trouble.as_deref());
-    let old = old.map(|said| {
-        let said = sentence(said);
-        format!("Suricata keeps its previous configuration; the new one failed: {said}")
-    });
-    match (seen.mode, old.or(strain)) {
-        (InspectionMode::Ids, None) => {
-            (State::Watching, "Suricata runs as an IDS and drops nothing.".to_owned())
-        }
+    let old = old.map(|said| Reason::Kept { said: sentence(said) });
+    let (state, reason) = match (seen.mode, old.or(strain)) {
+        (InspectionMode::Ids, None) => (State::Watching, Reason::Watching),
         (InspectionMode::Ids, Some(why)) => (State::Watching, why),
         (InspectionMode::Nfq | InspectionMode::Inline, Some(why)) => (State::InlineDegraded, why),
-        (InspectionMode::Nfq | InspectionMode::Inline, None) => (
-            State::Inline,
-            "Suricata is inline and gives a verdict on every inspected packet.".to_owned(),
-        ),
-    }
+        (InspectionMode::Nfq | InspectionMode::Inline, None) => (State::Inline, Reason::Inline),
+    };
+    (state, reason.cause())
 }
 
-fn failing(seen: &Observation, why: &str) -> (State, String) {
+fn failing(seen: &Observation) -> State {
     let closed = match seen.mode {
         InspectionMode::Nfq => seen.fail == FailPolicy::Closed,
         InspectionMode::Ids => false,
         // Nobody else carries packets from port to port.
         InspectionMode::Inline => true,
     };
-    let state = if closed { State::FailingClosed } else { State::FailingOpen };
-    (state, format!("{why} {}", consequence(seen)))
+    if closed { State::FailingClosed } else { State::FailingOpen }
 }
 
 /// What happens to packets while Suricata does not work.
-fn consequence(seen: &Observation) -> &'static str {
+fn consequence(seen: &Observation) -> Consequence {
     match (seen.mode, seen.fail) {
-        (InspectionMode::Nfq, FailPolicy::Open) => "Connections pass uninspected.",
-        (InspectionMode::Nfq, FailPolicy::Closed) => "Connections to be inspected are dropped.",
-        (InspectionMode::Ids, _) => "Nothing is monitored.",
-        (InspectionMode::Inline, _) => "Nothing is forwarded between the two ports.",
+        (InspectionMode::Nfq, FailPolicy::Open) => Consequence::Uninspected,
+        (InspectionMode::Nfq, FailPolicy::Closed) => Consequence::Dropped,
+        (InspectionMode::Ids, _) => Consequence::Unmonitored,
+        (InspectionMode::Inline, _) => Consequence::NotForwarded,
     }
 }
 

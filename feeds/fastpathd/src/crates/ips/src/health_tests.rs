@@ -99,7 +99,7 @@ fn stopped_with_and_without_traffic_it_hangs() {
             watch.hangs(waiting);
             let condition = watch.becomes(state);
             assert_eq!(condition.gate, gate);
-            assert!(condition.why.contains("is running but hangs"), "{}", condition.why);
+            assert!(condition.why.text.contains("is running but hangs"), "{}", condition.why);
             watch.goes_on();
             assert_eq!(watch.step().state, state, "not before it has been well for a while");
             assert_eq!(watch.becomes(State::Inline).gate, Gate::Queue);
@@ -133,10 +133,10 @@ fn a_busy_one_is_degraded_at_most() {
         assert_eq!(condition.gate, Gate::Queue);
     }
     let condition = watch.becomes(State::InlineDegraded);
-    assert!(condition.why.contains("lags"), "{}", condition.why);
+    assert!(condition.why.text.contains("lags"), "{}", condition.why);
     watch.depth(0);
     let condition = watch.steps(22);
-    assert!(condition.why.contains("answers commands late"), "{}", condition.why);
+    assert!(condition.why.text.contains("answers commands late"), "{}", condition.why);
     watch.goes_on();
     assert_eq!(watch.steps(22).state, State::Inline);
 }
@@ -163,7 +163,7 @@ fn what_is_amiss_is_told() {
         spoil(&mut watch);
         let condition = watch.step();
         assert_eq!((condition.state, condition.gate), (State::InlineDegraded, Gate::Queue));
-        assert!(condition.why.contains(words), "{}", condition.why);
+        assert!(condition.why.text.contains(words), "{}", condition.why);
     }
     let mut watch = Watch::working(InspectionMode::Nfq, OPEN);
     watch.seen.events = false;
@@ -198,7 +198,7 @@ fn refused_rules_are_told_with_suricatas_words() {
         let mut watch = Watch::starting(InspectionMode::Nfq, fail);
         watch.seen.refused = Some("fastpath.rules:7: no sid.".into());
         let condition = watch.becomes(State::RulesRejected);
-        assert!(condition.why.contains("fastpath.rules:7"), "{}", condition.why);
+        assert!(condition.why.text.contains("fastpath.rules:7"), "{}", condition.why);
         assert_eq!(condition.gate, gate);
     }
 }
@@ -227,7 +227,7 @@ fn what_the_daemon_could_not_do_is_told() {
     let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
     watch.seen.trouble = Some("no space left on device.".into());
     let condition = watch.becomes(State::FailingOpen);
-    assert!(condition.why.contains("no space left"), "{}", condition.why);
+    assert!(condition.why.text.contains("no space left"), "{}", condition.why);
 }
 
 #[test]
@@ -237,10 +237,10 @@ fn watching_has_words_of_its_own() {
     watch.seen.capture_drops += 1;
     let condition = watch.step();
     assert_eq!(condition.state, State::Watching);
-    assert!(condition.why.contains("are not inspected"), "{}", condition.why);
+    assert!(condition.why.text.contains("are not inspected"), "{}", condition.why);
     watch.hangs(0);
     let condition = watch.becomes(State::FailingOpen);
-    assert!(condition.why.ends_with("Nothing is monitored."), "{}", condition.why);
+    assert!(condition.why.text.ends_with("Nothing is monitored."), "{}", condition.why);
     assert_eq!(condition.gate, Gate::Queue);
 }
 
@@ -250,7 +250,7 @@ fn a_bridge_without_suricata_is_closed_whatever_was_wished() {
     assert_eq!(watch.health.condition().state, State::Inline);
     watch.dies();
     let condition = watch.becomes(State::FailingClosed);
-    assert!(condition.why.contains("between the two ports"), "{}", condition.why);
+    assert!(condition.why.text.contains("between the two ports"), "{}", condition.why);
 }
 
 #[test]
@@ -275,13 +275,13 @@ fn one_that_never_gets_ready_or_listens_nowhere_fails() {
     watch.becomes(State::Starting);
     let condition = watch.steps(600);
     assert_eq!(condition.state, State::FailingOpen);
-    assert!(condition.why.contains("for minutes"), "{}", condition.why);
+    assert!(condition.why.text.contains("for minutes"), "{}", condition.why);
 
     let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
     (watch.seen.running, watch.answers) = (true, true);
     let condition = watch.steps(20);
     assert_eq!(condition.state, State::FailingOpen);
-    assert!(condition.why.contains("has not bound any queue"), "{}", condition.why);
+    assert!(condition.why.text.contains("has not bound any queue"), "{}", condition.why);
 }
 
 #[test]
@@ -328,13 +328,13 @@ fn the_test_before_a_start_is_no_crash() {
 fn what_suricata_said_is_one_bounded_line() {
     let mut watch = Watch::starting(InspectionMode::Nfq, OPEN);
     watch.seen.refused = Some("E: one\n\tE: two\n".into());
-    let why = watch.step().why;
+    let why = watch.step().why.text;
     assert_eq!(
         why,
         "Suricata rejected its configuration or rules: E: one E: two. Connections pass uninspected."
     );
     watch.seen.refused = Some("x ".repeat(99_999));
-    assert!(watch.step().why.len() < 600);
+    assert!(watch.step().why.text.len() < 600);
 }
 
 #[test]

@@ -29,7 +29,9 @@ pub use eve::{
     Events, FlowEnd, ListenError, Offence, Offender, Page, Rate, Rates, Reader, Row, Visibility,
     Visible, Volume, read_event,
 };
-pub use health::{Condition, Health, Listening, Observation, RuleCounts, State};
+pub use health::{
+    Condition, Consequence, Health, Listening, Observation, Reason, RuleCounts, State,
+};
 pub use overlay::{Files, Overlay, arguments, bypass_mark, render};
 pub use ports::{CapturePort, check_mode};
 pub use queues::{QUEUES, Queue, parse_queues, queues_of};

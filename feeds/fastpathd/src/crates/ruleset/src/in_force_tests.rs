@@ -46,7 +46,8 @@ fn one_device_is_printed_without_a_list() {
 
 #[test]
 fn anything_else_matches_nothing() {
-    let candidate = Candidate { device: "wan".into(), eligible: true, why: String::new() };
+    let candidate =
+        Candidate { device: "wan".into(), eligible: true, why: config::Cause::default() };
     let plan = plan(&[candidate], &Settings::default(), &Protection::default());
     for listing in [json!(null), json!({}), json!({ "nftables": 7 }), json!({ "nftables": [null] })]
     {

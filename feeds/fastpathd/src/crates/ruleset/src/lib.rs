@@ -29,7 +29,7 @@ pub use in_force::{Counter, InForce};
 pub use inspection::{InspectionRules, Queues};
 pub use marks::Marks;
 pub use nft::{Nft, NftCommand, NftError};
-pub use plan::{Candidate, Decision, Plan, Protection, plan};
+pub use plan::{Candidate, Decision, Plan, PlanReason, Protection, plan};
 pub use policy::{Policy, Segments};
 pub use render::{render, render_remove};
 pub use settings::{LeftOut, OnExit, Settings};

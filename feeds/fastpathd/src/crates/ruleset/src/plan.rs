@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use config::{is_device_name, order};
+use config::{Cause, is_device_name, order};
 use model::{Engine, Exclude};
 
 use crate::inspection::InspectionRules;
@@ -18,7 +18,7 @@ pub struct Candidate {
     /// It is a lowest device of a forwarding path.
     pub eligible: bool,
     /// Why, or why not.
-    pub why: String,
+    pub why: Cause,
 }
 
 /// Whether a device is in the flowtable, and why.
@@ -26,8 +26,23 @@ pub struct Candidate {
 pub struct Decision {
     /// It is in the flowtable.
     pub included: bool,
-    /// The reason, as a text for the user.
-    pub why: String,
+    /// The reason.
+    pub why: Cause,
+}
+
+config::coded! {
+    /// Why the plan leaves a device out.
+    pub enum PlanReason {
+        Missing = "named-missing", "named in the settings, but the device does not exist";
+        EngineOff { otherwise: String } = "engine-off",
+            "the engine is off (otherwise: {otherwise})";
+        Ignored = "ignored", "excluded by the setting ignore_device";
+        Impossible { why: String } = "impossible",
+            "named in the settings, but not possible: {why}";
+        Unwritable = "unwritable", "its name cannot be written in nft rules";
+        NotNamed = "not-named", "not among the devices named in the settings";
+        Held { hook: String } = "held", "held by eBPF ({hook})";
+    }
 }
 
 /// Functions of the rules besides offloading.
@@ -85,12 +100,12 @@ impl Plan {
         marks.and_then(Marks::passed)
     }
 
-    /// Removes the devices with eBPF programs from the flowtable, with a reason for each: packets
-    /// of one flow must not be forwarded by both.
+    /// Removes the devices with eBPF programs, each with its hook, from the flowtable: packets of
+    /// one flow must not be forwarded by both.
     pub fn hold(&mut self, held: impl IntoIterator<Item = (String, String)>) {
-        for (device, why) in held {
+        for (device, hook) in held {
             if self.devices.remove(&device) {
-                self.decisions.insert(device, no(&why));
+                self.decisions.insert(device, no(PlanReason::Held { hook }.cause()));
             }
         }
     }
@@ -123,13 +138,13 @@ pub fn plan(candidates: &[Candidate], settings: &Settings, protection: &Protecti
         decided.map(|candidate| (candidate.device.clone(), decide(candidate, settings))),
     );
     for name in settings.devices.iter().chain(&settings.ignore_devices) {
-        decisions
-            .entry(name.clone())
-            .or_insert_with(|| no("named in the settings, but the device does not exist"));
+        decisions.entry(name.clone()).or_insert_with(|| no(PlanReason::Missing.cause()));
     }
     if engine == Engine::Off {
         for decision in decisions.values_mut().filter(|decision| decision.included) {
-            *decision = no(&format!("the engine is off (otherwise: {})", decision.why));
+            let otherwise = decision.why.text.clone();
+            let off = PlanReason::EngineOff { otherwise }.cause();
+            *decision = no(off.around(decision.why.clone()));
         }
     }
     let included = decisions.iter().filter(|(_, decision)| decision.included);
@@ -147,27 +162,27 @@ pub fn plan(candidates: &[Candidate], settings: &Settings, protection: &Protecti
     }
 }
 
-fn no(why: &str) -> Decision {
-    Decision { included: false, why: why.to_owned() }
+fn no(why: Cause) -> Decision {
+    Decision { included: false, why }
 }
 
 fn decide(candidate: &Candidate, settings: &Settings) -> Decision {
     let Candidate { device, eligible, why } = candidate;
     let named = settings.devices.contains(device);
     if settings.ignore_devices.contains(device) {
-        return no("excluded by the setting ignore_device");
+        return no(PlanReason::Ignored.cause());
     }
     if !eligible && named {
-        return no(&format!("named in the settings, but not possible: {why}"));
+        return no(PlanReason::Impossible { why: why.text.clone() }.cause().around(why.clone()));
     }
     if !eligible {
-        return no(why);
+        return no(why.clone());
     }
     if !is_device_name(device) {
-        return no("its name cannot be written in nft rules");
+        return no(PlanReason::Unwritable.cause());
     }
     if !settings.devices.is_empty() && !named {
-        return no("not among the devices named in the settings");
+        return no(PlanReason::NotNamed.cause());
     }
     Decision { included: true, why: why.clone() }
 }

@@ -11,7 +11,7 @@ fn candidates() -> Vec<Candidate> {
         .map(|(device, eligible, why)| Candidate {
             device: device.to_owned(),
             eligible,
-            why: why.to_owned(),
+            why: config::Cause { text: why.to_owned(), ..config::Cause::default() },
         })
         .into()
 }
@@ -23,7 +23,7 @@ fn set(names: &[&str]) -> BTreeSet<String> {
 fn why(plan: &Plan) -> Vec<(&str, bool, &str)> {
     plan.decisions
         .iter()
-        .map(|(name, decision)| (name.as_str(), decision.included, decision.why.as_str()))
+        .map(|(name, decision)| (name.as_str(), decision.included, decision.why.text.as_str()))
         .collect()
 }
 
@@ -68,7 +68,7 @@ fn ignoring_counts_more_than_naming() {
     };
     let plan = plan(&candidates(), &settings);
     assert_eq!(plan.devices, set(&["lan1"]));
-    assert_eq!(plan.decisions["wan"].why, "excluded by the setting ignore_device");
+    assert_eq!(plan.decisions["wan"].why.text, "excluded by the setting ignore_device");
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn a_name_that_nft_could_not_take_stays_out() {
     candidates[0].device = "a\" }".to_owned();
     let plan = plan(&candidates, &Settings::default());
     assert_eq!(plan.devices, set(&["wan"]));
-    assert_eq!(plan.decisions["a\" }"].why, "its name cannot be written in nft rules");
+    assert_eq!(plan.decisions["a\" }"].why.text, "its name cannot be written in nft rules");
 }
 
 #[test]
@@ -122,12 +122,12 @@ fn what_ebpf_holds_is_not_in_the_flowtable() {
     assert!(!held.hardware);
     let all = held.devices.clone();
     let one = all.first().unwrap().clone();
-    let words = "held by eBPF at TC".to_owned();
-    held.hold([(one.clone(), words.clone()), ("elsewhere".to_owned(), words.clone())]);
+    held.hold([(one.clone(), "tcx".to_owned()), ("elsewhere".to_owned(), "tcx".to_owned())]);
     assert_eq!(held.devices.len(), all.len() - 1);
-    assert_eq!(held.decisions[&one], Decision { included: false, why: words.clone() });
+    let why = PlanReason::Held { hook: "tcx".to_owned() }.cause();
+    assert_eq!(held.decisions[&one], Decision { included: false, why });
     assert!(!held.decisions.contains_key("elsewhere"));
     assert!(held.has_flowtable());
-    held.hold(all.into_iter().map(|device| (device, words.clone())));
+    held.hold(all.into_iter().map(|device| (device, "tcx".to_owned())));
     assert!(!held.has_flowtable());
 }

@@ -117,7 +117,7 @@ fn plan(candidates: &[Candidate], settings: &Settings) -> Plan {
 }
 
 fn candidate(device: String) -> Candidate {
-    Candidate { device, eligible: true, why: String::new() }
+    Candidate { device, eligible: true, why: config::Cause::default() }
 }
 
 /// Text as a user might type it, and as an attacker might.

@@ -13,7 +13,7 @@ fn judged(name: &str, action: Action, from: &[&str]) -> DevicePolicy {
 }
 
 fn of(inspection: InspectionRules, blocks: Option<u32>) -> Plan {
-    let wan = Candidate { device: "wan".to_owned(), eligible: true, why: String::new() };
+    let wan = Candidate { device: "wan".to_owned(), eligible: true, why: config::Cause::default() };
     let protection = Protection { inspection: Some(inspection), blocks };
     crate::plan(&[wan], &Settings::default(), &protection)
 }

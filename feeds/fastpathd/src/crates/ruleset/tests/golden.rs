@@ -77,7 +77,7 @@ fn devices(golden: &Golden) -> Vec<Candidate> {
     let candidate = |words: Vec<&str>| Candidate {
         device: words[0].to_owned(),
         eligible: words[1] == "in",
-        why: words[2..].join(" "),
+        why: config::Cause { text: words[2..].join(" "), ..config::Cause::default() },
     };
     lines.into_iter().map(candidate).collect()
 }

@@ -54,7 +54,7 @@ fn of(engine: Engine, devices: &[&str]) -> Plan {
     let candidate = |device: &&str| Candidate {
         device: (*device).to_owned(),
         eligible: true,
-        why: String::new(),
+        why: config::Cause::default(),
     };
     let candidates: Vec<_> = devices.iter().map(candidate).collect();
     let settings = Settings { engine, ..Settings::default() };

@@ -28,7 +28,7 @@ mod watcher;
 
 pub use change::Change;
 pub use link_path::{LinkPath, PathError, VlanTag};
-pub use lowest::LowestDevice;
+pub use lowest::{LinkReason, LowestDevice};
 pub use model::Topology;
 pub use pppoe::{parse_dialer, parse_sessions};
 pub use read::ReadError;

@@ -8,6 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
+use config::Cause;
+
 use crate::model::Topology;
 use crate::side::is_port;
 use crate::types::{Link, LinkKind, Name, RouteKind};
@@ -21,8 +23,29 @@ pub struct LowestDevice {
     pub device: Name,
     /// The device belongs into the flowtable.
     pub eligible: bool,
-    /// Why it does or does not, as a text for the user.
-    pub why: String,
+    /// Why it does or does not.
+    pub why: Cause,
+}
+
+config::coded! {
+    /// Why a device belongs into a flowtable, or does not.
+    pub enum LinkReason {
+        BridgePort { bridge: Name, devices: String } = "bridge-port",
+            "port of bridge {bridge}, carries {devices}";
+        Addressed = "addressed", "has its own addresses";
+        Underlying { devices: String } = "underlying", "underlying port of {devices}";
+        Kept { devices: String } = "kept", "kept for the PPPoE session over {devices}";
+        Loopback = "loopback", "loopback: not used for forwarding";
+        Bridge = "bridge", "bridge: its ports are listed instead";
+        Vlan = "vlan", "VLAN device: its parent is listed instead";
+        PppUnknown = "ppp-unknown", "PPP device with an unknown parent";
+        Ppp = "ppp", "PPP device: its underlying port is listed instead";
+        NotPort { kind: String } = "not-a-port", "{kind} is not an Ethernet port";
+        BridgeUnused { bridge: Name } = "bridge-unused",
+            "bridge {bridge} has no addressed network on this port";
+        Member { master: Name } = "member", "member of {master}, which is listed instead";
+        Unused = "unused", "no addressed network uses it";
+    }
 }
 
 /// Lowest devices, each with the layer 3 devices above it.
@@ -44,16 +67,14 @@ impl Topology {
                 let (carries, kept) = (carries.get(&link.index), kept.get(&link.index));
                 let why = match (carries, kept) {
                     (Some(above), _) => self.why_in(link, above),
-                    (None, Some(above)) => {
-                        format!("kept for the PPPoE session over {}", names(above))
-                    }
+                    (None, Some(above)) => LinkReason::Kept { devices: names(above) },
                     (None, None) => self.why_out(link),
                 };
                 LowestDevice {
                     index: link.index,
                     device: link.name.clone(),
                     eligible: carries.or(kept).is_some(),
-                    why,
+                    why: why.cause(),
                 }
             })
             .collect()
@@ -135,39 +156,33 @@ impl Topology {
         self.port_vlans(port.index).iter().any(|vlan| vlan.vid == vid)
     }
 
-    fn why_in(&self, link: &Link, above: &BTreeSet<Name>) -> String {
-        let names = names(above);
+    fn why_in(&self, link: &Link, above: &BTreeSet<Name>) -> LinkReason {
+        let devices = names(above);
         match self.master(link) {
             Some(bridge) if bridge.is_bridge() => {
-                format!("port of bridge {}, carries {names}", bridge.name)
+                LinkReason::BridgePort { bridge: bridge.name.clone(), devices }
             }
-            _ if above.len() == 1 && above.contains(&link.name) => {
-                "has its own addresses".to_owned()
-            }
-            _ => format!("underlying port of {names}"),
+            _ if above.len() == 1 && above.contains(&link.name) => LinkReason::Addressed,
+            _ => LinkReason::Underlying { devices },
         }
     }
 
-    fn why_out(&self, link: &Link) -> String {
+    fn why_out(&self, link: &Link) -> LinkReason {
         match &link.kind {
-            LinkKind::Loopback => "loopback: not used for forwarding".to_owned(),
-            LinkKind::Bridge { .. } => "bridge: its ports are listed instead".to_owned(),
-            LinkKind::Vlan { .. } => "VLAN device: its parent is listed instead".to_owned(),
-            LinkKind::Ppp if self.lower(link.index).is_none() => {
-                "PPP device with an unknown parent".to_owned()
-            }
-            LinkKind::Ppp => "PPP device: its underlying port is listed instead".to_owned(),
-            kind if !is_port(link) => {
-                format!("{kind} is not an Ethernet port")
-            }
+            LinkKind::Loopback => LinkReason::Loopback,
+            LinkKind::Bridge { .. } => LinkReason::Bridge,
+            LinkKind::Vlan { .. } => LinkReason::Vlan,
+            LinkKind::Ppp if self.lower(link.index).is_none() => LinkReason::PppUnknown,
+            LinkKind::Ppp => LinkReason::Ppp,
+            kind if !is_port(link) => LinkReason::NotPort { kind: kind.to_string() },
             _ => match self.master(link) {
                 Some(bridge) if bridge.is_bridge() => {
-                    format!("bridge {} has no addressed network on this port", bridge.name)
+                    LinkReason::BridgeUnused { bridge: bridge.name.clone() }
                 }
                 Some(master) if is_port(master) => {
-                    format!("member of {}, which is listed instead", master.name)
+                    LinkReason::Member { master: master.name.clone() }
                 }
-                _ => "no addressed network uses it".to_owned(),
+                _ => LinkReason::Unused,
             },
         }
     }

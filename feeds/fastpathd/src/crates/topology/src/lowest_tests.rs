@@ -10,7 +10,7 @@ fn verdicts(model: &Topology) -> (Vec<String>, BTreeMap<String, String>) {
         model.lowest().into_iter().partition(|lowest| lowest.eligible);
     (
         inside.into_iter().map(|lowest| lowest.device.to_string()).collect(),
-        out.into_iter().map(|lowest| (lowest.device.to_string(), lowest.why)).collect(),
+        out.into_iter().map(|lowest| (lowest.device.to_string(), lowest.why.text)).collect(),
     )
 }
 
@@ -38,7 +38,7 @@ fn recorded_gateway_says_why() {
         .lowest()
         .into_iter()
         .filter(|lowest| lowest.eligible)
-        .map(|lowest| (lowest.device.to_string(), lowest.why))
+        .map(|lowest| (lowest.device.to_string(), lowest.why.text))
         .collect();
     assert_eq!(why["mgmt"], "has its own addresses");
     assert_eq!(why["lan1"], "port of bridge br-lan, carries br-lan.10");

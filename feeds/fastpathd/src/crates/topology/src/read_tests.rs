@@ -126,7 +126,7 @@ fn sessions_are_read_again_when_a_ppp_device_comes_or_goes() {
     let wan = model.lowest().into_iter().find(|lowest| lowest.device == Name::from("wan"));
     let wan = wan.unwrap();
     assert!(wan.eligible);
-    assert_eq!(wan.why, "kept for the PPPoE session over wan.35");
+    assert_eq!(wan.why.text, "kept for the PPPoE session over wan.35");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use ubus::{CallError, Status};
 use crate::bus::connection::{METHODS, read_again};
 use crate::bus::methods::{Outcome, call};
 use crate::fixture::{ask, lab_firewall, running};
+use crate::offload::flowtable::EngineReason;
 
 #[test]
 fn status_shows_the_wan() {
@@ -47,6 +48,28 @@ fn a_router_open_to_the_internet_is_an_error_at_once() {
     assert!(text.contains("the router itself") && text.contains("zone lan"), "{text}");
     core.firewall_read(&lab_firewall());
     assert_eq!(ask(&mut core, "status", json!({}))["health"], json!([]), "closed again");
+}
+
+/// The codes of a schema; empty: there is no reason.
+fn listed(schema: &str, at: &str) -> Value {
+    let schema: Value = serde_json::from_str(schema).unwrap();
+    schema.pointer(&format!("{at}/properties/code/enum")).unwrap().clone()
+}
+
+#[test]
+fn the_schema_lists_all_reasons() {
+    let types = include_str!("../../../../schema/types.json");
+    let topology = include_str!("../../../../schema/topology.json");
+    let cpu = include_str!("../../../../schema/cpu.json");
+    let links = [&topology::LinkReason::CODES[..], &ruleset::PlanReason::CODES].concat();
+    for (schema, at, codes) in [
+        (types, "/$defs/EngineCause", &EngineReason::CODES[..]),
+        (types, "/$defs/IpsCause", &ips::Reason::CODES),
+        (topology, "/properties/reply/properties/links/items/properties/cause", &links),
+        (cpu, "/properties/reply/properties/cause", &cpu::PlanReason::CODES),
+    ] {
+        assert_eq!(listed(schema, at), json!([&[""], codes].concat()), "{at}");
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use std::net::IpAddr;
 
+use config::Cause;
 use config::order;
 use flows::{Network, QueryError, Request};
 use ips::{AlertFilter, Page, Row, Visibility};
@@ -20,6 +21,7 @@ use crate::rules::RulesView;
 pub(crate) struct Summary<'a> {
     state: &'static str,
     why: &'a str,
+    cause: &'a Cause,
     alerts: u64,
     blocks: usize,
 }
@@ -28,7 +30,8 @@ pub(crate) fn summary(core: &Core) -> Summary<'_> {
     let condition = core.ips.inspection.condition();
     Summary {
         state: condition.state.name(),
-        why: &condition.why,
+        why: &condition.why.text,
+        cause: &condition.why,
         alerts: core.ips.events.alerts.last(),
         blocks: core.ips.inspection.blocks.len(),
     }
@@ -40,6 +43,7 @@ pub(crate) struct IpsView<'a> {
     state: &'static str,
     since_ms: u64,
     why: &'a str,
+    cause: &'a Cause,
     enabled: bool,
     mode: &'static str,
     fail: &'static str,
@@ -134,7 +138,8 @@ pub(crate) fn ips(core: &Core) -> IpsView<'_> {
     IpsView {
         state: condition.state.name(),
         since_ms: unix_ms(condition.since, core.now),
-        why: &condition.why,
+        why: &condition.why.text,
+        cause: &condition.why,
         enabled: settings.enabled,
         mode: settings.mode.name(),
         fail: settings.fail.name(),

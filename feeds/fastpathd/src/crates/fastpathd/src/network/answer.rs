@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use config::order;
+use config::{Cause, order};
 use flows::Network;
 use serde::Serialize;
 use topology::{Address, Link, NeighbourState, QueueingDiscipline};
@@ -44,6 +44,7 @@ struct LinkView {
     in_flowtable: bool,
     shaped: String,
     why: String,
+    cause: Cause,
 }
 
 #[derive(Debug, Serialize)]
@@ -105,7 +106,7 @@ fn links(core: &Core) -> Vec<LinkView> {
         let device = lowest.iter().find(|device| device.index == link.index);
         // The plan also knows the settings, so its text comes first.
         let decision = core.offload.planned().and_then(|plan| plan.decisions.get(&*link.name));
-        let why = decision.map(|decision| &decision.why).or(device.map(|device| &device.why));
+        let cause = decision.map(|decision| &decision.why).or(device.map(|device| &device.why));
         let on =
             |queue: &QueueingDiscipline| name_of(topology.link(queue.index)).unwrap_or_default();
         let shaped = shaped.get(&*link.name);
@@ -128,7 +129,8 @@ fn links(core: &Core) -> Vec<LinkView> {
             lowest: device.is_some_and(|device| device.eligible),
             in_flowtable: core.network.view().devices().contains(&*link.name),
             shaped: shaped.map(|of| format!("{} on {}", of.kind, on(of))).unwrap_or_default(),
-            why: why.cloned().unwrap_or_default(),
+            why: cause.map(|cause| cause.text.clone()).unwrap_or_default(),
+            cause: cause.cloned().unwrap_or_default(),
         }
     };
     topology.links().map(view).collect()

@@ -12,7 +12,7 @@ fn a_device_without_a_program_stays_in_the_flowtable() {
     };
     assert_eq!(plan.devices, names(&["wan"]));
     let decisions = &core.offload.planned().unwrap().decisions;
-    assert_eq!(decisions["lan1"].why, "held by eBPF (tcx)");
+    assert_eq!(decisions["lan1"].why.text, "held by eBPF (tcx)");
     core.applied(Ok(Applied::Replaced));
     assert_eq!(engine(&mut core)["active"], "ebpf");
     let status = ask(&mut core, "status", json!({}));

@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use config::Cause;
 use ctnetlink::Touch;
 use flows::Now;
 use model::Engine;
@@ -51,9 +52,23 @@ pub(crate) struct EngineReport {
     pub(crate) wanted: &'static str,
     pub(crate) active: &'static str,
     pub(crate) why: String,
+    pub(crate) cause: Cause,
     pub(crate) source: Source,
     pub(crate) devices: Vec<String>,
     pub(crate) applied_ms: u64,
+}
+
+config::coded! {
+    /// Why the engine in force is not the requested one, or the last change was refused. `said` is
+    /// of nft, the kernel, or the loader of eBPF programs.
+    pub(crate) enum EngineReason {
+        Waiting = "waiting", "waiting for the configuration";
+        NoDevice = "no-device", "no device that packets are forwarded through was found";
+        Applying = "applying", "being applied";
+        Gone { devices: String } = "gone", "not there any more: {devices}";
+        Refused { said: String } = "refused", "{said}";
+        NoProgram { said: String } = "no-program", "{said}";
+    }
 }
 
 /// The table that is requested, and the one in force.
@@ -66,8 +81,8 @@ pub(crate) struct Flowtable {
     applied_ms: u64,
     /// The job under way.
     job: Option<Job>,
-    /// Why the last job failed; empty: it did not.
-    refused: String,
+    /// Why the last job failed; none: it did not.
+    refused: Option<EngineReason>,
     /// A plan that was refused is not tried again before this.
     retry_at: Option<Duration>,
     /// Devices that eBPF programs hold.
@@ -98,7 +113,7 @@ impl Flowtable {
             return None;
         }
         self.wanted = Some(plan);
-        self.refused.clear();
+        self.refused = None;
         self.retry_at = None;
         self.software = false;
         self.next_job()
@@ -112,7 +127,7 @@ impl Flowtable {
         match result {
             Ok(how) => self.in_effect(plan, how, now),
             Err(why) => {
-                self.refused = why;
+                self.refused = Some(EngineReason::Refused { said: why });
                 if plan.hardware {
                     self.software = true;
                 } else {
@@ -122,7 +137,7 @@ impl Flowtable {
         }
         if outdated {
             // Another plan was requested meanwhile, often for the same reason: a device is gone.
-            self.refused.clear();
+            self.refused = None;
             self.retry_at = None;
             self.software = false;
         }
@@ -136,17 +151,17 @@ impl Flowtable {
         let mut plan = plan;
         if !self.software {
             // From an earlier attempt. A refusal of hardware still explains why it is software.
-            self.refused.clear();
+            self.refused = None;
         }
         if let Applied::WithoutFlowtable { why } = &how {
-            self.refused.clone_from(why);
+            self.refused = Some(EngineReason::Refused { said: why.clone() });
             self.retry_at = Some(now.mono + RETRY);
             plan.engine = without_flowtable(plan.engine);
             plan.devices.clear();
         }
         if let Applied::Partly { devices } = how {
             let gone: Vec<&str> = plan.devices.difference(&devices).map(String::as_str).collect();
-            self.refused = format!("not there any more: {}", gone.join(", "));
+            self.refused = Some(EngineReason::Gone { devices: gone.join(", ") });
             // The change of the network makes another plan, usually long before this.
             self.retry_at = Some(now.mono + RETRY);
             if devices.is_empty() {
@@ -326,31 +341,31 @@ impl Flowtable {
             }
             Some(_) | None => Vec::new(),
         };
+        let cause = self.reason(wanted).map(|reason| reason.cause()).unwrap_or_default();
         EngineReport {
             wanted: wanted.name(),
             active: self.active().name(),
-            why: self.why(wanted),
+            why: cause.text.clone(),
+            cause,
             source: self.source,
             devices,
             applied_ms: self.applied_ms,
         }
     }
 
-    fn why(&self, wanted: Engine) -> String {
-        if !self.refused.is_empty() {
+    fn reason(&self, wanted: Engine) -> Option<EngineReason> {
+        if self.refused.is_some() {
             return self.refused.clone();
         }
-        let Some(plan) = &self.wanted else {
-            return "waiting for the configuration".to_owned();
-        };
+        let Some(plan) = &self.wanted else { return Some(EngineReason::Waiting) };
         let held = wanted == Engine::Ebpf && !self.held.is_empty();
         if wanted != Engine::Off && plan.devices.is_empty() && !held {
-            return "no device that packets are forwarded through was found".to_owned();
+            return Some(EngineReason::NoDevice);
         }
         if wanted == Engine::Ebpf && !held && !self.without_program.is_empty() {
-            return self.without_program.clone();
+            return Some(EngineReason::NoProgram { said: self.without_program.clone() });
         }
-        if self.active() == wanted { String::new() } else { "being applied".to_owned() }
+        (self.active() != wanted).then_some(EngineReason::Applying)
     }
 }
 

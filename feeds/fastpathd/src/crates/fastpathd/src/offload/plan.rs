@@ -54,8 +54,8 @@ impl Core {
         let ebpf = &mut self.offload.ebpf;
         let devices = if is_ebpf { plan.devices.clone() } else { BTreeSet::new() };
         if is_ebpf {
-            let why = |program: &Program| format!("held by eBPF ({})", program.word);
-            plan.hold(ebpf.held().map(|program| (program.device.clone(), why(program))));
+            let hook = |program: &Program| program.word.to_owned();
+            plan.hold(ebpf.held().map(|program| (program.device.clone(), hook(program))));
         }
         let hook = hook.filter(|_| is_ebpf);
         let request = ebpf.request(AttachRequest { devices, hook });

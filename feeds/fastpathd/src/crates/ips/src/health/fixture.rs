@@ -96,7 +96,7 @@ impl Watch {
             queue.handled = queue.handled.wrapping_add(self.works);
         }
         let condition = self.health.observe(ms(self.now), &self.seen).clone();
-        assert!(!condition.why.trim().is_empty());
+        assert!(!condition.why.text.trim().is_empty());
         condition
     }
 

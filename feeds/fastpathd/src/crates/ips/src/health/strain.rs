@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use model::{FailPolicy, InspectionMode};
 
-use super::Observation;
+use super::{Observation, Reason};
 use crate::queues::Queue;
 
 /// How long a problem is reported, or the state would flicker.
@@ -32,14 +32,14 @@ pub(super) struct Strain {
 }
 
 impl Strain {
-    /// Describes the worst problem; empty while Suricata does not work.
+    /// The worst problem; empty while Suricata does not work.
     pub(super) fn follow(
         &mut self,
         now: Duration,
         seen: &Observation,
         works: bool,
         late: bool,
-    ) -> Option<String> {
+    ) -> Option<Reason> {
         if !works {
             *self = Self::default();
             return None;
@@ -49,20 +49,20 @@ impl Strain {
         if recent(self.lost) {
             return Some(lost(seen));
         }
-        if let Some(words) = deaf(seen) {
-            return Some(words);
+        if let Some(reason) = deaf(seen) {
+            return Some(reason);
         }
         if recent(self.lagged) {
-            return Some("Suricata lags: packets wait long for a verdict.".to_owned());
+            return Some(Reason::Lags);
         }
         if recent(self.late) {
-            return Some("Suricata processes packets but answers commands late.".to_owned());
+            return Some(Reason::Late);
         }
-        if let Some(words) = rules(seen) {
-            return Some(words);
+        if let Some(reason) = rules(seen) {
+            return Some(reason);
         }
         let mute = self.mute_since.is_some_and(|since| now.saturating_sub(since) >= CONNECTS);
-        mute.then(|| "No events arrive from Suricata: alerts are missing.".to_owned())
+        mute.then_some(Reason::NoEvents)
     }
 
     fn note(&mut self, now: Duration, seen: &Observation, late: bool) {
@@ -96,36 +96,30 @@ impl Strain {
     }
 }
 
-fn lost(seen: &Observation) -> String {
-    let what = match seen.mode {
-        InspectionMode::Nfq => "packets are dropped in its queues",
-        InspectionMode::Ids => "packets are not inspected",
-        InspectionMode::Inline => "packets are dropped between the two ports",
-    };
-    format!("Suricata cannot keep up: {what}.")
+fn lost(seen: &Observation) -> Reason {
+    match seen.mode {
+        InspectionMode::Nfq => Reason::QueueDrops,
+        InspectionMode::Ids => Reason::CaptureDrops,
+        InspectionMode::Inline => Reason::BridgeDrops,
+    }
 }
 
-fn deaf(seen: &Observation) -> Option<String> {
+fn deaf(seen: &Observation) -> Option<Reason> {
     let missing = seen.queues.iter().filter(|queue| queue.is_none()).count();
-    (missing > 0).then(|| {
-        let consequence = match seen.fail {
-            FailPolicy::Open => "pass uninspected",
-            FailPolicy::Closed => "stop",
-        };
-        let all = seen.queues.len();
-        format!(
-            "Suricata has bound {} of {all} queues: connections in the others {consequence}.",
-            all - missing
-        )
+    let all = seen.queues.len();
+    let bound = all - missing;
+    (missing > 0).then_some(match seen.fail {
+        FailPolicy::Open => Reason::QueuesOpen { bound, all },
+        FailPolicy::Closed => Reason::QueuesClosed { bound, all },
     })
 }
 
-fn rules(seen: &Observation) -> Option<String> {
+fn rules(seen: &Observation) -> Option<Reason> {
     let rules = seen.rules?;
     match (rules.loaded, rules.failed) {
-        (0, _) => Some("Suricata has no rules loaded.".to_owned()),
+        (0, _) => Some(Reason::NoRules),
         (_, 0) => None,
-        (_, 1) => Some("1 rule failed to load.".to_owned()),
-        (_, failed) => Some(format!("{failed} rules failed to load.")),
+        (_, 1) => Some(Reason::RuleFailed),
+        (_, n) => Some(Reason::RulesFailed { n }),
     }
 }

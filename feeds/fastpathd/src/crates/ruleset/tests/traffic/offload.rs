@@ -34,7 +34,7 @@ fn only_what_is_done_or_free_is_offloaded() {
         let candidate = |device: &str| Candidate {
             device: device.to_owned(),
             eligible: true,
-            why: String::new(),
+            why: config::Cause::default(),
         };
         let devices = [candidate("lan0"), candidate("wan0")];
         let excluded = config::parse_uci("config exclude\noption dest_port 3000\n").unwrap();

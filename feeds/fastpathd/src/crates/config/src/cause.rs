@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Reasons that are shown to people: a stable code with parameters, and a text in English.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// Values that fill a text.
+pub type Params = serde_json::Map<String, serde_json::Value>;
+
+/// A reason. The API has `code` and `params` next to the text; the page has its own texts by code.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Cause {
+    /// Its stable name; empty: there is none.
+    pub code: &'static str,
+    /// Values of the text.
+    pub params: Params,
+    /// In English.
+    #[serde(skip)]
+    pub text: String,
+}
+
+impl Cause {
+    /// This reason with the parameters of `inner`, which its text repeats, and the code of it.
+    #[must_use]
+    pub fn around(mut self, inner: Self) -> Self {
+        self.params = inner.params;
+        self.params.insert("inner".to_owned(), inner.code.into());
+        self
+    }
+
+    /// This reason, and after it a `consequence`.
+    #[must_use]
+    pub fn followed(mut self, consequence: &Self) -> Self {
+        self.params.insert("consequence".to_owned(), consequence.code.into());
+        self.text = format!("{} {}", self.text, consequence.text);
+        self
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// An enum whose variants have a stable code, parameters and a text in English.
+///
+/// ```
+/// config::coded! {
+///     /// Why a door is shut.
+///     pub enum Shut {
+///         Locked = "locked", "is locked";
+///         Until { hour: u8 } = "until", "is shut until {hour}";
+///     }
+/// }
+/// let cause = Shut::Until { hour: 8 }.cause();
+/// assert_eq!((cause.code, cause.text.as_str()), ("until", "is shut until 8"));
+/// assert_eq!(cause.params["hour"], "8");
+/// assert_eq!(Shut::CODES, ["locked", "until"]);
+/// ```
+#[macro_export]
+macro_rules! coded {
+    (
+        $(#[$attribute:meta])*
+        $vis:vis enum $kind:ident {
+            $($variant:ident $({ $($field:ident: $type:ty),+ })? = $code:literal, $text:literal;)+
+        }
+    ) => {
+        $(#[$attribute])*
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        #[allow(missing_docs, reason = "each has its text")]
+        $vis enum $kind {
+            $($variant $({ $($field: $type),+ })?,)+
+        }
+
+        #[allow(dead_code, reason = "not every enum is asked for all")]
+        impl $kind {
+            /// All codes.
+            $vis const CODES: [&'static str; [$($code),+].len()] = [$($code),+];
+
+            /// The stable name.
+            #[must_use]
+            $vis const fn code(&self) -> &'static str {
+                match self {
+                    $(Self::$variant $({ $($field: _),+ })? => $code,)+
+                }
+            }
+
+            /// What fills a text of this code.
+            #[must_use]
+            $vis fn params(&self) -> $crate::Params {
+                let mut params = $crate::Params::new();
+                match self {
+                    $(Self::$variant $({ $($field),+ })? => {
+                        $($(params.insert(stringify!($field).into(), $field.to_string().into());)+)?
+                    })+
+                }
+                params
+            }
+
+            /// As it is shown.
+            #[must_use]
+            $vis fn cause(&self) -> $crate::Cause {
+                let (code, params, text) = (self.code(), self.params(), self.to_string());
+                $crate::Cause { code, params, text }
+            }
+        }
+
+        impl ::std::fmt::Display for $kind {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                match self {
+                    $(Self::$variant $({ $($field),+ })? => {
+                        $($(let _ = $field;)+)?
+                        write!(f, $text)
+                    })+
+                }
+            }
+        }
+    };
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import { readFileSync } from 'node:fs';
+import { afterEach, describe, expect, it } from 'vitest';
+import { setLanguage } from '../i18n/t';
+import { reason, type Kind } from './cause';
+import german from './de.json';
+import english from './en.json';
+
+const schema = new URL('../../../../feeds/fastpathd/src/schema/', import.meta.url);
+interface Cause {
+  title?: string;
+  properties?: { code?: { enum: string[] } };
+}
+
+/** The codes of a cause, wherever it is defined in the file. */
+function codes(file: string, title: string): string[] {
+  const found: string[] = [];
+  JSON.parse(readFileSync(new URL(file, schema), 'utf8'), (_, value: Cause | null) => {
+    if (value?.title === title) found.push(...(value.properties?.code?.enum ?? []));
+    return value;
+  });
+  return found.filter((code) => code !== '');
+}
+
+const listed: Record<Kind, string[]> = {
+  engine: codes('types.json', 'EngineCause'),
+  ips: codes('types.json', 'IpsCause'),
+  link: codes('topology.json', 'LinkCause'),
+  cpu: codes('cpu.json', 'CpuCause'),
+};
+
+describe.each(Object.entries({ english, german }))('the reasons in %s', (_, catalogue) => {
+  it.each(Object.entries(listed))('are those of the schema: %s', (kind, wanted) => {
+    expect(wanted.length).toBeGreaterThan(1);
+    const keys = Object.keys(catalogue).filter((key) => key.startsWith(`${kind}.`));
+    expect(keys.sort()).toEqual(wanted.map((code) => `${kind}.${code}`).sort());
+  });
+});
+
+describe('a reason', () => {
+  afterEach(() => setLanguage('en'));
+
+  it('is in the language of the page, with its values', async () => {
+    await setLanguage('de');
+    const cause = { code: 'bridge-port', params: { bridge: 'br-lan', devices: 'br-lan.10' } };
+    expect(reason('link', { why: 'port of', cause })).toBe(
+      'Port der Bridge br-lan, trägt br-lan.10',
+    );
+  });
+
+  it('is followed by its consequence', async () => {
+    await setLanguage('de');
+    const cause = { code: 'absent', params: { consequence: 'dropped' } };
+    expect(reason('ips', { why: 'Suricata is not running.', cause })).toBe(
+      'Suricata läuft nicht. Zu inspizierende Verbindungen werden verworfen.',
+    );
+  });
+
+  it('may contain another one, with its values', async () => {
+    await setLanguage('de');
+    const params = { inner: 'underlying', devices: 'pppoe-wan' };
+    expect(reason('link', { why: '', cause: { code: 'engine-off', params } })).toBe(
+      'die Engine ist aus (sonst: Port unter pppoe-wan)',
+    );
+  });
+
+  it('that this page does not know is as the router sends it', () => {
+    const why = 'something new';
+    for (const params of [{}, { inner: 'newer' }, { consequence: 'newer' }])
+      expect(reason('link', { why, cause: { code: 'newer', params } })).toBe(why);
+    const cause = { code: 'off', params: { consequence: 'newer' } };
+    expect(reason('ips', { why, cause })).toBe(why);
+    expect(reason('ips', { why })).toBe(why);
+    expect(reason('engine', { why: '', cause: { code: '', params: {} } })).toBe('');
+  });
+});
