@@ -1431,7 +1431,7 @@ export interface ConfigurationProblem {
    */
   value: string;
   /**
-   * what is wrong
+   * stable name of the fault
    */
   code:
     | 'list-given'

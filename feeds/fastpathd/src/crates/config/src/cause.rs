@@ -8,7 +8,7 @@ use serde::Serialize;
 /// Values that fill a text.
 pub type Params = serde_json::Map<String, serde_json::Value>;
 
-/// A reason. The API has `code` and `params` beside the text; the page has its own texts by code.
+/// A reason. The API has `code` and `params` next to the text; the page has its own texts by code.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Cause {
     /// Its stable name; empty: there is none.

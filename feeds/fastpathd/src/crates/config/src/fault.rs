@@ -2,7 +2,7 @@
 //! What can be wrong with a value of `/etc/config/fastpath`.
 
 crate::coded! {
-    /// What is wrong with a value. Its text follows the value.
+    /// The fault of a value. Its text follows the value.
     pub enum Fault {
     // Any value.
     ListGiven = "list-given", "is a list; a single value is expected";
@@ -90,7 +90,8 @@ crate::coded! {
         "'{selector}' is neither a sid, gid:sid nor cat:NAME";
     PublicKey { why: String } = "public-key", "{why}";
     Checksum = "checksum", "is not 64 hexadecimal digits";
-    ChecksumPlain = "checksum-plain", "is not https: whoever changes the archive changes this too";
+    ChecksumPlain = "checksum-plain",
+        "is not https: an attacker who changes the archive changes this too";
     UnverifiedPlain = "unverified-plain",
         "is not enough for http: anyone on the path could inject rules";
     Unverified = "unverified", "is not set, and neither is sha256, sha256_url or signature_url";

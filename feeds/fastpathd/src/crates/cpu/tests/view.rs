@@ -30,12 +30,14 @@ fn fits(value: &Value, schema: &Value, path: &str) {
     }
     match schema["type"].as_str() {
         Some("object") => {
-            let known = schema["properties"].as_object().unwrap();
             let fields = value.as_object().expect(path);
             for (name, value) in fields {
-                fits(value, known.get(name).expect(name), &format!("{path}.{name}"));
+                let other = &schema["additionalProperties"];
+                let field = schema["properties"].get(name).unwrap_or(other);
+                assert!(field.is_object(), "{path} may not have {name}");
+                fits(value, field, &format!("{path}.{name}"));
             }
-            for name in schema["required"].as_array().unwrap() {
+            for name in schema["required"].as_array().into_iter().flatten() {
                 assert!(fields.contains_key(name.as_str().unwrap()), "{path} has no {name}");
             }
         }
