@@ -48,16 +48,16 @@ impl fmt::Display for Cause {
 ///
 /// ```
 /// config::coded! {
-///     /// Why a door is shut.
-///     pub enum Shut {
-///         Locked = "locked", "is locked";
-///         Until { hour: u8 } = "until", "is shut until {hour}";
+///     /// Why a port is down.
+///     pub enum Down {
+///         Disabled = "disabled", "is disabled";
+///         Loop { port: u8 } = "loop", "is in a loop with port {port}";
 ///     }
 /// }
-/// let cause = Shut::Until { hour: 8 }.cause();
-/// assert_eq!((cause.code, cause.text.as_str()), ("until", "is shut until 8"));
-/// assert_eq!(cause.params["hour"], "8");
-/// assert_eq!(Shut::CODES, ["locked", "until"]);
+/// let cause = Down::Loop { port: 8 }.cause();
+/// assert_eq!((cause.code, cause.text.as_str()), ("loop", "is in a loop with port 8"));
+/// assert_eq!(cause.params["port"], "8");
+/// assert_eq!(Down::CODES, ["disabled", "loop"]);
 /// ```
 #[macro_export]
 macro_rules! coded {

@@ -95,7 +95,7 @@ crate::coded! {
     UnverifiedPlain = "unverified-plain",
         "is not enough for http: anyone on the path could inject rules";
     Unverified = "unverified", "is not set, and neither is sha256, sha256_url or signature_url";
-    UpdateHour = "update-hour", "is not an hour from 0 to 23, nor -1 for by hand";
+    UpdateHour = "update-hour", "is not an hour from 0 to 23, nor -1 for manual updates";
     }
 }
 

@@ -21,7 +21,7 @@ impl SettingsError {
     fn of(section: &str, fault: Fault) -> Self {
         let [option, value] = [String::new(), String::new()];
         let section = section.to_owned();
-        Self { problems: vec![Problem { section, option, value, fault }] }
+        Self { problems: vec![Problem { section, option, value, fault: Box::new(fault) }] }
     }
 }
 

@@ -18,8 +18,8 @@ pub struct Problem {
     pub option: String,
     /// The value as found, without secrets; empty if there is none.
     pub value: String,
-    /// What is wrong with it.
-    pub fault: Fault,
+    /// The fault of the value, or of the section. Boxed: a problem is an `Err` of many functions.
+    pub fault: Box<Fault>,
 }
 
 impl fmt::Display for Problem {
@@ -89,7 +89,7 @@ impl<'a> Section<'a> {
             section: self.label.clone(),
             option: option.to_owned(),
             value: crate::secret::shown(option, value),
-            fault,
+            fault: Box::new(fault),
         }
     }
 

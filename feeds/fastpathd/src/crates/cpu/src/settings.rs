@@ -121,7 +121,12 @@ impl Settings {
 
     fn problem(&self, option: &str, list: &CpuSet, fault: Fault) -> Problem {
         let section = self.section.clone();
-        Problem { section, option: option.to_owned(), value: list.to_string(), fault }
+        Problem {
+            section,
+            option: option.to_owned(),
+            value: list.to_string(),
+            fault: Box::new(fault),
+        }
     }
 
     /// A list that leaves no CPU for the other roles. Inspection may share with control,

@@ -73,7 +73,7 @@ fn fit_to_bridge(port: &CapturePort) -> Result<(), Problem> {
 
 fn refuse(value: &str, fault: Fault) -> Problem {
     let [section, option] = ["ips".to_owned(), "device".to_owned()];
-    Problem { section, option, value: value.to_owned(), fault }
+    Problem { section, option, value: value.to_owned(), fault: Box::new(fault) }
 }
 
 #[cfg(test)]

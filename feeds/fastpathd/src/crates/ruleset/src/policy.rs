@@ -58,7 +58,7 @@ impl Policy {
                 Fault::UnknownZone { zone: zone.clone(), known: known.join(", ") }
             };
             let (section, option) = (self.section.clone(), option.to_owned());
-            Some(Problem { section, option, value: zone.clone(), fault })
+            Some(Problem { section, option, value: zone.clone(), fault: Box::new(fault) })
         };
         [("src", &self.src), ("dest", &self.dest)].into_iter().filter_map(unknown).collect()
     }

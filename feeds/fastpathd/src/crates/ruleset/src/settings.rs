@@ -132,7 +132,7 @@ impl Settings {
         if self.engine == Engine::Ebpf
             && let Err(problem) = self.passed()
         {
-            section.error("mark_mask", &problem.value, problem.fault);
+            section.error("mark_mask", &problem.value, *problem.fault);
         }
         if let Some(seconds) = section.value("refresh", number_in(1..=3600)) {
             self.refresh = Duration::from_secs(seconds.into());
@@ -152,7 +152,7 @@ impl Settings {
             section: self.section.clone(),
             option: "mark_mask".to_owned(),
             value: format!("{:#010x}", self.mark_mask),
-            fault: Fault::MaskInspection,
+            fault: Box::new(Fault::MaskInspection),
         })
     }
 
@@ -165,7 +165,7 @@ impl Settings {
             section: self.section.clone(),
             option: "mark_mask".to_owned(),
             value: format!("{:#010x}", self.mark_mask),
-            fault: Fault::MaskEbpf { bits: self.mark_mask.count_ones() },
+            fault: Box::new(Fault::MaskEbpf { bits: self.mark_mask.count_ones() }),
         })
     }
 

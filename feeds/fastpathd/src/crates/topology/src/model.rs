@@ -43,7 +43,7 @@ pub struct Topology {
     dialers: Vec<Dialer>,
     pub(crate) ppp: BTreeMap<Name, PppoeSession>,
     /// Devices that sessions ran over since the start; `lowest` keeps them in the flowtable, so
-    /// that a redial does not change it.
+    /// that a reconnect does not change it.
     pub(crate) dialled: BTreeSet<Name>,
     generation: u64,
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The reasons of a state, and what becomes of packets meanwhile.
+//! The reasons of a state, and how packets are handled meanwhile.
 
 config::coded! {
     /// Why inspection is in its state. `said` is Suricata's, or the operating system's.
