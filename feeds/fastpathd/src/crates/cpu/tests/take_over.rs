@@ -121,8 +121,8 @@ fn a_removed_or_renamed_knob_is_not_restored() {
     now.devices[1].threads[0].name = "kworker/3:1".into();
     now.devices[0].tx.pop();
     let due = found.due(&planned(&now, false, true), &now);
-    let named = |difference: &Difference| difference.knob.to_string();
-    let names: Vec<String> = due.iter().map(named).collect();
+    let knob = |difference: &Difference| difference.knob.to_string();
+    let names: Vec<String> = due.iter().map(knob).collect();
     assert!(names.iter().all(|name| !name.contains("ahci") && !name.contains("kworker")));
     assert!(names.contains(&"interrupt 26 (eth0-TxRx-1)".to_owned()), "{names:?}");
 }
