@@ -7,7 +7,7 @@
 
 #include "layout.h"
 
-/* The daemon sets max_entries as it loads; memory is taken entry by entry. */
+/* fastpath-bpf load sets max_entries, from fastpathd.init; memory is taken entry by entry. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);

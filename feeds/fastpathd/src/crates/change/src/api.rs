@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The methods of `fastpath.change`. Their shapes are in `schema/change.*.json`.
+//! The methods of `fastpath.change`. Their shapes are in `schema/change`.
 
 use plugin::{Bus, Call, Map, Object, Refusal, map, method};
 use serde_json::{Value, json};
@@ -96,7 +96,7 @@ async fn check(call: &Call) -> Result<Map, Refusal> {
 /// [`Call`] with the arguments of the method, and the caller's session.
 ///
 /// # Errors
-/// See `schema/change.apply.json`.
+/// See `schema/change/apply.json`.
 pub async fn apply(call: &Call) -> Result<Map, Refusal> {
     let seconds = call.number("seconds")?.unwrap_or(SECONDS).clamp(SHORTEST, LONGEST);
     let note = note(call.text("note")?.unwrap_or_default());

@@ -84,7 +84,7 @@ fn wan_line(wan: &Value, now_ms: i64) -> String {
     )
 }
 
-/// The answer of `engine`, or that part of `status`.
+/// The answer of `flush`.
 pub(crate) fn flushed(answer: &Value) -> String {
     if answer["flushed"] == true {
         "flushed: flows are in the fast path again with their next packet\n".to_owned()
@@ -93,6 +93,7 @@ pub(crate) fn flushed(answer: &Value) -> String {
     }
 }
 
+/// The answer of `engine`, or that part of `status`.
 pub(crate) fn engine(state: &Value) -> String {
     let mut out = String::new();
     let (wanted, active) = (text(state, "wanted"), text(state, "active"));

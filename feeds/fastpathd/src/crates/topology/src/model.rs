@@ -42,7 +42,8 @@ pub struct Topology {
     sessions: Vec<PppoeSession>,
     dialers: Vec<Dialer>,
     pub(crate) ppp: BTreeMap<Name, PppoeSession>,
-    /// Devices that sessions ran over since the start.
+    /// Devices that sessions ran over since the start; `lowest` keeps them in the flowtable, so
+    /// that a reconnect does not change it.
     pub(crate) dialled: BTreeSet<Name>,
     generation: u64,
 }

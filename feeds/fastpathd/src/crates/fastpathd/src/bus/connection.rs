@@ -9,58 +9,16 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc::Sender;
-use ubus::PolicyType::{Array, Bool, Int32, Int64, String as Text, Table};
-use ubus::{CallError, Connection, Handle, Incoming, Map, Method, Object, Reply, Status};
+use ubus::{CallError, Connection, Handle, Incoming, Map, Object, Reply, Status};
 
 use crate::bus::Event;
+use crate::bus::methods::METHODS;
 use crate::event::Event as AnyEvent;
 use crate::network;
 use crate::sys::error::chain;
 
 /// Name of our object.
 pub(crate) const OBJECT: &str = "fastpath";
-
-/// uhttpd adds this to every call; a method that does not name it cannot be called from the web.
-const SESSION: ubus::Argument = ("ubus_rpc_session", Text);
-
-/// The methods of `schema/*.json`.
-pub(crate) const METHODS: &[Method] = &[
-    Method { name: "status", policy: &[SESSION] },
-    Method {
-        name: "flows",
-        policy: &[
-            ("filter", Table),
-            ("sort", Text),
-            ("desc", Bool),
-            ("group", Text),
-            ("offset", Int32),
-            ("limit", Int32),
-            SESSION,
-        ],
-    },
-    // A conntrack id has 32 bits without a sign.
-    Method { name: "flow", policy: &[("id", Int64), SESSION] },
-    Method { name: "top", policy: &[("by", Text), ("limit", Int32), SESSION] },
-    Method {
-        name: "history",
-        policy: &[("series", Text), ("step_s", Int32), ("from_ms", Int64), SESSION],
-    },
-    Method { name: "topology", policy: &[SESSION] },
-    Method { name: "cpu", policy: &[SESSION] },
-    Method { name: "ebpf", policy: &[SESSION] },
-    Method { name: "ips", policy: &[SESSION] },
-    Method {
-        name: "alerts",
-        policy: &[("filter", Table), ("since", Int64), ("limit", Int32), SESSION],
-    },
-    Method { name: "blocks", policy: &[SESSION] },
-    Method { name: "block_release", policy: &[("address", Text), SESSION] },
-    Method { name: "reinspect", policy: &[SESSION] },
-    Method { name: "rules_update", policy: &[SESSION] },
-    Method { name: "doctor", policy: &[("checks", Array), ("sample_ms", Int32), SESSION] },
-    Method { name: "engine", policy: &[("set", Text), SESSION] },
-    Method { name: "flush", policy: &[SESSION] },
-];
 
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);

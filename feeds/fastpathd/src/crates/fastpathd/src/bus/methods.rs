@@ -8,12 +8,55 @@ use model::Engine;
 use ruleset::Settings;
 use serde::Serialize;
 use serde_json::Value;
-use ubus::{Blobmsg, EncodeError, Map};
+use ubus::PolicyType::{Array, Bool, Int32, Int64, String as Text, Table};
+use ubus::{Blobmsg, EncodeError, Map, Method};
 
 use crate::bus::status;
 use crate::core::Core;
 use crate::effect::Effect;
 use crate::{ips, network, offload};
+
+/// uhttpd adds this to every call; a method that does not name it cannot be called from the web.
+const SESSION: ubus::Argument = ("ubus_rpc_session", Text);
+
+/// The methods of `schema/*.json`.
+pub(crate) const METHODS: &[Method] = &[
+    Method { name: "status", policy: &[SESSION] },
+    Method {
+        name: "flows",
+        policy: &[
+            ("filter", Table),
+            ("sort", Text),
+            ("desc", Bool),
+            ("group", Text),
+            ("offset", Int32),
+            ("limit", Int32),
+            SESSION,
+        ],
+    },
+    // A conntrack id has 32 bits without a sign.
+    Method { name: "flow", policy: &[("id", Int64), SESSION] },
+    Method { name: "top", policy: &[("by", Text), ("limit", Int32), SESSION] },
+    Method {
+        name: "history",
+        policy: &[("series", Text), ("step_s", Int32), ("from_ms", Int64), SESSION],
+    },
+    Method { name: "topology", policy: &[SESSION] },
+    Method { name: "cpu", policy: &[SESSION] },
+    Method { name: "ebpf", policy: &[SESSION] },
+    Method { name: "ips", policy: &[SESSION] },
+    Method {
+        name: "alerts",
+        policy: &[("filter", Table), ("since", Int64), ("limit", Int32), SESSION],
+    },
+    Method { name: "blocks", policy: &[SESSION] },
+    Method { name: "block_release", policy: &[("address", Text), SESSION] },
+    Method { name: "reinspect", policy: &[SESSION] },
+    Method { name: "rules_update", policy: &[SESSION] },
+    Method { name: "doctor", policy: &[("checks", Array), ("sample_ms", Int32), SESSION] },
+    Method { name: "engine", policy: &[("set", Text), SESSION] },
+    Method { name: "flush", policy: &[SESSION] },
+];
 
 /// Outcome of a request.
 #[derive(Debug, PartialEq)]
@@ -35,7 +78,7 @@ pub(crate) enum Outcome {
 }
 
 /// Answers one request. `args` as they came, with the session id that uhttpd adds; they fit
-/// [`METHODS`](crate::bus::connection::METHODS).
+/// [`METHODS`].
 pub(crate) fn call(core: &mut Core, method: &str, mut args: Map) -> Outcome {
     // What the doctor shows depends on whose session it is.
     if method == "doctor" {

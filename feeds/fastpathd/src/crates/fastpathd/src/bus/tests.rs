@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 
 use ubus::{CallError, Status};
 
-use crate::bus::connection::{METHODS, read_again};
-use crate::bus::methods::{Outcome, call};
+use crate::bus::connection::read_again;
+use crate::bus::methods::{METHODS, Outcome, call};
 use crate::fixture::{ask, lab_firewall, running};
 
 #[test]
