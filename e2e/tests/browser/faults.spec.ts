@@ -27,6 +27,7 @@ test('a cut PPPoE session is down and later up', async ({ page, router, lan }) =
   await expect(wan).toContainText('Up for', { timeout: REDIALLED_MS });
   await expect(wan).toContainText('198.51.100.1');
   await expect(wan).toContainText('PPPoE session');
+  await lan.reachesInternet();
   const port = await lan.download(hosts.isp);
   await entry(page, 'Flows').click();
   await expect(rowOf(page, port)).toContainText('Flowtable');

@@ -128,6 +128,8 @@ export async function open(page: Page, screen: string, user: User = 'root'): Pro
   await page.goto(`#/${screen}`);
   await logIn(page, user);
   await live(page);
+  // A slow machine loads the screen's code after the header shows the router's state.
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
 }
 
 /** The entry of a screen in the page's own navigation; LuCI's menu has one, too. */

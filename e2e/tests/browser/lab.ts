@@ -123,6 +123,11 @@ export class Lan {
     return Lan.lastPort;
   }
 
+  /** Waits until h10 reaches the ISP: fw4 handles the WAN's event after netifd has reported it. */
+  async reachesInternet(): Promise<void> {
+    await this.lab.verb('wait_for', '120', 'internet');
+  }
+
   /** h10 takes 32 MiB from the host behind `address`, then holds the connection. */
   async drink(host: 'h20' | 'isp', address: string): Promise<void> {
     await this.lab.verb('begin', host, 'pour', 'exec busybox nc -ll -p 9000 -e /tmp/e2e/pour');

@@ -87,7 +87,8 @@ good_state() {
     gw cmp -s "/run/e2e/$CONFIG" /etc/config/fastpath || put_back
     soon 30 engine_is flowtable
     # As a test leaves it that fails between ifdown and ifup.
-    gw ubus call network.interface.wan status | jq -e '.autostart != false' >/dev/null || gw ifup wan
+    gw ubus call network.interface.wan status | jq -e '.autostart != false' >/dev/null ||
+        gw ifup wan
     soon 30 wan_is_up
     soon 10 internet
     case $CONFIG in
