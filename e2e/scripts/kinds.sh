@@ -137,6 +137,7 @@ test_static() {
     check "length of files and lines" "$TOP/e2e/scripts/static" length
     check "API page is what the schemas say" node "$TOP/e2e/scripts/api-doc.mjs" --check
     check "doctor page matches the doctor's texts" node "$TOP/e2e/scripts/doctor-doc.mjs" --check
+    check "list of source files is up to date" node "$TOP/e2e/scripts/sources-doc.mjs" --check
     check "faults and the doctor's checks have their tests" node "$TOP/e2e/scripts/tags.mjs"
     check "hash of the project's files" "$TOP/e2e/scripts/static" hash
     check "every file has its tests" node "$TOP/e2e/scripts/changed.mjs" --check

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+//! An object that a program registers on ubus: its methods and the types of their arguments.
+
 use serde_json::Value;
 
 use crate::{Map, Status};

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+//! The status codes of ubus (`UBUS_STATUS_*`) and their texts.
+
 use std::fmt;
 
 macro_rules! statuses {
