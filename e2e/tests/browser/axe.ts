@@ -33,12 +33,25 @@ async function evaluate(cdp: CDPSession, contextId: number, expression: string):
 }
 
 /**
+ * The height of a window in which nothing has to scroll. A header or a bar that sticks to the
+ * window's edge covers targets while the page scrolls, and axe would measure the rest of them.
+ * Virtual rows are as long as their table is: they keep a limit.
+ */
+function fullHeight(): number {
+  const hidden = [...document.querySelectorAll('*')].map((each) =>
+    each.clientHeight > 0 ? each.scrollHeight - each.clientHeight : 0,
+  );
+  return window.innerHeight + Math.min(Math.max(...hidden), 4000);
+}
+
+/**
  * What axe finds on the page. It runs in a world of its own: the page's strict policy stays in
  * force, and the page sees nothing of it.
  */
 export async function violations(page: Page): Promise<Violation[]> {
-  // Targets partly covered by the header would count as too small.
-  await page.evaluate(() => window.scrollTo(0, 0));
+  const window = page.viewportSize();
+  if (!window) throw new Error('the page has no window of a fixed size');
+  await page.setViewportSize({ ...window, height: await page.evaluate(fullHeight) });
   const cdp = await page.context().newCDPSession(page);
   try {
     const { frameTree } = await cdp.send('Page.getFrameTree');
@@ -50,5 +63,6 @@ export async function violations(page: Page): Promise<Violation[]> {
     return JSON.parse(String(await evaluate(cdp, executionContextId, check))) as Violation[];
   } finally {
     await cdp.detach();
+    await page.setViewportSize(window);
   }
 }
