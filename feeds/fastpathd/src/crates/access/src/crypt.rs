@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Passwords as rpcd compares them: `crypt(3)` with SHA-512 (`$6$`), which musl knows too.
+//! Hashes of passwords for `/etc/config/rpcd`, as rpcd compares them: `crypt(3)` with SHA-512
+//! (`$6$`), which musl supports, too, and a random salt. The allowed lengths of a password are in
+//! `login.rs`.
 
 use std::io::Read;
 

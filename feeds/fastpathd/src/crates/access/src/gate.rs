@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Whether the web may ask rpcd's own `session login`, which slows nobody down.
+//! Commands `fastpath-rpcd login close` and `login open`: whether rpcd's file
+//! `acl.d/unauthenticated.json` lets the web call rpcd's own `session login`, which slows nobody
+//! down. rpcd is reloaded after a change.
 //!
 //! rpcd's package grants it to everybody in `acl.d/unauthenticated.json`, and grants can only be
 //! removed from the file that grants them. `LuCI` does not need this one: its pages log in inside

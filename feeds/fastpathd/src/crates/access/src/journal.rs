@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Lines in the system's log.
+//! Lines about logins in the system log: socket `/dev/log`, facility auth, name `fastpath-access`.
+//! Also how a user name from the network is escaped and shortened for such a line.
 
 use std::os::unix::net::UnixDatagram;
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Who may try a password now.
+//! Delays after wrong passwords: how many wrong passwords are free, how the pause then doubles and
+//! how long it gets, for each name and for all names together; when failures are forgotten, and how
+//! many names are remembered.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The object and its methods.
+//! Methods `login` and `hash` of `fastpath.access`: arguments, answers, the refusals `denied` and
+//! `wait` with their seconds, and the shortest and longest password of an account.
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The ledger in a file, which one process after the other reads and writes.
+//! The file of failed logins, `/var/run/fastpath-access.json`, which one process after the other
+//! locks, reads and writes. Times come from `/proc/uptime`. The delays are decided in `ledger.rs`.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The methods of `fastpath.change`. Their shapes are in `schema/change`.
+//! The methods of `fastpath.change` and the order of the checks of a draft: rights, edits,
+//! validation, connectivity loss, exposure. Seconds to confirm (default and limits), length of a
+//! note, and the UCI files that are always validated together. Their shapes are in `schema/change`.
 
 use plugin::{Bus, Call, Map, Object, Refusal, map, method};
 use serde_json::{Value, json};

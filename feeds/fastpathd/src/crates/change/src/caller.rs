@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Who calls, and what they may.
+//! The user behind a session of rpcd, and the right to write UCI files. A call without a session
+//! comes from root on the router. Who may confirm a change is decided in `transaction.rs`.
 
 use plugin::{Bus, Refusal, map};
 use serde_json::{Value, json};

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Changes that would cut the administrator off.
+//! Connectivity loss: whether a draft disconnects an administrator, with codes `wifi`, `interface`,
+//! `address`, `device`, `port`, `firewall`; the options of an access point that must stay. Where
+//! administrators are connected is found in `place.rs`, the firewall is judged in `input.rs`.
 
 use plugin::Map;
 use serde::Serialize;

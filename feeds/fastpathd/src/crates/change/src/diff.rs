@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A change as people read it: line by line, without secrets.
+//! The differences that a draft makes, line by line and without secrets: as JSON, and as text for
+//! the log. Also the label of a section for people: its name, its VLAN, or its place such as
+//! `@rule[2]`.
 
 use std::collections::BTreeSet;
 

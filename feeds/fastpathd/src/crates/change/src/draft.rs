@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What a list of edits makes of the configuration.
+//! The packages before and after a list of edits: how add, set, delete, rename and order are
+//! carried out, which section became which, and which packages changed.
 
 use std::collections::BTreeMap;
 

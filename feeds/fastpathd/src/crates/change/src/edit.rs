@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The edits of a change, as received.
+//! The edits of a change as JSON: the UCI files that a change may contain, the five operations,
+//! limits of their number and of names and values, and how masked secrets are filled in again.
 
 use std::collections::BTreeMap;
 

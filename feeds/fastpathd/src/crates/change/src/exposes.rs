@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Whether a change opens closed parts to the Internet.
+//! The openings to the Internet that a draft adds, with codes `input`, `forward` and `rule`. Which
+//! firewall settings are an opening is decided in `crates/config/src/exposure.rs`.
 
 use config::exposure::{self, Opening, exposures};
 use serde::Serialize;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Whether a change that waits is in force: `uci apply` answers before netifd and fw4 have begun.
+//! Whether a pending change is in force: `uci apply` answers before netifd and fw4 have begun.
+//! Compares interfaces, addresses, bridge ports, VLANs, MTUs and SSIDs, the time of fw4's last
+//! reload, and the digest of the configuration that the daemon uses.
 //!
 //! Observable parts are expressed as facts; those that the change makes must hold, those that it
 //! ends must not. Without any, the state of a change is unknown.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The router's files, clocks and processes, as far as a change needs them.
+//! The router's files, clocks and processes behind a trait: atomic writes with flush, locks and how
+//! long a call waits for one, and the start of `fastpath-rpcd settle`.
 
 use std::any::Any;
 use std::fs::{self, File, OpenOptions, TryLockError};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Whether the firewall lets somebody reach the router itself: fw4's input rules, as far as they
-//! are in UCI.
+//! Whether an administrator may reach the page through fw4's input rules and zone policies, as far
+//! as they are in UCI: which rules match, and which options leave a rule out. Used by `cuts.rs`.
 
 use config::Network;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Every change leaves lines in the router's log: user, result, and edits.
+//! Lines about changes in the router's log, name `fastpath-change`: user, result and edits, how
+//! many at most; into `/dev/kmsg` while logd does not run.
 
 use std::fmt::Write as _;
 use std::fs::OpenOptions;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Where administrators sit: from which address, behind which port of the router.
+//! Where administrators are connected: the page's TCP connections on uhttpd's ports, and for each
+//! the device, the bridge port by the forwarding database, and the access point.
 //!
 //! ubus does not report who asks, so all clients with a connection to the page count.
 

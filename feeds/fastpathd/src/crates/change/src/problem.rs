@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Problems of a configuration.
+//! The form of a problem of a draft: package, section, option, code, parameters and text. The
+//! checks are in `validate/`.
 
 use plugin::Map;
 use serde::Serialize;

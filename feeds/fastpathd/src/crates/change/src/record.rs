@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The record of a change: while it is pending, and when it has ended.
+//! The forms of stored changes: pending with the old texts of its files, running with session and
+//! expiry, ended with one of the states `confirmed`, `reverted`, `expired`, `power-cut`.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What never leaves the router.
+//! Secrets in UCI values and sections, masked before they leave the router. The list of secret
+//! options is in `crates/config/src/secret.rs`.
 
 use config::secret::masked_text;
 pub(crate) use config::secret::{MASK, has_mask, is_secret};

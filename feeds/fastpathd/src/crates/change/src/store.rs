@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The records of changes on the router: files that only root reads.
+//! The files of changes below `/etc/fastpath/changes` and `/var/run/fastpath-change`: how many
+//! ended changes are kept, their numbers, which old files are restored, and when files are flushed
+//! to disk.
 
 use std::collections::BTreeMap;
 use std::io;

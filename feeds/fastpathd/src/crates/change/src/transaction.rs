@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A change from its first edit to its end.
+//! A change from apply to confirm, revert or expiry: one at a time, the old state stored first, who
+//! may confirm, calls that rpcd does not answer. Also how often, and after which pause, the daemon
+//! is asked whether it uses the new configuration.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! rpcd's object `uci`, by a session of our own.
+//! rpcd's object `uci`, by a session that is made for one change: how edits become its calls, apply
+//! with a rollback timeout, confirm, roll back, and the lifetime of the session.
 //!
 //! Edits are staged in a session that is made for one change and has rights for its files alone, so
 //! the caller's own staged changes are not applied with it, and nothing remains in the caller's

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The edits that take a change back, on the configuration as it is now.
+//! The edits that undo a confirmed change on the configuration as it is now: how its sections are
+//! found again, the order of the edits, and when undo is refused because a value has changed since.
 
 use std::collections::{BTreeMap, BTreeSet};
 

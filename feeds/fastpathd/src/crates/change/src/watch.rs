@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Watches a pending change, and ends it at boot.
+//! Commands `fastpath-rpcd settle`, which ends a pending change after its time (how often and after
+//! which pause it retries), and `fastpath-rpcd boot`, which rolls a change back after a power cut.
 
 use std::process::ExitCode;
 use std::time::Duration;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reasons that are shown to people: a stable code with parameters, and a text in English.
+//! Reasons that are shown to people: a stable code with parameters, and a text in English. Macro
+//! `coded!` makes an enum of them.
 
 use std::fmt;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which configuration somebody works by, in a few characters.
+//! The digest of a UCI package that shows which configuration is in use: which parts of it count,
+//! and that secrets are masked first.
 
 use serde_json::{Map, Value};
 

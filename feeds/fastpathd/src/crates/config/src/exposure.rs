@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What the firewall's configuration opens to the Internet.
+//! Firewall settings that open everything to the Internet, and the zones that lead there, for
+//! changes, daemon and doctor. WAN interfaces and home networks go by another rule for these zones,
+//! in `crates/fastpathd/src/network/interfaces.rs`.
 //!
 //! Only settings that open everything: a policy, a forwarding, a rule without a port or an address,
 //! not ports that are opened one by one.

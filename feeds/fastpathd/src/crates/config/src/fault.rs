@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What can be wrong with a value of `/etc/config/fastpath`.
+//! Codes and English texts of all that can be wrong with a value of `/etc/config/fastpath`. The
+//! checks are in the `settings.rs` of the crates `ruleset`, `ips`, `cpu` and `rules`.
 
 crate::coded! {
     /// The fault of a value. Its text follows the value.

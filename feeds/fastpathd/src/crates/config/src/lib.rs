@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! `/etc/config/fastpath`, section by section.
+//! `/etc/config/fastpath`, section by section. The options of a section and their defaults are in
+//! the `settings.rs` of the crates `ruleset`, `ips`, `cpu` and `rules`.
 //!
 //! A [`Package`] hands out its sections by type to their owners; each reads its options through
 //! [`Section`], which records every problem with section, option, value and [`Fault`]. At the end

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Closed lists of names.
+//! Closed lists of names: macro `named!` makes an enum whose variants have a stable name in the
+//! configuration or the API.
 
 /// An enum whose variants have stable names, in the configuration or in the API. With `from text`
 /// it is read from them; any other text is [`Fault::NotListed`](crate::Fault::NotListed).

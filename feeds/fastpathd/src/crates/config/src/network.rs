@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Address ranges.
+//! Address ranges in CIDR form such as `10.0.0.0/24`: parsing, refused host bits, addresses inside.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

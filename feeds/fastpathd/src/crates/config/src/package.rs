@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The sections of a package, handed out by type.
+//! The sections of a package, handed out by type: duplicates, unknown types and options as
+//! warnings, the order of problems, and labels of anonymous sections such as `@exclude[1]`.
 
 use std::collections::BTreeMap;
 

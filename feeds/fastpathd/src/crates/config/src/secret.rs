@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Values of options that must not appear in answers, messages and logs.
+//! The list of options that hold secrets, and how their values are masked in answers, messages and
+//! logs: also passwords, query values and subscriber codes in URLs.
 
 /// What stands for a secret in answers and logs; as a new value it means "as it is".
 pub const MASK: &str = "•••";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One section of the configuration, read option by option; problems are recorded.
+//! One section of the configuration, read option by option: absent and empty options, lists,
+//! unknown options. Also the form and text of a recorded problem.
 
 use std::collections::BTreeSet;
 use std::fmt;

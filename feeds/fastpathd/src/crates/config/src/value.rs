@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Kinds of values that several sections have.
+//! Kinds of values that several sections have: numbers, switches, labels (length, characters that
+//! nft cannot quote) and names of devices.
 
 use std::ops::RangeInclusive;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Bringing a plan into force: differences, lines to write, and refusals of the kernel.
+//! Bringing a plan into force: differences from the machine, the lines that root's script writes,
+//! the pauses after which a value is written again, and values that the kernel refuses, with hints.
 //!
 //! Nothing is written here: the daemon is not root. It leaves [`lines()`] to a script of root's
 //! that accepts these files and no others, reads the machine again, and asks [`Attempts`] for the

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The values found before: recorded when the plan is first applied, restored when it is off.
+//! The values found before, in `/var/run/fastpath/cpu.found`: recorded when the plan first changes
+//! them, restored when it does not set them any more.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! `/proc/interrupts`: which interrupt is whose, judged by the names that drivers give.
+//! Names in `/proc/interrupts`: the device that an interrupt belongs to and the queue that it
+//! serves, judged by the names that drivers give.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The machine: CPUs, network devices, their interrupts and queues, and current values.
+//! The model of the machine: CPUs (capacity, core, NUMA node, isolated), lowest network devices
+//! with interrupts, NAPI threads, RPS and XPS maps, and the file that holds each of these settings.
 
 use std::collections::BTreeMap;
 use std::fmt;

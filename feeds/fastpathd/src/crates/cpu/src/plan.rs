@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Machine and settings in, plan out.
+//! The CPU plan as a whole: why nothing is pinned, the number of NFQUEUEs, Suricata's worker and
+//! management CPUs. Roles of CPUs are decided in `split.rs`, interrupts and queues in `steer.rs`.
 
 use std::collections::BTreeMap;
 

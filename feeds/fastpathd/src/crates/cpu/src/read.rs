@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The machine, read from sysfs and procfs below a root.
+//! Reads the machine from sysfs and procfs below a root: CPUs, the devices below a port (DSA
+//! conduit, bond members), their interrupts (`msi_irqs`, or by name), NAPI threads, queues.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What the owner wants: section `cpu` of `/etc/config/fastpath`.
+//! Section `cpu` of `/etc/config/fastpath`: options, defaults, profiles, and whether its lists fit
+//! the machine: CPUs that exist and are online, and enough of them for each role.
 
 use config::{Fault, Package, Problem, Section, switch};
 use serde::Serialize;

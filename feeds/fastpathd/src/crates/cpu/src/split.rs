@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which CPU does what.
+//! Which CPU forwards, inspects or is set aside for control: shares of each profile, weak and
+//! strong cores, hyperthreads, NUMA nodes, isolated CPUs.
 //!
 //! * One CPU does everything; nothing is pinned.
 //! * **Forwarding and inspection never share a CPU** while there are two. A packet that waits for

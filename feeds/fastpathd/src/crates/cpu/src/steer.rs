@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which CPU gets which interrupt, and which CPUs get a queue's packets.
+//! Which CPU gets which interrupt or NAPI thread, and which CPUs get a queue's packets (RPS, XPS),
+//! among the forwarding CPUs that `split.rs` chose.
 //!
 //! The forwarding CPUs stand in a row: one CPU of each core first, strong cores first, siblings
 //! last; for a device with a NUMA node those of its node, if there are any. Queue *q* of a device

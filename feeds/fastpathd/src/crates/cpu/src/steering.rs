@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Suspending `OpenWrt`'s packet steering.
+//! Suspending `OpenWrt`'s packet steering: its service, the hook script that it runs first and who
+//! owns it, and the text about which program steers.
 //!
 //! netifd's service `packet_steering` (v25.12.5) runs at boot, after every change of the network or
 //! firewall configuration and one second after every `interface.*` event. It writes `rps_cpus` and

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The reply of the ubus method `cpu`. Its shape is `schema/cpu.json`.
+//! The reply of the ubus method `cpu`, whose shape is `schema/cpu.json`, and the role that each CPU
+//! is shown with.
 
 use config::Cause;
 use serde::Serialize;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Changes to entries, one netlink message each, many in one datagram.
+//! Changes to conntrack entries (mark bits, timeout, window tracking, deletion): how many messages
+//! go into one datagram, and which kernel errors count as gone or busy.
 
 use netlink::{AsyncSocket, Protocol, RequestError, messages};
 use rustix::io::Errno;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Netlink messages to [`Entry`] values. Never panics, whatever the bytes.
+//! Netlink messages of conntrack to [`Entry`] values: message types, and the attributes that are
+//! read. Never panics, whatever the bytes.
 
 use std::net::{IpAddr, Ipv4Addr};
 

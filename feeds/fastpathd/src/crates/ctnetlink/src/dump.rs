@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The whole conntrack table, batch by batch.
+//! The whole conntrack table, batch by batch. How often it is read is decided in
+//! `crates/fastpathd/src/conntrack/refresh.rs`.
 
 use netlink::{Protocol, RequestError};
 

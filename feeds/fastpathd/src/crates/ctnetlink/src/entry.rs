@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One conntrack entry as the kernel describes it.
+//! One conntrack entry as the kernel describes it: tuples, counters, status bits such as
+//! `IPS_OFFLOAD`, TCP states, mark, timeout, and which fields events lack.
 
 use std::net::IpAddr;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Changes of the conntrack table as they happen.
+//! Conntrack events (new, update, destroy): multicast groups, size of the receive buffer, datagrams
+//! read at once, and the overflow after which events are missing.
 
 use std::io;
 

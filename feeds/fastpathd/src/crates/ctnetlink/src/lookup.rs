@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One entry by its original direction.
+//! Look-up of one conntrack entry by zone and original direction. Which flows are looked up, and
+//! how many a second, is decided in `crates/fastpathd/src/conntrack/mod.rs`.
 
 use netlink::{AsyncSocket, Protocol, RequestError, messages};
 use rustix::io::Errno;

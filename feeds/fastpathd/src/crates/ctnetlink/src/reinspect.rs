@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Re-inspection: sets the counters of connections to zero and clears our bits of their marks.
+//! Re-inspection: selects connections by mark or all of them, sets their counters to zero and
+//! clears our bits of their marks, in this order.
 
 use netlink::{Dump, Protocol, RequestError};
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The requests of this crate: dump the table, look up, update, mark or delete one entry.
+//! The netlink requests of this crate: dump the table, zero counters, look up, delete or mark one
+//! entry, set its timeout, disable its TCP window tracking.
 
 use std::net::IpAddr;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Transactions of nftables as they happen, and whether they change one table.
+//! Transactions of nftables as they happen, not of conntrack: whether they change one table, others
+//! or only elements of sets; receive buffer, overflow, and the generation of the rules.
 
 use std::io;
 

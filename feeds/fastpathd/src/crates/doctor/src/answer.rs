@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The object `fastpath.doctor`: what rpcd's exec plugin lists and answers.
+//! Methods `run`, `fix` and `pmtu` of `fastpath.doctor`: arguments, refusals, and the time between
+//! two readings of a counter (default and limit).
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Who reads the answer: some findings would help to break into the router.
+//! Who reads the answer, by rpcd's right to call `fix`. A reader without it does not get findings
+//! that would help to break into the router: passwords of accounts are not checked then.
 
 use serde_json::{Map, Value};
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The result of a check.
+//! The form of a check's result: severities, code, evidence, parameters, gain, and the kinds of
+//! fixes (a change of UCI, or steps).
 
 use health::{Condition, Level};
 use serde_json::{Map, Value, json};

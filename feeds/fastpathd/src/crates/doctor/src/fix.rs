@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One click: a finding's fix, carried out.
+//! Carries out a finding's fix: edits as a change with rollback, or its steps one by one, and the
+//! refusals. Which fix a finding has is decided by its check.
 
 use serde_json::{Map, Value, json};
 use thiserror::Error;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What makes this router slow or unsafe, with evidence, consequence and remedy.
+//! The doctor, ubus object `fastpath.doctor`: all that makes this router slow or unsafe, with
+//! evidence, consequence and remedy. How to add a check.
 //!
 //! `Facts::gather` reads everything through a `Machine`; each check of `CHECKS` is a pure
 //! function from facts to a `Verdict`; `Report` turns verdicts into the answer of the ubus

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The doctor as an object on ubus, answered by the program that rpcd runs.
+//! The object `fastpath.doctor` on ubus, in the program that rpcd runs: its methods and their
+//! arguments. They are carried out in `answer.rs`.
 
 use std::future::ready;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Whether large packets reach a host, and whether a router reports it if they do not.
+//! Method `pmtu`: the largest packet that reaches a host (smallest and largest size, tries), and
+//! whether a larger one is reported or lost.
 
 use std::net::Ipv4Addr;
 

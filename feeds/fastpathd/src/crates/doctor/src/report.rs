@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Verdicts as the API answers them.
+//! Runs the checks and answers their verdicts: which are run, order by severity, summary, and the
+//! fields of a finding in the API.
 
 use std::time::Duration;
 

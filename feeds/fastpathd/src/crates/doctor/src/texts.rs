@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The English texts of findings. Other languages are in the page, under the same keys.
+//! The English texts of findings from `texts/en.json`, and how `{name}` in them is filled. Other
+//! languages are in the page, under the same keys.
 
 use serde_json::{Map, Value};
 

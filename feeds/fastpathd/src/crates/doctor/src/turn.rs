@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One run at a time: each reads all rules and runs a dozen programs, and every reader may ask as
-//! often as they like.
+//! One run at a time: the lock `/var/run/fastpath-doctor.lock`, and how long a call waits for it.
+//! Each run reads all rules and runs a dozen programs, and every reader may ask as often as they
+//! like.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;

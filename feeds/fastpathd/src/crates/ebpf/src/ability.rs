@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! XDP features of a device's driver, which the kernel reports since 6.3.
+//! XDP features of a device's driver, which the kernel reports since 6.3. The hook that follows
+//! from them is chosen in `devices.rs`.
 
 use std::io;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Programs at devices. They stay attached when the process ends: links are pinned in the folder,
-//! by hook, switch and device; for a clsact the program is pinned there as a record.
+//! Attaches, replaces and detaches programs at a hook of a device (`tcx`, `clsact`, `xdp`,
+//! `xdp-generic`), and disables VLAN stripping for XDP. They stay attached when the process ends:
+//! links are pinned in the folder, by hook, switch and device; for a clsact the program is pinned
+//! there as a record.
 
 use std::ffi::CStr;
 use std::io;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Programs at a device's clsact: TC before Linux 6.6.
+//! Attaches and detaches a program at a device's clsact, which is TC before Linux 6.6; a clsact
+//! without other filters is removed.
 
 use std::io;
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The reports about connections.
+//! Values that table and engine exchange about a connection: counters and their growth, entries to
+//! install, keys to remove, extensions of timeouts, and conntrack's idle timeouts with their
+//! defaults.
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What entries depend on, and changes of it.
+//! The objects that the endpoint of an address is derived from (link, neighbour, station, VLANs,
+//! PPPoE session, route), and whether a change of the network touches it.
 
 use std::net::IpAddr;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Chooses the attach point of the devices of a gateway, says why, and attaches.
+//! Chooses the hook of the devices of a gateway, says why, and attaches: native XDP at all of them
+//! or at none, otherwise TCX, otherwise clsact. Also the map of devices that XDP may send to.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Keeps the maps as the [`ConnectionTable`] wants them.
+//! Keeps the maps as the [`ConnectionTable`] wants them: how long programs run after a heartbeat,
+//! how often the counters of many entries are read, why a connection leaves, and entries that a
+//! previous daemon left. Which connection is evicted is decided in `table.rs`.
 
 use std::collections::HashMap;
 use std::io;

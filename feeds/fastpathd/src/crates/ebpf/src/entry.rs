@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Content of the maps: the key of packets of one direction of a connection, and the action for
-//! them.
+//! The key and the entry of each direction of a connection: new addresses and ports, checksum
+//! differences, header, MTU; and why a connection cannot be offloaded. Their binary form is in
+//! `layout.rs` and `wire.rs`.
 
 use std::net::IpAddr;
 

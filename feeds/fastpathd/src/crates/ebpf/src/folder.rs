@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The folder of the BPF file system where maps, programs and links outlive the daemon.
+//! The folder `/sys/fs/bpf/fastpath` where maps, programs and links outlive the daemon: paths of
+//! all that is pinned there, and the mark of the object that was loaded.
 //!
 //! It contains the maps; programs are in a folder for the switch whose tags they remove, a digest
 //! of their object in `loaded` there; links are in `links`.

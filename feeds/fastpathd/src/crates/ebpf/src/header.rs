@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What stands before the IP header of a packet that leaves.
+//! The bytes before the IP header of a packet that leaves: Ethernet, VLAN tags (for TC in the
+//! metadata) and PPPoE.
 
 use crate::entry::{EntrySide, Hook, Tag};
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Keys and entries of the maps, as the programs have them: a mirror of `bpf/layout.h`, where each
-//! field is explained. Numbers of packets are bytes in network order, others the machine's.
+//! Keys, entries, flags, verdicts and control values of the maps, as the programs have them: a
+//! mirror of `bpf/layout.h`, where each field is explained, and its version. Numbers of packets are
+//! bytes in network order, others the machine's.
 //!
 //! No type has padding: all of its bytes are given to the kernel.
 

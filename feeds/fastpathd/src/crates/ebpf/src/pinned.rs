@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The maps of loaded programs, as the engine uses them.
+//! The pinned maps of loaded programs, as the engine uses them: checks their sizes and layout
+//! version, reads, writes and removes entries, and sums the verdict counters of all CPUs.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};

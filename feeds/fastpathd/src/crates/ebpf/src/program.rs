@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Loads the programs, attaches and detaches them: needed rarely, so the daemon contains no loader.
+//! The program `fastpath-bpf`: its commands (`load`, `attach`, `set`, `detach`, `show`, `unload`),
+//! options and JSON answers, path of the object, default capacity of the maps. Needed rarely, so
+//! the daemon contains no loader.
 
 use std::error::Error;
 use std::ffi::OsString;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The programs in the kernel: loaded from the object that `bpf/build` makes, pinned with their
-//! maps in a folder of the BPF file system, where later processes adopt them.
+//! Loads the object that `bpf/build` makes into the kernel and pins its programs and maps: when it
+//! is loaded again, and which maps are adopted or replaced. Also the call of the heartbeat program.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};

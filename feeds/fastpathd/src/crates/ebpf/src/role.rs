@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The programs of the object by role, and the variants that are loaded of them.
+//! The programs of the object by role (TC, XDP, pass, heartbeat), and the variants that are loaded
+//! of them: by the switch whose DSA tags they remove, and the capacity of the maps.
 
 config::named! {
     /// The switch whose DSA tags a device carries.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The calls of bpf(2) for pinned programs and links.
+//! The calls of bpf(2) for pinned programs and links: open, pin, attach, replace, detach, run.
+//! Those for entries of maps are in `elements.rs`.
 
 use std::ffi::CString;
 use std::io;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which connections are in the maps, what they depend on and what they have counted.
+//! Which connections are in the maps: which one is evicted when they are full (idle times,
+//! packets), how many may be dropped ones, growth of counters, and when conntrack's timeout has to
+//! be extended.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Keys and entries in the form of the maps.
+//! Converts keys and entries to and from the form of the maps in `layout.rs`: bits of tags, flags.
 
 use std::net::IpAddr;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The part of a package that the daemon reads.
+//! The packages, sections and options of UCI that the daemon may read: all of `fastpath`, a part of
+//! `firewall` and `network`.
 
 use plugin::Map;
 use serde_json::Value;

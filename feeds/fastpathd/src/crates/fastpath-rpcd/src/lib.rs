@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! fastpath-rpcd: rpcd runs it for each call of one of our objects that needs root; no process
-//! stays. `/usr/libexec/rpcd` has a link to it for each object.
+//! stays. `/usr/libexec/rpcd` has a link to it for each object. The list of objects and of other
+//! commands.
 
 use std::ffi::OsString;
 use std::process::ExitCode;

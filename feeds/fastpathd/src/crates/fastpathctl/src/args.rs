@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The command line.
+//! The command line: usage, commands, options, the requests that filters become, and the default
+//! path of ubusd's socket. Which method a command calls is in `lib.rs`.
 
 use std::ffi::OsString;
 

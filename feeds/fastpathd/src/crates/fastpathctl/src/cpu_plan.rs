@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The CPU plan as text.
+//! The answer of `cpu` as text: state, roles of CPUs, differences from the plan.
 
 use std::fmt::Write;
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The doctor: its findings, and its fixes with rollback.
+//! Command `doctor`: runs checks over ubus or, without rpcd, by their program, repeats a call whose
+//! answer was lost, applies fixes with rollback (seconds of the trial, time for the effect), exit
+//! status. Findings are formatted in `examination.rs`.
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The eBPF engine as text.
+//! The answer of `ebpf` as text: state, flows, hooks of devices, verdicts, dropped packets by rule.
 
 use std::fmt::Write;
 

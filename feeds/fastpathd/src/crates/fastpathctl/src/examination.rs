@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The doctor's findings as text.
+//! The doctor's findings and the differences that a fix makes, as text: colours, line width,
+//! summary.
 
 use std::fmt::Write;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! fastpathctl: what fastpathd knows, on the command line.
+//! fastpathctl, the command line of fastpathd: the ubus method and the text of each command,
+//! timeout, errors and exit status.
 
 mod args;
 mod cpu_plan;

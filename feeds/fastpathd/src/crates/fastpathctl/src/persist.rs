@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The engine in `/etc/config/fastpath`, by a change as any other: it is in the list of the last
-//! changes and can be undone there.
+//! Option `--persist`: the engine in `/etc/config/fastpath`, by a change that is in the list of the
+//! last changes and can be undone. Seconds of its trial, and how often `confirm` is repeated until
+//! the daemon uses it.
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Inspection, alerts, blocks and the CPU plan as text.
+//! The answers of `ips`, `alerts`, `blocks`, `block_release`, `reinspect` and `rules_update` as
+//! text. Also how text from the network is escaped for a terminal.
 //!
 //! Signatures and names come from the network: what could steer a terminal is printed escaped.
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The daemon's answers as text. Pure: takes JSON, gives lines.
+//! The answers of `status`, `engine`, `flush`, `flows`, `flow`, `top` and `topology` as text. Pure:
+//! takes JSON, gives lines.
 
 use std::fmt::Write;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Numbers as people read them.
+//! Rates, sizes, durations and percentages as text.
 
 /// `1.2 Gbit/s`: powers of 1000, three digits at most before the unit.
 pub(crate) fn rate(bps: i64) -> String {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Status and the busiest flows, once a second, until interrupted.
+//! Command `watch`: status and the busiest flows, once a second, until interrupted.
 
 use std::io::{IsTerminal, Write};
 use std::time::Duration;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The daemon without its I/O: the state of each subsystem, and what all of them do once a second.
-//! How a subsystem handles its events is in its folder.
+//! The daemon without its I/O: the state of each subsystem, and the order of their work once a
+//! second. How a subsystem handles its events is in its folder.
 
 use std::time::Duration;
 

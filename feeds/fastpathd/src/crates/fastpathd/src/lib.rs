@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! fastpathd: plans the gateway's fast path, keeps its flow table and answers on ubus.
+//! fastpathd: plans the gateway's fast path, keeps its flow table and answers on ubus. Command
+//! line, default paths, and `--check`.
 // A variant that is added must not be dropped by a match that was written before it.
 #![cfg_attr(
     not(test),

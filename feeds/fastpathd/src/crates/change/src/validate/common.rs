@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What holds for every value, and kinds of values that several files have.
+//! Formats that several UCI files share: addresses with prefix, netmasks, MAC addresses, host
+//! names, ports and VLAN IDs. Also the check of every value for control characters.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

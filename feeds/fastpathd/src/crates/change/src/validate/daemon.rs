@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! `/etc/config/fastpath` is judged by who reads it: `fastpathd --json --check FILE FILE`.
+//! Checks `/etc/config/fastpath` with the program that reads it, `fastpathd --json --check FILE
+//! FILE`: only problems that were not there before count. The checks themselves are in the
+//! `settings.rs` of the crates `ruleset`, `ips`, `cpu` and `rules`.
 
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! dnsmasq's and odhcpd's file.
+//! Checks `/etc/config/dhcp`: pools (interface, `start`, `limit`, `leasetime`) and static leases
+//! (MAC address, name, an IPv4 address that is given once).
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;

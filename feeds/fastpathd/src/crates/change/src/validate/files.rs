@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Files that the firewall would read. fw4 and nft read them as root and quote what they cannot
-//! parse, so a draft that names a file which the present configuration does not name is never
-//! tried, for any user.
+//! Sections and options by which the firewall would read a file: `include`, `helper`, `loadfile`,
+//! and values that are paths. fw4 and nft read files as root and quote what they cannot parse, so a
+//! draft that names a file which the present configuration does not name is never tried, for any
+//! user.
 
 use plugin::Map;
 

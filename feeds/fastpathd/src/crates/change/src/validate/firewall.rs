@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Zones, forwardings, rules and redirects.
+//! Checks `/etc/config/firewall`: lists of policies, targets and protocols, zones (length of names,
+//! interfaces in two zones), forwardings, rules and redirects. `fw4 check` is run in `fw4.rs`,
+//! files that fw4 would read are refused in `files.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What fw4 would make of a change is tried on the kernel before: `fw4 check`, which applies
-//! nothing.
+//! Tries a draft with `fw4 check` in mounts of its own, which applies nothing: time limit, which of
+//! its warnings mean that a section is left out, and the section that an error is about.
 //!
 //! It runs as root and quotes its input: its errors are logged in part and never answered. Of its
 //! warnings one kind is answered: that it ignores a section, which is a success for it. These

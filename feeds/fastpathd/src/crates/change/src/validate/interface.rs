@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Interfaces: what they run on, their addresses, PPPoE.
+//! Checks `interface` and `route` sections of `/etc/config/network`: the device below, static
+//! addresses, overlapping networks, PPPoE (length of name and credentials, MTU that the device
+//! below carries). Devices, bridges and VLANs are checked in `network.rs`.
 
 use std::net::{IpAddr, Ipv4Addr};
 

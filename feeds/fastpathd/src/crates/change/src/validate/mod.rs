@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Whether a configuration is valid, before any service reads it.
+//! The table of checks by UCI file, run before any service reads a draft, and their order: own
+//! checks, the daemon's, files that fw4 would read, `fw4 check`. Only problems that the draft adds
+//! count.
 //!
 //! netifd, fw4 and dnsmasq accept most of the following silently and do something else, or nothing.
 //! Older problems outside the change do not block it.

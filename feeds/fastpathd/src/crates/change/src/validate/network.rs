@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Devices, bridges and their VLANs.
+//! Checks `device` and `bridge-vlan` sections of `/etc/config/network`: names, MTU, ports of one
+//! bridge only, VLAN IDs, tagged, untagged and PVID membership (`lan1:u*`). Interfaces are in
+//! `interface.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

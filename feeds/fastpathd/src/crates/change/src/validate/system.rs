@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The router's name, clock and log; who may log in.
+//! Checks `/etc/config/system` (host name, log, time zone, time servers) and the logins of
+//! `/etc/config/rpcd` (unique names, no password in plain text).
 
 use std::collections::BTreeSet;
 

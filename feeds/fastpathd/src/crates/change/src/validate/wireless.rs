@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Radios and SSIDs. hostapd refuses a whole radio for one bad value, and says so in the log alone.
+//! Checks `/etc/config/wireless`: lists of bands, modes and encryptions, country, channel, transmit
+//! power, length of SSID and key. hostapd refuses a whole radio for one bad value, and reports it
+//! in the log alone.
 
 use super::Report;
 use super::interface::unknown_interface;

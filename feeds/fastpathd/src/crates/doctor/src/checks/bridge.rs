@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Bridges and their VLANs.
+//! Checks of bridges: a bridge for each VLAN, ports without PVID or VLAN, VLANs without a port,
+//! ports blocked by the spanning tree. The edits of the first one's fix are made in `migration.rs`.
 
 use super::Check;
 use super::migration;

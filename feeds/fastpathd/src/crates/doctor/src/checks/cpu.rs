@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Processors: none drowns while others idle, and each does what the plan says.
+//! Checks of CPUs: one busy with softirq while another idles (limits), plan off, masks other than
+//! planned, foreign packet steering, isolated and unused CPUs, slow frequency governors.
 
 use serde_json::json;
 

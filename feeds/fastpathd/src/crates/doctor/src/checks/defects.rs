@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Known defects of the fast path, by kernel version.
+//! The table of known kernel defects of flowtable, PPPoE, hardware offload and NFQUEUE: CVE or
+//! name, commit that fixes it, severity, and the versions of Linux that have it.
 //!
 //! Every row names the commit of the mainline that fixes it. Ranges of versions with a CVE are
 //! those of the CVE's record (<https://github.com/CVEProject/cvelistV5>, as <https://osv.dev> shows them).

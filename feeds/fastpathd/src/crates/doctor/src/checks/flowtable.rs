@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The flowtable: there, as planned, complete, used.
+//! Checks of the flowtable and the engine: module missing, off, other than configured, devices left
+//! out or hooked above the lowest, no counters, small offload ratio, fw4's own offloading, stale
+//! entries, unknown neighbours, shaping, policy routing. Also the fix that selects an engine.
 
 use serde_json::{Map, Value, json};
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Inspection: Suricata is supported, inline, has rules, and leaves the forwarding CPUs free.
+//! Checks of Suricata: copies only, not inline, unread queues, end of life (table of series and
+//! dates), lost and uninspected packets, age of rules, threads on forwarding CPUs, share of
+//! encrypted traffic; limits of each.
 
 use serde_json::{Value, json};
 

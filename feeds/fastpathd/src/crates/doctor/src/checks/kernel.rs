@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The kernel: known defects of its fast path, and how well it is closed.
+//! Checks of the kernel: known defects that this router can meet (their table is in `defects.rs`),
+//! visible kernel addresses, unsigned modules, modversions, lockdown.
 
 use super::Check;
 use super::defects::{self, Where};

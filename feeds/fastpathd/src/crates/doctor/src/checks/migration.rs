@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! From a bridge for each VLAN to one VLAN-aware bridge, as edits of UCI.
+//! The fix of check `bridge-per-vlan`: UCI edits from a bridge for each VLAN to one VLAN-aware
+//! bridge, the VLAN ID of each former bridge, and when such edits cannot be made.
 
 use std::collections::{BTreeMap, BTreeSet};
 

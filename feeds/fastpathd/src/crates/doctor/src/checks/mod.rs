@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The table of checks.
+//! The table of checks: their groups in the order of advice, and those that compare two readings of
+//! a counter. How to add a check is described in `lib.rs`.
 
 #![expect(clippy::unnecessary_wraps, reason = "all checks have one shape")]
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Offloads of the ports: on, off, fixed, and what each means here.
+//! Checks of the ports' offloads as ethtool shows them: GRO, segmentation, checksums, LRO, receive
+//! hash, small rings, few queues, `hw-tc-offload`, refused hardware offload.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! PPPoE: MTU and MSS, offload of the session, reconnects.
+//! Checks of PPPoE: MTU larger than the frames below, missing MSS clamping, a port outside the fast
+//! path, reconnects within a day (limit).
 
 use serde_json::json;
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Rules that every packet of the slow path pays for.
+//! Checks of the rules that packets of the slow path pass: tables of legacy iptables, many chains
+//! or rules (limits), a late rule for established connections. Also whether a rule clamps the MSS.
+//! Rules of Suricata are checked in `ips.rs`.
 
 use serde_json::Value;
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The rest of the router: package, accounts, services, clock, memory, storage.
+//! Checks of the rest of the router: daemon silent, files of packages missing, weak passwords, no
+//! input filter, services and zones open to the Internet, clock, memory, OOM killer, full file
+//! systems, writable root; limits of each.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Bridges, their ports, and who is in which VLAN.
+//! Reads bridges, their ports and spanning tree states from sysfs, and VLAN memberships from the
+//! daemon's `topology`.
 
 use serde_json::Value;
 

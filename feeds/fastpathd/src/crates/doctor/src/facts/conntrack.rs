@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Connection tracking: its table, its clocks, its helpers.
+//! Reads connection tracking: entries, limit, hash, timeouts, accounting, and the loaded helpers by
+//! a list of modules.
 
 use super::{Known, number, text};
 use crate::machine::Machine;

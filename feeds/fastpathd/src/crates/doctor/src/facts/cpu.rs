@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Processors: what they do, who steers them, how fast they run.
+//! Reads the load of each CPU between two readings of `/proc/stat`, the daemon's CPU plan, isolated
+//! CPUs and cpufreq's governors. Also parses lists of CPUs such as `0-3,8`.
 
 use std::time::Duration;
 

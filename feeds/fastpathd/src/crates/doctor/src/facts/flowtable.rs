@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The flowtable: module, active tables, and the state that the daemon reports.
+//! Reads the flowtable's module, the flowtables in force, the daemon's `status` and `topology`, and
+//! the reasons of slow flows; how many flows are asked for, and after how many seconds an entry is
+//! stale.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Suricata: what the daemon says, what the kernel's queues say, how its threads stand.
+//! Reads Suricata: the daemon's `ips`, its version, the kernel's queues, its processes with their
+//! threads, and the arguments by which it only gets copies.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The kernel: its version and hardening.
+//! Reads the kernel: version, signatures of modules, lockdown, visible addresses, taint, vermagic.
 
 use super::{Known, number, text};
 use crate::machine::Machine;

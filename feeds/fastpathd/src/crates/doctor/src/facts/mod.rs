@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Facts about the router, one struct for each area.
+//! Facts about the router, one struct for each area: which groups of checks need which facts, and
+//! values that may be unreadable (`Known`).
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The ports: network devices with hardware below them.
+//! Reads the ports: which network devices are ports, their driver, ethtool's settings, and missed
+//! frames.
 
 use super::{Known, number};
 use crate::machine::{Ethtool, Machine};

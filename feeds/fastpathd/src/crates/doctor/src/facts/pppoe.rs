@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! PPPoE sessions, what they stand on, and how often they ended.
+//! Reads PPPoE sessions with the MTUs of their devices, and counts the sessions that ended within a
+//! day: which lines of the system log count as a fault.
 
 use std::collections::BTreeMap;
 

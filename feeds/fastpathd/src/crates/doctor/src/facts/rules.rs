@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! All tables of nftables.
+//! Reads all tables of nftables, and those of legacy iptables with the number of their rules.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Who listens on which port.
+//! Reads who listens on which TCP or UDP port for other hosts, with the name of the program.
 
 use std::collections::BTreeMap;
 

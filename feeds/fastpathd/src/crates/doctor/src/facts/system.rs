@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The rest of the router: accounts, listeners, clock, memory, storage, parts of the package.
+//! Reads the rest of the router: accounts, clock, memory, file systems, parts of the package. Lists
+//! of common passwords, of programs that set the clock, and of the files that every installation
+//! has.
 
 use serde_json::json;
 

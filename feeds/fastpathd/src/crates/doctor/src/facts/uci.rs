@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The committed configuration, as UCI has it.
+//! Reads the committed configuration (`network`, `firewall`, `fastpath`, `system`) by a session of
+//! rpcd, without a bus from the files.
 
 use plugin::{SESSION, UciSession};
 use serde_json::{Map, Value, json};

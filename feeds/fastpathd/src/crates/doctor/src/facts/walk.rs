@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What a packet of an established connection walks through in a chain, read off the rules.
+//! The chains and rules that a packet of an established connection passes in the forward hook. Also
+//! which table decides nothing and may be deleted, and the tables that must stay.
 
 use serde_json::Value;
 

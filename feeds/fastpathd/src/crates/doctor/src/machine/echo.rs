@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One ICMP echo that must not be fragmented.
+//! One ICMP echo that must not be fragmented: packet, time to wait, and which errors mean that it
+//! was too large. The sizes are chosen in `pmtu.rs`.
 
 use std::io;
 use std::mem::{size_of, zeroed};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The router as the doctor sees it: files, ubus, programs, ports.
+//! The router behind a trait, as the doctor sees it: files, ubus, programs, ethtool, echoes. Also
+//! the forms of offloads, rings and queues.
 
 use std::collections::BTreeMap;
 use std::io;

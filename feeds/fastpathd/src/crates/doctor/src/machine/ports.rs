@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Offloads, rings and queues of a port, over ethtool's netlink family (Linux 5.10).
+//! Reads offloads, rings and queues of a port and switches offloads, over ethtool's netlink family
+//! (Linux 5.10); which offloads are fixed.
 
 use std::collections::BTreeSet;
 use std::io;

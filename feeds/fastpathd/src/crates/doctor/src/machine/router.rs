@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The router that this program runs on.
+//! The router that this program runs on: limits of time and output for programs it runs, and the
+//! timeout of calls on ubus.
 
 use std::cell::OnceCell;
 use std::io;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Hashes of passwords, as the system's own library makes them.
+//! Hashes of passwords with `crypt(3)` of the system's library. The list of common passwords is in
+//! `facts/system.rs`.
 
 use std::ffi::{CStr, CString, c_char};
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Findings that `status` shows: faults, and what the administrator should know.
+//! Findings of `status.health`, their codes, levels and texts: engine, eBPF programs, WAN,
+//! configuration, forwarding, lost events, exposure. Facts that the doctor checks, too, are judged
+//! in `crates/health/src/lib.rs`.
 
 use config::exposure::{Exposure, Opening};
 use health::{Condition, Level};

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The methods of the ubus object: requests in, answers out.
+//! The methods of object `fastpath`: types of their arguments, and the function that answers each.
+//! The answers are made in the `answer.rs` of each folder, `status.rs`, and the crates `flows` and
+//! `cpu`.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! ubus: the connection, the methods and their answers.
+//! Events and effects of ubus: connection, calls, subscribers, and answers to held requests.
 
 pub(crate) mod connection;
 mod health;

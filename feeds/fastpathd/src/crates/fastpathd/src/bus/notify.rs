@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Notifications to subscribers.
+//! Notifications to subscribers: `tick` once a second, and `alert` with the shortest pause between
+//! two.
 
 use std::time::Duration;
 

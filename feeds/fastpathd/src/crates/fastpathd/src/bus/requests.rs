@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Requests that are answered later.
+//! Requests that are answered later: `engine` and `reinspect` when their outcome is known,
+//! `rules_update` when the configuration has been read.
 
 use std::collections::BTreeMap;
 

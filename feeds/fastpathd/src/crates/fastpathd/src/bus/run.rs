@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Handles what comes over ubus, and answers.
+//! Handles events of ubus: connection, calls of methods with their status codes, subscribers.
 
 use crate::bus::methods::{self, Outcome};
 use crate::bus::requests::log_failure;

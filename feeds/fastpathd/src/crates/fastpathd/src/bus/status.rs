@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The daemon's answers in the shapes of `schema/*.json`.
+//! The answer of `status` and the payload of the notification `tick`. Findings in it are made in
+//! `health.rs`, WAN interfaces in `network/wan.rs`, totals of paths in crate `flows`.
 
 use flows::{Ratio, Totals};
 use serde::Serialize;

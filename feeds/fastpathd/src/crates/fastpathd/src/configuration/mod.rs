@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! `/etc/config/fastpath`: its values, and whether they are usable.
+//! The configuration in use: when a new one is refused (missing zones, ports or CPUs), that it is
+//! tried again when the network changes, its digest, and how long an engine set by command holds.
 
 use config::SettingsError;
 use model::Engine;

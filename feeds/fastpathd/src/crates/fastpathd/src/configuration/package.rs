@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! `/etc/config/fastpath` as a whole.
+//! `/etc/config/fastpath` as a whole: the crate that reads each section, and the form of a problem
+//! in the API and in `--check --json`. Options and defaults are in the `settings.rs` of the crates
+//! `ruleset`, `ips`, `cpu` and `rules`.
 
 use config::{Package, SettingsError};
 use model::InspectionMode;

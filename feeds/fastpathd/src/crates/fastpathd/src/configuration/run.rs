@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads the configuration: over ubus as rpcd has it, or from the file.
+//! Reads the configuration and the firewall's: over ubus from `fastpath.config`, or from the file,
+//! as for `--check`. When the file is read instead is decided in `daemon/mod.rs`.
 
 use std::path::{Path, PathBuf};
 

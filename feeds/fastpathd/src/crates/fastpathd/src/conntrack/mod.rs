@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Conntrack: its entries and events fill the flow table.
+//! Conntrack's entries and events fill the flow table: what each event requests, and when young
+//! flows are looked up one by one (how many a second). The interval of dumps is in `refresh.rs`.
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! When to read the conntrack table: often while that is cheap, rarely while it is not.
+//! When to read the conntrack table: the share of a CPU that dumps may take, the longest interval,
+//! and at once after lost events.
 //!
 //! The cost is CPU time of this process, not elapsed time: on a busy router a dump of ten flows may
 //! wait long to be scheduled, and counters must not become stale because of that.

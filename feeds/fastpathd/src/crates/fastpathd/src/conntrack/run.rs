@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads, follows and changes conntrack.
+//! Reads, follows and changes conntrack: dumps, look-ups, timeouts, window tracking, marks; the
+//! pause after a failure, and how lost events are drained.
 
 use std::time::Duration;
 

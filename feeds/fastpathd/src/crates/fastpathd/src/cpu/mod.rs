@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The CPU plan: made when machine, network or settings change, applied, checked, and reverted when
-//! it is switched off.
+//! The CPU plan in operation: made when machine, network or settings change, applied, checked (how
+//! often the machine is read), and reverted when it is switched off. The plan itself is made in
+//! crate `cpu`.
 //!
 //! The daemon does not run as root: what differs is written as lines of path and value to a file
 //! for a script that applies them, and checked a moment later.

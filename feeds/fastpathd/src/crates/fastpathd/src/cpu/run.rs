@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads CPUs and queues, and passes the values to the init script that runs as root.
+//! Reads CPUs, queues and `packet_steering`, and passes the plan's values to the init script that
+//! runs as root: file, event, and its refusals.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What effects are carried out with.
+//! Paths of files and sockets, the locks held while nft or the loader of programs run, and events
+//! to init scripts.
 
 use std::future::Future;
 use std::path::PathBuf;

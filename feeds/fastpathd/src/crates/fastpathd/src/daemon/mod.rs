@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The daemon's loop: routes events to the core, and its effects to what carries them out.
+//! The daemon's loop: routes events to the core, and its effects to the `run.rs` of each folder.
+//! Start and end, queue of events, seconds without ubus after which the file is read, and how often
+//! an unread configuration is read again.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The answers about inspection, alerts and blocks, in the shapes of `schema/*.json`.
+//! The answers of `ips`, `alerts` and `blocks`, the inspection in `status`, and the notification
+//! `alert`: fields, filters, limits of rows.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Finds the flow that an alert is about.
+//! Finds the flow that an alert is about, by protocol and ends, and the names of its hosts.
 
 use std::net::{IpAddr, SocketAddr};
 

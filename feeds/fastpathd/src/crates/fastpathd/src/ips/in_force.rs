@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The inspection in force, as the flow table has to know it.
+//! Gate, marks, policies and budgets of the inspection in force, for the flow table. The table in
+//! force is kept in `offload/flowtable.rs`.
 
 use flows::InspectionState;
 use model::Gate;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Inspection and blocks, without I/O: the state of Suricata, what its service has to do, which
-//! addresses are blocked.
+//! Inspection and blocks, without I/O: when Suricata runs and with which files, when its script is
+//! notified again, queues and policies for the rules, counters. `HOME_NET` is option `home`,
+//! otherwise the networks that `network/zones.rs` finds; health is judged in crate `ips`.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Inspection by Suricata: its settings, Suricata's health, alerts and blocks.
+//! Events and effects of inspection: when Suricata is instructed, how often our table is read,
+//! which sources are blocked, and the blocks that are adopted from a previous daemon.
 
 use std::net::IpAddr;
 use std::time::Duration;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Observes Suricata from outside: its queues, its process, its answers.
+//! Observes Suricata from outside, twice a second: its queues, its process, refusals, and its
+//! answers on the command socket (timeout). Also how often, and after which pause, a reload of the
+//! rules is asked for while another one runs.
 
 use std::cell::Cell;
 use std::fs;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Suricata's files and sockets.
+//! Suricata's files (`suricata.yaml`, `arguments`, `cpus`, the first rules) and the socket of its
+//! events: who may connect, and the pause after a failure. The YAML is made in
+//! `crates/ips/src/overlay.rs`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

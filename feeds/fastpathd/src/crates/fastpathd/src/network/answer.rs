@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The answer of `topology`.
+//! The answer of `topology`: links with the reason why one is not in the flowtable, bridges and
+//! VLANs, PPPoE sessions, interfaces, hosts (at most how many), routing policies.
 
 use std::net::IpAddr;
 

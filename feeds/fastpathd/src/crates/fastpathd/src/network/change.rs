@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What a change of the network means for flows that are carried.
+//! Which entries of the eBPF engine depend on a change of the network, and which changes may
+//! reroute flows that do not: routing rules, VRFs, and routes with a source or several next hops.
 
 use std::net::IpAddr;
 

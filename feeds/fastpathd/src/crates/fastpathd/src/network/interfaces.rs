@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Logical interfaces and firewall zones, from netifd and UCI.
+//! Logical interfaces from netifd, and firewall zones from UCI: the zone of an interface, the
+//! devices that a zone names, and which zones lead to the Internet (`wan`, masqueraded) for WAN
+//! interfaces and home networks.
 
 use std::collections::HashMap;
 

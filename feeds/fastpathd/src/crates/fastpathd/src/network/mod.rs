@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The network around the router: links and routes from the kernel, interfaces from netifd, zones
-//! from the firewall.
+//! from the firewall. How often interfaces are read, how long the daemon waits for netifd, and what
+//! follows from a change.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Follows the kernel's network, and asks netifd.
+//! Follows the kernel's network, with a pause after a failure, and asks netifd for its interfaces.
 
 use std::time::Duration;
 

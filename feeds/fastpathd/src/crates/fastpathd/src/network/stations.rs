@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Stations that move: to another port of a bridge, or to another network card.
+//! Stations that move to another port of a bridge, or to another network card: how many are
+//! remembered, and the addresses behind them.
 //!
 //! An entry of the flowtable keeps the port and MAC from when it was made. It lives as long as
 //! packets come, so packets to a station that has moved go to its former port.

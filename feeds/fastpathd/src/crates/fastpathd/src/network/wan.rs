@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The WAN interfaces, with their state.
+//! The WAN interfaces with their state: port and VLAN below, session, rates, why one is down, and
+//! that `wan6` over `wan` is not another one. Which zones lead to the Internet is in
+//! `interfaces.rs`.
 
 use serde::Serialize;
 use topology::{Link, LinkKind, Topology};

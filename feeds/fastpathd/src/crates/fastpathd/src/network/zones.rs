@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The devices of zones and VLANs, and what ports carry: policies and modes of inspection are
-//! checked against these.
+//! The devices of each zone and VLAN, and the ports that a mode of inspection can use: policies and
+//! modes are checked against these. Also the home networks, Suricata's `HOME_NET` when none is
+//! configured: those of the zones that do not lead to the Internet.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The answer of `ebpf`.
+//! The answer of `ebpf`: hook of each device, capacity, evictions, verdicts of packets, drops by
+//! rule.
 
 use ebpf::layout::Out;
 use ebpf::table::ConnectionTable;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! eBPF programs on devices: `fastpath-bpf` attaches them, as nft loads rules. The init script has
-//! loaded them, which needs privileges that the daemon does not have.
+//! eBPF programs on devices: `fastpath-bpf` attaches them, as nft loads rules, and its report is
+//! read here. The init script has loaded them, which needs privileges that the daemon does not
+//! have. The hook is chosen in `crates/ebpf/src/devices.rs`.
 
 use std::path::Path;
 use std::process::Command;

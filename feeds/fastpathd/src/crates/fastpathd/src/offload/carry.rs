@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The eBPF engine at work: programs on devices, requests of the flow table, changes of the
-//! network.
+//! The eBPF engine within the core: outcomes of attaching, changes of the network, and the updates
+//! of conntrack that its requests become (timeouts, window tracking, marks).
 
 use ebpf::dependency::DependencyChange;
 use ruleset::Plan;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The eBPF engine: which devices have a program, which flows are installed, what they count, and
-//! what conntrack has to be updated with.
+//! The eBPF engine: which devices have a program and when a failed request is repeated, which flows
+//! are installed, refused or dropped, queues that they would bypass, what they count, and when
+//! entries of a previous daemon are removed. Eviction is decided in `crates/ebpf/src/table.rs`.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;

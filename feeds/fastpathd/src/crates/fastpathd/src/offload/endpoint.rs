@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The topology as the eBPF engine has to know it: the endpoint of an address, and the reasons why
-//! a flow is refused.
+//! The endpoint of an address for the eBPF engine: device, hook, tags, session, MTU, and the
+//! objects that it depends on. Also the reason that each refusal is shown with.
 
 use std::net::IpAddr;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Applies the requested plan: one job at a time, retried, verified. Pure: jobs run elsewhere, and
-//! their outcome comes back as an event.
+//! Applies the requested plan: one job at a time, retried after a refusal, without hardware offload
+//! if that is refused, verified; the intervals of all of these and of renewals, and the reasons of
+//! the engine. Pure: jobs run in `run.rs`, and their outcome comes back as an event.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

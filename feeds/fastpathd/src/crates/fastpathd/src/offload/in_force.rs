@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The table in force: outcomes of jobs, changes made by others, stations that move.
+//! The table in force: outcomes of jobs, changes made by others, stations that move, `flush`, and
+//! the engine that the flow table goes by. Intervals and retries are in `flowtable.rs`.
 
 use ctnetlink::{Revision, Touch};
 use flows::EngineState;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Offloading of flows: the plan, the flowtable in nftables, and the eBPF engine.
+//! Events, effects and state of offloading: the plan, the flowtable in nftables, and the eBPF
+//! engine.
 
 use std::collections::BTreeSet;
 

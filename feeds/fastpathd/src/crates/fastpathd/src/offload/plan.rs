@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Plans the offload again whenever configuration, network or inspection change.
+//! Plans the offload again whenever configuration, network or inspection change, and requests
+//! programs. Which devices are in the plan is decided in `crates/ruleset/src/plan.rs`, which ones
+//! can be in `crates/topology/src/lowest.rs`.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Runs nft and the loader of programs, and follows the rules of nftables.
+//! Runs nft and the loader of programs, one at a time, follows the rules of nftables (pause after a
+//! failure), and stores the generation of the rules in force.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

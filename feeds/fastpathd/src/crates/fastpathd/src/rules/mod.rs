@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Updates of the rules: when one is due, and how the last one went.
+//! Updates of Suricata's rules: when one is due (hour, after a start, a change of sources, a
+//! failure), how the last one went, and Suricata's test command. The rules of nftables are in
+//! `offload/`.
 
 use std::path::Path;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Runs the program that updates rules.
+//! Runs `/usr/libexec/fastpath-rules update` without capabilities, and reads its progress and
+//! result.
 
 use std::process::Stdio;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Errors as text.
+//! Errors as text: an error with all its causes.
 
 use std::error::Error;
 

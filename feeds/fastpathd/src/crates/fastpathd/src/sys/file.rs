@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Files that other programs read.
+//! Writes files that other programs read, as a whole or not at all, and removes them.
 
 use std::path::Path;
 use std::{fs, io};

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What the daemon reads from /proc.
+//! Files that the daemon reads once a second or at its start, most of them in `/proc`: accounting,
+//! forwarding, conntrack's limit and timeouts, host name, leases. Also the offset of local time,
+//! and the CPU time of this process.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The machine the daemon runs on.
+//! The machine the daemon runs on: its last readings of CPU load, rates of devices and kernel
+//! settings.
 
 use std::time::Duration;
 
