@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Calls of other objects, within a time.
+//! Calls of other objects on ubus: 10 s for each unless stated, no repetition; which ubus status an
+//! error has, and whether the call may have been carried out.
 
 use std::cell::RefCell;
 use std::path::PathBuf;
