@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Entry of the built page: loads `mount.ts` and the style sheet at once. */
+
 import './base.css';
 import './app.css';
 import { fetchSheet } from './lib/shell/sheets';

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Mounts the app in a document or in the shadow root of a host page: language, style sheet,
+ * unmounting. */
+
 import { mount as mountComponent, unmount } from 'svelte';
 import AppView from './App.svelte';
 import { breath } from './lib/live/pause';

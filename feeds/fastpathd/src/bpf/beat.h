@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Jiffies are known to programs only: the daemon runs this one to say that it is there. */
+/* The daemon's beat (BPF_PROG_TEST_RUN): until when entries are used, in jiffies, which are known
+ * to programs only; the version of the layout. */
 #ifndef FASTPATH_BEAT_H
 #define FASTPATH_BEAT_H
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Known flows are rewritten and sent on before the stack sees them; everything else goes to the
- * stack. Entry points for TC (clsact or TCX) and for XDP. No BTF of the kernel is needed.
- */
+/* The object of all programs: TC (`tc.h`, clsact or TCX) and XDP (`xdp.h`) rewrite packets of known
+ * flows and send them on before the stack sees them; everything else goes to the stack. No BTF of
+ * the kernel is needed. */
 #include <linux/pkt_cls.h>
 
 #include "flow.h"

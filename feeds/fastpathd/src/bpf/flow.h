@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What both hooks do with a packet and its entry. */
+/* For both hooks: whether an entry may carry a packet (stale, closing, to be dropped, MTU), the end
+ * of the other direction's entry, and the counters of flows and exits. */
 #ifndef FASTPATH_FLOW_H
 #define FASTPATH_FLOW_H
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The contract of programs and daemon: keys and entries of the maps. The crate `ebpf`
- * mirrors it in `layout.rs`; a test there compares sizes and offsets with these. Numbers that
- * packets carry are in network order, all others in the machine's.
- */
+/* The contract of programs and daemon: version, keys and entries of the maps, flags, verdicts,
+ * control. The crate `ebpf` mirrors it in `layout.rs`; a test there compares sizes and offsets.
+ * Numbers that packets carry are in network order, all others in the machine's. */
 #ifndef FASTPATH_LAYOUT_H
 #define FASTPATH_LAYOUT_H
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* The maps: entries of IPv4 and IPv6 flows, control, exits, devices that XDP may send to (64).
+ * fastpath-bpf load sets the number of entries, from fastpathd.init. */
 #ifndef FASTPATH_MAPS_H
 #define FASTPATH_MAPS_H
 

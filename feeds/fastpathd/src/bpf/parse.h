@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Parses a packet. Every function returns the exit that the packet has to take, or IS_FLOW when
- * it may be one of a flow.
- */
+/* Parses a packet: tags of DSA switches, VLANs, PPPoE, IPv4, IPv6, TCP, UDP. Every function returns
+ * the exit that the packet has to take, or IS_FLOW when it may be one of a flow. */
 #ifndef FASTPATH_PARSE_H
 #define FASTPATH_PARSE_H
 

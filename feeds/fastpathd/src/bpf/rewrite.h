@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What an entry does to a packet. */
+/* Rewrites a packet by its entry: TTL, addresses, ports, checksums (RFC 1624), and the header
+ * before IP with PPPoE's length. */
 #ifndef FASTPATH_REWRITE_H
 #define FASTPATH_REWRITE_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The TC side: the outer tag is in the metadata, checksums may be left to the hardware. */
+/* The TC side: tags in the metadata, room for the new header, checksums that the hardware may
+ * finish, packets that GRO put together, and the TC action of each verdict. */
 #ifndef FASTPATH_TC_H
 #define FASTPATH_TC_H
 

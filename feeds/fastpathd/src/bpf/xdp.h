@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The XDP side: the frame as received from the wire, checksums complete. */
+/* The XDP side: the frame as received from the wire, checksums complete, redirection by the map of
+ * devices, and the XDP action of each verdict. */
 #ifndef FASTPATH_XDP_H
 #define FASTPATH_XDP_H
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Which ubus status and which JSON-RPC error of uhttpd becomes which fault (unreachable, session,
+ * denied, absent, gone, slowed, failed). */
 
 /**
  * Why a call failed, by what the page does about it:

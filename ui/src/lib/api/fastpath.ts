@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Typed calls of the object `fastpath` and others; whether a refusal means a missing right or a
+ * dead session; the login, and how long a session lives (an hour). */
+
 import { Fault, type FaultKind } from './errors';
 import type { FastpathApi } from './types';
 import { NULL_SESSION, type Ubus } from './ubus';

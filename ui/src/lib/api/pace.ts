@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** How many requests may leave the page: 3 a second, 6 at once. */
 
 /** The page's limit of requests a second; a short burst may open a screen at once. */
 const PER_SECOND = 3;

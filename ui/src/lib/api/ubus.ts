@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** ubus calls through uhttpd: 8 s for an answer unless stated; which calls are repeated (once,
+ * without a pause) because rpcd lost the answer. Pauses while the router is away:
+ * `live/live.svelte.ts`. */
+
 import { Fault, faultOfRpc, faultOfStatus } from './errors';
 import type { RequestPace } from './pace';
 

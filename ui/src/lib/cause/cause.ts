@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Text of a reason that the router sends as a code, for states of engine, inspection, devices and
+ * CPUs. */
+
 import { translated, type Params } from '../i18n/t';
 
 /** The states that have a reason; each has its keys in the catalogues of this folder. */

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Geometry of a chart: top of the axis (at least 1 Mbit/s), marks of both axes, areas, nearest
+ * sample. */
+
 import type { Stack } from './stack';
 
 /** What a chart shows, and how large: times in seconds, heights in bits per second. */

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Order of the stacked paths, which paths are always shown, sums, figures of the summary, rows of
+ * the table. */
+
 import type { Path } from '../api/types';
 import { totalOf, type Sample } from '../live/ring';
 import { paths } from '../path/path';

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Interrupts, queues and threads on each CPU, which of them are not as planned, and parts of a
+ * CPU's load. */
+
 import type { Cpu, CpuPlan } from '../api/types';
 
 /** Something that runs on a CPU, as the drawing names it. */

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Settings of the fast path that are more than one option: ports left out, IPv6 as an exclusion
+ * `::/0`, and the list of conntrack helpers by zone. */
+
 import type { Draft } from '../form/draft.svelte';
 import { isOn, list, text, type Section } from '../form/sections';
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Which redirects are port forwards, and the fields that the page requires of one. */
+
 import type { Problem } from '../form/change.svelte';
 import type { Draft } from '../form/draft.svelte';
 import { isOn, list, text, type Edit, type Section } from '../form/sections';

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Which zone may open connections to which, networks without a zone, names of new zones; a zone
+ * for guests, and the services of the router that it may use. */
+
 import type { Draft } from '../form/draft.svelte';
 import { isOn, list, text, type Options, type Section } from '../form/sections';
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Columns of flows and of groups, and from which layout (narrow, medium, wide) each is shown. */
+
 import type { MessageKey } from '../i18n/t';
 import type { Group } from './query';
 

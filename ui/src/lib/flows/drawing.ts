@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** How many new rows of the flow table are drawn between two frames (8), and which stay
+ * meanwhile. */
 
 /**
  * A slot of the table and the row drawn there; undefined where the row is not known, or not yet.

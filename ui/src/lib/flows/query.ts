@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Filters, grouping and order of the flow table: in the address, as the daemon's query, and after
+ * a click on a column or a group. */
+
 import type { FlowFilter, FlowsQuery, Path, Reason } from '../api/types';
 import { isPath } from '../path/path';
 

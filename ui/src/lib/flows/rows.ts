@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** A page of flows or groups as rows; addresses with ports, protocols with ports, translation. */
+
 import type { Flow, FlowPage, TopRow } from '../api/types';
 
 /** A row of the table: one flow, or one group of them. */

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** When a page of the flow table is asked for, and when rows keep their place: pointer, focus,
+ * pause. */
+
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
 import type { FlowsQuery } from '../api/types';

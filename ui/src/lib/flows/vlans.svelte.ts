@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** The VLANs that the filter of the flow table offers, asked for once. */
+
 import type { App } from '../shell/app.svelte';
 import { vlansOf } from '../topology/model';
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Which rows of the flow table are drawn and which are fetched (160) around the visible ones. */
 
 /** Rows `first` up to but without `end`. */
 export interface Range {

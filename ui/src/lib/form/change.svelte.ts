@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** A change of the configuration as the page follows it: check, apply, when it is confirmed,
+ * reverted or rolled back; its time limits (60 s to confirm, 3 or 12 s to settle, 35 s at
+ * most). */
+
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
 import type * as Api from '../api/types-change';

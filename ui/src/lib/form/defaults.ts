@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Defaults of options of `/etc/config/fastpath` on the page; the daemon's are in the crates'
+ * `settings.rs`. */
 
 /** What an option of `/etc/config/fastpath` means when it is absent, by type of section. */
 export const defaults = {

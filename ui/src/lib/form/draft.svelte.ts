@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Edits of several files that are not on the router yet: sections, their order and names, problems
+ * found. */
+
 import type { Problem, Router } from './change.svelte';
 import { editsOf, type Edit, type Files, type Options, type Section, type Value } from './sections';
 import { judgement } from './messages';

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Texts of openings to the Internet, and the consents to ask for. */
+
 import type * as Api from '../api/types-change';
 import { f, maybe } from './messages';
 

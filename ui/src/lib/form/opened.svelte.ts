@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Keeps the draft of a screen with edits while other screens are shown; its files are read every 2
+ * s until the router answers. */
+
 import { Fault } from '../api/errors';
 import { pause } from '../live/pause';
 import type { App } from '../shell/app.svelte';

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Sections of UCI on the page: text, list or switch of an option, the mask of secrets, and the
+ * edits from one state to another. */
 
 /** A value as UCI keeps it: one text, or a list of texts. */
 export type Value = string | string[];

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Which characters of foreign text are shown as numbers (control, direction, format), and where
+ * text is cut. */
 
 /** A piece of foreign text, or the number of a character that must not take effect. */
 export interface Piece {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Spans, ages, times of day and dates as text. */
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Rates, bytes, counts and percent as text: units, digits, rounding. */
 
 /** A number ready to be shown, its unit apart so that columns can align both. */
 export interface Quantity {

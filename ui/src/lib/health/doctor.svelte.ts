@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Calls of `fastpath.doctor` (run, fix, pmtu), 60 s for each, and the texts of their faults. */
+
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
 import { answerOf, Refusal } from '../form/change.svelte';

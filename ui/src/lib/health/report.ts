@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Types of the doctor's report, order of severities and groups, the verdict. */
 
 import type { Edit } from '../form/sections';
 

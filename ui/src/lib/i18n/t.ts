@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Messages by key: the language in use, parameters, plural forms, keys without a message. */
+
 import { languages } from 'virtual:messages';
 import type en from './en.json';
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** How often the page asks for `status` (every second), the pauses after failures (1, 2, 4, then 8
+ * s), when it asks for the history, and the states of the connection. */
+
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
 import type { EngineState, Status } from '../api/types';

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Waiting: for a time, for the browser to draw, or until a condition holds (asked every
+ * second). */
 
 /** Waits, or less when the signal comes first. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {

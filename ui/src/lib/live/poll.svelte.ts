@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Repeats a question while the component is mounted, the tab is visible and the daemon (or the
+ * router) answers; the caller chooses the pause. It goes on after a failure. */
+
 import { untrack } from 'svelte';
 import type { Live } from './live.svelte';
 import { pause } from './pause';

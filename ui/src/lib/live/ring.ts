@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Samples of the live chart: the span of 5 minutes, and which samples are dropped. */
+
 import type { History, Path, Paths } from '../api/types';
 import { paths } from '../path/path';
 

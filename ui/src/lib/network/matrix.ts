@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** VLANs of a bridge in UCI: notation of members; a new VLAN with interface, DHCP pools and zone;
+ * checks of its number, name and address; renaming and removal. */
+
 import type { Draft } from '../form/draft.svelte';
 import { isolate } from '../firewall/zones';
 import { list, text, type Section } from '../form/sections';

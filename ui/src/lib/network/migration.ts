@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** From a bridge for each VLAN to one VLAN-aware bridge, as edits of a draft. */
+
 import type { Draft } from '../form/draft.svelte';
 import { text, type Value } from '../form/sections';
 import { bridgesOf, type Bridge } from './matrix';

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** The list of engines; choosing one by the method `engine`, not in the configuration. */
+
 import type { Fault } from '../api/errors';
 import type { Engine } from '../api/types';
 import { reason } from '../cause/cause';

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Which verdicts of eBPF programs mean sent, passed to the stack or lost; rates, bars, shares. */
+
 import type { EbpfExit, EbpfState } from '../api/types';
 
 export type Exit = EbpfExit['exit'];

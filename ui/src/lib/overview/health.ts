@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Texts of the findings of `status.health`, with reasons and open zones. */
+
 import type { Health, Open, Status } from '../api/types';
 import { reason } from '../cause/cause';
 import { judgement } from '../form/messages';

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** The hooks to choose from, when programs count as attached there, and the deadline of 20 s. */
+
 import type { EbpfDevice, EbpfState } from '../api/types';
 import type { Change } from '../form/change.svelte';
 import { defaultOf } from '../form/defaults';

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Order, names and texts of paths, reasons and inspection; which paths an engine has; sums. */
+
 import type { Engine, Inspection, Path, Paths, Reason } from '../api/types';
 import { t } from '../i18n/t';
 

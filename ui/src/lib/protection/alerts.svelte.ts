@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** How many alerts are shown (100, then 500), how often new ones are asked for (once a second at
+ * most), and when they wait. */
+
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
 import type { Alert, AlertFilter, Alerts } from '../api/types';

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** The CPUs of each role of the plan, as the kernel writes lists: `0-3,8`. */
+
 import type { CpuPlan, CpuRole } from '../api/types';
 
 type Role = CpuRole['role'];

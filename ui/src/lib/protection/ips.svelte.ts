@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** The answers of `ips` and `blocks`, and the release of a blocked address. */
+
 import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
 import type { Blocks, Ips } from '../api/types';

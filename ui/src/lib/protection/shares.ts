@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Samples with all offloaded paths taken together, and the inspected share. */
+
 import { totalOf, type Sample } from '../live/ring';
 
 /** The samples with every path off the slow one taken together, under `flowtable`. */

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Level and sign of each state of inspection. */
+
 import type { IpsState, Level } from '../api/types';
 
 /** How bad each state is; `off` is neither good nor bad. */

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Part of the screen Protection and filters of alerts: in the address, and as the daemon's
+ * filter. */
+
 import type { AlertFilter } from '../api/types';
 
 export const parts = ['now', 'policy', 'rules'] as const;

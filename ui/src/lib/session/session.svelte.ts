@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** The session of the page: kept in sessionStorage, login and logout, its end on the router, and
+ * whether it may write. */
+
 import { Fault } from '../api/errors';
 import { logIn } from '../api/fastpath';
 import { NULL_SESSION, type Ubus } from '../api/ubus';

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Options that a host page gives, and the objects that all screens share. */
+
 import { createContext } from 'svelte';
 import { Fastpath } from '../api/fastpath';
 import { RequestPace } from '../api/pace';

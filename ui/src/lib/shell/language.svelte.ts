@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** The language of the page: of the host page, else the user's choice, else the browser's, else
+ * English. */
+
 import { setNumberLocale } from '../format/units';
 import { known, setLanguage } from '../i18n/t';
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** The screens in the order of the navigation, which of them work without the daemon, and their
+ * addresses. */
 
 /** The screens of the navigation: where the owner looks, and where they change something. */
 export const groups = {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Fetches the style sheet of the page, and puts it on a document or shadow root. */
 
 let sheet: Promise<CSSStyleSheet> | undefined;
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Which backups are refused before they are sent: format, names, links, more than 32 MiB. */
 
 /** Why an archive is not a backup of a router's configuration. */
 export type Flaw = 'not-gzip' | 'truncated' | 'not-tar' | 'outside' | 'link' | 'foreign' | 'large';

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Backup and upload by cgi-io, 10 minutes for each, and the faults of their answers. */
+
 import { Fault } from '../api/errors';
 
 /** Programs of OpenWrt's package cgi-io, which uhttpd runs. */

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Severities of syslog as levels, and the filter of the log. */
 
 /** A record of logd. */
 export interface Entry {

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Logins in `/etc/config/rpcd`: rights of administrators and viewers, viewers with dangerous
+ * rights, names. */
+
 import type { Draft } from '../form/draft.svelte';
 import { list, text, type Section } from '../form/sections';
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Places of boxes and wires of the drawing: columns, sizes, four lines of hosts for a port, the
+ * fast path. */
+
 import type { Link, Topology } from '../api/types';
 import { spelled } from '../format/foreign';
 import {

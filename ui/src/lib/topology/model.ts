@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Networks and the devices below them, which are uplinks, hosts behind a port, and the state of a
+ * device. */
+
 import type { Bridge, BridgePort, EngineState, Interface, Link, Topology } from '../api/types';
 
 /** Every VLAN of the bridges and of VLAN devices, in order. */

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Which interfaces are WANs; their options and ranges, port and VLAN, packets of 1500 bytes over
+ * PPPoE (RFC 4638), lines of the log about one. */
+
 import type { Draft } from '../form/draft.svelte';
 import type { Spec } from '../form/Form.svelte';
 import { isOn, list, text } from '../form/sections';

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** The state of radios as netifd has it, names of SSIDs by device, and which devices are access
+ * points. */
+
 import { Fault } from '../api/errors';
 import type { Radio } from '../api/types-wireless';
 import type { App } from '../shell/app.svelte';

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** SSIDs as ports of the matrix of VLANs: names, and how one is put into a VLAN. */
+
 import type { Draft } from '../form/draft.svelte';
 import { list, text, type Section } from '../form/sections';
 import type { Vlan } from '../network/matrix';

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Radios and SSIDs in UCI: encryptions, channels of each band, checks of SSID, key and country,
+ * networks. */
+
 import type { Draft } from '../form/draft.svelte';
 import { isOn, list, MASK, text, type Options, type Section } from '../form/sections';
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** The network for guests that the wizard makes: name, first VLAN and address (30), port. */
+
 import type { Draft } from '../form/draft.svelte';
 import { list } from '../form/sections';
 import { addVlan, bridgesOf, join, removeVlan, vlansOf } from '../network/matrix';

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** One SSID and key into a network at every radio: encryption, guests, and which choices of the
+ * owner stay. */
+
 import type { Draft } from '../form/draft.svelte';
 import { list, text, type Section } from '../form/sections';
 import {

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Texts of a finding in the language of the page, by its group, code and id; else in the router's
+ * English. */
+
 // The router sends its findings as codes with parameters and English texts. Each other language
 // has its own texts here, under the keys of the doctor's `texts/en.json`.
 import { translated, type Params as Values } from '../../i18n/t';

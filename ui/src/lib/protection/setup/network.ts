@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Whether a text is an address or a network in CIDR form; the router checks more. */
 
-/** Whether a text is an address or a network in CIDR form. The router looks closer. */
 export function isNetwork(text: string): boolean {
   const [address = '', prefix, more] = text.split('/');
   const four = isIpv4(address);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** How each option of policy and rules is edited, closed lists of values, names of sources, sizes
+ * such as `1 MiB`. */
 
 import { defaultOf } from '../../form/defaults';
 import { isOn as isSet, text, type Section } from '../../form/sections';

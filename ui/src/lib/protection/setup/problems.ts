@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Checks on the page of options of policy and rules: numbers, networks, devices, zones, URLs,
+ * verification. */
+
 import type { IpsPolicy } from '../../api/types';
 import type { Problem } from '../../form/change.svelte';
 import { list as listOf, MASK, text as textOf, type Section } from '../../form/sections';

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/** Which policies never apply, because one before them takes all their connections. */
+
 import type { Section } from '../../form/sections';
 import { isOn, placeOf } from './options';
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What each path has carried, and the rates made of it.
+//! Flows, bytes and packets summed by path, rates of the paths between two dumps, and the offload
+//! ratio of the last 10 s and in total. Which path a flow's bytes count for: `table/credit.rs`.
 
 use std::collections::VecDeque;
 

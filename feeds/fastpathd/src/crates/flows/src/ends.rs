@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! An index of flows by their ends: an alert knows no more of a connection.
+//! Index of flows by protocol and both ends, with the addresses of all three sides of NAT: the
+//! look-up for alerts. Protocols without ports are not in it; `table/find.rs` searches for those.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::net::IpAddr;

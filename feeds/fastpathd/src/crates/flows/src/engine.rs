@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The engine in force, as far as it affects flows.
+//! Engine in force, exclusions and `passed` bits of the connection mark, as the daemon hands them
+//! to the flow table.
 
 use model::{Engine, Exclude};
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One flow as the table keeps it: slim, because there are a hundred thousand.
+//! One flow as the table keeps it: counters and rates, counters that were set to zero, how a rate
+//! without traffic fades (0 after 5 s), the last 16 steps of its life, and when an entry with the
+//! same tuple is another connection.
 
 use std::net::IpAddr;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Flows summed up by host, service, VLAN or path.
+//! Flows summed up by host, service, VLAN or path: columns of a group, which hosts are inside
+//! (zones whose names do not begin with `wan`), and the order of groups.
 
 use std::cmp::Ordering;
 use std::net::IpAddr;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The handshake between the flow table and the eBPF engine: one state machine for each flow.
+//! The handshake between flow table and eBPF engine, one state machine for each flow: window
+//! tracking off, installation, refusal, when a refused flow is requested again. Also which version
+//! of the firewall's rules a flow has passed.
 //!
 //! `docs/design/offload-handshake.md` draws it. Nothing here knows of the table or the engine:
 //! an event goes in, the next state and at most one action come out.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Intrusion prevention, as far as it affects flows: whose packets go to Suricata.
+//! Inspection as it affects flows: which connections go to Suricata (policies in order, exempt
+//! networks, default action), and a flow's inspection status from its mark. The nftables rules for
+//! it are in crate `ruleset`, `rules/inspect.rs`.
 
 use std::net::IpAddr;
 

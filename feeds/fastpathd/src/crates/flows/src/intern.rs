@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Interned values: each is stored once and referred to by a small number.
+//! Interned values (sides and host names of flows): each is stored once and referred to by a number
+//! of 32 bits.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;

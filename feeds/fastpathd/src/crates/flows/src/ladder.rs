@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Path and reason of a flow: a ladder of rungs, the first that holds decides.
+//! Decides path and reason of a flow: a ladder of rungs in the order of the kernel's own checks,
+//! the first that holds decides. Also the time limits: idle after 30 s without a packet, not taken
+//! after 5 s of traffic.
 //!
 //! The order is that of the kernel's own checks where it has one (`nft_flow_offload_eval` in
 //! `net/netfilter/nft_flow_offload.c`), so that the reason named is the one that came first.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A filter prepared for one pass over the table: strings are compared once each, flows by number.
+//! Applies the filter of a query to flows: path, reason, inspection, protocol, VLAN, zone, host,
+//! family and search terms. Strings are compared once each, flows by number. How a term matches
+//! addresses and ports: `text.rs`.
 
 use std::net::IpAddr;
 

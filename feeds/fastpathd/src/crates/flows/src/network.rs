@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The network as the flow table needs it.
+//! The trait by which the flow table asks for the network: side of an address, own addresses,
+//! policy routing, host names. Also when a side is outside of the flowtable for certain.
 
 use std::net::IpAddr;
 use std::rc::Rc;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Putting flows in order: every column becomes a number, and only the page asked for is sorted.
+//! Sort key of a flow for each column, as a number; only the page asked for is sorted. The order of
+//! groups is in `groups.rs`.
 
 use std::net::IpAddr;
 

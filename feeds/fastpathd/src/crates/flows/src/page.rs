@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Answers in the shapes of the API's schemas.
+//! Types of the replies of `flows`, `flow` and `top`. Columns of a flow and their values are in
+//! `rows.rs`, columns of a group in `groups.rs`.
 
 use serde::Serialize;
 

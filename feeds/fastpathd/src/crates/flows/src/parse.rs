@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Reads request objects, with errors that name the field and its value.
+//! Reads the fields of a request by type, range and length; errors name the field and its value.
+//! Defaults and limits of the requests are in `query.rs` and `history.rs`.
 
 use serde_json::{Map, Value};
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The closed lists of the API: paths and reasons.
+//! The closed lists of the API: paths from worst to best, which of them are offloaded, and reasons.
+//! Which reason a flow gets is decided in `ladder.rs`.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Names of layer 4 protocols and of well-known services.
+//! Tables: names of layer 4 protocols, protocols with ports, names of well-known services by port.
 
 /// ICMP.
 pub(crate) const ICMP: u8 = 1;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Questions to the flow table, made from the requests of the API.
+//! Requests `flows` and `top`: defaults and limits (100 rows, at most 500; `top` 10, at most 100;
+//! 200 characters of text), filter fields, groupings, sort columns.
 
 use std::net::IpAddr;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Flows as rows of the API.
+//! Columns of a flow in the API, in their order, and the value of each.
 
 use ctnetlink::TcpState;
 use serde::ser::{Serialize, SerializeStruct, SerializeTuple, Serializer};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Matches one word of a text filter against addresses and ports without formatting them: a hundred
-//! thousand flows have to be searched within a few milliseconds.
+//! Matches one search term against addresses and ports: digits of a port, `:443` for exactly this
+//! port, part of an IPv4 or IPv6 address, a network such as `10.10.0.0/16`. Nothing is formatted: a
+//! hundred thousand flows are searched within a few milliseconds.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

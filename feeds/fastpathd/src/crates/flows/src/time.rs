@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Moments.
+//! A moment on the monotonic clock and in Unix milliseconds, and how one becomes the other.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Totals by path and the offload ratio, in the shapes of the API.
+//! Types of the totals by path and of the offload ratio in the API. `accounts.rs` computes them.
 
 use serde::Serialize;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Facts that both the daemon's `status.health` and the doctor report, each judged by one function.
-//! The daemon adds a text; the doctor adds evidence, impact, remedy and fix.
+//! Findings that both the daemon's `status.health` and the doctor report, each judged by one
+//! function: accounting off, conntrack table 80 % full, another engine in force than configured,
+//! fw4's own offloading, zones open to the Internet. Texts and fixes are added by daemon and
+//! doctor.
 
 use config::exposure::Exposure;
 use serde::Serialize;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Addresses that are blocked for a time. The list says what the kernel's sets should hold.
+//! The list of blocked addresses: when a block ends, how many a family may have, which addresses
+//! are never blocked (own, exempt, link-local, multicast). Offenders come from `eve/events.rs`; the
+//! nft sets are changed in crate `ruleset`, `block.rs`.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Suricata's command socket.
+//! Suricata's command socket: commands, time limit, longest answer (1 MiB), and the repetition of a
+//! reload of rules, whose number and pause the caller gives.
 //!
 //! Messages are JSON objects, each on a line of its own; the client begins with the version of
 //! the protocol. Suricata serves all clients from one thread with blocking reads, so everything

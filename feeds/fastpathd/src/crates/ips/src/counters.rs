@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Suricata's own counters, of its `stats` events and of command `dump-counters` alike.
+//! Suricata's counters that are read from its `stats` events and from `dump-counters`: their paths
+//! in the JSON, and which are added up.
 
 use serde_json::Value;
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Whether Suricata is inline, as a state and as a text.
+//! States of inspection (off to failing closed), how they follow from an observation, and when the
+//! gate in front of the queues opens. Time limits of hangs and starts are in `health/progress.rs`,
+//! those of lost and late packets in `health/strain.rs`.
 //!
 //! A [`Health`] receives an observation about every half second, and reports within two seconds
 //! when Suricata is gone or hangs. Time is passed in, as everywhere.

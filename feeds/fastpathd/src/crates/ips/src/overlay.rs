@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Our configuration of Suricata, merged over the one of its package.
+//! Our YAML for Suricata, included after the one of its package: paths of sockets and rule files,
+//! `HOME_NET` and other variables, event types of EVE, CPU affinity, logging, and Suricata's
+//! arguments. Capture and inspection are in folder `overlay`.
 //!
 //! `--include` is read after the main file and *replaces* every top-level section it names (a
 //! key with dots would merge, a missing file is silently ignored). So every section here is

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Whether the chosen mode can work on the chosen ports.
+//! Refuses modes `ids` and `inline` on unsuitable ports: an unknown device; for `inline` also a
+//! bridge port, a port that others stand on, one with an address, two different MTUs.
 
 use config::{Fault, Problem};
 use model::InspectionMode;

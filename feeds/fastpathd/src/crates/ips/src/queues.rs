@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! `/proc/net/netfilter/nfnetlink_queue`: who listens on which queue, and how it keeps up.
+//! Parses `/proc/net/netfilter/nfnetlink_queue`: who listens on which NFQUEUE, and its waiting,
+//! handled and dropped packets.
 
 use std::ops::RangeInclusive;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Section `ips` of the configuration, checked.
+//! Section `ips` of `/etc/config/fastpath`: options, defaults and ranges (mode, fail, budget,
+//! queues, depth, memory, ports, blocks).
 
 use std::collections::BTreeSet;
 use std::str::FromStr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Texts that came from the network.
+//! Cuts a text that came from the network to a number of bytes, at a whole character.
 
 /// At most `longest` bytes of it, whole characters only. Control characters stay: they are data,
 /// and escaping them is up to the output.

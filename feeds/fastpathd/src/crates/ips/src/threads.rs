@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which CPUs Suricata's threads run on.
+//! CPUs of Suricata's threads, one queue for each worker, and the CPU to which Suricata really pins
+//! each worker. Crate `cpu` decides which CPUs inspect.
 
 use std::collections::BTreeSet;
 

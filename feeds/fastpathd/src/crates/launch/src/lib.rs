@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Where our programs find others, which rights they start them with, and how long they wait.
+//! `PATH` of our programs, and how they start others without capabilities. Deadlines are in
+//! `supervise.rs`; limits of memory and CPU time in crate `plugin`, `process.rs`.
 
 mod supervise;
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A program run to its end or to a deadline, whichever comes first.
+//! Runs a program in its own process group to its end or to a deadline, passes its output on piece
+//! by piece, and kills the group otherwise. The callers choose the time: `process.rs` of crates
+//! `plugin` and `rules`.
 
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A connection, as flow table, conntrack and eBPF engine identify it.
+//! A connection (id, conntrack zone, tuples of both directions), as flow table, conntrack and eBPF
+//! engine identify it.
 
 use ctnetlink::Tuple;
 

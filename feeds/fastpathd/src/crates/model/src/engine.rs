@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! How established flows are offloaded.
+//! The engines by their names in UCI (off, flowtable, flowtable-hw, ebpf) and the default.
 
 config::named! {
     /// The engine that offloads established flows.

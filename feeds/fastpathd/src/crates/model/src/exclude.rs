@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Flows that the configuration keeps on the slow path.
+//! Section `exclude` of `/etc/config/fastpath`, flows kept on the slow path: its options, refused
+//! conditions, and whether a connection matches. Its nftables rules are in crate `ruleset`,
+//! `rules.rs`.
 
 use std::fmt;
 use std::str::FromStr;

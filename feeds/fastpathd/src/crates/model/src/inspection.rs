@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which packets Suricata inspects, and how they reach it.
+//! Values and defaults of options about inspection: action (inspect, none, always), mode (nfq, ids,
+//! inline), fail (open, closed), spread (hash, fanout); and the gate (queue, open, closed).
 
 config::named! {
     /// Action of the policy for a connection.

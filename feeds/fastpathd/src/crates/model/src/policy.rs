@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! An inspection policy on the devices of this machine.
+//! An inspection policy resolved to layer 3 devices, and whether a connection between two devices
+//! matches. The section `policy` is read in crate `ruleset`, `policy.rs`.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Attributes: `struct nlattr` and its value.
+//! Reads and writes attributes (`struct nlattr`): type without its flags, value, padding.
 
 /// Bytes of `struct nlattr`.
 const HEADER: usize = 4;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Requests whose answers are awaited on the spot.
+//! Blocking requests and dumps: 2 s for an answer, up to 5 dumps, without a pause, of a table that
+//! changes meanwhile.
 
 use std::io;
 use std::time::Duration;

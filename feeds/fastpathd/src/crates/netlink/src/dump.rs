@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A table in batches, without blocking the thread.
+//! A dump datagram by datagram, without blocking the thread. A pass that was interrupted is
+//! reported and not repeated.
 
 use crate::error::RequestError;
 use crate::message::{Message, messages};

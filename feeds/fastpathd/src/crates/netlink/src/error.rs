@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Why the kernel did not answer as it was asked.
+//! Why a netlink request failed, and the kernel's refusal with its error number and text.
 
 use std::fmt;
 use std::io;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Families of generic netlink, which are found by their names.
+//! Generic netlink: finds the number of a family by its name, and sends it commands.
 
 use crate::attribute::{attribute, push_attribute};
 use crate::client::Client;

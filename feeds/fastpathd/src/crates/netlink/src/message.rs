@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Messages: `struct nlmsghdr` and what follows it.
+//! Reads and writes messages (`struct nlmsghdr`): flags, types, how an answer ends, the text of an
+//! extended acknowledgement.
 
 use crate::attribute::attribute;
 use crate::error::Refusal;

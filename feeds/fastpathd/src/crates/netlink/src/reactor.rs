@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A non-blocking netlink socket on tokio's reactor.
+//! A non-blocking netlink socket on tokio's reactor: multicast groups, receive buffer, and how lost
+//! events show (`ENOBUFS`).
 
 use std::io;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A netlink socket.
+//! Opens a netlink socket: protocol, port, options, receive timeout and buffer, datagrams of 64 KiB
+//! from the kernel alone.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};

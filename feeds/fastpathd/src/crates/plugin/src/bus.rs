@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Calls of other objects, within a time.
+//! Calls of other objects on ubus: 10 s for each unless stated, none is repeated (the daemon's are,
+//! in crate `fastpathd`, `bus/connection.rs`); which ubus status an error has, and whether the call
+//! may have been carried out.
 
 use std::cell::RefCell;
 use std::path::PathBuf;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One call: its arguments, and how it can be refused.
+//! Arguments of a call by type, the caller's session, and the form of a refusal: an object `error`
+//! with `code` and `text`.
 
 use serde_json::{Value, json};
 

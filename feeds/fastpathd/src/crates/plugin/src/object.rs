@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The parts of an object, and its description for rpcd.
+//! Methods of an object with the types of their arguments, and the description that rpcd gets for
+//! `list`.
 
 use std::pin::Pin;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Programs that are run for a call. They run as root, on what others have written, on routers
-//! with little memory: each has limits, and is killed if its call ends before it.
+//! Limits of programs that run as root for a call: time (`LONGEST` is 25 s) and as much on a CPU,
+//! bytes of output, address space of half the memory (64 to 512 MiB), no core. They are killed if
+//! the call ends first.
 
 use std::io;
 use std::os::unix::process::CommandExt;

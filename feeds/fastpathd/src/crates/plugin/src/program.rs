@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The program that rpcd runs: `PROGRAM list`, `PROGRAM call METHOD`.
+//! The program that rpcd runs: `PROGRAM list`, `PROGRAM call METHOD`; the object is chosen by the
+//! link's name, arguments have 1 MiB at most.
 
 use std::ffi::OsString;
 use std::io::{Read, Write};

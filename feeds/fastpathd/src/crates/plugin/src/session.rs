@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! rpcd's object `uci`, by a session of our own.
+//! rpcd's object `uci`, by a session of our own: its rights, how long it lives (30 s for a few
+//! calls), and the values of a file.
 //!
 //! Without a session rpcd works on what a shell has staged and not committed (`uci set`, in
 //! `/tmp/.uci`). A session has its own staged changes, and rights for the files that it is made

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A source's archive: downloaded and verified, or found to be the one at hand.
+//! Gets a source's archive: when it is downloaded and when the one at hand is the same, how it is
+//! verified, and the longest files with checksums (64 KiB) and signatures (4 KiB).
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The rule files inside an archive of a stranger: gzip, tar, both, or one plain file.
+//! Reads gzip, tar, both or plain text from an untrusted source: limits (bytes, 4096 entries, names
+//! of 200 bytes), refused names and kinds of entries.
 //!
 //! Everything is read as a stream. Nothing is written under a name from the archive; names that
 //! would leave a folder are refused all the same, because an archive with one is not a rule set.

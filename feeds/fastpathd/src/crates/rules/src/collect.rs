@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One archive, read down to the rules that are wanted of it.
+//! Reads an archive down to the selected rules, made drops where the settings say so; at most
+//! 500,000 rules and 20 notes of a source. The selection is in `select.rs`; which rules are left
+//! out or never made a drop: `rule.rs`.
 
 use std::io::BufRead;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Downloads, by the program the router has.
+//! Downloads by uclient-fetch, curl or wget: their order and options, the second attempt (at once,
+//! if there was no connection), exit codes as texts, URLs without passwords.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One source during an update: its archive in use, and its report.
+//! One source during an update: whether its new download or its last good archive is used, and its
+//! report.
 
 use std::fs::File;
 use std::io::BufReader;

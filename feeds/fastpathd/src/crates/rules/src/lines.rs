@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The lines of a rule file, with continued lines joined, in bounded memory.
+//! Splits a rule file into rules and comments, with continued lines joined: longest rule 8192
+//! bytes, longest line 64 KiB, UTF-8 only.
 
 use std::io::{self, BufRead};
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Several sources merged into one rule file, and the mapping from its lines to theirs.
+//! Several sources merged into one rule file: which rule wins of several with the same number
+//! (ours, then the later revision), the file's header and version, and the source of each line.
 
 use std::collections::HashMap;
 use std::io::{self, Write};

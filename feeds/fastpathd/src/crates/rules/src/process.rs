@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A program run to its end or to a deadline, whichever comes first.
+//! Runs a program with a deadline, and keeps 256 KiB of its standard error. Killing it is in crate
+//! `launch`, `supervise.rs`.
 
 use std::io;
 use std::process::{Command, ExitStatus};

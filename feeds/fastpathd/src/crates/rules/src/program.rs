@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! `fastpath-rules update < REQUEST`, `fastpath-rules rollback STORE`,
-//! `fastpath-rules status STORE`.
+//! The program `fastpath-rules`: its commands `update`, `rollback` and `status`, exit codes,
+//! default store, progress and result as lines of JSON.
 
 use std::error::Error;
 use std::ffi::OsString;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What `fastpath-rules update` is asked to do.
+//! The request of `fastpath-rules update`: fields, defaults (300 s for a download and for the
+//! test), names of sources, URLs, and how a source may be verified.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

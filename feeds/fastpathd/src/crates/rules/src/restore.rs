@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Back to the set before.
+//! `rollback`: the previous rule set comes into force, the one in force becomes the previous one.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One rule, read as far as choosing and converting need it. Whether it is right in every
-//! respect is for Suricata's own test to say.
+//! Parses one Suricata rule. Which rules are never made a drop: with `noalert`, with bits that they
+//! set for others, or with another action than alert. Which are left out: those that need a file or
+//! set packet marks. All else is for Suricata's own test, `trial.rs`.
 
 use std::ops::RangeInclusive;
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Which rules of a source are taken, and which of them drop.
+//! Selects a source's rules by `category`, `disable` and `drop`: forms of a selector (`SID`,
+//! `GID:SID`, `cat:NAME`), and selectors that match nothing. Rules that are never made a drop are
+//! in `rule.rs`.
 
 use std::collections::BTreeSet;
 use std::fmt;

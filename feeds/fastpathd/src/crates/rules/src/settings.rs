@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The sections `rules` and `update` of `/etc/config/fastpath`.
+//! Sections `rules` and `update` of `/etc/config/fastpath`: options, defaults (daily at 4, store,
+//! 256 MiB), and the request made of them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The state that is stored with the rules and reported about them.
+//! Fields of `state.json` and of the report: outcomes of an update (updated to restored), the state
+//! and counts of each source.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

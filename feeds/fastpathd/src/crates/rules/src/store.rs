@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The folder with the rules in force, the set before, each source's last good archive, and the
-//! state.
+//! The folder with the rules in force (`current.rules`), the previous set, each source's last good
+//! archive, `state.json` and the lock; how files are swapped.
 //!
 //! `current.rules` is only ever replaced by a rename, so Suricata finds a whole file at any time.
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Suricata's own test of a rule file, and its errors in terms of the sources.
+//! Runs the test of a rule file by Suricata, and finds the source, file and line of each error in
+//! its output (100 faults, 256 KiB).
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One update, from the settings to rules in force.
+//! The order of one update: gather, merge, test, swap; sources with faults fall back until the rest
+//! passes the test; the outcome. When an update is due: crate `fastpathd`, `rules/mod.rs`.
 //!
 //! A source that fails does not stop the others: its last good archive goes on in its place,
 //! with the choices of now. Only what passed Suricata's test as a whole comes into force.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Whether an archive is the one its maker meant: SHA-256, or a signature of usign or signify.
+//! SHA-256 of an archive, forms of a published checksum file, and signatures and public keys of
+//! usign or signify (Ed25519).
 
 use std::io::{self, Read};
 

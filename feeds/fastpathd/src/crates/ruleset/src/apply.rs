@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Applies a plan.
+//! Brings a plan into force by nft: checks, applies, reads back, restores. When gate or devices are
+//! replaced alone, and which parts are left out where devices, flowtables or `nft_queue` are
+//! missing.
 
 use std::collections::BTreeSet;
 

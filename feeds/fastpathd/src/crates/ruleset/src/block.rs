@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Addresses whose packets are dropped for a limited time.
+//! Blocks and releases addresses in the nft sets `blocked4` and `blocked6`: timeout, comment, a
+//! full set. Which addresses are blocked is decided in crate `ips`, `blocks.rs`.
 
 use std::net::IpAddr;
 

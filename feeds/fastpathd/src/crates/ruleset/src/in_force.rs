@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The rules in the kernel, as nft lists them.
+//! Parses `nft -j list table inet fastpath`, and compares it with a plan: offload flag, devices,
+//! comments of rules, gate. Also counters and blocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Settings of the IPS that the rules depend on.
+//! Parameters of the inspection rules: marks, queues, policies, budgets, exempt networks, gate. The
+//! rules are in `rules/inspect.rs`, the options in crate `ips`, `settings.rs`.
 
 use config::Network;
 use model::{Action, DevicePolicy, Gate, Spread};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Meaning of our bits of the mark.
+//! Which bits of `mark_mask` mean bypass (the highest), spent (the lowest) and passed (two
+//! between), on packets and on connections.
 
 /// Our bits of the packet mark and of the connection mark.
 ///

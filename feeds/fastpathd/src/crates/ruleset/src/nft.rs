@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The program nft, behind a trait.
+//! Runs nft to check, apply and list, 10 s for each call; its errors. Behind a trait.
 
 use std::future::Future;
 use std::io;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The settings, resolved on the devices of this machine.
+//! Decides which devices are in the flowtable, and why others are not (ignored, not named, missing,
+//! held by eBPF), and whether a table is needed. Whether a device is eligible: crate `topology`,
+//! `lowest.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Inspection policies, and their resolution on the devices of this machine.
+//! Section `policy` of `/etc/config/fastpath`: options, unknown zones, and the devices of its zones
+//! and VLANs.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A plan in nft's language.
+//! A plan as nft scripts: the whole table, gate or devices alone, removal, probes; limits and order
+//! of blocked addresses. The chains and rules themselves are in `rules.rs`.
 //!
 //! Only device names of [`config::is_device_name`], checked names of excludes and policies,
 //! addresses and numbers get into the text, so nothing in the configuration can become a

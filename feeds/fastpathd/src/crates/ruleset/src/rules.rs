@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The chains of a plan, and the one that offloads.
+//! Chains of `table inet fastpath` and their priorities, and all rules but those of inspection:
+//! blocks, exclusions (VLAN, `PPPoE`, tunnels, shaped, `exclude`), `passed` marks, `flow add`; the
+//! digest in the last comment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

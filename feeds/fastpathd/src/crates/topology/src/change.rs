@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Changes of the model.
+//! The kinds of changes that the model takes: a full read, or links, addresses, routes, rules,
+//! neighbours, stations, queues, `PPPoE` sessions.
 
 use std::net::IpAddr;
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Decodes rtnetlink messages into changes.
+//! Decodes rtnetlink messages into changes: kinds of links, next hops, valid neighbours, bridge
+//! VLANs, and the queueing disciplines that count as default. Routing rules are decoded in
+//! `rules.rs`.
 //!
 //! `netlink-bindings`, which is generated from the kernel's specifications, decodes most
 //! attributes. The specifications lack the VLANs of bridge ports, `RTA_VIA` and `RTA_MULTIPATH`,

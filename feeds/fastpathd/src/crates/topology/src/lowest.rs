@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Devices of a flowtable: the lowest ones of every forwarding path.
+//! Which devices belong into a flowtable (the lowest ones of every forwarding path) and why,
+//! devices kept for `PPPoE` sessions that are down, and the tunnels that packets are routed over.
+//! Which kinds count as tunnels is listed in `side.rs`.
 //!
 //! The flowtable's hook is at a device's ingress. The packets of a path enter by its lowest
 //! device, and the kernel walks down to the same device when it resolves the egress of a flow, so

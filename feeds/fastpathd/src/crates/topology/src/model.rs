@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The model: the current state of the network.
+//! The current state of the network, and how each change alters it: own addresses, resolved next
+//! hops, stations, lower devices, and when the generation grows.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Whether packets may be routed by more than their destination.
+//! Whether packets may be routed by more than their destination: a VRF, routing rules, routes for
+//! some sources, several next hops. Which rules match a packet: `rules.rs`.
 
 use std::net::IpAddr;
 

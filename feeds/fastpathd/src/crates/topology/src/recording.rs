@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Recordings made on x86, converted to this machine's byte order.
+//! For tests: recordings made on x86, converted to this machine's byte order.
 //!
 //! rtnetlink has numbers in the machine's order, addresses as on the wire. Only those numbers are
 //! turned that this crate reads.

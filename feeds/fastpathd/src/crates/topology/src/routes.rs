@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Longest prefix match over the tables that the default routing rules consult.
+//! Longest prefix match over the tables local, main and default, metrics, and whether a route
+//! depends on the source or on a hash.
 //!
 //! Policy routing (further rules and tables, VRF) is not modelled: a flow that it routes is shown
 //! with the route of the default tables.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Routing rules (`ip rule`), and whether they may route a packet differently than the tables that
-//! the default rules consult.
+//! Routing rules (`ip rule`): decoding, the three defaults, which rules may match a packet, and
+//! whether they may route it differently than the tables that the defaults consult.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

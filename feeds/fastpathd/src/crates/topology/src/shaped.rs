@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Configured queueing disciplines and policers that offloaded packets bypass: one definition for
-//! all engines.
+//! all engines. Which disciplines count as default is listed in `decode.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

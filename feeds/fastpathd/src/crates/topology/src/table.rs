@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The tables of rtnetlink, and the requests that dump them.
+//! The eight tables of rtnetlink that are read, and the request that dumps each.
 
 use netlink::push_attribute;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Objects of the kernel's network as plain values.
+//! Types: links and their kinds, addresses, routes, neighbours, stations, bridge VLANs, queueing
+//! disciplines, `PPPoE` sessions and dialers.
 
 use std::fmt;
 use std::net::IpAddr;

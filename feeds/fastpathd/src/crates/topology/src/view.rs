@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Bridges and `PPPoE` sessions, assembled for display.
+//! Bridges with the VLANs of their ports, and `PPPoE` sessions with their devices, for the answer
+//! `topology`.
 
 use crate::model::Topology;
 use crate::types::{Link, LinkKind, Mac, Name, PortVlan};

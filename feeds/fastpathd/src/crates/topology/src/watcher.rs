@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Follows the kernel: full reads and events.
+//! Follows the kernel: multicast groups, receive buffer of 1 MiB, a full read after lost events,
+//! and the pause (1 s) before `PPPoE` sessions are read again.
 
 use std::io;
 use std::path::Path;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! JSON-like values in blobmsg form: named, typed attributes.
+//! JSON-like values in blobmsg form: type numbers, how JSON types map to them, deepest nesting
+//! (32), decoding. Encoding is in `serializer.rs`.
 //!
 //! | JSON | blobmsg |
 //! | --- | --- |

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Errors of the codec, of a connection to ubusd, and of a call.
+//! Errors of the codec, of a connection to ubusd, and of a call, and the ubus status of a failed
+//! call.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Frames: an eight-byte head (version, kind, sequence, peer) and one blob that holds the
-//! attributes.
+//! attributes; numbers of kinds and attributes, largest message (1 MiB).
 
 use crate::blob::{Blob, Blobs, Writer};
 use crate::{Blobmsg, DecodeError, EncodeError, Status};

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What a program asks of the bus.
+//! Requests to the bus: call, list, publish, notify, subscribe, listen, send an event. Calls have
+//! the caller's time, requests to ubusd itself 10 s. None is repeated here; the daemon does so in
+//! crate `fastpathd`, `bus/connection.rs`.
 
 use std::time::Duration;
 

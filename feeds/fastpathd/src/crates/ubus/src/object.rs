@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! An object that a program registers on ubus: its methods and the types of their arguments.
+//! An object that a program registers on ubus: its methods, the types of their arguments, and which
+//! JSON values fit a type.
 
 use serde_json::Value;
 

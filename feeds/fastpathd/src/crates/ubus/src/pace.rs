@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! How fast answers may go out.
+//! How fast answers may go out: 512 KiB at once, then 5 MiB a second.
 //!
 //! ubusd keeps at most 1 MiB for a client that reads slowly (`UBUS_CLIENT_MAX_TXQ_LEN`) and
 //! silently drops the rest: the caller then gets status 0 and no data. All calls from the web share

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! From any value of serde to blobmsg, in one pass.
+//! Encodes any value of serde as blobmsg, in one pass: width of integers, numbers that are not
+//! finite, variants, keys.
 
 use serde::Serialize;
 use serde::ser;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Packages as values.
+//! Packages, sections and options as values: spellings of a switch, lists split at white space, the
+//! JSON of `uci get`, and when two packages are the same configuration.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! UCI's file format, strictly.
+//! Parses UCI's file format, strictly: quotes, escapes, comments, names of anonymous sections,
+//! sections of one name.
 //!
 //! Stricter than libuci where a typing error would go unnoticed: a quote must be closed, a
 //! semicolon must be quoted, and an option belongs to a section.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Packages as text.
+//! Writes a package as a file of `/etc/config`, and quotes its values.
 
 use crate::package::{Package, Section, Setting};
 

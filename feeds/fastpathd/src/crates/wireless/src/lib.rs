@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The ubus object `fastpath.wireless`: radios and SSIDs.
+//! The ubus object `fastpath.wireless`: which fields of radios and SSIDs are copied from netifd's
+//! answer.
 //!
 //! netifd's `network.wireless status` answers with the whole configuration of each radio, keys and
 //! passwords of RADIUS servers included, so no viewer may call it. This object copies only

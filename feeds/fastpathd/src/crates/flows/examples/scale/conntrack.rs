@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A network namespace of our own, and its conntrack table as the kernel sends it.
+//! Network namespace, addresses, nft rules and sysctls of the recording, and the dump of its
+//! conntrack table to a file.
 
 use std::io::Write;
 use std::path::Path;

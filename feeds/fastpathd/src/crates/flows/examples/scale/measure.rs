@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Time and memory of one recorded dump.
+//! Measurements on one recorded dump: refresh, first refresh, refresh after a change of the
+//! network, pages, groups, finds, peak memory; the queries asked, and the best of nine runs of
+//! each.
 
 use std::fs::File;
 use std::io::Read;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Making real conntrack entries: packets between many addresses, all on loopback.
+//! Makes real conntrack entries on loopback: the mix of UDP, TCP, IPv4, IPv6, NAT, ICMP, GRE and
+//! ESP. Also why nothing can be recorded here: no root, no conntrack, no `ip` or `nft`.
 
 use std::net::{
     IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream, UdpSocket,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! How fast this machine is now, at work of the same kind: what limits in milliseconds go by.
+//! Speed of this machine now, at work of the same kind (allocations, hashes, sorting): limits in
+//! milliseconds are scaled by it.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What the table answers: pages, single flows, the busiest.
+//! Answers `flows`, `flow` and `top` from the table: filter, order and page of flows or groups, and
+//! which sort columns do not go with a grouping.
 
 use std::cmp::Ordering;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What the growth of a flow's counters is credited to.
+//! Which path the growth of a flow's counters is credited to, and which part of it was inspected
+//! before inspection ended: by the budget, else by 1 MiB.
 
 use ctnetlink::{Counters, Entry};
 use model::Engine;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What the daemon feeds into the table: dumps, events, look-ups.
+//! How dumps, events, look-ups and re-inspection change the table: new, ended, restarted and reset
+//! entries. Also which flows are to be looked up early: young ones among the newest 4096, and those
+//! that have left inspection.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Finds flows by their ends or by an address.
+//! Finds flows by their ends (for alerts) or by an address (for blocks and stations that move). Of
+//! protocols without ports only the newest 4096 flows are searched.
 
 use std::net::{IpAddr, SocketAddr};
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Where the flows are: by the kernel's id, and by their ends.
+//! Positions of flows by the kernel's id: insertion, removal, ids of two flows that share the
+//! kernel's, when a flow was born, and when memory is released after a flood.
 
 use ctnetlink::Entry;
 

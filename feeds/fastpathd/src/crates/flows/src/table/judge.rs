@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Decides the path of flows, after a change of the engine, of inspection, of routes or of the
-//! flow itself.
+//! Collects the facts that `ladder.rs` judges, and decides path and reason again after a change of
+//! engine, inspection, routes or flow. Requests offload to eBPF, or that the `passed` bits be
+//! cleared.
 
 use std::rc::Rc;
 use std::time::Duration;

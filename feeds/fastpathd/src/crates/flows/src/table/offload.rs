@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Offloading to the eBPF engine: requests, their outcome, what the engine counts.
+//! Requests to the eBPF engine, their outcomes and the packets that it counted; what a change of
+//! the firewall's rules means for flows. The states of the handshake are in `handshake.rs`.
 
 use ctnetlink::{Counters, Entry, TcpState};
 use model::Connection;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What Suricata's answers mean.
+//! Parses the answers of Suricata's command socket: OK and NOK, numbers of loaded and failed rules,
+//! at most 32 failed rules with texts of 256 bytes.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A rule that fired.
+//! Fields of an alert, and of the offence that its source may be blocked for.
 
 use std::net::IpAddr;
 

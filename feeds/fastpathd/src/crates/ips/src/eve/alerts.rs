@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The last alerts, to be asked for.
+//! Ring of the last 1000 alerts, and the filter and pages of the method `alerts`.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;

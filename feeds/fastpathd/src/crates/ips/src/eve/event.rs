@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One line of the stream.
+//! Parses one line of EVE: the event types that count (alert, drop, flow, tls, quic, stats),
+//! lengths of texts, whether the packet was dropped, the requested host or name, and who is the
+//! offender.
 
 use std::net::IpAddr;
 

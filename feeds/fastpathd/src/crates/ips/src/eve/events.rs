@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The events that are kept.
+//! State made of Suricata's events: alerts, counters, drops, visibility, and at most 256 offenders
+//! to be blocked, of connections whose both ends have spoken.
 
 use std::net::IpAddr;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A stream cut into lines of bounded length.
+//! Cuts the EVE stream into lines of at most 64 KiB; longer ones are skipped and counted.
 
 /// Longest line that is kept. Without payloads an event has one to four kilobytes.
 pub(crate) const LONGEST: usize = 64 * 1024;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The socket that Suricata connects to.
+//! The Unix socket that Suricata sends EVE to: its mode, which users stay connected, one connection
+//! at a time.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

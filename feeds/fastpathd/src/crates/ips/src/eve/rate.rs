@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! A token bucket.
+//! A token bucket. The rates of events are in `reader.rs`.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! `2026-11-21T07:07:08.123456+0100` as Unix milliseconds.
+//! Parses the time of an EVE event, `2026-11-21T07:07:08.123456+0100`, to Unix milliseconds.
 
 /// None for any other format.
 pub(super) fn unix_ms(text: &str) -> Option<i64> {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What could be seen of the connections that ended.
+//! How much of ended connections could be read (plain, TLS and QUIC handshakes, encrypted), by
+//! application protocol or a list of ports, and their volumes.
 
 use super::event::FlowEnd;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! One observation.
+//! Facts about Suricata at one moment that its health is judged by: process, command socket,
+//! queues, drops, rules, event stream.
 
 use std::time::Duration;
 

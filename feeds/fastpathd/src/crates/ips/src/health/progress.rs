@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Whether Suricata is there and gets on.
+//! Whether Suricata is absent, starts, crashed, hangs or works, with the time limits: a hang (1 s
+//! with packets waiting, 1.5 s without), late answers (4 s), its start (300 s), a restart (120 s).
 
 use std::time::Duration;
 

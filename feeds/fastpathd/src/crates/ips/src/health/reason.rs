@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The reasons of a state, and how packets are handled meanwhile.
+//! Codes and English texts of the reasons for a state of inspection, and of the consequence for
+//! packets meanwhile.
 
 config::coded! {
     /// Why inspection is in its state. `said` is Suricata's, or the operating system's.

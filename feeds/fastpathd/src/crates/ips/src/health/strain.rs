@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Problems while Suricata works.
+//! Why working inspection is degraded: lost packets, queues that are not bound, a queue half full
+//! for over 2 s, late answers, no or failed rules, no events for 20 s. Losses and delays are
+//! reported for 10 s.
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! How packets get in: NFQUEUE, taps, or a bridge of two ports.
+//! How packets get to Suricata: NFQUEUE with bypass mark and `fail-open`, taps or a bridge of two
+//! ports by `AF_PACKET`; `max-pending-packets`, cluster ids.
 
 use super::{Overlay, bypass_mark};
 use model::{FailPolicy, InspectionMode};

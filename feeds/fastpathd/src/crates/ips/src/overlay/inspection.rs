@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Inspection and its depth: streams, protocols, memory, and what to do at its limits.
+//! Suricata's inspection: exception policies, memory caps and table sizes, stream depth and bypass,
+//! the application protocols that are on and off, body limits, detection.
 
 use super::Overlay;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The little of YAML that is written.
+//! Writes paths and lists of CPUs in YAML.
 
 use std::fmt::Write;
 use std::path::Path;

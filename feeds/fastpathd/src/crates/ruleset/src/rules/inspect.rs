@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The chains that pass packets to Suricata and receive them again.
+//! The chains that pass packets to Suricata and receive them again: policies, exempt networks,
+//! queue numbers and flags, the gate, bypass mark, budgets.
 //!
 //! `ips` decides which connections are inspected, by the devices of initiator and responder;
 //! packets that need no inspection (any more) get the bit "spent" and pass. The others go to
