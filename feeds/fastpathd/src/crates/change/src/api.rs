@@ -47,7 +47,7 @@ pub const OBJECT: Object = Object {
     ],
 };
 
-/// What edits would do.
+/// Edits, and their effects if they were applied.
 struct Judged {
     edits: Vec<Edit>,
     draft: Draft,
@@ -163,7 +163,7 @@ fn ended(id: u64, state: State) -> Map {
     map([("id", json!(id)), ("state", json!(state))])
 }
 
-/// The change that waits, and which one has ended last: what a page asks for every second.
+/// The change that waits, and which one has ended last. A page asks for it every second.
 async fn waiting(call: &Call) -> Result<Map, Refusal> {
     let caller = Caller::of(&call.bus, call.session()).await?;
     let changes = Changes::open(&call.bus)?;

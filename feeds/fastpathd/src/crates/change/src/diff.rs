@@ -10,7 +10,7 @@ use crate::draft::{Draft, Pair};
 use crate::secret::masked;
 use ::uci::{Package, Section, Setting};
 
-/// What to call a section for people: its name, the value of its option `name`, its number for a
+/// The label of a section for people: its name, the value of its option `name`, its number for a
 /// VLAN, or its place such as `@rule[2]`.
 pub(crate) fn label(package: &Package, section: &Section) -> String {
     if !section.anonymous {
@@ -35,7 +35,7 @@ pub(crate) fn place(package: &Package, section: &Section) -> String {
     format!("@{}[{place}]", section.kind)
 }
 
-/// What a line is about.
+/// The operation that a line describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum What {
@@ -46,7 +46,7 @@ pub(crate) enum What {
     Set,
 }
 
-/// A line, as it is answered: null is what means nothing.
+/// A line, as it is answered; fields without a meaning are null.
 #[derive(Debug, Serialize)]
 pub(crate) struct Line<'a> {
     config: &'a str,

@@ -28,7 +28,7 @@ const SECONDS: u64 = 30;
 const OLD: &str = "config system 'main'\n\toption hostname 'gateway'\n";
 const CONFIG: &str = "/etc/config/system";
 
-/// What goes wrong, and at which step from 1; writes and calls are steps.
+/// A fault, and the step from 1 at which it occurs; writes and calls are steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     None,
@@ -40,7 +40,7 @@ enum Fault {
     PowerCut(usize),
 }
 
-/// What somebody else does at a step.
+/// An action of somebody else at a step.
 type Meanwhile = Box<dyn FnOnce()>;
 
 /// A router in memory: files, and rpcd.

@@ -25,7 +25,7 @@ config::named! {
     }
 }
 
-/// Who changed what, and when.
+/// Author, time and note of a change.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Head {
     /// Its number on this router, from 1.
@@ -34,7 +34,7 @@ pub(crate) struct Head {
     pub at_ms: u64,
     /// Who applied it.
     pub user: String,
-    /// What they said of it.
+    /// Their note.
     pub note: String,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Pending {
     pub files: BTreeMap<String, String>,
 }
 
-/// What of it ends with this boot.
+/// The part of its state that ends with this boot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Running {
     /// The change.

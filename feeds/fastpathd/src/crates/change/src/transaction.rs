@@ -45,11 +45,11 @@ impl From<Refusal> for Failure {
 pub(crate) struct Order {
     /// The edits.
     pub(crate) edits: Vec<Edit>,
-    /// What they make of the configuration.
+    /// The configuration before and after them.
     pub(crate) draft: Draft,
     /// Time to confirm, seconds.
     pub(crate) seconds: u64,
-    /// What the administrator says of it.
+    /// The administrator's note.
     pub(crate) note: String,
 }
 
@@ -300,7 +300,7 @@ impl<'a> Changes<'a> {
     }
 
     /// Has the files on disk before the change is noted as ended: the next boot leaves them as they
-    /// are then. What rpcd writes may not be there yet.
+    /// are then. Files that rpcd writes may not be there yet.
     fn flush(&self, pending: &Pending) {
         if let Err(error) = self.store.flush_configs(pending.files.keys().map(String::as_str)) {
             // Only a power cut in the next seconds would show it.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::parse_uci;
 
-/// As `OpenWrt` is delivered, with its rules for what a line needs.
+/// The default configuration of `OpenWrt`, with its rules for packets that a WAN needs.
 const DELIVERED: &str = "
 config defaults
 	option input 'REJECT'

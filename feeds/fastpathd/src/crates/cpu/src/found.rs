@@ -25,7 +25,7 @@ struct Value {
     cpus: CpuSet,
 }
 
-/// The file is not what the daemon wrote.
+/// The file does not have the daemon's format.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("the file is damaged; the settings before the plan are unknown")]
 pub struct Damaged;
@@ -47,7 +47,7 @@ impl Found {
         Ok(Self { values })
     }
 
-    /// Remembers what the plan is going to change and is not remembered yet, before
+    /// Remembers values that the plan is going to change and are not remembered yet, before
     /// [`crate::lines()`]. True if anything was added, so that the file is to be written.
     pub fn remember(&mut self, plan: &CpuPlan, machine: &Machine) -> bool {
         let before = self.values.len();
