@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Inspection, alerts, blocks and the CPU plan as text.
 //!
-//! Signatures and names come from the network: what could steer a terminal is printed escaped.
+//! Signatures and names come from the network: characters that control a terminal are escaped.
 
 use std::fmt::Write;
 

@@ -150,7 +150,7 @@ fn wan_open(facts: &Facts) -> Verdict {
     Ok(Some(finding.with("zones", zones.join(", ")).fix(fix)))
 }
 
-/// What a line from the provider needs: its answers come to these ports.
+/// Ports that a WAN needs: the provider's DHCP answers arrive there.
 const NEEDED: &[(&str, u16)] = &[("udp", 68), ("udp", 546)];
 
 fn reached(finding: Finding, listener: &Listener, names: &mut Vec<String>) -> Finding {
