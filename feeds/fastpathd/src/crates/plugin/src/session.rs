@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! rpcd's object `uci`, by a session of our own.
 //!
-//! Without a session rpcd works on what a shell has staged and not committed (`uci set`, in
+//! Without a session rpcd works on changes that a shell has staged and not committed (`uci set`, in
 //! `/tmp/.uci`). A session has its own staged changes, and rights for the files that it is made
 //! for alone.
 
@@ -11,7 +11,7 @@ use ubus::Status;
 use crate::bus::{Bus, BusError};
 use crate::object::{Map, SESSION, map};
 
-/// What a session may do with its files.
+/// The rights of a session to its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rights {
     /// Read them.

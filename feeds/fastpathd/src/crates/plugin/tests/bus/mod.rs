@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use plugin::Map;
 use ubus::{Attribute, Blobmsg, Decoder, Frame, Kind, Status};
 
-/// What answers: object, method and arguments in, as on a router.
+/// The function that answers a call: object, method and arguments in, as on a router.
 pub(crate) type Objects = dyn FnMut(&str, &str, &Map) -> Result<Map, Status> + Send;
 
 /// Serves at a socket for as long as the test's process lives.
