@@ -12,9 +12,9 @@ pub enum Outcome {
     Updated,
     /// All is well, and the rules are the same as before.
     Unchanged,
-    /// At least one source failed; what could be used is in force.
+    /// At least one source failed; the usable rules are in force.
     Partly,
-    /// The rules are what they were.
+    /// The rules are the same as before.
     #[default]
     #[serde(alias = "")]
     Failed,
@@ -52,7 +52,7 @@ pub struct SourceReport {
     pub message: String,
     /// Further faults, the first 20; for example more lines with errors.
     pub faults: Vec<String>,
-    /// What a user should know, the first 20.
+    /// Notes for the user, the first 20.
     pub notes: Vec<String>,
     /// Rules in force.
     pub rules: u32,
