@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Steps that both hooks share: verdict and counters of a packet, the end of a connection. */
+/* What both hooks do with a packet and its entry. */
 #ifndef FASTPATH_FLOW_H
 #define FASTPATH_FLOW_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Rewriting a packet as its entry says: addresses, ports, TTL, checksums. */
+/* What an entry does to a packet. */
 #ifndef FASTPATH_REWRITE_H
 #define FASTPATH_REWRITE_H
 
