@@ -10,7 +10,7 @@
 RECORD=/etc/fastpath/base
 ATTEMPT=/etc/fastpath/base.new
 BOARD=/etc/board.json
-# The VLAN of lan. Untagged everywhere, so hosts see no difference; 1 is what switches start with.
+# The VLAN of lan. Untagged everywhere, so hosts see no difference; 1 is the default of switches.
 VLAN=1
 SECTION=lan_vlan
 
@@ -18,7 +18,7 @@ usage() {
 	cat <<- END
 		usage: fastpath-base status|apply|undo
 
-		  status   show pending and applied changes and what prevents them
+		  status   show pending and applied changes and their obstacles
 		  apply    change the configuration now; reload network and firewall to activate it
 		  undo     restore the previous values, except options changed since
 	END
@@ -89,7 +89,7 @@ obstacle() {
 	fi
 }
 
-# changed_lan BRIDGE: says so, or is false.
+# changed_lan BRIDGE: prints the change of the bridge or of lan, or is false.
 changed_lan() {
 	if [ -z "$1" ] || [ "$(echo "$1" | wc -l)" != 1 ]; then
 		echo "there is not exactly one bridge br-lan"

@@ -94,7 +94,7 @@ async fn login(call: Call, record: Record) -> Result<Map, Refusal> {
     }
 }
 
-/// rpcd says so of a wrong name and of a wrong password alike.
+/// rpcd's answer to a wrong name and to a wrong password alike.
 fn wrong(error: &BusError) -> bool {
     error.status() == Status::PermissionDenied
 }

@@ -34,7 +34,7 @@ enum Fault {
     None,
     /// The step is refused and does nothing.
     Refused(usize),
-    /// The step is done, and nobody says so.
+    /// The step is done, but not answered.
     Unanswered(usize),
     /// The power goes after the step.
     PowerCut(usize),
@@ -365,7 +365,7 @@ fn a_change_whose_apply_got_no_answer_keeps_its_record() {
         let unknown = outcome.is_err_and(|refusal| refusal.text.contains("is not known"));
         assert!(!unknown || has_new(&router), "step {at}");
         if unknown {
-            // Who finds it in force can keep it.
+            // A user who finds it in force can keep it.
             confirm(&router, 1).unwrap();
             assert_eq!((has_new(&router), state(&router)), (true, Some(State::Confirmed)));
         }

@@ -41,7 +41,7 @@ pub(crate) struct Head {
 /// A change that waits to be confirmed. It is on the medium before anything is applied.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Pending {
-    /// Who and when.
+    /// Author, time and note.
     #[serde(flatten)]
     pub head: Head,
     /// Time to confirm it, seconds.
@@ -68,7 +68,7 @@ pub(crate) struct Running {
 /// A change that has ended.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Record {
-    /// Who and when.
+    /// Author, time and note.
     #[serde(flatten)]
     pub head: Head,
     /// How it ended.

@@ -295,7 +295,7 @@ impl<'a> Changes<'a> {
         if let Some(running) = running {
             Uci::of(self.bus, &running.session).close().await;
         }
-        log::note(&record.head, &format!("{}; the old configuration is back", state.name()), None);
+        log::note(&record.head, &format!("{}; old configuration restored", state.name()), None);
         Ok(())
     }
 

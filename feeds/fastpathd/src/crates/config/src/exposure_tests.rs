@@ -160,7 +160,7 @@ fn a_rule_that_names_no_port_opens_all() {
         assert_eq!(rule(&[("src", "wan"), narrow]), [], "{narrow:?}");
     }
     assert_eq!(rule(&[("src", "lan")]), []);
-    assert_eq!(rule(&[]), [], "without a zone it is for what the router sends");
+    assert_eq!(rule(&[]), [], "without a zone it is for packets that the router sends");
 }
 
 #[test]

@@ -34,7 +34,7 @@ impl Found {
     /// Where the daemon keeps it.
     pub const PATH: &str = "/var/run/fastpath/cpu.found";
 
-    /// Reads what its [`Serialize`] writes. Without derive: serde's generated code is much larger.
+    /// Reads the format of its [`Serialize`]. Without derive: serde's generated code is far larger.
     ///
     /// # Errors
     /// When anything in it is missing or cannot be.

@@ -88,7 +88,7 @@ fn unknown_attributes_are_passed_over() {
         attrs.as_vec_mut().extend([1, 2, 3, 4, 5, 6]);
         attrs.push_mark(5)
     });
-    assert_eq!(entry.mark, 5, "what follows is still read");
+    assert_eq!(entry.mark, 5, "later attributes are still read");
 }
 
 #[test]

@@ -38,7 +38,7 @@ pub enum RunError<E> {
         /// The kernel's error.
         cause: io::Error,
     },
-    /// Who takes its output wants no more.
+    /// The taker of its output wants no more.
     #[error(transparent)]
     Taker(E),
 }

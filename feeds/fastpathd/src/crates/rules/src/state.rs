@@ -118,7 +118,7 @@ pub enum StateError {
 }
 
 impl State {
-    /// Reads what its [`Serialize`] writes; fields that are not there are empty, others ignored.
+    /// Reads the format of its [`Serialize`]; missing fields are empty, unknown ones ignored.
     ///
     /// # Errors
     /// When a field is invalid.

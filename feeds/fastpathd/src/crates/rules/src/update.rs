@@ -2,7 +2,7 @@
 //! One update, from the settings to rules in force.
 //!
 //! A source that fails does not stop the others: its last good archive goes on in its place,
-//! with the choices of now. Only what passed Suricata's test as a whole comes into force.
+//! with the choices of now. Rules come into force if all together pass Suricata's test.
 
 use std::collections::BTreeMap;
 use std::fs;

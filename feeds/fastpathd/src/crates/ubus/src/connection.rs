@@ -187,8 +187,8 @@ impl Connection {
         self.handle.clone()
     }
 
-    /// Waits for the next one, and after large answers a while longer: ubusd drops answers that pile
-    /// up for one caller. Cancelling it loses nothing.
+    /// Waits for the next one, and after large answers a while longer: ubusd drops answers that
+    /// pile up for one caller. Cancelling it loses nothing.
     ///
     /// # Errors
     /// When the connection has ended.

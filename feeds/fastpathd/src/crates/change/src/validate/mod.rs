@@ -31,9 +31,9 @@ pub(crate) use network::Port;
 pub(crate) struct Surroundings {
     /// Names of the network devices there are.
     pub(crate) devices: BTreeSet<String>,
-    /// Who judges `/etc/config/fastpath`.
+    /// The daemon that checks `/etc/config/fastpath`.
     pub(crate) daemon: Daemon,
-    /// Who makes rules of `/etc/config/firewall`.
+    /// The firewall that makes rules of `/etc/config/firewall`.
     pub(crate) firewall: Firewall,
 }
 

@@ -48,9 +48,9 @@ pub(crate) struct Clock {
     pub cpus: String,
     /// The driver: some have a governor of the same name that does another thing.
     pub driver: String,
-    /// Who chooses the frequency.
+    /// The governor of the frequency.
     pub governor: String,
-    /// Who else could.
+    /// Other governors of this driver.
     pub available: String,
 }
 

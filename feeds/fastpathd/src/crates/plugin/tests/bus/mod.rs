@@ -73,7 +73,7 @@ impl Client {
         Ok(vec![Attribute::Data(Blobmsg::encode(&answer).expect("an answer"))])
     }
 
-    /// Who has gone meanwhile needs no answer.
+    /// A client that has gone meanwhile needs no answer.
     fn send(&mut self, kind: Kind, (seq, peer): (u16, u32), attributes: Vec<Attribute>) {
         let frame = Frame { kind, seq, peer, attributes };
         let _ = self.stream.write_all(&frame.encode().expect("a frame"));
