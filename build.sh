@@ -29,14 +29,14 @@ usage: ./build.sh COMMAND
                      --time adds real time
   test [--shuffle SEED] [all|timed|changed|KIND…]
                      tests, closing with a line of counts (./build.sh test list)
-  sources PROFILE    the sources of what a router gets, and its bill of materials; --own: our
+  sources PROFILE    the sources of a router's software, and its bill of materials; --own: our
                      part alone, which needs nothing of OpenWrt
   packages TARGET    our packages, by OpenWrt's SDK
   firmware PROFILE   an image for a device: our packages in OpenWrt's release, by its ImageBuilder;
                      --from-source: everything from pinned sources (--list names the profiles)
   feed DIR           a signed feed of our packages that routers can add
   image-check [PROFILE|FILE]
-                     the size of images against what the device takes
+                     the size of images against the limit of the device
   shell gw|peers     a shell on a machine of the running lab
   ui-dev             the page with live reload, talking to the running lab
   clean              remove build/ and everything else that was made

@@ -16,7 +16,7 @@ need_apk() {
 ./build.sh packages TARGET unpacks an SDK, which has one; --apk PROGRAM names another"
 }
 
-# A router's own apk is built without what makes packages.
+# A router's own apk is built without the commands that make packages.
 makes_indexes() {
     local said
     [[ $("$1" --version 2>/dev/null) == "apk-tools 3"* ]] || return

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What the commands for packages and images share. Needs HERE and COMMAND.
+# Shared by the commands for packages and images. Needs HERE and COMMAND.
 TOP=$(cd "$HERE/../.." && pwd)
 BUILD=${BUILD:-$TOP/build}
 # One tree for all profiles: OpenWrt separates its output by target, and the hours that the

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A profile as OpenWrt's configuration, and what of it a finished .config still has. Without I/O.
+// A profile as OpenWrt's configuration, and the lines of it missing from a .config. Without I/O.
 
 // Symbols in the order they are written: symbol without CONFIG_, value as in .config.
 export function symbols(profile) {

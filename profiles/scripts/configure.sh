@@ -56,7 +56,7 @@ update_feeds() {
         step "feeds: update" in_tree ./scripts/feeds update -a
         echo "$want" >"$WORK/feeds.stamp"
     fi
-    # Our own change while they are developed, and with them what they depend on.
+    # Our own packages change while they are developed, and their dependencies with them.
     want=$(printf '%s\n' "$WORK"/own/* | digest - "$WORK"/own/*/Makefile "$PROFILES"/*.yml)
     [ "$(cat "$WORK/installed.$PROFILE" 2>/dev/null)" != "$want" ] || return 0
     step "feeds: our update" in_tree ./scripts/feeds update -i fastpath
@@ -64,7 +64,7 @@ update_feeds() {
     echo "$want" >"$WORK/installed.$PROFILE"
 }
 
-# Ours with all they need, then what profiles name; the rest of the feeds stays out.
+# Ours with all they need, then the packages of profiles; the rest of the feeds stays out.
 install_feeds() {
     local names
     names=$(profile get "$PROFILE" packages)

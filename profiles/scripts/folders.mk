@@ -3,8 +3,8 @@
 # SDK, which has tools and toolchain.
 include .config
 include tmp/.packagedeps
-# As tools/Makefile and toolchain/Makefile name them, without their rules; what they choose by
-# conditions is left out, so there may be a few more.
+# As tools/Makefile and toolchain/Makefile name them, without their rules; folders
+# that they add by conditions are left out, so there may be a few more.
 tools:=$(shell [ -n "$(SDK)" ] || sed -n 's/^tools-y += \([a-z0-9.-]*\)$$/\1/p' tools/Makefile)
 toolchain:=kernel-headers binutils gcc/initial $(patsubst "%",%,$(CONFIG_LIBC)) fortify-headers \
 	gcc/final

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The results, into build/images/PROFILE: completely or not at all.
 
-# What writes down what an image is made from, the file with the time of its sources, and the one
-# with packages that its bill of materials lacks.
+# The function that records the sources of an image, the file with their time, and the one with
+# packages that its bill of materials lacks.
 made_from=records
 made_at=$TREE/version.date
 made_parts=/dev/null

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Files of an image that come from no package: what the first boot sets, and sysctl. Without I/O.
+// Files of an image that come from no package: settings of the first boot, sysctl. Without I/O.
 
 const MARK = '/etc/fastpath-profile';
 
@@ -15,7 +15,7 @@ function tier({ memory_mib, cores, defaults }, first) {
 }
 
 // An upgrade runs it again, after the old configuration came back: the mark is kept with it, and
-// what the owner has set stays.
+// settings of the owner stay.
 function firstBoot(profile) {
   const tiers = profile.tiers.map((t, i) => tier(t, i === 0)).join('');
   return `#!/bin/sh

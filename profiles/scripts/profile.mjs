@@ -5,7 +5,7 @@
 //   profile.mjs get NAME KEY…              values, a line each; of a list a line an item
 //   profile.mjs facts KEY…                 of every profile: name, key, value; a list item by item
 //   profile.mjs config NAME                the configuration that OpenWrt is given
-//   profile.mjs survived NAME FILE         what of it is not in FILE, a .config after defconfig
+//   profile.mjs survived NAME FILE         its lines missing from FILE, a .config after defconfig
 //   profile.mjs overlay NAME FOLDER        the files that the image gets besides its packages
 // YAML is read by the package `yaml`, which keeps y and n as text (YAML 1.2); the schema is
 // checked by `ajv`, as in e2e/.

@@ -34,7 +34,7 @@ export class Progress {
     this.#total = this.#waiting.size;
   }
 
-  // One line of the build, and how many seconds it has run; what to show, or nothing.
+  // One line of the build, and how many seconds it has run; answers the text to show, or nothing.
   line(text, seconds) {
     const fault = FAULT.exec(text);
     if (fault) return `✗ ${fault[1]} failed`;

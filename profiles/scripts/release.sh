@@ -10,7 +10,7 @@ release_at() { echo "${MIRROR:-$RELEASE_AT}/releases/$RELEASE/targets/$PLACE"; }
 
 offline() {
     die "$COMMAND: $1
-Nothing else was changed; what came is kept. What can be done:
+Nothing else was changed; downloads are kept. Remedies:
   with a network that reaches $(release_at), run the same command again
   --download-mirror URL  a mirror of downloads.openwrt.org (URL/releases/$RELEASE/…)
   $2 FILE  that file from another source; sha256sums and sha256sums.sig must be next to it"
@@ -131,5 +131,5 @@ unpacked() {
     echo "$want" >"$FOUND.stamp"
 }
 
-# pristine FILE: what an SDK or ImageBuilder came with, before something of it was changed.
+# pristine FILE: keeps an original file of an SDK or ImageBuilder, before it is changed.
 pristine() { [ -e "$1.release" ] || cp "$1" "$1.release"; }

@@ -70,7 +70,7 @@ without_modules() {
     mv "$TREE/Config-build.in.new" "$TREE/Config-build.in"
 }
 
-# The release's configuration is fixed in an SDK; what can be chosen is packages and their options.
+# The release's configuration is fixed in an SDK; only packages and their options can be chosen.
 sdk_config() {
     local name lost=''
     {
@@ -104,7 +104,7 @@ sdk_compile() {
     (in_tree make -s -f "$HERE/folders.mk" SDK=1 || true) >"$WORK/folders"
     say "  … $(wc -l <"$WORK/folders") folders to compile with $JOBS at once; log: $log"
     rm -rf "$TREE"/bin/packages/*/fastpath
-    # What ours depend on is fetched when it is compiled.
+    # Archives of their dependencies are fetched when these are compiled.
     env DOWNLOAD_MIRROR="$MIRROR" "$HERE/run-in" "$TREE" make -j "$JOBS" "${goals[@]}" 2>&1 |
         tee "$log" |
         node "$HERE/progress.mjs" "$WORK/folders" || status=$?

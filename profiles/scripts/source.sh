@@ -101,8 +101,8 @@ unreached() {
 
 unplugged() {
     die "$COMMAND: cannot be reached:$1
-Nothing was written. What can be done:
-  with a network that reaches what is named, run the same command again
+Nothing was written. Remedies:
+  with a network that reaches these, run the same command again
   --openwrt DIR|URL      another clone of OpenWrt that has commit ${COMMIT[openwrt]:0:12}
   --feeds-from DIR|URL   clones of the feeds $FEED_NAMES
   --download-mirror URL  a mirror of OpenWrt's archives"

@@ -6,7 +6,7 @@ import { createPublicKey, verify } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What stands before an Ed25519 key in its usual encoding (RFC 8410). */
+/** The bytes in front of an Ed25519 key in its usual encoding (RFC 8410). */
 const SPKI = Buffer.from('302a300506032b6570032100', 'hex');
 
 function refuse(why) {
@@ -43,6 +43,6 @@ const key = createPublicKey({
   type: 'spki',
 });
 if (!verify(null, readFileSync(message), key, signed.contents)) {
-  refuse(`${message} is not what key ${signed.number} signed`);
+  refuse(`the signature of ${message} by key ${signed.number} is wrong`);
 }
 console.log(`${known.number} (${known.comment})`);

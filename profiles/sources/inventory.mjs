@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What our programs and the page are made of: crates by Cargo's own resolution, npm packages by
-// the lock file and by what the bundler put into the page.
+// Parts of our programs and of the page: crates by Cargo's own resolution, npm packages by the
+// lock file and by the bundler's source map.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -57,7 +57,7 @@ function checksums(folder) {
 
 /**
  * Every crate of the Cargo.lock in FOLDER. Its use: `linked` into a program of the router,
- * `build` for what runs while that is made (macros, build scripts), `test` for the rest.
+ * `build` for code that runs during the build (macros, build scripts), `test` for the rest.
  */
 export function crates(folder) {
   const linked = reached(folder, 'normal,no-proc-macro');
@@ -86,8 +86,8 @@ export function crates(folder) {
 }
 
 /**
- * The folder `node_modules/…` of the package that SOURCE of a source map belongs to. What the
- * bundler adds itself has a name with a NUL, or one of its own.
+ * The folder `node_modules/…` of the package that SOURCE of a source map belongs to. Code
+ * that the bundler adds itself has a name with a NUL, or one of its own.
  */
 function packageOf(source) {
   const words = source.split('/');

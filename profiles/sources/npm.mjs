@@ -42,7 +42,7 @@ for (const { name, version, integrity, use } of packages(ui, bundled(maps))) {
   if (!existsSync(kept) || !fits(kept, integrity)) {
     const fetched = fetch(name, version);
     if (!fits(fetched, integrity)) {
-      throw new Error(`${name}@${version} is not what package-lock.json says: ${integrity}`);
+      throw new Error(`${name}@${version} does not match package-lock.json: ${integrity}`);
     }
     renameSync(fetched, kept);
   }

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# OpenWrt's part of the bundle, from what ./build.sh firmware has fetched. Needs WORK, PROFILE,
-# NEW, BUILD and what archives.sh needs.
+# OpenWrt's part of the bundle, from the downloads of ./build.sh firmware. Needs WORK, PROFILE,
+# NEW, BUILD and the variables of archives.sh.
 
 # Kind, name, commit of the pins.
 pinned() { sed 's/#.*//' "$PROFILES/pins" | awk '$1 == "source" || $1 == "feed"'; }
@@ -24,7 +24,7 @@ need_openwrt() {
     [ -n "$(archives | head -c 1)" ] ||
         lost+=$(printf "\n  OpenWrt's archives, in %s" "$WORK/dl")
     [ -z "$lost" ] || die "sources: of OpenWrt there is not yet:$lost
-Nothing was written. What can be done:
+Nothing was written. Remedies:
   ./build.sh firmware $PROFILE --from-source   fetches it, and builds the image
   ./build.sh sources $PROFILE --own   our part alone, which needs nothing of OpenWrt"
 }
@@ -75,7 +75,7 @@ downloads() {
     archives | xargs -0 cp --reflink=auto -t "$NEW/dl"
 }
 
-# How the image was configured, and what OpenWrt says is in it.
+# The configuration of the image, and OpenWrt's list of its contents.
 configuration() {
     local images=$BUILD/images/$PROFILE file
     mkdir -p "$NEW/configuration"

@@ -73,7 +73,7 @@ function archive(file) {
   };
 }
 
-/** What OpenWrt says of its packages, without the parts that differ each time it says it. */
+/** OpenWrt's bill of its packages, without the parts that differ in each of its runs. */
 function openwrt(file) {
   const { components = [] } = JSON.parse(readFileSync(file, 'utf8'));
   return components.map((part) => {

@@ -101,7 +101,7 @@ test_what_was_changed_on_the_way_is_refused() {
     # Sums that match the files, but are not signed by a known key.
     (cd "$RELEASE" && sha256sum -b -- *.tar.zst >sha256sums)
     rm -r "$NOW/work/release"
-    refused "is not what key"
+    refused "the signature of"
     node "$PARTS/sign.mjs" "$NOW/strangers" "$RELEASE/sha256sums"
     refused "is not in the pinned keyring"
     echo garbage >"$RELEASE/sha256sums.sig"

@@ -10,7 +10,7 @@
 RECORD=/etc/fastpath/base
 ATTEMPT=/etc/fastpath/base.new
 BOARD=/etc/board.json
-# The VLAN of lan. Untagged everywhere, so hosts see no difference; 1 is what switches start with.
+# The VLAN of lan. Untagged everywhere, so hosts see no difference; 1 is the default of switches.
 VLAN=1
 SECTION=lan_vlan
 
@@ -18,7 +18,7 @@ usage() {
 	cat <<- END
 		usage: fastpath-base status|apply|undo
 
-		  status   show pending and applied changes and what prevents them
+		  status   show pending and applied changes and their obstacles
 		  apply    change the configuration now; reload network and firewall to activate it
 		  undo     restore the previous values, except options changed since
 	END
@@ -72,7 +72,7 @@ subset() {
 }
 
 # obstacle: why the bridge is not made VLAN-aware; silent where it can be. The configuration has
-# to be what config_generate makes of the board's description, here and of the release before.
+# to be the output of config_generate for this board, of this release or the one before.
 obstacle() {
 	local bridge ports wan
 	if [ -n "$(sections network switch)" ]; then
@@ -89,7 +89,7 @@ obstacle() {
 	fi
 }
 
-# changed_lan BRIDGE: says so, or is false.
+# changed_lan BRIDGE: prints the change of the bridge or of lan, or is false.
 changed_lan() {
 	if [ -z "$1" ] || [ "$(echo "$1" | wc -l)" != 1 ]; then
 		echo "there is not exactly one bridge br-lan"
@@ -121,7 +121,7 @@ generated_lan() {
 	esac
 }
 
-# What else names the bridge or a VLAN device on it: old configurations do.
+# Other sections that use the bridge or a VLAN device on it: old configurations have them.
 others() {
 	uci -q show network |
 		grep -E "^network\.[^=]*\.(device|ifname)='br-lan(\.[0-9]*)?'$" |
@@ -187,7 +187,7 @@ apply_bridge() {
 
 apply_options() {
 	# fastpath's CPU plan steers packets. fw4's own flowtable would be before inspection, and
-	# what a helper has to see must not leave the slow path; who needs one names it in a zone.
+	# a flow with a conntrack helper must stay on the slow path; zones name the helpers they need.
 	[ -z "$(uci -q get network.globals)" ] || change network.globals.packet_steering 0
 	if [ -n "$(uci -q get firewall.@defaults[0])" ]; then
 		change firewall.@defaults[0].flow_offloading 0
@@ -240,7 +240,7 @@ recover() {
 	rm -f "$ATTEMPT" "$ATTEMPT.rest"
 }
 
-# Whether what we made of the bridge is as we made it, and nothing was built on it.
+# Whether our settings of the bridge are unchanged, and nothing was built on it.
 bridge_untouched() {
 	[ "$(uci -q get "network.$SECTION.ports")" = "$1" ] || return 1
 	[ "$(sections network bridge-vlan)" = "$SECTION" ] || return 1

@@ -7,7 +7,7 @@
 # so while fastpath's CPU plan is in force, which this file shows, nothing is done at all.
 [ -e /var/run/fastpath/cpu.found ] && exit 0
 
-# What the service would have run.
+# Otherwise, the service's own program.
 flows="$(uci -q get 'network.@globals[0].steering_flows')"
 [ "${flows:-0}" -gt 0 ] && set -- -l "$flows" "$@"
 exec /usr/libexec/network/packet-steering.uc "$@"

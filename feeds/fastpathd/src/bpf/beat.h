@@ -8,7 +8,7 @@
 
 /*
  * Run by BPF_PROG_TEST_RUN. The mark is for how many jiffies from now on entries are used. Returns
- * what the other programs take entries to look like.
+ * the layout of entries that the other programs expect.
  */
 SEC("classifier")
 int fastpath_beat(struct __sk_buff *skb)

@@ -6,7 +6,7 @@
 
 #include "flow.h"
 
-/* What of a frame has to lie in one piece: Ethernet, DSA, two tags, PPPoE, IPv6, TCP. */
+/* Bytes of a frame that have to be contiguous: Ethernet, DSA, two tags, PPPoE, IPv6, TCP. */
 #define HEADERS (ETH_HLEN + 8 + 2 * 4 + PPPOE_LEN + 40 + TCP_LEN)
 
 #include "tc.h"

@@ -66,7 +66,7 @@ struct entry {
 	/* Written by the programs. Jiffies of the last packet. */
 	__u64 used;
 	__u64 packets;
-	/* From the IP header on; of a packet that GRO put together, what came over the wire. */
+	/* From the IP header on; of a packet merged by GRO, those that came over the wire. */
 	__u64 bytes;
 	__u32 state;
 
@@ -85,8 +85,8 @@ struct entry {
 	__u16 inner_tci;
 	__be16 inner_proto;
 	/*
-	 * What the new bytes add to a ones' complement sum of the old ones, folded, 0 for nothing: to
-	 * that of the IPv4 header (addresses, and a TTL of one less), of the pseudo header, of the
+	 * Differences of the ones' complement sums of the new bytes and the old ones, folded, 0 for
+	 * none: of the IPv4 header (addresses, and a TTL of one less), of the pseudo header, of the
 	 * ports; `l4_delta`: of the last two.
 	 */
 	__u16 l3_delta;
@@ -121,7 +121,7 @@ struct entry6 {
 	__be32 dst[4];
 };
 
-/* What a program did with a packet. */
+/* The outcome of a program for a packet. */
 enum verdict {
 	OUT_FORWARDED,
 	/* Entry with FLOW_DROP. */
@@ -145,7 +145,7 @@ enum verdict {
 	OUT_MTU,
 	/* Put together by GRO, and the egress cannot take it apart. */
 	OUT_GSO,
-	/* SYN, FIN, RST, and what comes after the last two. */
+	/* SYN, FIN, RST, and packets after the last two. */
 	OUT_TCP,
 	/* XDP may not send to the egress device. */
 	OUT_NO_DEVICE,
@@ -162,7 +162,7 @@ struct exits {
 struct control {
 	/* Jiffies until which entries are used. */
 	__u64 alive_until;
-	/* Jiffies at the last beat: what `used` of an entry is compared with. */
+	/* Jiffies at the last beat, to compare `used` of an entry with. */
 	__u64 now;
 	/* LAYOUT of the programs that beat: maps of another are not adopted. */
 	__u64 layout;

@@ -230,7 +230,7 @@ ip:
 	return IS_FLOW;
 }
 
-/* is_unsure: whether what a copy of the code for usual packets says is not the last word. */
+/* is_unsure: whether the verdict of the code for usual packets is not final. */
 always int is_unsure(int out)
 {
 	return out == OUT_MALFORMED || out == OUT_NOT_IP;
@@ -264,7 +264,7 @@ always __be16 type_at(void *data, __u32 at)
 	return *(__be16 *)(data + at);
 }
 
-/* `ports` of the key, and what of TCP ends a connection. Known: that the ports are there. */
+/* `ports` of the key, TCP's flags, the header's length. Known: that the ports are there. */
 always int parse_l4(void *l4, void *end, struct packet *p, __be16 *ports, int known)
 {
 	__u8 *bytes = l4;
@@ -322,7 +322,7 @@ always int parse4(void *at, void *end, __u32 there, struct packet *p, struct key
 	return IS_FLOW;
 }
 
-/* next_header: what else than TCP or UDP stands behind the header of IPv6. */
+/* next_header: the exit for a next header of IPv6 other than TCP and UDP. */
 always int next_header(__u8 type)
 {
 	switch (type) {

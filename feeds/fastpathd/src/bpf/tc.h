@@ -84,9 +84,9 @@ always int name_pppoe(struct __sk_buff *skb)
 }
 
 /*
- * take_off: what stands before the IP header shrinks to Ethernet. The kernel shrinks packets of IP
- * only, and this one is PPPoE's or a switch's; a tag that is pushed and popped leaves behind the
- * protocol that its bytes name.
+ * take_off: the headers in front of the IP header shrink to Ethernet. The kernel shrinks packets
+ * of IP only, and this one is PPPoE's or a switch's; a tag that is pushed and popped leaves
+ * behind the protocol that its bytes name.
  */
 always int take_off(struct __sk_buff *skb, const struct packet *p)
 {
@@ -180,7 +180,7 @@ always void count_skb(struct __sk_buff *skb, const struct packet *p, struct entr
 		count_flow(to, now, 1, p->length);
 }
 
-/* may_go, for what only TC has: packets put together by GRO. */
+/* may_go, for packets that only TC has: those merged by GRO. */
 always int may_go_tc(const struct entry *to, const struct packet *p, __u32 headers, __u64 now)
 {
 	int out = may_go(to, p, largest(p, headers), now);
@@ -217,7 +217,7 @@ always int translate6_tc(struct __sk_buff *skb, struct packet *p, const struct e
 	return 1;
 }
 
-/* rest_of: what forward4 and forward6 have to know: nothing else is kept until there. */
+/* rest_of: the fields that forward4 and forward6 need; nothing else is kept until there. */
 always struct packet rest_of(const struct packet *p)
 {
 	return (struct packet){

@@ -560,7 +560,7 @@ export interface Ended {
    */
   user: string;
   /**
-   * what they said of it
+   * their note
    */
   note: string;
   /**

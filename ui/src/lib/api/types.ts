@@ -137,7 +137,7 @@ export interface FastpathApi {
     reply: EbpfState;
   };
   /**
-   * Choose the engine. Applied at once: checked, applied, read back; when the kernel refuses, the old one stays and why says so. Until the configuration names another one; a change of its option `engine` is for good.
+   * Choose the engine. Applied at once: checked, applied, read back; when the kernel refuses, the old one stays and `why` has the reason. Until the configuration names another one; a change of its option `engine` is for good.
    */
   engine: {
     request: EngineChange;
@@ -978,7 +978,7 @@ export interface IpsCause {
     | 'rule-failed'
     | 'rules-failed';
   /**
-   * values of the text: bound, all, n; said: the message of Suricata or the operating system, in English; consequence: what happens to packets meanwhile, one of uninspected, dropped, unmonitored, not-forwarded
+   * values of the text: bound, all, n; said: the message of Suricata or the operating system, in English; consequence: the effect on packets meanwhile, one of uninspected, dropped, unmonitored, not-forwarded
    */
   params: {
     [k: string]: string;

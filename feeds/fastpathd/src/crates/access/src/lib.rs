@@ -2,7 +2,7 @@
 //! The ubus object `fastpath.access`: a login that lets nobody guess quickly.
 //!
 //! rpcd's own `session login` answers as fast as it is asked, and anybody who reaches the router's
-//! page may ask it. [`OBJECT`] asks it on behalf of the page, and counts what went wrong: after a
+//! page may ask it. [`OBJECT`] asks it on behalf of the page, and counts failed logins: after a
 //! few wrong passwords it refuses for a while without asking, longer with each one. See [`Ledger`]
 //! for how long, and for why nobody is locked out. A user on the router itself calls `session
 //! login` on the bus, or needs no session: they are never refused.

@@ -16,7 +16,7 @@ const SHORTEST: usize = 8;
 /// The longest that crypt(3) reads completely on every libc.
 const LONGEST: usize = 256;
 
-/// `fastpath.access`: method `login {username, password, timeout}` answers what rpcd's `session
+/// `fastpath.access`: method `login {username, password, timeout}` answers as rpcd's `session
 /// login` does. It refuses with `denied` (wrong name or password) or `wait` (not even asked), both
 /// with `wait_s`, the seconds to the next attempt that will be asked.
 /// Method `hash {password}` answers `{hash}` as rpcd compares it.
@@ -95,7 +95,7 @@ async fn login(call: Call, record: Record) -> Result<Map, Refusal> {
     }
 }
 
-/// rpcd says so of a wrong name and of a wrong password alike.
+/// rpcd's answer to a wrong name and to a wrong password alike.
 fn wrong(error: &BusError) -> bool {
     error.status() == Status::PermissionDenied
 }

@@ -49,7 +49,7 @@ pub const OBJECT: Object = Object {
     ],
 };
 
-/// What edits would do.
+/// Edits, and their effects if they were applied.
 struct Judged {
     edits: Vec<Edit>,
     draft: Draft,
@@ -117,7 +117,7 @@ pub async fn apply(call: &Call) -> Result<Map, Refusal> {
         return Err(Refusal::new("unchanged", "the configuration is like that already"));
     }
     if !cuts.is_empty() && !cut_ok {
-        let text = format!("{}; to apply it all the same, say so (cut_ok)", cuts[0].text);
+        let text = format!("{}; to apply it all the same, set cut_ok", cuts[0].text);
         return Err(Refusal::new("cuts", text).with("cuts", json!(cuts)));
     }
     if let Some(new) = exposes.iter().find(|of| !accepted.contains(&&*of.zone)) {
@@ -165,7 +165,7 @@ fn ended(id: u64, state: State) -> Map {
     map([("id", json!(id)), ("state", json!(state))])
 }
 
-/// The change that waits, and which one has ended last: what a page asks for every second.
+/// The change that waits, and which one has ended last. A page asks for it every second.
 async fn waiting(call: &Call) -> Result<Map, Refusal> {
     let caller = Caller::of(&call.bus, call.session()).await?;
     let changes = Changes::open(&call.bus)?;
@@ -227,7 +227,7 @@ fn shown(record: &Record, now: &Packages) -> Value {
     answer.into()
 }
 
-/// The edits that take a change back, without their secrets: [`filled`] finds them again.
+/// The edits that undo a change, without their secrets: [`filled`] finds them again.
 async fn undo(call: &Call) -> Result<Map, Refusal> {
     let id = id(call)?;
     let edits = undo_edits(call, id).await?;
@@ -244,12 +244,12 @@ async fn undo_edits(call: &Call, id: u64) -> Result<Vec<Edit>, Refusal> {
     let gone = || Refusal::new("gone", format!("there is no change {id} (any more)"));
     let record = record.ok_or_else(gone)?;
     if record.state != State::Confirmed {
-        let text = format!("taking change {id} back: that was done already");
+        let text = format!("change {id} cannot be undone: it was rolled back");
         return Err(Refusal::new("gone", text).with("state", json!(record.state)));
     }
     let now = read(&call.bus, &record.draft.touched()).await?;
     inverse(&record.draft, &now).map_err(|error| {
-        let text = format!("taking change {id} back: {error}");
+        let text = format!("change {id} cannot be undone: {error}");
         let refusal = Refusal::new("changed", text).with("config", json!(error.config));
         refusal.with("section", json!(error.section)).with("option", json!(error.option))
     })
@@ -292,7 +292,7 @@ async fn filled(call: &Call, mut edits: Vec<Edit>) -> Result<Vec<Edit>, Refusal>
     if edits.iter_mut().all(|edit| edit.fill(id, &known)) {
         return Ok(edits);
     }
-    let text = format!("these are not the edits that take change {id} back; ask for them again");
+    let text = format!("these are not the edits that undo change {id}; request them again");
     Err(Refusal::new("argument", text).with("id", json!(id)))
 }
 

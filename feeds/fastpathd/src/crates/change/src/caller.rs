@@ -6,10 +6,10 @@ use plugin::{Bus, Refusal, map};
 use serde_json::{Value, json};
 use ubus::Status;
 
-/// Who somebody on the router itself is: ubusd lets only root call.
+/// The name of a caller on the router itself: ubusd lets only root call.
 pub const LOCAL: &str = "root (local)";
 
-/// Who calls.
+/// The caller.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     /// Their session; none on the router itself.

@@ -12,7 +12,7 @@ use crate::draft::{Draft, Pair};
 use crate::secret::masked;
 use ::uci::{Package, Section, Setting};
 
-/// What to call a section for people: its name, the value of its option `name`, its number for a
+/// The label of a section for people: its name, the value of its option `name`, its number for a
 /// VLAN, or its place such as `@rule[2]`.
 pub(crate) fn label(package: &Package, section: &Section) -> String {
     if !section.anonymous {
@@ -37,7 +37,7 @@ pub(crate) fn place(package: &Package, section: &Section) -> String {
     format!("@{}[{place}]", section.kind)
 }
 
-/// What a line is about.
+/// The operation that a line describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum What {
@@ -48,7 +48,7 @@ pub(crate) enum What {
     Set,
 }
 
-/// A line, as it is answered: null is what means nothing.
+/// A line, as it is answered; fields without a meaning are null.
 #[derive(Debug, Serialize)]
 pub(crate) struct Line<'a> {
     config: &'a str,

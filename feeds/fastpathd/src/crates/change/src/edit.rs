@@ -34,17 +34,17 @@ pub struct Edit {
     pub op: Op,
 }
 
-/// What an edit does.
+/// The operation of an edit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// A new section, at the end. Without a name it is anonymous, and `id` is what later edits
-    /// of the same list call it.
+    /// A new section, at the end. Without a name it is anonymous, and `id` is its name
+    /// in later edits of the same list.
     Add {
         /// Its type.
         kind: String,
         /// Its name.
         name: Option<String>,
-        /// What later edits call it.
+        /// Its name in later edits.
         id: Option<String>,
         /// Its options.
         options: Options,
@@ -241,7 +241,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// What uci takes for a name.
+/// Whether uci accepts the text as a name.
 pub(crate) fn is_name(text: &str) -> bool {
     (1..=LONGEST_NAME).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')

@@ -118,7 +118,7 @@ fn a_url_without_its_password_is_none() {
     };
     let error = url("https://ann:•••@rules.example/x").unwrap_err().to_string();
     assert!(error.contains("'url'") && error.contains("password"), "{error}");
-    // What `undo` shows of one is filled again.
+    // The mask that `undo` shows for one is filled again.
     let known = url("https://ann:geheim@rules.example/x").unwrap();
     let mut edits = url("•••17").unwrap();
     assert_eq!(edits[0].undone(), Some(17));

@@ -8,15 +8,15 @@ use serde::Serialize;
 use crate::draft::Draft;
 use ::uci::Packages;
 
-/// What a change opens.
+/// An opening to the Internet that a change makes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Exposure {
-    /// What kind of setting opens it.
+    /// The kind of setting that opens it.
     code: &'static str,
     /// The zone that leads to the Internet.
     pub(crate) zone: String,
-    /// What can be reached: a zone, `*` for every zone; empty: the router itself, since a zone may
-    /// have any name.
+    /// The zone that can be reached, `*` for every zone; empty: the router itself, since a zone
+    /// may have any name.
     to: String,
     /// In English.
     pub(crate) text: String,
@@ -37,7 +37,7 @@ impl Exposure {
     }
 }
 
-/// What a draft opens to the Internet that was closed before.
+/// Openings to the Internet that a draft adds.
 pub(crate) fn exposes(draft: &Draft) -> Vec<Exposure> {
     let before = found(&draft.before);
     let open = |new: &exposure::Exposure| {

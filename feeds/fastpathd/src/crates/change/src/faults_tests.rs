@@ -28,19 +28,19 @@ const SECONDS: u64 = 30;
 const OLD: &str = "config system 'main'\n\toption hostname 'gateway'\n";
 const CONFIG: &str = "/etc/config/system";
 
-/// What goes wrong, and at which step from 1; writes and calls are steps.
+/// A fault, and the step from 1 at which it occurs; writes and calls are steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     None,
     /// The step is refused and does nothing.
     Refused(usize),
-    /// The step is done, and nobody says so.
+    /// The step is done, but not answered.
     Unanswered(usize),
     /// The power goes after the step.
     PowerCut(usize),
 }
 
-/// What somebody else does at a step.
+/// An action of somebody else at a step.
 type Meanwhile = Box<dyn FnOnce()>;
 
 /// A router in memory: files, and rpcd.
@@ -365,7 +365,7 @@ fn a_change_whose_apply_got_no_answer_keeps_its_record() {
         let unknown = outcome.is_err_and(|refusal| refusal.text.contains("is not known"));
         assert!(!unknown || has_new(&router), "step {at}");
         if unknown {
-            // Who finds it in force can keep it.
+            // A user who finds it in force can keep it.
             confirm(&router, 1).unwrap();
             assert_eq!((has_new(&router), state(&router)), (true, Some(State::Confirmed)));
         }

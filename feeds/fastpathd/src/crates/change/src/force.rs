@@ -65,7 +65,7 @@ pub(crate) enum InUse {
 }
 
 impl Seen {
-    /// Asks for what shows whether this change is in force, and for nothing else.
+    /// Asks only for the state that shows whether this change is in force.
     pub(crate) async fn of(bus: &Bus, draft: &Draft) -> Self {
         let mut seen = Self::of_daemon(bus, draft).await;
         for config in draft.touched() {
@@ -95,7 +95,7 @@ impl Seen {
         seen
     }
 
-    /// What the daemon finds wrong in the configuration that it does not use.
+    /// The problems that the daemon reports of a configuration that it does not use.
     pub(crate) fn problems(&self) -> &[Value] {
         let problems = self.status.as_ref().and_then(|of| of.get("problems")?.as_array());
         problems.map_or(&[], Vec::as_slice)

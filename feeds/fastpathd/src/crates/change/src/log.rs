@@ -43,7 +43,7 @@ const KERNEL: &str = "/dev/kmsg";
 /// daemon.notice
 const PRIORITY: u8 = 29;
 
-/// Each line is a message. At boot we run before logd, and what logger sends would be lost.
+/// Each line is a message. At boot we run before logd, and messages from logger would be lost.
 fn send(text: &str) {
     // A missing log is not a reason to refuse a change.
     if Path::new(LOGD).exists() {

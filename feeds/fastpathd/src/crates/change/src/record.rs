@@ -26,7 +26,7 @@ config::named! {
     }
 }
 
-/// Who changed what, and when.
+/// Author, time and note of a change.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Head {
     /// Its number on this router, from 1.
@@ -35,14 +35,14 @@ pub(crate) struct Head {
     pub at_ms: u64,
     /// Who applied it.
     pub user: String,
-    /// What they said of it.
+    /// Their note.
     pub note: String,
 }
 
 /// A change that waits to be confirmed. It is on the medium before anything is applied.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Pending {
-    /// Who and when.
+    /// Author, time and note.
     #[serde(flatten)]
     pub head: Head,
     /// Time to confirm it, seconds.
@@ -53,7 +53,7 @@ pub(crate) struct Pending {
     pub files: BTreeMap<String, String>,
 }
 
-/// What of it ends with this boot.
+/// The part of its state that ends with this boot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Running {
     /// The change.
@@ -69,7 +69,7 @@ pub(crate) struct Running {
 /// A change that has ended.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Record {
-    /// Who and when.
+    /// Author, time and note.
     #[serde(flatten)]
     pub head: Head,
     /// How it ended.

@@ -88,7 +88,7 @@ pub(crate) fn edits(list: impl Into<Value>) -> Vec<Edit> {
     read_edits(list.into().as_array().unwrap()).unwrap()
 }
 
-/// What edits make of the lab.
+/// The lab's configuration after edits.
 pub(crate) fn draft(list: impl Into<Value>) -> Draft {
     Draft::new(lab(), &edits(list)).unwrap()
 }

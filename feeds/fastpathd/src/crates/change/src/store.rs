@@ -27,7 +27,7 @@ pub(crate) struct Store {
     config: PathBuf,
     /// Records, over a loss of power.
     kept: PathBuf,
-    /// The lock and what ends with this boot.
+    /// The lock, and state that ends with this boot.
     running: PathBuf,
 }
 
@@ -107,8 +107,8 @@ impl Store {
         Ok(texts)
     }
 
-    /// Writes the old files where they are not there yet; says which. What somebody wrote after
-    /// the change was reverted is left alone: only what the change itself wrote is replaced.
+    /// Writes the old files where they are not there yet; says which. Text of others, written after
+    /// the change was reverted, is left alone: only the change's own text is replaced.
     pub(crate) fn restore(
         &self,
         pending: &Pending,
@@ -197,7 +197,7 @@ impl Store {
         self.host.flush(&self.config).map_err(failed("flushing", &self.config))
     }
 
-    /// What of the waiting change ends with this boot; none if it began before it.
+    /// The state of the waiting change that ends with this boot; none if it began before it.
     pub(crate) fn running(&self) -> Result<Option<Running>, StoreError> {
         let text = self.read(&self.running.join("running.json"))?;
         Ok(text.and_then(|text| serde_json::from_slice(&text).ok()))

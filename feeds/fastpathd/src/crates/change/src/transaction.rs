@@ -47,11 +47,11 @@ impl From<Refusal> for Failure {
 pub(crate) struct Order {
     /// The edits.
     pub(crate) edits: Vec<Edit>,
-    /// What they make of the configuration.
+    /// The configuration before and after them.
     pub(crate) draft: Draft,
     /// Time to confirm, seconds.
     pub(crate) seconds: u64,
-    /// What the administrator says of it.
+    /// The administrator's note.
     pub(crate) note: String,
 }
 
@@ -297,12 +297,12 @@ impl<'a> Changes<'a> {
         if let Some(running) = running {
             Uci::of(self.bus, &running.session).close().await;
         }
-        log::note(&record.head, &format!("{}; the old configuration is back", state.name()), None);
+        log::note(&record.head, &format!("{}; old configuration restored", state.name()), None);
         Ok(())
     }
 
     /// Has the files on disk before the change is noted as ended: the next boot leaves them as they
-    /// are then. What rpcd writes may not be there yet.
+    /// are then. Files that rpcd writes may not be there yet.
     fn flush(&self, pending: &Pending) {
         if let Err(error) = self.store.flush_configs(pending.files.keys().map(String::as_str)) {
             // Only a power cut in the next seconds would show it.

@@ -15,7 +15,7 @@ use ::uci::{Package, Packages, Section};
 pub struct ChangedSince {
     /// The package.
     pub config: String,
-    /// What the section is called for people.
+    /// The label of the section for people.
     pub section: String,
     /// The option, or "" for all of the section.
     pub option: String,
@@ -99,7 +99,7 @@ impl<'a> Inverse<'a> {
         Ok(())
     }
 
-    /// What each section that is there now is called in the end.
+    /// The final name of each section that is there now.
     fn called(&self, deleted: &BTreeSet<usize>) -> Result<Vec<String>, ChangedSince> {
         let mut called: Vec<String> =
             self.now.sections.iter().map(|section| section.name.clone()).collect();
@@ -238,7 +238,7 @@ impl<'a> Inverse<'a> {
     }
 }
 
-/// What the change made, or gave a name that cannot be taken away again.
+/// Whether the change made the section, or gave it a name, which cannot be removed.
 fn is_removed(pair: &Pair<'_>) -> bool {
     pair.after.is_some() && (pair.before.is_none() || got_a_name(pair))
 }
@@ -251,7 +251,7 @@ fn got_a_name(pair: &Pair<'_>) -> bool {
     pair.before.is_some_and(|of| of.anonymous) && pair.after.is_some_and(|of| !of.anonymous)
 }
 
-/// Adds a section again that was removed; says what to call it.
+/// Adds a section again that was removed; answers its name in later edits.
 fn restore(before: &Section, number: usize, push: &mut impl FnMut(Op)) -> String {
     let id = format!("undo{number}");
     let name = (!before.anonymous).then(|| before.name.clone());

@@ -67,6 +67,6 @@ pub(crate) fn put_back(store: &Store) -> Result<(), StoreError> {
     let record = pending.ended(State::PowerCut);
     store.remember(&record);
     store.drop_pending()?;
-    log::note(&record.head, "power-cut; the old configuration is back", None);
+    log::note(&record.head, "power-cut; old configuration restored", None);
     Ok(())
 }

@@ -88,7 +88,7 @@ macro_rules! coded {
                 }
             }
 
-            /// What fills a text of this code.
+            /// Values that fill the placeholders of a text of this code.
             #[must_use]
             $vis fn params(&self) -> $crate::Params {
                 let mut params = $crate::Params::new();

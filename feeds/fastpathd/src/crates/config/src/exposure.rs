@@ -73,8 +73,8 @@ fn zones_to_internet(firewall: &Package) -> BTreeSet<String> {
 
 /// All that is open to the Internet without limits, in the order of the file.
 ///
-/// `firewall` are the `values` of `uci get {"config":"firewall"}`, or what [`crate::parse_uci`]
-/// makes of the file.
+/// `firewall` are the `values` of `uci get {"config":"firewall"}`, or the result of
+/// [`crate::parse_uci`] for the file.
 #[must_use]
 pub fn exposures(firewall: &Value) -> Vec<Exposure> {
     let firewall = &package(firewall);
@@ -126,7 +126,7 @@ fn inner(dest: &str, outer: &BTreeSet<String>) -> Option<Opening> {
     (!dest.is_empty() && !outer.contains(dest)).then(|| Opening::Zone(dest.to_owned()))
 }
 
-/// What a section opens whose `src` is a zone that leads to the Internet, or any zone.
+/// Exposures by a section: one for each zone to the Internet that its `src` includes.
 fn opened(
     section: &Section,
     kind: &'static str,

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::parse_uci;
 
-/// As `OpenWrt` is delivered, with its rules for what a line needs.
+/// The default configuration of `OpenWrt`, with its rules for packets that a WAN needs.
 const DELIVERED: &str = "
 config defaults
 	option input 'REJECT'
@@ -160,7 +160,7 @@ fn a_rule_that_names_no_port_opens_all() {
         assert_eq!(rule(&[("src", "wan"), narrow]), [], "{narrow:?}");
     }
     assert_eq!(rule(&[("src", "lan")]), []);
-    assert_eq!(rule(&[]), [], "without a zone it is for what the router sends");
+    assert_eq!(rule(&[]), [], "without a zone it is for packets that the router sends");
 }
 
 #[test]

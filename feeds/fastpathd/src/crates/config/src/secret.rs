@@ -2,7 +2,7 @@
 //! The list of options that hold secrets, and how their values are masked in answers, messages and
 //! logs: also passwords, query values and subscriber codes in URLs.
 
-/// What stands for a secret in answers and logs; as a new value it means "as it is".
+/// Replaces a secret in answers and logs; as a new value it means "unchanged".
 pub const MASK: &str = "•••";
 
 /// Names of options that hold a secret anywhere in `OpenWrt`.
@@ -48,8 +48,8 @@ pub fn is_secret(option: &str) -> bool {
     NAMES.contains(&option.as_str()) || ENDS.iter().any(|end| option.ends_with(end))
 }
 
-/// A value of an option as it may be shown: a secret is masked, and so is what gives access in a
-/// URL. A value that only resembles a URL or has several in it is masked whole.
+/// A value of an option as it may be shown: a secret is masked, and so are credentials in a URL. A
+/// value that only resembles a URL or has several in it is masked whole.
 #[must_use]
 pub fn shown(option: &str, value: &str) -> String {
     let urls = value.matches("://").count();
@@ -63,7 +63,7 @@ pub fn shown(option: &str, value: &str) -> String {
 /// Letters and digits of a part of a URL's path that is a subscriber's code and no name.
 const SHORTEST_CODE: usize = 16;
 
-/// A URL without what gives its owner access: `https://user:password@host/`, values of its query
+/// A URL without credentials: the password of `https://user:password@host/`, values of its query
 /// (`?oinkcode=…`), and codes in its path.
 #[must_use]
 pub fn masked_text(text: &str) -> String {

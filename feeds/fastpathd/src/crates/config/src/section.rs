@@ -65,13 +65,13 @@ impl<'a> Section<'a> {
         self.kind
     }
 
-    /// Its name in UCI; of an anonymous one what UCI made up.
+    /// Its name in UCI; of an anonymous one UCI's generated name.
     #[must_use]
     pub fn name(&self) -> &'a str {
         self.name
     }
 
-    /// What to call it for people: its name, or its place such as `@exclude[0]`.
+    /// Its label for people: its name, or its place such as `@exclude[0]`.
     #[must_use]
     pub fn label(&self) -> &str {
         &self.label
@@ -148,7 +148,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Warnings about what nobody asked for: most often an option spelt wrong.
+    /// Warnings about options that nothing has read: most often misspelt ones.
     pub(crate) fn left_over(&self) -> Vec<Problem> {
         let unknown = |name: &&String| {
             !name.starts_with('.') && !self.asked.iter().any(|asked| asked == name)

@@ -17,7 +17,7 @@ use crate::set::CpuSet;
 /// Something is set otherwise than it should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// What.
+    /// The knob.
     pub knob: Knob,
     /// The planned value.
     pub wanted: CpuSet,
@@ -111,7 +111,7 @@ impl Tried {
 /// Something was written and is not so.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
-    /// What.
+    /// The knob.
     pub knob: Knob,
     /// The written value.
     pub wanted: CpuSet,
@@ -120,8 +120,8 @@ pub struct Refused {
 }
 
 impl Attempts {
-    /// Which of the differences are to be written now; they count as tried. What does not differ
-    /// any more is forgotten, so that somebody else's writing is undone at once.
+    /// Which of the differences are to be written now; they count as tried. Values that
+    /// no longer differ are forgotten, so that somebody else's writing is undone at once.
     pub fn due(&mut self, differences: &[Difference], now: Duration) -> Vec<Difference> {
         self.tried.retain(|knob, tried| {
             differences.iter().any(|now| now.knob == *knob && now.wanted == tried.wanted)
@@ -165,14 +165,15 @@ impl Attempts {
     }
 }
 
-/// What the shell said before each line. It says `sh: write error: Input/output error`.
+/// The reason for each refused line, from the shell's message before it, such as
+/// `sh: write error: Input/output error`.
 fn reasons(refusals: &str) -> BTreeMap<&str, &str> {
     let lines: Vec<&str> = refusals.lines().collect();
     let pairs = lines.windows(2).filter(|pair| pair[1].starts_with('/'));
     pairs.filter_map(|pair| Some((pair[1], pair[0].rsplit_once(": ")?.1))).collect()
 }
 
-/// What a refusal of this mostly means.
+/// The usual cause of a refusal by this knob.
 fn hint(knob: &Knob) -> Option<&'static str> {
     match knob {
         Knob::Irq { .. } => Some(

@@ -26,7 +26,7 @@ struct Value {
     cpus: CpuSet,
 }
 
-/// The file is not what the daemon wrote.
+/// The file does not have the daemon's format.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("the file is damaged; the settings before the plan are unknown")]
 pub struct Damaged;
@@ -35,7 +35,7 @@ impl Found {
     /// Where the daemon keeps it.
     pub const PATH: &str = "/var/run/fastpath/cpu.found";
 
-    /// Reads what its [`Serialize`] writes. Without derive: serde's generated code is much larger.
+    /// Reads the format of its [`Serialize`]. Without derive: serde's generated code is far larger.
     ///
     /// # Errors
     /// When anything in it is missing or cannot be.
@@ -48,7 +48,7 @@ impl Found {
         Ok(Self { values })
     }
 
-    /// Remembers what the plan is going to change and is not remembered yet, before
+    /// Remembers values that the plan is going to change and are not remembered yet, before
     /// [`crate::lines()`]. True if anything was added, so that the file is to be written.
     pub fn remember(&mut self, plan: &CpuPlan, machine: &Machine) -> bool {
         let before = self.values.len();

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use crate::machine::Serves;
 
 /// Names by number. The kernel prints two spaces before the first name and `, ` before each
-/// further one of a shared interrupt; what stands in front differs from architecture to
+/// further one of a shared interrupt; the text in front differs from architecture to
 /// architecture.
 pub(crate) fn names(text: &str) -> BTreeMap<u32, String> {
     let line = |line: &str| {

@@ -66,7 +66,7 @@ pub struct Device {
 pub struct Irq {
     /// The kernel's number: `/proc/irq/NUMBER`.
     pub number: u32,
-    /// What the driver called it, as in `/proc/interrupts`; several names with a comma.
+    /// Its name by the driver, as in `/proc/interrupts`; several names with a comma.
     pub name: String,
     /// Its use, derived from the name.
     pub serves: Serves,
@@ -74,7 +74,7 @@ pub struct Irq {
     pub affinity: CpuSet,
 }
 
-/// What an interrupt serves.
+/// The use of an interrupt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Serves {
     /// Receive queue, transmit queue or both of this number.

@@ -22,8 +22,8 @@ config::coded! {
     }
 }
 
-/// What shall be: made by [`plan()`], brought about by [`crate::lines()`] and, for the part that is
-/// Suricata's, by its configuration.
+/// The planned state: made by [`plan()`], applied by [`crate::lines()`] and, for Suricata's part,
+/// by its configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CpuPlan {
     /// Switched on in the configuration.
@@ -34,11 +34,11 @@ pub struct CpuPlan {
     pub why: Cause,
     /// How CPUs were shared out.
     pub profile: Profile,
-    /// Who does what.
+    /// The CPUs of each task.
     pub split: Split,
     /// Queues and threads of Suricata.
     pub suricata: Suricata,
-    /// What every interrupt, queue and polling thread should say; empty while not active.
+    /// CPUs of every interrupt, queue and polling thread; empty while not active.
     pub wants: BTreeMap<Knob, CpuSet>,
 }
 

@@ -39,8 +39,8 @@ pub enum ReadError {
 
 impl Machine {
     /// Reads CPUs and those network devices that carry the packets of `devices`: themselves, or
-    /// what lies under them (`lower_*` links: a DSA port's conduit, a bond's members). Devices that
-    /// do not exist are left out, as is what vanishes meanwhile.
+    /// the devices below them (`lower_*` links: a DSA port's conduit, a bond's members). Devices
+    /// that do not exist or vanish meanwhile are left out.
     ///
     /// # Errors
     /// The kernel's list of CPUs cannot be read.
@@ -241,7 +241,7 @@ fn driver(hardware: Option<&Path>) -> String {
 }
 
 /// The device and its parent: a virtio device on its PCI function, a USB adapter on its host
-/// controller. Ends with the first PCI function: what lies above are bridges, which have
+/// controller. Ends with the first PCI function: those above are bridges, which have
 /// interrupts for their own ends.
 fn chain(hardware: &Path) -> Vec<&Path> {
     let mut chain = Vec::new();

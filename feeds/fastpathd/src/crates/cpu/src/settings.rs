@@ -82,7 +82,7 @@ impl Settings {
         }
     }
 
-    /// What cannot be done on this machine. Nothing is wrong while the plan is switched off.
+    /// Settings that this machine cannot fulfil. None while the plan is switched off.
     ///
     /// With `inspection` not wanted, the lists `inspection` and `control` only have to exist.
     #[must_use]

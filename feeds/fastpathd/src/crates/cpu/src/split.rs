@@ -12,7 +12,7 @@
 //!   inspection. Each side gets one at least.
 //! * **big.LITTLE: the strong cores inspect.** An established flow costs some 1,400 instructions a
 //!   packet in the flowtable, much of it waiting for memory; inspection decodes, reassembles and
-//!   matches patterns, which is what a big core is bigger in, and one connection cannot be
+//!   matches patterns, which is the strength of a big core, and one connection cannot be
 //!   inspected by two workers. `auto` therefore cuts between the weak and the strong cores, as long
 //!   as each side gets a quarter of them. Weak is below three quarters of the strongest: an A55
 //!   next to an A76 (RK3588) and an A53 next to an A72 (RK3399) have half and less, while cores of
@@ -37,7 +37,7 @@ use crate::settings::{Profile, Settings};
 /// From so many cores on one is set aside for control.
 const CORES_WITH_CONTROL: usize = 6;
 
-/// Who does what. The three sets do not overlap unless [`Split::shared`].
+/// The CPUs of each task. The three sets do not overlap unless [`Split::shared`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Split {
     /// CPUs that forward.

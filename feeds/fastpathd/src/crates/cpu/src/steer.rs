@@ -35,7 +35,7 @@ use std::collections::BTreeMap;
 use crate::machine::{Device, Knob, Machine, Serves};
 use crate::set::CpuSet;
 
-/// What every knob should say, for these forwarding CPUs.
+/// The value of every knob, for these forwarding CPUs.
 #[must_use]
 pub(crate) fn steer(machine: &Machine, forwarding: &CpuSet) -> BTreeMap<Knob, CpuSet> {
     let mut wants = BTreeMap::new();

@@ -28,7 +28,7 @@ use serde::Serialize;
 const SERVICE: &str = "etc/init.d/packet_steering";
 /// The script it runs first.
 const HOOK: &str = "usr/libexec/platform/packet-steering.sh";
-/// What ours contains.
+/// A text that only our hook contains.
 const OURS: &str = "/var/run/fastpath/cpu.found";
 
 /// Whose hook is there.

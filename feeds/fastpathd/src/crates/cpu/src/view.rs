@@ -12,7 +12,7 @@ use crate::set::CpuSet;
 use crate::settings::Profile;
 use crate::steering::{Hook, Steering};
 
-/// What a CPU is for.
+/// The task of a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CpuRole {

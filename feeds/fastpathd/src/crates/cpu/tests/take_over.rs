@@ -16,7 +16,7 @@ use cpu::{
 const PORTS: &str = "cpus 0-3\ndevice eth0 rx=2 tx=2 irqs=txrx\n\
     device eth1 rx=1 tx=1 irqs=one threads=1";
 
-/// What the script and the kernel do: a line is a path and a mask.
+/// Writes as the script and the kernel do: a line is a path and a mask.
 fn write(machine: &mut Machine, lines: &str) {
     for line in lines.lines() {
         let (path, mask) = line.split_once(' ').expect(line);

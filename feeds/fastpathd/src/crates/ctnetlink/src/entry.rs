@@ -132,7 +132,7 @@ impl TcpState {
 /// One conntrack entry, as far as the message describes it.
 ///
 /// Offloaded entries come without timeout and TCP state, NEW and UPDATE events without counters,
-/// UPDATE events with only what changed: every such field is an `Option`.
+/// UPDATE events with the changed fields only: every such field is an `Option`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
     /// The kernel's id: a keyed 32-bit hash, so rarely two live entries share one.

@@ -106,7 +106,7 @@ fn an_overflow_is_reported_and_the_socket_continues() {
         }
         let quiet = Duration::from_millis(200);
         let mut lost = false;
-        // At most one datagram an event; then what fitted into the buffer has been read.
+        // At most one datagram an event; then all that fitted into the buffer has been read.
         for _ in 0..300 {
             match tokio::time::timeout(quiet, socket.recv()).await {
                 Ok(Ok(_)) => {}

@@ -19,7 +19,7 @@ use recording::KINDS;
 
 type Attrs<'a> = PushConntrackAttrs<&'a mut Vec<u8>>;
 
-/// A message with what every entry has, and what `more` adds.
+/// A message with the attributes of every entry, and those that `more` adds.
 fn message(kind: u16, flags: u16, more: impl Fn(Attrs<'_>) -> Attrs<'_>) -> Vec<u8> {
     let mut bytes = vec![0; 16];
     let attrs = OpGetDo::encode_request(&mut bytes, &Nfgenmsg::new()).push_id(7);
@@ -88,7 +88,7 @@ fn unknown_attributes_are_passed_over() {
         attrs.as_vec_mut().extend([1, 2, 3, 4, 5, 6]);
         attrs.push_mark(5)
     });
-    assert_eq!(entry.mark, 5, "what follows is still read");
+    assert_eq!(entry.mark, 5, "later attributes are still read");
 }
 
 #[test]

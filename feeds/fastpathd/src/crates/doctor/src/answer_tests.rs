@@ -74,7 +74,7 @@ fn bad_arguments_are_refused_by_name() {
     }
 }
 
-/// A router whose root has no password, and what rpcd says of the caller's rights.
+/// A router whose root has no password, and rpcd's answer about the caller's rights.
 fn open_account(writes: &Value) -> Fake {
     fake()
         .file("/etc/shadow", "root::19000:0:99999:7:::\nviewer:$1$x$viewer:19000::::::\n")

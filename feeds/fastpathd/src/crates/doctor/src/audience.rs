@@ -15,7 +15,7 @@ pub(crate) enum Audience {
     Reader,
 }
 
-/// What a reader gets instead.
+/// Replaces withheld values for a reader.
 pub(crate) const WITHHELD: &str = "visible to administrators only";
 
 impl Audience {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::facts::Unknown;
 
-/// Nothing wrong, a finding, or what the check needed and could not read.
+/// None: nothing is wrong. A finding. Or the fact that the check needed and could not read.
 pub(crate) type Verdict = Result<Option<Finding>, Unknown>;
 
 config::named! {

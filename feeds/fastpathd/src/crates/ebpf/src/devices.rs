@@ -173,7 +173,7 @@ fn native(folder: &Folder, dsa: Dsa, devices: &[Device]) -> Result<(), NotNative
     let result = attached.and_then(|()| can_send(&now.collect::<Vec<_>>()));
     if result.is_err() {
         for device in devices {
-            // What stays is replaced when TC comes in its place, and reported then.
+            // A program that stays is replaced when TC is attached, and reported then.
             drop(detach(folder, device.ifindex));
         }
     }

@@ -24,7 +24,7 @@ pub const PATIENCE: Duration = Duration::from_secs(5);
 /// Entries read per second at most: a tenth of a second of CPU time on a small router.
 const READ_A_SECOND: usize = 20_000;
 
-/// What the engine needs of the kernel.
+/// The kernel's maps, as the engine uses them.
 pub trait Maps: std::fmt::Debug {
     /// Writes an entry with initial counters, or replaces the one of the same key.
     ///
@@ -123,7 +123,7 @@ pub struct OffloadEngine {
     maps: Box<dyn Maps>,
     table: ConnectionTable,
     timeouts: Timeouts,
-    /// Entries of a previous daemon, with what they had counted.
+    /// Entries of a previous daemon, with their counters.
     stale: HashMap<Key, Slot>,
     report: Report,
     /// When the counters are read next.
@@ -149,7 +149,7 @@ impl OffloadEngine {
         Ok(Self { maps, table, timeouts, stale, report, read_at })
     }
 
-    /// Starts with what an engine with other maps has not reported yet.
+    /// Starts with the report that an engine with other maps has not given yet.
     #[must_use]
     pub fn after(mut self, report: Report) -> Self {
         self.report = report;
@@ -232,8 +232,8 @@ impl OffloadEngine {
         Ok(())
     }
 
-    /// Writes an entry. What the entry of a previous daemon had counted when it was found, and what
-    /// it has now: the programs have gone on counting.
+    /// Writes an entry. Answers the counters of a previous daemon's entry when it was found, and
+    /// those of now: the programs have gone on counting.
     fn put(&mut self, key: &Key, entry: &Entry) -> Result<(Counters, Counters), MapError> {
         let (mut found, mut counted) = (Counters::default(), Counters::default());
         if let Some(slot) = self.stale.remove(key) {

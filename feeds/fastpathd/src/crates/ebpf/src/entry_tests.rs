@@ -134,7 +134,7 @@ fn checksum(parts: &[&[u8]]) -> u16 {
     !u16::try_from(sum).unwrap()
 }
 
-/// What `moved` of `rewrite.h` does with a checksum as it lies in memory.
+/// Corrects a checksum as it lies in memory, like `moved` of `rewrite.h`.
 fn corrected(check: u16, deltas: &[u16]) -> u16 {
     let check = u16::from_ne_bytes(check.to_be_bytes());
     let mut sum = u32::from(!check) + deltas.iter().map(|delta| u32::from(*delta)).sum::<u32>();
@@ -217,7 +217,7 @@ proptest! {
             let after = segment(entry.src, entry.dst, [entry.sport, entry.dport], &rest);
             prop_assert_eq!(corrected(before, &[entry.address_delta, entry.port_delta]), after);
             prop_assert_eq!(corrected(before, &[entry.l4_delta]), after);
-            // The addresses alone: what a partial checksum holds is their sum.
+            // The addresses alone: a partial checksum holds their sum.
             let pseudo = |src, dst| !segment(src, dst, [0, 0], &[]);
             let moved = corrected(!pseudo(key.src, key.dst), &[entry.address_delta]);
             prop_assert_eq!(!moved, pseudo(entry.src, entry.dst));

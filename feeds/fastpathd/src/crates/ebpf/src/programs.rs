@@ -44,7 +44,7 @@ const fn shape<K, V>(name: &'static str) -> Shape {
     Shape { name, object: name, key: size_of::<K>(), value: size_of::<V>() }
 }
 
-/// What stays when the programs are reloaded. A devmap's value is the kernel's own.
+/// Maps that stay when the programs are reloaded. A devmap's value is the kernel's own.
 const PINNED: [Shape; 5] = [
     shape::<Key4, Entry4>("flows4"),
     shape::<Key6, Entry6>("flows6"),

@@ -25,7 +25,7 @@ const IDLE: Duration = Duration::from_secs(30);
 /// Connections that are dropped may use this fraction of the maps.
 const DROPPED_PART: usize = 16;
 
-/// What happens to packets.
+/// The treatment of the packets of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Carried,

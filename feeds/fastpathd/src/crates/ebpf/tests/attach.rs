@@ -62,7 +62,7 @@ impl Gateway {
         self.run(&["load", "--object", object, "--flows", &flows.to_string()]).expect("loads")
     }
 
-    /// What follows the sections of an object is read by nobody, but it is another file.
+    /// Bytes behind the sections of an object are never read, but it is another file.
     fn alter_object(&self) {
         let mut object = std::fs::read(&self.object).expect("read");
         object.push(0);

@@ -21,7 +21,7 @@ pub(crate) enum Options {
     Named(&'static [&'static str]),
 }
 
-/// What the daemon reads of `config`; none: nothing.
+/// The sections and options that the daemon reads of `config`; none: it does not read it.
 pub(crate) fn of(config: &str) -> Option<Keep> {
     use Options::Named;
     match config {

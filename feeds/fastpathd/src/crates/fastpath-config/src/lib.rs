@@ -12,8 +12,8 @@ mod excerpt;
 use plugin::{Call, Map, Object, Refusal, Rights, UciSession, map, method};
 use serde_json::Value;
 
-/// Method `get {config}` answers `{values}` as `uci get` does, with what the daemon reads of the
-/// packages `fastpath`, `firewall` and `network`; `{}` if the file does not exist.
+/// Method `get {config}` answers `{values}` as `uci get` does, with the options that the daemon
+/// reads of the packages `fastpath`, `firewall` and `network`; `{}` if the file does not exist.
 pub const OBJECT: Object =
     Object { name: "fastpath.config", methods: &[method!("get", get, "config": Text)] };
 

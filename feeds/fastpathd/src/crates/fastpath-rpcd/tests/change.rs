@@ -99,7 +99,7 @@ fn engine(engine: &str) -> Value {
     json!([{"config": "fastpath", "op": "set", "section": "main", "values": values}])
 }
 
-/// What the daemon reports of the file with this engine.
+/// The digest that the daemon reports for the file with this engine.
 fn digest(engine: &str) -> String {
     config::digest(&config::parse_uci(&ENGINE.replace("flowtable", engine)).unwrap())
 }

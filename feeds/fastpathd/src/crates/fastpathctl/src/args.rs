@@ -40,7 +40,7 @@ pub(crate) enum Command {
     UpdateRules,
     Cpu,
     Doctor(Request),
-    /// What the eBPF programs do.
+    /// The state of the eBPF programs.
     Ebpf,
     /// Has every flow pass the rules again.
     Flush,

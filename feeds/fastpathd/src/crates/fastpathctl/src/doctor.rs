@@ -39,7 +39,7 @@ pub(crate) enum DoctorError {
     Unasked(String),
 }
 
-/// Folder of what rpcd runs for the objects; without rpcd they are run here.
+/// Folder of the programs that rpcd runs for its objects; without rpcd they are run here.
 const PLUGINS: &str = "/usr/libexec/rpcd";
 /// rpcd ends a plugin after 30 s, the lab's after 120.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -113,7 +113,7 @@ fn lost(method: &str, status: Status) -> bool {
     status == Status::NoData && method == "run"
 }
 
-/// What rpcd would do.
+/// Calls a method by running its program, as rpcd would.
 fn run(object: &'static str, method: &'static str, args: &Value) -> Result<Value, DoctorError> {
     let path = format!("{PLUGINS}/{object}");
     let output = Command::new(&path)

@@ -111,7 +111,7 @@ fn paragraph(out: &mut String, sign: &str, words: &str) {
     out.push('\n');
 }
 
-/// What `fastpath.change check` says would change.
+/// The lines of a change by `fastpath.change check`, as text.
 pub(crate) fn diff(checked: &Value) -> String {
     let mut out = String::new();
     let value = |of: &Value| match of {

@@ -2,7 +2,7 @@
 //! The answers of `ips`, `alerts`, `blocks`, `block_release`, `reinspect` and `rules_update` as
 //! text. Also how text from the network is escaped for a terminal.
 //!
-//! Signatures and names come from the network: what could steer a terminal is printed escaped.
+//! Signatures and names come from the network: characters that control a terminal are escaped.
 
 use std::fmt::Write;
 

@@ -60,8 +60,8 @@ pub(crate) type Delta = [Counters; 2];
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Growth {
     pub(crate) delta: Delta,
-    /// What the kernel had counted at the reading before, both directions. After somebody set
-    /// its counters to zero this is less than what we know of.
+    /// The kernel's counters at the reading before, both directions. After somebody set them to
+    /// zero they are lower than ours.
     pub(crate) before: Counters,
 }
 
@@ -117,7 +117,7 @@ pub(crate) struct Flow {
     pub(crate) local: bool,
     pub(crate) multicast: bool,
     pub(crate) policy_routed: bool,
-    /// The flowtable does not see what the initiator, the responder sends: it comes in through a
+    /// The flowtable does not see packets of the initiator, the responder: they come in through a
     /// device that is not listed.
     pub(crate) unlisted: [bool; 2],
     pub(crate) reading: Reading,
@@ -307,9 +307,9 @@ impl Flow {
         Some(growth)
     }
 
-    /// Adds what the kernel's counters have grown by, also when they were set to zero meanwhile:
-    /// then they have shrunk, or not even that if they have outgrown what they were, and what
-    /// was counted between the last reading and the zero is lost.
+    /// Adds the growth of the kernel's counters, also when they were set to zero meanwhile: then
+    /// they have shrunk, or not even that if they have outgrown their old value; growth between
+    /// the last reading and the zero is lost.
     fn grow(&mut self, read: Delta) -> Growth {
         let mut zero = self.zeroed.as_deref().copied().unwrap_or_default();
         let known = zero;
@@ -333,7 +333,7 @@ impl Flow {
     /// The counters have been read, and the path is known: a new account begins.
     pub(crate) fn credited(&mut self) {
         self.inspected = self.path == Path::Inspect;
-        // What eBPF carries, the kernel does not count.
+        // The kernel does not count packets that eBPF carries.
         let path = if self.path == Path::Ebpf { Path::Slow } else { self.path };
         self.carried = (!self.inspected).then_some(path);
     }

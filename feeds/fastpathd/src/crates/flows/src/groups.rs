@@ -29,7 +29,7 @@ pub(crate) enum GroupKey {
     Path(Path),
 }
 
-/// What the flows of a group add up to.
+/// The sums of the flows of a group.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sum {
     /// Host name of a host, a side of a VLAN.

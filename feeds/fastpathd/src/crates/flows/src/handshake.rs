@@ -12,7 +12,7 @@ use model::Connection;
 use crate::path::Reason;
 use crate::proto::TCP;
 
-/// What the flow table asks of the eBPF engine and of conntrack.
+/// Requests of the flow table to the eBPF engine and to conntrack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OffloadRequest {
     /// Disable conntrack's TCP window tracking for this connection, and report the outcome with
@@ -46,7 +46,7 @@ pub enum OffloadState {
     Refused(Reason),
 }
 
-/// What happens to a flow in the handshake.
+/// Events of a flow in the handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event {
     /// Nothing keeps the flow from being carried, and its packets have passed the rules.
@@ -69,7 +69,7 @@ pub(crate) enum Event {
     Active,
 }
 
-/// What a step asks for.
+/// The request of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OffloadAction {
     DisableWindowTracking,
@@ -171,12 +171,12 @@ impl Rules {
         self.at_start = self.current;
     }
 
-    /// What the mark of a new connection stands for.
+    /// The rules that the mark of a new connection stands for.
     pub(crate) fn of_new(&self) -> Passed {
         Passed { mark: self.current, cleared: 0 }
     }
 
-    /// What the mark of a connection found in the first dump stands for.
+    /// The rules that the mark of a connection found in the first dump stands for.
     pub(crate) fn of_first_dump(&self) -> Passed {
         Passed { mark: self.at_start, cleared: 0 }
     }

@@ -10,7 +10,7 @@ use crate::accounts::{ByPath, PATHS};
 use crate::parse::{QueryError, Request};
 use crate::time::Millis;
 
-/// What a series counts.
+/// The quantity of a series.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Series {
@@ -24,7 +24,7 @@ pub enum Series {
 /// The request of `history`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HistoryQuery {
-    /// What to count.
+    /// The quantity.
     pub series: Series,
     /// Seconds a sample stands for: 1, 10 or 60.
     pub step_s: u32,

@@ -70,7 +70,7 @@ pub type Verdict = (Path, Option<Reason>);
 
 type Rung = fn(&Facts<'_>) -> Option<Verdict>;
 
-/// What keeps a flow from being carried at all.
+/// Rungs that keep a flow from being carried at all.
 const KEPT: [Rung; 17] = [
     inspected,
     engine_off,
@@ -102,7 +102,7 @@ pub fn climb(facts: &Facts<'_>) -> Verdict {
 }
 
 /// One flow on the ladder. The rungs of [`KEPT`] are climbed once at most: none of them depends on
-/// the handshake, so what they say holds before and after its step.
+/// the handshake, so their verdict holds before and after its step.
 pub(crate) struct Climb<'a> {
     facts: Facts<'a>,
     kept: OnceCell<Option<Verdict>>,
@@ -113,7 +113,7 @@ impl<'a> Climb<'a> {
         Self { facts, kept: OnceCell::new() }
     }
 
-    /// What keeps the flow from being carried at all.
+    /// The verdict that keeps the flow from being carried at all.
     fn kept(&self) -> Option<Verdict> {
         *self.kept.get_or_init(|| KEPT.iter().find_map(|rung| rung(&self.facts)))
     }
@@ -148,7 +148,7 @@ fn sides<'a>(facts: &'a Facts<'_>) -> impl Iterator<Item = &'a Side> {
 /// `IPS_OFFLOAD`, set by `nft_flow_offload_eval` and cleared by `flow_offload_teardown`. They are
 /// believed before anything else: with our engine off it is somebody else's flowtable.
 ///
-/// What our programs carry is carried by nothing else: they are before the flowtable.
+/// Flows that our programs carry are carried by nothing else: they are before the flowtable.
 ///
 /// One exception: `nft_dev_forward_path` gives up on a device that is not listed, and the flow is
 /// added all the same. When that holds for both sides the bit is set and no packet ever meets the
@@ -304,7 +304,7 @@ fn shaped(facts: &Facts<'_>) -> Option<Verdict> {
     slow_if(!ebpf && sides(facts).any(|side| side.shaped), Reason::Shaped)
 }
 
-/// What the eBPF engine says.
+/// The eBPF engine's refusal.
 fn refused(facts: &Facts<'_>) -> Option<Verdict> {
     match facts.offload {
         OffloadState::Refused(reason) => Some((Path::Slow, Some(reason))),

@@ -66,7 +66,7 @@ pub struct FlowEvent {
 /// Who uses the line: the reply of `top`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Top<'a> {
-    /// What the rows are.
+    /// The kind of the rows.
     pub by: Group,
     /// Busiest first.
     pub rows: Vec<TopRow<'a>>,

@@ -117,10 +117,10 @@ impl<'a> Request<'a> {
         self.get(name, &wanted, |value| value.as_str().filter(fits))
     }
 
-    /// What `read` makes of a string.
+    /// A string, read by `read`.
     ///
     /// # Errors
-    /// It makes nothing of it.
+    /// `read` does not know it.
     pub fn word<T>(
         &self,
         name: &str,

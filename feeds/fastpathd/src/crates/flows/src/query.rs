@@ -28,7 +28,7 @@ pub struct FlowsQuery {
     pub sort: Sort,
     /// Largest first.
     pub desc: bool,
-    /// What a row stands for.
+    /// The objects that rows stand for.
     pub group: Group,
     /// Rows to skip.
     pub offset: usize,
@@ -134,7 +134,7 @@ fn reason(word: &str) -> Option<Option<Reason>> {
 }
 
 config::named! {
-    /// What a row stands for.
+    /// The objects that rows stand for.
     #[derive(Default, Serialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Group {
@@ -224,7 +224,7 @@ impl Sort {
 /// The request of `top`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TopQuery {
-    /// What the rows are; never [`Group::None`].
+    /// The kind of the rows; never [`Group::None`].
     pub by: Group,
     /// Rows to return, 1 to 100.
     pub limit: usize,

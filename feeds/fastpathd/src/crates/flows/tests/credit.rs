@@ -214,7 +214,7 @@ fn an_entry_reported_with_zeros_continues_from_the_known_counters() {
     assert_eq!(only(&table, 3.0)["down_bytes"], 5_001_000);
 }
 
-/// What the kernel does to a connection between two readings.
+/// A change of a connection between two readings.
 #[derive(Debug, Clone)]
 enum Act {
     Grow(u32, u32),

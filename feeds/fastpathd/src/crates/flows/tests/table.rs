@@ -304,7 +304,7 @@ fn the_kernels_timestamp_gives_the_age() {
     dump(&mut table, 5.0, &[old, future, unset]);
     let rows = rows(&table, 7.0, &json!({ "sort": "id", "desc": false }));
     let ages: Vec<u64> = rows.iter().map(|row| row["age_s"].as_u64().expect("an age")).collect();
-    assert_eq!(ages, [107, 2, 2], "what no clock can mean is not believed");
+    assert_eq!(ages, [107, 2, 2], "impossible timestamps are not believed");
 }
 
 #[test]
@@ -315,7 +315,7 @@ fn a_flood_is_forgotten() {
     dump(&mut table, 2.0, &flood[..10]);
     assert_eq!(table.len(), 10);
     dump(&mut table, 3.0, &flood[..10]);
-    assert_eq!(table.len(), 10, "and what stayed is still found");
+    assert_eq!(table.len(), 10, "and the flows that stayed are still found");
     assert!(table.flow(7, at(3.0)).is_some());
     assert_eq!(table.totals().paths.slow.flows, 10);
     dump(&mut table, 4.0, &[entry(5, tuple(TCP, "10.10.0.2", 1, "192.0.2.1", 1))]);

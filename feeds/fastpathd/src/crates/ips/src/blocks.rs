@@ -27,7 +27,7 @@ pub struct Block {
     pub until: Duration,
 }
 
-/// What came of a wish to block.
+/// The outcome of a request to block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Blocked {
     /// To be added to the kernel's set, to end at [`Block::until`].

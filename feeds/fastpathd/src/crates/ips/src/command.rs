@@ -37,7 +37,7 @@ pub enum CommandError {
     Connect {
         /// The socket.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: std::io::Error,
     },
     /// The connection broke.
@@ -45,7 +45,7 @@ pub enum CommandError {
     Broken {
         /// The command.
         command: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         source: std::io::Error,
     },
     /// No answer in time.

@@ -5,7 +5,7 @@ use tokio::net::UnixListener;
 
 use super::*;
 
-/// What the peer does when it is asked.
+/// The reaction of the peer to a command.
 #[derive(Debug, Clone, Copy)]
 enum Peer {
     /// Answers with the line.
@@ -29,7 +29,7 @@ impl Drop for Suricata {
     }
 }
 
-/// A peer that shakes hands and then does what `peers` say, one a connection.
+/// A peer that shakes hands and then reacts as `peers` say, one a connection.
 fn suricata(name: &str, peers: &'static [Peer]) -> Suricata {
     let path = std::env::temp_dir().join(format!("ips-{name}-{}.sock", std::process::id()));
     let _ = std::fs::remove_file(&path);

@@ -24,7 +24,7 @@ pub use reason::{Consequence, Reason};
 use strain::Strain;
 
 config::named! {
-    /// What users see.
+    /// The state that users see.
     #[derive(Default)]
     pub enum State {
         /// Nothing is asked for.
@@ -126,7 +126,7 @@ fn gate(seen: &Observation, takes: bool) -> Gate {
     if asked && seen.fail == FailPolicy::Open && !takes { Gate::Open } else { Gate::Queue }
 }
 
-/// What somebody said, on one line of bounded length that ends like a sentence.
+/// A foreign message, on one line of bounded length that ends like a sentence.
 fn sentence(said: &str) -> String {
     let lines: Vec<&str> = said.split_whitespace().collect();
     let mut text = crate::text::bounded(lines.join(" "), 400);
@@ -182,7 +182,7 @@ fn failing(seen: &Observation) -> State {
     if closed { State::FailingClosed } else { State::FailingOpen }
 }
 
-/// What happens to packets while Suricata does not work.
+/// The effect on packets while Suricata does not work.
 fn consequence(seen: &Observation) -> Consequence {
     match (seen.mode, seen.fail) {
         (InspectionMode::Nfq, FailPolicy::Open) => Consequence::Uninspected,

@@ -348,7 +348,7 @@ fn a_daemon_that_was_stopped_itself_blames_nobody() {
     watch.becomes(State::Inline);
 }
 
-/// What can happen between two looks.
+/// An event between two observations.
 #[derive(Debug, Clone, Copy)]
 enum Fate {
     Nothing,

@@ -32,7 +32,7 @@ pub struct Files {
     pub rules: Vec<PathBuf>,
     /// Classes and severities of rules.
     pub classification: PathBuf,
-    /// What rules refer to.
+    /// The file of reference systems for rules.
     pub references: PathBuf,
 }
 
@@ -51,7 +51,7 @@ impl Default for Files {
 /// All that the configuration depends on.
 #[derive(Debug, Clone)]
 pub struct Overlay<'a> {
-    /// What the owner wants.
+    /// The owner's settings.
     pub settings: &'a Settings,
     /// Where threads run, and how many queues there are.
     pub threads: &'a Threads,
@@ -186,7 +186,7 @@ impl Overlay<'_> {
     }
 
     /// A slow or stopped reader costs events, never packets: Suricata sends with `MSG_DONTWAIT`
-    /// and counts what did not fit.
+    /// and counts those that did not fit.
     fn outputs(&self) -> String {
         format!(
             "

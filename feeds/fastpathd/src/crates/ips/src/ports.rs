@@ -7,14 +7,14 @@ use model::InspectionMode;
 
 use crate::settings::Settings;
 
-/// What the daemon knows of one port.
+/// Facts about one port.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CapturePort {
     /// Name of the device.
     pub name: String,
     /// Bridge it is a port of.
     pub bridge: Option<String>,
-    /// What uses it as the device below: VLAN devices, PPPoE sessions (`pppoe-wan`), macvlans.
+    /// Devices on top of it: VLAN devices, PPPoE sessions (`pppoe-wan`), macvlans.
     pub carries: Vec<String>,
     /// Whether it has an address of its own, so that this machine talks over it.
     pub addressed: bool,

@@ -16,7 +16,7 @@ pub struct Settings {
     pub enabled: bool,
     /// How packets reach Suricata.
     pub mode: InspectionMode,
-    /// What happens while it is away.
+    /// The policy while it is away.
     pub fail: FailPolicy,
     /// For connections that no policy names.
     pub default: Action,
@@ -34,7 +34,7 @@ pub struct Settings {
     pub depth: u32,
     /// MiB for all of Suricata's tables together.
     pub memory: u32,
-    /// What `HOME_NET` is; empty: found by the daemon.
+    /// The value of `HOME_NET`; empty: found by the daemon.
     pub home: Vec<Network>,
     /// Never inspected, whichever end they are.
     pub exempt: Vec<Network>,

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// A piece of what a program wrote.
+/// A piece of a program's output.
 #[derive(Debug)]
 pub enum Piece {
     /// To its standard output.

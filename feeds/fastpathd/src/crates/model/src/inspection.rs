@@ -31,7 +31,7 @@ config::named! {
 }
 
 config::named! {
-    /// What happens to connections to be inspected while Suricata is not running.
+    /// The treatment of connections to be inspected while Suricata is not running.
     #[derive(Default)]
     pub enum FailPolicy from text {
         /// They pass uninspected.

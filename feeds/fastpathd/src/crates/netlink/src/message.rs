@@ -42,7 +42,7 @@ pub struct Message<'a> {
     pub flags: u16,
     /// `nlmsg_seq`: that of the request it answers; 0 in events.
     pub seq: u32,
-    /// What follows the header.
+    /// The bytes behind the header.
     pub payload: &'a [u8],
 }
 

@@ -41,7 +41,7 @@ impl AsyncSocket {
         self.fd.get_ref().join(group)
     }
 
-    /// Asks for a receive buffer of this size and returns what the kernel granted: beyond
+    /// Asks for a receive buffer of this size and returns the granted size: beyond
     /// `net.core.rmem_max` only with `CAP_NET_ADMIN`.
     ///
     /// # Errors

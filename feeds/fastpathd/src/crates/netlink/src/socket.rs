@@ -84,7 +84,7 @@ impl Socket {
     }
 
     /// Asks for a receive buffer of this size: beyond `net.core.rmem_max` with `CAP_NET_ADMIN`,
-    /// up to it otherwise. Returns what the kernel granted.
+    /// up to it otherwise. Returns the granted size.
     pub(crate) fn receive_buffer(&self, bytes: usize) -> io::Result<usize> {
         if sockopt::set_socket_recv_buffer_size_force(&self.0, bytes).is_err() {
             sockopt::set_socket_recv_buffer_size(&self.0, bytes)?;

@@ -42,7 +42,7 @@ impl Sample {
     }
 }
 
-/// A method, its arguments (all optional; the session is added) and what answers it.
+/// A method, its arguments (all optional; the session is added) and the function that answers it.
 pub struct Method {
     /// Its name.
     pub name: &'static str,

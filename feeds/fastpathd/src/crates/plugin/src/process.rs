@@ -16,20 +16,20 @@ const MOST_MEMORY: u64 = 512 << 20;
 /// The kernel sends SIGXCPU at the limit, and SIGKILL this many seconds later.
 const CPU_GRACE: u64 = 1;
 
-/// What a program may take.
+/// Limits of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// From its start to its end; as much on a CPU.
     pub time: Duration,
     /// Bytes of its standard output, and as many of its standard error.
     pub output: usize,
-    /// Whether memory and time on a CPU are limited. What a program starts and leaves behind keeps
-    /// these limits, so an init script has none: its services would inherit them.
+    /// Whether memory and time on a CPU are limited. Processes that a program leaves behind
+    /// keep these limits, so an init script has none: its services would inherit them.
     pub resources: bool,
 }
 
 impl Limits {
-    /// rpcd kills us after 30 s, and then what the program has started would live on.
+    /// rpcd kills us after 30 s, and then processes that the program has started would live on.
     pub const LONGEST: Duration = Duration::from_secs(25);
 
     /// For a program that says little.

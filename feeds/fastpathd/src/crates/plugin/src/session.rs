@@ -2,7 +2,7 @@
 //! rpcd's object `uci`, by a session of our own: its rights, how long it lives (30 s for a few
 //! calls), and the values of a file.
 //!
-//! Without a session rpcd works on what a shell has staged and not committed (`uci set`, in
+//! Without a session rpcd works on changes that a shell has staged and not committed (`uci set`, in
 //! `/tmp/.uci`). A session has its own staged changes, and rights for the files that it is made
 //! for alone.
 
@@ -12,7 +12,7 @@ use ubus::Status;
 use crate::bus::{Bus, BusError};
 use crate::object::{Map, SESSION, map};
 
-/// What a session may do with its files.
+/// The rights of a session to its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rights {
     /// Read them.

@@ -34,7 +34,7 @@ pub(crate) struct Fresh {
 pub(crate) enum Acquired {
     /// Downloaded and verified, in the work folder under the source's name.
     Fresh(Fresh),
-    /// The last good one is what the source has, or nothing was to be downloaded.
+    /// The source still has the last good one, or nothing was to be downloaded.
     Same {
         /// Whether the source was asked, or its checksum is in the settings.
         checked: bool,
@@ -60,7 +60,7 @@ pub(crate) enum AcquireError {
     Store {
         /// Where.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         cause: io::Error,
     },
     /// The settings of the source; checked before, so this is not expected.
@@ -139,7 +139,7 @@ fn download(fetcher: &Fetcher, url: &str, limit: u64, path: &Path) -> Result<u64
     let outcome = fetcher.fetch(url, limit, &mut file);
     let flushed = file.flush();
     if outcome.is_err() || flushed.is_err() {
-        // A full disk should have room again for what follows.
+        // Later steps should not find a full disk.
         let _ = fs::remove_file(path);
     }
     let bytes = outcome?;

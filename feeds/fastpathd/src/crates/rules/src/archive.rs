@@ -12,7 +12,7 @@ use flate2::bufread::MultiGzDecoder;
 use tar::{Archive, Entry, EntryType};
 use thiserror::Error;
 
-/// What an archive may take.
+/// Limits of an archive.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Bytes after unpacking, of all entries, their headers and whatever follows them.
@@ -90,7 +90,7 @@ fn inside(name: &str) -> String {
     if name.is_empty() { String::new() } else { format!(" within {name}") }
 }
 
-/// What the visitor of a file says when it cannot go on.
+/// Why the visitor of a file cannot go on.
 #[derive(Debug)]
 pub(crate) enum Refusal {
     /// Something in the file.
@@ -100,7 +100,7 @@ pub(crate) enum Refusal {
         /// The defect there.
         what: String,
     },
-    /// What the reader said.
+    /// The reader's error.
     Read(io::Error),
 }
 

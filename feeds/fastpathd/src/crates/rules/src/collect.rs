@@ -12,7 +12,7 @@ use crate::select::{Choice, Selector, category_of};
 
 /// Notes about single rules are kept up to this number for each source.
 const MOST_NOTES: usize = 20;
-/// Far above what Suricata can hold on a gateway.
+/// Far more than Suricata can hold on a gateway.
 const MOST_RULES: usize = 500_000;
 
 /// A rule that is wanted.
@@ -53,7 +53,7 @@ pub struct Collected {
     pub left_out: u32,
     /// The source's own word for its version, if it has a `version.txt`.
     pub version: String,
-    /// What a user should know, the first 20.
+    /// Notes for the user, the first 20.
     pub notes: Vec<String>,
     text: String,
 }
@@ -72,7 +72,7 @@ impl Collected {
     }
 }
 
-/// Reads an archive and keeps what `choice` wants of it.
+/// Reads an archive and keeps the rules that `choice` wants of it.
 ///
 /// # Errors
 /// The archive is refused, with file and line where the fault is in one.

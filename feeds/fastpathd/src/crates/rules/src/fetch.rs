@@ -22,7 +22,7 @@ pub enum FetchError {
     Run {
         /// The URL.
         url: String,
-        /// What happened to the program.
+        /// The failure of the program.
         cause: RunError<TakeError>,
     },
     /// The program ended with an error.
@@ -30,7 +30,7 @@ pub enum FetchError {
     Refused {
         /// The URL.
         url: String,
-        /// What the program said, cut.
+        /// The program's message, cut.
         message: String,
     },
 }
@@ -213,7 +213,7 @@ mod tests {
     }
 
     /// Runs a program of this name, which writes `first` and ends with `code` when it is first
-    /// started and downloads afterwards. Answers how often it was started, and what came.
+    /// started and downloads afterwards. Answers how often it was started, and the download.
     fn attempts(name: &str, code: i32, first: &str) -> (usize, Result<Vec<u8>, String>) {
         let folder = format!("fastpath-fetch-{}-{name}-{code}-{first}", std::process::id());
         let folder = std::env::temp_dir().join(folder);

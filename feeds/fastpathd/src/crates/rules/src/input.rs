@@ -78,7 +78,7 @@ impl Input {
         }
     }
 
-    /// Uses the last good archive, which is what the source has; `checked_ms` if it was asked.
+    /// Uses the last good archive, which the source still has; `checked_ms` if it was asked.
     pub(crate) fn use_kept(&mut self, store: &Store, checked_ms: Option<u64>) {
         self.remember();
         self.report.state = SourceState::Unchanged;
@@ -167,7 +167,7 @@ impl Input {
     }
 }
 
-/// The request was checked: what cannot be read here is not there.
+/// The request was checked before: values that cannot be read are left out.
 fn choice(categories: &[String], disable: &[String], drop: &[String]) -> Choice {
     let categories: Vec<String> =
         categories.iter().filter_map(|name| category_name(name).ok()).collect();

@@ -11,7 +11,7 @@ pub(crate) const LONGEST_RULE: usize = 8192;
 /// The longest comment or continued line read as one, in bytes.
 const LONGEST_LINE: usize = 64 * 1024;
 
-/// What a file holds, line by line.
+/// A line of a rule file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Line {
     /// Meant as a rule: joined if it was continued with a backslash at the end.
@@ -41,7 +41,7 @@ pub enum LineError {
         /// The most that is taken.
         limit: usize,
     },
-    /// What the reader said.
+    /// The reader's error.
     #[error(transparent)]
     Read(#[from] io::Error),
 }
@@ -63,7 +63,7 @@ impl<R: BufRead> Lines<R> {
     /// The next line that is not empty; none at the end.
     ///
     /// # Errors
-    /// A line too long, or what the reader said.
+    /// A line too long, or the reader's error.
     pub fn next_line(&mut self) -> Result<Option<Line>, LineError> {
         self.buffer.clear();
         let mut first = 0;

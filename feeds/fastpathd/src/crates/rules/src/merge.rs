@@ -109,7 +109,7 @@ impl Merged<'_> {
     /// Writes the file: a header that names the version, then one rule a line.
     ///
     /// # Errors
-    /// What the writer said.
+    /// The writer's.
     pub(crate) fn write(&self, to: &mut impl Write) -> io::Result<()> {
         writeln!(to, "{HEADER}{}", self.version)?;
         writeln!(to, "# {} rules. Made by fastpath-rules; changes here are lost.", self.len())?;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use launch::{Piece, Stopped, supervise};
 use thiserror::Error;
 
-/// What a program wrote to its standard error is kept up to this.
+/// Bytes of a program's standard error that are kept.
 const MOST_WORDS: usize = 256 * 1024;
 
 /// Why a program did not come to its own end.
@@ -20,7 +20,7 @@ pub enum RunError<E> {
     Start {
         /// Its path.
         program: String,
-        /// What the kernel said.
+        /// The kernel's error.
         cause: io::Error,
     },
     /// Killed, after this many seconds.
@@ -36,10 +36,10 @@ pub enum RunError<E> {
     Wait {
         /// Its path.
         program: String,
-        /// What the kernel said.
+        /// The kernel's error.
         cause: io::Error,
     },
-    /// Who takes its output wants no more.
+    /// The taker of its output wants no more.
     #[error(transparent)]
     Taker(E),
 }

@@ -230,7 +230,7 @@ impl SourceRequest {
         }
     }
 
-    /// Last part of the URL's path: what the source calls the file.
+    /// Last part of the URL's path: the source's name of the file.
     #[must_use]
     pub fn file_name(&self) -> &str {
         let path = self.url.split(['?', '#']).next().unwrap_or_default();

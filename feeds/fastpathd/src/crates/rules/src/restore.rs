@@ -12,7 +12,7 @@ use crate::store::{self, RuleStoreError, Store};
 /// twice changes nothing. The next update goes by the sources again.
 ///
 /// # Errors
-/// There is no set before, or what the kernel said.
+/// There is no set before, or the kernel's error.
 pub fn restore(store: &Store, root: &Path, now_ms: u64) -> Result<State, RuleStoreError> {
     store.restore()?;
     let before = store::state(root);

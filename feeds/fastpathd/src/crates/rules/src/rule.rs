@@ -25,7 +25,7 @@ const ACTIONS: [&str; 10] = [
     "bypass",
 ];
 
-/// What a text lacks to be a rule.
+/// Why a text is not a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RuleError {
     /// Neither rule nor comment.
@@ -40,7 +40,7 @@ pub enum RuleError {
     /// Nothing to know it by.
     #[error("the rule has no sid")]
     NoSid,
-    /// Two values of what must be one.
+    /// Two values of an option that may have one.
     #[error("the rule has {0} twice")]
     Twice(&'static str),
     /// Not a number, or out of range.

@@ -73,7 +73,7 @@ pub(crate) fn category_of(path: &str) -> Option<&str> {
     file.strip_suffix(".rules").filter(|name| !name.is_empty() && !name.starts_with('.'))
 }
 
-/// The choice of one source, and what of it was used.
+/// The choice of one source, and the part of it that was used.
 #[derive(Debug, Clone, Default)]
 pub struct Choice {
     categories: BTreeSet<String>,

@@ -27,7 +27,7 @@ pub struct OwnRules {
     pub drop: Vec<String>,
 }
 
-/// What the owner wants of rules and their updates.
+/// The owner's settings for rules and their updates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// The sources that are on, in the order of the file.
@@ -129,7 +129,7 @@ impl Settings {
         }
     }
 
-    /// What to ask of `fastpath-rules update`. `test` is the program that tests a rule file, as
+    /// The request to `fastpath-rules update`. `test` is the program that tests a rule file, as
     /// in [`Request::test`]; without `download` only the selection is applied again.
     #[must_use]
     pub fn request(&self, own_rules: &Path, test: Vec<String>, download: bool) -> Request {

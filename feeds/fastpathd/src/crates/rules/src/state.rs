@@ -13,9 +13,9 @@ pub enum Outcome {
     Updated,
     /// All is well, and the rules are the same as before.
     Unchanged,
-    /// At least one source failed; what could be used is in force.
+    /// At least one source failed; the usable rules are in force.
     Partly,
-    /// The rules are what they were.
+    /// The rules are the same as before.
     #[default]
     #[serde(alias = "")]
     Failed,
@@ -53,7 +53,7 @@ pub struct SourceReport {
     pub message: String,
     /// Further faults, the first 20; for example more lines with errors.
     pub faults: Vec<String>,
-    /// What a user should know, the first 20.
+    /// Notes for the user, the first 20.
     pub notes: Vec<String>,
     /// Rules in force.
     pub rules: u32,
@@ -119,7 +119,7 @@ pub enum StateError {
 }
 
 impl State {
-    /// Reads what its [`Serialize`] writes; fields that are not there are empty, others ignored.
+    /// Reads the format of its [`Serialize`]; missing fields are empty, unknown ones ignored.
     ///
     /// # Errors
     /// When a field is invalid.

@@ -15,7 +15,7 @@ use thiserror::Error;
 use crate::merge::version_of;
 use crate::state::State;
 
-/// What could not be done in the store.
+/// Why an operation in the store failed.
 #[derive(Debug, Error)]
 pub enum RuleStoreError {
     /// Another update has it.
@@ -26,9 +26,9 @@ pub enum RuleStoreError {
     Io {
         /// The deed.
         what: &'static str,
-        /// On what.
+        /// Its object.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         cause: io::Error,
     },
     /// No previous version to return to.
@@ -50,7 +50,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Makes the store if it is not there, takes it, and removes what a killed update left.
+    /// Makes the store if it is not there, takes it, and removes files of a killed update.
     ///
     /// # Errors
     /// It is taken, or cannot be made.
@@ -79,7 +79,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Removes what only the update under way needs.
+    /// Removes files that only the update under way needs.
     ///
     /// # Errors
     /// It cannot be removed.
@@ -108,7 +108,7 @@ impl Store {
     /// Keeps an archive as the last good one of its source.
     ///
     /// # Errors
-    /// What the kernel said.
+    /// The kernel's.
     pub fn keep_archive(&self, from: &Path, source: &str) -> Result<(), RuleStoreError> {
         let to = self.archive(source);
         fs::rename(from, &to).map_err(failed("replace", &to))
@@ -117,7 +117,7 @@ impl Store {
     /// Removes the archives of sources that no longer exist.
     ///
     /// # Errors
-    /// What the kernel said.
+    /// The kernel's.
     pub fn forget_others(&self, keep: &[&str]) -> Result<(), RuleStoreError> {
         let folder = self.root.join("sources");
         let entries = fs::read_dir(&folder).map_err(failed("read", &folder))?;
@@ -133,7 +133,7 @@ impl Store {
     /// Brings a rule file into force; the one before becomes `previous.rules`.
     ///
     /// # Errors
-    /// What the kernel said; the rules in force are then the old ones.
+    /// The kernel's; the rules in force are then the old ones.
     pub fn swap(&self, new: &Path) -> Result<(), RuleStoreError> {
         let (current, previous) = (current(&self.root), previous(&self.root));
         fs::set_permissions(new, Permissions::from_mode(0o644))
@@ -149,7 +149,7 @@ impl Store {
     /// Brings `previous.rules` into force; the set in force becomes the previous one.
     ///
     /// # Errors
-    /// There is none, or what the kernel said.
+    /// There is none, or the kernel's error.
     pub fn restore(&self) -> Result<(), RuleStoreError> {
         let (current, previous) = (current(&self.root), previous(&self.root));
         if !previous.exists() {
@@ -167,7 +167,7 @@ impl Store {
     /// Writes a file in the work folder and gets it onto the disk.
     ///
     /// # Errors
-    /// What the kernel said.
+    /// The kernel's.
     pub fn write(
         &self,
         name: &str,
@@ -181,7 +181,7 @@ impl Store {
     /// Replaces `state.json`.
     ///
     /// # Errors
-    /// What the kernel said.
+    /// The kernel's.
     pub fn write_state(&self, state: &State) -> Result<(), RuleStoreError> {
         let from = self.root.join("state.json.new");
         let put = |file: &mut BufWriter<File>| {

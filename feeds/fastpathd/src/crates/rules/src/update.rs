@@ -3,7 +3,7 @@
 //! passes the test; the outcome. When an update is due: crate `fastpathd`, `rules/mod.rs`.
 //!
 //! A source that fails does not stop the others: its last good archive goes on in its place,
-//! with the choices of now. Only what passed Suricata's test as a whole comes into force.
+//! with the choices of now. Rules come into force if all together pass Suricata's test.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,7 +25,7 @@ use crate::trial::{Fault, TrialError, trial};
 /// Faults listed of one source.
 const MOST_FAULTS: usize = 20;
 
-/// What an update is about to do.
+/// The next step of an update.
 #[derive(Debug, Clone, Copy, Serialize, PartialEq, Eq)]
 pub struct Progress<'a> {
     /// Name of the source; empty for all together.
@@ -34,7 +34,7 @@ pub struct Progress<'a> {
     pub step: &'a str,
 }
 
-/// What an update has to do with.
+/// The surroundings of an update.
 pub struct Surroundings<'a> {
     /// Taken for this update.
     pub store: &'a Store,
@@ -56,7 +56,7 @@ pub fn update(request: &Request, around: &mut Surroundings<'_>) -> State {
     }
     let files = store::state(&request.store);
     let mut state = work.into_state(&before, brought, around.now_ms, files);
-    // First of all room: the disk may be full. What cannot be removed, the next update removes.
+    // First of all room: the disk may be full. The next update removes files that this one cannot.
     let _ = around.store.clear();
     if let Err(error) = around.store.write_state(&state) {
         let text = format!("{}{error}", if state.message.is_empty() { "" } else { "; " });

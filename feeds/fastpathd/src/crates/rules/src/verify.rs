@@ -94,7 +94,7 @@ fn payload<const N: usize>(text: &str) -> Result<([u8; 8], [u8; N]), &'static st
 /// The SHA-256 of everything a reader has, in hexadecimal.
 ///
 /// # Errors
-/// What the reader said.
+/// The reader's.
 pub(crate) fn sha256(mut message: impl Read) -> io::Result<String> {
     let mut digest = Sha256::new();
     each_chunk(&mut message, |chunk| digest.update(chunk))?;
@@ -132,8 +132,8 @@ pub(crate) fn checksum(text: &str) -> Option<String> {
         .then(|| text.to_ascii_lowercase())
 }
 
-/// The checksum for `file` in what a source publishes: a lone checksum, lines of `sha256sum`
-/// (`CHECKSUM  FILE`), or of BSD (`SHA256 (FILE) = CHECKSUM`).
+/// The checksum for `file` in the checksum file of a source: a lone checksum, lines of
+/// `sha256sum` (`CHECKSUM  FILE`), or of BSD (`SHA256 (FILE) = CHECKSUM`).
 ///
 /// # Errors
 /// There is none for it.

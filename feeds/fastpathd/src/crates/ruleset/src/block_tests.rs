@@ -64,7 +64,7 @@ async fn blocks_outlive_the_table() {
     release(&nft, ip("2001:db8::1")).await.unwrap();
     let other = Plan { mark_mask: 1, ..with_blocks() };
     assert_eq!(apply(&nft, &other, None, &given).await, Ok(Applied::Replaced));
-    assert_eq!(blocked(&nft).await, given[..1], "what the kernel has counts more");
+    assert_eq!(blocked(&nft).await, given[..1], "the kernel's set takes precedence");
 }
 
 #[test]

@@ -65,7 +65,7 @@ pub(crate) fn render_gate(inspection: &InspectionRules) -> String {
 }
 
 /// Adds devices to and removes devices from the existing flowtable, so that flows over the others
-/// stay offloaded. `flags` must repeat what the flowtable has: the kernel refuses
+/// stay offloaded. `flags` must repeat those of the flowtable: the kernel refuses
 /// an update that differs.
 pub(crate) fn render_devices(
     add: &BTreeSet<String>,

@@ -10,7 +10,7 @@ use crate::policy::Segments;
 use crate::rules::comments;
 use crate::settings::Settings;
 
-/// What nft's scanner would see: a word, or something in quotes.
+/// A token of nft's scanner: a word, or something in quotes.
 #[derive(Debug, PartialEq, Eq)]
 enum Token {
     Word(String),

@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::marks::Marks;
 use crate::policy::Policy;
 
-/// What the daemon does with the table when it ends.
+/// The treatment of the table when the daemon ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum OnExit {
     /// Keeps it: the kernel continues to offload.

@@ -5,7 +5,7 @@
 //! * `uci`: a configuration;
 //! * `devices`: a line `NAME in|out WHY` for each device of the machine;
 //! * `segments`, if there are policies: `zone NAME DEVICE…` or `vlan NUMBER DEVICE…` a line;
-//! * `inspection`, if packets go to Suricata: what differs from the defaults, a line each
+//! * `inspection`, if packets go to Suricata: settings other than the defaults, a line each
 //!   (`fail closed`, `default always`, `exempt NETWORK`, `bytes N`, `packets N`,
 //!   `queues FIRST COUNT hash|fanout`, `gate open`);
 //! * `shaped`, if there are queues above the lowest devices: a layer 3 device a line;
@@ -201,8 +201,8 @@ const FLOWTABLE: &str = "table inet fastpath_probe {\n\tflowtable ft {\n\
 const QUEUE: &str = "table inet fastpath_probe {\n\tchain c {\n\t\tqueue to 0\n\t}\n}\n";
 const NOTHING: &str = "table inet fastpath_probe {\n\tchain c {\n\t}\n}\n";
 
-/// Without what this kernel lacks. The devices of a flowtable are not those of this machine, and
-/// hardware offload is seldom there.
+/// The script without statements that this kernel lacks. The devices of a flowtable are not those
+/// of this machine, and hardware offload is seldom there.
 fn possible(script: &str, flowtables: bool, queues: bool) -> String {
     let mut in_flowtable = false;
     let mut text = String::new();

@@ -83,7 +83,7 @@ impl Topology {
     }
 
     /// The tunnels that packets are routed over. They have no lowest device, but the kernel still
-    /// adds their flows: it then offloads what enters through a port, but not what leaves the
+    /// adds their flows: it then offloads packets that enter through a port, but not those from the
     /// tunnel (`nft_dev_forward_path` fails for that side alone).
     #[must_use]
     pub fn tunnels(&self) -> BTreeSet<Name> {

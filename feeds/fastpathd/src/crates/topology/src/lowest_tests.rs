@@ -51,7 +51,7 @@ fn a_bridge_without_an_address_is_switched_only() {
     let model = fixture::model([
         Change::Link(fixture::bridge(2, "br-iptv", false)),
         Change::Link(fixture::port(3, "lan4", 2)),
-        // What every bridge that is up has.
+        // Every bridge that is up has these.
         fixture::address(2, "fe80::1/64"),
         Change::Route(fixture::route(2, "fe80::/64", None)),
         Change::Route(fixture::route(2, "ff00::/8", None)),

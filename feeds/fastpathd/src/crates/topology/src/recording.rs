@@ -4,7 +4,7 @@
 //! rtnetlink has numbers in the machine's order, addresses as on the wire. Only those numbers are
 //! turned that this crate reads.
 
-/// What an attribute holds.
+/// The content of an attribute.
 #[derive(Clone, Copy)]
 enum Value {
     /// Numbers of these sizes.
@@ -12,7 +12,7 @@ enum Value {
     Nest(Attributes),
 }
 
-/// What the attributes of a message or a nest hold, by their type; others are left as they are.
+/// The contents of a message's or nest's attributes, by type; others are left as they are.
 type Attributes = &'static [(u16, Value)];
 
 const WORD: Value = Value::Numbers(&[4]);

@@ -40,7 +40,7 @@ impl Blob<'_> {
     }
 }
 
-/// What C would read from `bytes`, provided they end in a NUL.
+/// The string that C would read from `bytes`, provided they end in a NUL.
 pub(crate) fn c_string(bytes: &[u8]) -> Option<String> {
     if bytes.last() != Some(&0) {
         return None;

@@ -36,7 +36,7 @@ pub struct Connection {
     task: Option<JoinHandle<ConnectionError>>,
 }
 
-/// What others want from the owner of a connection.
+/// Calls, notifications and events for the owner of a connection.
 #[derive(Debug)]
 pub enum Incoming {
     /// A call of a published object; its arguments fit the method's policy.
@@ -188,7 +188,7 @@ impl Connection {
         self.handle.clone()
     }
 
-    /// Waits for what others want, and after large answers a while longer: ubusd drops answers that
+    /// Waits for the next one, and after large answers a while longer: ubusd drops answers that
     /// pile up for one caller. Cancelling it loses nothing.
     ///
     /// # Errors
@@ -225,7 +225,7 @@ async fn hello(stream: &mut UnixStream, decoder: &mut Decoder) -> Result<(), Con
     }
 }
 
-/// What handles and replies ask of the task.
+/// Commands of handles and replies to the task.
 pub(crate) enum Command {
     Request(Query, oneshot::Sender<Answer>),
     /// A notification of our object at a path.

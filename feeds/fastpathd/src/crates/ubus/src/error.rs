@@ -28,7 +28,7 @@ pub enum DecodeError {
     /// A payload of the wrong size or without its closing NUL.
     #[error("{len} bytes are not {what}")]
     Size {
-        /// What the payload should have been.
+        /// The expected payload.
         what: &'static str,
         /// Its size in bytes.
         len: usize,
@@ -102,7 +102,7 @@ pub enum ConnectError {
     Socket {
         /// Path of the socket.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
     /// Somebody listens, but does not greet as ubusd does.
@@ -110,7 +110,7 @@ pub enum ConnectError {
     Hello {
         /// Path of the socket.
         path: PathBuf,
-        /// What came instead.
+        /// The error of the greeting.
         source: ConnectionError,
     },
 }
@@ -127,7 +127,7 @@ pub enum ConnectionError {
     /// ubusd sent bytes that are not an ubus message.
     #[error("reading a message of ubusd")]
     Malformed(#[from] DecodeError),
-    /// ubusd does not take what we send.
+    /// ubusd does not read our messages.
     #[error("ubusd does not read {len} bytes")]
     Stalled {
         /// Bytes waiting to be sent.
@@ -185,7 +185,7 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// The ubus status that says about the same: what a C client would have seen.
+    /// The ubus status closest to it, which a C client would have seen.
     #[must_use]
     pub fn status(&self) -> Status {
         match self {

@@ -12,7 +12,7 @@ pub const MAX_MESSAGE: usize = 1 << 20;
 const HEAD: usize = 8;
 const BLOB_HEAD: usize = 4;
 
-/// What a frame is for, `enum ubus_msg_type` in C.
+/// The kind of a frame, `enum ubus_msg_type` in C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are ubus' own")]
 pub enum Kind {

@@ -9,7 +9,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Half of what ubusd keeps for a client.
+/// Half of the bytes that ubusd keeps for a client.
 const BURST: f64 = 512.0 * 1024.0;
 /// Bytes a second beyond the burst.
 const RATE: f64 = 5.0 * 1024.0 * 1024.0;

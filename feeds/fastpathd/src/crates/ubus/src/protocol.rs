@@ -18,18 +18,18 @@ pub struct Query {
     pub peer: u32,
     /// Attributes of the frame.
     pub attributes: Vec<Attribute>,
-    /// For [`Kind::AddObject`]: what the new object is for.
+    /// For [`Kind::AddObject`]: the role of the new object.
     pub role: Option<Role>,
 }
 
-/// What an object of this connection is for.
+/// The role of an object of this connection.
 #[derive(Clone, Debug)]
 pub enum Role {
     /// It answers calls.
     Published {
         /// The object as it is published.
         object: Object,
-        /// Whether arguments must fit the methods. rpcd's own objects ignore what does not.
+        /// Whether arguments must fit the methods. rpcd's own objects ignore others.
         checked: bool,
     },
     /// Notifications of the object at this path arrive at it.
@@ -93,7 +93,7 @@ pub struct Invocation {
     pub address: ReturnAddress,
 }
 
-/// What a frame asks the driver to do.
+/// The driver's task after a frame.
 #[derive(Debug)]
 pub enum Output<T> {
     /// Nothing.

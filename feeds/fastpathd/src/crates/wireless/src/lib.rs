@@ -85,7 +85,7 @@ fn words(value: &Value) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// What netifd at v25.12.5 answers of a radio with two SSIDs, of which the second waits.
+    /// netifd's answer at v25.12.5 of a radio with two SSIDs, of which the second waits.
     fn said() -> Map {
         let said = json!({
             "radio1": {"up": false, "pending": false, "autostart": true, "disabled": true,

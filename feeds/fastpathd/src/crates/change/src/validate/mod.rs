@@ -28,14 +28,14 @@ pub(crate) use fw4::Firewall;
 pub(crate) use interface::networks;
 pub(crate) use network::Port;
 
-/// What a configuration has to fit to.
+/// The surroundings that a configuration has to fit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Surroundings {
     /// Names of the network devices there are.
     pub(crate) devices: BTreeSet<String>,
-    /// Who judges `/etc/config/fastpath`.
+    /// The daemon that checks `/etc/config/fastpath`.
     pub(crate) daemon: Daemon,
-    /// Who makes rules of `/etc/config/firewall`.
+    /// The firewall that makes rules of `/etc/config/firewall`.
     pub(crate) firewall: Firewall,
 }
 
@@ -50,7 +50,7 @@ impl Surroundings {
     }
 }
 
-/// What a change makes wrong.
+/// Problems that a change adds.
 pub(crate) fn problems(draft: &Draft, around: &Surroundings) -> Vec<Problem> {
     let before = examine(&draft.before, around);
     let mut problems = examine(&draft.after, around);

@@ -9,7 +9,7 @@ use ::uci::Section;
 
 const BANDS: &[&str] = &["2g", "5g", "6g", "60g"];
 const MODES: &[&str] = &["ap", "sta", "adhoc", "mesh", "monitor", "wds", "none"];
-/// What stands before a `+` with ciphers, as wifi-scripts' `parse_encryption` reads it.
+/// Values in front of a `+` with ciphers, as wifi-scripts' `parse_encryption` reads them.
 #[rustfmt::skip]
 const ENCRYPTIONS: &[&str] = &[
     "none", "owe", "dpp", "psk", "psk2", "psk-mixed", "psk3", "psk3-mixed", "sae", "sae-compat",

@@ -22,7 +22,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "conntrack-hash", group: GROUP, run: hash },
 ];
 
-/// A day. The kernel's own is five; `OpenWrt`'s 7440 s is what RFC 5382 asks for.
+/// A day. The kernel's own is five; `OpenWrt`'s 7440 s is the minimum of RFC 5382.
 const LONG: u64 = 86_400;
 const SHORT: u64 = 7440;
 /// Connections in one bucket of a full table. The kernel sizes them alike since 5.15; `OpenWrt`'s

@@ -23,7 +23,7 @@ pub(super) const CHECKS: &[Check] = &[
 const FULL: u64 = 85;
 /// One that idles as much could take half of another's work.
 const IDLE: u64 = 50;
-/// What the daemon answers about processors.
+/// The source of the daemon's answers about processors.
 const PLAN: &str = "ubus call fastpath cpu";
 
 /// One CPU handles all packets and is at its end, while another one idles.

@@ -24,7 +24,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check { id: "ips-encrypted", group: "ips", run: encrypted },
 ];
 
-/// What the daemon answers about inspection.
+/// The source of the daemon's answers about inspection.
 const STATE: &str = "ubus call fastpath ips";
 const DAY: u64 = 24 * 3600 * 1000;
 /// Packets without inspection that are worth a word.
@@ -152,7 +152,7 @@ fn drops(facts: &Facts) -> Verdict {
     if dropped == 0 {
         return Ok(None);
     }
-    // One in a thousand is what a burst at the start of a connection leaves behind.
+    // A burst at the start of a connection loses one in a thousand.
     let often = dropped * 1000 > given + dropped;
     let severity = if often { Severity::Warning } else { Severity::Info };
     let mut finding = Finding::new(severity).with("lost", dropped).with("given", given);
@@ -171,8 +171,8 @@ fn uninspected(facts: &Facts) -> Verdict {
         return Ok(None);
     }
     let fail = facts.ips.field("fail")?.as_str().unwrap_or_default();
-    // What counts is a share of all; but those that passed while it was started are few, and
-    // many of few only says that it was started a moment ago.
+    // The share of all counts; but those that passed during a start are few, and a large share
+    // of few packets only means that it was started a moment ago.
     let often = packets >= MANY && packets * 100 > inspected + packets;
     let severity = if often { Severity::Advice } else { Severity::Info };
     let finding = Finding::new(severity)
@@ -282,7 +282,7 @@ fn receives(at: &Value) -> bool {
     !sends && !name.ends_with("config")
 }
 
-/// What of the ended flows nobody can read.
+/// The encrypted share of the ended flows.
 fn encrypted(facts: &Facts) -> Verdict {
     let visible = list(facts.ips.state.get()?, "visible");
     let bytes = |kind: &str| {

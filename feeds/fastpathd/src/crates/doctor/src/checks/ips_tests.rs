@@ -181,7 +181,7 @@ fn threads_on_a_forwarding_cpu_are_found() {
     plan["suricata"]["pinned"] = false.into();
     facts.cpu.plan = plan.clone().into();
     assert!(found("ips-threads", &facts).fix.is_some());
-    // What packets leave by says nothing of where they arrive.
+    // Queues for sending do not show where packets arrive.
     let others = json!([
         {"name": "virtio4-config", "have": "0-3"}, {"name": "virtio4-input.0", "have": "0"},
         {"name": "virtio4-output.0", "have": "0-3"}, {"name": "eth1-tx-0", "have": "1-3"},

@@ -34,7 +34,7 @@ pub(crate) struct Check {
 /// Checks that compare two readings.
 pub(crate) const SAMPLED: &[&str] = &["cpu-saturated"];
 
-/// All checks, in the order of advice: what brings most comes first.
+/// All checks, in the order of advice: the largest gains first.
 pub(crate) const CHECKS: &[&[Check]] = &[
     flowtable::CHECKS,
     offload::CHECKS,

@@ -30,7 +30,7 @@ const OFFLOADS: &str = "docs/doctor.md, rows A and B";
 /// Descriptors below which bursts at line rate are lost before a poll comes.
 const SMALL_RING: u32 = 256;
 
-/// What sends segments larger than a frame, by the kernel's names.
+/// Offloads that send segments larger than a frame, by the kernel's names.
 const SEGMENTATION: &[&str] = &[
     "tx-generic-segmentation",
     "tx-scatter-gather",

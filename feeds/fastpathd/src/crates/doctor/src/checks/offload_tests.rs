@@ -10,7 +10,7 @@ use crate::machine::fake::Fake;
 use crate::machine::{Channels, Ethtool, Feature, Rings};
 use crate::texts::tests::all_found;
 
-/// What `ethtool -k` shows, as the kernel's names: a line each, `[fixed]` behind it.
+/// Reads the output of `ethtool -k` with the kernel's names: a feature a line, then `[fixed]`.
 fn recorded(text: &str) -> Ethtool {
     let lines = text.lines().filter_map(|line| line.trim().split_once(": "));
     let feature = |state: &str| Feature {

@@ -95,7 +95,7 @@ fn the_log_is_counted_by_pppds_messages() {
     assert!(pppoe::read(&Fake::new(), &Known::default()).ended.get().is_err());
 }
 
-/// What pppd and netifd log when a session ends, and why.
+/// Log lines of pppd and netifd when a session ends, by its cause.
 #[test]
 fn ends_that_the_owner_caused_are_no_fault_of_the_line() {
     let count = |lines: &[(u64, &str)]| {

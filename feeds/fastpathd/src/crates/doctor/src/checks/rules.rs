@@ -44,7 +44,7 @@ fn legacy(facts: &Facts) -> Verdict {
     Ok((tables > 0).then(|| finding.gain(FIVE_CHAINS)))
 }
 
-/// What walking costs now: packets of the slow path a second, times rules.
+/// The cost of walking now: packets of the slow path a second, times rules.
 fn cost(facts: &Facts, finding: Finding, rules: usize) -> Finding {
     let finding = finding.with("rules", rules);
     let status = facts.flowtable.status.get();

@@ -152,7 +152,7 @@ fn wan_open(facts: &Facts) -> Verdict {
     Ok(Some(finding.with("zones", zones.join(", ")).fix(fix)))
 }
 
-/// What a line from the provider needs: its answers come to these ports.
+/// Ports that a WAN needs: the provider's DHCP answers arrive there.
 const NEEDED: &[(&str, u16)] = &[("udp", 68), ("udp", 546)];
 
 fn reached(finding: Finding, listener: &Listener, names: &mut Vec<String>) -> Finding {
@@ -173,7 +173,7 @@ fn accepts(section: &Section, option: &str) -> bool {
 fn lets(rule: &Section, outer: &BTreeSet<String>, listener: &Listener) -> bool {
     let from = rule.text("src").unwrap_or_default();
     let into = rule.text("dest").is_none() && rule.is_on("enabled", true);
-    // Who names senders has thought about them.
+    // A rule that names senders is restricted on purpose.
     let anybody = rule.words("src_ip").is_empty() && rule.words("src_mac").is_empty();
     if !into || !accepts(rule, "target") || !anybody || !(from == "*" || outer.contains(from)) {
         return false;
@@ -203,7 +203,7 @@ fn clock(facts: &Facts) -> Verdict {
     if !facts.system.clock.is_empty() {
         return Ok(None);
     }
-    // Who switches it off has his reasons: a clock of its own, a machine whose host keeps it.
+    // Owners switch it off for a reason: the machine has a clock, or its host keeps the time.
     let settings = facts.uci.system.get();
     let wanted = settings
         .is_ok_and(|system| system.of("timeserver").any(|server| server.is_on("enabled", true)));

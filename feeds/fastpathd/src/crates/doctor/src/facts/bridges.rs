@@ -30,7 +30,7 @@ pub(crate) struct BridgePort {
     pub vlan: Option<(String, u16)>,
     /// Membership: VLAN, tagged, its own for frames without a tag.
     pub members: Vec<(u16, bool, bool)>,
-    /// What the kernel's spanning tree has it do; 3 is forwarding.
+    /// Its state in the kernel's spanning tree; 3 is forwarding.
     pub state: u64,
     /// Whether it has a link.
     pub carrier: bool,

@@ -9,7 +9,7 @@ use crate::machine::Machine;
 pub(crate) const SETTINGS: &str = "/proc/sys/net/netfilter";
 /// Where the size of its hash is.
 pub(crate) const BUCKETS: &str = "/sys/module/nf_conntrack/parameters/hashsize";
-/// What the modules of helpers are called, without `nf_conntrack_`.
+/// Names of the helpers' modules, without `nf_conntrack_`.
 const HELPERS: &[&str] =
     &["amanda", "ftp", "h323", "irc", "netbios_ns", "pptp", "sane", "sip", "snmp", "tftp"];
 
@@ -28,7 +28,7 @@ pub(crate) struct Conntrack {
     pub established: Known<u64>,
     /// Whether helpers inspect all connections by port (gone with Linux 6.0).
     pub automatic: bool,
-    /// Modules of helpers that are loaded, by what the kernel calls the helper.
+    /// Modules of helpers that are loaded, by the kernel's name of the helper.
     pub helpers: Known<Vec<String>>,
     /// Those of them with a module for address translation loaded, which depends on them.
     pub translated: Vec<String>,

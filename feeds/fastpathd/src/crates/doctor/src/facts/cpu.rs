@@ -16,10 +16,10 @@ pub(crate) const ISOLATED: &str = "/sys/devices/system/cpu/isolated";
 /// A folder for each group of CPUs that share a clock.
 pub(crate) const CPUFREQ: &str = "/sys/devices/system/cpu/cpufreq";
 
-/// What there is of processors.
+/// The processors.
 #[derive(Debug, Default)]
 pub(crate) struct Cpu {
-    /// What each CPU did between two readings, in the order of their numbers.
+    /// The load of each CPU between two readings, in the order of their numbers.
     pub loads: Known<Vec<Load>>,
     /// The daemon's `cpu`.
     pub plan: Known<Value>,
@@ -29,7 +29,7 @@ pub(crate) struct Cpu {
     pub clocks: Vec<Clock>,
 }
 
-/// What one CPU did between two readings, in percent of the time.
+/// The load of one CPU between two readings, in percent of the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Load {
     /// Its number.
@@ -49,9 +49,9 @@ pub(crate) struct Clock {
     pub cpus: String,
     /// The driver: some have a governor of the same name that does another thing.
     pub driver: String,
-    /// Who chooses the frequency.
+    /// The governor of the frequency.
     pub governor: String,
-    /// Who else could.
+    /// Other governors of this driver.
     pub available: String,
 }
 
@@ -131,7 +131,7 @@ impl Cpu {
     }
 }
 
-/// The CPUs of a kernel's list such as `0-3,8`; what cannot be read is left out.
+/// The CPUs of a kernel's list such as `0-3,8`; invalid parts are left out.
 pub(crate) fn cpus(list: &str) -> Vec<u32> {
     let mut found = Vec::new();
     for part in list.trim().split(',') {

@@ -19,7 +19,7 @@ const FLOWS: u64 = 500;
 /// Silent for so many seconds, an entry is of no use: the kernel's own limit is 30.
 pub(crate) const STALE: u64 = 120;
 
-/// What there is of flowtables.
+/// The flowtables, and the daemon's answers about them.
 #[derive(Debug, Default)]
 pub(crate) struct Flowtable {
     /// Where the code is.

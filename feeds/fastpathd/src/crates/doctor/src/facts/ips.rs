@@ -12,12 +12,12 @@ pub(crate) const QUEUES: &str = "/proc/net/netfilter/nfnetlink_queue";
 /// Where the program is.
 pub(crate) const PROGRAM: &str = "/usr/bin/suricata";
 
-/// What there is of inspection.
+/// The state of inspection.
 #[derive(Debug, Default)]
 pub(crate) struct Ips {
     /// The daemon's `ips`.
     pub state: Known<Value>,
-    /// What `suricata -V` says; none: the program is not installed.
+    /// The output of `suricata -V`; none: the program is not installed.
     pub version: Option<Known<String>>,
     /// The kernel's queues.
     pub queues: Vec<Queue>,
@@ -131,7 +131,7 @@ fn threads(machine: &dyn Machine, pid: &str) -> Vec<Thread> {
 }
 
 impl Ips {
-    /// A field of what the daemon says, by a path such as `rules.state`.
+    /// A field of the daemon's answer, by a path such as `rules.state`.
     pub(crate) fn field(&self, path: &str) -> Result<&Value, Unknown> {
         Ok(path.split('.').fold(self.state.get()?, |value, name| &value[name]))
     }

@@ -12,12 +12,12 @@ pub(crate) const SIGNED: &str = "/sys/module/module/parameters/sig_enforce";
 pub(crate) const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
 /// Whether addresses of the kernel are hidden.
 pub(crate) const POINTERS: &str = "/proc/sys/kernel/kptr_restrict";
-/// What happened to it since boot, as bits.
+/// Flags of events since boot that taint the kernel.
 pub(crate) const TAINTED: &str = "/proc/sys/kernel/tainted";
 /// A module that every router with a firewall has.
 const MODULE: &str = "nf_tables";
 
-/// What there is of the kernel.
+/// The kernel.
 #[derive(Debug, Default)]
 pub(crate) struct Kernel {
     /// `6.12.107+deb13-amd64`.
@@ -30,7 +30,7 @@ pub(crate) struct Kernel {
     pub pointers: Known<u64>,
     /// `kernel.tainted`.
     pub tainted: Known<u64>,
-    /// What a module says it fits, `6.12.107 SMP preempt mod_unload modversions`.
+    /// The kernel that a module is made for, `6.12.107 SMP preempt mod_unload modversions`.
     pub vermagic: Known<String>,
 }
 

@@ -99,7 +99,7 @@ pub(crate) fn list<'a>(answer: &'a Value, key: &str) -> &'a [Value] {
 pub(crate) struct Facts {
     /// All tables of nftables.
     pub rules: rules::Rules,
-    /// The flowtable and what the daemon says of it.
+    /// The flowtable, and the daemon's answers about it.
     pub flowtable: flowtable::Flowtable,
     /// Devices with hardware below them.
     pub ports: ports::Ports,
@@ -109,7 +109,7 @@ pub(crate) struct Facts {
     pub conntrack: conntrack::Conntrack,
     /// PPPoE sessions.
     pub pppoe: pppoe::Pppoe,
-    /// What UCI says.
+    /// The UCI configuration.
     pub uci: uci::Configuration,
     /// Processors.
     pub cpu: cpu::Cpu,

@@ -55,9 +55,9 @@ fn session(machine: &dyn Machine, row: &Value) -> Session {
 /// A cable that is out has netifd end the session within this time, ms.
 const CABLE_MS: u64 = 10_000;
 
-/// What pppd logs once for each session that was up and ended, unless it was ended on purpose:
-/// with `ifdown`, a restart or changed settings netifd ends pppd (signal 15). It does the same
-/// when the port has lost its link, which is a fault of the line.
+/// Sessions of a day that ended, by a line that pppd logs once for each, unless the owner ended
+/// them: with `ifdown`, a restart or changed settings netifd ends pppd (signal 15). It does the
+/// same when the port has lost its link, which is a fault of the line.
 fn ended(machine: &dyn Machine) -> Known<u64> {
     let args = json!({"lines": LINES, "stream": false, "oneshot": true});
     let since = machine.now_ms().saturating_sub(DAY_MS);

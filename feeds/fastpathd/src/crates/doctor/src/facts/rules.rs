@@ -9,7 +9,7 @@ use crate::machine::Machine;
 /// Where the rules are read.
 pub(crate) const SOURCE: &str = "nft -j list ruleset";
 
-/// What the kernel filters by.
+/// The kernel's packet filter rules.
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
     /// The objects of `nft -j list ruleset`: tables, chains, rules, flowtables, … in their order.
@@ -31,7 +31,7 @@ pub(crate) struct Legacy {
     pub source: &'static str,
 }
 
-/// Family, where the kernel names its tables, what lists their rules.
+/// Family, the file with the names of its tables, the program that lists their rules.
 const LEGACY: [(&str, &str, &str); 2] = [
     ("ip", "/proc/net/ip_tables_names", "iptables-legacy-save"),
     ("ip6", "/proc/net/ip6_tables_names", "ip6tables-legacy-save"),

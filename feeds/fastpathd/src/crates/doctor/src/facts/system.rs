@@ -22,7 +22,7 @@ pub(crate) const MEMINFO: &str = "/proc/meminfo";
 pub(crate) const MOUNTS: &str = "/proc/mounts";
 /// Places with limited space: settings, and files in memory.
 const PLACES: [&str; 2] = ["/etc/config", "/tmp"];
-/// What every installation has, and the package that brings it.
+/// Files of every installation, and the package of each.
 const PARTS: &[(&str, &str)] = &[
     ("/usr/sbin/fastpathd", "fastpathd"),
     ("/usr/libexec/fastpath-rules", "fastpathd"),
@@ -32,7 +32,7 @@ const PARTS: &[(&str, &str)] = &[
     ("/etc/init.d/fastpath-cpu", "fastpathd"),
 ];
 
-/// What there is of the system.
+/// The system.
 #[derive(Debug, Default)]
 pub(crate) struct System {
     /// Accounts that may log in with a password.

@@ -39,8 +39,8 @@ pub(crate) fn read(machine: &dyn Machine) -> Configuration {
     Configuration { network, firewall, fastpath, system }
 }
 
-/// A session of rpcd with rights to read [`FILES`]. Without one, rpcd's `uci get` includes what a
-/// shell has staged and not committed (`uci set`, in `/tmp/.uci`).
+/// A session of rpcd with rights to read [`FILES`]. Without one, rpcd's `uci get` includes changes
+/// that a shell has staged and not committed (`uci set`, in `/tmp/.uci`).
 struct Session<'a> {
     machine: &'a dyn Machine,
     id: Value,
@@ -115,7 +115,7 @@ mod tests {
         let of = |part: &str| done.iter().filter(|line| line.contains(part)).collect::<Vec<_>>();
         let gets = of("call uci get");
         assert_eq!(gets.len(), 4, "{done:?}");
-        // A call without a session would answer what a shell has staged, too.
+        // A call without a session would answer changes that a shell has staged, too.
         assert!(gets.iter().all(|line| line.contains(r#""ubus_rpc_session":"ours""#)), "{done:?}");
         let rights = r#""objects":[["network","read"],["firewall","read"],["fastpath","read"],["#;
         assert!(of("call session grant")[0].contains(rights), "{done:?}");

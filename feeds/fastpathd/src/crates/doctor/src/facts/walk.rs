@@ -62,7 +62,7 @@ pub(crate) fn forward(rules: &Rules, own: &[&str]) -> Result<Vec<Walk>, Unknown>
 }
 
 /// Whether a table decides nothing: it drops, marks and changes nothing, and all its base chains
-/// accept what comes to their end. Without it the same packets pass.
+/// accept packets that reach their end. Without it the same packets pass.
 pub(crate) fn decides_nothing(rules: &Rules, family: &str, table: &str) -> Result<bool, Unknown> {
     if stays(&format!("{family} {table}")) {
         return Ok(false);

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{Echo, Ethtool, Feature, Machine};
 
-/// What each question is answered with; whatever is not there fails as it would on a router.
+/// The answer to each question; one without an answer fails as it would on a router.
 #[derive(Debug, Default)]
 pub(crate) struct Fake {
     files: RefCell<BTreeMap<String, String>>,
@@ -48,19 +48,19 @@ impl Fake {
         self
     }
 
-    /// With what a command line (program and arguments, joined by spaces) prints.
+    /// With the output of a command line (program and arguments, joined by spaces).
     pub(crate) fn prints(mut self, command: &str, text: &str) -> Self {
         self.programs.insert(command.to_owned(), Ok(text.to_owned()));
         self
     }
 
-    /// With what a command line says when it fails.
+    /// With the error message of a command line that fails.
     pub(crate) fn refuses(mut self, command: &str, why: &str) -> Self {
         self.programs.insert(command.to_owned(), Err(why.to_owned()));
         self
     }
 
-    /// With what a method (`object method`) answers, whatever its arguments.
+    /// With the answer of a method (`object method`), for any arguments.
     pub(crate) fn answers(mut self, call: &str, answer: Value) -> Self {
         self.calls.insert(call.to_owned(), answer);
         self

@@ -18,7 +18,7 @@ mod secret;
 
 pub(crate) use router::Router;
 
-/// What the doctor may ask of the router it runs on, and do to it.
+/// Questions that the doctor may ask the router it runs on, and operations on it.
 pub(crate) trait Machine {
     /// The text of a file.
     fn read(&self, path: &str) -> io::Result<String>;
@@ -91,7 +91,7 @@ config::named! {
     }
 }
 
-/// What `ethtool -k`, `-g` and `-l` show of a port.
+/// Features, rings and channels of a port, as `ethtool -k`, `-g` and `-l` show them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Ethtool {
     /// Offloads by the kernel's name (`rx-gro`, `tx-tcp-segmentation`, …).

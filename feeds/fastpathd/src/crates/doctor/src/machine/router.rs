@@ -82,7 +82,7 @@ impl Machine for Router {
 
     fn run(&self, program: &'static str, args: &[&str]) -> Result<String, String> {
         let mut command = Command::new(program);
-        // rpcd's is 077, and what an init script leaves behind is for other users as well.
+        // rpcd's is 077, and files that an init script makes are for other users as well.
         // SAFETY: umask may be called between fork and exec.
         unsafe {
             command.pre_exec(|| {

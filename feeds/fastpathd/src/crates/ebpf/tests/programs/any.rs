@@ -139,7 +139,7 @@ fn judge(case: &Case, flow: &Flow, frame: &[u8], ran: &Ran) -> Result<(), TestCa
     }
     prop_assert!(!case.drop);
     // Only a frame that is the flow's in all that the key has is forwarded, so that the links are
-    // known; what PPPoE says of the length is checked, what a tag says of priority does not count.
+    // known; PPPoE's length field is checked, the priority of a tag does not count.
     let before = flow.from.bytes(case.v6, 0).len();
     let link = flow.to.bytes(case.v6, 0).len();
     let length = usize::from(if case.v6 {

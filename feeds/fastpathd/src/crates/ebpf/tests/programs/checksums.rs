@@ -161,7 +161,7 @@ fn that_come_out_as_zero_or_nearly() {
     check(&frames);
 }
 
-/// A wrong one stays wrong by as much: who receives it must notice.
+/// A wrong one stays wrong by as much, so that the receiver notices it.
 #[test]
 fn wrong_ones() {
     if !allowed() {

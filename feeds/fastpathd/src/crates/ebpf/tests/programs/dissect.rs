@@ -33,7 +33,7 @@ const FIELDS: [&str; 19] = [
 const LAYERS: [&str; 10] =
     ["eth", "ethertype", "vlan", "ieee8021ad", "pppoes", "ppp", "ip", "ipv6", "tcp", "udp"];
 
-/// What a frame should be read as.
+/// The fields that tshark should read in a frame.
 #[derive(Clone, Debug)]
 pub(crate) struct Expected {
     pub(crate) name: String,

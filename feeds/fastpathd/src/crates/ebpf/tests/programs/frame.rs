@@ -18,7 +18,7 @@ pub(crate) struct Tag {
     pub(crate) tci: u16,
 }
 
-/// What of a frame is below IP.
+/// The headers of a frame below IP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Link {
     pub(crate) dst: [u8; 6],
@@ -53,7 +53,7 @@ impl Link {
         Self { dst: self.src, src: self.dst, ..self.clone() }
     }
 
-    /// What stands before an IP packet of `length` bytes.
+    /// The headers in front of an IP packet of `length` bytes.
     pub(crate) fn bytes(&self, v6: bool, length: usize) -> Vec<u8> {
         let mut bytes = self.before.clone();
         bytes.extend(self.dst);

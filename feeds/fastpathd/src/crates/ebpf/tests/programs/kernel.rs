@@ -24,7 +24,7 @@ pub(crate) enum Hook {
 
 pub(crate) const HOOKS: [Hook; 2] = [Hook::Tc, Hook::Xdp];
 
-/// What a program wants done with a packet.
+/// The action that a program chooses for a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Pass,
@@ -224,7 +224,7 @@ impl Kernel {
         (action, wire)
     }
 
-    /// What the TC program returns for a frame; entries count it.
+    /// The return value of the TC program for a frame; entries count it.
     pub(crate) fn tc_returns(&mut self, frame: &[u8]) -> u32 {
         let program = self.programs.tc(ProgramRole::Tc).expect("there").fd().expect("loaded");
         let fd = program.as_fd().as_raw_fd();
@@ -299,7 +299,7 @@ struct Test {
     end: u32,
 }
 
-/// Returns what the program returned and the packet that it left.
+/// Returns the program's return value and the packet that it left.
 pub(crate) fn test_run(
     program: i32,
     frame: &[u8],

@@ -11,7 +11,7 @@ use crate::table::{flow, forwarded, links_in, links_out, translations};
 
 const SWITCHES: [Dsa; 3] = [Dsa::Mtk, Dsa::Gswip, Dsa::Qca];
 
-/// `link` with the tag that a switch puts on what comes in at `port`.
+/// `link` with the tag that a switch adds to frames from `port`.
 fn received(switch: Dsa, mut link: Link, port: u8) -> Link {
     match switch {
         Dsa::None => {}

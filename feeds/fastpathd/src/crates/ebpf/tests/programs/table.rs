@@ -14,7 +14,7 @@ const GATEWAY_IN: [u8; 6] = [0x02, 0, 0, 0, 0x22, 2];
 const GATEWAY_OUT: [u8; 6] = [0x02, 0, 0, 0, 0x33, 3];
 const NEXT_HOP: [u8; 6] = [0x02, 0, 0, 0, 0x44, 4];
 
-/// What may stand around IP, with a number that makes tags and session of the two ends differ.
+/// Encapsulations of IP, with a number that makes tags and session of the two ends differ.
 pub(crate) fn links(dst: [u8; 6], src: [u8; 6], n: u16) -> Vec<(&'static str, Link)> {
     let plain = || Link::new(dst, src);
     vec![

@@ -28,7 +28,7 @@ const ETH_P_ALL: u16 = 3;
 const VNET: usize = 10;
 const NEEDS_CSUM: u8 = 1;
 
-/// What of a frame the hardware is to do.
+/// Work on a frame that is left to the hardware.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Left {
     /// Where the checksummed begins, and where in it the checksum lies.
@@ -91,7 +91,7 @@ impl Socket {
         assert_eq!(usize::try_from(sent).ok(), Some(bytes.len()), "{error}: {left:?} {frame:02x?}");
     }
 
-    /// What a packet is to the kernel, if there is one.
+    /// The protocol of a packet for the kernel, if there is one.
     fn protocol(&self) -> Option<u16> {
         let mut bytes = [0_u8; 64];
         // SAFETY: all zeros are an address.
@@ -149,7 +149,7 @@ struct Wire {
     folder: Folder,
     programs: Programs,
     outside: (Socket, Socket),
-    /// What the kernel sends by the egress, as it is then.
+    /// Frames that the kernel sends by the egress, as they are then.
     egress: Socket,
     inside: (u32, u32),
     hook: Hook,

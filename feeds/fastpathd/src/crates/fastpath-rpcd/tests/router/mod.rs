@@ -36,7 +36,7 @@ struct Rpcd {
     made: usize,
 }
 
-/// What a shell works on: rpcd too, for who calls without a session.
+/// The session id of a shell's staged changes, which rpcd uses for a call without a session.
 const SHELL: &str = "";
 
 impl Router {
@@ -73,7 +73,7 @@ impl Router {
         self.ask("fastpath.change", method, &args)
     }
 
-    /// What the daemon reads of a file.
+    /// The daemon's part of a file.
     pub(crate) fn config(&self, config: &str) -> Value {
         self.ask("fastpath.config", "get", &json!({"config": config}))
     }

@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// rpcd gives its plugins 120 s.
 const LONG_PATIENCE: Duration = Duration::from_secs(120);
 
-/// Keeps a connection to ubusd: connects, publishes, passes on what comes, and reconnects with
+/// Keeps a connection to ubusd: connects, publishes, passes on its events, and reconnects with
 /// growing pauses when ubusd goes away. Ends when the daemon does.
 pub(crate) async fn keep(socket: PathBuf, events: Sender<AnyEvent>) {
     let mut pause = FIRST_PAUSE;

@@ -107,7 +107,7 @@ fn refused(why: &str) -> Option<Finding> {
     (!why.is_empty()).then(|| Finding::of(condition, text))
 }
 
-/// What the doctor checks, too, by the same judgements.
+/// Findings that the doctor shares, by the same judgements.
 fn shared(core: &Core) -> Vec<Finding> {
     let mut found = Vec::new();
     let engine = core.offload.report();

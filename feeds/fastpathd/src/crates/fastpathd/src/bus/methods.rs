@@ -82,7 +82,7 @@ pub(crate) enum Outcome {
 /// Answers one request. `args` as received, with the session id that uhttpd adds; they fit
 /// [`METHODS`].
 pub(crate) fn call(core: &mut Core, method: &str, mut args: Map) -> Outcome {
-    // What the doctor shows depends on whose session it is.
+    // The doctor's answer depends on the rights of the session.
     if method == "doctor" {
         return Outcome::Doctor(args);
     }

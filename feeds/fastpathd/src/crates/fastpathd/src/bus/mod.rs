@@ -11,7 +11,7 @@ pub(crate) mod status;
 #[cfg(test)]
 mod tests;
 
-/// What comes over ubus.
+/// Events of the bus.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// Connected to ubusd, our object is published.

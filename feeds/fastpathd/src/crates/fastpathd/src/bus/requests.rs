@@ -41,7 +41,7 @@ impl Requests {
         self.readings += 1;
     }
 
-    /// A reading has ended, with or without a configuration. Returns what waited for it.
+    /// A reading has ended, with or without a configuration. Returns the requests waiting for it.
     pub(crate) fn reading_ends(&mut self) -> Vec<Request> {
         self.readings = self.readings.saturating_sub(1);
         if self.readings == 0 { std::mem::take(&mut self.updates) } else { Vec::new() }

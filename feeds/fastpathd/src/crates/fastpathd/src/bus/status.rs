@@ -13,7 +13,7 @@ use crate::network::wan::Wan;
 use crate::offload::flowtable::EngineReport;
 use crate::sys::load::Load;
 
-/// What `status` and `tick` have in common.
+/// The fields that `status` and `tick` share.
 #[derive(Debug, Serialize)]
 struct Live<'a> {
     now_ms: u64,

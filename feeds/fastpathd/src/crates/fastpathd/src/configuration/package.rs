@@ -47,7 +47,7 @@ pub(crate) struct Problem {
     /// As found, without secrets.
     value: String,
     code: &'static str,
-    /// What fills the text that a page has for the code.
+    /// Values that fill the page's text for the code.
     params: Map<String, Value>,
     pub(crate) text: String,
 }

@@ -20,7 +20,7 @@ mod tests;
 /// Look-ups a second: some milliseconds of CPU time on a small router.
 const LOOK_UPS: usize = 64;
 
-/// What conntrack reports.
+/// Events of conntrack.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// Entries were created, changed or destroyed.
@@ -141,7 +141,7 @@ impl Core {
         effects
     }
 
-    /// What a look-up of young flows found.
+    /// The entries that a look-up of young flows found.
     pub(crate) fn looked_up(&mut self, entries: &[Entry]) -> Vec<AnyEffect> {
         for entry in entries {
             self.conntrack.flows.refresh(entry, self.now, self.network.view());

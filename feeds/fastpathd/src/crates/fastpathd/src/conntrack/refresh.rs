@@ -36,7 +36,7 @@ impl Refresh {
         self.shortest = shortest;
     }
 
-    /// Whether to start a dump now; true starts it. `cpu` is what this process has used so far.
+    /// Whether to start a dump now; true starts it. `cpu` is this process's CPU time so far.
     pub(crate) fn due(&mut self, now: Duration, cpu: Duration) -> bool {
         if self.running.is_some() || (now < self.next && !self.lost) {
             return false;

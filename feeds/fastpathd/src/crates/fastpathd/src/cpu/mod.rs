@@ -3,8 +3,8 @@
 //! often the machine is read), and reverted when it is switched off. The plan itself is made in
 //! crate `cpu`.
 //!
-//! The daemon does not run as root: what differs is written as lines of path and value to a file
-//! for a script that applies them, and checked a moment later.
+//! The daemon does not run as root: values that differ are written as lines of path and value to a
+//! file for a script that applies them, and checked a moment later.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -42,9 +42,9 @@ pub(crate) enum Effect {
 #[derive(Debug, Clone)]
 pub(crate) struct Sample {
     pub(crate) machine: Machine,
-    /// What else sets affinities.
+    /// Other services that set affinities.
     pub(crate) steering: Steering,
-    /// What the script could not write.
+    /// Lines that the script could not write.
     pub(crate) refusals: String,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct State {
     plan: CpuPlan,
     found: Found,
     attempts: Attempts,
-    /// What the script could not write.
+    /// Lines that the script could not write.
     refusals: String,
     steering: Steering,
     read_at: Duration,
@@ -102,7 +102,7 @@ impl State {
         self.machine.is_some()
     }
 
-    /// What these settings name that the machine does not have.
+    /// Settings that this machine cannot fulfil.
     pub(crate) fn check(&self, settings: &Settings, inspection: bool) -> Vec<Problem> {
         let machine = self.machine.as_ref();
         machine.map(|machine| settings.check(machine, inspection)).unwrap_or_default()

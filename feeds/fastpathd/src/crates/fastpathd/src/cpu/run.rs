@@ -16,12 +16,12 @@ use crate::sys::error::chain;
 use crate::sys::file;
 use crate::sys::task::spawn_local;
 
-/// What the script could not write.
+/// The file of lines that the script could not write.
 const REFUSALS: &str = "/var/run/fastpath-cpu.refused";
 /// The event on which the script reads the plan.
 const CPU_PLAN: &str = "fastpath.cpu";
 
-/// Restores what the previous daemon saved.
+/// Restores the values that the previous daemon saved.
 pub(crate) fn restore(state: &mut State) {
     match std::fs::read(Found::PATH).map(|text| Found::read(&text)) {
         Ok(Ok(found)) => state.restore(found),

@@ -22,7 +22,7 @@ pub(crate) struct Paths {
     /// Read only while ubus is down.
     pub(crate) config: PathBuf,
     pub(crate) leases: PathBuf,
-    /// Folder for what other programs read at run time.
+    /// Folder of files that other programs read at run time.
     pub(crate) run: PathBuf,
     /// Suricata's command socket.
     pub(crate) commands: PathBuf,

@@ -98,7 +98,7 @@ impl Daemon {
         }
     }
 
-    /// Starts the sources, and restores what the previous daemon knew.
+    /// Starts the sources, and restores the state of the previous daemon.
     fn start(&mut self) {
         ips::run::start(&self.io, &self.probe);
         cpu::run::restore(&mut self.core.cpu);

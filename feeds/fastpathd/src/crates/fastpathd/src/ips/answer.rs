@@ -256,7 +256,7 @@ pub(crate) struct News {
     alerts: Vec<Row>,
 }
 
-/// What came after the alert `since`.
+/// The alerts after the alert `since`.
 pub(crate) fn news(core: &Core, since: u64) -> News {
     const MOST: usize = 10;
     let filter = AlertFilter { since, ..AlertFilter::default() };

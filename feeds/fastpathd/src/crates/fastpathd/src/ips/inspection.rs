@@ -22,7 +22,7 @@ pub(crate) struct SuricataFiles {
     pub(crate) cpus: String,
 }
 
-/// What its init script has to do.
+/// An instruction for Suricata's init script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Instruction {
     /// Run Suricata with this.
@@ -40,7 +40,7 @@ pub(crate) struct ProbeSample {
     pub(crate) process: Option<u32>,
     /// Its configuration is being tested.
     pub(crate) testing: bool,
-    /// What its last test refused.
+    /// The error of its last test.
     pub(crate) refused: Option<String>,
 }
 
@@ -211,7 +211,7 @@ impl Inspection {
         }
     }
 
-    /// What its init script has to do, if that has changed.
+    /// The instruction for its init script, if it has changed.
     pub(super) fn instruct(
         &mut self,
         now: Duration,

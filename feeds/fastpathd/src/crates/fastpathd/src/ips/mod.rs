@@ -46,7 +46,7 @@ pub(crate) enum Event {
     Reinspected(Result<usize, String>),
 }
 
-/// What inspection needs to be done.
+/// Effects of inspection.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Effect {
     /// Write this for Suricata's init script, and notify the script.

@@ -19,7 +19,7 @@ use crate::ips::inspection::{CommandReply, ProbeSample};
 
 /// A failure has to be reported within two seconds.
 const EVERY: Duration = Duration::from_millis(500);
-/// Limit for one command; the state machine decides what silence means.
+/// Limit for one command; the state machine judges an answer that is missing.
 const LIMIT: Duration = Duration::from_secs(2);
 /// All counters are requested every so many rounds, in case the event stream is away.
 const COUNTERS_EVERY: u32 = 10;
@@ -169,7 +169,7 @@ fn is_living_suricata(stat: &[u8]) -> bool {
     named.is_some_and(|(comm, rest)| comm == COMM && !rest.starts_with(['Z', 'X']))
 }
 
-/// What of Suricata is there.
+/// The processes of Suricata.
 #[derive(Debug, Clone, Copy, Default)]
 struct Found {
     runs: Option<u32>,

@@ -28,7 +28,7 @@ pub(crate) fn start(io: &Io, control: &ProbeControl) {
     spawn_local(suricata::listen(folder(io), io.started, events.clone()));
 }
 
-/// What Suricata and the daemon share.
+/// The folder that Suricata and the daemon share.
 fn folder(io: &Io) -> suricata::Folder {
     suricata::Folder(io.paths.run.join("ips"))
 }

@@ -40,8 +40,8 @@ pub(super) fn change_of(change: &NetworkChange) -> DependencyChange {
     }
 }
 
-/// Whether this change may reroute flows that do not depend on what changed: through routing
-/// rules, VRFs, and routes that do not apply to every packet to their destination.
+/// Whether this change may reroute flows that do not depend on the changed object: through
+/// routing rules, VRFs, and routes that do not apply to every packet to their destination.
 pub(super) fn decides_routes(change: &NetworkChange, topology: &Topology) -> bool {
     let vrf = |index| {
         let kind = topology.link(index).map(|link| &link.kind);

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// Names of hosts. A lease wins over `/etc/hosts`: it is what the host calls itself now.
+/// Names of hosts. A lease wins over `/etc/hosts`: it has the host's current name for itself.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Names(HashMap<IpAddr, String>);
 

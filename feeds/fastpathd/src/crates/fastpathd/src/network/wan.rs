@@ -28,7 +28,7 @@ pub(crate) struct Wan {
     pub(crate) tx_bps: u64,
 }
 
-/// What keeps an interface down, as far as it is known.
+/// The reason why an interface is down, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Hindrance {

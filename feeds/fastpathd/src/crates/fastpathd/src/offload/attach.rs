@@ -67,7 +67,7 @@ fn open() -> Result<OpenMaps, OpenError> {
     Ok(OpenMaps { maps: Box::new(maps), capacity, id })
 }
 
-/// What the loader reports for each device.
+/// The loader's report for each device.
 fn programs(report: &Value) -> Vec<Program> {
     let report = report.as_array().into_iter().flatten();
     report

@@ -25,7 +25,7 @@ impl Core {
         effects
     }
 
-    /// The network has changed: entries that depend on what changed are removed.
+    /// The network has changed: entries that depend on the changes are removed.
     pub(crate) fn dependencies_changed(&mut self, changes: &[DependencyChange]) -> Vec<AnyEffect> {
         self.offload.ebpf.changed(changes, self.network.view(), self.now);
         self.serve_ebpf()
@@ -41,7 +41,7 @@ impl Core {
         effects
     }
 
-    /// Carries out what the flow table requests of the eBPF engine.
+    /// Carries out the flow table's requests to the eBPF engine.
     pub(crate) fn serve_ebpf(&mut self) -> Vec<AnyEffect> {
         use conntrack::Effect::{ClearMarks, DisableWindowTracking, Update};
         let flows = self.conntrack.flows_mut();

@@ -31,7 +31,7 @@ const REJECTED: u64 = 1 << 63;
 /// A flow that is removed may be requested again at once, and that may evict another one.
 const ROUNDS: usize = 4;
 
-/// What failed is tried again after this long: the programs may have been loaded since.
+/// Time until the next attempt after a failure: the programs may have been loaded since.
 const RETRY: Duration = Duration::from_secs(30);
 
 /// Dumps that are read before stale entries of a previous daemon are removed: after the first one
@@ -76,7 +76,7 @@ pub(crate) struct AttachOutcome {
     pub(crate) opened: Option<OpenMaps>,
 }
 
-/// What serving the flow table has left to be done.
+/// Effects that are left after serving the flow table.
 #[derive(Debug, Default)]
 pub(crate) struct Served {
     pub(crate) extend: Vec<EntryUpdate>,
@@ -246,7 +246,7 @@ impl EbpfEngine {
         }
     }
 
-    /// Carries out what the flow table requests, until it has no more requests.
+    /// Carries out the flow table's requests, until it has none left.
     pub(crate) fn serve(
         &mut self,
         flows: &mut FlowTable,
@@ -351,7 +351,7 @@ impl EbpfEngine {
     }
 
     /// Whether packets to and from there would bypass a queue or limit that the administrator has
-    /// configured. The lowest device's queue applies to what TC redirects, but not to XDP.
+    /// configured. The lowest device's queue applies to packets that TC redirects, but not to XDP.
     fn is_shaped(&self, to: &Endpoint, from: Hook) -> bool {
         let links = to.dependencies.iter().filter_map(|dependency| match dependency {
             Dependency::Link(index) => Some((*index, *index == to.side.device)),
@@ -411,7 +411,7 @@ impl EbpfEngine {
         }
     }
 
-    /// The network has changed: entries that depend on what changed are removed.
+    /// The network has changed: entries that depend on the changes are removed.
     pub(crate) fn changed(
         &mut self,
         changes: &[DependencyChange],

@@ -93,7 +93,7 @@ fn update(core: &mut Core, entry: Entry) -> Vec<AnyEffect> {
     settle(core, effects)
 }
 
-/// Conntrack does not mind windows any more; what else there is to do.
+/// Answers that window tracking is disabled where an effect asks for it; returns the others.
 fn settle(core: &mut Core, effects: Vec<AnyEffect>) -> Vec<AnyEffect> {
     let mut others = Vec::new();
     for effect in effects {
@@ -121,7 +121,7 @@ fn carried(maps: &Fake) -> usize {
     maps.with(|inside| inside.flows.len())
 }
 
-/// The header of what goes to the host.
+/// The header of packets to the host.
 fn header(maps: &Fake) -> Vec<u8> {
     maps.with(|inside| {
         let (_, (entry, _)) = inside.flows.iter().find(|(key, _)| !from_host(key)).unwrap();

@@ -19,7 +19,7 @@ fn flows_do_not_bypass_a_queue() {
     // The queue of wan itself is kept by TC.
     changes(&mut core, vec![queues(&[(3, false, "cake")])]);
     assert_eq!(carried(&maps), 2);
-    // That of pppoe-wan is not, nor what comes in there.
+    // That of pppoe-wan is not, nor those for incoming packets.
     for (index, incoming) in [(8, false), (8, true), (3, true)] {
         changes(&mut core, vec![queues(&[(index, incoming, "any")])]);
         let flow = flow(&mut core, 7);

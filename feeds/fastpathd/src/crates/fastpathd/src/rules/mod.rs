@@ -21,7 +21,7 @@ const SOON: u64 = 5 * 1000;
 /// After an update that failed.
 const RETRY: u64 = 3600 * 1000;
 
-/// What the updater reports.
+/// Reports of the updater.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// An update goes on: source and step.
@@ -37,7 +37,7 @@ pub(crate) enum Effect {
     Update(String),
 }
 
-/// When rules are updated, and what came of it.
+/// Times and results of rule updates.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(crate) struct Updates {
@@ -85,7 +85,7 @@ impl Updates {
         &self.settings.store
     }
 
-    /// New settings. Reads what the last update left when the store is another.
+    /// New settings. Reads the state of the last update when the store is another.
     pub(crate) fn configure(&mut self, settings: &rules::Settings, wanted: bool, now_ms: u64) {
         if self.settings.store != settings.store || !self.wanted {
             self.state = rules::state(&settings.store);
@@ -262,8 +262,8 @@ impl Core {
     }
 }
 
-/// Suricata itself, with the configuration in force: rules use its variables. What `-S` names is
-/// all that is loaded then.
+/// Suricata itself, with the configuration in force: rules use its variables. With `-S` only
+/// the named file is loaded.
 fn test() -> Vec<String> {
     const ACCEPTED: &str = "/var/etc/suricata/accepted.yaml";
     let words = ["/usr/bin/suricata", "-T", "-c", "/etc/suricata/suricata.yaml"];

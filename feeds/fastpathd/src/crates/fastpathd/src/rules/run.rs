@@ -31,7 +31,7 @@ pub(crate) fn execute(effect: Effect, io: &Io) {
 
 async fn run_updater(request: &str, events: &Sender<AnyEvent>) -> Result<Value, String> {
     let failed = |what: &str, error: std::io::Error| format!("{what} {UPDATER}: {error}");
-    // It reads what servers on the Internet send, and so do the programs it starts.
+    // It reads data of servers on the Internet, and so do the programs it starts.
     let mut updater = std::process::Command::new(UPDATER);
     launch::without_capabilities(updater.arg("update"));
     let mut child = Command::from(updater)

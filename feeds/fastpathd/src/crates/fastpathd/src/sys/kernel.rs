@@ -24,7 +24,7 @@ pub(crate) struct Facts {
     pub(crate) timeouts: Timeouts,
 }
 
-/// What does not change while the daemon runs.
+/// Facts that do not change while the daemon runs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Machine {
     pub(crate) kernel: String,
@@ -46,7 +46,7 @@ pub(crate) struct Readings {
     pub(crate) facts: Facts,
 }
 
-/// Reads what does not change while the daemon runs.
+/// Reads facts that do not change while the daemon runs.
 pub(crate) fn read(started_ms: u64, own_rules: &Path) -> Machine {
     let word = |path| text(path).trim().to_owned();
     Machine {
@@ -57,7 +57,7 @@ pub(crate) fn read(started_ms: u64, own_rules: &Path) -> Machine {
     }
 }
 
-/// Reads what changes all the time.
+/// Reads files that change all the time.
 pub(crate) fn readings(leases: &Path, offset_s: i64) -> Readings {
     Readings {
         stat: text("/proc/stat"),

@@ -54,7 +54,7 @@ fn difference(before: Jiffies, now: Jiffies) -> Load {
         if total == 0 {
             return 0.0;
         }
-        // Three digits are what a page shows; more only makes the answer longer.
+        // A page shows three digits; more only makes the answer longer.
         #[expect(clippy::cast_precision_loss, reason = "jiffies of a second are small")]
         let fraction = part as f64 / total as f64;
         (fraction * 1000.0).round() / 1000.0

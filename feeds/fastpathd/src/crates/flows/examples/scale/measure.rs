@@ -150,7 +150,7 @@ fn find(dump: &[u8], table: &FlowTable) -> f64 {
     })
 }
 
-/// What pages ask for.
+/// Queries of the pages.
 fn pages() -> Vec<Value> {
     vec![
         json!({ "limit": 200 }),

@@ -51,7 +51,7 @@ pub(crate) fn many(size: usize, file: &Path) -> Result<(), Failure> {
             }
             if i % TCP_SHARE == 2 && !server.address.is_ipv6() {
                 open.push(server.connect(client(number), port(number))?);
-                // What falls out is closed: some entries are established, most are ending.
+                // Older connections are closed: some entries are established, most are ending.
                 if open.len() > 400 {
                     open.remove(0);
                 }

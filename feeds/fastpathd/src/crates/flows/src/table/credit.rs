@@ -18,7 +18,7 @@ use crate::time::Millis;
 const DEPTH: u64 = 1 << 20;
 
 impl FlowTable {
-    /// Reads the counters and credits what they grew by; false when there was nothing to read.
+    /// Reads the counters and credits their growth; false when there was nothing to read.
     pub(super) fn count(&mut self, position: usize, entry: &Entry, at: Millis, last: bool) -> bool {
         let flow = &mut self.flows[position];
         if flow.reading == Reading::Foreign {
@@ -76,7 +76,7 @@ impl FlowTable {
 }
 
 /// The part of `growth` that may have been inspected when the flow left inspection since the
-/// reading before: what the budget had left, the same share of both directions. Exact when the
+/// reading before: the rest of the budget, the same share of both directions. Exact when the
 /// budget ended inspection; when Suricata did it earlier, it is the most it can have been.
 fn before_leaving(growth: &Growth, state: &InspectionState) -> Delta {
     let [up, down] = growth.delta;

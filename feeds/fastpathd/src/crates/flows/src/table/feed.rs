@@ -141,8 +141,8 @@ impl FlowTable {
         self.epoch += 1;
     }
 
-    /// What one look-up of a young flow found: like an event, but the status is today's. Flows
-    /// that are not known are left to the next event or dump.
+    /// The entry that a look-up of a young flow found: like an event, but with the current status.
+    /// Flows that are not known are left to the next event or dump.
     pub fn refresh(&mut self, entry: &Entry, now: Now, net: &dyn Network) {
         if self.known(entry).is_some() {
             self.merge(entry, now, net);

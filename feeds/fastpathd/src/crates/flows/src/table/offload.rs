@@ -142,7 +142,7 @@ impl Flow {
         action.map(|action| action.request(self.connection()))
     }
 
-    /// Adds what conntrack has not counted.
+    /// Adds packets that conntrack has not counted.
     fn add_uncounted(&mut self, direction: usize, grown: Counters) {
         let zero = &mut self.zeroed.get_or_insert_default()[direction.min(1)];
         let shown = if direction == 0 { &mut self.up } else { &mut self.down };

@@ -11,7 +11,7 @@ use super::alert::{Alert, Direction};
 /// As many as are kept. Each takes less than two kilobytes.
 const KEPT: usize = 1000;
 
-/// What the daemon knows beyond the alert itself.
+/// Facts that the daemon adds to an alert.
 pub trait AlertContext {
     /// Name of a host, if known.
     fn name(&self, address: IpAddr) -> Option<&str>;

@@ -13,7 +13,7 @@ use crate::counters::SuricataCounters;
 /// Offences that wait to be dealt with.
 const MOST_OFFENDERS: usize = 256;
 
-/// Somebody to be blocked, and for what.
+/// An address to be blocked, and the rule that it has fired.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offender {
     /// Who.
@@ -29,7 +29,7 @@ pub struct Offender {
 pub struct Events {
     /// The last alerts.
     pub alerts: Alerts,
-    /// What could be seen.
+    /// The visible part of the connections that ended.
     pub visible: Visible,
     /// Suricata's counters, once reported.
     pub counters: Option<SuricataCounters>,
@@ -45,7 +45,7 @@ pub struct Events {
 }
 
 impl Events {
-    /// Takes what came in.
+    /// Takes a batch.
     pub fn take(&mut self, batch: Batch) {
         self.counts = batch.counts;
         self.connected = batch.connected;

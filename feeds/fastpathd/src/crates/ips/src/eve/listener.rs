@@ -20,7 +20,7 @@ pub struct ListenError {
     what: &'static str,
     /// The socket.
     path: PathBuf,
-    /// What the kernel said.
+    /// The kernel's error.
     source: std::io::Error,
 }
 

@@ -45,10 +45,10 @@ pub struct Counts {
     pub strangers: u64,
 }
 
-/// What came in at once.
+/// The events of one reading.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// What could be read.
+    /// The events that could be read.
     pub events: Vec<Event>,
     /// Of all time.
     pub counts: Counts,
@@ -80,7 +80,7 @@ impl Reader {
         }
     }
 
-    /// Takes what came at `now`; events are added to `events`.
+    /// Takes the bytes that came at `now`; adds their events to `events`.
     pub fn read(&mut self, now: Duration, bytes: &[u8], events: &mut Vec<Event>) {
         let Self { lines, alerts, others, stats, counts } = self;
         lines.push(bytes, |line| {

@@ -15,7 +15,7 @@ pub struct Observation {
     pub enabled: bool,
     /// How packets reach Suricata.
     pub mode: InspectionMode,
-    /// What happens while it is away.
+    /// The policy while it is away.
     pub fail: FailPolicy,
     /// Packets that may wait in one queue.
     pub queue_length: u32,
@@ -23,7 +23,7 @@ pub struct Observation {
     pub asked: Option<Duration>,
     /// Why the daemon could not: the overlay cannot be written, the mode cannot work.
     pub trouble: Option<String>,
-    /// What `suricata -T` refused, if its last test failed.
+    /// The error of `suricata -T`, if its last test failed.
     pub refused: Option<String>,
     /// Whether a process of it is known.
     pub running: bool,

@@ -72,7 +72,7 @@ pub(super) struct Progress {
     gone: Duration,
     /// First and last answer of the process of now.
     answers: Option<(Duration, Duration)>,
-    /// Sum of what the queues handled, modulo 2³²; none while nobody listens.
+    /// Packets that the queues handled, modulo 2³²; none while nobody listens.
     handled: Option<u32>,
     /// When that last moved.
     moved: Duration,
@@ -209,7 +209,7 @@ impl Progress {
         if !self.hung {
             return Presence::Works;
         }
-        // With the gate open nothing new comes in, so what waits is from before the hang.
+        // With the gate open nothing new comes in, so waiting packets are from before the hang.
         let recent = self.answers.is_some_and(|(_, last)| now.saturating_sub(last) < STALLED);
         if !recent || waiting {
             self.well_since = None;

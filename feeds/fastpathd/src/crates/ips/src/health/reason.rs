@@ -40,7 +40,7 @@ config::coded! {
 }
 
 config::coded! {
-    /// What happens to packets while Suricata does not work.
+    /// The effect on packets while Suricata does not work.
     pub enum Consequence {
         Uninspected = "uninspected", "Connections pass uninspected.";
         Dropped = "dropped", "Connections to be inspected are dropped.";

@@ -9,7 +9,7 @@ pub(super) fn render(overlay: &Overlay<'_>) -> String {
         .concat()
 }
 
-/// What cannot be inspected passes, or is dropped if the owner said closed.
+/// Packets that cannot be inspected pass, or are dropped if the owner chose `closed`.
 fn exceptions(overlay: &Overlay<'_>) -> String {
     let policy = flow_policy(overlay);
     format!("\nexception-policy: {policy}\n")

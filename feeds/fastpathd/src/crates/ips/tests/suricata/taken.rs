@@ -35,8 +35,8 @@ fn modes() -> Vec<(&'static str, Settings)> {
     .into()
 }
 
-/// What the CPU plan comes to on the machines of crate `cpu`'s golden plans, 1 to 128 CPUs, each
-/// once, and what the daemon makes of a plan that pins nothing.
+/// The threads of the CPU plan on the machines of crate `cpu`'s golden plans, 1 to 128 CPUs, each
+/// once, and those of a plan that pins nothing.
 fn plans() -> Vec<(String, Threads)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cpu/tests/golden");
     let files = fs::read_dir(&folder).expect("the golden plans of crate cpu");
@@ -102,7 +102,7 @@ fn test(program: &std::ffi::OsString, folder: &Path, case: &Case) -> (String, bo
     (complaints.join("\n"), output.status.success() && loaded)
 }
 
-/// Every mode with every plan; what else can be set, and inspection to the end, with one.
+/// Every mode with every plan; the other settings, and inspection to the end, with one.
 #[test]
 fn every_mode_with_every_plan_is_taken() {
     let Some(program) = suricata() else {

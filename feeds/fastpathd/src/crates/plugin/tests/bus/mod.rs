@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use plugin::Map;
 use ubus::{Attribute, Blobmsg, Decoder, Frame, Kind, Status};
 
-/// What answers: object, method and arguments in, as on a router.
+/// The function that answers a call: object, method and arguments in, as on a router.
 pub(crate) type Objects = dyn FnMut(&str, &str, &Map) -> Result<Map, Status> + Send;
 
 /// Serves at a socket for as long as the test's process lives.
@@ -73,7 +73,7 @@ impl Client {
         Ok(vec![Attribute::Data(Blobmsg::encode(&answer).expect("an answer"))])
     }
 
-    /// Who has gone meanwhile needs no answer.
+    /// A client that has gone meanwhile needs no answer.
     fn send(&mut self, kind: Kind, (seq, peer): (u16, u32), attributes: Vec<Attribute>) {
         let frame = Frame { kind, seq, peer, attributes };
         let _ = self.stream.write_all(&frame.encode().expect("a frame"));

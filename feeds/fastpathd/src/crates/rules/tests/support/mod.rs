@@ -44,7 +44,7 @@ pub(crate) struct Gateway {
     pub(crate) download: bool,
 }
 
-/// What an update printed.
+/// The output of an update.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) code: i32,
@@ -117,7 +117,7 @@ impl Gateway {
         lines(&self.store().join("current.rules"))
     }
 
-    /// Nothing but what belongs there.
+    /// Asserts that no work folder is left.
     pub(crate) fn assert_tidy(&self) {
         assert!(!self.store().join("work").exists(), "something was left in the work folder");
     }

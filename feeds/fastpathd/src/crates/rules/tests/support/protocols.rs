@@ -31,7 +31,7 @@ pub(crate) fn response(status: &str, kind: &str, body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), body].concat()
 }
 
-/// A page asked for by a host at home, and what comes back.
+/// A page asked for by a host at home, and the response.
 pub(crate) fn page(kind: &str, body: &[u8]) -> Said {
     vec![(Home, get("/page", "")), (Outside, response("200 OK", kind, body))]
 }

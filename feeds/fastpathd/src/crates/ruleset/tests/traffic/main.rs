@@ -2,8 +2,9 @@
 //! What the rules do to packets, on the real kernel.
 //!
 //! Needs root and iproute2, and [`offload`] flowtables; skipped otherwise, saying so. Suricata is
-//! not needed: where it would let packets pass, the gate is refilled with what its verdict comes
-//! to. Where the kernel has queues (the lab's gateway), those without a listener are tried too.
+//! not needed: where it would let packets pass, the gate is refilled with the effect of its
+//! verdict. Where the kernel has queues (the lab's gateway), those without a listener are tried
+//! too.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail anywhere")]
 
@@ -76,7 +77,7 @@ async fn counted(nft: &NftCommand, name: &str) -> u64 {
     in_force(nft).await.counters[name].packets
 }
 
-/// Fills the gate with this instead; nothing: what Suricata lets pass.
+/// Fills the gate with this rule instead; empty: packets that Suricata lets pass.
 async fn refill(nft: &NftCommand, rule: &str) {
     let add = if rule.is_empty() { "" } else { "add rule inet fastpath ips_queue " };
     nft.run(&format!("flush chain inet fastpath ips_queue\n{add}{rule}\n")).await.unwrap();

@@ -11,7 +11,7 @@ use crate::on_a_gateway;
 /// Bits of both directions.
 const PASSED: u32 = 0x3000_0000;
 
-/// The firewall, and what comes behind all rules: packets by what their connection has passed.
+/// The firewall, and a chain behind all rules that counts packets by the marks of their connection.
 const RULES: &str = "table inet t {
     counter one { }
     counter both { }
