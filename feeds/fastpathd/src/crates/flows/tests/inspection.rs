@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Who is inspected, and what the flow table says of it.
+//! Flows to be inspected, and their state in the flow table.
 
 #![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What holds after any sequence of dumps, events and engines.
+//! Invariants after any sequence of dumps, events and engines.
 
 #![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What must not come into force, and that the rules before stay when it is tried.
+//! Archives and rules that must not come into force; the rules before stay in force.
 
 mod support;
 

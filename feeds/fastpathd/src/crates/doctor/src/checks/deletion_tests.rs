@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What no check may ever advise: to delete the firewall's table, or ours.
+//! No check may advise to delete the firewall's table, or ours.
 
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Any bytes at all: a packet is passed unchanged, dropped, or rewritten so that nothing but what
-//! the entry says has changed and every sum is as right or wrong as before.
+//! Any bytes at all: a packet is passed unchanged, dropped, or rewritten in the entry's fields
+//! alone, and every checksum is as right or wrong as before.
 
 use ebpf::layout::{FLOW_DROP, Out};
 use ebpf::programs::Dsa;

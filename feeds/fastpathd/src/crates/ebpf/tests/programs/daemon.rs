@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What the daemon writes into the maps is what the other tests here work out on their own.
+//! The daemon writes the same map entries as the other tests here.
 
 use aya::maps::HashMap;
 use ctnetlink::{Counters, Tuple as Tracked};

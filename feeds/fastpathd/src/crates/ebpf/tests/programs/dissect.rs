@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What tshark reads in frames, independent of our own parser.
+//! Frames as tshark reads them, independent of our own parser.
 
 use std::io::Write;
 use std::path::PathBuf;

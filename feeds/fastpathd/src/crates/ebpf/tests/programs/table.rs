@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Each encapsulation at ingress × each at egress × what NAT changes × version × protocol × hook.
+//! Each encapsulation at ingress × each at egress × each kind of NAT × version × protocol × hook.
 
 use ebpf::layout::Out;
 use ebpf::programs::Dsa;

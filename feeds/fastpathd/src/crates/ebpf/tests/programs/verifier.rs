@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What the kernel's verifier had to do, and the mirror of the layout.
+//! The effort of the kernel's verifier, and the mirror of the layout.
 
 use std::process::Command;
 

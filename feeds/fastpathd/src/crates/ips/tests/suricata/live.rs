@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Suricata at work on two queues of a network namespace of its own: started, asked, reloaded,
-//! stopped, killed, and what our reading of it says. Needs root, for the namespace.
+//! stopped, killed, and our reading of its state. Needs root, for the namespace.
 
 use std::fs;
 use std::path::PathBuf;

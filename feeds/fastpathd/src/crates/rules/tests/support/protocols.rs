@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What applications say, as far as a rule looks.
+//! Messages of applications, as far as rules inspect them.
 
 use super::pcap::Side::{self, Home, Outside};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What must not disturb anybody, though it looks a little like something that should.
+//! Innocent traffic that resembles an attack: no rule may fire.
 
 use super::{Home, Outside, Talk, attempts, talk, tcp};
 use crate::support::protocols::{client_hello, dns, get, page, post, request, server_hello};

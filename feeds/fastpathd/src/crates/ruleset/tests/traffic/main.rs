@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What the rules do to packets, on the real kernel.
+//! The effect of the rules on packets, on the real kernel.
 //!
 //! Needs root and iproute2, and [`offload`] flowtables; skipped otherwise, saying so. Suricata is
 //! not needed: where it would let packets pass, the gate is refilled with the effect of its
