@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/** What an option of `/etc/config/fastpath` means when it is absent, by type of section. */
+/** Defaults of absent options of `/etc/config/fastpath`, by type of section. */
 export const defaults = {
   fastpath: { enabled: '1', engine: 'flowtable', hook: 'auto', on_exit: 'keep' },
   ips: {
