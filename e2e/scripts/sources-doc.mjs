@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Writes docs/design/sources.md, a table of source files with what each says of itself: its first
-// paragraph. --check only compares, and names the files of the daemon that say nothing.
+// Writes docs/design/sources.md, a table of source files with the first paragraph of each, its
+// purpose. --check only compares, and names the files of the daemon that have none.
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -72,7 +72,7 @@ Generated from the first paragraph of each file by \`node e2e/scripts/sources-do
 
 ${areas.map(table).join('\n')}`;
 if (silent.length) {
-  console.error(`no comment says what these are for:\n${silent.join('\n')}`);
+  console.error(`no comment has the purpose of these files:\n${silent.join('\n')}`);
   process.exit(1);
 }
 if (!process.argv.includes('--check')) writeFileSync(target, after);
