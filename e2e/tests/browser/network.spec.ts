@@ -16,10 +16,7 @@ async function newVlan(page: Page, vid: string, name: string, address = ''): Pro
   await form.getByRole('button', { name: 'Add to draft' }).click();
 }
 
-test('the matrix shows the file, also after it was changed elsewhere', async ({
-  page,
-  router,
-}) => {
+test('the matrix shows the file, also after it was changed elsewhere', async ({ page, router }) => {
   await openSetup(page, 'network');
   await expect(cell(page, 'lan1', 10)).toHaveValue('u*');
   await expect(cell(page, 'lan2', 20)).toHaveValue('t');
