@@ -56,7 +56,7 @@ const PLANTED = {
   'a statement with what in a comment': ['a.rs', '/// What runs on a CPU.\n', 'What …'],
   'a statement with what without a full stop': ['a.ts', '/** What runs on a CPU */\n', 'What …'],
   'a statement with what over two lines': ['a.rs', '/// What runs\n/// on a CPU.\n', 'What …'],
-  'a statement with what behind a sentence': ['a.sh', '# Two kinds. What runs goes on.\n', 'What …'],
+  'a statement with what behind a sentence': ['a.sh', '# Two. What runs goes on.\n', 'What …'],
   'a statement with what behind code': ['a.c', 'int a; /* What runs on it. */\n', 'What …'],
   'a statement with what in a string': ['a.mjs', 'log("What runs", "Why?");\n', 'What …'],
   'a statement with what in a catalogue': ['ui/en.json', '{\n  "a": "What runs"\n}\n', 'What …'],

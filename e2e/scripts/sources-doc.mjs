@@ -68,7 +68,8 @@ function table({ title, under, name, begin, required }) {
 
 const after = `# Source files
 
-Generated from the first paragraph of each file by \`node e2e/scripts/sources-doc.mjs\`. Tests are left out.
+Generated from the first paragraph of each file by \`node e2e/scripts/sources-doc.mjs\`,
+without tests.
 
 ${areas.map(table).join('\n')}`;
 if (silent.length) {
