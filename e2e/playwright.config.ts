@@ -5,7 +5,7 @@ import { labs } from './tests/labs';
 import { shuffled } from './tests/shuffle';
 
 const reports = process.env['REPORTS'] ?? '../build/reports';
-/** What this run's results are kept under; `tests/run` says it. */
+/** The name that this run's results are kept under; `tests/run` sets it. */
 const kept = process.env['RESULTS'];
 if (!kept) throw new Error('RESULTS: start the tests by e2e/tests/run');
 
@@ -22,10 +22,10 @@ function specs(): string[] {
 }
 
 export default defineConfig({
-  // One root, one gateway for each worker: what one test does to it, another would see.
+  // One root, one gateway for each worker: another test would see the changes of this one.
   workers: Math.max(labs.length, 1),
   timeout: 1_800_000,
-  // A wait that fails takes minutes. What breaks so many tests is known after the first ones.
+  // A wait that fails takes minutes. A defect that breaks many tests is known after the first ones.
   maxFailures: Number(process.env['STOP_AFTER'] ?? 0),
   // The gateway is emulated, and other work may use the CPUs. A wait ends as soon as its
   // waits for holds.

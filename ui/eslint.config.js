@@ -11,8 +11,8 @@ const effect =
   "CallExpression:matches([callee.name='$effect'], [callee.object.name='$effect'][callee.property.name='pre'])";
 
 /**
- * A store may be kept when the component that first asked for it is gone. What that component
- * owned keeps its last value from then on (Svelte warns `derived_inert`).
+ * A store may be kept when the component that first asked for it is gone. State that this
+ * component owned keeps its last value from then on (Svelte warns `derived_inert`).
  */
 const outliving = {
   derived: 'may outlive the component that owns it: a getter',

@@ -69,7 +69,7 @@ export default defineConfig({
         entryFileNames: (chunk) => (chunk.name === 'app' ? 'app.js' : 'assets/[name]-[hash].js'),
         chunkFileNames: 'assets/[name]-[hash].js',
         codeSplitting: {
-          // What several screens show, as one file instead of a dozen with a head each.
+          // Code that several screens share, as one file instead of a dozen with a head each.
           groups: [
             {
               name: 'base',

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * accept QUEUE: takes packets from an NFQUEUE, whole, and accepts each: what inspection costs
- * before anybody inspects. Prints a line once it listens.
+ * accept QUEUE: takes packets from an NFQUEUE, whole, and accepts each: the cost of inspection
+ * without an inspection engine. Prints a line once it listens.
  */
 #include <arpa/inet.h>
 #include <linux/netfilter.h>

@@ -68,7 +68,7 @@ static unsigned fold(unsigned sum)
 	return sum == 0xffff ? 0 : sum;
 }
 
-/* What `len` new bytes add to the sum of the old ones. */
+/* The difference of a checksum between `len` new bytes and the old ones. */
 static unsigned delta(const void *old, const void *new, size_t len)
 {
 	unsigned sum = 0;

@@ -39,8 +39,8 @@ build_bench() {
     seal bench "$root"
 }
 
-# machine WORD…: QEMU with WORD on the kernel's command line. The host's frames come in at lan; what
-# leaves at wan is sent nowhere. With a timer
+# machine WORD…: QEMU with WORD on the kernel's command line. The host's frames come in at lan;
+# frames that leave at wan are sent nowhere. With a timer
 # for wan's queue the guest's own time says when it is emptied, not the host's.
 machine() {
     rm -f "$OUT/lan.sock" "$OUT/monitor.sock"
@@ -65,7 +65,7 @@ quiet mitigations=off nokaslr init_on_alloc=0 $*" \
 # order TEXT: to QEMU's monitor.
 order() { socat -t 2 - "UNIX-CONNECT:$OUT/monitor.sock" <<<"$1" >/dev/null; }
 
-# obey WORD…: what the machine asks of the host; see host() in guest/lib.sh. It goes on with
+# obey WORD…: does a request of the machine to the host; see host() in guest/lib.sh. It goes on with
 # the next line that it gets.
 obey() {
     case $1 in

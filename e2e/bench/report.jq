@@ -4,7 +4,7 @@
 # cost: of a packet (nanoseconds in the bench "time", instructions elsewhere): the first of two
 # runs, the middle one of more;
 # spread: of all runs; apart: of the two that are nearest to each other;
-# net: without what the same packet costs that is dropped as it comes in, at XDP for those there;
+# net: without the cost of the same packet dropped at ingress, at XDP for engines there;
 # ratio: to the flowtable, of net on virtual Ethernet and of cost on virtio-net.
 def scenario: {bench, ip, nat, size, flows, link, sum, proto, out};
 def limit: {virtio: 0.03, "setup-virtio": 0.03, inspect: 0.03, time: 9}[.bench] // 0.01;

@@ -3,8 +3,8 @@
 # The machines' emulator. Needs paths.sh and images.sh.
 #
 # A guest of QEMU 10.0 starts a program in 10 ms where one of 7.2, which Debian 12 has, needs 34,
-# and more with every hour: most of what tests wait for. So an older one gets Debian's own backport
-# with it, unpacked under build/lab/qemu; the installed one has brought all libraries.
+# and more with every hour: most of the time that tests wait. So an older one gets Debian's own
+# backport with it, unpacked under build/lab/qemu; the installed one has brought all libraries.
 
 # shellcheck source=e2e/scripts/tools.sh
 . "$TOP/e2e/scripts/tools.sh"

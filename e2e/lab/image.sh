@@ -63,7 +63,7 @@ check_disk() {
     fi
 }
 
-# image_ready FILE: LAB_DISK is what boots.
+# image_ready FILE: sets LAB_DISK to the disk that boots.
 image_ready() {
     LAB_DISK=$(image_disk "$1")
     check_disk "$LAB_DISK" "$1"
@@ -121,11 +121,11 @@ image_medium() {
     fresh "$IMAGES/medium.stamp" "$hash" && [ -f "$IMAGES/medium.tar" ] && return
     rm -f "$IMAGES/medium.stamp"
     image_root
-    step "what makes an image the lab's gateway" build_medium
+    step "the lab's set-up for an image" build_medium
     printf '%s' "$hash" >"$IMAGES/medium.stamp"
 }
 
-# What QEMU boots the gateway from. Its console is a socket as well as a file.
+# QEMU's arguments for the gateway's boot. Its console is a socket as well as a file.
 # shellcheck disable=SC2034 # machines.sh uses BOOT
 image_boot() {
     BOOT=(-drive "if=none,id=disk,file=$LAB_DISK,format=raw,snapshot=on,cache=unsafe"

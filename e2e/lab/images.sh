@@ -13,11 +13,11 @@
 
 list() { sed 's/#.*//; /^ *$/d' "$1"; }
 
-# fresh STAMP HASH: whether what STAMP belongs to was made from HASH.
+# fresh STAMP HASH: whether the file that STAMP belongs to was made from HASH.
 fresh() { [ -f "$1" ] && [ "$(cat "$1")" = "$2" ]; }
 
 # hash_of PATH…: of run bits and contents of the paths that exist, and of names below them. Not of
-# where they are: all checkouts share what they build from them.
+# where they are: all checkouts share the results of a build.
 hash_of() {
     local path name number=0
     for path; do
@@ -81,7 +81,7 @@ zstd_from_kernel() {
     local at
     at=$(LC_ALL=C grep -obUaP '\x28\xb5\x2f\xfd' "$1" | head -n 1 | cut -d : -f 1)
     [ -n "$at" ] || { echo "$1 holds no zstd stream" >&2; return 1; }
-    # What follows the stream is not zstd: the complaint about it says nothing.
+    # The bytes behind the stream are not zstd: the complaint about them means nothing.
     tail -c "+$((at + 1))" "$1" | zstd -dcq 2>/dev/null || true
 }
 
@@ -231,7 +231,7 @@ image_layer() {
     printf '%s' "$hash" >"$IMAGES/$name.stamp"
 }
 
-# For ssh to the machines, and what the web servers show over TLS.
+# Keys for ssh to the machines, and the certificate of the web servers.
 keys() {
     [ -f "$IMAGES/id.pub" ] || {
         rm -f "$IMAGES/id"

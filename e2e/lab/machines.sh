@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The two virtual machines: start, monitor, stop. Needs the other parts, see lab.
 #
-# $RUN holds what belongs to one running lab: NAME.pid, NAME.console, NAME.monitor (QEMU's, a
+# $RUN holds the files of one running lab: NAME.pid, NAME.console, NAME.monitor (QEMU's, a
 # unix socket), link.N (a cable each), ports (the host's ports as shell assignments).
 
 CABLES="lan1 lan2 lan3 wan"
@@ -37,13 +37,13 @@ kvm_boots() {
 # translates it can leave a breakpoint behind there, "Oops: int3". So the machines boot with one
 # CPU; the gateway takes the others into use when its network is set up.
 #
-# boot NAME: what QEMU starts it from: the kernel, Debian, the machine's own layer and, where it has
-# one, its own disk.
+# boot NAME: QEMU's arguments for its boot: the kernel, Debian, the machine's own layer and, where
+# it has one, its own disk.
 boot() {
     local line="console=ttyS0 panic=-1 quiet mitigations=off nokaslr maxcpus=1" disk=()
     if [ -f "$RUN/$1.disk" ]; then
         line+=" overlay"
-        # What the guest has flushed is in this machine's memory: that outlives a killed QEMU.
+        # Flushed data of the guest is in this machine's memory, which outlives a killed QEMU.
         disk=(-drive "if=none,id=own,file=$1.disk,format=raw,cache=unsafe"
             -device "virtio-blk-pci,drive=own")
     fi
@@ -206,7 +206,7 @@ comes_up() {
     booted && return
     not_up "had ended before it was up"
     if console_says gateway "LAB FAILED"; then
-        WHY="what runs there cannot be the lab's gateway:"$'\n'"$(image_complaints)"$'\n'
+        WHY="this OpenWrt cannot be the lab's gateway:"$'\n'"$(image_complaints)"$'\n'
         WHY+="(./build.sh firmware x86-64 makes an image with all packages)"
     fi
     return 1
@@ -278,7 +278,7 @@ abandon() {
     rm -f "$RUN/ports"
 }
 
-# down: the machines power themselves off; what does not obey is stopped.
+# down: the machines power themselves off; one that does not obey is stopped.
 down() {
     if ! machines_gone && [ -f "$RUN/ports" ]; then
         [ "$(lab_port MACHINE)" = router ] || gw 'echo o >/proc/sysrq-trigger' >/dev/null 2>&1 &
@@ -293,7 +293,7 @@ down() {
 # answers NAME: whether to ask it anything. An image has no SSH key of the lab until it is set up.
 answers() { [ -z "${LAB_IMAGE-}" ] || console_says "$1" READY; }
 
-# keep_logs NAME: what the machines said, under build/reports/NAME.
+# keep_logs NAME: keeps the machines' logs under build/reports/NAME.
 keep_logs() {
     local to=$REPORTS/$1 name
     rm -rf "$to"

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What the programs that measure a running lab have in common. Needs paths.sh.
+# The common parts of the programs that measure a running lab. Needs paths.sh.
 
 # One line that the next one takes the place of, on a terminal.
 progress_line() {

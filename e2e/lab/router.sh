@@ -30,7 +30,7 @@ router() {
 # wired NAME PORT: frames between the peers' machine and that port, as they are. In the background.
 wired() {
     ip link set dev "$2" up promisc on mtu 1508
-    # What arrives is not to be merged.
+    # Arriving packets must not be merged.
     ethtool -K "$2" gro off lro off >/dev/null 2>&1 || true
     setpriv --pdeathsig KILL "$LAB/wire" "$2" "$1.wire" "$1.peers" 2>"$1.frames" &
 }
@@ -85,7 +85,7 @@ router_set_up() {
     through_h10 GW_SSH 22 && through_h10 GW_HTTP 80
 }
 
-# router_words: what the set-up has said, as another gateway's console does.
+# router_words: the messages of the set-up, as on another gateway's console.
 router_words() { gw cat /tmp/lab.console >"$RUN/gateway.console" 2>/dev/null || true; }
 
 # through_h10 NAME PORT: a port of this machine for one of the gateway's, through h10.

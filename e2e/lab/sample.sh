@@ -6,7 +6,7 @@
 #   sector 0    boot.img and the partition table       sector 1…   GRUB's core image
 #   1  ext2 "kernel": /boot/grub/grub.cfg, kernel      2  Debian    3  the layer over it, both erofs
 #
-# What runs there starts as OpenWrt does on its first boot: its own names of the ports, 192.168.1.1
+# Its system starts as OpenWrt does on its first boot: its own names of the ports, 192.168.1.1
 # on a bridge, a shell without a password on the serial console, no key for ssh.
 
 GRUB=${GRUB:-/usr/lib/grub/i386-pc}

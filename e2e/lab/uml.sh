@@ -3,7 +3,7 @@
 # The lab as one user-mode Linux machine: a process of this machine, without emulation, with one
 # CPU. The gateway and its peers are namespaces of it (uml/init). Needs the other parts, see lab.
 #
-# $RUN holds machine (what the kernel said), gateway.console, peers.console, control (a pipe with
+# $RUN holds machine (the kernel's messages), gateway.console, peers.console, control (a pipe with
 # arguments for uml/init), NAME.ssh and NAME.http (sockets in front of the machine's own ports).
 
 # One kernel for all clones: under FASTPATH_CACHE where that is set.
@@ -20,7 +20,7 @@ uml_folder() {
 # uml_apt COMMAND…: with the archives of the machines' release alone.
 uml_apt() { apt_in "$IMAGES/uml.apt" "$@"; }
 
-# uml_sources: for apt. What point releases leave out is in the archive of security updates.
+# uml_sources: for apt. Versions that point releases leave out are in the security archive.
 uml_sources() {
     local mirror suite
     mirror=$(debian_mirror)
@@ -54,7 +54,7 @@ uml_versions() {
 built() { list "$LAB/uml/modules" | sed -n '\|/|p'; }
 
 # build_uml FOLDER: the kernel, its modules, its C library. Debian's kernel lacks only parts of
-# netfilter, and those are modules: compiling these takes a tenth of what all of it would.
+# netfilter, and those are modules: compiling these takes a tenth of the time of a whole kernel.
 build_uml() {
     local work=$1.new release package source make
     rm -rf "$work"
@@ -64,7 +64,7 @@ build_uml() {
     for package in user-mode-linux libc6; do
         dpkg-deb -x "$work/$package"_*.deb "$work/$package"
     done
-    # Headers of drivers belong to drivers; what remains is a quarter.
+    # Without drivers and their headers, a quarter of the files remains.
     dpkg-deb --fsys-tarfile "$work"/linux-source-*.deb |
         tar -xO --wildcards '*/linux-source-*.tar.xz' | xz -dc -T0 |
         tar -x -C "$work" --exclude='*/drivers/*.[ch]' --exclude='*/sound/*.[ch]' \
@@ -131,7 +131,7 @@ uml_initrd() {
     rm -rf "$root"
 }
 
-# uml_state FOLDER: what the kernel needs on CPUs with AMX, see uml/xstate.c.
+# uml_state FOLDER: a library that the kernel needs on CPUs with AMX, see uml/xstate.c.
 uml_state() {
     gcc -O2 -Wall -Wextra -Werror -shared -fPIC -o "$1/xstate.so.new" "$LAB/uml/xstate.c" &&
         mv "$1/xstate.so.new" "$1/xstate.so"
@@ -226,7 +226,7 @@ keep_uml() {
     "${alone[@]}" setpriv --pdeathsig KILL sleep infinity &
     SPACE=$!
     poll 5 own_network
-    # What runs in the network that only this lab's machine and its sockets have.
+    # Runs commands in the network of this lab's machine and its sockets alone.
     INSIDE=(nsenter -t "$SPACE" "${enter[@]}" setpriv --pdeathsig KILL)
     # The machine's driver accepts no packet for segmentation: each would be lost and retransmitted.
     "${INSIDE[@]}" ip -b - <<END

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # OpenWrt's own userland as the lab's gateway, on Debian's kernel. Needs paths.sh and images.sh.
 #
-# LAB_ROOT names a folder with it: procd, netifd, firewall4, rpcd, uhttpd, LuCI, base-files and what
-# fastpath's packages depend on, built for this machine's architecture. The lab adds the packages,
-# as an image's build does, and the kernel's modules as OpenWrt has them: flat, not compressed. It
+# LAB_ROOT names a folder with it: procd, netifd, firewall4, rpcd, uhttpd, LuCI, base-files and the
+# dependencies of fastpath's packages, built for this machine's architecture. The lab adds the
+# packages, as an image's build does, and the kernel's modules as in OpenWrt: flat, uncompressed. It
 # boots as an initramfs image does, without a separate writable partition; then its
 # last init script, the lab's, makes it the lab's gateway by the set-up of image.sh.
 
@@ -93,7 +93,7 @@ kernel.kptr_restrict=1
 END
 }
 
-# add_set_up ROOT: what an image is given on a medium of its own, as the last of its services.
+# add_set_up ROOT: the set-up that an image has on a medium, as the last of its services.
 add_set_up() {
     tar -xf "$IMAGES/medium.tar" -C "$1"
     install -m 755 "$LAB/openwrt/set-up.init" "$1/etc/init.d/lab"
@@ -125,7 +125,7 @@ image_openwrt() {
             "$TOP/feeds/fastpathd/Makefile" "$TOP/feeds/fastpathd/files" \
             "$TOP/feeds/fastpath-base" "$TOP/luci-app-fastpath" "$TOP/suricata-pkg" \
             "$PROGRAMS/fastpath"
-        # Names, sizes and times will do for what the lab does not build itself.
+        # Names, sizes and times will do for files that the lab does not build itself.
         find "$LAB_ROOT" -printf '%P %m %s %T@ %l\n' | sort
     } | sha256sum)
     made=$(userland)
@@ -136,7 +136,7 @@ image_openwrt() {
     printf '%s' "$hash" >"$made.stamp"
 }
 
-# What QEMU boots the gateway from, see initramfs.
+# QEMU's arguments for the gateway's boot, see initramfs.
 # shellcheck disable=SC2034 # machines.sh uses BOOT
 userland_boot() {
     local shared="format=raw,readonly=on,file.locking=off"

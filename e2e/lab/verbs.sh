@@ -84,8 +84,8 @@ set_links() {
     monitor peers "$lines" >/dev/null
 }
 
-# instance ACTION NAME: a process of the gateway's, see /usr/libexec/lab/instance there. What the
-# gateway under test cannot do says `skipped: …` and ends with 77, which ends the test as skipped.
+# instance ACTION NAME: a process of the gateway's, see /usr/libexec/lab/instance there. An
+# action that the gateway lacks says `skipped: …` and ends with 77, which ends the test as skipped.
 instance() { gw /usr/libexec/lab/instance "$@"; }
 
 # The session ends as if the line were cut (KILL) or hung up (TERM); it is dialled again.

@@ -14,7 +14,7 @@ const [begin, end] = ['<!-- checks -->', '<!-- end of checks -->'];
 
 const cell = (text) => text.replaceAll('|', '\\|');
 
-/** A row for a check; what differs by case is in brackets behind it. */
+/** A row for a check; values that differ by case are in brackets behind it. */
 function row(id, texts, all) {
   const cases = Object.keys(all).filter((key) => key.startsWith(`${id}/`));
   const titles = [texts.title, ...cases.map((key) => all[key].title)].filter(Boolean);

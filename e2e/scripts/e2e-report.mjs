@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// build/reports/e2e.json: what the tests in the lab and of the pictures came to, and for each fault
+// build/reports/e2e.json: results of the tests in the lab and of the pictures, and for each fault
 // of e2e/faults.json the tests that have its tag.
 //   --strict  every fault has a test that passed in this build, and none that failed
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';

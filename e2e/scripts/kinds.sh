@@ -20,7 +20,7 @@ check() {
     if step "$@"; then count 1 0 0; else count 0 1 0; fi
 }
 
-# log_of WHAT: where step keeps the output.
+# log_of WHAT: the file in which step keeps the output.
 log_of() { printf '%s/log/%s.log' "$BUILD" "$(printf '%s' "$1" | tr -c 'A-Za-z0-9\n' '-')"; }
 
 # sum FILE REGEX: adds up the numbers that follow or precede, one a match.
@@ -37,7 +37,7 @@ with_bpffs() {
     "$@"
 }
 
-# lint_and_build WHAT ARGS…: clippy as the compiler of what the tests are made from. `cargo clippy`
+# lint_and_build WHAT ARGS…: clippy as the compiler of the tests and their crates. `cargo clippy`
 # would compile all of it again, and every dependency.
 lint_and_build() {
     local what=$1
@@ -135,7 +135,7 @@ test_static() {
     check "format of the scripts for OpenWrt" "$TOP/e2e/scripts/static" shfmt
     check "licence lines" "$TOP/e2e/scripts/static" licence
     check "length of files and lines" "$TOP/e2e/scripts/static" length
-    check "API page is what the schemas say" node "$TOP/e2e/scripts/api-doc.mjs" --check
+    check "API page matches the schemas" node "$TOP/e2e/scripts/api-doc.mjs" --check
     check "doctor page matches the doctor's texts" node "$TOP/e2e/scripts/doctor-doc.mjs" --check
     check "list of source files is up to date" node "$TOP/e2e/scripts/sources-doc.mjs" --check
     check "faults and the doctor's checks have their tests" node "$TOP/e2e/scripts/tags.mjs"
@@ -198,7 +198,7 @@ test_cross() {
     lab_tests cross "$TOP/e2e/tests/run" cross
 }
 
-# What the verifier of each kernel says, and what the programs do there.
+# The verdict of each kernel's verifier, and the programs' behaviour there.
 test_kernels() {
     npm_ready "$TOP/e2e"
     lab_tests kernels "$TOP/e2e/tests/run" kernels
@@ -250,15 +250,15 @@ test_scale() {
     grep -v '^skipped' "$(log_of scale)" || true
 }
 
-# failures LOG: what failed in it, each with the start of its output, goes into the last lines of
-# the whole test.
+# failures LOG: its failed tests, each with the start of its output, go into the last lines of the
+# whole test.
 failures() {
     awk '/^  ✗/ { shown = 1; n = 0 }
         /^  (✓|…|-) / || /^== / || /^[0-9]+ passed, / { shown = 0 }
         shown && n++ < 24' "$1" >>"$FAILURES"
 }
 
-# closing LOG STATUS: counts what its last line `N passed, N failed, N skipped` says.
+# closing LOG STATUS: counts by its last line `N passed, N failed, N skipped`.
 closing() {
     local line passed failed skipped
     line=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$1" | tail -n 1 || true)
@@ -281,7 +281,7 @@ lab_tests() {
     closing "$(log_of "$what")" "$status"
 }
 
-# What labs boot.
+# Builds the images that labs boot.
 lab_made() {
     "$TOP/build.sh" programs && "$TOP/build.sh" page && need_lab_tools && "$TOP/e2e/lab/lab" images
 }
@@ -306,8 +306,8 @@ labs_ready() {
     export LABS=${LABS#:}
 }
 
-# What the machines said is kept when something failed. Without labs of our own it would be a
-# developer's that ends.
+# Ends the labs, and keeps the machines' logs when something failed. Without labs of our own it
+# would be a developer's that ends.
 labs_end() {
     local lab
     for lab in "${OWN_LABS[@]}"; do
@@ -318,7 +318,7 @@ labs_end() {
     unset LABS
 }
 
-# What a bootable disk image with the lab's gateway is made from.
+# Builds the parts of a bootable disk image with the lab's gateway.
 need_disk_image() {
     "$TOP/build.sh" programs
     "$TOP/build.sh" page
@@ -375,8 +375,8 @@ test_musl() {
 test_vm() { test_machines vm; }
 test_browser() { test_machines browser; }
 
-# on_labs PART KINDS ARGUMENT…: Playwright's, in the labs that are ready, which then end. PART is
-# what their results have in their names.
+# on_labs PART KINDS ARGUMENT…: Playwright's, in the labs that are ready, which then end. The
+# names of their results contain PART.
 on_labs() {
     local part=$1 kinds=$2 name=${2//,/-}$1
     shift 2
@@ -427,7 +427,7 @@ $*" begin_aside emulated
     end_aside
 }
 
-# What NEEDING names for an emulated lab, a line each: kinds, which tests, which not, files.
+# Tests that NEEDING names for an emulated lab, a line each: kinds, which tests, which not, files.
 test_emulated() {
     local wanted files arguments
     mapfile -t wanted <<<"$NEEDING"
@@ -438,7 +438,7 @@ test_emulated() {
     on_labs -qemu "${arguments[@]}"
 }
 
-# test_machines KINDS: what the tier has of them.
+# test_machines KINDS: the tier's tests of these kinds.
 test_machines() {
     need_node
     need_packages "comparing frames" tshark

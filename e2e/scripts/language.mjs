@@ -25,9 +25,19 @@ const LEFT_OUT = [
   /^profiles\/patches\/.*\.patch$/,
 ];
 
+/** The beginning of a comment, a string, a cell or a sentence, before its first word. */
+const BEGIN = [
+  /^[\s/*!#>_"“(-]*/,
+  /[.:;?!|¦][*_"”’)]*\s+["“(*_]*/,
+  /\s{2}["“(*_]*/, // behind code, which is left out
+]
+  .map((each) => each.source)
+  .join('|');
+
 /** The habits: name, expression. The last section of the glossary describes them. */
 const HABITS = [
   ['what is …', /\bwhat (?:is|was|are|were|has|have|had|it)\b(?![^.?!¦]*\?)/gi],
+  ['What …', new RegExp(`(?<=${BEGIN})What\\b(?!::)`, 'g')],
   ['told', /\b(?:told|tells?|telling)\b/gi],
   ['words', /(?<!-bit )\bwords\b|\b(?:in|without) (?:a )?words?\b|\bworded\b|\bwording\b/gi],
   [
@@ -89,6 +99,21 @@ const tracked = () =>
     .split('\n')
     .filter((path) => path !== '' && existsSync(join(TOP, path)));
 
+/** A question, which ends before a full stop, a cell or code. */
+const QUESTION = /^What\b(?:(?! {2})[^.?!|]|\.(?=\S))*\?/;
+
+/** A line's text without `What` of questions. A question may end in a later line. */
+function withoutQuestions(lines, at) {
+  let rest = '';
+  // Spaces at the end are code; an empty line ends a paragraph.
+  for (let end = at; /\S$/.test(lines[end] ?? '') && end < at + 3; end++) {
+    rest += ` ${(lines[end + 1] ?? '').trim().replace(/^[/*!#>]+\s*/, '')}`;
+  }
+  return lines[at].replaceAll(/\bWhat\b/g, (what, index) =>
+    QUESTION.test(lines[at].slice(index) + rest) ? '¦' : what,
+  );
+}
+
 /** Names in a line that no exception covers. */
 function inLine(line, names, exceptions, used) {
   let text = line;
@@ -107,7 +132,7 @@ function inLine(line, names, exceptions, used) {
   });
 }
 
-/** `[{path, line, name, text}]`, and what the exceptions name in vain. */
+/** `[{path, line, name, text}]`, and exceptions that name no text of the file. */
 function findings(paths, exceptions) {
   const english = [...HABITS, ...namesOf(3)];
   const german = namesOf(4);
@@ -125,7 +150,8 @@ function findings(paths, exceptions) {
     const names = isGerman(path) ? german : english;
     lines.forEach((text, at) => {
       if (!/\p{L}/u.test(text)) return;
-      for (const name of inLine(text, names, own, used)) {
+      const said = withoutQuestions(lines, at);
+      for (const name of inLine(said, names, own, used)) {
         found.push({ path, line: at + 1, name, text: text.trim().replaceAll(/\s+/g, ' ') });
       }
     });
@@ -145,7 +171,7 @@ const flat = (value, at = '') =>
     ? Object.entries(value).flatMap(([key, inner]) => flat(inner, at ? `${at} › ${key}` : key))
     : [[at, String(value)]];
 
-/** Folders whose English is what the router sends. */
+/** Folders whose English the router sends. */
 const SENT_BY_ROUTER = {
   'ui/src/lib/health/findings': 'feeds/fastpathd/src/crates/doctor/texts/en.json',
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The language check finds what is planted in a repository of its own.
+// The language check finds habits that are planted in a repository of its own.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -53,6 +53,17 @@ const PLANTED = {
     '{\n  "description": "What is there"\n}\n',
     'what is',
   ],
+  'a statement with what in a comment': ['a.rs', '/// What runs on a CPU.\n', 'What …'],
+  'a statement with what without a full stop': ['a.ts', '/** What runs on a CPU */\n', 'What …'],
+  'a statement with what over two lines': ['a.rs', '/// What runs\n/// on a CPU.\n', 'What …'],
+  'a statement with what behind a sentence': ['a.sh', '# Two. What runs goes on.\n', 'What …'],
+  'a statement with what behind code': ['a.c', 'int a; /* What runs on it. */\n', 'What …'],
+  'a statement with what in a string': ['a.mjs', 'log("What runs", "Why?");\n', 'What …'],
+  'a statement with what in a catalogue': ['ui/en.json', '{\n  "a": "What runs"\n}\n', 'What …'],
+  'a statement with what in a heading': ['a.md', '## What runs\n\nWhich CPU?\n', 'What …'],
+  'a statement with what in a cell': ['a.md', '| What runs | Why? |\n', 'What …'],
+  'a statement with what in bold': ['a.md', 'A. **What runs.** A task.\n', 'What …'],
+  'a statement with what before a question': ['a.md', 'What runs ends. Why?\n', 'What …'],
   'a habit in a diagram': ['a.md', '```mermaid\nA --> told\n```\n', 'told'],
   'a habit behind a diagram': ['a.md', '```mermaid\n```\nIt is told.\n', 'told'],
   'a German name': ['ui/de.json', '{\n  "a": "schneller Weg"\n}\n', 'schneller weg'],
@@ -70,6 +81,16 @@ test('identifiers, code in Markdown and questions are left out', () => {
   write('a.rs', 'fn tell(way: &Words) -> bool { way.beside(told) }\n');
   write('a.ts', 'const a = `${words} and ${way(told)}`;\n');
   write('b.md', 'Call `tell`.\n\n```\nmend the way\n```\n\nWhat is a flow?\n');
+  assert.deepEqual(check(), { status: 0, stdout: '' });
+});
+
+test('what within a sentence, in questions and in names is left out', () => {
+  write('a.rs', '/// It shows what runs.\n/// What runs, and\n/// on which CPU?\n');
+  write('b.ts', "const a = 'What does 2.5G mean?'; // What::Is, `What` and WHAT\n");
+  write('c.md', '| What does `a` cost? | nothing |\n\nFlows. What is one? (What else?)\n');
+  write('d.sh', '# step WHAT: runs it\necho "What does $1 cost?"\n');
+  write('ui/en.json', '{\n  "a": "What does “{term}” mean?"\n}\n');
+  write('ui/de.json', '{\n  "a": "Was bedeutet „{term}“?"\n}\n');
   assert.deepEqual(check(), { status: 0, stdout: '' });
 });
 

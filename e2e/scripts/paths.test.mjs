@@ -14,7 +14,7 @@ mkdirSync(join(top, 'docs/design'), { recursive: true });
 mkdirSync(join(top, 'feeds/fastpathd/src/crates/flows'), { recursive: true });
 execFileSync('git', ['init', '-q'], { cwd: top });
 
-/** What the check says of a page of the design with this text. */
+/** The check's result for a page of the design with this text. */
 function check(text) {
   writeFileSync(join(top, 'docs/design/flows.md'), text);
   const { status, stdout } = spawnSync('node', [SCRIPT], {

@@ -23,7 +23,8 @@ const areas = [
   },
   { title: 'Page', under: 'ui/src', name: /\.(ts|svelte)$/, begin: /^ *(\/\*\*| \*) ?/ },
 ];
-const tests = /(^|[/_.])(tests?|fake|fixture)([/_.]|$)/;
+// Tests, and types that are generated.
+const leftOut = /(^|[/_.])(tests?|fake|fixture)([/_.]|$)|api\/types[^/]*\.ts$/;
 
 /** The first paragraph of the comment that `lines` begin with, as one line. */
 function paragraph(lines, begin) {
@@ -52,7 +53,7 @@ const silent = [];
 
 function table({ title, under, name, begin, required }) {
   const groups = new Map();
-  for (const file of listed(under).filter((each) => name.test(each) && !tests.test(each))) {
+  for (const file of listed(under).filter((each) => name.test(each) && !leftOut.test(each))) {
     const text = purpose(file, begin);
     if (!text && required) silent.push(file);
     if (!text) continue;

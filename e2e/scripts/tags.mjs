@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 const top = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const json = (path) => JSON.parse(readFileSync(join(top, path), 'utf8'));
 
-/** What tests are chosen by; docs/CONTRIBUTING.md and e2e/tests/README.md say what they mean. */
+/** Tags that tests are chosen by; docs/CONTRIBUTING.md and e2e/tests/README.md describe them. */
 const KINDS = ['core', 'long', 'timed', 'four', 'qemu', 'inspected'];
 
 /** Every test that has the tag, as Playwright lists them; without their `@`. */

@@ -17,7 +17,7 @@ export function userMode(): boolean {
   return !!lab && /^MACHINE=uml$/m.test(readFileSync(join(lab, 'ports'), 'utf8'));
 }
 
-/** Why the test is left out in this worker's lab: it needs what a user-mode machine has not. */
+/** Why the test is left out in this worker's lab: a user-mode machine lacks a feature for it. */
 export function leftOut(info: Pick<TestInfo, 'tags' | 'annotations'>): string | undefined {
   if (!info.tags.includes('@qemu') || !userMode()) return undefined;
   return info.annotations.find((each) => each.type === 'qemu')?.description ?? 'needs QEMU';
@@ -25,7 +25,7 @@ export function leftOut(info: Pick<TestInfo, 'tags' | 'annotations'>): string | 
 
 /** The environment in which the lab's verbs act on it. */
 export function inOwnLab(): NodeJS.ProcessEnv {
-  // Playwright colours its own output; what tests start is not to be coloured.
+  // Playwright colours its own output; programs of the tests are not to colour theirs.
   const env = { ...process.env, FORCE_COLOR: undefined };
   return { ...env, LAB_RUN: ownLab() ?? process.env['LAB_RUN'] };
 }

@@ -6,10 +6,10 @@ import { expect, test } from '@playwright/test';
 import { inOwnLab, leftOut } from './labs';
 import { shuffled } from './shuffle';
 
-/** What a test that is left out ends with; it says why in a line `skipped: …`. */
+/** The status of a test that is left out; a line `skipped: …` has the reason. */
 const LEFT_OUT = 77;
 
-/** What a test needs after its last wait: to keep the machines' logs and to clean up. */
+/** The time of a test after its last wait: to keep the machines' logs and to clean up. */
 const AFTERWARDS_MS = 120_000;
 
 /** A function `test_NAME` of a file `SUBJECT.sh`. */
@@ -19,7 +19,7 @@ interface ShellTest {
   title: string;
   /** `@long` and the like: from a comment above the function, or in the file's first lines. */
   tags: string[];
-  /** What follows `@qemu`: why it needs emulated machines. */
+  /** The text behind `@qemu`: why it needs emulated machines. */
   qemu: string | undefined;
 }
 
@@ -85,7 +85,7 @@ const end = (words: string): string => words.trimEnd().split('\n').slice(-25).jo
 
 /**
  * The tests of a folder of shell functions. Its program `perform` runs one of them
- * (`perform SUBJECT FUNCTION`); tests/run has it make what all of them need (`perform prepare`).
+ * (`perform SUBJECT FUNCTION`); tests/run has it make the common parts (`perform prepare`).
  */
 export function declare(folder: string): void {
   const perform = join(folder, 'perform');
@@ -113,7 +113,7 @@ function declareOne(perform: string, subject: string, each: ShellTest): void {
     const last = Date.now() + info.timeout - AFTERWARDS_MS;
     const { status, words } = await run(perform, [subject, call], log, last);
     await info.attach('log', { path: log, contentType: 'text/plain' });
-    // What of a test could not run is a note, too.
+    // A part of a test that could not run is a note, too.
     for (const [, note] of words.matchAll(/^(note: .*|skipped: .*)$/gm)) {
       info.annotations.push({ type: 'note', description: note?.replace(/^note: /, '') ?? '' });
     }
@@ -121,7 +121,7 @@ function declareOne(perform: string, subject: string, each: ShellTest): void {
     test.skip(status === LEFT_OUT && why !== undefined, why);
     expect(status, end(words)).toBe(0);
     for (const tag of tags.filter((each) => each.startsWith('@finds:'))) {
-      expect(words.split('\n'), 'what the doctor found').toContain(
+      expect(words.split('\n'), 'findings of the doctor').toContain(
         tag.replace('@finds:', 'found: '),
       );
     }

@@ -18,7 +18,7 @@ export function catalogues(): Record<string, Record<string, string>> {
   return found;
 }
 
-/** Parts whose English is what the router sends: its file has the keys, as nested objects. */
+/** Parts whose English text the router sends: its file has the keys, as nested objects. */
 export const sentByRouter: Readonly<Record<string, string>> = {
   'health/findings': join(
     import.meta.dirname,

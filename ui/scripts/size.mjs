@@ -27,8 +27,8 @@ function importsOf(text, at) {
 }
 
 /**
- * What a browser fetches before the page shows: the document, its icon, the first scripts with all
- * that they import, the style, one language. A screen comes later.
+ * Files that a browser fetches before the page shows: the document, its icon, the first scripts
+ * with all that they import, the style, one language. A screen comes later.
  */
 async function firstLoad(files) {
   const named = (name) => files.find((file) => basename(file.name) === name);

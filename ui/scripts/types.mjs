@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Makes src/lib/api/types.ts from the daemon's JSON Schemas; with --check it only says whether
-// the committed file is what they would give.
+// the committed file agrees with them.
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { compile } from 'json-schema-to-typescript';
 
@@ -48,7 +48,7 @@ async function generate({ folder: path, object, title }) {
   }
   const root = {
     title,
-    description: `What each method of the ubus object \`${object}\` takes and answers.`,
+    description: `Arguments and answers of each method of the ubus object \`${object}\`.`,
     type: 'object',
     properties: methods,
     required: Object.keys(methods),
@@ -72,7 +72,7 @@ for (const each of objects) {
   }
   const found = await readFile(target, 'utf8').catch(() => '');
   if (found !== wanted) {
-    console.error(`src/lib/api/${each.file} is not what the schemas give: run \`npm run types\``);
+    console.error(`src/lib/api/${each.file} does not match the schemas: run \`npm run types\``);
     process.exit(1);
   }
   console.log(`src/lib/api/${each.file} agrees with the schemas`);

@@ -11,7 +11,7 @@ import type { mount as mountApp } from './mount';
 const here = import.meta.url;
 type Arguments = Parameters<typeof mountApp>;
 
-/** What a host page calls; see `mount.ts`. */
+/** The interface for a host page; see `mount.ts`. */
 export async function mount(
   target: Arguments[0],
   options?: Arguments[2],

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What all benches of the machine share: scenarios, engines, rows.
+# The common parts of the machine's benches: scenarios, engines, rows.
 #
 # A scenario is one kind of traffic: IP (4, 6), NAT (0, 1), SIZE (bytes of a frame), FLOWS, PROTO
 # (udp, tcp), LINK (plain, vlan-in, vlan-out, …) and SUM (full, none, partial: how the transport
@@ -48,7 +48,7 @@ load_programs() {
     sysctl -qw net.core.bpf_jit_enable=1
     bpftool prog loadall programs/fastpath.o $PINS/p pinmaps $PINS/m || say_failed load
     bpftool prog loadall programs/baseline.o $PINS/b || say_failed load
-    # Never stale: half of what a counter of jiffies holds lies ahead.
+    # Never stale: half of the range of a counter of jiffies lies ahead.
     bpftool map update pinned "$(echo $PINS/m/*bss)" key hex 00 00 00 00 value hex \
         ff ff ff ff ff ff ff 3f 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 ||
         say_failed control
@@ -93,7 +93,7 @@ detach() {
     esac || say_failed "detach $*"
 }
 
-# engine NAME: forwards from now on, and drop, drop-native throw away what comes in at $IN.
+# engine NAME: forwards from now on, and drop, drop-native discard packets that come in at $IN.
 engine() {
     local nat=()
     [ "$NAT" = 0 ] || nat=(masquerade)
@@ -140,7 +140,7 @@ no_engine() {
 }
 
 # unknown NAME: as engine(), but our programs know none of the connections, and one rule of
-# conntrack has what they pass.
+# conntrack has the verdicts for them.
 unknown() {
     case $1 in
         tcx | clsact) attach "$1" p/fastpath_tc $IN ;;
@@ -167,7 +167,7 @@ warming() {
     esac
 }
 
-# row BENCH ENGINE COST [WORD=VALUE…]: what the host collects.
+# row BENCH ENGINE COST [WORD=VALUE…]: a result, which the host collects.
 row() {
     local words='' word
     [ -z "${ROUND-}" ] || words=",\"round\":$ROUND"

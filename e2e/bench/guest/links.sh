@@ -93,8 +93,8 @@ frames() {
 
 received() { read -r "$1" </sys/class/net/lan/statistics/rx_packets; }
 
-# pour COUNT: lets the host send the scenario's frames; back when all have arrived. What this costs
-# itself is a look every 50 ms of the machine's time, or 25 million instructions.
+# pour COUNT: lets the host send the scenario's frames; back when all have arrived. Its own cost
+# is a check every 50 ms of the machine's time, or 25 million instructions.
 pour() {
     local start now=0
     received start
@@ -129,8 +129,9 @@ established() {
         >/dev/null 2>&1 || say_failed "no connection"
 }
 
-# sample COUNT: of what a packet costs, in SAMPLES. A host that is far too slow leaves the machine
-# idle, then every packet pays for an interrupt of its own: that says nothing and is repeated once.
+# sample COUNT: a sample of the cost of a packet, in SAMPLES. A host that is far too slow leaves the
+# machine idle, then every packet pays for an interrupt of its own: that says nothing and is
+# repeated once.
 sample() {
     for _ in 1 2; do
         timed "$1"
@@ -175,7 +176,7 @@ measure() {
     done
 }
 
-# set_up ENGINE…: what the first three packets of a connection cost, a row for each.
+# set_up ENGINE…: the cost of the first three packets of a connection, a row for each.
 set_up() {
     local name packet
     frames

@@ -89,7 +89,7 @@ measure() {
     done
 }
 
-# set_up ENGINE…: what the first packets of a connection cost, a row for each of three.
+# set_up ENGINE…: the cost of the first three packets of a connection, a row for each.
 set_up() {
     local name packet us
     traffic

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Stands for OpenWrt's build system, as far as a package's install recipe can see it, so that
-# the lab installs what the packages install:
+# the lab installs the same files as the packages:
 #
 #   make -C PACKAGE TOPDIR=…/e2e/lab/openwrt DESTDIR=ROOT PKG_INSTALL_DIR=DIR BUILD_DIR=DIR lab-install
 #

@@ -4,8 +4,8 @@
 // The kernel takes a process's extended state (XSAVE, NT_X86_XSTATE) in its full size alone, and
 // answers EFAULT otherwise: xstateregs_set in arch/x86/kernel/fpu/regset.c. The user-mode kernel
 // knows of 2696 bytes (HOST_FP_SIZE in arch/x86/um/user-offsets.c), which ends behind AVX-512 and
-// PKRU. With AMX it is 11008. What does not fit is given its initial state: no process can ask
-// for AMX in there.
+// PKRU. With AMX it is 11008. Components that do not fit get their initial state: no process
+// can ask for AMX in there.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <elf.h>
@@ -14,7 +14,7 @@
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 
-// Where XSTATE_BV is, which says what components are not in their initial state, and those that
+// Offset of XSTATE_BV, the set of components that are not in their initial state, and those that
 // 2696 bytes hold: x87 (0) to PKRU (9). Intel SDM volume 1, 13.4.
 #define XSTATE_BV 512
 #define HELD 0x3ffULL

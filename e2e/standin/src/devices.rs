@@ -53,7 +53,7 @@ fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// netifd's types of devices, by what the kernel keeps for each.
+/// netifd's types of devices, by the kernel's attributes of each.
 fn kind(device: &Path) -> (&'static str, &'static str) {
     let uevent = std::fs::read_to_string(device.join("uevent")).unwrap_or_default();
     let is = |kind: &str| uevent.lines().any(|line| line.strip_prefix("DEVTYPE=") == Some(kind));

@@ -16,11 +16,11 @@ use crate::reply::Answer;
 
 /// rpcd's for all that it makes and starts.
 const UMASK: libc::mode_t = 0o077;
-/// rpcd writes once and closes: what does not fit into the pipe is lost.
+/// rpcd writes once and closes: bytes that do not fit into the pipe are lost.
 const PIPE: usize = 65_536;
 /// Largest output that is passed on.
 const MAX_OUTPUT: usize = 4096 * 64;
-/// For what nobody waits for.
+/// The limit of a program that nobody waits for.
 const LONG: Duration = Duration::from_secs(600);
 
 /// A program and its input.
@@ -113,7 +113,7 @@ pub(crate) fn lookup(command: &str) -> Option<PathBuf> {
     std::env::split_paths(&search).map(|folder| folder.join(command)).find(|path| path.is_file())
 }
 
-/// What a call comes to that a program of the router carries out.
+/// The outcome of a call that a program of the router carries out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deed {
     /// It is done.

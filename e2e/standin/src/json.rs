@@ -6,8 +6,8 @@ use std::path::Path;
 use serde_json::Value;
 use ubus::Map;
 
-/// The objects in the `*.json` files of `folder`, sorted by file name, each with that name. What
-/// cannot be read or parsed is complained about and left out; a missing folder is empty.
+/// The objects in the `*.json` files of `folder`, sorted by file name, each with that name. A file
+/// that cannot be read or parsed is logged and left out; a missing folder is empty.
 pub(crate) fn objects_in(folder: &Path) -> Vec<(String, Map)> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();

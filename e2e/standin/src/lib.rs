@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! A stand-in for ubusd, rpcd, netifd and uhttpd, so that the daemon and the page run unchanged
-//! where there is no OpenWrt: in the lab. It is held to what the real ones were recorded to answer
+//! where there is no OpenWrt: in the lab. It is held to recorded answers of the real ones
 //! (`tests/contract.rs`).
 //!
 //! One process, one thread: [`broker`] is the bus; [`objects`] is a client of it that publishes
@@ -49,12 +49,12 @@ pub enum RunError {
     /// The bus cannot be offered.
     #[error("offering the bus")]
     Bus(#[from] broker::ServeError),
-    /// The folder of what ends with a reboot cannot be made.
+    /// The folder of files that end with a reboot cannot be made.
     #[error("making the folder {}", path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
     /// Our own objects are not served.

@@ -20,7 +20,7 @@ impl log::Log for Stdio {
         if self.enabled(record.metadata()) {
             let line =
                 format!("standin {}: {}", record.level().as_str().to_lowercase(), record.args());
-            // What procd's log takes for an error, and what not.
+            // Errors of procd's log, and other messages.
             if record.level() <= log::Level::Warn {
                 eprintln!("{line}");
             } else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The ubus object `network.interface`: the interfaces of `/etc/config/network` with what the
-//! kernel says of their devices.
+//! The ubus object `network.interface`: the interfaces of `/etc/config/network` with the
+//! kernel's state of their devices.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -33,7 +33,7 @@ pub const OF_ONE: &[Method] = &[
     Method { name: "renew", policy: &[SESSION] },
 ];
 
-/// What the path of an interface's own object begins with.
+/// The beginning of the path of an interface's own object.
 pub const PATH: &str = "network.interface.";
 const BY_NAME: &[ubus::Argument] = &[("interface", PolicyType::String), SESSION];
 

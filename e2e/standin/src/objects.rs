@@ -183,7 +183,7 @@ impl Objects {
         }
     }
 
-    /// What a call comes to that a program carries out; `None` for the others.
+    /// The outcome of a call that a program carries out; `None` for the others.
     fn deed(&mut self, request: &Request) -> Option<Result<Deed, Status>> {
         let called = (request.method.as_str(), &request.args);
         match request.object.as_str() {

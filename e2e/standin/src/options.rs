@@ -24,9 +24,9 @@ pub struct Options {
     pub ubus_acl: PathBuf,
     /// Folder of the UCI files.
     pub config: PathBuf,
-    /// Folder of what ends with a reboot: changes of sessions, snapshots.
+    /// Folder of files that end with a reboot: changes of sessions, snapshots.
     pub run: PathBuf,
-    /// Folder of what a shell has staged and not committed.
+    /// Folder of changes that a shell has staged and not committed.
     pub staged: PathBuf,
     /// Folder of programs that are objects of the bus.
     pub plugins: PathBuf,
@@ -86,7 +86,7 @@ fastpath-standin: answers for ubusd, rpcd and uhttpd, in the lab only
   --plugins FOLDER       programs that are objects of the bus (/usr/libexec/rpcd)
   --exec-timeout SECONDS longest that one of them may take (120)
   --syslog PATH          socket that programs send their log to
-  --log-folder FOLDER    what services say, a file NAME.log each
+  --log-folder FOLDER    output of services, a file NAME.log each
   --down-folder FOLDER   interfaces that were brought down (/run/lab/down)
   --radio-folder FOLDER  the state of each radio (/run/lab/wireless)
   --reload-command FILE  run with the name of each configuration that changed

@@ -103,7 +103,7 @@ fn candidates(folder: &Path) -> Programs {
     named.collect()
 }
 
-/// What a plugin says its methods are; none for one that says nothing of use.
+/// The methods that a plugin lists; none for one without a usable list.
 async fn list(program: &Path, limit: Duration) -> Option<&'static [Method]> {
     let output = run(Program::new(program, &["list"]), limit).await;
     let Some(Value::Object(methods)) = first_value(&output) else {
@@ -156,8 +156,8 @@ async fn answer(program: PathBuf, limit: Duration, request: Request) {
     }
 }
 
-/// What rpcd makes of a plugin's output, whatever the plugin ended with: of a JSON object that it
-/// begins with the answer, of all else a status.
+/// rpcd's reply for a plugin's output, whatever the plugin's status: the answer for a JSON object
+/// at its beginning, a status for all else.
 fn reply(output: &[u8]) -> Answer {
     match first_value(output) {
         Some(Value::Object(map)) if map.values().all(|value| depth(value) < DEPTH) => Ok(map),

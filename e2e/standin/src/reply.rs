@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What our own objects answer.
+//! The answers of our own objects.
 
 use serde_json::Value;
 use ubus::{Map, Status};

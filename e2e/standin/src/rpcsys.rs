@@ -26,7 +26,7 @@ pub const METHODS: &[Method] = &[
     Method { name: "reboot", policy: &[SESSION] },
 ];
 
-/// Decides what a call comes to.
+/// Decides about the outcome of a call.
 ///
 /// # Errors
 /// The status that the caller gets.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The ubus object `log`, logd's: the newest messages of the kernel's and the programs' log, in
-//! memory. Programs send theirs to a socket. What a supervisor writes to `NAME.log` and
-//! `NAME.err.log` is taken up as procd would pass it on, so that it is there as well.
+//! memory. Programs send theirs to a socket. Lines that a supervisor writes to `NAME.log`
+//! and `NAME.err.log` are read as procd would pass them on, so that they are there as well.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -19,13 +19,13 @@ use crate::reply::{Answer, text};
 const KEPT: usize = 1500;
 /// Longest message.
 const LONGEST: usize = 1024;
-/// `daemon.info` and `daemon.err`, what procd gives to what a service prints on its standard
-/// output and on its standard error.
+/// `daemon.info` and `daemon.err`, procd's priorities for the lines that a service prints on its
+/// standard output and on its standard error.
 const DAEMON_INFO: u32 = 30;
 const DAEMON_ERR: u32 = 27;
 /// `user.notice`, for a message that names no priority.
 const USER_NOTICE: u32 = 13;
-/// logd's number for what came from a program.
+/// logd's number for messages of programs.
 const SOURCE_SYSLOG: u32 = 1;
 
 /// logd's methods.
@@ -63,7 +63,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// A log that listens at `socket` and takes up the files of `folder`. What cannot be had is
+    /// A log that listens at `socket` and reads the files of `folder`. A source that fails is
     /// reported and left out.
     #[must_use]
     pub fn new(socket: Option<&Path>, folder: Option<PathBuf>) -> Log {
@@ -97,7 +97,7 @@ impl Log {
         }
     }
 
-    /// Takes in what programs have sent and written since the last time.
+    /// Takes in the messages that programs have sent and written since the last time.
     pub fn take_in(&mut self) {
         let mut buffer = [0; LONGEST * 4];
         while let Some(Ok(length)) = self.socket.as_ref().map(|socket| socket.recv(&mut buffer)) {

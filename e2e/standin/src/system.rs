@@ -19,7 +19,7 @@ pub const METHODS: &[Method] = &[
     Method { name: "validate_firmware_image", policy: &[("path", PolicyType::String), SESSION] },
 ];
 
-/// What a call comes to that a program carries out; `None` for the others.
+/// The outcome of a call that a program carries out; `None` for the others.
 #[must_use]
 pub fn deed((method, args): (&str, &Map)) -> Option<Result<Deed, Status>> {
     match method {

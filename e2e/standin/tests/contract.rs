@@ -152,7 +152,7 @@ impl Contract {
         self.compare(name, &answer);
     }
 
-    /// What all the uci calls came to.
+    /// The files after all the uci calls.
     fn file(&self) {
         let Some(folder) = &self.router.folder else { return };
         let recorded = std::fs::read_to_string(contracts().join("uci-export.txt")).unwrap();

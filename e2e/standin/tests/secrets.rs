@@ -15,7 +15,7 @@ const RIGHTS: &str = concat!(
     "/../../luci-app-fastpath/root/usr/share/rpcd/acl.d/luci-app-fastpath.json"
 );
 
-/// What `uci get` answers `user`.
+/// The answer of `uci get` to `user`.
 fn got(router: &Router, user: &str, password: &str) -> Value {
     let session = log_in_as(&router.address, user, password, 300);
     call(&router.address, &session, "uci", "get", &json!({"config": "fastpath"}))

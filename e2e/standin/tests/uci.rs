@@ -12,7 +12,7 @@ use standin::uci::{Command, Delta, Package, Store, Uci, Value};
 use ubus::{Map, Status};
 
 fn value() -> impl Strategy<Value = String> {
-    // What makes quoting hard, among other things.
+    // Characters that make quoting hard, among others.
     "[a-z'\"\\\\#; \t\n=.é]{1,12}"
 }
 

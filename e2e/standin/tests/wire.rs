@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What the real `ubus` client said to the real ubusd, played to the stand-in: it must answer
+//! Messages of the real `ubus` client to the real ubusd, played to the stand-in: it must answer
 //! each message as ubusd did, except the ids that every bus generates.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 

@@ -40,7 +40,7 @@ async function everyView(page: Page, port: number, check: (what: string) => Prom
   await check('flows by host');
 }
 
-/** regression.spec.ts runs axe on every screen; here it runs on what these screens open. */
+/** regression.spec.ts runs axe on every screen; here it runs on their opened parts, too. */
 const long = { tag: '@long' };
 
 for (const colorScheme of ['light', 'dark'] as const) {

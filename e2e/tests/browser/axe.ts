@@ -45,8 +45,8 @@ function fullHeight(): number {
 }
 
 /**
- * What axe finds on the page. It runs in a world of its own: the page's strict policy stays in
- * force, and the page sees nothing of it.
+ * The violations that axe finds on the page. It runs in a world of its own: the page's strict
+ * policy stays in force, and the page sees nothing of it.
  */
 export async function violations(page: Page): Promise<Violation[]> {
   const window = page.viewportSize();

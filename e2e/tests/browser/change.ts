@@ -2,9 +2,9 @@
 import type { Page } from '@playwright/test';
 import { expect, logIn, type User } from './fixture';
 
-/** What a change takes on an emulated gateway: checked, staged, in force, confirmed. */
+/** The time of a change on an emulated gateway: checked, staged, in force, confirmed. */
 export const CHANGE_MS = 90_000;
-/** The time to confirm, and what a slow gateway needs to have everything back. */
+/** The time to confirm, and the time in which a slow gateway has everything restored. */
 export const BACK_MS = 180_000;
 
 /** Opens a screen whose figures do not come from the daemon. */
@@ -16,7 +16,7 @@ export async function openSetup(page: Page, screen: string, user: User = 'root')
 
 export const review = (page: Page) => page.getByRole('dialog', { name: 'Changes' });
 
-/** Asks the router what would change, and answers the lines. */
+/** Requests a review of the changes, and answers its lines. */
 export async function looked(page: Page): Promise<string[]> {
   await page.getByRole('button', { name: 'Review and apply' }).click();
   await expect(review(page)).toBeVisible({ timeout: CHANGE_MS });

@@ -9,7 +9,7 @@ const FILTERED_MS = 5000;
 const SLOWED = 4;
 /** The browser's longest stretch of work without a break. */
 const LONGEST_TASK_MS = 100;
-/** What the yardstick takes where that holds. */
+/** The time of the yardstick where that holds. */
 const YARD_MS = 180;
 const ATTEMPTS = 6;
 
@@ -57,7 +57,7 @@ async function loaded(page: Page): Promise<void> {
 
 /**
  * A piece of work whose length is known where the limit was set, ms: on a machine that does less in
- * the same time, a processor four times slower than its own is not what the limit is for.
+ * the same time, the limit does not apply to a processor four times slower than its own.
  */
 async function yardstick(browser: Browser, page: Page): Promise<number> {
   const work = () =>

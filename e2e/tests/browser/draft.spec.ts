@@ -16,7 +16,7 @@ const may = (page: Page, src: string, dest: string) =>
 const applied = (page: Page) => page.getByRole('button', { name: 'Review and apply' });
 
 test(
-  'a review has what the controls show, also after another screen',
+  'a review has the values of the controls, also after another screen',
   core,
   async ({ page, router }) => {
     const before = await router.run('cat /etc/config/firewall');
@@ -74,7 +74,7 @@ test('edits discarded during the check are not reviewed', async ({ page }) => {
   expect(lines).not.toContain('mgmt');
 });
 
-test('policies keep what the controls show, also after another screen', async ({
+test('policies keep the values of the controls, also after another screen', async ({
   page,
   router,
 }) => {

@@ -36,7 +36,7 @@ async function chooseEbpf(page: Page): Promise<void> {
 }
 
 test(
-  'chosen on the page it carries what flows, and the page follows back',
+  'chosen on the page it carries flows, and the page follows back',
   core,
   async ({ page, lan, router }) => {
     await open(page, 'overview');
@@ -112,7 +112,7 @@ test('the page switches the hook, and the router reports it', async ({ page, rou
   const width = await page.evaluate(() => document.documentElement.scrollWidth);
   expect(width).toBeLessThanOrEqual(320);
 
-  // What the shell chooses, the page shows.
+  // The page shows the choice of the shell.
   await router.run(TCX);
   await expect(programs(page).locator('[data-hook="tcx"]')).toHaveCount(ports.length);
   await expect(hook).toHaveValue('tcx');

@@ -16,7 +16,7 @@ test('the switch of the page switches the router', core, async ({ page, router }
   expect(await router.engine()).toMatchObject({ active: 'flowtable', wanted: 'flowtable' });
 });
 
-test('what the router switches shows on the page', async ({ page, router }) => {
+test('a switch on the router shows on the page', async ({ page, router }) => {
   await open(page, 'overview');
   const choice = page.getByRole('group', { name: 'Engine' });
   await router.run('fastpathctl engine off');

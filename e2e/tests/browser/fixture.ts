@@ -10,7 +10,7 @@ import { leftOut, page as ownPage } from '../labs';
 import { Lab, Lan, Router } from './lab';
 import { isLuciLogin, isLuciLoginCall, isLuciProbe, logInToLuci, placed, theme } from './place';
 
-/** What the page must never do; a test that cuts links lists the errors it expects. */
+/** Faults that the page must never have; a test that cuts links lists the errors it expects. */
 export class Watch {
   private readonly faults: string[] = [];
   private readonly expected: RegExp[] = [];
@@ -95,7 +95,7 @@ export const test = base.extend<Fixtures & Options>({
         });
       });
       await use(watch);
-      expect(watch.unexpected, 'what the page must never do').toEqual([]);
+      expect(watch.unexpected, 'faults that the page must never have').toEqual([]);
     },
     { auto: true },
   ],
@@ -164,7 +164,7 @@ export async function requests(page: Page): Promise<Request[]> {
   return seen;
 }
 
-/** What the page says about a router or a daemon that is away. */
+/** The page's message about a router or a daemon that is away. */
 export function banner(page: Page, words: RegExp) {
   return page.getByRole('status').filter({ hasText: words });
 }

@@ -11,7 +11,7 @@ const LOOK_MS = 180_000;
 const finding = (page: Page, id: string) => page.locator(`details[data-finding="${id}"]`);
 const fix = (page: Page, id: string) => page.locator(`[data-fix="${id}"]`);
 
-test('what the doctor can do itself is asked about, done, and gone', async ({ page, router }) => {
+test('a fix of the doctor is confirmed, done, and its finding gone', async ({ page, router }) => {
   await router.run('modprobe nf_nat_ftp');
   await openSetup(page, 'health');
   await expect(finding(page, 'helpers-global')).toBeVisible({ timeout: LOOK_MS });
@@ -29,7 +29,7 @@ test('what the doctor can do itself is asked about, done, and gone', async ({ pa
   await dialog.getByRole('button').last().click();
   await expect(page.getByRole('status').filter({ hasText: 'Done.' })).toBeVisible();
   await expect(helpers).toHaveCount(0, { timeout: LOOK_MS });
-  // By name: a verdict alone would not say what an earlier test has left.
+  // By name: a verdict alone would not show the findings that an earlier test has left.
   const left = page.locator(
     ['advice', 'warning', 'error'].map((of) => `[data-severity="${of}"]`).join(', '),
   );

@@ -11,7 +11,7 @@ const verbs = fileURLToPath(new URL('verbs.sh', import.meta.url));
 /** Longer than any condition a verb waits for. */
 const VERB_MS = 400_000;
 
-/** What a verb ends with that the gateway under test cannot do; it says why. */
+/** The status of a verb that the gateway under test lacks; its output has the reason. */
 const LEFT_OUT = 77;
 
 /** The peers' addresses. */
@@ -110,7 +110,7 @@ export class Router {
   }
 }
 
-/** The hosts around it. What they begin ends with the test. */
+/** The hosts around it. Their programs end with the test. */
 export class Lan {
   private static lastPort = 51000 + Math.floor(Math.random() * 8000);
 
@@ -141,7 +141,7 @@ export class Lan {
     await this.lab.verb('begin', 'h10', 'bad', `${ask} http://${from}/id.txt`);
   }
 
-  /** What arrived of it: bytes of head and body. */
+  /** The part of it that arrived: bytes of head and body. */
   async badBytes(): Promise<string> {
     await this.lab.verb('wait_for', '15', 'ended', 'bad');
     return (await this.lab.verb('peers', 'cat /tmp/e2e/bad.log')).trim();
@@ -152,5 +152,5 @@ export class Lan {
   }
 }
 
-/** What `drink` takes. */
+/** The bytes that `drink` receives. */
 export const POURED = 33_554_432;

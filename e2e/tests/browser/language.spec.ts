@@ -4,7 +4,7 @@ import { onlyByItself } from './place';
 
 onlyByItself();
 
-/** What would be shown in place of a word that is not there. */
+/** Keys that would be shown in place of missing messages. */
 const keys = /\b(flows?|col|wan|chart|paths|engine|health|topology|state|alerts|policy)\.[a-z]/;
 
 test.describe('for a browser that prefers German', () => {

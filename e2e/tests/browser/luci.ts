@@ -22,7 +22,7 @@ const theme = `
     display: inline !important; padding: 31px !important; font-size: 30px !important }
 `;
 
-/** What LuCI 25.12.5 gives to a view, in the shape and the order of its luci.js. */
+/** The interface of LuCI 25.12.5 for a view, in the shape and the order of its luci.js. */
 const host = (session: string) => `
   const L = {
     env: { sessionid: ${JSON.stringify(session)}, ubuspath: '/ubus/', resource_version: '25.12.5' },

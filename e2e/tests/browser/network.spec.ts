@@ -16,10 +16,7 @@ async function newVlan(page: Page, vid: string, name: string, address = ''): Pro
   await form.getByRole('button', { name: 'Add to draft' }).click();
 }
 
-test('the matrix shows what the file says, also after it was changed elsewhere', async ({
-  page,
-  router,
-}) => {
+test('the matrix shows the file, also after it was changed elsewhere', async ({ page, router }) => {
   await openSetup(page, 'network');
   await expect(cell(page, 'lan1', 10)).toHaveValue('u*');
   await expect(cell(page, 'lan2', 20)).toHaveValue('t');
@@ -79,7 +76,7 @@ test(
       await expect(page.getByText(words)).toBeVisible();
       await page.getByRole('button', { name: 'Cancel' }).click();
     }
-    // What only the router knows.
+    // A problem that only the router knows.
     await newVlan(page, '30', 'guest', '10.10.20.9/24');
     await page.getByRole('button', { name: 'Review and apply' }).click();
     await expect(page.getByText('1 invalid value:')).toBeVisible();

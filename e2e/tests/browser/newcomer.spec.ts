@@ -3,7 +3,7 @@ import { apply, CHANGE_MS, kept, looked, openSetup } from './change';
 import { expect, rowOf, test } from './fixture';
 import { hosts } from './lab';
 
-/** What a newcomer may need for all of it, in the lab. */
+/** The time that a newcomer may need for all of it, in the lab. */
 const LIMIT_MS = 180_000;
 
 const timed = { tag: '@timed' };

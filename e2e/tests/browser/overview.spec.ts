@@ -2,7 +2,7 @@
 import { core, expect, open, test } from './fixture';
 import { hosts } from './lab';
 
-test('what flows shows at a glance', core, async ({ page, lan, router }) => {
+test('traffic shows at a glance', core, async ({ page, lan, router }) => {
   await lan.download(hosts.isp, '2M');
   await lan.download(hosts.h20, '2M');
   await open(page, 'overview');

@@ -11,7 +11,7 @@ export function onlyByItself(): void {
   test.skip(!!theme, 'in LuCI the page has no login, language or address of its own');
 }
 
-/** LuCI's address of what the page by itself has behind `#`; other addresses stay. */
+/** LuCI's address of a screen that the page by itself has behind `#`; other addresses stay. */
 function inLuci(url: string): string {
   const own = /^(?:[^#]*\/fastpath\/)?(?:#\/(.*))?$/.exec(url);
   return own ? `${LUCI}/${own[1] || 'overview'}` : url;
@@ -25,7 +25,7 @@ export function placed(page: Page): Page {
   return page;
 }
 
-/** What the browser reports of LuCI's own login form: its status is 403, and it looks for HTTPS. */
+/** The browser's errors of LuCI's own login form: its status is 403, and it looks for HTTPS. */
 export function isLuciLogin(message: ConsoleMessage): boolean {
   const { url } = message.location();
   const form = /\b403\b/.test(message.text()) && url.includes(LUCI);
@@ -37,7 +37,7 @@ export function isLuciProbe(url: string): boolean {
   return !!theme && /^https:.*\/luci-static\/resources\/icons\/loading\.svg\?/.test(url);
 }
 
-/** Its login form asks for what nobody may read before the login (25.12.5). */
+/** Its login form asks for a configuration that nobody may read before the login (25.12.5). */
 export function isLuciLoginCall(error: Error): boolean {
   return !!theme && /^RPC call to uci\/get failed with error -32002/.test(error.message);
 }

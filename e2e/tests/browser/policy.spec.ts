@@ -17,7 +17,7 @@ async function openPart(page: Page, part: Part): Promise<void> {
 
 const policy = (page: Page, name: string) => page.getByRole('group', { name, exact: true });
 
-/** Reviews, checks what the review says, and applies until it is kept. */
+/** Reviews, checks the review's lines, and applies until it is kept. */
 async function apply(page: Page, ...lines: string[]): Promise<void> {
   const said = (await looked(page)).join('\n');
   for (const line of lines) expect(said).toContain(line);
@@ -106,7 +106,7 @@ test('policies are shown; a refused value is reported at its field and not appli
   expect(await router.run('cat /etc/config/fastpath')).toContain('better');
 });
 
-const senseless = 'what cannot work is not sent; switched off, nothing is inspected';
+const senseless = 'a faulty draft is not sent; switched off, nothing is inspected';
 test(senseless, { tag: '@long' }, async ({ page, router }) => {
   await router.inLine();
   await openPart(page, 'policy');

@@ -10,7 +10,7 @@ interface Alert {
 
 /** From a rule's match to the alert on the page. */
 const SHOWN_MS = 2000;
-/** What our own rule for `id.txt` says. */
+/** The number of our own rule for `id.txt`. */
 const SID = '8100001';
 
 const alerts = (page: Page) => page.getByRole('list', { name: 'Alerts' });

@@ -50,7 +50,7 @@ test(
     expect(writes.length).toBeGreaterThan(20);
     const session = await sessionOf(request, 'viewer');
     const status = await rpc(request, session, 'fastpath', 'status', {});
-    expect(status.result?.[0], 'what only looks').toBe(0);
+    expect(status.result?.[0], 'a method that only reads').toBe(0);
     for (const [object, method] of writes) {
       const { error } = await rpc(request, session, object, method, {});
       expect.soft(error?.code, `${object} ${method}`).toBe(-32002);
@@ -69,7 +69,7 @@ test('a viewer takes no backup and leaves no file', async ({ request }) => {
   expect(taken).toBe(false);
 });
 
-/** Where rpcd keeps what a session has staged: a folder each, named after the session. */
+/** rpcd's folder of staged changes: a folder for each session, named after it. */
 const STAGED = { path: '/var/run/rpcd' };
 const REFUSED = { error: { code: -32002 } };
 

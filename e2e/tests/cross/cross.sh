@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The daemon for aarch64, and what takes apart the kernel's and ubusd's bytes on s390x, which has
+# The daemon for aarch64, and the parsers of the kernel's and ubusd's messages on s390x, which has
 # the other byte order.
 
 test_unit_tests_on_aarch64() {

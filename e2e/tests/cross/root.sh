@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A Debian trixie with compilers for other processors and what runs their programs. Needs HERE,
+# A Debian trixie with compilers and emulators for other processors. Needs HERE,
 # CROSS (where it is made), tools.sh, steps.sh and images.sh of the lab.
 #
 # Rust's standard library for another processor is a Debian package of that processor

@@ -15,7 +15,7 @@ counted() {
     awk '/ passed;/ { n += $4 } END { print "note: " n " tests"; exit n == 0 }' "$1"
 }
 
-# unit_tests NAME ARGS…: what cargo test says.
+# unit_tests NAME ARGS…: the result of cargo test.
 unit_tests() {
     local log
     log=$CROSS/$1.log

@@ -72,7 +72,7 @@ test_no_shell_on_the_console() {
         fail "it says $words"
     [[ $words == *"last lines:"*silent* ]] || fail "the console's last lines are not shown: $words"
     ! alive gateway || fail "the machine still runs"
-    [ ! -e "$RUN/ports" ] || fail "what did not come up looks like a running lab"
+    [ ! -e "$RUN/ports" ] || fail "a machine that did not come up looks like a running lab"
 }
 
 # Without machines: their consoles are as they were on a machine that was too busy.
@@ -112,7 +112,7 @@ booted() {
 
 test_boots_and_is_set_up() {
     booted
-    gw test -d /lab/firstboot || fail "what the first boot made is not kept"
+    gw test -d /lab/firstboot || fail "the results of the first boot are not kept"
     # Nothing of it was there before.
     ! gw grep -q lan1 /lab/firstboot/network || fail "the image had the lab's network already"
     # shellcheck disable=SC2016 # the gateway expands it

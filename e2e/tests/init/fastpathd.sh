@@ -101,7 +101,7 @@ test_stopping_with_on_exit_remove_unloads() {
     noted "fastpath-bpf unload" || fail "$(cat /tmp/programs)"
 }
 
-# login_by OPTION: what a change of rpcd's configuration comes to.
+# login_by OPTION: the effect of a change of rpcd's configuration.
 login_by() {
     : >/tmp/programs
     printf '#!/bin/sh\n[ "$*" = "-q get rpcd.fastpath.session_login" ] && echo "%s"\n' \
@@ -131,8 +131,7 @@ test_netifd_finds_the_hook() {
     [ -x "$HOOK" ] || fail "the hook leads nowhere"
 }
 
-# steered FLOWS: what OpenWrt's own steering is asked for by the hook; uci knows that number of
-# flows.
+# steered FLOWS: the hook's request to OpenWrt's own steering; uci knows that number of flows.
 steered() {
     mkdir -p /usr/libexec/network
     printf '#!/bin/sh\n[ "$*" = "-q get network.@globals[0].steering_flows" ] && echo "%s"\n' \

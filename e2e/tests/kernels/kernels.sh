@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A kernel each. OpenWrt 24.10 has 6.6, 25.12 has 6.12; Debian has no 6.6.
 
-# Loading is what takes time in emulation, so not every test runs: every header and translation, all
-# hooks, the daemon's side of the maps, and what the verifier says.
+# Loading takes most of the time in emulation, so not every test runs: every header and translation,
+# all hooks, the daemon's side of the maps, and the verdicts of the verifier.
 TESTS="verifier:: table:: through_clsact through_generic through_native long_packets gso:: silence"
 TESTS+=" every_hook virtual_devices the_engine_works"
 

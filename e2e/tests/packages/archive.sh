@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Where fastpathd's sources and crates come from, and LuCI's page: docs/design/packaging.md.
 
-# copied: the package's folder without what somebody has made there.
+# copied: the package's folder without generated files.
 copied() {
     rm -rf "$WORK/copy"
     mkdir -p "$WORK/copy/fastpathd"

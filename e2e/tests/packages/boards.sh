@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# First boots. boards/NAME has a board's description and what OpenWrt made of it (its
-# config_generate has written these files) or somebody since; expected/ is what we make of that,
-# the whole files. Without expected/ nothing may change. `said` is what the kernel's log gets.
+# First boots. boards/NAME has a board's description and the files that OpenWrt's config_generate
+# made of it, or that somebody has changed since; expected/ has our results, the whole files.
+# Without expected/ nothing may change. `said` has the lines for the kernel's log.
 
 # set_up BOARD: a root that has not booted yet.
 set_up() {

@@ -107,13 +107,13 @@ test_a_feed_is_an_index_its_packages_and_a_key() {
     into=$WORK/served/packages/$(uname -m)/fastpath
     [ "$(stat -c %a "$KEYS/fastpath/feed-key.pem")" = 600 ] || fail "others read the key"
     first=$(cat "$WORK/served/fastpath.pem")
-    same <(index_names) <(cd "$into" && printf '%s\n' *.apk | sort) "what the index names"
+    same <(index_names) <(cd "$into" && printf '%s\n' *.apk | sort) "the packages of the index"
     [ "$(index_names | wc -l)" = "$(wc -w <<<"$PACKAGES")" ] || fail "not all: $(index_names)"
-    # The next version, with the same key; what the index names no more goes.
+    # The next version, with the same key; packages that the index no longer names are removed.
     pack 2
     published
     [ "$(cat "$WORK/served/fastpath.pem")" = "$first" ] || fail "another key the second time"
-    same <(index_names) <(cd "$into" && printf '%s\n' *.apk | sort) "what the index names"
+    same <(index_names) <(cd "$into" && printf '%s\n' *.apk | sort) "the packages of the index"
     ! index_names | grep -v suricata | grep -v -- -r2.apk || fail "a package of before is left"
     # A package in another architecture's folder, and one that is missing.
     mv "$WORK/packages/$(uname -m)" "$WORK/packages/mips64_other"
@@ -122,7 +122,7 @@ test_a_feed_is_an_index_its_packages_and_a_key() {
         --from "$WORK/packages"
 }
 
-# What the lab installs, in place of empty files.
+# The programs that the lab installs, in place of empty files.
 with_programs() {
     fresh
     [ -e "$TOP/ui/dist/index.html" ] || skip "there is no page (./build.sh page)"
@@ -158,7 +158,7 @@ installed() {
     [ -z "$(scripts_failed "$WORK/install.log")" ] || fail "$(cat "$WORK/install.log")"
 }
 
-# What a package's script said that it should not have: apk indents it.
+# Error messages of packages' scripts: apk indents them.
 scripts_failed() {
     grep -iE '^ERROR|^ +\* .*(not found|failed|no such|error)|exited with' "$1" || true
 }
@@ -238,7 +238,7 @@ test_an_upgrade_keeps_settings_and_services() {
     router_says "versions" 'apk list -I' fastpathd-0.1.0-r2 luci-app-fastpath-0.1.0-r2 \
         fastpath-base-0.1.0-r2 suricata-8.0.8-r2
     answers
-    router_says "what its owner set" 'uci get fastpath.ips.memory; cat /etc/fastpath/changes/mine
+    router_says "the owner's settings" 'uci get fastpath.ips.memory; cat /etc/fastpath/changes/mine
         tail -n 1 /etc/suricata/threshold.config' 99 mine "# mine"
     router_says "an old word" 'uci get fastpath.main.mark_mask' 0x78000000
     ! on_router 'grep -qx "$(pidof fastpathd)" /tmp/pids' || fail "the old daemon still runs"
@@ -263,6 +263,6 @@ test_removal_takes_everything_along() {
     eventually "$(login session) | grep -q ubus_rpc_session"
     on_router 'find /etc /usr /lib /www -name "*fastpath*" -o -name "*suricata*" | sort' \
         >"$WORK/left"
-    # The operator's own, and what apk notes of it.
+    # The operator's own files, and apk's records of them.
     same <(grep -v '^/etc/apk/' "$WORK/left") <(printf '') "the remaining files"
 }

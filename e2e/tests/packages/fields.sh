@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What the Makefiles say of the packages: complete, and the same as elsewhere in the tree.
+# The packages' fields in the Makefiles: complete, and the same as elsewhere in the tree.
 
 # each FUNCTION: FUNCTION FOLDER PACKAGE, with the fields in $WORK/fields.
 each() {
@@ -69,7 +69,7 @@ test_licences_are_one() {
     cmp "$TOP/LICENSE" "$TOP/feeds/fastpathd/src/LICENSE" || fail "the licence's texts differ"
 }
 
-# The text is what the package manager gets: a blank in front would be part of the name.
+# The package manager gets the text unchanged: a blank in front would be part of the name.
 conffile() {
     local file
     for file in $(value "$2" conffiles); do

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What the tests of packages share. Needs HERE, TOP and WORK.
+# The common parts of the tests of packages. Needs HERE, TOP and WORK.
 SHIM=$TOP/e2e/lab/openwrt
 # Folders of our packages; for the subjects.
 # shellcheck disable=SC2034
@@ -25,7 +25,7 @@ in_folder() {
         PKG_INSTALL_DIR="$WORK/built" FASTPATH_PAGE="$WORK/page" "$@"
 }
 
-# compiled: what the recipes take from the compilers, as empty files; the page too.
+# compiled: the compilers' results for the recipes, as empty files; the page too.
 compiled() {
     rm -rf "$WORK/built" "$WORK/build" "$WORK/page"
     mkdir -p "$WORK"/built/{bin,usr/bin} "$WORK"/build/{fastpathd,suricata/etc} "$WORK/page"

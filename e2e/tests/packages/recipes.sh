@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What the install recipes put where: mode, owner, path; one golden file a package.
+# Files of the install recipes: mode, owner, path; one golden file a package.
 
 # recipe FOLDER PACKAGE: as root, or under fakeroot as in OpenWrt where we are not. The builder's
 # umask must not reach the package.
@@ -17,7 +17,7 @@ recipe() {
     "${isolate[@]}" find "$dest" -mindepth 1 -printf '%M %U:%G /%P %l\n' |
         LC_ALL=C sort -k 3 | sed 's/ *$//' >"$WORK/list"
     ! grep -E '^-(.{4}w|.{7}w)' "$WORK/list" || fail "writable for others"
-    same "$WORK/list" "$HERE/golden/$2" "what $2 installs"
+    same "$WORK/list" "$HERE/golden/$2" "the files of $2"
 }
 
 # recipes FOLDER PACKAGE…: which have to be all that the Makefile makes.

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # OpenWrt's own userland, in namespaces of this machine's kernel. Needs OPENWRT_ROOT and WORK.
-# Nothing is written to the folder: what changes is in memory, and gone with the router.
+# Nothing is written to the folder: changes are in memory, and end with the router.
 
 # Runs as the first process there: mounts, then the router's own root.
 # shellcheck disable=SC2016 # for the inner shell
@@ -50,7 +50,7 @@ on_router() {
         /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root /bin/sh -c "$1"
 }
 
-# router_says WHAT COMMANDS PART…: and what they print has every part.
+# router_says WHAT COMMANDS PART…: and their output has every part.
 router_says() {
     local what=$1 said part
     said=$(on_router "$2" 2>&1) || fail "$what: it ended with $?: $said"

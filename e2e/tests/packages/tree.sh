@@ -28,7 +28,7 @@ test_the_scan_takes_them() {
         <(cd "$HERE/golden" && printf '%s\n' * | sort) "the packages of the scan"
 }
 
-# provided FILE: names of packages, and what stands for them.
+# provided FILE: names of packages, and the names that they provide.
 provided() { sed -n 's/^\(Package\|Provides\): //p' "$1" | tr ' ' '\n' | sed 's/^@//' | sort -u; }
 
 test_dependencies_are_there() {

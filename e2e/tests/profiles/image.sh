@@ -61,7 +61,7 @@ test_image_sizes_are_checked() {
     has "$said" "there are no images of qnap-301w"
 }
 
-# The build's folder with what OpenWrt leaves there; the bill has another date and number each time.
+# The build's folder with OpenWrt's results; the bill has another date and number each time.
 built() {
     local from=$NOW/work/tree/bin/targets/x86/64 pc=openwrt-25.12.5-x86-64-generic
     mkdir -p "$from/packages" "$NOW/work/feeds"

@@ -86,7 +86,7 @@ test_a_transfer_that_was_cut_off_goes_on() {
     sdk
     head -c 60000 /dev/urandom >>"$RELEASE/$SDK_NAME.tar.zst"
     signed_release && server 20000
-    # curl asks three times, and the server cuts what begins at the start.
+    # curl asks three times, and the server cuts answers that begin at the start.
     said=$(release_of 2>&1) || said=$(release_of 2>&1) || fail "$said"
     cmp "$NOW/work/release/x86-64/$SDK_NAME.tar.zst" "$RELEASE/$SDK_NAME.tar.zst"
     grep -q "$SDK_NAME.*bytes=20000-" "$NOW/requests" ||
@@ -162,12 +162,12 @@ test_packages_by_the_sdk() {
     grep -qx '# CONFIG_ALL is not set' "$tree/.config" || fail "every package of the feeds"
     # The release has them chosen; each takes a second.
     ! grep 'CONFIG_PACKAGE_kmod-' "$tree/.config" || fail "modules of the kernel"
-    grep -qx 'CONFIG_PACKAGE_dnsmasq=y' "$tree/.config" || fail "what else the release has is gone"
+    grep -qx 'CONFIG_PACKAGE_dnsmasq=y' "$tree/.config" || fail "other packages are gone"
     # OpenWrt's Rust is that of its own feed.
     said=$(run_sdk openwrt 2>&1) || fail "$said"
     [ ! -L "$tree/package/feeds/fastpath/rust" ] || fail "ours is still there"
     # One that cannot be chosen is named, but for the one that needs a compiler for BPF.
-    # A mirror is asked for the archives of what ours depend on, too.
+    # A mirror is asked for the archives of our packages' dependencies, too.
     said=$(LOSE=fastpathd-ebpf MIRROR=http://127.0.0.1:1 WANT_MIRROR=http://127.0.0.1:1 \
         run_sdk 2>&1) || fail "$said"
     has "$said" "no compiler for BPF" "8 packages for x86_64"
@@ -183,7 +183,7 @@ test_packages_by_the_sdk() {
     [ "$(find "$NOW/build/apk/x86_64" -name '*.apk' | wc -l)" = 8 ] || fail "they are gone"
 }
 
-# built_image [VARIABLE=VALUE…]: by the whole command. What BUILD names is its folder for results.
+# built_image [VARIABLE=VALUE…]: by the whole command. BUILD names its folder for results.
 built_image() {
     env PROFILES="$PROFILES" FIRMWARE_DIR="$NOW/openwrt" BUILD="$NOW/build" "$@" \
         "$TOP/build.sh" firmware x86-64 --packages "$NOW/ours" --openwrt "$NOW/from/openwrt" \

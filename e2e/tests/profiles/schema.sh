@@ -77,8 +77,8 @@ test_every_profile_has_its_page() {
     done
 }
 
-# What a package's dependency `kernel=…~HASH` is made from: CONFIG_KERNEL_* and the modules that
-# are chosen (Kernel/Configure/Default in OpenWrt's kernel-defaults.mk). The modules of
+# The hash in a package's dependency `kernel=…~HASH` is made from CONFIG_KERNEL_* and the modules
+# that are chosen (Kernel/Configure/Default in OpenWrt's kernel-defaults.mk). The modules of
 # downloads.openwrt.org install only where both are the release's: its build machines choose all
 # modules and leave CONFIG_KERNEL_* at the defaults. These symbols do not touch the kernel's.
 KERNEL_NEUTRAL='BPF_TOOLCHAIN_HOST BUILD_LOG DEVEL GRUB_EFI_IMAGES GRUB_IMAGES JSON_CYCLONEDX_SBOM
@@ -144,7 +144,7 @@ lost() {
     [ "$(printf '%s\n' "$said" | wc -l)" = 2 ] || fail "more than one line: $said"
 }
 
-# x86-64.defconfig is what the real tree made of the profile: the lines of it that count here.
+# x86-64.defconfig is the real tree's result for the profile: the lines of it that count here.
 test_lost_symbols_are_named() {
     profile survived x86-64 "$GOLDEN/x86-64.defconfig"
     lost '/CONFIG_SURICATA_HYPERSCAN=/d' SURICATA_HYPERSCAN "wanted y, the symbol does not exist"
@@ -199,7 +199,7 @@ test_first_boot_sets_defaults_once() {
     grep -qx /etc/fastpath-profile "$ROOT/lib/upgrade/keep.d/fastpath-profile"
     sed -i "s/option memory '512'/option memory '99'/" "$ROOT/etc/config/fastpath"
     boot 15800 8
-    [ "$(option memory)" = 99 ] || fail "an upgrade undid what the owner set: $(option memory)"
+    [ "$(option memory)" = 99 ] || fail "an upgrade undid the owner's setting: $(option memory)"
     # A fresh router gets them.
     rm "$ROOT/etc/fastpath-profile"
     boot 15800 8

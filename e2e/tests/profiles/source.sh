@@ -111,8 +111,8 @@ test_a_commit_that_is_not_there_is_named() {
     has "$said" "luci: commit 0123456789012345678901234567890123456789 did not come from" \
         "--feeds-from"
     [ ! -e "$NOW/work/feeds/luci" ] || fail "half a feed is there"
-    [ -d "$NOW/work/tree" ] || fail "what came whole was thrown away"
-    # Pinned to what there is, the same command continues.
+    [ -d "$NOW/work/tree" ] || fail "a complete download was removed"
+    # Pinned to the present commit, the same command continues.
     sed -i "/ luci /s/ 0123[0-9]* / $(git -C "$NOW/from/luci" rev-parse HEAD) /" "$PROFILES/pins"
     said=$(sources_from 2>&1) || fail "$said"
     [[ $said != *openwrt* ]] || fail "openwrt came twice: $said"

@@ -7,7 +7,7 @@ import { expect, test, type Page } from '@playwright/test';
 import { replay } from './replay';
 import { entered, shown } from './screens';
 
-/** What a router answers to calls that write, by object and method. */
+/** A router's answers to calls that write, by object and method. */
 type Answers = Record<string, object>;
 
 /** Opens a screen; the requests of its controls, in order: object, method and arguments. */

@@ -90,7 +90,7 @@ async function shownSize(part: Locator, what: string): Promise<{ left: number; r
   return { left: x, right: x + width };
 }
 
-test('there is a list of what belongs on each screen', () => {
+test('each screen has a list of its parts', () => {
   expect(Object.keys(content)).toEqual(Object.keys(screens));
 });
 
@@ -118,7 +118,7 @@ for (const [screen, panels] of Object.entries(content)) {
   });
 }
 
-/** Where a key has brought the focus, and what of it can be seen there. */
+/** The element to which a key has moved the focus, and its visible part. */
 interface Stop {
   name: string;
   seen: boolean;
@@ -181,7 +181,7 @@ for (const width of [320, 900, 1280]) {
   });
 }
 
-test('flows are sorted at 320 px by what can be seen', async ({ page }) => {
+test('flows are sorted at 320 px by a visible control', async ({ page }) => {
   await open(page, 'flows');
   const sort = page.getByRole('combobox', { name: 'Sort' });
   await expect(sort).toBeVisible();

@@ -34,7 +34,7 @@ async function lettersAreTheSame(page: Page): Promise<boolean> {
 
 /** The whole of a screen, however long. */
 async function picture(page: Page, name: string): Promise<void> {
-  // What the last answer brought is drawn when there is nothing else to do.
+  // The page draws the last answer when there is nothing else to do.
   await page.evaluate(
     (ms) => new Promise((done) => setTimeout(() => requestIdleCallback(done), ms)),
     DRAWN_MS,

@@ -42,7 +42,7 @@ function listen(page: Page, answers: Recording['answers'], asked: Set<string>): 
   return () => waiting.size === 0 && Date.now() - newest > QUIET_MS;
 }
 
-/** What came in the meantime has figures in the chart. */
+/** The time in which the chart gets figures. */
 const BULK_MS = 40_000;
 
 /** The last of the past is the present: asking again then changes nothing. */

@@ -4,12 +4,12 @@ import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Page, Route } from '@playwright/test';
 
-/** What a gateway answered, by object, method and arguments. */
+/** A gateway's answers, by object, method and arguments. */
 export interface Recording {
   /** The browser's clock while it was recorded. */
   at_ms: number;
   answers: Record<string, unknown>;
-  /** What each screen asks when it is opened, by language and screen. */
+  /** The calls of each screen when it is opened, by language and screen. */
   asked: Record<string, string[]>;
 }
 

@@ -28,7 +28,7 @@ export async function entered(page: Page): Promise<void> {
   }, session);
 }
 
-/** What the screen asked for is there. */
+/** The answers that the screen asked for are there. */
 export async function shown(page: Page): Promise<void> {
   await expect(page.locator('main').locator('.panel:visible, [role=table]').first()).toBeVisible();
   await expect(page.locator('main .waiting')).toHaveCount(0, { timeout: 60_000 });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The bill of materials: complete by the lock files, and of CycloneDX's shape. The lists are made
-// here from the lock files alone, not by what made the bill.
+// here from the lock files alone, not by the bill's own program.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -46,7 +46,7 @@ test('linked crates are distinguished from the rest', () => {
   for (const part of bill.components) {
     assert.equal(part.scope, ['linked', 'source'].includes(use(part)) ? 'required' : 'excluded');
   }
-  // What the programs are made of is what depends on them.
+  // The programs depend on their linked parts and sources.
   const [{ ref, dependsOn }] = bill.dependencies;
   assert.equal(ref, bill.metadata.component['bom-ref']);
   assert.equal(dependsOn.length, of('linked').length + of('source').length);

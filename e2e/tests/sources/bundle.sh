@@ -9,7 +9,7 @@ first() {
 
 archive() { find "$FIRST" -name "$1-[0-9]*.tar.?z"; }
 
-# What may stand in a program under GPL-2.0, and that the check of a bundle says no.
+# Licences in a program under GPL-2.0, and the refusal of others by the check of a bundle.
 test_licences() {
     first
     SBOM=$FIRST/sbom.cdx.json LICENCES=$TOP/profiles/sources/licences.mjs \

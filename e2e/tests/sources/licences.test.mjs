@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What may be linked into a program under GPL-2.0, and what the check of a bundle refuses.
+// Licences that may be linked into a program under GPL-2.0, and those that the check refuses.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { normal, parse, refusal } from '../../../profiles/sources/spdx.mjs';
 
-test('linked: what goes with GPL-2.0', () => {
+test('linked: licences compatible with GPL-2.0', () => {
   for (const licence of [
     'MIT',
     'BSD-3-Clause',
@@ -27,7 +27,7 @@ test('linked: what goes with GPL-2.0', () => {
   }
 });
 
-test('linked: what does not', () => {
+test('linked: incompatible licences', () => {
   for (const licence of [
     'Apache-2.0',
     'GPL-3.0-only',
@@ -96,7 +96,7 @@ test('the bundle as it is passes', () => {
   );
 });
 
-test('a linked crate and a package of the page may not change to what does not fit', () => {
+test('a linked crate and a package of the page may not change to an incompatible licence', () => {
   for (const name of ['serde_json', 'svelte']) {
     for (const licence of ['CC-BY-NC-4.0', 'Apache-2.0', 'Proprietary']) {
       const { status, stderr } = checked((parts) => {

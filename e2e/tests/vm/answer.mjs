@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// answer.mjs FOLDER OBJECT METHOD <ANSWER: fails unless the answer is what the schema says.
+// answer.mjs FOLDER OBJECT METHOD <ANSWER: fails unless the answer matches the schema.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A change of /etc/config/network and firewall is carried out by netifd and fw4, and nothing else is
-# touched: the lab's own have to do what OpenWrt's do.
+# touched: the lab's own have to behave as OpenWrt's.
 
-# kernel_state: all that the configuration decides, less what counts on by itself, and less routes
+# kernel_state: all that the configuration decides, less running counters, and less routes
 # of link-local addresses: the kernel makes them when it notices a carrier, up to a second later.
 # fw4 flushes its table (b6e5157, ruleset.uc): chains of a zone that is gone stay, and are empty.
 kernel_state() {
@@ -18,7 +18,7 @@ kernel_state() {
 reaches() { "$1" ping -c 1 -W 1 "$2"; }
 apart() { ! reaches "$1" "$2" >/dev/null; }
 
-# forget_gateway: what the hosts know of it by ARP. On another bridge an address has another MAC.
+# forget_gateway: clears the hosts' ARP entries of it. On another bridge an address has another MAC.
 # The gateway's first request reveals it, but a host accepts no entry that is younger than
 # a second, and then asks the old MAC for half a minute.
 forget_gateway() {

@@ -49,13 +49,13 @@ state_of() {
 state_is() { [ "$(state_of "$1" "$2")" = "$3" ]; }
 waits() { [ "$(change "$1" pending '{}' | jq -r .pending.id)" = "$2" ]; }
 
-# said_of SESSION: what the files say, whatever uci calls the sections and however it writes them.
+# said_of SESSION: the values of the files, without uci's names of sections and its notation.
 said_of() {
     change "$1" get '{"configs": ["network", "firewall"]}' |
         jq -c '.configs | map_values(map(del(.section)))'
 }
 
-# What the tests change, as it was.
+# The files that the tests change, as they were.
 keep() { gw 'mkdir -p /run/e2e/kept && cp /etc/config/* /run/e2e/kept/'; }
 # unchanged: every file is as keep found it.
 # shellcheck disable=SC2016 # the gateway expands it
@@ -93,7 +93,7 @@ test_confirmed_and_undone() {
     id=$(applied "$root" "$(jq -c .edits <<<"$answer")")
     change "$root" confirm "{\"id\": $id}" >/dev/null
     soon 60 gw '! ip link show br-lan.30'
-    same "what the files say" "$(said_of "$root")" "$before"
+    same "the files" "$(said_of "$root")" "$before"
     internet || fail "no Internet access any more"
 }
 
@@ -208,11 +208,11 @@ test_no_file_is_read_by_a_check() {
     lacks "the answer" "$answer" 'marker'
     lacks "the log" "$(noted)" 'marker'
     gw 'cp /run/e2e/kept/firewall /etc/config/firewall; rm /etc/marked'
-    same "what still runs" "$(pids fw4 || true)" ""
+    same "running processes" "$(pids fw4 || true)" ""
     unchanged || fail "a check changed something"
 }
 
-# What uci does not read, as an editor or a backup leaves it behind.
+# Files that uci does not read, as an editor or a backup leaves them behind.
 test_a_folder_there_is_no_way_past_the_firewall() {
     local answer
     keep
@@ -290,7 +290,7 @@ test_bad_input_changes_nothing() {
     bad fw4 "$NO_RULE"
     same "where" "$(jq -r '.error.problems[0].section' <<<"$ANSWER")" rule
     bad fastpathd "$(edited main '{"engine": "warp"}' fastpath)"
-    same "what the daemon says of" "$(jq -r '.error.problems[0].option' <<<"$ANSWER")" engine
+    same "the daemon's problem" "$(jq -r '.error.problems[0].option' <<<"$ANSWER")" engine
     refusal argument "$ROOT" apply \
         '{"edits": [{"config": "../shadow", "op": "delete", "section": "a"}]}'
     refusal argument "$ROOT" apply '{"edits": 7}'
@@ -402,7 +402,7 @@ test_power_cut_after_the_confirmation() {
     good_state
 }
 
-# The wan's zone with another policy for what comes in to the router.
+# The wan's zone with another policy for packets to the router.
 open_wan() {
     local zone
     zone=$(change "$ROOT" get '{"configs": ["firewall"]}' |

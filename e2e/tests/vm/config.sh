@@ -73,7 +73,7 @@ test_switches_of_vlans_and_sessions() {
     soon 10 on_path flowtable --proto tcp --text "$internet"
 }
 
-# What the page makes of its switch for IPv6.
+# The page's exclusion by its switch for IPv6.
 test_exclusion_of_all_of_ipv6() {
     local port other
     configure <<'END'
@@ -91,7 +91,7 @@ END
     download h10 "$other" "$ISP_4"
     soon 10 on_path slow/excluded --proto tcp --text "$port"
     soon 10 on_path flowtable --proto tcp --text "$other"
-    # It takes effect for what comes, and ends with the section.
+    # It takes effect for new flows, and ends with the section.
     configure <<<"config fastpath 'main'
 	option engine 'flowtable'"
     port=$((port + 2))

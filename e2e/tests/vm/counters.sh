@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Counted bytes agree with sent bytes.
 
-# What `pour` sends.
+# The bytes that `pour` sends.
 POURED=33554432
 
 # The same numbers from the kernel and from the daemon, which reads them once a second.
@@ -28,7 +28,7 @@ carried() {
     said '.paths | "\(.flowtable.bytes) \(del(.flowtable) | map(.bytes) | add)"' status
 }
 
-# Nothing was forwarded during the last ten seconds: what other tests sent is out of that window.
+# Nothing was forwarded during the last ten seconds: bytes of other tests are out of that window.
 nothing_recent() { says '.ratio.now == null' status; }
 
 # drunk HOST ADDRESS: 32 MiB from HOST to h10, compared while the connection lives and after.

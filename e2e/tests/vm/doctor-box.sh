@@ -8,7 +8,7 @@
 # shellcheck source=e2e/tests/vm/lib/cpus.sh
 . "$VM/lib/cpus.sh"
 
-# loud: what the groups of this file say above info.
+# loud: findings above info in the groups of this file.
 loud() {
     gw 'fastpathctl --json doctor || true' | jq -c '[.findings[] |
         select(.group | IN("cpu", "ips", "system")) | select(.severity | IN("ok", "info") | not)]'
@@ -48,7 +48,7 @@ test_daemon_gone() {
 # given HASH NAME: an account with that password; an empty hash does not count as one.
 given() { gw "sed -i 's|^$2:[^:]*:|$2:$1:|' /etc/shadow"; }
 
-# passwords SESSION: what the doctor says of them to that caller.
+# passwords SESSION: the doctor's finding on them for that caller.
 passwords() {
     rpc "$1" fastpath.doctor run '{"checks": ["system-password"], "sample_ms": 0}' |
         jq -c '.result[1].findings'
@@ -133,7 +133,7 @@ test_clock() {
     is "$found" system-clock ok
 }
 
-# What cannot be broken here without another kernel, other hardware, or harm.
+# Faults that need another kernel, other hardware, or harm.
 # @finds:cpu-saturated @finds:cpu-isolated @finds:cpu-governor @finds:system-parts
 # @finds:system-memory @finds:system-oom @finds:system-storage @finds:kernel-defects
 # @finds:kernel-modules @finds:kernel-modversions @finds:kernel-pointers @finds:kernel-lockdown
@@ -229,8 +229,8 @@ END
         grep -c -- --yes')" 1
     same "the option, not agreed to" "$(enabled)" "'0'"
     said=$(apply_fix cpu-plan-off)
-    has "what fastpathctl said" "$said" "fastpath.cpu.enabled: 0 → 1"
-    has "what fastpathctl said" "$said" "fixed and confirmed"
+    has "fastpathctl's output" "$said" "fastpath.cpu.enabled: 0 → 1"
+    has "fastpathctl's output" "$said" "fixed and confirmed"
     same "the option" "$(enabled)" "'1'"
     soon 15 says '.enabled and .active' cpu
 }

@@ -17,7 +17,7 @@ ips_checks() {
 }
 
 # all_well ID…: of these checks alone, since all of them take most of the time there is. But for
-# what other tests have let pass without inspection: the table counts that as long as it stands.
+# packets that other tests have let pass uninspected: the table counts them as long as it stands.
 all_well() {
     local found
     found=$(gw "fastpathctl --json doctor $(printf -- ' --check %s' "$@") || true" |

@@ -14,7 +14,7 @@ test_healthy_gateway_is_silent() {
     loud=$(jq -c --argjson groups "$GROUPS_HERE" \
         '[.findings[] | select(.severity != "ok" and .severity != "info")
             | select([.group] - $groups == []) | {id, severity, title, consequence}]' <<<"$report")
-    same "what the doctor finds on a healthy gateway" "$loud" "[]"
+    same "the doctor's findings on a healthy gateway" "$loud" "[]"
     note "checks: $(jq --argjson groups "$GROUPS_HERE" \
         '[.findings[] | select([.group] - $groups == [])] | length' <<<"$report")," \
         "took $(jq .took_ms <<<"$report") ms"

@@ -31,7 +31,7 @@ measured() {
         '{"inter-vlan": $vlans, $pppoe}'
 }
 
-# report: what the doctor says, whatever its exit status.
+# report: the doctor's report, whatever its exit status.
 report() { gw 'fastpathctl doctor --json || true'; }
 
 # ids REPORT: findings above info, sorted, in one line.

@@ -106,7 +106,7 @@ END
     between "packets to a group" $(($(exits multicast) - $(exit_of "$before" multicast))) \
         "$GROUP" $((GROUP + 10))
     says '.seen == ([.exits[].packets] | add)' ebpf || fail "exits do not add up"
-    between "what came in with that" "$(said .seen ebpf)" \
+    between "the packets that came in" "$(said .seen ebpf)" \
         $(($(jq .seen <<<"$before") + FRAGMENTS + OPTIONS + LAST_HOPS + GROUP)) 1000000000
     soon 10 accounted "$apart"
 }

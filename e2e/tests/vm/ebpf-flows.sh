@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Kinds of connections that the eBPF programs carry, and what they leave to the stack.
+# Kinds of connections that the eBPF programs carry, and packets that they leave to the stack.
 
 # A kind a line: who opens it, to which address and port.
 kinds() {
@@ -107,14 +107,14 @@ echoed() {
     done | peers "cd /tmp/e2e; sh -e"
 }
 
-# took: of each TCP connection of the exchanges, what the stack has seen, in bytes.
+# took: of each TCP connection of the exchanges, the bytes that the stack has seen.
 took() {
     local port
     for port in "${PORTS[@]}"; do kernel_took "$port"; done
 }
 
-# carried_since TOOK PERCENT…: of what each TCP connection has exchanged since, so much may have
-# gone to the stack.
+# carried_since TOOK PERCENT…: of the bytes that each TCP connection has exchanged since, so many
+# may have gone to the stack.
 carried_since() {
     local before at=0 port
     mapfile -t before <<<"$1"
@@ -127,8 +127,8 @@ carried_since() {
     done
 }
 
-# kinds_at tcx|auto: all of them at once, both ways. What GRO puts together cannot be cut behind the
-# header of PPPoE, and goes to the stack where programs get it, which is at TCX.
+# kinds_at tcx|auto: all of them at once, both ways. Packets merged by GRO cannot be cut behind the
+# header of PPPoE, and go to the stack where programs get them, which is at TCX.
 kinds_at() {
     local before line=5
     ebpf_at "$1"

@@ -133,14 +133,14 @@ send() {
         done; wait"
 }
 
-# leave_alone SEGMENTS: what GRO has put together leaves as frames of one segment, by software: the
-# driver of a user-mode machine's ports hands the whole of it to the other end.
+# leave_alone SEGMENTS: packets that GRO has merged leave as frames of one segment, by software: the
+# driver of a user-mode machine's ports passes them whole to the other end.
 leave_alone() {
     gw "for port in $(lab_port DEVICES); do ip link set \$port gso_max_segs $1; done"
 }
 
-# capture: from here on, what arrives at each host is kept. The peers' kernels know nothing of these
-# connections, and must not answer; nor drop what waits for too long, or put packets together.
+# capture: from here on, arriving frames of each host are kept. The peers' kernels know nothing of
+# these connections, and must not answer, drop packets that wait for too long, or merge packets.
 capture() {
     leave_alone 1
     peers "cd $THERE; rm -f *.pcap *.log; echo 'table inet e2e
@@ -177,7 +177,7 @@ release() {
 }
 
 # read_frames: of all that arrived, a frame a line: its flow, whether its checksums are right, its
-# bytes up to the end of the IP packet. What fills it up behind that means nothing.
+# bytes up to the end of the IP packet. The padding behind that means nothing.
 read_frames() {
     local file=$HERE/all.pcap
     # Padding of a frame is not a message of the monitor.

@@ -155,7 +155,7 @@ test_long_silence() {
     local port seen udp updates
     trap 'gw sysctl -qw net.netfilter.nf_conntrack_tcp_timeout_established=7440 \
         net.netfilter.nf_conntrack_udp_timeout_stream=120' EXIT
-    # With what earlier tests have left.
+    # Entries of earlier tests included.
     gw conntrack -F
     gw sysctl -qw net.netfilter.nf_conntrack_tcp_timeout_established=12 \
         net.netfilter.nf_conntrack_udp_timeout_stream=6

@@ -26,8 +26,8 @@ at_card() {
         awk '{ print $1, $2 - 14 * $1, $3, $4 - 14 * $3 }'
 }
 
-# agree WHAT GOT WANTED AGAIN: four numbers each, within a thousandth. Of what the server has sent
-# AGAIN, the gateway may have forwarded some that did not reach the card.
+# agree WHAT GOT WANTED AGAIN: four numbers each, within a thousandth. Of the packets that the
+# server has sent AGAIN, the gateway may have forwarded some that did not reach the card.
 agree() {
     local got wanted more at
     read -r -a got <<<"$2"
@@ -42,7 +42,7 @@ agree() {
 # both_agree PORT WANTED AGAIN: conntrack with the entries, and the daemon.
 both_agree() {
     (agree "conntrack and entries" "$(carried_of "$1")" "$2" "$3") &&
-        (agree "what the daemon shows" "$(newest --proto tcp --text "$1" |
+        (agree "the daemon's counters" "$(newest --proto tcp --text "$1" |
             jq -r '"\(.up_packets) \(.up_bytes) \(.down_packets) \(.down_bytes)"')" "$2" "$3")
 }
 
@@ -71,8 +71,8 @@ test_gigabyte_is_counted() {
     carried_to "$port" 1000000000
 }
 
-# small_maps ENTRIES: the maps of a router that is given so many. What tests before have left in
-# conntrack would be taken up, too.
+# small_maps ENTRIES: the maps of a router that is given so many. Connections that earlier tests
+# have left in conntrack would be entered, too.
 small_maps() {
     gw "fastpathctl engine off >/dev/null; conntrack -F 2>/dev/null; L=/usr/libexec/fastpath-bpf
         \$L unload && \$L load --flows $1 &&

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Firewall and routing rules apply to what the eBPF programs carry.
+# Firewall and routing rules apply to flows that the eBPF programs carry.
 
 # arrived PORT: bytes that the program behind that port of h10's has got.
 arrived() {
@@ -8,7 +8,7 @@ arrived() {
 }
 more_arrived() { [ "$(arrived "$1")" -gt "$2" ]; }
 
-# forbid END…: fw4 drops what comes from (saddr) or goes to (daddr) the ISP's server, before it
+# forbid END…: fw4 drops packets from (saddr) or to (daddr) the ISP's server, before it
 # accepts established packets. A reload of fw4 would remove these rules.
 forbid() {
     local end

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The eBPF engine in time: how soon entries come after a connection, and go when what they stand on
-# is otherwise.
+# The eBPF engine in time: how soon entries come after a connection, and go when their conditions
+# change.
 # @timed
 
 # Milliseconds until a connection has its entries, and until entries of another world are gone: the
@@ -45,7 +45,7 @@ gone() {
     done
 }
 
-# What `flushes` took.
+# The times of `flushes`.
 FLUSHED=()
 
 flushed_in_time() {

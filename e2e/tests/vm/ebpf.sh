@@ -14,7 +14,7 @@ counted_all() {
 }
 
 # fetched SERVER ADDRESS: 200 MB arrive at h10, carried by the programs; the daemon counts all of
-# them: what the programs counted and what the stack did, headers of IP and TCP included.
+# them: the programs' counters and the stack's, headers of IP and TCP included.
 fetched() {
     local port flow bytes packets again
     port=$(fresh_port)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Switching the engine, and the effect on the firewall.
 
-# Rules without what changes by itself: counters.
+# Rules without counters, which change by themselves.
 rules() { gw "nft -s list table inet $1"; }
 table_is_there() { gw 'nft list table inet fastpath'; }
 table_is_gone() { ! table_is_there; }
@@ -20,7 +20,7 @@ test_off_and_on_again() {
     soon 5 on_path slow/engine-off --proto tcp --text "$old"
     soon 5 on_path slow/engine-off --proto tcp --text "$new"
     same "source of the choice" "$(said .engine.source status)" command
-    # What the flowtable had taken is back in the kernel's slow path, too, and goes on.
+    # Flows of the flowtable are back in the kernel's slow path, too, and go on.
     lacks "conntrack" "$(conntrack_of "$old")" OFFLOAD
     lacks "conntrack" "$(conntrack_of "$new")" OFFLOAD
     read -r _ bytes <<<"$(conntrack_bytes "$old")"
@@ -177,7 +177,7 @@ test_flows_over_a_queue_keep_it() {
     on_the_flowtable "$old" "$new"
     soon 10 queue_grows wan $(($(queue_bytes wan) + 2000))
     doctor 'silent flowtable-shaped'
-    # What comes in.
+    # Incoming packets.
     gw tc qdisc add dev pppoe-wan ingress
     soon 10 on_path slow/shaped --proto tcp --text "$old"
     gw tc qdisc del dev pppoe-wan ingress

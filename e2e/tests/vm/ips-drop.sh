@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What a rule says is bad never arrives, as long as inspection looks.
+# Content that a rule drops never arrives, as long as it is inspected.
 # @inspected
 
 over() { [[ $(field inspection "$1") = @(spent|bypassed) ]]; }

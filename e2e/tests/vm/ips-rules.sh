@@ -89,7 +89,7 @@ turned_down() {
     same "rules in force" "$(ips_value .rules.loaded)" "$LOADED"
 }
 
-# What the daemon says of the good rules comes a moment after they are in force.
+# The daemon reports the good rules a moment after they are in force.
 upon_good_rules() {
     with_good_rules
     LOADED=$(suricatas ruleset-stats | jq '.message[0].rules_loaded')

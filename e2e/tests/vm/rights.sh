@@ -53,7 +53,7 @@ test_persist_writes_the_engine_alone() {
     gw fastpathctl engine off --persist >/dev/null
     has "the configuration" "$(gw cat /etc/config/fastpath)" "option engine 'off'"
     lacks "the configuration" "$(gw cat /etc/config/fastpath)" "option on_exit 'remove'"
-    lacks "what the daemon reads" \
+    lacks "the configuration that the daemon reads" \
         "$(as_daemon 'ubus call fastpath.config get '\''{"config": "fastpath"}'\')" \
         '"on_exit": "remove"'
     gw fastpathctl engine flowtable --persist >/dev/null
@@ -69,7 +69,7 @@ no_capabilities() {
     same "$2: NoNewPrivs" "$(awk '$1 == "NoNewPrivs:" { print $2 }' <<<"$1")" 1
 }
 
-# The download program's place, and what restores it whatever the test ends with. A jail shows its
+# The download program's path, and its restoration however the test ends. A jail shows its
 # service the file there was at its start.
 fetcher() { gw 'command -v uclient-fetch || echo /usr/sbin/uclient-fetch'; }
 restore_fetcher() {

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What the daemon can render, before the nft of a real kernel.
+# All rule sets that the daemon can render, before the nft of a real kernel.
 
 GOLDEN=$TOP/feeds/fastpathd/src/crates/ruleset/tests/golden
 
@@ -25,7 +25,7 @@ test_golden_rules_are_what_nft_takes() {
         if grep -q 'flags offload' "$file"; then
             has "$name" "$answer" "Operation not supported"
         else
-            same "what nft says of $name" "$answer" ""
+            same "nft's output for $name" "$answer" ""
         fi
     done
     note "$number scripts"

@@ -43,7 +43,7 @@ queued() {
     gw "tc -s qdisc show dev $1 root" | sed -n 's/^ *Sent \([0-9]*\) bytes.*/\1/p' | head -n 1
 }
 
-# shaper_sees DEVICE: of what arrives at the download at PORT, all goes through the shaper there.
+# shaper_sees DEVICE: all bytes of the download at PORT go through the shaper there.
 shaper_sees() {
     local queued had
     queued=$(queued "ifb4$1")
@@ -88,7 +88,7 @@ test_sqm_on_the_port() {
     stays_offloaded
 }
 
-# igmp_on: what lan asks for is fetched from the line.
+# igmp_on: groups that lan asks for are fetched from the line.
 igmp_on() {
     is_openwrt && package igmpproxy /etc/init.d/igmpproxy
     at_the_end "igmp_off"

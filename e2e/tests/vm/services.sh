@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What people set up on the first evening, with the flowtable on: each service works, and its flows
+# Services that people set up on the first evening, with the flowtable on: each works, and its flows
 # are offloaded. WAN services are in services-line.sh.
 
 test_static_lease() {
@@ -129,7 +129,7 @@ test_upnp() {
     soon 5 nothing_at isp "$(wan_address)" 8081
 }
 
-# asked NAME: what the gateway's name server says to h10.
+# asked NAME: the answer of the gateway's name server to h10.
 asked() { h10 "busybox nslookup -type=a $1 10.10.10.1"; }
 answered() { asked "$1" | sed '1,/^$/d' | grep -q 'Address.* 203\.0\.113\.1$'; }
 # No answer at all is not one.
@@ -293,7 +293,7 @@ excluded() {
     soon 10 on_path slow/excluded --proto tcp --text "$port"
 }
 
-# new_system: all that was written is gone, as after an upgrade. What tests keep goes with it.
+# new_system: all that was written is gone, as after an upgrade. Files of the tests go with it.
 new_system() {
     local kept
     kept=$(mktemp)
@@ -330,7 +330,7 @@ $WEB_FORWARD"
     # shellcheck disable=SC2064 # now
     at_the_end "gw rm -f /etc/fastpath/e2e; rm -f $backup"
     for name in config/fastpath config/network config/firewall fastpath/e2e; do
-        has "what sysupgrade keeps" "$(gw sysupgrade -l)" "/etc/$name"
+        has "the files that sysupgrade keeps" "$(gw sysupgrade -l)" "/etc/$name"
     done
     gw 'sysupgrade -b /tmp/backup.tgz && cat /tmp/backup.tgz' >"$backup"
     new_system

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What the page administers of the gateway itself, through the objects that it uses: the log, the
-# line up and down, passwords, backups, images.
+# Administration of the gateway itself, through the objects that the page uses: the log, the line
+# up and down, passwords, backups, images.
 
 root() { session root fastpath; }
 cgi() { echo "http://127.0.0.1:$(lab_port GW_HTTP)/cgi-bin/$1"; }
@@ -49,11 +49,11 @@ log_lines() {
 }
 log_has() { log_lines "$1" "$SINCE" | grep -q -- "$2"; }
 
-# procd takes what a service prints on its standard error for an error.
+# procd logs a service's lines on its standard error as errors.
 test_only_faults_are_errors_of_the_log() {
     local id wrong SINCE
     id=$(root)
-    # What nft says of a table that it refuses takes several lines, and earlier tests have such.
+    # nft's message on a table that it refuses has several lines, and earlier tests have such.
     SINCE=$(gateway_ms)
     gw '/etc/init.d/fastpathd restart'
     soon 15 engine_is flowtable
@@ -99,7 +99,7 @@ test_backup_is_taken_and_restored() {
     # GNU tar refuses it, BusyBox's drops the dots.
     restored "$id" "$folder/upwards" >/dev/null
     has "configuration after upwards" "$(gw cat /etc/config/network)" 10.10.10.9
-    same "what leads upwards" "$(gw 'ls /tmp/escaped 2>/dev/null; rm -f /escaped')" ""
+    same "a path upwards" "$(gw 'ls /tmp/escaped 2>/dev/null; rm -f /escaped')" ""
     same "answer" "$(restored "$id" "$folder/good" | jq -c .result[1].code)" 0
     gw 'rm /etc/uci-defaults/10_disable_services
         sed -i "/^# later/d" /etc/config/system; [ -s /etc/config/system ] || rm /etc/config/system'

@@ -54,7 +54,7 @@ in_force() { change "$1" pending '{}' | jq -e '.pending.in_force == true'; }
 
 status() { rpc "$1" fastpath.wireless status '{}' | jq -c '.result[1]'; }
 
-# said_of_radio SESSION FILTER: what jq makes of the first radio.
+# said_of_radio SESSION FILTER: jq's result for the first radio.
 radio_is() { status "$1" | jq -e ".radios[0] | $2"; }
 
 # in_vlan DEVICE VID: it is there without a tag, and nowhere else.

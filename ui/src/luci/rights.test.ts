@@ -15,7 +15,7 @@ const acl = JSON.parse(readFileSync(aclFile, 'utf8')) as Record<
   { description: string; read: Group; write: Group }
 >;
 
-/** What changes something on the router; everything else only reads. */
+/** Calls that change something on the router; all others only read. */
 const writes = [
   ...['engine', 'flush', 'block_release', 'reinspect', 'rules_update'].map(
     (each) => `fastpath ${each}`,
@@ -103,14 +103,14 @@ describe('luci-app-fastpath.json', () => {
     });
   });
 
-  it('lets a reader call what only reads, and nothing else', () => {
+  it('lets a reader make the calls that only read, and no others', () => {
     const reads = [...called].filter((call) => !writes.includes(call) && !open.includes(call));
     expect(granted(group.read)).toEqual(expect.arrayContaining(reads));
     const more = granted(group.read).filter((call) => !reads.includes(call));
     expect(more.filter((call) => !whole(call) || writes.includes(call))).toEqual([]);
   });
 
-  it('lets a writer call what changes something, and nothing else', () => {
+  it('lets a writer make the calls that change something, and no others', () => {
     const changes = [...called].filter((call) => writes.includes(call));
     expect(granted(group.write)).toEqual(expect.arrayContaining(changes));
     const more = granted(group.write).filter((call) => !changes.includes(call));

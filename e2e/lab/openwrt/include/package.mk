@@ -6,11 +6,11 @@ define lab_newline
 
 endef
 
-# What Package/NAME may set, each time anew.
+# Variables that each Package/NAME may set.
 lab_fields:=SECTION CATEGORY SUBMENU TITLE DEPENDS PKGARCH USERID MENU
 
-# BuildPackage NAME: prepare, the package's own recipe, then what a package manager would check.
-# lab-fields prints what the package says of itself, one `NAME FIELD: value` a line.
+# BuildPackage NAME: prepare, the package's own recipe, then the checks of a package manager.
+# lab-fields prints the package's fields, one `NAME FIELD: value` a line.
 define BuildPackage
 $(foreach field,$(lab_fields),$(eval $(field):=))
 $(eval $(call Package/$(1)))

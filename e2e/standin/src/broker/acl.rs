@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What a client that is not root may do on the bus: `/usr/share/acl.d/*.json`, one file a user
+//! Rights on the bus of clients that are not root: `/usr/share/acl.d/*.json`, one file a user
 //! or group, as ubusd reads them.
 
 use std::path::Path;

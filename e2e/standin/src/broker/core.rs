@@ -13,7 +13,7 @@ use super::events::Pattern;
 /// ubusd's own objects have ids below this.
 pub(super) const FIRST_FREE_ID: u32 = 1024;
 
-/// What a request comes to.
+/// The verdict on a request.
 pub(super) enum Verdict {
     /// A status frame ends it.
     Status(Status),

@@ -28,7 +28,7 @@ pub enum ServeError {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
     /// The socket cannot be made.
@@ -36,7 +36,7 @@ pub enum ServeError {
     Listen {
         /// The socket.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
 }
@@ -96,7 +96,7 @@ fn bind(path: &Path) -> Result<UnixListener, ServeError> {
         _ => {}
     }
     let listener = UnixListener::bind(path).map_err(listen)?;
-    // As ubusd: everybody may connect, and what a client may do depends on who it is.
+    // As ubusd: everybody may connect, and a client's rights depend on its user.
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o666)).map_err(listen)?;
     Ok(listener)
 }

@@ -19,7 +19,7 @@ const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 pub(crate) enum Payload {
     /// Everything at once, with its length.
     Sized(Option<Bytes>),
-    /// Everything at once, in a chunk: what uhttpd does with generated answers.
+    /// Everything at once, in a chunk, as uhttpd sends generated answers.
     Chunk(Option<Bytes>),
     /// Chunks as they arrive.
     Stream(mpsc::Receiver<Bytes>),
@@ -94,7 +94,7 @@ pub(crate) fn sized(status: StatusCode, bytes: Vec<u8>) -> Response<Payload> {
     answer(status, Payload::Sized(Some(Bytes::from(bytes)).filter(|bytes| !bytes.is_empty())))
 }
 
-/// A page that says what went wrong.
+/// A page that describes the error.
 pub(crate) fn error_page(status: StatusCode, text: &str) -> Response<Payload> {
     let title = status.canonical_reason().unwrap_or_default();
     let page = format!("<h1>{title}</h1>{text}");

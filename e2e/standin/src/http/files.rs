@@ -40,7 +40,7 @@ pub(crate) fn get(root: &Path, path: &str, headers: &HeaderMap) -> Response<Payl
     };
     let Some(relative) = decode(path).and_then(|path| below(&path)) else { return not_found() };
     let mut file = root.join(relative);
-    // A link may point outside: what counts is where it leads.
+    // A link may point outside: its target counts.
     let (Ok(real), Ok(real_root)) = (file.canonicalize(), root.canonicalize()) else {
         return not_found();
     };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What browsers send of a form.
+//! Forms as browsers send them.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub(crate) struct Part<'a> {
     pub(crate) data: &'a [u8],
 }
 
-/// What separates the parts.
+/// The boundary between the parts.
 pub(crate) fn boundary(headers: &HeaderMap) -> Option<String> {
     let kind = headers.get(CONTENT_TYPE)?.to_str().ok()?;
     let rest = kind.strip_prefix("multipart/form-data;")?;

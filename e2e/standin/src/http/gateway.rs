@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What a request of the web may do on the bus: every call is checked with `session access`.
+//! Rights on the bus of requests of the web: every call is checked with `session access`.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -6,7 +6,7 @@ use ubus::{Entry, Map, Status};
 
 use super::gateway::Gateway;
 
-/// What uhttpd calls errors by.
+/// uhttpd's errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     Parse,

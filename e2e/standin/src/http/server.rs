@@ -132,7 +132,7 @@ async fn refuse(mut stream: TcpStream) {
     .await;
 }
 
-/// What a connection was that has ended.
+/// The kind of a connection that has ended.
 #[derive(PartialEq, Eq)]
 enum Ended {
     Subscriber,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Who may log in (`config login` in `/etc/config/rpcd`), with what password (there, or in the
+//! Who may log in (`config login` in `/etc/config/rpcd`), with which password (there, or in the
 //! shadow file), and which access groups that grants (`acl.d/*.json`).
 
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// What `user` may do if `password` is right; `None` if it is wrong or he may not log in.
+    /// The grants of `user` if `password` is right; `None` if it is wrong or he may not log in.
     #[must_use]
     pub fn log_in(&self, user: &str, password: &str) -> Option<Grants> {
         let text = std::fs::read_to_string(self.config.join("rpcd")).ok()?;

@@ -20,7 +20,7 @@ pub struct Session {
     ends: Option<Duration>,
     /// Its rights.
     pub grants: Grants,
-    /// What its owner keeps in it.
+    /// The values that its owner keeps in it.
     pub data: BTreeMap<String, Value>,
 }
 
@@ -31,7 +31,7 @@ impl Session {
         }
     }
 
-    /// What `session login` and `session list` answer.
+    /// The answer of `session login` and `session list`.
     #[must_use]
     pub fn describe(&self, id: &str, now: Duration) -> Map {
         let expires = self.ends.map_or(0, |end| end.saturating_sub(now).as_secs());

@@ -45,7 +45,7 @@ pub const METHODS: &[Method] = &[
     Method { name: "reload_config", policy: &[] },
 ];
 
-/// One call: its arguments, and what the caller may do.
+/// One call: its arguments, and the caller's rights.
 pub(super) struct Call<'a> {
     pub(super) args: &'a Map,
     pub(super) sessions: &'a mut Sessions,

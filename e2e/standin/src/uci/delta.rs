@@ -4,7 +4,7 @@
 use super::package::{Package, Value};
 use super::syntax::{is_name, is_type, quote, statements};
 
-/// What a change does.
+/// The operation of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are libuci's own")]
 pub enum Command {

@@ -76,12 +76,12 @@ impl Edit {
         outcome
     }
 
-    /// Sets options of a section: a list takes the place of what there was, and a value that is
+    /// Sets options of a section: a list replaces the former values, and a value that is
     /// there already does not count as a change.
     pub(super) fn merge(&mut self, section: &str, values: &Map) -> Result<(), Status> {
         let mut outcome = Ok(());
         for (option, value) in values {
-            // The last error counts, and what went well is done nevertheless.
+            // The last error counts, and edits without an error are done nevertheless.
             if let Err(status) = self.merge_one(section, option, value) {
                 outcome = Err(status);
             }

@@ -43,7 +43,7 @@ impl Value {
     }
 }
 
-/// `config TYPE 'name'` and what follows.
+/// `config TYPE 'name'` and its options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
     /// Its name; an anonymous section has one that is made up.

@@ -32,7 +32,7 @@ pub enum StoreError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
 }
@@ -54,7 +54,7 @@ pub struct Store {
     pub config: PathBuf,
     /// Folder of everything that ends with a reboot, `/var/run/rpcd`.
     pub run: PathBuf,
-    /// What a shell has staged and not committed, libuci's `/tmp/.uci`.
+    /// Changes that a shell has staged and not committed, libuci's `/tmp/.uci`.
     pub staged: PathBuf,
 }
 

@@ -116,7 +116,7 @@ impl Bus {
         answer.map(Value::Object).map_err(|error| error.status())
     }
 
-    /// What a caller gets when the plugin prints `text`.
+    /// The reply to a caller when the plugin prints `text`.
     pub(crate) fn printed(&self, text: &str) -> Result<Value, Status> {
         std::fs::write(self.plugins.join("test.plug.print"), text).unwrap();
         self.call("test.plug", "print", &json!({}))

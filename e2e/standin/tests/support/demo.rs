@@ -27,7 +27,7 @@ const METHODS: &[Method] = &[
     Method { name: "fail", policy: &[SESSION] },
     Method { name: "empty", policy: &[SESSION] },
     Method { name: "quit", policy: &[SESSION] },
-    // Not recorded: never answers, for the tests of what happens then.
+    // Not recorded: never answers, for the tests of timeouts.
     Method { name: "hang", policy: &[SESSION] },
 ];
 

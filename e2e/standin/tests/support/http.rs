@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// An answer; `body` is what the chunks hold.
+/// An answer; `body` is the contents of the chunks.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
     pub(crate) status: String,

@@ -44,7 +44,7 @@ config rule
 "#;
 
 const GROUP: &str = r#"{"luci-app-fastpath": {
-  "description": "What the recordings were made with",
+  "description": "Rights for the recordings",
   "read": {
     "ubus": {
       "fastpath.demo": ["echo", "empty", ":subscribe"],
@@ -65,7 +65,7 @@ const GROUP: &str = r#"{"luci-app-fastpath": {
 const UNAUTHENTICATED: &str =
     r#"{"unauthenticated": {"read": {"ubus": {"session": ["access", "login"]}}}}"#;
 
-/// What the tests talk to.
+/// The router under test.
 pub(crate) struct Router {
     /// `host:port` of the web server.
     pub(crate) address: String,

@@ -283,7 +283,7 @@ BEGIN {
     }
     arg = ARGV[i + 1]
     arg2 = ARGV[i + 2]
-    # What is left to read is standard input.
+    # Only standard input is left to read.
     ARGC = 1
     if (ARGV[i] != "batch") {
         carry_out(ARGV[i])

@@ -6,7 +6,7 @@
 RULES_URL=http://203.0.113.1/rules
 # Checksums have to come over TLS: who changes the archive could change them, too.
 SUMS_URL=https://lab.example/rules
-# What the rules of the good archives find: /mark-1.txt and /mark-2.txt.
+# The rules of the good archives, which match /mark-1.txt and /mark-2.txt.
 MARK_1=9000001
 MARK_2=9000002
 

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Which CPU does what, as the kernel has it.
+# The CPUs of each task, as the kernel has them.
 
 several_cpus() { [ "$(cpus)" -ge "$1" ] || skip "the gateway has $(cpus) CPU; LAB_SMP=$1"; }
 

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2034 # names are for the tests
-# The eBPF engine, and what the gateway's kernel does when: its events, and each call that changes
-# the maps of the programs, are written down where they happen, by its own clock.
+# The eBPF engine, and a trace of the gateway's kernel: its events, and each call that changes
+# the maps of the programs, are recorded where they happen, by its own clock.
 
 # engine_ebpf: in force on all ports.
 engine_ebpf() {
@@ -45,8 +45,8 @@ kernel_saw() {
 # kernel_took PORT: bytes of them.
 kernel_took() { conntrack_bytes "$1" | { read -r up down && echo $((up + down)); }; }
 
-# What passes the stack before a connection is carried depends on how fast machine and sender are;
-# how large its packets are, on merged ones. So bytes are compared, from when it is.
+# The number of bytes that pass the stack before a connection is carried depends on the speed of
+# machine and sender; the size of its packets, on merged ones. So bytes are compared, from then on.
 #
 # carried_from PORT: of that download of h10's, which is carried now.
 carried_from() {
@@ -84,7 +84,7 @@ watch() {
         echo >trace; echo 1 >events/e2e/enable"
 }
 
-# watched: lines of seconds, s for a packet's event or . for a process's, what, the rest.
+# watched: lines of seconds, s for a packet's event or . for a process's, its name, the rest.
 watched() {
     gw "cat $TRACING/trace" | sed -nE \
         's/^.* \[[0-9]+\] ..(.)[^ ]* +([0-9.]+): (news|flow|put|out): \(.*\) /\2 \1 \3 /p'

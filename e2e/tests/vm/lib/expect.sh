@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What a test says. A failed expectation ends the test.
+# Expectations and messages of a test. A failed expectation ends the test.
 
 # Not on the standard output, which may be assigned to a variable.
 fail() {
@@ -35,8 +35,8 @@ between() {
         fail "$1 is $2, not between $3 and $4"
 }
 
-# How long to wait: SECONDS in a test are what an idle machine of the reference needs at the most. A
-# wait is ten times as long, times what this machine needs for the same work (pace.sh), and ends as
+# How long to wait: SECONDS in a test are the longest time on an idle machine of the reference. A
+# wait is ten times as long, times this machine's pace for the same work (pace.sh), and ends as
 # soon as its condition holds.
 PATIENCE=10
 
@@ -61,12 +61,12 @@ soon() {
                 "(this machine's load: $(cut -d ' ' -f -3 /proc/loadavg))"
         fi
         tries=$((tries + 1))
-        # What takes longer is asked for less often: an emulated machine has enough to do.
+        # A longer wait asks less often: an emulated machine has enough to do.
         if [ "$tries" -lt 15 ]; then sleep 0.1; else sleep 0.4; fi
     done
 }
 
-# until_still SECONDS COMMAND…: what COMMAND says has stopped changing.
+# until_still SECONDS COMMAND…: the output of COMMAND has stopped changing.
 until_still() {
     local seconds=$1
     shift

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2034 # names are for the tests
-# Frames in hexadecimal digits, each byte of them chosen here: what a kernel sends has numbers of
-# its own in it, and no two connections are equal.
+# Frames in hexadecimal digits, each byte of them chosen here: the frames of a kernel have numbers
+# of its own in them, and no two connections are equal.
 
-# What the next packets have. SUM none: UDP without a checksum.
+# Fields of the next packets. SUM none: UDP without a checksum.
 TOS=0 TTL=64 ID=1 FLAGS=10 SEQ=0 ACK=0 SUM=there
 
 # digits ADDRESS
@@ -32,7 +32,7 @@ digits() {
     esac
 }
 
-# sum_of DIGITS: what the Internet's checksum over them is, in digits.
+# sum_of DIGITS: the Internet checksum over them, in digits.
 sum_of() {
     local digits=$1 sum=0 at
     [ $((${#digits} % 4)) = 0 ] || digits+=00

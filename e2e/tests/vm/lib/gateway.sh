@@ -80,7 +80,7 @@ wan_is_down() { wan_says '.up | not'; }
 wan_address() { said '.wan[0].addresses[0] | sub("/.*"; "")' status; }
 internet() { h10 ping -c 1 -W 2 203.0.113.1; }
 
-# What every test begins with: the engine in force, the line up, packets through. Inspection is off,
+# The state before every test: the engine in force, the line up, packets through. Inspection is off,
 # unless the subject leaves it on: a start of Suricata takes ten seconds here.
 good_state() {
     if is_good >/dev/null 2>&1; then return 0; fi
@@ -93,7 +93,7 @@ good_state() {
     soon 10 internet
     case $CONFIG in
         inspect)
-            # It may be in line, and about to be started again with what the daemon wrote last.
+            # It may be in line, and about to be started again with the daemon's last configuration.
             soon 60 taken
             soon 60 working
             soon 60 own_rules_only
@@ -121,7 +121,7 @@ is_good() {
             .rules.state != "updating" and .rules.next_ms == 0))' <<<"$answers" && internet
 }
 
-# nothing_reloads: what reload_config or an event of an interface began has ended. procd begins a
+# nothing_reloads: reloads by reload_config or an event of an interface have ended. procd begins a
 # reload a second after the event, on a slow machine later. (The brackets keep pgrep from finding
 # its shell.)
 # shellcheck disable=SC2016 # the gateway expands it
@@ -133,7 +133,7 @@ nothing_reloads() {
 # The configuration that tests begin with, a file in /run/e2e: config, or inspect.
 CONFIG=${CONFIG:-config}
 
-# The names of files that stay on the gateway after a test. Without what programs keep for
+# The names of files that stay on the gateway after a test. Without the files that programs keep for
 # themselves at any time: records of changes, fetched rules, and the file a commit renames, which a
 # power cut may leave (libuci's is .network.uci-XXXXXX), and the file before that passwd keeps.
 FILES='find /etc /usr/sbin /usr/libexec /usr/share/rpcd /var/lib ! -type d ! -path "/etc/*-" |
@@ -152,7 +152,7 @@ leaves_nothing() {
 # Once, before the first test.
 # shellcheck disable=SC2016 # the gateway expands it
 prepare() {
-    # What an earlier run began with: its last test may have left Suricata in line for the next one.
+    # Files from the start of an earlier run stay: its last test may have left Suricata in line.
     gw '[ -e /run/e2e/config ] || {
             mkdir -p /run/e2e/etc && cp /etc/config/fastpath /run/e2e/config &&
                 { [ ! -d /sys/module/nf_conntrack_ftp ] || : >/run/e2e/with-ftp; } &&
@@ -274,7 +274,7 @@ keep_over_power() {
     gw 'cp -a /run/e2e /etc/e2e.kept && sync'
 }
 
-# power_goes_and_comes: where both are one machine, the peers lose what they had in memory, too.
+# power_goes_and_comes: where both are one machine, the peers lose their memory, too.
 power_goes_and_comes() {
     cut_power gw || return
     power_on gw
@@ -290,7 +290,7 @@ configure() {
 # cp_config_back: the configuration before all tests, and the reload.
 cp_config_back() { gw 'cp /run/e2e/config /etc/config/fastpath; /etc/init.d/fastpathd reload'; }
 
-# daemon_log: what the daemon said since mark_log.
+# daemon_log: the daemon's log since mark_log.
 # shellcheck disable=SC2016 # the gateway expands it
 mark_log() {
     gw 'for file in /var/log/fastpathd.*; do wc -l <"$file" >"/run/e2e/${file##*/}"; done'
@@ -317,7 +317,7 @@ refusal_names() {
 }
 
 # refused TEXT PART…: a reload of TEXT is refused with every PART in the log and in the health;
-# what runs goes on.
+# the running configuration stays.
 refused() {
     local text=$1 before
     shift

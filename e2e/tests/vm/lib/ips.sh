@@ -116,8 +116,8 @@ dropped() {
     end bad
 }
 
-# after_file HOST PORT ADDRESS: a file of 2 MiB, then the bad page on the same connection; what
-# arrived of both, in bytes, and the number of connections.
+# after_file HOST PORT ADDRESS: a file of 2 MiB, then the bad page on the same connection; prints
+# how many bytes of both arrived, and the number of connections.
 after_file() {
     "$1" "curl -gs -m $(patient 5) --local-port $2 -w '%{size_download} %{num_connects} ' \
         -o /dev/null http://$(bracketed "$3")/2.bin -o /dev/null http://$(bracketed "$3")/id.txt ||

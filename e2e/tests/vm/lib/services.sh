@@ -50,7 +50,7 @@ stop_service() {
     gw 'file=/run/e2e/'"$1"'.pid; [ ! -e $file ] || { kill "$(cat $file)"; rm -f $file; }'
 }
 
-# settings FILE: /etc/config/FILE from stdin; settings_back FILE restores what there was.
+# settings FILE: /etc/config/FILE from stdin; settings_back FILE restores the former file.
 settings() {
     gw "[ -e /run/e2e/before.$1 ] || [ ! -e /etc/config/$1 ] ||
             cp /etc/config/$1 /run/e2e/before.$1

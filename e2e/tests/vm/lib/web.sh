@@ -6,7 +6,7 @@ NOBODY=00000000000000000000000000000000
 
 ubus_url() { echo "http://127.0.0.1:$(lab_port GW_HTTP)/ubus"; }
 
-# post BODY: what comes back, whatever it is.
+# post BODY: the answer, whatever it is.
 post() { curl -sS -m "$(patient 3)" -H 'Content-Type: application/json' -d "$1" "$(ubus_url)"; }
 
 # rpc SESSION OBJECT METHOD ARGUMENTS: the whole answer.

@@ -3,7 +3,7 @@
  * denied, absent, gone, slowed, failed). */
 
 /**
- * Why a call failed, by what the page does about it:
+ * Why a call failed, by the reaction of the page:
  *
  * - `unreachable`: no answer, or not one from the router; keep the known state and retry.
  * - `session`: the session is unknown or has expired; log in again.

@@ -7,7 +7,7 @@
 export type Setting = string | string[];
 
 /**
- * What each method of the ubus object `fastpath.change` takes and answers.
+ * Arguments and answers of each method of the ubus object `fastpath.change`.
  */
 export interface ChangeApi {
   /**

@@ -2,7 +2,7 @@
 // Made by `npm run types` from feeds/fastpathd/src/schema. Do not edit.
 
 /**
- * What each method of the ubus object `fastpath.wireless` takes and answers.
+ * Arguments and answers of each method of the ubus object `fastpath.wireless`.
  */
 export interface WirelessApi {
   /**

@@ -84,7 +84,7 @@ export type IpsAction = 'inspect' | 'none' | 'always';
 export type Level = 'ok' | 'notice' | 'warning' | 'error';
 
 /**
- * What each method of the ubus object `fastpath` takes and answers.
+ * Arguments and answers of each method of the ubus object `fastpath`.
  */
 export interface FastpathApi {
   /**

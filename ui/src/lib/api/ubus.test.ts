@@ -57,7 +57,7 @@ describe('call', () => {
     expect(await kindOf(router(answer).ubus.call('fastpath', 'status', {}))).toBe(kind);
   });
 
-  it('asks again for what rpcd has lost, once, and only for what reads', async () => {
+  it('repeats a call whose answer rpcd has lost, once, and only if it reads', async () => {
     const lost = '{"jsonrpc":"2.0","id":1,"result":[5]}';
     const calls = async (method: string, answers: string[]) => {
       const { ubus, asked } = router(() => Promise.resolve(new Response(answers.shift())));

@@ -10,8 +10,8 @@ import type { RequestPace } from './pace';
 export const NULL_SESSION = '0'.repeat(32);
 
 /**
- * What only reads, of the objects that rpcd runs a program for. rpcd loses such an answer now and
- * then when two callers ask at once (since March 2026 it closes a program's pipes twice).
+ * Calls that only read, of the objects that rpcd runs a program for. rpcd occasionally loses such
+ * an answer when two callers ask at once (since March 2026 it closes a program's pipes twice).
  */
 const REPEATED = /^fastpath\.\w+ (get|list|check|run|pmtu|login)$/;
 

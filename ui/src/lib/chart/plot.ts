@@ -4,7 +4,7 @@
 
 import type { Stack } from './stack';
 
-/** What a chart shows, and how large: times in seconds, heights in bits per second. */
+/** The ranges of a chart, and its size: times in seconds, heights in bits per second. */
 export interface Frame {
   width: number;
   height: number;
@@ -52,7 +52,7 @@ function spans(row: readonly number[], below: readonly number[], first: number) 
 
 /**
  * The areas of each row of the stack, each from the row below it up to its own. Where a row has no
- * height it has no area: its edge would be a line in the colour of what carried nothing.
+ * height it has no area: its edge would be a line in the colour of an idle path.
  */
 export function areas(stack: Stack, frame: Frame): string[] {
   const [times = [], ...rows] = stack;

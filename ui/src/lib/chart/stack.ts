@@ -38,7 +38,7 @@ export interface Digest {
   offloaded: number;
 }
 
-/** What the chart says, in four numbers; null when nothing was carried. */
+/** The chart in four numbers; null when nothing was carried. */
 export function digest(samples: readonly Sample[]): Digest | null {
   let peak = 0;
   let peakAt_ms = 0;

@@ -21,7 +21,7 @@ export function has(list: string, cpu: number): boolean {
   });
 }
 
-/** What runs on a CPU now. What may run anywhere belongs to none and is left out. */
+/** The work on a CPU now, without work that may run on any CPU. */
 export function residents(plan: CpuPlan, cpu: number): Resident[] {
   const all = plan.cpus.filter(({ online }) => online).map((each) => each.cpu);
   const anywhere = (list: string) => all.length > 1 && all.every((each) => has(list, each));
@@ -51,7 +51,7 @@ export function residents(plan: CpuPlan, cpu: number): Resident[] {
   return found;
 }
 
-/** What runs on a CPU, by kind. */
+/** The work on a CPU, by kind. */
 export function groupsOf(
   found: readonly Resident[],
 ): { kind: Resident['kind']; members: Resident[] }[] {
@@ -59,7 +59,7 @@ export function groupsOf(
   return kinds.map((kind) => ({ kind, members: found.filter((each) => each.kind === kind) }));
 }
 
-/** What a CPU is busy with. */
+/** How a CPU's busy time is divided. */
 export function shares({ busy, softirq, user }: Cpu): { part: Part; share: number }[] {
   const system = Math.max(0, busy - softirq - user);
   return [

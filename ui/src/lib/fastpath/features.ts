@@ -9,7 +9,7 @@ type Sections = Pick<Draft, 'all' | 'set' | 'add' | 'remove'>;
 
 const FILE = 'fastpath';
 
-/** The section that says what the fast path is. */
+/** The section that configures the fast path. */
 export const main = (draft: Pick<Sections, 'all'>): Section | undefined =>
   draft.all(FILE, 'fastpath')[0];
 

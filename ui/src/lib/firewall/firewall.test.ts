@@ -48,7 +48,7 @@ const zoneOf = (name: string) => {
 };
 
 describe('the matrix', () => {
-  it('has what rules in force allow', () => {
+  it('has the forwardings that the rules in force allow', () => {
     expect(reaches(draft, 'lan', 'wan')).toBe('yes');
     expect(reaches(draft, 'iot', 'lan')).toBe('no');
     draft.add('firewall', 'forwarding', { src: '*', dest: 'wan' });
@@ -84,7 +84,7 @@ describe('a zone of guests', () => {
     expect(isIsolated(draft, guest)).toBe(true);
     const rules = draft.all('firewall', 'rule').map((each) => each.values);
     expect(rules.map((each) => each['dest_port'])).toEqual(['67', '547', '53', undefined]);
-    // Of ICMPv6 what IPv6 does not work without, and no ping.
+    // The types of ICMPv6 that IPv6 requires, and no ping.
     expect(rules[3]).toMatchObject({ proto: 'icmp', family: 'ipv6' });
     expect(rules[3]?.['icmp_type']).toEqual(
       expect.arrayContaining(['router-solicitation', 'neighbour-solicitation', 'packet-too-big']),

@@ -19,7 +19,7 @@ function edited(edit: Edit): string[] {
 }
 
 /**
- * What the page requires of a port forward, which is more than fw4 does: fw4 skips one without
+ * The page's requirements for a port forward, which are stricter than fw4's: fw4 skips one without
  * `src`, finds `dest` by the address, and forwards all ports where none is named. Without a host
  * and a port it loads no rules at all.
  */

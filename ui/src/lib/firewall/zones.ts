@@ -87,7 +87,7 @@ export function zoneName(network: string, zones: readonly Zone[]): string {
 }
 
 /**
- * What guests need from the router: addresses and names. Without neighbour discovery there is no
+ * Services of the router for guests: addresses and names. Without neighbour discovery there is no
  * IPv6 between them at all, and without ICMPv6 errors large packets get lost.
  */
 const services: { name: string; values: Options }[] = [

@@ -7,7 +7,7 @@ import { isPath } from '../path/path';
 
 export type Group = NonNullable<FlowsQuery['group']>;
 
-/** What the table shows, as it stands in the address. */
+/** The view of the table, as it stands in the address. */
 export interface View {
   text: string;
   path: Path[];
@@ -77,7 +77,7 @@ export function unfiltered(view: View): View {
   return { ...view, text: '', path: [], proto: '', vlan: 0, host: '', reason: '' };
 }
 
-/** Single flows of one group: what a click on its row asks for. */
+/** The view of a group's single flows, which a click on its row opens. */
 export function intoGroup(view: View, key: string): View {
   const flat: View = { ...view, group: '', sort: DEFAULT_SORT, desc: true };
   switch (view.group) {

@@ -22,7 +22,7 @@ export function rowsOf(page: FlowPage): Row[] {
 }
 
 /**
- * The held rows with what the new page knows of them: figures move on, nothing changes its place.
+ * The held rows with their figures from the new page; no row changes its place.
  */
 export function inPlace(held: readonly Row[], fresh: readonly Row[]): Row[] {
   const known = new Map(fresh.map((row) => [row.key, row]));

@@ -33,7 +33,7 @@ export class FlowWindow {
   /** Pointer or focus is on the rows. */
   reading = $state(false);
 
-  /** Nothing is asked before it is known what for. */
+  /** Null until the first query is known; nothing is requested before. */
   private query: FlowsQuery | null = null;
   private visible: Range = { first: 0, end: 40 };
   private pending: { rows: readonly Row[]; offset: number } | null = null;

@@ -21,7 +21,7 @@ export type Line = Omit<Api.Line, 'label' | 'what'> & Partial<Api.Line>;
 /** The content of a change: edits, or the number of an older change to undo. */
 export type Wanted = { edits: readonly Edit[] } | { undo: number };
 
-/** What a change would do. */
+/** The effects of a change that is not applied yet. */
 export interface Review {
   problems: Problem[];
   diff: Line[];
@@ -44,11 +44,11 @@ export type Ended = Api.Ended;
 /** A change that has ended, with its diff. */
 export type Done = Omit<Api.Past, 'diff'> & { diff: Line[] };
 
-/** How a change of this page is proved and what its end leads to. */
+/** How a change of this page is proved, and the action at its end. */
 export interface Care {
   /** Asked before it is confirmed, in addition to the router's own state. */
   proof?: () => Promise<boolean>;
-  /** Done before the change is shown as kept: what shows the files has to show the new ones. */
+  /** Done before the change is shown as kept: screens of the files have to show the new ones. */
   reread?: () => Promise<void>;
 }
 
@@ -118,7 +118,7 @@ export class Change {
   outcome = $state<Outcome>('');
   /** The change that ended so. */
   ended = $state.raw<Ended | null>(null);
-  /** What the daemon refused of the last change of this page. */
+  /** Problems for which the daemon refused the last change of this page. */
   refused = $state.raw<readonly Problem[]>([]);
   /** The page made the pending one, and confirms it when it can. */
   own = $state(false);
@@ -159,7 +159,7 @@ export class Change {
     }
   }
 
-  /** What takes a change back only the router knows: it has the values of before. */
+  /** The edits that undo a change come from the router, which has the previous values. */
   private async editsOf(wanted: Wanted): Promise<readonly Edit[]> {
     if ('edits' in wanted) return wanted.edits;
     const reply = await this.router.ask('undo', { id: wanted.undo }, undefined, APPLY_MS);
@@ -257,7 +257,7 @@ export class Change {
   }
 }
 
-/** No answer is what a change of the network may lead to; a refusal will not change. */
+/** A change of the network may prevent an answer, which is tolerated; a refusal is final. */
 function tolerated(fault: unknown): void {
   if (!(fault instanceof Fault)) throw fault;
   if (fault.kind === 'session') throw fault;

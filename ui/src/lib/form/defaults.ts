@@ -2,7 +2,7 @@
 /** Defaults of options of `/etc/config/fastpath` on the page; the daemon's are in the crates'
  * `settings.rs`. */
 
-/** What an option of `/etc/config/fastpath` means when it is absent, by type of section. */
+/** Defaults of absent options of `/etc/config/fastpath`, by type of section. */
 export const defaults = {
   fastpath: { enabled: '1', engine: 'flowtable', hook: 'auto', on_exit: 'keep' },
   ips: {

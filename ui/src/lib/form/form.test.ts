@@ -67,7 +67,7 @@ describe('edits', () => {
   });
 });
 
-describe('what a change opens to the Internet', () => {
+describe('exposures to the Internet by a change', () => {
   const exposed = (code: string, to: string, zone = 'wan'): Exposure => ({
     code,
     zone,
@@ -227,7 +227,7 @@ describe('a change', () => {
     expect(rpcd.asked[3]?.[1]).toMatchObject(network);
   });
 
-  /** Follows for a time, with what the router says of the change meanwhile. */
+  /** Follows the change for a time, in the state that the router reports meanwhile. */
   async function followed(in_force: boolean | null, ms: number): Promise<boolean> {
     rpcd.answers['pending'] = { pending: { ...pending, in_force }, last: null };
     const stop = new AbortController();
@@ -266,7 +266,7 @@ describe('a change', () => {
     expect(storage.size).toBe(0);
   });
 
-  it('is shown as kept when the draft has what the router has', async () => {
+  it("is shown as kept when the draft has the router's values", async () => {
     const seen: string[] = [];
     const reread = () => {
       seen.push(change.outcome, change.pending === null ? 'ended' : 'pending');
@@ -282,7 +282,7 @@ describe('a change', () => {
     expect(seen).toHaveLength(2);
   });
 
-  it('of a section is not written over with what the draft had before it', async () => {
+  it('of a section is not overwritten with earlier values of the draft', async () => {
     const files = (target: string) => ({
       configs: {
         fastpath: [{ section: 'a', type: 'policy', anonymous: false, values: { target } }],

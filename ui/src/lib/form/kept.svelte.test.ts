@@ -4,7 +4,7 @@ import type { App } from '../shell/app.svelte';
 import { changeOf } from './change.svelte';
 import { opened } from './opened.svelte';
 
-/** A screen as Svelte makes it: what begins with it is its own, and ends when it is left. */
+/** A screen as Svelte makes it: it owns its effects, which end when it is left. */
 function show<T>(begin: () => T): { of: T; leave: () => void } {
   let of: T | undefined;
   const leave = $effect.root(() => void (of = begin()));

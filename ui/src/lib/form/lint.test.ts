@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 
 const eslint = new ESLint();
 
-/** What lint says of a file of this name. */
+/** The messages of lint about a file of this name. */
 async function said(filePath: string, code: string): Promise<string[]> {
   const [result] = await eslint.lintText(code, { filePath });
   return (result?.messages ?? [])
@@ -17,7 +17,7 @@ const screen = 'src/lib/form/Store.svelte';
 const derived = 'may outlive the component that owns it: a getter';
 const effect = 'may outlive the component that owns it: in a function that a component calls';
 
-it('no store has what would end with a component', { timeout: 300_000 }, async () => {
+it('no store has state that would end with a component', { timeout: 300_000 }, async () => {
   const one = 'export class Draft { a = $state(1); b = $derived(this.a + 1); }';
   const many = 'export class Draft { a = $state(1); b = $derived.by(() => this.a + 1); }';
   const built = 'export class Draft { constructor() { $effect(() => undefined); } }';

@@ -26,7 +26,7 @@ export type Edit = { config: string } & (
   | { op: 'order'; sections: string[] }
 );
 
-/** What stands for a secret in answers; sent back it means "as it is". */
+/** The placeholder for a secret in answers; sent back it means "unchanged". */
 export const MASK = '•••';
 
 const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);

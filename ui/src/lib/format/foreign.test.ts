@@ -6,7 +6,7 @@ import Foreign from './Foreign.svelte';
 
 const html = (text: string, limit = 300) =>
   render(Foreign, { props: { text, limit, whole: true } }).body;
-/** What a reader sees: the text between the tags. */
+/** The text that a reader sees: without tags. */
 const seen = (text: string, limit?: number) =>
   html(text, limit)
     .replaceAll(/<[^>]*>/g, '')
@@ -21,7 +21,7 @@ describe('foreign text', () => {
     expect(seen(bait)).toContain(bait);
   });
 
-  it('spells out what turns the text around or is invisible', () => {
+  it('spells out characters that reverse the text or are invisible', () => {
     const turned = 'invoice\u202Egpj.exe';
     expect(html(turned)).not.toContain('\u202E');
     expect(seen(turned)).toContain('invoiceU+202Egpj.exe');

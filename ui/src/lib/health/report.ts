@@ -21,7 +21,7 @@ export interface Evidence {
   source: string;
 }
 
-/** What the router can do about a finding by itself. */
+/** The router's own remedy for a finding. */
 export interface Fix {
   /** A `change` of the configuration can be undone, a `step` takes effect at once. */
   kind: 'change' | 'step';
@@ -29,7 +29,7 @@ export interface Fix {
   edits?: readonly Edit[];
 }
 
-/** What one check of the doctor found; its texts are in English. */
+/** The result of one check of the doctor; its texts are in English. */
 export interface Finding {
   /** Stable, such as `flowtable-missing`. */
   id: string;
@@ -46,7 +46,7 @@ export interface Finding {
   fix: Fix | null;
 }
 
-/** What `fastpath.doctor run` answers. */
+/** The answer of `fastpath.doctor run`. */
 export interface Report {
   at_ms: number;
   took_ms: number;
@@ -70,7 +70,7 @@ export interface Group {
 
 const rank = (finding: Finding) => severities.indexOf(finding.severity);
 
-/** What there is to be read, by group; the group with the worst finding first. */
+/** Findings other than `ok`, by group; the group with the worst finding first. */
 export function groupsOf(findings: readonly Finding[]): Group[] {
   const groups = new Map<string, Finding[]>();
   for (const finding of findings.filter((each) => each.severity !== 'ok')) {

@@ -35,5 +35,5 @@ const names: Partial<Record<Term, string>> = {
   nfqueue: 'NFQUEUE',
 };
 
-/** What a word is called. */
+/** The name of a term. */
 export const nameOf = (term: Term): string => names[term] ?? k(`term.${term}` as MessageKey);

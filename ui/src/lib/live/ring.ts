@@ -4,7 +4,7 @@
 import type { History, Path, Paths } from '../api/types';
 import { paths } from '../path/path';
 
-/** What the paths carried at one moment, bits per second. */
+/** The rates of the paths at one moment, bits per second. */
 export interface Sample {
   at_ms: number;
   bps: Record<Path, number>;

@@ -10,7 +10,7 @@ import type { Live } from '../live/live.svelte';
 import { until } from '../live/pause';
 import { e } from './messages';
 
-/** What the option `hook` of the configuration may say. */
+/** Values of the option `hook` of the configuration. */
 export const wishes = ['auto', 'tcx', 'clsact', 'xdp-generic'] as const;
 export type Wish = (typeof wishes)[number];
 
@@ -39,7 +39,7 @@ export class HookChoice extends Command {
   constructor(
     private readonly change: Change,
     live: Pick<Live, 'report'>,
-    /** Asks what programs there are. */
+    /** Asks for the loaded programs. */
     private readonly ebpf: () => Promise<EbpfState>,
   ) {
     super(live, ({ kind, message }) =>

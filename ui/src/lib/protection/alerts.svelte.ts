@@ -21,7 +21,7 @@ const PAUSE_MS = 1000;
  */
 export class AlertFeed {
   alerts = $state.raw<readonly Alert[]>([]);
-  /** That match: those the daemon remembered at first, and what came since; null before that. */
+  /** That match: those the daemon remembered at first, and later ones; null before that. */
   total = $state<number | null>(null);
   /** Since the daemon's start. */
   seen = $state(0);

@@ -5,7 +5,7 @@ import { Fault } from '../api/errors';
 import type { Fastpath } from '../api/fastpath';
 import type { Blocks, Ips } from '../api/types';
 
-/** What the daemon says of the inspection, read again and again. */
+/** The daemon's report on the inspection, read periodically. */
 export class IpsReport {
   ips = $state.raw<Ips | null>(null);
   trouble = $state('');

@@ -7,7 +7,7 @@ import type { AlertFilter } from '../api/types';
 export const parts = ['now', 'policy', 'rules'] as const;
 export type Part = (typeof parts)[number];
 
-/** What the screen shows, as it stands in the address. */
+/** The view of the screen, as it stands in the address. */
 export interface View {
   part: Part;
   text: string;

@@ -35,7 +35,7 @@ export class App {
   readonly route: Route;
   readonly theme: Theme;
   readonly language: Language;
-  /** What holds the app: the document, or the shadow root that a host page gave. */
+  /** The root of the app: the document, or the shadow root that a host page gave. */
   readonly root: ParentNode;
   readonly onScreen: (screen: string, title: string) => void;
 

@@ -35,7 +35,7 @@ it('is fetched again after it could not be', async () => {
   await expect(fetchSheet(url)).resolves.toMatchObject({ text: '.button' });
 });
 
-it('goes again without what the host page has there', async () => {
+it("is removed without the host page's own style sheets", async () => {
   const { wear } = await import('./sheets');
   const [theirs, ours] = [new CSSStyleSheet(), new CSSStyleSheet()];
   const root = { adoptedStyleSheets: [theirs] } as unknown as ShadowRoot;

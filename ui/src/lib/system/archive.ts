@@ -16,7 +16,7 @@ export class ArchiveFault extends Error {
 }
 
 const BLOCK = 512;
-/** A configuration has some hundred kilobytes; this is what a small router's memory takes. */
+/** A configuration has some hundred kilobytes; this is the limit of a small router's memory. */
 const LONGEST = 32 * 1024 * 1024;
 
 /**

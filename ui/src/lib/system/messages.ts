@@ -6,7 +6,7 @@ import type en from './en.json';
 /** The messages of the screen System. */
 export const y = translator<keyof typeof en>('system');
 
-/** What a fault means here. */
+/** The message for a fault on this screen. */
 export function messageFor(fault: unknown): string {
   if (!(fault instanceof Fault)) throw fault;
   if (fault.kind === 'denied') return y('denied');

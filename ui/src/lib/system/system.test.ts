@@ -129,7 +129,7 @@ describe('users', () => {
     await draft.load();
   });
 
-  it('have roles by what they may write', () => {
+  it('have roles by their rights to write', () => {
     expect(usersOf(draft).map(({ role }) => role)).toEqual(['administrator', 'viewer']);
     draft.remove('rpcd', 'root');
     expect(hasAdministrator(draft)).toBe(false);
@@ -176,7 +176,7 @@ describe('users', () => {
     expect(usersOf({ all: root })[0]?.exposed, 'an administrator').toBe(false);
   });
 
-  it('lose what exposes them on demand, and with another password', () => {
+  it('lose the rights that expose them on demand, and with another password', () => {
     const exposed = { read: ['luci-base', 'luci-app-fastpath'] };
     const by = (change: (section: string) => void, section: string) => {
       draft.set('rpcd', section, exposed);

@@ -19,7 +19,7 @@ export interface User {
   exposed: boolean;
 }
 
-/** What a viewer reads: the page, and what everybody may before a login. */
+/** Access groups of a viewer: the page, and everybody's rights before a login. */
 const VIEWER = ['unauthenticated', 'luci-app-fastpath'];
 
 /**
@@ -79,7 +79,7 @@ export function renew(draft: Sections, { section, exposed }: User, password: str
   if (exposed) narrow(draft, section);
 }
 
-/** Names that rpcd and a log take: of letters, digits, and what joins them. */
+/** Names that rpcd and a log accept: letters, digits, and characters that join them. */
 export const isName = (name: string): boolean => /^[a-z_][\w.-]{0,31}$/i.test(name);
 
 /** Whether somebody is left who may change something. */

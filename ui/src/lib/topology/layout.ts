@@ -101,7 +101,7 @@ export function layOut(
   };
 }
 
-/** What the drawing says besides names and addresses. */
+/** Texts of the drawing besides names and addresses. */
 export interface Messages {
   internet: string;
   router: string;
@@ -205,7 +205,7 @@ function networkLines(network: Network): string[] {
   return [[named, address].filter((part) => part !== '').join(' · ')];
 }
 
-/** What a device of the uplink adds to the packets. */
+/** The headers that a device of the uplink adds to packets. */
 function layerLines(topology: Topology, link: Link, messages: Messages): string[] {
   const session = topology.pppoe.find((each) => each.device === link.name);
   if (session) return [messages.session(session.session)];

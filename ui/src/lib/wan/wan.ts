@@ -6,7 +6,7 @@ import type { Draft } from '../form/draft.svelte';
 import type { Spec } from '../form/Form.svelte';
 import { isOn, list, text } from '../form/sections';
 
-/** What PPPoE takes of each Ethernet frame (RFC 2516). */
+/** Bytes of each Ethernet frame that PPPoE uses (RFC 2516). */
 const PPPOE_BYTES = 8;
 /** With frames of this size the session carries 1500-byte packets (RFC 4638). */
 const FULL = 1500;

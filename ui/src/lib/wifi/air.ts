@@ -14,7 +14,7 @@ export const isPoint = (device: string): boolean => /^phy[\d.]+-ap\d+$|^wlan\d/.
 
 export type State = 'up' | 'off' | 'pending' | 'failed';
 
-/** What netifd says; nothing where the router has an older fastpath without this object. */
+/** The state from netifd; empty where the router has an older fastpath without this object. */
 export async function airOf(app: App, signal: AbortSignal): Promise<Air> {
   try {
     const reply = await app.api.request('fastpath.wireless', 'status', {}, signal);

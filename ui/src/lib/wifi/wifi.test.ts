@@ -82,7 +82,7 @@ describe('SSIDs', () => {
     expect(isPointOn(draft, home())).toBe(false);
   });
 
-  it('are added at each radio, with what the band allows', () => {
+  it('are added at each radio, with the encryption that the band allows', () => {
     addPoint(draft, wanted);
     const added = pointsOf(draft).slice(1);
     expect(added.map((each) => [text(each, 'device'), text(each, 'encryption')])).toEqual([

@@ -80,7 +80,7 @@ export function wrongWith({ ssid, encryption, key }: Wanted): Wrong[] {
   return wrong;
 }
 
-/** What a section is to say; an empty value takes an option away. */
+/** The options of a section; an empty value removes an option. */
 function values({ ssid, encryption, key, network, isolate }: Wanted): Options {
   return {
     ssid,

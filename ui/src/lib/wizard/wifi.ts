@@ -27,7 +27,7 @@ const at = (points: readonly Section[], radio: Section) =>
 
 export const wifiIsOn = (draft: Draft): boolean => radiosOf(draft).some(isRadioOn);
 
-/** What the first SSID into a network says; with OpenWrt's own name as good as none. */
+/** The settings of the first SSID into a network; one with OpenWrt's own name counts as none. */
 export function settingOf(
   draft: Draft,
   network: string,
@@ -38,7 +38,7 @@ export function settingOf(
   return { ssid: text(first, 'ssid'), key };
 }
 
-/** What the last review found wrong with the SSIDs of a network. */
+/** The problem of a network's SSIDs in the last review. */
 export const problemOf = (draft: Draft, network: string, option: 'ssid' | 'key'): string =>
   into(draft, network)
     .map((each) => draft.problem('wireless', each.section, option))
@@ -66,7 +66,7 @@ export function setPoints(
       addPoint(draft, { ssid, key, encryption, network, isolate, radio: section });
       continue;
     }
-    // What the owner chose stays while it takes a key, and 'none' of the first boot does not.
+    // The owner's choice stays while it takes a key; 'none' of the first boot does not.
     const now = text(known, 'encryption', 'none');
     const kept = !open && needsKey(now) ? now : encryption;
     draft.set('wireless', known.section, { ssid, key: open ? '' : key, encryption: kept });

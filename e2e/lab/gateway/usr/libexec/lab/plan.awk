@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# From what was wanted the last time, what is wanted now and what there is, to commands:
+# From the last wanted state, the state wanted now and the present state, to commands:
 #   awk -f plan.awk pass=last FILE pass=want FILE pass=have FILE
 # Each line is a stage (1 to 6), a space, and a line for: 1 ip, 2 bridge, 3 ip, 4 bridge, 5 ip,
-# 6 sh. What is wanted and not there is made; what was wanted once, is no more, and still there,
-# goes. All else belongs to somebody else and stays.
+# 6 sh. Wanted devices and settings that are missing are made; those that were wanted and still
+# exist are removed. All else belongs to somebody else and stays.
 
 pass == "last" {
     last[++lasts] = $0
@@ -13,7 +13,7 @@ pass == "last" {
 pass == "want" && !($0 in want) {
     want[$0] = 1
     wants[++count] = $0
-    # By what they are about; a device that is made anew loses the rest.
+    # By subject; a device that is made again loses the rest.
     if ($1 == "vdev" || $1 == "bridge" || $1 == "port") wanted_as[$1, $2] = $0
     if ($1 == "mtu" || $1 == "up" || $1 == "stp" || $1 == "mac") keyed[$1, $2] = 1
     if ($1 == "pvlan") keyed[$1, $2, $3] = 1
@@ -30,7 +30,7 @@ pass == "have" {
 
 function say(stage, command) { print stage " " command }
 
-# drop(NAME): the device goes, and what was made on it.
+# drop(NAME): removes the device, and all devices on it.
 function drop(name,    child) {
     if (name in gone) return
     gone[name] = 1
@@ -134,7 +134,7 @@ END {
     }
     for (i = lasts; i > 0; i--) undo(last[i])
     for (i = 1; i <= count; i++) make_device(wants[i])
-    # A VLAN device takes no longer frames than what it is on.
+    # A VLAN device takes no longer frames than its parent.
     for (i = 1; i <= count; i++) {
         split(wants[i], f, " ")
         if (f[1] != "mtu" || ("vdev", f[2]) in wanted_as) continue

@@ -3,7 +3,7 @@
 # `ip route`, `ip -6 route` and disable_ipv6 of each device behind each other, each after a line
 # `== NAME`. `gro` is not listed. `link N` names every device.
 
-# after(WORD): what follows it in the line.
+# after(WORD): the word that follows it in the line.
 function after(word,    i) {
     for (i = 1; i < NF; i++) if ($i == word) return $(i + 1)
     return ""

@@ -12,7 +12,7 @@ set_of() {
     [ $# -le 1 ] || set_text="{ $set_text }"
 }
 
-# protocol PROTOCOLS: sets `match`, and `ports` to what a port is matched by.
+# protocol PROTOCOLS: sets `match`, and `ports` to the expressions that match a port.
 protocol() {
     match=
     ports=
@@ -93,8 +93,8 @@ disabled() {
     [ "$enabled" = 0 ]
 }
 
-# rule SECTION ZONE HOOK: what a rule is in this chain. Without a source it is of what the gateway
-# sends itself.
+# rule SECTION ZONE HOOK: prints a rule for this chain. Without a source it matches the gateway's
+# own packets.
 rule() {
     ! disabled "$1" && ! is_left_out "$1" || return 0
     config_get src "$1" src
