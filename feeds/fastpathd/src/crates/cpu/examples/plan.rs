@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What would be done on this machine: `plan [--lines] [--no-inspection] DEVICE…` prints the answer
-//! of the method `cpu`, or the lines that would be written.
+//! The CPU plan for this machine: `plan [--lines] [--no-inspection] DEVICE…` prints the answer of
+//! the method `cpu`, or the lines to write.
 
 use std::collections::BTreeSet;
 use std::error::Error;

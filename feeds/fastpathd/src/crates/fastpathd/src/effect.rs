@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What the core asks to be done outside: one variant for each subsystem, which matches its own
+//! Effects: orders of the core to the outside. One variant for each subsystem, which matches its own
 //! effects whole.
 
 use crate::{bus, configuration, conntrack, cpu, ips, network, offload, rules};
