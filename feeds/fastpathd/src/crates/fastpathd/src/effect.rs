@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Effects: orders of the core to the outside. One variant for each subsystem, which matches its own
-//! effects whole.
+//! Effects: orders of the core to the outside. One variant for each subsystem, which matches
+//! its own effects whole.
 
 use crate::{bus, configuration, conntrack, cpu, ips, network, offload, rules};
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What reaches the daemon's loop: one variant for each subsystem, which matches its own events
-//! whole.
+//! Events of the daemon's loop: one variant for each subsystem, which matches its own events whole.
 
 use crate::{bus, configuration, conntrack, cpu, ips, network, offload, rules};
 

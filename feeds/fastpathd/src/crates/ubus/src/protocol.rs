@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What a ubus client does with each frame, without any I/O: it numbers requests, brings their
-//! answers together, and turns frames that ubusd sends on its own into [`Output`]s.
+//! The protocol of a ubus client without any I/O: numbers requests, puts their answers together,
+//! and turns frames that ubusd sends on its own into [`Output`]s.
 //!
 //! `T` is whatever the driver keeps with a request to find who asked.
 
