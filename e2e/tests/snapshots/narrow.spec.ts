@@ -18,7 +18,7 @@ const content: Record<string, readonly (string | RegExp)[]> = {
   ],
   flows: [],
   protection: [
-    ...['Inspection', 'Alerts', 'Inspected and offloaded', 'Blocked addresses', 'What can be seen'],
+    ...['Inspection', 'Alerts', 'Inspected and offloaded', 'Blocked addresses', 'Visibility'],
     ...['Suricata', 'CPU assignment', 'Queues and CPUs'],
   ],
   policy: ['Inspection policies', /^Inspection$/],
