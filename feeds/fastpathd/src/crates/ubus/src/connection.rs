@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The task that owns the socket, and what its owner sees of it. Limits: 256 incoming messages, 8
+//! The task that owns the socket, and the owner's handle to it. Limits: 256 incoming messages, 8
 //! MiB unsent, 10 s for ubusd's greeting. It does not reconnect: its owner does.
 
 use std::io;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Carries out what inspection needs: instructions for Suricata's init script, reload of its rules,
+//! Carries out effects of inspection: instructions for Suricata's init script, reload of its rules,
 //! blocks in nft and the end of blocked flows, re-inspection of all connections.
 
 use std::net::IpAddr;
