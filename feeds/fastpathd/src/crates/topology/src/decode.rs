@@ -14,7 +14,6 @@ use netlink_bindings::rt_neigh::{Ndmsg, NeighbourAttrs};
 use netlink_bindings::rt_route::{RouteAttrs, Rtmsg};
 
 use crate::change::Change;
-use crate::pppoe::in_order;
 use crate::routes::Prefix;
 use crate::rules::RoutingRule;
 use crate::types::{
@@ -212,7 +211,7 @@ fn port_vlans(index: u32, attrs: &[u8]) -> BridgeVlan {
             }));
         }
     }
-    let mut vlans = in_order(vlans.into_iter());
+    vlans.sort_unstable();
     vlans.dedup();
     BridgeVlan { index, vlans }
 }
