@@ -106,7 +106,7 @@ pub struct Outcome {
     pub why: Option<NotNative>,
 }
 
-/// Attaches to all devices: at `wish`, or at the best attach point that all support. Programs at
+/// Attaches to all devices: at `chosen`, or at the best attach point that all support. Programs at
 /// other devices stay.
 ///
 /// # Errors
@@ -117,12 +117,12 @@ pub fn attach_all(
     folder: &Folder,
     dsa: Dsa,
     devices: Vec<Device>,
-    wish: Option<Hook>,
+    chosen: Option<Hook>,
 ) -> Result<Vec<Outcome>, SendError> {
     let at = |device: &Device, hook| {
         attach(folder, Attached { ifindex: device.ifindex, hook, dsa }).map(|()| hook)
     };
-    let outcomes = if let Some(hook) = wish {
+    let outcomes = if let Some(hook) = chosen {
         let each = devices.into_iter().map(|device| {
             let hook = at(&device, hook);
             Outcome { device, hook, why: None }

@@ -39,5 +39,5 @@ mod session;
 pub use bus::{Bus, BusError, Callee, Calling};
 pub use call::{Call, Refusal};
 pub use object::{Answer, Map, Method, Object, SESSION, Sample, map};
-pub use program::{Errand, main};
+pub use program::{Subcommand, main};
 pub use session::{Rights, UciSession};

@@ -39,5 +39,5 @@ pub use select::{Choice, Selector};
 pub use settings::{Hour, OwnRules, Settings};
 pub use state::{Outcome, SourceReport, SourceState, State, StateError};
 pub use store::{RuleStoreError, Store, current, previous, state};
-pub use update::{Progress, Surroundings, update};
+pub use update::{Progress, UpdateContext, update};
 pub use verify::{Key, VerifyError};

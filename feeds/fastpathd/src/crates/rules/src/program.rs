@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use crate::{Fetcher, Outcome, Progress, Request, RuleStoreError, State, Store, Surroundings};
+use crate::{Fetcher, Outcome, Progress, Request, RuleStoreError, State, Store, UpdateContext};
 
 const USAGE: &str = "usage: fastpath-rules update < REQUEST.json
        fastpath-rules rollback [STORE]
@@ -53,7 +53,7 @@ fn update() -> Result<ExitCode, Box<dyn Error>> {
     let Some(store) = take(&request.store)? else { return Ok(busy(&request.store)) };
     let path = std::env::var("PATH").unwrap_or_default();
     let fetcher = Fetcher::find(&path, Duration::from_secs(request.download_seconds));
-    let mut around = Surroundings {
+    let mut context = UpdateContext {
         store: &store,
         fetcher: fetcher.as_ref(),
         now_ms: now_ms(),
@@ -61,7 +61,7 @@ fn update() -> Result<ExitCode, Box<dyn Error>> {
             say(&json!({"event": "progress", "source": source, "step": step}));
         },
     };
-    let state = crate::update(&request, &mut around);
+    let state = crate::update(&request, &mut context);
     Ok(report(&state, "result"))
 }
 

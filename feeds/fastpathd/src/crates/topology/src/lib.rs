@@ -9,6 +9,7 @@ mod change;
 mod decode;
 #[cfg(test)]
 mod fixture;
+mod link_kind;
 mod link_path;
 mod lowest;
 mod model;

@@ -72,7 +72,7 @@ fn programs(report: &Value) -> Vec<Program> {
     report
         .map(|one| {
             let text = |key: &str| one[key].as_str().unwrap_or_default();
-            let (hook, word) = match text("hook") {
+            let (hook, hook_name) = match text("hook") {
                 "tcx" => (Some(Hook::Tc), "tcx"),
                 "clsact" => (Some(Hook::Tc), "clsact"),
                 "xdp" => (Some(Hook::Xdp), "xdp"),
@@ -80,7 +80,7 @@ fn programs(report: &Value) -> Vec<Program> {
                 _ => (None, ""),
             };
             let why = text(if hook.is_some() { "why" } else { "error" }).to_owned();
-            Program { device: text("device").to_owned(), hook, word, why }
+            Program { device: text("device").to_owned(), hook, hook_name, why }
         })
         .collect()
 }
@@ -101,7 +101,7 @@ mod tests {
             {"device": "lan2", "ifindex": 5, "dsa": "none", "hook": "xdp", "why": null},
         ]);
         let programs = programs(&report);
-        let hooks: Vec<_> = programs.iter().map(|p| (&*p.device, p.hook, p.word)).collect();
+        let hooks: Vec<_> = programs.iter().map(|p| (&*p.device, p.hook, p.hook_name)).collect();
         let wanted =
             [("lan1", Some(Hook::Tc), "tcx"), ("wan", None, ""), ("lan2", Some(Hook::Xdp), "xdp")];
         assert_eq!(hooks, wanted);

@@ -52,7 +52,7 @@ pub(crate) struct Program {
     /// How it meets packets; none: there is no program.
     pub(crate) hook: Option<Hook>,
     /// Where it is attached, by name: `xdp`, `xdp-generic`, `tcx`, `clsact`.
-    pub(crate) word: &'static str,
+    pub(crate) hook_name: &'static str,
     /// Why there, as text for the administrator.
     pub(crate) why: String,
 }
@@ -225,8 +225,9 @@ impl EbpfEngine {
         let mut shaped = Vec::new();
         for queue in topology.queues() {
             let name = topology.link(queue.index).map(|link| &*link.name);
-            let ours =
-                |program: &Program| Some(&*program.device) == name && program.word == &*queue.kind;
+            let ours = |program: &Program| {
+                Some(&*program.device) == name && program.hook_name == &*queue.kind
+            };
             if !self.programs.iter().any(ours) {
                 shaped.push(queue.clone());
             }
@@ -301,7 +302,7 @@ impl EbpfEngine {
         flows: &mut FlowTable,
         network: &NetworkView,
         now: Now,
-        upkeep: &mut Vec<EntryUpdate>,
+        updates: &mut Vec<EntryUpdate>,
     ) {
         let Some(engine) = &mut self.engine else { return };
         let report = engine.report();
@@ -318,7 +319,7 @@ impl EbpfEngine {
         }
         // Closing connections have shorter timeouts than the engine knows.
         let open = report.extensions.iter().filter(|extension| flows.is_open(extension.id));
-        upkeep.extend(open.map(|extension| EntryUpdate {
+        updates.extend(open.map(|extension| EntryUpdate {
             zone: extension.zone,
             orig: extension.orig,
             timeout_s: Some(u32::try_from(extension.left.as_secs()).unwrap_or(u32::MAX).max(1)),

@@ -54,7 +54,7 @@ impl Core {
         let ebpf = &mut self.offload.ebpf;
         let devices = if is_ebpf { plan.devices.clone() } else { BTreeSet::new() };
         if is_ebpf {
-            let hook = |program: &Program| program.word.to_owned();
+            let hook = |program: &Program| program.hook_name.to_owned();
             plan.hold(ebpf.held().map(|program| (program.device.clone(), hook(program))));
         }
         let hook = hook.filter(|_| is_ebpf);
