@@ -6,7 +6,7 @@ use ctnetlink::Tuple;
 
 use super::*;
 use crate::dependency::Dependency;
-use crate::entry::{Encapsulation, EntrySide, Hook};
+use crate::entry_side::{Encapsulation, EntrySide, Hook};
 use crate::fake::Fake;
 
 const TIMEOUTS: Timeouts =

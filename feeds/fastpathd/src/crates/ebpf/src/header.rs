@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! What stands before the IP header of a packet that leaves.
 
-use crate::entry::{EntrySide, Hook, Tag};
+use crate::entry_side::{EntrySide, Hook, Tag};
 
 /// Room that an entry has: `HEADER_MAX` of `layout.h`.
 pub const HEADER_MAX: usize = 40;

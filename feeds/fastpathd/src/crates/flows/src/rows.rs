@@ -6,8 +6,7 @@ use serde::ser::{Serialize, SerializeStruct, SerializeTuple, Serializer};
 
 use crate::flow::{Flow, Step};
 use crate::intern::Number;
-use crate::page::FlowEvent;
-use crate::path::Reason;
+use crate::path::{Path, Reason};
 use crate::proto;
 use crate::table::FlowTable;
 use crate::time::{Millis, Now};
@@ -89,6 +88,19 @@ impl FlowRow<'_> {
     fn since(&self, at: Millis) -> Millis {
         self.now.millis().saturating_sub(at).max(0) / 1000
     }
+}
+
+/// One step in a flow's life.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct FlowEvent {
+    /// Unix ms.
+    pub at_ms: u64,
+    /// The path from then on.
+    pub path: Path,
+    /// Why it is slow; empty: it is not.
+    pub reason: &'static str,
+    /// TCP state; empty: none.
+    pub state: &'static str,
 }
 
 /// A step of a flow's life.

@@ -10,7 +10,8 @@ use serde_json::{Deserializer, Value};
 
 use crate::bus::Bus;
 use crate::call::{Call, Refusal};
-use crate::object::{Map, Object};
+use crate::map::Map;
+use crate::object::Object;
 
 /// A message on ubus is at most 1 MiB, and uhttpd takes 64 KiB.
 const LONGEST: u64 = 1 << 20;

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use ubus::Status;
 
 use crate::bus::{Bus, BusError};
-use crate::object::{Map, SESSION, map};
+use crate::call::SESSION;
+use crate::map::{Map, map};
 
 /// What a session may do with its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,14 +5,15 @@
 use std::path::Path;
 use std::process::Command;
 
-use ebpf::entry::Hook;
+use ebpf::entry_side::Hook;
 use ebpf::folder::{FOLDER, Folder};
 use ebpf::pinned::{OpenError, Pinned};
 use ebpf::programs::Dsa;
 use ruleset::{NftCommand, NftError};
 use serde_json::Value;
 
-use crate::offload::ebpf::{AttachOutcome, AttachRequest, OpenMaps, Program};
+use crate::offload::Program;
+use crate::offload::ebpf::{AttachOutcome, AttachRequest, OpenMaps};
 
 const LOADER: &str = "/usr/libexec/fastpath-bpf";
 

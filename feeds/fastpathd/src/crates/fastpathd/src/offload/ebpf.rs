@@ -10,7 +10,7 @@ use ctnetlink::{Entry, EntryUpdate};
 use ebpf::connection::Timeouts;
 use ebpf::dependency::{Dependency, DependencyChange, Endpoint};
 use ebpf::engine::{Cause, InstallError, MapError, Maps, OffloadEngine};
-use ebpf::entry::Hook;
+use ebpf::entry_side::Hook;
 use ebpf::layout::Exits;
 use ebpf::table::ConnectionTable;
 use flows::{FlowTable, Now, OffloadRequest, Reason};
@@ -18,6 +18,7 @@ use model::Connection;
 use topology::{QueueUse, QueueingDiscipline, Topology, bypassed_queue};
 
 use crate::network::view::NetworkView;
+use crate::offload::Program;
 use crate::offload::endpoint::{endpoint, reason};
 use crate::sys::error::chain;
 
@@ -43,18 +44,6 @@ pub(crate) struct AttachRequest {
     pub(crate) devices: BTreeSet<String>,
     /// Where, as `fastpath-bpf` calls it; none: the best that they can.
     pub(crate) hook: Option<&'static str>,
-}
-
-/// A device that was to get a program.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Program {
-    pub(crate) device: String,
-    /// How it meets packets; none: there is no program.
-    pub(crate) hook: Option<Hook>,
-    /// Where it is attached, by name: `xdp`, `xdp-generic`, `tcx`, `clsact`.
-    pub(crate) hook_name: &'static str,
-    /// Why there, as text for the administrator.
-    pub(crate) why: String,
 }
 
 /// The maps of the programs.

@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ctnetlink::{Counters, Entry, EntryUpdate, Event, Revision, TcpState};
-use ebpf::entry::{Hook, Key};
+use ebpf::entry::Key;
+use ebpf::entry_side::Hook;
 use ebpf::fake::Fake;
 use flows::Now;
 use model::Engine;
@@ -17,7 +18,8 @@ use topology::{
 
 use super::*;
 use crate::fixture::{ask, established, lab_dump, lab_firewall, lab_network};
-use crate::offload::ebpf::{AttachRequest, OpenMaps, Program};
+use crate::offload::Program;
+use crate::offload::ebpf::{AttachRequest, OpenMaps};
 use crate::offload::flowtable::Job;
 use crate::sys::kernel::{Machine, Readings};
 use crate::{bus, conntrack, offload};

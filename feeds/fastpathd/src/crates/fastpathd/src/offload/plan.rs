@@ -9,7 +9,8 @@ use ruleset::{Candidate, Plan};
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
 use crate::offload::Effect;
-use crate::offload::ebpf::{AttachRequest, Program};
+use crate::offload::Program;
+use crate::offload::ebpf::AttachRequest;
 
 impl Core {
     /// Makes a new plan, and a job if the plan in force has to change.
