@@ -10,7 +10,7 @@ use crate::cuts::Cut;
 use crate::diff;
 use crate::draft::Draft;
 use crate::edit::{CONFIGS, Edit, read_edits};
-use crate::exposes::{self, Exposure};
+use crate::exposes::{self, NewExposure};
 use crate::force::{self, InUse, Seen};
 use crate::problem::Problem;
 use crate::record::{Record, State};
@@ -53,7 +53,7 @@ struct Judged {
     draft: Draft,
     problems: Vec<Problem>,
     cuts: Vec<Cut>,
-    exposes: Vec<Exposure>,
+    exposes: Vec<NewExposure>,
 }
 
 /// Files as they are, without secrets: `{configs: {network: [{section, type, …}]}}`.

@@ -9,7 +9,7 @@ use ::uci::Packages;
 
 /// What a change opens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Exposure {
+pub(crate) struct NewExposure {
     /// What kind of setting opens it.
     code: &'static str,
     /// The zone that leads to the Internet.
@@ -21,7 +21,7 @@ pub(crate) struct Exposure {
     pub(crate) text: String,
 }
 
-impl Exposure {
+impl NewExposure {
     fn of(found: &exposure::Exposure) -> Self {
         let zone = found.zone.clone();
         let from = zone.escape_debug();
@@ -37,14 +37,14 @@ impl Exposure {
 }
 
 /// What a draft opens to the Internet that was closed before.
-pub(crate) fn exposes(draft: &Draft) -> Vec<Exposure> {
+pub(crate) fn exposes(draft: &Draft) -> Vec<NewExposure> {
     let before = found(&draft.before);
     let open = |new: &exposure::Exposure| {
         before.iter().any(|old| old.zone == new.zone && covers(&old.opening, &new.opening))
     };
-    let mut new: Vec<Exposure> = Vec::new();
+    let mut new: Vec<NewExposure> = Vec::new();
     for each in found(&draft.after).iter().filter(|each| !open(each)) {
-        let each = Exposure::of(each);
+        let each = NewExposure::of(each);
         if !new.contains(&each) {
             new.push(each);
         }

@@ -4,7 +4,7 @@
 use ctnetlink::TcpState;
 use serde::ser::{Serialize, SerializeStruct, SerializeTuple, Serializer};
 
-use crate::flow::{Flow, Step};
+use crate::flow::{Flow, PathStep};
 use crate::intern::Number;
 use crate::path::{Path, Reason};
 use crate::proto;
@@ -104,7 +104,7 @@ pub struct FlowEvent {
 }
 
 /// A step of a flow's life.
-pub(crate) fn event(step: &Step, now: Now) -> FlowEvent {
+pub(crate) fn event(step: &PathStep, now: Now) -> FlowEvent {
     FlowEvent {
         at_ms: now.unix_ms_of(step.at),
         path: step.path,

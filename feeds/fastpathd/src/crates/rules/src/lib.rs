@@ -27,7 +27,7 @@ mod trial;
 mod update;
 mod verify;
 
-pub use archive::{ArchiveError, Limits};
+pub use archive::{ArchiveError, ArchiveLimits};
 pub use collect::{Collected, Wanted, collect};
 pub use fetch::{FetchError, Fetcher};
 pub use lines::{Line, LineError, Lines};
@@ -37,7 +37,7 @@ pub use restore::restore;
 pub use rule::{KeepReason, Rule, RuleError, Unusable, is_disabled_rule};
 pub use select::{Choice, Selector};
 pub use settings::{Hour, OwnRules, Settings};
-pub use state::{Outcome, SourceReport, SourceState, State, StateError};
+pub use state::{SourceReport, SourceState, State, StateError, UpdateOutcome};
 pub use store::{RuleStoreError, Store, current, previous, state};
 pub use update::{Progress, UpdateContext, update};
-pub use verify::{Key, VerifyError};
+pub use verify::{UsignKey, VerifyError};

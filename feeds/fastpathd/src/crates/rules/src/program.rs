@@ -11,7 +11,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use crate::{Fetcher, Outcome, Progress, Request, RuleStoreError, State, Store, UpdateContext};
+use crate::{
+    Fetcher, Progress, Request, RuleStoreError, State, Store, UpdateContext, UpdateOutcome,
+};
 
 const USAGE: &str = "usage: fastpath-rules update < REQUEST.json
        fastpath-rules rollback [STORE]
@@ -82,7 +84,7 @@ fn take(root: &Path) -> Result<Option<Store>, RuleStoreError> {
 
 fn busy(root: &Path) -> ExitCode {
     let message = RuleStoreError::Busy.to_string();
-    report(&State { outcome: Outcome::Busy, message, ..crate::state(root) }, "result")
+    report(&State { outcome: UpdateOutcome::Busy, message, ..crate::state(root) }, "result")
 }
 
 fn now_ms() -> u64 {
@@ -95,10 +97,11 @@ fn report(state: &State, event: &str) -> ExitCode {
     line["event"] = Value::from(event);
     say(&line);
     ExitCode::from(match (event, state.outcome) {
-        ("status", _) | (_, Outcome::Updated | Outcome::Unchanged | Outcome::Restored) => 0,
-        (_, Outcome::Partly) => 1,
-        (_, Outcome::Failed) => 2,
-        (_, Outcome::Busy) => 3,
+        ("status", _)
+        | (_, UpdateOutcome::Updated | UpdateOutcome::Unchanged | UpdateOutcome::Restored) => 0,
+        (_, UpdateOutcome::Partly) => 1,
+        (_, UpdateOutcome::Failed) => 2,
+        (_, UpdateOutcome::Busy) => 3,
     })
 }
 

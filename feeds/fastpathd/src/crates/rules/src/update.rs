@@ -12,12 +12,12 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::acquire::{Acquired, acquire};
-use crate::archive::Limits;
+use crate::archive::ArchiveLimits;
 use crate::fetch::Fetcher;
 use crate::input::Input;
 use crate::merge::{Part, merge};
 use crate::request::{OWN, Request, SourceRequest};
-use crate::state::{Outcome, State};
+use crate::state::{State, UpdateOutcome};
 use crate::store::{self, Store};
 use crate::trial::{Fault, TrialError, trial};
 
@@ -80,7 +80,7 @@ enum Tested {
 
 impl Work {
     fn gather(request: &Request, before: &State, context: &mut UpdateContext<'_>) -> Self {
-        let limits = Limits::of_bytes(request.limit_bytes);
+        let limits = ArchiveLimits::of_bytes(request.limit_bytes);
         let own = request.builtin.iter().map(|own| Input::own(own, limits));
         let mut inputs: Vec<Input> = own.collect();
         for source in &request.sources {
@@ -97,7 +97,7 @@ impl Work {
         request: &Request,
         before: &State,
         context: &mut UpdateContext<'_>,
-    ) -> Result<Outcome, String> {
+    ) -> Result<UpdateOutcome, String> {
         let wanted = !self.inputs.is_empty();
         loop {
             let (places, parts) = self.take_parts();
@@ -110,11 +110,11 @@ impl Work {
             }
             match tested? {
                 Tested::Faults(faults) => self.blame(&places, faults, context.store),
-                Tested::Same => return self.succeeded(request, context, Outcome::Unchanged),
+                Tested::Same => return self.succeeded(request, context, UpdateOutcome::Unchanged),
                 Tested::Good(file) => {
                     (context.progress)(Progress { source: "", step: "swap" });
                     context.store.swap(&file).map_err(|error| error.to_string())?;
-                    return self.succeeded(request, context, Outcome::Updated);
+                    return self.succeeded(request, context, UpdateOutcome::Updated);
                 }
             }
         }
@@ -125,8 +125,8 @@ impl Work {
         &self,
         request: &Request,
         context: &UpdateContext<'_>,
-        best: Outcome,
-    ) -> Result<Outcome, String> {
+        best: UpdateOutcome,
+    ) -> Result<UpdateOutcome, String> {
         for input in &self.inputs {
             input.succeeded(context.store)?;
         }
@@ -134,8 +134,8 @@ impl Work {
         context.store.forget_others(&names).map_err(|error| error.to_string())?;
         Ok(match (self.inputs.iter().any(Input::has_failed), best) {
             (false, _) => best,
-            (true, Outcome::Unchanged) => Outcome::Failed,
-            (true, _) => Outcome::Partly,
+            (true, UpdateOutcome::Unchanged) => UpdateOutcome::Failed,
+            (true, _) => UpdateOutcome::Partly,
         })
     }
 
@@ -211,16 +211,16 @@ impl Work {
     fn into_state(
         self,
         before: &State,
-        brought: Result<Outcome, String>,
+        brought: Result<UpdateOutcome, String>,
         now_ms: u64,
         files: State,
     ) -> State {
         let (outcome, message) = match brought {
             Ok(outcome) => (outcome, self.messages("")),
-            Err(message) => (Outcome::Failed, message),
+            Err(message) => (UpdateOutcome::Failed, message),
         };
         let same = files.version == before.version;
-        let (rules, stopping, duplicates) = if same && outcome == Outcome::Failed {
+        let (rules, stopping, duplicates) = if same && outcome == UpdateOutcome::Failed {
             (before.rules, before.stopping, before.duplicates)
         } else {
             self.totals

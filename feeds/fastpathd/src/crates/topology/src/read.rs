@@ -36,12 +36,12 @@ pub(crate) trait Kernel {
 
 /// The running kernel.
 #[derive(Debug)]
-pub(crate) struct Running {
+pub(crate) struct RunningKernel {
     client: Client,
     proc: PathBuf,
 }
 
-impl Running {
+impl RunningKernel {
     pub(crate) fn open(proc: &Path) -> Result<Self, RequestError> {
         Ok(Self { client: Client::open(Protocol::Route)?, proc: proc.to_owned() })
     }
@@ -59,7 +59,7 @@ impl Running {
     }
 }
 
-impl Kernel for Running {
+impl Kernel for RunningKernel {
     fn dump(&mut self, table: Table) -> Result<Vec<u8>, RequestError> {
         let (kind, payload) = table.request();
         self.client.dump(kind, &payload)

@@ -9,7 +9,7 @@ use std::time::Duration;
 use ctnetlink::{Entry, EntryUpdate};
 use ebpf::connection::Timeouts;
 use ebpf::dependency::{Dependency, DependencyChange, Endpoint};
-use ebpf::engine::{Cause, InstallError, MapError, Maps, OffloadEngine};
+use ebpf::engine::{InstallError, MapError, Maps, OffloadEngine, RemovalCause};
 use ebpf::entry_side::Hook;
 use ebpf::layout::Exits;
 use ebpf::table::ConnectionTable;
@@ -300,10 +300,10 @@ impl EbpfEngine {
         }
         for (id, cause) in report.removed {
             match cause {
-                Cause::Moved => flows.removed(id, None, now, network),
-                Cause::Closing => flows.removed(id, Some(Reason::Closing), now, network),
-                Cause::Evicted => flows.removed(id, Some(Reason::TableFull), now, network),
-                Cause::Requested | Cause::Expired => {}
+                RemovalCause::Moved => flows.removed(id, None, now, network),
+                RemovalCause::Closing => flows.removed(id, Some(Reason::Closing), now, network),
+                RemovalCause::Evicted => flows.removed(id, Some(Reason::TableFull), now, network),
+                RemovalCause::Requested | RemovalCause::Expired => {}
             }
         }
         // Closing connections have shorter timeouts than the engine knows.
