@@ -112,8 +112,8 @@ fn a_long_name_is_the_same_whatever_its_end() {
 }
 
 proptest! {
-    /// Whatever is tried in whatever order: what may be tried next never has to wait longer than
-    /// the longest pause, and a file of it reads as it was.
+    /// After any attempts in any order, the next attempt never has to wait longer than the
+    /// longest pause, and a file of the throttle reads back the same.
     #[test]
     fn waits_are_bounded(
         tries in prop::collection::vec((0u8..80, 0u64..4000, any::<bool>()), 0..300)

@@ -33,7 +33,7 @@ pub struct Progress<'a> {
     pub step: &'a str,
 }
 
-/// What an update has to do with.
+/// The inputs of an update, and the store that it changes.
 pub struct UpdateContext<'a> {
     /// Taken for this update.
     pub store: &'a Store,
