@@ -11,20 +11,20 @@ import { until } from '../live/pause';
 import { e } from './messages';
 
 /** Values of the option `hook` of the configuration. */
-export const wishes = ['auto', 'tcx', 'clsact', 'xdp-generic'] as const;
-export type Wish = (typeof wishes)[number];
+export const hookSettings = ['auto', 'tcx', 'clsact', 'xdp-generic'] as const;
+export type HookSetting = (typeof hookSettings)[number];
 
 /** Until programs have moved; rpcd takes the change back after longer by itself. */
 const DEADLINE_MS = 20_000;
 
-export function wishName(wish: Wish): string {
-  return e(wish === 'auto' ? 'wish.auto' : wish);
+export function hookName(setting: HookSetting): string {
+  return e(setting === 'auto' ? 'choice.auto' : setting);
 }
 
-/** Whether programs are where they were wished; a port that takes none there has none. */
-export function fits(devices: readonly EbpfDevice[], wish: Wish): boolean {
+/** Whether programs are at the configured hook; a port that takes none there has none. */
+export function fits(devices: readonly EbpfDevice[], setting: HookSetting): boolean {
   const here = ({ hook }: EbpfDevice) =>
-    wish === 'auto' ? hook !== '' && hook !== 'xdp-generic' : hook === wish;
+    setting === 'auto' ? hook !== '' && hook !== 'xdp-generic' : hook === setting;
   return devices.some(here) && devices.every((each) => each.hook === '' || here(each));
 }
 
@@ -34,7 +34,7 @@ export function fits(devices: readonly EbpfDevice[], wish: Wish): boolean {
  */
 export class HookChoice extends Command {
   /** As configured; null while that is unknown. */
-  wished = $state<Wish | null>(null);
+  configured = $state<HookSetting | null>(null);
 
   constructor(
     private readonly change: Change,
@@ -43,35 +43,35 @@ export class HookChoice extends Command {
     private readonly ebpf: () => Promise<EbpfState>,
   ) {
     super(live, ({ kind, message }) =>
-      e('wish.undone', { text: kind === 'denied' ? e('wish.denied') : message }),
+      e('choice.undone', { text: kind === 'denied' ? e('choice.denied') : message }),
     );
   }
 
   async read(signal?: AbortSignal): Promise<void> {
     const hook = text(await this.main(signal), 'hook', defaultOf('fastpath', 'hook'));
-    if (!this.busy) this.wished = wishes.find((each) => each === hook) ?? 'auto';
+    if (!this.busy) this.configured = hookSettings.find((each) => each === hook) ?? 'auto';
   }
 
-  async choose(wish: Wish): Promise<void> {
-    await this.run(e('wish.busy'), async () => {
-      const refused = await this.move(wish);
+  async choose(setting: HookSetting): Promise<void> {
+    await this.run(e('choice.busy'), async () => {
+      const refused = await this.move(setting);
       this.failed = refused !== '';
-      if (refused) return e('wish.undone', { text: refused });
-      this.wished = wish;
-      return e('wish.done', { hook: wishName(wish) });
+      if (refused) return e('choice.undone', { text: refused });
+      this.configured = setting;
+      return e('choice.done', { hook: hookName(setting) });
     });
   }
 
   /** Answers why it was reverted; empty: it stays. */
-  private async move(wish: Wish): Promise<string> {
+  private async move(setting: HookSetting): Promise<string> {
     const { change } = this;
     const section = (await this.main())?.section ?? '';
     let devices: readonly EbpfDevice[] = [];
     const proof = async () => {
       devices = (await this.ebpf().catch(() => null))?.devices ?? devices;
-      return fits(devices, wish);
+      return fits(devices, setting);
     };
-    const edit = { config: 'fastpath', op: 'set' as const, section, values: { hook: wish } };
+    const edit = { config: 'fastpath', op: 'set' as const, section, values: { hook: setting } };
     await change.apply({ edits: [edit] }, {}, '', { proof });
     const ended = await until(() => Promise.resolve(change.pending === null), DEADLINE_MS);
     if (!ended) await change.revert();
@@ -79,7 +79,7 @@ export class HookChoice extends Command {
     const [refused] = change.refused;
     if (refused) return refused.text;
     const bare = devices.find((each) => each.hook === '');
-    return bare ? `${bare.device}: ${bare.why}` : e('wish.silent');
+    return bare ? `${bare.device}: ${bare.why}` : e('choice.silent');
   }
 
   private async main(signal?: AbortSignal): Promise<Section | undefined> {

@@ -5,7 +5,7 @@ import { Fault } from '../api/errors';
 import type { EbpfDevice, EbpfExit, EbpfState } from '../api/types';
 import { Change } from '../form/change.svelte';
 import { endOf, rowsOf, sharesOf, type Exit } from './exits';
-import { fits, HookChoice, wishes, wishName } from './hook.svelte';
+import { fits, HookChoice, hookName, hookSettings } from './hook.svelte';
 import { e } from './messages';
 
 interface EbpfSchema {
@@ -63,14 +63,14 @@ describe('hooks', () => {
     for (const hook of listed('devices', 'hook')) {
       expect(hook === '' ? e('hook.') : e(hook as 'tcx')).toMatch(/\w/);
     }
-    for (const wish of wishes) {
-      expect(wishName(wish)).toMatch(/^[A-Z]/);
-      expect(e(`wish.${wish}.why`)).toMatch(/\.$/);
+    for (const setting of hookSettings) {
+      expect(hookName(setting)).toMatch(/^[A-Z]/);
+      expect(e(`choice.${setting}.why`)).toMatch(/\.$/);
     }
-    expect(e('wish.xdp-generic.why')).toContain('costs about a third more CPU');
+    expect(e('choice.xdp-generic.why')).toContain('costs about a third more CPU');
   });
 
-  it('fit a wish when each port that takes a program has it there', () => {
+  it('fit a setting when each port that takes a program has it there', () => {
     expect(fits(at('tcx', ''), 'tcx')).toBe(true);
     expect(fits(at('tcx', 'clsact'), 'auto')).toBe(true);
     expect(fits(at('xdp', 'xdp'), 'auto')).toBe(true);
@@ -134,8 +134,8 @@ describe('hooks', () => {
       choice = new HookChoice(change, live, () => Promise.resolve({ devices } as EbpfState));
     });
 
-    async function choose(wish: (typeof wishes)[number]) {
-      const done = choice.choose(wish);
+    async function choose(setting: (typeof hookSettings)[number]) {
+      const done = choice.choose(setting);
       await vi.advanceTimersByTimeAsync(1);
       // As the strip above every screen does.
       const following = change.follow(new AbortController().signal);
@@ -146,12 +146,16 @@ describe('hooks', () => {
 
     it('and confirmed when they are there', async () => {
       await choice.read();
-      expect(choice.wished).toBe('auto');
+      expect(choice.configured).toBe('auto');
       devices = at('xdp-generic', '');
       await choose('xdp-generic');
       expect(hook).toBe('xdp-generic');
       expect(calls.slice(1)).toEqual(['get', 'apply', 'confirm']);
-      expect([choice.failed, choice.wished, choice.busy]).toEqual([false, 'xdp-generic', false]);
+      expect([choice.failed, choice.configured, choice.busy]).toEqual([
+        false,
+        'xdp-generic',
+        false,
+      ]);
     });
 
     it('and rolled back when no port accepts them, with the first port’s message', async () => {
@@ -159,7 +163,7 @@ describe('hooks', () => {
       await choose('clsact');
       expect(calls.slice(-2)).toEqual(['apply', 'revert']);
       expect(choice.outcome).toContain('lan0: too small');
-      expect([choice.failed, choice.wished]).toEqual([true, null]);
+      expect([choice.failed, choice.configured]).toEqual([true, null]);
     });
 
     it('and rolled back when nothing is attached', async () => {

@@ -3,13 +3,15 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rules::{Choice, Limits, Rule, Selector, collect};
+use rules::{ArchiveLimits, Choice, Rule, Selector, collect};
 
 fuzz_target!(|bytes: &[u8]| {
     const LIMIT: u64 = 1 << 20;
     let drop = [Selector::Category("plain".to_owned())];
     let choice = Choice::new(&[], &[], &drop);
-    let Ok(found) = collect(bytes, "plain.rules", &Limits::of_bytes(LIMIT), choice) else { return };
+    let Ok(found) = collect(bytes, "plain.rules", &ArchiveLimits::of_bytes(LIMIT), choice) else {
+        return;
+    };
     assert!(found.unpacked <= LIMIT);
     for wanted in &found.rules {
         let text = found.text(wanted);

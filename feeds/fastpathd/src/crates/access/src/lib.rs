@@ -3,18 +3,18 @@
 //!
 //! rpcd's own `session login` answers as fast as it is asked, and anybody who reaches the router's
 //! page may ask it. [`OBJECT`] asks it on behalf of the page, and counts failed logins: after a
-//! few wrong passwords it refuses for a while without asking, longer with each one. See [`Ledger`]
-//! for how long, and for why nobody is locked out. A user on the router itself calls `session
-//! login` on the bus, or needs no session: they are never refused.
+//! few wrong passwords it refuses for a while without asking, longer with each one. See
+//! [`LoginThrottle`] for how long, and for why nobody is locked out. A user on the router itself
+//! calls `session login` on the bus, or needs no session: they are never refused.
 
 mod crypt;
-mod gate;
 mod journal;
-mod ledger;
 mod login;
 mod record;
+mod rpcd_acl;
+mod throttle;
 
-pub use gate::gate;
-pub use ledger::{Ledger, Tally};
 pub use login::OBJECT;
 pub use record::{Record, RecordError};
+pub use rpcd_acl::login_grant;
+pub use throttle::{Failures, LoginThrottle};

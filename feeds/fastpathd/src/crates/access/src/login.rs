@@ -62,7 +62,7 @@ async fn login(call: Call, record: Record) -> Result<Map, Refusal> {
     let password = call.text("password")?.ok_or_else(|| missing("password"))?.to_owned();
     let timeout = call.number("timeout")?;
 
-    let admitted = record.update(|ledger, now| ledger.admit(&name, now));
+    let admitted = record.update(|throttle, now| throttle.admit(&name, now));
     admitted.map_err(|error| unusable(&error))?.map_err(slow)?;
 
     let mut args = map([("username", name.clone().into()), ("password", password.into())]);
@@ -72,14 +72,14 @@ async fn login(call: Call, record: Record) -> Result<Map, Refusal> {
     match call.bus.call("session", "login", &args).await {
         Ok(session) => {
             let failures = record
-                .update(|ledger, _| ledger.passed(&name))
+                .update(|throttle, _| throttle.passed(&name))
                 .map_err(|error| unusable(&error))?;
             journal::info(&passed_words(&name, failures));
             Ok(session)
         }
         Err(error) if wrong(&error) => {
             let wait = record
-                .update(|ledger, now| ledger.wait(&name, now))
+                .update(|throttle, now| throttle.wait(&name, now))
                 .map_err(|error| unusable(&error))?;
             let name = journal::spelled(&name);
             let wait_s = whole_seconds(wait);
@@ -88,7 +88,7 @@ async fn login(call: Call, record: Record) -> Result<Map, Refusal> {
         }
         Err(error) => {
             record
-                .update(|ledger, _| ledger.unanswered(&name))
+                .update(|throttle, _| throttle.unanswered(&name))
                 .map_err(|error| unusable(&error))?;
             Err(error.into())
         }

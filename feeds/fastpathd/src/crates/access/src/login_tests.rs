@@ -36,7 +36,7 @@ impl Router {
         let at = |file: &str| Path::new(&self.folder).join(file);
         let bus = plugin::Bus::at(at("bus"));
         let args = map([("username", json!("root")), ("password", json!(password))]);
-        let record = Record::at(at("ledger"), at("uptime"));
+        let record = Record::at(at("failures"), at("uptime"));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         tokio::task::LocalSet::new().block_on(&runtime, login(Call::new(args, bus), record))
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The file of failed logins, `/var/run/fastpath-access.json`, which one process after the other
-//! locks, reads and writes. Times come from `/proc/uptime`. The delays are decided in `ledger.rs`.
+//! locks, reads and writes. Times come from `/proc/uptime`; `throttle.rs` decides the delays.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -8,11 +8,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::ledger::Ledger;
+use crate::throttle::LoginThrottle;
 
 /// In memory, and in a folder where only root makes files.
 const FILE: &str = "/var/run/fastpath-access.json";
-/// A full ledger has about 8 kB.
+/// A full one has about 8 kB.
 const LONGEST: u64 = 64 * 1024;
 
 /// The file, or the clock, could not be used.
@@ -31,7 +31,7 @@ impl std::fmt::Display for RecordError {
 
 impl std::error::Error for RecordError {}
 
-/// Where the ledger is kept, and where time is read.
+/// Where the failed logins are kept, and where time is read.
 #[derive(Clone, Debug)]
 pub struct Record {
     file: PathBuf,
@@ -51,25 +51,25 @@ impl Record {
         Self { file, uptime }
     }
 
-    /// Lets `work` read and change the ledger, while no other process does. A file that cannot be
-    /// read as a ledger is an empty one: only root writes it, and a login must not depend on it.
+    /// Lets `work` read and change the throttle, while no other process does. A file that cannot be
+    /// read as one is an empty one: only root writes it, and a login must not depend on it.
     ///
     /// # Errors
-    /// See [`RecordError`]; the ledger is as it was.
+    /// See [`RecordError`]; the throttle is as it was.
     pub fn update<T>(
         &self,
-        work: impl FnOnce(&mut Ledger, Duration) -> T,
+        work: impl FnOnce(&mut LoginThrottle, Duration) -> T,
     ) -> Result<T, RecordError> {
         let mut file = self.open()?;
         let now = self.now()?;
         let mut text = String::new();
         let read = Read::by_ref(&mut file).take(LONGEST).read_to_string(&mut text);
-        let ledger = read.ok().and_then(|_| serde_json::from_str(&text).ok());
-        let mut ledger: Ledger = ledger.unwrap_or_default();
-        let before = ledger.clone();
-        let result = work(&mut ledger, now);
-        if ledger != before {
-            self.write(&mut file, &ledger)?;
+        let throttle = read.ok().and_then(|_| serde_json::from_str(&text).ok());
+        let mut throttle: LoginThrottle = throttle.unwrap_or_default();
+        let before = throttle.clone();
+        let result = work(&mut throttle, now);
+        if throttle != before {
+            self.write(&mut file, &throttle)?;
         }
         Ok(result)
     }
@@ -82,8 +82,8 @@ impl Record {
         Ok(file)
     }
 
-    fn write(&self, file: &mut File, ledger: &Ledger) -> Result<(), RecordError> {
-        let text = serde_json::to_string(ledger).unwrap_or_default();
+    fn write(&self, file: &mut File, throttle: &LoginThrottle) -> Result<(), RecordError> {
+        let text = serde_json::to_string(throttle).unwrap_or_default();
         let write = |file: &mut File| {
             file.seek(SeekFrom::Start(0))?;
             file.set_len(0)?;
@@ -119,12 +119,12 @@ mod tests {
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).expect("a folder for the test");
         std::fs::write(folder.join("uptime"), "100.25 380.00\n").expect("a clock for the test");
-        let record = Record::at(folder.join("ledger"), folder.join("uptime"));
+        let record = Record::at(folder.join("failures"), folder.join("uptime"));
         (folder, record)
     }
 
     fn admitted(record: &Record) -> Result<u32, Duration> {
-        record.update(|ledger, now| ledger.admit("root", now)).expect("a usable file")
+        record.update(|throttle, now| throttle.admit("root", now)).expect("a usable file")
     }
 
     #[test]
@@ -143,15 +143,16 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let (folder, record) = place("mode");
         assert!(admitted(&record).is_ok());
-        let mode = std::fs::metadata(folder.join("ledger")).expect("the file").permissions().mode();
+        let mode =
+            std::fs::metadata(folder.join("failures")).expect("the file").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
     }
 
     #[test]
-    fn what_is_no_ledger_is_an_empty_one() {
+    fn a_file_without_failures_is_an_empty_record() {
         let (folder, record) = place("broken");
         for text in ["", "{", "[]", "{\"names\": 3}", "\u{0}\u{0}"] {
-            std::fs::write(folder.join("ledger"), text).expect("a broken file");
+            std::fs::write(folder.join("failures"), text).expect("a broken file");
             assert_eq!(admitted(&record), Ok(1), "{text:?}");
         }
     }
@@ -159,10 +160,10 @@ mod tests {
     #[test]
     fn a_refusal_says_what_could_not_be_used() {
         let (folder, _) = place("clock");
-        let record = Record::at(folder.join("ledger"), folder.join("none"));
+        let record = Record::at(folder.join("failures"), folder.join("none"));
         let error = record.update(|_, _| ()).expect_err("there is no clock");
         assert!(error.to_string().starts_with("reading "), "{error}");
-        let record = Record::at(folder.join("no/ledger"), folder.join("uptime"));
+        let record = Record::at(folder.join("no/failures"), folder.join("uptime"));
         let error = record.update(|_, _| ()).expect_err("there is no folder");
         assert!(error.to_string().starts_with("opening "), "{error}");
     }

@@ -6,14 +6,14 @@
 use plugin::{Bus, Call, Map, Object, Refusal, map, method};
 use serde_json::{Value, json};
 
+use crate::administrator;
 use crate::caller::Caller;
 use crate::cuts::Cut;
 use crate::diff;
 use crate::draft::Draft;
 use crate::edit::{CONFIGS, Edit, read_edits};
-use crate::exposes::{self, Exposure};
+use crate::exposes::{self, NewExposure};
 use crate::force::{self, InUse, Seen};
-use crate::place;
 use crate::problem::Problem;
 use crate::record::{Record, State};
 use crate::secret::{MASK, is_secret, masked, masked_section};
@@ -55,7 +55,7 @@ struct Judged {
     draft: Draft,
     problems: Vec<Problem>,
     cuts: Vec<Cut>,
-    exposes: Vec<Exposure>,
+    exposes: Vec<NewExposure>,
 }
 
 /// Files as they are, without secrets: `{configs: {network: [{section, type, …}]}}`.
@@ -275,12 +275,12 @@ async fn judge(call: &Call, caller: &Caller) -> Result<Judged, Refusal> {
     let draft = Draft::new(before, &edits).map_err(|error| {
         Refusal::new("edit", format!("{error}; it may have changed: load the page again"))
     })?;
-    let problems = validate::problems(&draft, &validate::Surroundings::of_router());
+    let problems = validate::problems(&draft, &validate::Validators::of_router());
     let via = call.text("via")?.unwrap_or_default();
-    let mut places = place::places(via);
+    let mut administrators = administrator::administrators(via);
     let status = call.bus.call("network.wireless", "status", &Map::new()).await;
-    place::name_points(&mut places, &status.unwrap_or_default());
-    let cuts = crate::cuts::cuts(&draft, &places);
+    administrator::name_points(&mut administrators, &status.unwrap_or_default());
+    let cuts = crate::cuts::cuts(&draft, &administrators);
     let exposes = exposes::exposes(&draft);
     Ok(Judged { edits, draft, problems, cuts, exposes })
 }

@@ -6,9 +6,9 @@
 use plugin::Map;
 use serde::Serialize;
 
+use crate::administrator::Administrator;
 use crate::draft::Draft;
 use crate::input;
-use crate::place::Place;
 use crate::problem::texts;
 use crate::validate::{Port, networks};
 use ::uci::{Package, Section};
@@ -31,11 +31,11 @@ impl Cut {
     }
 }
 
-/// How a change disconnects a client at one of these places.
-pub(crate) fn cuts(draft: &Draft, places: &[Place]) -> Vec<Cut> {
+/// How a change disconnects one of these administrators.
+pub(crate) fn cuts(draft: &Draft, administrators: &[Administrator]) -> Vec<Cut> {
     let mut cuts: Vec<Cut> = Vec::new();
-    for place in places {
-        if let Some(cut) = cut(draft, place).filter(|cut| !cuts.contains(cut)) {
+    for admin in administrators {
+        if let Some(cut) = cut(draft, admin).filter(|cut| !cuts.contains(cut)) {
             cuts.push(cut);
         }
     }
@@ -43,14 +43,14 @@ pub(crate) fn cuts(draft: &Draft, places: &[Place]) -> Vec<Cut> {
 }
 
 /// The first loss, from the address outwards.
-fn cut(draft: &Draft, place: &Place) -> Option<Cut> {
-    if let Some(cut) = air(draft, place) {
+fn cut(draft: &Draft, admin: &Administrator) -> Option<Cut> {
+    if let Some(cut) = air(draft, admin) {
         return Some(cut);
     }
-    let client = place.client.to_string();
+    let client = admin.client.to_string();
     let (before, after) = (draft.before.get("network")?, draft.after.get("network")?);
-    // A change does not affect places outside the configuration.
-    let (was, is) = interface(draft, place)?;
+    // A change does not affect those outside the configuration.
+    let (was, is) = interface(draft, admin)?;
     let name = was.name.as_str();
     let Some(is) = is.filter(|is| !is.is_on("disabled", false) && is.is_on("auto", true)) else {
         let text = format!("the interface '{name}', by which {client} reaches the router, is gone");
@@ -58,17 +58,17 @@ fn cut(draft: &Draft, place: &Place) -> Option<Cut> {
     };
     let has = |package: &Package| {
         let mut all = package.of("interface").flat_map(networks);
-        all.any(|(address, _)| address == place.router)
+        all.any(|(address, _)| address == admin.router)
     };
     if has(before) && !has(after) {
         let to: Vec<String> = networks(is).iter().map(|(address, _)| address.to_string()).collect();
-        let (from, to) = (place.router.to_string(), to.join(", "));
+        let (from, to) = (admin.router.to_string(), to.join(", "));
         let text = format!("the router leaves the address {from}, which {client} uses; new: {to}");
         let params = [("from", from.as_str()), ("to", &to), ("client", &client)];
         return Some(Cut::new("address", &params, text));
     }
-    wire(before, after, place, (was, is)).or_else(|| {
-        let open = |packages, interface| input::is_open(packages, interface, place);
+    wire(before, after, admin, (was, is)).or_else(|| {
+        let open = |packages, interface| input::is_open(packages, interface, admin);
         let closes = open(&draft.before, was) && !open(&draft.after, is);
         closes.then(|| {
             let text = format!("the firewall would not let {client} reach the router any more");
@@ -83,8 +83,8 @@ const POINT: &[&str] =
     &["device", "encryption", "hidden", "key", "mode", "network", "sae_password", "ssid"];
 
 /// Whether their access point stays as it is.
-fn air(draft: &Draft, place: &Place) -> Option<Cut> {
-    let point = place.point.as_deref()?;
+fn air(draft: &Draft, admin: &Administrator) -> Option<Cut> {
+    let point = admin.point.as_deref()?;
     let pairs = draft.pairs();
     let pair = pairs.iter().find(|pair| {
         pair.config == "wireless" && pair.before.is_some_and(|before| before.name == point)
@@ -102,13 +102,16 @@ fn air(draft: &Draft, place: &Place) -> Option<Cut> {
     if after.is_some_and(|after| same(after) && !silent(after)) {
         return None;
     }
-    let (ssid, client) = (before.text("ssid").unwrap_or(point), place.client.to_string());
+    let (ssid, client) = (before.text("ssid").unwrap_or(point), admin.client.to_string());
     let text = format!("the Wi-Fi '{}', which {client} is in, changes", ssid.escape_debug());
     Some(Cut::new("wifi", &[("ssid", ssid), ("client", &client)], text))
 }
 
 /// The interface by which they come, before and after.
-fn interface<'a>(draft: &'a Draft, place: &Place) -> Option<(&'a Section, Option<&'a Section>)> {
+fn interface<'a>(
+    draft: &'a Draft,
+    admin: &Administrator,
+) -> Option<(&'a Section, Option<&'a Section>)> {
     let pairs = draft.pairs();
     let interfaces = || {
         pairs.iter().filter_map(|pair| {
@@ -117,10 +120,10 @@ fn interface<'a>(draft: &'a Draft, place: &Place) -> Option<(&'a Section, Option
         })
     };
     let on_device = |(of, _): &(&Section, _)| {
-        place.device.is_some() && of.text("device") == place.device.as_deref()
+        admin.device.is_some() && of.text("device") == admin.device.as_deref()
     };
     let with_address =
-        |(of, _): &(&Section, _)| networks(of).iter().any(|(address, _)| *address == place.router);
+        |(of, _): &(&Section, _)| networks(of).iter().any(|(address, _)| *address == admin.router);
     interfaces().find(with_address).or_else(|| interfaces().find(on_device))
 }
 
@@ -128,15 +131,15 @@ fn interface<'a>(draft: &'a Draft, place: &Place) -> Option<(&'a Section, Option
 fn wire(
     before: &Package,
     after: &Package,
-    place: &Place,
+    admin: &Administrator,
     (was, is): (&Section, &Section),
 ) -> Option<Cut> {
     let (old, new) = (was.text("device")?, is.text("device").unwrap_or_default());
-    let client = place.client.to_string();
+    let client = admin.client.to_string();
     let name = was.name.as_str();
-    let device = place.device.as_deref().unwrap_or(old);
+    let device = admin.device.as_deref().unwrap_or(old);
     // Somebody who comes from behind another router, or by another interface of this one.
-    let Some(link) = place.link.as_deref().filter(|_| device == old) else {
+    let Some(link) = admin.link.as_deref().filter(|_| device == old) else {
         let text = format!("the interface '{name}', by which {client} comes, moves to '{new}'");
         let params = [("interface", name), ("device", new), ("client", &client)];
         return (old != new).then(|| Cut::new("device", &params, text));

@@ -5,8 +5,8 @@ use super::*;
 use crate::sample::{draft, lab, named};
 
 /// h10: in VLAN 10, without a tag, behind lan1.
-fn h10() -> Place {
-    Place {
+fn h10() -> Administrator {
+    Administrator {
         client: "10.10.10.10".parse().unwrap(),
         router: "10.10.10.1".parse().unwrap(),
         port: 80,
@@ -17,8 +17,8 @@ fn h10() -> Place {
 }
 
 /// h20: in VLAN 20, with a tag, behind lan2; the firewall does not let it in.
-fn h20() -> Place {
-    Place {
+fn h20() -> Administrator {
+    Administrator {
         client: "10.10.20.10".parse().unwrap(),
         router: "10.10.20.1".parse().unwrap(),
         device: Some("br-lan.20".to_owned()),
@@ -27,8 +27,8 @@ fn h20() -> Place {
     }
 }
 
-fn codes(list: serde_json::Value, place: Place) -> Vec<&'static str> {
-    cuts(&draft(list), &[place]).iter().map(|cut| cut.code).collect()
+fn codes(list: serde_json::Value, admin: Administrator) -> Vec<&'static str> {
+    cuts(&draft(list), &[admin]).iter().map(|cut| cut.code).collect()
 }
 
 fn set(config: &str, section: &str, values: impl Into<serde_json::Value>) -> serde_json::Value {
@@ -55,17 +55,17 @@ config wifi-iface 'guests'
     option network 'iot'
     option ssid 'Guests'
 ";
-    let mut place = [Place { link: Some("phy0-ap0".to_owned()), ..h10() }];
+    let mut admin = [Administrator { link: Some("phy0-ap0".to_owned()), ..h10() }];
     let status = json!({"radio0": {"interfaces": [
         {"section": "home", "ifname": "phy0-ap0"}, {"section": "guests"},
     ]}});
-    crate::place::name_points(&mut place, status.as_object().unwrap());
+    crate::administrator::name_points(&mut admin, status.as_object().unwrap());
     let codes = |section: &str, values: serde_json::Value| -> Vec<&'static str> {
         let mut all = lab();
         all.extend(crate::sample::packages(&[("wireless", WIRELESS)]));
         let edit = set("wireless", section, values);
         let draft = Draft::new(all, &crate::sample::edits(json!([edit]))).unwrap();
-        cuts(&draft, &place).iter().map(|cut| cut.code).collect()
+        cuts(&draft, &admin).iter().map(|cut| cut.code).collect()
     };
     for values in [
         json!({"ssid": "House"}),
@@ -145,7 +145,7 @@ fn a_port_that_leads_elsewhere() {
 
 #[test]
 fn a_place_whose_port_is_not_known() {
-    let far = Place { device: None, link: None, ..h10() };
+    let far = Administrator { device: None, link: None, ..h10() };
     let moved = set("network", "lan", json!({"device": "br-lan.20"}));
     assert_eq!(codes(json!([moved]), far.clone()), ["device"]);
     let ten = of("network", "vlan", "10");
@@ -201,18 +201,18 @@ config interface 'mgmt'
 ",
     )]);
     let bridge = packages["network"].sections[0].name.clone();
-    let at = |list: serde_json::Value, place: Place| {
+    let at = |list: serde_json::Value, admin: Administrator| {
         let edits = crate::sample::edits(list);
-        cuts(&Draft::new(packages.clone(), &edits).unwrap(), &[place]).len()
+        cuts(&Draft::new(packages.clone(), &edits).unwrap(), &[admin]).len()
     };
-    let plain = Place { device: Some("br-lan".to_owned()), ..h10() };
+    let plain = Administrator { device: Some("br-lan".to_owned()), ..h10() };
     let vlan = json!([{"config": "network", "op": "add", "type": "bridge-vlan", "id": "n",
         "values": {"device": "br-lan", "vlan": "10", "ports": ["lan1"]}}]);
     assert_eq!(at(vlan.clone(), plain.clone()), 1);
     let mut migrated = vlan.as_array().unwrap().clone();
     migrated.push(set("network", "lan", json!({"device": "br-lan.10"})));
     assert_eq!(at(json!(migrated), plain), 0);
-    let management = Place {
+    let management = Administrator {
         router: "10.0.2.15".parse().unwrap(),
         device: Some("eth9".to_owned()),
         link: Some("eth9".to_owned()),

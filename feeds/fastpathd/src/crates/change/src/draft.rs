@@ -11,7 +11,7 @@ use ::uci::{Options, Package, Packages, Section};
 
 /// A section during the edits: identified by one number, whatever its name.
 #[derive(Clone, Debug)]
-struct Place {
+struct EditedSection {
     /// Place in `before`; none if it was added.
     origin: Option<usize>,
     section: Section,
@@ -58,24 +58,24 @@ impl Draft {
     /// # Errors
     /// The first edit that cannot be done.
     pub fn new(before: Packages, edits: &[Edit]) -> Result<Self, DraftError> {
-        let mut rooms: BTreeMap<&String, Vec<Place>> = BTreeMap::new();
+        let mut edited: BTreeMap<&String, Vec<EditedSection>> = BTreeMap::new();
         for (config, package) in &before {
-            let place = |(index, section): (usize, &Section)| Place {
+            let unchanged = |(index, section): (usize, &Section)| EditedSection {
                 origin: Some(index),
                 section: section.clone(),
             };
-            rooms.insert(config, package.sections.iter().enumerate().map(place).collect());
+            edited.insert(config, package.sections.iter().enumerate().map(unchanged).collect());
         }
         for edit in edits {
             let config = &edit.config;
             let no_config = || DraftError::NoConfig { config: config.clone() };
-            let places = rooms.get_mut(config).ok_or_else(no_config)?;
-            Room { config, places }.carry_out(&edit.op)?;
+            let sections = edited.get_mut(config).ok_or_else(no_config)?;
+            EditedPackage { config, sections }.carry_out(&edit.op)?;
         }
         let mut draft = Draft::default();
-        for (config, places) in rooms {
-            draft.origins.insert(config.clone(), places.iter().map(|of| of.origin).collect());
-            let sections = places.into_iter().map(|place| place.section).collect();
+        for (config, sections) in edited {
+            draft.origins.insert(config.clone(), sections.iter().map(|of| of.origin).collect());
+            let sections = sections.into_iter().map(|of| of.section).collect();
             draft.after.insert(config.clone(), Package { sections });
         }
         draft.before = before;
@@ -168,12 +168,12 @@ impl From<BTreeMap<String, Kept>> for Draft {
 }
 
 /// A package under work.
-struct Room<'a> {
+struct EditedPackage<'a> {
     config: &'a str,
-    places: &'a mut Vec<Place>,
+    sections: &'a mut Vec<EditedSection>,
 }
 
-impl Room<'_> {
+impl EditedPackage<'_> {
     fn carry_out(&mut self, op: &Op) -> Result<(), DraftError> {
         match op {
             Op::Add { kind, name, id, options } => {
@@ -181,12 +181,12 @@ impl Room<'_> {
             }
             Op::Set { section, values } => {
                 let index = self.find(section)?;
-                set(&mut self.places[index].section.options, values);
+                set(&mut self.sections[index].section.options, values);
                 Ok(())
             }
             Op::Delete { section } => {
                 let index = self.find(section)?;
-                self.places.remove(index);
+                self.sections.remove(index);
                 Ok(())
             }
             Op::Rename { section, name } => {
@@ -194,7 +194,7 @@ impl Room<'_> {
                 if section != name {
                     self.free(name)?;
                 }
-                let section = &mut self.places[index].section;
+                let section = &mut self.sections[index].section;
                 section.name.clone_from(name);
                 section.anonymous = false;
                 Ok(())
@@ -220,7 +220,7 @@ impl Room<'_> {
             kind: kind.to_owned(),
             options: options.clone(),
         };
-        self.places.push(Place { origin: None, section });
+        self.sections.push(EditedSection { origin: None, section });
         Ok(())
     }
 
@@ -228,14 +228,14 @@ impl Room<'_> {
     fn order(&mut self, sections: &[String]) -> Result<(), DraftError> {
         for (index, name) in sections.iter().enumerate() {
             let from = self.find(name)?;
-            let place = self.places.remove(from);
-            self.places.insert(index.min(self.places.len()), place);
+            let section = self.sections.remove(from);
+            self.sections.insert(index.min(self.sections.len()), section);
         }
         Ok(())
     }
 
     fn position(&self, name: &str) -> Option<usize> {
-        self.places.iter().position(|place| place.section.name == name)
+        self.sections.iter().position(|of| of.section.name == name)
     }
 
     fn find(&self, name: &str) -> Result<usize, DraftError> {

@@ -10,7 +10,7 @@ use ::uci::Packages;
 
 /// An opening to the Internet that a change makes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Exposure {
+pub(crate) struct NewExposure {
     /// The kind of setting that opens it.
     code: &'static str,
     /// The zone that leads to the Internet.
@@ -22,7 +22,7 @@ pub(crate) struct Exposure {
     pub(crate) text: String,
 }
 
-impl Exposure {
+impl NewExposure {
     fn of(found: &exposure::Exposure) -> Self {
         let zone = found.zone.clone();
         let from = zone.escape_debug();
@@ -38,14 +38,14 @@ impl Exposure {
 }
 
 /// Openings to the Internet that a draft adds.
-pub(crate) fn exposes(draft: &Draft) -> Vec<Exposure> {
+pub(crate) fn exposes(draft: &Draft) -> Vec<NewExposure> {
     let before = found(&draft.before);
     let open = |new: &exposure::Exposure| {
         before.iter().any(|old| old.zone == new.zone && covers(&old.opening, &new.opening))
     };
-    let mut new: Vec<Exposure> = Vec::new();
+    let mut new: Vec<NewExposure> = Vec::new();
     for each in found(&draft.after).iter().filter(|each| !open(each)) {
-        let each = Exposure::of(each);
+        let each = NewExposure::of(each);
         if !new.contains(&each) {
             new.push(each);
         }

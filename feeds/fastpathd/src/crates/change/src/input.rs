@@ -4,16 +4,16 @@
 
 use config::Network;
 
-use crate::place::Place;
+use crate::administrator::Administrator;
 use ::uci::{Package, Packages, Section};
 
-/// Whether a connection from the place to the page is let in by an interface.
-pub(crate) fn is_open(packages: &Packages, interface: &Section, place: &Place) -> bool {
+/// Whether a connection from the administrator to the page is let in by an interface.
+pub(crate) fn is_open(packages: &Packages, interface: &Section, admin: &Administrator) -> bool {
     // Without the file there is no firewall.
     let Some(firewall) = packages.get("firewall") else { return true };
     let zone = firewall.of("zone").find(|zone| zone.words("network").contains(&&*interface.name));
     let name = zone.and_then(|zone| zone.text("name"));
-    let matching = firewall.of("rule").find(|rule| matches(rule, name, place));
+    let matching = firewall.of("rule").find(|rule| matches(rule, name, admin));
     if let Some(rule) = matching {
         return is_accept(rule.text("target"));
     }
@@ -32,15 +32,15 @@ fn defaults(firewall: &Package) -> bool {
 }
 
 /// Whether a rule for input decides about it.
-fn matches(rule: &Section, zone: Option<&str>, place: &Place) -> bool {
+fn matches(rule: &Section, zone: Option<&str>, admin: &Administrator) -> bool {
     let source = rule.text("src");
     let from = source == Some("*") || (source.is_some() && source == zone);
     let decides = ["ACCEPT", "REJECT", "DROP"]
         .iter()
         .any(|word| rule.text("target").is_some_and(|target| target.eq_ignore_ascii_case(word)));
     let family = match rule.text("family") {
-        Some("ipv4") => place.client.is_ipv4(),
-        Some("ipv6") => place.client.is_ipv6(),
+        Some("ipv4") => admin.client.is_ipv4(),
+        Some("ipv6") => admin.client.is_ipv6(),
         _ => true,
     };
     // fw4 takes tcp and udp when a rule names no protocol.
@@ -54,8 +54,8 @@ fn matches(rule: &Section, zone: Option<&str>, place: &Place) -> bool {
         && rule.is_on("enabled", true)
         && rule.text("dest").is_none()
         && !elsewhere.iter().any(|option| rule.options.contains_key(*option))
-        && has_port(rule, place.port)
-        && has_source(rule, place)
+        && has_port(rule, admin.port)
+        && has_source(rule, admin)
 }
 
 fn has_port(rule: &Section, port: u16) -> bool {
@@ -68,9 +68,9 @@ fn has_port(rule: &Section, port: u16) -> bool {
     ports.is_empty() || ports.iter().any(inside)
 }
 
-fn has_source(rule: &Section, place: &Place) -> bool {
+fn has_source(rule: &Section, admin: &Administrator) -> bool {
     let sources = rule.words("src_ip");
     let inside =
-        |text: &&str| text.parse::<Network>().is_ok_and(|network| network.contains(place.client));
+        |text: &&str| text.parse::<Network>().is_ok_and(|network| network.contains(admin.client));
     sources.is_empty() || sources.iter().any(inside)
 }

@@ -7,9 +7,10 @@
 //! after a power loss too, since it is on the medium before anything is changed. A confirmed change
 //! is recorded and can be undone ([`inverse`]).
 //!
-//! The core is pure; `uci`, `caller`, `store` and `place` touch the router, `api` and
+//! The core is pure; `uci`, `caller`, `store` and `administrator` touch the router, `api` and
 //! `transaction` join them.
 
+mod administrator;
 mod api;
 mod caller;
 mod cuts;
@@ -24,7 +25,6 @@ mod force;
 mod host;
 mod input;
 mod log;
-mod place;
 mod problem;
 mod record;
 #[cfg(test)]

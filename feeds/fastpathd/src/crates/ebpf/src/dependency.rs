@@ -4,7 +4,7 @@
 
 use std::net::IpAddr;
 
-use crate::entry::EntrySide;
+use crate::entry_side::EntrySide;
 
 /// Something that the endpoint of an address was derived from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

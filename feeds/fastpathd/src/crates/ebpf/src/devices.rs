@@ -98,7 +98,7 @@ pub fn can_send(devices: &[Device]) -> Result<(), NotNative> {
 
 /// The result for one device.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct DeviceOutcome {
     /// The device.
     pub device: Device,
     /// Its attach point.
@@ -107,7 +107,7 @@ pub struct Outcome {
     pub why: Option<NotNative>,
 }
 
-/// Attaches to all devices: at `wish`, or at the best attach point that all support. Programs at
+/// Attaches to all devices: at `chosen`, or at the best attach point that all support. Programs at
 /// other devices stay.
 ///
 /// # Errors
@@ -118,35 +118,35 @@ pub fn attach_all(
     folder: &Folder,
     dsa: Dsa,
     devices: Vec<Device>,
-    wish: Option<Hook>,
-) -> Result<Vec<Outcome>, SendError> {
+    chosen: Option<Hook>,
+) -> Result<Vec<DeviceOutcome>, SendError> {
     let at = |device: &Device, hook| {
         attach(folder, Attached { ifindex: device.ifindex, hook, dsa }).map(|()| hook)
     };
-    let outcomes = if let Some(hook) = wish {
+    let outcomes = if let Some(hook) = chosen {
         let each = devices.into_iter().map(|device| {
             let hook = at(&device, hook);
-            Outcome { device, hook, why: None }
+            DeviceOutcome { device, hook, why: None }
         });
         each.collect()
     } else {
         match native(folder, dsa, &devices) {
             Ok(()) => {
-                let done = |device| Outcome { device, hook: Ok(Hook::Native), why: None };
+                let done = |device| DeviceOutcome { device, hook: Ok(Hook::Native), why: None };
                 devices.into_iter().map(done).collect()
             }
             Err(why) => {
                 let each = devices.into_iter().map(|device| {
                     let hook =
                         at(&device, Hook::Tcx).or_else(|e| older(e, at(&device, Hook::Clsact)));
-                    Outcome { device, hook, why: Some(why.clone()) }
+                    DeviceOutcome { device, hook, why: Some(why.clone()) }
                 });
                 each.collect::<Vec<_>>()
             }
         }
     };
     let mut sendable = Sendable::open(folder)?;
-    for Outcome { device, hook, .. } in &outcomes {
+    for DeviceOutcome { device, hook, .. } in &outcomes {
         match hook {
             Ok(Hook::Native | Hook::Generic) => sendable.add(device.ifindex)?,
             _ => sendable.remove(device.ifindex)?,

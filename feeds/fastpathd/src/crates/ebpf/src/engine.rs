@@ -93,7 +93,7 @@ pub enum InstallError {
 
 /// Why a connection is no longer carried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Cause {
+pub enum RemovalCause {
     /// Its removal was requested.
     Requested,
     /// A program saw a FIN or RST.
@@ -112,7 +112,7 @@ pub struct Report {
     /// Growth of counters.
     pub grown: Vec<EntryGrowth>,
     /// Connections that are no longer carried. Their last counters are in `grown`.
-    pub removed: Vec<(u64, Cause)>,
+    pub removed: Vec<(u64, RemovalCause)>,
     /// Timeouts that conntrack has to be updated with.
     pub extensions: Vec<Extension>,
 }
@@ -201,7 +201,7 @@ impl OffloadEngine {
         until: Duration,
         now: Duration,
     ) -> Result<(), InstallError> {
-        self.leave(connection.id, Cause::Requested, now);
+        self.leave(connection.id, RemovalCause::Requested, now);
         let installation = self.table.reject(connection, ends, rule, until, now)?;
         self.write(connection.id, &installation, now)
     }
@@ -213,7 +213,7 @@ impl OffloadEngine {
         now: Duration,
     ) -> Result<(), InstallError> {
         if let Some(evicted) = installation.evicted {
-            self.leave(evicted, Cause::Evicted, now);
+            self.leave(evicted, RemovalCause::Evicted, now);
         }
         for (key, entry) in &installation.entries {
             match self.put(key, entry) {
@@ -255,18 +255,18 @@ impl OffloadEngine {
 
     /// Removes a connection, if it is here.
     pub fn remove(&mut self, id: u64, now: Duration) {
-        self.leave(id, Cause::Requested, now);
+        self.leave(id, RemovalCause::Requested, now);
     }
 
     /// Removes all connections, as if the paths of all had changed.
     pub fn remove_all(&mut self, now: Duration) {
         for id in self.table.all() {
-            self.leave(id, Cause::Moved, now);
+            self.leave(id, RemovalCause::Moved, now);
         }
         self.remove_stale();
     }
 
-    fn leave(&mut self, id: u64, cause: Cause, now: Duration) {
+    fn leave(&mut self, id: u64, cause: RemovalCause, now: Duration) {
         let Some(keys) = self.table.keys(id) else { return };
         for key in &keys {
             if let Ok(Some(last)) = self.maps.remove(key) {
@@ -290,7 +290,7 @@ impl OffloadEngine {
     ) {
         for address in self.table.touched(changes) {
             for id in self.table.moved(address, endpoint(address)) {
-                self.leave(id, Cause::Moved, now);
+                self.leave(id, RemovalCause::Moved, now);
             }
         }
     }
@@ -318,10 +318,10 @@ impl OffloadEngine {
             }
         })?;
         for id in closing {
-            self.leave(id, Cause::Closing, now);
+            self.leave(id, RemovalCause::Closing, now);
         }
         for id in self.table.expired(now) {
-            self.leave(id, Cause::Expired, now);
+            self.leave(id, RemovalCause::Expired, now);
         }
         self.table.rank(now);
         self.report.extensions.extend(self.table.extensions(now, &self.timeouts));

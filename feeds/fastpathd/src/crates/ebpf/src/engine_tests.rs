@@ -6,7 +6,7 @@ use ctnetlink::Tuple;
 
 use super::*;
 use crate::dependency::Dependency;
-use crate::entry::{Encapsulation, EntrySide, Hook};
+use crate::entry_side::{Encapsulation, EntrySide, Hook};
 use crate::fake::Fake;
 
 const TIMEOUTS: Timeouts =
@@ -70,7 +70,7 @@ fn a_life() {
     engine.remove(1, s(2));
     let report = engine.report();
     assert_eq!(grown(&report), [3, 3]);
-    assert_eq!(report.removed, [(1, Cause::Requested)]);
+    assert_eq!(report.removed, [(1, RemovalCause::Requested)]);
     // Packets have come since conntrack was updated.
     assert_eq!(report.extensions.iter().map(|e| e.left).collect::<Vec<_>>(), [s(120)]);
     assert!(maps.with(|inside| inside.flows.is_empty() && inside.beats == 1));
@@ -85,7 +85,7 @@ fn a_fin_ends_both_directions() {
     install(&mut engine, 1);
     maps.with(|inside| inside.flows.values_mut().for_each(|(_, read)| read.closing = true));
     engine.second(s(1)).unwrap();
-    assert_eq!(engine.report().removed, [(1, Cause::Closing)]);
+    assert_eq!(engine.report().removed, [(1, RemovalCause::Closing)]);
     assert!(maps.with(|inside| inside.flows.is_empty()));
 }
 
@@ -104,7 +104,7 @@ fn a_changed_encapsulation_removes_its_connections() {
     };
     engine.changed(&change, moved, s(1));
     assert_eq!(*asked.borrow(), [OUTSIDE]);
-    assert_eq!(engine.report().removed, [(1, Cause::Moved)]);
+    assert_eq!(engine.report().removed, [(1, RemovalCause::Moved)]);
     assert!(maps.with(|inside| inside.flows.is_empty()));
 }
 
@@ -164,7 +164,7 @@ fn a_rejected_connection_is_not_carried() {
     assert_eq!(engine.report(), Report::default());
     assert_eq!(engine.table().dropped(), [(4711, Counters { packets: 4, bytes: 400 })]);
     engine.second(s(60)).unwrap();
-    assert_eq!(engine.report().removed, [(1, Cause::Expired)]);
+    assert_eq!(engine.report().removed, [(1, RemovalCause::Expired)]);
     assert!(maps.with(|inside| inside.flows.is_empty()));
 }
 
@@ -179,7 +179,7 @@ fn remove_all_leaves_nothing() {
     engine.remove_all(s(1));
     assert!(maps.with(|inside| inside.flows.is_empty()));
     let others = self::engine(&Fake::default());
-    assert_eq!(others.after(engine.report()).report().removed, [(2, Cause::Moved)]);
+    assert_eq!(others.after(engine.report()).report().removed, [(2, RemovalCause::Moved)]);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::net::IpAddr;
 
 use ctnetlink::Tuple;
 
+use crate::entry_side::{Encapsulation, EntrySide};
 use crate::header::{Header, header};
 
 /// Number of the protocol.
@@ -16,60 +17,6 @@ const UDP: u8 = 17;
 /// The least MTU of each family (RFC 791, RFC 8200).
 const LEAST_MTU4: u32 = 68;
 const LEAST_MTU6: u32 = 1280;
-
-/// The program that meets the packets of a device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Hook {
-    /// TC: the outer tag is in the metadata of the packet.
-    Tc,
-    /// XDP: the frame is as received.
-    Xdp,
-}
-
-/// A VLAN tag.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Tag {
-    /// 0..=4094.
-    pub vid: u16,
-    /// 802.1ad instead of 802.1Q.
-    pub service: bool,
-}
-
-impl Tag {
-    /// Protocol number on the wire.
-    #[must_use]
-    pub const fn protocol(self) -> u16 {
-        if self.service { 0x88a8 } else { 0x8100 }
-    }
-}
-
-/// Encapsulation of packets at one end of a connection, without link-layer addresses.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Encapsulation {
-    /// The first tag on the wire.
-    pub outer: Option<Tag>,
-    /// The second one.
-    pub inner: Option<Tag>,
-    /// Number of the `PPPoE` session.
-    pub session: Option<u16>,
-}
-
-/// One end of a connection: how packets arrive from it and how they are sent to it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct EntrySide {
-    /// Index of the lowest device.
-    pub device: u32,
-    /// The program there.
-    pub hook: Hook,
-    /// Tags and session.
-    pub encapsulation: Encapsulation,
-    /// Source MAC of frames to it.
-    pub local: [u8; 6],
-    /// Destination MAC: the station, the next router, the access concentrator.
-    pub next_hop: Option<[u8; 6]>,
-    /// MTU of the path to it.
-    pub mtu: u32,
-}
 
 /// Key of packets of one direction: `struct key4` and `key6` of `layout.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

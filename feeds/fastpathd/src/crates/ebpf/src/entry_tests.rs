@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use proptest::prelude::*;
 
 use super::*;
+use crate::entry_side::{Hook, Tag};
 
 fn side(device: u32, encapsulation: Encapsulation) -> EntrySide {
     let last = u8::try_from(device).unwrap();

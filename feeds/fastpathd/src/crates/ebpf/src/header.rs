@@ -2,7 +2,7 @@
 //! The bytes before the IP header of a packet that leaves: Ethernet, VLAN tags (for TC in the
 //! metadata) and PPPoE.
 
-use crate::entry::{EntrySide, Hook, Tag};
+use crate::entry_side::{EntrySide, Hook, Tag};
 
 /// Room that an entry has: `HEADER_MAX` of `layout.h`.
 pub const HEADER_MAX: usize = 40;

@@ -10,6 +10,7 @@ pub mod devices;
 mod elements;
 pub mod engine;
 pub mod entry;
+pub mod entry_side;
 #[cfg(any(test, feature = "fake"))]
 pub mod fake;
 pub mod folder;

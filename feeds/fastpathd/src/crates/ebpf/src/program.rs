@@ -167,7 +167,7 @@ fn number(name: &str) -> Result<u32, Box<dyn Error>> {
     name.parse().or_else(|_| device(name).map(|device| device.ifindex))
 }
 
-fn outcome(o: &crate::devices::Outcome, dsa: Dsa) -> Value {
+fn outcome(o: &crate::devices::DeviceOutcome, dsa: Dsa) -> Value {
     let why = o.why.as_ref().map(ToString::to_string);
     let base = json!({ "device": o.device.name, "ifindex": o.device.ifindex, "dsa": dsa.name() });
     let more = match &o.hook {

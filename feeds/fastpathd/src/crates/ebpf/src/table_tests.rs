@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::dependency::Dependency;
-use crate::entry::{Encapsulation, EntrySide, Hook};
+use crate::entry_side::{Encapsulation, EntrySide, Hook};
 
 const TIMEOUTS: Timeouts =
     Timeouts { tcp: Duration::from_secs(7440), udp: Duration::from_secs(120) };

@@ -3,7 +3,8 @@
 
 use std::net::IpAddr;
 
-use crate::entry::{Encapsulation, Entry, Key, Tag};
+use crate::entry::{Entry, Key};
+use crate::entry_side::{Encapsulation, Tag};
 use crate::layout::{
     self, Entry4, Entry6, FLOW_DROP, FLOW_NAT, FLOW_PLAIN, FLOW_PPPOE, HEADER_MAX, Key4, Key6,
     TAG_8021AD, TAG_THERE,

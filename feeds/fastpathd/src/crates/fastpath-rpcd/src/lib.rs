@@ -15,8 +15,8 @@ const OBJECTS: &[&plugin::Object] = &[
     &wireless::OBJECT,
 ];
 /// Other commands, for init scripts and itself.
-const ERRANDS: &[plugin::Errand] =
-    &[("boot", change::boot), ("login", access::gate), ("settle", change::settle)];
+const SUBCOMMANDS: &[plugin::Subcommand] =
+    &[("boot", change::boot), ("login", access::login_grant), ("settle", change::settle)];
 
 /// The names of the links: of each object, that is.
 pub fn links() -> impl Iterator<Item = &'static str> {
@@ -26,5 +26,5 @@ pub fn links() -> impl Iterator<Item = &'static str> {
 /// The whole program. The first of `args` is the name it was started by.
 #[must_use]
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    plugin::main("fastpath-rpcd", args, OBJECTS, ERRANDS)
+    plugin::main("fastpath-rpcd", args, OBJECTS, SUBCOMMANDS)
 }

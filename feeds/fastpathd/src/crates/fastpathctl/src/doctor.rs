@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use ubus::{CallError, Connection, Handle, Map, Status};
 
 use crate::examination::{self, Paint};
+use crate::json::{list, number, text};
 use crate::print;
-use crate::show::{list, number, text};
 
 /// The request to the doctor.
 #[derive(Debug, Default, PartialEq)]

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use crate::show::{flag, list, number, text};
+use crate::json::{flag, list, number, text};
 use crate::table::table;
 
 /// The answer of `ebpf`.

@@ -6,8 +6,8 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
+use crate::json::{list, number, text};
 use crate::protection::plain;
-use crate::show::{list, number, text};
 use crate::units::duration;
 
 /// Whether text may have colours.

@@ -7,6 +7,7 @@ mod cpu_plan;
 mod doctor;
 mod ebpf;
 mod examination;
+mod json;
 mod persist;
 mod protection;
 mod show;
@@ -21,8 +22,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use args::{Args, ArgsError, Command, EngineChange};
+use json::text;
 use serde_json::{Value, json};
-use show::text;
 use ubus::{CallError, ConnectError, Connection, Handle, Status};
 
 /// The daemon answers in milliseconds; applying an engine takes some runs of nft.

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use crate::show::{flag, list, number, text};
+use crate::json::{flag, list, number, text};
 use crate::table::table;
 use crate::units::{duration, size};
 

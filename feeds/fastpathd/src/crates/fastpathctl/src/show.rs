@@ -7,27 +7,12 @@ use std::fmt::Write;
 use serde_json::Value;
 use ubus::Map;
 
+use crate::json::{flag, list, number, text};
 use crate::protection::{endpoint, plain};
 use crate::table::table;
 use crate::units::{duration, percent, rate, size};
 
 const PATHS: [&str; 5] = ["hardware", "flowtable", "ebpf", "inspect", "slow"];
-
-pub(crate) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
-    value.get(key).and_then(Value::as_str).unwrap_or_default()
-}
-
-pub(crate) fn number(value: &Value, key: &str) -> i64 {
-    value.get(key).and_then(Value::as_i64).unwrap_or(0)
-}
-
-pub(crate) fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
-    value.get(key).and_then(Value::as_array).into_iter().flatten()
-}
-
-pub(crate) fn flag(value: &Value, key: &str) -> bool {
-    value.get(key).and_then(Value::as_bool).unwrap_or(false)
-}
 
 fn joined(value: &Value, key: &str) -> String {
     list(value, key).filter_map(Value::as_str).collect::<Vec<_>>().join(" ")

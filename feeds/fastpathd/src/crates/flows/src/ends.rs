@@ -15,19 +15,19 @@ type End = (IpAddr, u16);
 
 /// Both ends of a connection, in either direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Pair {
+pub(crate) struct EndPair {
     proto: u8,
     pub(crate) low: End,
     pub(crate) high: End,
 }
 
-impl Pair {
+impl EndPair {
     pub(crate) fn new(proto: u8, a: End, b: End) -> Self {
         Self { proto, low: a.min(b), high: a.max(b) }
     }
 }
 
-impl Hash for Pair {
+impl Hash for EndPair {
     /// In three pieces: a derived one takes three times as long, and every new flow is hashed.
     fn hash<H: Hasher>(&self, state: &mut H) {
         let bits = |address| match address {
@@ -54,7 +54,7 @@ pub(crate) enum View {
 
 impl View {
     /// The ends of `flow` there.
-    pub(crate) fn pair(self, flow: &Flow) -> Pair {
+    pub(crate) fn pair(self, flow: &Flow) -> EndPair {
         let (orig, reply) = (&flow.orig, &flow.reply);
         let (opener, server) = ((orig.src, orig.sport), (reply.src, reply.sport));
         let (a, b) = match self {
@@ -62,7 +62,7 @@ impl View {
             Self::Forwarded => (opener, server),
             Self::Received => ((reply.dst, reply.dport), server),
         };
-        Pair::new(orig.proto, a, b)
+        EndPair::new(orig.proto, a, b)
     }
 
     /// The views of `flow` that differ: one, where no address is translated.
@@ -90,7 +90,7 @@ impl ViewOf {
         (self.0 >> 2) as usize
     }
 
-    fn pair(self, flows: &[Flow]) -> Pair {
+    fn pair(self, flows: &[Flow]) -> EndPair {
         let view = match self.0 & 3 {
             0 => View::Sent,
             1 => View::Forwarded,
@@ -165,13 +165,13 @@ impl ByEnds {
         self.slots.shrink_to(self.slots.len() * 2, |slot| spread(slot.hash));
     }
 
-    pub(crate) fn find(&self, flows: &[Flow], pair: &Pair) -> Option<usize> {
+    pub(crate) fn find(&self, flows: &[Flow], pair: &EndPair) -> Option<usize> {
         let hash = self.hash(pair);
         let same = |slot: &Slot| slot.hash == hash && slot.place.pair(flows) == *pair;
         self.slots.find(spread(hash), same).map(|slot| slot.place.position())
     }
 
-    fn hash(&self, pair: &Pair) -> u32 {
+    fn hash(&self, pair: &EndPair) -> u32 {
         (self.hasher.hash_one(pair) >> 32) as u32
     }
 }

@@ -26,7 +26,7 @@ const STEPS_MOST: usize = 16;
 
 /// One step in a flow's life.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Step {
+pub(crate) struct PathStep {
     pub(crate) at: Millis,
     pub(crate) path: Path,
     pub(crate) reason: Option<Reason>,
@@ -88,7 +88,7 @@ pub(crate) struct Flow {
     pub(crate) active: Millis,
     /// Since when nothing but the kernel keeps it from the flowtable.
     pub(crate) eligible: Millis,
-    pub(crate) life: Vec<Step>,
+    pub(crate) life: Vec<PathStep>,
     pub(crate) initiator: Number,
     pub(crate) responder: Number,
     pub(crate) src_name: Number,
@@ -363,7 +363,7 @@ impl Flow {
         if self.life.capacity() == 0 {
             self.life.reserve_exact(2);
         }
-        self.life.push(Step { at: now, path, reason, state: self.tcp_state });
+        self.life.push(PathStep { at: now, path, reason, state: self.tcp_state });
         true
     }
 }

@@ -12,10 +12,10 @@ use crate::table::FlowTable;
 use crate::time::Now;
 
 /// A number that orders flows, and the flow: kernel id against ties, position in the table.
-pub(crate) type Key = (u128, u32, u32);
+pub(crate) type SortKey = (u128, u32, u32);
 
 /// Sorts `keys[offset..offset + limit]` as if everything had been sorted, and returns it.
-pub(crate) fn window(keys: &mut [Key], offset: usize, limit: usize) -> &[Key] {
+pub(crate) fn window(keys: &mut [SortKey], offset: usize, limit: usize) -> &[SortKey] {
     let start = offset.min(keys.len());
     let len = limit.min(keys.len() - start);
     if len == 0 {

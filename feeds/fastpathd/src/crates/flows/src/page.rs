@@ -4,9 +4,8 @@
 
 use serde::Serialize;
 
-use crate::path::Path;
 use crate::query::Group;
-use crate::rows::{self, FlowRow};
+use crate::rows::{self, FlowEvent, FlowRow};
 
 /// One page of flows or groups: the reply of `flows`.
 #[derive(Debug, Serialize)]
@@ -48,19 +47,6 @@ pub struct FlowDetail<'a> {
     pub ports: [&'a str; 2],
     /// Oldest first, at most 16.
     pub events: Vec<FlowEvent>,
-}
-
-/// One step in a flow's life.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct FlowEvent {
-    /// Unix ms.
-    pub at_ms: u64,
-    /// The path from then on.
-    pub path: Path,
-    /// Why it is slow; empty: it is not.
-    pub reason: &'static str,
-    /// TCP state; empty: none.
-    pub state: &'static str,
 }
 
 /// Who uses the line: the reply of `top`.

@@ -4,10 +4,9 @@
 use ctnetlink::TcpState;
 use serde::ser::{Serialize, SerializeStruct, SerializeTuple, Serializer};
 
-use crate::flow::{Flow, Step};
+use crate::flow::{Flow, PathStep};
 use crate::intern::Number;
-use crate::page::FlowEvent;
-use crate::path::Reason;
+use crate::path::{Path, Reason};
 use crate::proto;
 use crate::table::FlowTable;
 use crate::time::{Millis, Now};
@@ -91,8 +90,21 @@ impl FlowRow<'_> {
     }
 }
 
+/// One step in a flow's life.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct FlowEvent {
+    /// Unix ms.
+    pub at_ms: u64,
+    /// The path from then on.
+    pub path: Path,
+    /// Why it is slow; empty: it is not.
+    pub reason: &'static str,
+    /// TCP state; empty: none.
+    pub state: &'static str,
+}
+
 /// A step of a flow's life.
-pub(crate) fn event(step: &Step, now: Now) -> FlowEvent {
+pub(crate) fn event(step: &PathStep, now: Now) -> FlowEvent {
     FlowEvent {
         at_ms: now.unix_ms_of(step.at),
         path: step.path,

@@ -68,7 +68,7 @@ impl State {
 
 /// How it is now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Condition {
+pub struct InspectionCondition {
     /// In one word.
     pub state: State,
     /// When it became so.
@@ -84,7 +84,7 @@ pub struct Condition {
 /// The state needed to judge the next observation.
 #[derive(Debug)]
 pub struct Health {
-    condition: Condition,
+    condition: InspectionCondition,
     progress: Progress,
     strain: Strain,
 }
@@ -94,18 +94,19 @@ impl Health {
     #[must_use]
     pub fn new(now: Duration) -> Self {
         let why = Reason::Off.cause();
-        let condition = Condition { state: State::Off, since: now, why, gate: Gate::Queue };
+        let condition =
+            InspectionCondition { state: State::Off, since: now, why, gate: Gate::Queue };
         Self { condition, progress: Progress::new(now), strain: Strain::default() }
     }
 
     /// The last observation.
     #[must_use]
-    pub fn condition(&self) -> &Condition {
+    pub fn condition(&self) -> &InspectionCondition {
         &self.condition
     }
 
     /// Judges the observation at `now`.
-    pub fn observe(&mut self, now: Duration, seen: &Observation) -> &Condition {
+    pub fn observe(&mut self, now: Duration, seen: &Observation) -> &InspectionCondition {
         let presence = self.progress.follow(now, seen);
         let works = presence == Presence::Works;
         let strain = self.strain.follow(now, seen, works, self.progress.answers_late(now));

@@ -245,7 +245,7 @@ fn watching_has_its_own_text() {
 }
 
 #[test]
-fn a_bridge_without_suricata_is_closed_whatever_was_wished() {
+fn a_bridge_without_suricata_is_closed_whatever_is_configured() {
     let mut watch = Watch::working(InspectionMode::Inline, OPEN);
     assert_eq!(watch.health.condition().state, State::Inline);
     watch.dies();

@@ -30,7 +30,7 @@ pub use eve::{
     Visible, Volume, read_event,
 };
 pub use health::{
-    Condition, Consequence, Health, Listening, Observation, Reason, RuleCounts, State,
+    Consequence, Health, InspectionCondition, Listening, Observation, Reason, RuleCounts, State,
 };
 pub use overlay::{Files, Overlay, arguments, bypass_mark, render};
 pub use ports::{CapturePort, check_mode};

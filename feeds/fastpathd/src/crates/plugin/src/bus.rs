@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use ubus::{CallError, ConnectError, Connection, Handle, Status};
 
-use crate::object::Map;
+use crate::map::Map;
 
 /// The objects called answer at once; rpcd gives a program 30 s in all.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -5,7 +5,10 @@
 use serde_json::{Value, json};
 
 use crate::bus::{Bus, BusError};
-use crate::object::{Map, SESSION};
+use crate::map::Map;
+
+/// The argument that uhttpd adds to each call: the caller's session.
+pub const SESSION: &str = "ubus_rpc_session";
 
 /// A call of a method. Reading an argument of a wrong type is refused as `argument`.
 pub struct Call {

@@ -31,13 +31,15 @@
 
 mod bus;
 mod call;
+mod map;
 mod object;
 pub mod process;
 mod program;
 mod session;
 
 pub use bus::{Bus, BusError, Callee, Calling};
-pub use call::{Call, Refusal};
-pub use object::{Answer, Map, Method, Object, SESSION, Sample, map};
-pub use program::{Errand, main};
+pub use call::{Call, Refusal, SESSION};
+pub use map::{Map, map};
+pub use object::{Answer, Method, Object, Sample};
+pub use program::{Subcommand, main};
 pub use session::{Rights, UciSession};

@@ -6,16 +6,11 @@ use std::pin::Pin;
 
 use serde_json::{Value, json};
 
-use crate::call::{Call, Refusal};
-
-/// Arguments and answers.
-pub type Map = serde_json::Map<String, Value>;
+use crate::call::{Call, Refusal, SESSION};
+use crate::map::Map;
 
 /// A method at work.
 pub type Answer = Pin<Box<dyn Future<Output = Result<Map, Refusal>>>>;
-
-/// The argument that uhttpd adds to each call: the caller's session.
-pub const SESSION: &str = "ubus_rpc_session";
 
 /// Type of an argument. rpcd takes a value's type for the argument's, and of a number the value
 /// for its width.
@@ -88,12 +83,6 @@ impl Object {
     pub(crate) fn method(&self, name: &str) -> Option<&'static Method> {
         self.methods.iter().find(|method| method.name == name)
     }
-}
-
-/// A map of these fields.
-#[must_use]
-pub fn map<const N: usize>(fields: [(&str, Value); N]) -> Map {
-    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 #[cfg(test)]

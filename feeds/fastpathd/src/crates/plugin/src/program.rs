@@ -11,13 +11,14 @@ use serde_json::{Deserializer, Value};
 
 use crate::bus::Bus;
 use crate::call::{Call, Refusal};
-use crate::object::{Map, Object};
+use crate::map::Map;
+use crate::object::Object;
 
 /// A message on ubus is at most 1 MiB, and uhttpd takes 64 KiB.
 const LONGEST: u64 = 1 << 20;
 
 /// An additional command of the program, with its arguments.
-pub type Errand = (&'static str, fn(&[String]) -> ExitCode);
+pub type Subcommand = (&'static str, fn(&[String]) -> ExitCode);
 
 /// The whole program: answers for the object whose name it was started by, the first of `args`
 /// (rpcd starts a link of the object's name), or which the next one names.
@@ -26,7 +27,7 @@ pub fn main(
     program: &str,
     args: impl IntoIterator<Item = OsString>,
     objects: &[&Object],
-    errands: &[Errand],
+    subcommands: &[Subcommand],
 ) -> ExitCode {
     let mut words: Vec<String> =
         args.into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -47,8 +48,9 @@ pub fn main(
             _ => usage(program, objects),
         };
     }
-    let errand = errands.iter().find(|(name, _)| words.first().is_some_and(|word| word == name));
-    errand.map_or_else(|| usage(program, objects), |(_, run)| run(&words[1..]))
+    let named = |(name, _): &&Subcommand| words.first().is_some_and(|word| word == name);
+    let subcommand = subcommands.iter().find(named);
+    subcommand.map_or_else(|| usage(program, objects), |(_, run)| run(&words[1..]))
 }
 
 fn usage(program: &str, objects: &[&Object]) -> ExitCode {

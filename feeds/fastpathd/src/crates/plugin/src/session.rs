@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use ubus::Status;
 
 use crate::bus::{Bus, BusError};
-use crate::object::{Map, SESSION, map};
+use crate::call::SESSION;
+use crate::map::{Map, map};
 
 /// The rights of a session to its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

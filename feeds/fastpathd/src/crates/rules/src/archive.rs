@@ -14,7 +14,7 @@ use thiserror::Error;
 
 /// Limits of an archive.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct ArchiveLimits {
     /// Bytes after unpacking, of all entries, their headers and whatever follows them.
     pub bytes: u64,
     /// Entries, folders included.
@@ -23,7 +23,7 @@ pub struct Limits {
     pub name: usize,
 }
 
-impl Limits {
+impl ArchiveLimits {
     /// `bytes` as given; 4096 entries, names of 200 bytes.
     #[must_use]
     pub fn of_bytes(bytes: u64) -> Self {
@@ -115,7 +115,7 @@ pub(crate) type Visitor<'a> = dyn FnMut(&str, &mut dyn BufRead) -> Result<(), Re
 pub(crate) fn read(
     packed: impl BufRead,
     plain_name: &str,
-    limits: &Limits,
+    limits: &ArchiveLimits,
     visit: &mut Visitor<'_>,
 ) -> Result<u64, ArchiveError> {
     let left = Cell::new(limits.bytes);
@@ -133,7 +133,7 @@ pub(crate) fn read(
 fn unpacked(
     reader: impl Read,
     plain_name: &str,
-    limits: &Limits,
+    limits: &ArchiveLimits,
     visit: &mut Visitor<'_>,
 ) -> Result<(), ArchiveError> {
     let broken = |error| damage(error, "", limits);
@@ -153,7 +153,11 @@ fn unpacked(
     if is_text { Ok(()) } else { Err(ArchiveError::Format) }
 }
 
-fn tar(reader: impl Read, limits: &Limits, visit: &mut Visitor<'_>) -> Result<(), ArchiveError> {
+fn tar(
+    reader: impl Read,
+    limits: &ArchiveLimits,
+    visit: &mut Visitor<'_>,
+) -> Result<(), ArchiveError> {
     let mut archive = Archive::new(reader);
     let mut name = String::new();
     {
@@ -189,7 +193,7 @@ fn one_entry(
     kind: EntryType,
     name: &str,
     entry: Entry<'_, impl Read>,
-    limits: &Limits,
+    limits: &ArchiveLimits,
     visit: &mut Visitor<'_>,
 ) -> Result<(), ArchiveError> {
     let kind = match kind {
@@ -209,7 +213,10 @@ fn one_entry(
 }
 
 /// The contents of an entry that only describes the next one.
-fn small(entry: &mut Entry<'_, impl Read>, limits: &Limits) -> Result<Vec<u8>, ArchiveError> {
+fn small(
+    entry: &mut Entry<'_, impl Read>,
+    limits: &ArchiveLimits,
+) -> Result<Vec<u8>, ArchiveError> {
     const MOST: u64 = 8192;
     let name = shown(&entry.path_bytes());
     if entry.size() > MOST {
@@ -244,7 +251,7 @@ fn pax_path(mut records: &[u8]) -> Result<Option<Vec<u8>>, ArchiveError> {
 }
 
 /// A name that stays inside a folder, without `./` in front.
-fn checked_name(bytes: &[u8], limits: &Limits) -> Result<String, ArchiveError> {
+fn checked_name(bytes: &[u8], limits: &ArchiveLimits) -> Result<String, ArchiveError> {
     let wrong = |why| ArchiveError::Name { name: shown(bytes), why };
     let name = std::str::from_utf8(bytes).map_err(|_| wrong("has a name that is not UTF-8"))?;
     if name.is_empty() || name.len() > limits.name {
@@ -267,7 +274,7 @@ fn shown(bytes: &[u8]) -> String {
     text.chars().take(120).flat_map(char::escape_debug).collect()
 }
 
-fn refused(refusal: Refusal, file: &str, limits: &Limits) -> ArchiveError {
+fn refused(refusal: Refusal, file: &str, limits: &ArchiveLimits) -> ArchiveError {
     match refusal {
         Refusal::Line { line, what } => {
             ArchiveError::Line { file: shown(file.as_bytes()), line, what }
@@ -276,7 +283,7 @@ fn refused(refusal: Refusal, file: &str, limits: &Limits) -> ArchiveError {
     }
 }
 
-fn damage(error: io::Error, within: &str, limits: &Limits) -> ArchiveError {
+fn damage(error: io::Error, within: &str, limits: &ArchiveLimits) -> ArchiveError {
     match error.kind() {
         io::ErrorKind::FileTooLarge => ArchiveError::TooLarge { limit: limits.bytes },
         io::ErrorKind::UnexpectedEof => {

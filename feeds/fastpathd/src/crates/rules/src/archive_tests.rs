@@ -36,7 +36,7 @@ fn files(bytes: &[u8], limit: u64) -> Result<Files, ArchiveError> {
         found.push((name.to_owned(), contents));
         Ok(())
     };
-    read(bytes, "plain.rules", &Limits::of_bytes(limit), &mut visit)?;
+    read(bytes, "plain.rules", &ArchiveLimits::of_bytes(limit), &mut visit)?;
     Ok(found)
 }
 
@@ -85,7 +85,7 @@ fn a_truncated_plain_tar_is_reported() {
     let refused = files(&packed[..512 + 300], 1 << 20);
     assert!(matches!(refused, Err(ArchiveError::Truncated { within }) if within == "a.rules"));
     // Even if nobody reads the file.
-    let limits = Limits::of_bytes(1 << 20);
+    let limits = ArchiveLimits::of_bytes(1 << 20);
     assert!(read(&packed[..512 + 300], "", &limits, &mut |_, _| Ok(())).is_err());
 }
 

@@ -5,7 +5,7 @@
 
 use std::io::BufRead;
 
-use crate::archive::{self, ArchiveError, Limits, Refusal};
+use crate::archive::{self, ArchiveError, ArchiveLimits, Refusal};
 use crate::lines::{LONGEST_RULE, Line, LineError, Lines};
 use crate::rule::{Rule, is_disabled_rule};
 use crate::select::{Choice, Selector, category_of};
@@ -79,7 +79,7 @@ impl Collected {
 pub fn collect(
     packed: impl BufRead,
     plain_name: &str,
-    limits: &Limits,
+    limits: &ArchiveLimits,
     mut choice: Choice,
 ) -> Result<Collected, ArchiveError> {
     let mut collected = Collected::default();

@@ -7,7 +7,7 @@ use std::io::BufReader;
 use std::path::Path;
 
 use crate::acquire::Fresh;
-use crate::archive::Limits;
+use crate::archive::ArchiveLimits;
 use crate::collect::{Collected, collect};
 use crate::request::{Builtin, OWN, SourceRequest, selectors};
 use crate::select::{Choice, category_name, category_of};
@@ -24,14 +24,14 @@ pub(crate) struct Input {
     before: SourceReport,
     choice: Choice,
     plain_name: String,
-    limits: Limits,
+    limits: ArchiveLimits,
     /// The archive in use was downloaded now.
     fresh: bool,
 }
 
 impl Input {
     /// Our own rules.
-    pub(crate) fn own(own: &Builtin, limits: Limits) -> Self {
+    pub(crate) fn own(own: &Builtin, limits: ArchiveLimits) -> Self {
         let name = OWN.to_owned();
         let report = SourceReport { name, state: SourceState::Unchanged, ..Default::default() };
         let choice = choice(&[], &own.disable, &own.drop);
@@ -42,7 +42,7 @@ impl Input {
     }
 
     /// A source without any knowledge besides its previous report.
-    pub(crate) fn of(source: &SourceRequest, before: &State, limits: Limits) -> Self {
+    pub(crate) fn of(source: &SourceRequest, before: &State, limits: ArchiveLimits) -> Self {
         let report = before.sources.iter().find(|report| report.name == source.name);
         let blank = SourceReport { name: source.name.clone(), ..Default::default() };
         let before = report.cloned().unwrap_or_else(|| blank.clone());
@@ -58,7 +58,7 @@ impl Input {
         before: SourceReport,
         choice: Choice,
         plain_name: String,
-        limits: Limits,
+        limits: ArchiveLimits,
     ) -> Self {
         Self { report, rules: None, before, choice, plain_name, limits, fresh: false }
     }

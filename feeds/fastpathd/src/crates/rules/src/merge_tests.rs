@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 use super::*;
-use crate::archive::Limits;
+use crate::archive::ArchiveLimits;
 use crate::collect::collect;
 use crate::select::Choice;
 
 fn part(name: &str, text: &str) -> Part {
-    let limits = Limits::of_bytes(1 << 20);
+    let limits = ArchiveLimits::of_bytes(1 << 20);
     let file = format!("{name}.rules");
     let rules = collect(text.as_bytes(), &file, &limits, Choice::default()).expect("rules");
     Part { name: name.to_owned(), rules, own: name == "own" }

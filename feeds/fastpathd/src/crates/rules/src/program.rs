@@ -11,7 +11,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use crate::{Fetcher, Outcome, Progress, Request, RuleStoreError, State, Store, Surroundings};
+use crate::{
+    Fetcher, Progress, Request, RuleStoreError, State, Store, UpdateContext, UpdateOutcome,
+};
 
 const USAGE: &str = "usage: fastpath-rules update < REQUEST.json
        fastpath-rules rollback [STORE]
@@ -53,7 +55,7 @@ fn update() -> Result<ExitCode, Box<dyn Error>> {
     let Some(store) = take(&request.store)? else { return Ok(busy(&request.store)) };
     let path = std::env::var("PATH").unwrap_or_default();
     let fetcher = Fetcher::find(&path, Duration::from_secs(request.download_seconds));
-    let mut around = Surroundings {
+    let mut context = UpdateContext {
         store: &store,
         fetcher: fetcher.as_ref(),
         now_ms: now_ms(),
@@ -61,7 +63,7 @@ fn update() -> Result<ExitCode, Box<dyn Error>> {
             say(&json!({"event": "progress", "source": source, "step": step}));
         },
     };
-    let state = crate::update(&request, &mut around);
+    let state = crate::update(&request, &mut context);
     Ok(report(&state, "result"))
 }
 
@@ -82,7 +84,7 @@ fn take(root: &Path) -> Result<Option<Store>, RuleStoreError> {
 
 fn busy(root: &Path) -> ExitCode {
     let message = RuleStoreError::Busy.to_string();
-    report(&State { outcome: Outcome::Busy, message, ..crate::state(root) }, "result")
+    report(&State { outcome: UpdateOutcome::Busy, message, ..crate::state(root) }, "result")
 }
 
 fn now_ms() -> u64 {
@@ -95,10 +97,11 @@ fn report(state: &State, event: &str) -> ExitCode {
     line["event"] = Value::from(event);
     say(&line);
     ExitCode::from(match (event, state.outcome) {
-        ("status", _) | (_, Outcome::Updated | Outcome::Unchanged | Outcome::Restored) => 0,
-        (_, Outcome::Partly) => 1,
-        (_, Outcome::Failed) => 2,
-        (_, Outcome::Busy) => 3,
+        ("status", _)
+        | (_, UpdateOutcome::Updated | UpdateOutcome::Unchanged | UpdateOutcome::Restored) => 0,
+        (_, UpdateOutcome::Partly) => 1,
+        (_, UpdateOutcome::Failed) => 2,
+        (_, UpdateOutcome::Busy) => 3,
     })
 }
 

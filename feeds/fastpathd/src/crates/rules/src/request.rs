@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::select::{Selector, category_name};
-use crate::verify::{Key, checksum};
+use crate::verify::{UsignKey, checksum};
 
 /// The name under which our own rules appear.
 pub const OWN: &str = "fastpath";
@@ -118,7 +118,7 @@ pub enum Proof {
     /// It has the SHA-256 found there.
     Sha256At(String),
     /// It has a signature there by this key.
-    Signature(String, Key),
+    Signature(String, UsignKey),
     /// Not at all, but it comes over TLS.
     Transport,
 }
@@ -207,7 +207,7 @@ impl SourceRequest {
         if let Some(url) = &self.signature_url {
             check_url(url).map_err(|why| ("signature_url", why))?;
             let key = self.key.as_deref().ok_or(("key", Fault::Missing))?;
-            let key = Key::parse(key)
+            let key = UsignKey::parse(key)
                 .map_err(|error| ("key", Fault::PublicKey { why: error.to_string() }))?;
             return Ok(Proof::Signature(url.clone(), key));
         }

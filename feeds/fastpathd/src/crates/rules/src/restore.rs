@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
-use crate::state::{Outcome, State};
+use crate::state::{State, UpdateOutcome};
 use crate::store::{self, RuleStoreError, Store};
 
 /// Brings the set before into force; the one in force becomes the previous one, so doing it
@@ -21,7 +21,7 @@ pub fn restore(store: &Store, root: &Path, now_ms: u64) -> Result<State, RuleSto
     let (rules, stopping) =
         counted.map_err(|cause| RuleStoreError::Io { what: "read", path, cause })?;
     let state = State {
-        outcome: Outcome::Restored,
+        outcome: UpdateOutcome::Restored,
         message: String::from("the previous rule set was restored manually"),
         since_ms: now_ms,
         finished_ms: now_ms,

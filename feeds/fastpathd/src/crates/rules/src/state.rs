@@ -8,7 +8,7 @@ use serde_json::Value;
 /// How an update ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub enum UpdateOutcome {
     /// New rules are in force.
     Updated,
     /// All is well, and the rules are the same as before.
@@ -86,7 +86,7 @@ pub struct SourceReport {
 #[serde(default)]
 pub struct State {
     /// How the last update ended.
-    pub outcome: Outcome,
+    pub outcome: UpdateOutcome,
     /// The failure; empty if there was none.
     pub message: String,
     /// Version of the rules in force: 12 hexadecimal digits; empty: none are.
@@ -159,7 +159,7 @@ mod tests {
             checked_ms: 12,
         };
         let state = State {
-            outcome: Outcome::Partly,
+            outcome: UpdateOutcome::Partly,
             message: "half".into(),
             version: "0123".into(),
             since_ms: 1,
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn every_word_of_an_outcome_is_known() {
-        use Outcome::{Busy, Failed, Partly, Restored, Unchanged, Updated};
+        use UpdateOutcome::{Busy, Failed, Partly, Restored, Unchanged, Updated};
         for outcome in [Updated, Unchanged, Partly, Failed, Busy, Restored] {
             let state = State { outcome, ..State::default() };
             assert_eq!(State::read(serde_json::to_value(&state).unwrap()).unwrap(), state);

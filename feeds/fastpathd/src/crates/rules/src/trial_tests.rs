@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 use super::*;
-use crate::archive::Limits;
+use crate::archive::ArchiveLimits;
 use crate::collect::collect;
 use crate::merge::{Part, merge};
 use crate::select::Choice;
@@ -12,7 +12,7 @@ fn fault_texts(said: &str) -> Vec<String> {
     let lines: Vec<String> =
         (1..=3).map(|sid| format!("alert tcp any any -> any any (sid:{sid};)\n")).collect();
     let text = lines.concat();
-    let limits = Limits::of_bytes(1 << 20);
+    let limits = ArchiveLimits::of_bytes(1 << 20);
     let rules = collect(text.as_bytes(), "a.rules", &limits, Choice::default()).expect("rules");
     let parts = [Part { name: "a".into(), rules, own: false }];
     faults(said, RULES, &merge(&parts)).into_iter().map(|fault| fault.text).collect()

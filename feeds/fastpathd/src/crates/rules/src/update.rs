@@ -13,12 +13,12 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::acquire::{Acquired, acquire};
-use crate::archive::Limits;
+use crate::archive::ArchiveLimits;
 use crate::fetch::Fetcher;
 use crate::input::Input;
 use crate::merge::{Part, merge};
 use crate::request::{OWN, Request, SourceRequest};
-use crate::state::{Outcome, State};
+use crate::state::{State, UpdateOutcome};
 use crate::store::{self, Store};
 use crate::trial::{Fault, TrialError, trial};
 
@@ -34,8 +34,8 @@ pub struct Progress<'a> {
     pub step: &'a str,
 }
 
-/// The surroundings of an update.
-pub struct Surroundings<'a> {
+/// The inputs of an update, and the store that it changes.
+pub struct UpdateContext<'a> {
     /// Taken for this update.
     pub store: &'a Store,
     /// Downloads; none if the router has no program for it.
@@ -47,18 +47,18 @@ pub struct Surroundings<'a> {
 }
 
 /// Carries out an update. The state is written and answered.
-pub fn update(request: &Request, around: &mut Surroundings<'_>) -> State {
+pub fn update(request: &Request, context: &mut UpdateContext<'_>) -> State {
     let before = store::state(&request.store);
-    let mut work = Work::gather(request, &before, around);
-    let brought = work.bring_in_force(request, &before, around);
+    let mut work = Work::gather(request, &before, context);
+    let brought = work.bring_in_force(request, &before, context);
     if brought.is_err() {
         work.inputs.iter_mut().for_each(Input::give_up);
     }
     let files = store::state(&request.store);
-    let mut state = work.into_state(&before, brought, around.now_ms, files);
+    let mut state = work.into_state(&before, brought, context.now_ms, files);
     // First of all room: the disk may be full. The next update removes files that this one cannot.
-    let _ = around.store.clear();
-    if let Err(error) = around.store.write_state(&state) {
+    let _ = context.store.clear();
+    if let Err(error) = context.store.write_state(&state) {
         let text = format!("{}{error}", if state.message.is_empty() { "" } else { "; " });
         state.message.push_str(&text);
     }
@@ -80,13 +80,13 @@ enum Tested {
 }
 
 impl Work {
-    fn gather(request: &Request, before: &State, around: &mut Surroundings<'_>) -> Self {
-        let limits = Limits::of_bytes(request.limit_bytes);
+    fn gather(request: &Request, before: &State, context: &mut UpdateContext<'_>) -> Self {
+        let limits = ArchiveLimits::of_bytes(request.limit_bytes);
         let own = request.builtin.iter().map(|own| Input::own(own, limits));
         let mut inputs: Vec<Input> = own.collect();
         for source in &request.sources {
             let mut input = Input::of(source, before, limits);
-            get(request, source, &mut input, around);
+            get(request, source, &mut input, context);
             inputs.push(input);
         }
         Self { inputs, ..Self::default() }
@@ -97,25 +97,25 @@ impl Work {
         &mut self,
         request: &Request,
         before: &State,
-        around: &mut Surroundings<'_>,
-    ) -> Result<Outcome, String> {
+        context: &mut UpdateContext<'_>,
+    ) -> Result<UpdateOutcome, String> {
         let wanted = !self.inputs.is_empty();
         loop {
             let (places, parts) = self.take_parts();
             if wanted && parts.is_empty() {
                 return Err(self.messages("no source has rules that can be used"));
             }
-            let tested = self.test(request, before, around, &parts, &places);
+            let tested = self.test(request, before, context, &parts, &places);
             for (place, part) in places.iter().zip(parts) {
                 self.inputs[*place].rules = Some(part.rules);
             }
             match tested? {
-                Tested::Faults(faults) => self.blame(&places, faults, around.store),
-                Tested::Same => return self.succeeded(request, around, Outcome::Unchanged),
+                Tested::Faults(faults) => self.blame(&places, faults, context.store),
+                Tested::Same => return self.succeeded(request, context, UpdateOutcome::Unchanged),
                 Tested::Good(file) => {
-                    (around.progress)(Progress { source: "", step: "swap" });
-                    around.store.swap(&file).map_err(|error| error.to_string())?;
-                    return self.succeeded(request, around, Outcome::Updated);
+                    (context.progress)(Progress { source: "", step: "swap" });
+                    context.store.swap(&file).map_err(|error| error.to_string())?;
+                    return self.succeeded(request, context, UpdateOutcome::Updated);
                 }
             }
         }
@@ -125,18 +125,18 @@ impl Work {
     fn succeeded(
         &self,
         request: &Request,
-        around: &Surroundings<'_>,
-        best: Outcome,
-    ) -> Result<Outcome, String> {
+        context: &UpdateContext<'_>,
+        best: UpdateOutcome,
+    ) -> Result<UpdateOutcome, String> {
         for input in &self.inputs {
-            input.succeeded(around.store)?;
+            input.succeeded(context.store)?;
         }
         let names: Vec<&str> = request.sources.iter().map(|source| source.name.as_str()).collect();
-        around.store.forget_others(&names).map_err(|error| error.to_string())?;
+        context.store.forget_others(&names).map_err(|error| error.to_string())?;
         Ok(match (self.inputs.iter().any(Input::has_failed), best) {
             (false, _) => best,
-            (true, Outcome::Unchanged) => Outcome::Failed,
-            (true, _) => Outcome::Partly,
+            (true, UpdateOutcome::Unchanged) => UpdateOutcome::Failed,
+            (true, _) => UpdateOutcome::Partly,
         })
     }
 
@@ -153,7 +153,7 @@ impl Work {
         &mut self,
         request: &Request,
         before: &State,
-        around: &mut Surroundings<'_>,
+        context: &mut UpdateContext<'_>,
         parts: &[Part],
         places: &[usize],
     ) -> Result<Tested, String> {
@@ -167,10 +167,10 @@ impl Work {
         if merged.version == before.version {
             return Ok(Tested::Same);
         }
-        (around.progress)(Progress { source: "", step: "test" });
-        let new = around.store.write("new.rules", |file| merged.write(file));
+        (context.progress)(Progress { source: "", step: "test" });
+        let new = context.store.write("new.rules", |file| merged.write(file));
         let new = new.map_err(|error| error.to_string())?;
-        let dir = around.store.work("test");
+        let dir = context.store.work("test");
         fs::create_dir_all(&dir).map_err(|error| format!("{}: {error}", dir.display()))?;
         let time = Duration::from_secs(request.test_seconds);
         match trial(&request.test, &new, &dir, &merged, time) {
@@ -212,16 +212,16 @@ impl Work {
     fn into_state(
         self,
         before: &State,
-        brought: Result<Outcome, String>,
+        brought: Result<UpdateOutcome, String>,
         now_ms: u64,
         files: State,
     ) -> State {
         let (outcome, message) = match brought {
             Ok(outcome) => (outcome, self.messages("")),
-            Err(message) => (Outcome::Failed, message),
+            Err(message) => (UpdateOutcome::Failed, message),
         };
         let same = files.version == before.version;
-        let (rules, stopping, duplicates) = if same && outcome == Outcome::Failed {
+        let (rules, stopping, duplicates) = if same && outcome == UpdateOutcome::Failed {
             (before.rules, before.stopping, before.duplicates)
         } else {
             self.totals
@@ -246,16 +246,16 @@ fn get(
     request: &Request,
     source: &SourceRequest,
     input: &mut Input,
-    around: &mut Surroundings<'_>,
+    context: &mut UpdateContext<'_>,
 ) {
-    (around.progress)(Progress { source: &source.name, step: "download" });
-    let acquired = acquire(request, source, around.store, around.fetcher);
-    (around.progress)(Progress { source: &source.name, step: "unpack" });
+    (context.progress)(Progress { source: &source.name, step: "download" });
+    let acquired = acquire(request, source, context.store, context.fetcher);
+    (context.progress)(Progress { source: &source.name, step: "unpack" });
     match acquired {
-        Ok(Acquired::Fresh(archive)) => input.use_fresh(around.store, archive, around.now_ms),
+        Ok(Acquired::Fresh(archive)) => input.use_fresh(context.store, archive, context.now_ms),
         Ok(Acquired::Same { checked }) => {
-            input.use_kept(around.store, checked.then_some(around.now_ms));
+            input.use_kept(context.store, checked.then_some(context.now_ms));
         }
-        Err(error) => input.fall_back(around.store, error.to_string(), Vec::new()),
+        Err(error) => input.fall_back(context.store, error.to_string(), Vec::new()),
     }
 }

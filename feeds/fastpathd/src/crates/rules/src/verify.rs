@@ -47,12 +47,12 @@ pub enum VerifyError {
 
 /// A public key of usign or signify: an algorithm, a number, and the key itself.
 #[derive(Debug, Clone)]
-pub struct Key {
+pub struct UsignKey {
     number: [u8; 8],
     key: PublicKey,
 }
 
-impl Key {
+impl UsignKey {
     /// Reads the second line of a public key file, or the whole file.
     ///
     /// # Errors

@@ -11,16 +11,16 @@ const MESSAGE: &[u8] = b"a rule archive\n";
 
 #[test]
 fn a_signature_of_signify_is_believed() {
-    let key = Key::parse(KEY).expect("a key");
+    let key = UsignKey::parse(KEY).expect("a key");
     key.check(SIGNATURE, MESSAGE).expect("good");
     // As in UCI: the line alone.
     let line = KEY.lines().nth(1).expect("two lines");
-    Key::parse(line).expect("a key").check(SIGNATURE, MESSAGE).expect("good");
+    UsignKey::parse(line).expect("a key").check(SIGNATURE, MESSAGE).expect("good");
 }
 
 #[test]
 fn anything_changed_is_not_believed() {
-    let key = Key::parse(KEY).expect("a key");
+    let key = UsignKey::parse(KEY).expect("a key");
     assert!(matches!(key.check(SIGNATURE, &b"a rule archive"[..]), Err(VerifyError::Signature)));
     for (from, to) in [("W4voi", "W4vpi"), ("Ad", "ad"), ("YQsAs=", "YQsAg=")] {
         let changed = SIGNATURE.replace(from, to);
@@ -31,10 +31,10 @@ fn anything_changed_is_not_believed() {
 
 #[test]
 fn a_key_is_not_taken_for_a_signature_nor_text_for_either() {
-    let key = Key::parse(KEY).expect("a key");
+    let key = UsignKey::parse(KEY).expect("a key");
     assert!(matches!(key.check(KEY, MESSAGE), Err(VerifyError::Form(_))));
     for text in ["", "untrusted comment: x\n", "RWS", "RWS=", "####", "VGhpcyBpcyBub3QgYSBrZXkh"] {
-        assert!(matches!(Key::parse(text), Err(VerifyError::Key(_))), "{text}");
+        assert!(matches!(UsignKey::parse(text), Err(VerifyError::Key(_))), "{text}");
     }
 }
 

@@ -11,7 +11,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rules::{Choice, Limits, Rule, collect};
+use rules::{ArchiveLimits, Choice, Rule, collect};
 use serde_json::Value;
 use support::Gateway;
 use support::pcap::{Capture, Pair};
@@ -41,7 +41,7 @@ fn suricata() -> Option<Command> {
 #[test]
 fn they_are_well_formed_and_numbered_in_their_range() {
     let file = BufReader::new(File::open(own_rules()).expect("our rules"));
-    let limits = Limits::of_bytes(1 << 20);
+    let limits = ArchiveLimits::of_bytes(1 << 20);
     let rules = collect(file, "fastpath.rules", &limits, Choice::default()).expect("good rules");
     assert!(rules.notes.is_empty(), "{:?}", rules.notes);
     assert_eq!((rules.left_out, rules.disabled_by_source), (0, 0));

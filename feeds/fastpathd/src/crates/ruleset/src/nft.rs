@@ -62,10 +62,7 @@ impl Default for NftCommand {
 
 impl NftCommand {
     /// Its output as JSON.
-    ///
-    /// # Errors
-    /// It fails, or its output is not JSON.
-    pub async fn ask(&self, args: &[&str]) -> Result<Value, NftError> {
+    async fn ask(&self, args: &[&str]) -> Result<Value, NftError> {
         let output = self.call(args, "").await?;
         if !output.status.success() {
             return Err(NftError::Refused(message(&output)));

@@ -16,8 +16,7 @@ use netlink_bindings::rt_neigh::{Ndmsg, NeighbourAttrs};
 use netlink_bindings::rt_route::{RouteAttrs, Rtmsg};
 
 use crate::change::Change;
-use crate::pppoe::in_order;
-use crate::routes::Prefix;
+use crate::prefix::{Prefix, ip};
 use crate::rules::RoutingRule;
 use crate::types::{
     Address, BridgeVlan, FdbEntry, Link, LinkKind, Mac, Name, Neighbour, NeighbourState, PortVlan,
@@ -214,7 +213,7 @@ fn port_vlans(index: u32, attrs: &[u8]) -> BridgeVlan {
             }));
         }
     }
-    let mut vlans = in_order(vlans.into_iter());
+    vlans.sort_unstable();
     vlans.dedup();
     BridgeVlan { index, vlans }
 }
@@ -360,13 +359,6 @@ fn first_hop(mut hops: &[u8]) -> Option<(Option<u32>, Option<IpAddr>, bool)> {
         }
         hops = hops.get(length.next_multiple_of(4)..)?;
     }
-}
-
-pub(crate) fn ip(value: &[u8]) -> Option<IpAddr> {
-    <[u8; 4]>::try_from(value)
-        .map(IpAddr::from)
-        .or_else(|_| <[u8; 16]>::try_from(value).map(IpAddr::from))
-        .ok()
 }
 
 fn neighbour_message(message: &Message<'_>) -> Option<Decoded> {

@@ -9,11 +9,13 @@ mod change;
 mod decode;
 #[cfg(test)]
 mod fixture;
+mod link_kind;
 mod link_path;
 mod lowest;
 mod model;
 mod policy;
 mod pppoe;
+mod prefix;
 mod read;
 #[cfg(test)]
 mod recording;
@@ -31,8 +33,8 @@ pub use link_path::{LinkPath, PathError, VlanTag};
 pub use lowest::{LinkReason, LowestDevice};
 pub use model::Topology;
 pub use pppoe::{parse_dialer, parse_sessions};
+pub use prefix::Prefix;
 pub use read::ReadError;
-pub use routes::Prefix;
 pub use rules::{RoutingRule, RuleAction};
 pub use shaped::{QueueUse, bypassed_queue};
 pub use side::{AddressSide, SideKind};

@@ -5,8 +5,9 @@
 
 use std::net::IpAddr;
 
+use crate::link_kind::is_port;
 use crate::model::{Hop, Topology};
-use crate::side::{DEEPEST, is_port};
+use crate::side::DEEPEST;
 use crate::types::{Link, LinkKind, Mac, Name, RouteKind};
 
 /// Bytes of the `PPPoE` header and of PPP's protocol field.

@@ -12,8 +12,8 @@ use std::net::IpAddr;
 
 use config::Cause;
 
+use crate::link_kind::is_port;
 use crate::model::Topology;
-use crate::side::is_port;
 use crate::types::{Link, LinkKind, Name, RouteKind};
 
 /// Whether a device belongs into a flowtable, and why.

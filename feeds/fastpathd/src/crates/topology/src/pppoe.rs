@@ -15,16 +15,9 @@ use crate::types::{Dialer, Mac, Name, PppoeSession};
 /// skipped.
 #[must_use]
 pub fn parse_sessions(text: &str) -> Vec<PppoeSession> {
-    in_order(text.lines().filter_map(parse_session))
-}
-
-/// Sorts a few items without the code size of the standard library's sort.
-pub(crate) fn in_order<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
-    let mut sorted = Vec::new();
-    for item in items {
-        sorted.insert(sorted.partition_point(|have| *have <= item), item);
-    }
-    sorted
+    let mut sessions: Vec<PppoeSession> = text.lines().filter_map(parse_session).collect();
+    sessions.sort_unstable();
+    sessions
 }
 
 fn parse_session(line: &str) -> Option<PppoeSession> {

@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::change::Change;
 use crate::decode::{Decoded, decode};
-use crate::pppoe::{in_order, parse_dialer, parse_sessions};
+use crate::pppoe::{parse_dialer, parse_sessions};
 use crate::table::Table;
 use crate::types::{Dialer, LinkKind, PppoeSession};
 
@@ -37,28 +37,30 @@ pub(crate) trait Kernel {
 
 /// The running kernel.
 #[derive(Debug)]
-pub(crate) struct Running {
+pub(crate) struct RunningKernel {
     client: Client,
     proc: PathBuf,
 }
 
-impl Running {
+impl RunningKernel {
     pub(crate) fn open(proc: &Path) -> Result<Self, RequestError> {
         Ok(Self { client: Client::open(Protocol::Route)?, proc: proc.to_owned() })
     }
 
     fn dialers(&self) -> Vec<Dialer> {
         let Ok(processes) = fs::read_dir(&self.proc) else { return Vec::new() };
-        let dialers = processes
+        let mut dialers: Vec<Dialer> = processes
             .flatten()
             .filter(|entry| entry.file_name().as_encoded_bytes().iter().all(u8::is_ascii_digit))
             .filter_map(|entry| fs::read(entry.path().join("cmdline")).ok())
-            .filter_map(|cmdline| parse_dialer(&cmdline));
-        in_order(dialers)
+            .filter_map(|cmdline| parse_dialer(&cmdline))
+            .collect();
+        dialers.sort_unstable();
+        dialers
     }
 }
 
-impl Kernel for Running {
+impl Kernel for RunningKernel {
     fn dump(&mut self, table: Table) -> Result<Vec<u8>, RequestError> {
         let (kind, payload) = table.request();
         self.client.dump(kind, &payload)
@@ -247,11 +249,12 @@ impl<K: Kernel> Reader<K> {
     }
 
     fn queues(&mut self) -> Result<Change, ReadError> {
-        let queues = decoded(&self.optional(Table::Queues)?, |decoded| match decoded {
+        let mut queues = decoded(&self.optional(Table::Queues)?, |decoded| match decoded {
             Decoded::Queue(queue) => queue,
             _ => None,
         });
-        Ok(Change::Queues(in_order(queues.into_iter())))
+        queues.sort_unstable();
+        Ok(Change::Queues(queues))
     }
 
     fn pppoe(&mut self) -> Result<Change, ReadError> {

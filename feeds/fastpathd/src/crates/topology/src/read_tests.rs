@@ -47,7 +47,7 @@ fn gateway() -> Reader<Fake> {
 #[ignore = "writes fixtures from the machine it runs on"]
 fn record() {
     let folder = env::var("TOPOLOGY_RECORD").map(PathBuf::from).expect("TOPOLOGY_RECORD");
-    let mut kernel = Running::open(Path::new("/proc")).unwrap();
+    let mut kernel = RunningKernel::open(Path::new("/proc")).unwrap();
     for table in Table::ALL {
         let bytes = kernel.dump(table).unwrap();
         fs::write(folder.join(fixture::file(table)), bytes).unwrap();

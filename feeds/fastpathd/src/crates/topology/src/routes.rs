@@ -8,51 +8,14 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::net::IpAddr;
 
+use crate::prefix::{bits, mask};
 use crate::types::{Route, RouteKind};
 
 pub(crate) const LOCAL: u32 = 255;
 pub(crate) const MAIN: u32 = 254;
 pub(crate) const DEFAULT: u32 = 253;
-
-/// A network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Prefix {
-    /// Its address; host bits are zero.
-    pub network: IpAddr,
-    /// Bits of it.
-    pub length: u8,
-}
-
-impl Prefix {
-    /// Whether the address is in it.
-    #[must_use]
-    pub fn contains(&self, address: IpAddr) -> bool {
-        self.network.is_ipv4() == address.is_ipv4()
-            && mask(bits(address), self.length) == mask(bits(self.network), self.length)
-    }
-}
-
-impl fmt::Display for Prefix {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.network, self.length)
-    }
-}
-
-/// Addresses of both families as left-aligned numbers.
-fn bits(address: IpAddr) -> u128 {
-    match address {
-        IpAddr::V4(v4) => u128::from(v4.to_bits()) << 96,
-        IpAddr::V6(v6) => v6.to_bits(),
-    }
-}
-
-fn mask(bits: u128, prefix: u8) -> u128 {
-    let host = 128 - u32::from(prefix.min(128));
-    bits.checked_shr(host).and_then(|net| net.checked_shl(host)).unwrap_or(0)
-}
 
 /// One table of one family, by prefix length (longest first), then by network. The routes to
 /// one network are sorted by metric.

@@ -7,7 +7,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use netlink::attributes;
 
-use crate::routes::{DEFAULT, LOCAL, MAIN, Prefix};
+use crate::prefix::{Prefix, ip};
+use crate::routes::{DEFAULT, LOCAL, MAIN};
 use crate::types::Name;
 
 /// Action of a rule for a packet that it matches.
@@ -101,7 +102,7 @@ impl RoutingRule {
         let word = || value.first_chunk().map_or(0, |word| u32::from_ne_bytes(*word));
         let name = || Some(str::from_utf8(value).ok()?.trim_end_matches('\0').into());
         let put = |prefix: &mut Option<Prefix>| {
-            if let (Some(prefix), Some(network)) = (prefix, crate::decode::ip(value)) {
+            if let (Some(prefix), Some(network)) = (prefix, ip(value)) {
                 prefix.network = network;
             }
         };

@@ -6,7 +6,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::routes::Prefix;
+use crate::prefix::Prefix;
 
 /// A device name; cheap to copy, because every flow carries a few.
 pub type Name = Arc<str>;

@@ -11,7 +11,7 @@ use thiserror::Error;
 use tokio::time::{Instant, timeout_at};
 
 use crate::change::Change;
-use crate::read::{ReadError, Reader, Running};
+use crate::read::{ReadError, Reader, RunningKernel};
 
 /// Watching the network failed.
 #[derive(Debug, Error)]
@@ -44,7 +44,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Watcher {
     events: AsyncSocket,
-    reader: Reader<Running>,
+    reader: Reader<RunningKernel>,
     pending: Vec<Change>,
     full: bool,
     resyncs: u64,
@@ -71,7 +71,7 @@ impl Watcher {
         // A smaller buffer works too, events are lost earlier.
         let _ = events.receive_buffer(1 << 20);
         let _ = events.join(BRIDGE_VLANS);
-        let running = Running::open(proc).map_err(WatchError::Client)?;
+        let running = RunningKernel::open(proc).map_err(WatchError::Client)?;
         Ok(Self {
             events,
             reader: Reader::new(running),

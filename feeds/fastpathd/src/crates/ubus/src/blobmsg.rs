@@ -15,20 +15,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::blob::{Blob, Blobs, c_string};
+use crate::value_type::{
+    ARRAY, DOUBLE, INT8, INT16, INT32, INT64, MAX_DEPTH, STRING, TABLE, UNSPEC,
+};
 use crate::{DecodeError, EncodeError, Map, serializer};
-
-/// Deepest nesting of tables and arrays that is read or written, as in json-c.
-pub const MAX_DEPTH: usize = 32;
-
-pub(crate) const UNSPEC: u8 = 0;
-pub(crate) const ARRAY: u8 = 1;
-pub(crate) const TABLE: u8 = 2;
-pub(crate) const STRING: u8 = 3;
-pub(crate) const INT64: u8 = 4;
-pub(crate) const INT32: u8 = 5;
-const INT16: u8 = 6;
-pub(crate) const INT8: u8 = 7;
-pub(crate) const DOUBLE: u8 = 8;
 
 /// A table in blobmsg form, not necessarily well-formed: a broker hands it on without looking.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -59,14 +59,16 @@ mod pace;
 pub mod protocol;
 mod serializer;
 mod status;
+mod value_type;
 
-pub use blobmsg::{Blobmsg, MAX_DEPTH};
+pub use blobmsg::Blobmsg;
 pub use connection::{Connection, Incoming, Reply, Request};
 pub use error::{CallError, ConnectError, ConnectionError, DecodeError, EncodeError};
 pub use frame::{Attribute, Decoder, Frame, Kind, MAX_MESSAGE};
 pub use handle::{Entry, Handle};
 pub use object::{Argument, Method, Object, PolicyType};
 pub use status::Status;
+pub use value_type::MAX_DEPTH;
 
 /// A message: arguments of a method, its answer, or a notification.
 pub type Map = serde_json::Map<String, serde_json::Value>;

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::EncodeError;
 use crate::blob::{Open, Writer};
-use crate::blobmsg::{ARRAY, DOUBLE, INT8, INT32, INT64, MAX_DEPTH, STRING, TABLE, UNSPEC};
+use crate::value_type::{ARRAY, DOUBLE, INT8, INT32, INT64, MAX_DEPTH, STRING, TABLE, UNSPEC};
 
 type Result<T> = std::result::Result<T, EncodeError>;
 

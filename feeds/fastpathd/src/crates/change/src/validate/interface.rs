@@ -76,7 +76,7 @@ fn device(report: &mut Report<'_>, interface: &Section, interfaces: &[&Section])
     }
     let described =
         |name: &str| report.of("device").iter().any(|device| device.text("name") == Some(name));
-    let there = |name: &str| described(name) || report.around.devices.contains(name);
+    let there = |name: &str| described(name) || report.validators.devices.contains(name);
     // The device below a VLAN's: netifd makes `lan1.7` by itself.
     let below = name.rsplit_once('.').filter(|(below, _)| there(below));
     let Some((below, number)) = below else {

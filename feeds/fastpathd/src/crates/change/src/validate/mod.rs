@@ -30,7 +30,7 @@ pub(crate) use network::Port;
 
 /// The surroundings that a configuration has to fit.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Surroundings {
+pub(crate) struct Validators {
     /// Names of the network devices there are.
     pub(crate) devices: BTreeSet<String>,
     /// The daemon that checks `/etc/config/fastpath`.
@@ -39,7 +39,7 @@ pub(crate) struct Surroundings {
     pub(crate) firewall: Firewall,
 }
 
-impl Surroundings {
+impl Validators {
     /// Those of this router.
     pub(crate) fn of_router() -> Self {
         let mut devices = BTreeSet::new();
@@ -51,18 +51,18 @@ impl Surroundings {
 }
 
 /// Problems that a change adds.
-pub(crate) fn problems(draft: &Draft, around: &Surroundings) -> Vec<Problem> {
-    let before = examine(&draft.before, around);
-    let mut problems = examine(&draft.after, around);
+pub(crate) fn problems(draft: &Draft, validators: &Validators) -> Vec<Problem> {
+    let before = examine(&draft.before, validators);
+    let mut problems = examine(&draft.after, validators);
     problems.retain(|problem| !before.contains(problem));
     if draft.touched().contains(&"fastpath") {
-        problems.extend(around.daemon.judge(draft));
+        problems.extend(validators.daemon.judge(draft));
     }
     problems.extend(files::judge(draft));
     // It takes longest, and says least of where it is wrong. Nor does it ever see a draft that
     // would have it read another file.
     if problems.is_empty() {
-        problems.extend(around.firewall.judge(draft));
+        problems.extend(validators.firewall.judge(draft));
     }
     problems
 }
@@ -70,8 +70,8 @@ pub(crate) fn problems(draft: &Draft, around: &Surroundings) -> Vec<Problem> {
 /// A package, and who judges it.
 type Judge = (&'static str, fn(&mut Report<'_>));
 
-fn examine(packages: &Packages, around: &Surroundings) -> Vec<Problem> {
-    let mut report = Report { packages, around, config: "", problems: Vec::new() };
+fn examine(packages: &Packages, validators: &Validators) -> Vec<Problem> {
+    let mut report = Report { packages, validators, config: "", problems: Vec::new() };
     for (config, package) in packages {
         report.config = config;
         for section in &package.sections {
@@ -99,7 +99,7 @@ fn examine(packages: &Packages, around: &Surroundings) -> Vec<Problem> {
 /// The problems found so far.
 struct Report<'a> {
     packages: &'a Packages,
-    around: &'a Surroundings,
+    validators: &'a Validators,
     config: &'a str,
     problems: Vec<Problem>,
 }

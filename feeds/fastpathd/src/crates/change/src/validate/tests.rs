@@ -27,9 +27,9 @@ config wifi-iface 'home'
     option key 'a good key'
 ";
 
-fn around() -> Surroundings {
+fn validators() -> Validators {
     let devices = ["lan1", "lan2", "lan3", "wan", "lo"].map(str::to_owned);
-    Surroundings { devices: devices.into(), daemon: Daemon(None), ..Surroundings::default() }
+    Validators { devices: devices.into(), daemon: Daemon(None), ..Validators::default() }
 }
 
 fn router() -> Packages {
@@ -40,7 +40,7 @@ fn router() -> Packages {
 
 fn judged(list: Value) -> Vec<Problem> {
     let draft = Draft::new(router(), &edits(list)).unwrap();
-    problems(&draft, &around())
+    problems(&draft, &validators())
 }
 
 /// The one problem of one edit: section, option, code.
@@ -68,7 +68,7 @@ fn code(edit: Value) -> &'static str {
 
 #[test]
 fn a_healthy_router_has_none() {
-    assert_eq!(examine(&router(), &around()), []);
+    assert_eq!(examine(&router(), &validators()), []);
     let good = [
         set("network", "wan", json!({"username": "ü's \"name\"", "password": "x".repeat(255)})),
         set("network", "wan", json!({"keepalive": "5 1", "ipv6": "auto", "mtu": "1492"})),
@@ -303,8 +303,8 @@ fn what_was_wrong_before_does_not_stop_a_change() {
     let before = packages(&[("network", &network)]);
     let list = json!([set("network", "wan", json!({"mtu": "1400"}))]);
     let draft = Draft::new(before, &edits(list)).unwrap();
-    assert!(!examine(&draft.before, &around()).is_empty());
-    assert_eq!(problems(&draft, &around()), []);
+    assert!(!examine(&draft.before, &validators()).is_empty());
+    assert_eq!(problems(&draft, &validators()), []);
 }
 
 #[test]
@@ -327,11 +327,11 @@ fn the_daemon_judges_its_own_file() {
     std::fs::write(&program, script).unwrap();
     let runnable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(&program, runnable).unwrap();
-    let around = Surroundings { daemon: Daemon(Some(program)), ..around() };
+    let validators = Validators { daemon: Daemon(Some(program)), ..validators() };
     let before = packages(&[("fastpath", "config fastpath 'main'\n\toption engine 'flowtable'\n")]);
     let engine = |engine: &str| {
         let list = json!([set("fastpath", "main", json!({"engine": engine}))]);
-        problems(&Draft::new(before.clone(), &edits(list)).unwrap(), &around)
+        problems(&Draft::new(before.clone(), &edits(list)).unwrap(), &validators)
     };
     assert_eq!(engine("ebpf"), []);
     let found = engine("warp");

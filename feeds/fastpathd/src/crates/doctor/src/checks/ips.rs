@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::Check;
 use crate::facts::cpu::cpus;
-use crate::facts::ips::{PROGRAM, QUEUES, Running};
+use crate::facts::ips::{PROGRAM, QUEUES, SuricataProcess};
 use crate::facts::{Facts, Unknown, list, word};
 use crate::finding::{Finding, Fix, Severity, Verdict};
 
@@ -51,7 +51,7 @@ fn watching(facts: &Facts) -> Verdict {
             .gain("docs/doctor.md, inspection");
         return Ok(Some(finding.fix(Some(Fix::set("fastpath", "ips", &json!({"mode": "nfq"}))))));
     }
-    let unmanaged = |running: &&Running| running.watches().is_some();
+    let unmanaged = |running: &&SuricataProcess| running.watches().is_some();
     let Some(running) = facts.ips.running.iter().find(unmanaged).filter(|_| !enabled) else {
         return Ok(None);
     };

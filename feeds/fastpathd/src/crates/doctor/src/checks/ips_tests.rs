@@ -25,9 +25,9 @@ fn queue(number: u64, full: u64) -> Queue {
     Queue { number, full, reader: 0, given: 10_000 }
 }
 
-fn running(arguments: &str, management: &str) -> Running {
+fn running(arguments: &str, management: &str) -> SuricataProcess {
     let thread = |name: &str, cpus: &str| Thread { name: name.into(), cpus: cpus.into() };
-    Running {
+    SuricataProcess {
         pid: "70".into(),
         arguments: arguments.split(' ').map(str::to_owned).collect(),
         threads: vec![thread("W#01", "2"), thread("W#02", "3"), thread("FM#01", management)],

@@ -264,17 +264,18 @@ fn killed(facts: &Facts) -> Verdict {
 
 /// A file system is full, or nearly.
 fn storage(facts: &Facts) -> Verdict {
-    let full: Vec<_> = facts.system.rooms.get()?.iter().filter(|room| room.used >= 90).collect();
+    let full: Vec<_> =
+        facts.system.free_space.get()?.iter().filter(|space| space.used >= 90).collect();
     if full.is_empty() {
         return Ok(None);
     }
-    let over = full.iter().any(|room| room.used >= 98);
+    let over = full.iter().any(|space| space.used >= 98);
     let mut finding = Finding::new(if over { Severity::Error } else { Severity::Warning });
-    for room in &full {
-        let value = format!("{} %, {} KiB", room.used, room.free);
-        finding = finding.saw("room", room.place, value, format!("df {}", room.place));
+    for space in &full {
+        let value = format!("{} %, {} KiB", space.used, space.free);
+        finding = finding.saw("room", space.place, value, format!("df {}", space.place));
     }
-    let places: Vec<&str> = full.iter().map(|room| room.place).collect();
+    let places: Vec<&str> = full.iter().map(|space| space.place).collect();
     Ok(Some(finding.with("places", places.join(", "))))
 }
 

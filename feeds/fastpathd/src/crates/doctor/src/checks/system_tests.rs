@@ -7,7 +7,7 @@ use uci::Package;
 use super::*;
 use crate::facts::Known;
 use crate::facts::rules::Rules;
-use crate::facts::system::{Account, Room, System};
+use crate::facts::system::{Account, FreeSpace, System};
 use crate::texts::tests::found_by;
 
 fn package(value: &Value) -> Known<Package> {
@@ -44,7 +44,7 @@ fn facts() -> Facts {
         pressure: "some avg10=0.00 avg60=0.10 avg300=0.00 total=5\n".to_owned().into(),
         memory: "MemTotal: 100000 kB\nMemFree: 1 kB\nMemAvailable: 40000 kB\n".to_owned().into(),
         killed: 0,
-        rooms: vec![Room { place: "/etc/config", free: 50, used: 40 }].into(),
+        free_space: vec![FreeSpace { place: "/etc/config", free: 50, used: 40 }].into(),
         root: ("overlay".to_owned(), "rw,noatime".to_owned()).into(),
         daemon: true,
         answers: "0.1.0".to_owned().into(),
@@ -194,9 +194,9 @@ fn memory_may_be_short_or_waited_for() {
 #[test]
 fn full_file_systems_are_named() {
     let mut facts = facts();
-    facts.system.rooms = vec![Room { place: "/tmp", free: 1, used: 92 }].into();
+    facts.system.free_space = vec![FreeSpace { place: "/tmp", free: 1, used: 92 }].into();
     assert_eq!(found("system-storage", &facts).severity, Severity::Warning);
-    facts.system.rooms = vec![Room { place: "/tmp", free: 0, used: 100 }].into();
+    facts.system.free_space = vec![FreeSpace { place: "/tmp", free: 0, used: 100 }].into();
     assert_eq!(found("system-storage", &facts).severity, Severity::Error);
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct Ips {
     /// The kernel's queues.
     pub queues: Vec<Queue>,
     /// All running Suricata processes.
-    pub running: Vec<Running>,
+    pub running: Vec<SuricataProcess>,
 }
 
 /// A packet queue that is read.
@@ -40,7 +40,7 @@ pub(crate) struct Queue {
 
 /// A Suricata that runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Running {
+pub(crate) struct SuricataProcess {
     /// Its process id.
     pub pid: String,
     /// Its arguments, the program first.
@@ -58,7 +58,7 @@ pub(crate) struct Thread {
     pub cpus: String,
 }
 
-impl Running {
+impl SuricataProcess {
     /// The argument by which it takes copies of packets and can stop none; none: it does not.
     pub(crate) fn watches(&self) -> Option<&str> {
         let copies = |word: &&String| {
@@ -96,7 +96,7 @@ fn queues(text: &str) -> Vec<Queue> {
     queues
 }
 
-fn running(machine: &dyn Machine) -> Vec<Running> {
+fn running(machine: &dyn Machine) -> Vec<SuricataProcess> {
     let mut running = Vec::new();
     for pid in machine.list("/proc").unwrap_or_default() {
         if !pid.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -108,7 +108,7 @@ fn running(machine: &dyn Machine) -> Vec<Running> {
         let program = arguments.first().and_then(|path| path.rsplit('/').next());
         if program == Some("suricata") {
             let threads = threads(machine, &pid);
-            running.push(Running { pid, arguments, threads });
+            running.push(SuricataProcess { pid, arguments, threads });
         }
     }
     running
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(queues(text), [Queue { number: 0, full: 3, reader: 1, given: 900 }]);
     }
 
-    fn suricata(arguments: &str) -> Running {
+    fn suricata(arguments: &str) -> SuricataProcess {
         let line = format!("/usr/bin/suricata {arguments}").replace(' ', "\0");
         let status = "Name:\tW#01\nCpus_allowed_list:\t2-3\n";
         let fake = Fake::new()

@@ -49,8 +49,8 @@ pub(crate) struct System {
     pub memory: Known<String>,
     /// Programs that the OOM killer ended since boot.
     pub killed: u64,
-    /// Room on file systems.
-    pub rooms: Known<Vec<Room>>,
+    /// Free space on file systems.
+    pub free_space: Known<Vec<FreeSpace>>,
     /// How `/` is mounted: type and options.
     pub root: Known<(String, String)>,
     /// Whether there is a process of the daemon's.
@@ -79,9 +79,9 @@ pub(crate) enum Guess {
     Common,
 }
 
-/// Room on a file system.
+/// Free space on a file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Room {
+pub(crate) struct FreeSpace {
     /// The requested path.
     pub place: &'static str,
     /// KiB that are free.
@@ -108,7 +108,7 @@ pub(crate) fn read(machine: &dyn Machine, audience: Audience) -> System {
         pressure: text(machine, PRESSURE),
         memory: text(machine, MEMINFO),
         killed: killed(&machine.read(VMSTAT).unwrap_or_default()),
-        rooms: rooms(machine),
+        free_space: free_space(machine),
         root: root(machine),
         daemon: runs(&["fastpathd"]).is_some(),
         answers: Known(version),
@@ -162,21 +162,21 @@ fn killed(vmstat: &str) -> u64 {
     line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
 }
 
-fn rooms(machine: &dyn Machine) -> Known<Vec<Room>> {
+fn free_space(machine: &dyn Machine) -> Known<Vec<FreeSpace>> {
     let [settings, memory] = PLACES;
     let said = machine.run("df", &["-kP", settings, memory]);
     Known::new(said.map(|text| {
         // A heading, then a line for each place, in their order.
         let lines = text.lines().skip(1).zip(PLACES);
-        lines.filter_map(|(line, place)| room(line, place)).collect::<Vec<_>>()
+        lines.filter_map(|(line, place)| free_space_of(line, place)).collect::<Vec<_>>()
     }))
 }
 
-fn room(line: &str, place: &'static str) -> Option<Room> {
+fn free_space_of(line: &str, place: &'static str) -> Option<FreeSpace> {
     let mut words = line.split_ascii_whitespace().skip(3);
     let free = words.next()?.parse().ok()?;
     let used = words.next()?.strip_suffix('%')?.parse().ok()?;
-    Some(Room { place, free, used })
+    Some(FreeSpace { place, free, used })
 }
 
 /// The last line of `/` is the visible one.

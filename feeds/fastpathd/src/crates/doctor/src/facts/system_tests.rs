@@ -21,15 +21,15 @@ fn an_empty_password_may_have_a_hash() {
 }
 
 #[test]
-fn rooms_are_lines_of_df() {
+fn free_space_is_read_from_df() {
     let said = "Filesystem 1024-blocks Used Available Capacity Mounted on\n\
         overlayfs:/overlay 1000 900 100 90% /\ntmpfs 500 5 495 1% /tmp\n";
     let fake = Fake::new().prints("df -kP /etc/config /tmp", said);
     let want = [
-        Room { place: "/etc/config", free: 100, used: 90 },
-        Room { place: "/tmp", free: 495, used: 1 },
+        FreeSpace { place: "/etc/config", free: 100, used: 90 },
+        FreeSpace { place: "/tmp", free: 495, used: 1 },
     ];
-    assert_eq!(rooms(&fake).get().unwrap(), &want);
+    assert_eq!(free_space(&fake).get().unwrap(), &want);
 }
 
 #[test]

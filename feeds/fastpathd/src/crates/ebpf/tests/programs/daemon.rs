@@ -4,7 +4,8 @@
 use aya::maps::HashMap;
 use ctnetlink::{Counters, Tuple as Tracked};
 use ebpf::engine::Maps;
-use ebpf::entry::{self, EntrySide, Tag, connect};
+use ebpf::entry::{self, connect};
+use ebpf::entry_side::{self, EntrySide, Tag};
 use ebpf::folder::Folder;
 use ebpf::layout::{Entry4, Entry6, Key4, Key6};
 use ebpf::pinned::Pinned;
@@ -23,10 +24,14 @@ fn side(device: u32, hook: Hook, local: [u8; 6], next_hop: [u8; 6], link: &Link)
     EntrySide {
         device,
         hook: match hook {
-            Hook::Tc => entry::Hook::Tc,
-            Hook::Xdp => entry::Hook::Xdp,
+            Hook::Tc => entry_side::Hook::Tc,
+            Hook::Xdp => entry_side::Hook::Xdp,
         },
-        encapsulation: entry::Encapsulation { outer: tag(0), inner: tag(1), session: link.session },
+        encapsulation: entry_side::Encapsulation {
+            outer: tag(0),
+            inner: tag(1),
+            session: link.session,
+        },
         local,
         next_hop: Some(next_hop),
         mtu: 1500,

@@ -11,10 +11,11 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc::Sender;
-use ubus::{CallError, Connection, Handle, Incoming, Map, Object, Reply, Status};
+use ubus::{CallError, Connection, Handle, Incoming, Map, Object, Reply};
 
 use crate::bus::Event;
 use crate::bus::methods::METHODS;
+use crate::bus::repeat::read_again;
 use crate::event::Event as AnyEvent;
 use crate::network;
 use crate::sys::error::chain;
@@ -120,28 +121,6 @@ pub(crate) enum ConfigError {
 /// Whether rpcd answers for UCI: after a restart of ubusd it comes back later than we do.
 pub(crate) async fn has_config(handle: &Handle) -> bool {
     handle.list(CONFIG).await.is_ok_and(|found| !found.is_empty())
-}
-
-/// How often a call that only reads is made while its answer is lost.
-const TRIES: u32 = 5;
-/// Between two of them.
-const PAUSE: Duration = Duration::from_millis(300);
-
-/// Repeats a call whose answer rpcd lost. With two callers at once it does so now and then: since
-/// March 2026 it closes the pipes of a plug-in's program twice. Without another call the daemon
-/// would keep its old settings until the next reload.
-pub(crate) async fn read_again<T, F, A>(mut call: F) -> Result<T, CallError>
-where
-    F: FnMut() -> A,
-    A: Future<Output = Result<T, CallError>>,
-{
-    for _ in 1..TRIES {
-        match call().await {
-            Err(error) if error.status() == Status::NoData => tokio::time::sleep(PAUSE).await,
-            answer => return answer,
-        }
-    }
-    call().await
 }
 
 /// The `values` of a UCI package; `None` if it does not exist.

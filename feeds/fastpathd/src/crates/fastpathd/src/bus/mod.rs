@@ -5,6 +5,7 @@ pub(crate) mod connection;
 mod health;
 pub(crate) mod methods;
 pub(crate) mod notify;
+mod repeat;
 pub(crate) mod requests;
 pub(crate) mod run;
 pub(crate) mod status;

@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 
 use ubus::{CallError, Status};
 
-use crate::bus::connection::read_again;
 use crate::bus::methods::{METHODS, Outcome, call};
+use crate::bus::repeat::read_again;
 use crate::fixture::{ask, lab_firewall, running};
 use crate::offload::flowtable::EngineReason;
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use config::{Network, Problem};
 use flows::Now;
-use ips::{Blocked, Blocks, Condition, Health, Observation, Queue};
+use ips::{Blocked, Blocks, Health, InspectionCondition, Observation, Queue};
 use model::{Action, FailPolicy, InspectionMode};
 use ruleset::{Counter, InForce, Policy, Queues, Segments};
 
@@ -156,7 +156,7 @@ impl Inspection {
         self.blocks.configure(&ips::Settings { block, ..self.settings.clone() })
     }
 
-    pub(crate) fn condition(&self) -> &Condition {
+    pub(crate) fn condition(&self) -> &InspectionCondition {
         self.health.condition()
     }
 
@@ -323,7 +323,7 @@ impl Inspection {
 
     fn judge(&mut self, now: Duration) {
         let before = self.condition().state;
-        let Condition { state, why, .. } = self.health.observe(now, &self.seen);
+        let InspectionCondition { state, why, .. } = self.health.observe(now, &self.seen);
         if *state != before {
             let level = if state.fails() { log::Level::Warn } else { log::Level::Info };
             log::log!(level, "inspection: {} ({why})", state.name());

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use config::exposure::{Exposure, exposures};
 use serde::Serialize;
 use serde_json::Value;
+use uci::{Package, Section};
 
 /// One interface of `/etc/config/network`, from `network.interface dump`. Written as in the answer
 /// of `topology`.
@@ -51,27 +52,22 @@ impl Firewall {
     pub(crate) fn parse(values: &Value) -> Self {
         let own_offload = health::offloading_section(values).is_some();
         let mut firewall = Self { own_offload, exposures: exposures(values), ..Self::default() };
-        for section in values.as_object().into_iter().flat_map(|m| m.values()) {
-            if text(section, ".type") == "zone" {
-                firewall.add_zone(section);
-            }
+        for section in values.as_object().map(Package::read).unwrap_or_default().of("zone") {
+            firewall.add_zone(section);
         }
         firewall
     }
 
-    fn add_zone(&mut self, section: &Value) {
-        let zone = text(section, "name");
-        if zone.is_empty() {
-            return;
-        }
+    fn add_zone(&mut self, section: &Section) {
+        let Some(zone) = section.text("name") else { return };
         self.zones.push(zone.to_owned());
-        for device in words(section.get("device")) {
+        for device in section.words("device") {
             self.devices.push((zone.to_owned(), device.to_owned()));
         }
-        for network in words(section.get("network")) {
+        for network in section.words("network") {
             self.zone_of.insert(network.to_owned(), zone.to_owned());
         }
-        if is_on(section.get("masq")) {
+        if section.is_on("masq", false) {
             self.masqueraded.push(zone.to_owned());
         }
     }
@@ -127,20 +123,6 @@ fn interface(entry: &Value, firewall: &Firewall) -> Option<Interface> {
 
 fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
-}
-
-/// UCI writes several values as a list or separated by spaces in one option.
-fn words(value: Option<&Value>) -> Vec<&str> {
-    match value {
-        Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).collect(),
-        Some(Value::String(text)) => text.split_ascii_whitespace().collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// UCI's spellings of true.
-fn is_on(value: Option<&Value>) -> bool {
-    matches!(value.and_then(Value::as_str), Some("1" | "on" | "true" | "yes" | "enabled"))
 }
 
 #[cfg(test)]

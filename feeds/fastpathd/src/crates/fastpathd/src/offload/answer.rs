@@ -52,7 +52,7 @@ pub(crate) fn view(engine: &EbpfEngine) -> EbpfView<'_> {
         devices: devices
             .map(|program| DeviceView {
                 device: &program.device,
-                hook: program.word,
+                hook: program.hook_name,
                 why: &program.why,
             })
             .collect(),

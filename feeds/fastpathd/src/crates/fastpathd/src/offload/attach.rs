@@ -4,18 +4,38 @@
 //! have. The hook is chosen in `crates/ebpf/src/devices.rs`.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use ebpf::entry::Hook;
+use ebpf::entry_side::Hook;
 use ebpf::folder::{FOLDER, Folder};
 use ebpf::pinned::{OpenError, Pinned};
 use ebpf::programs::Dsa;
-use ruleset::{NftCommand, NftError};
 use serde_json::Value;
 
-use crate::offload::ebpf::{AttachOutcome, AttachRequest, OpenMaps, Program};
+use crate::offload::Program;
+use crate::offload::ebpf::{AttachOutcome, AttachRequest, OpenMaps};
 
 const LOADER: &str = "/usr/libexec/fastpath-bpf";
+/// For all devices together.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// `fastpath-bpf` failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LoaderError {
+    /// It could not be started or read.
+    #[error("running {LOADER}: {0}")]
+    Run(#[source] std::io::Error),
+    /// It refused, with this text.
+    #[error("{0}")]
+    Refused(String),
+    /// It did not end in time and was killed.
+    #[error("it did not end within {PATIENCE:?}")]
+    Timeout,
+    /// Its report could not be parsed.
+    #[error("its answer: {0}")]
+    Report(#[source] serde_json::Error),
+}
 
 /// Why devices have no programs.
 #[derive(Debug, thiserror::Error)]
@@ -25,7 +45,7 @@ pub(crate) enum ProgramsError {
     Missing,
     /// It could not be run, or it says why.
     #[error(transparent)]
-    Refused(#[from] NftError),
+    Loader(#[from] LoaderError),
     /// Programs are there, and their maps cannot be used.
     #[error(transparent)]
     Maps(#[from] OpenError),
@@ -41,15 +61,30 @@ pub(crate) async fn set(request: &AttachRequest) -> Result<AttachOutcome, Progra
     if !Path::new(LOADER).exists() {
         return Err(ProgramsError::Missing);
     }
-    let loader = NftCommand { program: LOADER.into(), ..NftCommand::default() };
     let mut arguments = vec!["set"];
     if let Some(hook) = request.hook {
         arguments.extend(["--hook", hook]);
     }
     arguments.extend(devices.iter().map(String::as_str));
-    let programs = programs(&loader.ask(&arguments).await?);
+    let programs = programs(&report(LOADER, &arguments).await?);
     let any = programs.iter().any(|program| program.hook.is_some());
     Ok(AttachOutcome { programs, opened: if any { Some(open()?) } else { None } })
+}
+
+/// Runs the loader; its report about the devices.
+async fn report(loader: &str, arguments: &[&str]) -> Result<Value, LoaderError> {
+    let mut command = tokio::process::Command::new(loader);
+    command.args(arguments).env("LC_ALL", "C").stdin(Stdio::null()).kill_on_drop(true);
+    let ended = tokio::time::timeout(PATIENCE, command.output()).await;
+    let output = ended.map_err(|_| LoaderError::Timeout)?.map_err(LoaderError::Run)?;
+    if !output.status.success() {
+        let text = String::from_utf8_lossy(&output.stderr);
+        return Err(LoaderError::Refused(match text.trim() {
+            "" => output.status.to_string(),
+            text => text.to_owned(),
+        }));
+    }
+    serde_json::from_slice(&output.stdout).map_err(LoaderError::Report)
 }
 
 /// Detaches all programs, and waits for it.
@@ -73,7 +108,7 @@ fn programs(report: &Value) -> Vec<Program> {
     report
         .map(|one| {
             let text = |key: &str| one[key].as_str().unwrap_or_default();
-            let (hook, word) = match text("hook") {
+            let (hook, hook_name) = match text("hook") {
                 "tcx" => (Some(Hook::Tc), "tcx"),
                 "clsact" => (Some(Hook::Tc), "clsact"),
                 "xdp" => (Some(Hook::Xdp), "xdp"),
@@ -81,7 +116,7 @@ fn programs(report: &Value) -> Vec<Program> {
                 _ => (None, ""),
             };
             let why = text(if hook.is_some() { "why" } else { "error" }).to_owned();
-            Program { device: text("device").to_owned(), hook, word, why }
+            Program { device: text("device").to_owned(), hook, hook_name, why }
         })
         .collect()
 }
@@ -91,6 +126,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::sys::error::chain;
 
     #[test]
     fn each_device_says_what_it_has() {
@@ -102,11 +138,28 @@ mod tests {
             {"device": "lan2", "ifindex": 5, "dsa": "none", "hook": "xdp", "why": null},
         ]);
         let programs = programs(&report);
-        let hooks: Vec<_> = programs.iter().map(|p| (&*p.device, p.hook, p.word)).collect();
+        let hooks: Vec<_> = programs.iter().map(|p| (&*p.device, p.hook, p.hook_name)).collect();
         let wanted =
             [("lan1", Some(Hook::Tc), "tcx"), ("wan", None, ""), ("lan2", Some(Hook::Xdp), "xdp")];
         assert_eq!(hooks, wanted);
         assert_eq!(programs[0].why, "the driver of wan has no XDP");
         assert!(programs[1].why.ends_with("not permitted"));
+    }
+
+    #[test]
+    fn a_failing_loader_says_why() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let run = |script| {
+            let report = runtime.block_on(report("/bin/sh", &["-c", script]));
+            report.map_err(|error| chain(&error))
+        };
+        assert_eq!(run("echo '[]'"), Ok(json!([])));
+        assert_eq!(run("echo no such device >&2; exit 1"), Err("no such device".to_owned()));
+        assert_eq!(run("exit 3"), Err("exit status: 3".to_owned()));
+        assert!(run("echo attached").is_err_and(|why| why.starts_with("its answer: ")));
+        let missing = runtime.block_on(report("/nonexistent", &[])).unwrap_err();
+        assert!(matches!(missing, LoaderError::Run(_)));
+        let text = "running /usr/libexec/fastpath-bpf: No such file or directory (os error 2)";
+        assert_eq!(chain(&missing), text);
     }
 }

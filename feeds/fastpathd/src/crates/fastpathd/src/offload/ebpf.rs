@@ -10,8 +10,8 @@ use std::time::Duration;
 use ctnetlink::{Entry, EntryUpdate};
 use ebpf::connection::Timeouts;
 use ebpf::dependency::{Dependency, DependencyChange, Endpoint};
-use ebpf::engine::{Cause, InstallError, MapError, Maps, OffloadEngine};
-use ebpf::entry::Hook;
+use ebpf::engine::{InstallError, MapError, Maps, OffloadEngine, RemovalCause};
+use ebpf::entry_side::Hook;
 use ebpf::layout::Exits;
 use ebpf::table::ConnectionTable;
 use flows::{FlowTable, Now, OffloadRequest, Reason};
@@ -19,6 +19,7 @@ use model::Connection;
 use topology::{QueueUse, QueueingDiscipline, Topology, bypassed_queue};
 
 use crate::network::view::NetworkView;
+use crate::offload::Program;
 use crate::offload::endpoint::{endpoint, reason};
 use crate::sys::error::chain;
 
@@ -44,18 +45,6 @@ pub(crate) struct AttachRequest {
     pub(crate) devices: BTreeSet<String>,
     /// Where, as `fastpath-bpf` calls it; none: the best that they can.
     pub(crate) hook: Option<&'static str>,
-}
-
-/// A device that was to get a program.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Program {
-    pub(crate) device: String,
-    /// How it meets packets; none: there is no program.
-    pub(crate) hook: Option<Hook>,
-    /// Where it is attached, by name: `xdp`, `xdp-generic`, `tcx`, `clsact`.
-    pub(crate) word: &'static str,
-    /// Why there, as text for the administrator.
-    pub(crate) why: String,
 }
 
 /// The maps of the programs.
@@ -226,8 +215,9 @@ impl EbpfEngine {
         let mut shaped = Vec::new();
         for queue in topology.queues() {
             let name = topology.link(queue.index).map(|link| &*link.name);
-            let ours =
-                |program: &Program| Some(&*program.device) == name && program.word == &*queue.kind;
+            let ours = |program: &Program| {
+                Some(&*program.device) == name && program.hook_name == &*queue.kind
+            };
             if !self.programs.iter().any(ours) {
                 shaped.push(queue.clone());
             }
@@ -302,7 +292,7 @@ impl EbpfEngine {
         flows: &mut FlowTable,
         network: &NetworkView,
         now: Now,
-        upkeep: &mut Vec<EntryUpdate>,
+        updates: &mut Vec<EntryUpdate>,
     ) {
         let Some(engine) = &mut self.engine else { return };
         let report = engine.report();
@@ -311,15 +301,15 @@ impl EbpfEngine {
         }
         for (id, cause) in report.removed {
             match cause {
-                Cause::Moved => flows.removed(id, None, now, network),
-                Cause::Closing => flows.removed(id, Some(Reason::Closing), now, network),
-                Cause::Evicted => flows.removed(id, Some(Reason::TableFull), now, network),
-                Cause::Requested | Cause::Expired => {}
+                RemovalCause::Moved => flows.removed(id, None, now, network),
+                RemovalCause::Closing => flows.removed(id, Some(Reason::Closing), now, network),
+                RemovalCause::Evicted => flows.removed(id, Some(Reason::TableFull), now, network),
+                RemovalCause::Requested | RemovalCause::Expired => {}
             }
         }
         // Closing connections have shorter timeouts than the engine knows.
         let open = report.extensions.iter().filter(|extension| flows.is_open(extension.id));
-        upkeep.extend(open.map(|extension| EntryUpdate {
+        updates.extend(open.map(|extension| EntryUpdate {
             zone: extension.zone,
             orig: extension.orig,
             timeout_s: Some(u32::try_from(extension.left.as_secs()).unwrap_or(u32::MAX).max(1)),

@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ctnetlink::{Counters, Entry, EntryUpdate, Event, Revision, TcpState};
-use ebpf::entry::{Hook, Key};
+use ebpf::entry::Key;
+use ebpf::entry_side::Hook;
 use ebpf::fake::Fake;
 use flows::Now;
 use model::Engine;
@@ -17,7 +18,8 @@ use topology::{
 
 use super::*;
 use crate::fixture::{ask, established, lab_dump, lab_firewall, lab_network};
-use crate::offload::ebpf::{AttachRequest, OpenMaps, Program};
+use crate::offload::Program;
+use crate::offload::ebpf::{AttachRequest, OpenMaps};
 use crate::offload::flowtable::Job;
 use crate::sys::kernel::{Machine, Readings};
 use crate::{bus, conntrack, offload};
@@ -45,8 +47,8 @@ fn attach(devices: &[&str]) -> AnyEffect {
 /// Programs at TC on `held`, none on `bare`.
 fn outcome(maps: &Fake, held: &[&str], bare: &[&str]) -> AttachOutcome {
     let mut programs = Vec::new();
-    let mut add = |device: &str, hook, word, why: &str| {
-        programs.push(Program { device: device.to_owned(), hook, word, why: why.to_owned() });
+    let mut add = |device: &str, hook, hook_name, why: &str| {
+        programs.push(Program { device: device.to_owned(), hook, hook_name, why: why.to_owned() });
     };
     for device in held {
         add(device, Some(Hook::Tc), "tcx", "its driver");
@@ -222,10 +224,10 @@ fn counters_reach_flows_and_conntrack() {
     core.now.mono += Duration::from_secs(1);
     let effects = core.second(&Readings::default());
     let keep = effects.iter().find_map(|effect| match effect {
-        AnyEffect::Conntrack(conntrack::Effect::Update(upkeep)) => Some(upkeep),
+        AnyEffect::Conntrack(conntrack::Effect::Update(updates)) => Some(updates),
         _ => None,
     });
-    let timeouts: Vec<_> = keep.unwrap().iter().map(|upkeep| upkeep.timeout_s).collect();
+    let timeouts: Vec<_> = keep.unwrap().iter().map(|update| update.timeout_s).collect();
     assert_eq!(timeouts, [Some(432_000)]);
     assert_eq!(core.conntrack.flows().totals().paths.ebpf.bytes, 101_000);
     // The last ones come with the end.

@@ -5,11 +5,12 @@
 use std::net::IpAddr;
 
 use ebpf::dependency::{Dependency, Endpoint};
-use ebpf::entry::{Encapsulation, EntrySide, InstallRefusal, Tag};
+use ebpf::entry::InstallRefusal;
+use ebpf::entry_side::{Encapsulation, EntrySide, Tag};
 use flows::Reason;
 use topology::{PathError, Topology, VlanTag};
 
-use crate::offload::ebpf::Program;
+use crate::offload::Program;
 
 /// The endpoint of an address, if packets from there meet a program.
 pub(crate) fn endpoint(

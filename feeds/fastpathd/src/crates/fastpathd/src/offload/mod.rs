@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use ::ebpf::entry_side::Hook;
 use ctnetlink::Revision;
 use ruleset::{Applied, Plan};
 
@@ -45,6 +46,18 @@ pub(crate) enum Effect {
     Attach(AttachRequest),
     /// Save the generation of the rules in force: they are known.
     NoteRules,
+}
+
+/// A device that was to get a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Program {
+    pub(crate) device: String,
+    /// How it meets packets; none: there is no program.
+    pub(crate) hook: Option<Hook>,
+    /// Where it is attached, by name: `xdp`, `xdp-generic`, `tcx`, `clsact`.
+    pub(crate) hook_name: &'static str,
+    /// Why there, as text for the administrator.
+    pub(crate) why: String,
 }
 
 /// The offloaded devices, and their engine.

@@ -11,7 +11,8 @@ use ruleset::{Candidate, Plan};
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
 use crate::offload::Effect;
-use crate::offload::ebpf::{AttachRequest, Program};
+use crate::offload::Program;
+use crate::offload::ebpf::AttachRequest;
 
 impl Core {
     /// Makes a new plan, and a job if the plan in force has to change.
@@ -56,7 +57,7 @@ impl Core {
         let ebpf = &mut self.offload.ebpf;
         let devices = if is_ebpf { plan.devices.clone() } else { BTreeSet::new() };
         if is_ebpf {
-            let hook = |program: &Program| program.word.to_owned();
+            let hook = |program: &Program| program.hook_name.to_owned();
             plan.hold(ebpf.held().map(|program| (program.device.clone(), hook(program))));
         }
         let hook = hook.filter(|_| is_ebpf);

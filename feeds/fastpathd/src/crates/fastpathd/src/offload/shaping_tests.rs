@@ -32,12 +32,12 @@ fn flows_do_not_bypass_a_queue() {
 }
 
 /// The reason of a connection through programs at this hook, with these queues.
-fn reason_at(hook: Hook, word: &'static str, found: &[(u32, bool, &str)]) -> Value {
+fn reason_at(hook: Hook, hook_name: &'static str, found: &[(u32, bool, &str)]) -> Value {
     let mut core = asking();
     changes(&mut core, vec![queues(found)]);
     let mut programs = outcome(&Fake::default(), &["lan1", "lan2", "wan"], &[]);
     for program in &mut programs.programs {
-        (program.hook, program.word) = (Some(hook), word);
+        (program.hook, program.hook_name) = (Some(hook), hook_name);
     }
     core.attached(Ok(programs));
     core.applied(Ok(Applied::Removed));

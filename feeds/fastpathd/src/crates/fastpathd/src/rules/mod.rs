@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use rules::{Hour, Outcome, SourceReport, SourceRequest, SourceState, State};
+use rules::{Hour, SourceReport, SourceRequest, SourceState, State, UpdateOutcome};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -175,20 +175,21 @@ impl Updates {
             Ok(state) => self.state = state,
             Err(why) => self.failure = why,
         }
-        let outcome = if self.failure.is_empty() { self.state.outcome } else { Outcome::Failed };
+        let outcome =
+            if self.failure.is_empty() { self.state.outcome } else { UpdateOutcome::Failed };
         log::info!("update of the rules: {outcome:?} {}{}", self.failure, self.state.message);
-        let done = matches!(outcome, Outcome::Updated | Outcome::Unchanged);
+        let done = matches!(outcome, UpdateOutcome::Updated | UpdateOutcome::Unchanged);
         if done || self.sources_changed {
             self.schedule(now_ms);
         } else if self.next_ms != 0 {
             self.next_ms = now_ms + RETRY;
         }
-        matches!(outcome, Outcome::Updated | Outcome::Partly | Outcome::Restored)
+        matches!(outcome, UpdateOutcome::Updated | UpdateOutcome::Partly | UpdateOutcome::Restored)
     }
 
     pub(crate) fn view(&self, counted: ips::RuleCounts) -> RulesView<'_> {
         let failed = !self.failure.is_empty()
-            || matches!(self.state.outcome, Outcome::Failed | Outcome::Partly)
+            || matches!(self.state.outcome, UpdateOutcome::Failed | UpdateOutcome::Partly)
                 && self.state.finished_ms != 0;
         let state = match () {
             () if self.running => "updating",

@@ -83,7 +83,7 @@ impl Figures {
 
 /// Measures everything about the dump in `file`.
 pub(crate) fn measure(file: &Path) -> Result<Figures, Failure> {
-    let mut net = Surroundings::new();
+    let mut net = SampleNetwork::new();
     let mut clock = Clock(1);
     // Memory first, as the daemon has it: one batch at a time, two refreshes and a page.
     let mut table = new_table();
@@ -204,7 +204,7 @@ fn inspection() -> InspectionState {
 }
 
 /// A refresh from memory.
-fn refresh(dump: &[u8], table: &mut FlowTable, now: Now, net: &Surroundings) {
+fn refresh(dump: &[u8], table: &mut FlowTable, now: Now, net: &SampleNetwork) {
     let mut batch = Vec::new();
     table.dump_begin(now);
     let mut rest = dump;
@@ -221,7 +221,7 @@ fn refresh_from(
     file: &Path,
     table: &mut FlowTable,
     now: Now,
-    net: &Surroundings,
+    net: &SampleNetwork,
 ) -> Result<(), Failure> {
     let mut file = File::open(file)?;
     let mut buffer = Vec::new();
@@ -246,7 +246,7 @@ fn merge(
     batch: &mut Vec<Entry>,
     table: &mut FlowTable,
     now: Now,
-    net: &Surroundings,
+    net: &SampleNetwork,
 ) {
     batch.clear();
     ctnetlink::entries(bytes, batch);
@@ -311,14 +311,14 @@ impl Clock {
 }
 
 /// A router with two VLANs and a WAN, and names for some hosts.
-struct Surroundings {
+struct SampleNetwork {
     generation: u64,
     lan: [Side; 2],
     wan: Side,
     names: Vec<String>,
 }
 
-impl Surroundings {
+impl SampleNetwork {
     fn new() -> Self {
         let side = |device: &str, vlan, zone: &str, port: &str| Side {
             device: Rc::from(device),
@@ -341,7 +341,7 @@ impl Surroundings {
     }
 }
 
-impl Network for Surroundings {
+impl Network for SampleNetwork {
     fn is_local(&self, _: IpAddr) -> bool {
         false
     }

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use crate::flow::Flow;
 use crate::groups::{self, Sums};
 use crate::matcher::Matcher;
-use crate::order::{Key, Keys, window};
+use crate::order::{Keys, SortKey, window};
 use crate::page::{FlowDetail, FlowPage, Rows, Top, TopRow};
 use crate::parse::QueryError;
 use crate::query::{FlowsQuery, Group, Sort, TopQuery};
@@ -28,7 +28,7 @@ impl FlowTable {
         let keys = Keys::new(query.sort, self, now).ok_or_else(|| conflict(query))?;
         let filter = Matcher::new(&query.filter, self);
         let turn = if query.desc { u128::MAX } else { 0 };
-        let mut list: Vec<Key> = (0_u32..)
+        let mut list: Vec<SortKey> = (0_u32..)
             .zip(&self.flows)
             .filter(|(_, flow)| filter.matches(flow))
             .map(|(position, flow)| (keys.key(flow) ^ turn, flow.kernel_id(), position))

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use model::Connection;
 
-use crate::ends::{Pair, View};
+use crate::ends::{EndPair, View};
 use crate::flow::Flow;
 use crate::proto::{TCP, UDP, has_ports};
 use crate::table::FlowTable;
@@ -25,11 +25,11 @@ impl FlowTable {
         if has_ports(proto) {
             let found = self
                 .ends
-                .find(&self.flows, &Pair::new(proto, (a.ip(), a.port()), (b.ip(), b.port())));
+                .find(&self.flows, &EndPair::new(proto, (a.ip(), a.port()), (b.ip(), b.port())));
             return found.map(|position| self.flows[position].id);
         }
         let wanted = [a.ip(), b.ip()];
-        let same = |pair: Pair| {
+        let same = |pair: EndPair| {
             let ends = [pair.low.0, pair.high.0];
             ends == wanted || ends == [wanted[1], wanted[0]]
         };

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use model::{FailPolicy, InspectionMode};
 
-use super::{Condition, Health, Observation, RuleCounts, State};
+use super::{Health, InspectionCondition, Observation, RuleCounts, State};
 use crate::queues::Queue;
 
 /// Observed twice a second.
@@ -87,7 +87,7 @@ impl Watch {
         }
     }
 
-    pub(super) fn step(&mut self) -> Condition {
+    pub(super) fn step(&mut self) -> InspectionCondition {
         self.now += STEP;
         if self.answers {
             self.seen.answered = Some(ms(self.now - 50));
@@ -100,7 +100,7 @@ impl Watch {
         condition
     }
 
-    pub(super) fn steps(&mut self, number: u64) -> Condition {
+    pub(super) fn steps(&mut self, number: u64) -> InspectionCondition {
         for _ in 1..number {
             self.step();
         }
@@ -108,7 +108,7 @@ impl Watch {
     }
 
     /// The state within two seconds, and the state never left again within ten.
-    pub(super) fn becomes(&mut self, state: State) -> Condition {
+    pub(super) fn becomes(&mut self, state: State) -> InspectionCondition {
         let reached = (0..4).find(|_| self.step().state == state);
         let now = self.health.condition();
         assert!(reached.is_some(), "{} instead of {}: {}", now.state.name(), state.name(), now.why);

@@ -8,8 +8,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use ips::{
-    Batch, CommandError, Commands, Condition, EventListener, Events, Health, Observation, Rates,
-    State, parse_queues, queues_of,
+    Batch, CommandError, Commands, EventListener, Events, Health, InspectionCondition, Observation,
+    Rates, State, parse_queues, queues_of,
 };
 use model::{FailPolicy, Gate, InspectionMode};
 
@@ -106,7 +106,7 @@ impl Live {
     }
 
     /// Probes once, as the daemon does every half second, and receives events meanwhile.
-    async fn probe(&mut self) -> Condition {
+    async fn probe(&mut self) -> InspectionCondition {
         let next = self.begun.elapsed() + Duration::from_millis(500);
         if self.commands.uptime().await.is_ok() {
             self.answered = Some(self.now());
@@ -140,7 +140,7 @@ impl Live {
     }
 
     /// Looks until the state is there.
-    async fn until(&mut self, state: State, limit: Duration) -> Condition {
+    async fn until(&mut self, state: State, limit: Duration) -> InspectionCondition {
         let end = self.now() + limit;
         loop {
             let condition = self.probe().await;

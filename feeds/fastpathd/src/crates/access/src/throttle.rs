@@ -28,14 +28,14 @@ const NAME_BYTES: usize = 64;
 
 /// Failures in a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tally {
+pub struct Failures {
     /// How many.
     failures: u32,
     /// When the last one was, in milliseconds since the router started.
     last_ms: u64,
 }
 
-impl Tally {
+impl Failures {
     /// How much longer to wait; zero: not at all.
     fn wait(self, now: Duration, free: u32, longest: Duration) -> Duration {
         let Some(beyond) = self.failures.checked_sub(free) else { return Duration::ZERO };
@@ -49,9 +49,9 @@ impl Tally {
         self.last_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
     }
 
-    fn remembered(self, now: Duration) -> Tally {
+    fn remembered(self, now: Duration) -> Failures {
         let old = now.saturating_sub(Duration::from_millis(self.last_ms)) > REMEMBERED;
-        if old { Tally::default() } else { self }
+        if old { Failures::default() } else { self }
     }
 }
 
@@ -59,14 +59,14 @@ impl Tally {
 /// both start again with a reboot, and setting the clock gains nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Ledger {
-    names: BTreeMap<String, Tally>,
-    all: Tally,
+pub struct LoginThrottle {
+    names: BTreeMap<String, Failures>,
+    all: Failures,
 }
 
-impl Ledger {
-    /// Lets an attempt under `name` go ahead, and counts it as failed until [`Ledger::passed`] or
-    /// [`Ledger::unanswered`] says otherwise: many attempts at once are as good as one after the
+impl LoginThrottle {
+    /// Lets an attempt under `name` go ahead, and counts it as failed until [`Self::passed`] or
+    /// [`Self::unanswered`] says otherwise: many attempts at once are as good as one after the
     /// other. Answers how many failures that makes for the name.
     ///
     /// # Errors
@@ -80,9 +80,9 @@ impl Ledger {
             return Err(wait);
         }
         self.all.count(now);
-        let tally = self.names.entry(key(name).to_owned()).or_default();
-        tally.count(now);
-        let failures = tally.failures;
+        let own = self.names.entry(key(name).to_owned()).or_default();
+        own.count(now);
+        let failures = own.failures;
         self.make_room();
         Ok(failures)
     }
@@ -90,14 +90,14 @@ impl Ledger {
     /// The attempt was right. Answers how many failures there had been before it.
     pub fn passed(&mut self, name: &str) -> u32 {
         self.all.failures = self.all.failures.saturating_sub(1);
-        self.names.remove(key(name)).map_or(0, |tally| tally.failures.saturating_sub(1))
+        self.names.remove(key(name)).map_or(0, |own| own.failures.saturating_sub(1))
     }
 
     /// Nobody answered whether it was right.
     pub fn unanswered(&mut self, name: &str) {
         self.all.failures = self.all.failures.saturating_sub(1);
-        if let Some(tally) = self.names.get_mut(key(name)) {
-            tally.failures = tally.failures.saturating_sub(1);
+        if let Some(own) = self.names.get_mut(key(name)) {
+            own.failures = own.failures.saturating_sub(1);
         }
     }
 
@@ -110,7 +110,7 @@ impl Ledger {
 
     fn forget(&mut self, now: Duration) {
         self.all = self.all.remembered(now);
-        self.names.retain(|_, tally| tally.remembered(now) == *tally);
+        self.names.retain(|_, own| own.remembered(now) == *own);
     }
 
     fn make_room(&mut self) {
@@ -128,5 +128,5 @@ fn key(name: &str) -> &str {
 }
 
 #[cfg(test)]
-#[path = "ledger_tests.rs"]
+#[path = "throttle_tests.rs"]
 mod tests;

@@ -22,7 +22,7 @@ const FILE: &str = "/usr/share/rpcd/acl.d/unauthenticated.json";
 
 /// `close` takes the grant away, `open` gives it back; rpcd is reloaded if it runs.
 #[must_use]
-pub fn gate(words: &[String]) -> ExitCode {
+pub fn login_grant(words: &[String]) -> ExitCode {
     let done = match words {
         [word] if word == "close" => settle(Path::new(FILE), true, Path::new(RPCD)),
         [word] if word == "open" => settle(Path::new(FILE), false, Path::new(RPCD)),
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_file_is_replaced_as_a_whole_or_stays() {
-        let folder = std::env::temp_dir().join(format!("access-gate-{}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("access-grant-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder for the test");
         let file = folder.join("unauthenticated.json");
         std::fs::write(&file, groups(&["access", "login"]).to_string()).expect("a file");

@@ -20,9 +20,9 @@ const WEB: &[u16] = &[80, 443];
 /// `TCP_ESTABLISHED` of the kernel.
 const ESTABLISHED: &str = "01";
 
-/// A place.
+/// An administrator, or who else has the page open.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Administrator {
     /// The administrator's address.
     pub(crate) client: IpAddr,
     /// The router's address that they use.
@@ -45,8 +45,8 @@ struct Peer {
     client: IpAddr,
 }
 
-/// The places of those who use the page now; of those who use it by the address `via`, if any.
-pub(crate) fn places(via: &str) -> Vec<Place> {
+/// Those who use the page now; only those who use it by the address `via`, if any do.
+pub(crate) fn administrators(via: &str) -> Vec<Administrator> {
     let served = ports(&std::fs::read_to_string(UHTTPD).unwrap_or_default());
     let mut peers = Vec::new();
     for file in ["/proc/net/tcp", "/proc/net/tcp6"] {
@@ -57,23 +57,25 @@ pub(crate) fn places(via: &str) -> Vec<Place> {
     if peers.iter().any(|peer| Some(peer.router) == via) {
         peers.retain(|peer| Some(peer.router) == via);
     }
-    let mut places: Vec<Place> = Vec::new();
+    let mut administrators: Vec<Administrator> = Vec::new();
     for peer in peers {
-        let place = place(peer);
-        if !places.contains(&place) {
-            places.push(place);
+        let administrator = administrator(peer);
+        if !administrators.contains(&administrator) {
+            administrators.push(administrator);
         }
     }
-    places
+    administrators
 }
 
 /// Adds the access points, by netifd's `network.wireless status`.
-pub(crate) fn name_points(places: &mut [Place], status: &Map) {
+pub(crate) fn name_points(administrators: &mut [Administrator], status: &Map) {
     let points = status.values().filter_map(|radio| radio["interfaces"].as_array()).flatten();
     for point in points {
-        for place in places.iter_mut() {
-            if place.link.is_some() && place.link.as_deref() == point["ifname"].as_str() {
-                place.point = point["section"].as_str().map(str::to_owned);
+        for administrator in administrators.iter_mut() {
+            if administrator.link.is_some()
+                && administrator.link.as_deref() == point["ifname"].as_str()
+            {
+                administrator.point = point["section"].as_str().map(str::to_owned);
             }
         }
     }
@@ -117,13 +119,13 @@ fn end(text: &str) -> Option<(IpAddr, u16)> {
     Some((Ipv6Addr::from(bytes).to_canonical(), port))
 }
 
-fn place(peer: Peer) -> Place {
+fn administrator(peer: Peer) -> Administrator {
     let Peer { router, port, client } = peer;
     let neighbour = neighbour(client);
     let link =
         neighbour.as_ref().and_then(|(device, mac)| link(Path::new("/sys/class/net"), device, mac));
     let device = neighbour.map(|(device, _)| device);
-    Place { client, router, port, device, link, point: None }
+    Administrator { client, router, port, device, link, point: None }
 }
 
 /// The device and link address of a neighbour.
