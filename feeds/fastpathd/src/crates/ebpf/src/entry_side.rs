@@ -47,7 +47,7 @@ pub struct EntrySide {
     pub hook: Hook,
     /// Tags and session.
     pub encapsulation: Encapsulation,
-    /// What frames to it have as source.
+    /// Source MAC of frames to it.
     pub local: [u8; 6],
     /// Destination MAC: the station, the next router, the access concentrator.
     pub next_hop: Option<[u8; 6]>,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Where an address is: device, VLAN, port, and whether the next hop is resolved. Also the list of
-//! device kinds that count as tunnels, which devices count as ports, and the deepest stack of
-//! devices (8).
+//! Where an address is: device, VLAN, port, and whether the next hop is resolved; the deepest
+//! stack of devices (8). `link_kind.rs` decides which devices are ports or tunnels.
 
 use std::net::IpAddr;
 

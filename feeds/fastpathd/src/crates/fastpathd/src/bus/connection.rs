@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The connection to ubusd, which publishes object `fastpath`: pauses between reconnects, and the
-//! calls of `fastpath.config`, netifd, procd and `fastpath.doctor` with their timeouts. Also how
-//! often, and after which pause, a call that only reads is repeated when its answer is lost.
+//! calls of `fastpath.config`, netifd, procd and `fastpath.doctor` with their timeouts.
+//! `repeat.rs` decides how often a call is repeated.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;

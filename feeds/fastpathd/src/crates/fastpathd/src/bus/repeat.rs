@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Repeats calls whose answer rpcd lost.
+//! Repeats calls whose answer rpcd lost: how often, after which pause, and only calls that read.
 
 use std::time::Duration;
 
