@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Calls of other objects on ubus: 10 s for each unless stated, none is repeated (the daemon's are,
-//! in crate `fastpathd`, `bus/connection.rs`); which ubus status an error has, and whether the call
+//! in crate `fastpathd`, `bus/repeat.rs`); which ubus status an error has, and whether the call
 //! may have been carried out.
 
 use std::cell::RefCell;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Which devices belong into a flowtable (the lowest ones of every forwarding path) and why,
 //! devices kept for `PPPoE` sessions that are down, and the tunnels that packets are routed over.
-//! Which kinds count as tunnels is listed in `side.rs`.
+//! `link_kind.rs` lists the kinds that count as tunnels.
 //!
 //! The flowtable's hook is at a device's ingress. The packets of a path enter by its lowest
 //! device, and the kernel walks down to the same device when it resolves the egress of a flow, so

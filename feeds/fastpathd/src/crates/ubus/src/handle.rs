@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Requests to the bus: call, list, publish, notify, subscribe, listen, send an event. Calls have
 //! the caller's time, requests to ubusd itself 10 s. None is repeated here; the daemon does so in
-//! crate `fastpathd`, `bus/connection.rs`.
+//! crate `fastpathd`, `bus/repeat.rs`.
 
 use std::time::Duration;
 

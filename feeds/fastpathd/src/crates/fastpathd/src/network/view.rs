@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The network as the flow table sees it: zone, device, VLAN and port of an address, and whether
 //! the flowtable or a program is there. Which devices are tunnels is decided in
-//! `crates/topology/src/side.rs`.
+//! `crates/topology/src/link_kind.rs`.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
