@@ -297,3 +297,20 @@ fn without_a_flowtable_nothing_is_renewed() {
     flowtable.request(plan(Engine::Flowtable, &["lan1"]), Source::Config);
     assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(6)), None);
 }
+
+#[test]
+fn a_refused_renewal_is_repeated() {
+    let mut flowtable = running(&["lan1"]);
+    let renewal = Some(Job::Renew(plan(Engine::Flowtable, &["lan1"])));
+    assert_eq!(flowtable.renew(at(5)), renewal);
+    assert_eq!(flowtable.applied(Err("busy".into()), at(5)), None);
+    assert_eq!(flowtable.report().why, "busy");
+    assert!(matches!(flowtable.second(at(25)), Some(Job::Verify(_))));
+    assert_eq!(flowtable.verified(true, at(25)), None);
+    assert_eq!(flowtable.second(at(34)), None);
+    assert_eq!(flowtable.second(at(35)), renewal);
+    assert_eq!(flowtable.applied(Err("busy".into()), at(35)), None);
+    assert_eq!(flowtable.renew(at(40)), renewal, "a new request does not wait for that");
+    assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(40)), None);
+    assert_eq!(flowtable.report().why, "");
+}
