@@ -187,6 +187,8 @@ impl Flowtable {
         self.verify_later(now);
         if !in_force {
             self.in_force = None;
+            // Without rules no refused plan can wait for its next attempt.
+            self.retry_at = None;
         }
         self.next_job().or_else(|| self.renewal(now))
     }

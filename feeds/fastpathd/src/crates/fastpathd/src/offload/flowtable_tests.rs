@@ -314,3 +314,16 @@ fn a_refused_renewal_is_repeated() {
     assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(40)), None);
     assert_eq!(flowtable.report().why, "");
 }
+
+#[test]
+fn a_changed_table_is_restored_at_once_although_a_plan_was_refused() {
+    let mut flowtable = running(&["lan1"]);
+    flowtable.request(plan(Engine::Flowtable, &["lan1", "lan9"]), Source::Config);
+    flowtable.applied(Err("no lan9".into()), at(10));
+    assert!(matches!(flowtable.touched(Touch::Changed, at(11)), Some(Job::Verify(_))));
+    let next = flowtable.verified(false, at(11));
+    assert_eq!(applied_plan(next), plan(Engine::Flowtable, &["lan1", "lan9"]));
+    assert_eq!(flowtable.applied(Err("no lan9".into()), at(11)), None);
+    assert_eq!(flowtable.second(at(40)), None, "then in calm");
+    applied_plan(flowtable.second(at(41)));
+}
