@@ -132,12 +132,13 @@ impl Flowtable {
             Ok(how) => self.in_effect(plan, how, now),
             Err(why) => {
                 self.refused = Some(EngineReason::Refused { said: why });
-                if plan.hardware {
-                    self.software = true;
-                } else if renews {
+                if renews {
                     // The plan is in force; its flows are still to leave the flowtable.
                     self.renew_at = Some(now.mono + RETRY);
-                } else {
+                }
+                if plan.hardware {
+                    self.software = true;
+                } else if !renews {
                     self.retry_at = Some(now.mono + RETRY);
                 }
             }

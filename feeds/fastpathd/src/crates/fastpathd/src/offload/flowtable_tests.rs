@@ -316,6 +316,22 @@ fn a_refused_renewal_is_repeated() {
 }
 
 #[test]
+fn a_refused_renewal_in_hardware_is_repeated_if_software_is_refused_too() {
+    let mut flowtable = Flowtable::new();
+    let hardware = plan(Engine::FlowtableHw, &["lan1"]);
+    flowtable.request(hardware.clone(), Source::Config);
+    flowtable.applied(Ok(Applied::Replaced), at(1));
+    assert_eq!(flowtable.renew(at(5)), Some(Job::Renew(hardware.clone())));
+    let software = flowtable.applied(Err("busy".into()), at(5));
+    assert_eq!(applied_plan(software), plan(Engine::Flowtable, &["lan1"]));
+    assert_eq!(flowtable.applied(Err("busy".into()), at(5)), None);
+    assert_eq!(flowtable.second(at(35)), None, "the plan is in force");
+    assert_eq!(flowtable.second(at(36)), Some(Job::Renew(hardware)));
+    assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(36)), None);
+    assert_eq!(flowtable.report().why, "");
+}
+
+#[test]
 fn a_changed_table_is_restored_at_once_although_a_plan_was_refused() {
     let mut flowtable = running(&["lan1"]);
     flowtable.request(plan(Engine::Flowtable, &["lan1", "lan9"]), Source::Config);
