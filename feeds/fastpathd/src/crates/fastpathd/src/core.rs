@@ -56,3 +56,6 @@ impl Core {
         effects
     }
 }
+
+#[cfg(test)]
+mod tests;

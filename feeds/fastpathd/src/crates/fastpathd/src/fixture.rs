@@ -15,6 +15,7 @@ use topology::{
 use crate::bus;
 use crate::bus::methods::{Outcome, call};
 use crate::core::Core;
+use crate::cpu::Sample;
 use crate::effect::Effect as AnyEffect;
 use crate::offload::{self, flowtable::Job};
 use crate::sys::kernel::Machine;
@@ -158,6 +159,21 @@ pub(crate) fn established(id: u32, offloaded: bool) -> Entry {
 pub(crate) fn core() -> Core {
     let machine = Machine { kernel: "6.12".into(), hostname: "gw".into(), ..Machine::default() };
     Core::new(machine, Now { mono: Duration::ZERO, unix_ms: 1_000_000 })
+}
+
+/// One CPU, and no device with queues.
+pub(crate) fn machine_sample() -> Sample {
+    let one = cpu::Cpu {
+        cpu: 0,
+        online: true,
+        isolated: false,
+        capacity: cpu::FULL_CAPACITY,
+        core: 0,
+        node: None,
+    };
+    let machine = cpu::Machine { cpus: vec![one], devices: Vec::new() };
+    let steering = cpu::Steering { service: false, hook: cpu::Hook::Absent, uci: None };
+    Sample { machine, steering, refusals: String::new() }
 }
 
 pub(crate) fn configuration(engine: &str) -> Value {

@@ -4,6 +4,7 @@ use model::Engine;
 use ruleset::Applied;
 use serde_json::json;
 
+use crate::configuration::package::Configuration;
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
 use crate::fixture::{ask, configuration, core, running};
@@ -81,4 +82,17 @@ fn a_command_holds_until_the_file_says_something_new() {
     core.applied(Ok(Applied::Replaced));
     let engine = ask(&mut core, "status", json!({}))["engine"].take();
     assert_eq!((&engine["active"], &engine["source"]), (&json!("flowtable"), &json!("config")));
+}
+
+/// Who reads the file must not have to know which of its options differ from no option.
+#[test]
+fn the_installed_file_has_the_defaults() {
+    let file = include_str!("../../../../../files/fastpath.config");
+    let values = config::parse_uci(file).unwrap();
+    let (configuration, warnings) = Configuration::read(&values).unwrap();
+    assert_eq!(configuration, Configuration::default());
+    assert!(warnings.is_empty(), "{warnings:?}");
+    for option in ["vlan", "pppoe", "refresh", "mark_mask", "hook"] {
+        assert!(!values["main"][option].is_null(), "{option} is not in the file");
+    }
 }

@@ -5,28 +5,13 @@ use serde_json::{Map, Value, json};
 
 use super::*;
 use crate::bus::methods::{Outcome, call};
-use crate::cpu::Sample;
-use crate::fixture::{ask, established, lab_dump, lab_firewall, lab_network};
+use crate::fixture::{ask, established, lab_dump, lab_firewall, lab_network, machine_sample};
 use crate::offload;
 use crate::offload::flowtable::Job;
 use crate::sys::kernel::{Machine, Readings};
 
 fn at(ms: u64) -> Now {
     Now { mono: Duration::from_millis(ms), unix_ms: 1_000_000 + ms }
-}
-
-fn machine_sample() -> Sample {
-    let one = cpu::Cpu {
-        cpu: 0,
-        online: true,
-        isolated: false,
-        capacity: cpu::FULL_CAPACITY,
-        core: 0,
-        node: None,
-    };
-    let machine = cpu::Machine { cpus: vec![one], devices: Vec::new() };
-    let steering = cpu::Steering { service: false, hook: cpu::Hook::Absent, uci: None };
-    Sample { machine, steering, refusals: String::new() }
 }
 
 fn configuration(ips: &Value, policies: &[Value]) -> Value {

@@ -122,16 +122,24 @@ impl Flowtable {
 
     /// The outcome of the apply job; the next job, if there is more to do.
     pub(crate) fn applied(&mut self, result: Result<Applied, String>, now: Now) -> Option<Job> {
-        let Some(Job::Apply { plan, .. } | Job::Renew(plan)) = self.job.take() else { return None };
+        let (plan, renews) = match self.job.take() {
+            Some(Job::Apply { plan, .. }) => (plan, false),
+            Some(Job::Renew(plan)) => (plan, true),
+            Some(Job::Verify(_)) | None => return None,
+        };
         self.verify_later(now);
         let outdated = self.target().as_ref() != Some(&plan);
         match result {
             Ok(how) => self.in_effect(plan, how, now),
             Err(why) => {
                 self.refused = Some(EngineReason::Refused { said: why });
+                if renews {
+                    // The plan is in force; its flows are still to leave the flowtable.
+                    self.renew_at = Some(now.mono + RETRY);
+                }
                 if plan.hardware {
                     self.software = true;
-                } else {
+                } else if !renews {
                     self.retry_at = Some(now.mono + RETRY);
                 }
             }
@@ -181,6 +189,8 @@ impl Flowtable {
         self.verify_later(now);
         if !in_force {
             self.in_force = None;
+            // Without rules no refused plan can wait for its next attempt.
+            self.retry_at = None;
         }
         self.next_job().or_else(|| self.renewal(now))
     }
@@ -199,7 +209,7 @@ impl Flowtable {
     /// offloaded until its next packet has passed the rules.
     pub(crate) fn renew(&mut self, now: Now) -> Option<Job> {
         let at = self.renewed_at.map_or(now.mono, |at| now.mono.max(at + RENEWALS));
-        self.renew_at.get_or_insert(at);
+        self.renew_at = Some(self.renew_at.map_or(at, |due| due.min(at)));
         self.renewal(now)
     }
 

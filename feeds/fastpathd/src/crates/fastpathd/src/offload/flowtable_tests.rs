@@ -297,3 +297,49 @@ fn without_a_flowtable_nothing_is_renewed() {
     flowtable.request(plan(Engine::Flowtable, &["lan1"]), Source::Config);
     assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(6)), None);
 }
+
+#[test]
+fn a_refused_renewal_is_repeated() {
+    let mut flowtable = running(&["lan1"]);
+    let renewal = Some(Job::Renew(plan(Engine::Flowtable, &["lan1"])));
+    assert_eq!(flowtable.renew(at(5)), renewal);
+    assert_eq!(flowtable.applied(Err("busy".into()), at(5)), None);
+    assert_eq!(flowtable.report().why, "busy");
+    assert!(matches!(flowtable.second(at(25)), Some(Job::Verify(_))));
+    assert_eq!(flowtable.verified(true, at(25)), None);
+    assert_eq!(flowtable.second(at(34)), None);
+    assert_eq!(flowtable.second(at(35)), renewal);
+    assert_eq!(flowtable.applied(Err("busy".into()), at(35)), None);
+    assert_eq!(flowtable.renew(at(40)), renewal, "a new request does not wait for that");
+    assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(40)), None);
+    assert_eq!(flowtable.report().why, "");
+}
+
+#[test]
+fn a_refused_renewal_in_hardware_is_repeated_if_software_is_refused_too() {
+    let mut flowtable = Flowtable::new();
+    let hardware = plan(Engine::FlowtableHw, &["lan1"]);
+    flowtable.request(hardware.clone(), Source::Config);
+    flowtable.applied(Ok(Applied::Replaced), at(1));
+    assert_eq!(flowtable.renew(at(5)), Some(Job::Renew(hardware.clone())));
+    let software = flowtable.applied(Err("busy".into()), at(5));
+    assert_eq!(applied_plan(software), plan(Engine::Flowtable, &["lan1"]));
+    assert_eq!(flowtable.applied(Err("busy".into()), at(5)), None);
+    assert_eq!(flowtable.second(at(35)), None, "the plan is in force");
+    assert_eq!(flowtable.second(at(36)), Some(Job::Renew(hardware)));
+    assert_eq!(flowtable.applied(Ok(Applied::Replaced), at(36)), None);
+    assert_eq!(flowtable.report().why, "");
+}
+
+#[test]
+fn a_changed_table_is_restored_at_once_although_a_plan_was_refused() {
+    let mut flowtable = running(&["lan1"]);
+    flowtable.request(plan(Engine::Flowtable, &["lan1", "lan9"]), Source::Config);
+    flowtable.applied(Err("no lan9".into()), at(10));
+    assert!(matches!(flowtable.touched(Touch::Changed, at(11)), Some(Job::Verify(_))));
+    let next = flowtable.verified(false, at(11));
+    assert_eq!(applied_plan(next), plan(Engine::Flowtable, &["lan1", "lan9"]));
+    assert_eq!(flowtable.applied(Err("no lan9".into()), at(11)), None);
+    assert_eq!(flowtable.second(at(40)), None, "then in calm");
+    applied_plan(flowtable.second(at(41)));
+}

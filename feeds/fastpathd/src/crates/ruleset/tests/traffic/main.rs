@@ -9,6 +9,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail anywhere")]
 
 mod blocks;
+mod mirror;
 mod network;
 mod offload;
 mod passed;

@@ -99,17 +99,22 @@ impl Network {
 
     /// A connection from left to right, or from right to left, with these two ports.
     pub(crate) fn connection(&self, left_opens: bool, port: u16) -> Connection {
-        self.between(left_opens, "10.1.0.2", "10.2.0.2", port)
+        self.between(left_opens, ["10.1.0.2", "10.2.0.2"], [port; 2])
+    }
+
+    /// The same, with these ports of left and right.
+    pub(crate) fn connection_of_ports(&self, left_opens: bool, ports: [u16; 2]) -> Connection {
+        self.between(left_opens, ["10.1.0.2", "10.2.0.2"], ports)
     }
 
     /// The same over IPv6.
     pub(crate) fn connection6(&self, left_opens: bool, port: u16) -> Connection {
-        self.between(left_opens, "[fd00:1::2]", "[fd00:2::2]", port)
+        self.between(left_opens, ["[fd00:1::2]", "[fd00:2::2]"], [port; 2])
     }
 
-    fn between(&self, left_opens: bool, left: &str, right: &str, port: u16) -> Connection {
-        let left = self.left.socket(&format!("{left}:{port}"));
-        let right = self.right.socket(&format!("{right}:{port}"));
+    fn between(&self, left_opens: bool, hosts: [&str; 2], ports: [u16; 2]) -> Connection {
+        let left = self.left.socket(&format!("{}:{}", hosts[0], ports[0]));
+        let right = self.right.socket(&format!("{}:{}", hosts[1], ports[1]));
         if left_opens {
             Connection { opener: left, other: right }
         } else {
@@ -128,6 +133,11 @@ impl Connection {
     /// Who opens it.
     pub(crate) fn opener(&self) -> IpAddr {
         self.opener.local_addr().unwrap().ip()
+    }
+
+    /// Addresses and ports of initiator and responder.
+    pub(crate) fn ends(&self) -> [SocketAddr; 2] {
+        [&self.opener, &self.other].map(|socket| socket.local_addr().unwrap())
     }
 
     /// Sends one packet of so many bytes from who opens it; whether it arrives.

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! A router without a kernel: it carries out what the core asks for, one request at a time, and
+//! each request can fail.
+
+mod faults;
+mod properties;
+
+use std::cell::Cell;
+use std::collections::{BTreeSet, VecDeque};
+use std::io;
+use std::rc::Rc;
+use std::time::Duration;
+
+use ctnetlink::{Counters, Entry, Revision, Touch};
+use ebpf::connection::EntryReading;
+use ebpf::engine::{MapError, Maps};
+use ebpf::entry::{Entry as MapEntry, Hook, Key};
+use ebpf::fake::Fake;
+use ebpf::layout::Exits;
+use model::Engine;
+use ruleset::{Applied, Plan, render};
+use serde_json::{Map, Value, json};
+use topology::Change;
+
+use crate::bus::methods::{Outcome, call};
+use crate::bus::{self, status};
+use crate::core::Core;
+use crate::effect::Effect;
+use crate::fixture::{core, established, lab_dump, lab_firewall, lab_network, machine_sample};
+use crate::offload::ebpf::{AttachOutcome, AttachRequest, OpenMaps, Program};
+use crate::offload::flowtable::{EngineReport, Job};
+use crate::sys::kernel::Readings;
+use crate::{configuration, conntrack, network, offload};
+
+/// How a job of nft ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum JobEnd {
+    Done,
+    /// nft refuses, or cannot be read.
+    Refused,
+    /// A device is missing.
+    Partly,
+    /// This kernel has no flowtable.
+    WithoutFlowtable,
+}
+
+/// How a request for programs ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AttachEnd {
+    Done,
+    /// The first device has no program.
+    Partly,
+    /// The loader fails.
+    Failed,
+}
+
+/// Maps that can be unreadable.
+#[derive(Debug, Clone, Default)]
+struct Mapped {
+    fake: Fake,
+    unreadable: Rc<Cell<bool>>,
+}
+
+impl Mapped {
+    fn check(&self) -> io::Result<()> {
+        if self.unreadable.get() { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(()) }
+    }
+}
+
+impl Maps for Mapped {
+    fn put(&mut self, key: &Key, entry: &MapEntry, counters: Counters) -> Result<(), MapError> {
+        self.fake.put(key, entry, counters)
+    }
+
+    fn remove(&mut self, key: &Key) -> Result<Option<EntryReading>, MapError> {
+        self.fake.remove(key)
+    }
+
+    fn read(&mut self, each: &mut dyn FnMut(&Key, EntryReading)) -> Result<(), MapError> {
+        self.check().map_err(MapError::Read)?;
+        self.fake.read(each)
+    }
+
+    fn heartbeat(&mut self, patience: Duration) -> Result<(), MapError> {
+        self.check().map_err(MapError::Heartbeat)?;
+        self.fake.heartbeat(patience)
+    }
+
+    fn exits(&mut self) -> Result<Exits, MapError> {
+        self.fake.exits()
+    }
+}
+
+/// The core, and its requests under way.
+struct Router {
+    core: Core,
+    /// The rules of our table in the kernel; empty: there is none.
+    table: String,
+    /// The job that nft runs.
+    job: Option<Job>,
+    /// Requests for programs, the oldest first.
+    attaching: VecDeque<AttachRequest>,
+    /// Requests to conntrack, the oldest first.
+    requests: VecDeque<conntrack::Effect>,
+    /// Everything else it has asked for.
+    others: Vec<Effect>,
+    maps: Mapped,
+    /// Number of the maps.
+    maps_id: u32,
+    /// Whether the last programs are on any device.
+    carries: bool,
+    connections: Vec<Entry>,
+}
+
+fn rules_of(plan: &Plan) -> String {
+    if plan.has_table() { render(plan, &[]) } else { String::new() }
+}
+
+/// The configuration with this engine, and with inspection and blocks or without.
+fn values(engine: &str, inspects: bool) -> Value {
+    let enabled = if inspects { "1" } else { "0" };
+    json!({
+        "main": {".type": "fastpath", ".name": "main", ".index": 0, "engine": engine},
+        "ips": {".type": "ips", ".name": "ips", ".index": 1, "enabled": enabled, "block": enabled},
+    })
+}
+
+impl Router {
+    /// Nothing is known yet.
+    fn new() -> Self {
+        Self {
+            core: core(),
+            table: String::new(),
+            job: None,
+            attaching: VecDeque::new(),
+            requests: VecDeque::new(),
+            others: Vec::new(),
+            maps: Mapped::default(),
+            maps_id: 1,
+            carries: false,
+            connections: Vec::new(),
+        }
+    }
+
+    /// The lab's network, with this engine in force.
+    fn running(engine: &str) -> Self {
+        let mut router = Self::new();
+        router.network(lab_network());
+        router.configure(&values(engine, false));
+        router.drain();
+        assert_eq!(router.report().active, engine);
+        router
+    }
+
+    /// Records the requests. One job of nft runs at a time, and starts from the plan in force.
+    fn carry_out(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Offload(offload::Effect::Run(job)) => {
+                    assert_eq!(self.job, None, "two jobs at a time, the second is {job:?}");
+                    if let Job::Apply { in_force, .. } = &job {
+                        assert_eq!(in_force.as_ref(), self.core.offload.in_force());
+                    }
+                    self.job = Some(job);
+                }
+                Effect::Offload(offload::Effect::Attach(request)) => {
+                    self.attaching.push_back(request);
+                }
+                Effect::Bus(bus::Effect::AnswerEngine) => {
+                    assert!(!matches!(self.job, Some(Job::Apply { .. })), "answered too early");
+                    self.others.push(effect);
+                }
+                Effect::Conntrack(request) => self.requests.push_back(request),
+                other => self.others.push(other),
+            }
+        }
+    }
+
+    fn network(&mut self, changes: Vec<Change>) {
+        let interfaces = network::Event::Interfaces(lab_dump());
+        for event in
+            [network::Event::Firewall(lab_firewall()), network::Event::Changed(changes), interfaces]
+        {
+            let effects = self.core.network_event(event);
+            self.carry_out(effects);
+        }
+    }
+
+    fn configure(&mut self, values: &Value) {
+        let effects = self.core.configuration_event(configuration::Event::Read(values.clone()));
+        self.carry_out(effects);
+    }
+
+    /// Calls a method of the API.
+    fn call(&mut self, method: &str, args: &Value) -> Outcome {
+        let args = args.as_object().cloned().unwrap_or_default();
+        let mut outcome = call(&mut self.core, method, args);
+        let effects = match &mut outcome {
+            Outcome::Reply(answer, effects) => {
+                assert!(answer.is_ok(), "{method}: {answer:?}");
+                std::mem::take(effects)
+            }
+            Outcome::Engine { effects, engine: _ } => std::mem::take(effects),
+            Outcome::Invalid(_)
+            | Outcome::NotFound
+            | Outcome::NoMethod
+            | Outcome::Doctor(_)
+            | Outcome::Reinspect => Vec::new(),
+        };
+        self.carry_out(effects);
+        outcome
+    }
+
+    fn answer(&mut self, method: &str, args: &Value) -> Map<String, Value> {
+        match self.call(method, args) {
+            Outcome::Reply(Ok(answer), _) => answer.decode().unwrap(),
+            other => panic!("{method}: {other:?}"),
+        }
+    }
+
+    /// A column of the only flow.
+    fn flow(&mut self, column: &str) -> Value {
+        let flows = self.answer("flows", &json!({}));
+        let columns = flows["cols"].as_array().unwrap();
+        let at = columns.iter().position(|name| name == column).unwrap();
+        flows["rows"][0][at].clone()
+    }
+
+    fn report(&self) -> EngineReport {
+        self.core.offload.report()
+    }
+
+    fn rules_changed(&mut self, table: Touch, others: bool) {
+        let revision = Revision { table, others, elements: false };
+        let effects = self.core.offload_event(offload::Event::RulesChanged(revision));
+        self.carry_out(effects);
+    }
+
+    /// The job under way ends.
+    fn end_job(&mut self, end: JobEnd) {
+        let Some(job) = self.job.take() else { return };
+        let event = match job {
+            Job::Verify(plan) => {
+                // Without an answer the table counts as in force.
+                let unread = end == JobEnd::Refused;
+                offload::Event::Verified(unread || self.table == rules_of(&plan))
+            }
+            Job::Apply { plan, .. } | Job::Renew(plan) => {
+                offload::Event::Applied(self.apply(&plan, end))
+            }
+        };
+        let effects = self.core.offload_event(event);
+        self.carry_out(effects);
+    }
+
+    fn apply(&mut self, plan: &Plan, end: JobEnd) -> Result<Applied, String> {
+        let mut possible = plan.clone();
+        let mut how = if plan.has_table() { Applied::Replaced } else { Applied::Removed };
+        match end {
+            JobEnd::Refused => return Err("nft: refused\n\ttable inet fastpath".into()),
+            JobEnd::Partly if plan.has_flowtable() => {
+                possible.devices.pop_first();
+                how = Applied::Partly { devices: possible.devices.clone() };
+            }
+            JobEnd::WithoutFlowtable if plan.has_flowtable() => {
+                possible.devices.clear();
+                how = Applied::WithoutFlowtable { why: "no flowtable".into() };
+                if !possible.has_table() {
+                    return Err("no flowtable".into());
+                }
+            }
+            JobEnd::Done | JobEnd::Partly | JobEnd::WithoutFlowtable => {}
+        }
+        self.table = rules_of(&possible);
+        Ok(how)
+    }
+
+    /// The oldest request for programs ends.
+    fn end_attach(&mut self, end: AttachEnd) {
+        let Some(request) = self.attaching.pop_front() else { return };
+        let result = match end {
+            AttachEnd::Failed => {
+                // The programs are loaded again later, with other maps.
+                self.maps = Mapped::default();
+                self.maps_id += 1;
+                Err("no programs".into())
+            }
+            AttachEnd::Done | AttachEnd::Partly => {
+                Ok(self.outcome(request.devices, end == AttachEnd::Partly))
+            }
+        };
+        self.carries = result.as_ref().is_ok_and(|outcome| outcome.opened.is_some());
+        let effects = self.core.offload_event(offload::Event::Attached(Box::new(result)));
+        self.carry_out(effects);
+    }
+
+    fn outcome(&self, devices: BTreeSet<String>, partly: bool) -> AttachOutcome {
+        let mut programs = Vec::new();
+        for device in devices {
+            let bare = partly && programs.is_empty();
+            programs.push(Program {
+                device,
+                hook: (!bare).then_some(Hook::Tc),
+                word: if bare { "" } else { "tcx" },
+                why: "its driver".into(),
+            });
+        }
+        let held = programs.iter().any(|program| program.hook.is_some());
+        let maps: Box<dyn Maps> = Box::new(self.maps.clone());
+        let opened = held.then_some(OpenMaps { maps, capacity: 64, id: self.maps_id });
+        AttachOutcome { programs, opened }
+    }
+
+    /// The oldest request to conntrack ends.
+    fn end_request(&mut self, succeeds: bool) {
+        let Some(request) = self.requests.pop_front() else { return };
+        let mut events = Vec::new();
+        match request {
+            conntrack::Effect::Dump => {
+                let half = if succeeds { self.connections.len() } else { 0 };
+                events.push(conntrack::Event::Entries(self.connections[..half].to_vec()));
+                events.push(conntrack::Event::DumpEnded(succeeds));
+            }
+            conntrack::Effect::LookUp(keys) => {
+                let mut found = self.connections.clone();
+                found.retain(|entry| keys.contains(&(entry.zone, entry.orig)));
+                events.extend(succeeds.then_some(conntrack::Event::LookedUp(found)));
+            }
+            conntrack::Effect::Update(_) => {}
+            conntrack::Effect::DisableWindowTracking(connections) => {
+                events.push(conntrack::Event::WindowTracking(connections, succeeds));
+            }
+            conntrack::Effect::ClearMarks(connections, bits) => {
+                if succeeds {
+                    for entry in &mut self.connections {
+                        let meant = connections.iter().any(|one| one.orig == entry.orig);
+                        entry.mark &= if meant { !bits } else { !0 };
+                    }
+                    events.push(conntrack::Event::MarksCleared(connections));
+                }
+            }
+        }
+        for event in events {
+            let effects = self.core.conntrack_event(event);
+            self.carry_out(effects);
+        }
+    }
+
+    /// A connection of the host, whose packets have passed the rules in both directions.
+    fn connect(&mut self, id: u32) {
+        let mut entry = established(id, false);
+        let port = 40_000 + u16::try_from(id).unwrap();
+        (entry.orig.sport, entry.reply.dport, entry.mark) = (port, port, 0x3000_0000);
+        self.connections.retain(|known| known.id != id);
+        self.connections.push(entry);
+        let seen = Entry { orig_counters: None, reply_counters: None, ..entry };
+        let events = vec![ctnetlink::Event::New(seen), ctnetlink::Event::Update(seen)];
+        let effects = self.core.conntrack_event(conntrack::Event::Changed(events));
+        self.carry_out(effects);
+    }
+
+    fn disconnect(&mut self, id: u32) {
+        let Some(at) = self.connections.iter().position(|entry| entry.id == id) else { return };
+        let gone = ctnetlink::Event::Destroy(self.connections.remove(at));
+        let effects = self.core.conntrack_event(conntrack::Event::Changed(vec![gone]));
+        self.carry_out(effects);
+    }
+
+    fn later(&mut self, milliseconds: u64) {
+        self.core.now.mono += Duration::from_millis(milliseconds);
+        self.core.now.unix_ms += milliseconds;
+    }
+
+    fn second(&mut self) {
+        self.later(1000);
+        let effects = self.core.second(&Readings::default());
+        self.carry_out(effects);
+    }
+
+    /// Everything under way succeeds, and what follows from it.
+    fn drain(&mut self) {
+        for _ in 0..200 {
+            if self.job.is_some() {
+                self.end_job(JobEnd::Done);
+            } else if !self.attaching.is_empty() {
+                self.end_attach(AttachEnd::Done);
+            } else if !self.requests.is_empty() {
+                self.end_request(true);
+            } else {
+                return;
+            }
+        }
+        panic!("one request follows another without end: {:?}", self.job);
+    }
+
+    /// So many seconds in which everything succeeds.
+    fn pass(&mut self, seconds: u32) {
+        for _ in 0..seconds {
+            self.drain();
+            self.second();
+        }
+        self.drain();
+    }
+
+    /// The shown state can be written, and has this engine in force.
+    fn assert_active(&self, engine: Engine, why: &str) {
+        let shown = serde_json::to_value(status::status(&self.core)).unwrap();
+        assert_eq!(shown["engine"]["active"], engine.name(), "{shown}");
+        assert_eq!(shown["engine"]["why"], why, "{shown}");
+    }
+}
