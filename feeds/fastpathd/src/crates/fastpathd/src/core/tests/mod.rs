@@ -301,7 +301,7 @@ impl Router {
             programs.push(Program {
                 device,
                 hook: (!bare).then_some(Hook::Tc),
-                word: if bare { "" } else { "tcx" },
+                hook_name: if bare { "" } else { "tcx" },
                 why: "its driver".into(),
             });
         }
