@@ -635,9 +635,10 @@ export interface EbpfState {
    */
   active: boolean;
   /**
-   * the reason if a planned device has no program; empty: all have one
+   * the reason if a planned device has no program, in English; empty: all have one
    */
   why: string;
+  cause: EbpfCause;
   /**
    * planned devices, by name; empty with another engine
    */
@@ -667,6 +668,38 @@ export interface EbpfState {
    */
   dropped: EbpfDropped[];
 }
+/**
+ * Why a device has no eBPF program, or has it elsewhere than at native XDP; `why` has its English text.
+ */
+export interface EbpfCause {
+  /**
+   * stable name; empty: there is no reason
+   */
+  code:
+    | ''
+    | 'not-installed'
+    | 'not-loaded'
+    | 'loader'
+    | 'maps'
+    | 'device'
+    | 'virtual'
+    | 'no-xdp'
+    | 'no-xdp-redirect'
+    | 'no-driver-features'
+    | 'xdp-rejected'
+    | 'open-program'
+    | 'attach'
+    | 'no-such-device'
+    | 'pin'
+    | 'vlan-offload'
+    | 'detach';
+  /**
+   * values of the text: device, index, hook, path; said: the message of the loader of eBPF programs or the kernel, in English; inner: with device the code of its reason, whose values are here, too
+   */
+  params: {
+    [k: string]: string;
+  };
+}
 export interface EbpfDevice {
   device: string;
   /**
@@ -674,9 +707,10 @@ export interface EbpfDevice {
    */
   hook: '' | 'xdp' | 'xdp-generic' | 'tcx' | 'clsact';
   /**
-   * the reason if it is not native XDP, or if there is none
+   * the reason if it is not native XDP, or if there is none, in English
    */
   why: string;
+  cause: EbpfCause;
 }
 export interface EbpfExit {
   /**
@@ -742,7 +776,7 @@ export interface EngineCause {
    */
   code: '' | 'waiting' | 'no-device' | 'applying' | 'gone' | 'refused' | 'no-program';
   /**
-   * values of the text: devices; said: the message of nft, the kernel or the loader of eBPF programs, in English
+   * values of the text: devices; said: the message of nft or the kernel, in English; inner: with no-program the codes of EbpfCause, the outer one first, whose values are here, too
    */
   params: {
     [k: string]: string;
@@ -1534,7 +1568,7 @@ export interface Health {
     | 'forwarding-off';
   level: Level;
   /**
-   * values of the text: why (in English; for config-refused the reasons are in problems, for flowtable-differs and nft-refused in engine.cause, for ebpf-partly it is the message of the loader of eBPF programs or the kernel); wanted, active; name, port, hindrance; count, limit; n
+   * values of the text: why (in English; for config-refused the reasons are in problems, for flowtable-differs and nft-refused in engine.cause, for ebpf-partly inner has the codes of EbpfCause, the outer one first, whose values are here, too); wanted, active; name, port, hindrance; count, limit; n
    */
   params: {
     [k: string]: string | number;

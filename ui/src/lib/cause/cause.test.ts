@@ -24,6 +24,7 @@ function codes(file: string, title: string): string[] {
 
 const listed: Record<Kind, string[]> = {
   engine: codes('types.json', 'EngineCause'),
+  ebpf: codes('types.json', 'EbpfCause'),
   ips: codes('types.json', 'IpsCause'),
   link: codes('topology.json', 'LinkCause'),
   cpu: codes('cpu.json', 'CpuCause'),
@@ -61,6 +62,14 @@ describe('a reason', () => {
     const params = { inner: 'underlying', devices: 'pppoe-wan' };
     expect(reason('link', { why: '', cause: { code: 'engine-off', params } })).toBe(
       'die Engine ist aus (sonst: Port unter pppoe-wan)',
+    );
+  });
+
+  it('may contain several, each in the one before it', async () => {
+    await setLanguage('de');
+    const params = { inner: 'device no-xdp', device: 'wan' };
+    expect(reason('engine', { why: '', cause: { code: 'no-program', params } })).toBe(
+      'wan: der Treiber von wan unterstützt kein XDP',
     );
   });
 

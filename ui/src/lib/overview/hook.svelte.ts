@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import type { EbpfDevice, EbpfState } from '../api/types';
+import { reason } from '../cause/cause';
 import type { Change } from '../form/change.svelte';
 import { defaultOf } from '../form/defaults';
 import { text, type Section } from '../form/sections';
@@ -77,7 +78,7 @@ export class HookChoice extends Command {
     const [refused] = change.refused;
     if (refused) return refused.text;
     const bare = devices.find((each) => each.hook === '');
-    return bare ? `${bare.device}: ${bare.why}` : e('wish.silent');
+    return bare ? `${bare.device}: ${reason('ebpf', bare)}` : e('wish.silent');
   }
 
   private async main(signal?: AbortSignal): Promise<Section | undefined> {

@@ -7,6 +7,7 @@ use ubus::{CallError, Status};
 use crate::bus::connection::read_again;
 use crate::bus::methods::{METHODS, Outcome, call};
 use crate::fixture::{ask, lab_firewall, running};
+use crate::offload::attach::ProgramsReason;
 use crate::offload::flowtable::EngineReason;
 
 #[test]
@@ -62,8 +63,10 @@ fn the_schema_lists_all_reasons() {
     let topology = include_str!("../../../../schema/topology.json");
     let cpu = include_str!("../../../../schema/cpu.json");
     let links = [&topology::LinkReason::CODES[..], &ruleset::PlanReason::CODES].concat();
+    let ebpf = ProgramsReason::all_codes();
     for (schema, at, codes) in [
         (types, "/$defs/EngineCause", &EngineReason::CODES[..]),
+        (types, "/$defs/EbpfCause", &ebpf),
         (types, "/$defs/IpsCause", &ips::Reason::CODES),
         (topology, "/properties/reply/properties/links/items/properties/cause", &links),
         (cpu, "/properties/reply/properties/cause", &cpu::PlanReason::CODES),

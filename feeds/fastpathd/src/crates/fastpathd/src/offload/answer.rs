@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The answer of `ebpf`.
 
+use config::Cause;
 use ebpf::layout::Out;
 use ebpf::table::ConnectionTable;
 use serde::Serialize;
@@ -11,6 +12,7 @@ use crate::offload::ebpf::EbpfEngine;
 pub(crate) struct EbpfView<'a> {
     active: bool,
     why: String,
+    cause: Cause,
     devices: Vec<DeviceView<'a>>,
     flows: usize,
     capacity: usize,
@@ -25,6 +27,7 @@ struct DeviceView<'a> {
     device: &'a str,
     hook: &'static str,
     why: &'a str,
+    cause: &'a Cause,
 }
 
 #[derive(Debug, Serialize)]
@@ -45,14 +48,17 @@ pub(crate) fn view(engine: &EbpfEngine) -> EbpfView<'_> {
     let devices = engine.programs().iter();
     let exits = Out::ALL.iter().zip(counted.out);
     let dropped = table.map(ConnectionTable::dropped).unwrap_or_default().iter();
+    let cause = engine.why();
     EbpfView {
         active: engine.held().next().is_some(),
-        why: engine.why(),
+        why: cause.text.clone(),
+        cause,
         devices: devices
             .map(|program| DeviceView {
                 device: &program.device,
                 hook: program.word,
-                why: &program.why,
+                why: &program.why.text,
+                cause: &program.why,
             })
             .collect(),
         flows: table.map_or(0, ConnectionTable::len),

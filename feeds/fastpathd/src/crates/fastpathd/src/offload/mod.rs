@@ -6,13 +6,14 @@ use std::collections::BTreeSet;
 use ctnetlink::Revision;
 use ruleset::{Applied, Plan};
 
+use self::attach::ProgramsReason;
 use self::ebpf::{AttachOutcome, AttachRequest, EbpfEngine};
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
 use flowtable::{EngineReport, Flowtable, Job};
 
 pub(crate) mod answer;
-mod attach;
+pub(crate) mod attach;
 mod carry;
 pub(crate) mod ebpf;
 mod endpoint;
@@ -31,7 +32,7 @@ pub(crate) enum Event {
     /// The outcome of a job that verifies the table: whether the plan is still in force.
     Verified(bool),
     /// Programs have been attached to devices, or could not be.
-    Attached(Box<Result<AttachOutcome, String>>),
+    Attached(Box<Result<AttachOutcome, ProgramsReason>>),
 }
 
 /// A request to nftables or to the loader of programs.
