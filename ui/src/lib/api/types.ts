@@ -1157,10 +1157,43 @@ export interface IpsRules {
    */
   next_ms: number;
   /**
-   * message of the last update, with source, file and line of refused rules
+   * step of the update under way, or message of the last one, with source, file and line of refused rules; in English
    */
   message: string;
+  cause: RulesCause;
   sources: IpsSource[];
+}
+export interface RulesCause {
+  /**
+   * stable name of message; empty: there is no message, or it is of an earlier version
+   */
+  code:
+    | ''
+    | 'download'
+    | 'unpack'
+    | 'test'
+    | 'swap'
+    | 'sources'
+    | 'no-rules'
+    | 'nothing-usable'
+    | 'test-failed'
+    | 'test-start'
+    | 'test-late'
+    | 'test-wait'
+    | 'busy'
+    | 'store'
+    | 'no-previous'
+    | 'restored'
+    | 'request'
+    | 'updater'
+    | 'no-result'
+    | 'state';
+  /**
+   * values of the text: source, program, seconds, what, path, status; said: the message of Suricata or the operating system, in English; with sources and no-rules the messages of the sources
+   */
+  params: {
+    [k: string]: string;
+  };
 }
 export interface IpsSource {
   /**
@@ -1173,9 +1206,57 @@ export interface IpsSource {
   url: string;
   enabled: boolean;
   state: 'new' | 'good' | 'failed' | 'off';
+  /**
+   * why it is not used, or not as it is now; in English
+   */
   message: string;
+  cause: SourceCause;
   rules: number;
   updated_ms: number;
+}
+export interface SourceCause {
+  /**
+   * stable name of message; empty: there is no message, or it is of an earlier version
+   */
+  code:
+    | ''
+    | 'no-download-program'
+    | 'unreachable'
+    | 'certificate'
+    | 'server-error'
+    | 'download-failed'
+    | 'too-large'
+    | 'not-stored'
+    | 'download-start'
+    | 'download-late'
+    | 'download-wait'
+    | 'checksum'
+    | 'no-checksum'
+    | 'public-key'
+    | 'signature-form'
+    | 'other-key'
+    | 'signature'
+    | 'unreadable'
+    | 'file'
+    | 'settings'
+    | 'nothing-yet'
+    | 'unpacked'
+    | 'entries'
+    | 'entry'
+    | 'format'
+    | 'truncated'
+    | 'truncated-entry'
+    | 'damaged'
+    | 'none-selected'
+    | 'none-selected-note'
+    | 'rule'
+    | 'rules';
+  /**
+   * values of the text: url, program, seconds, limit, expected, found, file, line, path, option, name, note, more; said: the message of Suricata, the download program or the operating system, in English
+   */
+  params: {
+    [k: string]: string;
+  };
 }
 export interface IpsPolicy {
   default: IpsAction;

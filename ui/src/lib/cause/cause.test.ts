@@ -28,6 +28,8 @@ const listed: Record<Kind, string[]> = {
   ips: codes('types.json', 'IpsCause'),
   link: codes('topology.json', 'LinkCause'),
   cpu: codes('cpu.json', 'CpuCause'),
+  rules: codes('ips.json', 'RulesCause'),
+  source: codes('ips.json', 'SourceCause'),
 };
 
 describe.each(Object.entries({ english, german }))('the reasons in %s', (_, catalogue) => {

@@ -2,7 +2,7 @@
 import { translated, type Params } from '../i18n/t';
 
 /** The states that have a reason; each has its keys in the catalogues of this folder. */
-export type Kind = 'engine' | 'ebpf' | 'ips' | 'link' | 'cpu';
+export type Kind = 'engine' | 'ebpf' | 'ips' | 'link' | 'cpu' | 'rules' | 'source';
 
 /** A reason as the router sends it; an older one sends no `cause`. */
 export interface Reason {

@@ -11,7 +11,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use crate::{Fetcher, Outcome, Progress, Request, RuleStoreError, State, Store, Surroundings};
+use crate::{
+    Fetcher, Outcome, Progress, Request, RuleStoreError, State, Store, Surroundings, UpdateReason,
+};
 
 const USAGE: &str = "usage: fastpath-rules update < REQUEST.json
        fastpath-rules rollback [STORE]
@@ -40,7 +42,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match done {
         Ok(code) => code,
         Err(error) => {
-            say(&json!({"event": "result", "outcome": "failed", "message": error.to_string()}));
+            say(&json!({
+                "event": "result", "outcome": "failed",
+                "message": error.to_string(), "cause": reason(&*error).cause(),
+            }));
             ExitCode::from(4)
         }
     }
@@ -81,8 +86,14 @@ fn take(root: &Path) -> Result<Option<Store>, RuleStoreError> {
 }
 
 fn busy(root: &Path) -> ExitCode {
-    let message = RuleStoreError::Busy.to_string();
-    report(&State { outcome: Outcome::Busy, message, ..crate::state(root) }, "result")
+    let mut state = State { outcome: Outcome::Busy, ..crate::state(root) };
+    state.set_cause(UpdateReason::Busy.cause());
+    report(&state, "result")
+}
+
+fn reason(error: &(dyn Error + 'static)) -> UpdateReason {
+    let of_store = error.downcast_ref::<RuleStoreError>().map(UpdateReason::from);
+    of_store.unwrap_or_else(|| UpdateReason::Request { said: error.to_string() })
 }
 
 fn now_ms() -> u64 {

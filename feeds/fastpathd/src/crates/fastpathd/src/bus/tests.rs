@@ -63,12 +63,16 @@ fn the_schema_lists_all_reasons() {
     let topology = include_str!("../../../../schema/topology.json");
     let cpu = include_str!("../../../../schema/cpu.json");
     let links = [&topology::LinkReason::CODES[..], &ruleset::PlanReason::CODES].concat();
+    let ips = include_str!("../../../../schema/ips.json");
+    let rules = "/properties/reply/properties/rules/properties";
     let ebpf = ProgramsReason::all_codes();
     for (schema, at, codes) in [
         (types, "/$defs/EngineCause", &EngineReason::CODES[..]),
         (types, "/$defs/EbpfCause", &ebpf),
         (types, "/$defs/IpsCause", &ips::Reason::CODES),
         (topology, "/properties/reply/properties/links/items/properties/cause", &links),
+        (ips, &format!("{rules}/cause"), &rules::UpdateReason::CODES),
+        (ips, &format!("{rules}/sources/items/properties/cause"), &rules::SourceReason::CODES),
         (cpu, "/properties/reply/properties/cause", &cpu::PlanReason::CODES),
     ] {
         assert_eq!(listed(schema, at), json!([&[""], codes].concat()), "{at}");
