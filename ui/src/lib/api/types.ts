@@ -537,9 +537,22 @@ export interface CpuSteering {
    */
   taken_over: boolean;
   /**
-   * text: which program controls packet steering
+   * which program controls packet steering, in English
    */
   text: string;
+  cause: SteeringCause;
+}
+export interface SteeringCause {
+  /**
+   * stable name of text
+   */
+  code: 'alone' | 'suspended' | 'no-hook' | 'foreign-hook' | 'service' | 'off';
+  /**
+   * values of the text: none yet
+   */
+  params: {
+    [k: string]: string;
+  };
 }
 export interface CpuDifference {
   /**
@@ -549,9 +562,36 @@ export interface CpuDifference {
   wanted: string;
   have: string;
   /**
-   * text, with the reason if the kernel refuses it
+   * with the reason if the kernel refuses it, in English
    */
   text: string;
+  cause: DifferenceCause;
+}
+export interface DifferenceCause {
+  /**
+   * stable name of text
+   */
+  code:
+    | 'irq'
+    | 'irq-unnamed'
+    | 'thread'
+    | 'rps'
+    | 'rps-off'
+    | 'rps-on'
+    | 'xps'
+    | 'xps-off'
+    | 'xps-on'
+    | 'rejected'
+    | 'ignored'
+    | 'irq-fixed'
+    | 'rps-isolated'
+    | 'thread-fixed';
+  /**
+   * values of the text: irq, pid, name, device, queue, have, wanted; said: the message of the kernel, in English; inner: with rejected, ignored, irq-fixed, rps-isolated and thread-fixed the codes of what they explain, the outer one first
+   */
+  params: {
+    [k: string]: string;
+  };
 }
 export interface DoctorRequest {
   /**

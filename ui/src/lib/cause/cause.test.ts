@@ -28,6 +28,8 @@ const listed: Record<Kind, string[]> = {
   ips: codes('types.json', 'IpsCause'),
   link: codes('topology.json', 'LinkCause'),
   cpu: codes('cpu.json', 'CpuCause'),
+  steering: codes('cpu.json', 'SteeringCause'),
+  difference: codes('cpu.json', 'DifferenceCause'),
   rules: codes('ips.json', 'RulesCause'),
   source: codes('ips.json', 'SourceCause'),
 };
@@ -72,6 +74,14 @@ describe('a reason', () => {
     const params = { inner: 'device no-xdp', device: 'wan' };
     expect(reason('engine', { why: '', cause: { code: 'no-program', params } })).toBe(
       'wan: der Treiber von wan unterstützt kein XDP',
+    );
+  });
+
+  it('of a difference may have a refusal and a hint around it', async () => {
+    await setLanguage('de');
+    const params = { inner: 'ignored irq-unnamed', irq: '45', have: '0-3', wanted: '1' };
+    expect(reason('difference', { why: '', cause: { code: 'irq-fixed', params } })).toMatch(
+      /^Interrupt 45 darf auf CPU 0-3 eintreffen, geplant ist CPU 1; der Kernel .+; manche/,
     );
   });
 

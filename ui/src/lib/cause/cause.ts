@@ -2,7 +2,8 @@
 import { translated, type Params } from '../i18n/t';
 
 /** The states that have a reason; each has its keys in the catalogues of this folder. */
-export type Kind = 'engine' | 'ebpf' | 'ips' | 'link' | 'cpu' | 'rules' | 'source';
+export type Kind =
+  'engine' | 'ebpf' | 'ips' | 'link' | 'cpu' | 'steering' | 'difference' | 'rules' | 'source';
 
 /** A reason as the router sends it; an older one sends no `cause`. */
 export interface Reason {
@@ -28,3 +29,9 @@ export function reason(kind: Kind, { why, cause }: Reason): string {
   if (whole === undefined || then === undefined) return why;
   return [whole, then].filter(Boolean).join(' ');
 }
+
+/** The same where the router calls the reason `text`. */
+export const reasonOf = (
+  kind: Kind,
+  { text: why, cause }: { text: string; cause?: Reason['cause'] },
+): string => reason(kind, { why, cause });
