@@ -1,6 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Made by `npm run types` from feeds/fastpathd/src/schema. Do not edit.
 
+/**
+ * the reason whose English text is value; null: value does not repeat a reason, or the daemon reports no code
+ */
+export type DoctorCause = {
+  /**
+   * engine: EngineCause, ips: IpsCause, link: cause of a link in topology, rules: rules.cause in ips
+   */
+  kind: 'engine' | 'ips' | 'link' | 'rules';
+  code: string;
+  params: {
+    [k: string]: string;
+  };
+  /**
+   * with rules: rules.sources in ips
+   */
+  sources?: {}[];
+} | null;
 export type DoctorGain = {
   text: string;
   source: string;
@@ -668,6 +685,7 @@ export interface DoctorEvidence {
    * file, command or document it comes from
    */
   source: string;
+  cause: DoctorCause;
 }
 export interface EbpfState {
   /**

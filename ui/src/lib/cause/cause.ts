@@ -8,7 +8,7 @@ export type Kind =
 /** A reason as the router sends it; an older one sends no `cause`. */
 export interface Reason {
   why: string;
-  cause?: { code: string; params: Params };
+  cause?: { code: string; params: Params } | undefined;
 }
 
 /** Of reasons within others of another kind: their kind. */

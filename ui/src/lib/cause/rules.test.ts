@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { afterEach, describe, expect, it } from 'vitest';
-import type { RulesCause, SourceCause } from '../../api/types';
-import { setLanguage } from '../../i18n/t';
-import { messageOf, updateMessage } from './reasons';
+import type { RulesCause, SourceCause } from '../api/types';
+import { setLanguage } from '../i18n/t';
+import { messageOf, updateMessage } from './rules';
 
 describe('the message of an update', () => {
   afterEach(() => setLanguage('en'));
@@ -10,10 +10,8 @@ describe('the message of an update', () => {
   const url = 'https://h.example/rules.tar.gz';
   const failed: SourceCause = { code: 'server-error', params: { url } };
   const good: SourceCause = { code: '', params: {} };
-  const sources = [
-    { name: 'et', message: 'in English', cause: failed },
-    { name: 'abuse', message: '', cause: good },
-  ];
+  const et = { name: 'et', message: 'in English', cause: failed };
+  const sources = [et, { name: 'abuse', message: '', cause: good }];
   const of = (code: RulesCause['code'], params = {}, message = 'in English') =>
     updateMessage({ message, cause: { code, params }, sources });
 
@@ -24,7 +22,7 @@ describe('the message of an update', () => {
     expect(of('no-rules', { said: 'et: in English' })).toBe(
       `keine Quelle hat verwendbare Regeln: ${each}`,
     );
-    expect(messageOf(sources[0]!)).toBe(each.slice('et: '.length));
+    expect(messageOf(et)).toBe(each.slice('et: '.length));
   });
 
   it('is a step, or a reason of its own', async () => {

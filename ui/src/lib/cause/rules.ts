@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import type { IpsRules, IpsSource } from '../../api/types';
-import { reason } from '../../cause/cause';
+import type { IpsSource } from '../api/types';
+import type { Params } from '../i18n/t';
+import { reason } from './cause';
 
 /** With its reason, which an older router does not send. */
 type Reported<T extends { message: string; cause: unknown }> = Pick<T, 'message'> &
@@ -11,9 +12,13 @@ export function messageOf({ message: why, cause }: Reported<IpsSource>): string 
   return reason('source', { why, cause });
 }
 
-type Rules = Reported<IpsRules> & { sources: (Reported<IpsSource> & Pick<IpsSource, 'name'>)[] };
+type Rules = {
+  message: string;
+  cause?: { code: string; params: Params } | undefined;
+  sources: readonly (Reported<IpsSource> & Pick<IpsSource, 'name'>)[];
+};
 
-/** The step of an update or its message: that of the sources is made of theirs. */
+/** The step of an update, or its message; it may repeat the messages of the sources. */
 export function updateMessage({ message: why, cause, sources }: Rules): string {
   if (cause?.code !== 'sources' && cause?.code !== 'no-rules')
     return reason('rules', { why, cause });
