@@ -260,7 +260,7 @@ export interface Problem {
    */
   option: string;
   /**
-   * the code of the problem; fastpathd: reported by another version of fastpathd, fw4: by the firewall, both with an English text only. Those of /etc/config/fastpath are in ConfigurationProblem
+   * the code of the problem; fastpathd: reported by another version of fastpathd, with an English text only. Those of /etc/config/fastpath are in ConfigurationProblem
    */
   code:
     | 'address-collides'
@@ -281,6 +281,8 @@ export interface Problem {
     | 'fastpathd'
     | 'forward-host'
     | 'fw4'
+    | 'fw4-left-out'
+    | 'fw4-no-rule'
     | 'host-bits'
     | 'ids-ports'
     | 'inline-address'
@@ -351,7 +353,7 @@ export interface Problem {
     | 'vlan-range'
     | 'zone-twice';
   /**
-   * parameters of the text: value, expected, port, vlan, other, device, interface, zone, needed, longest, and those of ConfigurationProblem
+   * parameters of the text: value, expected, port, vlan, other, device, interface, zone, needed, longest, label, said (the message of the firewall, in English), and those of ConfigurationProblem
    */
   params: {
     [k: string]: string;

@@ -1,6 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Made by `npm run types` from feeds/fastpathd/src/schema. Do not edit.
 
+/**
+ * the reason whose English text is value; null: value does not repeat a reason, or the daemon reports no code
+ */
+export type DoctorCause = {
+  /**
+   * engine: EngineCause, ips: IpsCause, link: cause of a link in topology, rules: rules.cause in ips
+   */
+  kind: 'engine' | 'ips' | 'link' | 'rules';
+  code: string;
+  params: {
+    [k: string]: string;
+  };
+  /**
+   * with rules: rules.sources in ips
+   */
+  sources?: {}[];
+} | null;
 export type DoctorGain = {
   text: string;
   source: string;
@@ -537,9 +554,22 @@ export interface CpuSteering {
    */
   taken_over: boolean;
   /**
-   * text: which program controls packet steering
+   * which program controls packet steering, in English
    */
   text: string;
+  cause: SteeringCause;
+}
+export interface SteeringCause {
+  /**
+   * stable name of text
+   */
+  code: 'alone' | 'suspended' | 'no-hook' | 'foreign-hook' | 'service' | 'off';
+  /**
+   * values of the text: none yet
+   */
+  params: {
+    [k: string]: string;
+  };
 }
 export interface CpuDifference {
   /**
@@ -549,9 +579,36 @@ export interface CpuDifference {
   wanted: string;
   have: string;
   /**
-   * text, with the reason if the kernel refuses it
+   * with the reason if the kernel refuses it, in English
    */
   text: string;
+  cause: DifferenceCause;
+}
+export interface DifferenceCause {
+  /**
+   * stable name of text
+   */
+  code:
+    | 'irq'
+    | 'irq-unnamed'
+    | 'thread'
+    | 'rps'
+    | 'rps-off'
+    | 'rps-on'
+    | 'xps'
+    | 'xps-off'
+    | 'xps-on'
+    | 'rejected'
+    | 'ignored'
+    | 'irq-fixed'
+    | 'rps-isolated'
+    | 'thread-fixed';
+  /**
+   * values of the text: irq, pid, name, device, queue, have, wanted; said: the message of the kernel, in English; inner: with rejected, ignored, irq-fixed, rps-isolated and thread-fixed the codes of what they explain, the outer one first
+   */
+  params: {
+    [k: string]: string;
+  };
 }
 export interface DoctorRequest {
   /**
@@ -628,6 +685,7 @@ export interface DoctorEvidence {
    * file, command or document it comes from
    */
   source: string;
+  cause: DoctorCause;
 }
 export interface EbpfState {
   /**
@@ -635,9 +693,10 @@ export interface EbpfState {
    */
   active: boolean;
   /**
-   * the reason if a planned device has no program; empty: all have one
+   * the reason if a planned device has no program, in English; empty: all have one
    */
   why: string;
+  cause: EbpfCause;
   /**
    * planned devices, by name; empty with another engine
    */
@@ -667,6 +726,38 @@ export interface EbpfState {
    */
   dropped: EbpfDropped[];
 }
+/**
+ * Why a device has no eBPF program, or has it elsewhere than at native XDP; `why` has its English text.
+ */
+export interface EbpfCause {
+  /**
+   * stable name; empty: there is no reason
+   */
+  code:
+    | ''
+    | 'not-installed'
+    | 'not-loaded'
+    | 'loader'
+    | 'maps'
+    | 'device'
+    | 'virtual'
+    | 'no-xdp'
+    | 'no-xdp-redirect'
+    | 'no-driver-features'
+    | 'xdp-rejected'
+    | 'open-program'
+    | 'attach'
+    | 'no-such-device'
+    | 'pin'
+    | 'vlan-offload'
+    | 'detach';
+  /**
+   * values of the text: device, index, hook, path; said: the message of the loader of eBPF programs or the kernel, in English; inner: with device the code of its reason, whose values are here, too
+   */
+  params: {
+    [k: string]: string;
+  };
+}
 export interface EbpfDevice {
   device: string;
   /**
@@ -674,9 +765,10 @@ export interface EbpfDevice {
    */
   hook: '' | 'xdp' | 'xdp-generic' | 'tcx' | 'clsact';
   /**
-   * the reason if it is not native XDP, or if there is none
+   * the reason if it is not native XDP, or if there is none, in English
    */
   why: string;
+  cause: EbpfCause;
 }
 export interface EbpfExit {
   /**
@@ -742,7 +834,7 @@ export interface EngineCause {
    */
   code: '' | 'waiting' | 'no-device' | 'applying' | 'gone' | 'refused' | 'no-program';
   /**
-   * values of the text: devices; said: the message of nft, the kernel or the loader of eBPF programs, in English
+   * values of the text: devices; said: the message of nft or the kernel, in English; inner: with no-program the codes of EbpfCause, the outer one first, whose values are here, too
    */
   params: {
     [k: string]: string;
@@ -1123,10 +1215,43 @@ export interface IpsRules {
    */
   next_ms: number;
   /**
-   * message of the last update, with source, file and line of refused rules
+   * step of the update under way, or message of the last one, with source, file and line of refused rules; in English
    */
   message: string;
+  cause: RulesCause;
   sources: IpsSource[];
+}
+export interface RulesCause {
+  /**
+   * stable name of message; empty: there is no message, or it is of an earlier version
+   */
+  code:
+    | ''
+    | 'download'
+    | 'unpack'
+    | 'test'
+    | 'swap'
+    | 'sources'
+    | 'no-rules'
+    | 'nothing-usable'
+    | 'test-failed'
+    | 'test-start'
+    | 'test-late'
+    | 'test-wait'
+    | 'busy'
+    | 'store'
+    | 'no-previous'
+    | 'restored'
+    | 'request'
+    | 'updater'
+    | 'no-result'
+    | 'state';
+  /**
+   * values of the text: source, program, seconds, what, path, status; said: the message of Suricata or the operating system, in English; with sources and no-rules the messages of the sources
+   */
+  params: {
+    [k: string]: string;
+  };
 }
 export interface IpsSource {
   /**
@@ -1139,9 +1264,57 @@ export interface IpsSource {
   url: string;
   enabled: boolean;
   state: 'new' | 'good' | 'failed' | 'off';
+  /**
+   * why it is not used, or not as it is now; in English
+   */
   message: string;
+  cause: SourceCause;
   rules: number;
   updated_ms: number;
+}
+export interface SourceCause {
+  /**
+   * stable name of message; empty: there is no message, or it is of an earlier version
+   */
+  code:
+    | ''
+    | 'no-download-program'
+    | 'unreachable'
+    | 'certificate'
+    | 'server-error'
+    | 'download-failed'
+    | 'too-large'
+    | 'not-stored'
+    | 'download-start'
+    | 'download-late'
+    | 'download-wait'
+    | 'checksum'
+    | 'no-checksum'
+    | 'public-key'
+    | 'signature-form'
+    | 'other-key'
+    | 'signature'
+    | 'unreadable'
+    | 'file'
+    | 'settings'
+    | 'nothing-yet'
+    | 'unpacked'
+    | 'entries'
+    | 'entry'
+    | 'format'
+    | 'truncated'
+    | 'truncated-entry'
+    | 'damaged'
+    | 'none-selected'
+    | 'none-selected-note'
+    | 'rule'
+    | 'rules';
+  /**
+   * values of the text: url, program, seconds, limit, expected, found, file, line, path, option, name, note, more; said: the message of Suricata, the download program or the operating system, in English
+   */
+  params: {
+    [k: string]: string;
+  };
 }
 export interface IpsPolicy {
   default: IpsAction;
@@ -1534,7 +1707,7 @@ export interface Health {
     | 'forwarding-off';
   level: Level;
   /**
-   * values of the text: why (in English; for config-refused the reasons are in problems, for flowtable-differs and nft-refused in engine.cause, for ebpf-partly it is the message of the loader of eBPF programs or the kernel); wanted, active; name, port, hindrance; count, limit; n
+   * values of the text: why (in English; for config-refused the reasons are in problems, for flowtable-differs and nft-refused in engine.cause, for ebpf-partly inner has the codes of EbpfCause, the outer one first, whose values are here, too); wanted, active; name, port, hindrance; count, limit; n
    */
   params: {
     [k: string]: string | number;

@@ -24,9 +24,14 @@ function codes(file: string, title: string): string[] {
 
 const listed: Record<Kind, string[]> = {
   engine: codes('types.json', 'EngineCause'),
+  ebpf: codes('types.json', 'EbpfCause'),
   ips: codes('types.json', 'IpsCause'),
   link: codes('topology.json', 'LinkCause'),
   cpu: codes('cpu.json', 'CpuCause'),
+  steering: codes('cpu.json', 'SteeringCause'),
+  difference: codes('cpu.json', 'DifferenceCause'),
+  rules: codes('ips.json', 'RulesCause'),
+  source: codes('ips.json', 'SourceCause'),
 };
 
 describe.each(Object.entries({ english, german }))('the reasons in %s', (_, catalogue) => {
@@ -61,6 +66,22 @@ describe('a reason', () => {
     const params = { inner: 'underlying', devices: 'pppoe-wan' };
     expect(reason('link', { why: '', cause: { code: 'engine-off', params } })).toBe(
       'die Engine ist aus (sonst: Port unter pppoe-wan)',
+    );
+  });
+
+  it('may contain several, each in the one before it', async () => {
+    await setLanguage('de');
+    const params = { inner: 'device no-xdp', device: 'wan' };
+    expect(reason('engine', { why: '', cause: { code: 'no-program', params } })).toBe(
+      'wan: der Treiber von wan unterstützt kein XDP',
+    );
+  });
+
+  it('of a difference may have a refusal and a hint around it', async () => {
+    await setLanguage('de');
+    const params = { inner: 'ignored irq-unnamed', irq: '45', have: '0-3', wanted: '1' };
+    expect(reason('difference', { why: '', cause: { code: 'irq-fixed', params } })).toMatch(
+      /^Interrupt 45 darf auf CPU 0-3 eintreffen, geplant ist CPU 1; der Kernel .+; manche/,
     );
   });
 

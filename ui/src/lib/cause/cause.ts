@@ -5,22 +5,36 @@
 import { translated, type Params } from '../i18n/t';
 
 /** The states that have a reason; each has its keys in the catalogues of this folder. */
-export type Kind = 'engine' | 'ips' | 'link' | 'cpu';
+export type Kind =
+  'engine' | 'ebpf' | 'ips' | 'link' | 'cpu' | 'steering' | 'difference' | 'rules' | 'source';
 
 /** A reason as the router sends it; an older one sends no `cause`. */
 export interface Reason {
   why: string;
-  cause?: { code: string; params: Params };
+  cause?: { code: string; params: Params } | undefined;
 }
+
+/** Of reasons within others of another kind: their kind. */
+const innerKinds: Partial<Record<Kind, Kind>> = { engine: 'ebpf' };
 
 /** The reason in the language of the page; as the router sends it where the page has no text. */
 export function reason(kind: Kind, { why, cause }: Reason): string {
   if (!cause?.code) return why;
-  const { inner, consequence, ...params } = cause.params;
+  const { inner = '', consequence, ...params } = cause.params;
   const text = (key: string, values?: Params) => translated('cause', key, values);
-  const within = inner === undefined ? '' : text(`${kind}.${inner}`, params);
+  const codes = `${cause.code} ${inner}`.trim().split(' ');
+  const whole = codes.reduceRight<string | undefined>((within, code, depth) => {
+    if (within === undefined) return undefined;
+    const of = depth === 0 ? kind : (innerKinds[kind] ?? kind);
+    return text(`${of}.${code}`, { ...params, inner: within });
+  }, '');
   const then = consequence === undefined ? '' : text(`then.${consequence}`);
-  if (within === undefined || then === undefined) return why;
-  const first = text(`${kind}.${cause.code}`, { ...params, inner: within });
-  return first === undefined ? why : [first, then].filter(Boolean).join(' ');
+  if (whole === undefined || then === undefined) return why;
+  return [whole, then].filter(Boolean).join(' ');
 }
+
+/** The same where the router calls the reason `text`. */
+export const reasonOf = (
+  kind: Kind,
+  { text: why, cause }: { text: string; cause?: Reason['cause'] },
+): string => reason(kind, { why, cause });

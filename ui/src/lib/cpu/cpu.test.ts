@@ -35,7 +35,13 @@ const plan: CpuPlan = {
       xps: [],
     },
   ],
-  steering: { uci: '', hook: 'ours', taken_over: true, text: '' },
+  steering: {
+    uci: '',
+    hook: 'ours',
+    taken_over: true,
+    text: '',
+    cause: { code: 'suspended', params: {} },
+  },
   differences: [],
 };
 

@@ -16,8 +16,8 @@ const codes = (file: string, type: string) => {
 };
 const configuration = codes('types.json', 'ConfigurationProblem');
 const change = codes('change/types.json', 'Problem');
-/** Reported by another program, or by another version of one. */
-const foreign = ['fastpathd', 'fw4'];
+/** Reported by another version of the daemon. */
+const foreign = ['fastpathd'];
 
 describe('problems of a configuration', () => {
   afterEach(() => setLanguage('en'));

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /** Types of the doctor's report, order of severities and groups, the verdict. */
 
+import type { IpsSource } from '../api/types';
+import type { Kind } from '../cause/cause';
 import type { Edit } from '../form/sections';
+import type { Params as Values } from '../i18n/t';
 
 /** The worst first; `unknown`: the check could not run. */
 export const severities = ['error', 'warning', 'advice', 'unknown', 'info', 'ok'] as const;
@@ -19,6 +22,17 @@ export interface Evidence {
   what: string;
   value: string;
   source: string;
+  /** The reason whose text is `value`; an older router sends none. */
+  cause?: Cause | null;
+}
+
+/** A reason of the daemon. */
+export interface Cause {
+  kind: Kind;
+  code: string;
+  params: Values;
+  /** With `rules`: what the router says of each source. */
+  sources?: readonly Pick<IpsSource, 'name' | 'message' | 'cause'>[];
 }
 
 /** The router's own remedy for a finding. */

@@ -95,6 +95,21 @@ describe('a finding of the daemon', () => {
     expect(textOf(refused, none)).toContain('in English');
   });
 
+  it('about a device without a program has its reason in the language of the page', async () => {
+    const partly = (params: Health['params']): Health => ({
+      code: 'ebpf-partly',
+      level: 'warning',
+      params: { why: 'wan: in English', ...params },
+      text: '',
+    });
+    await setLanguage('de');
+    const params = { inner: 'device no-xdp', device: 'wan' };
+    expect(textOf(partly(params), none)).toContain('wan: der Treiber von wan unterstützt kein XDP');
+    expect(textOf(partly({ inner: 'not-installed' }), none)).toContain('nicht installiert');
+    expect(textOf(partly({ inner: '' }), none)).toContain('wan: in English');
+    expect(textOf(partly({}), none)).toContain('wan: in English');
+  });
+
   it('with a code that this page does not know is in English', () => {
     const newer = { code: 'newer', level: 'notice', params: {}, text: 'Newer.' };
     expect(textOf(newer as unknown as Health, none)).toBe('Newer.');

@@ -12,16 +12,29 @@ type Reasons = Pick<Status, 'problems' | 'engine'>;
 /** A finding of the daemon's in the page's language; in English where it has no text for it. */
 export function textOf({ code, params, text, open }: Health, of: Reasons): string {
   if (open?.length) return t('health.open', { reached: open.map(reached).join(', ') });
-  return translated('i18n', keyOf(code, params), { ...params, ...why(code, of) }) ?? text;
+  const values = { ...params, ...why(code, params, of) };
+  return translated('i18n', keyOf(code, params), values) ?? text;
 }
 
 /** The reason, where the answer has it as a code. */
-function why(code: Health['code'], { problems, engine }: Reasons): { why?: string } {
+function why(
+  code: Health['code'],
+  params: Health['params'],
+  { problems, engine }: Reasons,
+): { why?: string } {
   if (code === 'config-refused' && problems.length > 0)
     return { why: problems.map(problem).join(' ') };
   if (code === 'flowtable-differs' || code === 'nft-refused')
     return { why: reason('engine', engine) };
+  if (code === 'ebpf-partly') return { why: withoutProgram(params) };
   return {};
+}
+
+/** Why a device has no program: the first of its codes is the reason, the others are within it. */
+function withoutProgram({ why, inner, ...params }: Health['params']): string {
+  const [code = '', ...within] = String(inner ?? '').split(' ');
+  const all = within.length > 0 ? { ...params, inner: within.join(' ') } : params;
+  return reason('ebpf', { why: String(why), cause: { code, params: all } });
 }
 
 function problem(each: Status['problems'][number]): string {

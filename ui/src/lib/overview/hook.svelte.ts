@@ -2,6 +2,7 @@
 /** The hooks to choose from, when programs count as attached there, and the deadline of 20 s. */
 
 import type { EbpfDevice, EbpfState } from '../api/types';
+import { reason } from '../cause/cause';
 import type { Change } from '../form/change.svelte';
 import { defaultOf } from '../form/defaults';
 import { text, type Section } from '../form/sections';
@@ -79,7 +80,7 @@ export class HookChoice extends Command {
     const [refused] = change.refused;
     if (refused) return refused.text;
     const bare = devices.find((each) => each.hook === '');
-    return bare ? `${bare.device}: ${bare.why}` : e('choice.silent');
+    return bare ? `${bare.device}: ${reason('ebpf', bare)}` : e('choice.silent');
   }
 
   private async main(signal?: AbortSignal): Promise<Section | undefined> {

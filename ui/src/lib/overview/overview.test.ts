@@ -57,7 +57,10 @@ describe('packet verdicts of the programs', () => {
 
 describe('hooks', () => {
   const at = (...hooks: EbpfDevice['hook'][]): EbpfDevice[] =>
-    hooks.map((hook, i) => ({ device: `lan${i}`, hook, why: hook === '' ? 'too small' : '' }));
+    hooks.map((hook, i) => {
+      const cause: EbpfDevice['cause'] = { code: '', params: {} };
+      return { device: `lan${i}`, hook, why: hook === '' ? 'too small' : '', cause };
+    });
 
   it('have a name for each of them', () => {
     for (const hook of listed('devices', 'hook')) {

@@ -52,6 +52,7 @@ export function anIps(with_: Partial<Ips> = {}): Ips {
       updated_ms: T - 18_000_000,
       next_ms: T + 40_000_000,
       message: '41,877 rules of 2 sources.',
+      cause: { code: '', params: {} },
       sources: [
         {
           name: 'et',
@@ -59,6 +60,7 @@ export function anIps(with_: Partial<Ips> = {}): Ips {
           enabled: true,
           state: 'good',
           message: '',
+          cause: { code: '', params: {} },
           rules: 41_820,
           updated_ms: T - 18_000_000,
         },
@@ -68,6 +70,7 @@ export function anIps(with_: Partial<Ips> = {}): Ips {
           enabled: true,
           state: 'failed',
           message: 'house.rules, line 12: missing closing parenthesis',
+          cause: { code: '', params: {} },
           rules: 57,
           updated_ms: T - 90_000_000,
         },

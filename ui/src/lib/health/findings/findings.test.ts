@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { setLanguage } from '../../i18n/t';
-import type { Finding } from '../report';
+import type { Evidence, Finding } from '../report';
 import german from './de.json';
 import { inLanguage } from './text';
 
@@ -58,6 +58,39 @@ describe('a finding in German', () => {
     const texts = { title: 'Supported.', consequence: '', remedy: '', gain: null, fix: null };
     const good = { ...found, code: found.id, severity: 'ok' as const, evidence: [], ...texts };
     expect(inLanguage(good)).toEqual({ ...good, title: 'Der Kernel unterstützt Flowtables.' });
+  });
+
+  it('has the reasons of the daemon, in its evidence and in its texts', () => {
+    const why = 'Suricata is not running.';
+    const seen = (cause: Evidence['cause']): Evidence => ({
+      code: 'why',
+      params: { of: '' },
+      what: 'reason',
+      value: why,
+      source: 'ubus',
+      ...(cause === undefined ? {} : { cause }),
+    });
+    const of = (cause: Evidence['cause']) =>
+      inLanguage({
+        ...found,
+        id: 'ips-away',
+        group: 'ips',
+        code: 'ips-away/open',
+        params: { why },
+        evidence: [seen(cause)],
+      });
+    const shown = of({ kind: 'ips', code: 'absent', params: {} });
+    expect(shown.evidence[0]?.value).toBe('Suricata läuft nicht.');
+    expect(shown.consequence).toContain('Suricata läuft nicht.');
+    for (const none of [undefined, null, { kind: 'ips', code: '', params: {} }] as const) {
+      expect(of(none).evidence[0]?.value).toBe(why);
+      expect(of(none).consequence).toContain(why);
+    }
+    const sources = [
+      { name: 'et', message: why, cause: { code: 'nothing-yet' as const, params: {} } },
+    ];
+    const rules = of({ kind: 'rules', code: 'sources', params: { said: '' }, sources });
+    expect(rules.evidence[0]?.value).toBe('et: noch nichts heruntergeladen');
   });
 
   it('of a check that could not run names the check and the reason', () => {

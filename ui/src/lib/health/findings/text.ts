@@ -5,14 +5,17 @@
 // The router sends its findings as codes with parameters and English texts. Each other language
 // has its own texts here, under the keys of the doctor's `texts/en.json`.
 import { translated, type Params as Values } from '../../i18n/t';
-import type { Finding, Params } from '../report';
+import { reason } from '../../cause/cause';
+import { updateMessage } from '../../cause/rules';
+import type { Evidence, Finding, Params } from '../report';
 
 /** Its folder. */
 const PART = 'health/findings';
 
 /** The finding in the language of the page; in English where it has no text for it. */
 export function inLanguage(finding: Finding): Finding {
-  const { group, id, code, params, severity, gain, fix } = finding;
+  const { group, id, code, severity, gain, fix } = finding;
+  const params = withReasons(finding);
   /** Of the case if it has its own text, otherwise of the check. */
   const text = (key: string, english: string) =>
     english && (find(`${group}.${code}.${key}`, params) ?? find(`${group}.${id}.${key}`, params));
@@ -39,8 +42,26 @@ export function inLanguage(finding: Finding): Finding {
     evidence: finding.evidence.map((each) => ({
       ...each,
       what: find(`${group}.what.${each.code}`, each.params) ?? each.what,
+      value: valueOf(each),
     })),
   };
+}
+
+/** The value of an evidence that is a reason is in the language of the page, too. */
+function valueOf({ value, cause }: Evidence): string {
+  if (!cause) return value;
+  const { kind, code, params, sources = [] } = cause;
+  if (kind === 'rules') return updateMessage({ message: value, cause: { code, params }, sources });
+  return reason(kind, { why: value, cause: { code, params } });
+}
+
+/** Its parameters, where they repeat a reason that is an evidence in the language of the page. */
+function withReasons({ params, evidence }: Finding): Params {
+  const reasons = new Map(
+    evidence.filter(({ cause }) => cause).map((of) => [of.value, valueOf(of)]),
+  );
+  const entries = Object.entries(params);
+  return Object.fromEntries(entries.map(([name, of]) => [name, reasons.get(of as string) ?? of]));
 }
 
 function find(key: string, params: Params): string | undefined {

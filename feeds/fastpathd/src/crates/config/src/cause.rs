@@ -22,11 +22,29 @@ pub struct Cause {
 }
 
 impl Cause {
-    /// This reason with the parameters of `inner`, which its text repeats, and the code of it.
+    /// A reason as another of our programs has reported it: one of `codes`, with its parameters.
+    /// With any other code only the text is known.
+    #[must_use]
+    pub fn reported(codes: &[&'static str], report: &serde_json::Value, text: String) -> Self {
+        let known = codes.iter().find(|code| report["code"].as_str() == Some(**code));
+        let Some(code) = known else { return Self { text, ..Self::default() } };
+        let params = report["params"].as_object().cloned().unwrap_or_default();
+        Self { code, params, text }
+    }
+
+    /// Its code, and after it those of the reasons that its text repeats.
+    #[must_use]
+    pub fn codes(&self) -> String {
+        let inner = self.params.get("inner").and_then(serde_json::Value::as_str);
+        inner.map_or_else(|| self.code.to_owned(), |inner| format!("{} {inner}", self.code))
+    }
+
+    /// This reason with the parameters of `inner`, which its text repeats, and the codes of it.
     #[must_use]
     pub fn around(mut self, inner: Self) -> Self {
+        let codes = inner.codes();
         self.params = inner.params;
-        self.params.insert("inner".to_owned(), inner.code.into());
+        self.params.insert("inner".to_owned(), codes.into());
         self
     }
 
@@ -119,4 +137,40 @@ macro_rules! coded {
             }
         }
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    crate::coded! {
+        /// Why a lamp is dark.
+        enum Dark {
+            Off = "off", "is off";
+            Fuse { number: u8 } = "fuse", "fuse {number} is open";
+            Lamp { why: String } = "lamp", "the lamp: {why}";
+        }
+    }
+
+    #[test]
+    fn a_reported_reason_has_its_code_and_parameters() {
+        let report = serde_json::to_value(Dark::Fuse { number: 8 }.cause()).unwrap_or_default();
+        let text = "fuse 8 is open".to_owned();
+        let read = Cause::reported(&Dark::CODES, &report, text);
+        assert_eq!(read, Dark::Fuse { number: 8 }.cause());
+        let newer = Cause::reported(&Dark::CODES, &json!({"code": "newer"}), "newer".to_owned());
+        assert_eq!((newer.code, newer.text.as_str()), ("", "newer"));
+    }
+
+    #[test]
+    fn a_reason_around_others_names_all_of_them() {
+        let lamp = |inner: Cause| Dark::Lamp { why: inner.text.clone() }.cause().around(inner);
+        let cause = lamp(lamp(Dark::Fuse { number: 8 }.cause()));
+        assert_eq!(cause.text, "the lamp: the lamp: fuse 8 is open");
+        assert_eq!(cause.codes(), "lamp lamp fuse");
+        assert_eq!(json!(cause.params), json!({"inner": "lamp fuse", "number": "8"}));
+        assert_eq!(Dark::Off.cause().codes(), "off");
+    }
 }

@@ -25,28 +25,6 @@ pub struct Difference {
     pub have: CpuSet,
 }
 
-impl Difference {
-    /// In one sentence without its full stop.
-    #[must_use]
-    pub fn text(&self) -> String {
-        let Self { knob, wanted, have } = self;
-        let (verb, set): (_, fn(&CpuSet) -> String) = match knob {
-            Knob::Irq { .. } => ("may arrive on", cpus),
-            Knob::Thread { .. } => ("may run on", cpus),
-            Knob::Rps { .. } | Knob::Xps { .. } => ("is", off_or),
-        };
-        format!("{knob} {verb} {}, planned is {}", set(have), set(wanted))
-    }
-}
-
-fn cpus(set: &CpuSet) -> String {
-    if set.is_empty() { "no CPU".to_owned() } else { format!("CPU {set}") }
-}
-
-fn off_or(set: &CpuSet) -> String {
-    if set.is_empty() { "off".to_owned() } else { format!("CPU {set}") }
-}
-
 /// Where the machine differs from the plan. Empty for a plan that is not active.
 #[must_use]
 pub fn differences(plan: &CpuPlan, machine: &Machine) -> Vec<Difference> {
@@ -115,8 +93,8 @@ pub struct Refused {
     pub knob: Knob,
     /// The written value.
     pub wanted: CpuSet,
-    /// The reason, as far as it is known.
-    pub why: String,
+    /// The message of the kernel; none: it ignored the value.
+    pub said: Option<String>,
 }
 
 impl Attempts {
@@ -154,12 +132,8 @@ impl Attempts {
         let vain = self.tried.iter().filter(|(_, tried)| tried.times > 1);
         let refused = |(knob, tried): (&Knob, &Tried)| {
             let line = format!("{} {}", knob.path(), tried.wanted.mask());
-            let why = match reasons.get(line.as_str()) {
-                Some(said) => format!("rejected by the kernel: {}", said.trim()),
-                None => "the kernel ignored the value".to_owned(),
-            };
-            let why = hint(knob).map_or(why.clone(), |hint| format!("{why}; {hint}"));
-            Refused { knob: knob.clone(), wanted: tried.wanted.clone(), why }
+            let said = reasons.get(line.as_str()).map(|said| said.trim().to_owned());
+            Refused { knob: knob.clone(), wanted: tried.wanted.clone(), said }
         };
         vain.map(refused).collect()
     }
@@ -171,19 +145,6 @@ fn reasons(refusals: &str) -> BTreeMap<&str, &str> {
     let lines: Vec<&str> = refusals.lines().collect();
     let pairs = lines.windows(2).filter(|pair| pair[1].starts_with('/'));
     pairs.filter_map(|pair| Some((pair[1], pair[0].rsplit_once(": ")?.1))).collect()
-}
-
-/// The usual cause of a refusal by this knob.
-fn hint(knob: &Knob) -> Option<&'static str> {
-    match knob {
-        Knob::Irq { .. } => Some(
-            "some drivers and interrupt controllers keep an interrupt where it is, and irqbalance \
-             moves it again",
-        ),
-        Knob::Rps { .. } => Some("the kernel does not accept isolated CPUs here"),
-        Knob::Thread { .. } => Some("the driver binds this thread; it cannot be moved"),
-        Knob::Xps { .. } => None,
-    }
 }
 
 #[cfg(test)]

@@ -21,13 +21,16 @@ fn a_difference_is_a_sentence() {
         have: set(""),
     };
     assert_eq!(
-        difference(irq(45)).text(),
+        difference(irq(45)).reason().to_string(),
         "interrupt 45 (eth0-rx-1) may arrive on CPU 0-3, planned is CPU 1"
     );
-    assert_eq!(rps("1-3").text(), "RPS of eth0, receive queue 2 is off, planned is CPU 1-3");
+    assert_eq!(
+        rps("1-3").reason().to_string(),
+        "RPS of eth0, receive queue 2 is off, planned is CPU 1-3"
+    );
     let thread = Knob::Thread { pid: 9, name: "napi/eth0-5".into() };
     assert_eq!(
-        difference(thread).text(),
+        difference(thread).reason().to_string(),
         "thread 9 (napi/eth0-5) may run on CPU 0-3, planned is CPU 1"
     );
 }
@@ -100,6 +103,6 @@ fn the_reason_is_what_the_shell_said() {
     let refused = attempts.refused(said);
     assert_eq!(refused.len(), 2);
     assert_eq!((&refused[0].knob, &refused[0].wanted), (&irq(45), &set("1")));
-    assert!(refused[0].why.starts_with("rejected by the kernel: I/O error; some drivers"));
-    assert!(refused[1].why.starts_with("the kernel ignored the value; some drivers"));
+    assert_eq!(refused[0].said.as_deref(), Some("I/O error"));
+    assert_eq!(refused[1].said, None);
 }

@@ -44,6 +44,24 @@ pub enum Hook {
     Foreign,
 }
 
+config::coded! {
+    /// Which program controls packet steering.
+    pub enum SteeringReason {
+        Alone = "alone",
+            "fastpath controls packet steering; OpenWrt's packet_steering is not installed";
+        Suspended = "suspended",
+            "fastpath controls packet steering; OpenWrt's packet_steering is suspended";
+        NoHook = "no-hook",
+            "fastpath steers; OpenWrt's packet steering, which asks no hook here, undoes that \
+             after interface events, and fastpath sets it again";
+        ForeignHook = "foreign-hook",
+            "fastpath steers; the target's own packet steering undoes that after interface \
+             events, and fastpath sets it again";
+        Service = "service", "OpenWrt's packet_steering is active";
+        Off = "off", "packet steering is off";
+    }
+}
+
 /// How `OpenWrt` steers packets on this box.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Steering {
@@ -75,27 +93,16 @@ impl Steering {
         !self.service || self.hook == Hook::Ours
     }
 
-    /// Text: which program steers; `active` as in the plan.
+    /// Which program steers; `active` as in the plan.
     #[must_use]
-    pub fn text(&self, active: bool) -> String {
-        let text = match (active, self.service, self.hook) {
-            (true, false, _) => {
-                "fastpath controls packet steering; OpenWrt's packet_steering is not installed"
-            }
-            (true, true, Hook::Ours) => {
-                "fastpath controls packet steering; OpenWrt's packet_steering is suspended"
-            }
-            (true, true, Hook::Absent) => {
-                "fastpath steers; OpenWrt's packet steering, which asks no hook here, undoes that \
-                 after interface events, and fastpath sets it again"
-            }
-            (true, true, Hook::Foreign) => {
-                "fastpath steers; the target's own packet steering undoes that after interface \
-                 events, and fastpath sets it again"
-            }
-            (false, true, _) => "OpenWrt's packet_steering is active",
-            (false, false, _) => "packet steering is off",
-        };
-        text.to_owned()
+    pub const fn reason(&self, active: bool) -> SteeringReason {
+        match (active, self.service, self.hook) {
+            (true, false, _) => SteeringReason::Alone,
+            (true, true, Hook::Ours) => SteeringReason::Suspended,
+            (true, true, Hook::Absent) => SteeringReason::NoHook,
+            (true, true, Hook::Foreign) => SteeringReason::ForeignHook,
+            (false, true, _) => SteeringReason::Service,
+            (false, false, _) => SteeringReason::Off,
+        }
     }
 }

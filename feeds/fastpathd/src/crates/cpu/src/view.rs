@@ -114,6 +114,7 @@ struct SteeringView {
     hook: Hook,
     taken_over: bool,
     text: String,
+    cause: Cause,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -123,6 +124,7 @@ struct DifferenceView {
     wanted: CpuSet,
     have: CpuSet,
     text: String,
+    cause: Cause,
 }
 
 impl View {
@@ -137,6 +139,7 @@ impl View {
     ) -> Self {
         let Suricata { pinned, workers, management, .. } = &plan.suricata;
         let queues = (0_u32..).zip(workers);
+        let steers = steering.reason(plan.active).cause();
         Self {
             enabled: plan.enabled,
             active: plan.active,
@@ -157,7 +160,8 @@ impl View {
                 uci: steering.uci.clone().unwrap_or_default(),
                 hook: steering.hook,
                 taken_over: plan.active && steering.stays_away(),
-                text: steering.text(plan.active),
+                text: steers.text.clone(),
+                cause: steers,
             },
             differences: differences(plan, machine)
                 .iter()
@@ -234,13 +238,12 @@ fn difference_view(difference: &Difference, refused: &[Refused]) -> DifferenceVi
     let known = refused
         .iter()
         .find(|refused| refused.knob == difference.knob && refused.wanted == difference.wanted);
+    let cause = difference.cause(known);
     DifferenceView {
         place: difference.knob.path(),
         wanted: difference.wanted.clone(),
         have: difference.have.clone(),
-        text: match known {
-            Some(refused) => format!("{}; {}", difference.text(), refused.why),
-            None => difference.text(),
-        },
+        text: cause.text.clone(),
+        cause,
     }
 }

@@ -151,7 +151,7 @@ fn the_hook_of_this_project_is_known_from_others() {
     fs::create_dir_all(root.join("etc/init.d")).unwrap();
     let read = || Steering::read(&root, Some("2"));
     assert!(!read().service && read().stays_away());
-    assert!(read().text(false).contains("is off"));
+    assert!(read().reason(false).to_string().contains("is off"));
     fs::write(root.join("etc/init.d/packet_steering"), "").unwrap();
     assert_eq!((read().hook, read().stays_away()), (Hook::Absent, false));
     fs::write(&hook, include_str!("../../../../files/packet-steering.sh")).unwrap();

@@ -107,15 +107,24 @@ fn a_refusal_is_reported_with_the_difference() {
         text.starts_with("interrupt 24 (eth0) may arrive on CPU 0-1, planned is CPU 0; rejected")
     );
     assert!(text.contains("rejected by the kernel: I/O error;"), "{text}");
+    let cause = &difference["cause"];
+    assert_eq!(
+        (&cause["code"], &cause["params"]["inner"]),
+        (&"irq-fixed".into(), &"rejected irq".into())
+    );
 }
 
 #[test]
 fn another_hook_is_no_take_over() {
     let machine = machine("cpus 0-1");
     let plan = plan(&machine, &Settings::default(), true).unwrap();
-    for (hook, word) in [(Hook::Absent, "asks no hook"), (Hook::Foreign, "the target's own")] {
+    for (hook, word, code) in [
+        (Hook::Absent, "asks no hook", "no-hook"),
+        (Hook::Foreign, "the target's own", "foreign-hook"),
+    ] {
         let view = serde_json::to_value(View::new(&plan, &machine, &steering(hook), &[])).unwrap();
         assert_eq!(view["steering"]["taken_over"], false);
         assert!(view["steering"]["text"].as_str().unwrap().contains(word));
+        assert_eq!(view["steering"]["cause"]["code"], code);
     }
 }

@@ -85,7 +85,18 @@ impl Finding {
         source: impl ToString,
     ) -> Self {
         let (of, value, source) = (of.to_string(), value.to_string(), source.to_string());
-        self.evidence.push(Evidence { what, of, value, source });
+        self.evidence.push(Evidence { what, of, value, source, cause: None });
+        self
+    }
+
+    /// The value of the last evidence is the text of a reason of this `kind`, for which the daemon
+    /// reports `cause`: code and parameters.
+    pub(crate) fn because(mut self, kind: &'static str, cause: &Value) -> Self {
+        if let (Some(seen), Value::Object(cause)) = (self.evidence.last_mut(), cause) {
+            let mut cause = cause.clone();
+            cause.insert("kind".to_owned(), kind.into());
+            seen.cause = Some(cause.into());
+        }
         self
     }
 
@@ -109,7 +120,7 @@ impl Finding {
 }
 
 /// A value, and where it was read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Evidence {
     /// Its name in `what` of the group's texts.
     pub what: &'static str,
@@ -119,6 +130,8 @@ pub(crate) struct Evidence {
     pub value: String,
     /// A path, a command or a method.
     pub source: String,
+    /// Kind, code and parameters of the reason whose text is `value`.
+    pub cause: Option<Value>,
 }
 
 impl Evidence {

@@ -93,7 +93,7 @@ fn found(check: &Check, finding: &Finding, texts: &Texts) -> Value {
             json!({
                 "code": seen.what, "params": seen.params(),
                 "what": texts.evidence(check.group, seen),
-                "value": seen.value, "source": seen.source,
+                "value": seen.value, "source": seen.source, "cause": seen.cause,
             })
         })
         .collect();

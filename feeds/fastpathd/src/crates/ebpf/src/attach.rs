@@ -4,13 +4,13 @@
 //! links are pinned in the folder, by hook, switch and device; for a clsact the program is pinned
 //! there as a record.
 
+use std::error::Error;
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use aya::programs::{ProgramError, TcError};
-use thiserror::Error;
 
 use crate::folder::Folder;
 use crate::role::{Dsa, ProgramRole};
@@ -83,7 +83,7 @@ impl Attached {
 }
 
 /// Why a program is not at a device.
-#[derive(Debug, Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum AttachError {
     /// The programs have not been loaded, or cannot be opened.
     #[error("opening the program {0}")]
@@ -108,8 +108,53 @@ pub enum AttachError {
     Before(#[source] DetachError),
 }
 
+config::coded! {
+    /// Why a program is not at a device. `said` is of the kernel.
+    pub enum AttachReason {
+        Open { path: String, said: String } = "open-program", "opening the program {path}: {said}";
+        Link { index: u32, hook: &'static str, said: String } = "attach",
+            "attaching to device {index} at {hook}: {said}";
+        Device { index: u32, said: String } = "no-such-device",
+            "there is no device {index}: {said}";
+        Pin { path: String, said: String } = "pin", "pinning {path}: {said}";
+        Strips { index: u32, said: String } = "vlan-offload",
+            "disabling VLAN tag offload of device {index}: {said}";
+        Before { said: String } = "detach", "detaching the programs: {said}";
+    }
+}
+
+impl AttachError {
+    /// It with the error of the kernel.
+    #[must_use]
+    pub fn reason(&self) -> AttachReason {
+        let said = self.source().map(chain).unwrap_or_default();
+        let path = |path: &Path| path.display().to_string();
+        match self {
+            Self::Open(file, _) => AttachReason::Open { path: path(file), said },
+            Self::Link(at, _) | Self::Clsact(at, _) => {
+                AttachReason::Link { index: at.ifindex, hook: at.hook.name(), said }
+            }
+            Self::Device(index, _) => AttachReason::Device { index: *index, said },
+            Self::Pin(file, _) => AttachReason::Pin { path: path(file), said },
+            Self::Strips(index, _) => AttachReason::Strips { index: *index, said },
+            Self::Before(_) => AttachReason::Before { said },
+        }
+    }
+}
+
+/// An error with its causes.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
 /// Why a program is still at a device.
-#[derive(Debug, Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum DetachError {
     /// The folder cannot be read.
     #[error("reading {0}")]

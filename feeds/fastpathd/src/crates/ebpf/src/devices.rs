@@ -44,24 +44,21 @@ impl Device {
     }
 }
 
-/// Why the devices use TC instead of native XDP.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum NotNative {
-    /// Senders behind virtual devices leave checksums to hardware, which is missing.
-    #[error("{0} is virtual: its packets may have incomplete checksums")]
-    Virtual(String),
-    /// A driver without XDP.
-    #[error("the driver of {0} does not support XDP")]
-    NoXdp(String),
-    /// A driver that cannot send packets from other devices.
-    #[error("the driver of {0} does not support XDP redirects to it")]
-    CannotSend(String),
-    /// A kernel before 6.3.
-    #[error("the kernel does not report driver features")]
-    Unknown,
-    /// A driver that said it could.
-    #[error("rejected by {0}")]
-    Refused(String),
+config::coded! {
+    /// Why the devices use TC instead of native XDP.
+    pub enum NotNative {
+        // Senders behind virtual devices leave checksums to hardware, which is missing.
+        Virtual { device: String } = "virtual",
+            "{device} is virtual: its packets may have incomplete checksums";
+        NoXdp { device: String } = "no-xdp", "the driver of {device} does not support XDP";
+        // It cannot send packets from other devices.
+        CannotSend { device: String } = "no-xdp-redirect",
+            "the driver of {device} does not support XDP redirects to it";
+        // A kernel before 6.3.
+        Unknown = "no-driver-features", "the kernel does not report driver features";
+        // By a driver that said it could.
+        Refused { device: String } = "xdp-rejected", "rejected by {device}";
+    }
 }
 
 /// Whether all devices support native XDP. All use it or none does: each has to send the packets
@@ -73,12 +70,12 @@ pub enum NotNative {
 pub fn can_redirect(devices: &[Device]) -> Result<(), NotNative> {
     for device in devices {
         if !device.physical {
-            return Err(NotNative::Virtual(device.name.clone()));
+            return Err(NotNative::Virtual { device: device.name.clone() });
         }
         match device.ability {
             None => return Err(NotNative::Unknown),
             Some(ability) if !ability.redirects => {
-                return Err(NotNative::NoXdp(device.name.clone()));
+                return Err(NotNative::NoXdp { device: device.name.clone() });
             }
             Some(_) => {}
         }
@@ -93,7 +90,7 @@ pub fn can_redirect(devices: &[Device]) -> Result<(), NotNative> {
 /// Why not, by the first device that does not support it.
 pub fn can_send(devices: &[Device]) -> Result<(), NotNative> {
     let cannot = devices.iter().find(|device| !device.ability.is_some_and(|a| a.sends));
-    cannot.map_or(Ok(()), |device| Err(NotNative::CannotSend(device.name.clone())))
+    cannot.map_or(Ok(()), |device| Err(NotNative::CannotSend { device: device.name.clone() }))
 }
 
 /// The result for one device.
@@ -165,7 +162,7 @@ fn native(folder: &Folder, dsa: Dsa, devices: &[Device]) -> Result<(), NotNative
     can_redirect(devices)?;
     let attached = devices.iter().try_for_each(|device| {
         let wanted = Attached { ifindex: device.ifindex, hook: Hook::Native, dsa };
-        attach(folder, wanted).map_err(|_| NotNative::Refused(device.name.clone()))
+        attach(folder, wanted).map_err(|_| NotNative::Refused { device: device.name.clone() })
     });
     let now = devices
         .iter()
@@ -259,12 +256,12 @@ mod tests {
         let name = || "lan1".to_owned();
         let with = |other: Device| [good(), other];
         let old = device("lan1", true, false, false);
-        assert_eq!(can_redirect(&with(old)), Err(NotNative::NoXdp(name())));
+        assert_eq!(can_redirect(&with(old)), Err(NotNative::NoXdp { device: name() }));
         let veth = device("lan1", false, true, true);
-        assert_eq!(can_redirect(&with(veth)), Err(NotNative::Virtual(name())));
+        assert_eq!(can_redirect(&with(veth)), Err(NotNative::Virtual { device: name() }));
         let deaf = device("lan1", true, true, false);
         assert_eq!(can_redirect(&with(deaf.clone())), Ok(()));
-        assert_eq!(can_send(&with(deaf)), Err(NotNative::CannotSend(name())));
+        assert_eq!(can_send(&with(deaf)), Err(NotNative::CannotSend { device: name() }));
         let unknown = Device { ability: None, ..good() };
         assert_eq!(can_redirect(&with(unknown.clone())), Err(NotNative::Unknown));
         assert!(can_send(&with(unknown)).is_err());

@@ -10,8 +10,8 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
-use crate::attach::{Attached, Hook, attached, detach, name, renew};
-use crate::devices::{Device, attach_all};
+use crate::attach::{Attached, Hook, attached, chain, detach, name, renew};
+use crate::devices::{Device, NotNative, attach_all};
 use crate::folder::{FOLDER, Folder};
 use crate::programs::{Dsa, LoadOptions, Programs};
 
@@ -61,17 +61,6 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// An error with its causes.
-fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }
 
 fn parse(args: impl Iterator<Item = OsString>) -> Result<Arguments, Box<dyn Error>> {
@@ -168,11 +157,15 @@ fn number(name: &str) -> Result<u32, Box<dyn Error>> {
 }
 
 fn outcome(o: &crate::devices::DeviceOutcome, dsa: Dsa) -> Value {
-    let why = o.why.as_ref().map(ToString::to_string);
+    let not_native = o.why.as_ref().map(NotNative::cause);
+    let why = not_native.as_ref().map(ToString::to_string);
     let base = json!({ "device": o.device.name, "ifindex": o.device.ifindex, "dsa": dsa.name() });
     let more = match &o.hook {
-        Ok(hook) => json!({ "hook": hook.name(), "why": why }),
-        Err(error) => json!({ "hook": null, "why": why, "error": chain(error) }),
+        Ok(hook) => json!({ "hook": hook.name(), "why": why, "cause": not_native }),
+        Err(error) => {
+            let cause = error.reason().cause();
+            json!({ "hook": null, "why": why, "error": cause.text, "cause": cause })
+        }
     };
     merged(base, more)
 }

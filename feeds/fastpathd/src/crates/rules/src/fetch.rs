@@ -26,13 +26,30 @@ pub enum FetchError {
         cause: RunError<TakeError>,
     },
     /// The program ended with an error.
-    #[error("download of {url} failed: {message}")]
+    #[error("download of {url} failed: {why}")]
     Refused {
         /// The URL.
         url: String,
-        /// The program's message, cut.
-        message: String,
+        /// Why.
+        why: DownloadFailure,
     },
+}
+
+/// Why a program ended without the file.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum DownloadFailure {
+    /// No connection.
+    #[error("the server is unreachable")]
+    Unreachable,
+    /// TLS failed.
+    #[error("the server's certificate is not trusted")]
+    Certificate,
+    /// Such as 404.
+    #[error("the server answered with an error")]
+    ServerError,
+    /// The message of the program, cut, or its exit status.
+    #[error("{0}")]
+    Said(String),
 }
 
 /// Why a download was broken off.
@@ -108,8 +125,7 @@ impl Fetcher {
             (taken, ended) = attempt()?;
         }
         if !ended.status.success() {
-            let message = self.message(&ended);
-            return Err(FetchError::Refused { url: shown(), message });
+            return Err(FetchError::Refused { url: shown(), why: self.failure(&ended) });
         }
         Ok(taken)
     }
@@ -149,18 +165,17 @@ impl Fetcher {
     }
 
     /// The error: curl prints a text, the others only have their exit status.
-    fn message(&self, ended: &Ended) -> String {
+    fn failure(&self, ended: &Ended) -> DownloadFailure {
         let printed = String::from_utf8_lossy(&ended.stderr);
         if let Some(line) = printed.lines().map(str::trim).rfind(|line| !line.is_empty()) {
-            return readable(line);
+            return DownloadFailure::Said(readable(line));
         }
-        let known = match (self.kind, ended.status.code()) {
-            (Kind::Uclient | Kind::Wget, Some(4)) => "the server is unreachable",
-            (Kind::Uclient | Kind::Wget, Some(5)) => "the server's certificate is not trusted",
-            (Kind::Uclient | Kind::Wget, Some(8)) => "the server answered with an error",
-            _ => return ended.status.to_string(),
-        };
-        known.to_owned()
+        match (self.kind, ended.status.code()) {
+            (Kind::Uclient | Kind::Wget, Some(4)) => DownloadFailure::Unreachable,
+            (Kind::Uclient | Kind::Wget, Some(5)) => DownloadFailure::Certificate,
+            (Kind::Uclient | Kind::Wget, Some(8)) => DownloadFailure::ServerError,
+            _ => DownloadFailure::Said(ended.status.to_string()),
+        }
     }
 }
 

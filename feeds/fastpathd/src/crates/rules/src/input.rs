@@ -6,13 +6,16 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
+use config::Cause;
+
 use crate::acquire::Fresh;
 use crate::archive::ArchiveLimits;
 use crate::collect::{Collected, collect};
+use crate::reason::SourceReason;
 use crate::request::{Builtin, OWN, SourceRequest, selectors};
 use crate::select::{Choice, category_name, category_of};
 use crate::state::{SourceReport, SourceState, State};
-use crate::store::Store;
+use crate::store::{RuleStoreError, Store};
 
 /// A source in an update.
 pub(crate) struct Input {
@@ -73,8 +76,11 @@ impl Input {
         (report.fetched_ms, report.checked_ms) = (now_ms, now_ms);
         self.read(&store.work(&self.report.name));
         if self.rules.is_none() {
-            let message = std::mem::take(&mut self.report.message);
-            self.fall_back(store, message, Vec::new());
+            let report = &mut self.report;
+            let found = (std::mem::take(&mut report.message), std::mem::take(&mut report.cause));
+            self.use_last(store);
+            (self.report.message, self.report.cause) = found;
+            self.report.faults = Vec::new();
         }
     }
 
@@ -88,7 +94,13 @@ impl Input {
 
     /// This source has a defect: the archive used so far is dropped, its last good archive
     /// is, unless that is the one that is wrong.
-    pub(crate) fn fall_back(&mut self, store: &Store, message: String, faults: Vec<String>) {
+    pub(crate) fn fall_back(&mut self, store: &Store, cause: Cause, faults: Vec<String>) {
+        self.use_last(store);
+        self.report.set_cause(cause);
+        self.report.faults = faults;
+    }
+
+    fn use_last(&mut self, store: &Store) {
         let tried_kept = self.rules.take().is_some() && !self.fresh;
         self.fresh = false;
         self.remember();
@@ -98,7 +110,6 @@ impl Input {
             self.report.state = SourceState::Kept;
             self.read(&archive);
         }
-        (self.report.message, self.report.faults) = (message, faults);
     }
 
     /// The whole update failed: the new download is not used after all.
@@ -113,12 +124,12 @@ impl Input {
     }
 
     /// It is in force. If it was downloaded now, this archive is the last good one.
-    pub(crate) fn succeeded(&self, store: &Store) -> Result<(), String> {
+    pub(crate) fn succeeded(&self, store: &Store) -> Result<(), RuleStoreError> {
         if !self.fresh {
             return Ok(());
         }
         let name = &self.report.name;
-        store.keep_archive(&store.work(name), name).map_err(|error| error.to_string())
+        store.keep_archive(&store.work(name), name)
     }
 
     /// Whether something of it failed.
@@ -138,17 +149,21 @@ impl Input {
     /// Reads an archive, or says in the report why it is not used.
     fn read(&mut self, archive: &Path) {
         let report = &mut self.report;
-        let file = File::open(archive).map_err(|error| format!("{}: {error}", archive.display()));
+        let path = || archive.display().to_string();
+        let file = File::open(archive)
+            .map_err(|error| SourceReason::File { path: path(), said: error.to_string() });
         let collected = file.and_then(|file| {
             let (packed, choice) = (BufReader::new(file), self.choice.clone());
             collect(packed, &self.plain_name, &self.limits, choice)
-                .map_err(|error| error.to_string())
+                .map_err(|error| SourceReason::from(&error))
         });
         match collected {
             Ok(rules) if rules.rules.is_empty() => {
-                let why = rules.notes.first().map(|note| format!(": {note}"));
-                report.message =
-                    format!("none of its rules is selected{}", why.unwrap_or_default());
+                let note = rules.notes.first().cloned();
+                let reason = note.map_or(SourceReason::NoneSelected, |note| {
+                    SourceReason::NoneSelectedNote { note }
+                });
+                report.set_cause(reason.cause());
                 report.state = SourceState::Failed;
             }
             Ok(mut rules) => {
@@ -159,8 +174,8 @@ impl Input {
                 report.notes = std::mem::take(&mut rules.notes);
                 self.rules = Some(rules);
             }
-            Err(message) => {
-                report.message = message;
+            Err(reason) => {
+                report.set_cause(reason.cause());
                 report.state = SourceState::Failed;
             }
         }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Fetcher, Progress, Request, RuleStoreError, State, Store, UpdateContext, UpdateOutcome,
+    UpdateReason,
 };
 
 const USAGE: &str = "usage: fastpath-rules update < REQUEST.json
@@ -42,7 +43,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match done {
         Ok(code) => code,
         Err(error) => {
-            say(&json!({"event": "result", "outcome": "failed", "message": error.to_string()}));
+            say(&json!({
+                "event": "result", "outcome": "failed",
+                "message": error.to_string(), "cause": reason(&*error).cause(),
+            }));
             ExitCode::from(4)
         }
     }
@@ -83,8 +87,14 @@ fn take(root: &Path) -> Result<Option<Store>, RuleStoreError> {
 }
 
 fn busy(root: &Path) -> ExitCode {
-    let message = RuleStoreError::Busy.to_string();
-    report(&State { outcome: UpdateOutcome::Busy, message, ..crate::state(root) }, "result")
+    let mut state = State { outcome: UpdateOutcome::Busy, ..crate::state(root) };
+    state.set_cause(UpdateReason::Busy.cause());
+    report(&state, "result")
+}
+
+fn reason(error: &(dyn Error + 'static)) -> UpdateReason {
+    let of_store = error.downcast_ref::<RuleStoreError>().map(UpdateReason::from);
+    of_store.unwrap_or_else(|| UpdateReason::Request { said: error.to_string() })
 }
 
 fn now_ms() -> u64 {

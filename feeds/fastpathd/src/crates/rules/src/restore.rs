@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
+use crate::reason::UpdateReason;
 use crate::state::{State, UpdateOutcome};
 use crate::store::{self, RuleStoreError, Store};
 
@@ -20,9 +21,11 @@ pub fn restore(store: &Store, root: &Path, now_ms: u64) -> Result<State, RuleSto
     let counted = File::open(&path).and_then(|file| count(BufReader::new(file)));
     let (rules, stopping) =
         counted.map_err(|cause| RuleStoreError::Io { what: "read", path, cause })?;
+    let cause = UpdateReason::Restored.cause();
     let state = State {
         outcome: UpdateOutcome::Restored,
-        message: String::from("the previous rule set was restored manually"),
+        message: cause.text.clone(),
+        cause: cause.into(),
         since_ms: now_ms,
         finished_ms: now_ms,
         rules,

@@ -2,6 +2,7 @@
 //! Fields of `state.json` and of the report: outcomes of an update (updated to restored), the state
 //! and counts of each source.
 
+use config::{Cause, Params};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -41,6 +42,22 @@ pub enum SourceState {
     Failed,
 }
 
+/// A reason as it is stored: the code and parameters of a [`Cause`].
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StoredCause {
+    /// Its stable name; empty: there is none, as in a state of an earlier version.
+    pub code: String,
+    /// Values of its text.
+    pub params: Params,
+}
+
+impl From<Cause> for StoredCause {
+    fn from(Cause { code, params, text: _ }: Cause) -> Self {
+        Self { code: code.to_owned(), params }
+    }
+}
+
 /// One source in the state.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -51,6 +68,8 @@ pub struct SourceReport {
     pub state: SourceState,
     /// The failure; empty if there was none.
     pub message: String,
+    /// Its code and parameters.
+    pub cause: StoredCause,
     /// Further faults, the first 20; for example more lines with errors.
     pub faults: Vec<String>,
     /// Notes for the user, the first 20.
@@ -89,6 +108,8 @@ pub struct State {
     pub outcome: UpdateOutcome,
     /// The failure; empty if there was none.
     pub message: String,
+    /// Its code and parameters.
+    pub cause: StoredCause,
     /// Version of the rules in force: 12 hexadecimal digits; empty: none are.
     pub version: String,
     /// When they came into force, Unix milliseconds.
@@ -118,7 +139,21 @@ pub enum StateError {
     Field(#[from] serde_json::Error),
 }
 
+impl SourceReport {
+    /// Its failure, or none.
+    pub fn set_cause(&mut self, cause: Cause) {
+        self.message.clone_from(&cause.text);
+        self.cause = cause.into();
+    }
+}
+
 impl State {
+    /// The failure, or none.
+    pub fn set_cause(&mut self, cause: Cause) {
+        self.message.clone_from(&cause.text);
+        self.cause = cause.into();
+    }
+
     /// Reads the format of its [`Serialize`]; missing fields are empty, unknown ones ignored.
     ///
     /// # Errors
@@ -143,6 +178,7 @@ mod tests {
             name: "et".into(),
             state: SourceState::Kept,
             message: "moved".into(),
+            cause: StoredCause { code: "server-error".into(), params: Params::new() },
             faults: vec!["line 7".into()],
             notes: vec!["old".into()],
             rules: 3,
@@ -161,6 +197,7 @@ mod tests {
         let state = State {
             outcome: UpdateOutcome::Partly,
             message: "half".into(),
+            cause: StoredCause { code: "sources".into(), params: Params::new() },
             version: "0123".into(),
             since_ms: 1,
             finished_ms: 2,

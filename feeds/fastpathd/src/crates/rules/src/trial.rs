@@ -22,8 +22,12 @@ const MOST_OUTPUT: usize = 256 * 1024;
 pub(crate) struct Fault {
     /// Place in the parts of the merged set.
     pub part: usize,
-    /// `emerging-malware.rules line 12: unknown rule keyword 'foo'.`
-    pub text: String,
+    /// `emerging-malware.rules`
+    pub file: String,
+    /// Line there, from 1.
+    pub line: u32,
+    /// `unknown rule keyword 'foo'.`
+    pub said: String,
 }
 
 /// Why a rule file did not pass.
@@ -96,8 +100,8 @@ fn faults(said: &str, rules: &str, merged: &Merged<'_>) -> Vec<Fault> {
         let why = if why.is_empty() { "Suricata rejects this rule".to_owned() } else { why };
         let Some(source) = merged.source(at) else { continue };
         if seen.insert(at) && found.len() < MOST_FAULTS {
-            let text = format!("{} line {}: {why}", source.file, source.line);
-            found.push(Fault { part: source.part, text });
+            let file = source.file.to_string();
+            found.push(Fault { part: source.part, file, line: source.line, said: why });
         }
     }
     found

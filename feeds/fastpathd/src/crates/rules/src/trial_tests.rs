@@ -15,7 +15,8 @@ fn fault_texts(said: &str) -> Vec<String> {
     let limits = ArchiveLimits::of_bytes(1 << 20);
     let rules = collect(text.as_bytes(), "a.rules", &limits, Choice::default()).expect("rules");
     let parts = [Part { name: "a".into(), rules, own: false }];
-    faults(said, RULES, &merge(&parts)).into_iter().map(|fault| fault.text).collect()
+    let text = |fault: Fault| format!("{} line {}: {}", fault.file, fault.line, fault.said);
+    faults(said, RULES, &merge(&parts)).into_iter().map(text).collect()
 }
 
 #[test]

@@ -10,6 +10,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use config::Cause;
 use serde::Serialize;
 
 use crate::acquire::{Acquired, acquire};
@@ -17,9 +18,10 @@ use crate::archive::ArchiveLimits;
 use crate::fetch::Fetcher;
 use crate::input::Input;
 use crate::merge::{Part, merge};
+use crate::reason::{SourceReason, UpdateReason};
 use crate::request::{OWN, Request, SourceRequest};
 use crate::state::{State, UpdateOutcome};
-use crate::store::{self, Store};
+use crate::store::{self, RuleStoreError, Store};
 use crate::trial::{Fault, TrialError, trial};
 
 /// Faults listed of one source.
@@ -59,8 +61,12 @@ pub fn update(request: &Request, context: &mut UpdateContext<'_>) -> State {
     // First of all room: the disk may be full. The next update removes files that this one cannot.
     let _ = context.store.clear();
     if let Err(error) = context.store.write_state(&state) {
-        let text = format!("{}{error}", if state.message.is_empty() { "" } else { "; " });
-        state.message.push_str(&text);
+        let mut cause = UpdateReason::from(&error).cause();
+        if !state.message.is_empty() {
+            // There is no code for two reasons.
+            cause = Cause { text: format!("{}; {error}", state.message), ..Cause::default() };
+        }
+        state.set_cause(cause);
     }
     state
 }
@@ -98,12 +104,12 @@ impl Work {
         request: &Request,
         before: &State,
         context: &mut UpdateContext<'_>,
-    ) -> Result<UpdateOutcome, String> {
+    ) -> Result<UpdateOutcome, Cause> {
         let wanted = !self.inputs.is_empty();
         loop {
             let (places, parts) = self.take_parts();
             if wanted && parts.is_empty() {
-                return Err(self.messages("no source has rules that can be used"));
+                return Err(self.no_rules());
             }
             let tested = self.test(request, before, context, &parts, &places);
             for (place, part) in places.iter().zip(parts) {
@@ -114,7 +120,7 @@ impl Work {
                 Tested::Same => return self.succeeded(request, context, UpdateOutcome::Unchanged),
                 Tested::Good(file) => {
                     (context.progress)(Progress { source: "", step: "swap" });
-                    context.store.swap(&file).map_err(|error| error.to_string())?;
+                    context.store.swap(&file).map_err(refused)?;
                     return self.succeeded(request, context, UpdateOutcome::Updated);
                 }
             }
@@ -127,12 +133,12 @@ impl Work {
         request: &Request,
         context: &UpdateContext<'_>,
         best: UpdateOutcome,
-    ) -> Result<UpdateOutcome, String> {
+    ) -> Result<UpdateOutcome, Cause> {
         for input in &self.inputs {
-            input.succeeded(context.store)?;
+            input.succeeded(context.store).map_err(refused)?;
         }
         let names: Vec<&str> = request.sources.iter().map(|source| source.name.as_str()).collect();
-        context.store.forget_others(&names).map_err(|error| error.to_string())?;
+        context.store.forget_others(&names).map_err(refused)?;
         Ok(match (self.inputs.iter().any(Input::has_failed), best) {
             (false, _) => best,
             (true, UpdateOutcome::Unchanged) => UpdateOutcome::Failed,
@@ -156,7 +162,7 @@ impl Work {
         context: &mut UpdateContext<'_>,
         parts: &[Part],
         places: &[usize],
-    ) -> Result<Tested, String> {
+    ) -> Result<Tested, Cause> {
         let merged = merge(parts);
         self.inputs.iter_mut().for_each(|input| input.report.rules = 0);
         for (place, count) in places.iter().zip(&merged.counts) {
@@ -169,56 +175,81 @@ impl Work {
         }
         (context.progress)(Progress { source: "", step: "test" });
         let new = context.store.write("new.rules", |file| merged.write(file));
-        let new = new.map_err(|error| error.to_string())?;
+        let new = new.map_err(refused)?;
         let dir = context.store.work("test");
-        fs::create_dir_all(&dir).map_err(|error| format!("{}: {error}", dir.display()))?;
+        let made = fs::create_dir_all(&dir);
+        made.map_err(|cause| {
+            refused(RuleStoreError::Io { what: "make folder", path: dir.clone(), cause })
+        })?;
         let time = Duration::from_secs(request.test_seconds);
         match trial(&request.test, &new, &dir, &merged, time) {
             Ok(()) => Ok(Tested::Good(new)),
             Err(TrialError::Rules(faults)) => Ok(Tested::Faults(faults)),
-            Err(other) => Err(other.to_string()),
+            Err(other) => Err(UpdateReason::from(&other).cause()),
         }
     }
 
     /// Each blamed source goes back to its last good archive, or out if that is to blame.
     /// Either makes one archive less, so the rounds come to an end.
     fn blame(&mut self, places: &[usize], faults: Vec<Fault>, store: &Store) {
-        let mut of_part: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+        let mut of_part: BTreeMap<usize, Vec<Fault>> = BTreeMap::new();
         for fault in faults {
-            of_part.entry(fault.part).or_default().push(fault.text);
+            of_part.entry(fault.part).or_default().push(fault);
         }
-        for (part, mut texts) in of_part {
-            let first = texts.remove(0);
-            let message = match texts.len() {
-                0 => first,
-                more => format!("{first} (and {more} more)"),
+        for (part, mut faults) in of_part {
+            let Fault { part: _, file, line, said } = faults.remove(0);
+            let reason = match faults.len() {
+                0 => SourceReason::Rule { file, line, said },
+                more => SourceReason::Rules { file, line, said, more },
             };
-            texts.truncate(MOST_FAULTS);
-            self.inputs[places[part]].fall_back(store, message, texts);
+            let of = |Fault { part: _, file, line, said }| SourceReason::Rule { file, line, said };
+            let texts = faults.into_iter().take(MOST_FAULTS).map(|fault| of(fault).to_string());
+            self.inputs[places[part]].fall_back(store, reason.cause(), texts.collect());
         }
     }
 
-    /// The faults of all sources, after `or`.
-    fn messages(&self, or: &str) -> String {
+    /// The faults of all sources.
+    fn messages(&self) -> String {
         let reports = self.inputs.iter().map(|input| &input.report);
         let messages = reports.filter(|report| !report.message.is_empty());
         let messages: Vec<_> = messages.map(|of| format!("{}: {}", of.name, of.message)).collect();
-        if or.is_empty() || messages.is_empty() {
-            return messages.join("; ");
+        messages.join("; ")
+    }
+
+    fn no_rules(&self) -> Cause {
+        match self.messages() {
+            said if said.is_empty() => UpdateReason::NothingUsable.cause(),
+            said => self.of_sources(UpdateReason::NoRules { said }.cause()),
         }
-        format!("{or}: {}", messages.join("; "))
+    }
+
+    /// Why some sources were not used; none: all were.
+    fn left_out(&self) -> Cause {
+        match self.messages() {
+            said if said.is_empty() => Cause::default(),
+            said => self.of_sources(UpdateReason::Sources { said }.cause()),
+        }
+    }
+
+    /// The code stands for the reasons of the sources, and our own rules are not one of these.
+    fn of_sources(&self, cause: Cause) -> Cause {
+        let own = self.inputs.iter().find(|input| input.report.name == OWN);
+        if own.is_none_or(|own| own.report.message.is_empty()) {
+            return cause;
+        }
+        Cause { text: cause.text, ..Cause::default() }
     }
 
     fn into_state(
         self,
         before: &State,
-        brought: Result<UpdateOutcome, String>,
+        brought: Result<UpdateOutcome, Cause>,
         now_ms: u64,
         files: State,
     ) -> State {
-        let (outcome, message) = match brought {
-            Ok(outcome) => (outcome, self.messages("")),
-            Err(message) => (UpdateOutcome::Failed, message),
+        let (outcome, cause) = match brought {
+            Ok(outcome) => (outcome, self.left_out()),
+            Err(cause) => (UpdateOutcome::Failed, cause),
         };
         let same = files.version == before.version;
         let (rules, stopping, duplicates) = if same && outcome == UpdateOutcome::Failed {
@@ -228,7 +259,8 @@ impl Work {
         };
         State {
             outcome,
-            message,
+            message: cause.text.clone(),
+            cause: cause.into(),
             version: files.version,
             since_ms: if same { before.since_ms } else { now_ms },
             finished_ms: now_ms,
@@ -239,6 +271,11 @@ impl Work {
             sources: self.inputs.into_iter().map(|input| input.report).collect(),
         }
     }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "an argument of map_err")]
+fn refused(error: RuleStoreError) -> Cause {
+    UpdateReason::from(&error).cause()
 }
 
 /// Gets a source's archive and reads it.
@@ -256,6 +293,9 @@ fn get(
         Ok(Acquired::Same { checked }) => {
             input.use_kept(context.store, checked.then_some(context.now_ms));
         }
-        Err(error) => input.fall_back(context.store, error.to_string(), Vec::new()),
+        Err(error) => {
+            let cause = SourceReason::from(&error).cause();
+            input.fall_back(context.store, cause, Vec::new());
+        }
     }
 }

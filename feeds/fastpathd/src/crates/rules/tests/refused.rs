@@ -121,7 +121,12 @@ fn rules_with_errors_are_reported_by_file_and_line_of_the_archive() {
     let answer = this.update(files(&[("rules/a.rules", &rule(1, 2)), ("rules/c.rules", &theirs)]));
     let message = "et: rules/c.rules line 2: unknown rule keyword 'BROKEN'. (and 1 more)";
     this.assert_refused(&answer, message);
-    let more = &answer.source("et")["faults"];
+    let et = answer.source("et");
+    assert_eq!(et["cause"]["code"], "rules");
+    assert_eq!(et["cause"]["params"]["line"], "2");
+    assert_eq!(et["cause"]["params"]["more"], "1");
+    assert_eq!(answer.result["cause"]["code"], "sources");
+    let more = &et["faults"];
     assert_eq!(more, &json!(["rules/c.rules line 5: unknown rule keyword 'BROKEN'."]));
     assert!(answer.steps.contains(&String::from(" test")));
 }

@@ -161,11 +161,13 @@ fn the_set_before_can_be_brought_back() {
     let nothing = gateway.run("rollback");
     assert_eq!(nothing.code, 4);
     assert_eq!(nothing.message(), "there is no previous rule set");
+    assert_eq!(nothing.result["cause"]["code"], "no-previous");
     let one = gateway.update(&[source(&server, "a", &files(&[("a.rules", &rule(1, 1))]))]);
     let two = gateway.update(&[source(&server, "a", &files(&[("a.rules", &rule(1, 2))]))]);
     assert_eq!(two.result["previous"], one.result["version"]);
     let back = gateway.run("rollback");
     assert_eq!((back.code, back.outcome()), (0, "restored"));
+    assert_eq!(back.result["cause"]["code"], "restored");
     assert_eq!(back.result["version"], one.result["version"]);
     assert_eq!(back.result["previous"], two.result["version"]);
     assert_eq!(back.result["rules"], 2);

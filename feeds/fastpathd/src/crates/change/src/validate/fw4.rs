@@ -15,7 +15,6 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use plugin::Map;
 use plugin::process::{self, Limits, RunError};
 
 use crate::diff::{label, place};
@@ -41,6 +40,20 @@ const SKIPS: &[&str] = &["skipping", "ignoring section", "skipped due to invalid
 const STOPS: &[&str] = &["has no ", "must not ", "must specify ", "references unknown set"];
 /// This is wanted.
 const SWITCHED_OFF: &str = "is disabled, ignoring section";
+
+config::coded! {
+    /// Why it does not accept a change. `label` is the name or place of the section, `said` the
+    /// reason of fw4.
+    enum FirewallFault {
+        Refused = "fw4",
+            "firewall: the firewall (fw4) would not take these settings; the router's log has its \
+             error";
+        NoRule { label: String } = "fw4-no-rule",
+            "firewall, section '{label}': the firewall (fw4) cannot make a rule of it";
+        LeftOut { label: String, said: String } = "fw4-left-out",
+            "firewall, section '{label}': the firewall (fw4) would leave it out: {said}";
+    }
+}
 
 /// fw4's program; none where it is not installed.
 #[derive(Clone, Debug, Default)]
@@ -164,28 +177,19 @@ fn errors(words: &str) -> String {
 
 fn refused(draft: &Draft, words: &str) -> Problem {
     let Some(section) = culprit(draft, words) else {
-        let text = "firewall: the firewall (fw4) would not take these settings; the router's log \
-                    has its error";
-        return problem("", text.to_owned());
+        return problem("", &FirewallFault::Refused);
     };
-    let label = label(firewall(draft), section);
-    let text = format!(
-        "firewall, section '{}': the firewall (fw4) cannot make a rule of it",
-        label.escape_debug()
-    );
-    problem(&section.name, text)
+    let label = label(firewall(draft), section).escape_debug().to_string();
+    problem(&section.name, &FirewallFault::NoRule { label })
 }
 
 fn left_out(draft: &Draft, of: &LeftOut) -> Problem {
     let package = firewall(draft);
     let section = package.sections.iter().find(|section| place(package, section) == of.section);
     let label = section.map_or_else(|| of.section.clone(), |section| label(package, section));
-    let text = format!(
-        "firewall, section '{}': the firewall (fw4) would leave it out: {}",
-        label.escape_debug(),
-        of.reason.escape_debug()
-    );
-    problem(section.map_or("", |section| &section.name), text)
+    let (label, said) = (label.escape_debug().to_string(), of.reason.escape_debug().to_string());
+    let fault = FirewallFault::LeftOut { label, said };
+    problem(section.map_or("", |section| &section.name), &fault)
 }
 
 fn firewall(draft: &Draft) -> &Package {
@@ -193,14 +197,14 @@ fn firewall(draft: &Draft) -> &Package {
     draft.after.get("firewall").unwrap_or(&NONE)
 }
 
-fn problem(section: &str, text: String) -> Problem {
+fn problem(section: &str, fault: &FirewallFault) -> Problem {
     Problem {
         config: "firewall".to_owned(),
         section: section.to_owned(),
         option: String::new(),
-        code: "fw4",
-        params: Map::new(),
-        text,
+        code: fault.code(),
+        params: fault.params(),
+        text: fault.to_string(),
     }
 }
 
@@ -291,10 +295,11 @@ mod tests {
                 "values": {"name": "Web"}},
         ]));
         let found = refused(&both, SAID);
-        assert_eq!((found.code, found.section.as_str()), ("fw4", "b"));
+        assert_eq!((found.code, found.section.as_str()), ("fw4-no-rule", "b"));
+        assert_eq!(found.params["label"], "Web");
         assert!(found.text.contains("'Web'"), "{}", found.text);
         let other = refused(&both, "/etc/seen:1:5-5: Error: syntax error\nroot:$6$salt$hash:19000");
-        assert_eq!(other.section, "");
+        assert_eq!((other.code, other.section.as_str()), ("fw4", ""));
         for text in [found.text, other.text, errors(SAID)] {
             assert!(!text.contains("hash") && !text.contains("dnat"), "{text}");
         }
@@ -338,7 +343,9 @@ mod tests {
         let package = firewall(&draft);
         let place = place(package, package.sections.last().unwrap());
         let found = left_out(&draft, &LeftOut { section: place, ..of });
-        assert_eq!((found.code, found.section.as_str()), ("fw4", "a"));
+        assert_eq!((found.code, found.section.as_str()), ("fw4-left-out", "a"));
+        let said = found.params["said"].as_str();
+        assert!(said.is_some_and(|said| said.starts_with("is restricted to IPv4")), "{said:?}");
         let needed = "section 'x': the firewall (fw4) would leave it out: is restricted to IPv4";
         assert!(found.text.contains(needed), "{}", found.text);
     }

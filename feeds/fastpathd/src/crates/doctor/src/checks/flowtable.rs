@@ -116,7 +116,9 @@ fn differs(facts: &Facts) -> Verdict {
         .saw("engine", "", active, "ubus call fastpath status: engine.active")
         .gain(FIVE_CHAINS);
     if !why.is_empty() {
-        finding = finding.saw("why", "", why, "ubus call fastpath status: engine.why");
+        finding = finding
+            .saw("why", "", why, "ubus call fastpath status: engine.why")
+            .because("engine", status(facts, "engine.cause")?);
     }
     if gone {
         finding = finding.saw("table", "inet fastpath", "–", "nft list flowtables");
@@ -156,7 +158,9 @@ fn devices(facts: &Facts) -> Verdict {
     let mut names = Vec::new();
     for link in left_out {
         let (name, why) = (word(link, "name"), word(link, "why"));
-        finding = finding.saw("device", name, why, "ubus call fastpath topology: links");
+        finding = finding
+            .saw("device", name, why, "ubus call fastpath topology: links")
+            .because("link", &link["cause"]);
         names.push(name);
     }
     let Some(first) = names.first() else { return Ok(None) };

@@ -86,6 +86,7 @@ fn away(facts: &Facts) -> Verdict {
         .case(case)
         .saw("state", "", state, STATE)
         .saw("why", "", why, STATE)
+        .because("ips", facts.ips.field("cause")?)
         .with("why", why);
     if !refused.is_empty() {
         finding = finding.saw("refused", "", refused, "/var/run/suricata/refused");
@@ -211,7 +212,12 @@ fn rules(facts: &Facts) -> Verdict {
         finding = finding.saw("age", "", days, STATE);
     }
     if !message.is_empty() {
-        finding = finding.saw("message", "", message, STATE);
+        // The message of an update repeats those of its sources.
+        let mut reported = facts.ips.field("rules.cause")?.clone();
+        if reported.is_object() {
+            reported["sources"] = facts.ips.field("rules.sources")?.clone();
+        }
+        finding = finding.saw("message", "", message, STATE).because("rules", &reported);
     }
     Ok(Some(finding))
 }

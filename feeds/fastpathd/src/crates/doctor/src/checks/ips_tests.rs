@@ -164,6 +164,27 @@ fn rules_age_and_fail() {
     assert_eq!(rules("good", 31).severity, Severity::Warning);
     assert_eq!(rules("failed", 1).severity, Severity::Warning);
     assert_eq!(rules("builtin", 1).severity, Severity::Info);
+    // A daemon that reports no codes.
+    assert!(rules("failed", 1).evidence.iter().all(|seen| seen.cause.is_none()));
+}
+
+#[test]
+fn evidence_that_is_a_reason_has_its_code() {
+    let server = json!({"code": "server-error", "params": {"url": "https://h.example/x"}});
+    let sources = json!([{"name": "et", "message": "404", "cause": server}]);
+    let cause = json!({"code": "sources", "params": {"said": "et: 404"}});
+    let finding = found(
+        "ips-rules",
+        &differing(
+            "rules",
+            json!({"state": "failed", "message": "et: 404", "updated_ms": NOW,
+                "cause": cause, "sources": sources}),
+        ),
+    );
+    let wanted = json!({"kind": "rules", "code": "sources", "params": {"said": "et: 404"},
+        "sources": sources});
+    let seen = finding.evidence.iter().find(|seen| seen.what == "message").unwrap();
+    assert_eq!(seen.cause.as_ref(), Some(&wanted));
 }
 
 #[test]

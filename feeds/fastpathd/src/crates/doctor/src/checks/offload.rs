@@ -200,6 +200,7 @@ fn hardware(facts: &Facts) -> Verdict {
     }
     finding = finding
         .saw("why", "", word(engine, "why"), source)
+        .because("engine", &engine["cause"])
         .saw("in-hardware", "", flows, source)
         .with("active", word(engine, "active"))
         .fix(Some(set_engine(facts, "flowtable")));

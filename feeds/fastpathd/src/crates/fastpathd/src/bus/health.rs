@@ -58,9 +58,12 @@ pub(crate) fn findings(core: &Core, wans: &[Wan]) -> Vec<Finding> {
         add("nft-refused", Level::Error, json!({"why": engine.why}), text);
     }
     let bare = core.offload.ebpf().why();
-    if !bare.is_empty() && engine.wanted == engine.active {
+    if !bare.text.is_empty() && engine.wanted == engine.active {
         let text = format!("Not every device has an eBPF program: {bare}");
-        add("ebpf-partly", Level::Warning, json!({"why": bare}), text);
+        let (codes, mut params) = (bare.codes(), bare.params);
+        params.insert("inner".to_owned(), codes.into());
+        params.insert("why".to_owned(), bare.text.into());
+        add("ebpf-partly", Level::Warning, params.into(), text);
     }
     if core.sys.facts().forwarding == Some(false) {
         let text = "Forwarding of IPv4 is off (net.ipv4.ip_forward).";

@@ -7,6 +7,7 @@ use ubus::{CallError, Status};
 use crate::bus::methods::{METHODS, Outcome, call};
 use crate::bus::repeat::read_again;
 use crate::fixture::{ask, lab_firewall, running};
+use crate::offload::attach::ProgramsReason;
 use crate::offload::flowtable::EngineReason;
 
 #[test]
@@ -62,14 +63,25 @@ fn the_schema_lists_all_reasons() {
     let topology = include_str!("../../../../schema/topology.json");
     let cpu = include_str!("../../../../schema/cpu.json");
     let links = [&topology::LinkReason::CODES[..], &ruleset::PlanReason::CODES].concat();
+    let ips = include_str!("../../../../schema/ips.json");
+    let rules = "/properties/reply/properties/rules/properties";
+    let ebpf = ProgramsReason::all_codes();
     for (schema, at, codes) in [
         (types, "/$defs/EngineCause", &EngineReason::CODES[..]),
+        (types, "/$defs/EbpfCause", &ebpf),
         (types, "/$defs/IpsCause", &ips::Reason::CODES),
         (topology, "/properties/reply/properties/links/items/properties/cause", &links),
+        (ips, &format!("{rules}/cause"), &rules::UpdateReason::CODES),
+        (ips, &format!("{rules}/sources/items/properties/cause"), &rules::SourceReason::CODES),
         (cpu, "/properties/reply/properties/cause", &cpu::PlanReason::CODES),
     ] {
         assert_eq!(listed(schema, at), json!([&[""], codes].concat()), "{at}");
     }
+    // There always is one.
+    let of_cpu = |at: &str| listed(cpu, &format!("/properties/reply/properties/{at}/cause"));
+    let differences = of_cpu("differences/items/properties");
+    assert_eq!(of_cpu("steering/properties"), json!(cpu::SteeringReason::CODES));
+    assert_eq!(differences, json!(cpu::DifferenceReason::CODES));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! The answer of `ebpf`: hook of each device, capacity, evictions, verdicts of packets, drops by
 //! rule.
 
+use config::Cause;
 use ebpf::layout::Out;
 use ebpf::table::ConnectionTable;
 use serde::Serialize;
@@ -12,6 +13,7 @@ use crate::offload::ebpf::EbpfEngine;
 pub(crate) struct EbpfView<'a> {
     active: bool,
     why: String,
+    cause: Cause,
     devices: Vec<DeviceView<'a>>,
     flows: usize,
     capacity: usize,
@@ -26,6 +28,7 @@ struct DeviceView<'a> {
     device: &'a str,
     hook: &'static str,
     why: &'a str,
+    cause: &'a Cause,
 }
 
 #[derive(Debug, Serialize)]
@@ -46,14 +49,17 @@ pub(crate) fn view(engine: &EbpfEngine) -> EbpfView<'_> {
     let devices = engine.programs().iter();
     let exits = Out::ALL.iter().zip(counted.out);
     let dropped = table.map(ConnectionTable::dropped).unwrap_or_default().iter();
+    let cause = engine.why();
     EbpfView {
         active: engine.held().next().is_some(),
-        why: engine.why(),
+        why: cause.text.clone(),
+        cause,
         devices: devices
             .map(|program| DeviceView {
                 device: &program.device,
                 hook: program.hook_name,
-                why: &program.why,
+                why: &program.why.text,
+                cause: &program.why,
             })
             .collect(),
         flows: table.map_or(0, ConnectionTable::len),

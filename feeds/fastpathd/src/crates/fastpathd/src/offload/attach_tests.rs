@@ -18,7 +18,10 @@ fn a_device_without_a_program_stays_in_the_flowtable() {
     let status = ask(&mut core, "status", json!({}));
     let partly = &status["health"][0];
     assert_eq!((&partly["code"], &partly["level"]), (&json!("ebpf-partly"), &json!("warning")));
-    assert!(partly["text"].as_str().is_some_and(|text| text.ends_with("wan: is too small")));
+    let why = "wan: the driver of wan does not support XDP";
+    assert!(partly["text"].as_str().is_some_and(|text| text.ends_with(why)));
+    let params = json!({"inner": "device no-xdp", "device": "wan", "why": why});
+    assert_eq!(partly["params"], params);
     update(&mut core, established(7, false));
     assert_eq!(carried(&maps), 0);
     assert_eq!(flow(&mut core, 7)["reason"], "no-device");
@@ -27,16 +30,21 @@ fn a_device_without_a_program_stays_in_the_flowtable() {
 #[test]
 fn without_any_program_it_is_the_flowtable() {
     for result in [
-        Err("there is no /lib/bpf/fastpath.o".to_owned()),
+        Err(ProgramsReason::NotLoaded),
         Ok(outcome(&Fake::default(), &[], &["lan1", "lan2", "wan"])),
     ] {
         let mut core = asking();
-        let why = result.as_ref().map_or_else(Clone::clone, |_| "lan1: is too small".to_owned());
+        let (why, inner) = match &result {
+            Err(reason) => (reason.to_string(), "not-loaded"),
+            Ok(_) => ("lan1: the driver of lan1 does not support XDP".to_owned(), "device no-xdp"),
+        };
         core.attached(result);
         core.applied(Ok(Applied::Replaced));
         let engine = engine(&mut core);
         assert_eq!((&engine["wanted"], &engine["active"]), (&json!("ebpf"), &json!("flowtable")));
         assert_eq!(engine["why"], why);
+        assert_eq!(engine["cause"]["code"], "no-program");
+        assert_eq!(engine["cause"]["params"]["inner"], inner);
     }
 }
 
@@ -58,9 +66,9 @@ fn a_request_for_the_engine_is_answered_when_programs_and_rules_are_in_place() {
 #[test]
 fn the_reason_for_no_program_stays_with_the_maps_of_former_programs() {
     let (mut core, _) = running();
-    core.attached(Err("the package is not installed".to_owned()));
+    core.attached(Err(ProgramsReason::Missing));
     core.ebpf_second();
-    assert_eq!(core.offload.ebpf().why(), "the package is not installed");
+    assert_eq!(core.offload.ebpf().why(), ProgramsReason::Missing.cause());
 }
 
 #[test]
@@ -79,7 +87,7 @@ fn the_hook_can_be_configured() {
 #[test]
 fn a_failed_request_is_repeated_after_a_while() {
     let mut core = asking();
-    core.attached(Err("there is no /lib/bpf/fastpath.o".to_owned()));
+    core.attached(Err(ProgramsReason::NotLoaded));
     core.applied(Ok(Applied::Replaced));
     let asks = |effects: &[AnyEffect]| {
         effects

@@ -8,11 +8,15 @@ use ruleset::Plan;
 use crate::conntrack;
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
+use crate::offload::attach::ProgramsReason;
 use crate::offload::ebpf::{AttachOutcome, Served, without_window_tracking};
 
 impl Core {
     /// Outcome of attaching programs.
-    pub(crate) fn attached(&mut self, result: Result<AttachOutcome, String>) -> Vec<AnyEffect> {
+    pub(crate) fn attached(
+        &mut self,
+        result: Result<AttachOutcome, ProgramsReason>,
+    ) -> Vec<AnyEffect> {
         let offload = &mut self.offload;
         offload.ebpf.attached(result, self.now);
         let held = offload.held_devices();

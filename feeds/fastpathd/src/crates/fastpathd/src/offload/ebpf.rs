@@ -20,6 +20,7 @@ use topology::{QueueUse, QueueingDiscipline, Topology, bypassed_queue};
 
 use crate::network::view::NetworkView;
 use crate::offload::Program;
+use crate::offload::attach::ProgramsReason;
 use crate::offload::endpoint::{endpoint, reason};
 use crate::sys::error::chain;
 
@@ -91,7 +92,7 @@ pub(crate) struct EbpfEngine {
     /// There was an outcome since anything was requested.
     answered: bool,
     /// Why there is no program at all.
-    failure: String,
+    failure: Option<ProgramsReason>,
     timeouts: Timeouts,
     /// Queues and limits that the administrator has configured.
     shaped: Vec<QueueingDiscipline>,
@@ -121,9 +122,9 @@ impl EbpfEngine {
     }
 
     /// Outcome of attaching programs. Flows over devices that no longer have one are removed.
-    pub(crate) fn attached(&mut self, result: Result<AttachOutcome, String>, now: Now) {
+    pub(crate) fn attached(&mut self, result: Result<AttachOutcome, ProgramsReason>, now: Now) {
         self.answered = true;
-        self.failure.clear();
+        self.failure = None;
         let attached = result.and_then(|AttachOutcome { programs, opened }| {
             self.programs = programs;
             match opened {
@@ -134,7 +135,7 @@ impl EbpfEngine {
         });
         if let Err(why) = attached {
             log::error!("eBPF: {why}");
-            why.lines().next().unwrap_or_default().clone_into(&mut self.failure);
+            self.failure = Some(why.brief());
             self.programs.clear();
             self.retry_at = Some(now.mono + RETRY);
         }
@@ -146,10 +147,10 @@ impl EbpfEngine {
     }
 
     /// Other maps than before: carried flows are installed there with their next change.
-    fn open(&mut self, opened: OpenMaps, now: Now) -> Result<(), String> {
+    fn open(&mut self, opened: OpenMaps, now: Now) -> Result<(), ProgramsReason> {
         let OpenMaps { maps, capacity, id } = opened;
         let engine =
-            OffloadEngine::new(maps, capacity, self.timeouts).map_err(|error| chain(&error))?;
+            OffloadEngine::new(maps, capacity, self.timeouts).map_err(|error| unusable(&error))?;
         let report = self.engine.as_mut().map(|before| {
             before.remove_all(now.mono);
             before.report()
@@ -193,12 +194,12 @@ impl EbpfEngine {
     }
 
     /// Why not every device that was to get a program has one; empty: every one has.
-    pub(crate) fn why(&self) -> String {
-        if !self.failure.is_empty() {
-            return self.failure.clone();
+    pub(crate) fn why(&self) -> config::Cause {
+        if let Some(failure) = &self.failure {
+            return failure.cause();
         }
         let bare = self.programs.iter().find(|program| program.hook.is_none());
-        bare.map(|program| format!("{}: {}", program.device, program.why)).unwrap_or_default()
+        bare.map(|Program { device, why, .. }| ProgramsReason::of(device, why)).unwrap_or_default()
     }
 
     /// Conntrack's timeouts, which the administrator may change.
@@ -435,7 +436,7 @@ impl EbpfEngine {
                 self.exits = exits;
                 // A failure to attach any program stays: maps of former programs say nothing of it.
                 if !self.programs.is_empty() {
-                    self.failure.clear();
+                    self.failure = None;
                 }
             }
             Err(error) => self.fail(&error),
@@ -444,10 +445,10 @@ impl EbpfEngine {
 
     /// Logged once for each failure: it will be the same every second.
     fn fail(&mut self, error: &MapError) {
-        let why = chain(error);
-        if self.failure != why {
+        let why = unusable(error);
+        if self.failure.as_ref() != Some(&why) {
             log::error!("eBPF: {why}");
-            self.failure = why;
+            self.failure = Some(why);
         }
     }
 
@@ -467,6 +468,10 @@ impl EbpfEngine {
     pub(crate) fn table(&self) -> Option<&ConnectionTable> {
         self.engine.as_ref().map(OffloadEngine::table)
     }
+}
+
+fn unusable(error: &MapError) -> ProgramsReason {
+    ProgramsReason::Maps { said: chain(error) }
 }
 
 /// Has conntrack disable window tracking.

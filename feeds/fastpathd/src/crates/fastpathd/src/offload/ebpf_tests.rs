@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ctnetlink::{Counters, Entry, EntryUpdate, Event, Revision, TcpState};
+use ebpf::devices::NotNative;
 use ebpf::entry::Key;
 use ebpf::entry_side::Hook;
 use ebpf::fake::Fake;
@@ -19,6 +20,7 @@ use topology::{
 use super::*;
 use crate::fixture::{ask, established, lab_dump, lab_firewall, lab_network};
 use crate::offload::Program;
+use crate::offload::attach::ProgramsReason;
 use crate::offload::ebpf::{AttachRequest, OpenMaps};
 use crate::offload::flowtable::Job;
 use crate::sys::kernel::{Machine, Readings};
@@ -47,14 +49,15 @@ fn attach(devices: &[&str]) -> AnyEffect {
 /// Programs at TC on `held`, none on `bare`.
 fn outcome(maps: &Fake, held: &[&str], bare: &[&str]) -> AttachOutcome {
     let mut programs = Vec::new();
-    let mut add = |device: &str, hook, hook_name, why: &str| {
-        programs.push(Program { device: device.to_owned(), hook, hook_name, why: why.to_owned() });
+    let mut add = |device: &str, hook, hook_name| {
+        let why = NotNative::NoXdp { device: device.to_owned() }.cause();
+        programs.push(Program { device: device.to_owned(), hook, hook_name, why });
     };
     for device in held {
-        add(device, Some(Hook::Tc), "tcx", "its driver");
+        add(device, Some(Hook::Tc), "tcx");
     }
     for device in bare {
-        add(device, None, "", "is too small");
+        add(device, None, "");
     }
     let opened = OpenMaps { maps: Box::new(maps.clone()), capacity: 64, id: 1 };
     AttachOutcome { programs, opened: (!held.is_empty()).then_some(opened) }
@@ -337,8 +340,14 @@ fn the_engine_says_where_and_what_it_carries() {
     core.attached(Ok(outcome(&maps, &["lan1", "lan2"], &["wan"])));
     let mut ask = || ask(&mut core, "ebpf", json!({}));
     let answer = ask();
-    assert_eq!((&answer["active"], &answer["why"]), (&json!(true), &json!("wan: is too small")));
-    assert_eq!(answer["devices"][2], json!({"device": "wan", "hook": "", "why": "is too small"}));
+    let why = "the driver of wan does not support XDP";
+    let all = format!("wan: {why}");
+    assert_eq!((&answer["active"], &answer["why"]), (&json!(true), &json!(all)));
+    let params = json!({"device": "wan", "inner": "no-xdp"});
+    assert_eq!(answer["cause"], json!({"code": "device", "params": params}));
+    let cause = json!({"code": "no-xdp", "params": {"device": "wan"}});
+    let wan = json!({"device": "wan", "hook": "", "why": why, "cause": cause});
+    assert_eq!(answer["devices"][2], wan);
     assert_eq!((&answer["flows"], &answer["capacity"]), (&json!(0), &json!(32)));
     assert_eq!(answer["exits"].as_array().map(Vec::len), Some(16));
 }

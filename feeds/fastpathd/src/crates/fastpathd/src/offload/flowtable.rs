@@ -61,14 +61,14 @@ pub(crate) struct EngineReport {
 
 config::coded! {
     /// Why the engine in force is not the requested one, or the last change was refused. `said` is
-    /// of nft, the kernel, or the loader of eBPF programs.
+    /// of nft or the kernel.
     pub(crate) enum EngineReason {
         Waiting = "waiting", "waiting for the configuration";
         NoDevice = "no-device", "no device that packets are forwarded through was found";
         Applying = "applying", "being applied";
         Gone { devices: String } = "gone", "not there any more: {devices}";
         Refused { said: String } = "refused", "{said}";
-        NoProgram { said: String } = "no-program", "{said}";
+        NoProgram { why: String } = "no-program", "{why}";
     }
 }
 
@@ -89,7 +89,7 @@ pub(crate) struct Flowtable {
     /// Devices that eBPF programs hold.
     held: BTreeSet<String>,
     /// Why others have none; empty: no reason.
-    without_program: String,
+    without_program: Cause,
     /// The hardware plan was refused: the software flowtable takes its place.
     software: bool,
     verify_at: Duration,
@@ -327,7 +327,7 @@ impl Flowtable {
     }
 
     /// Devices that eBPF programs hold, and why others have none.
-    pub(crate) fn set_held(&mut self, held: BTreeSet<String>, without: String) {
+    pub(crate) fn set_held(&mut self, held: BTreeSet<String>, without: Cause) {
         self.held = held;
         self.without_program = without;
     }
@@ -352,7 +352,7 @@ impl Flowtable {
             }
             Some(_) | None => Vec::new(),
         };
-        let cause = self.reason(wanted).map(|reason| reason.cause()).unwrap_or_default();
+        let cause = self.reason(wanted);
         EngineReport {
             wanted: wanted.name(),
             active: self.active().name(),
@@ -364,19 +364,21 @@ impl Flowtable {
         }
     }
 
-    fn reason(&self, wanted: Engine) -> Option<EngineReason> {
-        if self.refused.is_some() {
-            return self.refused.clone();
+    fn reason(&self, wanted: Engine) -> Cause {
+        if let Some(refused) = &self.refused {
+            return refused.cause();
         }
-        let Some(plan) = &self.wanted else { return Some(EngineReason::Waiting) };
+        let Some(plan) = &self.wanted else { return EngineReason::Waiting.cause() };
         let held = wanted == Engine::Ebpf && !self.held.is_empty();
         if wanted != Engine::Off && plan.devices.is_empty() && !held {
-            return Some(EngineReason::NoDevice);
+            return EngineReason::NoDevice.cause();
         }
-        if wanted == Engine::Ebpf && !held && !self.without_program.is_empty() {
-            return Some(EngineReason::NoProgram { said: self.without_program.clone() });
+        let without = &self.without_program;
+        if wanted == Engine::Ebpf && !held && !without.text.is_empty() {
+            let reason = EngineReason::NoProgram { why: without.text.clone() };
+            return reason.cause().around(without.clone());
         }
-        (self.active() != wanted).then_some(EngineReason::Applying)
+        if self.active() == wanted { Cause::default() } else { EngineReason::Applying.cause() }
     }
 }
 

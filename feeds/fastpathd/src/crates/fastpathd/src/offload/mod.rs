@@ -8,13 +8,14 @@ use ::ebpf::entry_side::Hook;
 use ctnetlink::Revision;
 use ruleset::{Applied, Plan};
 
+use self::attach::ProgramsReason;
 use self::ebpf::{AttachOutcome, AttachRequest, EbpfEngine};
 use crate::core::Core;
 use crate::effect::Effect as AnyEffect;
 use flowtable::{EngineReport, Flowtable, Job};
 
 pub(crate) mod answer;
-mod attach;
+pub(crate) mod attach;
 mod carry;
 pub(crate) mod ebpf;
 mod endpoint;
@@ -33,7 +34,7 @@ pub(crate) enum Event {
     /// The outcome of a job that verifies the table: whether the plan is still in force.
     Verified(bool),
     /// Programs have been attached to devices, or could not be.
-    Attached(Box<Result<AttachOutcome, String>>),
+    Attached(Box<Result<AttachOutcome, ProgramsReason>>),
 }
 
 /// A request to nftables or to the loader of programs.
@@ -56,8 +57,8 @@ pub(crate) struct Program {
     pub(crate) hook: Option<Hook>,
     /// Where it is attached, by name: `xdp`, `xdp-generic`, `tcx`, `clsact`.
     pub(crate) hook_name: &'static str,
-    /// Why there, as text for the administrator.
-    pub(crate) why: String,
+    /// Why there, or why nowhere.
+    pub(crate) why: config::Cause,
 }
 
 /// The offloaded devices, and their engine.

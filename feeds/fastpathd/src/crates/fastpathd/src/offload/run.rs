@@ -119,7 +119,7 @@ fn attach_programs(request: AttachRequest, io: &Io) {
     let (events, lock) = (io.events.clone(), io.programs_lock.clone());
     spawn_local(async move {
         let _guard = lock.lock().await;
-        let result = attach::set(&request).await.map_err(|error| chain(&error));
+        let result = attach::set(&request).await;
         let _ = events.send(AnyEvent::Offload(Event::Attached(Box::new(result)))).await;
     });
 }

@@ -5,7 +5,10 @@
 
 use std::path::Path;
 
-use rules::{Hour, SourceReport, SourceRequest, SourceState, State, UpdateOutcome};
+use rules::{
+    Hour, SourceReport, SourceRequest, SourceState, State, StateError, StoredCause, UpdateOutcome,
+    UpdateReason,
+};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -25,9 +28,9 @@ const RETRY: u64 = 3600 * 1000;
 #[derive(Debug)]
 pub(crate) enum Event {
     /// An update goes on: source and step.
-    Progress(String),
+    Progress(UpdateReason),
     /// It is over: its result, or why there is none.
-    Done(Result<Value, String>),
+    Done(Result<Value, UpdateReason>),
 }
 
 /// A request to the updater.
@@ -49,9 +52,9 @@ pub(crate) struct Updates {
     wanted: bool,
     state: State,
     running: bool,
-    step: String,
+    step: Option<UpdateReason>,
     /// Why the last update has no result.
-    failure: String,
+    failure: Option<UpdateReason>,
     next_ms: u64,
     /// Seconds that local time is ahead of UTC.
     offset_s: i64,
@@ -66,6 +69,7 @@ pub(crate) struct RulesView<'a> {
     updated_ms: u64,
     next_ms: u64,
     message: String,
+    cause: StoredCause,
     sources: Vec<SourceView<'a>>,
 }
 
@@ -76,6 +80,7 @@ struct SourceView<'a> {
     enabled: bool,
     state: &'static str,
     message: &'a str,
+    cause: StoredCause,
     rules: u32,
     updated_ms: u64,
 }
@@ -155,29 +160,32 @@ impl Updates {
         let request = serde_json::to_string(&request).ok()?;
         self.running = true;
         self.sources_changed = false;
-        self.step.clear();
+        self.step = None;
         self.next_ms = if self.next_ms == 0 { 0 } else { now_ms + RETRY };
         log::info!("updating the rules");
         Some(request)
     }
 
-    pub(crate) fn progress(&mut self, step: String) {
+    pub(crate) fn progress(&mut self, step: UpdateReason) {
         log::debug!("rules: {step}");
-        self.step = step;
+        self.step = Some(step);
     }
 
     /// An update is over. True when there are new rules to be loaded.
-    pub(crate) fn done(&mut self, result: Result<Value, String>, now_ms: u64) -> bool {
+    pub(crate) fn done(&mut self, result: Result<Value, UpdateReason>, now_ms: u64) -> bool {
         self.running = false;
-        self.failure.clear();
-        let read = result.and_then(|value| State::read(value).map_err(|error| error.to_string()));
-        match read {
-            Ok(state) => self.state = state,
-            Err(why) => self.failure = why,
-        }
+        let unread = |error: StateError| UpdateReason::State { said: error.to_string() };
+        self.failure = match result.and_then(|value| State::read(value).map_err(unread)) {
+            Ok(state) => {
+                self.state = state;
+                None
+            }
+            Err(why) => Some(why),
+        };
         let outcome =
-            if self.failure.is_empty() { self.state.outcome } else { UpdateOutcome::Failed };
-        log::info!("update of the rules: {outcome:?} {}{}", self.failure, self.state.message);
+            if self.failure.is_none() { self.state.outcome } else { UpdateOutcome::Failed };
+        let failure = self.failure.as_ref().map(ToString::to_string).unwrap_or_default();
+        log::info!("update of the rules: {outcome:?} {failure}{}", self.state.message);
         let done = matches!(outcome, UpdateOutcome::Updated | UpdateOutcome::Unchanged);
         if done || self.sources_changed {
             self.schedule(now_ms);
@@ -188,7 +196,7 @@ impl Updates {
     }
 
     pub(crate) fn view(&self, counted: ips::RuleCounts) -> RulesView<'_> {
-        let failed = !self.failure.is_empty()
+        let failed = self.failure.is_some()
             || matches!(self.state.outcome, UpdateOutcome::Failed | UpdateOutcome::Partly)
                 && self.state.finished_ms != 0;
         let state = match () {
@@ -197,10 +205,11 @@ impl Updates {
             () if self.state.version.is_empty() => "builtin",
             () => "good",
         };
-        let message = match state {
-            "updating" => self.step.clone(),
-            _ if self.failure.is_empty() => self.state.message.clone(),
-            _ => self.failure.clone(),
+        let own = if self.running { &self.step } else { &self.failure };
+        let (message, cause) = match own {
+            Some(reason) => (reason.to_string(), reason.cause().into()),
+            None if self.running => (String::new(), StoredCause::default()),
+            None => (self.state.message.clone(), self.state.cause.clone()),
         };
         let on = self.settings.sources.iter().map(|source| self.source(source, true));
         let off = self.settings.off.iter().map(|source| self.source(source, false));
@@ -211,6 +220,7 @@ impl Updates {
             updated_ms: self.state.since_ms,
             next_ms: self.next_ms,
             message,
+            cause,
             sources: on.chain(off).collect(),
         }
     }
@@ -230,6 +240,7 @@ impl Updates {
                 },
             },
             message: report.map_or("", |report| &report.message),
+            cause: report.map(|report| report.cause.clone()).unwrap_or_default(),
             rules: report.map_or(0, |report| report.rules),
             updated_ms: report.map_or(0, |report| report.fetched_ms),
         }
@@ -295,6 +306,11 @@ fn without_secrets(url: &str) -> String {
 mod tests {
     use super::*;
 
+    fn no_updater() -> UpdateReason {
+        let said = "no such program".to_owned();
+        UpdateReason::Updater { what: "starting", program: "rules", said }
+    }
+
     #[test]
     fn the_next_update_is_at_the_local_hour() {
         let hour = 3600 * 1000;
@@ -318,9 +334,12 @@ mod tests {
         assert!(updates.tick(Path::new("/own"), 2000 + SOON).is_some());
         assert!(updates.start(Path::new("/own"), 9000).is_none(), "one is under way");
         assert_eq!(updates.view(ips::RuleCounts::default()).state, "updating");
-        assert!(!updates.done(Err("no such program".into()), 9000));
+        assert!(!updates.done(Err(no_updater()), 9000));
         let view = updates.view(ips::RuleCounts::default());
-        assert_eq!((view.state, view.message.as_str()), ("failed", "no such program"));
+        assert_eq!(
+            (view.state, view.message.as_str()),
+            ("failed", "starting rules: no such program")
+        );
     }
 
     #[test]
@@ -338,10 +357,10 @@ mod tests {
         updates.start(Path::new("/own"), 5000).unwrap();
         settings.own = Some(rules::OwnRules::default());
         updates.configure(&settings, true, 6000);
-        updates.done(Err("no such program".into()), 60_000);
+        updates.done(Err(no_updater()), 60_000);
         assert_eq!(updates.next_ms, 60_000 + SOON, "chosen while an update was under way");
         updates.start(Path::new("/own"), 70_000).unwrap();
-        updates.done(Err("no such program".into()), 80_000);
+        updates.done(Err(no_updater()), 80_000);
         updates.configure(&settings, true, 90_000);
         assert_eq!(updates.next_ms, 80_000 + RETRY, "the next attempt is not put off");
     }

@@ -4,6 +4,7 @@
 
 use std::process::Stdio;
 
+use rules::UpdateReason;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::Command;
@@ -29,8 +30,12 @@ pub(crate) fn execute(effect: Effect, io: &Io) {
     }
 }
 
-async fn run_updater(request: &str, events: &Sender<AnyEvent>) -> Result<Value, String> {
-    let failed = |what: &str, error: std::io::Error| format!("{what} {UPDATER}: {error}");
+async fn run_updater(request: &str, events: &Sender<AnyEvent>) -> Result<Value, UpdateReason> {
+    let failed = |what, error: std::io::Error| UpdateReason::Updater {
+        what,
+        program: UPDATER,
+        said: error.to_string(),
+    };
     // It reads data of servers on the Internet, and so do the programs it starts.
     let mut updater = std::process::Command::new(UPDATER);
     launch::without_capabilities(updater.arg("update"));
@@ -51,14 +56,17 @@ async fn run_updater(request: &str, events: &Sender<AnyEvent>) -> Result<Value, 
             let Ok(said) = serde_json::from_slice::<Value>(line.as_bytes()) else { continue };
             match said["event"].as_str() {
                 Some("progress") => {
-                    let text = |key: &str| said[key].as_str().unwrap_or_default().to_owned();
-                    let step = format!("{} {}", text("source"), text("step"));
-                    let _ = events.send(AnyEvent::Rules(Event::Progress(step))).await;
+                    let text = |key: &str| said[key].as_str().unwrap_or_default();
+                    let step = UpdateReason::of_step(text("source"), text("step"));
+                    if let Some(step) = step {
+                        let _ = events.send(AnyEvent::Rules(Event::Progress(step))).await;
+                    }
                 }
                 _ => result = Some(said),
             }
         }
     }
     let status = child.wait().await.map_err(|error| failed("waiting for", error))?;
-    result.ok_or_else(|| format!("{UPDATER} ended without a result ({status})"))
+    let status = status.to_string();
+    result.ok_or(UpdateReason::NoResult { program: UPDATER, status })
 }

@@ -115,7 +115,7 @@ fn programs_that_could_not_be_attached_are_attached_later() {
     router.configure(&values("ebpf", false));
     router.end_attach(AttachEnd::Failed);
     router.end_job(JobEnd::Done);
-    router.assert_active(Engine::Flowtable, "no programs");
+    router.assert_active(Engine::Flowtable, "the package fastpathd-ebpf is not installed");
     router.connect(1);
     router.drain();
     assert_ne!(router.flow("path"), "ebpf");

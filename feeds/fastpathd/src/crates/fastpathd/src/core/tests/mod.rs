@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use ctnetlink::{Counters, Entry, Revision, Touch};
 use ebpf::connection::EntryReading;
+use ebpf::devices::NotNative;
 use ebpf::engine::{MapError, Maps};
 use ebpf::entry::{Entry as MapEntry, Key};
 use ebpf::entry_side::Hook;
@@ -29,6 +30,7 @@ use crate::core::Core;
 use crate::effect::Effect;
 use crate::fixture::{core, established, lab_dump, lab_firewall, lab_network, machine_sample};
 use crate::offload::Program;
+use crate::offload::attach::ProgramsReason;
 use crate::offload::ebpf::{AttachOutcome, AttachRequest, OpenMaps};
 use crate::offload::flowtable::{EngineReport, Job};
 use crate::sys::kernel::Readings;
@@ -285,7 +287,7 @@ impl Router {
                 // The programs are loaded again later, with other maps.
                 self.maps = Mapped::default();
                 self.maps_id += 1;
-                Err("no programs".into())
+                Err(ProgramsReason::Missing)
             }
             AttachEnd::Done | AttachEnd::Partly => {
                 Ok(self.outcome(request.devices, end == AttachEnd::Partly))
@@ -304,7 +306,7 @@ impl Router {
                 device,
                 hook: (!bare).then_some(Hook::Tc),
                 hook_name: if bare { "" } else { "tcx" },
-                why: "its driver".into(),
+                why: NotNative::NoXdp { device: "lan1".into() }.cause(),
             });
         }
         let held = programs.iter().any(|program| program.hook.is_some());

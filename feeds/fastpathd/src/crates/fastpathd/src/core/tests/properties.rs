@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! What holds after any sequence of events: the core does not panic, asks for one job of nft at a
+//! Invariants of any sequence of events: the core does not panic, asks for one job of nft at a
 //! time, and brings the wanted engine in force once jobs succeed.
 
 use ips::Queue;
@@ -223,7 +223,11 @@ impl Router {
                 self.inspection(inspection::Event::Reinspected(result));
             }
             Step::Rules(done) => {
-                let result = if *done { Ok(json!({})) } else { Err("no server".into()) };
+                let result = if *done {
+                    Ok(json!({}))
+                } else {
+                    Err(::rules::UpdateReason::State { said: "no server".into() })
+                };
                 let effects = self.core.rules_event(rules::Event::Done(result));
                 self.carry_out(effects);
             }
