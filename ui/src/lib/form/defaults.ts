@@ -2,7 +2,14 @@
 
 /** What an option of `/etc/config/fastpath` means when it is absent, by type of section. */
 export const defaults = {
-  fastpath: { enabled: '1', engine: 'flowtable', hook: 'auto', on_exit: 'keep' },
+  fastpath: {
+    enabled: '1',
+    engine: 'flowtable',
+    hook: 'auto',
+    on_exit: 'keep',
+    vlan: '1',
+    pppoe: '1',
+  },
   ips: {
     enabled: '0',
     mode: 'nfq',
@@ -16,6 +23,7 @@ export const defaults = {
   policy: { enabled: '1', action: 'inspect' },
   rules: { enabled: '1' },
   update: { enabled: '1', hour: '4' },
+  cpu: { enabled: '1', profile: 'auto' },
 } as const;
 
 export function defaultOf(type: string, option: string): string {
