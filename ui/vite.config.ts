@@ -77,7 +77,7 @@ export default defineConfig({
               test: /node_modules|src\/((?:base|app)\.css$|lib\/(api|i18n|session|shell)\/)/,
               priority: 1,
             },
-            { name: 'parts', test: /src\/lib\/(form|chart|uci|format\/\w+\.svelte$|live\/poll)/ },
+            { name: 'parts', test: /src\/lib\/(form|chart|format\/\w+\.svelte$|live\/poll)/ },
             {
               name: 'setup',
               test: /src\/lib\/(network|wan|fastpath|firewall|cpu|system|wizard)\//,
