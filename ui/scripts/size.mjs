@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Fails when the built page is over its budget. uhttpd does not compress, so raw bytes count.
 import { readFile, readdir, stat } from 'node:fs/promises';
-import { basename, join, relative } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const dist = fileURLToPath(new URL('../dist', import.meta.url));
+/** Left there by `npm run build`: the page is delivered without it. */
+const manifest = new URL('../../build/page-manifest.json', import.meta.url);
 const limits = { first: 350_000, total: 1_500_000, files: 30 };
 
 async function filesBelow(folder) {
@@ -18,39 +20,26 @@ async function filesBelow(folder) {
   );
 }
 
-/** The scripts that one imports at its start; `at: 'once'`: also those that it asks for. */
-function importsOf(text, at) {
-  const whole = /\b(?:from|import)\s*["'`](\.{1,2}\/[\w./-]+)["'`]/g;
-  const asked = /\bimport\(\s*["'`](\.{1,2}\/[\w./-]+)["'`]\s*\)/g;
-  const found = [...text.matchAll(whole), ...(at === 'once' ? text.matchAll(asked) : [])];
-  return found.map((match) => basename(match[1]));
-}
-
 /**
- * Files that a browser fetches before the page shows: the document, its icon, the first scripts
- * with all that they import, the style, one language. A screen comes later.
+ * Files that a browser fetches before the page shows: those of a fixed name (document, icon, style,
+ * app.js), the chunks that these import, one language. A screen comes later.
  */
 async function firstLoad(files) {
-  const named = (name) => files.find((file) => basename(file.name) === name);
-  const languages = files.filter((file) => /^assets\/[a-z]{2}-.*\.js$/.test(file.name));
-  const [language] = languages.sort((a, b) => b.size - a.size);
-  const seen = new Set([named('index.html'), named('style.css'), language]);
-  for (const file of seen) {
-    if (!file) throw new Error(`the page in ${dist} is not whole`);
-    const text = await readFile(join(dist, file.name), 'utf8');
-    if (file.name === 'index.html') {
-      for (const [, name] of text.matchAll(/\b(?:src|href)="([^"]+)"/g)) {
-        seen.add(named(basename(name)));
-      }
-    } else if (file.name.endsWith('.js')) {
-      // The document's script and app.js ask for the app at once, others for a screen.
-      const at = /^(app|assets\/index-.*)\.js$/.test(file.name) ? 'once' : 'start';
-      for (const name of importsOf(text, at)) seen.add(named(name));
-    }
+  const chunks = JSON.parse(await readFile(manifest, 'utf8'));
+  const sizeOf = (key) => files.find(({ name }) => name === chunks[key].file).size;
+  const languages = Object.keys(chunks).filter((key) => key.startsWith('virtual:messages/'));
+  const [language] = languages.sort((a, b) => sizeOf(b) - sizeOf(a));
+  const keys = new Set(['index.html', language]);
+  for (const key of keys) {
+    const { isEntry, imports = [], dynamicImports = [] } = chunks[key];
+    // The document's script and app.js ask for the app at once, others for a screen.
+    for (const each of [...imports, ...(isEntry ? dynamicImports : [])]) keys.add(each);
   }
-  if (process.argv.includes('-v')) console.log([...seen].map((file) => file.name).join('\n'));
-  if (seen.size < 8) throw new Error(`the first load is only ${seen.size} files`);
-  return [...seen];
+  const names = new Set([...keys].map((key) => chunks[key].file));
+  const first = files.filter(({ name }) => names.has(name) || !name.startsWith('assets/'));
+  if (process.argv.includes('-v')) console.log(first.map(({ name }) => name).join('\n'));
+  if (first.length < 8) throw new Error(`the first load is only ${first.length} files`);
+  return first;
 }
 
 const sum = (files) => files.reduce((total, file) => total + file.size, 0);

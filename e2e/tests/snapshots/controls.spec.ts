@@ -75,6 +75,59 @@ test('connections are inspected again after a yes', async ({ page }) => {
   expect(asked).toEqual(['fastpath reinspect {}']);
 });
 
+const budget = (page: Page) => page.getByLabel('Budget per connection, bytes');
+const applied = (page: Page) => page.getByRole('button', { name: 'Review and apply' });
+
+test('a problem that the router reports is shown at its field', async ({ page }) => {
+  const where = { config: 'fastpath', section: 'ips', option: 'budget_bytes' };
+  const problem = { ...where, code: 'too-large', params: { value: '2097152' }, text: 'no' };
+  const asked = await controls(page, 'protection?part=policy', {
+    'fastpath.change check': { problems: [problem], diff: [], cuts: [] },
+  });
+  await budget(page).fill('much');
+  await expect(budget(page)).toHaveAccessibleDescription(/A size such as 1 MiB/);
+  await budget(page).fill('2 MiB');
+  await applied(page).click();
+  await expect(budget(page)).toHaveAccessibleDescription(/“2097152” is too large\./);
+  await expect(budget(page)).toBeFocused();
+  expect(asked.join()).toContain('"section":"ips","values":{"budget_bytes":"2097152"}');
+});
+
+test('a default is not written where nothing was', async ({ page }) => {
+  await controls(page, 'protection?part=policy', {});
+  await expect(budget(page)).toHaveValue('1 MiB');
+  await budget(page).fill('2 MiB');
+  await expect(applied(page)).toBeVisible();
+  await budget(page).fill('1024 KiB');
+  await expect(applied(page)).toBeHidden();
+  await budget(page).blur();
+  await expect(budget(page)).toHaveValue('1 MiB');
+});
+
+test('the first value of a section makes it', async ({ page }) => {
+  const asked = await controls(page, 'protection?part=rules', {
+    'fastpath.change check': { problems: [], diff: [], cuts: [] },
+  });
+  await page.getByLabel('Daily update').click();
+  await applied(page).click();
+  await expect(dialog(page)).toBeVisible();
+  const edit = '"op":"add","type":"update","section":"update","values":{"enabled":"0"}';
+  expect(asked.join()).toContain(edit);
+});
+
+test('a label of several lines leaves the controls aligned', async ({ page }) => {
+  await controls(page, 'protection?part=policy', {});
+  const policy = page.getByRole('group', { name: '1. cameras' });
+  await policy.getByText('Source VLAN').evaluate((label) => (label.textContent += ' of the host'));
+  const tops = async () => {
+    const boxes = await policy.locator('.field').all();
+    return Promise.all(boxes.map(async (each) => (await each.boundingBox())?.y));
+  };
+  expect(new Set(await tops()).size).toBe(1);
+  const label = await policy.getByText('Source VLAN').boundingBox();
+  expect(label?.height).toBeGreaterThan(30);
+});
+
 const image = { name: 'image.bin', mimeType: 'application/octet-stream', buffer: Buffer.from('x') };
 
 for (const keep of [true, false]) {

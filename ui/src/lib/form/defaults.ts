@@ -4,7 +4,14 @@
 
 /** Defaults of absent options of `/etc/config/fastpath`, by type of section. */
 export const defaults = {
-  fastpath: { enabled: '1', engine: 'flowtable', hook: 'auto', on_exit: 'keep' },
+  fastpath: {
+    enabled: '1',
+    engine: 'flowtable',
+    hook: 'auto',
+    on_exit: 'keep',
+    vlan: '1',
+    pppoe: '1',
+  },
   ips: {
     enabled: '0',
     mode: 'nfq',
@@ -18,6 +25,7 @@ export const defaults = {
   policy: { enabled: '1', action: 'inspect' },
   rules: { enabled: '1' },
   update: { enabled: '1', hour: '4' },
+  cpu: { enabled: '1', profile: 'auto' },
 } as const;
 
 export function defaultOf(type: string, option: string): string {

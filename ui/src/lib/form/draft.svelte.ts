@@ -22,6 +22,8 @@ export class Draft {
     private readonly router: Router,
     /** The names of the files. */
     readonly configs: readonly string[],
+    /** Why the router does not use a file as it is. */
+    private readonly reported: () => readonly Problem[] = () => [],
   ) {}
 
   /**
@@ -109,10 +111,12 @@ export class Draft {
     });
   }
 
-  problem(config: string, name: string, option: string): string {
+  /** The problem of an option; without one, of the section as a whole. */
+  problem(config: string, name: string, option = ''): string {
+    const edited = this.files !== this.before;
     const here = (each: Problem) =>
       each.config === config && each.section === name && each.option === option;
-    const found = this.problems.find(here);
+    const found = [...this.problems, ...(edited ? [] : this.reported())].find(here);
     return found ? judgement('problem', found) : '';
   }
 

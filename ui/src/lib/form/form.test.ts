@@ -181,6 +181,16 @@ describe('a draft', () => {
     expect(draft.problems).toHaveLength(1);
   });
 
+  it('reports why the router does not use its file until that is edited', async () => {
+    const wrong = { config: 'network', section: 'lan', option: '', code: 'missing', text: '' };
+    const { router } = new Change(rpcd, new Map() as never, 'router');
+    const reported = new Draft(router, ['network'], () => [wrong]);
+    await reported.load();
+    expect(reported.problem('network', 'lan')).toBe('A value is required.');
+    reported.set('network', 'guest', { mtu: '1400' });
+    expect(reported.problem('network', 'lan')).toBe('');
+  });
+
   it('moves a section past its neighbour of the same type', () => {
     draft.move('network', 'guest', -1);
     expect(draft.all('network').map((each) => each.section)).toEqual(['cfg02', 'guest', 'lan']);

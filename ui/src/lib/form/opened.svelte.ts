@@ -19,7 +19,9 @@ export function opened(app: App, configs: readonly string[]) {
   const { session } = app.ubus;
   const known = kept.get(key);
   const fresh = known?.session !== session || known.draft.edits.length === 0;
-  const draft = fresh ? new Draft(changeOf(app).router, configs) : known.draft;
+  const reported = () =>
+    (app.live.status?.problems ?? []).map((each) => ({ ...each, params: { ...each.params } }));
+  const draft = fresh ? new Draft(changeOf(app).router, configs, reported) : known.draft;
   kept.set(key, { session, draft });
   let trouble = $state('');
 
