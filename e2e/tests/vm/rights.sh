@@ -112,8 +112,9 @@ END
     has "who started it" "$(gw head -n 1 /var/lib/fastpath/updater.status)" fastpath-rules
     no_capabilities "$(gw cat /var/lib/fastpath/updater.status)" updater
     no_capabilities "$(gw cat /var/lib/fastpath/download.status)" download
-    # The daemon itself keeps the one that it needs.
-    has "the daemon" "$(gw "grep CapAmb /proc/$(daemon_pid)/status")" 0000000000001000
+    # The daemon itself keeps the one that it needs, and no program inherits it by default.
+    has "the daemon" "$(gw "grep CapEff /proc/$(daemon_pid)/status")" 0000000000001000
+    has "the daemon" "$(gw "grep CapAmb /proc/$(daemon_pid)/status")" 0000000000000000
     gw 'rm /var/lib/fastpath/*.status'
 }
 
