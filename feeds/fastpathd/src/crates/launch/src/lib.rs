@@ -25,6 +25,7 @@ pub const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 ///
 /// # Safety
 /// No other thread has been started: a thread may read the environment at any time.
+#[expect(unsafe_code, reason = "the environment belongs to all threads")]
 pub unsafe fn ensure_path() {
     if lacks_path(std::env::var_os("PATH").as_deref()) {
         // SAFETY: the caller vouches for being alone.
@@ -48,6 +49,7 @@ pub fn withhold_capabilities() -> io::Result<()> {
 
 /// Starts the program with `CAP_NET_ADMIN`, if this process may pass it on. Only for programs of
 /// the router itself that change its network, and that read data of no other machine.
+#[expect(unsafe_code, reason = "a step between fork and exec")]
 pub fn with_net_admin(command: &mut Command) -> &mut Command {
     // SAFETY: between fork and exec only async-signal-safe calls may be made; `pass_on_net_admin`
     // makes one system call and allocates nothing.
@@ -63,6 +65,7 @@ fn pass_on_net_admin() -> io::Result<()> {
 
 /// Starts the program without capabilities and without means to get any: neither a file's
 /// capabilities nor a set-user-ID bit counts.
+#[expect(unsafe_code, reason = "a step between fork and exec")]
 pub fn without_capabilities(command: &mut Command) -> &mut Command {
     // SAFETY: between fork and exec only async-signal-safe calls may be made; `drop_capabilities`
     // makes system calls and allocates nothing.
