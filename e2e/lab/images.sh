@@ -133,14 +133,14 @@ install_package() {
 
 # add_users ROOT: the users that packages ask for (USERID) and the page's read-only viewer.
 add_users() {
-    local root=$1 etc=$IMAGES/etc name group id=900 line
+    local root=$1 etc=$IMAGES/etc name group id=900 user
     cp "$etc/passwd" "$etc/group" "$root/etc/"
     awk -v hash="$(password fastpath)" 'BEGIN { FS = OFS = ":" } $1 == "root" { $2 = hash } 1' \
         "$etc/shadow" >"$root/etc/shadow"
-    for line in "$root"/usr/lib/lab/userid/*; do
-        [ -f "$line" ] || continue
-        read -r line <"$line"
-        name=${line%%:*} group=${line#*:}
+    # NAME:GROUP, several in a line if a package has more than one.
+    # shellcheck disable=SC2013 # words
+    for user in $(cat "$root"/usr/lib/lab/userid/* 2>/dev/null); do
+        name=${user%%:*} group=${user#*:}
         id=$((id + 1))
         echo "$name:x:$id:$id:$name:/var/run/$name:/bin/false" >>"$root/etc/passwd"
         echo "$group:x:$id:" >>"$root/etc/group"

@@ -57,11 +57,38 @@ test_fastpathd_owns_its_folders() {
     [ "$(id -u fastpath)" != 0 ] || exit 77
     ln -s /etc/passwd /var/run/fastpath/link
     started
-    for folder in /var/run/fastpath /var/run/fastpath/ips /var/lib/fastpath/rules; do
+    for folder in /var/run/fastpath /var/run/fastpath/ips; do
         [ "$(owner $folder)" = "$(owner /var/run/fastpath/link)" ] || fail "$folder is another's"
         [ "$(stat -c %u $folder)" = "$(id -u fastpath)" ] || fail "$folder: $(owner $folder)"
     done
     [ "$(stat -c %u /etc/passwd)" = 0 ] || fail "a file behind a link was given away"
+}
+
+# What a download may write is not the daemon's, and the daemon's is not a download's.
+test_rule_updates_run_as_a_user_of_their_own() {
+    [ "$(id -u)" = 0 ] && [ "$(id -u fastpath-rules)" != 0 ] || exit 77
+    local command=/run/supervise/fastpath-rules.command
+    "$UPDATES" start
+    # BusyBox's setpriv cannot change the user: the command is all that is seen here.
+    grep -q -- "setpriv --reuid=fastpath-rules .* '/usr/libexec/fastpath-rules' 'serve'" $command ||
+        fail "$(cat $command)"
+    [ "$(stat -c '%u %g %a' /var/run/fastpath-rules)" = \
+        "$(id -u fastpath-rules) $(id -g fastpath) 2750" ] ||
+        fail "$(ls -ld /var/run/fastpath-rules)"
+    [ "$(stat -c %u /var/lib/fastpath/rules)" = "$(id -u fastpath-rules)" ] || fail "the store"
+    [ "$(stat -c %u /var/lib/fastpath)" = 0 ] || fail "$(ls -ld /var/lib/fastpath)"
+}
+
+test_the_store_of_an_earlier_version_changes_its_owner() {
+    [ "$(id -u)" = 0 ] && [ "$(id -u fastpath-rules)" != 0 ] || exit 77
+    mkdir -p /var/lib/fastpath/rules/sources
+    ln -s /etc/passwd /var/lib/fastpath/rules/sources/link
+    chown -Rh fastpath:fastpath /var/lib/fastpath
+    "$UPDATES" start
+    [ "$(stat -c %u /var/lib/fastpath/rules/sources)" = "$(id -u fastpath-rules)" ] ||
+        fail "the folder of the archives"
+    [ "$(stat -c %u /etc/passwd)" = 0 ] || fail "a file behind a link was given away"
+    [ "$(stat -c %u /var/lib/fastpath)" = 0 ] || fail "the folder above"
 }
 
 test_programs_are_loaded_before_the_daemon() {

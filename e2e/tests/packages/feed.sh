@@ -190,10 +190,12 @@ test_a_router_installs_from_a_feed() {
     need_root
     installed
     answers
-    router_says "services" 'for s in fastpathd fastpath-cpu fastpath-change; do
+    router_says "services" 'for s in fastpathd fastpath-rules fastpath-cpu fastpath-change; do
         /etc/init.d/$s enabled && echo "$s is enabled"; done; pidof fastpathd' \
-        "fastpathd is enabled" "fastpath-cpu is enabled" "fastpath-change is enabled"
+        "fastpathd is enabled" "fastpath-rules is enabled" "fastpath-cpu is enabled" \
+        "fastpath-change is enabled"
     router_says "its user" 'ps w | grep [/]usr/sbin/fastpathd' fastpath
+    router_says "the user of updates" 'ls -ld /var/lib/fastpath/rules' fastpath-rules
     router_says "network and firewall are as they were" 'for f in network firewall dhcp; do
         cmp /etc/config/$f /tmp/config/$f && echo "$f stays"; done' \
         "network stays" "firewall stays" "dhcp stays"

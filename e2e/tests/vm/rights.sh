@@ -2,8 +2,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Rights of the daemon's own user, and of the programs it starts.
 
+# What ujail gives the daemon (fastpathd.capabilities and its init script).
+ONE=-all,+net_admin
+CONFINED="setpriv --reuid=fastpath --regid=fastpath --init-groups --no-new-privs"
+CONFINED="$CONFINED --bounding-set=$ONE --inh-caps=$ONE --ambient-caps=$ONE"
+
 # as_daemon COMMAND: runs it with the rights of a compromised daemon.
-as_daemon() { gw "setpriv --reuid=fastpath --regid=fastpath --init-groups $1" 2>&1; }
+as_daemon() { gw "$CONFINED $1" 2>&1; }
+
+# attempts [SETPRIV]: runs the script on its input with the rights of a compromised daemon, or those
+# of this setpriv. It says `got: …` for each attempt that the system allows.
+attempts() {
+    local said by=${1:-$CONFINED}
+    said=$(gw "$by sh -c '$ATTEMPT; $(cat)'" 2>&1)
+    has "the end of the script" "$said" "end of attempts"
+    lacks "what this user may do" "$said" got:
+}
+# shellcheck disable=SC2016 # the gateway expands it
+ATTEMPT='got() { name=$1; shift; "$@" >/dev/null 2>&1 </dev/null && echo "got: $name"; true; }'
 
 # denied OBJECT METHOD ARGUMENTS: of an object that is there. ubusd hides an object from a user who
 # may call none of its methods.
@@ -60,6 +76,139 @@ test_persist_writes_the_engine_alone() {
     gw "ubus call uci revert '{\"config\": \"fastpath\"}'" >/dev/null
 }
 
+# @core
+test_a_shell_of_the_daemon_s_user_is_not_root_by_its_capability() {
+    local name shell daemon
+    shell=$(as_daemon "cat /proc/self/status")
+    daemon=$(gw "cat /proc/$(daemon_pid)/status")
+    for name in Uid Gid CapInh CapPrm CapEff CapBnd NoNewPrivs; do
+        same "$name" "$(grep "^$name:" <<<"$shell")" "$(grep "^$name:" <<<"$daemon")"
+    done
+    has "its capabilities" "$(grep ^CapBnd: <<<"$daemon")" 0000000000001000
+    attempts <<'END'
+got "root by setuid" setpriv --reuid=0 true
+got "root by su" busybox su -s /bin/sh -c true root
+got "another user" setpriv --reuid=suricata true
+got "group root" setpriv --regid=0 --clear-groups true
+got "a mount" busybox mount -t tmpfs none /mnt
+got "the root of another process" ls /proc/1/root/
+got "the memory of init" head -c 1 /proc/1/mem
+got "a device" mknod /tmp/e2e-device b 8 0
+got "a change of the hostname" busybox hostname e2e
+echo end of attempts
+END
+}
+
+# Methods that change the router or show secrets. ubusd hides objects from who may call no method.
+METHODS="uci get set add delete rename commit revert apply confirm rollback
+session create list grant get set login
+file read write exec list
+service set add list delete signal
+system reboot signal sysupgrade
+rc init
+rpc-sys password_set upgrade_start factory reboot
+luci setPassword setInitAction
+network restart add_dynamic
+network.interface up down remove
+container set
+log write
+fastpath.access login
+fastpath.change apply confirm rollback get check
+fastpath.wireless scan"
+
+# @core
+test_a_shell_of_the_daemon_s_user_is_not_root_by_ubus() {
+    local before
+    before=$(gw 'md5sum /etc/config/* /etc/passwd /etc/shadow')
+    attempts <<END
+echo "$METHODS" | while read -r object methods; do
+    for method in \$methods; do
+        said=\$(ubus call "\$object" "\$method" "{}" 2>&1)
+        case "\$said" in
+            *"ermission denied"* | *"Not found"*) ;;
+            *) echo "got: \$object \$method: \$said" ;;
+        esac
+    done
+done
+echo end of attempts
+END
+    # Its own four: none takes a name of a file or a program.
+    lacks "a file as a package" \
+        "$(as_daemon 'ubus call fastpath.config get '\''{"config": "../shadow"}'\')" values
+    # The event is public; what init scripts do on it is theirs.
+    as_daemon 'ubus call service event '\''{"type": "config.change",
+        "data": {"package": "../../tmp/e2e; touch /tmp/e2e-event"}}'\' >/dev/null
+    gw 'test ! -e /tmp/e2e-event'
+    same "the files" "$(gw 'md5sum /etc/config/* /etc/passwd /etc/shadow')" "$before"
+}
+
+# @core
+test_a_shell_of_the_daemon_s_user_is_not_root_by_files() {
+    # shellcheck disable=SC2016 # the gateway expands it
+    same "files that root runs or reads, and the daemon's user may write" "$(gw '
+        for at in /etc /bin /sbin /lib /usr /root /www /var/etc /var/spool/cron /var/run/rpcd; do
+            [ ! -e "$at" ] || echo "$at"
+        done | xargs -I@ find @/ -xdev ! -type l ! -type s \( -user fastpath -o -perm -0002 \
+            -o -group fastpath -perm -0020 \) 2>/dev/null')" ""
+    attempts <<'END'
+got "passwords" head -c 1 /etc/shadow
+got "the records of changes" grep -qs . /etc/fastpath/changes/*.json
+got "the sessions" grep -qs . /var/run/rpcd/sessions/*
+got "a new file in /etc" touch /etc/e2e-daemon
+got "a new init script" touch /etc/init.d/e2e-daemon
+got "another hook" touch /usr/libexec/platform/packet-steering.sh
+got "its own capabilities" touch /etc/capabilities/fastpathd.json
+got "rights on ubus" touch /usr/share/acl.d/e2e-daemon.json
+got "a program for crashes" tee /proc/sys/kernel/core_pattern
+got "a program for modules" tee /proc/sys/kernel/modprobe
+got "a program for events" tee /proc/sys/kernel/hotplug /sys/kernel/uevent_helper
+echo end of attempts
+END
+}
+
+# @core
+test_a_shell_of_the_daemon_s_user_is_not_root_by_signals_and_sockets() {
+    local pids
+    # shellcheck disable=SC2016 # the gateway expands it
+    pids=$(gw 'for name in procd ubusd rpcd uhttpd netifd dropbear suricata; do
+        busybox pidof "$name"; done' | xargs)
+    attempts <<END
+for pid in 1 $pids; do got "a signal to \$pid" kill -0 "\$pid"; done
+echo end of attempts
+END
+    # Of root's sockets in files only ubusd's and the log's are for everybody.
+    same "open sockets" "$(gw 'find /run/ /tmp/ /var/run/ -type s -user 0 -perm -0002 2>/dev/null' |
+        grep -vE '/(ubus[.]sock|log|dns-resolver)$' | sort -u)" ""
+}
+
+# It may change the rules of nftables, but nft reads and writes files with its rights.
+# @core
+test_a_shell_of_the_daemon_s_user_is_not_root_by_nft() {
+    attempts <<'END'
+nft list tables >/dev/null || echo "got: no rules, so this test says nothing"
+got "passwords" nft -c -f /etc/shadow
+got "an included file" nft -c "include \"/etc/shadow\""
+nft -c -f /etc/shadow 2>&1 | grep -q root: && echo "got: a line of the passwords"
+got "a name space" busybox unshare -n true
+echo end of attempts
+END
+}
+
+# @core
+test_the_user_of_rule_updates_reaches_nothing_of_the_daemon() {
+    local by="setpriv --reuid=fastpath-rules --regid=fastpath-rules --init-groups --no-new-privs"
+    attempts "$by --bounding-set=-all --inh-caps=-all" <<'END'
+got "the configuration" ubus call fastpath.config get "{\"config\": \"fastpath\"}"
+got "the doctor" ubus call fastpath.doctor run
+got "an event" ubus call service event "{\"type\": \"fastpath.cpu\"}"
+got "the CPU plan" touch /var/run/fastpath/cpu.plan
+got "the overlay of Suricata" touch /var/run/fastpath/ips/suricata.yaml
+got "the rules of nftables" nft list tables
+got "a signal to the daemon" sh -c "kill -0 \$(busybox pidof fastpathd)"
+echo end of attempts
+END
+}
+
 # sets: inheritable, permitted, effective, bounding, ambient.
 no_capabilities() {
     local name
@@ -88,8 +237,8 @@ test_a_rule_update_has_no_capabilities() {
     trap "restore_fetcher $at" EXIT
     gw "cat >$at.new && chmod +x $at.new && mv $at.new $at && /etc/init.d/fastpathd restart" <<'END'
 #!/bin/sh
-cat /proc/self/status >/var/lib/fastpath/download.status
-cat /proc/$PPID/status >/var/lib/fastpath/updater.status
+cat /proc/self/status >/var/lib/fastpath/rules/download.status
+cat /proc/$PPID/status >/var/lib/fastpath/rules/updater.status
 exit 4
 END
     configure <<END
@@ -108,13 +257,18 @@ config rules 'lab'
 END
     soon 5 engine_is flowtable
     same "started" "$(said .started update-rules)" true
-    soon 30 gw 'test -s /var/lib/fastpath/updater.status'
-    has "who started it" "$(gw head -n 1 /var/lib/fastpath/updater.status)" fastpath-rules
-    no_capabilities "$(gw cat /var/lib/fastpath/updater.status)" updater
-    no_capabilities "$(gw cat /var/lib/fastpath/download.status)" download
-    # The daemon itself keeps the one that it needs.
-    has "the daemon" "$(gw "grep CapAmb /proc/$(daemon_pid)/status")" 0000000000001000
-    gw 'rm /var/lib/fastpath/*.status'
+    soon 30 gw 'test -s /var/lib/fastpath/rules/updater.status'
+    has "who started it" "$(gw head -n 1 /var/lib/fastpath/rules/updater.status)" fastpath-rules
+    no_capabilities "$(gw cat /var/lib/fastpath/rules/updater.status)" updater
+    no_capabilities "$(gw cat /var/lib/fastpath/rules/download.status)" download
+    # Neither root nor the daemon's user.
+    same "its user" \
+        "$(gw grep ^Uid: /var/lib/fastpath/rules/download.status | cut -f 2- | tr '\t' ' ')" \
+        "$(gw id -u fastpath-rules | sed 's/.*/& & & &/')"
+    # The daemon itself keeps the one that it needs, and no program inherits it by default.
+    has "the daemon" "$(gw "grep CapEff /proc/$(daemon_pid)/status")" 0000000000001000
+    has "the daemon" "$(gw "grep CapAmb /proc/$(daemon_pid)/status")" 0000000000000000
+    gw 'rm /var/lib/fastpath/rules/*.status'
 }
 
 # Its init script names PATH; it does not depend on that.

@@ -3,6 +3,7 @@
 //! `xdp-generic`), and disables VLAN stripping for XDP. They stay attached when the process ends:
 //! links are pinned in the folder, by hook, switch and device; for a clsact the program is pinned
 //! there as a record.
+#![expect(unsafe_code, reason = "names of devices come from the C library")]
 
 use std::error::Error;
 use std::ffi::CStr;

@@ -65,6 +65,7 @@ fn message(ifindex: u32, handle: u32, parent: u32) -> Vec<u8> {
 }
 
 #[cfg(test)]
+#[expect(unsafe_code, reason = "the tests run in a network namespace of their own")]
 mod tests {
     use std::process::Command;
 

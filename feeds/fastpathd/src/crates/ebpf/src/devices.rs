@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Chooses the hook of the devices of a gateway, says why, and attaches: native XDP at all of them
 //! or at none, otherwise TCX, otherwise clsact. Also the map of devices that XDP may send to.
+#![expect(unsafe_code, reason = "names of devices come from the C library")]
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The calls of bpf(2) that read and write entries of maps, singly and in batches. Those for
 //! programs and links are in `sys.rs`.
+#![expect(unsafe_code, reason = "the bpf system call has no safe form")]
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};

@@ -4,6 +4,7 @@
 //! bytes in network order, others the machine's.
 //!
 //! No type has padding: all of its bytes are given to the kernel.
+#![expect(unsafe_code, reason = "the types are those of the kernel program")]
 
 use aya::Pod;
 

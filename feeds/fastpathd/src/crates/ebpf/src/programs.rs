@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Loads the object that `bpf/build` makes into the kernel and pins its programs and maps: when it
 //! is loaded again, and which maps are adopted or replaced. Also the call of the heartbeat program.
+#![expect(unsafe_code, reason = "the resolution of this clock has no safe form")]
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};

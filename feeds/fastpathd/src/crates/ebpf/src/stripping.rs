@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Devices that strip VLAN tags on receive (`rxvlan` of ethtool): TC finds the tag in the metadata
 //! of the packet, XDP does not see it.
+#![expect(unsafe_code, reason = "the ioctl has no safe form")]
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The calls of bpf(2) for pinned programs and links: open, pin, attach, replace, detach, run.
 //! Those for entries of maps are in `elements.rs`.
+#![expect(unsafe_code, reason = "the bpf system call has no safe form")]
 
 use std::ffi::CString;
 use std::io;

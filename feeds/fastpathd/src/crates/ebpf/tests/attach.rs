@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! `fastpath-bpf` on devices in a separate namespace: the programs it attaches, replaces, keeps.
-
+#![expect(unsafe_code, reason = "the test runs in a network namespace of its own")]
 #![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 use std::path::PathBuf;

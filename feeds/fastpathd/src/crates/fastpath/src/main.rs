@@ -31,6 +31,7 @@ fn program(started: &OsStr) -> Option<Program> {
     named.or_else(|| fastpath_rpcd::links().any(|name| link == name).then_some(Program::Rpcd))
 }
 
+#[expect(unsafe_code, reason = "sets the environment before any thread starts")]
 fn main() -> ExitCode {
     // SAFETY: this is the first thing done, and only later does anything start a thread.
     unsafe { launch::ensure_path() };

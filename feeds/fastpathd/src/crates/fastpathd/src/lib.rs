@@ -128,6 +128,9 @@ fn check(files: &[PathBuf], json: bool) -> ExitCode {
 
 fn start(paths: daemon::Paths, verbose: bool) -> ExitCode {
     sys::log::start(verbose);
+    if let Err(error) = launch::withhold_capabilities() {
+        log::warn!("keeping capabilities from other programs: {error}");
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let ended = runtime
         .and_then(|runtime| tokio::task::LocalSet::new().block_on(&runtime, daemon::run(paths)));

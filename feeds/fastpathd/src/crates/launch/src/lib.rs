@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! `PATH` of our programs, and how they start others without capabilities. Deadlines are in
-//! `supervise.rs`; limits of memory and CPU time in crate `plugin`, `process.rs`.
+//! `PATH` of our programs, and which of the programs they start inherit `CAP_NET_ADMIN`: none
+//! unless named. Deadlines are in `supervise.rs`; limits of memory and CPU time in crate `plugin`,
+//! `process.rs`.
 
 mod supervise;
 
@@ -10,7 +11,8 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, clear_ambient_capability_set, set_capabilities, set_no_new_privs,
+    CapabilitySet, CapabilitySets, clear_ambient_capability_set,
+    configure_capability_in_ambient_set, set_capabilities, set_no_new_privs,
 };
 
 pub use supervise::{Piece, Stopped, supervise};
@@ -23,6 +25,7 @@ pub const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 ///
 /// # Safety
 /// No other thread has been started: a thread may read the environment at any time.
+#[expect(unsafe_code, reason = "the environment belongs to all threads")]
 pub unsafe fn ensure_path() {
     if lacks_path(std::env::var_os("PATH").as_deref()) {
         // SAFETY: the caller vouches for being alone.
@@ -34,8 +37,35 @@ fn lacks_path(path: Option<&OsStr>) -> bool {
     path.is_none_or(OsStr::is_empty)
 }
 
+/// Keeps the capabilities of this process from the programs it starts: the ambient ones, which
+/// any program inherits that runs as a user other than root. Call it before the first thread
+/// starts, since each thread has a set of its own. `with_net_admin` is the exception.
+///
+/// # Errors
+/// The kernel knows no ambient capabilities; then there are none to inherit.
+pub fn withhold_capabilities() -> io::Result<()> {
+    Ok(clear_ambient_capability_set()?)
+}
+
+/// Starts the program with `CAP_NET_ADMIN`, if this process may pass it on. Only for programs of
+/// the router itself that change its network, and that read data of no other machine.
+#[expect(unsafe_code, reason = "a step between fork and exec")]
+pub fn with_net_admin(command: &mut Command) -> &mut Command {
+    // SAFETY: between fork and exec only async-signal-safe calls may be made; `pass_on_net_admin`
+    // makes one system call and allocates nothing.
+    unsafe { command.pre_exec(pass_on_net_admin) }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the form of a step before exec")]
+fn pass_on_net_admin() -> io::Result<()> {
+    // Fails without a jail. Root's programs have all capabilities there.
+    let _ = configure_capability_in_ambient_set(CapabilitySet::NET_ADMIN, true);
+    Ok(())
+}
+
 /// Starts the program without capabilities and without means to get any: neither a file's
-/// capabilities nor a set-user-ID bit counts. Without this it inherits the ambient ones.
+/// capabilities nor a set-user-ID bit counts.
+#[expect(unsafe_code, reason = "a step between fork and exec")]
 pub fn without_capabilities(command: &mut Command) -> &mut Command {
     // SAFETY: between fork and exec only async-signal-safe calls may be made; `drop_capabilities`
     // makes system calls and allocates nothing.
@@ -53,6 +83,11 @@ fn drop_capabilities() -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
+    use rustix::process::Uid;
+    use rustix::thread::{set_keep_capabilities, set_thread_res_uid};
+
     use super::*;
 
     #[test]
@@ -87,5 +122,46 @@ mod tests {
         }
         assert_eq!(line(&bare, "NoNewPrivs"), "1");
         assert_eq!(line(&bare, "CapAmb"), "0000000000000000");
+    }
+
+    const NET_ADMIN: &str = "0000000000001000";
+
+    /// Runs `test` in a thread with the user and capabilities that ujail gives the daemon.
+    fn as_the_daemon(test: impl FnOnce() + Send + 'static) {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: needs root");
+            return;
+        }
+        let run = move || {
+            let (nobody, one) = (Uid::from_raw(65534), CapabilitySet::NET_ADMIN);
+            set_keep_capabilities(true).unwrap();
+            set_thread_res_uid(nobody, nobody, nobody).unwrap();
+            let sets = CapabilitySets { effective: one, permitted: one, inheritable: one };
+            set_capabilities(None, sets).unwrap();
+            configure_capability_in_ambient_set(one, true).unwrap();
+            test();
+        };
+        thread::spawn(run).join().unwrap();
+    }
+
+    #[test]
+    fn only_a_named_program_inherits_a_capability() {
+        as_the_daemon(|| {
+            let cat = || {
+                let mut cat = Command::new("cat");
+                cat.arg("/proc/self/status");
+                cat
+            };
+            assert_eq!(line(&status(&mut cat()), "CapEff"), NET_ADMIN, "ujail's set is inherited");
+            withhold_capabilities().unwrap();
+            for set in ["CapPrm", "CapEff", "CapAmb"] {
+                assert_eq!(line(&status(&mut cat()), set), "0000000000000000", "{set}");
+            }
+            let named = status(with_net_admin(&mut cat()));
+            for set in ["CapPrm", "CapEff", "CapAmb"] {
+                assert_eq!(line(&named, set), NET_ADMIN, "{set}");
+            }
+            assert_eq!(line(&status(&mut cat()), "CapEff"), "0000000000000000", "afterwards");
+        });
     }
 }

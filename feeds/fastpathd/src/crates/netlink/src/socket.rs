@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Opens a netlink socket: protocol, port, options, receive timeout and buffer, datagrams of 64 KiB
 //! from the kernel alone.
+#![expect(unsafe_code, reason = "options of netlink sockets have no safe form")]
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};

@@ -2,6 +2,7 @@
 //! Limits of programs that run as root for a call: time (`LONGEST` is 25 s) and as much on a CPU,
 //! bytes of output, address space of half the memory (64 to 512 MiB), no core. They are killed if
 //! the call ends first.
+#![expect(unsafe_code, reason = "limits are set between fork and exec")]
 
 use std::io;
 use std::os::unix::process::CommandExt;

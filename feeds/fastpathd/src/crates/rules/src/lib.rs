@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Rule sets for Suricata, from their sources to one tested file.
 //!
-//! The program `fastpath-rules` does one thing and ends: fastpathd starts it as its own user, a
-//! person may too. It reads a [`Request`] and answers a [`State`]. All that comes from outside
-//! is hostile until shown otherwise: downloads have limits of size and time, archives are read
+//! The program `fastpath-rules` carries out updates: for fastpathd over a socket, as a user of its
+//! own (`serve`), or once for a person (`update`). An update reads a [`Request`] and answers a
+//! [`State`]. All that comes from outside is hostile until shown otherwise: downloads have limits of size and time, archives are read
 //! as streams and never written out under names of their own, and rules come into force only
 //! after Suricata itself has loaded them.
 
@@ -21,6 +21,7 @@ mod request;
 mod restore;
 mod rule;
 mod select;
+mod serve;
 mod settings;
 mod state;
 mod store;

@@ -4,6 +4,7 @@
 
 use std::process::ExitCode;
 
+#[expect(unsafe_code, reason = "sets the environment before any thread starts")]
 fn main() -> ExitCode {
     // SAFETY: this is the first thing done, and only later does anything start a thread.
     unsafe { launch::ensure_path() };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! The program `fastpath-rules`: its commands `update`, `rollback` and `status`, exit codes,
-//! default store, progress and result as lines of JSON.
+//! The program `fastpath-rules`: its commands `update`, `serve`, `rollback` and `status`, exit
+//! codes, default store, progress and result as lines of JSON.
 
 use std::error::Error;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -17,6 +17,7 @@ use crate::{
 };
 
 const USAGE: &str = "usage: fastpath-rules update < REQUEST.json
+       fastpath-rules serve SOCKET
        fastpath-rules rollback [STORE]
        fastpath-rules status [STORE]
 STORE is a folder, /var/lib/fastpath/rules by default.";
@@ -30,7 +31,11 @@ const MOST_REQUEST: u64 = 4 * 1024 * 1024;
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut args = args.into_iter().skip(1);
     let verb = args.next().unwrap_or_default();
-    let store = args.next().map_or_else(|| PathBuf::from(STORE), PathBuf::from);
+    let argument = args.next();
+    if verb == "serve" {
+        return serve(argument.as_deref());
+    }
+    let store = argument.map_or_else(|| PathBuf::from(STORE), PathBuf::from);
     let done = match verb.to_str() {
         Some("update") => update(),
         Some("rollback") => rollback(&store),
@@ -69,6 +74,20 @@ fn update() -> Result<ExitCode, Box<dyn Error>> {
     };
     let state = crate::update(&request, &mut context);
     Ok(report(&state, "result"))
+}
+
+fn serve(socket: Option<&OsStr>) -> ExitCode {
+    let Some(socket) = socket else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(4);
+    };
+    match crate::serve::serve(Path::new(socket)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("fastpath-rules: {}: {error}", socket.display());
+            ExitCode::from(4)
+        }
+    }
 }
 
 fn rollback(root: &Path) -> Result<ExitCode, Box<dyn Error>> {

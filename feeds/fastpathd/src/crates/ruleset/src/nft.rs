@@ -4,7 +4,7 @@
 use std::future::Future;
 use std::io;
 use std::path::PathBuf;
-use std::process::{Output, Stdio};
+use std::process::{Command as Program, Output, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -82,8 +82,10 @@ impl NftCommand {
     }
 
     async fn call_unbounded(&self, args: &[&str], input: &str) -> io::Result<Output> {
-        let mut child = Command::new(&self.program)
-            .args(args)
+        let mut program = Program::new(&self.program);
+        // It changes the kernel's rules, and its input is ours.
+        launch::with_net_admin(program.args(args));
+        let mut child = Command::from(program)
             // Its messages are compared and shown, so they must be in one language.
             .env("LC_ALL", "C")
             .stdin(Stdio::piped())

@@ -3,7 +3,7 @@
 //!
 //! Needs root, iproute2 and a kernel with flowtables (the lab's gateway); skipped otherwise,
 //! saying so.
-
+#![expect(unsafe_code, reason = "the test runs in a network namespace of its own")]
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail anywhere")]
 
 use std::future::Future;

@@ -2,7 +2,7 @@
 //! The watcher against the running kernel, in a network namespace of its own.
 //!
 //! Needs root and iproute2; skipped otherwise, saying so.
-
+#![expect(unsafe_code, reason = "the test runs in a network namespace of its own")]
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail anywhere")]
 
 use std::future::Future;

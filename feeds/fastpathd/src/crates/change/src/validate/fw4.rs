@@ -5,6 +5,10 @@
 //! It runs as root and quotes its input: its errors are logged in part and never answered. Of its
 //! warnings one kind is answered: that it ignores a section, which is a success for it. These
 //! messages quote nothing but options.
+#![expect(
+    unsafe_code,
+    reason = "the program gets a mount namespace of its own between fork and exec"
+)]
 
 use std::ffi::CString;
 use std::fs;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! A network namespace of a thread's own, and connections over its loopback.
+#![expect(unsafe_code, reason = "the test runs in a network namespace of its own")]
 
 use std::io::Write;
 use std::net::UdpSocket;

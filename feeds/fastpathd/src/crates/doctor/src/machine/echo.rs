@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! One ICMP echo that must not be fragmented: packet, time to wait, and which errors mean that it
 //! was too large. The sizes are chosen in `pmtu.rs`.
+#![expect(unsafe_code, reason = "rustix has no raw sockets of this form")]
 
 use std::io;
 use std::mem::{size_of, zeroed};

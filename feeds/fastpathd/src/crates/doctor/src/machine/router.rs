@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The router that this program runs on: limits of time and output for programs it runs, and the
 //! timeout of calls on ubus.
+#![expect(unsafe_code, reason = "the umask is set between fork and exec")]
 
 use std::cell::OnceCell;
 use std::io;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Hashes of passwords with `crypt(3)` of the system's library. The list of common passwords is in
 //! `facts/system.rs`.
+#![expect(unsafe_code, reason = "crypt is a function of the C library")]
 
 use std::ffi::{CStr, CString, c_char};
 

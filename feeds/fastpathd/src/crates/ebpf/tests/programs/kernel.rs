@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! The programs, loaded into this machine's kernel and run there on single packets.
+#![expect(unsafe_code, reason = "the bpf system call has no safe form")]
 
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};

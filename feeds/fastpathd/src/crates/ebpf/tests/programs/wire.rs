@@ -2,6 +2,7 @@
 //! Frames through virtual Ethernet, with the object attached at TC as the product does it. A packet
 //! socket makes frames that a test run cannot: checksums left to the hardware, packets to be
 //! segmented. The kernel itself finds the outer tag, redirects, and reports what came out.
+#![expect(unsafe_code, reason = "packet sockets with auxiliary data have no safe form")]
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::Command;

@@ -113,8 +113,10 @@ pub(crate) async fn set(request: &AttachRequest) -> Result<AttachOutcome, Progra
 
 /// Runs the loader; its report about the devices.
 async fn report(loader: &str, arguments: &[&str]) -> Result<Value, LoaderError> {
-    let mut command = tokio::process::Command::new(loader);
-    command.args(arguments).env("LC_ALL", "C").stdin(Stdio::null()).kill_on_drop(true);
+    let mut command = Command::new(loader);
+    launch::with_net_admin(command.args(arguments));
+    let mut command = tokio::process::Command::from(command);
+    command.env("LC_ALL", "C").stdin(Stdio::null()).kill_on_drop(true);
     let ended = tokio::time::timeout(PATIENCE, command.output()).await;
     let output = ended.map_err(|_| LoaderError::Timeout)?.map_err(LoaderError::Run)?;
     if !output.status.success() {
@@ -130,7 +132,7 @@ async fn report(loader: &str, arguments: &[&str]) -> Result<Value, LoaderError> 
 /// Detaches all programs, and waits for it.
 pub(crate) fn clear() {
     if Path::new(FOLDER).exists()
-        && let Err(error) = Command::new(LOADER).arg("set").output()
+        && let Err(error) = launch::with_net_admin(Command::new(LOADER).arg("set")).output()
     {
         log::error!("detaching the eBPF programs: {error}");
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Network namespace, addresses, nft rules and sysctls of the recording, and the dump of its
 //! conntrack table to a file.
+#![expect(unsafe_code, reason = "it runs in a network namespace of its own")]
 
 use std::io::Write;
 use std::path::Path;

@@ -6,7 +6,7 @@
 //! ```
 //! The gateway is the thread that made it; programs started there (`ip`, `nft`) run in its
 //! namespace.
-
+#![expect(unsafe_code, reason = "the test runs in a network namespace of its own")]
 #![expect(clippy::unwrap_used, reason = "a test may fail anywhere")]
 
 use std::fs;

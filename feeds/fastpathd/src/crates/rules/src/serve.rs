@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Carries out the updates that the daemon asks for: a socket for its own group, one update at a
+//! time, each in a process without capabilities. The request is what the daemon writes, the output
+//! what it reads.
+
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+/// Answers requests on this socket for ever.
+///
+/// # Errors
+/// The socket cannot be made.
+pub(crate) fn serve(socket: &Path) -> io::Result<()> {
+    match fs::remove_file(socket) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let listener = UnixListener::bind(socket)?;
+    fs::set_permissions(socket, Permissions::from_mode(0o660))?;
+    for connection in listener.incoming() {
+        if let Err(error) = connection.and_then(answer) {
+            eprintln!("fastpath-rules: an update could not be run: {error}");
+        }
+    }
+    Ok(())
+}
+
+/// Runs one update to its end. The connection closes with it.
+fn answer(connection: UnixStream) -> io::Result<()> {
+    let request = OwnedFd::from(connection.try_clone()?);
+    // This very program, even if the file has been replaced; its name selects its function.
+    let mut update = Command::new("/proc/self/exe");
+    update.arg0("fastpath-rules").arg("update").stdin(request).stdout(OwnedFd::from(connection));
+    launch::without_capabilities(&mut update).status().map(|_| ())
+}
