@@ -2,7 +2,6 @@
 //! Secrets in UCI values and sections, masked before they leave the router. The list of secret
 //! options is in `crates/config/src/secret.rs`; of an interface only options on a list are shown.
 
-use config::secret::masked_text;
 pub(crate) use config::secret::{MASK, has_mask, is_secret};
 
 use ::uci::{Section, Setting};
@@ -39,7 +38,7 @@ pub(crate) fn is_hidden(kind: &str, option: &str) -> bool {
 /// A value as it may be shown. The text of a secret is never part of it, nor its length.
 pub(crate) fn masked(kind: &str, option: &str, setting: &Setting) -> Setting {
     let shown = |text: &String| {
-        if is_hidden(kind, option) { MASK.to_owned() } else { masked_text(text) }
+        if is_hidden(kind, option) { MASK.to_owned() } else { config::secret::shown(option, text) }
     };
     match setting {
         Setting::Text(text) => Setting::Text(shown(text)),
@@ -67,6 +66,15 @@ mod tests {
         let list = Setting::List(vec!["a".into(), "bb".into()]);
         assert_eq!(masked("", "key", &list), Setting::List(vec![MASK.into(), MASK.into()]));
         assert_eq!(masked("bridge-vlan", "ports", &list), list);
+    }
+
+    /// A text that only resembles a URL, or has several in it, may have a password anywhere.
+    #[test]
+    fn a_url_with_a_mistake_in_it_is_masked_whole() {
+        for url in ["ann:geheim@rules.example/x", "https://a/ https://ann:geheim@b.example/"] {
+            let shown = masked("source", "url", &Setting::Text(url.to_owned()));
+            assert_eq!(shown, Setting::Text(MASK.into()), "{url}");
+        }
     }
 
     /// With a list of secret options alone, those of a protocol that it does not know are shown.
