@@ -152,6 +152,16 @@ test_the_option_of_rpcd_s_login_is_acted_upon() {
     rm -r /usr/share/rpcd
 }
 
+test_a_start_closes_the_login_that_an_upgrade_of_rpcd_has_opened() {
+    mkdir -p /usr/share/rpcd/acl.d
+    : >/usr/share/rpcd/acl.d/fastpath-access.json
+    login_by "" >/dev/null
+    : >/tmp/programs
+    started
+    noted "fastpath-rpcd login close" || fail "not closed: $(cat /tmp/programs)"
+    rm -r /usr/share/rpcd
+}
+
 test_netifd_finds_the_hook() {
     started
     [ "$(readlink "$HOOK")" = /usr/libexec/fastpath/packet-steering.sh ] || fail "no hook"

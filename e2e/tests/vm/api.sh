@@ -5,6 +5,29 @@
 # code ANSWER: the ubus status, or the error's code.
 code() { jq -c '.error.code // .result[0]' <<<"$1"; }
 
+# guess BROWSER PASSWORD: the answer to a login as viewer, with a browser's token.
+guess() {
+    rpc "$NOBODY" fastpath.access login \
+        "{\"username\": \"viewer\", \"password\": \"$2\", \"browser\": \"$1\"}"
+}
+
+test_a_browser_of_the_owner_is_not_kept_out() {
+    local token
+    gw rm -f /var/run/fastpath-access.json
+    token=$(guess "" look | jq -r '.result[1].browser')
+    same "length of its token" "${#token}" 97
+    # As after twenty guesses of others: a minute for the next one.
+    # shellcheck disable=SC2016 # the gateway expands it
+    gw 'read -r up _ </proc/uptime
+        echo "{\"names\": {\"viewer\": {\"failures\": 20, \"last_ms\": ${up%.*}000}}}" \
+            >/var/run/fastpath-access.json'
+    has "the answer to others" "$(guess "" look)" '"wait"'
+    has "the answer to a wrong password" "$(guess "$token" wrong)" '"denied"'
+    has "the answer to the owner" "$(guess "$token" look)" ubus_rpc_session
+    has "the answer to others afterwards" "$(guess "" look)" '"wait"'
+    gw rm -f /var/run/fastpath-access.json
+}
+
 # @core
 test_login() {
     local answer

@@ -48,9 +48,9 @@ test_daemon_gone() {
 # given HASH NAME: an account with that password; an empty hash does not count as one.
 given() { gw "sed -i 's|^$2:[^:]*:|$2:$1:|' /etc/shadow"; }
 
-# passwords SESSION: the doctor's finding on them for that caller.
-passwords() {
-    rpc "$1" fastpath.doctor run '{"checks": ["system-password"], "sample_ms": 0}' |
+# shown SESSION ID: the doctor's finding for that caller.
+shown() {
+    rpc "$1" fastpath.doctor run "{\"checks\": [\"$2\"], \"sample_ms\": 0}" |
         jq -c '.result[1].findings'
 }
 
@@ -63,10 +63,10 @@ test_passwords() {
     given "" viewer
     finds system-password error viewer
     # A viewer does not learn which account to try.
-    found=$(passwords "$viewer")
+    found=$(shown "$viewer" system-password)
     has "the viewer's answer" "$found" '"severity":"unknown"'
     lacks "the viewer's answer" "$found" '/etc/shadow'
-    has "root's answer" "$(passwords "$root")" '"severity":"error"'
+    has "root's answer" "$(shown "$root" system-password)" '"severity":"error"'
     same "the path to a host, for the viewer" \
         "$(rpc "$viewer" fastpath.doctor pmtu '{"target": "192.0.2.1"}' | jq .error.code)" -32002
     given "$(openssl passwd -6 viewer)" viewer
@@ -74,6 +74,28 @@ test_passwords() {
     finds system-password warning root
     kept
     well system-password
+}
+
+# @finds:system-sessions @finds:system-login
+test_logins_to_the_web() {
+    local viewer root
+    viewer=$(session viewer look)
+    root=$(session root fastpath)
+    well system-sessions
+    well system-login
+    keep /etc/config/rpcd /usr/share/rpcd/acl.d/unauthenticated.json
+    # The last section is the viewer's.
+    gw "printf '\tlist read luci-base\n' >>/etc/config/rpcd"
+    finds system-sessions warning viewer
+    has "root's answer" "$(shown "$root" system-sessions)" '"severity":"warning"'
+    has "the viewer's answer" "$(shown "$viewer" system-sessions)" '"severity":"unknown"'
+    # As an upgrade of rpcd's package does.
+    gw /usr/libexec/fastpath-rpcd login open
+    finds system-login warning "session login"
+    gw /usr/libexec/fastpath-rpcd login close
+    kept
+    well system-sessions
+    well system-login
 }
 
 # health_tells CODE LEVEL, health_is_silent_about CODE: of the daemon's own findings.

@@ -60,25 +60,44 @@ export class Fastpath {
 /** An hour, like LuCI's: long enough to come back to a hidden tab. */
 const SESSION_S = 3600;
 
+/** A login: the session, and the router's token for the next login of that name here. */
+export interface Login {
+  session: string;
+  /** The router throttles attempts with it apart from everybody else's; older ones have none. */
+  browser: string | undefined;
+}
+
 /**
  * Logs in, makes the new session the one of later calls, and answers it.
  *
+ * @param browser the token of an earlier login of that name in this browser
  * @throws {Fault} `denied` for a wrong name or password, `slowed` after too many of them
  */
-export async function logIn(ubus: Ubus, username: string, password: string): Promise<string> {
+export async function logIn(
+  ubus: Ubus,
+  username: string,
+  password: string,
+  browser?: string,
+): Promise<Login> {
   ubus.session = NULL_SESSION;
   const args = { username, password, timeout: SESSION_S };
-  const reply = await ask(ubus, args);
+  const reply = await ask(ubus, args, browser);
   const session = reply['ubus_rpc_session'];
   if (typeof session !== 'string') throw new Fault('failed', 'login: no session');
   ubus.session = session;
-  return session;
+  const token = reply['browser'];
+  return { session, browser: typeof token === 'string' ? token : undefined };
 }
 
 /** The login that counts wrong passwords; rpcd's own on a router that does not have it. */
-async function ask(ubus: Ubus, args: object): Promise<Record<string, unknown>> {
+async function ask(
+  ubus: Ubus,
+  args: object,
+  browser: string | undefined,
+): Promise<Record<string, unknown>> {
   try {
-    return admitted(await ubus.call('fastpath.access', 'login', args));
+    const own = browser === undefined ? args : { ...args, browser };
+    return admitted(await ubus.call('fastpath.access', 'login', own));
   } catch (fault) {
     // Not there, or (to uhttpd the same as no session) granted to nobody.
     const missing = fault instanceof Fault && ['absent', 'session', 'gone'].includes(fault.kind);

@@ -229,7 +229,7 @@ export interface Edit {
    */
   id?: string | null;
   /**
-   * for `add` and `set`: options; null, an empty text or list removes one. "•••" for a secret keeps it; at most 4096 bytes a text
+   * for `add` and `set`: options; null, an empty text or list removes one. "•••" keeps the value, as for a secret; at most 4096 bytes a text
    */
   values?: {
     [k: string]: Setting | (null | number | boolean);

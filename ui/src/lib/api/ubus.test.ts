@@ -96,10 +96,11 @@ describe('logIn', () => {
   it('asks without a session and keeps the new one', async () => {
     const { ubus, asked } = router(login);
     ubus.session = 'old';
-    const session = await logIn(ubus, 'root', 'secret');
+    const { session, browser } = await logIn(ubus, 'root', 'secret');
     expect(asked[0]?.params[0]).toBe(NULL_SESSION);
     expect(asked[0]?.params[3]).toMatchObject({ username: 'root', password: 'secret' });
     expect(session).toBe('aac174533f5a3989995e0ea5e1a09813');
+    expect(browser).toBeUndefined();
     expect(ubus.session).toBe(session);
   });
 

@@ -7,6 +7,8 @@ import { logIn } from '../api/fastpath';
 import { NULL_SESSION, type Ubus } from '../api/ubus';
 
 const STORED = 'fastpath.session';
+/** With the user's name after it: the token by which the router knows this browser again. */
+const BROWSER = 'fastpath.browser.';
 
 interface Stored {
   session: string;
@@ -30,6 +32,7 @@ export class Session {
     private readonly ubus: Ubus,
     given: string | undefined,
     private readonly storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>,
+    private readonly lasting: Pick<Storage, 'getItem' | 'setItem'>,
   ) {
     this.embedded = given !== undefined;
     const stored = given === undefined ? this.restore() : { session: given, user: '' };
@@ -37,7 +40,9 @@ export class Session {
   }
 
   async logIn(user: string, password: string): Promise<void> {
-    const session = await logIn(this.ubus, user, password);
+    const known = this.lasting.getItem(BROWSER + user) ?? undefined;
+    const { session, browser } = await logIn(this.ubus, user, password, known);
+    if (browser !== undefined) this.lasting.setItem(BROWSER + user, browser);
     this.storage.setItem(STORED, JSON.stringify({ session, user } satisfies Stored));
     this.enter({ session, user });
   }

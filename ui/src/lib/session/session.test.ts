@@ -22,20 +22,25 @@ class Router {
   access = true;
   /** Sessions that were ended on it. */
   ended: string[] = [];
-  call(_: string, method: string) {
+  /** Arguments of the last login. */
+  login: object = {};
+  call(_: string, method: string, args: object) {
+    if (method === 'login') this.login = args;
     if (method === 'destroy') this.ended.push(this.session);
-    if (method === 'login') return Promise.resolve({ ubus_rpc_session: 'abc', acls: {} });
+    if (method === 'login') return Promise.resolve({ ubus_rpc_session: 'abc', browser: 'token' });
     if (method === 'access') return Promise.resolve({ access: this.access });
     return Promise.reject(new Fault('unreachable', 'no answer'));
   }
 }
 
 let store: Store;
+let lasting: Store;
 let router: Router;
-const open = (given?: string) => new Session(router as unknown as Ubus, given, store);
+const open = (given?: string) => new Session(router as unknown as Ubus, given, store, lasting);
 
 beforeEach(() => {
   store = new Store();
+  lasting = new Store();
   router = new Router();
 });
 
@@ -54,6 +59,18 @@ describe('Session', () => {
     expect(router.session).toBe(NULL_SESSION);
     expect(store.items.size).toBe(0);
     expect(open().active).toBe(false);
+  });
+
+  it('shows the router, at the next login of that name, that it has been here', async () => {
+    const session = open();
+    await session.logIn('root', 'secret');
+    expect(router.login).not.toHaveProperty('browser');
+    await session.logOut();
+    await open().logIn('viewer', 'secret');
+    expect(router.login).not.toHaveProperty('browser');
+    await open().logIn('root', 'secret');
+    expect(router.login).toMatchObject({ username: 'root', browser: 'token' });
+    expect([...lasting.items.values()].join()).not.toContain('secret');
   });
 
   it('knows an expired session from a logout', async () => {

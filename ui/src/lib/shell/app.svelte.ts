@@ -43,7 +43,7 @@ export class App {
     this.root = root;
     this.ubus = new Ubus({ url: options.ubusUrl ?? '/ubus', pace: new RequestPace() });
     this.api = new Fastpath(this.ubus);
-    this.session = new Session(this.ubus, options.session, sessionStorage);
+    this.session = new Session(this.ubus, options.session, sessionStorage, localStorage);
     this.live = new Live(this.api, () => this.session.expire());
     this.route = new Route(window, options.base);
     this.theme = new Theme(options.dark, localStorage);

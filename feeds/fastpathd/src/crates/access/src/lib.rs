@@ -4,9 +4,11 @@
 //! rpcd's own `session login` answers as fast as it is asked, and anybody who reaches the router's
 //! page may ask it. [`OBJECT`] asks it on behalf of the page, and counts failed logins: after a
 //! few wrong passwords it refuses for a while without asking, longer with each one. See
-//! [`LoginThrottle`] for how long, and for why nobody is locked out. A user on the router itself
-//! calls `session login` on the bus, or needs no session: they are never refused.
+//! [`LoginThrottle`] for how long, and for why nobody is locked out. A browser in which the user has
+//! logged in before is counted apart. A user on the router itself calls `session login` on the bus,
+//! or needs no session: they are never refused.
 
+mod browser;
 mod crypt;
 mod journal;
 mod login;
@@ -17,4 +19,4 @@ mod throttle;
 pub use login::OBJECT;
 pub use record::{Record, RecordError};
 pub use rpcd_acl::login_grant;
-pub use throttle::{Failures, LoginThrottle};
+pub use throttle::{Client, Failures, LoginThrottle};

@@ -2,22 +2,26 @@
 //! Methods `login` and `hash` of `fastpath.access`: arguments, answers, the refusals `denied` and
 //! `wait` with their seconds, and the shortest and longest password of an account.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use plugin::{BusError, Call, Map, Method, Object, Refusal, Sample, map};
 use serde_json::{Value, json};
 use ubus::Status;
 
+use crate::browser::{KEY, Key};
 use crate::journal;
 use crate::record::Record;
+use crate::throttle::Client;
 
 /// The shortest password that is taken for an account.
 const SHORTEST: usize = 8;
 /// The longest that crypt(3) reads completely on every libc.
 const LONGEST: usize = 256;
 
-/// `fastpath.access`: method `login {username, password, timeout}` answers as rpcd's `session
-/// login` does. It refuses with `denied` (wrong name or password) or `wait` (not even asked), both
+/// `fastpath.access`: method `login {username, password, timeout, browser}` answers as rpcd's
+/// `session login` does, and with a token `browser` for the next login of that name: attempts with
+/// it are counted apart. It refuses with `denied` (wrong name or password) or `wait` (not even asked), both
 /// with `wait_s`, the seconds to the next attempt that will be asked.
 /// Method `hash {password}` answers `{hash}` as rpcd compares it.
 pub const OBJECT: Object = Object {
@@ -29,8 +33,9 @@ pub const OBJECT: Object = Object {
                 ("username", Sample::Text),
                 ("password", Sample::Text),
                 ("timeout", Sample::Number),
+                ("browser", Sample::Text),
             ],
-            run: |call| Box::pin(login(call, Record::default())),
+            run: |call| Box::pin(login(call, Record::default(), KEY.into())),
         },
         Method {
             name: "hash",
@@ -56,13 +61,16 @@ fn hash(call: &Call) -> Result<Map, Refusal> {
     Ok(map([("hash", hash.into())]))
 }
 
-async fn login(call: Call, record: Record) -> Result<Map, Refusal> {
+async fn login(call: Call, record: Record, key: PathBuf) -> Result<Map, Refusal> {
     let missing = |what| Refusal::new("argument", format!("logging in: {what} is missing"));
     let name = call.text("username")?.ok_or_else(|| missing("username"))?.to_owned();
     let password = call.text("password")?.ok_or_else(|| missing("password"))?.to_owned();
     let timeout = call.number("timeout")?;
+    let token = call.text("browser")?.unwrap_or_default();
+    let browser = Key::stored(&key).and_then(|key| key.browser(&name, token));
+    let client = browser.as_deref().map_or(Client::Any(&name), Client::Browser);
 
-    let admitted = record.update(|throttle, now| throttle.admit(&name, now));
+    let admitted = record.update(|throttle, now| throttle.admit(client, now));
     admitted.map_err(|error| unusable(&error))?.map_err(slow)?;
 
     let mut args = map([("username", name.clone().into()), ("password", password.into())]);
@@ -70,16 +78,28 @@ async fn login(call: Call, record: Record) -> Result<Map, Refusal> {
         args.insert("timeout".to_owned(), seconds.into());
     }
     match call.bus.call("session", "login", &args).await {
-        Ok(session) => {
+        Ok(mut session) => {
             let failures = record
-                .update(|throttle, _| throttle.passed(&name))
+                .update(|throttle, _| throttle.passed(client))
                 .map_err(|error| unusable(&error))?;
             journal::info(&passed_words(&name, failures));
+            let token = if browser.is_some() { Ok(token.to_owned()) } else { new(&key, &name) };
+            match token {
+                Ok(token) => {
+                    session.insert("browser".to_owned(), token.into());
+                }
+                Err(error) => {
+                    journal::warn(&format!(
+                        "no token for this browser: {}: {error}",
+                        key.display()
+                    ));
+                }
+            }
             Ok(session)
         }
         Err(error) if wrong(&error) => {
             let wait = record
-                .update(|throttle, now| throttle.wait(&name, now))
+                .update(|throttle, now| throttle.wait(client, now))
                 .map_err(|error| unusable(&error))?;
             let name = journal::spelled(&name);
             let wait_s = whole_seconds(wait);
@@ -88,11 +108,15 @@ async fn login(call: Call, record: Record) -> Result<Map, Refusal> {
         }
         Err(error) => {
             record
-                .update(|throttle, _| throttle.unanswered(&name))
+                .update(|throttle, _| throttle.unanswered(client))
                 .map_err(|error| unusable(&error))?;
             Err(error.into())
         }
     }
+}
+
+fn new(key: &Path, name: &str) -> std::io::Result<String> {
+    Key::of_file(key)?.token(name)
 }
 
 /// rpcd's answer to a wrong name and to a wrong password alike.

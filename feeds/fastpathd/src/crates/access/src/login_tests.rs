@@ -33,12 +33,18 @@ impl Router {
     }
 
     fn log_in(&self, password: &str) -> Result<Map, Refusal> {
+        self.log_in_from("", "root", password)
+    }
+
+    fn log_in_from(&self, browser: &str, name: &str, password: &str) -> Result<Map, Refusal> {
         let at = |file: &str| Path::new(&self.folder).join(file);
         let bus = plugin::Bus::at(at("bus"));
-        let args = map([("username", json!("root")), ("password", json!(password))]);
+        let mut args = map([("username", json!(name)), ("password", json!(password))]);
+        args.insert("browser".to_owned(), browser.into());
         let record = Record::at(at("failures"), at("uptime"));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        tokio::task::LocalSet::new().block_on(&runtime, login(Call::new(args, bus), record))
+        tokio::task::LocalSet::new()
+            .block_on(&runtime, login(Call::new(args, bus), record, at("key")))
     }
 
     fn refused(&self, password: &str) -> (&'static str, Value) {
@@ -81,4 +87,45 @@ fn an_attempt_that_nobody_answered_counts_for_nothing() {
         assert_eq!(router.refused("away").0, "bus");
     }
     assert!(router.log_in("right").is_ok());
+}
+
+/// With a throttle that knows only names, a client that guesses keeps the owner out.
+#[test]
+fn a_browser_that_has_logged_in_before_is_not_kept_out() {
+    let router = Router::new("browser");
+    let token = router.log_in("right").expect("the first login")["browser"].clone();
+    let token = token.as_str().expect("a text");
+    for _ in 0..100 {
+        let _ = router.log_in("wrong");
+    }
+    assert_eq!(router.refused("right").0, "wait");
+    let denied = router.log_in_from(token, "root", "wrong").expect_err("a typing error");
+    assert_eq!((denied.code, &denied.more["wait_s"]), ("denied", &json!(0)));
+    let session = router.log_in_from(token, "root", "right").expect("its next attempt");
+    assert_eq!(
+        (session["browser"].as_str(), &session["ubus_rpc_session"]),
+        (Some(token), &json!("an id"))
+    );
+    assert_eq!(router.refused("right").0, "wait", "others are kept out as before");
+
+    let viewers = router.log_in_from("", "viewer", "right").expect("another name");
+    let viewers = viewers["browser"].as_str().expect("a text");
+    for foreign in [viewers, "", "x", &token[1..], &token.replace('.', "")] {
+        let refused = router.log_in_from(foreign, "root", "right").expect_err("no token of root's");
+        assert_eq!(refused.code, "wait", "{foreign}");
+    }
+    for wait_s in [0, 0, 0, 1] {
+        let denied = router.log_in_from(token, "root", "wrong").expect_err("a wrong password");
+        assert_eq!((denied.code, &denied.more["wait_s"]), ("denied", &json!(wait_s)));
+    }
+    assert_eq!(router.log_in_from(token, "root", "right").expect_err("the fifth").code, "wait");
+}
+
+/// A full flash, for example.
+#[test]
+fn without_a_key_a_login_goes_on() {
+    let router = Router::new("no-key");
+    std::fs::create_dir_all(router.folder.join("key/x")).unwrap();
+    let session = router.log_in("right").expect("it needs no token");
+    assert_eq!(session.get("browser"), None);
 }

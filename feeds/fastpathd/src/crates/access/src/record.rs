@@ -112,6 +112,7 @@ impl Record {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::throttle::Client;
 
     /// A folder of its own for one test, with a clock that stands at 100 s.
     fn place(name: &str) -> (PathBuf, Record) {
@@ -124,7 +125,9 @@ mod tests {
     }
 
     fn admitted(record: &Record) -> Result<u32, Duration> {
-        record.update(|throttle, now| throttle.admit("root", now)).expect("a usable file")
+        record
+            .update(|throttle, now| throttle.admit(Client::Any("root"), now))
+            .expect("a usable file")
     }
 
     #[test]

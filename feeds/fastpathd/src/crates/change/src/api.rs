@@ -16,7 +16,7 @@ use crate::exposes::{self, NewExposure};
 use crate::force::{self, InUse, Seen};
 use crate::problem::Problem;
 use crate::record::{Record, State};
-use crate::secret::{MASK, is_secret, masked, masked_section};
+use crate::secret::{MASK, masked, masked_section};
 use crate::transaction::{Changes, Order, Waiting};
 use crate::uci::Uci;
 use crate::undo::inverse;
@@ -232,11 +232,18 @@ async fn undo(call: &Call) -> Result<Map, Refusal> {
     let id = id(call)?;
     let edits = undo_edits(call, id).await?;
     // Of a URL with a password as well: it could not be put together again.
-    let shown = |option: &str, setting: &Setting| {
-        let hidden = is_secret(option) || masked(option, setting) != *setting;
-        if hidden { json!(format!("{MASK}{id}")) } else { json!(setting) }
+    let mut configs: Vec<&str> = edits.iter().map(|edit| &*edit.config).collect();
+    configs.sort_unstable();
+    configs.dedup();
+    let now = read(&call.bus, &configs).await?;
+    let value = |edit: &Edit| {
+        let kind = edit.kind(now.get(&edit.config));
+        edit.value(&|option: &str, setting: &Setting| {
+            let hidden = masked(kind, option, setting) != *setting;
+            if hidden { json!(format!("{MASK}{id}")) } else { json!(setting) }
+        })
     };
-    Ok(map([("edits", edits.iter().map(|edit| edit.value(&shown)).collect())]))
+    Ok(map([("edits", edits.iter().map(value).collect())]))
 }
 
 async fn undo_edits(call: &Call, id: u64) -> Result<Vec<Edit>, Refusal> {

@@ -103,7 +103,7 @@ fn section_lines<'a>(draft: &Draft, pair: Pair<'a>, lines: &mut Vec<Line<'a>>) {
     for name in names {
         let [from, to] = sections.map(|section| section?.options.get(name));
         if from != to {
-            let shown = |of: Option<&Setting>| of.map(|of| masked(name, of));
+            let shown = |of: Option<&Setting>| of.map(|of| masked(&section.kind, name, of));
             push(What::Set, Some(name), shown(from), shown(to));
         }
     }

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use plugin::Map;
 use serde_json::{Value, json};
 
-use crate::secret::{MASK, has_mask, is_secret};
-use ::uci::{Options, Setting};
+use crate::secret::{INTERFACE, MASK, has_mask};
+use ::uci::{Options, Package, Setting};
 
 /// Files that a change may contain.
 pub const CONFIGS: &[&str] =
@@ -193,8 +193,9 @@ impl<'a> Fields<'a> {
             if !is_name(option) {
                 return Err(self.wrong(option, "cannot be the name of an option"));
             }
-            // A form that shows a secret's mask sends it back untouched.
-            if is_secret(option) && value.as_str() == Some(MASK) {
+            // A form that shows a secret's mask sends it back untouched. It is nobody's value.
+            let masks = |list: &Vec<Value>| !list.is_empty() && list.iter().all(|of| of == MASK);
+            if value == MASK || value.as_array().is_some_and(masks) {
                 continue;
             }
             read.insert(option.clone(), self.setting(option, value)?);
@@ -267,6 +268,18 @@ impl Op {
 }
 
 impl Edit {
+    /// The kind of its section; of one that is not in the package, the one of which least is shown.
+    pub(crate) fn kind<'a>(&'a self, package: Option<&'a Package>) -> &'a str {
+        let known = match &self.op {
+            Op::Add { kind, .. } => Some(kind),
+            Op::Set { section, .. } | Op::Delete { section } | Op::Rename { section, .. } => {
+                package.and_then(|package| package.section(section)).map(|of| &of.kind)
+            }
+            Op::Order { .. } => None,
+        };
+        known.map_or(INTERFACE, |kind| kind)
+    }
+
     /// The change whose secret stands behind a mask with a number.
     pub(crate) fn undone(&self) -> Option<u64> {
         let number = |setting: &Setting| match setting {

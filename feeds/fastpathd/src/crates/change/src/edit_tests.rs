@@ -11,7 +11,7 @@ fn read(edit: Value) -> Result<Edit, EditError> {
 fn each_kind_is_read() {
     let edit = read(json!({"config": "network", "op": "set", "section": "lan",
         "values": {"ipaddr": ["10.0.0.1/24"], "mtu": null, "metric": 5, "auto": false, "dns": [],
-            "password": MASK, "gateway": ""}}));
+            "password": MASK, "otp_seed": MASK, "otp_seeds": [MASK, MASK], "gateway": ""}}));
     let values = Values::from([
         ("auto".to_owned(), Some(Setting::Text("0".into()))),
         ("dns".to_owned(), None),

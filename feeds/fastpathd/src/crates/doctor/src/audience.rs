@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Who reads the answer, by rpcd's right to call `fix`. A reader without it does not get findings
-//! that would help to break into the router: passwords of accounts are not checked then.
+//! that would help to break into the router: neither passwords nor rights of accounts are checked
+//! then.
 
 use serde_json::{Map, Value};
 

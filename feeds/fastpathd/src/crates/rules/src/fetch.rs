@@ -72,6 +72,8 @@ pub struct Fetcher {
     program: PathBuf,
     kind: Kind,
     time: Duration,
+    /// The program for URLs with a secret, if it is another one.
+    curl: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,11 +104,15 @@ impl Fetcher {
     #[must_use]
     pub fn find(path: &str, time: Duration) -> Option<Self> {
         let known = [("uclient-fetch", Kind::Uclient), ("curl", Kind::Curl), ("wget", Kind::Wget)];
-        known.into_iter().find_map(|(name, kind)| {
+        let installed = |name: &str| {
             let folders = path.split(':').filter(|folder| !folder.is_empty());
             let mut programs = folders.map(|folder| Path::new(folder).join(name));
-            let program = programs.find(|program| program.is_file())?;
-            Some(Self { program, kind, time })
+            programs.find(|program| program.is_file())
+        };
+        let curl = installed("curl");
+        known.into_iter().find_map(|(name, kind)| {
+            let curl = curl.clone().filter(|_| kind != Kind::Curl);
+            Some(Self { program: installed(name)?, kind, time, curl })
         })
     }
 
@@ -116,6 +122,9 @@ impl Fetcher {
     /// # Errors
     /// It failed or is incomplete. The contents of `to` are unusable then.
     pub fn fetch(&self, url: &str, limit: u64, to: &mut impl Write) -> Result<u64, FetchError> {
+        if let Some(curl) = self.instead(url) {
+            return curl.fetch(url, limit, to);
+        }
         let shown = || shown_url(url);
         let mut attempt = || {
             self.attempt(url, limit, to).map_err(|cause| FetchError::Run { url: shown(), cause })
@@ -128,6 +137,13 @@ impl Fetcher {
             return Err(FetchError::Refused { url: shown(), why: self.failure(&ended) });
         }
         Ok(taken)
+    }
+
+    /// Every user of the router sees the arguments of a process. Of these programs only curl reads
+    /// a URL from its input, so it is used for one with a secret, if it is installed.
+    fn instead(&self, url: &str) -> Option<Self> {
+        let program = self.curl.clone().filter(|_| has_secret(url))?;
+        Some(Self { program, kind: Kind::Curl, time: self.time, curl: None })
     }
 
     /// Runs the program once. Answers how many bytes came, and how it ended.
@@ -145,7 +161,8 @@ impl Fetcher {
             }
             Ok(to.write_all(bytes)?)
         };
-        let ended = process::run(&mut self.command(url), self.time, take)?;
+        let ended =
+            process::run(&mut self.command(url), self.input(url).as_bytes(), self.time, take)?;
         Ok((taken, ended))
     }
 
@@ -160,8 +177,29 @@ impl Fetcher {
             // None of these can be kept from following one out of TLS.
             command.args(["-q", "-T", "30", "-O", "-"]);
         }
-        command.arg(url);
+        if self.input(url).is_empty() {
+            command.arg(url);
+        } else {
+            command.args(["-K", "-"]);
+        }
         command
+    }
+
+    /// A curl configuration with the URL, if that has a secret; otherwise it is an argument.
+    fn input(&self, url: &str) -> String {
+        if self.kind != Kind::Curl || !has_secret(url) {
+            return String::new();
+        }
+        let mut quoted = String::new();
+        for c in url.chars() {
+            match c {
+                '\\' | '"' => quoted.extend(['\\', c]),
+                '\n' => quoted.push_str("\\n"),
+                '\r' => quoted.push_str("\\r"),
+                _ => quoted.push(c),
+            }
+        }
+        format!("url = \"{quoted}\"\n")
     }
 
     /// The error: curl prints a text, the others only have their exit status.
@@ -184,6 +222,11 @@ pub(crate) fn readable(output: &str) -> String {
     output.chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect()
 }
 
+/// Whether a URL has a password or a code in it.
+fn has_secret(url: &str) -> bool {
+    shown_url(url) != url
+}
+
 /// A URL without user and password, and with its codes masked, for messages and state.
 pub(crate) fn shown_url(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return String::new() };
@@ -202,7 +245,7 @@ mod tests {
     #[test]
     fn a_redirection_leads_neither_to_a_file_nor_out_of_tls() {
         let time = Duration::from_secs(1);
-        let curl = Fetcher { program: "curl".into(), kind: Kind::Curl, time };
+        let curl = Fetcher { program: "curl".into(), kind: Kind::Curl, time, curl: None };
         for (url, then) in [
             ("https://h.example/x", "=https"),
             ("http://h.example/https:", "=http,https"),
@@ -216,6 +259,32 @@ mod tests {
             assert_eq!(args.last(), Some(&url));
             // The first word, or the user's own configuration could say otherwise.
             assert_eq!(args.first(), Some(&"-q"));
+        }
+    }
+
+    #[test]
+    fn a_secret_is_no_argument_where_curl_is_installed() {
+        let folder = std::env::temp_dir().join(format!("fetch-secret-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        for name in ["uclient-fetch", "curl"] {
+            std::fs::write(folder.join(name), "").unwrap();
+        }
+        let found = Fetcher::find(&folder.to_string_lossy(), Duration::from_secs(60)).unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(found.kind, Kind::Uclient);
+        assert!(found.instead("https://h.example/x").is_none());
+        for (url, input) in [
+            ("https://ann:geheim@h.example/x", "url = \"https://ann:geheim@h.example/x\"\n"),
+            ("https://h.example/x?oinkcode=1", "url = \"https://h.example/x?oinkcode=1\"\n"),
+            ("https://a:\"\\\nb@h.example/", "url = \"https://a:\\\"\\\\\\nb@h.example/\"\n"),
+        ] {
+            let curl = found.instead(url).unwrap();
+            assert_eq!((&curl.program, curl.kind), (&folder.join("curl"), Kind::Curl));
+            let command = curl.command(url);
+            let args: Vec<_> = command.get_args().filter_map(|word| word.to_str()).collect();
+            assert!(args.ends_with(&["-K", "-"]), "{args:?}");
+            assert!(!args.iter().any(|word| word.contains("h.example")), "{args:?}");
+            assert_eq!(curl.input(url), input);
         }
     }
 

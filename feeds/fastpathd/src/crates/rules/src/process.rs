@@ -53,19 +53,20 @@ pub(crate) struct Ended {
     pub stderr: Vec<u8>,
 }
 
-/// Runs `command` without input and hands its standard output to `take`, piece by piece. It gets
+/// Runs `command` with `input` and hands its standard output to `take`, piece by piece. It gets
 /// a process group of its own, which is killed if `take` fails or on a timeout.
 ///
 /// # Errors
 /// It did not exit by itself. A bad exit status does not count as an error here.
 pub(crate) fn run<E>(
     command: &mut Command,
+    input: &[u8],
     time: Duration,
     mut take: impl FnMut(&[u8]) -> Result<(), E>,
 ) -> Result<Ended, RunError<E>> {
     let program = command.get_program().to_string_lossy().into_owned();
     let mut stderr = Vec::new();
-    let status = supervise(command, b"", time, |piece| match piece {
+    let status = supervise(command, input, time, |piece| match piece {
         Piece::Output(bytes) => take(&bytes),
         Piece::Stderr(bytes) => {
             let room = MOST_WORDS.saturating_sub(stderr.len());

@@ -68,7 +68,7 @@ pub(crate) fn trial(
         output.extend_from_slice(&bytes[..bytes.len().min(room)]);
         Ok(())
     };
-    let ended = process::run(&mut command, time, take)?;
+    let ended = process::run(&mut command, b"", time, take)?;
     if ended.status.success() {
         return Ok(());
     }

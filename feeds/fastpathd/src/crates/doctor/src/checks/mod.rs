@@ -7,6 +7,7 @@
 use crate::facts::Facts;
 use crate::finding::Verdict;
 
+mod access;
 mod bridge;
 mod conntrack;
 mod cpu;
@@ -46,6 +47,7 @@ pub(crate) const CHECKS: &[&[Check]] = &[
     ips::CHECKS,
     kernel::CHECKS,
     system::CHECKS,
+    access::CHECKS,
 ];
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use thiserror::Error;
 use crate::audience::Audience;
 use crate::machine::Machine;
 
+pub(crate) mod access;
 pub(crate) mod bridges;
 pub(crate) mod conntrack;
 pub(crate) mod cpu;
@@ -119,6 +120,8 @@ pub(crate) struct Facts {
     pub kernel: kernel::Kernel,
     /// Accounts, clock, memory, parts.
     pub system: system::System,
+    /// Logins to the web, and their rights.
+    pub access: access::Access,
 }
 
 impl Facts {
@@ -164,6 +167,7 @@ impl Facts {
         }
         if of(&["system"]) {
             facts.kernel = kernel::read(machine);
+            facts.access = access::read(machine, audience);
         }
         facts
     }

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Checks of logins to the web: accounts that may find the sessions of administrators, and a login
+//! of rpcd's that does not limit attempts.
+
+use super::Check;
+use crate::facts::Facts;
+use crate::facts::access::{Access, GROUPS, Groups, LOGINS, grants, has};
+use crate::finding::{Finding, Severity, Verdict};
+
+/// This part of the group's table.
+pub(super) const CHECKS: &[Check] = &[
+    Check { id: "system-sessions", group: "system", run: sessions },
+    Check { id: "system-login", group: "system", run: login },
+];
+
+/// The group of the page: an account that writes it is an administrator.
+const PAGE: &str = "luci-app-fastpath";
+/// rpcd keeps staged changes in `uci-ID` there, and the id of a session is all that a request
+/// needs. A call names the folder either way: `/var` is a link.
+const SESSIONS: [&str; 2] = ["/var/run/rpcd", "/tmp/run/rpcd"];
+/// Rights of everybody before a login.
+const NOBODY: &str = "unauthenticated";
+
+/// An account that may change nothing, and may list the sessions of those who may.
+fn sessions(facts: &Facts) -> Verdict {
+    let Access { logins, groups, .. } = &facts.access;
+    let (logins, groups) = (logins.get()?, groups.get()?);
+    let mut finding = Finding::new(Severity::Warning);
+    let mut names = Vec::new();
+    for login in logins.of("login").filter(|login| !has(login, "write", PAGE)) {
+        let may = |scope, object: &str| {
+            groups.iter().find(|(group, rights)| {
+                ["read", "write"].iter().any(|level| {
+                    has(login, level, group)
+                        && rights.iter().any(|each| grants(each, level, scope, object, "list"))
+                })
+            })
+        };
+        let folder = SESSIONS.iter().find_map(|folder| may("file", folder));
+        let (Some((group, _)), Some(_)) = (folder, may("ubus", "file")) else { continue };
+        let name = login.text("username").unwrap_or_default();
+        names.push(name);
+        finding = finding.saw("sessions", name, group, LOGINS);
+    }
+    if names.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(finding.with("names", names.join(", "))))
+}
+
+/// rpcd's login is open to the web, though the page has its own: it answers each guess at once.
+fn login(facts: &Facts) -> Verdict {
+    let Access { groups, opened, throttled, .. } = &facts.access;
+    let groups: &Groups = groups.get()?;
+    let mut rights = groups.get(NOBODY).into_iter().flatten();
+    let open = rights.any(|rights| grants(rights, "read", "ubus", "session", "login"));
+    if !open || !throttled {
+        return Ok(None);
+    }
+    // Other programs may need it.
+    let severity = if *opened { Severity::Info } else { Severity::Warning };
+    let case = if *opened { "chosen" } else { "" };
+    Ok(Some(Finding::new(severity).case(case).saw("login", "", "session login", GROUPS)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::audience::Audience;
+    use crate::facts::access;
+    use crate::machine::fake::Fake;
+    use crate::texts::tests::found_by;
+
+    /// As `LuCI` grants them, up to 25.12.
+    const LUCI_BASE: &str = r#"{"luci-base": {"read": {"file": {"/": ["list"], "/*": ["list"]},
+        "ubus": {"file": ["list"]}}, "write": {"ubus": {"uci": ["set"]}}}}"#;
+    const UNAUTHENTICATED: &str =
+        r#"{"unauthenticated": {"read": {"ubus": {"session": ["access", "login"]}}}}"#;
+
+    fn router(logins: &str) -> Fake {
+        Fake::new()
+            .file(LOGINS, logins)
+            .file("/usr/share/rpcd/acl.d/luci-base.json", LUCI_BASE)
+            .file("/usr/share/rpcd/acl.d/broken.json", "{")
+            .file("/usr/share/rpcd/acl.d/fastpath-access.json", "{}")
+            .file("/usr/libexec/rpcd/fastpath.access", "")
+    }
+
+    fn facts(fake: &Fake, audience: Audience) -> Facts {
+        Facts { access: access::read(fake, audience), ..Facts::default() }
+    }
+
+    fn viewer(rights: &str) -> Facts {
+        let admin = "config login\n option username root\n list read '*'\n list write '*'\n";
+        let text = format!("{admin}config login\n option username viewer\n{rights}");
+        facts(&router(&text), Audience::Writer)
+    }
+
+    #[test]
+    fn a_viewer_who_lists_the_sessions_is_found() {
+        for rights in [
+            " list read unauthenticated\n list read luci-app-fastpath\n list read luci-base\n",
+            " list read 'luci-*'\n",
+            " list read '*'\n",
+            " list write 'luci-base'\n",
+        ] {
+            let finding = found_by(CHECKS, "system-sessions", &viewer(rights));
+            assert_eq!(finding.severity, Severity::Warning);
+            assert_eq!(finding.params["names"], "viewer", "{rights}");
+            assert_eq!(finding.evidence[0].value, "luci-base");
+        }
+        for rights in [
+            "",
+            " list read unauthenticated\n list read luci-app-fastpath\n",
+            " list read '*'\n list read '!luci-base'\n",
+            " list read '*'\n list write 'luci-app-fastpath'\n",
+        ] {
+            assert_eq!(sessions(&viewer(rights)), Ok(None), "{rights}");
+        }
+    }
+
+    #[test]
+    fn only_a_writer_sees_whose_rights_are_too_wide() {
+        let fake = router("config login\n option username viewer\n list read luci-base\n");
+        let reader = sessions(&facts(&fake, Audience::Reader)).unwrap_err().to_string();
+        assert!(!reader.contains("viewer") && reader.contains("administrators"), "{reader}");
+        assert!(sessions(&facts(&fake, Audience::Writer)).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_login_that_an_upgrade_has_opened_again_is_found() {
+        let open = |logins: &str| {
+            router(logins).file("/usr/share/rpcd/acl.d/unauthenticated.json", UNAUTHENTICATED)
+        };
+        let found = found_by(CHECKS, "system-login", &facts(&open(""), Audience::Reader));
+        assert_eq!((found.severity, found.case), (Severity::Warning, ""));
+        let chosen = open("config access fastpath\n option session_login 1\n");
+        let found = found_by(CHECKS, "system-login", &facts(&chosen, Audience::Reader));
+        assert_eq!((found.severity, found.case), (Severity::Info, "chosen"));
+        assert_eq!(login(&facts(&router(""), Audience::Reader)), Ok(None), "closed");
+        let alone = open("").without("/usr/libexec/rpcd/fastpath.access");
+        assert_eq!(login(&facts(&alone, Audience::Reader)), Ok(None), "the only login there is");
+    }
+}

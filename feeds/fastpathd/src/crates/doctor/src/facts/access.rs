@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//! Reads who may log in to the web, and with which rights: `/etc/config/rpcd`, and the access
+//! groups in `acl.d` as rpcd combines them. Also whether the page has a login of its own.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+use uci::{Package, Section};
+
+use super::Known;
+use crate::audience::{Audience, WITHHELD};
+use crate::machine::Machine;
+
+/// Who may log in.
+pub(crate) const LOGINS: &str = "/etc/config/rpcd";
+/// Where packages define their access groups.
+pub(crate) const GROUPS: &str = "/usr/share/rpcd/acl.d";
+/// The program behind the page's own login, and the group that lets everybody call it.
+const THROTTLED: [(&str, &str); 2] =
+    [("/usr/libexec/rpcd", "fastpath.access"), (GROUPS, "fastpath-access.json")];
+
+/// Logins and their rights.
+#[derive(Debug, Default)]
+pub(crate) struct Access {
+    /// `/etc/config/rpcd`; unknown to readers, who must not learn whose rights are too wide.
+    pub logins: Known<Package>,
+    /// Rights by group.
+    pub groups: Known<Groups>,
+    /// Whether rpcd's own login was opened on purpose.
+    pub opened: bool,
+    /// Whether the page has a login that limits attempts.
+    pub throttled: bool,
+}
+
+/// Rights (`read`, `write`) by group, each with its scopes; of several files, all of them.
+pub(crate) type Groups = BTreeMap<String, Vec<Value>>;
+
+/// Reads it.
+pub(crate) fn read(machine: &dyn Machine, audience: Audience) -> Access {
+    let text = machine.read(LOGINS).map_err(|error| format!("reading {LOGINS}: {error}"));
+    let logins =
+        text.and_then(|text| uci::parse(&text).map_err(|error| format!("{LOGINS}, {error}")));
+    let opened = logins.as_ref().is_ok_and(|logins| {
+        logins.section("fastpath").is_some_and(|section| section.is_on("session_login", false))
+    });
+    let has = |(folder, name): (&str, &str)| {
+        machine.list(folder).is_ok_and(|names| names.iter().any(|found| found == name))
+    };
+    Access {
+        logins: match audience {
+            Audience::Writer => Known::new(logins),
+            Audience::Reader => Known::new(Err(WITHHELD)),
+        },
+        groups: groups(machine),
+        opened,
+        throttled: THROTTLED.into_iter().all(has),
+    }
+}
+
+/// rpcd leaves out a file that is not JSON.
+fn groups(machine: &dyn Machine) -> Known<Groups> {
+    let names = machine.list(GROUPS).map_err(|error| format!("reading {GROUPS}: {error}"));
+    Known::new(names.map(|names| {
+        let mut groups = Groups::new();
+        for name in names.iter().filter(|name| name.strip_suffix(".json").is_some()) {
+            let text = machine.read(&format!("{GROUPS}/{name}")).unwrap_or_default();
+            let file: Map<String, Value> = serde_json::from_str(&text).unwrap_or_default();
+            for (group, rights) in file {
+                groups.entry(group).or_default().push(rights);
+            }
+        }
+        groups
+    }))
+}
+
+/// Whether a login has a group at a level (`read`, `write`), as rpcd decides: an entry after `!`
+/// excludes, whatever else there is; a right to write includes the right to read.
+pub(crate) fn has(login: &Section, level: &str, group: &str) -> bool {
+    let entries = login.options.get(level).map(uci::Setting::texts).unwrap_or_default();
+    let (excluded, allowed): (Vec<_>, Vec<_>) =
+        entries.iter().partition(|entry| entry.starts_with('!'));
+    if excluded.iter().any(|entry| matches(entry[1..].trim_start(), group)) {
+        return false;
+    }
+    allowed.iter().any(|entry| matches(entry, group))
+        || (level == "read" && has(login, "write", group))
+}
+
+/// Whether rights at a level include a function of an object in a scope (`ubus`, `file`).
+pub(crate) fn grants(
+    rights: &Value,
+    level: &str,
+    scope: &str,
+    object: &str,
+    function: &str,
+) -> bool {
+    let objects = rights.get(level).and_then(|scopes| scopes.get(scope));
+    let functions = |of: &Value| {
+        let mut names = of.as_array().into_iter().flatten().filter_map(Value::as_str);
+        names.any(|name| matches(name, function))
+    };
+    let mut objects = objects.and_then(Value::as_object).into_iter().flatten();
+    objects.any(|(pattern, of)| matches(pattern, object) && functions(of))
+}
+
+/// `fnmatch` without flags, as rpcd calls it, for `*` and `?`: a `*` passes slashes.
+fn matches(pattern: &str, text: &str) -> bool {
+    let mut rest = pattern.chars();
+    match rest.next() {
+        None => text.is_empty(),
+        Some('*') => {
+            let mut ends = text.char_indices().map(|(at, _)| at).chain([text.len()]);
+            ends.any(|at| matches(rest.as_str(), &text[at..]))
+        }
+        Some(letter) => {
+            let mut others = text.chars();
+            others.next().is_some_and(|other| letter == '?' || letter == other)
+                && matches(rest.as_str(), others.as_str())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_those_of_rpcd() {
+        for (pattern, text) in
+            [("*", ""), ("/*", "/var/run/rpcd"), ("luci-*", "luci-base"), ("a?c", "abc")]
+        {
+            assert!(matches(pattern, text), "{pattern} {text}");
+        }
+        for (pattern, text) in [("", "a"), ("/", "/var"), ("luci", "luci-base"), ("a?", "a")] {
+            assert!(!matches(pattern, text), "{pattern} {text}");
+        }
+    }
+}
