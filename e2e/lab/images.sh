@@ -138,7 +138,7 @@ add_users() {
     awk -v hash="$(password fastpath)" 'BEGIN { FS = OFS = ":" } $1 == "root" { $2 = hash } 1' \
         "$etc/shadow" >"$root/etc/shadow"
     # NAME:GROUP, several in a line if a package has more than one.
-    # shellcheck disable=SC2013 # words
+    # shellcheck disable=SC2013 # split at spaces, too
     for user in $(cat "$root"/usr/lib/lab/userid/* 2>/dev/null); do
         name=${user%%:*} group=${user#*:}
         id=$((id + 1))

@@ -64,7 +64,7 @@ test_fastpathd_owns_its_folders() {
     [ "$(stat -c %u /etc/passwd)" = 0 ] || fail "a file behind a link was given away"
 }
 
-# What a download may write is not the daemon's, and the daemon's is not a download's.
+# A download may not write the daemon's files, nor the daemon those of a download.
 test_rule_updates_run_as_a_user_of_their_own() {
     [ "$(id -u)" = 0 ] && [ "$(id -u fastpath-rules)" != 0 ] || exit 77
     local command=/run/supervise/fastpath-rules.command

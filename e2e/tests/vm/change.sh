@@ -220,7 +220,7 @@ test_a_folder_there_is_no_way_past_the_firewall() {
     gw 'mkdir /etc/config/old'
     answer=$(change "$ROOT" check "$(with "$NO_RULE")")
     gw 'rmdir /etc/config/old'
-    same "problem" "$(jq -r '.problems[0].code' <<<"$answer")" fw4
+    same "problem" "$(jq -r '.problems[0].code' <<<"$answer")" fw4-families
     lacks "its text" "$answer" stdin
     unchanged || fail "it was applied"
 }
@@ -287,7 +287,8 @@ test_bad_input_changes_nothing() {
     same "where" "$(jq -r '.error.problems[0] | .section + "." + .option' <<<"$ANSWER")" \
         forward.dest_ip
     bad value "$(jq -c '.[0].values += {dest_ip: "10.10.10.10", proto: "nosuch"}' <<<"$forward")"
-    bad fw4 "$NO_RULE"
+    bad fw4-families "$NO_RULE"
+    lacks "the answer" "$ANSWER" "restricted"
     same "where" "$(jq -r '.error.problems[0].section' <<<"$ANSWER")" rule
     bad fastpathd "$(edited main '{"engine": "warp"}' fastpath)"
     same "the daemon's problem" "$(jq -r '.error.problems[0].option' <<<"$ANSWER")" engine

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Rights of the daemon's own user, and of the programs it starts.
 
-# What ujail gives the daemon (fastpathd.capabilities and its init script).
+# The daemon's rights from ujail (fastpathd.capabilities and its init script).
 ONE=-all,+net_admin
 CONFINED="setpriv --reuid=fastpath --regid=fastpath --init-groups --no-new-privs"
 CONFINED="$CONFINED --bounding-set=$ONE --inh-caps=$ONE --ambient-caps=$ONE"

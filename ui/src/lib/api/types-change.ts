@@ -281,8 +281,12 @@ export interface Problem {
     | 'fastpathd'
     | 'forward-host'
     | 'fw4'
+    | 'fw4-families'
     | 'fw4-left-out'
     | 'fw4-no-rule'
+    | 'fw4-option'
+    | 'fw4-ports'
+    | 'fw4-set'
     | 'host-bits'
     | 'ids-ports'
     | 'inline-address'
@@ -353,7 +357,7 @@ export interface Problem {
     | 'vlan-range'
     | 'zone-twice';
   /**
-   * parameters of the text: value, expected, port, vlan, other, device, interface, zone, needed, longest, label, said (the message of the firewall, in English), and those of ConfigurationProblem
+   * parameters of the text: value, expected, port, vlan, other, device, interface, zone, needed, longest, label, and those of ConfigurationProblem
    */
   params: {
     [k: string]: string;

@@ -21,8 +21,8 @@ const LONGEST: usize = 256;
 
 /// `fastpath.access`: method `login {username, password, timeout, browser}` answers as rpcd's
 /// `session login` does, and with a token `browser` for the next login of that name: attempts with
-/// it are counted apart. It refuses with `denied` (wrong name or password) or `wait` (not even asked), both
-/// with `wait_s`, the seconds to the next attempt that will be asked.
+/// it are counted apart. It refuses with `denied` (wrong name or password) or `wait` (not even
+/// asked), both with `wait_s`, the seconds to the next attempt that will be asked.
 /// Method `hash {password}` answers `{hash}` as rpcd compares it.
 pub const OBJECT: Object = Object {
     name: "fastpath.access",

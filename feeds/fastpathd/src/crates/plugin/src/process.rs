@@ -56,8 +56,8 @@ pub enum RunError {
 
 /// Runs a program to its end, with `input` as its standard input.
 ///
-/// It has a process group of its own, which is killed when it goes beyond its limits. It is killed
-/// as well when this process ends before it.
+/// It has a process group of its own, which is killed when it goes beyond its limits, and when this
+/// process ends before it.
 ///
 /// # Errors
 /// It did not come to its own end. A bad exit status is not an error here.
@@ -90,28 +90,92 @@ fn limit(command: &mut Command, limits: Limits) {
         // Its input is stored nowhere.
         (libc::RLIMIT_CORE, 0, 0),
     ];
-    let parent = std::process::id();
     let count = if limits.resources { set.len() } else { 0 };
+    let parent = std::process::id();
     let confine = move || {
+        guard(parent)?;
         for (what, soft, hard) in set.into_iter().take(count) {
             let limit = libc::rlimit { rlim_cur: soft as _, rlim_max: hard as _ };
             // SAFETY: the kernel reads `limit`, which lives until the call returns.
-            if unsafe { libc::setrlimit(what, &raw const limit) } != 0 {
-                return Err(io::Error::last_os_error());
-            }
+            done(unsafe { libc::setrlimit(what, &raw const limit) })?;
         }
-        // SAFETY: both take and return plain numbers.
-        let orphan = unsafe {
-            if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) != 0 {
-                return Err(io::Error::last_os_error());
-            }
-            // Our death before the call above sends no signal.
-            u32::try_from(libc::getppid()).ok() != Some(parent)
-        };
-        if orphan { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) }
+        Ok(())
     };
     // SAFETY: between fork and exec it makes system calls, allocates nothing and takes no lock.
     unsafe { command.pre_exec(confine) };
+}
+
+fn done(status: libc::c_int) -> io::Result<()> {
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Forks once more and returns in the child, which the program replaces. The process between it
+/// and `parent` passes on how the child ends. If the parent dies, it kills the process group: the
+/// kernel would send a signal to our child only, and not to the children of it.
+fn guard(parent: u32) -> io::Result<()> {
+    let is_parent = |id: u32| {
+        // SAFETY: it takes nothing and returns a plain number.
+        u32::try_from(unsafe { libc::getppid() }).ok() == Some(id)
+    };
+    let dies_with = |id: u32, signal: libc::c_int| -> io::Result<()> {
+        // SAFETY: it takes plain numbers.
+        done(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::c_long::from(signal)) })?;
+        // A death before the call above sends no signal.
+        if is_parent(id) { Ok(()) } else { Err(io::ErrorKind::Interrupted.into()) }
+    };
+    // SAFETY: system calls on values of this stack; the kernel reads and writes no other memory.
+    unsafe {
+        let mut signals: libc::sigset_t = std::mem::zeroed();
+        let mut before: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut signals);
+        libc::sigaddset(&raw mut signals, libc::SIGTERM);
+        libc::sigaddset(&raw mut signals, libc::SIGCHLD);
+        libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+        done(libc::setpgid(0, 0))?;
+        done(libc::sigprocmask(libc::SIG_BLOCK, &raw const signals, &raw mut before))?;
+        dies_with(parent, libc::SIGTERM)?;
+        let own = std::process::id();
+        match libc::fork() {
+            -1 => Err(io::Error::last_os_error()),
+            0 => {
+                dies_with(own, libc::SIGKILL)?;
+                done(libc::sigprocmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut()))
+            }
+            child => pass_on(child, &signals),
+        }
+    }
+}
+
+/// Ends as the child does. Holds no file open, so that their readers see the end.
+///
+/// # Safety
+/// This process does nothing else any more.
+unsafe fn pass_on(child: libc::pid_t, signals: &libc::sigset_t) -> ! {
+    // SAFETY: the caller vouches for it that no file is needed; plain numbers otherwise.
+    unsafe {
+        let (first, last, flags): (libc::c_uint, _, libc::c_uint) = (0, libc::c_uint::MAX, 0);
+        libc::syscall(libc::SYS_close_range, first, last, flags);
+        loop {
+            let mut signal = 0;
+            libc::sigwait(signals, &raw mut signal);
+            if signal == libc::SIGTERM {
+                libc::kill(0, libc::SIGKILL);
+            }
+            let mut status = 0;
+            if libc::waitpid(child, &raw mut status, libc::WNOHANG) != child {
+                continue;
+            }
+            if libc::WIFSIGNALED(status) {
+                let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+                libc::setrlimit(libc::RLIMIT_CORE, &raw const none);
+                let signal = libc::WTERMSIG(status);
+                libc::signal(signal, libc::SIG_DFL);
+                libc::sigprocmask(libc::SIG_UNBLOCK, signals, std::ptr::null_mut());
+                libc::raise(signal);
+            }
+            libc::_exit(libc::WEXITSTATUS(status));
+        }
+    }
 }
 
 /// Bytes of address space for a program on this router.

@@ -78,6 +78,42 @@ fn it_does_not_outlive_who_started_it() {
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(libc::SIGKILL));
 }
 
+/// Nor do the programs that it has started, such as fw4's.
+#[test]
+fn its_children_do_not_outlive_who_started_it() {
+    let mut ids = tempfile("orphan");
+    let file = ids.0.clone();
+    let start = move || {
+        let script = format!("sleep 300 & echo $! >{}; wait", file.display());
+        let mut command = shell(&script);
+        limit(&mut command, Limits::short(20));
+        let child = command.spawn().unwrap();
+        let patience = Instant::now() + Duration::from_secs(60);
+        while std::fs::read_to_string(&file).map_or(true, |text| !text.ends_with('\n')) {
+            assert!(Instant::now() < patience, "it has started nothing");
+            thread::sleep(Duration::from_millis(5));
+        }
+        child
+    };
+    let mut child = thread::spawn(start).join().unwrap();
+    child.wait().unwrap();
+    let patience = Instant::now() + Duration::from_secs(60);
+    while lives(ids.text().trim()) {
+        assert!(Instant::now() < patience, "the program's child lives on");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The process in between hides neither an exit status nor a signal.
+#[test]
+fn its_end_is_seen() {
+    use std::os::unix::process::ExitStatusExt;
+    let ended = |script: &str| run(&mut shell(script), b"", Limits::short(20)).unwrap().status;
+    assert_eq!(ended("exit 3").code(), Some(3));
+    assert_eq!(ended("kill -9 $$").signal(), Some(libc::SIGKILL));
+    assert_eq!(ended("kill -15 $$").signal(), Some(libc::SIGTERM));
+}
+
 /// A file of one test.
 struct Temporary(std::path::PathBuf);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Carries out the updates that the daemon asks for: a socket for its own group, one update at a
-//! time, each in a process without capabilities. The request is what the daemon writes, the output
-//! what it reads.
+//! time, each in a process without capabilities. The daemon writes the request into the socket and
+//! reads the output from it.
 
 use std::fs::{self, Permissions};
 use std::io;

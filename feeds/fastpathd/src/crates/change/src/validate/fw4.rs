@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Tries a draft with `fw4 check` in mounts of its own, which applies nothing: time limit, which of
-//! its warnings mean that a section is left out, and the section that an error is about.
+//! Tries a draft with `fw4 check` in mounts of its own, which applies nothing: time limit, and the
+//! problems that are made of its messages, which are read in `messages.rs`.
 //!
-//! It runs as root and quotes its input: its errors are logged in part and never answered. Of its
-//! warnings one kind is answered: that it ignores a section, which is a success for it. These
-//! messages quote nothing but options.
+//! It runs as root and quotes its input: its messages are logged in part and never answered. A
+//! problem has a text of its own, and the section and option that the message is about.
 #![expect(
     unsafe_code,
     reason = "the program gets a mount namespace of its own between fork and exec"
@@ -21,6 +20,7 @@ use std::process::Command;
 
 use plugin::process::{self, Limits, RunError};
 
+use super::messages::{Cause, LeftOut, Refused};
 use crate::diff::{label, place};
 use crate::draft::Draft;
 use crate::problem::Problem;
@@ -35,27 +35,29 @@ const LIMITS: Limits = Limits::short(10);
 /// Errors that are logged, and bytes of each.
 const MOST_ERRORS: usize = 3;
 const LONGEST_ERROR: usize = 160;
-/// fw4 adds a mark to the output of a section that has a name with it.
-const MARK: &str = "!fw4: ";
-/// The texts before the section and the reason, and how the reason ends or begins if fw4 ignores
-/// the section; as of firewall4 b6e5157.
-const WARNING: &str = "[!] Section ";
-const SKIPS: &[&str] = &["skipping", "ignoring section", "skipped due to invalid options"];
-const STOPS: &[&str] = &["has no ", "must not ", "must specify ", "references unknown set"];
-/// This is wanted.
-const SWITCHED_OFF: &str = "is disabled, ignoring section";
-
 config::coded! {
-    /// Why it does not accept a change. `label` is the name or place of the section, `said` the
-    /// reason of fw4.
+    /// Why it does not accept a change. `label` is the name or place of the section.
     enum FirewallFault {
         Refused = "fw4",
             "firewall: the firewall (fw4) would not take these settings; the router's log has its \
              error";
         NoRule { label: String } = "fw4-no-rule",
             "firewall, section '{label}': the firewall (fw4) cannot make a rule of it";
-        LeftOut { label: String, said: String } = "fw4-left-out",
-            "firewall, section '{label}': the firewall (fw4) would leave it out: {said}";
+        Option { label: String } = "fw4-option",
+            "firewall, section '{label}': the firewall (fw4) would leave it out, because it does \
+             not accept one of its options";
+        Families { label: String } = "fw4-families",
+            "firewall, section '{label}': the firewall (fw4) would leave it out, because it mixes \
+             IPv4 and IPv6";
+        Ports { label: String } = "fw4-ports",
+            "firewall, section '{label}': the firewall (fw4) would leave it out, because it has \
+             ports but neither TCP nor UDP";
+        Set { label: String } = "fw4-set",
+            "firewall, section '{label}': the firewall (fw4) would leave it out, because it names \
+             a set that does not exist";
+        LeftOut { label: String } = "fw4-left-out",
+            "firewall, section '{label}': the firewall (fw4) would leave it out; the router's log \
+             has the reason";
     }
 }
 
@@ -71,39 +73,6 @@ enum Verdict {
     Refuses(String),
     /// It could not be started, or not be waited for.
     Silent(String),
-}
-
-/// A section that it makes nothing of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct LeftOut {
-    /// The section's name, or its place such as `@rule[2]`.
-    section: String,
-    /// The value of its option `name`.
-    name: String,
-    reason: String,
-}
-
-impl LeftOut {
-    /// From a warning of its `warn_section()`.
-    fn read(line: &str) -> Option<Self> {
-        let (section, rest) = line.strip_prefix(WARNING)?.split_once(' ')?;
-        let (name, reason) = match rest.strip_prefix('(').and_then(|rest| rest.split_once(") ")) {
-            Some((name, reason)) => (name, reason),
-            None => ("", rest),
-        };
-        let skips = SKIPS.iter().any(|end| reason.ends_with(end))
-            || STOPS.iter().any(|begin| reason.starts_with(begin));
-        let section = section.to_owned();
-        let of = Self { section, name: name.to_owned(), reason: reason.to_owned() };
-        (skips && reason != SWITCHED_OFF).then_some(of)
-    }
-
-    /// Whether it is about the same, whatever the section's place is.
-    fn is_as(&self, other: &Self) -> bool {
-        let unnumbered = |section: &str| section.split('[').next().map(str::to_owned);
-        (&self.name, &self.reason) == (&other.name, &other.reason)
-            && unnumbered(&self.section) == unnumbered(&other.section)
-    }
 }
 
 impl Firewall {
@@ -158,8 +127,7 @@ fn verdict(program: &Path, packages: &Packages) -> Verdict {
     };
     match asked() {
         Ok(output) if output.status.success() => {
-            let said = String::from_utf8_lossy(&output.stderr);
-            Verdict::Takes(said.lines().filter_map(LeftOut::read).collect())
+            Verdict::Takes(LeftOut::all(&String::from_utf8_lossy(&output.stderr)))
         }
         Ok(output) => {
             let said = [output.stderr, output.stdout].concat();
@@ -180,20 +148,30 @@ fn errors(words: &str) -> String {
 }
 
 fn refused(draft: &Draft, words: &str) -> Problem {
-    let Some(section) = culprit(draft, words) else {
-        return problem("", &FirewallFault::Refused);
+    let errors = Refused::all(words);
+    let Some(section) = culprit(draft, &errors) else {
+        return problem("", "", &FirewallFault::Refused);
     };
     let label = label(firewall(draft), section).escape_debug().to_string();
-    problem(&section.name, &FirewallFault::NoRule { label })
+    // Only the first may be about it, if its lines have no name.
+    let own = errors.iter().find(|error| error.is_of(section)).or(errors.first());
+    let option = own.and_then(|error| error.option(section)).unwrap_or_default();
+    problem(&section.name, &option, &FirewallFault::NoRule { label })
 }
 
 fn left_out(draft: &Draft, of: &LeftOut) -> Problem {
     let package = firewall(draft);
     let section = package.sections.iter().find(|section| place(package, section) == of.section);
     let label = section.map_or_else(|| of.section.clone(), |section| label(package, section));
-    let (label, said) = (label.escape_debug().to_string(), of.reason.escape_debug().to_string());
-    let fault = FirewallFault::LeftOut { label, said };
-    problem(section.map_or("", |section| &section.name), &fault)
+    let label = label.escape_debug().to_string();
+    let fault = match of.cause() {
+        Cause::Option => FirewallFault::Option { label },
+        Cause::Families => FirewallFault::Families { label },
+        Cause::Ports => FirewallFault::Ports { label },
+        Cause::Set => FirewallFault::Set { label },
+        Cause::Other => FirewallFault::LeftOut { label },
+    };
+    problem(section.map_or("", |section| &section.name), &of.option, &fault)
 }
 
 fn firewall(draft: &Draft) -> &Package {
@@ -201,20 +179,20 @@ fn firewall(draft: &Draft) -> &Package {
     draft.after.get("firewall").unwrap_or(&NONE)
 }
 
-fn problem(section: &str, fault: &FirewallFault) -> Problem {
+fn problem(section: &str, option: &str, fault: &FirewallFault) -> Problem {
     Problem {
         config: "firewall".to_owned(),
         section: section.to_owned(),
-        option: String::new(),
+        option: option.to_owned(),
         code: fault.code(),
         params: fault.params(),
         text: fault.to_string(),
     }
 }
 
-/// The changed section that the message is about: the only one, or the one whose mark it
-/// quotes.
-fn culprit<'a>(draft: &'a Draft, words: &str) -> Option<&'a Section> {
+/// The changed section that the errors are about: the only one, or one whose output they are
+/// about.
+fn culprit<'a>(draft: &'a Draft, errors: &[Refused<'_>]) -> Option<&'a Section> {
     let changed = draft.changed();
     let mut sections = Vec::new();
     for pair in changed.iter().filter(|pair| pair.config == "firewall") {
@@ -223,11 +201,8 @@ fn culprit<'a>(draft: &'a Draft, words: &str) -> Option<&'a Section> {
     if let ([section], 1) = (&sections[..], changed.len()) {
         return Some(section);
     }
-    let quoted = |section: &&Section| {
-        let name = section.text("name").filter(|name| !name.is_empty());
-        name.is_some_and(|name| words.contains(&format!("{MARK}{name}\"")))
-    };
-    sections.into_iter().find(quoted)
+    let mut found = errors.iter().filter_map(|error| sections.iter().find(|of| error.is_of(of)));
+    found.next().copied()
 }
 
 /// A copy of the configuration with other packages in it; gone with the value.
@@ -314,44 +289,55 @@ mod tests {
         assert_eq!(refused(&one, "").section, "a");
     }
 
-    /// Messages of firewall4 b6e5157.
+    /// Its text is for the log: a caller gets the cause, in a text of ours.
     #[test]
-    fn what_it_leaves_out_is_wrong() {
-        let one = "[!] Section @rule[2] (x) is restricted to IPv4 but referenced source IP is \
-                   IPv6 only, skipping";
-        let of = LeftOut::read(one).unwrap();
-        assert_eq!((of.section.as_str(), of.name.as_str()), ("@rule[2]", "x"));
-        for line in [
-            "[!] Section web option 'reflection' is not supported by fw4",
-            "[!] Section web is disabled, ignoring section",
-            "[!] Section @redirect[0] (Web) does not specify a destination, assuming 'lan'",
-            "[!] Skipping invalid entry 'root:$6$salt$hash' in file '/etc/seen', skipping",
-            "Ruleset passes nftables check.",
-        ] {
-            assert_eq!(LeftOut::read(line), None, "{line}");
-        }
-        for line in [
-            "[!] Section web skipped due to invalid options",
-            "[!] Section @redirect[0] has no source specified",
-            "[!] Section @nat[0] (a) specifies ports but no UDP/TCP protocol, ignoring section",
-        ] {
-            assert!(LeftOut::read(line).is_some(), "{line}");
-        }
-        let moved = LeftOut { section: "@rule[1]".to_owned(), ..of.clone() };
-        assert_eq!(newly(std::slice::from_ref(&of), &[moved]), None);
-        assert_eq!(newly(&[of.clone(), of.clone()], std::slice::from_ref(&of)), Some(&of));
-
+    fn a_warning_is_not_quoted() {
+        let said = "[!] Section PLACE (x) is restricted to IPv4 but referenced source IP is \
+                    IPv6 only, skipping";
         let draft = draft(json!([
             {"config": "firewall", "op": "add", "type": "rule", "id": "a", "values": {"name": "x"}},
         ]));
         let package = firewall(&draft);
         let place = place(package, package.sections.last().unwrap());
-        let found = left_out(&draft, &LeftOut { section: place, ..of });
-        assert_eq!((found.code, found.section.as_str()), ("fw4-left-out", "a"));
-        let said = found.params["said"].as_str();
-        assert!(said.is_some_and(|said| said.starts_with("is restricted to IPv4")), "{said:?}");
-        let needed = "section 'x': the firewall (fw4) would leave it out: is restricted to IPv4";
-        assert!(found.text.contains(needed), "{}", found.text);
+        let found = |said: &str| left_out(&draft, &LeftOut::all(&said.replace("PLACE", &place))[0]);
+        let families = found(said);
+        assert_eq!((families.code, families.section.as_str()), ("fw4-families", "a"));
+        let option = found(
+            "[!] Section PLACE (x) option 'limit' specifies invalid value 'quoted'\n\
+             [!] Section PLACE (x) skipped due to invalid options",
+        );
+        assert_eq!((option.code, option.option.as_str()), ("fw4-option", "limit"));
+        let other = found("[!] Section PLACE (x) has no quoted, for a new reason");
+        assert_eq!((other.code, other.option.as_str()), ("fw4-left-out", ""));
+        for problem in [families, option, other] {
+            let shown = format!("{} {:?}", problem.text, problem.params);
+            assert!(!shown.contains("quoted") && !shown.contains("restricted"), "{shown}");
+            assert!(shown.contains("section 'x': the firewall (fw4) would leave it out"));
+        }
+        let of = LeftOut::all(said).remove(0);
+        assert_eq!(newly(std::slice::from_ref(&of), std::slice::from_ref(&of)), None);
+        assert_eq!(newly(&[of.clone(), of.clone()], std::slice::from_ref(&of)), Some(&of));
+    }
+
+    /// A file that is included already may have lines like those of fw4.
+    #[test]
+    fn a_quoted_file_names_no_section() {
+        let both = draft(json!([
+            {"config": "firewall", "op": "add", "type": "rule", "id": "a", "values": {"name": "A"}},
+            {"config": "firewall", "op": "add", "type": "rule", "id": "b",
+                "values": {"name": "Web"}},
+        ]));
+        let said = "/etc/seen:1:5-5: Error: syntax error\nkey comment \"!fw4: Web\"\n";
+        let found = refused(&both, said);
+        assert_eq!((found.code, found.section.as_str()), ("fw4", ""));
+        let said = "/dev/stdin:7:7-11: Error: Service out of range\n\
+            dport 99999 comment \"!fw4: Web\"\n";
+        let one = draft(json!([
+            {"config": "firewall", "op": "add", "type": "rule", "id": "b",
+                "values": {"name": "Web", "dest_port": "99999"}},
+        ]));
+        let found = refused(&one, said);
+        assert_eq!((found.section.as_str(), found.option.as_str()), ("b", "dest_port"));
     }
 
     /// Nothing but files is copied: a folder there, as editors and backups leave behind, must

@@ -13,6 +13,7 @@ mod files;
 mod firewall;
 mod fw4;
 mod interface;
+mod messages;
 mod network;
 mod system;
 mod wireless;
