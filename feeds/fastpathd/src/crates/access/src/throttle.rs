@@ -21,8 +21,8 @@ const FREE_IN_ALL: u32 = 40;
 const LONGEST_IN_ALL: Duration = Duration::from_secs(2);
 /// Failures count until there was none for so long.
 const REMEMBERED: Duration = Duration::from_secs(15 * 60);
-/// Names remembered at once, and browsers. Of more, those with the fewest failures are forgotten, so
-/// that a flood of invented names does not forgive the failures of a real one.
+/// Names remembered at once, and browsers. Of more, those with the fewest failures are forgotten,
+/// so that a flood of invented names does not forgive the failures of a real one.
 const NAMES: usize = 64;
 /// Bytes of a name that are kept: of longer ones the rest makes no difference here.
 const NAME_BYTES: usize = 64;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! A non-blocking netlink socket on tokio's reactor: multicast groups, receive buffer, and how lost
 //! events show (`ENOBUFS`).
-#![expect(unsafe_code, reason = "the descriptor is registered beside its owner")]
+#![expect(unsafe_code, reason = "the descriptor is registered while its owner lives")]
 
 use std::io;
 

@@ -109,7 +109,7 @@ fn done(status: libc::c_int) -> io::Result<()> {
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Forks once more and returns in the child, which the program replaces. The process between it
+/// Forks again and returns in the child, which the program replaces. The process between it
 /// and `parent` passes on how the child ends. If the parent dies, it kills the process group: the
 /// kernel would send a signal to our child only, and not to the children of it.
 fn guard(parent: u32) -> io::Result<()> {

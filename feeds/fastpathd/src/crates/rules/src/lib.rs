@@ -4,8 +4,8 @@
 //! The program `fastpath-rules` carries out updates: for fastpathd over a socket, as a user of its
 //! own (`serve`), or once for a person (`update`). An update reads a [`Request`] and answers a
 //! [`State`]. All that comes from outside is hostile until shown otherwise: downloads have limits
-//! of size and time, archives are read as streams and never written out under names of their own, and
-//! rules come into force only after Suricata itself has loaded them.
+//! of size and time, archives are read as streams and never written out under names of their own,
+//! and rules come into force only after Suricata itself has loaded them.
 
 mod acquire;
 mod archive;

@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(refused(&one, "").section, "a");
     }
 
-    /// Its text is for the log: a caller gets the cause, in a text of ours.
+    /// Its text is for the log: a caller gets the cause in our text.
     #[test]
     fn a_warning_is_not_quoted() {
         let said = "[!] Section PLACE (x) is restricted to IPv4 but referenced source IP is \

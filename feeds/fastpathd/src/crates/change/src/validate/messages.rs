@@ -16,7 +16,7 @@ const SWITCHED_OFF: &str = "is disabled, ignoring section";
 const INVALID: &str = "skipped due to invalid options";
 const UNKNOWN_SET: &str = "references unknown set";
 const NO_PORTS: &str = "no UDP/TCP protocol, ignoring section";
-/// Such a warning: the text before the option's name, and what is behind it if it is an error.
+/// Such a warning: the text before the option's name, and the texts behind it that mean an error.
 const OPTION: &str = "option '";
 const WRONG: &[&str] = &["is mandatory", "must not be", "specifies invalid value"];
 /// fw4 adds a mark to the output of a section that has a name with it.
