@@ -129,7 +129,8 @@ test_other_refused_archives() {
 test_full_disk() {
     with_good_rules
     # shellcheck disable=SC2016 # the machine expands it
-    gw 'busybox mount -t tmpfs -o size=32k,mode=755,uid=$(id -u fastpath-rules) rules /var/lib/fastpath
+    gw 'owner=uid=$(id -u fastpath-rules)
+        busybox mount -t tmpfs -o size=32k,mode=755,$owner rules /var/lib/fastpath
         dd if=/dev/zero of=/var/lib/fastpath/full bs=1k count=64 2>/dev/null || true'
     protect "$(source_of better)"
     same "started" "$(said .started update-rules)" true

@@ -137,7 +137,8 @@ CONFIG=${CONFIG:-config}
 # themselves at any time: records of changes, fetched rules, and the file a commit renames, which a
 # power cut may leave (libuci's is .network.uci-XXXXXX), and the file before that passwd keeps.
 FILES='find /etc /usr/sbin /usr/libexec /usr/share/rpcd /var/lib ! -type d ! -path "/etc/*-" |
-    grep -vE "^/etc/fastpath/(changes/[^p]|access[.]key$)|^/etc/config/[.]|^/var/lib/fastpath/rules/"'
+    grep -vE -e "^/etc/fastpath/(changes/[^p]|access[.]key$)" -e "^/etc/config/[.]" \
+        -e "^/var/lib/fastpath/rules/"'
 
 # left_behind: names of files that were not there before the first test.
 left_behind() { gw "{ $FILES; } | grep -vxFf /run/e2e/files" | xargs; }

@@ -5,8 +5,8 @@
 //! page may ask it. [`OBJECT`] asks it on behalf of the page, and counts failed logins: after a
 //! few wrong passwords it refuses for a while without asking, longer with each one. See
 //! [`LoginThrottle`] for how long, and for why nobody is locked out. A browser in which the user
-//! has logged in before is counted apart. A user on the router itself calls `session login` on the bus,
-//! or needs no session: they are never refused.
+//! has logged in before is counted apart. A user on the router itself calls `session login` on the
+//! bus, or needs no session: they are never refused.
 
 mod browser;
 mod crypt;
