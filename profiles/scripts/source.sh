@@ -166,7 +166,7 @@ patched() {
     want=$(digest "$folder"/*.patch)
     [ -d "$into/.git" ] || return 0
     [ -z "$(git -C "$into" status --porcelain --untracked-files=no)" ] ||
-        die "$COMMAND: files in $into were changed by hand:
+        die "$COMMAND: files in $into were changed locally:
 $(git -C "$into" status --porcelain --untracked-files=no | head -n 5)
 Undo that (git -C $into checkout .), or make it a patch in profiles/patches."
     [ "$(cat "$into/.git/fastpath-patches" 2>/dev/null)" != "$want" ] || return 0

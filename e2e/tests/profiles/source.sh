@@ -171,7 +171,7 @@ test_hand_made_changes_stop_it() {
     sources_from
     echo mine >>"$NOW/work/tree/file"
     ! said=$(sources_from 2>&1) || fail "a changed tree was taken"
-    has "$said" "were changed by hand" "file" "profiles/patches"
+    has "$said" "were changed locally" "file" "profiles/patches"
     grep -q mine "$NOW/work/tree/file" || fail "the change is gone"
 }
 
