@@ -427,7 +427,7 @@ export interface CpuPlan {
 }
 export interface CpuCause {
   /**
-   * stable name of why; empty: there is no reason
+   * stable name of why; empty: no reason
    */
   code: '' | 'disabled' | 'one-cpu';
   /**
@@ -731,7 +731,7 @@ export interface EbpfState {
  */
 export interface EbpfCause {
   /**
-   * stable name; empty: there is no reason
+   * stable name; empty: no reason
    */
   code:
     | ''
@@ -830,7 +830,7 @@ export interface EngineState {
  */
 export interface EngineCause {
   /**
-   * stable name; empty: there is no reason
+   * stable name; empty: no reason
    */
   code: '' | 'waiting' | 'no-device' | 'applying' | 'gone' | 'refused' | 'no-program';
   /**
@@ -1042,7 +1042,7 @@ export interface Ips {
  */
 export interface IpsCause {
   /**
-   * stable name; empty: there is no reason
+   * stable name; empty: no reason
    */
   code:
     | ''
@@ -1846,7 +1846,7 @@ export interface Link {
 }
 export interface LinkCause {
   /**
-   * stable name of why; empty: there is no reason
+   * stable name of why; empty: no reason
    */
   code:
     | ''

@@ -51,7 +51,7 @@ fn a_router_open_to_the_internet_is_an_error_at_once() {
     assert_eq!(ask(&mut core, "status", json!({}))["health"], json!([]), "closed again");
 }
 
-/// The codes of a schema; empty: there is no reason.
+/// The codes of a schema; empty: no reason.
 fn listed(schema: &str, at: &str) -> Value {
     let schema: Value = serde_json::from_str(schema).unwrap();
     schema.pointer(&format!("{at}/properties/code/enum")).unwrap().clone()

@@ -53,7 +53,7 @@ pub(crate) enum Effect {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Program {
     pub(crate) device: String,
-    /// How it meets packets; none: there is no program.
+    /// The hook of its program; none: no program is attached.
     pub(crate) hook: Option<Hook>,
     /// Where it is attached, by name: `xdp`, `xdp-generic`, `tcx`, `clsact`.
     pub(crate) hook_name: &'static str,
